@@ -1,0 +1,5 @@
+"""Lets ``python -m fmx`` stand for ``fmx``."""
+
+from .cli import main
+
+main()

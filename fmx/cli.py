@@ -1,0 +1,88 @@
+"""The command line: lazy commands, and errors turned into exit codes, once.
+
+Exit codes: 0 done; 1 the work failed; 2 the command was wrong; 130 interrupted; 141 the reader of our
+output went away.
+"""
+
+import importlib
+import os
+import pkgutil
+import sys
+
+import click
+
+from . import __version__, commands
+from .errors import FmxError
+
+
+class Commands(click.Group):
+    """One module of fmx/commands per command, imported when it is used."""
+
+    def list_commands(self, ctx):
+        return [module.name for module in pkgutil.iter_modules(commands.__path__)]
+
+    def get_command(self, ctx, name):
+        if name not in self.list_commands(ctx):
+            return None
+        return importlib.import_module(f".commands.{name}", __package__).command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.version_option(__version__, prog_name="fmx")
+def fmx(debug):
+    """Find every place where a DNA read occurs, letter for letter, in a reference genome.
+
+    \b
+    fmx index ref.fa                      build ref.fmx once
+    fmx search reads.fq.gz > hits.sam     map reads
+    fmx locate -p GATTACA                 list every occurrence
+    """
+
+
+def run(arguments) -> int:
+    """Run one command line; returns the exit code."""
+    debug = "--debug" in arguments[:1]
+    try:
+        fmx.main(args=list(arguments), prog_name="fmx", standalone_mode=False)
+        sys.stdout.flush()
+        return 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("fmx: interrupted", err=True)
+        return 130
+    except BrokenPipeError:
+        _forget_stdout()
+        return 141
+    except FmxError as error:
+        return _report(error, str(error), debug)
+    except MemoryError as error:
+        return _report(error, "out of memory; use fewer threads or a machine with more memory", debug)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return _report(error, what, debug)
+
+
+def _report(error, message, debug) -> int:
+    if debug:
+        raise error
+    click.echo(f"fmx: error: {message}", err=True)
+    _forget_stdout()
+    return 1
+
+
+def _forget_stdout() -> None:
+    """Keep Python from writing what is left in stdout's buffer to a place that refused it."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def main() -> None:
+    """Entry point of the ``fmx`` command."""
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,73 @@
+"""DNA letters, their codes, and 2-bit packing.
+
+A C G T are 0 1 2 3.  A packed word (uint64) holds 32 symbols, the first in the highest bits, so that
+words compare as strings:
+
+    bit 63 62 | 61 60 | ...           | 1 0
+        s[0]  | s[1]  | ...           | s[31]
+"""
+
+import numpy as np
+
+from .jit import inlined
+
+OTHER = 4  # a letter that matches nothing: N, IUPAC codes, '.'
+INVALID = 255  # a byte that is no sequence at all
+WORD = 32  # symbols in a packed word
+
+
+def _code_table() -> np.ndarray:
+    table = np.full(256, INVALID, np.uint8)
+    for letter in b"ABCDEFGHIJKLMNOPQRSTUVWXYZ":
+        table[letter] = table[letter + 32] = OTHER
+    table[ord(".")] = OTHER
+    for code, letters in enumerate((b"Aa", b"Cc", b"Gg", b"TtUu")):
+        for letter in letters:
+            table[letter] = code
+    return table
+
+
+def _letter_table(upper: bytes, to: bytes) -> np.ndarray:
+    table = np.full(256, ord("N"), np.uint8)
+    for letter, other in zip(upper, to, strict=True):
+        table[letter] = table[letter | 32] = other
+    return table
+
+
+IUPAC = b"ACGTUNRYSWKMBDHV"
+CODE = _code_table()  # byte -> code
+UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> letter written on the plus strand
+COMPLEMENT = _letter_table(IUPAC, b"TGCAANYRSWMKVHDB")  # byte -> letter written on the minus strand
+
+
+@inlined
+def symbols(words, first, i, k):
+    """The k symbols (1 <= k <= 32) from symbol i of the packed string at word ``first``, as a uint64.
+
+    Reads one word beyond the one that holds symbol i: packed arrays end with a spare word.
+    """
+    word = first + (i >> 5)
+    shift = np.uint64((i & 31) * 2)
+    high = words[word] << shift
+    low = (words[word + 1] >> np.uint64(1)) >> (np.uint64(63) - shift)
+    return (high | low) >> np.uint64(64 - 2 * k)
+
+
+@inlined
+def reverse_complement(x, k):
+    """The reverse complement of k symbols held in the low bits of a uint64."""
+    x = ~x
+    x = ((x & np.uint64(0x3333333333333333)) << np.uint64(2)) | (
+        (x >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    x = ((x & np.uint64(0x0F0F0F0F0F0F0F0F)) << np.uint64(4)) | (
+        (x >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    )
+    x = ((x & np.uint64(0x00FF00FF00FF00FF)) << np.uint64(8)) | (
+        (x >> np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
+    )
+    x = ((x & np.uint64(0x0000FFFF0000FFFF)) << np.uint64(16)) | (
+        (x >> np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
+    )
+    x = (x << np.uint64(32)) | (x >> np.uint64(32))
+    return x >> np.uint64(64 - 2 * k)

@@ -1,0 +1,25 @@
+"""What can go wrong, as types; cli.py turns them into exit codes, once."""
+
+
+class FmxError(Exception):
+    """An error that a person can mend: one line saying what, where and what to do."""
+
+
+class InputError(FmxError):
+    """Bad data: names the file and the record or line."""
+
+    def __init__(self, path, where: str, what: str):
+        self.path, self.where = str(path), where
+        super().__init__(f"{path}: {where}: {what}" if where else f"{path}: {what}")
+
+
+class IndexFileError(FmxError):
+    """An index that is missing, damaged, of another version or incomplete."""
+
+
+class UnsupportedError(FmxError):
+    """A combination of layout, engine and query that does not exist."""
+
+
+class OutputError(FmxError):
+    """The result could not be written."""

@@ -1,0 +1,161 @@
+"""The only door to the compiler: decorators, dispatch by type, popcount, prefetch, block copies.
+
+Nothing else in fmx imports numba.  Compiled code is cached on disk under a folder named by a digest of
+fmx's own sources and of the versions of numba and numpy, because Numba's cache watches only the file of
+the outermost function: after an edit of a callee it would run stale code.
+"""
+
+import functools
+import hashlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+_OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+
+
+def _digest() -> str:
+    root = Path(__file__).parent
+    state = hashlib.sha256(f"{numba.__version__} {np.__version__} {sys.version}".encode())
+    for path in sorted(root.rglob("*.py")):
+        state.update(path.relative_to(root).as_posix().encode())
+        state.update(path.read_bytes())
+    return state.hexdigest()[:16]
+
+
+def _cache_folder() -> Path:
+    base = os.environ.get("FMX_CACHE") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    folder = Path(base).expanduser() / "fmx" / _digest()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return folder
+    except OSError:
+        pass
+    folder = Path(tempfile.gettempdir()) / f"fmx-{os.getuid()}" / folder.name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+CACHE = _cache_folder()
+numba.config.CACHE_DIR = str(CACHE)
+
+
+def is_cold() -> bool:
+    """True if nothing has been compiled yet for these sources on this machine."""
+    return not any(CACHE.rglob("*.nbi"))
+
+
+def compiled(function):
+    """Compile at first call, for the CPU, cached on disk, running without Python's global lock."""
+    return numba.njit(cache=True, **_OPTIONS)(function)
+
+
+def inlined(function):
+    """A small piece of a compiled function (left to LLVM to inline)."""
+    return numba.njit(**_OPTIONS)(function)
+
+
+def by_type(contract):
+    """Turn a contract into a function whose body is chosen by the type of its first argument.
+
+    ``@contract.register(Type)`` adds the body for a NamedTuple type.  Compiled code binds it at compile
+    time; plain Python looks it up by ``type(first)``.
+    """
+    bodies = {}
+
+    @functools.wraps(contract)
+    def dispatch(first, *rest):
+        return bodies[type(first)](first, *rest)
+
+    @overload(dispatch, jit_options=_OPTIONS, strict=False)
+    def choose(first, *rest):
+        return bodies.get(getattr(first, "instance_class", None))
+
+    def register(cls):
+        def add(body):
+            bodies[cls] = body
+            return body
+
+        return add
+
+    dispatch.register = register
+    return dispatch
+
+
+@intrinsic
+def _popcount64(typing, x):
+    def emit(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), emit
+
+
+@inlined
+def popcount(x):
+    """Number of set bits of a uint64, as int64."""
+    return np.int64(_popcount64(np.uint64(x)))
+
+
+def _pointer(context, builder, array_type, array, i):
+    view = cgutils.create_struct_proxy(array_type)(context, builder, array)
+    return builder.bitcast(builder.gep(view.data, [i]), ir.IntType(8).as_pointer())
+
+
+@intrinsic
+def prefetch(typing, array, i):
+    """Ask the memory system for the cache line of ``array[i]`` (flat index of a contiguous array)."""
+
+    def emit(context, builder, signature, arguments):
+        address = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag]),
+            "llvm.prefetch.p0",
+        )
+        builder.call(function, [address, flag(0), flag(3), flag(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), emit
+
+
+@intrinsic
+def copy_bytes(typing, target, i, source, j, n):
+    """``target[i:i+n] = source[j:j+n]`` for uint8 arrays that do not overlap."""
+
+    def emit(context, builder, signature, arguments):
+        to = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        start = _pointer(context, builder, signature.args[2], arguments[2], arguments[3])
+        cgutils.raw_memcpy(builder, to, start, arguments[4], ir.Constant(ir.IntType(64), 1), align=1)
+        return context.get_dummy_value()
+
+    return types.void(target, types.intp, source, types.intp, types.intp), emit
+
+
+@intrinsic
+def find_byte(typing, data, byte, start, stop):
+    """Index of the first ``byte`` in ``data[start:stop]`` (uint8), or -1: libc's memchr."""
+
+    def emit(context, builder, signature, arguments):
+        word, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
+        base = _pointer(context, builder, signature.args[0], arguments[0], ir.Constant(word, 0))
+        begin = builder.gep(base, [arguments[2]])
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(pointer, [pointer, ir.IntType(32), word]), "memchr"
+        )
+        wanted = builder.zext(arguments[1], ir.IntType(32))
+        found = builder.call(function, [begin, wanted, builder.sub(arguments[3], arguments[2])])
+        offset = builder.sub(builder.ptrtoint(found, word), builder.ptrtoint(base, word))
+        missing = builder.icmp_unsigned("==", builder.ptrtoint(found, word), ir.Constant(word, 0))
+        return builder.select(missing, ir.Constant(word, -1), offset)
+
+    return types.intp(data, types.uint8, types.intp, types.intp), emit

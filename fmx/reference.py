@@ -1,0 +1,244 @@
+"""The reference: contigs, their blocks, and the coordinates of text positions.
+
+Contigs are cut into blocks, the maximal runs of A, C, G, T.  The text is the blocks, each followed by a
+separator that sorts before A; runs of N cost nothing:
+
+    contigs   >x  ACGTNNNGGA      >y  TTT
+    text          ACGT$GGA$TTT$       codes while building: $ 0, A C G T 1 2 3 4
+    blocks        text start 0 5 9    contig 0 0 1    contig start 0 7 0    length 4 3 3
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .dna import CODE
+from .errors import InputError, UnsupportedError
+from .jit import compiled, find_byte, inlined
+from .streams import Source
+
+SEPARATOR = 0  # code of the separator in the text; A C G T are 1 2 3 4 there
+MAX_TEXT = 2**32 - 2  # symbols; positions and rows are uint32
+
+_UPPER = np.zeros(256, np.uint8)  # byte -> upper-case letter of the reference, 0: not a letter
+for _letter in range(ord("A"), ord("Z") + 1):
+    _UPPER[_letter] = _UPPER[_letter + 32] = _letter
+_UPPER[ord(".")] = ord("N")
+_BLANK = np.zeros(256, np.bool_)
+_BLANK[[ord(" "), ord("\t"), ord("\r")]] = True
+
+
+class Blocks(NamedTuple):
+    """Where the blocks lie.  All int64[n_blocks]; ``text_start`` ascends."""
+
+    text_start: np.ndarray
+    contig: np.ndarray
+    contig_start: np.ndarray
+    length: np.ndarray
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Contigs in file order.
+
+    ``names`` list of str; ``lengths`` int64[n] in bases; ``md5`` uint8[n, 16], of the upper-case letters (the
+    M5 of SAM); ``blocks`` Blocks; ``n_text`` symbols in the text, separators included.
+    """
+
+    names: list
+    lengths: np.ndarray
+    md5: np.ndarray
+    blocks: Blocks
+    n_text: int
+
+
+@inlined
+def find_block(blocks, position):
+    """Index of the block that holds a text position."""
+    low, high = 0, blocks.text_start.size
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if blocks.text_start[middle] <= position:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def read_fasta(path):
+    """Read a FASTA file (plain, gzip, bgzf, '-' for stdin) into (Reference, text).
+
+    ``text`` is uint8[n_text] of codes, as in the module's picture.  Raises InputError for anything that is
+    not a FASTA file of at least one contig, each named once and not empty.
+    """
+    with Source(path) as source:
+        letters, starts, headers, header_starts = _read_letters(source)
+    names = _names(source.path, headers, header_starts)
+    lengths = np.diff(starts)
+    if (lengths == 0).any():
+        name = names[int(np.argmin(lengths))]
+        raise InputError(source.path, f"contig {name}", "has no sequence; remove it or mend the file")
+    md5 = np.empty((len(names), 16), np.uint8)
+    for i in range(len(names)):
+        md5[i] = np.frombuffer(hashlib.md5(letters[starts[i] : starts[i + 1]]).digest(), np.uint8)
+    n_blocks, n_symbols = _count_blocks(letters, starts, CODE)
+    if n_blocks == 0:
+        raise InputError(source.path, "", "the reference holds no A, C, G or T: nothing to index")
+    n_text = n_symbols + n_blocks
+    if n_text > MAX_TEXT:
+        raise UnsupportedError(
+            f"{source.path}: {n_text} symbols, but one index holds at most {MAX_TEXT}: "
+            "split the FASTA by contigs and index the parts"
+        )
+    blocks = Blocks(*(np.empty(n_blocks, np.int64) for _ in Blocks._fields))
+    text = np.empty(n_text, np.uint8)
+    _fill_blocks(letters, starts, CODE, blocks, text)
+    return Reference(names, lengths, md5, blocks, n_text), text
+
+
+def _names(path, headers, header_starts) -> list:
+    raw = headers.tobytes()
+    names, seen = [], set()
+    for i in range(header_starts.size - 1):
+        words = raw[header_starts[i] : header_starts[i + 1]].split(None, 1)
+        if not words:
+            raise InputError(path, f"contig number {i + 1}", "has no name after '>'")
+        try:
+            name = words[0].decode("ascii")
+        except UnicodeDecodeError as error:
+            raise InputError(path, f"contig number {i + 1}", "its name is not ASCII text") from error
+        if name in seen:
+            raise InputError(path, f"contig {name}", "occurs twice; names must differ")
+        seen.add(name)
+        names.append(name)
+    return names
+
+
+def _grown(array, n_used, n_more):
+    """``array`` with room for n_more elements beyond n_used."""
+    if n_used + n_more <= array.size:
+        return array
+    larger = np.empty(max(n_used + n_more, array.size + array.size // 2), array.dtype)
+    larger[:n_used] = array[:n_used]
+    return larger
+
+
+def _read_letters(source, chunk_size=1 << 23):
+    """Upper-case letters of all contigs, their starts [n+1], header bytes, and theirs [n+1]."""
+    letters, headers = np.empty(source.size_hint() + 1, np.uint8), np.empty(1 << 12, np.uint8)
+    starts, header_starts = np.zeros(1 << 10, np.int64), np.zeros(1 << 10, np.int64)
+    chunk = np.empty(chunk_size, np.uint8)
+    state = np.zeros(6, np.int64)
+    state[_AT_LINE_START] = state[_LINE] = 1
+    while n := source.readinto(chunk):
+        piece = chunk[:n]
+        n_more = int(np.count_nonzero(piece == ord(">"))) + 1
+        letters = _grown(letters, state[_N_LETTERS], n)
+        headers = _grown(headers, state[_N_HEADER_BYTES], n)
+        starts = _grown(starts, state[_N_CONTIGS], n_more)
+        header_starts = _grown(header_starts, state[_N_CONTIGS], n_more)
+        bad = _scan(piece, state, _UPPER, _BLANK, letters, starts, headers, header_starts)
+        if bad >= 0:
+            raise InputError(source.path, f"line {state[_LINE]}", _complaint(piece[bad], state))
+    n_contigs, n_letters = int(state[_N_CONTIGS]), int(state[_N_LETTERS])
+    if n_contigs == 0:
+        raise InputError(source.path, "", "is empty: expected FASTA")
+    starts[n_contigs], header_starts[n_contigs] = n_letters, state[_N_HEADER_BYTES]
+    return (
+        letters[:n_letters],
+        starts[: n_contigs + 1],
+        headers[: state[_N_HEADER_BYTES]],
+        header_starts[: n_contigs + 1],
+    )
+
+
+def _complaint(byte, state) -> str:
+    if state[_N_CONTIGS] == 0:
+        hint = " (this looks like FASTQ)" if byte == ord("@") else ""
+        return f"expected '>' at the start of a FASTA file, found {bytes([byte])!r}{hint}"
+    return f"{bytes([byte])!r} is not a letter of a sequence"
+
+
+_AT_LINE_START, _IN_HEADER, _LINE, _N_CONTIGS, _N_LETTERS, _N_HEADER_BYTES = range(6)
+
+
+@compiled
+def _scan(chunk, state, upper, blank, letters, starts, headers, header_starts):
+    """Take one chunk of FASTA bytes; state carries over.  Returns the index of a bad byte or -1."""
+    n_letters, n_contigs, n_header_bytes = state[_N_LETTERS], state[_N_CONTIGS], state[_N_HEADER_BYTES]
+    i, bad = 0, -1
+    while i < chunk.size and bad < 0:
+        if state[_AT_LINE_START] and chunk[i] == ord(">"):
+            starts[n_contigs], header_starts[n_contigs] = n_letters, n_header_bytes
+            n_contigs += 1
+            state[_IN_HEADER], state[_AT_LINE_START] = 1, 0
+            i += 1
+            continue
+        newline = find_byte(chunk, 10, i, chunk.size)
+        stop = chunk.size if newline < 0 else newline
+        if state[_IN_HEADER]:
+            for j in range(i, stop):
+                headers[n_header_bytes] = chunk[j]
+                n_header_bytes += 1
+        else:
+            for j in range(i, stop):
+                letter = upper[chunk[j]]
+                if letter and n_contigs:
+                    letters[n_letters] = letter
+                    n_letters += 1
+                elif not blank[chunk[j]]:
+                    bad = j
+                    break
+        if newline < 0:
+            state[_AT_LINE_START] = 0
+        elif bad < 0:
+            state[_LINE] += 1
+            state[_IN_HEADER], state[_AT_LINE_START] = 0, 1
+        i = stop + 1
+    state[_N_LETTERS], state[_N_CONTIGS], state[_N_HEADER_BYTES] = n_letters, n_contigs, n_header_bytes
+    return bad
+
+
+@compiled
+def _count_blocks(letters, starts, code):
+    """(number of blocks, number of symbols in them)."""
+    n_blocks = n_symbols = 0
+    for contig in range(starts.size - 1):
+        inside = False
+        for i in range(starts[contig], starts[contig + 1]):
+            known = code[letters[i]] < 4
+            n_blocks += known and not inside
+            n_symbols += known
+            inside = known
+    return n_blocks, n_symbols
+
+
+@compiled
+def _fill_blocks(letters, starts, code, blocks, text):
+    block, n = -1, 0
+    for contig in range(starts.size - 1):
+        inside = False
+        for i in range(starts[contig], starts[contig + 1]):
+            symbol = code[letters[i]]
+            known = symbol < 4
+            if known:
+                if not inside:
+                    block += 1
+                    blocks.text_start[block] = n
+                    blocks.contig[block] = contig
+                    blocks.contig_start[block] = i - starts[contig]
+                    blocks.length[block] = 0
+                text[n] = symbol + 1
+                n += 1
+                blocks.length[block] += 1
+            elif inside:
+                text[n] = SEPARATOR
+                n += 1
+            inside = known
+        if inside:
+            text[n] = SEPARATOR
+            n += 1
+
+
