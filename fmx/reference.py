@@ -240,5 +240,3 @@ def _fill_blocks(letters, starts, code, blocks, text):
         if inside:
             text[n] = SEPARATOR
             n += 1
-
-

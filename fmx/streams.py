@@ -6,6 +6,7 @@ import sys
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from isal import igzip
 
@@ -21,16 +22,11 @@ class Source:
         self.path = "standard input" if str(path) == STANDARD else str(path)
         try:
             self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")
-            self._file = self._raw
-            if self._peek() == b"\x1f\x8b":
+            self._file: BinaryIO = self._raw
+            if self._raw.peek(2)[:2] == b"\x1f\x8b":
                 self._file = igzip.GzipFile(fileobj=self._raw, mode="rb")
         except OSError as error:
             raise InputError(self.path, "", error.strerror or str(error)) from error
-
-    def _peek(self) -> bytes:
-        if not isinstance(self._raw.peek(0), bytes):
-            return b""
-        return self._raw.peek(2)[:2]
 
     def size_hint(self) -> int:
         """Bytes to expect: exact for a plain file, a guess otherwise."""

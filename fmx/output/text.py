@@ -1,0 +1,98 @@
+"""Bytes of text in compiled code: numbers, names, sequences.  Each function returns the place after it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import compiled, copy_bytes, inlined
+
+
+class Names(NamedTuple):
+    """Contig names: ``data`` uint8, name i is data[first[i] : first[i + 1]]; ``first`` int64[n + 1]."""
+
+    data: np.ndarray
+    first: np.ndarray
+
+
+def make_names(names) -> Names:
+    """Names as arrays, from a list of str."""
+    encoded = [name.encode() for name in names]
+    first = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(name) for name in encoded], out=first[1:])
+    return Names(np.frombuffer(b"".join(encoded), np.uint8), first)
+
+
+def as_bytes(text: str) -> np.ndarray:
+    """ASCII text as uint8[n]."""
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+@inlined
+def put_bytes(out, at, source, start, n):
+    copy_bytes(out, at, source, start, n)
+    return at + n
+
+
+@inlined
+def put_all(out, at, source):
+    return put_bytes(out, at, source, 0, source.size)
+
+
+@inlined
+def put_byte(out, at, byte):
+    out[at] = byte
+    return at + 1
+
+
+@inlined
+def put_number(out, at, x):
+    """Decimal digits of x >= 0."""
+    n, y = 1, x
+    while y >= 10:
+        y //= 10
+        n += 1
+    for j in range(at + n - 1, at - 1, -1):
+        out[j] = 48 + x % 10
+        x //= 10
+    return at + n
+
+
+@inlined
+def put_name(out, at, names, i):
+    return put_bytes(out, at, names.data, names.first[i], names.first[i + 1] - names.first[i])
+
+
+@inlined
+def put_mapped(out, at, data, start, n, table):
+    """n letters, each through a 256-entry table."""
+    for j in range(n):
+        out[at + j] = table[data[start + j]]
+    return at + n
+
+
+@inlined
+def put_reversed(out, at, data, start, n, table):
+    """n letters from the last to the first, each through a 256-entry table."""
+    last = start + n - 1
+    for j in range(n):
+        out[at + j] = table[data[last - j]]
+    return at + n
+
+
+@inlined
+def put_backwards(out, at, data, start, n):
+    last = start + n - 1
+    for j in range(n):
+        out[at + j] = data[last - j]
+    return at + n
+
+
+@compiled
+def record_space(batch, hits, start, n_fixed):
+    """Bytes that are enough for all records: per read its name, letters and qualities; per hit its name."""
+    space = np.int64(0)
+    for r in range(hits.total.size):
+        n_hits = hits.first[r + 1] - hits.first[r]
+        name, length = batch.name_length[start + r], batch.length[start + r]
+        space += 2 * length + max(n_hits, 1) * (name + n_fixed)
+    return space

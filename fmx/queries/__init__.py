@@ -1,0 +1,5 @@
+"""What is asked of an index: one file a query, each a NamedTuple with bodies for ``begin`` and ``advance``."""
+
+from .exact import Exact
+
+__all__ = ["Exact"]
