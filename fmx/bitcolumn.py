@@ -16,16 +16,31 @@ ALL_ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @inlined
-def count_before(entries, first, offset, w):
+def share(lane, a, b, offset):
+    """What 16 bytes of an entry (words a and b) add to the counter plus the bits set before ``offset``."""
+    if lane == 0:
+        head = np.uint64(min(offset, 32))
+        counter = np.int64(a & np.uint64(0xFFFFFFFF))
+        in_a = popcount((a >> np.uint64(32)) & ((np.uint64(1) << head) - np.uint64(1)))
+        return counter + in_a + popcount(b & low_bits(offset - 32))
+    start = 128 * lane - 32
+    return popcount(a & low_bits(offset - start)) + popcount(b & low_bits(offset - start - 64))
+
+
+@inlined
+def low_bits(n):
+    """A word whose n lowest bits are set; none for n < 0, all for n > 63."""
+    if n >= 64:
+        return ALL_ONES
+    return (np.uint64(1) << np.uint64(max(n, 0))) - np.uint64(1)
+
+
+@inlined
+def count_before(entries, first, offset, n_lanes):
     """Counter of the entry at word ``first`` plus the bits set before position ``offset``."""
-    word = entries[first]
-    head = min(offset, 32)
-    total = np.int64(word & np.uint64(0xFFFFFFFF))
-    total += popcount((word >> np.uint64(32)) & ((np.uint64(1) << np.uint64(head)) - np.uint64(1)))
-    for j in range(1, w):
-        bits = offset - (64 * j - 32)
-        mask = (np.uint64(1) << np.uint64(max(bits, 0))) - np.uint64(1)
-        total += popcount(entries[first + j] & (mask if bits < 64 else ALL_ONES))
+    total = np.int64(0)
+    for lane in range(n_lanes):
+        total += share(lane, entries[first + 2 * lane], entries[first + 2 * lane + 1], offset)
     return total
 
 

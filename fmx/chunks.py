@@ -37,6 +37,17 @@ def read_chunks(paths, chunk_size=CHUNK_SIZE):
             yield from _chunks_of(source, chunk_size)
 
 
+def literal_fasta(sequences, names=None) -> bytes:
+    """Sequences (str or bytes) as FASTA, for read_chunks; named by their number from 0 unless named."""
+    lines = []
+    for i, sequence in enumerate(sequences):
+        letters = sequence.encode() if isinstance(sequence, str) else bytes(sequence)
+        if b"\n" in letters or b">" in letters:
+            raise InputError("given sequences", f"record {i + 1}", "a sequence holds a line end or '>'")
+        lines.append(b">%s\n%s\n" % (names[i].encode() if names else b"%d" % i, letters))
+    return b"".join(lines)
+
+
 def _chunks_of(source, chunk_size):
     rest, number, is_fastq = np.empty(0, np.uint8), 1, None
     while True:

@@ -1,14 +1,33 @@
 """What layouts, queries and suffix arrays promise: functions joined by the type of their first argument.
 
 A new layout, query or suffix array is one file that registers its bodies here; engines call only these.
+Rows, symbols and counts are int64.
 """
 
-from .jit import by_type
+import numpy as np
+
+from .jit import by_type, inlined
+
+
+# Layouts.  An entry is fetched in lanes of 16 bytes (two words of ``layout.entries``, uint64), and what it
+# counts is a sum over its lanes, so that an engine may bring the lanes in and add them up as it likes:
+#
+#     occ(c, i) = sum over lanes of share(layout, lane, a, b, c, offset),   entry, offset = address(layout, c, i)
 
 
 @by_type
-def occ(layout, c, i):
-    """C[c] + Occ(c, i): LF mapping of row i for the k-symbol c (int64 in and out; 0 <= i <= n)."""
+def lanes(layout):
+    """Number of lanes of an entry; a constant of the layout's type."""
+
+
+@by_type
+def address(layout, c, i):
+    """(entry, offset) of row i for the k-symbol c; the entry starts at word 2 * lanes * entry."""
+
+
+@by_type
+def share(layout, lane, a, b, c, offset):
+    """What words a and b of a lane add to C[c] + Occ(c, i); separators are never counted."""
 
 
 @by_type
@@ -44,6 +63,18 @@ def begin(query, patterns, i, state, slot):
 @by_type
 def advance(query, patterns, state, slot):
     """Take one step in a slot; True when state[slot, LO] and state[slot, HI] are the answer."""
+
+
+@inlined
+def occ(layout, c, i):
+    """C[c] + Occ(c, i): LF mapping of row i for the k-symbol c (0 <= i <= n), by one thread."""
+    entry, offset = address(layout, c, i)
+    n_lanes = lanes(layout)
+    total = np.int64(0)
+    for lane in range(n_lanes):
+        word = 2 * (entry * n_lanes + lane)
+        total += share(layout, lane, layout.entries[word], layout.entries[word + 1], c, offset)
+    return total
 
 
 # Columns of an engine's state, one row a slot; a query may use those from FREE on as it likes.

@@ -16,10 +16,12 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, event
 from numba.extending import intrinsic, overload
 
 _OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+# Without this, LLVM calls the pieces of a loop with every field of every array as an argument.
+_INLINE = {**_OPTIONS, "forceinline": True}
 
 
 def _digest() -> str:
@@ -49,9 +51,22 @@ CACHE = _cache_folder()
 numba.config.CACHE_DIR = str(CACHE)
 
 
-def is_cold() -> bool:
-    """True if nothing has been compiled yet for these sources on this machine."""
-    return not any(CACHE.rglob("*.nbi"))
+class _Listener(event.Listener):
+    def __init__(self, callback):
+        self.callback = callback
+
+    def on_start(self, event):
+        if self.callback:
+            self.callback, callback = None, self.callback
+            callback()
+
+    def on_end(self, event):
+        pass
+
+
+def on_first_compile(callback) -> None:
+    """Call ``callback()`` once, when something is compiled that the disk does not hold yet."""
+    event.register("numba:compile", _Listener(callback))
 
 
 def compiled(function):
@@ -60,8 +75,8 @@ def compiled(function):
 
 
 def inlined(function):
-    """A small piece of a compiled function (left to LLVM to inline)."""
-    return numba.njit(**_OPTIONS)(function)
+    """A small piece of a compiled function, always inlined."""
+    return numba.njit(**_INLINE)(function)
 
 
 def by_type(contract):
@@ -76,7 +91,7 @@ def by_type(contract):
     def dispatch(first, *rest):
         return bodies[type(first)](first, *rest)
 
-    @overload(dispatch, jit_options=_OPTIONS, strict=False)
+    @overload(dispatch, jit_options=_INLINE, strict=False)
     def choose(first, *rest):
         return bodies.get(getattr(first, "instance_class", None))
 

@@ -14,7 +14,7 @@ from .bitcolumn import count_before, is_set, set_bit
 from .contracts import occ, position_of, preceding, prefetch_position
 from .jit import compiled, prefetch
 
-_D, _W = 96, 2  # positions and words of an entry of the marks
+_D, _W = 96, 2  # positions and words of an entry of the marks, one lane
 
 
 class FullSA(NamedTuple):
@@ -46,7 +46,7 @@ def _position_sampled(sa, layout, row):
     while True:
         entry = row // _D
         if is_set(sa.marks, entry * _W, row - entry * _D):
-            return np.int64(sa.positions[count_before(sa.marks, entry * _W, row - entry * _D, _W)]) + steps
+            return np.int64(sa.positions[count_before(sa.marks, entry * _W, row - entry * _D, 1)]) + steps
         row = occ(layout, preceding(layout, row), row)
         steps += layout.k
 

@@ -1,5 +1,6 @@
 """Bytes in and out: plain, gzip (also multi-member and bgzf) or standard input, and outputs that appear whole."""
 
+import io
 import os
 import stat
 import sys
@@ -16,12 +17,16 @@ STANDARD = "-"
 
 
 class Source:
-    """One input opened for reading; errors of the disk and of gzip become InputError."""
+    """One input opened for reading: a path, '-', or bytes; errors of disk and gzip become InputError."""
 
     def __init__(self, path):
         self.path = "standard input" if str(path) == STANDARD else str(path)
         try:
-            self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")
+            if isinstance(path, bytes):
+                self.path = "given sequences"
+                self._raw = io.BufferedReader(io.BytesIO(path))
+            else:
+                self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")
             self._file: BinaryIO = self._raw
             if self._raw.peek(2)[:2] == b"\x1f\x8b":
                 self._file = igzip.GzipFile(fileobj=self._raw, mode="rb")

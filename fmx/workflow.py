@@ -1,30 +1,30 @@
 """The journeys, on one page: build an index, map reads, list occurrences.
 
-    build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/
-    map     bytes -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> records
+build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/
+search  reads -> Mapper (mapping.py) -> SAM or BAM
+locate  patterns -> Mapper -> TSV, BED or SAM
 """
 
+import shlex
+import sys
 import time
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
-from itertools import chain
+from dataclasses import dataclass
 
 import numpy as np
 
-from . import __version__, bwt, chunks, hits, jit, layouts, reads
-from .engines import cpu
+from . import __version__, bwt, index, jit, layouts
 from .index import reference_arrays
-from .index_store import IndexWriter
+from .index_store import IndexWriter, read_array, read_meta
+from .index_store import verify as check
+from .mapping import MapOptions, Mapper, Summary, map_reads
+from .output import bam, sam, table
+from .output.text import make_names
 from .prefix_table import build_prefix_table, default_length
 from .progress import Progress
-from .queries import Exact
 from .reference import read_fasta
 from .sampled_sa import sample
+from .streams import whole_output
 from .suffix_array import suffix_array
-
-SLICE_HITS = 1 << 17  # hits located and formatted at a time
-BOTH = reads.FORWARD | reads.REVERSE
 
 
 def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_length=None, n_threads=1,
@@ -35,7 +35,7 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
     """
     progress = progress or Progress(quiet=True)
     names = [layouts.parse_name(name) for name in layout_names]
-    tell_if_cold(progress)
+    tell_compiling(progress)
     with IndexWriter(path, n_threads) as writer:
         with progress.stage("read reference"):
             reference, text = read_fasta(fasta)
@@ -86,130 +86,66 @@ def first_rows(table, k) -> np.ndarray:
     return table.pairs[2 * start : 2 * (start + 4**k) : 2].astype(np.int64)
 
 
-def tell_if_cold(progress) -> None:
-    """Say that the first run compiles."""
-    if jit.is_cold():
-        progress.say("compiling for this machine (once; later runs start at once) ...")
+def tell_compiling(progress) -> None:
+    """Say it when code is compiled, which happens in the first run with new options."""
+    jit.on_first_compile(lambda: progress.say("compiling for this machine (once) ..."))
 
 
-@dataclass
-class MapOptions:
-    """How reads are mapped."""
+@dataclass(frozen=True)
+class Output:
+    """What is written: ``kind`` sam, bam, bed or tsv; the rest is for sam and bam."""
 
-    policy: hits.SelectionPolicy = field(default_factory=hits.SelectionPolicy)
-    strands: int = BOTH
-    n_threads: int = 1
-    chunk_size: int = chunks.CHUNK_SIZE
-
-
-@dataclass
-class Summary:
-    """What a run has seen, in reads (``hits`` in occurrences)."""
-
-    reads: int = 0
-    bases: int = 0
-    mapped: int = 0
-    unique: int = 0
-    suppressed: int = 0
-    hits: int = 0
-
-    def add(self, other) -> None:
-        for item in fields(self):
-            setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
+    path: str = "-"
+    kind: str = "sam"
+    unmapped: bool = True
+    read_group: str = ""
+    read_group_id: str = ""
+    counts: str | None = None
 
 
-class Mapper:
-    """One index and one set of options; turns chunks into pieces of output."""
-
-    def __init__(self, index, options: MapOptions, n_tally: int = 0):
-        self.index, self.options = index, options
-        self.query = Exact(index.prefix, index.layout)
-        self.n_tally, self.tallies = n_tally, deque()
-
-    def search(self, chunk):
-        """(ReadBatch, Intervals) of a chunk."""
-        batch = reads.parse(chunk)
-        return batch, cpu.search(self.query, reads.pack(batch, self.options.strands))
-
-    def hits_of(self, batch, intervals):
-        """Yield (start, Hits) for runs of reads with at most SLICE_HITS reported hits, or one read."""
-        options = self.options
-        total = hits.count(intervals)
-        reported = np.where(total > options.policy.at_most, 0, np.minimum(total, options.policy.limit))
-        ends = np.cumsum(np.maximum(reported, 1))
-        start, n_reads = 0, batch.length.size
-        while start < n_reads:
-            done = ends[start - 1] if start else 0
-            stop = max(start + 1, int(np.searchsorted(ends, done + SLICE_HITS, "right")))
-            tally = self._take_tally()
-            yield start, hits.select(
-                self.index.sa, self.index.layout, self.index.reference.blocks, batch, intervals,
-                (start, stop), options.policy, tally,
-            )  # fmt: skip
-            self.tallies.append(tally)
-            start = stop
-
-    def _take_tally(self):
-        try:
-            return self.tallies.pop()
-        except IndexError:
-            return np.zeros((self.n_tally, 2), np.int64)
-
-    def tally(self) -> np.ndarray:
-        """(reads, hits) of each contig, int64[n_contigs, 2]."""
-        return np.sum(self.tallies, axis=0) if self.tallies else np.zeros((self.n_tally, 2), np.int64)
-
-    def summarise(self, batch, intervals) -> Summary:
-        total = hits.count(intervals)
-        suppressed = total > self.options.policy.at_most
-        return Summary(
-            reads=total.size,
-            bases=int(batch.length.sum()),
-            mapped=int(np.count_nonzero((total > 0) & ~suppressed)),
-            unique=int(np.count_nonzero((total == 1) & ~suppressed)),
-            suppressed=int(np.count_nonzero(suppressed)),
-            hits=int(total[~suppressed].sum()),
-        )
+def kind_of(path) -> str:
+    """bam or sam, by the name of the output."""
+    return "bam" if str(path).endswith(".bam") else "sam"
 
 
-def map_reads(mapper, paths, writer, sink, progress=None) -> Summary:
-    """Map files of reads, in order, and write the records to ``sink`` (a binary file)."""
-    progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
-    tell_if_cold(progress)
-
-    def work(chunk):
-        batch, intervals = mapper.search(chunk)
-        pieces = _pieces(mapper, batch, intervals, writer)
-        return mapper.summarise(batch, intervals), chain([next(pieces, b"")], pieces)
-
-    source = chunks.read_chunks(paths, mapper.options.chunk_size)
-    for part, pieces in in_order(work, source, mapper.options.n_threads):
-        for piece in pieces:
-            sink.write(piece)
-        summary.add(part)
-        rate = summary.reads / max(time.monotonic() - start, 1e-9)
-        progress.show(f"{summary.reads:,} reads, {rate:,.0f} reads/s, {summary.mapped:,} mapped")
-    sink.write(writer.end())
+def search(index_path, paths, options: MapOptions, output: Output, layout=None, progress=None) -> Summary:
+    """Map reads (FASTA or FASTQ files, '-' for stdin) to an index, in order."""
+    progress = progress or Progress(quiet=True)
+    tell_compiling(progress)
+    fm_index = index.load(index_path, layout, options.n_threads)
+    reference = fm_index.reference
+    mapper = Mapper(fm_index, options, len(reference.names) if output.counts else 0)
+    writer, head = _make_writer(reference, output)
+    start = time.monotonic()
+    with whole_output(output.path) as sink:
+        sink.write(head)
+        summary = map_reads(mapper, paths, writer, sink, progress)
+    if output.counts:
+        with whole_output(output.counts) as sink:
+            sink.write(table.counts_table(reference, mapper.tally()))
+    progress.say(summary.sentence(time.monotonic() - start))
     return summary
 
 
-def _pieces(mapper, batch, intervals, writer):
-    """Records of a chunk in pieces; all but the first are made when they are asked for."""
-    for start, found in mapper.hits_of(batch, intervals):
-        for first in range(0, max(1, found.position.size), SLICE_HITS):
-            yield writer.format(batch, found, start, first, first + SLICE_HITS)
+def _make_writer(reference, output):
+    """(writer, bytes before the first record)."""
+    names = make_names(reference.names)
+    if output.kind in ("bed", "tsv"):
+        bed = output.kind == "bed"
+        return table.TableWriter(names, reference.blocks, bed), b"" if bed else table.TSV_HEADER
+    head = sam.header(reference, __version__, shlex.join(["fmx", *sys.argv[1:]]), output.read_group)
+    if output.kind == "bam":
+        writer = bam.BamWriter(reference.blocks, output.unmapped, output.read_group_id)
+        return writer, bam.header(reference, head)
+    return sam.SamWriter(names, reference.blocks, output.unmapped, output.read_group_id), head
 
 
-def in_order(work, items, n_threads):
-    """Yield work(item) for each item in order, at most 2 n_threads at once, by n_threads threads."""
-    pool = ThreadPoolExecutor(n_threads)
-    pending: deque = deque()
-    try:
-        for item in items:
-            pending.append(pool.submit(work, item))
-            if len(pending) >= 2 * n_threads:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+def inspect(path, verify=False, n_threads=1) -> dict:
+    """meta.json of an index with the size of each part; ``verify`` checks every checksum."""
+    meta = read_meta(path)
+    names = list(meta["arrays"])
+    for name in names:
+        read_array(path, meta, name)
+    if verify:
+        check(path, meta, names, n_threads)
+    return {**meta, "path": str(path), "bytes": sum(a["bytes"] for a in meta["arrays"].values())}

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..bitcolumn import count_before, is_set, set_bit
+from .. import bitcolumn
 from ..bwt import NONE
-from ..contracts import extend, occ, preceding, prefetch_extend
+from ..contracts import address, extend, lanes, occ, preceding, prefetch_extend, share
 from ..jit import compiled, prefetch
 from ..parallel import run_all, spans
 
@@ -47,9 +47,7 @@ def build(codes, column_starts, k, d, n_threads=1):
     parts = spans(codes.size, n_threads, d)
     totals = run_all(_count_codes, [(codes, *part) for part in parts], n_threads)
     before = np.cumsum([column_starts, *(total[:n_columns] for total in totals)], axis=0)
-    run_all(
-        _fill, [(codes, *part, before[i], w, d, entries) for i, part in enumerate(parts)], n_threads
-    )
+    run_all(_fill, [(codes, *part, before[i], w, d, entries) for i, part in enumerate(parts)], n_threads)
     if codes.size % d == 0:
         entries[-n_columns * w :: w] = before[-1]
     return TYPES[d](entries, k)
@@ -74,17 +72,25 @@ def _fill(codes, start, stop, counter, w, d, entries):
         for offset in range(min(d, stop - first_row)):
             c = np.int64(codes[first_row + offset])
             if c != NONE:
-                set_bit(entries, first + c * w, offset)
+                bitcolumn.set_bit(entries, first + c * w, offset)
                 count[c] += 1
 
 
 def _register(cls, d):
-    w = (d + 32) // 64
+    n_lanes = (d + 32) // 128
 
-    @occ.register(cls)
-    def occ_bvsfm(layout, c, i):
+    @lanes.register(cls)
+    def lanes_bvsfm(layout):
+        return n_lanes
+
+    @address.register(cls)
+    def address_bvsfm(layout, c, i):
         run = i // d
-        return count_before(layout.entries, ((run << (2 * layout.k)) + c) * w, i - run * d, w)
+        return (run << (2 * layout.k)) + c, i - run * d
+
+    @share.register(cls)
+    def share_bvsfm(layout, lane, a, b, c, offset):
+        return bitcolumn.share(lane, a, b, offset)
 
     @extend.register(cls)
     def extend_bvsfm(layout, c, lo, hi):
@@ -92,14 +98,14 @@ def _register(cls, d):
 
     @prefetch_extend.register(cls)
     def prefetch_extend_bvsfm(layout, c, lo, hi):
-        prefetch(layout.entries, (((lo // d) << (2 * layout.k)) + c) * w)
-        prefetch(layout.entries, (((hi // d) << (2 * layout.k)) + c) * w)
+        prefetch(layout.entries, 2 * n_lanes * address(layout, c, lo)[0])
+        prefetch(layout.entries, 2 * n_lanes * address(layout, c, hi)[0])
 
     @preceding.register(cls)
     def preceding_bvsfm(layout, row):
-        run = row // d
         for c in range(np.int64(1) << (2 * layout.k)):
-            if is_set(layout.entries, ((run << (2 * layout.k)) + c) * w, row - run * d):
+            entry, offset = address(layout, c, row)
+            if bitcolumn.is_set(layout.entries, 2 * n_lanes * entry, offset):
                 return c
         return np.int64(-1)
 

@@ -56,18 +56,16 @@ class SamWriter:
 
     def format(self, batch, hits, start, first_hit, last_hit) -> np.ndarray:
         """Bytes of the records of reads ``start`` onwards, as far as their hits are first_hit to last_hit."""
-        if hits.total.size == 1:
-            space = 2 * int(batch.length[start]) + max(1, last_hit - first_hit) * (
-                int(batch.name_length[start]) + self._fixed
-            )
-        else:
-            space = record_space(batch, hits, start, self._fixed)
+        space = record_space(batch, hits, start, first_hit, last_hit, self._fixed)
         out = np.empty(space, np.uint8)
         n = _format(
             batch, hits, start, first_hit, last_hit, self.names, self.blocks, self.unmapped, self.tail,
             MAPQ, UPPER, COMPLEMENT, out,
         )  # fmt: skip
         return out[:n]
+
+    def end(self) -> bytes:
+        return b""
 
 
 @compiled

@@ -88,11 +88,11 @@ def put_backwards(out, at, data, start, n):
 
 
 @compiled
-def record_space(batch, hits, start, n_fixed):
-    """Bytes that are enough for all records: per read its name, letters and qualities; per hit its name."""
+def record_space(batch, hits, start, first_hit, last_hit, n_fixed):
+    """Bytes that are enough for the records of these hits: n_fixed and the name each, letters once a read."""
     space = np.int64(0)
-    for r in range(hits.total.size):
-        n_hits = hits.first[r + 1] - hits.first[r]
-        name, length = batch.name_length[start + r], batch.length[start + r]
-        space += 2 * length + max(n_hits, 1) * (name + n_fixed)
+    for i in range(hits.total.size):
+        n_hits = min(hits.first[i + 1], last_hit) - max(hits.first[i], first_hit)
+        r = start + i
+        space += 2 * batch.length[r] + max(n_hits, 1) * (batch.name_length[r] + n_fixed)
     return space
