@@ -14,9 +14,9 @@ NEWLINE = 10
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole records: ``data`` uint8[n], ends with a newline; ``number`` of its first record in the file, from 1.
+    """Whole records: ``data`` uint8[n], ending with a newline.
 
-    ``n_bound`` is at least the number of records; ``last`` if the file ends here.
+    ``number`` counts the first record in its file, from 1; ``n_bound`` is at least the number of records.
     """
 
     path: str
@@ -24,7 +24,6 @@ class Chunk:
     is_fastq: bool
     number: int
     n_bound: int
-    last: bool
 
 
 def read_chunks(paths, chunk_size=CHUNK_SIZE):
@@ -71,7 +70,7 @@ def _chunks_of(source, chunk_size):
         else:
             stop, n_bound = _cut_fasta(buffer[:n], last)
         if stop:
-            yield Chunk(source.path, buffer[:stop], is_fastq, number, n_bound, last)
+            yield Chunk(source.path, buffer[:stop], bool(is_fastq), number, n_bound)
             number += n_bound
         if last:
             return

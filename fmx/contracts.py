@@ -8,11 +8,11 @@ import numpy as np
 
 from .jit import by_type, inlined
 
-
 # Layouts.  An entry is fetched in lanes of 16 bytes (two words of ``layout.entries``, uint64), and what it
 # counts is a sum over its lanes, so that an engine may bring the lanes in and add them up as it likes:
 #
-#     occ(c, i) = sum over lanes of share(layout, lane, a, b, c, offset),   entry, offset = address(layout, c, i)
+#     entry, offset = address(layout, c, i)
+#     occ(c, i) = sum over lanes of share(layout, lane, a, b, c, offset)
 
 
 @by_type

@@ -9,7 +9,8 @@ words compare as strings:
 
 import numpy as np
 
-from .jit import inlined
+from .jit import compiled, inlined
+from .parallel import run_all, spans
 
 OTHER = 4  # a letter that matches nothing: N, IUPAC codes, '.'
 INVALID = 255  # a byte that is no sequence at all
@@ -71,3 +72,20 @@ def reverse_complement(x, k):
     )
     x = (x << np.uint64(32)) | (x >> np.uint64(32))
     return x >> np.uint64(64 - 2 * k)
+
+
+def pack_text(text, n_threads=1) -> np.ndarray:
+    """A text (uint8[n]: separator 0, A C G T 1 to 4) as uint64 words; a separator is stored as A.
+
+    Three spare words follow, so that ``symbols`` may read 32 symbols from any position of the text.
+    """
+    words = np.zeros(-(-text.size // WORD) + 3, np.uint64)
+    run_all(_pack_text, [(text, *span, words) for span in spans(text.size, n_threads, WORD)], n_threads)
+    return words
+
+
+@compiled
+def _pack_text(text, start, stop, words):
+    for i in range(start, stop):
+        symbol = np.uint64(max(text[i], 1) - 1)
+        words[i >> 5] |= symbol << np.uint64(62 - 2 * (i & 31))

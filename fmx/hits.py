@@ -40,7 +40,7 @@ class Hits(NamedTuple):
 
 @dataclass(frozen=True)
 class SelectionPolicy:
-    """Report at most ``limit`` hits of a read, none if it has more than ``at_most``; ``seed`` < 0: the first."""
+    """At most ``limit`` hits of a read, none if more than ``at_most``; ``seed`` < 0: the first ones."""
 
     limit: int = 1
     at_most: int = ALL

@@ -15,7 +15,8 @@ from .sampled_sa import FullSA, SampledSA
 
 @dataclass(frozen=True)
 class FMIndex:
-    """The bundle: reference (no letters), one layout, suffix array (whole or sampled), prefix table."""
+    """The bundle: reference (no letters), one layout, suffix array (whole or sampled), prefix table,
+    packed text."""
 
     path: Path
     meta: dict
@@ -24,6 +25,7 @@ class FMIndex:
     layout: Any
     sa: Any
     prefix: PrefixTable
+    text_words: np.ndarray
 
 
 def reference_arrays(reference) -> dict:
@@ -70,6 +72,7 @@ def load(path, layout: str | None = None, n_threads=1) -> FMIndex:
             layouts.layout_from_arrays(name, fields),
             _load_sa(arrays),
             PrefixTable(arrays["prefix_pairs"], meta["prefix_length"]),
+            arrays["text_words"],
         )
     except (KeyError, TypeError) as error:
         raise IndexFileError(f"{path}: incomplete ({error}); build the index again") from error

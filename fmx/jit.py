@@ -85,7 +85,7 @@ def by_type(contract):
     ``@contract.register(Type)`` adds the body for a NamedTuple type.  Compiled code binds it at compile
     time; plain Python looks it up by ``type(first)``.
     """
-    bodies = {}
+    bodies: dict = {}
 
     @functools.wraps(contract)
     def dispatch(first, *rest):
@@ -102,7 +102,7 @@ def by_type(contract):
 
         return add
 
-    dispatch.register = register
+    dispatch.register = register  # type: ignore[attr-defined]
     return dispatch
 
 

@@ -46,7 +46,8 @@ class Summary:
         share = 100 * self.mapped / max(self.reads, 1)
         more = f", {self.suppressed:,} with too many" if self.suppressed else ""
         return (
-            f"{self.reads:,} reads: {self.mapped:,} occur ({share:.2f} %), {self.unique:,} of them once{more}; "
+            f"{self.reads:,} reads: {self.mapped:,} occur ({share:.2f} %), "
+            f"{self.unique:,} of them once{more}; "
             f"{self.hits:,} occurrences; {seconds:.1f} s, {self.reads / max(seconds, 1e-9):,.0f} reads/s"
         )
 
@@ -61,7 +62,8 @@ class Mapper:
     def __init__(self, index, options: MapOptions, n_tally: int = 0):
         self.index, self.options = index, options
         self.query = Exact(index.prefix, index.layout)
-        self.n_tally, self.tallies = n_tally, deque()
+        self.n_tally = n_tally
+        self.tallies: deque = deque()  # one table for each thread that is counting
 
     def search(self, chunk):
         """(ReadBatch, Intervals) of a chunk."""

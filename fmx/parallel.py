@@ -2,6 +2,7 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 
 def available_cores() -> int:
@@ -13,7 +14,7 @@ def spans(n: int, n_parts: int, multiple: int = 1) -> list:
     """Cut range(n) into at most n_parts (start, stop) whose borders are multiples of ``multiple``."""
     n_units = -(-n // multiple)
     cuts = sorted({n_units * part // n_parts * multiple for part in range(n_parts)} | {n})
-    return [(start, min(stop, n)) for start, stop in zip(cuts, cuts[1:], strict=False)]
+    return [(start, min(stop, n)) for start, stop in pairwise(cuts)]
 
 
 def run_all(function, arguments, n_threads: int) -> list:

@@ -1,4 +1,4 @@
-"""Bytes in and out: plain, gzip (also multi-member and bgzf) or standard input, and outputs that appear whole."""
+"""Bytes in and out: plain, gzip (multi-member, bgzf) or standard input; outputs that appear whole."""
 
 import io
 import os
@@ -7,7 +7,7 @@ import sys
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 from isal import igzip
 
@@ -24,10 +24,10 @@ class Source:
         try:
             if isinstance(path, bytes):
                 self.path = "given sequences"
-                self._raw = io.BufferedReader(io.BytesIO(path))
+                self._raw: Any = io.BufferedReader(io.BytesIO(path))
             else:
-                self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")
-            self._file: BinaryIO = self._raw
+                self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")  # noqa: SIM115
+            self._file = self._raw
             if self._raw.peek(2)[:2] == b"\x1f\x8b":
                 self._file = igzip.GzipFile(fileobj=self._raw, mode="rb")
         except OSError as error:

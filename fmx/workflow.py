@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import __version__, bwt, index, jit, layouts
+from .dna import pack_text
 from .index import reference_arrays
 from .index_store import IndexWriter, read_array, read_meta
 from .index_store import verify as check
@@ -58,8 +59,8 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
                     if isinstance(array, np.ndarray):
                         writer.add(f"{name}.{key}", array)
                 del codes, layout
-        del text
-        with progress.stage("write suffix array"):
+        with progress.stage("write text and suffix array"):
+            writer.add("text_words", pack_text(text, n_threads))
             if sa_rate > 1:
                 sampled = sample(sa, reference.blocks.text_start, sa_rate, max(name.k for name in names))
                 writer.add("sa_marks", sampled.marks)

@@ -7,6 +7,7 @@ A layout is named NAME-kK-dD, for example bvsfm-k2-d96; k and d may be left out.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import UnsupportedError
@@ -17,7 +18,7 @@ from . import bvsfm
 class Family:
     """One kind of layout: its builder, the type for each d, and the allowed parameters, default first."""
 
-    build: object
+    build: Callable
     types: dict
     ks: tuple
     ds: tuple
@@ -43,7 +44,7 @@ def parse_name(name: str) -> LayoutName:
     """Complete and check a layout name; UnsupportedError lists what exists."""
     match = re.fullmatch(r"([a-z]+)(?:-k(\d+))?(?:-d(\d+))?", name)
     family = REGISTRY.get(match[1]) if match else None
-    if family is None:
+    if match is None or family is None:
         raise UnsupportedError(f"no layout {name!r}; there are: {', '.join(REGISTRY)}")
     k, d = int(match[2] or family.ks[0]), int(match[3] or family.ds[0])
     if k not in family.ks or d not in family.ds:

@@ -1,5 +1,5 @@
 """How results are written: one file a format.
 
-A format is a function ``write_*(batch, hits, span, names, ...)`` that turns a batch and its hits into bytes in
-compiled code, and a function for what stands before the first record.
+A format is a writer: ``format(batch, hits, start, first_hit, last_hit)`` gives the bytes of some records,
+made in compiled code, and ``end()`` what stands after the last one.
 """

@@ -1,4 +1,4 @@
-"""What is asked of an index: one file a query, each a NamedTuple with bodies for ``begin`` and ``advance``."""
+"""What is asked of an index: one file a query, a NamedTuple with bodies for ``begin`` and ``advance``."""
 
 from .exact import Exact
 
