@@ -79,4 +79,4 @@ def occ(layout, c, i):
 
 # Columns of an engine's state, one row a slot; a query may use those from FREE on as it likes.
 PATTERN, LO, HI, LEFT, FREE = range(5)
-N_STATE = 8
+N_STATE = 12

@@ -9,7 +9,7 @@ import numpy as np
 from . import index_store, layouts
 from .errors import IndexFileError, UnsupportedError
 from .prefix_table import PrefixTable
-from .reference import Blocks, Reference
+from .reference import COLUMNS, Reference, make_blocks
 from .sampled_sa import FullSA, SampledSA
 
 
@@ -35,10 +35,7 @@ def reference_arrays(reference) -> dict:
         "contig_names": np.frombuffer(b"\n".join(names), np.uint8),
         "contig_lengths": reference.lengths,
         "contig_md5": reference.md5,
-        "block_text_start": reference.blocks.text_start,
-        "block_contig": reference.blocks.contig,
-        "block_contig_start": reference.blocks.contig_start,
-        "block_length": reference.blocks.length,
+        **{f"block_{column}": getattr(reference.blocks, column) for column in COLUMNS},
     }
 
 
@@ -60,7 +57,7 @@ def load(path, layout: str | None = None, n_threads=1) -> FMIndex:
             arrays["contig_names"].tobytes().decode().split("\n"),
             arrays["contig_lengths"],
             arrays["contig_md5"],
-            Blocks(*(arrays[f"block_{field}"] for field in Blocks._fields)),
+            make_blocks(*(arrays[f"block_{column}"] for column in COLUMNS)),
             meta["n_text"],
         )
         fields = {n[len(prefix) :]: array for n, array in arrays.items() if n.startswith(prefix)}

@@ -19,7 +19,9 @@ from numba import types
 from numba.core import cgutils, event
 from numba.extending import intrinsic, overload
 
-_OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+# Compiled code allocates nothing (_nrt=False): otherwise each piece of a loop counts references to the arrays
+# it is given, by atomic operations that cost more than the work.
+_OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
 # Without this, LLVM calls the pieces of a loop with every field of every array as an argument.
 _INLINE = {**_OPTIONS, "forceinline": True}
 

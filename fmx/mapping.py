@@ -8,13 +8,15 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from . import chunks, hits, reads
 from .engines import cpu
 from .progress import Progress
-from .queries import Exact
+from .queries import Exact, Verify
+from .sampled_sa import FullSA
 
 SLICE_HITS = 1 << 17  # hits located and formatted at a time
 BOTH = reads.FORWARD | reads.REVERSE
@@ -61,7 +63,9 @@ class Mapper:
 
     def __init__(self, index, options: MapOptions, n_tally: int = 0):
         self.index, self.options = index, options
-        self.query = Exact(index.prefix, index.layout)
+        self.query: Any = Exact(index.prefix, index.layout)
+        if isinstance(index.sa, FullSA):
+            self.query = Verify(index.prefix, index.sa.positions, index.text_words, index.reference.blocks)
         self.n_tally = n_tally
         self.tallies: deque = deque()  # one table for each thread that is counting
 

@@ -61,7 +61,8 @@ def sample(sa, block_starts, s, k) -> SampledSA:
 
     ``block_starts`` int64[n_blocks], text positions in ascending order.
     """
-    kept = _kept_positions(sa.size, block_starts, s, k)
+    kept = np.zeros(sa.size // 8 + 1, np.uint8)
+    _keep_positions(sa.size, block_starts, s, k, kept)
     marks = np.zeros((sa.size // _D + 1) * _W, np.uint64)
     positions = np.empty(_count(kept), np.uint32)
     _mark(sa, kept, marks, positions)
@@ -69,15 +70,13 @@ def sample(sa, block_starts, s, k) -> SampledSA:
 
 
 @compiled
-def _kept_positions(n, block_starts, s, k):
-    """Bit set over text positions: the kept ones."""
-    kept = np.zeros(n // 8 + 1, np.uint8)
+def _keep_positions(n, block_starts, s, k, kept):
+    """Set the bits of the kept text positions."""
     for block in range(block_starts.size):
         stop = block_starts[block + 1] if block + 1 < block_starts.size else n
         for start in range(block_starts[block], stop, k * s):
             for position in range(start, min(start + k, stop)):
                 kept[position >> 3] |= np.uint8(1 << (position & 7))
-    return kept
 
 
 def _count(bits) -> int:

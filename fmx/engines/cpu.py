@@ -16,7 +16,8 @@ N_SLOTS = 32
 def search(query, patterns, n_slots=N_SLOTS) -> Intervals:
     """The interval of every pattern (Patterns), empty (0, 0) where it does not occur or is not searchable."""
     intervals = Intervals(*(np.zeros(patterns.length.size, np.uint32) for _ in Intervals._fields))
-    _search(query, patterns, intervals, n_slots)
+    state = np.zeros((n_slots, N_STATE), np.int64)
+    _search(query, patterns, intervals, state)
     return intervals
 
 
@@ -32,10 +33,9 @@ def _load(query, patterns, i, state, slot):
 
 
 @compiled
-def _search(query, patterns, intervals, n_slots):
-    state = np.zeros((n_slots, N_STATE), np.int64)
+def _search(query, patterns, intervals, state):
     n_active = coming = 0
-    while n_active < n_slots and coming >= 0:
+    while n_active < state.shape[0] and coming >= 0:
         coming = _load(query, patterns, coming, state, n_active)
         n_active += coming >= 0
     while n_active > 0:

@@ -45,26 +45,24 @@ def build(codes, column_starts, k, d, n_threads=1):
     w, n_columns = (d + 32) // 64, 4**k
     entries = np.zeros((codes.size // d + 1) * n_columns * w, np.uint64)
     parts = spans(codes.size, n_threads, d)
-    totals = run_all(_count_codes, [(codes, *part) for part in parts], n_threads)
-    before = np.cumsum([column_starts, *(total[:n_columns] for total in totals)], axis=0)
-    run_all(_fill, [(codes, *part, before[i], w, d, entries) for i, part in enumerate(parts)], n_threads)
+    totals = np.zeros((len(parts), 256), np.int64)
+    run_all(_count_codes, [(codes, *part, totals[i]) for i, part in enumerate(parts)], n_threads)
+    before = np.cumsum([column_starts, *totals[:, :n_columns]], axis=0)
+    run_all(_fill, [(codes, *part, before[i].copy(), w, d, entries) for i, part in enumerate(parts)], n_threads)
     if codes.size % d == 0:
         entries[-n_columns * w :: w] = before[-1]
     return TYPES[d](entries, k)
 
 
 @compiled
-def _count_codes(codes, start, stop):
-    counts = np.zeros(256, np.int64)
+def _count_codes(codes, start, stop, counts):
     for row in range(start, stop):
         counts[codes[row]] += 1
-    return counts
 
 
 @compiled
-def _fill(codes, start, stop, counter, w, d, entries):
-    n_columns = counter.size
-    count = counter.copy()
+def _fill(codes, start, stop, count, w, d, entries):
+    n_columns = count.size
     for first_row in range(start, stop, d):
         first = first_row // d * n_columns * w
         for c in range(n_columns):
