@@ -13,6 +13,7 @@ import numpy as np
 from .contracts import position_of, prefetch_position
 from .jit import compiled, inlined
 from .reference import find_block
+from .sorting import sort
 
 ALL = 2**62  # a limit that is none
 _AHEAD = 16  # reads whose rows are prefetched
@@ -88,14 +89,13 @@ def _select(sa, layout, blocks, batch, intervals, start, hits, seed, scratch, ta
             hits.position[out], hits.reverse[out] = key >> 1, key & 1
             continue
         _all_keys(sa, layout, intervals, 2 * (start + r), scratch)
-        keys = scratch[:total]
-        keys.sort()
+        sort(scratch, total)
         if tally.shape[0] > 0:
-            _tally_contigs(blocks, keys, tally)
+            _tally_contigs(blocks, scratch, total, tally)
         if seed >= 0 and n < total:
-            _draw(keys, n, _hash_name(batch, start + r, seed))
+            _draw(scratch, total, n, _hash_name(batch, start + r, seed))
         for j in range(n):
-            hits.position[out + j], hits.reverse[out + j] = keys[j] >> 1, keys[j] & 1
+            hits.position[out + j], hits.reverse[out + j] = scratch[j] >> 1, scratch[j] & 1
 
 
 @inlined
@@ -118,9 +118,9 @@ def _all_keys(sa, layout, intervals, row, keys):
 
 
 @inlined
-def _tally_contigs(blocks, keys, tally):
+def _tally_contigs(blocks, keys, total, tally):
     previous = np.int64(-1)
-    for j in range(keys.size):
+    for j in range(total):
         contig = blocks.contig[find_block(blocks, keys[j] >> 1)]
         tally[contig, 0] += contig != previous
         tally[contig, 1] += 1
@@ -138,10 +138,10 @@ def _hash_name(batch, r, seed):
 
 
 @inlined
-def _draw(keys, n, x):
+def _draw(keys, total, n, x):
     """Move n keys drawn by the random word x to the front, in order (a partial Fisher-Yates shuffle)."""
     for j in range(n):
         x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-        other = j + np.int64((x >> np.uint64(33)) % np.uint64(keys.size - j))
+        other = j + np.int64((x >> np.uint64(33)) % np.uint64(total - j))
         keys[j], keys[other] = keys[other], keys[j]
-    keys[:n].sort()
+    sort(keys, n)
