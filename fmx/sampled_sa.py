@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .bitcolumn import count_before, is_set, set_bit
-from .contracts import occ, position_of, preceding, prefetch_position
+from .contracts import neighbour, position_of, prefetch_position
 from .jit import compiled, prefetch
 
 _D, _W = 96, 2  # positions and words of an entry of the marks, one lane
@@ -47,8 +47,8 @@ def _position_sampled(sa, layout, row):
         entry = row // _D
         if is_set(sa.marks, entry * _W, row - entry * _D):
             return np.int64(sa.positions[count_before(sa.marks, entry * _W, row - entry * _D, 1)]) + steps
-        row = occ(layout, preceding(layout, row), row)
-        steps += layout.k
+        row, step = neighbour(layout, row)
+        steps -= step
 
 
 @prefetch_position.register(SampledSA)

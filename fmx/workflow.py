@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import __version__, bwt, index, jit, layouts
+from . import __version__, index, jit, layouts
 from .dna import pack_text
 from .index import reference_arrays
 from .index_store import IndexWriter, read_array, read_meta
@@ -49,7 +49,6 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
             prefix_length = prefix_length or default_length(reference.n_text)
             table = build_prefix_table(text, prefix_length)
             writer.add("prefix_pairs", table.pairs)
-            column_starts = {k: first_rows(table, k) for k in {name.k for name in names}}
             del table
         seed_length = default_seed_length(reference.n_text) if sa_rate == 1 else 0
         if seed_length:
@@ -59,13 +58,7 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
             sa = suffix_array(text)
         for name in names:
             with progress.stage(f"layout {name}"):
-                codes = bwt.kmer_bwt(text, sa, name.k, n_threads)
-                build = layouts.REGISTRY[name.family].build
-                layout = build(codes, column_starts[name.k], name.k, name.d, n_threads)
-                for key, array in layout._asdict().items():
-                    if isinstance(array, np.ndarray):
-                        writer.add(f"{name}.{key}", array)
-                del codes, layout
+                _add_layout(writer, name, text, sa, n_threads)
         with progress.stage("write text and suffix array"):
             writer.add("text_words", pack_text(text, n_threads))
             if sa_rate > 1:
@@ -89,10 +82,11 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
         )
 
 
-def first_rows(table, k) -> np.ndarray:
-    """The first row of each k-symbol, int64[4^k]: the C array of a k-step index."""
-    start = (4**k - 1) // 3
-    return table.pairs[2 * start : 2 * (start + 4**k) : 2].astype(np.int64)
+def _add_layout(writer, name, text, sa, n_threads):
+    layout = layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, n_threads)
+    for key, array in layout._asdict().items():
+        if isinstance(array, np.ndarray):
+            writer.add(f"{name}.{key}", array)
 
 
 def tell_compiling(progress) -> None:
