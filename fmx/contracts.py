@@ -104,6 +104,14 @@ def advance(query, patterns, state, slot):
     """Take one step in a slot; True when state[slot, LO] and state[slot, HI] are the answer."""
 
 
+@by_type
+def start(query, patterns, i):
+    """(lo, hi, left): the interval of the last symbols of pattern i, and how many are to come before them.
+
+    What is left is a multiple of ``query.layout.k``.  Only queries by backward search register this.
+    """
+
+
 # Columns of an engine's state, one row a slot; a query may use those from FREE on as it likes.
 PATTERN, LO, HI, LEFT, FREE = range(5)
 N_STATE = 12

@@ -23,3 +23,7 @@ class UnsupportedError(FmxError):
 
 class OutputError(FmxError):
     """The result could not be written."""
+
+
+class DeviceError(FmxError):
+    """A GPU that is not there, does not answer or lacks memory: says what to install or do."""

@@ -17,6 +17,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils, event
+from numba.core.cpu import CPUContext
 from numba.extending import intrinsic, overload
 
 # Compiled code allocates nothing (_nrt=False): otherwise each piece of a loop counts references to the arrays
@@ -105,6 +106,7 @@ def by_type(contract, default=None):
         return add
 
     dispatch.register = register
+    dispatch.knows = lambda first: type(first) in bodies
     return dispatch
 
 
@@ -134,9 +136,14 @@ def _pointer(context, builder, array_type, array, i):
 
 @intrinsic
 def prefetch(typing, array, i):
-    """Ask the memory system for the cache line of ``array[i]`` (flat index of a contiguous array)."""
+    """Ask the memory system for the cache line of ``array[i]`` (flat index of a contiguous array).
+
+    Nothing on a GPU, which hides waiting by other threads.
+    """
 
     def emit(context, builder, signature, arguments):
+        if not isinstance(context, CPUContext):
+            return context.get_dummy_value()
         address = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
         byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
         function = cgutils.get_or_insert_function(
@@ -195,3 +202,12 @@ def load_big_endian(typing, data, i):
         return builder.call(swap, [loaded])
 
     return types.uint64(data, types.intp), emit
+
+
+if numba.config.DISABLE_JIT:  # plain Python, as in the CUDA simulator
+
+    def popcount(x):  # noqa: F811
+        return np.int64(int(x).bit_count())
+
+    def prefetch(array, i):  # noqa: F811
+        pass

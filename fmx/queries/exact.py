@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contracts import FREE, HI, LEFT, LO, PATTERN, advance, begin, extend, prefetch_extend
+from ..contracts import FREE, HI, LEFT, LO, PATTERN, advance, begin, extend, prefetch_extend, start
 from ..dna import symbols
+from ..jit import inlined
 from ..prefix_table import PrefixTable, pair_index, prefetch_pair
 
 PAIR, SYMBOL = FREE, FREE + 1  # the pair to look up, -1 afterwards; the k-symbol of the step under way
@@ -22,14 +23,26 @@ class Exact(NamedTuple):
     layout: Any
 
 
-@begin.register(Exact)
-def begin_exact(query, patterns, i, state, slot):
+@inlined
+def _first_pair(query, patterns, i):
+    """(pair to look up, symbols left after it) of pattern i."""
     length, k = patterns.length[i], query.layout.k
     looked_up = min(length, np.int64(query.prefix.q))
     if length > looked_up:
         looked_up -= (looked_up - length) % k
     left = length - looked_up
-    pair = pair_index(patterns.words, patterns.first[i], left, looked_up)
+    return pair_index(patterns.words, patterns.first[i], left, looked_up), left
+
+
+@start.register(Exact)
+def start_exact(query, patterns, i):
+    pair, left = _first_pair(query, patterns, i)
+    return np.int64(query.prefix.pairs[2 * pair]), np.int64(query.prefix.pairs[2 * pair + 1]), left
+
+
+@begin.register(Exact)
+def begin_exact(query, patterns, i, state, slot):
+    pair, left = _first_pair(query, patterns, i)
     prefetch_pair(query.prefix, pair)
     state[slot, PATTERN] = i
     state[slot, LEFT] = left

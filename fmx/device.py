@@ -1,0 +1,58 @@
+"""Searching on a GPU: what an engine launches, and whole searches of patterns that lie in the host's memory."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import jit_device
+from .hits import Intervals
+from .jit import inlined
+
+
+@inlined
+def group_size(n_lanes):
+    """Threads of a group that shares entries of ``n_lanes`` lanes: a power of two from 2 to 16."""
+    if n_lanes <= 2:
+        return 2
+    if n_lanes <= 4:
+        return 4
+    if n_lanes <= 8:
+        return 8
+    return 16
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel (…, query, patterns, intervals), its threads a pattern and a block, its first arguments."""
+
+    kernel: Any
+    threads_per_pattern: int
+    n_threads: int
+    arguments: tuple = ()
+    shared_bytes: int = 0
+
+    def __call__(self, query, patterns, intervals, stream=0):
+        """Start the search; ``intervals`` hold zeros."""
+        n = patterns.length.size * self.threads_per_pattern
+        if n:
+            launch = self.kernel[-(-n // self.n_threads), self.n_threads, stream, self.shared_bytes]
+            launch(*self.arguments, query, patterns, intervals)
+
+
+def upload(value, stream=0):
+    """A NamedTuple (or array, or number) with its arrays on the device."""
+    if isinstance(value, np.ndarray):
+        return jit_device.to_device(value, stream)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(upload(item, stream) for item in value))
+    return value
+
+
+def run(launch, query, patterns) -> Intervals:
+    """Search patterns that are in the host's memory, with a query that is there too."""
+    with jit_device.errors():
+        n = patterns.length.size
+        intervals = Intervals(*(jit_device.zeros(n, np.uint32) for _ in Intervals._fields))
+        launch(upload(query), upload(patterns), intervals)
+        return Intervals(*(jit_device.to_host(array) for array in intervals))

@@ -1,0 +1,100 @@
+"""Full-cooperative search on a GPU (Chacon et al. 2014, section 4.3): a group loads and counts together.
+
+A thread has one end of a pattern's interval, and lanes 2i and 2i + 1 the two ends of one.  A group of 2 to 16
+threads takes the entries of its members in turn, both ends of a pattern at a time, a lane each:
+
+    1 show both addresses to the group     4 count, each thread in its own lane
+    2 load both entries                    5 add up over the group
+    3 show the symbol and the offsets      6 the owners keep their sums
+
+The two sums are added up together: even threads give their share of hi for their neighbour's share of lo, and
+go on with lo alone, odd threads with hi.
+"""
+
+import numpy as np
+
+from ..contracts import address, lanes, share, start
+from ..device import Launch, group_size, run
+from ..dna import symbols
+from ..errors import UnsupportedError
+from ..jit_cuda import (
+    WARP,
+    add_across,
+    any_lane,
+    is_odd,
+    kernel,
+    load_lane,
+    take,
+    take_across,
+    thread_in_block,
+    thread_index,
+)
+
+N_THREADS = 128
+
+
+def search(query, patterns):
+    """The interval of every pattern, as the CPU engine gives it."""
+    return run(prepare(query), query, patterns)
+
+
+def prepare(query) -> Launch:
+    """How to launch the search of a query.  Raises UnsupportedError where the two do not go together."""
+    if not start.knows(query):
+        raise UnsupportedError("cuda_full shares the counting of backward search; this query is none: use cuda_task")
+    if lanes(query.layout) < 2:
+        raise UnsupportedError(
+            "cuda_full counts entries of 32 bytes or more by several threads; an entry of this layout is for one "
+            "thread: use cuda_task"
+        )
+    return Launch(full_kernel, 2, N_THREADS)
+
+
+@kernel
+def full_kernel(query, patterns, intervals):
+    thread, lane = thread_index(), thread_in_block() & (WARP - 1)
+    layout, k, n_lanes = query.layout, np.int64(query.layout.k), np.int64(lanes(query.layout))
+    size = group_size(n_lanes)
+    base, member = lane & ~(size - 1), lane & (size - 1)
+    i = thread >> 1
+    end = left = np.int64(0)
+    searching = False
+    if i < patterns.length.size and patterns.length[i] > 0:
+        lo, hi, left = start(query, patterns, i)
+        end = hi if is_odd(lane) else lo
+        searching = left > 0 and lo != hi
+        if not searching and lo == hi:
+            end = np.int64(0)
+    while any_lane(searching):
+        c = word = offset = np.int64(0)
+        if searching:
+            left -= k
+            c = np.int64(symbols(patterns.words, patterns.first[i], left, k))
+            word, offset = address(layout, c, end)
+        result = end
+        for j in range(0, size, 2):
+            lo_word, hi_word = 2 * take(word >> 1, base + j), 2 * take(word >> 1, base + j + 1)
+            lo_offset, hi_offset = take(offset, base + j), take(offset, base + j + 1)
+            symbol = take(c, base + j)
+            lo_share = hi_share = np.int64(0)
+            for turn in range((n_lanes + size - 1) // size):
+                part = member + turn * size
+                if part < n_lanes:
+                    a, b = load_lane(layout.entries, lo_word + 2 * part)
+                    x, y = load_lane(layout.entries, hi_word + 2 * part)
+                    lo_share += share(layout, part, a, b, symbol, lo_offset)
+                    hi_share += share(layout, part, x, y, symbol, hi_offset)
+            kept, given = (hi_share, lo_share) if is_odd(lane) else (lo_share, hi_share)
+            total = add_across(kept, given, 1)
+            for step in range(1, 4):
+                if (1 << step) < size:
+                    total = add_across(total, total, 1 << step)
+            if member >> 1 == j >> 1:
+                result = total
+        if searching:
+            end = result
+        searching = take_across(end, 1) != end and left > 0 and searching
+    other = take_across(end, 1)
+    if not is_odd(lane) and i < patterns.length.size and end < other:
+        intervals.lo[i] = np.uint32(end)
+        intervals.hi[i] = np.uint32(other)

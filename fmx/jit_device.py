@@ -1,0 +1,111 @@
+"""A GPU seen from the host: arrays, streams, pinned memory, events, and errors as sentences.
+
+In the CUDA simulator the device's memory is the host's.
+"""
+
+from contextlib import contextmanager
+
+import numpy as np
+
+from .errors import DeviceError
+from .jit_cuda import SIMULATED, cuda
+
+
+def is_available() -> bool:
+    """Whether there is a GPU that answers."""
+    return SIMULATED or cuda.is_available()
+
+
+def open_device(number=0):
+    """Make a GPU the one that this thread uses; its name.  Raises DeviceError."""
+    if SIMULATED:
+        return "CUDA simulator"
+    with errors():
+        if not cuda.is_available():
+            raise DeviceError("no GPU that CUDA can use was found: check 'nvidia-smi', or take --engine cpu")
+        n = len(cuda.gpus)
+        if not 0 <= number < n:
+            raise DeviceError(f"no GPU number {number}: this machine has {n}, counted from 0")
+        cuda.select_device(number)
+        name = cuda.get_current_device().name
+        return name.decode() if isinstance(name, bytes) else name
+
+
+@contextmanager
+def errors():
+    """Turn what the driver says into a sentence that says what to do."""
+    try:
+        yield
+    except DeviceError:
+        raise
+    except Exception as error:
+        kind, text = type(error).__name__, str(error)
+        if "OUT_OF_MEMORY" in text:
+            raise DeviceError(
+                "the GPU's memory is full: give less of it to other programs, take an index with a smaller layout, "
+                "or take --engine cpu"
+            ) from error
+        if kind in ("CudaAPIError", "CudaDriverError", "CudaSupportError", "NvvmSupportError", "CudaRuntimeError"):
+            raise DeviceError(
+                f"the GPU does not answer ({text.splitlines()[0]}): look at 'nvidia-smi', start again, or take "
+                "--engine cpu"
+            ) from error
+        raise
+
+
+def to_device(array, stream=0):
+    """A copy of an array in the device's memory."""
+    if SIMULATED:
+        return np.array(array)
+    return cuda.to_device(np.ascontiguousarray(array), stream=stream)
+
+
+def empty(n, dtype):
+    """An array of the device, not initialised."""
+    return np.empty(n, dtype) if SIMULATED else cuda.device_array(n, dtype)
+
+
+def zeros(n, dtype):
+    """An array of zeros of the device."""
+    array = empty(n, dtype)
+    fill_zero(array)
+    return array
+
+
+def fill_zero(array, stream=0):
+    """Write zeros into an array of the device."""
+    if SIMULATED:
+        array[:] = 0
+    elif array.size:
+        cuda.driver.device_memset(array, 0, array.nbytes, stream=stream)
+
+
+def to_host(array, out=None, stream=0):
+    """A copy of a device's array in the host's memory (``out``, if given)."""
+    if SIMULATED:
+        if out is None:
+            return array.copy()
+        out[:] = array
+        return out
+    return array.copy_to_host(out, stream=stream)
+
+
+def pinned(n, dtype):
+    """An array of the host that is copied from and to the device without a detour."""
+    return np.empty(n, dtype) if SIMULATED else cuda.pinned_array(n, dtype)
+
+
+def stream():
+    """A queue of work on the device; copies and kernels of different streams overlap."""
+    return 0 if SIMULATED else cuda.stream()
+
+
+def synchronize(stream=0):
+    """Wait for a stream's work, or for all."""
+    if not SIMULATED:
+        stream.synchronize() if stream else cuda.synchronize()
+
+
+def free_bytes() -> int:
+    """Memory of the device that nobody uses."""
+    return 1 << 30 if SIMULATED else int(cuda.current_context().get_memory_info().free)
