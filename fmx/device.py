@@ -36,7 +36,8 @@ class Launch:
         """Start the search; ``intervals`` hold zeros."""
         n = patterns.length.size * self.threads_per_pattern
         if n:
-            launch = self.kernel[-(-n // self.n_threads), self.n_threads, stream, self.shared_bytes]
+            n_threads = jit_device.block_size(self.n_threads)
+            launch = self.kernel[-(-n // n_threads), n_threads, stream, self.shared_bytes]
             launch(*self.arguments, query, patterns, intervals)
 
 

@@ -36,6 +36,7 @@ if SIMULATED and not numba.config.DISABLE_JIT:
 config.CACHE_DIR = str(CACHE)
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
 WARP = 32
+INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)  # for arrays of kernels
 _ALL = 0xFFFFFFFF
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from .errors import DeviceError
-from .jit_cuda import SIMULATED, cuda
+from .jit_cuda import SIMULATED, WARP, cuda
 
 
 def is_available() -> bool:
@@ -51,6 +51,11 @@ def errors():
                 "--engine cpu"
             ) from error
         raise
+
+
+def block_size(n_threads):
+    """Threads of a block: in the simulator a warp, for they are Python threads."""
+    return WARP if SIMULATED else n_threads
 
 
 def to_device(array, stream=0):

@@ -13,6 +13,7 @@ from ..device import Launch, group_size, run
 from ..dna import symbols
 from ..errors import UnsupportedError
 from ..jit_cuda import (
+    UINT64,
     WARP,
     any_lane,
     cuda,
@@ -52,7 +53,7 @@ def memory_kernel(query, patterns, intervals):
     thread, own = thread_index(), thread_in_block()
     layout, k, n_lanes = query.layout, np.int64(query.layout.k), np.int64(lanes(query.layout))
     size, stride = group_size(n_lanes), 2 * (n_lanes + 1)
-    words = cuda.shared.array(0, np.uint64)
+    words = cuda.shared.array(0, UINT64)
     board = (own >> 5) * WARP * (1 + stride)  # of this warp
     entries = board + WARP
     lane = own & (WARP - 1)

@@ -19,6 +19,8 @@ from ..dna import symbols
 from ..errors import UnsupportedError
 from ..jit import by_type
 from ..jit_cuda import (
+    INT64,
+    UINT64,
     any_lane,
     cuda,
     device,
@@ -118,7 +120,7 @@ def naive_kernel(how, query, patterns, intervals):
 @kernel
 def improved_kernel(query, patterns, intervals):
     thread, own = thread_index(), thread_in_block()
-    i, ends, k = thread >> 1, cuda.shared.array(0, np.uint64), np.int64(query.layout.k)
+    i, ends, k = thread >> 1, cuda.shared.array(0, UINT64), np.int64(query.layout.k)
     end = other = left = np.int64(0)
     if i < patterns.length.size and patterns.length[i] > 0:
         lo, hi, left = start(query, patterns, i)
@@ -156,7 +158,7 @@ def steps_kernel(query, patterns, intervals):
 def machine_kernel(query, patterns, intervals):
     i = thread_index()
     if i < patterns.length.size and patterns.length[i] > 0:
-        state = cuda.local.array((1, N_STATE), np.int64)
+        state = cuda.local.array((1, N_STATE), INT64)
         begin(query, patterns, i, state, 0)
         while not advance(query, patterns, state, 0):
             pass
