@@ -11,12 +11,13 @@ from .errors import IndexFileError, UnsupportedError
 from .prefix_table import PrefixTable
 from .reference import COLUMNS, Reference, make_blocks
 from .sampled_sa import FullSA, SampledSA
+from .seed_table import SeedTable
 
 
 @dataclass(frozen=True)
 class FMIndex:
     """The bundle: reference (no letters), one layout, suffix array (whole or sampled), prefix table,
-    packed text."""
+    packed text; and the seed table where the suffix array is whole."""
 
     path: Path
     meta: dict
@@ -25,6 +26,7 @@ class FMIndex:
     layout: Any
     sa: Any
     prefix: PrefixTable
+    seeds: SeedTable | None
     text_words: np.ndarray
 
 
@@ -69,6 +71,7 @@ def load(path, layout: str | None = None, n_threads=1) -> FMIndex:
             layouts.layout_from_arrays(name, fields),
             _load_sa(arrays),
             PrefixTable(arrays["prefix_pairs"], meta["prefix_length"]),
+            SeedTable(arrays["seed_starts"], meta["seed_length"]) if "seed_starts" in arrays else None,
             arrays["text_words"],
         )
     except (KeyError, TypeError) as error:

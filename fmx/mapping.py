@@ -65,7 +65,9 @@ class Mapper:
         self.index, self.options = index, options
         self.query: Any = Exact(index.prefix, index.layout)
         if isinstance(index.sa, FullSA):
-            self.query = Verify(index.prefix, index.sa.positions, index.text_words, index.reference.blocks)
+            self.query = Verify(
+                index.prefix, index.seeds, index.sa.positions, index.text_words, index.reference.blocks
+            )
         self.n_tally = n_tally
         self.tallies: deque = deque()  # one table for each thread that is counting
 

@@ -48,9 +48,9 @@ def prefetch_pair(table, pair):
 
 
 def default_length(n_text: int) -> int:
-    """The longest q whose 4^q strings are at most a quarter of the text."""
+    """The longest q up to 10 whose 4^q strings are at most a quarter of the text."""
     q = MIN_LENGTH
-    while q < 13 and 4 ** (q + 1) <= n_text // 4:
+    while q < 10 and 4 ** (q + 1) <= n_text // 4:
         q += 1
     return q
 

@@ -24,6 +24,8 @@ from .prefix_table import build_prefix_table, default_length
 from .progress import Progress
 from .reference import read_fasta
 from .sampled_sa import sample
+from .seed_table import build_seed_table
+from .seed_table import default_length as default_seed_length
 from .streams import whole_output
 from .suffix_array import suffix_array
 
@@ -48,6 +50,10 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
             writer.add("prefix_pairs", table.pairs)
             column_starts = {k: first_rows(table, k) for k in {name.k for name in names}}
             del table
+        seed_length = default_seed_length(reference.n_text) if sa_rate == 1 else 0
+        if seed_length:
+            with progress.stage("seed table"):
+                writer.add("seed_starts", build_seed_table(text, seed_length).starts)
         with progress.stage("suffix array"):
             sa = suffix_array(text)
         for name in names:
@@ -77,6 +83,7 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
                 "layouts": [str(name) for name in names],
                 "sa_rate": sa_rate,
                 "prefix_length": prefix_length,
+                "seed_length": seed_length,
             }
         )
 

@@ -48,7 +48,9 @@ def build(codes, column_starts, k, d, n_threads=1):
     totals = np.zeros((len(parts), 256), np.int64)
     run_all(_count_codes, [(codes, *part, totals[i]) for i, part in enumerate(parts)], n_threads)
     before = np.cumsum([column_starts, *totals[:, :n_columns]], axis=0)
-    run_all(_fill, [(codes, *part, before[i].copy(), w, d, entries) for i, part in enumerate(parts)], n_threads)
+    run_all(
+        _fill, [(codes, *part, before[i].copy(), w, d, entries) for i, part in enumerate(parts)], n_threads
+    )
     if codes.size % d == 0:
         entries[-n_columns * w :: w] = before[-1]
     return TYPES[d](entries, k)
