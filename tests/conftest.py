@@ -1,4 +1,4 @@
-"""Fixtures: every layout, engine and query there is; indexes; the command line; real data and outside programs."""
+"""Fixtures: every layout, engine and query there is; indexes; the command line; real data and peers."""
 
 import contextlib
 import importlib

@@ -7,6 +7,8 @@ import numpy as np
 
 from fmx import hits, index, reads, workflow
 from fmx.chunks import literal_fasta, read_chunks
+from fmx.engines import cpu
+from fmx.mapping import BOTH
 from fmx.queries import Exact, Verify
 from fmx.reference import find_block
 from fmx.sampled_sa import FullSA
@@ -43,7 +45,8 @@ def query_of(name: str, fm_index):
     if name == "Exact":
         return Exact(fm_index.prefix, fm_index.layout)
     if name == "Verify" and isinstance(fm_index.sa, FullSA):
-        return Verify(fm_index.prefix, fm_index.sa.positions, fm_index.text_words, fm_index.reference.blocks)
+        sa, blocks = fm_index.sa.positions, fm_index.reference.blocks
+        return Verify(fm_index.prefix, fm_index.seeds, sa, fm_index.text_words, blocks)
     if name == "Verify":
         return None
     raise LookupError(f"tests do not know how to make the query {name}")
@@ -74,12 +77,8 @@ class Answer(NamedTuple):
     total: list
 
 
-def ask(
-    fm_index, sequences, query="Exact", engine=None, policy=ALL_HITS, strands=reads.FORWARD | reads.REVERSE
-):
+def ask(fm_index, sequences, query="Exact", engine=cpu, policy=ALL_HITS, strands=BOTH) -> Answer:
     """Search sequences by an engine and a query."""
-
-
     batch = batch_of(sequences)
     intervals = engine.search(query_of(query, fm_index), reads.pack(batch, strands))
     sizes = (intervals.hi.astype(int) - intervals.lo).reshape(-1, 2)

@@ -1,7 +1,7 @@
 """The oracle: what fmx promises, in plain Python that anyone can check by reading.
 
-A reference is a list of contigs, each (name, sequence); an occurrence is (contig index, position, strand) with
-a 0-based position and strand 0 for plus, 1 for minus, so that sorting them gives the documented order.
+A reference is a list of contigs, each (name, sequence).  An occurrence is (contig index, 0-based position,
+strand), where strand is 0 for plus and 1 for minus, so that sorting them gives the documented order.
 """
 
 import re

@@ -39,8 +39,10 @@ def test_layouts_of_different_k_share_one_sampled_suffix_array(sa_rate, index_of
 
 @pytest.mark.parametrize("prefix_length", [4, 5, 6, 7, 8])
 def test_the_length_of_the_prefix_table_does_not_matter(prefix_length, query, index_of):
-    contigs = numbered([random_letters(n, n) for n in (1, 3, 4, 5, 9, 300)])
-    sequences = reads_of(contigs) + [random_letters(n, n)[:m] for n in (9, 300) for m in range(1, 20)]
+    contigs = numbered([random_letters(n, n) for n in (1, 3, 4, 5, 9, 9, 12, 13, 16, 5000)])
+    sequences = reads_of(contigs)
+    for _, sequence in contigs:  # ends of contigs, where separators come before a string of the table ends
+        sequences += [sequence[-m:] for m in range(1, 16)] + [sequence[:m] for m in range(1, 16)]
     for layout in ("bvsfm-k1-d96", "bvsfm-k2-d96"):
         opened = journeys.load(index_of(contigs, [layout], prefix_length=prefix_length))
         assert journeys.ask(opened, sequences, query) == journeys.expect(contigs, sequences)
