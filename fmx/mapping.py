@@ -19,7 +19,8 @@ from .queries import Exact, Verify
 from .sampled_sa import FullSA
 
 SLICE_HITS = 1 << 17  # hits located and formatted at a time
-BOTH = reads.FORWARD | reads.REVERSE
+FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
+BOTH = FORWARD | REVERSE
 
 
 @dataclass

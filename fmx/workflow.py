@@ -9,6 +9,7 @@ import shlex
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -97,6 +98,14 @@ def first_rows(table, k) -> np.ndarray:
 def tell_compiling(progress) -> None:
     """Say it when code is compiled, which happens in the first run with new options."""
     jit.on_first_compile(lambda: progress.say("compiling for this machine (once) ..."))
+
+
+def default_index_path(reference) -> str:
+    """Where the index of a reference goes: beside it, its name with .fmx in place of .fa.gz and the like."""
+    path = Path(reference)
+    if path.suffix in (".gz", ".bgz", ".bgzf"):
+        path = path.with_suffix("")
+    return str(path.with_suffix(".fmx"))
 
 
 @dataclass(frozen=True)
