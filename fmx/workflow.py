@@ -141,8 +141,15 @@ def search(index_path, paths, options: MapOptions, output: Output, layout=None, 
     if output.counts:
         with whole_output(output.counts) as sink:
             sink.write(table.counts_table(reference, mapper.tally()))
+    if summary.reads == 0:
+        progress.say(f"warning: no reads in {', '.join(map(str, paths))}")
     progress.say(summary.sentence(time.monotonic() - start))
     return summary
+
+
+def _command_line() -> str:
+    """The command as typed, on one line without tabs, for the header."""
+    return shlex.join(["fmx", *sys.argv[1:]]).replace("\t", "\\t").replace("\n", "\\n")
 
 
 def _make_writer(reference, output):
@@ -151,7 +158,7 @@ def _make_writer(reference, output):
     if output.kind in ("bed", "tsv"):
         bed = output.kind == "bed"
         return table.TableWriter(names, reference.blocks, bed), b"" if bed else table.TSV_HEADER
-    head = sam.header(reference, __version__, shlex.join(["fmx", *sys.argv[1:]]), output.read_group)
+    head = sam.header(reference, __version__, _command_line(), output.read_group)
     if output.kind == "bam":
         writer = bam.BamWriter(reference.blocks, output.unmapped, output.read_group_id)
         return writer, bam.header(reference, head)
