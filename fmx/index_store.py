@@ -10,6 +10,7 @@ Each array has one xxh3 checksum for every PIECE bytes of its data, and meta.jso
 import json
 import os
 import shutil
+import tokenize
 from pathlib import Path
 
 import numpy as np
@@ -111,7 +112,7 @@ def read_array(path, meta: dict, name: str):
         array = np.load(file, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise IndexFileError(f"{file}: missing; build the index again") from None
-    except (ValueError, OSError, EOFError, SyntaxError) as error:
+    except (ValueError, OSError, EOFError, SyntaxError, tokenize.TokenError) as error:
         raise IndexFileError(f"{file}: truncated or damaged; build the index again") from error
     if str(array.dtype) != expected["dtype"] or list(array.shape) != expected["shape"]:
         raise IndexFileError(f"{file}: damaged (its header differs from {META}); build the index again")

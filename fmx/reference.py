@@ -130,10 +130,11 @@ def _names(path, headers, header_starts) -> list:
         words = raw[header_starts[i] : header_starts[i + 1]].split(None, 1)
         if not words:
             raise InputError(path, f"contig number {i + 1}", "has no name after '>'")
-        try:
-            name = words[0].decode("ascii")
-        except UnicodeDecodeError as error:
-            raise InputError(path, f"contig number {i + 1}", "its name is not ASCII text") from error
+        name = words[0].decode("latin-1")
+        if not (name.isascii() and name.isprintable()):
+            raise InputError(path, f"contig number {i + 1}", "its name is not printable ASCII text")
+        if name[0] in "*=":
+            raise InputError(path, f"contig {name}", "its name starts with '*' or '=', which SAM forbids")
         if name in seen:
             raise InputError(path, f"contig {name}", "occurs twice; names must differ")
         seen.add(name)

@@ -18,7 +18,7 @@ from .dna import pack_text
 from .index import reference_arrays
 from .index_store import IndexWriter, read_array, read_meta
 from .index_store import verify as check
-from .mapping import MapOptions, Mapper, Summary, map_reads
+from .mapping import MapOptions, Mapper, Summary, compile_all, map_reads
 from .output import bam, sam, table
 from .output.text import make_names
 from .prefix_table import build_prefix_table, default_length
@@ -127,6 +127,7 @@ def search(index_path, paths, options: MapOptions, output: Output, layout=None, 
     reference = fm_index.reference
     mapper = Mapper(fm_index, options, len(reference.names) if output.counts else 0)
     writer, head = _make_writer(reference, output)
+    compile_all(fm_index, options, writer)
     start = time.monotonic()
     with whole_output(output.path) as sink:
         sink.write(head)
@@ -134,8 +135,15 @@ def search(index_path, paths, options: MapOptions, output: Output, layout=None, 
     if output.counts:
         with whole_output(output.counts) as sink:
             sink.write(table.counts_table(reference, mapper.tally()))
+    if summary.reads == 0:
+        progress.say(f"warning: no reads in {', '.join(map(str, paths))}")
     progress.say(summary.sentence(time.monotonic() - start))
     return summary
+
+
+def _command_line() -> str:
+    """The command as typed, on one line without tabs, for the header."""
+    return shlex.join(["fmx", *sys.argv[1:]]).replace("\t", "\\t").replace("\n", "\\n")
 
 
 def _make_writer(reference, output):
@@ -144,7 +152,7 @@ def _make_writer(reference, output):
     if output.kind in ("bed", "tsv"):
         bed = output.kind == "bed"
         return table.TableWriter(names, reference.blocks, bed), b"" if bed else table.TSV_HEADER
-    head = sam.header(reference, __version__, shlex.join(["fmx", *sys.argv[1:]]), output.read_group)
+    head = sam.header(reference, __version__, _command_line(), output.read_group)
     if output.kind == "bam":
         writer = bam.BamWriter(reference.blocks, output.unmapped, output.read_group_id)
         return writer, bam.header(reference, head)

@@ -47,7 +47,8 @@ def begin_verify(query, patterns, i, state, slot):
     seed = np.int64(symbols(patterns.words, first, 0, known))
     prefetch(query.seeds.starts, seed << spare)
     state[slot, STAGE] = _SEED
-    state[slot, LO] = seed << spare
+    # A suffix that ends within s symbols may start with a pattern shorter than s: it lies in the run before.
+    state[slot, LO] = (seed << spare) - (spare > 0)
     state[slot, HI] = (seed + 1) << spare
 
 
@@ -67,7 +68,7 @@ def advance_verify(query, patterns, state, slot):
         state[slot, HI] = np.int64(query.prefix.pairs[2 * pair + 1])
         return True
     if stage == _SEED:
-        state[slot, LO] = np.int64(query.seeds.starts[state[slot, LO]])
+        state[slot, LO] = np.int64(query.seeds.starts[state[slot, LO]]) if state[slot, LO] >= 0 else 0
         state[slot, HI] = np.int64(query.seeds.starts[state[slot, HI]])
         state[slot, FIRST] = -1
         state[slot, LAST] = -1
