@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import UnsupportedError
-from . import bvsfm, kstep
+from . import alternate, bvsfm, kstep
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ REGISTRY = {
     "bvsfm": Family(bvsfm.build, bvsfm.bytes_per_symbol, bvsfm.TYPES),
     "sampled": _kstep(kstep.SAMPLED),
     "kstep": _kstep(kstep.KSTEP),
+    "alternate": Family(alternate.build, alternate.bytes_per_symbol, alternate.TYPES),
 }
 DEFAULT = "bvsfm-k2-d96"
 

@@ -1,4 +1,4 @@
-"""The sampled FM-index and its k-step form: counters, then bit planes (Chacon et al. 2014; 2015, section 2.2).
+"""The sampled FM-index and its k-step form: counters, then bit planes (Chacon et al. 2015, 2.1 and 2.2).
 
 Rows are cut into runs of d.  An entry holds what precedes its run, 4^k counters of 4 bytes with C[c] already
 added, then the 2k bit planes of the run (bitplanes.py); in lanes of 16 bytes, for k = 1, d = 192:
