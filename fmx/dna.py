@@ -9,7 +9,7 @@ words compare as strings:
 
 import numpy as np
 
-from .jit import compiled, inlined
+from .jit import compiled, inlined, load_big_endian
 from .parallel import run_all, spans
 
 OTHER = 4  # a letter that matches nothing: N, IUPAC codes, '.'
@@ -37,8 +37,7 @@ def _letter_table(upper: bytes, to: bytes) -> np.ndarray:
 
 IUPAC = b"ACGTUNRYSWKMBDHV"
 CODE = _code_table()  # byte -> code
-UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> letter written on the plus strand
-COMPLEMENT = _letter_table(IUPAC, b"TGCAANYRSWMKVHDB")  # byte -> letter written on the minus strand
+UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> letter written
 
 
 @inlined
@@ -52,6 +51,19 @@ def symbols(words, first, i, k):
     high = words[word] << shift
     low = (words[word + 1] >> np.uint64(1)) >> (np.uint64(63) - shift)
     return (high | low) >> np.uint64(64 - 2 * k)
+
+
+@inlined
+def pack_letters(data, i):
+    """Eight letters (A C G T U, any case) of ``data`` (uint8) from index i as 16 bits, the first highest.
+
+    Bits 1 and 2 of a letter tell it apart: A 00, C 01, T and U 10, G 11; then G and T change places.
+    """
+    x = (load_big_endian(data, i) >> np.uint64(1)) & np.uint64(0x0303030303030303)
+    x ^= (x >> np.uint64(1)) & np.uint64(0x0101010101010101)
+    x = (x | (x >> np.uint64(6))) & np.uint64(0x000F000F000F000F)
+    x = (x | (x >> np.uint64(12))) & np.uint64(0x000000FF000000FF)
+    return (x | (x >> np.uint64(24))) & np.uint64(0xFFFF)
 
 
 @inlined

@@ -104,7 +104,7 @@ def by_type(contract, default=None):
 
         return add
 
-    dispatch.register = register  # type: ignore[attr-defined]
+    dispatch.register = register
     return dispatch
 
 
@@ -181,3 +181,17 @@ def find_byte(typing, data, byte, start, stop):
         return builder.select(missing, ir.Constant(word, -1), offset)
 
     return types.intp(data, types.uint8, types.intp, types.intp), emit
+
+
+@intrinsic
+def load_big_endian(typing, data, i):
+    """The 8 bytes of ``data`` (uint8) from index i as a uint64, the first in the highest byte."""
+
+    def emit(context, builder, signature, arguments):
+        word = ir.IntType(64)
+        address = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        loaded = builder.load(builder.bitcast(address, word.as_pointer()), align=1, typ=word)
+        swap = cgutils.get_or_insert_function(builder.module, ir.FunctionType(word, [word]), "llvm.bswap.i64")
+        return builder.call(swap, [loaded])
+
+    return types.uint64(data, types.intp), emit

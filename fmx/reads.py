@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .dna import CODE, OTHER, WORD, reverse_complement, symbols
+from .dna import CODE, OTHER, WORD, pack_letters, reverse_complement, symbols
 from .errors import InputError
 from .jit import compiled, find_byte, inlined
 
@@ -58,7 +58,8 @@ _MESSAGES = {
 def parse(chunk) -> ReadBatch:
     """The reads of a chunk.  Raises InputError that names the record."""
     n = chunk.n_bound
-    batch = ReadBatch(chunk.data, *(np.empty(n, np.int64) for _ in range(5)), np.empty(n, np.bool_))
+    columns = [np.empty(n, np.int64) for _ in range(5)]
+    batch = ReadBatch(chunk.data, *columns, np.empty(n, np.bool_))  # type: ignore[call-arg]
     scan = _scan_fastq if chunk.is_fastq else _scan_fasta
     n_reads, problem = scan(batch, CODE)
     if problem:
@@ -91,9 +92,10 @@ def _line_end(data, i):
 @inlined
 def _take_name(batch, r, start, end):
     """Note the first word of a header line; True if SAM can hold it."""
-    stop = start
-    while stop < end and batch.data[stop] != 32 and batch.data[stop] != 9:
-        stop += 1
+    space = find_byte(batch.data, 32, start, end)
+    stop = end if space < 0 else space
+    tab = find_byte(batch.data, 9, start, stop)
+    stop = stop if tab < 0 else tab
     batch.name_start[r] = start
     batch.name_length[r] = stop - start
     return stop - start <= MAX_NAME
@@ -102,11 +104,27 @@ def _take_name(batch, r, start, end):
 @inlined
 def _check_letters(batch, r, code):
     """Note whether read r is searchable; True if every byte is a letter."""
+    letters = batch.data[batch.start[r] : batch.start[r] + batch.length[r]]
+    unknown = np.uint8(0)  # kept in 8 bits, this loop works on whole vectors of bytes
+    for i in range(letters.size):
+        x = letters[i] & np.uint8(0xDF)  # upper case
+        known = (x == 65) | (x == 67) | (x == 71) | (x == 84) | (x == 85)
+        unknown = np.uint8(unknown | np.uint8(not known))
+    batch.searchable[r] = unknown == 0 and letters.size > 0
     worst = np.uint8(0)
-    for i in range(batch.start[r], batch.start[r] + batch.length[r]):
-        worst = max(worst, code[batch.data[i]])
-    batch.searchable[r] = worst < OTHER and batch.length[r] > 0
+    if unknown:
+        for i in range(letters.size):
+            worst = max(worst, code[letters[i]])
     return worst <= OTHER
+
+
+@inlined
+def _check_qualities(data, start, n):
+    """True if all are printable."""
+    qualities, bad = data[start : start + n], np.uint8(0)
+    for i in range(n):
+        bad = np.uint8(bad | np.uint8(np.uint8(qualities[i] - np.uint8(33)) > 93))
+    return bad == 0
 
 
 @compiled
@@ -144,9 +162,8 @@ def _scan_fastq(batch, code):
                 return n, _LENGTHS
         if not _check_letters(batch, n, code):
             return n, _LETTER
-        for j in range(batch.quality_start[n], batch.quality_start[n] + batch.length[n]):
-            if data[j] < 33 or data[j] > 126:
-                return n, _QUALITY
+        if not _check_qualities(data, batch.quality_start[n], batch.length[n]):
+            return n, _QUALITY
         i = after
         n += 1
     return n, _OK
@@ -178,25 +195,38 @@ def _scan_fasta(batch, code):
 
 @compiled
 def _pack(batch, strands, code, patterns):
-    words = patterns.words
     for r in range(batch.length.size):
         if not batch.searchable[r]:
             continue
-        length, start, first = batch.length[r], batch.start[r], patterns.first[2 * r]
-        i = np.int64(0)
-        while i < length:
-            stop = min(i + WORD, length)
-            word = np.uint64(0)
-            for j in range(start + i, start + stop):
-                word = (word << np.uint64(2)) | np.uint64(code[batch.data[j]])
-            words[first + (i >> 5)] = word << np.uint64(2 * (WORD - (stop - i)))
-            i = stop
-        other = patterns.first[2 * r + 1]
+        length, first, other = batch.length[r], patterns.first[2 * r], patterns.first[2 * r + 1]
+        _pack_read(batch.data, batch.start[r], length, code, patterns.words, first)
         if strands & FORWARD:
             patterns.length[2 * r] = length
         if strands & REVERSE:
             patterns.length[2 * r + 1] = length
-            for i in range(0, length, WORD):
-                k = min(WORD, length - i)
-                word = reverse_complement(symbols(words, first, length - i - k, k), k)
-                words[other + (i >> 5)] = word << np.uint64(2 * (WORD - k))
+            _pack_reverse(patterns.words, first, other, length)
+
+
+@inlined
+def _pack_read(data, start, length, code, words, first):
+    for i in range(0, length, WORD):
+        at, k = start + i, min(WORD, length - i)
+        word = np.uint64(0)
+        if at + WORD <= data.size:
+            for j in range(at, at + WORD, 8):
+                word = (word << np.uint64(16)) | pack_letters(data, j)
+            if k < WORD:
+                word = (word >> np.uint64(2 * (WORD - k))) << np.uint64(2 * (WORD - k))
+        else:
+            for j in range(at, at + k):
+                word = (word << np.uint64(2)) | np.uint64(code[data[j]])
+            word <<= np.uint64(2 * (WORD - k))
+        words[first + (i >> 5)] = word
+
+
+@inlined
+def _pack_reverse(words, first, other, length):
+    for i in range(0, length, WORD):
+        k = min(WORD, length - i)
+        word = reverse_complement(symbols(words, first, length - i - k, k), k)
+        words[other + (i >> 5)] = word << np.uint64(2 * (WORD - k))

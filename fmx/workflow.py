@@ -9,6 +9,7 @@ import shlex
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from .dna import pack_text
 from .index import reference_arrays
 from .index_store import IndexWriter, read_array, read_meta
 from .index_store import verify as check
-from .mapping import MapOptions, Mapper, Summary, map_reads
+from .mapping import MapOptions, Mapper, Summary, compile_all, map_reads
 from .output import bam, sam, table
 from .output.text import make_names
 from .prefix_table import build_prefix_table, default_length
@@ -93,6 +94,14 @@ def tell_compiling(progress) -> None:
     jit.on_first_compile(lambda: progress.say("compiling for this machine (once) ..."))
 
 
+def default_index_path(reference) -> str:
+    """Where the index of a reference goes: beside it, its name with .fmx in place of .fa.gz and the like."""
+    path = Path(reference)
+    if path.suffix in (".gz", ".bgz", ".bgzf"):
+        path = path.with_suffix("")
+    return str(path.with_suffix(".fmx"))
+
+
 @dataclass(frozen=True)
 class Output:
     """What is written: ``kind`` sam, bam, bed or tsv; the rest is for sam and bam."""
@@ -118,6 +127,7 @@ def search(index_path, paths, options: MapOptions, output: Output, layout=None, 
     reference = fm_index.reference
     mapper = Mapper(fm_index, options, len(reference.names) if output.counts else 0)
     writer, head = _make_writer(reference, output)
+    compile_all(fm_index, options, writer)
     start = time.monotonic()
     with whole_output(output.path) as sink:
         sink.write(head)

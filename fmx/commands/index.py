@@ -1,20 +1,8 @@
 """fmx index: build an index of a reference."""
 
-from pathlib import Path
-
 import click
 
 from .. import options
-
-SUFFIXES = (".gz", ".bgz", ".bgzf")
-
-
-def default_output(reference: str) -> str:
-    """Where the index of a reference goes: beside it, its name with .fmx in place of .fa.gz and the like."""
-    path = Path(reference)
-    if path.suffix in SUFFIXES:
-        path = path.with_suffix("")
-    return str(path.with_suffix(".fmx") if path.suffix else path.with_name(path.name + ".fmx"))
 
 
 @click.command()
@@ -41,7 +29,7 @@ def command(reference, output, layout_names, sa_rate, prefix_length, threads, qu
     from ..progress import Progress
 
     progress = Progress(quiet)
-    path = output or default_output(reference)
+    path = output or workflow.default_index_path(reference)
     names = layout_names.split(",") if layout_names else [layouts.DEFAULT]
     workflow.build_index(reference, path, names, sa_rate, prefix_length, threads, progress)
     progress.say(f"wrote {path}; look at it with 'fmx inspect {path}'")

@@ -34,9 +34,8 @@ def command(patterns, given, kind, forward_only, reverse_only, index_path, outpu
     from .. import workflow
     from ..chunks import literal_fasta
     from ..hits import ALL, SelectionPolicy
-    from ..mapping import BOTH, MapOptions
+    from ..mapping import BOTH, FORWARD, REVERSE, MapOptions
     from ..progress import Progress
-    from ..reads import FORWARD, REVERSE
 
     strands = FORWARD if forward_only else REVERSE if reverse_only else BOTH
     sources = [literal_fasta(given, given)] if given else patterns

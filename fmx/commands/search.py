@@ -42,9 +42,8 @@ def command(reads, index_path, output, limit, report_all, at_most, seed, forward
     read_group, read_group_id = _read_group(rg)
     from .. import workflow
     from ..hits import ALL, SelectionPolicy
-    from ..mapping import BOTH, MapOptions
+    from ..mapping import BOTH, FORWARD, REVERSE, MapOptions
     from ..progress import Progress
-    from ..reads import FORWARD, REVERSE
 
     strands = FORWARD if forward_only else REVERSE if reverse_only else BOTH
     policy = SelectionPolicy(ALL if report_all else limit, at_most or ALL, -1 if seed is None else seed)

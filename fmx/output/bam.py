@@ -10,11 +10,20 @@ import zlib
 import numpy as np
 from isal import isal_zlib
 
-from ..dna import COMPLEMENT, UPPER
 from ..jit import compiled, inlined
 from ..reference import find_block
 from .sam import MAPQ
-from .text import as_bytes, put_all, put_backwards, put_byte, put_bytes, put_number, record_space
+from .text import (
+    as_bytes,
+    put_all,
+    put_backwards,
+    put_byte,
+    put_bytes,
+    put_complement,
+    put_letters,
+    put_number,
+    record_space,
+)
 
 BLOCK = 0xFF00  # uncompressed bytes in a BGZF block
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -60,7 +69,7 @@ class BamWriter:
         out = np.empty(space, np.uint8)
         n = _format(
             batch, hits, start, first_hit, last_hit, self.blocks, self.unmapped, self.tail,
-            MAPQ, UPPER, COMPLEMENT, _NIBBLE, out,
+            MAPQ, _NIBBLE, out,
         )  # fmt: skip
         return bgzf(out[:n])
 
@@ -90,16 +99,14 @@ def _bin(start, end):
 
 
 @compiled
-def _format(
-    batch, hits, start, first_hit, last_hit, blocks, unmapped, tail, mapq, upper, complement, nibble, out
-):
+def _format(batch, hits, start, first_hit, last_hit, blocks, unmapped, tail, mapq, nibble, out):
     at = np.int64(0)
     for i in range(hits.total.size):
         r, total, first = start + i, hits.total[i], hits.first[i]
         if hits.first[i + 1] == first and unmapped:
             begin = at
             at = _put_core(out, at, batch, r, -1, -1, 0, 4680, 4, 0, batch.length[r])
-            at = _put_read(out, at, batch, r, False, upper, nibble)
+            at = _put_read(out, at, batch, r, False, nibble)
             at = _put_int(out, put_all(out, at, _NH), total, 4)
             at = put_all(out, at, tail)
             _put_int(out, begin, at - begin - 4, 4)
@@ -115,7 +122,7 @@ def _format(
             )  # fmt: skip
             at = _put_int(out, at, length << 4, 4)
             if hit == first:
-                at = _put_read(out, at, batch, r, reverse, complement if reverse else upper, nibble)
+                at = _put_read(out, at, batch, r, reverse, nibble)
             at = _put_int(out, put_all(out, at, _NH), total, 4)
             at = _put_int(out, put_all(out, at, _HI), hit - first + 1, 4)
             at = put_all(out, put_all(out, at, _NM), _MD)
@@ -146,23 +153,27 @@ def _put_core(out, at, batch, r, contig, place, quality, bin_number, flag, n_cig
 
 
 @inlined
-def _put_read(out, at, batch, r, reverse, table, nibble):
-    start, n, quality = batch.start[r], batch.length[r], batch.quality_start[r]
-    step, begin = (-1, start + n - 1) if reverse else (1, start)
-    for j in range(0, n, 2):
-        byte = nibble[table[batch.data[begin + step * j]]] << 4
-        if j + 1 < n:
-            byte |= nibble[table[batch.data[begin + step * (j + 1)]]]
-        out[at + (j >> 1)] = byte
-    at += (n + 1) >> 1
+def _put_read(out, at, batch, r, reverse, nibble):
+    """Letters, two in a byte, and qualities; the letters stand in the place of the qualities meanwhile."""
+    n, quality = batch.length[r], batch.quality_start[r]
+    n_bytes = (n + 1) >> 1
+    letters = at + n_bytes
+    if reverse:
+        put_complement(out, letters, batch, r)
+    else:
+        put_letters(out, letters, batch, r)
+    out[letters + n] = 61  # '=', 0 in BAM: the half that is left over
+    for j in range(n_bytes):
+        out[at + j] = (nibble[out[letters + 2 * j]] << 4) | nibble[out[letters + 2 * j + 1]]
+    at = letters
     if quality < 0:
         for j in range(n):
             out[at + j] = 255
-        return at + n
-    if reverse:
-        put_backwards(out, at, batch.data, quality, n)
     else:
-        put_bytes(out, at, batch.data, quality, n)
-    for j in range(n):
-        out[at + j] -= 33
+        if reverse:
+            put_backwards(out, at, batch.data, quality, n)
+        else:
+            put_bytes(out, at, batch.data, quality, n)
+        for j in range(n):
+            out[at + j] -= 33
     return at + n

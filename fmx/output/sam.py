@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ..dna import COMPLEMENT, UPPER
 from ..jit import compiled, inlined
 from ..reference import find_block
 from .text import (
@@ -12,10 +11,10 @@ from .text import (
     put_backwards,
     put_byte,
     put_bytes,
-    put_mapped,
+    put_complement,
+    put_letters,
     put_name,
     put_number,
-    put_reversed,
     record_space,
 )
 
@@ -60,7 +59,7 @@ class SamWriter:
         out = np.empty(space, np.uint8)
         n = _format(
             batch, hits, start, first_hit, last_hit, self.names, self.blocks, self.unmapped, self.tail,
-            MAPQ, UPPER, COMPLEMENT, out,
+            MAPQ, out,
         )  # fmt: skip
         return out[:n]
 
@@ -69,9 +68,7 @@ class SamWriter:
 
 
 @compiled
-def _format(
-    batch, hits, start, first_hit, last_hit, names, blocks, unmapped, tail, mapq, upper, complement, out
-):
+def _format(batch, hits, start, first_hit, last_hit, names, blocks, unmapped, tail, mapq, out):
     at = np.int64(0)
     for i in range(hits.total.size):
         r, total, first = start + i, hits.total[i], hits.first[i]
@@ -81,7 +78,7 @@ def _format(
                 if batch.name_length[r] == 0:
                     at = put_byte(out, at, STAR)
                 at = put_all(out, at, _UNMAPPED)
-                at = _put_read(out, at, batch, r, False, upper)
+                at = _put_read(out, at, batch, r, False)
                 at = put_number(out, put_all(out, at, _NH), total)
                 at = put_byte(out, put_all(out, at, tail), LINE)
             continue
@@ -103,7 +100,7 @@ def _format(
                 out[at], out[at + 1], out[at + 2] = STAR, TAB, STAR
                 at += 3
             else:
-                at = _put_read(out, at, batch, r, reverse, complement if reverse else upper)
+                at = _put_read(out, at, batch, r, reverse)
             at = put_number(out, put_all(out, at, _NH), total)
             at = put_number(out, put_all(out, at, _HI), hit - first + 1)
             at = put_number(out, put_all(out, at, _NM_MD), batch.length[r])
@@ -112,15 +109,15 @@ def _format(
 
 
 @inlined
-def _put_read(out, at, batch, r, reverse, table):
+def _put_read(out, at, batch, r, reverse):
     """SEQ and QUAL, as the strand asks."""
-    start, n, quality = batch.start[r], batch.length[r], batch.quality_start[r]
+    n, quality = batch.length[r], batch.quality_start[r]
     if n == 0:
         at = put_byte(out, at, STAR)
     elif reverse:
-        at = put_reversed(out, at, batch.data, start, n, table)
+        at = put_complement(out, at, batch, r)
     else:
-        at = put_mapped(out, at, batch.data, start, n, table)
+        at = put_letters(out, at, batch, r)
     at = put_byte(out, at, TAB)
     if quality < 0 or n == 0:
         return put_byte(out, at, STAR)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..dna import UPPER
 from ..jit import compiled, copy_bytes, inlined
 
 
@@ -63,27 +64,39 @@ def put_name(out, at, names, i):
 
 
 @inlined
-def put_mapped(out, at, data, start, n, table):
-    """n letters, each through a 256-entry table."""
-    for j in range(n):
-        out[at + j] = table[data[start + j]]
+def put_letters(out, at, batch, r):
+    """The letters of read r as given: upper case, U as T, other symbols by the table UPPER."""
+    start, n = batch.start[r], batch.length[r]
+    if batch.searchable[r]:  # arithmetic instead of a table: whole vectors of bytes at a time
+        source, target = batch.data[start : start + n], out[at : at + n]
+        for j in range(n):
+            x = source[j] & np.uint8(0xDF)
+            target[j] = np.uint8(84) if x == 85 else x
+    else:
+        for j in range(n):
+            out[at + j] = UPPER[batch.data[start + j]]
     return at + n
 
 
 @inlined
-def put_reversed(out, at, data, start, n, table):
-    """n letters from the last to the first, each through a 256-entry table."""
-    last = start + n - 1
+def put_complement(out, at, batch, r):
+    """The reverse complement of the letters of read r, which is searchable."""
+    start, n = batch.start[r], batch.length[r]
+    source, target = batch.data[start : start + n], out[at : at + n]
     for j in range(n):
-        out[at + j] = table[data[last - j]]
+        x = source[n - 1 - j] & np.uint8(0xDF)
+        y = np.uint8(65)
+        y = np.uint8(84) if x == 65 else y
+        y = np.uint8(71) if x == 67 else y
+        target[j] = np.uint8(67) if x == 71 else y
     return at + n
 
 
 @inlined
 def put_backwards(out, at, data, start, n):
-    last = start + n - 1
+    source, target = data[start : start + n], out[at : at + n]
     for j in range(n):
-        out[at + j] = data[last - j]
+        target[j] = source[n - 1 - j]
     return at + n
 
 
