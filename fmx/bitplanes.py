@@ -51,13 +51,6 @@ def count_before(k, a, b, c, stop):
 
 
 @inlined
-def count_from(k, a, b, c, start):
-    """Number of positions of a lane from ``start`` on that are c; start may lie outside the lane."""
-    n = POSITIONS[k]
-    return popcount(matches(k, a, b, c) & low_bits(n) & ~low_bits(min(start, n)))
-
-
-@inlined
 def code_at(k, a, b, position):
     """The code at a position of a lane."""
     code = np.int64(0)

@@ -25,7 +25,7 @@ def lanes(layout):
 
 @by_type
 def address(layout, c, i):
-    """(word, offset) of row i for the k-symbol c: where its entry starts (even), and what share needs of i."""
+    """(word, offset) of row i for the k-symbol c: its entry's first word, even, and what share needs of i."""
 
 
 @by_type

@@ -38,13 +38,15 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
     ``sa_rate`` keeps every s-th position of the suffix array.  Peak memory is about 9 bytes a base.
     """
     progress = progress or Progress(quiet=True)
-    names = [layouts.parse_name(name) for name in layout_names]
+    for name in layout_names:
+        layouts.parse_name(name)
     tell_compiling(progress)
     with IndexWriter(path, n_threads) as writer:
         with progress.stage("read reference"):
             reference, text = read_fasta(fasta)
-            for name, array in reference_arrays(reference).items():
-                writer.add(name, array)
+            names = [layouts.parse_name(name, reference.n_text) for name in layout_names]
+            for key, array in reference_arrays(reference).items():
+                writer.add(key, array)
         with progress.stage("prefix table"):
             prefix_length = prefix_length or default_length(reference.n_text)
             table = build_prefix_table(text, prefix_length)
@@ -62,7 +64,8 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
         with progress.stage("write text and suffix array"):
             writer.add("text_words", pack_text(text, n_threads))
             if sa_rate > 1:
-                sampled = sample(sa, reference.blocks.text_start, sa_rate, max(name.k for name in names))
+                k, ahead = max(name.k for name in names), max(name.k_ahead for name in names)
+                sampled = sample(sa, reference.blocks.text_start, sa_rate, k, ahead)
                 writer.add("sa_marks", sampled.marks)
                 writer.add("sa_positions", sampled.positions)
             else:

@@ -4,11 +4,18 @@ import numpy as np
 import pytest
 
 from fmx import layouts
-from fmx.contracts import address, extend, lanes, neighbour, occ, preceding, share
+from fmx.contracts import address, extend, lanes, lookup, neighbour, occ, position_of, preceding, share
+from fmx.engines import cpu
 from fmx.jit import compiled
+from fmx.layouts import cofi
+from fmx.layouts.unprefetched import Unprefetched
+from fmx.prefix_table import build_prefix_table
+from fmx.queries import Exact
+from fmx.reads import Patterns
+from fmx.sampled_sa import sample
 from fmx.suffix_array import suffix_array
 
-NAMES = [str(name) for name in layouts.all_names()]
+NAMES = [str(name) for name in layouts.all_names() if name.family != "cofi" or name.k <= 9]
 
 
 def text_of(*blocks):
@@ -143,4 +150,102 @@ def test_size_is_the_formula(name):
     layout, _ = build(name, text)
     size = sum(array.nbytes for array in layout if isinstance(array, np.ndarray))
     expected = name.bytes_per_symbol(text.size) * text.size
-    assert expected <= size <= expected * 1.001 + 3 * 16 * 4**name.k + 2048
+    whole_runs = 3 * (name.d or 0) * name.bytes_per_symbol(text.size)
+    assert (
+        round(expected) <= size <= expected * 1.016 + whole_runs + 100
+    )  # k = 3: two bits of a lane are spare
+
+
+@compiled
+def looked_up(layout, c, length):
+    return lookup(layout, c, length)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 8])
+def test_cofi_looks_up_strings_shorter_than_a_step(k):
+    for what, text in texts(64):
+        sa = suffix_array(text)
+        layout = layouts.REGISTRY["cofi"].build(text, sa, k)
+        suffixes = [text[p : p + k].tolist() for p in sa.tolist()]
+        for length in range(1, k):
+            for c in range(0, 4**length, max(1, 4**length // 61)):
+                string = [(c >> 2 * (length - 1 - i) & 3) + 1 for i in range(length)]
+                starts = [suffix[:length] == string for suffix in suffixes]
+                first = starts.index(True) if any(starts) else 0
+                lo, hi = looked_up(layout, c, length)
+                assert hi - lo == sum(starts), f"{what} {string}"
+                assert lo in (first, hi)
+
+
+def test_cofi_takes_the_largest_k_whose_offsets_fit():
+    assert [str(layouts.parse_name("cofi", n)) for n in (10, 4**5, 4**5 + 1, 10**8, 3 * 10**9, 2**32)] == [
+        "cofi-k2", "cofi-k4", "cofi-k5", "cofi-k13", "cofi-k15", "cofi-k15",
+    ]  # fmt: skip
+
+
+def patterns_of(strings):
+    """Patterns of codes (lists of 0 to 3)."""
+    first = np.cumsum([0] + [len(s) // 32 + 1 for s in strings])
+    words = np.zeros(first[-1] + 1, np.uint64)
+    for start, string in zip(first, strings, strict=False):
+        for i, symbol in enumerate(string):
+            words[start + i // 32] |= np.uint64(symbol << 62 - 2 * (i % 32))
+    return Patterns(words, first[:-1].astype(np.int64), np.array([len(s) for s in strings], np.int64))
+
+
+SEARCHED = ["sampled-k1-d64", "kstep-k2-d64", "kstep-k3-d63", "alternate-k1-d192", "alternate-k2-d64"]
+SEARCHED += ["bvsfm-k1-d96", "bvsfm-k3-d224", "bvsfm-k2-d64", *(f"cofi-k{k}" for k in range(2, 10))]
+
+
+@pytest.mark.parametrize("name", SEARCHED)
+def test_search_finds_patterns_of_every_length(name):
+    """The remainder of a pattern is in the prefix table (4 symbols here), or else in the layout."""
+    rng = np.random.default_rng(5)
+    name = layouts.parse_name(name)
+    for blocks in (random_blocks(6, 40, 60), random_blocks(7, 300, 4), random_blocks(8, 5, 40, "A")):
+        text = text_of(*blocks)
+        layout, sa = build(name, text)
+        strings = [rng.integers(0, 4, length).tolist() for length in range(1, 12)]
+        for length in range(1, 45):
+            for _ in range(4):
+                start = rng.integers(0, max(1, text.size - length))
+                strings.append((text[start : start + length] - np.uint8(1)).clip(0, 3).tolist())
+        table = build_prefix_table(text, 4)
+        whole = text.tobytes()
+        for searched in variants(layout):
+            found = cpu.search(Exact(table, searched), patterns_of(strings))
+            for string, lo, hi in zip(strings, found.lo.tolist(), found.hi.tolist(), strict=True):
+                wanted = bytes(x + 1 for x in string)
+                expected = [p for p in range(text.size) if whole.startswith(wanted, p)]
+                assert sorted(sa[lo:hi].tolist()) == expected, f"{name} {string}"
+
+
+def variants(layout):
+    """The layout and its forms for measurement."""
+    yield layout
+    yield Unprefetched(layout, layout.k)
+    if isinstance(layout, cofi.Cofi):
+        yield cofi.CofiBranching(*layout)
+        yield cofi.CofiWhole(*layout)
+
+
+@pytest.mark.parametrize("names", [("bvsfm-k2-d96", "cofi-k5"), ("alternate-k1-d64",), ("cofi-k3",)])
+@pytest.mark.parametrize("s", [1, 2, 7])
+def test_sampled_positions_are_those_of_the_suffix_array(names, s):
+    names = [layouts.parse_name(name) for name in names]
+    for blocks in (random_blocks(9, 40, 90), random_blocks(10, 200, 6)):
+        text = text_of(*blocks)
+        starts = np.cumsum([0] + [len(block) + 1 for block in blocks])[:-1]
+        for name in names:
+            layout, sa = build(name, text)
+            k, ahead = max(n.k for n in names), max(n.k_ahead for n in names)
+            kept = sample(sa, starts.astype(np.int64), s, k, ahead)
+            found = np.empty(sa.size, np.int64)
+            all_positions(kept, layout, found)
+            np.testing.assert_array_equal(found, sa)
+
+
+@compiled
+def all_positions(sa, layout, out):
+    for row in range(out.size):
+        out[row] = position_of(sa, layout, row)

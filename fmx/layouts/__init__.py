@@ -3,7 +3,7 @@
 To add a layout: write its file (a NamedTuple of its arrays, a ``build``, and bodies for the contracts lanes,
 address, share, prefetch_extend and preceding), and add it to REGISTRY.  The protocol tests find it there.
 
-A layout is named NAME-kK-dD, for example bvsfm-k2-d96; k and d may be left out.
+A layout is named NAME-kK-dD, for example bvsfm-k2-d96, or cofi-k13, which has no d; k and d may be left out.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import UnsupportedError
-from . import bvsfm, kstep
+from . import alternate, bvsfm, cofi, kstep
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,15 @@ class Family:
     """One kind of layout: its builder, its size by the paper's formula, and its types.
 
     ``build(text, sa, k, d, n_threads)``; ``bytes_per_symbol(k, d, n)`` of a text of n symbols; ``types`` by
-    (k, d), the default first.
+    (k, d), the default first; of a text of n symbols the default is the first that ``fits(k, n)``.
+    ``walks_forward``: its ``neighbour`` lies k symbols after a row, not before it.
     """
 
     build: Callable
     bytes_per_symbol: Callable
     types: dict
+    fits: Callable = lambda k, n: True
+    walks_forward: bool = False
 
 
 def _kstep(parameters):
@@ -35,6 +38,8 @@ REGISTRY = {
     "bvsfm": Family(bvsfm.build, bvsfm.bytes_per_symbol, bvsfm.TYPES),
     "sampled": _kstep(kstep.SAMPLED),
     "kstep": _kstep(kstep.KSTEP),
+    "alternate": Family(alternate.build, alternate.bytes_per_symbol, alternate.TYPES),
+    "cofi": Family(cofi.build, cofi.bytes_per_symbol, cofi.TYPES, cofi.fits, walks_forward=True),
 }
 DEFAULT = "bvsfm-k2-d96"
 
@@ -45,20 +50,25 @@ class LayoutName:
 
     family: str
     k: int
-    d: int
+    d: int | None
 
     def __str__(self):
-        return f"{self.family}-k{self.k}-d{self.d}"
+        return f"{self.family}-k{self.k}" + (f"-d{self.d}" if self.d else "")
 
     @property
-    def bytes_per_symbol(self):
-        """Size by the paper's formula, as a function of the length of the text."""
-        return lambda n: REGISTRY[self.family].bytes_per_symbol(self.k, self.d, n)
+    def k_ahead(self) -> int:
+        """Symbols of a step forwards, 0 if ``neighbour`` walks backwards."""
+        return self.k if REGISTRY[self.family].walks_forward else 0
+
+    def bytes_per_symbol(self, n_text) -> float:
+        """Size by the paper's formula, in a text of n_text symbols."""
+        return REGISTRY[self.family].bytes_per_symbol(self.k, self.d, n_text)
 
 
-def parse_name(name: str) -> LayoutName:
-    """Complete and check a layout name; UnsupportedError lists what exists."""
-    return matching(name)[0]
+def parse_name(name: str, n_text: int | None = None) -> LayoutName:
+    """Complete and check a layout name, for a text of n_text symbols; UnsupportedError lists what exists."""
+    found = matching(name)
+    return next((x for x in found if n_text is None or REGISTRY[x.family].fits(x.k, n_text)), found[0])
 
 
 def matching(name: str) -> list:
@@ -73,7 +83,7 @@ def matching(name: str) -> list:
         if match[2] in (None, str(k)) and match[3] in (None, str(d))
     ]
     if not found:
-        exist = ", ".join(str(LayoutName(match[1], k, d)) for k, d in sorted(family.types))
+        exist = ", ".join(str(LayoutName(match[1], k, d)) for k, d in family.types)
         raise UnsupportedError(f"no layout {name!r}; there are: {exist}")
     return found
 

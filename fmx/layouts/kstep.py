@@ -1,4 +1,4 @@
-"""The sampled FM-index and its k-step form: counters, then bit planes (Chacon et al. 2014; 2015, section 2.2).
+"""The sampled FM-index and its k-step form: counters, then bit planes (Chacon et al. 2015, 2.1 and 2.2).
 
 Rows are cut into runs of d.  An entry holds what precedes its run, 4^k counters of 4 bytes with C[c] already
 added, then the 2k bit planes of the run (bitplanes.py); in lanes of 16 bytes, for k = 1, d = 192:
@@ -8,8 +8,7 @@ added, then the 2k bit planes of the run (bitplanes.py); in lanes of 16 bytes, f
       counters                  positions of the run
 
 An LF mapping reads one counter and the planes before its row.
-Size: (4 * 4^k + 16 * d / p) / d bytes a symbol, p = 64, 32, 21 positions a lane for k = 1, 2, 3; that is
-4 * 4^k / d + 2k / 8 but for the two spare bits of k = 3.
+Size: (4 * 4^k + 2k d / 8) / d bytes a symbol; for k = 3 two bits of each lane are spare.
 """
 
 from collections import namedtuple
@@ -35,7 +34,7 @@ _OFFSET, _SURPLUS = 0xFFFF, 16  # what address packs: the row within its run, an
 
 
 def bytes_per_symbol(k, d, n):
-    return (4 * 4**k + 16 * d / bitplanes.POSITIONS[k]) / d
+    return (4 * 4**k + 2 * k * d / 8) / d
 
 
 def build(text, sa, k, d, n_threads=1):
