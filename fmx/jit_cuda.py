@@ -52,6 +52,8 @@ def device(function):
 
 if SIMULATED:
 
+    _ATOMIC = threading.Lock()
+
     def _me():
         return threading.current_thread()
 
@@ -95,6 +97,12 @@ if SIMULATED:
     def add_across(value, other, mask):
         return (int(value) + take_across(other, mask)) & _ALL
 
+
+    def atomic_add(array, i, value):
+        with _ATOMIC:
+            old = array[i]
+            array[i] += value
+        return old
 
     def load_lane(words, i):
         return words[i], words[i + 1]
@@ -143,6 +151,11 @@ else:
         """``value`` plus what the lane across shows as ``other``, modulo 2^32; both may be negative."""
         across = cuda.shfl_xor_sync(_ALL, np.int32(other), np.int32(mask))
         return np.int64(np.uint32(np.int32(value) + across))
+
+    @device
+    def atomic_add(array, i, value):
+        """Add to array[i] while others may; what it was before."""
+        return cuda.atomic.add(array, i, value)
 
     def _pieces(context, builder, signature, arguments, pieces, bits):
         """Load ``pieces`` numbers of ``bits`` from array[i] on, each by itself."""
