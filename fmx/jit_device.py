@@ -114,3 +114,18 @@ def synchronize(stream=0):
 def free_bytes() -> int:
     """Memory of the device that nobody uses."""
     return 1 << 30 if SIMULATED else int(cuda.current_context().get_memory_info().free)
+
+
+def number() -> int:
+    """Which GPU this thread uses."""
+    return 0 if SIMULATED else cuda.get_current_device().id
+
+
+def timed(work) -> float:
+    """Seconds that what ``work()`` starts on the device takes there."""
+    start, stop = cuda.event(), cuda.event()
+    start.record()
+    work()
+    stop.record()
+    stop.synchronize()
+    return cuda.event_elapsed_time(start, stop) / 1000

@@ -1,0 +1,93 @@
+"""Timing work on a GPU: seconds by events, energy by NVML, what the device is, tables and figures."""
+
+import json
+import statistics
+import time
+from pathlib import Path
+
+import numpy as np
+
+from .. import jit_device
+from ..errors import DeviceError
+
+
+def seconds(work, n_runs=3) -> float:
+    """Median time of ``work()`` on the device, which only starts things there; the first run is not counted."""
+    work()
+    return statistics.median(jit_device.timed(work) for _ in range(n_runs))
+
+
+def joules(work, at_least=1.0):
+    """(joules, watts) of one ``work()``, from NVML's energy counter over a second or more; None without NVML."""
+    try:
+        import pynvml
+    except ImportError:
+        return None, None
+    pynvml.nvmlInit()
+    device = pynvml.nvmlDeviceGetHandleByIndex(jit_device.number())
+    jit_device.synchronize()
+    n, start = 0, time.perf_counter()
+    before = pynvml.nvmlDeviceGetTotalEnergyConsumption(device)
+    while time.perf_counter() - start < at_least:
+        work()
+        jit_device.synchronize()
+        n += 1
+    used = (pynvml.nvmlDeviceGetTotalEnergyConsumption(device) - before) / 1000
+    return used / n, used / (time.perf_counter() - start)
+
+
+def require_device() -> str:
+    """The name of the GPU.  Raises DeviceError where there is none."""
+    if jit_device.SIMULATED:
+        raise DeviceError("the CUDA simulator's speed means nothing: unset NUMBA_ENABLE_CUDASIM")
+    return jit_device.open_device()
+
+
+def save(folder, name, device, rows) -> None:
+    """Write the rows (dicts) as NAME.json and a Markdown table NAME.md."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp = time.strftime("%Y-%m-%d")
+    (folder / f"{name}.json").write_text(json.dumps({"device": device, "date": stamp, "rows": rows}, indent=1))
+    (folder / f"{name}.md").write_text(f"{device}, {stamp}\n\n{markdown(rows)}")
+
+
+def markdown(rows) -> str:
+    """Rows (dicts of the same keys) as a Markdown table."""
+    if not rows:
+        return "(nothing)\n"
+    keys = list(rows[0])
+    lines = ["| " + " | ".join(keys) + " |", "|" + " --- |" * len(keys)]
+    lines += ["| " + " | ".join(_cell(row.get(key)) for key in keys) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float | np.floating):
+        return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
+    return str(value)
+
+
+def plot(path, lines, x_label, y_label, title, log_x=True) -> None:
+    """A figure of several lines, {label: (xs, ys)}."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.2), constrained_layout=True)
+    for (label, (xs, ys)), marker in zip(lines.items(), "osv^D*Px+.<>1234" * 4, strict=False):
+        axes.plot(xs, ys, marker=marker, markersize=5, label=label)
+    if log_x:
+        axes.set_xscale("log", base=2)
+        ticks = sorted({x for xs, _ in lines.values() for x in xs})
+        axes.set_xticks(ticks, [f"{x:g}" for x in ticks], rotation=30 if len(ticks) > 8 else 0)
+        axes.minorticks_off()
+    axes.set(xlabel=x_label, ylabel=y_label, title=title)
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)

@@ -1,0 +1,214 @@
+"""fmx bench gpu: the papers' GPU experiments on this device, over a random text made there.
+
+    designs      every layout and engine: bases, LF mappings and entries a second, share of the ceiling, energy
+    threads      throughput against threads under way (Chacon et al. 2015, figure 6)
+    sizes        throughput against the length of the reference (figures 8 and 9)
+    cpu          the best of the GPU against this machine's CPU (figure 5)
+"""
+
+from itertools import pairwise
+
+import click
+
+from .. import device, engines, jit_device
+from ..errors import UnsupportedError
+from ..parallel import available_cores
+from . import _device_index as indexes
+from . import _device_runs as runs
+from . import _random_text as random_text
+from . import roofline
+
+ONE_STEP = ("sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", "sampled-k1-d960")
+TWO_STEP = ("kstep-k2-d64", "kstep-k2-d192", "kstep-k2-d448")
+ALTERNATE = ("alternate-k2-d64", "alternate-k2-d192", "alternate-k2-d448")
+BVSFM = ("bvsfm-k1-d224", "bvsfm-k2-d96", "bvsfm-k2-d224", "bvsfm-k3-d224")
+ALL = (*ONE_STEP, *TWO_STEP, *ALTERNATE, *BVSFM, "cofi-k15", "verify")
+BY_SIZE = ("sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", *TWO_STEP[:2], *ALTERNATE)
+EXPERIMENTS = ("designs", "threads", "sizes", "cpu")
+
+
+class Bench:
+    """One random text on the device, patterns drawn from it, and queries over it."""
+
+    def __init__(self, n_bases, n_patterns, length, q, n_threads):
+        self.text = random_text.random_text(n_bases)
+        self.patterns, self.positions = random_text.make_patterns(self.text, n_patterns, length)
+        self.length, self.n_patterns, self.n_threads = length, n_patterns, n_threads
+        self.prefix = random_text.make_prefix_table(self.text, q)
+        self.codes = random_text.text_codes(self.text)
+        self.sa = jit_device.to_host(self.text.sa)
+        self.intervals = device.Intervals(*(jit_device.zeros(n_patterns, "uint32") for _ in range(2)))
+
+    def query(self, name):
+        """The query of a layout's name, or 'verify'."""
+        s = min(15, max(4, self.text.n.bit_length() // 2))
+        if name == "verify":
+            return indexes.verify(self.text, s)
+        if name.startswith("cofi"):
+            return indexes.exact(self.prefix, random_text.make_cofi(self.text, s))
+        return indexes.exact(self.prefix, indexes.host_layout(self.codes, self.sa, name, self.n_threads))
+
+    def search(self, launch, query, n=None):
+        """A function that starts the search of the first n patterns."""
+        patterns = indexes.first_patterns(self.patterns, n) if n else self.patterns
+        return lambda: launch(query, patterns, self.intervals)
+
+    def check(self, launch, query) -> int:
+        """Search with empty arrays for the answers; the number of wrong ones."""
+        for array in self.intervals:
+            jit_device.fill_zero(array)
+        self.search(launch, query)()
+        return random_text.count_wrong(self.text, self.patterns, self.positions, self.intervals)
+
+
+def designs(bench, names, engine_names, ceiling, with_energy, say) -> list:
+    """A row for each layout and engine that go together."""
+    rows = []
+    for name in names:
+        query = bench.query(name)
+        steps = hasattr(query, "layout")
+        entry = indexes.entry_bytes(query) if steps else 0
+        entries = indexes.entries_per_pattern(query, bench.patterns) if entry else None
+        for engine in engine_names:
+            try:
+                launch = engines.prepare(engine, query)
+            except UnsupportedError:
+                continue
+            if not entry and engine != "cuda_task-naive16":
+                continue  # the same kernel
+            wrong = bench.check(launch, query)
+            spent = runs.seconds(bench.search(launch, query))
+            bases = bench.n_patterns * bench.length / spent
+            row = {"layout": name, "engine": engine, "wrong": wrong, "Gbases/s": bases / 1e9}
+            row |= _accesses(bench, query, entry, entries, spent, ceiling)
+            if with_energy:
+                used, watts = runs.joules(bench.search(launch, query))
+                row |= {
+                    "Mbases/J": bench.n_patterns * bench.length / used / 1e6 if used else None, "W": watts,
+                }  # fmt: skip
+            rows.append(row)
+            say(runs.markdown([row]).splitlines()[-1])
+        del query
+    return rows
+
+
+def _accesses(bench, query, entry, entries, spent, ceiling) -> dict:
+    """LF mappings and entries a second, and the latter as a share of what the device can fetch."""
+    if not entry:
+        return {"G LF/s": None, "entry B": None, "G entries/s": None, "% of ceiling": None}
+    steps = (bench.length - query.prefix.q) // query.layout.k
+    fetched = bench.n_patterns * entries / spent
+    return {
+        "G LF/s": 2 * steps * bench.n_patterns / spent / 1e9,
+        "entry B": entry,
+        "G entries/s": fetched / 1e9,
+        "% of ceiling": 100 * fetched / ceiling_for(ceiling, entry),
+    }
+
+
+def ceiling_for(ceiling, entry) -> float:
+    """Entries a second that the device can fetch, between the sizes that were measured."""
+    sizes = sorted(ceiling)
+    for small, large in pairwise(sizes):
+        if small <= entry <= large:
+            share = (entry - small) / (large - small)
+            return 1 / ((1 - share) / ceiling[small] + share / ceiling[large])
+    return ceiling[sizes[-1]] * sizes[-1] / entry
+
+
+def by_threads(bench, names, engine_names) -> list:
+    """Throughput against the number of threads under way."""
+    rows = []
+    for name in names:
+        query = bench.query(name)
+        for engine in engine_names:
+            launch = engines.prepare(engine, query)
+            for exponent in range(9, 22):
+                n = (1 << exponent) // launch.threads_per_pattern
+                if n > bench.n_patterns:
+                    break
+                spent = runs.seconds(bench.search(launch, query, n))
+                row = {"layout": name, "engine": engine, "threads": 1 << exponent}
+                rows.append(row | {"Gbases/s": n * bench.length / spent / 1e9})
+    return rows
+
+
+def by_size(make_bench, sizes, names, engine) -> list:
+    """Throughput against the length of the reference."""
+    rows = []
+    for n_bases in sizes:
+        bench = make_bench(n_bases)
+        for name in names:
+            query = bench.query(name)
+            spent = runs.seconds(bench.search(engines.prepare(engine, query), query))
+            row = {"layout": name, "engine": engine, "reference Mb": n_bases / 1e6}
+            rows.append(row | {"Gbases/s": bench.n_patterns * bench.length / spent / 1e9})
+        del bench, query
+    return rows
+
+
+@click.command()
+@click.option("-o", "--output", default="gpu", show_default=True, help="Folder for tables and figures.")
+@click.option("--bases", default=10**9, show_default=True, help="Length of the reference.")
+@click.option("--queries", default=40 * 10**6, show_default=True, help="Number of patterns.")
+@click.option("--length", default=100, show_default=True, help="Length of a pattern.")
+@click.option("--prefix", default=8, show_default=True, help="Symbols that the prefix table looks up.")
+@click.option("--experiment", multiple=True, type=click.Choice(EXPERIMENTS), help="Only these.")
+@click.option("--layout", "names", multiple=True, help="Only these layouts (designs).")
+@click.option("--engine", "engine_names", multiple=True, help="Only these engines (designs).")
+@click.option("--energy/--no-energy", default=True, help="Also measure joules, by NVML.")
+def command(output, bases, queries, length, prefix, experiment, names, engine_names, energy):
+    """The papers' GPU experiments: tables and figures in a folder."""
+    name = runs.require_device()
+    chosen = experiment or EXPERIMENTS
+
+    def say(line):
+        click.echo(line, err=True)
+
+    def make_bench(n_bases):
+        return Bench(n_bases, queries, length, prefix, available_cores())
+
+    with jit_device.errors():
+        ceiling = roofline.ceilings()
+        bench = make_bench(bases)
+        if "designs" in chosen:
+            rows = designs(bench, names or ALL, engine_names or engines.CUDA, ceiling, energy, say)
+            runs.save(output, "designs", name, rows)
+            _draw_designs(output, rows, name)
+        if "threads" in chosen:
+            rows = by_threads(bench, ONE_STEP[:1], engines.CUDA)
+            runs.save(output, "threads", name, rows)
+            _draw(output, "threads", rows, "engine", "threads", f"threads under way, d = 64, {name}")
+        if "cpu" in chosen:
+            from . import _host_runs
+
+            runs.save(output, "cpu", name, _host_runs.table(bench, available_cores()))
+        del bench
+        if "sizes" in chosen:
+            sizes = [bases // 16, bases // 4, bases, 3 * bases]
+            rows = by_size(make_bench, sizes, BY_SIZE, "cuda_full")
+            runs.save(output, "sizes", name, rows)
+            _draw(output, "sizes", rows, "layout", "reference Mb", f"reference (Mb), cuda_full, {name}")
+
+
+def _draw(output, name, rows, label, x, title):
+    lines: dict = {}
+    for row in rows:
+        xs, ys = lines.setdefault(row[label], ([], []))
+        xs.append(row[x])
+        ys.append(row["Gbases/s"])
+    runs.plot(f"{output}/{name}.png", lines, x, "Gbases / s", f"Throughput against {title}")
+
+
+def _draw_designs(output, rows, device_name):
+    """Throughput against d, a figure a family of layouts, a line an engine."""
+    for family, members in (("sampled", ONE_STEP), ("kstep", TWO_STEP), ("alternate", ALTERNATE)):
+        lines: dict = {}
+        for row in rows:
+            if row["layout"] in members:
+                xs, ys = lines.setdefault(row["engine"], ([], []))
+                xs.append(int(row["layout"].rsplit("-d", 1)[1]))
+                ys.append(row["Gbases/s"])
+        if lines:
+            title = f"{family}: throughput against d, {device_name}"
+            runs.plot(f"{output}/{family}.png", lines, "d (symbols)", "Gbases / s", title)

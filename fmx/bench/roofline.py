@@ -1,0 +1,153 @@
+"""fmx bench roofline: how many random entries a second a GPU fetches, by entry size, group and footprint.
+
+The address of each fetch is computed from what the one before brought, as in backward search: the papers'
+figures 3 and 10 (Chacon et al. 2015).
+"""
+
+from collections import namedtuple
+
+import click
+import numpy as np
+
+from .. import jit_device
+from ..jit import by_type
+from ..jit_cuda import add_across, kernel, load_lane, thread_index
+from . import _device_runs
+from ._random_text import below, launch, scramble
+
+GROUPS = (1, 2, 4, 8, 16)  # lanes of 16 bytes
+CELLS = {n: namedtuple(f"Cells{n}", "words n", module=__name__) for n in GROUPS}
+globals().update({cls.__name__: cls for cls in CELLS.values()})  # a cached signature finds its type by name
+N_THREADS, N_BLOCKS, GB = 256, 4096, 10**9
+
+
+@by_type
+def cell_lanes(cells):
+    """Lanes of a cell, a constant of its type."""
+
+
+def _register(cls, n):
+    @cell_lanes.register(cls)
+    def lanes_of_cell(cells):
+        return n
+
+
+for _n, _cls in CELLS.items():
+    _register(_cls, _n)
+
+
+@kernel
+def fill_kernel(words, seed):
+    i = thread_index()
+    if i < words.size:
+        words[i] = scramble(np.uint64(i) ^ np.uint64(seed))
+
+
+@kernel
+def together_kernel(cells, n_steps, out):
+    """A group of threads fetches a cell, 16 bytes each."""
+    size, thread = np.int64(cell_lanes(cells)), thread_index()
+    x = scramble(thread // size)
+    for _ in range(n_steps):
+        a, b = load_lane(cells.words, 2 * (below(x, cells.n) * size + (thread & (size - 1))))
+        seen = np.int64((a ^ b) & np.uint64(0xFFFFFFFF))
+        for step in range(4):
+            if (1 << step) < size:
+                seen = add_across(seen, seen, 1 << step)
+        x = scramble(x ^ np.uint64(seen))
+    if x == np.uint64(1):
+        out[0] = x
+
+
+@kernel
+def alone_kernel(cells, n_steps, out):
+    """Each thread fetches a cell, 16 bytes at a time."""
+    size = np.int64(cell_lanes(cells))
+    x = scramble(thread_index())
+    for _ in range(n_steps):
+        word, seen = 2 * below(x, cells.n) * size, np.uint64(0)
+        for lane in range(size):
+            a, b = load_lane(cells.words, word + 2 * lane)
+            seen ^= a ^ b
+        x = scramble(x ^ seen)
+    if x == np.uint64(1):
+        out[0] = x
+
+
+@kernel
+def word_kernel(cells, n_steps, out):
+    """Each thread fetches a cell of 8 bytes."""
+    x = scramble(thread_index())
+    for _ in range(n_steps):
+        x = scramble(x ^ cells.words[below(x, cells.n)])
+    if x == np.uint64(1):
+        out[0] = x
+
+
+def random_words(n_bytes):
+    """Words of the device that look random."""
+    words = jit_device.empty(n_bytes // 8, np.uint64)
+    launch(fill_kernel, words.size, words, np.uint64(5))
+    return words
+
+
+def rate(words, n_bytes, n_lanes, together) -> float:
+    """Entries of 16 n_lanes bytes (8 for none) fetched a second, from the first n_bytes of ``words``."""
+    entry = 16 * n_lanes or 8
+    cells = CELLS[max(n_lanes, 1)](words, n_bytes // entry)
+    function = word_kernel if n_lanes == 0 else together_kernel if together else alone_kernel
+    n_steps = 500 if not together or n_lanes < 4 else 250 * n_lanes
+    out = jit_device.zeros(1, np.uint64)
+    spent = _device_runs.seconds(lambda: function[N_BLOCKS, N_THREADS](cells, n_steps, out))
+    return N_BLOCKS * N_THREADS * n_steps / (max(n_lanes, 1) if together else 1) / spent
+
+
+def ceilings(n_bytes=8 * GB) -> dict:
+    """Entries a second for each size in bytes, fetched by lanes together, from a footprint."""
+    words = random_words(n_bytes)
+    return {16 * n or 8: rate(words, n_bytes, n, together=True) for n in (0, *GROUPS)}
+
+
+def table(footprints) -> list:
+    """A row for each entry size, group and footprint (bytes)."""
+    words = random_words(max(footprints))
+    rows = []
+    for n_lanes in (0, *GROUPS):
+        for together in (False, True) if n_lanes > 1 else (False,):
+            for n_bytes in footprints:
+                speed = rate(words, n_bytes, n_lanes, together)
+                entry = 16 * n_lanes or 8
+                rows.append(
+                    {
+                        "entry B": entry,
+                        "threads": n_lanes if together else 1,
+                        "footprint GB": n_bytes / GB,
+                        "G entries/s": speed / 1e9,
+                        "GB/s": speed * entry / 1e9,
+                    }
+                )
+    return rows
+
+
+@click.command()
+@click.option("-o", "--output", default="roofline", show_default=True, help="Folder for table and figure.")
+@click.option("--largest", default=64.0, show_default=True, help="Largest footprint, in GB.")
+def command(output, largest):
+    """Random-access ceiling of the GPU by entry size, group size and footprint."""
+    device = _device_runs.require_device()
+    footprints = [int(GB * 2.0**e) for e in range(-2, 7) if 2.0**e <= largest]
+    with jit_device.errors():
+        rows = table(footprints)
+    _device_runs.save(output, "roofline", device, rows)
+    click.echo(_device_runs.markdown(rows))
+    _draw(f"{output}/roofline.png", rows, device)
+
+
+def _draw(path, rows, device):
+    lines: dict = {}
+    for row in rows:
+        label = f"{row['entry B']} B, " + ("a thread" if row["threads"] == 1 else f"{row['threads']} threads")
+        xs, ys = lines.setdefault(label, ([], []))
+        xs.append(row["footprint GB"])
+        ys.append(row["G entries/s"])
+    _device_runs.plot(path, lines, "footprint (GB)", "G entries / s", f"Random entries fetched, {device}")
