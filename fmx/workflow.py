@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from . import __version__, bwt, jit, layouts
-from .dna import pack_text
+from . import __version__, jit, layouts
+from .dna import pack_text, unpack_text
+from .errors import UnsupportedError
 from .index import reference_arrays
-from .index_store import IndexWriter, read_array, read_meta
+from .index_store import IndexExtender, IndexWriter, read_array, read_meta
 from .index_store import verify as check
 from .mapping import MapOptions, Mapper, Summary, compile_all, map_reads
 from .output import bam, sam, table
@@ -38,18 +39,19 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
     ``sa_rate`` keeps every s-th position of the suffix array.  Peak memory is about 9 bytes a base.
     """
     progress = progress or Progress(quiet=True)
-    names = [layouts.parse_name(name) for name in layout_names]
+    for name in layout_names:
+        layouts.parse_name(name)
     tell_compiling(progress)
     with IndexWriter(path, n_threads) as writer:
         with progress.stage("read reference"):
             reference, text = read_fasta(fasta)
-            for name, array in reference_arrays(reference).items():
-                writer.add(name, array)
+            names = list(dict.fromkeys(layouts.parse_name(name, reference.n_text) for name in layout_names))
+            for key, array in reference_arrays(reference).items():
+                writer.add(key, array)
         with progress.stage("prefix table"):
             prefix_length = prefix_length or default_length(reference.n_text)
             table = build_prefix_table(text, prefix_length)
             writer.add("prefix_pairs", table.pairs)
-            column_starts = {k: first_rows(table, k) for k in {name.k for name in names}}
             del table
         seed_length = default_seed_length(reference.n_text) if sa_rate == 1 else 0
         if seed_length:
@@ -59,17 +61,12 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
             sa = suffix_array(text)
         for name in names:
             with progress.stage(f"layout {name}"):
-                codes = bwt.kmer_bwt(text, sa, name.k, n_threads)
-                build = layouts.REGISTRY[name.family].build
-                layout = build(codes, column_starts[name.k], name.k, name.d, n_threads)
-                for key, array in layout._asdict().items():
-                    if isinstance(array, np.ndarray):
-                        writer.add(f"{name}.{key}", array)
-                del codes, layout
+                _add_layout(writer, name, text, sa, n_threads)
         with progress.stage("write text and suffix array"):
             writer.add("text_words", pack_text(text, n_threads))
             if sa_rate > 1:
-                sampled = sample(sa, reference.blocks.text_start, sa_rate, max(name.k for name in names))
+                k, ahead = max(name.k for name in names), max(name.k_ahead for name in names)
+                sampled = sample(sa, reference.blocks.text_start, sa_rate, k, ahead)
                 writer.add("sa_marks", sampled.marks)
                 writer.add("sa_positions", sampled.positions)
             else:
@@ -89,10 +86,41 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
         )
 
 
-def first_rows(table, k) -> np.ndarray:
-    """The first row of each k-symbol, int64[4^k]: the C array of a k-step index."""
-    start = (4**k - 1) // 3
-    return table.pairs[2 * start : 2 * (start + 4**k) : 2].astype(np.int64)
+def add_layouts(path, layout_names, n_threads=1, progress=None) -> list:
+    """Add layouts to an index, whole or not at all; returns the names of those that it did not hold.
+
+    Raises IndexFileError, UnsupportedError (a sampled suffix array).
+    """
+    progress = progress or Progress(quiet=True)
+    for name in layout_names:
+        layouts.parse_name(name)
+    tell_compiling(progress)
+    with IndexExtender(path, n_threads) as writer:
+        held, n_text = writer.meta["layouts"], writer.meta["n_text"]
+        if writer.meta["sa_rate"] != 1:
+            raise UnsupportedError(
+                f"{path} keeps every {writer.meta['sa_rate']}th position of its suffix array; a layout is "
+                f"built from all: build the index again with --layout {','.join([*held, *layout_names])}"
+            )
+        asked = dict.fromkeys(layouts.parse_name(name, n_text) for name in layout_names)
+        names = [name for name in asked if str(name) not in held]
+        with progress.stage("read index"):
+            source = ["text_words", "sa_positions", "block_text_start", "block_length"]
+            check(path, writer.meta, source, n_threads)
+            words, sa, start, length = (read_array(path, writer.meta, name) for name in source)
+            text = unpack_text(words, start + length, n_text, n_threads)
+        for name in names:
+            with progress.stage(f"layout {name}"):
+                _add_layout(writer, name, text, sa, n_threads)
+        writer.commit({"layouts": [*held, *map(str, names)]})
+    return [str(name) for name in names]
+
+
+def _add_layout(writer, name, text, sa, n_threads):
+    layout = layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, n_threads)
+    for key, array in layout._asdict().items():
+        if isinstance(array, np.ndarray):
+            writer.add(f"{name}.{key}", array)
 
 
 def tell_compiling(progress) -> None:
@@ -165,11 +193,22 @@ def _make_writer(reference, output):
 
 
 def inspect(path, verify=False, n_threads=1) -> dict:
-    """meta.json of an index with the size of each part; ``verify`` checks every checksum."""
+    """meta.json of an index with the size of each part; ``verify`` checks every checksum.
+
+    ``layout_sizes``: for each layout (bytes a symbol, bytes a symbol by the formula of its paper).
+    """
     meta = read_meta(path)
     names = list(meta["arrays"])
     for name in names:
         read_array(path, meta, name)
     if verify:
         check(path, meta, names, n_threads)
-    return {**meta, "path": str(path), "bytes": sum(a["bytes"] for a in meta["arrays"].values())}
+    sizes = {name: _layout_sizes(meta, name) for name in meta["layouts"]}
+    total = sum(array["bytes"] for array in meta["arrays"].values())
+    return {**meta, "path": str(path), "bytes": total, "layout_sizes": sizes}
+
+
+def _layout_sizes(meta, name):
+    size = sum(a["bytes"] for key, a in meta["arrays"].items() if key.startswith(f"{name}."))
+    n_text = meta["n_text"]
+    return size / n_text, layouts.parse_name(name).bytes_per_symbol(n_text)
