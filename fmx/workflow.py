@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from . import __version__, index, jit, layouts
-from .dna import pack_text
+from . import __version__, jit, layouts
+from .dna import pack_text, unpack_text
+from .errors import UnsupportedError
 from .index import reference_arrays
-from .index_store import IndexWriter, read_array, read_meta
+from .index_store import IndexExtender, IndexWriter, read_array, read_meta
 from .index_store import verify as check
 from .mapping import MapOptions, Mapper, Summary, compile_all, map_reads
 from .output import bam, sam, table
@@ -44,7 +45,7 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
     with IndexWriter(path, n_threads) as writer:
         with progress.stage("read reference"):
             reference, text = read_fasta(fasta)
-            names = [layouts.parse_name(name, reference.n_text) for name in layout_names]
+            names = list(dict.fromkeys(layouts.parse_name(name, reference.n_text) for name in layout_names))
             for key, array in reference_arrays(reference).items():
                 writer.add(key, array)
         with progress.stage("prefix table"):
@@ -85,6 +86,36 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
         )
 
 
+def add_layouts(path, layout_names, n_threads=1, progress=None) -> list:
+    """Add layouts to an index, whole or not at all; returns the names of those that it did not hold.
+
+    Raises IndexFileError, UnsupportedError (a sampled suffix array).
+    """
+    progress = progress or Progress(quiet=True)
+    for name in layout_names:
+        layouts.parse_name(name)
+    tell_compiling(progress)
+    with IndexExtender(path, n_threads) as writer:
+        held, n_text = writer.meta["layouts"], writer.meta["n_text"]
+        if writer.meta["sa_rate"] != 1:
+            raise UnsupportedError(
+                f"{path} keeps every {writer.meta['sa_rate']}th position of its suffix array; a layout is "
+                f"built from all: build the index again with --layout {','.join([*held, *layout_names])}"
+            )
+        asked = dict.fromkeys(layouts.parse_name(name, n_text) for name in layout_names)
+        names = [name for name in asked if str(name) not in held]
+        with progress.stage("read index"):
+            source = ["text_words", "sa_positions", "block_text_start", "block_length"]
+            check(path, writer.meta, source, n_threads)
+            words, sa, start, length = (read_array(path, writer.meta, name) for name in source)
+            text = unpack_text(words, start + length, n_text, n_threads)
+        for name in names:
+            with progress.stage(f"layout {name}"):
+                _add_layout(writer, name, text, sa, n_threads)
+        writer.commit({"layouts": [*held, *map(str, names)]})
+    return [str(name) for name in names]
+
+
 def _add_layout(writer, name, text, sa, n_threads):
     layout = layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, n_threads)
     for key, array in layout._asdict().items():
@@ -122,11 +153,10 @@ def kind_of(path) -> str:
     return "bam" if str(path).endswith(".bam") else "sam"
 
 
-def search(index_path, paths, options: MapOptions, output: Output, layout=None, progress=None) -> Summary:
-    """Map reads (FASTA or FASTQ files, '-' for stdin) to an index, in order."""
+def search(fm_index, paths, options: MapOptions, output: Output, progress=None) -> Summary:
+    """Map reads (FASTA or FASTQ files, '-' for stdin) to an index (FMIndex), in order."""
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
-    fm_index = index.load(index_path, layout, options.n_threads)
     reference = fm_index.reference
     mapper = Mapper(fm_index, options, len(reference.names) if output.counts else 0)
     writer, head = _make_writer(reference, output)
@@ -163,11 +193,22 @@ def _make_writer(reference, output):
 
 
 def inspect(path, verify=False, n_threads=1) -> dict:
-    """meta.json of an index with the size of each part; ``verify`` checks every checksum."""
+    """meta.json of an index with the size of each part; ``verify`` checks every checksum.
+
+    ``layout_sizes``: for each layout (bytes a symbol, bytes a symbol by the formula of its paper).
+    """
     meta = read_meta(path)
     names = list(meta["arrays"])
     for name in names:
         read_array(path, meta, name)
     if verify:
         check(path, meta, names, n_threads)
-    return {**meta, "path": str(path), "bytes": sum(a["bytes"] for a in meta["arrays"].values())}
+    sizes = {name: _layout_sizes(meta, name) for name in meta["layouts"]}
+    total = sum(array["bytes"] for array in meta["arrays"].values())
+    return {**meta, "path": str(path), "bytes": total, "layout_sizes": sizes}
+
+
+def _layout_sizes(meta, name):
+    size = sum(a["bytes"] for key, a in meta["arrays"].items() if key.startswith(f"{name}."))
+    n_text = meta["n_text"]
+    return size / n_text, layouts.parse_name(name).bytes_per_symbol(n_text)
