@@ -50,6 +50,21 @@ def upload(value, stream=0):
     return value
 
 
+def n_bytes(value) -> int:
+    """Bytes of the arrays of a NamedTuple; an array that is there twice counts once."""
+    seen: dict = {}
+
+    def visit(item):
+        if isinstance(item, np.ndarray):
+            seen[item.__array_interface__["data"][0], item.nbytes] = item.nbytes
+        elif isinstance(item, tuple):
+            for part in item:
+                visit(part)
+
+    visit(value)
+    return sum(seen.values())
+
+
 def run(launch, query, patterns) -> Intervals:
     """Search patterns that are in the host's memory, with a query that is there too."""
     with jit_device.errors():

@@ -95,6 +95,23 @@ def to_host(array, out=None, stream=0):
     return array.copy_to_host(out, stream=stream)
 
 
+def copy(source, target, stream=0):
+    """Copy between a pinned array and one of the device, either way; ``target``."""
+    if SIMULATED:
+        target[:] = source
+    elif isinstance(target, np.ndarray):
+        source.copy_to_host(target, stream=stream)
+    else:
+        target.copy_to_device(source, stream=stream)
+    return target
+
+
+def use(number):
+    """Let this thread use a GPU that ``open_device`` has opened."""
+    if not SIMULATED and number:
+        cuda.select_device(number)
+
+
 def pinned(n, dtype):
     """An array of the host that is copied from and to the device without a detour."""
     return np.empty(n, dtype) if SIMULATED else cuda.pinned_array(n, dtype)

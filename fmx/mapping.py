@@ -90,12 +90,16 @@ class Mapper:
             done = ends[start - 1] if start else 0
             stop = max(start + 1, int(np.searchsorted(ends, done + SLICE_HITS, "right")))
             tally = self._take_tally()
-            yield start, hits.select(
-                self.index.sa, self.index.layout, self.index.reference.blocks, batch, intervals,
-                (start, stop), options.policy, tally,
-            )  # fmt: skip
+            yield start, self.select(batch, intervals, (start, stop), tally)
             self.tallies.append(tally)
             start = stop
+
+    def select(self, batch, intervals, span, tally):
+        """The hits of reads span[0] to span[1]."""
+        index = self.index
+        return hits.select(
+            index.sa, index.layout, index.reference.blocks, batch, intervals, span, self.options.policy, tally
+        )
 
     def _take_tally(self):
         try:
@@ -140,13 +144,13 @@ def map_reads(mapper, paths, writer, sink, progress=None) -> Summary:
     return summary
 
 
-def compile_all(index, options, writer) -> None:
+def compile_all(mapper, writer) -> None:
     """Map one made-up read, so that what is not compiled yet is compiled before the clock starts."""
-    mapper = Mapper(index, options)
     fastq = np.frombuffer(b"@r\nACGT\n+\nIIII\n", np.uint8).copy()
     batch, intervals = mapper.search(chunks.Chunk("", fastq, True, 1, 1))
     for _ in _pieces(mapper, batch, intervals, writer):
-        return
+        pass
+    mapper.tallies.clear()
 
 
 def _pieces(mapper, batch, intervals, writer):

@@ -22,6 +22,15 @@ method = click.option(
     "--method", type=click.Choice(["auto", "verify", "backward"]), default="auto", show_default=True,
     help="Seed and verify, or backward search; auto: verify where the index allows it.",
 )  # fmt: skip
+engine = click.option(
+    "--engine", metavar="NAME", default="cpu", show_default=True,
+    help="cpu, cuda (the best engine of a GPU), auto (a GPU if there is one), or an engine of GPUs by name.",
+)  # fmt: skip
+device = click.option("--device", type=click.IntRange(0), default=0, show_default=True, help="Which GPU.")
+gpu_memory = click.option(
+    "--gpu-memory", type=click.FloatRange(0, min_open=True), metavar="GB",
+    help="Memory of the GPU to use at most.  [default: all that is free]",
+)  # fmt: skip
 output = click.option(
     "-o", "--output", type=click.Path(), default="-", show_default="standard output", help="File to write."
 )

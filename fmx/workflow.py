@@ -15,7 +15,7 @@ import numpy as np
 
 from . import __version__, jit, layouts
 from .dna import pack_text, unpack_text
-from .errors import UnsupportedError
+from .errors import DeviceError, UnsupportedError
 from .index import reference_arrays
 from .index_store import IndexExtender, IndexWriter, read_array, read_meta
 from .index_store import verify as check
@@ -153,14 +153,27 @@ def kind_of(path) -> str:
     return "bam" if str(path).endswith(".bam") else "sam"
 
 
-def search(fm_index, paths, options: MapOptions, output: Output, progress=None) -> Summary:
+@dataclass(frozen=True)
+class Device:
+    """Where reads are searched: ``engine`` cpu, cuda, auto or one of engines.CUDA; the number of a GPU, and
+    how much of its memory may be used, in bytes (None: all)."""
+
+    engine: str = "cpu"
+    number: int = 0
+    memory: int | None = None
+
+
+CPU = Device()
+
+
+def search(fm_index, paths, options: MapOptions, output: Output, progress=None, device=CPU) -> Summary:
     """Map reads (FASTA or FASTQ files, '-' for stdin) to an index (FMIndex), in order."""
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
     reference = fm_index.reference
-    mapper = Mapper(fm_index, options, len(reference.names) if output.counts else 0)
+    mapper = _make_mapper(fm_index, options, len(reference.names) if output.counts else 0, device, progress)
     writer, head = _make_writer(reference, output)
-    compile_all(fm_index, options, writer)
+    compile_all(mapper, writer)
     start = time.monotonic()
     with whole_output(output.path) as sink:
         sink.write(head)
@@ -172,6 +185,23 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None) 
         progress.say(f"warning: no reads in {', '.join(map(str, paths))}")
     progress.say(summary.sentence(time.monotonic() - start))
     return summary
+
+
+def _make_mapper(fm_index, options, n_tally, device, progress) -> Mapper:
+    if device.engine == "cpu":
+        return Mapper(fm_index, options, n_tally)
+    try:
+        from .device_mapping import DeviceMapper
+
+        engine = None if device.engine in ("cuda", "auto") else device.engine
+        mapper = DeviceMapper(fm_index, options, n_tally, engine, device.number, device.memory)
+    except DeviceError as error:
+        if device.engine != "auto":
+            raise
+        progress.say(f"searching on the CPU: {error}")
+        return Mapper(fm_index, options, n_tally)
+    progress.say(f"searching on GPU {device.number}, {mapper.name}")
+    return mapper
 
 
 def _command_line() -> str:

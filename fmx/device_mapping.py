@@ -1,0 +1,207 @@
+"""Mapping with the index on a GPU: intervals and positions come from there, all else as on the CPU.
+
+Each worker thread takes a Channel, a stream with buffers of its own, so that one chunk is copied while another
+is searched and the host parses and formats the rest.  A chunk goes through in batches that fit a channel:
+
+    patterns -> pinned buffer -> device: search -> intervals
+    rows of the reported reads -> device: locate -> positions, in the order of the rows
+
+Positions fetched this way are a whole suffix array of their own, over intervals renumbered to fit, so that
+hits.select chooses from them and the output is that of the CPU, byte for byte.
+"""
+
+from queue import SimpleQueue
+
+import numpy as np
+
+from . import device, engines, hits, jit_device, reads
+from .contracts import lanes, position_of, start
+from .errors import DeviceError
+from .hits import Intervals
+from .jit_cuda import kernel, thread_index
+from .mapping import Mapper
+from .reads import Patterns
+from .sampled_sa import FullSA
+
+GB = 10**9
+N_PATTERNS, N_WORDS = 1 << 17, 1 << 20  # of a batch
+N_CHANNELS = 2  # at least; one a worker thread if there are more
+N_THREADS = 128
+_RESERVE = 200 << 20  # memory of the device for its own purposes
+
+
+@kernel
+def locate_kernel(sa, layout, lo, first, start, positions):
+    """Text positions of rows start, start + 1 ... of the intervals, one after the other.
+
+    ``lo`` uint32[n] their first rows; ``first`` int64[n + 1] running total of their sizes.
+    """
+    j = thread_index()
+    if j < positions.size:
+        left, right = np.int64(0), np.int64(lo.size)
+        while right - left > 1:
+            middle = (left + right) >> 1
+            if first[middle] <= start + j:
+                left = middle
+            else:
+                right = middle
+        positions[j] = position_of(sa, layout, np.int64(lo[left]) + start + j - first[left])
+
+
+class Channel:
+    """A stream and its buffers: pinned ones of the host, and their twins on the device."""
+
+    def __init__(self, n_patterns=N_PATTERNS, n_words=N_WORDS):
+        self.n_patterns, self.n_words = n_patterns, n_words
+        self.stream = jit_device.stream()
+        sizes = {
+            "words": (n_words, np.uint64), "first": (n_patterns + 1, np.int64), "length": (n_patterns, np.int64),
+            "lo": (n_patterns, np.uint32), "hi": (n_patterns, np.uint32), "positions": (2 * n_patterns, np.uint32),
+        }  # fmt: skip
+        self.host = {name: jit_device.pinned(*size) for name, size in sizes.items()}
+        self.device = {name: jit_device.empty(*size) for name, size in sizes.items()}
+
+    @staticmethod
+    def n_bytes(n_patterns=N_PATTERNS, n_words=N_WORDS) -> int:
+        """Memory of the device that a channel takes."""
+        return 8 * n_words + (8 + 8 + 4 + 4 + 8) * n_patterns
+
+    def send(self, name, values):
+        """Copy values to the device; the array there."""
+        n = values.size
+        self.host[name][:n] = values
+        return jit_device.copy(self.host[name][:n], self.device[name][:n], self.stream)
+
+    def receive(self, name, n, into):
+        """Copy the first n values from the device; they are in ``host`` once the stream is done."""
+        jit_device.copy(self.device[name][:n], self.host[name][:n], self.stream)
+        jit_device.synchronize(self.stream)
+        into[:] = self.host[name][:n]
+
+
+class DeviceMapper(Mapper):
+    """A Mapper whose query, suffix array and layout are on a GPU.
+
+    ``engine`` is one of engines.CUDA, or None for the best one; ``gpu_memory`` a limit in bytes, or None.
+    Raises DeviceError, UnsupportedError.
+    """
+
+    def __init__(self, index, options, n_tally=0, engine=None, number=0, gpu_memory=None):
+        super().__init__(index, options, n_tally)
+        self.number = number
+        self.name = jit_device.open_device(number)
+        self.launch = engines.prepare(engine or best_engine(self.query), self.query)
+        with jit_device.errors():
+            room = min(jit_device.free_bytes() - _RESERVE, gpu_memory or 2**63)
+            self.n_channels = max(N_CHANNELS, options.n_threads)
+            self.n_channels = self._check_room(room, device.n_bytes((self.query, index.sa)))
+            self.query = device.upload(self.query)
+            self.sa = self._on_device(index.sa)
+            self.layout = getattr(self.query, "layout", self.sa)
+            self.channels: SimpleQueue = SimpleQueue()  # those that nobody uses
+            for _ in range(self.n_channels):
+                self.channels.put(Channel())
+
+    def _check_room(self, room, needed) -> int:
+        """How many channels there is room for beside the index."""
+        n = min(self.n_channels, (room - needed) // Channel.n_bytes())
+        if n < 1:
+            raise DeviceError(
+                f"the index and buffers need {(needed + Channel.n_bytes()) / GB:.1f} GB of GPU memory, and there are "
+                f"{max(room, 0) / GB:.1f} GB: raise --gpu-memory, free memory, name a smaller --layout, or take "
+                "--engine cpu"
+            )
+        return n
+
+    def _on_device(self, sa):
+        """The suffix array on the device, not twice if the query holds it."""
+        held = getattr(self.query, "sa", None)
+        return FullSA(held) if held is not None else device.upload(sa)
+
+    def search(self, chunk):
+        """(ReadBatch, Intervals) of a chunk."""
+        batch = reads.parse(chunk)
+        patterns = reads.pack(batch, self.options.strands)
+        found = Intervals(*(np.zeros(patterns.length.size, np.uint32) for _ in Intervals._fields))
+        self._with_channel(self._search, patterns, found)
+        return batch, found
+
+    def _with_channel(self, work, *arguments):
+        """Call ``work(channel, ...)`` with a channel that nobody uses."""
+        jit_device.use(self.number)
+        with jit_device.errors():
+            channel = self.channels.get()
+            try:
+                return work(channel, *arguments)
+            finally:
+                self.channels.put(channel)
+
+    def _search(self, channel, patterns, found):
+        ends = np.append(patterns.first[1:], patterns.words.size - 1)
+        a = 0
+        while a < patterns.length.size:
+            most_words = patterns.first[a] + channel.n_words - 1
+            b = min(a + channel.n_patterns, int(np.searchsorted(ends, most_words, "right")))
+            if b == a:
+                n_words = int(ends[a] - patterns.first[a])
+                large = Channel(channel.n_patterns, n_words + 1)
+                self._search(large, _slice(patterns, a, a + 1, n_words), Intervals(*(x[a : a + 1] for x in found)))
+                a += 1
+                continue
+            piece = _slice(patterns, a, b, int(ends[b - 1] - patterns.first[a]))
+            on_device = Patterns(*(channel.send(name, getattr(piece, name)) for name in Patterns._fields))
+            intervals = Intervals(channel.device["lo"][: b - a], channel.device["hi"][: b - a])
+            for array in intervals:
+                jit_device.fill_zero(array, channel.stream)
+            self.launch(self.query, on_device, intervals, channel.stream)
+            for name in Intervals._fields:
+                channel.receive(name, b - a, getattr(found, name)[a:b])
+            a = b
+
+    def select(self, batch, intervals, span, tally):
+        """The hits of reads span[0] to span[1], from positions that the device looks up."""
+        options = self.options
+        rows = slice(2 * span[0], 2 * span[1])
+        lo, hi = intervals.lo[rows], intervals.hi[rows]
+        size = hi.astype(np.int64) - lo
+        reported = np.repeat(size[0::2] + size[1::2] <= options.policy.at_most, 2)
+        first = np.zeros(size.size + 1, np.int64)
+        np.cumsum(np.where(reported, size, 0), out=first[1:])
+        positions = np.empty(first[-1], np.uint32)
+        self._with_channel(self._locate, lo, first, positions)
+        if first[-1] + size.max(initial=0) >= 2**32:
+            raise DeviceError("more than 2^32 places in one batch of reads: map with -m, or take --engine cpu")
+        moved = [np.zeros(intervals.lo.size, np.uint32) for _ in Intervals._fields]
+        moved[0][rows], moved[1][rows] = first[:-1], first[:-1] + size
+        blocks = self.index.reference.blocks
+        return hits.select(
+            FullSA(positions), None, blocks, batch, Intervals(*moved), span, options.policy, tally
+        )
+
+    def _locate(self, channel, lo, first, positions):
+        size = 2 * channel.n_patterns
+        for a in range(0, lo.size, channel.n_patterns):
+            b = min(a + channel.n_patterns, lo.size)
+            on_device = channel.send("lo", lo[a:b]), channel.send("first", first[a : b + 1] - first[a])
+            for begin in range(int(first[a]), int(first[b]), size):
+                n = min(size, int(first[b]) - begin)
+                found = channel.device["positions"][:n]
+                locate_kernel[-(-n // N_THREADS), N_THREADS, channel.stream](
+                    self.sa, self.layout, *on_device, begin - int(first[a]), found
+                )
+                channel.receive("positions", n, positions[begin : begin + n])
+
+
+def _slice(patterns, a, b, n_words):
+    """Patterns a to b by themselves, and the word after them."""
+    base = patterns.first[a]
+    return Patterns(
+        patterns.words[base : base + n_words + 1], patterns.first[a:b] - base, patterns.length[a:b]
+    )
+
+
+def best_engine(query) -> str:
+    """The engine that is fastest for a query (docs/benchmarks-gpu.md)."""
+    if not start.knows(query) or lanes(query.layout) == 0:
+        return "cuda_task-naive16"
+    return "cuda_task-improved" if lanes(query.layout) < 4 else "cuda_full"
