@@ -10,29 +10,18 @@ An entry is w words of 64 bits for d = 64 w - 32 positions (w = 2: d = 96, 16 by
 
 import numpy as np
 
-from .jit import inlined, popcount
-
-ALL_ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
+from .jit import inlined, low_bits, popcount
 
 
 @inlined
 def share(lane, a, b, offset):
     """What 16 bytes of an entry (words a and b) add to the counter plus the bits set before ``offset``."""
     if lane == 0:
-        head = np.uint64(min(offset, 32))
         counter = np.int64(a & np.uint64(0xFFFFFFFF))
-        in_a = popcount((a >> np.uint64(32)) & ((np.uint64(1) << head) - np.uint64(1)))
+        in_a = popcount((a >> np.uint64(32)) & low_bits(min(offset, 32)))
         return counter + in_a + popcount(b & low_bits(offset - 32))
     start = 128 * lane - 32
     return popcount(a & low_bits(offset - start)) + popcount(b & low_bits(offset - start - 64))
-
-
-@inlined
-def low_bits(n):
-    """A word whose n lowest bits are set; none for n < 0, all for n > 63."""
-    if n >= 64:
-        return ALL_ONES
-    return (np.uint64(1) << np.uint64(max(n, 0))) - np.uint64(1)
 
 
 @inlined

@@ -12,8 +12,7 @@ k is a constant wherever these are called, so that its branches and shifts fold.
 
 import numpy as np
 
-from .bitcolumn import low_bits
-from .jit import compiled, inlined, popcount
+from .jit import compiled, inlined, low_bits, popcount
 
 POSITIONS = (0, 64, 32, 21)  # in a lane, by k
 

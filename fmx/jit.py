@@ -129,6 +129,39 @@ def popcount(x):
     return np.int64(_popcount64(np.uint64(x)))
 
 
+@intrinsic
+def _low_bits(typing, n):
+    """See low_bits; a GPU's shift gives 0 for 64 or more, LLVM's has no value there."""
+
+    def emit(context, builder, signature, arguments):
+        word, ones = ir.IntType(64), ir.Constant(ir.IntType(64), -1)
+        zero, full = ir.Constant(word, 0), ir.Constant(word, 64)
+        if isinstance(context, CPUContext):
+            above = builder.icmp_signed(">", arguments[0], zero)
+            shift = builder.select(above, arguments[0], zero)
+            part = builder.not_(builder.shl(ones, builder.and_(shift, ir.Constant(word, 63))))
+            return builder.select(builder.icmp_signed(">=", shift, full), ones, part)
+        half, none = ir.IntType(32), ir.Constant(ir.IntType(32), 0)
+        n = builder.trunc(arguments[0], half)
+        shift = builder.select(builder.icmp_signed(">", n, none), n, none)
+        kind = ir.FunctionType(word, [word, half])
+        return builder.not_(builder.asm(kind, "shl.b64 $0, $1, $2;", "=l,l,r", [ones, shift], False))
+
+    return types.uint64(types.int64), emit
+
+
+@inlined
+def low_bits(n):
+    """A word whose n lowest bits are set; none for n < 0, all for n > 63 (-2^31 < n < 2^31)."""
+    return _low_bits(np.int64(n))
+
+
+@inlined
+def quotient(i, d):
+    """i // d for 0 <= i < 2^32 and a constant d, by 32-bit arithmetic."""
+    return np.int64(np.uint32(i) // np.uint32(d))
+
+
 def _pointer(context, builder, array_type, array, i):
     view = cgutils.create_struct_proxy(array_type)(context, builder, array)
     return builder.bitcast(builder.gep(view.data, [i]), ir.IntType(8).as_pointer())
@@ -155,6 +188,19 @@ def prefetch(typing, array, i):
         return context.get_dummy_value()
 
     return types.void(array, types.intp), emit
+
+
+@intrinsic
+def at(typing, array, i):
+    """``array[i]`` of a contiguous array for i >= 0: no test whether i counts from the end."""
+    element = array.dtype
+
+    def emit(context, builder, signature, arguments):
+        view = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
+        address = builder.gep(view.data, [arguments[1]])
+        return context.unpack_value(builder, element, address)
+
+    return element(array, types.intp), emit
 
 
 @intrinsic
@@ -206,8 +252,14 @@ def load_big_endian(typing, data, i):
 
 if numba.config.DISABLE_JIT:  # plain Python, as in the CUDA simulator
 
-    def popcount(x):  # noqa: F811
+    def popcount(x):
         return np.int64(int(x).bit_count())
 
-    def prefetch(array, i):  # noqa: F811
+    def low_bits(n):
+        return np.uint64((1 << max(0, min(int(n), 64))) - 1)
+
+    def prefetch(array, i):
         pass
+
+    def at(array, i):
+        return array[i]

@@ -5,22 +5,23 @@ One array of uint32 holds a shift, then for each run of 2^shift rows where its r
 
     shift | start of run 0, of run 1 ... end | row row row ...
 
-There are about as many runs as rows, so a genome of few blocks needs a handful of numbers in all.
+There are about as many runs as rows, but thousands at least, so that most have none and are told at a glance.
 """
 
 import numpy as np
 
 from .bwt import NONE
-from .jit import inlined
+from .jit import at, inlined
 
 _BEYOND = 1024  # rows after the last that may be asked for: no entry is longer
+_MIN_RUNS = 4096
 
 
 def build_missing(codes) -> np.ndarray:
     """The array of a k-step BWT (``codes`` uint8[n] of bwt.kmer_bwt)."""
     rows = np.flatnonzero(codes == NONE)
     n = codes.size + _BEYOND
-    shift = (n // max(rows.size, 1)).bit_length()
+    shift = (n // max(rows.size, _MIN_RUNS)).bit_length()
     n_runs = (n >> shift) + 1
     starts = np.searchsorted(rows, np.arange(n_runs + 1) << shift) + n_runs + 2
     return np.concatenate([[shift], starts, rows]).astype(np.uint32)
@@ -29,17 +30,20 @@ def build_missing(codes) -> np.ndarray:
 @inlined
 def missing_between(missing, start, stop):
     """Number of rows without k-symbol in [start, stop)."""
-    return _index(missing, stop) - _index(missing, start)
+    shift = np.int64(at(missing, 0))
+    first_run, last_run = 1 + (start >> shift), 1 + (stop >> shift)
+    if at(missing, first_run) == at(missing, last_run + 1):
+        return np.int64(0)
+    return _index(missing, last_run, stop) - _index(missing, first_run, start)
 
 
 @inlined
-def _index(missing, row):
-    """Index of the first row of the array that is not before ``row``."""
-    run = 1 + (row >> np.int64(missing[0]))
-    low, high = np.int64(missing[run]), np.int64(missing[run + 1])
+def _index(missing, run, row):
+    """Index of the first row of the array that is not before ``row``, which is in the run of that index."""
+    low, high = np.int64(at(missing, run)), np.int64(at(missing, run + 1))
     while low < high:
         middle = (low + high) >> 1
-        if np.int64(missing[middle]) < row:
+        if np.int64(at(missing, middle)) < row:
             low = middle + 1
         else:
             high = middle

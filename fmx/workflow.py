@@ -1,139 +1,35 @@
-"""The journeys, on one page: build an index, map reads, list occurrences.
+"""The journeys, on one page: build an index, map reads, list occurrences, look into an index.
 
-build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/
-search  reads -> Mapper (mapping.py) -> SAM or BAM
-locate  patterns -> Mapper -> TSV, BED or SAM
+build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (building.py)
+search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM or BAM   (mapping.py)
+locate  patterns -> the same, all hits -> TSV, BED or SAM
 """
 
 import shlex
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
-
-import numpy as np
 
 from . import __version__, jit, layouts
-from .dna import pack_text, unpack_text
-from .errors import DeviceError, UnsupportedError
-from .index import reference_arrays
-from .index_store import IndexExtender, IndexWriter, read_array, read_meta
+from .building import add_layouts, build_index, default_index_path
+from .errors import DeviceError
+from .index_store import read_array, read_meta
 from .index_store import verify as check
 from .mapping import MapOptions, Mapper, Summary, compile_all, map_reads
 from .output import bam, sam, table
 from .output.text import make_names
-from .prefix_table import build_prefix_table, default_length
 from .progress import Progress
-from .reference import read_fasta
-from .sampled_sa import sample
-from .seed_table import build_seed_table
-from .seed_table import default_length as default_seed_length
 from .streams import whole_output
-from .suffix_array import suffix_array
 
-
-def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_length=None, n_threads=1,
-                progress=None):  # fmt: skip
-    """Index a FASTA file into the directory ``path``.
-
-    ``sa_rate`` keeps every s-th position of the suffix array.  Peak memory is about 9 bytes a base.
-    """
-    progress = progress or Progress(quiet=True)
-    for name in layout_names:
-        layouts.parse_name(name)
-    tell_compiling(progress)
-    with IndexWriter(path, n_threads) as writer:
-        with progress.stage("read reference"):
-            reference, text = read_fasta(fasta)
-            names = list(dict.fromkeys(layouts.parse_name(name, reference.n_text) for name in layout_names))
-            for key, array in reference_arrays(reference).items():
-                writer.add(key, array)
-        with progress.stage("prefix table"):
-            prefix_length = prefix_length or default_length(reference.n_text)
-            table = build_prefix_table(text, prefix_length)
-            writer.add("prefix_pairs", table.pairs)
-            del table
-        seed_length = default_seed_length(reference.n_text) if sa_rate == 1 else 0
-        if seed_length:
-            with progress.stage("seed table"):
-                writer.add("seed_starts", build_seed_table(text, seed_length).starts)
-        with progress.stage("suffix array"):
-            sa = suffix_array(text)
-        for name in names:
-            with progress.stage(f"layout {name}"):
-                _add_layout(writer, name, text, sa, n_threads)
-        with progress.stage("write text and suffix array"):
-            writer.add("text_words", pack_text(text, n_threads))
-            if sa_rate > 1:
-                k, ahead = max(name.k for name in names), max(name.k_ahead for name in names)
-                sampled = sample(sa, reference.blocks.text_start, sa_rate, k, ahead)
-                writer.add("sa_marks", sampled.marks)
-                writer.add("sa_positions", sampled.positions)
-            else:
-                writer.add("sa_positions", sa)
-        writer.commit(
-            {
-                "fmx_version": __version__,
-                "n_text": reference.n_text,
-                "n_contigs": len(reference.names),
-                "n_bases": int(reference.lengths.sum()),
-                "n_blocks": reference.blocks.length.size,
-                "layouts": [str(name) for name in names],
-                "sa_rate": sa_rate,
-                "prefix_length": prefix_length,
-                "seed_length": seed_length,
-            }
-        )
-
-
-def add_layouts(path, layout_names, n_threads=1, progress=None) -> list:
-    """Add layouts to an index, whole or not at all; returns the names of those that it did not hold.
-
-    Raises IndexFileError, UnsupportedError (a sampled suffix array).
-    """
-    progress = progress or Progress(quiet=True)
-    for name in layout_names:
-        layouts.parse_name(name)
-    tell_compiling(progress)
-    with IndexExtender(path, n_threads) as writer:
-        held, n_text = writer.meta["layouts"], writer.meta["n_text"]
-        if writer.meta["sa_rate"] != 1:
-            raise UnsupportedError(
-                f"{path} keeps every {writer.meta['sa_rate']}th position of its suffix array; a layout is "
-                f"built from all: build the index again with --layout {','.join([*held, *layout_names])}"
-            )
-        asked = dict.fromkeys(layouts.parse_name(name, n_text) for name in layout_names)
-        names = [name for name in asked if str(name) not in held]
-        with progress.stage("read index"):
-            source = ["text_words", "sa_positions", "block_text_start", "block_length"]
-            check(path, writer.meta, source, n_threads)
-            words, sa, start, length = (read_array(path, writer.meta, name) for name in source)
-            text = unpack_text(words, start + length, n_text, n_threads)
-        for name in names:
-            with progress.stage(f"layout {name}"):
-                _add_layout(writer, name, text, sa, n_threads)
-        writer.commit({"layouts": [*held, *map(str, names)]})
-    return [str(name) for name in names]
-
-
-def _add_layout(writer, name, text, sa, n_threads):
-    layout = layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, n_threads)
-    for key, array in layout._asdict().items():
-        if isinstance(array, np.ndarray):
-            writer.add(f"{name}.{key}", array)
+__all__ = [
+    "Output", "add_layouts", "build_index", "default_index_path", "inspect", "kind_of", "search",
+    "tell_compiling",
+]  # fmt: skip
 
 
 def tell_compiling(progress) -> None:
     """Say it when code is compiled, which happens in the first run with new options."""
     jit.on_first_compile(lambda: progress.say("compiling for this machine (once) ..."))
-
-
-def default_index_path(reference) -> str:
-    """Where the index of a reference goes: beside it, its name with .fmx in place of .fa.gz and the like."""
-    path = Path(reference)
-    if path.suffix in (".gz", ".bgz", ".bgzf"):
-        path = path.with_suffix("")
-    return str(path.with_suffix(".fmx"))
 
 
 @dataclass(frozen=True)

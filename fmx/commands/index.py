@@ -32,6 +32,7 @@ def command(reference, output, layout_names, sa_rate, prefix_length, add, thread
     from ..progress import Progress
 
     progress = Progress(quiet)
+    workflow.tell_compiling(progress)
     if add:
         added = workflow.add_layouts(reference, layout_names.split(","), threads, progress)
         progress.say(f"{reference}: added {', '.join(added)}" if added else f"{reference} has them already")

@@ -24,10 +24,9 @@ from collections import namedtuple
 import numpy as np
 
 from .. import bitplanes
-from ..bitcolumn import low_bits
 from ..bwt import fill_counters, kmer_bwt
 from ..contracts import address, lanes, preceding, prefetch_extend, share
-from ..jit import compiled, inlined, popcount, prefetch
+from ..jit import compiled, inlined, low_bits, popcount, prefetch, quotient
 from ..missing import build_missing, missing_between
 from ..parallel import run_all, spans
 
@@ -114,8 +113,9 @@ def _counted(found, n, start, offset):
     """What the n positions of a lane or word add: those set in ``found`` on the side of the counter."""
     mask = low_bits(min((offset & _ROW) - start, n))
     if offset & _BACKWARD:
-        return -popcount(found & low_bits(n) & ~mask)
-    return popcount(found & mask)
+        mask ^= low_bits(n)
+    counted = popcount(found & mask)
+    return -counted if offset & _BACKWARD else counted
 
 
 @inlined
@@ -163,7 +163,7 @@ def _register_two_step(cls, d):
 
     @inlined
     def window(c, i):
-        run = i // d
+        run = quotient(i, d)
         backward = (c >> 3) != (run & 1)
         return 2 * (n_lanes * run + (2 if backward else 0)), i - run * d, backward
 
@@ -183,7 +183,7 @@ def _register_two_step(cls, d):
 
     @preceding.register(cls)
     def preceding_two_step(layout, row):
-        run = row // d
+        run = quotient(row, d)
         word = 2 * (n_lanes * run + 2 + (row - run * d) // 32)
         c = bitplanes.code_at(2, layout.entries[word], layout.entries[word + 1], (row - run * d) % 32)
         if c == 0 and missing_between(layout.missing, row, row + 1) > 0:
@@ -199,7 +199,7 @@ def _register_one_step(cls, d):
 
     @inlined
     def window(c, i):
-        pair = i // (2 * d)
+        pair = quotient(i, 2 * d)
         row = i - pair * 2 * d
         odd = row >= d
         backward = (c >= 2) != odd

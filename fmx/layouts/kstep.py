@@ -18,7 +18,7 @@ import numpy as np
 from .. import bitplanes
 from ..bwt import fill_counters, kmer_bwt
 from ..contracts import address, lanes, occ, preceding, prefetch_extend, share
-from ..jit import prefetch
+from ..jit import prefetch, quotient
 from ..missing import build_missing, missing_between
 from ..parallel import run_all, spans
 
@@ -63,7 +63,7 @@ def _register(cls, k, d):
 
     @address.register(cls)
     def address_kstep(layout, c, i):
-        run = i // d
+        run = quotient(i, d)
         offset = i - run * d
         if c == 0:
             offset |= missing_between(layout.missing, i - offset, i) << _SURPLUS
@@ -95,7 +95,7 @@ def _register(cls, k, d):
     @prefetch_extend.register(cls)
     def prefetch_extend_kstep(layout, c, lo, hi):
         for i in (lo, hi):
-            run = i // d
+            run = quotient(i, d)
             word = 2 * n_lanes * run
             prefetch(layout.entries, word + (c >> 1))
             first = word + 2 * n_counter_lanes
@@ -108,7 +108,7 @@ def _register(cls, k, d):
 
     @preceding.register(cls)
     def preceding_kstep(layout, row):
-        run = row // d
+        run = quotient(row, d)
         lane = (row - run * d) // n_positions
         word = 2 * (n_lanes * run + n_counter_lanes + lane)
         position = row - run * d - lane * n_positions
