@@ -1,4 +1,4 @@
-"""Searching on a GPU: what an engine launches, and whole searches of patterns that lie in the host's memory."""
+"""Searching on a GPU: what an engine launches, and whole searches of patterns in the host's memory."""
 
 from dataclasses import dataclass
 from typing import Any

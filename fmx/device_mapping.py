@@ -1,7 +1,7 @@
 """Mapping with the index on a GPU: intervals and positions come from there, all else as on the CPU.
 
-Each worker thread takes a Channel, a stream with buffers of its own, so that one chunk is copied while another
-is searched and the host parses and formats the rest.  A chunk goes through in batches that fit a channel:
+Each worker thread takes a Channel, a stream with buffers of its own, so that one chunk is copied while
+another is searched and the host parses and formats the rest.  A chunk goes through in batches that fit a channel:
 
     patterns -> pinned buffer -> device: search -> intervals
     rows of the reported reads -> device: locate -> positions, in the order of the rows
@@ -55,9 +55,13 @@ class Channel:
         self.n_patterns, self.n_words = n_patterns, n_words
         self.stream = jit_device.stream()
         sizes = {
-            "words": (n_words, np.uint64), "first": (n_patterns + 1, np.int64), "length": (n_patterns, np.int64),
-            "lo": (n_patterns, np.uint32), "hi": (n_patterns, np.uint32), "positions": (2 * n_patterns, np.uint32),
-        }  # fmt: skip
+            "words": (n_words, np.uint64),
+            "first": (n_patterns + 1, np.int64),
+            "length": (n_patterns, np.int64),
+            "lo": (n_patterns, np.uint32),
+            "hi": (n_patterns, np.uint32),
+            "positions": (2 * n_patterns, np.uint32),
+        }
         self.host = {name: jit_device.pinned(*size) for name, size in sizes.items()}
         self.device = {name: jit_device.empty(*size) for name, size in sizes.items()}
 
@@ -107,9 +111,9 @@ class DeviceMapper(Mapper):
         n = min(self.n_channels, (room - needed) // Channel.n_bytes())
         if n < 1:
             raise DeviceError(
-                f"the index and buffers need {(needed + Channel.n_bytes()) / GB:.1f} GB of GPU memory, and there are "
-                f"{max(room, 0) / GB:.1f} GB: raise --gpu-memory, free memory, name a smaller --layout, or take "
-                "--engine cpu"
+                f"the index and its buffers need {(needed + Channel.n_bytes()) / GB:.2f} GB of GPU memory, and "
+                f"there are {max(room, 0) / GB:.2f} GB: raise --gpu-memory, free memory, name a smaller "
+                "--layout, or take --engine cpu"
             )
         return n
 
@@ -145,7 +149,8 @@ class DeviceMapper(Mapper):
             if b == a:
                 n_words = int(ends[a] - patterns.first[a])
                 large = Channel(channel.n_patterns, n_words + 1)
-                self._search(large, _slice(patterns, a, a + 1, n_words), Intervals(*(x[a : a + 1] for x in found)))
+                alone = _slice(patterns, a, a + 1, n_words)
+                self._search(large, alone, Intervals(*(array[a : a + 1] for array in found)))
                 a += 1
                 continue
             piece = _slice(patterns, a, b, int(ends[b - 1] - patterns.first[a]))
@@ -170,7 +175,7 @@ class DeviceMapper(Mapper):
         positions = np.empty(first[-1], np.uint32)
         self._with_channel(self._locate, lo, first, positions)
         if first[-1] + size.max(initial=0) >= 2**32:
-            raise DeviceError("more than 2^32 places in one batch of reads: map with -m, or take --engine cpu")
+            raise DeviceError("more than 2^32 hits in one batch of reads: map with -m, or take --engine cpu")
         moved = [np.zeros(intervals.lo.size, np.uint32) for _ in Intervals._fields]
         moved[0][rows], moved[1][rows] = first[:-1], first[:-1] + size
         blocks = self.index.reference.blocks

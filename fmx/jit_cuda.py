@@ -51,7 +51,6 @@ def device(function):
 
 
 if SIMULATED:
-
     _ATOMIC = threading.Lock()
 
     def _me():
@@ -96,7 +95,6 @@ if SIMULATED:
 
     def add_across(value, other, mask):
         return (int(value) + take_across(other, mask)) & _ALL
-
 
     def atomic_add(array, i, value):
         with _ATOMIC:
@@ -204,7 +202,7 @@ def ptx_of(kernel, arguments, capability) -> str:
     signature = types.void(*(_device_type(numba.typeof(argument)) for argument in arguments))
     dispatcher = importlib.import_module("numba.cuda.dispatcher")
     stand_in = SimpleNamespace(compute_capability=capability, id=0)
-    with mock.patch.object(dispatcher, "get_current_device", lambda: stand_in):
+    with mock.patch.object(dispatcher, "get_current_device", return_value=stand_in):
         return cuda.compile_ptx(kernel.py_func, signature, cc=capability)[0]
 
 

@@ -42,13 +42,13 @@ def errors():
         kind, text = type(error).__name__, str(error)
         if "OUT_OF_MEMORY" in text:
             raise DeviceError(
-                "the GPU's memory is full: give less of it to other programs, take an index with a smaller layout, "
-                "or take --engine cpu"
-            ) from error
-        if kind in ("CudaAPIError", "CudaDriverError", "CudaSupportError", "NvvmSupportError", "CudaRuntimeError"):
-            raise DeviceError(
-                f"the GPU does not answer ({text.splitlines()[0]}): look at 'nvidia-smi', start again, or take "
+                "the GPU's memory is full: give less of it to other programs, name a smaller --layout, or take "
                 "--engine cpu"
+            ) from error
+        if kind.startswith(("Cuda", "CUDA", "Nvvm", "NVVM")):
+            said = (text.splitlines() or [kind])[0]
+            raise DeviceError(
+                f"the GPU does not answer ({said}): look at 'nvidia-smi', start again, or take --engine cpu"
             ) from error
         raise
 
@@ -136,6 +136,11 @@ def free_bytes() -> int:
 def number() -> int:
     """Which GPU this thread uses."""
     return 0 if SIMULATED else cuda.get_current_device().id
+
+
+def n_multiprocessors() -> int:
+    """Multiprocessors of the GPU."""
+    return 1 if SIMULATED else cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
 def timed(work) -> float:

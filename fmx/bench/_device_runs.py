@@ -12,13 +12,13 @@ from ..errors import DeviceError
 
 
 def seconds(work, n_runs=3) -> float:
-    """Median time of ``work()`` on the device, which only starts things there; the first run is not counted."""
+    """Median time of ``work()`` on the device, which only starts things there; one run before is not counted."""
     work()
     return statistics.median(jit_device.timed(work) for _ in range(n_runs))
 
 
 def joules(work, at_least=1.0):
-    """(joules, watts) of one ``work()``, from NVML's energy counter over a second or more; None without NVML."""
+    """(joules, watts) of one ``work()``, by NVML's energy counter over a second or more; None without NVML."""
     try:
         import pynvml
     except ImportError:
@@ -48,7 +48,8 @@ def save(folder, name, device, rows) -> None:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     stamp = time.strftime("%Y-%m-%d")
-    (folder / f"{name}.json").write_text(json.dumps({"device": device, "date": stamp, "rows": rows}, indent=1))
+    found = {"device": device, "date": stamp, "rows": rows}
+    (folder / f"{name}.json").write_text(json.dumps(found, indent=1))
     (folder / f"{name}.md").write_text(f"{device}, {stamp}\n\n{markdown(rows)}")
 
 

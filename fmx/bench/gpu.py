@@ -1,12 +1,10 @@
 """fmx bench gpu: the papers' GPU experiments on this device, over a random text made there.
 
-    designs      every layout and engine: bases, LF mappings and entries a second, share of the ceiling, energy
-    threads      throughput against threads under way (Chacon et al. 2015, figure 6)
-    sizes        throughput against the length of the reference (figures 8 and 9)
-    cpu          the best of the GPU against this machine's CPU (figure 5)
+designs      every layout and engine: bases, LF mappings, entries a second, share of the ceiling, energy
+threads      throughput against threads under way (Chacon et al. 2015, figure 6)
+sizes        throughput against the length of the reference (figures 8 and 9)
+cpu          the best of the GPU against this machine's CPU (figure 5)
 """
-
-from itertools import pairwise
 
 import click
 
@@ -102,18 +100,8 @@ def _accesses(bench, query, entry, entries, spent, ceiling) -> dict:
         "G LF/s": 2 * steps * bench.n_patterns / spent / 1e9,
         "entry B": entry,
         "G entries/s": fetched / 1e9,
-        "% of ceiling": 100 * fetched / ceiling_for(ceiling, entry),
+        "% of ceiling": 100 * fetched / ceiling(entry, query.layout.entries.nbytes),
     }
-
-
-def ceiling_for(ceiling, entry) -> float:
-    """Entries a second that the device can fetch, between the sizes that were measured."""
-    sizes = sorted(ceiling)
-    for small, large in pairwise(sizes):
-        if small <= entry <= large:
-            share = (entry - small) / (large - small)
-            return 1 / ((1 - share) / ceiling[small] + share / ceiling[large])
-    return ceiling[sizes[-1]] * sizes[-1] / entry
 
 
 def by_threads(bench, names, engine_names) -> list:
@@ -169,7 +157,7 @@ def command(output, bases, queries, length, prefix, experiment, names, engine_na
         return Bench(n_bases, queries, length, prefix, available_cores())
 
     with jit_device.errors():
-        ceiling = roofline.ceilings()
+        ceiling = roofline.Ceiling() if "designs" in chosen else None
         bench = make_bench(bases)
         if "designs" in chosen:
             rows = designs(bench, names or ALL, engine_names or engines.CUDA, ceiling, energy, say)
@@ -183,9 +171,9 @@ def command(output, bases, queries, length, prefix, experiment, names, engine_na
             from . import _host_runs
 
             runs.save(output, "cpu", name, _host_runs.table(bench, available_cores()))
-        del bench
+        del bench, ceiling
         if "sizes" in chosen:
-            sizes = [bases // 16, bases // 4, bases, 3 * bases]
+            sizes = [bases // 16, bases // 4, bases // 2, bases, 2 * bases]
             rows = by_size(make_bench, sizes, BY_SIZE, "cuda_full")
             runs.save(output, "sizes", name, rows)
             _draw(output, "sizes", rows, "layout", "reference Mb", f"reference (Mb), cuda_full, {name}")

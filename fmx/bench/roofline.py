@@ -18,7 +18,8 @@ from ._random_text import below, launch, scramble
 GROUPS = (1, 2, 4, 8, 16)  # lanes of 16 bytes
 CELLS = {n: namedtuple(f"Cells{n}", "words n", module=__name__) for n in GROUPS}
 globals().update({cls.__name__: cls for cls in CELLS.values()})  # a cached signature finds its type by name
-N_THREADS, N_BLOCKS, GB = 256, 4096, 10**9
+N_THREADS, GB = 256, 10**9
+_PER_MULTIPROCESSOR = 2048 // N_THREADS  # blocks: all threads are under way, from the first to the last step
 
 
 @by_type
@@ -96,16 +97,35 @@ def rate(words, n_bytes, n_lanes, together) -> float:
     entry = 16 * n_lanes or 8
     cells = CELLS[max(n_lanes, 1)](words, n_bytes // entry)
     function = word_kernel if n_lanes == 0 else together_kernel if together else alone_kernel
-    n_steps = 500 if not together or n_lanes < 4 else 250 * n_lanes
+    n_blocks = _PER_MULTIPROCESSOR * jit_device.n_multiprocessors()
+    n_steps = 3000 if not together or n_lanes < 4 else 1500 * n_lanes
     out = jit_device.zeros(1, np.uint64)
-    spent = _device_runs.seconds(lambda: function[N_BLOCKS, N_THREADS](cells, n_steps, out))
-    return N_BLOCKS * N_THREADS * n_steps / (max(n_lanes, 1) if together else 1) / spent
+    spent = _device_runs.seconds(lambda: function[n_blocks, N_THREADS](cells, n_steps, out))
+    return n_blocks * N_THREADS * n_steps / (max(n_lanes, 1) if together else 1) / spent
 
 
-def ceilings(n_bytes=8 * GB) -> dict:
-    """Entries a second for each size in bytes, fetched by lanes together, from a footprint."""
-    words = random_words(n_bytes)
-    return {16 * n or 8: rate(words, n_bytes, n, together=True) for n in (0, *GROUPS)}
+class Ceiling:
+    """How many entries a second the device fetches, by lanes together, measured when it is asked."""
+
+    def __init__(self, largest=32 * GB):
+        self.words, self.largest, self.known = random_words(largest), largest, {}
+
+    def __call__(self, entry, n_bytes) -> float:
+        """Entries of ``entry`` bytes a second from ``n_bytes``; between sizes of 16 2^i by their times."""
+        n_lanes = max(1, -(-entry // 16))
+        small = 1 << (n_lanes.bit_length() - 1)
+        if small >= GROUPS[-1]:
+            return self._measured(GROUPS[-1], n_bytes) * 16 * GROUPS[-1] / entry
+        share = (n_lanes - small) / small
+        seconds = (1 - share) / self._measured(small, n_bytes)
+        return 1 / (seconds + (share / self._measured(2 * small, n_bytes) if share else 0))
+
+    def _measured(self, n_lanes, n_bytes):
+        n_bytes = min(n_bytes, self.largest)
+        key = n_lanes, round(n_bytes / GB, 1)
+        if key not in self.known:
+            self.known[key] = rate(self.words, n_bytes, n_lanes, together=True)
+        return self.known[key]
 
 
 def table(footprints) -> list:

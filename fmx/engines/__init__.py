@@ -1,7 +1,7 @@
 """How the work is spread: one file an engine, each with ``search(query, patterns) -> Intervals``.
 
-Engines of GPUs are imported by name, since that imports CUDA; each has ``prepare(query, ...) -> device.Launch``
-besides, for patterns that are on the device already.
+Engines of GPUs are imported by name, since that imports CUDA; each has ``prepare(query, ...)`` besides, which
+gives a device.Launch for patterns that are on the device already.
 """
 
 import importlib

@@ -21,6 +21,7 @@ from ..jit_cuda import (
     WARP,
     add_across,
     any_lane,
+    device,
     is_odd,
     kernel,
     load_lane,
@@ -41,13 +42,27 @@ def search(query, patterns):
 def prepare(query) -> Launch:
     """How to launch the search of a query.  Raises UnsupportedError where the two do not go together."""
     if not start.knows(query):
-        raise UnsupportedError("cuda_full shares the counting of backward search; this query is none: use cuda_task")
+        raise UnsupportedError(
+            "cuda_full shares the counting of backward search, which this query is not: use cuda_task"
+        )
     if lanes(query.layout) < 2:
         raise UnsupportedError(
-            "cuda_full counts entries of 32 bytes or more by several threads; an entry of this layout is for one "
-            "thread: use cuda_task"
+            "cuda_full counts entries of 32 bytes or more by several threads; those of this layout are for one: "
+            "use cuda_task"
         )
     return Launch(full_kernel, 2, N_THREADS)
+
+
+@device
+def fetch(layout, word, offset, c, first, part):
+    """What a thread needs for its lane of both entries of the pattern whose ends lanes first, first + 1 have.
+
+    (k-symbol, offset of lo, offset of hi, where lo's entry is, where hi's is, two words of each)
+    """
+    lo_word, hi_word = 2 * take(word >> 1, first), 2 * take(word >> 1, first + 1)
+    a, b = load_lane(layout.entries, lo_word + 2 * part)
+    x, y = load_lane(layout.entries, hi_word + 2 * part)
+    return take(c, first), take(offset, first), take(offset, first + 1), lo_word, hi_word, a, b, x, y
 
 
 @kernel
@@ -56,34 +71,38 @@ def full_kernel(query, patterns, intervals):
     layout, k, n_lanes = query.layout, np.int64(query.layout.k), np.int64(lanes(query.layout))
     size = group_size(n_lanes)
     base, member = lane & ~(size - 1), lane & (size - 1)
+    part = min(member, n_lanes - 1)
     i = thread >> 1
-    end = left = np.int64(0)
+    end = left = first = np.int64(0)
     searching = False
     if i < patterns.length.size and patterns.length[i] > 0:
+        first = patterns.first[i]
         lo, hi, left = start(query, patterns, i)
-        end = hi if is_odd(lane) else lo
         searching = left > 0 and lo != hi
-        if not searching and lo == hi:
-            end = np.int64(0)
+        if lo != hi:
+            end = hi if is_odd(lane) else lo
     while any_lane(searching):
         c = word = offset = np.int64(0)
         if searching:
             left -= k
-            c = np.int64(symbols(patterns.words, patterns.first[i], left, k))
+            c = np.int64(symbols(patterns.words, first, left, k))
             word, offset = address(layout, c, end)
         result = end
+        here = fetch(layout, word, offset, c, base, part)
         for j in range(0, size, 2):
-            lo_word, hi_word = 2 * take(word >> 1, base + j), 2 * take(word >> 1, base + j + 1)
-            lo_offset, hi_offset = take(offset, base + j), take(offset, base + j + 1)
-            symbol = take(c, base + j)
+            following = fetch(layout, word, offset, c, base + j + 2, part) if j + 2 < size else here
+            symbol, lo_offset, hi_offset, lo_word, hi_word, a, b, x, y = here
             lo_share = hi_share = np.int64(0)
-            for turn in range((n_lanes + size - 1) // size):
-                part = member + turn * size
-                if part < n_lanes:
-                    a, b = load_lane(layout.entries, lo_word + 2 * part)
-                    x, y = load_lane(layout.entries, hi_word + 2 * part)
-                    lo_share += share(layout, part, a, b, symbol, lo_offset)
-                    hi_share += share(layout, part, x, y, symbol, hi_offset)
+            if member < n_lanes:
+                lo_share = share(layout, member, a, b, symbol, lo_offset)
+                hi_share = share(layout, member, x, y, symbol, hi_offset)
+            for turn in range(1, (n_lanes + size - 1) // size):
+                more = member + turn * size
+                if more < n_lanes:
+                    a, b = load_lane(layout.entries, lo_word + 2 * more)
+                    x, y = load_lane(layout.entries, hi_word + 2 * more)
+                    lo_share += share(layout, more, a, b, symbol, lo_offset)
+                    hi_share += share(layout, more, x, y, symbol, hi_offset)
             kept, given = (hi_share, lo_share) if is_odd(lane) else (lo_share, hi_share)
             total = add_across(kept, given, 1)
             for step in range(1, 4):
@@ -91,6 +110,7 @@ def full_kernel(query, patterns, intervals):
                     total = add_across(total, total, 1 << step)
             if member >> 1 == j >> 1:
                 result = total
+            here = following
         if searching:
             end = result
         searching = take_across(end, 1) != end and left > 0 and searching

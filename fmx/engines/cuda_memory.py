@@ -3,7 +3,7 @@
 A thread has one end of a pattern's interval.  In each step the threads of a group show where their entries
 are, bring in one member's entry after the other, a lane each, and then count alone, from shared memory:
 
-    shared memory of a warp   | 32 addresses | entry of thread 0 | spare lane | ... | entry of thread 31 | spare |
+    shared memory of a warp   | 32 addresses | entry of thread 0 | spare | ... | entry of thread 31 | spare |
 """
 
 import numpy as np
@@ -36,12 +36,14 @@ def search(query, patterns):
 def prepare(query) -> Launch:
     """How to launch the search of a query.  Raises UnsupportedError where the two do not go together."""
     if not start.knows(query):
-        raise UnsupportedError("cuda_memory shares the loads of backward search; this query is none: use cuda_task")
+        raise UnsupportedError(
+            "cuda_memory shares the loads of backward search, which this query is not: use cuda_task"
+        )
     n_lanes = lanes(query.layout)
     if n_lanes < 2:
         raise UnsupportedError(
-            "cuda_memory brings in entries of 32 bytes or more by several threads; an entry of this layout is for "
-            "one thread: use cuda_task"
+            "cuda_memory brings in entries of 32 bytes or more by several threads; those of this layout are for "
+            "one: use cuda_task"
         )
     n_bytes = 8 * WARP * (1 + 2 * (n_lanes + 1))
     n_warps = max(1, min(4, SHARED_BYTES // n_bytes))
@@ -59,8 +61,9 @@ def memory_kernel(query, patterns, intervals):
     lane = own & (WARP - 1)
     base, member = lane & ~(size - 1), lane & (size - 1)
     i = thread >> 1
-    end = other = left = np.int64(0)
+    end = other = left = first = np.int64(0)
     if i < patterns.length.size and patterns.length[i] > 0:
+        first = patterns.first[i]
         lo, hi, left = start(query, patterns, i)
         end, other = (hi, lo) if is_odd(lane) else (lo, hi)
     searching = left > 0 and end != other
@@ -68,7 +71,7 @@ def memory_kernel(query, patterns, intervals):
         c = word = offset = np.int64(0)
         if searching:
             left -= k
-            c = np.int64(symbols(patterns.words, patterns.first[i], left, k))
+            c = np.int64(symbols(patterns.words, first, left, k))
             word, offset = address(layout, c, end)
         words[board + lane] = np.uint64(word)
         sync_warp()
@@ -82,10 +85,10 @@ def memory_kernel(query, patterns, intervals):
                     words[to + 2 * part], words[to + 2 * part + 1] = a, b
         sync_warp()
         if searching:
-            first = entries + lane * stride
+            mine = entries + lane * stride
             end = np.int64(0)
             for part in range(n_lanes):
-                end += share(layout, part, words[first + 2 * part], words[first + 2 * part + 1], c, offset)
+                end += share(layout, part, words[mine + 2 * part], words[mine + 2 * part + 1], c, offset)
             words[board + lane] = np.uint64(end)
         sync_warp()
         if searching:

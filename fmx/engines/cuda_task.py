@@ -77,7 +77,7 @@ def prepare(query, variant=VARIANTS[0]) -> Launch:
     if not by_steps or lanes(query.layout) == 0:
         if variant == "naive":
             raise UnsupportedError(
-                "cuda_task naive loads entries of a layout by 4 bytes, and here are none; use cuda_task naive16"
+                "cuda_task naive loads entries by 4 bytes, and here are none: use cuda_task naive16"
             )
         return Launch(steps_kernel if by_steps else machine_kernel, 1, N_THREADS)
     if variant == "improved":
@@ -109,10 +109,10 @@ def naive_kernel(how, query, patterns, intervals):
     i = thread_index()
     if i < patterns.length.size and patterns.length[i] > 0:
         lo, hi, left = start(query, patterns, i)
-        k = np.int64(query.layout.k)
+        k, first = np.int64(query.layout.k), patterns.first[i]
         while left > 0 and lo < hi:
             left -= k
-            c = np.int64(symbols(patterns.words, patterns.first[i], left, k))
+            c = np.int64(symbols(patterns.words, first, left, k))
             lo, hi = count(how, query.layout, c, lo), count(how, query.layout, c, hi)
         write(intervals, i, lo, hi)
 
@@ -121,15 +121,16 @@ def naive_kernel(how, query, patterns, intervals):
 def improved_kernel(query, patterns, intervals):
     thread, own = thread_index(), thread_in_block()
     i, ends, k = thread >> 1, cuda.shared.array(0, UINT64), np.int64(query.layout.k)
-    end = other = left = np.int64(0)
+    end = other = left = first = np.int64(0)
     if i < patterns.length.size and patterns.length[i] > 0:
+        first = patterns.first[i]
         lo, hi, left = start(query, patterns, i)
         end, other = (hi, lo) if is_odd(own) else (lo, hi)
     searching = left > 0 and end != other
     while any_lane(searching):
         if searching:
             left -= k
-            c = np.int64(symbols(patterns.words, patterns.first[i], left, k))
+            c = np.int64(symbols(patterns.words, first, left, k))
             end = count(Wide(16), query.layout, c, end)
             ends[own] = np.uint64(end)
         sync_warp()
@@ -146,10 +147,10 @@ def steps_kernel(query, patterns, intervals):
     i = thread_index()
     if i < patterns.length.size and patterns.length[i] > 0:
         lo, hi, left = start(query, patterns, i)
-        k = np.int64(query.layout.k)
+        k, first = np.int64(query.layout.k), patterns.first[i]
         while left > 0 and lo < hi:
             left -= k
-            c = np.int64(symbols(patterns.words, patterns.first[i], left, k))
+            c = np.int64(symbols(patterns.words, first, left, k))
             lo, hi = extend(query.layout, c, lo, hi)
         write(intervals, i, lo, hi)
 

@@ -50,7 +50,8 @@ def main(options) -> int:
             failures += intervals != expected
             n_done += 1
             verdict = "same" if intervals == expected else "DIFFERENT"
-            print(f"{text_name:12} {name:18} {engine:18} {verdict} {time.perf_counter() - began:.1f} s", flush=True)
+            spent = time.perf_counter() - began
+            print(f"{text_name:12} {name:18} {engine:18} {verdict} {spent:.1f} s", flush=True)
     print(f"{n_done} searches of each pattern, {failures} differ")
     return 1 if failures or not n_done else 0
 
@@ -67,7 +68,8 @@ def make_text(name, few):
     sequences = [""]
     for m in lengths:
         for block in blocks[-2:] if few else blocks[-40:]:
-            sequences += [block[:m], block[-m:]] if few else [block[:m], block[-m:], block[len(block) // 2 :][:m]]
+            middle = block[len(block) // 2 :][:m]
+            sequences += [block[:m], block[-m:]] if few else [block[:m], block[-m:], middle]
         sequences.append(random_letters(m, m))
     sequences = sequences[:16] if few else sequences
     return letters, pack(sequences), sorted(letters[i:] for i in range(len(letters))), sequences
