@@ -18,7 +18,7 @@ from .dna import pack_text
 from .index import reference_arrays
 from .index_store import IndexWriter, read_array, read_meta
 from .index_store import verify as check
-from .mapping import MapOptions, Mapper, Summary, map_reads
+from .mapping import MapOptions, Mapper, Summary, compile_all, map_reads
 from .output import bam, sam, table
 from .output.text import make_names
 from .prefix_table import build_prefix_table, default_length
@@ -133,6 +133,7 @@ def search(index_path, paths, options: MapOptions, output: Output, layout=None, 
     reference = fm_index.reference
     mapper = Mapper(fm_index, options, len(reference.names) if output.counts else 0)
     writer, head = _make_writer(reference, output)
+    compile_all(fm_index, options, writer)
     start = time.monotonic()
     with whole_output(output.path) as sink:
         sink.write(head)
