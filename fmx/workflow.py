@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import __version__, bwt, index, jit, layouts
+from . import __version__, bwt, jit, layouts
 from .dna import pack_text
 from .index import reference_arrays
 from .index_store import IndexWriter, read_array, read_meta
@@ -125,11 +125,10 @@ def kind_of(path) -> str:
     return "bam" if str(path).endswith(".bam") else "sam"
 
 
-def search(index_path, paths, options: MapOptions, output: Output, layout=None, progress=None) -> Summary:
-    """Map reads (FASTA or FASTQ files, '-' for stdin) to an index, in order."""
+def search(fm_index, paths, options: MapOptions, output: Output, progress=None) -> Summary:
+    """Map reads (FASTA or FASTQ files, '-' for stdin) to an index (FMIndex), in order."""
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
-    fm_index = index.load(index_path, layout, options.n_threads)
     reference = fm_index.reference
     mapper = Mapper(fm_index, options, len(reference.names) if output.counts else 0)
     writer, head = _make_writer(reference, output)

@@ -8,10 +8,8 @@ import numpy as np
 from fmx import hits, index, reads, workflow
 from fmx.chunks import literal_fasta, read_chunks
 from fmx.engines import cpu
-from fmx.mapping import BOTH
-from fmx.queries import Exact, Verify
+from fmx.mapping import BOTH, make_query
 from fmx.reference import find_block
-from fmx.sampled_sa import FullSA
 
 ALL_HITS = hits.SelectionPolicy(hits.ALL)
 
@@ -40,16 +38,7 @@ def build(path, contigs, layout_names=("bvsfm-k2-d96",), sa_rate=1, prefix_lengt
     return path
 
 
-def query_of(name: str, fm_index):
-    """The query called ``name`` over an index, or None if the index cannot answer it."""
-    if name == "Exact":
-        return Exact(fm_index.prefix, fm_index.layout)
-    if name == "Verify" and isinstance(fm_index.sa, FullSA):
-        sa, blocks = fm_index.sa.positions, fm_index.reference.blocks
-        return Verify(fm_index.prefix, fm_index.seeds, sa, fm_index.text_words, blocks)
-    if name == "Verify":
-        return None
-    raise LookupError(f"tests do not know how to make the query {name}")
+METHOD_OF = {"Exact": "backward", "Verify": "verify"}  # what an index is opened for
 
 
 def batch_of(sequences):
@@ -77,10 +66,10 @@ class Answer(NamedTuple):
     total: list
 
 
-def ask(fm_index, sequences, query="Exact", engine=cpu, policy=ALL_HITS, strands=BOTH) -> Answer:
-    """Search sequences by an engine and a query."""
+def ask(fm_index, sequences, engine=cpu, policy=ALL_HITS, strands=BOTH) -> Answer:
+    """Search sequences by an engine and the query that the index was opened for."""
     batch = batch_of(sequences)
-    intervals = engine.search(query_of(query, fm_index), reads.pack(batch, strands))
+    intervals = engine.search(make_query(fm_index), reads.pack(batch, strands))
     sizes = (intervals.hi.astype(int) - intervals.lo).reshape(-1, 2)
     span, no_tally = (0, len(sequences)), np.zeros((0, 2), np.int64)
     blocks = fm_index.reference.blocks
@@ -95,5 +84,6 @@ def expect(contigs, sequences) -> Answer:
     return Answer([naive.count(contigs, sequence) for sequence in sequences], found, [len(x) for x in found])
 
 
-def load(path, layout=None):
-    return index.load(path, layout and str(layout))
+def load(path, layout=None, query="Exact"):
+    """Open an index for a query; ``layout`` defaults to the first one, where the query needs one."""
+    return index.load(path, layout and str(layout), METHOD_OF[query])

@@ -12,9 +12,8 @@ SA_RATES = (1, 2, 3, 5, 8, 64)
 def test_answers_are_the_naive_ones(name, layout, query, engine, index_of):
     contigs = TEXTS[name]
     sequences = reads_of(contigs)
-    opened = journeys.load(index_of(contigs, [layout]))
-    assert journeys.query_of(query, opened) is not None
-    assert journeys.ask(opened, sequences, query, engine) == journeys.expect(contigs, sequences)
+    opened = journeys.load(index_of(contigs, [layout]), query=query)
+    assert journeys.ask(opened, sequences, engine) == journeys.expect(contigs, sequences)
 
 
 @pytest.mark.parametrize("sa_rate", SA_RATES)
@@ -44,18 +43,19 @@ def test_the_length_of_the_prefix_table_does_not_matter(prefix_length, query, in
     for _, sequence in contigs:  # ends of contigs, where separators come before a string of the table ends
         sequences += [sequence[-m:] for m in range(1, 16)] + [sequence[:m] for m in range(1, 16)]
     for layout in ("bvsfm-k1-d96", "bvsfm-k2-d96"):
-        opened = journeys.load(index_of(contigs, [layout], prefix_length=prefix_length))
-        assert journeys.ask(opened, sequences, query) == journeys.expect(contigs, sequences)
+        opened = journeys.load(index_of(contigs, [layout], prefix_length=prefix_length), query=query)
+        assert journeys.ask(opened, sequences) == journeys.expect(contigs, sequences)
 
 
 @pytest.mark.parametrize("n_slots", [1, 2, 3, 7, 64])
 def test_the_number_of_patterns_under_way_does_not_matter(n_slots, query, index_of):
     from fmx import reads
     from fmx.engines import cpu
+    from fmx.mapping import make_query
 
     contigs = TEXTS["repeats across separators"]
-    opened = journeys.load(index_of(contigs))
-    asked, patterns = journeys.query_of(query, opened), reads.pack(journeys.batch_of(reads_of(contigs)))
+    opened = journeys.load(index_of(contigs), query=query)
+    asked, patterns = make_query(opened), reads.pack(journeys.batch_of(reads_of(contigs)))
     expected, found = cpu.search(asked, patterns), cpu.search(asked, patterns, n_slots)
     assert [array.tolist() for array in found] == [array.tolist() for array in expected]
 

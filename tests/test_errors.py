@@ -241,7 +241,8 @@ def flip(path, place):
 
 
 def searches(path, command):
-    """The commands that read every array of an index, one for each layout."""
+    """The commands that between them read every array of an index: seed and verify, and each layout."""
+    yield command("search", "-q", "-x", path, "r.fq", "-o", "out.sam")
     for layout in json.loads((path / "meta.json").read_text())["layouts"]:
         yield command("search", "-q", "-x", path, "--layout", layout, "r.fq", "-o", "out.sam")
 
@@ -253,10 +254,13 @@ def test_one_flipped_byte_in_each_array(full_index, command):
             good = array.read_bytes()
             for place in (-1, 128 + (len(good) - 128) // 2, 128):
                 flip(array, place)
-                layout = array.name.rpartition(".npy")[0].rpartition(".")[0]
-                for result in searches(path, command):
-                    if layout and result.code == 0:
-                        continue  # of a layout that was not asked for
+                results = list(searches(path, command))
+                refused = [result for result in results if result.code]
+                # The text of an index with a sampled suffix array is read by no search.
+                assert refused or (array.stem == "text_words" and path.name == "sampled.fmx")
+                if "." not in array.stem and array.stem not in ("seed_starts", "text_words"):
+                    assert refused == results  # read by every search
+                for result in refused:
                     assert f"{array}: damaged (checksum differs)" in complaint(result)
                 assert f"{array}: damaged" in complaint(command("inspect", "--verify", path))
                 array.write_bytes(good)
