@@ -96,6 +96,20 @@ def pack_text(text, n_threads=1) -> np.ndarray:
     return words
 
 
+def unpack_text(words, separators, n_text, n_threads=1) -> np.ndarray:
+    """The text (uint8[n_text]) of packed words, with separators at these positions (int64)."""
+    text = np.empty(n_text, np.uint8)
+    run_all(_unpack_text, [(words, *span, text) for span in spans(n_text, n_threads)], n_threads)
+    text[separators] = 0
+    return text
+
+
+@compiled
+def _unpack_text(words, start, stop, text):
+    for i in range(start, stop):
+        text[i] = 1 + ((words[i >> 5] >> np.uint64(62 - 2 * (i & 31))) & np.uint64(3))
+
+
 @compiled
 def _pack_text(text, start, stop, words):
     for i in range(start, stop):

@@ -119,7 +119,7 @@ def _load_sa(arrays):
 def _choose_layout(meta, layout) -> str:
     if layout is None:
         return meta["layouts"][0]
-    name = str(layouts.parse_name(layout))
-    if name not in meta["layouts"]:
-        raise UnsupportedError(f"this index has no layout {name}; it has: {', '.join(meta['layouts'])}")
-    return name
+    for name in layouts.matching(layout):
+        if str(name) in meta["layouts"]:
+            return str(name)
+    raise UnsupportedError(f"this index has no layout {layout}; it has: {', '.join(meta['layouts'])}")
