@@ -113,6 +113,12 @@ def by_type_or_this(contract):
     return by_type(contract, contract)
 
 
+@inlined
+def at(array, i):
+    """``array[i]`` for i >= 0: an unsigned index spares the test for counting from the end."""
+    return array[np.uint64(i)]
+
+
 @intrinsic
 def _popcount64(typing, x):
     def emit(context, builder, signature, arguments):

@@ -23,7 +23,7 @@ from ..contracts import (
     prefetch_symbol,
 )
 from ..dna import symbols
-from ..jit import inlined
+from ..jit import at, inlined
 from ..prefix_table import PrefixTable, pair_index, prefetch_pair
 
 PAIR, SYMBOL = FREE, FREE + 1  # the pair to look up, or what is done; the k-symbol of the step under way
@@ -67,7 +67,7 @@ def _prefetch_step(query, patterns, i, left):
 def advance_exact(query, patterns, state, slot):
     pair, left = state[slot, PAIR], state[slot, LEFT]
     if pair >= 0:
-        lo, hi = np.int64(query.prefix.pairs[2 * pair]), np.int64(query.prefix.pairs[2 * pair + 1])
+        lo, hi = np.int64(at(query.prefix.pairs, 2 * pair)), np.int64(at(query.prefix.pairs, 2 * pair + 1))
         state[slot, PAIR] = _STEP
     elif pair == _LOOKUP:
         length = patterns.length[state[slot, PATTERN]] - left
