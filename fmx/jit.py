@@ -119,6 +119,12 @@ def at(array, i):
     return array[np.uint64(i)]
 
 
+@inlined
+def quotient(i, d):
+    """``i // d`` for i >= 0 and d > 0, without the care that signs need."""
+    return np.int64(np.uint64(i) // np.uint64(d))
+
+
 @intrinsic
 def _popcount64(typing, x):
     def emit(context, builder, signature, arguments):

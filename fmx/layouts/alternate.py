@@ -27,7 +27,7 @@ from .. import bitplanes
 from ..bitcolumn import low_bits
 from ..bwt import fill_counters, kmer_bwt
 from ..contracts import address, lanes, occ, preceding, prefetch_extend, share
-from ..jit import at, compiled, inlined, popcount, prefetch
+from ..jit import at, compiled, inlined, popcount, prefetch, quotient
 from ..missing import build_missing, missing_between
 from ..parallel import run_all, spans
 
@@ -162,7 +162,7 @@ def _register_two_step(cls, d):
 
     @inlined
     def window(c, i):
-        run = i // d
+        run = quotient(i, d)
         backward = (c >> 3) != (run & 1)
         return 2 * (n_lanes * run + (2 if backward else 0)), i - run * d, backward
 
@@ -216,7 +216,7 @@ def _register_one_step(cls, d):
 
     @inlined
     def window(c, i):
-        pair = i // (2 * d)
+        pair = quotient(i, 2 * d)
         row = i - pair * 2 * d
         odd = row >= d
         backward = (c >= 2) != odd

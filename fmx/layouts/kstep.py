@@ -18,7 +18,7 @@ import numpy as np
 from .. import bitplanes
 from ..bwt import fill_counters, kmer_bwt
 from ..contracts import address, lanes, occ, preceding, prefetch_extend, share
-from ..jit import at, prefetch
+from ..jit import at, prefetch, quotient
 from ..missing import build_missing, missing_between
 from ..parallel import run_all, spans
 
@@ -63,7 +63,7 @@ def _register(cls, k, d):
 
     @address.register(cls)
     def address_kstep(layout, c, i):
-        run = i // d
+        run = quotient(i, d)
         offset = i - run * d
         if c == 0:
             offset |= missing_between(layout.missing, i - offset, i) << _SURPLUS
@@ -98,12 +98,12 @@ def _register(cls, k, d):
     @prefetch_extend.register(cls)
     def prefetch_extend_kstep(layout, c, lo, hi):
         for i in (lo, hi):
-            run = i // d
+            run = quotient(i, d)
             word = 2 * n_lanes * run
             prefetch(layout.entries, word + (c >> 1))
             first = word + 2 * n_counter_lanes
             if n_lanes > 4:
-                last = first + 2 * ((i - run * d) // n_positions)
+                last = first + 2 * (quotient(i - run * d, n_positions))
                 while first < last:
                     prefetch(layout.entries, first)
                     first += 8
