@@ -113,6 +113,18 @@ def by_type_or_this(contract):
     return by_type(contract, contract)
 
 
+@inlined
+def at(array, i):
+    """``array[i]`` for i >= 0: an unsigned index spares the test for counting from the end."""
+    return array[np.uint64(i)]
+
+
+@inlined
+def quotient(i, d):
+    """``i // d`` for i >= 0 and d > 0, without the care that signs need."""
+    return np.int64(np.uint64(i) // np.uint64(d))
+
+
 @intrinsic
 def _popcount64(typing, x):
     def emit(context, builder, signature, arguments):
