@@ -1,7 +1,7 @@
 """Mapping with the index on a GPU: intervals and positions come from there, all else as on the CPU.
 
 Each worker thread takes a Channel, a stream with buffers of its own, so that one chunk is copied while
-another is searched and the host parses and formats the rest.  A chunk goes through in batches that fit a channel:
+another is searched and the host parses and formats the rest.  A chunk goes through in batches that fit:
 
     patterns -> pinned buffer -> device: search -> intervals
     rows of the reported reads -> device: locate -> positions, in the order of the rows
@@ -111,7 +111,7 @@ class DeviceMapper(Mapper):
         n = min(self.n_channels, (room - needed) // Channel.n_bytes())
         if n < 1:
             raise DeviceError(
-                f"the index and its buffers need {(needed + Channel.n_bytes()) / GB:.2f} GB of GPU memory, and "
+                f"the index and its buffers need {(needed + Channel.n_bytes()) / GB:.2f} GB of GPU memory and "
                 f"there are {max(room, 0) / GB:.2f} GB: raise --gpu-memory, free memory, name a smaller "
                 "--layout, or take --engine cpu"
             )

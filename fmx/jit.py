@@ -115,6 +115,12 @@ def by_type_or_this(contract):
     return by_type(contract, contract)
 
 
+@inlined
+def at(array, i):
+    """``array[i]`` for i >= 0: an unsigned index spares the test for counting from the end."""
+    return array[np.uint64(i)]
+
+
 @intrinsic
 def _popcount64(typing, x):
     def emit(context, builder, signature, arguments):
@@ -191,19 +197,6 @@ def prefetch(typing, array, i):
 
 
 @intrinsic
-def at(typing, array, i):
-    """``array[i]`` of a contiguous array for i >= 0: no test whether i counts from the end."""
-    element = array.dtype
-
-    def emit(context, builder, signature, arguments):
-        view = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
-        address = builder.gep(view.data, [arguments[1]])
-        return context.unpack_value(builder, element, address)
-
-    return element(array, types.intp), emit
-
-
-@intrinsic
 def copy_bytes(typing, target, i, source, j, n):
     """``target[i:i+n] = source[j:j+n]`` for uint8 arrays that do not overlap."""
 
@@ -261,5 +254,12 @@ if numba.config.DISABLE_JIT:  # plain Python, as in the CUDA simulator
     def prefetch(array, i):
         pass
 
-    def at(array, i):
-        return array[i]
+    def copy_bytes(target, i, source, j, n):
+        target[i : i + n] = source[j : j + n]
+
+    def find_byte(data, byte, start, stop):
+        found = np.flatnonzero(data[start:stop] == byte)
+        return start + int(found[0]) if found.size else -1
+
+    def load_big_endian(data, i):
+        return np.uint64(int.from_bytes(data[i : i + 8].tobytes(), "big"))

@@ -42,8 +42,8 @@ def errors():
         kind, text = type(error).__name__, str(error)
         if "OUT_OF_MEMORY" in text:
             raise DeviceError(
-                "the GPU's memory is full: give less of it to other programs, name a smaller --layout, or take "
-                "--engine cpu"
+                "the GPU's memory is full: give less of it to other programs, name a smaller --layout, or "
+                "take --engine cpu"
             ) from error
         if kind.startswith(("Cuda", "CUDA", "Nvvm", "NVVM")):
             said = (text.splitlines() or [kind])[0]

@@ -12,13 +12,13 @@ from ..errors import DeviceError
 
 
 def seconds(work, n_runs=3) -> float:
-    """Median time of ``work()`` on the device, which only starts things there; one run before is not counted."""
+    """Median time that what ``work()`` starts takes on the device; the first run is not counted."""
     work()
     return statistics.median(jit_device.timed(work) for _ in range(n_runs))
 
 
 def joules(work, at_least=1.0):
-    """(joules, watts) of one ``work()``, by NVML's energy counter over a second or more; None without NVML."""
+    """(joules, watts) of one ``work()``, by NVML over a second or more; (None, None) without NVML."""
     try:
         import pynvml
     except ImportError:

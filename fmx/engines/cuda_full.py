@@ -47,8 +47,8 @@ def prepare(query) -> Launch:
         )
     if lanes(query.layout) < 2:
         raise UnsupportedError(
-            "cuda_full counts entries of 32 bytes or more by several threads; those of this layout are for one: "
-            "use cuda_task"
+            "cuda_full counts entries of 32 bytes or more by several threads; those of this layout are for "
+            "one: use cuda_task"
         )
     return Launch(full_kernel, 2, N_THREADS)
 

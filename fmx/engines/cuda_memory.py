@@ -42,8 +42,8 @@ def prepare(query) -> Launch:
     n_lanes = lanes(query.layout)
     if n_lanes < 2:
         raise UnsupportedError(
-            "cuda_memory brings in entries of 32 bytes or more by several threads; those of this layout are for "
-            "one: use cuda_task"
+            "cuda_memory brings in entries of 32 bytes or more by several threads; those of this layout are "
+            "for one: use cuda_task"
         )
     n_bytes = 8 * WARP * (1 + 2 * (n_lanes + 1))
     n_warps = max(1, min(4, SHARED_BYTES // n_bytes))

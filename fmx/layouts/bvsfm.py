@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import bitcolumn
+from ..bitcolumn import low_bits
 from ..bwt import NONE, counts_before, kmer_bwt
 from ..contracts import address, lanes, preceding, prefetch_extend, share
-from ..jit import compiled, low_bits, popcount, prefetch, quotient
+from ..jit import compiled, popcount, prefetch, quotient
 from ..parallel import run_all, spans
 
 
