@@ -14,7 +14,7 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from . import device, engines, hits, jit_device, reads
+from . import device, engines, hits, jit_device
 from .contracts import lanes, position_of, start
 from .errors import DeviceError
 from .hits import Intervals
@@ -122,13 +122,11 @@ class DeviceMapper(Mapper):
         held = getattr(self.query, "sa", None)
         return FullSA(held) if held is not None else device.upload(sa)
 
-    def search(self, chunk):
-        """(ReadBatch, Intervals) of a chunk."""
-        batch = reads.parse(chunk)
-        patterns = reads.pack(batch, self.options.strands)
+    def intervals(self, patterns):
+        """Intervals of patterns, found by the device."""
         found = Intervals(*(np.zeros(patterns.length.size, np.uint32) for _ in Intervals._fields))
         self._with_channel(self._search, patterns, found)
-        return batch, found
+        return found
 
     def _with_channel(self, work, *arguments):
         """Call ``work(channel, ...)`` with a channel that nobody uses."""

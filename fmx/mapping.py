@@ -77,7 +77,11 @@ class Mapper:
     def search(self, chunk):
         """(ReadBatch, Intervals) of a chunk."""
         batch = reads.parse(chunk)
-        return batch, cpu.search(self.query, reads.pack(batch, self.options.strands))
+        return batch, self.intervals(reads.pack(batch, self.options.strands))
+
+    def intervals(self, patterns):
+        """Intervals of patterns."""
+        return cpu.search(self.query, patterns)
 
     def hits_of(self, batch, intervals):
         """Yield (start, Hits) for runs of reads with at most SLICE_HITS reported hits, or one read."""

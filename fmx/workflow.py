@@ -67,8 +67,8 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
     reference = fm_index.reference
-    mapper = _make_mapper(fm_index, options, len(reference.names) if output.counts else 0, device, progress)
-    writer, head = _make_writer(reference, output)
+    mapper = make_mapper(fm_index, options, len(reference.names) if output.counts else 0, device, progress)
+    writer, head = make_writer(reference, output)
     compile_all(mapper, writer)
     start = time.monotonic()
     with whole_output(output.path) as sink:
@@ -83,7 +83,7 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     return summary
 
 
-def _make_mapper(fm_index, options, n_tally, device, progress) -> Mapper:
+def make_mapper(fm_index, options, n_tally, device, progress) -> Mapper:
     if device.engine == "cpu":
         return Mapper(fm_index, options, n_tally)
     try:
@@ -105,7 +105,7 @@ def _command_line() -> str:
     return shlex.join(["fmx", *sys.argv[1:]]).replace("\t", "\\t").replace("\n", "\\n")
 
 
-def _make_writer(reference, output):
+def make_writer(reference, output):
     """(writer, bytes before the first record)."""
     names = make_names(reference.names)
     if output.kind in ("bed", "tsv"):
