@@ -10,6 +10,7 @@ Positions fetched this way are a whole suffix array of their own, over intervals
 hits.select chooses from them and the output is that of the CPU, byte for byte.
 """
 
+from dataclasses import replace
 from queue import SimpleQueue
 
 import numpy as np
@@ -24,7 +25,8 @@ from .reads import Patterns
 from .sampled_sa import FullSA
 
 GB = 10**9
-N_PATTERNS, N_WORDS = 1 << 17, 1 << 20  # of a batch
+N_PATTERNS, N_WORDS = 1 << 18, 1 << 21  # of a batch
+CHUNK_SIZE = 1 << 24  # bytes: fewer, larger pieces of work than on the CPU
 N_CHANNELS = 2  # at least; one a worker thread if there are more
 N_THREADS = 128
 _RESERVE = 200 << 20  # memory of the device for its own purposes
@@ -91,7 +93,7 @@ class DeviceMapper(Mapper):
     """
 
     def __init__(self, index, options, n_tally=0, engine=None, number=0, gpu_memory=None):
-        super().__init__(index, options, n_tally)
+        super().__init__(index, replace(options, chunk_size=max(options.chunk_size, CHUNK_SIZE)), n_tally)
         self.number = number
         self.name = jit_device.open_device(number)
         self.launch = engines.prepare(engine or best_engine(self.query), self.query)

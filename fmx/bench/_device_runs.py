@@ -17,8 +17,8 @@ def seconds(work, n_runs=3) -> float:
     return statistics.median(jit_device.timed(work) for _ in range(n_runs))
 
 
-def joules(work, at_least=1.0):
-    """(joules, watts) of one ``work()``, by NVML over a second or more; (None, None) without NVML."""
+def joules(work, at_least=0.5):
+    """(joules, watts) of one ``work()``, by NVML over half a second or more; (None, None) without NVML."""
     try:
         import pynvml
     except ImportError:

@@ -15,6 +15,7 @@ CUDA = {
     "cuda_task-improved": ("cuda_task", "improved"),
     "cuda_memory": ("cuda_memory",),
     "cuda_full": ("cuda_full",),
+    **{f"cuda_full-{size}": ("cuda_full", size) for size in (2, 4, 8, 16)},
 }
 
 

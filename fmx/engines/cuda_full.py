@@ -11,12 +11,15 @@ The two sums are added up together: even threads give their share of hi for thei
 go on with lo alone, odd threads with hi.
 """
 
+from collections import namedtuple
+
 import numpy as np
 
 from ..contracts import address, lanes, share, start
 from ..device import Launch, group_size, run
 from ..dna import symbols
 from ..errors import UnsupportedError
+from ..jit import by_type
 from ..jit_cuda import (
     WARP,
     add_across,
@@ -32,15 +35,36 @@ from ..jit_cuda import (
 )
 
 N_THREADS = 128
+SIZES = (2, 4, 8, 16)
+GROUPS = {size: namedtuple(f"Group{size}", "size", module=__name__) for size in SIZES}
+globals().update({cls.__name__: cls for cls in GROUPS.values()})  # a cached signature finds its type by name
 
 
-def search(query, patterns):
+@by_type
+def size_of(group):
+    """Threads of a group, a constant of its type."""
+
+
+def _register(cls, size):
+    @size_of.register(cls)
+    def size_of_group(group):
+        return size
+
+
+for _size, _cls in GROUPS.items():
+    _register(_cls, _size)
+
+
+def search(query, patterns, size=None):
     """The interval of every pattern, as the CPU engine gives it."""
-    return run(prepare(query), query, patterns)
+    return run(prepare(query, size), query, patterns)
 
 
-def prepare(query) -> Launch:
-    """How to launch the search of a query.  Raises UnsupportedError where the two do not go together."""
+def prepare(query, size=None) -> Launch:
+    """How to launch the search of a query by groups of ``size`` (None: one that fits its entries).
+
+    Raises UnsupportedError where query, layout and size do not go together.
+    """
     if not start.knows(query):
         raise UnsupportedError(
             "cuda_full shares the counting of backward search, which this query is not: use cuda_task"
@@ -50,26 +74,32 @@ def prepare(query) -> Launch:
             "cuda_full counts entries of 32 bytes or more by several threads; those of this layout are for "
             "one: use cuda_task"
         )
-    return Launch(full_kernel, 2, N_THREADS)
+    fitting = group_size(lanes(query.layout))
+    size = size or fitting
+    if size not in SIZES or size > fitting:
+        raise UnsupportedError(
+            f"a group of {size} does not share out entries of {lanes(query.layout)} lanes: cuda_full takes 2, 4, 8 "
+            "or 16 threads, and no more than there are lanes"
+        )
+    return Launch(full_kernel, 2, N_THREADS, (GROUPS[size](size),))
 
 
 @device
 def fetch(layout, word, offset, c, first, part):
-    """What a thread needs for its lane of both entries of the pattern whose ends lanes first, first + 1 have.
+    """What a thread needs for its lane of lo's entry, of the pattern whose ends lanes first and first + 1 have.
 
-    (k-symbol, offset of lo, offset of hi, where lo's entry is, where hi's is, two words of each)
+    (k-symbol, offset of lo, offset of hi, where lo's entry is, where hi's is, two words)
     """
     lo_word, hi_word = 2 * take(word >> 1, first), 2 * take(word >> 1, first + 1)
     a, b = load_lane(layout.entries, lo_word + 2 * part)
-    x, y = load_lane(layout.entries, hi_word + 2 * part)
-    return take(c, first), take(offset, first), take(offset, first + 1), lo_word, hi_word, a, b, x, y
+    return take(c, first), take(offset, first), take(offset, first + 1), lo_word, hi_word, a, b
 
 
 @kernel
-def full_kernel(query, patterns, intervals):
+def full_kernel(group, query, patterns, intervals):
     thread, lane = thread_index(), thread_in_block() & (WARP - 1)
     layout, k, n_lanes = query.layout, np.int64(query.layout.k), np.int64(lanes(query.layout))
-    size = group_size(n_lanes)
+    size = np.int64(size_of(group))
     base, member = lane & ~(size - 1), lane & (size - 1)
     part = min(member, n_lanes - 1)
     i = thread >> 1
@@ -91,18 +121,19 @@ def full_kernel(query, patterns, intervals):
         here = fetch(layout, word, offset, c, base, part)
         for j in range(0, size, 2):
             following = fetch(layout, word, offset, c, base + j + 2, part) if j + 2 < size else here
-            symbol, lo_offset, hi_offset, lo_word, hi_word, a, b, x, y = here
+            symbol, lo_offset, hi_offset, lo_word, hi_word, a, b = here
             lo_share = hi_share = np.int64(0)
-            if member < n_lanes:
-                lo_share = share(layout, member, a, b, symbol, lo_offset)
-                hi_share = share(layout, member, x, y, symbol, hi_offset)
-            for turn in range(1, (n_lanes + size - 1) // size):
-                more = member + turn * size
-                if more < n_lanes:
-                    a, b = load_lane(layout.entries, lo_word + 2 * more)
-                    x, y = load_lane(layout.entries, hi_word + 2 * more)
-                    lo_share += share(layout, more, a, b, symbol, lo_offset)
-                    hi_share += share(layout, more, x, y, symbol, hi_offset)
+            for turn in range((n_lanes + size - 1) // size):
+                lane_of_entry = member + turn * size
+                if lane_of_entry < n_lanes:
+                    if turn > 0:
+                        a, b = load_lane(layout.entries, lo_word + 2 * lane_of_entry)
+                    lo_share += share(layout, lane_of_entry, a, b, symbol, lo_offset)
+                    if lo_word == hi_word:  # as in most steps: what share does with a and b is done once
+                        hi_share += share(layout, lane_of_entry, a, b, symbol, hi_offset)
+                    else:
+                        x, y = load_lane(layout.entries, hi_word + 2 * lane_of_entry)
+                        hi_share += share(layout, lane_of_entry, x, y, symbol, hi_offset)
             kept, given = (hi_share, lo_share) if is_odd(lane) else (lo_share, hi_share)
             total = add_across(kept, given, 1)
             for step in range(1, 4):
