@@ -63,6 +63,8 @@ def test_extend_is_occ_at_both_ends(contigs, layout, index_of):
 
 def test_preceding_is_the_bwt(contigs, layout, index_of):
     held = journeys.load(index_of(contigs, [layout])).layout
+    if layout.startswith("cofi"):
+        pytest.skip("COFI walks forwards and keeps no symbol of a row (tests/test_layouts_more.py)")
     text = naive.text_of(contigs)
     codes = {letters: code for code, letters in enumerate(naive.kmers(held.k))} | {None: -1}
     expected = [codes[letters] for letters in naive.kmer_bwt(text, naive.suffix_array(text), held.k)]
@@ -78,15 +80,16 @@ def test_the_law_holds_uncompiled(name, layout, index_of):
     expected = columns(contigs, held.k)
     step = 1 if held.k == 1 else 5
     for c in range(0, expected.shape[0], step):
-        found = [contracts.occ.py_func(held, np.int64(c), np.int64(i)) for i in range(expected.shape[1])]
+        found = [contracts.occ(held, np.int64(c), np.int64(i)) for i in range(expected.shape[1])]
         assert found == expected[c].tolist()
 
 
 def test_several_threads_build_the_same_layout(layout, tmp_path):
     contigs = TEXTS["repeats across separators"]
     paths = [journeys.build(tmp_path / f"{n}.fmx", contigs, [layout], n_threads=n) for n in (1, 2, 3, 7)]
-    entries = [(path / f"{layout}.entries.npy").read_bytes() for path in paths]
-    assert all(other == entries[0] for other in entries[1:])
+    arrays = [[file.read_bytes() for file in sorted(path.glob(f"{layout}.*.npy"))] for path in paths]
+    assert arrays[0]
+    assert all(other == arrays[0] for other in arrays[1:])
 
 
 def test_names_of_layouts_are_completed_and_checked():
