@@ -1,25 +1,41 @@
+# make demo: see it work.  make test: all tests.  make check: style and types.  make test-gpu: on a CUDA device.
 PYTHON ?= python3
-BIN := .venv/bin
+VENV := .venv
+BIN := $(VENV)/bin
+DATA := fmx/data
 
-.PHONY: test check venv peers golden
+.PHONY: demo test golden check test-gpu clean
 
-test: venv peers
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+$(BIN)/fmx: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
 
-check: venv
+demo: $(BIN)/fmx
+	@mkdir -p demo
+	$(BIN)/fmx index $(DATA)/lambda.fa.gz -o demo/lambda.fmx
+	@echo
+	$(BIN)/fmx inspect demo/lambda.fmx
+	@echo
+	$(BIN)/fmx search -x demo/lambda.fmx $(DATA)/lambda_reads.fq.gz -o demo/hits.sam
+	@echo
+	@echo 'The first lines of demo/hits.sam:'
+	@head -n 8 demo/hits.sam | cut -c 1-150
+	@echo
+	$(BIN)/fmx locate -q -x demo/lambda.fmx -p GATTACA -p TTTTTTTT
+
+check: $(BIN)/fmx
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-golden: venv  ## write the expected SAM files anew; look at the difference before you commit it
+test: $(BIN)/fmx
+	bash tests/install_peers.sh
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# Writes the expected outputs of tests/data/golden anew: read the difference before it is committed.
+golden: $(BIN)/fmx
 	$(BIN)/python -m pytest -q tests/test_golden.py --update-golden
 
-venv: .venv/installed
-
-peers:
-	bash tests/install_peers.sh
-
-.venv/installed: pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	touch $@
+clean:
+	rm -rf $(VENV) demo .pytest_cache .ruff_cache .mypy_cache
