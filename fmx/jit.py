@@ -163,19 +163,6 @@ def prefetch(typing, array, i):
 
 
 @intrinsic
-def at(typing, array, i):
-    """``array[i]`` of a contiguous array for i >= 0: no test whether i counts from the end."""
-    element = array.dtype
-
-    def emit(context, builder, signature, arguments):
-        view = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
-        address = builder.gep(view.data, [arguments[1]])
-        return context.unpack_value(builder, element, address)
-
-    return element(array, types.intp), emit
-
-
-@intrinsic
 def copy_bytes(typing, target, i, source, j, n):
     """``target[i:i+n] = source[j:j+n]`` for uint8 arrays that do not overlap."""
 
