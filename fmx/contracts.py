@@ -6,7 +6,7 @@ Rows, symbols and counts are int64.
 
 import numpy as np
 
-from .jit import by_type, by_type_or_this
+from .jit import at, by_type, by_type_or_this
 
 # Layouts.  An entry is fetched in lanes of 16 bytes (two words of ``layout.entries``, uint64), and what it
 # counts is a sum over its lanes, so that an engine may bring the lanes in and add them up as it likes:
@@ -39,9 +39,8 @@ def occ(layout, c, i):
     word, offset = address(layout, c, i)
     total = np.int64(0)
     for lane in range(lanes(layout)):
-        total += share(
-            layout, lane, layout.entries[word + 2 * lane], layout.entries[word + 2 * lane + 1], c, offset
-        )
+        a, b = at(layout.entries, word + 2 * lane), at(layout.entries, word + 2 * lane + 1)
+        total += share(layout, lane, a, b, c, offset)
     return total
 
 

@@ -9,7 +9,7 @@ words compare as strings:
 
 import numpy as np
 
-from .jit import compiled, inlined, load_big_endian
+from .jit import at, compiled, inlined, load_big_endian
 from .parallel import run_all, spans
 
 OTHER = 4  # a letter that matches nothing: N, IUPAC codes, '.'
@@ -48,8 +48,8 @@ def symbols(words, first, i, k):
     """
     word = first + (i >> 5)
     shift = np.uint64((i & 31) * 2)
-    high = words[word] << shift
-    low = (words[word + 1] >> np.uint64(1)) >> (np.uint64(63) - shift)
+    high = at(words, word) << shift
+    low = (at(words, word + 1) >> np.uint64(1)) >> (np.uint64(63) - shift)
     return (high | low) >> np.uint64(64 - 2 * k)
 
 

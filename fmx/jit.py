@@ -113,6 +113,18 @@ def by_type_or_this(contract):
     return by_type(contract, contract)
 
 
+@inlined
+def at(array, i):
+    """``array[i]`` for i >= 0: an unsigned index spares the test for counting from the end."""
+    return array[np.uint64(i)]
+
+
+@inlined
+def quotient(i, d):
+    """``i // d`` for i >= 0 and d > 0, without the care that signs need."""
+    return np.int64(np.uint64(i) // np.uint64(d))
+
+
 @intrinsic
 def _popcount64(typing, x):
     def emit(context, builder, signature, arguments):
@@ -148,6 +160,19 @@ def prefetch(typing, array, i):
         return context.get_dummy_value()
 
     return types.void(array, types.intp), emit
+
+
+@intrinsic
+def at(typing, array, i):
+    """``array[i]`` of a contiguous array for i >= 0: no test whether i counts from the end."""
+    element = array.dtype
+
+    def emit(context, builder, signature, arguments):
+        view = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
+        address = builder.gep(view.data, [arguments[1]])
+        return context.unpack_value(builder, element, address)
+
+    return element(array, types.intp), emit
 
 
 @intrinsic

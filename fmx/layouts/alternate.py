@@ -26,8 +26,8 @@ import numpy as np
 from .. import bitplanes
 from ..bitcolumn import low_bits
 from ..bwt import fill_counters, kmer_bwt
-from ..contracts import address, lanes, preceding, prefetch_extend, share
-from ..jit import compiled, inlined, popcount, prefetch
+from ..contracts import address, lanes, occ, preceding, prefetch_extend, share
+from ..jit import at, compiled, inlined, popcount, prefetch, quotient
 from ..missing import build_missing, missing_between
 from ..parallel import run_all, spans
 
@@ -112,10 +112,9 @@ def _fill_one_step(codes, start, stop, d, entries):
 @inlined
 def _counted(found, n, start, offset):
     """What the n positions of a lane or word add: those set in ``found`` on the side of the counter."""
-    mask = low_bits(min((offset & _ROW) - start, n))
-    if offset & _BACKWARD:
-        return -popcount(found & low_bits(n) & ~mask)
-    return popcount(found & mask)
+    backward = np.int64((offset & _BACKWARD) != 0)
+    sides = low_bits(min((offset & _ROW) - start, n)) ^ (np.uint64(backward) * low_bits(n))
+    return popcount(found & sides) * (1 - 2 * backward)
 
 
 @inlined
@@ -163,7 +162,7 @@ def _register_two_step(cls, d):
 
     @inlined
     def window(c, i):
-        run = i // d
+        run = quotient(i, d)
         backward = (c >> 3) != (run & 1)
         return 2 * (n_lanes * run + (2 if backward else 0)), i - run * d, backward
 
@@ -171,6 +170,24 @@ def _register_two_step(cls, d):
     def address_two_step(layout, c, i):
         word, row, backward = window(c, i)
         return word, _packed(layout, c, i, row, d, backward)
+
+    @occ.register(cls)
+    def occ_two_step(layout, c, i):
+        # One counter, and only the planes on its side of the row.
+        entries = layout.entries
+        word, offset = address(layout, c, i)
+        first, stop = 0, ((offset & _ROW) >> 5) + 1
+        counter_word, planes = word, word + 4
+        if offset & _BACKWARD:
+            first, stop = (offset & _ROW) >> 5, n_plane_lanes
+            counter_word, planes = word + 2 * n_plane_lanes, word
+        total = _counter(at(entries, counter_word + (c >> 1 & 3)), c, offset)
+        if d == 64:
+            first, stop = 0, 2
+        for lane in range(first, stop):
+            a, b = at(entries, planes + 2 * lane), at(entries, planes + 2 * lane + 1)
+            total += _counted(bitplanes.matches(2, a, b, c), 32, 32 * lane, offset)
+        return total
 
     @share.register(cls)
     def share_two_step(layout, lane, a, b, c, offset):
@@ -199,7 +216,7 @@ def _register_one_step(cls, d):
 
     @inlined
     def window(c, i):
-        pair = i // (2 * d)
+        pair = quotient(i, 2 * d)
         row = i - pair * 2 * d
         odd = row >= d
         backward = (c >= 2) != odd

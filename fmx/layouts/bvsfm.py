@@ -17,7 +17,7 @@ from .. import bitcolumn
 from ..bitcolumn import low_bits
 from ..bwt import NONE, counts_before, kmer_bwt
 from ..contracts import address, lanes, preceding, prefetch_extend, share
-from ..jit import compiled, popcount, prefetch
+from ..jit import compiled, popcount, prefetch, quotient
 from ..parallel import run_all, spans
 
 
@@ -92,7 +92,7 @@ def _register(cls, d):
 
     @address.register(cls)
     def address_bvsfm(layout, c, i):
-        run = i // d
+        run = quotient(i, d)
         return 2 * n_lanes * ((run << (2 * layout.k)) + c), i - run * d
 
     if d == 64:

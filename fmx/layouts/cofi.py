@@ -24,7 +24,7 @@ import numpy as np
 
 from ..contracts import extend, lanes, lookup, neighbour, occ, prefetch_extend, prefetch_symbol
 from ..errors import UnsupportedError
-from ..jit import compiled, inlined, prefetch
+from ..jit import at, compiled, inlined, prefetch
 from ..parallel import run_all, spans
 from ..seed_table import build_seed_table
 
@@ -101,29 +101,31 @@ def _fill(text, row_of, k, start, stop, changes):
 
 
 @inlined
-def _pivot(left, right):
-    """The first element that a search among changes[left:right] compares."""
-    return left + max(((right - left) >> 1) - 1, 0)
+def _lower_bound(changes, left, right, row):
+    """Index of the first element of changes[left:right] that is not less than ``row`` (left > 0).
+
+    Four halvings do for most columns: they run whatever the size, so that nothing is left to predict.
+    """
+    n = right - left
+    while n >> 4 > 0:
+        left, n = _halved(changes, left, n, row)
+    for _ in range(4):
+        left, n = _halved(changes, left, n, row)
+    return left + (n & np.int64(np.int64(at(changes, left - np.int64(n == 0))) < row))
 
 
 @inlined
-def _lower_bound(changes, left, right, row):
-    """Index of the first element of changes[left:right] that is not less than ``row``, without a branch."""
-    n = right - left
-    while n > 1:
-        half = n >> 1
-        left += half & -np.int64(np.int64(changes[left + half - 1]) < row)
-        n -= half
-    if n == 1:
-        left += np.int64(np.int64(changes[left]) < row)
-    return left
+def _halved(changes, left, n, row):
+    """One step of a search among n elements, without a branch; no step for n < 2."""
+    half = n >> 1
+    return left + (half & -np.int64(np.int64(at(changes, left + half - 1)) < row)), n - half
 
 
 @inlined
 def _lower_bound_branching(changes, left, right, row):
     while left < right:
         middle = (left + right) >> 1
-        if np.int64(changes[middle]) < row:
+        if np.int64(at(changes, middle)) < row:
             left = middle + 1
         else:
             right = middle
@@ -133,8 +135,8 @@ def _lower_bound_branching(changes, left, right, row):
 @inlined
 def _border(layout, c, value):
     """The first row from the column before c on whose changes are ``value`` or more, up to that of c."""
-    left = np.int64(layout.offsets[c - 1]) if c > 0 else np.int64(0)
-    return _lower_bound(layout.changes, left, np.int64(layout.offsets[c]), value)
+    left = np.int64(at(layout.offsets, c - 1)) if c > 0 else np.int64(0)
+    return _lower_bound_branching(layout.changes, left, np.int64(at(layout.offsets, c)), value)
 
 
 def _register(cls, lower_bound, limited):
@@ -144,11 +146,12 @@ def _register(cls, lower_bound, limited):
 
     @occ.register(cls)
     def occ_cofi(layout, c, i):
-        return lower_bound(layout.changes, np.int64(layout.offsets[c]), np.int64(layout.offsets[c + 1]), i)
+        left, right = np.int64(at(layout.offsets, c)), np.int64(at(layout.offsets, c + 1))
+        return lower_bound(layout.changes, left, right, i)
 
     @extend.register(cls)
     def extend_cofi(layout, c, lo, hi):
-        left, right = np.int64(layout.offsets[c]), np.int64(layout.offsets[c + 1])
+        left, right = np.int64(at(layout.offsets, c)), np.int64(at(layout.offsets, c + 1))
         first = lower_bound(layout.changes, left, right, lo)
         if limited:
             left, right = first, min(right, first + (hi - lo))
@@ -160,8 +163,13 @@ def _register(cls, lower_bound, limited):
 
     @prefetch_extend.register(cls)
     def prefetch_extend_cofi(layout, c, lo, hi):
-        pivot = _pivot(np.int64(layout.offsets[c]), np.int64(layout.offsets[c + 1]))
+        # The first pivot, and either the ends of a short column or the second pivots of a long one.
+        left, right = np.int64(at(layout.offsets, c)), np.int64(at(layout.offsets, c + 1))
+        pivot = (left + right) >> 1
+        spread = (right - left) >> (2 if right - left > 32 else 1)
+        prefetch(layout.changes, pivot - spread)
         prefetch(layout.changes, pivot)
+        prefetch(layout.changes, pivot + spread)
 
     @lookup.register(cls)
     def lookup_cofi(layout, c, length):
@@ -170,7 +178,7 @@ def _register(cls, lower_bound, limited):
 
     @neighbour.register(cls)
     def neighbour_cofi(layout, row):
-        return np.int64(layout.changes[row]), layout.k
+        return np.int64(at(layout.changes, row)), layout.k
 
 
 _register(Cofi, _lower_bound, True)

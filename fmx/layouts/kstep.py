@@ -18,7 +18,7 @@ import numpy as np
 from .. import bitplanes
 from ..bwt import fill_counters, kmer_bwt
 from ..contracts import address, lanes, occ, preceding, prefetch_extend, share
-from ..jit import prefetch
+from ..jit import at, prefetch, quotient
 from ..missing import build_missing, missing_between
 from ..parallel import run_all, spans
 
@@ -63,7 +63,7 @@ def _register(cls, k, d):
 
     @address.register(cls)
     def address_kstep(layout, c, i):
-        run = i // d
+        run = quotient(i, d)
         offset = i - run * d
         if c == 0:
             offset |= missing_between(layout.missing, i - offset, i) << _SURPLUS
@@ -81,26 +81,29 @@ def _register(cls, k, d):
 
     @occ.register(cls)
     def occ_kstep(layout, c, i):
+        # One counter, and the planes up to the row only.
+        entries = layout.entries
         word, offset = address(layout, c, i)
-        pair = layout.entries[word + (c >> 1)]
+        pair = at(entries, word + (c >> 1))
         total = np.int64((pair >> np.uint64(32 * (c & 1))) & np.uint64(0xFFFFFFFF)) - (offset >> _SURPLUS)
         stop = offset & _OFFSET
         word += 2 * n_counter_lanes
-        while stop > n_positions:
-            total += bitplanes.count_before(k, layout.entries[word], layout.entries[word + 1], c, n_positions)
-            stop -= n_positions
-            word += 2
-        return total + bitplanes.count_before(k, layout.entries[word], layout.entries[word + 1], c, stop)
+        if n_lanes > n_counter_lanes + 1:
+            while stop > n_positions:
+                total += bitplanes.count_before(k, at(entries, word), at(entries, word + 1), c, n_positions)
+                stop -= n_positions
+                word += 2
+        return total + bitplanes.count_before(k, at(entries, word), at(entries, word + 1), c, stop)
 
     @prefetch_extend.register(cls)
     def prefetch_extend_kstep(layout, c, lo, hi):
         for i in (lo, hi):
-            run = i // d
+            run = quotient(i, d)
             word = 2 * n_lanes * run
             prefetch(layout.entries, word + (c >> 1))
             first = word + 2 * n_counter_lanes
             if n_lanes > 4:
-                last = first + 2 * ((i - run * d) // n_positions)
+                last = first + 2 * (quotient(i - run * d, n_positions))
                 while first < last:
                     prefetch(layout.entries, first)
                     first += 8
@@ -112,7 +115,7 @@ def _register(cls, k, d):
         lane = (row - run * d) // n_positions
         word = 2 * (n_lanes * run + n_counter_lanes + lane)
         position = row - run * d - lane * n_positions
-        c = bitplanes.code_at(k, layout.entries[word], layout.entries[word + 1], position)
+        c = bitplanes.code_at(k, at(layout.entries, word), at(layout.entries, word + 1), position)
         if c == 0 and missing_between(layout.missing, row, row + 1) > 0:
             return np.int64(-1)
         return c

@@ -23,7 +23,7 @@ from ..contracts import (
     prefetch_symbol,
 )
 from ..dna import symbols
-from ..jit import inlined
+from ..jit import at, inlined
 from ..prefix_table import PrefixTable, pair_index, prefetch_pair
 
 PAIR, SYMBOL = FREE, FREE + 1  # the pair to look up, or what is done; the k-symbol of the step under way
@@ -48,7 +48,7 @@ def begin_exact(query, patterns, i, state, slot):
         looked_up += k
         state[slot, PAIR] = _LOOKUP
     else:
-        pair = pair_index(patterns.words, patterns.first[i], length - looked_up, looked_up)
+        pair = pair_index(patterns.words, at(patterns.first, i), length - looked_up, looked_up)
         prefetch_pair(query.prefix, pair)
         state[slot, PAIR] = pair
     state[slot, LEFT] = length - looked_up
@@ -60,18 +60,18 @@ def _prefetch_step(query, patterns, i, left):
     """Announce the k-symbol before symbol ``left`` of pattern i, the one of the step after the next."""
     k = query.layout.k
     if left >= k:
-        prefetch_symbol(query.layout, np.int64(symbols(patterns.words, patterns.first[i], left - k, k)))
+        prefetch_symbol(query.layout, np.int64(symbols(patterns.words, at(patterns.first, i), left - k, k)))
 
 
 @advance.register(Exact)
 def advance_exact(query, patterns, state, slot):
     pair, left = state[slot, PAIR], state[slot, LEFT]
     if pair >= 0:
-        lo, hi = np.int64(query.prefix.pairs[2 * pair]), np.int64(query.prefix.pairs[2 * pair + 1])
+        lo, hi = np.int64(at(query.prefix.pairs, 2 * pair)), np.int64(at(query.prefix.pairs, 2 * pair + 1))
         state[slot, PAIR] = _STEP
     elif pair == _LOOKUP:
         length = patterns.length[state[slot, PATTERN]] - left
-        c = np.int64(symbols(patterns.words, patterns.first[state[slot, PATTERN]], left, length))
+        c = np.int64(symbols(patterns.words, at(patterns.first, state[slot, PATTERN]), left, length))
         lo, hi = lookup(query.layout, c, length)
         state[slot, PAIR] = _STEP
     else:
@@ -82,7 +82,7 @@ def advance_exact(query, patterns, state, slot):
         return True
     k = query.layout.k
     left -= k
-    c = np.int64(symbols(patterns.words, patterns.first[state[slot, PATTERN]], left, k))
+    c = np.int64(symbols(patterns.words, at(patterns.first, state[slot, PATTERN]), left, k))
     prefetch_extend(query.layout, c, lo, hi)
     _prefetch_step(query, patterns, state[slot, PATTERN], left)
     state[slot, LEFT] = left
