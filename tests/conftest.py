@@ -26,6 +26,7 @@ LAYOUTS = [
     "kstep-k3-d63",
 ]
 ENGINES = [module.name for module in pkgutil.iter_modules(fmx.engines.__path__)]
+ENGINES = [name for name in ENGINES if not name.startswith("cuda")]  # they have tests/cuda
 WAYS = ["verify", *LAYOUTS]  # a query and what it needs: see journeys.load
 
 hypothesis.settings.register_profile(
