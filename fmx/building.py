@@ -22,6 +22,8 @@ from .seed_table import build_seed_table
 from .seed_table import default_length as default_seed_length
 from .suffix_array import suffix_array
 
+MAX_TABLE = 4  # bytes a symbol of a seed table that is made during the sort, which itself takes 5
+
 
 def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_length=None, n_threads=1,
                 progress=None):  # fmt: skip
@@ -38,9 +40,10 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
             names = list(dict.fromkeys(layouts.parse_name(name, reference.n_text) for name in layout_names))
             for key, array in reference_arrays(reference).items():
                 writer.add(key, array)
-        sorted_rows = start(n_threads, suffix_array, text)
         prefix_length = prefix_length or default_length(reference.n_text)
         seed_length = default_seed_length(reference.n_text) if sa_rate == 1 else 0
+        at_once = 4 * 4**seed_length <= MAX_TABLE * reference.n_text
+        sorted_rows = start(n_threads if at_once else 1, suffix_array, text)
         with progress.stage("tables"):
             _add_tables(writer, text, prefix_length, seed_length, n_threads)
         with progress.stage("suffix array"):

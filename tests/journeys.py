@@ -38,9 +38,6 @@ def build(path, contigs, layout_names=("bvsfm-k2-d96",), sa_rate=1, prefix_lengt
     return path
 
 
-METHOD_OF = {"Exact": "backward", "Verify": "verify"}  # what an index is opened for
-
-
 def batch_of(sequences):
     """Sequences as one ReadBatch."""
     (chunk,) = read_chunks([literal_fasta(sequences)])
@@ -84,6 +81,6 @@ def expect(contigs, sequences) -> Answer:
     return Answer([naive.count(contigs, sequence) for sequence in sequences], found, [len(x) for x in found])
 
 
-def load(path, layout=None, query="Exact"):
-    """Open an index for a query; ``layout`` defaults to the first one, where the query needs one."""
-    return index.load(path, layout and str(layout), METHOD_OF[query])
+def load(path, way):
+    """Open an index for seed and verify ("verify") or for backward search over a layout (its name)."""
+    return index.load(path, method="verify") if way == "verify" else index.load(path, str(way))
