@@ -83,6 +83,12 @@ def neighbour(layout, row):
     return occ(layout, preceding(layout, row), row), -layout.k
 
 
+@by_type_or_this
+def on_device(layout):
+    """The same layout as a GPU searches it best, another type over the same arrays perhaps."""
+    return layout
+
+
 @by_type
 def position_of(sa, layout, row):
     """Text position of a row (int64)."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from . import jit_device
+from .contracts import on_device
 from .hits import Intervals
 from .jit import inlined
 
@@ -46,6 +47,7 @@ def upload(value, stream=0):
     if isinstance(value, np.ndarray):
         return jit_device.to_device(value, stream)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
+        value = on_device(value)
         return type(value)(*(upload(item, stream) for item in value))
     return value
 

@@ -113,8 +113,8 @@ class DeviceMapper(Mapper):
         n = min(self.n_channels, (room - needed) // Channel.n_bytes())
         if n < 1:
             raise DeviceError(
-                f"the index and its buffers need {(needed + Channel.n_bytes()) / GB:.2f} GB of GPU memory and "
-                f"there are {max(room, 0) / GB:.2f} GB: raise --gpu-memory, free memory, name a smaller "
+                f"the index and its buffers need {(needed + Channel.n_bytes()) / GB:.2f} GB of GPU memory, "
+                f"and there are {max(room, 0) / GB:.2f} GB: raise --gpu-memory, free memory, name a smaller "
                 "--layout, or take --engine cpu"
             )
         return n
@@ -209,4 +209,4 @@ def best_engine(query) -> str:
     """The engine that is fastest for a query (docs/benchmarks-gpu.md)."""
     if not start.knows(query) or lanes(query.layout) == 0:
         return "cuda_task-naive16"
-    return "cuda_task-improved" if lanes(query.layout) < 4 else "cuda_full"
+    return "cuda_task-improved" if lanes(query.layout) < 2 else "cuda_full"

@@ -115,10 +115,14 @@ def by_type_or_this(contract):
     return by_type(contract, contract)
 
 
-@inlined
 def at(array, i):
     """``array[i]`` for i >= 0: an unsigned index spares the test for counting from the end."""
     return array[np.uint64(i)]
+
+
+@overload(at, jit_options=_INLINE, strict=False)
+def _at(array, i):
+    return lambda array, i: array[np.uint64(i)]
 
 
 @intrinsic

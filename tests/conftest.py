@@ -16,13 +16,18 @@ import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 
 import fmx.engines  # noqa: E402
-import fmx.queries  # noqa: E402
 from fmx import cli, layouts  # noqa: E402
 
 IN_CI = os.environ.get("CI") == "true"
-LAYOUTS = [str(name) for name in layouts.all_names()]
+# One layout of each family, its default for a small text, and other k and d.
+LAYOUTS = [
+    *(str(layouts.parse_name(family, 400)) for family in layouts.REGISTRY),
+    "bvsfm-k1-d224",
+    "kstep-k3-d63",
+]
 ENGINES = [module.name for module in pkgutil.iter_modules(fmx.engines.__path__)]
-QUERIES = list(fmx.queries.__all__)
+ENGINES = [name for name in ENGINES if not name.startswith("cuda")]  # they have tests/cuda
+WAYS = ["verify", *LAYOUTS]  # a query and what it needs: see journeys.load
 
 hypothesis.settings.register_profile(
     "fmx", deadline=None, derandomize=IN_CI, print_blob=True,
@@ -33,6 +38,16 @@ hypothesis.settings.load_profile("fmx")
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="Write tests/data/golden anew.")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Tests of the same layout run in the same process, which compiles what they share."""
+    for item in items:
+        parameters = getattr(item, "callspec", None) and item.callspec.params
+        layout = parameters and (parameters.get("way") or parameters.get("layout"))
+        if layout:
+            item.add_marker(pytest.mark.xdist_group(str(layout)))
 
 
 def missing(what: str):
@@ -54,9 +69,9 @@ def engine(request):
     return importlib.import_module(f"fmx.engines.{request.param}")
 
 
-@pytest.fixture(params=QUERIES)
-def query(request):
-    """The name of a query."""
+@pytest.fixture(params=WAYS)
+def way(request):
+    """A way to search: "verify", or the name of a layout for backward search."""
     return request.param
 
 

@@ -32,13 +32,14 @@ def fastq(records) -> bytes:
     ).encode()
 
 
-def build(path, contigs, layout_names=("bvsfm-k2-d96",), sa_rate=1, prefix_length=None, n_threads=1):
+def build(
+    path, contigs, layout_names=("bvsfm-k2-d96",), sa_rate=1, prefix_length=None, n_threads=1, max_memory=None
+):
     """Index contigs into ``path`` and return it."""
-    workflow.build_index(fasta(contigs), path, list(layout_names), sa_rate, prefix_length, n_threads)
+    workflow.build_index(
+        fasta(contigs), path, list(layout_names), sa_rate, prefix_length, n_threads, max_memory=max_memory
+    )
     return path
-
-
-METHOD_OF = {"Exact": "backward", "Verify": "verify"}  # what an index is opened for
 
 
 def batch_of(sequences):
@@ -84,6 +85,6 @@ def expect(contigs, sequences) -> Answer:
     return Answer([naive.count(contigs, sequence) for sequence in sequences], found, [len(x) for x in found])
 
 
-def load(path, layout=None, query="Exact"):
-    """Open an index for a query; ``layout`` defaults to the first one, where the query needs one."""
-    return index.load(path, layout and str(layout), METHOD_OF[query])
+def load(path, way):
+    """Open an index for seed and verify ("verify") or for backward search over a layout (its name)."""
+    return index.load(path, method="verify") if way == "verify" else index.load(path, str(way))

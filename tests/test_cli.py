@@ -11,7 +11,7 @@ from output_of import bgzf, without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
 import fmx
-from fmx import cli, workflow
+from fmx import cli, index, workflow
 from fmx.mapping import MapOptions
 
 CONTIGS = TEXTS["repeats across separators"]
@@ -126,7 +126,9 @@ def test_threads_and_chunks_do_not_change_the_output(kind, chunk_size, n_threads
     outputs = []
     for threads, size in ((1, 1 << 21), (n_threads, chunk_size)):
         options = MapOptions(policy, n_threads=threads, chunk_size=size)
-        workflow.search(index_of(CONTIGS), ["r.fq", "r.fq"], options, workflow.Output("out", kind))
+        workflow.search(
+            index.load(index_of(CONTIGS)), ["r.fq", "r.fq"], options, workflow.Output("out", kind)
+        )
         data = (folder / "out").read_bytes()
         outputs.append(gzip.decompress(data) if kind == "bam" else data)
     assert outputs[0] == outputs[1]
@@ -143,11 +145,13 @@ def test_the_slices_of_hits_do_not_change_the_output(slice_hits, expected, index
     assert result.code == 0
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_layouts_write_the_same_bytes(layout, expected, index_of, command):
-    path = index_of(CONTIGS, LAYOUTS, 3)
-    result = command("search", "-q", "-a", "-x", path, "--layout", layout, "plain.fq")
-    assert result.records == expected
+@pytest.mark.parametrize("sa_rate", [1, 3])
+def test_methods_and_layouts_write_the_same_bytes(sa_rate, expected, index_of, command):
+    path = index_of(CONTIGS, LAYOUTS, sa_rate)
+    ways = [[], ["--method", "backward"], *(["--layout", name] for name in LAYOUTS)]
+    for way in [*ways, ["--method", "verify"]] if sa_rate == 1 else ways:
+        result = command("search", "-q", "-a", "-x", path, *way, "plain.fq")
+        assert (result.code, result.records) == (0, expected)
 
 
 def test_a_seed_draws_the_same_hits_whatever_the_threads(folder, index_of, command):

@@ -24,12 +24,12 @@ COMMANDS = {
     "occurrences.tsv": ["locate", READS],
     "occurrences.bed": ["locate", "-p", "GATTACA", "-p", "GAATTC", "--format", "bed"],
 }
-INDEXES = [(layout, sa_rate) for layout in LAYOUTS for sa_rate in (1, 7)]
+INDEXES = [("verify", 1), *((layout, sa_rate) for layout in LAYOUTS for sa_rate in (1, 7))]
 
 
 @pytest.fixture(scope="module")
 def lambda_index(tmp_path_factory):
-    """A function (layout, sa_rate) -> path of an index of lambda."""
+    """A function (layout or "verify", sa_rate) -> path of an index of lambda."""
     from fmx import workflow
 
     folder = tmp_path_factory.mktemp("lambda")
@@ -37,7 +37,7 @@ def lambda_index(tmp_path_factory):
     def lambda_index(layout, sa_rate):
         path = folder / f"{layout}-{sa_rate}.fmx"
         if not path.exists():
-            workflow.build_index(REFERENCE, path, [layout], sa_rate)
+            workflow.build_index(REFERENCE, path, [LAYOUTS[0] if layout == "verify" else layout], sa_rate)
         return path
 
     return lambda_index
@@ -49,7 +49,8 @@ def test_output_is_as_it_was(name, layout, sa_rate, lambda_index, command, reque
     index = lambda_index(layout, sa_rate)
     for threads in (1, 3):
         verb, *arguments = COMMANDS[name]
-        result = command(verb, "-q", "-x", index, "-t", threads, *arguments)
+        way = [] if layout == "verify" else ["--layout", layout]
+        result = command(verb, "-q", "-x", index, "-t", threads, *way, *arguments)
         assert (result.code, result.err) == (0, "")
         found = without_program(result.out)
         if request.config.getoption("--update-golden") and (layout, sa_rate, threads) == (*INDEXES[0], 1):

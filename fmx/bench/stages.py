@@ -38,10 +38,10 @@ def command(reads, index_path, layout, method, engine, device, gpu_memory):
 
 def measure(mapper, writer, source, spent, at_most=None) -> int:
     """Map chunks and add up the seconds of each stage; the number of reads."""
-    n_reads = n_chunks = 0
+    n_reads = 0
     clock = time.perf_counter
     start = clock()
-    for chunk in source:
+    for n_chunks, chunk in enumerate(source, 1):
         times = [start, clock()]
         batch = reads_module.parse(chunk)
         times.append(clock())
@@ -60,7 +60,6 @@ def measure(mapper, writer, source, spent, at_most=None) -> int:
             spent["format"] += clock() - start
             start = clock()
         n_reads += batch.length.size
-        n_chunks += 1
         if n_chunks == at_most:
             break
         start = clock()

@@ -75,18 +75,25 @@ def prepare(query, size=None) -> Launch:
             "one: use cuda_task"
         )
     fitting = group_size(lanes(query.layout))
-    size = size or fitting
+    size = size or _best_size(lanes(query.layout))
     if size not in SIZES or size > fitting:
         raise UnsupportedError(
-            f"a group of {size} does not share out entries of {lanes(query.layout)} lanes: cuda_full takes 2, 4, 8 "
-            "or 16 threads, and no more than there are lanes"
+            f"a group of {size} does not share out entries of {lanes(query.layout)} lanes: cuda_full takes "
+            "2, 4, 8 or 16 threads, and no more than there are lanes"
         )
     return Launch(full_kernel, 2, N_THREADS, (GROUPS[size](size),))
 
 
+def _best_size(n_lanes) -> int:
+    """The largest group up to 8 of which at most a third is idle (16 was never faster: benchmarks-gpu.md)."""
+    return next(
+        size for size in (8, 4, 2) if size <= group_size(n_lanes) and 3 * (-n_lanes % size) <= n_lanes + 2
+    )
+
+
 @device
 def fetch(layout, word, offset, c, first, part):
-    """What a thread needs for its lane of lo's entry, of the pattern whose ends lanes first and first + 1 have.
+    """What a thread needs for its lane of lo's entry, of the pattern of lanes ``first`` and ``first + 1``.
 
     (k-symbol, offset of lo, offset of hi, where lo's entry is, where hi's is, two words)
     """

@@ -22,7 +22,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..contracts import extend, lanes, lookup, neighbour, occ, prefetch_extend, prefetch_symbol
+from ..contracts import (
+    extend,
+    lanes,
+    lookup,
+    neighbour,
+    occ,
+    on_device,
+    prefetch_extend,
+    prefetch_symbol,
+)
 from ..errors import UnsupportedError
 from ..jit import at, compiled, inlined, prefetch
 from ..parallel import run_all, spans
@@ -40,7 +49,7 @@ class Cofi(NamedTuple):
 
 
 class CofiBranching(NamedTuple):
-    """Cofi whose searches branch, for measurement."""
+    """Cofi whose searches branch, for GPUs and for measurement."""
 
     offsets: np.ndarray
     changes: np.ndarray
@@ -115,6 +124,15 @@ def _lower_bound(changes, left, right, row):
 
 
 @inlined
+def _lower_bound_of_few(changes, left, right, row):
+    """The same where there is mostly one element: as many halvings as it takes."""
+    n = right - left
+    while n > 1:
+        left, n = _halved(changes, left, n, row)
+    return left + (n & np.int64(np.int64(at(changes, left - np.int64(n == 0))) < row))
+
+
+@inlined
 def _halved(changes, left, n, row):
     """One step of a search among n elements, without a branch; no step for n < 2."""
     half = n >> 1
@@ -139,7 +157,9 @@ def _border(layout, c, value):
     return _lower_bound_branching(layout.changes, left, np.int64(at(layout.offsets, c)), value)
 
 
-def _register(cls, lower_bound, limited):
+def _register(cls, lower_bound, second):
+    limited = cls is not CofiWhole
+
     @lanes.register(cls)
     def lanes_cofi(layout):
         return 0
@@ -155,7 +175,7 @@ def _register(cls, lower_bound, limited):
         first = lower_bound(layout.changes, left, right, lo)
         if limited:
             left, right = first, min(right, first + (hi - lo))
-        return first, lower_bound(layout.changes, left, right, hi)
+        return first, second(layout.changes, left, right, hi)
 
     @prefetch_symbol.register(cls)
     def prefetch_symbol_cofi(layout, c):
@@ -181,6 +201,11 @@ def _register(cls, lower_bound, limited):
         return np.int64(at(layout.changes, row)), layout.k
 
 
-_register(Cofi, _lower_bound, True)
-_register(CofiBranching, _lower_bound_branching, True)
-_register(CofiWhole, _lower_bound, False)
+@on_device.register(Cofi)
+def on_device_cofi(layout):
+    return CofiBranching(*layout)  # a GPU guesses nothing, and reads no more than it must
+
+
+_register(Cofi, _lower_bound, _lower_bound_of_few)
+_register(CofiBranching, _lower_bound_branching, _lower_bound_branching)
+_register(CofiWhole, _lower_bound, _lower_bound)

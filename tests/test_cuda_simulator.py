@@ -1,0 +1,101 @@
+"""The GPU's engines and fmx search --engine cuda in the CUDA simulator, each in a process of its own."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+from fmx import layouts
+
+pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+SIMULATOR = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
+FAMILIES = sorted({f"{name.family}-k{name.k}" for name in layouts.all_names() if name.family != "cofi"})
+
+
+@pytest.mark.parametrize("part", [*FAMILIES, "cofi", "verify"])
+def test_every_engine_gives_the_intervals_of_plain_comparison(part):
+    """The protocol's command itself, so that what passes here is what runs on a device."""
+    command = [sys.executable, "tests/cuda/protocol.py", "--simulator", part]
+    done = subprocess.run(command, cwd=ROOT, env=SIMULATOR, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 differ" in done.stdout
+
+
+def search(*arguments, simulated=False):
+    """Standard output (less @PG) and error of fmx search."""
+    environment = SIMULATOR if simulated else os.environ
+    program = "import sys; sys.setswitchinterval(1e-5); from fmx.cli import main; main()"
+    command = [sys.executable, "-c", program, "search", *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
+    lines = [line for line in done.stdout.splitlines() if not line.startswith(b"@PG")]
+    return done.returncode, lines, done.stderr.decode()
+
+
+@pytest.fixture(scope="module")
+def reads(tmp_path_factory):
+    """A file of reads of the index below: found, reverse, twice, absent, with N, empty, short, long."""
+    import naive
+    from texts import random_letters
+
+    unit = random_letters(300, "gpu")
+    sequences = [
+        unit[:40],
+        naive.reverse_complement(unit[50:90]),
+        unit[100:130],
+        "ACGTN",
+        "",
+        "A",
+        unit,
+        2 * unit,
+    ]
+    path = tmp_path_factory.mktemp("reads") / "reads.fa"
+    path.write_text("".join(f">r{i}\n{sequence}\n" for i, sequence in enumerate(sequences)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def indexed(index_of):
+    from texts import numbered, random_letters
+
+    unit = random_letters(300, "gpu")
+    return index_of(
+        numbered([unit, "TT" + unit[90:140] + "NN" + unit[:20]]), ["bvsfm-k2-d224", "sampled-k1-d64"]
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [(), ("-a",), ("-k", 2, "--seed", 3), ("-m", 1), ("--layout", "bvsfm"), ("--layout", "sampled", "-a")],
+    ids=lambda options: " ".join(map(str, options)) or "default",
+)
+def test_the_output_is_that_of_the_cpu(options, reads, indexed):
+    expected = search(reads, "-x", indexed, "-q", "-t", 1, *options)
+    found = search(reads, "-x", indexed, "-q", "-t", 1, "--engine", "cuda", *options, simulated=True)
+    assert expected[0] == 0
+    assert found[:2] == expected[:2], found[2]
+
+
+def test_an_index_that_does_not_fit_is_an_error_that_says_so(reads, indexed):
+    found = search(reads, "-x", indexed, "--engine", "cuda", "--gpu-memory", 0.001, simulated=True)
+    assert found[0] == 1
+    assert "raise --gpu-memory" in found[2]
+
+
+@pytest.mark.parametrize(("engine", "layout"), [("cuda_memory", None), ("nonsense", None)])
+def test_pairs_that_make_no_sense_are_refused(engine, layout, reads, indexed):
+    found = search(reads, "-x", indexed, "--engine", engine, simulated=True)
+    assert found[0] == 1
+    assert "use cuda_task" in found[2] or "there are: cuda_task-naive" in found[2]
+
+
+@pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU")
+def test_no_gpu_is_an_error_with_cuda_and_the_cpu_with_auto(reads, indexed):
+    expected = search(reads, "-x", indexed, "-q")
+    code, _, message = search(reads, "-x", indexed, "--engine", "cuda")
+    assert code == 1
+    assert "--engine cpu" in message
+    found = search(reads, "-x", indexed, "--engine", "auto")
+    assert found[:2] == expected[:2]
+    assert "searching on the CPU" in found[2]
