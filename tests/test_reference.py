@@ -107,4 +107,3 @@ def test_reverse_complement_of_packed_symbols():
         expected = naive.reverse_complement(letters)
         found = int(dna.reverse_complement(np.uint64(packed), k))
         assert "".join("ACGT"[found >> 2 * (k - 1 - i) & 3] for i in range(k)) == expected
-
