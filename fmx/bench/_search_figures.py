@@ -1,6 +1,7 @@
 """The questions of fmx bench search, each a table (Markdown) and a figure."""
 
 import math
+from itertools import pairwise
 
 import matplotlib
 
@@ -151,7 +152,7 @@ def columns(experiment, folder) -> str:
     edges = [0, 1, 2, *(2**i + 1 for i in range(2, 25))]
     counts, _ = np.histogram(sizes, edges)
     weights, _ = np.histogram(sizes, edges, weights=sizes)
-    labels = [str(a) if b == a + 1 else f"{a}-{b - 1}" for a, b in zip(edges, edges[1:], strict=False)]
+    labels = [str(a) if b == a + 1 else f"{a}-{b - 1}" for a, b in pairwise(edges)]
     used = [i for i, n in enumerate(counts) if n]
     k_bvsfm = 2 * 2 / (ALPHA_BVSFM * BLOCK)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5))

@@ -1,9 +1,9 @@
 """fmx bench search: the papers' CPU experiments, search alone, tables and figures.
 
 Langarita et al. 2020 (figures 8 and 10 to 17: column sizes, search intensity, interleaving, prefetch,
-conditional moves, COFI against bvSFM) and Chacon et al. 2015 (layouts against each other and against reference
-size).  Reference and reads are made in memory; reads are searched on one strand, and a sample of the answers of
-every query is checked before it is timed.
+conditional moves, COFI against bvSFM) and Chacon et al. 2015 (layouts against each other and against
+reference size).  Reference and reads are made in memory; reads are searched on one strand, and a sample of
+the answers of every query is checked before it is timed.
 """
 
 from pathlib import Path
