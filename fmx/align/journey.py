@@ -1,0 +1,139 @@
+"""From the command's options to its output: one page."""
+
+import os
+import sys
+import time
+from contextlib import ExitStack
+
+import numpy as np
+
+from ..jit import is_cold
+from ..streams import whole_output
+from .checkpoint import Checkpoint
+from .dispatch import Board, cpu_loop, run
+from .jobs import Job, Shared, Worker, cut
+from .output import Matrix, Rows, header
+from .scoring import Scoring
+from .sequences import read_sequences
+
+
+def pairwise(form, options):
+    """Run ``fmx pairwise``; ``form`` is tsv, paf, npz or phylip."""
+    if is_cold():
+        print("fmx: compiling for this machine (once)", file=sys.stderr)
+    names, queries = read_sequences(options["seqs"])
+    other_names, targets = read_sequences(options["other"]) if options["other"] else (names, queries)
+    matrix_of = options["matrix"]
+    job = Job(
+        queries,
+        targets,
+        half=not options["other"],
+        scoring=Scoring(options["match"], options["mismatch"], options["gap"]),
+        definition=int(options["iddef"]),
+        identity=options["identity"],
+        diagonal=matrix_of is not None,
+        paths=matrix_of != "score",
+        prefilter=not options["no_prefilter"],
+    )
+    with ExitStack() as stack:
+        file = stack.enter_context(whole_output(options["output"]))
+        chunks = cut(job)
+        results = _resumed(job, chunks, form, options, (names, other_names), stack)
+        progress = _Progress(job, chunks, options["quiet"])
+        if matrix_of:
+            matrix = Matrix(job, matrix_of == "score")
+            for number, data in results:
+                matrix.put(chunks[number], np.frombuffer(data, matrix.dtype))
+                progress.step(number)
+            matrix.write(file, form, names, other_names)
+        else:
+            if form == "tsv":
+                file.write(header(options["cigar"]))
+            for number, data in results:
+                file.write(data)
+                progress.step(number)
+        progress.close()
+
+
+def _resumed(job, chunks, form, options, names, stack):
+    """(number, bytes) of every chunk in order: from the checkpoint if it is there, else computed."""
+    if form in ("npz", "phylip"):
+        pack = _pack_values
+    else:
+        pack = Rows(job, *names, form, options["cigar"])
+    kept, done = None, {}
+    if options["checkpoint"]:
+        shape = f"{job.digest()} {form} {options['matrix']} {options['cigar']} {len(chunks)}"
+        kept = Checkpoint(options["checkpoint"], f"{shape} {_digest(names)}")
+        finished: list = []
+        stack.callback(lambda: kept.close(bool(finished)))
+        done = kept.done
+    todo = [(number, chunk) for number, chunk in enumerate(chunks) if number not in done]
+    computed = compute(job, todo, options["device"], options["threads"], pack)
+    stack.callback(computed.close)
+    for number in range(len(chunks)):
+        if number in done:
+            yield number, kept.load(number)
+            continue
+        _, data = next(computed)
+        if kept:
+            kept.add(number, data)
+        yield number, data
+    if kept:
+        finished.append(True)
+
+
+def _digest(names) -> str:
+    import hashlib
+
+    return hashlib.sha256(repr(names).encode()).hexdigest()[:16]
+
+
+def _pack_values(result) -> bytes:
+    return (result if isinstance(result, np.ndarray) else result.identity).tobytes()
+
+
+def compute(job, todo, device="cpu", threads=None, pack=lambda result: result):
+    """(number, packed result) of the chunks ``todo`` [(number, (first, last))], in order."""
+    if not todo:
+        return
+    shared, board = Shared(job), Board(todo)
+    threads = threads or len(os.sched_getaffinity(0))
+    loops = []
+    if device != "cpu":
+        from .cuda.worker import cuda_loops
+
+        loops = cuda_loops(board, job, shared, pack)
+    chunks = device != "cuda"
+    for _ in range(threads):
+        loops.append(lambda: cpu_loop(board, Worker(job, shared), pack, chunks))
+    yield from run(board, loops)
+
+
+class _Progress:
+    """Pairs per second and time left, on a terminal, a few times a second."""
+
+    def __init__(self, job, chunks, quiet):
+        self._shown = sys.stderr.isatty() and not quiet
+        self._sizes = [job.n_pairs(*chunk) for chunk in chunks] if self._shown else []
+        self._total, self._done, self._start, self._last = sum(self._sizes), 0, time.monotonic(), 0.0
+
+    def step(self, number):
+        if not self._shown:
+            return
+        self._done += self._sizes[number]
+        now = time.monotonic()
+        if now - self._last < 0.2:
+            return
+        self._last = now
+        rate = self._done / max(now - self._start, 1e-9)
+        left = (self._total - self._done) / rate if rate else 0
+        sys.stderr.write(
+            f"\r{self._done:,} of {self._total:,} pairs, {rate:,.0f} pairs/s, "
+            f"{int(left) // 60}:{int(left) % 60:02d} left \033[K"
+        )
+        sys.stderr.flush()
+
+    def close(self):
+        if self._shown:
+            sys.stderr.write("\r\033[K")
