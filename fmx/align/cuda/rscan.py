@@ -1,0 +1,65 @@
+"""RScan-mNW: a thread a pair, row by row, in slices of k columns; two rows of the slice in shared memory.
+
+    compute     thread t fills its new row from its previous one; the left-most value comes from the matrix
+    write       the threads of the block together write each pair's row, coalesced
+
+Shared: (2k ints, k codes) x block.  Value c of thread t lies at c * block + (t + c) % block, so that neither
+phase meets a bank twice.
+"""
+
+from ...jit_cuda import cuda, kernel
+from .batch import cell, extent, shared_bytes
+
+
+@kernel
+def rscan_kernel(batch, starts, matrix, k, n_pairs):
+    block, t = cuda.blockDim.x, cuda.threadIdx.x
+    first = cuda.blockIdx.x * block
+    pair = first + t
+    shared = cuda.shared.array(0, "int32")
+    codes = cuda.shared.array(0, "uint8")
+    y = 8 * k * block
+    match, mismatch = batch.gains[0], batch.gains[1]
+    zero = match * 0
+    longest_m = longest_n = 0
+    for p in range(first, min(first + block, n_pairs)):
+        _, rows, _, columns = extent(batch, p)
+        longest_m, longest_n = max(longest_m, rows), max(longest_n, columns)
+    a, m, b, n = extent(batch, min(pair, n_pairs - 1))
+    if pair >= n_pairs:
+        m = 0
+    base = starts[min(pair, n_pairs - 1)]
+    for column0 in range(0, longest_n, k):
+        width = min(k, n - column0)
+        for c in range(width):
+            codes[y + c * block + t] = batch.target[b + column0 + c]
+            shared[c * block + (t + c) % block] = zero
+        new, previous, diagonal = k * block, 0, zero
+        for row in range(longest_m):
+            if row < m and width > 0:
+                left = zero
+                if column0 > 0:
+                    left = matrix[base + row * n + column0 - 1]
+                next_diagonal = left
+                for c in range(width):
+                    up = shared[previous + c * block + (t + c) % block]
+                    code = codes[y + c * block + t]
+                    left = cell(batch.query[a + row], code, match, mismatch, diagonal, up, left)
+                    shared[new + c * block + (t + c) % block] = left
+                    diagonal = up
+                diagonal = next_diagonal
+            cuda.syncthreads()
+            for p in range(first, min(first + block, n_pairs)):
+                _, rows, _, columns = extent(batch, p)
+                if row < rows:
+                    for c in range(t, min(k, columns - column0), block):
+                        value = shared[new + c * block + (p - first + c) % block]
+                        matrix[starts[p] + row * columns + column0 + c] = value
+            cuda.syncthreads()
+            new, previous = previous, new
+
+
+def run_rscan(batch, starts, matrix, n_pairs, block=32, k=32, stream=0):
+    """All pairs in one launch."""
+    grid, shared = -(-n_pairs // block), shared_bytes("rscan", k, block)
+    rscan_kernel[grid, block, stream, shared](batch, starts, matrix, k, n_pairs)
