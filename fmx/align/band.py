@@ -128,7 +128,7 @@ def _sweep(work, m, n, first, last, low, rows, floor, ceiling, gains, n_blocks, 
 
 
 @inlined
-def _push(runs, n_runs, operation, length):
+def push(runs, n_runs, operation, length):
     if length > 0:
         if n_runs and (runs[n_runs - 1] & 3) == operation:
             runs[n_runs - 1] += length << 2
@@ -149,13 +149,13 @@ def _walk(work, i, j, first, low, floor, n_blocks, diagonal, n, n_runs):
         bit = np.uint32(1) << np.uint32(offset & 31)
         equal = work.query[PAD + i - 1] == work.target[PAD + n - j]
         if work.bits[at] & bit and (diagonal[0] if equal else diagonal[1]):
-            n_runs = _push(work.runs, n_runs, MATCH if equal else MISMATCH, 1)
+            n_runs = push(work.runs, n_runs, MATCH if equal else MISMATCH, 1)
             i, j = i - 1, j - 1
         elif work.bits[at + 1] & bit:
-            n_runs = _push(work.runs, n_runs, INSERT, 1)
+            n_runs = push(work.runs, n_runs, INSERT, 1)
             i -= 1
         else:
-            n_runs = _push(work.runs, n_runs, DELETE, 1)
+            n_runs = push(work.runs, n_runs, DELETE, 1)
             j -= 1
     return i, j, n_runs
 
@@ -189,8 +189,8 @@ def align_pair(queries, query, targets, target, work, gains, diagonal, low, high
     n_runs, h, everything = 0, np.int64(0), m + n
     if m == 0 or n == 0:
         if h >= least:
-            n_runs = _push(work.runs, n_runs, INSERT, m)
-            n_runs = _push(work.runs, n_runs, DELETE, n)
+            n_runs = push(work.runs, n_runs, INSERT, m)
+            n_runs = push(work.runs, n_runs, DELETE, n)
         return h, n_runs
     n_blocks = ((high - low) // 2 + LANES) // LANES
     i, j, rows = m, n, n_blocks * LANES
@@ -216,6 +216,6 @@ def align_pair(queries, query, targets, target, work, gains, diagonal, low, high
             _save(work, m, n, slot, True)
             _sweep(work, m, n, first, last, low, rows, floor, i, gains, n_blocks, True)
             i, j, n_runs = _walk(work, i, j, first, low, floor, n_blocks, diagonal, n, n_runs)
-    n_runs = _push(work.runs, n_runs, INSERT, i)
-    n_runs = _push(work.runs, n_runs, DELETE, j)
+    n_runs = push(work.runs, n_runs, INSERT, i)
+    n_runs = push(work.runs, n_runs, DELETE, j)
     return h, n_runs
