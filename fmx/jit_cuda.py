@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 
-from . import jit
+from . import jit  # noqa: F401  (sets the folder of the disk cache)
 from .errors import DeviceError
 
 try:
@@ -17,7 +17,7 @@ except ImportError as error:  # pragma: no cover
     raise DeviceError(f"numba's CUDA target is missing ({error}); pip install 'fmx-mapper[cuda]'") from error
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
-CACHE = jit.CACHE
+int32, uint8 = types.int32, types.uint8
 
 
 def kernel(function):

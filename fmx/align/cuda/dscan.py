@@ -8,7 +8,7 @@ A matrix with more rows than fit is taken in strips of ``rows`` rows; a strip re
 above from global memory.  Shared: 3 rows ints, 2 rows codes; target codes are a ring, one new a step.
 """
 
-from ...jit_cuda import cuda, kernel
+from ...jit_cuda import cuda, int32, kernel, uint8
 from .batch import cell, extent, shared_bytes
 
 ROWS = 3072  # 14 bytes a row: 42 kB of the 48 that every GPU gives a block
@@ -18,8 +18,8 @@ ROWS = 3072  # 14 bytes a row: 42 kB of the 48 that every GPU gives a block
 def dscan_kernel(batch, starts, matrix, rows):
     pair, t, n_threads = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
     a, m, b, n = extent(batch, pair)
-    shared = cuda.shared.array(0, "int32")
-    codes = cuda.shared.array(0, "uint8")
+    shared = cuda.shared.array(0, int32)
+    codes = cuda.shared.array(0, uint8)
     x, y = 12 * rows, 13 * rows
     match, mismatch, base = batch.gains[0], batch.gains[1], starts[pair]
     zero = match * 0

@@ -8,7 +8,7 @@
 Global: batch x l ints.  Shared: (k ints, k codes) x block.  Only scores come back.
 """
 
-from ...jit_cuda import cuda, kernel
+from ...jit_cuda import cuda, int32, kernel, uint8
 from .batch import cell, extent, shared_bytes
 
 
@@ -19,8 +19,8 @@ def lazy_kernel(batch, column, out, k, n_pairs):
     pair = cuda.blockIdx.x * block + t
     if pair >= n_pairs:
         return
-    shared = cuda.shared.array(0, "int32")
-    codes = cuda.shared.array(0, "uint8")
+    shared = cuda.shared.array(0, int32)
+    codes = cuda.shared.array(0, uint8)
     y = 4 * k * block
     match, mismatch = batch.gains[0], batch.gains[1]
     zero = match * 0

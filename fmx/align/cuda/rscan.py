@@ -7,7 +7,7 @@ Shared: (2k ints, k codes) x block.  Value c of thread t lies at c * block + (t 
 phase meets a bank twice.
 """
 
-from ...jit_cuda import cuda, kernel
+from ...jit_cuda import cuda, int32, kernel, uint8
 from .batch import cell, extent, shared_bytes
 
 
@@ -16,8 +16,8 @@ def rscan_kernel(batch, starts, matrix, k, n_pairs):
     block, t = cuda.blockDim.x, cuda.threadIdx.x
     first = cuda.blockIdx.x * block
     pair = first + t
-    shared = cuda.shared.array(0, "int32")
-    codes = cuda.shared.array(0, "uint8")
+    shared = cuda.shared.array(0, int32)
+    codes = cuda.shared.array(0, uint8)
     y = 8 * k * block
     match, mismatch = batch.gains[0], batch.gains[1]
     zero = match * 0

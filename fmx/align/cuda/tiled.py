@@ -9,7 +9,7 @@
 The tile stays in shared memory (k^2 ints, 2k codes) and is then written row by row, coalesced.
 """
 
-from ...jit_cuda import cuda, kernel
+from ...jit_cuda import cuda, int32, kernel, uint8
 from .batch import cell, extent, shared_bytes
 
 
@@ -22,8 +22,8 @@ def tiled_kernel(batch, starts, matrix, k, strip, first_tile, n_tiles):
     row0, column0 = tile_row * k, (strip - tile_row) * k
     if row0 >= m or column0 >= n:
         return
-    shared = cuda.shared.array(0, "int32")
-    codes = cuda.shared.array(0, "uint8")
+    shared = cuda.shared.array(0, int32)
+    codes = cuda.shared.array(0, uint8)
     x, y = 4 * k * k, 4 * k * k + k  # codes of the query and of the target lie behind the tile
     n_rows, n_columns = min(k, m - row0), min(k, n - column0)
     if t < n_rows:

@@ -30,7 +30,9 @@ class Scorer:
         self.n_threads = multiprocessors(device) * RESIDENT * BLOCK if not SIMULATED else 4
         self.longest = longest[0]
         queries, targets = job.queries, job.targets
-        self._words = cuda.to_device(np.append(gain_words(queries.codes, job.scoring.gains), np.uint32(0)))
+        if self.packed:
+            words = gain_words(queries.codes, job.scoring.gains)
+            self._words = cuda.to_device(np.append(words, np.uint32(0)))
         self._codes = cuda.to_device(np.append(queries.codes, np.uint8(0)))
         self._query_starts = cuda.to_device(queries.starts)
         self._target = cuda.to_device(np.append(targets.codes, np.uint8(0)))
