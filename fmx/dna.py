@@ -9,7 +9,8 @@ words compare as strings:
 
 import numpy as np
 
-from .jit import inlined
+from .jit import compiled, inlined, load_big_endian
+from .parallel import run_all, spans
 
 OTHER = 4  # a letter that matches nothing: N, IUPAC codes, '.'
 INVALID = 255  # a byte that is no sequence at all
@@ -36,8 +37,7 @@ def _letter_table(upper: bytes, to: bytes) -> np.ndarray:
 
 IUPAC = b"ACGTUNRYSWKMBDHV"
 CODE = _code_table()  # byte -> code
-UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> letter written on the plus strand
-COMPLEMENT = _letter_table(IUPAC, b"TGCAANYRSWMKVHDB")  # byte -> letter written on the minus strand
+UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> letter written
 
 
 @inlined
@@ -51,6 +51,19 @@ def symbols(words, first, i, k):
     high = words[word] << shift
     low = (words[word + 1] >> np.uint64(1)) >> (np.uint64(63) - shift)
     return (high | low) >> np.uint64(64 - 2 * k)
+
+
+@inlined
+def pack_letters(data, i):
+    """Eight letters (A C G T U, any case) of ``data`` (uint8) from index i as 16 bits, the first highest.
+
+    Bits 1 and 2 of a letter tell it apart: A 00, C 01, T and U 10, G 11; then G and T change places.
+    """
+    x = (load_big_endian(data, i) >> np.uint64(1)) & np.uint64(0x0303030303030303)
+    x ^= (x >> np.uint64(1)) & np.uint64(0x0101010101010101)
+    x = (x | (x >> np.uint64(6))) & np.uint64(0x000F000F000F000F)
+    x = (x | (x >> np.uint64(12))) & np.uint64(0x000000FF000000FF)
+    return (x | (x >> np.uint64(24))) & np.uint64(0xFFFF)
 
 
 @inlined
@@ -71,3 +84,20 @@ def reverse_complement(x, k):
     )
     x = (x << np.uint64(32)) | (x >> np.uint64(32))
     return x >> np.uint64(64 - 2 * k)
+
+
+def pack_text(text, n_threads=1) -> np.ndarray:
+    """A text (uint8[n]: separator 0, A C G T 1 to 4) as uint64 words; a separator is stored as A.
+
+    Three spare words follow, so that ``symbols`` may read 32 symbols from any position of the text.
+    """
+    words = np.zeros(-(-text.size // WORD) + 3, np.uint64)
+    run_all(_pack_text, [(text, *span, words) for span in spans(text.size, n_threads, WORD)], n_threads)
+    return words
+
+
+@compiled
+def _pack_text(text, start, stop, words):
+    for i in range(start, stop):
+        symbol = np.uint64(max(text[i], 1) - 1)
+        words[i >> 5] |= symbol << np.uint64(62 - 2 * (i & 31))

@@ -16,10 +16,14 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, event
 from numba.extending import intrinsic, overload
 
-_OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+# Compiled code allocates nothing (_nrt=False): otherwise each piece of a loop counts references to the arrays
+# it is given, by atomic operations that cost more than the work.
+_OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
+# Without this, LLVM calls the pieces of a loop with every field of every array as an argument.
+_INLINE = {**_OPTIONS, "forceinline": True}
 
 
 def _digest() -> str:
@@ -49,9 +53,22 @@ CACHE = _cache_folder()
 numba.config.CACHE_DIR = str(CACHE)
 
 
-def is_cold() -> bool:
-    """True if nothing has been compiled yet for these sources on this machine."""
-    return not any(CACHE.rglob("*.nbi"))
+class _Listener(event.Listener):
+    def __init__(self, callback):
+        self.callback = callback
+
+    def on_start(self, event):
+        if self.callback:
+            self.callback, callback = None, self.callback
+            callback()
+
+    def on_end(self, event):
+        pass
+
+
+def on_first_compile(callback) -> None:
+    """Call ``callback()`` once, when something is compiled that the disk does not hold yet."""
+    event.register("numba:compile", _Listener(callback))
 
 
 def compiled(function):
@@ -60,8 +77,8 @@ def compiled(function):
 
 
 def inlined(function):
-    """A small piece of a compiled function (left to LLVM to inline)."""
-    return numba.njit(**_OPTIONS)(function)
+    """A small piece of a compiled function, always inlined."""
+    return numba.njit(**_INLINE)(function)
 
 
 def by_type(contract):
@@ -70,13 +87,13 @@ def by_type(contract):
     ``@contract.register(Type)`` adds the body for a NamedTuple type.  Compiled code binds it at compile
     time; plain Python looks it up by ``type(first)``.
     """
-    bodies = {}
+    bodies: dict = {}
 
     @functools.wraps(contract)
     def dispatch(first, *rest):
         return bodies[type(first)](first, *rest)
 
-    @overload(dispatch, jit_options=_OPTIONS, strict=False)
+    @overload(dispatch, jit_options=_INLINE, strict=False)
     def choose(first, *rest):
         return bodies.get(getattr(first, "instance_class", None))
 
@@ -159,3 +176,17 @@ def find_byte(typing, data, byte, start, stop):
         return builder.select(missing, ir.Constant(word, -1), offset)
 
     return types.intp(data, types.uint8, types.intp, types.intp), emit
+
+
+@intrinsic
+def load_big_endian(typing, data, i):
+    """The 8 bytes of ``data`` (uint8) from index i as a uint64, the first in the highest byte."""
+
+    def emit(context, builder, signature, arguments):
+        word = ir.IntType(64)
+        address = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        loaded = builder.load(builder.bitcast(address, word.as_pointer()), align=1, typ=word)
+        swap = cgutils.get_or_insert_function(builder.module, ir.FunctionType(word, [word]), "llvm.bswap.i64")
+        return builder.call(swap, [loaded])
+
+    return types.uint64(data, types.intp), emit

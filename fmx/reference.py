@@ -31,12 +31,29 @@ _BLANK[[ord(" "), ord("\t"), ord("\r")]] = True
 
 
 class Blocks(NamedTuple):
-    """Where the blocks lie.  All int64[n_blocks]; ``text_start`` ascends."""
+    """Where the blocks lie.  All int64[n_blocks]; ``text_start`` ascends.
+
+    ``coarse`` int64: the block that holds text position i << shift; it makes the search for a block short.
+    """
 
     text_start: np.ndarray
     contig: np.ndarray
     contig_start: np.ndarray
     length: np.ndarray
+    coarse: np.ndarray
+    shift: int
+
+
+COLUMNS = ("text_start", "contig", "contig_start", "length")  # what is stored of Blocks
+
+
+def make_blocks(text_start, contig, contig_start, length) -> Blocks:
+    """Blocks from their four columns."""
+    n_text = int(text_start[-1] + length[-1]) + 1
+    shift = max(6, (n_text >> 14).bit_length())
+    starts = np.arange((n_text >> shift) + 2) << shift
+    coarse = np.searchsorted(text_start, starts, "right") - 1
+    return Blocks(text_start, contig, contig_start, length, coarse, shift)
 
 
 @dataclass(frozen=True)
@@ -57,7 +74,8 @@ class Reference:
 @inlined
 def find_block(blocks, position):
     """Index of the block that holds a text position."""
-    low, high = 0, blocks.text_start.size
+    cell = position >> blocks.shift
+    low, high = blocks.coarse[cell], blocks.coarse[cell + 1] + 1
     while high - low > 1:
         middle = (low + high) >> 1
         if blocks.text_start[middle] <= position:
@@ -65,6 +83,13 @@ def find_block(blocks, position):
         else:
             high = middle
     return low
+
+
+@inlined
+def block_end(blocks, position):
+    """Text position of the separator that ends the block of a position."""
+    block = find_block(blocks, position)
+    return blocks.text_start[block] + blocks.length[block]
 
 
 def read_fasta(path):
@@ -92,10 +117,10 @@ def read_fasta(path):
             f"{source.path}: {n_text} symbols, but one index holds at most {MAX_TEXT}: "
             "split the FASTA by contigs and index the parts"
         )
-    blocks = Blocks(*(np.empty(n_blocks, np.int64) for _ in Blocks._fields))
+    columns = np.empty((4, n_blocks), np.int64)
     text = np.empty(n_text, np.uint8)
-    _fill_blocks(letters, starts, CODE, blocks, text)
-    return Reference(names, lengths, md5, blocks, n_text), text
+    _fill_blocks(letters, starts, CODE, columns, text)
+    return Reference(names, lengths, md5, make_blocks(*columns), n_text), text
 
 
 def _names(path, headers, header_starts) -> list:
@@ -216,7 +241,8 @@ def _count_blocks(letters, starts, code):
 
 
 @compiled
-def _fill_blocks(letters, starts, code, blocks, text):
+def _fill_blocks(letters, starts, code, columns, text):
+    text_start, contigs, contig_start, length = columns
     block, n = -1, 0
     for contig in range(starts.size - 1):
         inside = False
@@ -226,13 +252,13 @@ def _fill_blocks(letters, starts, code, blocks, text):
             if known:
                 if not inside:
                     block += 1
-                    blocks.text_start[block] = n
-                    blocks.contig[block] = contig
-                    blocks.contig_start[block] = i - starts[contig]
-                    blocks.length[block] = 0
+                    text_start[block] = n
+                    contigs[block] = contig
+                    contig_start[block] = i - starts[contig]
+                    length[block] = 0
                 text[n] = symbol + 1
                 n += 1
-                blocks.length[block] += 1
+                length[block] += 1
             elif inside:
                 text[n] = SEPARATOR
                 n += 1
@@ -240,5 +266,3 @@ def _fill_blocks(letters, starts, code, blocks, text):
         if inside:
             text[n] = SEPARATOR
             n += 1
-
-

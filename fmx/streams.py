@@ -1,11 +1,13 @@
-"""Bytes in and out: plain, gzip (also multi-member and bgzf) or standard input, and outputs that appear whole."""
+"""Bytes in and out: plain, gzip (multi-member, bgzf) or standard input; outputs that appear whole."""
 
+import io
 import os
 import stat
 import sys
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from isal import igzip
 
@@ -15,22 +17,21 @@ STANDARD = "-"
 
 
 class Source:
-    """One input opened for reading; errors of the disk and of gzip become InputError."""
+    """One input opened for reading: a path, '-', or bytes; errors of disk and gzip become InputError."""
 
     def __init__(self, path):
         self.path = "standard input" if str(path) == STANDARD else str(path)
         try:
-            self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")
+            if isinstance(path, bytes):
+                self.path = "given sequences"
+                self._raw: Any = io.BufferedReader(io.BytesIO(path))
+            else:
+                self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")  # noqa: SIM115
             self._file = self._raw
-            if self._peek() == b"\x1f\x8b":
+            if self._raw.peek(2)[:2] == b"\x1f\x8b":
                 self._file = igzip.GzipFile(fileobj=self._raw, mode="rb")
         except OSError as error:
             raise InputError(self.path, "", error.strerror or str(error)) from error
-
-    def _peek(self) -> bytes:
-        if not isinstance(self._raw.peek(0), bytes):
-            return b""
-        return self._raw.peek(2)[:2]
 
     def size_hint(self) -> int:
         """Bytes to expect: exact for a plain file, a guess otherwise."""

@@ -1,0 +1,37 @@
+# make demo: see it work.  make test: all tests.  make check: style and types.  make test-gpu: on a CUDA device.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DATA := fmx/data
+
+.PHONY: demo test check test-gpu clean
+
+$(BIN)/fmx: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(BIN)/fmx
+	@mkdir -p demo
+	$(BIN)/fmx index $(DATA)/lambda.fa.gz -o demo/lambda.fmx
+	@echo
+	$(BIN)/fmx inspect demo/lambda.fmx
+	@echo
+	$(BIN)/fmx search -x demo/lambda.fmx $(DATA)/lambda_reads.fq.gz -o demo/hits.sam
+	@echo
+	@echo 'The first lines of demo/hits.sam:'
+	@head -n 8 demo/hits.sam | cut -c 1-150
+	@echo
+	$(BIN)/fmx locate -q -x demo/lambda.fmx -p GATTACA -p TTTTTTTT
+
+check: $(BIN)/fmx
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: $(BIN)/fmx
+	CI=$(CI) sh tests/install_peers.sh
+	$(BIN)/python -m pytest -n 2
+
+clean:
+	rm -rf $(VENV) demo .pytest_cache .ruff_cache .mypy_cache

@@ -1,0 +1,18 @@
+"""Library use in a few lines; the tests run this file."""
+
+import sys
+from pathlib import Path
+
+import fmx
+
+folder = Path(sys.argv[1])
+(folder / "genome.fa").write_text(">chr1\nTTGATTACATT\n>chr2\nACGTNNTGTAATCA\n")
+
+index = fmx.build(folder / "genome.fa", folder / "genome.fmx")
+hits = index.locate(["GATTACA", "ACGT", "CCC"])
+
+for hit in hits:
+    strand = "-" if hit["reverse"] else "+"
+    print(hit["read"], index.contigs[hit["contig"]], hit["position"], strand, "of", hit["occurrences"])
+
+print(index.count(["GATTACA", "ACGT", "CCC"]))

@@ -1,0 +1,35 @@
+"""fmx index: build an index of a reference."""
+
+import click
+
+from .. import options
+
+
+@click.command()
+@click.argument("reference")
+@click.option("-o", "--output", type=click.Path(), help="Index directory [default: REFERENCE with .fmx].")
+@click.option(
+    "--layout", "layout_names", metavar="NAME[,NAME]", help="Layouts to build [default: bvsfm-k2-d96]."
+)
+@click.option(
+    "--sa-rate", type=click.IntRange(1, 4096), default=1, show_default=True,
+    help="Keep every s-th position of the suffix array: a smaller index, slower to locate.",
+)  # fmt: skip
+@click.option(
+    "--prefix-length", type=click.IntRange(4, 15), show_default="by size of the reference",
+    help="Longest string looked up in the prefix table.",
+)  # fmt: skip
+@options.threads
+@options.quiet
+def command(reference, output, layout_names, sa_rate, prefix_length, threads, quiet):
+    """Build an index of REFERENCE, a FASTA file (plain, gzip, bgzf; - for standard input)."""
+    if reference == "-" and output is None:
+        raise click.UsageError("with '-' as the reference, say where the index goes: -o NAME.fmx")
+    from .. import layouts, workflow
+    from ..progress import Progress
+
+    progress = Progress(quiet)
+    path = output or workflow.default_index_path(reference)
+    names = layout_names.split(",") if layout_names else [layouts.DEFAULT]
+    workflow.build_index(reference, path, names, sa_rate, prefix_length, threads, progress)
+    progress.say(f"wrote {path}; look at it with 'fmx inspect {path}'")

@@ -1,0 +1,45 @@
+"""fmx locate: every occurrence of patterns."""
+
+import click
+
+from .. import options
+
+
+@click.command()
+@click.argument("patterns", nargs=-1)
+@click.option(
+    "-p", "--pattern", "given", multiple=True, metavar="SEQUENCE", help="A pattern; may be repeated."
+)
+@click.option(
+    "--format", "kind", type=click.Choice(["tsv", "bed", "sam"]), default="tsv", show_default=True,
+    help="TSV with a header line, BED6, or SAM.",
+)  # fmt: skip
+@click.option("--forward-only", is_flag=True, help="Only the strand as given.")
+@click.option("--reverse-only", is_flag=True, help="Only the reverse complement.")
+@options.index
+@options.output
+@options.layout
+@options.threads
+@options.quiet
+def command(patterns, given, kind, forward_only, reverse_only, index_path, output, layout, threads, quiet):
+    """List every occurrence of each pattern, sorted by coordinate.
+
+    Patterns come from -p, or from PATTERNS: FASTA or FASTQ files, - for standard input. With -p the pattern
+    is its own name.
+    """
+    if bool(patterns) == bool(given):
+        raise click.UsageError("give patterns either with -p or as files")
+    if forward_only and reverse_only:
+        raise click.UsageError("--forward-only and --reverse-only exclude each other")
+    from .. import workflow
+    from ..chunks import literal_fasta
+    from ..hits import ALL, SelectionPolicy
+    from ..mapping import BOTH, FORWARD, REVERSE, MapOptions
+    from ..progress import Progress
+
+    strands = FORWARD if forward_only else REVERSE if reverse_only else BOTH
+    sources = [literal_fasta(given, given)] if given else patterns
+    workflow.search(
+        options.find_index(index_path), sources, MapOptions(SelectionPolicy(ALL), strands, threads),
+        workflow.Output(output, kind), layout, Progress(quiet),
+    )  # fmt: skip

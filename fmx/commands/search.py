@@ -1,0 +1,71 @@
+"""fmx search: map reads to an index, SAM or BAM out."""
+
+import click
+
+from .. import options
+
+
+@click.command()
+@click.argument("reads", nargs=-1, required=True)
+@options.index
+@options.output
+@click.option(
+    "-k", "limit", type=click.IntRange(1), default=1, show_default=True, help="Report up to N hits a read."
+)
+@click.option("-a", "--all", "report_all", is_flag=True, help="Report all hits.")
+@click.option(
+    "-m", "at_most", type=click.IntRange(1), metavar="N", help="Report no hit of a read with more than N."
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**62), help="Draw the reported hits by this seed and the read's name."
+)
+@click.option("--forward-only", is_flag=True, help="Only the strand as given.")
+@click.option("--reverse-only", is_flag=True, help="Only the reverse complement.")
+@click.option("--no-unmapped", is_flag=True, help="No records of reads without a reported hit.")
+@click.option("--rg", metavar="LINE", help=r"Read group, for example '@RG\tID:lane1\tSM:sample'.")
+@click.option(
+    "--counts", type=click.Path(), metavar="FILE", help="Also write reads and hits per contig (TSV)."
+)
+@options.layout
+@options.threads
+@options.quiet
+def command(reads, index_path, output, limit, report_all, at_most, seed, forward_only, reverse_only,
+            no_unmapped, rg, counts, layout, threads, quiet):  # fmt: skip
+    """Map READS, FASTA or FASTQ files (plain, gzip, bgzf; - for standard input), in order.
+
+    Writes one SAM record per read; NH is the exact number of occurrences. -o NAME.bam writes BAM.
+    """
+    if forward_only and reverse_only:
+        raise click.UsageError("--forward-only and --reverse-only exclude each other")
+    if report_all and limit != 1:
+        raise click.UsageError("-a and -k exclude each other")
+    read_group, read_group_id = _read_group(rg)
+    from .. import workflow
+    from ..hits import ALL, SelectionPolicy
+    from ..mapping import BOTH, FORWARD, REVERSE, MapOptions
+    from ..progress import Progress
+
+    strands = FORWARD if forward_only else REVERSE if reverse_only else BOTH
+    policy = SelectionPolicy(ALL if report_all else limit, at_most or ALL, -1 if seed is None else seed)
+    where = workflow.Output(
+        output, workflow.kind_of(output), not no_unmapped, read_group, read_group_id, counts
+    )
+    workflow.search(
+        options.find_index(index_path),
+        reads,
+        MapOptions(policy, strands, threads),
+        where,
+        layout,
+        Progress(quiet),
+    )
+
+
+def _read_group(text):
+    """(@RG line, its ID) of --rg, where \\t stands for a tab."""
+    if not text:
+        return "", ""
+    line = text.replace("\\t", "\t")
+    ids = [item[3:] for item in line.split("\t")[1:] if item.startswith("ID:")]
+    if not line.startswith("@RG\t") or len(ids) != 1 or not ids[0] or "\n" in line:
+        raise click.BadParameter(r"must look like '@RG\tID:name', with one ID", param_hint="--rg")
+    return line, ids[0]

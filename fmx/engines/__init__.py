@@ -1,0 +1,1 @@
+"""How the work is spread: one file an engine, each with ``search(query, patterns) -> Intervals``."""

@@ -1,0 +1,169 @@
+"""Chunks of reads -> pieces of output, by several threads, in order, in bounded memory.
+
+bytes -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> records
+"""
+
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, fields
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from . import chunks, hits, reads
+from .engines import cpu
+from .progress import Progress
+from .queries import Exact, Verify
+from .sampled_sa import FullSA
+
+SLICE_HITS = 1 << 17  # hits located and formatted at a time
+FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
+BOTH = FORWARD | REVERSE
+
+
+@dataclass
+class MapOptions:
+    """How reads are mapped."""
+
+    policy: hits.SelectionPolicy = field(default_factory=hits.SelectionPolicy)
+    strands: int = BOTH
+    n_threads: int = 1
+    chunk_size: int = chunks.CHUNK_SIZE
+
+
+@dataclass
+class Summary:
+    """What a run has seen, in reads (``hits`` in occurrences)."""
+
+    reads: int = 0
+    bases: int = 0
+    mapped: int = 0
+    unique: int = 0
+    suppressed: int = 0
+    hits: int = 0
+
+    def sentence(self, seconds: float) -> str:
+        """What happened, in one line."""
+        share = 100 * self.mapped / max(self.reads, 1)
+        more = f", {self.suppressed:,} with too many" if self.suppressed else ""
+        return (
+            f"{self.reads:,} reads: {self.mapped:,} occur ({share:.2f} %), "
+            f"{self.unique:,} of them once{more}; "
+            f"{self.hits:,} occurrences; {seconds:.1f} s, {self.reads / max(seconds, 1e-9):,.0f} reads/s"
+        )
+
+    def add(self, other) -> None:
+        for item in fields(self):
+            setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
+
+
+class Mapper:
+    """One index and one set of options; turns chunks into pieces of output."""
+
+    def __init__(self, index, options: MapOptions, n_tally: int = 0):
+        self.index, self.options = index, options
+        self.query: Any = Exact(index.prefix, index.layout)
+        if isinstance(index.sa, FullSA):
+            self.query = Verify(
+                index.prefix, index.seeds, index.sa.positions, index.text_words, index.reference.blocks
+            )
+        self.n_tally = n_tally
+        self.tallies: deque = deque()  # one table for each thread that is counting
+
+    def search(self, chunk):
+        """(ReadBatch, Intervals) of a chunk."""
+        batch = reads.parse(chunk)
+        return batch, cpu.search(self.query, reads.pack(batch, self.options.strands))
+
+    def hits_of(self, batch, intervals):
+        """Yield (start, Hits) for runs of reads with at most SLICE_HITS reported hits, or one read."""
+        options = self.options
+        total = hits.count(intervals)
+        reported = np.where(total > options.policy.at_most, 0, np.minimum(total, options.policy.limit))
+        ends = np.cumsum(np.maximum(reported, 1))
+        start, n_reads = 0, batch.length.size
+        while start < n_reads:
+            done = ends[start - 1] if start else 0
+            stop = max(start + 1, int(np.searchsorted(ends, done + SLICE_HITS, "right")))
+            tally = self._take_tally()
+            yield start, hits.select(
+                self.index.sa, self.index.layout, self.index.reference.blocks, batch, intervals,
+                (start, stop), options.policy, tally,
+            )  # fmt: skip
+            self.tallies.append(tally)
+            start = stop
+
+    def _take_tally(self):
+        try:
+            return self.tallies.pop()
+        except IndexError:
+            return np.zeros((self.n_tally, 2), np.int64)
+
+    def tally(self) -> np.ndarray:
+        """(reads, hits) of each contig, int64[n_contigs, 2]."""
+        return np.sum(self.tallies, axis=0) if self.tallies else np.zeros((self.n_tally, 2), np.int64)
+
+    def summarise(self, batch, intervals) -> Summary:
+        total = hits.count(intervals)
+        suppressed = total > self.options.policy.at_most
+        return Summary(
+            reads=total.size,
+            bases=int(batch.length.sum()),
+            mapped=int(np.count_nonzero((total > 0) & ~suppressed)),
+            unique=int(np.count_nonzero((total == 1) & ~suppressed)),
+            suppressed=int(np.count_nonzero(suppressed)),
+            hits=int(total[~suppressed].sum()),
+        )
+
+
+def map_reads(mapper, paths, writer, sink, progress=None) -> Summary:
+    """Map files of reads, in order, and write the records to ``sink`` (a binary file)."""
+    progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
+
+    def work(chunk):
+        batch, intervals = mapper.search(chunk)
+        pieces = _pieces(mapper, batch, intervals, writer)
+        return mapper.summarise(batch, intervals), chain([next(pieces, b"")], pieces)
+
+    source = chunks.read_chunks(paths, mapper.options.chunk_size)
+    for part, pieces in in_order(work, source, mapper.options.n_threads):
+        for piece in pieces:
+            sink.write(piece)
+        summary.add(part)
+        rate = summary.reads / max(time.monotonic() - start, 1e-9)
+        progress.show(f"{summary.reads:,} reads, {rate:,.0f} reads/s, {summary.mapped:,} mapped")
+    sink.write(writer.end())
+    return summary
+
+
+def compile_all(index, options, writer) -> None:
+    """Map one made-up read, so that what is not compiled yet is compiled before the clock starts."""
+    mapper = Mapper(index, options)
+    fastq = np.frombuffer(b"@r\nACGT\n+\nIIII\n", np.uint8).copy()
+    batch, intervals = mapper.search(chunks.Chunk("", fastq, True, 1, 1))
+    for _ in _pieces(mapper, batch, intervals, writer):
+        return
+
+
+def _pieces(mapper, batch, intervals, writer):
+    """Records of a chunk in pieces; all but the first are made when they are asked for."""
+    for start, found in mapper.hits_of(batch, intervals):
+        for first in range(0, max(1, found.position.size), SLICE_HITS):
+            yield writer.format(batch, found, start, first, first + SLICE_HITS)
+
+
+def in_order(work, items, n_threads):
+    """Yield work(item) for each item in order, at most 2 n_threads at once, by n_threads threads."""
+    pool = ThreadPoolExecutor(n_threads)
+    pending: deque = deque()
+    try:
+        for item in items:
+            pending.append(pool.submit(work, item))
+            if len(pending) >= 2 * n_threads:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

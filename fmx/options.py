@@ -1,0 +1,39 @@
+"""Options that several commands share, and how an index is found."""
+
+import os
+from pathlib import Path
+
+import click
+
+from .errors import IndexFileError
+from .parallel import available_cores
+
+threads = click.option(
+    "-t", "--threads", type=click.IntRange(1, 1024), default=available_cores, show_default="all cores",
+    help="Threads to use.",
+)  # fmt: skip
+quiet = click.option("-q", "--quiet", is_flag=True, help="No messages on stderr but errors.")
+index = click.option(
+    "-x", "--index", "index_path", type=click.Path(),
+    help="Index directory. Default: $FMX_INDEX, else the only *.fmx folder here.",
+)  # fmt: skip
+layout = click.option("--layout", metavar="NAME", help="Layout of the index to search [default: its first].")
+output = click.option(
+    "-o", "--output", type=click.Path(), default="-", show_default="standard output", help="File to write."
+)
+
+
+def find_index(path) -> Path:
+    """The index to use.  Raises IndexFileError if there is none, or several to choose from."""
+    chosen = path or os.environ.get("FMX_INDEX")
+    if chosen:
+        return Path(chosen)
+    found = sorted(Path().glob("*.fmx"))
+    if len(found) == 1:
+        return found[0]
+    if found:
+        listed = ", ".join(map(str, found[:5]))
+        raise IndexFileError(f"several indexes here ({listed}); name one with -x or FMX_INDEX")
+    raise IndexFileError(
+        "no index: name one with -x or FMX_INDEX, or build one with 'fmx index REFERENCE.fa'"
+    )

@@ -1,0 +1,111 @@
+"""Bytes of text in compiled code: numbers, names, sequences.  Each function returns the place after it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dna import UPPER
+from ..jit import compiled, copy_bytes, inlined
+
+
+class Names(NamedTuple):
+    """Contig names: ``data`` uint8, name i is data[first[i] : first[i + 1]]; ``first`` int64[n + 1]."""
+
+    data: np.ndarray
+    first: np.ndarray
+
+
+def make_names(names) -> Names:
+    """Names as arrays, from a list of str."""
+    encoded = [name.encode() for name in names]
+    first = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(name) for name in encoded], out=first[1:])
+    return Names(np.frombuffer(b"".join(encoded), np.uint8), first)
+
+
+def as_bytes(text: str) -> np.ndarray:
+    """ASCII text as uint8[n]."""
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+@inlined
+def put_bytes(out, at, source, start, n):
+    copy_bytes(out, at, source, start, n)
+    return at + n
+
+
+@inlined
+def put_all(out, at, source):
+    return put_bytes(out, at, source, 0, source.size)
+
+
+@inlined
+def put_byte(out, at, byte):
+    out[at] = byte
+    return at + 1
+
+
+@inlined
+def put_number(out, at, x):
+    """Decimal digits of x >= 0."""
+    n, y = 1, x
+    while y >= 10:
+        y //= 10
+        n += 1
+    for j in range(at + n - 1, at - 1, -1):
+        out[j] = 48 + x % 10
+        x //= 10
+    return at + n
+
+
+@inlined
+def put_name(out, at, names, i):
+    return put_bytes(out, at, names.data, names.first[i], names.first[i + 1] - names.first[i])
+
+
+@inlined
+def put_letters(out, at, batch, r):
+    """The letters of read r as given: upper case, U as T, other symbols by the table UPPER."""
+    start, n = batch.start[r], batch.length[r]
+    if batch.searchable[r]:  # arithmetic instead of a table: whole vectors of bytes at a time
+        source, target = batch.data[start : start + n], out[at : at + n]
+        for j in range(n):
+            x = source[j] & np.uint8(0xDF)
+            target[j] = np.uint8(84) if x == 85 else x
+    else:
+        for j in range(n):
+            out[at + j] = UPPER[batch.data[start + j]]
+    return at + n
+
+
+@inlined
+def put_complement(out, at, batch, r):
+    """The reverse complement of the letters of read r, which is searchable."""
+    start, n = batch.start[r], batch.length[r]
+    source, target = batch.data[start : start + n], out[at : at + n]
+    for j in range(n):
+        x = source[n - 1 - j] & np.uint8(0xDF)
+        y = np.uint8(65)
+        y = np.uint8(84) if x == 65 else y
+        y = np.uint8(71) if x == 67 else y
+        target[j] = np.uint8(67) if x == 71 else y
+    return at + n
+
+
+@inlined
+def put_backwards(out, at, data, start, n):
+    source, target = data[start : start + n], out[at : at + n]
+    for j in range(n):
+        target[j] = source[n - 1 - j]
+    return at + n
+
+
+@compiled
+def record_space(batch, hits, start, first_hit, last_hit, n_fixed):
+    """Bytes that are enough for the records of these hits: n_fixed and the name each, letters once a read."""
+    space = np.int64(0)
+    for i in range(hits.total.size):
+        n_hits = min(hits.first[i + 1], last_hit) - max(hits.first[i], first_hit)
+        r = start + i
+        space += 2 * batch.length[r] + max(n_hits, 1) * (batch.name_length[r] + n_fixed)
+    return space

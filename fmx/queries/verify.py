@@ -1,0 +1,133 @@
+"""Seed and verify: the seed table, then the suffix array and the packed text compared directly.
+
+The rows that start with the first s symbols of a pattern come from the seed table.  The rows that start
+with all of it are a run of these, found by binary search: SA[row] gives a place in the text, where 32
+symbols are compared at a time.  Most intervals are one to a few rows wide, so a read costs three to five
+memory accesses, whatever its length; and the answer is the same interval that backward search gives.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..contracts import FREE, HI, LO, PATTERN, advance, begin
+from ..dna import symbols
+from ..jit import inlined, prefetch
+from ..prefix_table import PrefixTable, pair_index, prefetch_pair
+from ..reference import Blocks, block_end
+from ..seed_table import SeedTable
+
+# LO, HI bound the row sought; STAGE: what has been asked of the memory system; MIDDLE: the row looked at;
+# FIRST: the first row of the answer, -1 while it is sought; LAST, TOP bound the row after the answer.
+STAGE, MIDDLE, FIRST, LAST, TOP, POSITION = range(FREE, FREE + 6)
+_PAIR, _SEED, _ROW, _TEXT = range(4)
+
+
+class Verify(NamedTuple):
+    """``sa`` uint32[n], the whole suffix array; ``words`` the packed text."""
+
+    prefix: PrefixTable
+    seeds: SeedTable
+    sa: np.ndarray
+    words: np.ndarray
+    blocks: Blocks
+
+
+@begin.register(Verify)
+def begin_verify(query, patterns, i, state, slot):
+    length, first = patterns.length[i], patterns.first[i]
+    state[slot, PATTERN] = i
+    if length <= query.prefix.q:
+        state[slot, STAGE] = _PAIR
+        state[slot, MIDDLE] = pair_index(patterns.words, first, 0, length)
+        prefetch_pair(query.prefix, state[slot, MIDDLE])
+        return
+    known = min(length, np.int64(query.seeds.s))
+    spare = 2 * (query.seeds.s - known)
+    seed = np.int64(symbols(patterns.words, first, 0, known))
+    prefetch(query.seeds.starts, seed << spare)
+    state[slot, STAGE] = _SEED
+    state[slot, LO] = seed << spare
+    state[slot, HI] = (seed + 1) << spare
+
+
+@advance.register(Verify)
+def advance_verify(query, patterns, state, slot):
+    stage, i = state[slot, STAGE], state[slot, PATTERN]
+    if stage == _ROW:
+        position = np.int64(query.sa[state[slot, MIDDLE]])
+        prefetch(query.words, position >> 5)
+        prefetch(query.words, (position + min(patterns.length[i], 256)) >> 5)
+        state[slot, POSITION] = position
+        state[slot, STAGE] = _TEXT
+        return False
+    if stage == _PAIR:
+        pair = state[slot, MIDDLE]
+        state[slot, LO] = np.int64(query.prefix.pairs[2 * pair])
+        state[slot, HI] = np.int64(query.prefix.pairs[2 * pair + 1])
+        return True
+    if stage == _SEED:
+        state[slot, LO] = np.int64(query.seeds.starts[state[slot, LO]])
+        state[slot, HI] = np.int64(query.seeds.starts[state[slot, HI]])
+        state[slot, FIRST] = -1
+        state[slot, LAST] = -1
+        state[slot, TOP] = state[slot, HI]
+    else:
+        _narrow(state, slot, _compare(query, patterns, i, state[slot, POSITION]))
+    if state[slot, LO] == state[slot, HI] and _turn(state, slot):
+        return True
+    state[slot, MIDDLE] = (state[slot, LO] + state[slot, HI]) >> 1
+    prefetch(query.sa, state[slot, MIDDLE])
+    state[slot, STAGE] = _ROW
+    return False
+
+
+@inlined
+def _narrow(state, slot, order):
+    """Move a bound to the row looked at, whose suffix sorts before (-1), in (0) or after (1) the answer."""
+    middle = state[slot, MIDDLE]
+    seeking_last = state[slot, FIRST] >= 0
+    if order < 0 or (order == 0 and seeking_last):
+        state[slot, LO] = middle + 1
+        return
+    state[slot, HI] = middle
+    if not seeking_last:
+        if order > 0:
+            state[slot, TOP] = middle
+        elif state[slot, LAST] < 0:
+            state[slot, LAST] = middle + 1
+
+
+@inlined
+def _turn(state, slot):
+    """The bounds have met: True if the answer is known, else seek its other end."""
+    if state[slot, FIRST] < 0:
+        if state[slot, LAST] < 0:  # no row was equal: LO == HI is the empty answer
+            return True
+        state[slot, FIRST] = state[slot, LO]
+        state[slot, LO] = state[slot, LAST]
+        state[slot, HI] = state[slot, TOP]
+        if state[slot, LO] < state[slot, HI]:
+            return False
+    state[slot, HI] = state[slot, LO]
+    state[slot, LO] = state[slot, FIRST]
+    return True
+
+
+@inlined
+def _compare(query, patterns, i, position):
+    """-1, 0, 1: the suffix at ``position`` sorts before, starts with, sorts after pattern i.
+
+    A separator sorts before every symbol.
+    """
+    first, length = patterns.first[i], patterns.length[i]
+    stop = min(length, block_end(query.blocks, position) - position)
+    at = np.int64(0)
+    while at < stop:
+        k = min(stop - at, 32)
+        ours = symbols(query.words, 0, position + at, k)
+        theirs = patterns.words[first + (at >> 5)] >> np.uint64(64 - 2 * k)
+        if ours != theirs:
+            return -1 if ours < theirs else 1
+        at += 32
+    return 0 if stop == length else -1

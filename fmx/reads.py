@@ -1,0 +1,232 @@
+"""Bytes of FASTA or FASTQ -> ReadBatch: arrays, no Python object per read.
+
+The packed words of read r and of its reverse complement stand next to each other (n_words = ceil(m / 32)):
+
+    words   | read 0 | reverse 0 | read 1 | reverse 1 | ... | spare |
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .dna import CODE, OTHER, WORD, pack_letters, reverse_complement, symbols
+from .errors import InputError
+from .jit import compiled, find_byte, inlined
+
+MAX_NAME = 254  # SAM's limit
+FORWARD, REVERSE = 1, 2  # strands, as bits
+
+
+class ReadBatch(NamedTuple):
+    """A chunk of reads.  Offsets are into ``data`` uint8[n]; all int64[n_reads].
+
+    ``quality_start`` is -1 for FASTA; ``searchable`` bool[n_reads]: only A C G T U, at least one.
+    """
+
+    data: np.ndarray
+    name_start: np.ndarray
+    name_length: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    quality_start: np.ndarray
+    searchable: np.ndarray
+
+
+class Patterns(NamedTuple):
+    """What an engine searches: pattern i is ``length[i]`` symbols packed from word ``first[i]``.
+
+    ``length`` int64[n] is 0 where nothing is to be searched; ``words`` uint64 ends with a spare word.
+    """
+
+    words: np.ndarray
+    first: np.ndarray
+    length: np.ndarray
+
+
+_OK, _TRUNCATED, _NO_AT, _NO_PLUS, _LENGTHS, _LETTER, _QUALITY, _NAME = range(8)
+_MESSAGES = {
+    _TRUNCATED: "the file ends within this record: truncated FASTQ",
+    _NO_AT: "does not start with '@': not a FASTQ record of four lines",
+    _NO_PLUS: "its third line does not start with '+': not a FASTQ record of four lines",
+    _LENGTHS: "sequence and quality differ in length",
+    _LETTER: "the sequence holds a byte that is not a letter",
+    _QUALITY: "the quality holds a byte outside '!' to '~'",
+    _NAME: f"its name is longer than {MAX_NAME} characters, the limit of SAM",
+}
+
+
+def parse(chunk) -> ReadBatch:
+    """The reads of a chunk.  Raises InputError that names the record."""
+    n = chunk.n_bound
+    columns = [np.empty(n, np.int64) for _ in range(5)]
+    batch = ReadBatch(chunk.data, *columns, np.empty(n, np.bool_))  # type: ignore[call-arg]
+    scan = _scan_fastq if chunk.is_fastq else _scan_fasta
+    n_reads, problem = scan(batch, CODE)
+    if problem:
+        raise InputError(chunk.path, f"record {chunk.number + n_reads}", _MESSAGES[problem])
+    return ReadBatch(chunk.data, *(field[:n_reads] for field in batch[1:]))
+
+
+def pack(batch, strands=FORWARD | REVERSE) -> Patterns:
+    """The searchable reads of a batch as patterns: row 2r is read r, row 2r + 1 its reverse complement."""
+    n_reads = batch.length.size
+    n_words = np.where(batch.searchable, (batch.length + WORD - 1) // WORD, 0)
+    first = np.zeros(2 * n_reads + 1, np.int64)
+    np.cumsum(np.repeat(n_words, 2), out=first[1:])
+    patterns = Patterns(np.empty(first[-1] + 1, np.uint64), first[:-1], np.zeros(2 * n_reads, np.int64))
+    patterns.words[-1] = 0
+    _pack(batch, strands, CODE, patterns)
+    return patterns
+
+
+@inlined
+def _line_end(data, i):
+    """(end of the line at i without its CR, start of the next line)."""
+    newline = find_byte(data, 10, i, data.size)
+    end = newline
+    if end > i and data[end - 1] == 13:
+        end -= 1
+    return end, newline + 1
+
+
+@inlined
+def _take_name(batch, r, start, end):
+    """Note the first word of a header line; True if SAM can hold it."""
+    space = find_byte(batch.data, 32, start, end)
+    stop = end if space < 0 else space
+    tab = find_byte(batch.data, 9, start, stop)
+    stop = stop if tab < 0 else tab
+    batch.name_start[r] = start
+    batch.name_length[r] = stop - start
+    return stop - start <= MAX_NAME
+
+
+@inlined
+def _check_letters(batch, r, code):
+    """Note whether read r is searchable; True if every byte is a letter."""
+    letters = batch.data[batch.start[r] : batch.start[r] + batch.length[r]]
+    unknown = np.uint8(0)  # kept in 8 bits, this loop works on whole vectors of bytes
+    for i in range(letters.size):
+        x = letters[i] & np.uint8(0xDF)  # upper case
+        known = (x == 65) | (x == 67) | (x == 71) | (x == 84) | (x == 85)
+        unknown = np.uint8(unknown | np.uint8(not known))
+    batch.searchable[r] = unknown == 0 and letters.size > 0
+    worst = np.uint8(0)
+    if unknown:
+        for i in range(letters.size):
+            worst = max(worst, code[letters[i]])
+    return worst <= OTHER
+
+
+@inlined
+def _check_qualities(data, start, n):
+    """True if all are printable."""
+    qualities, bad = data[start : start + n], np.uint8(0)
+    for i in range(n):
+        bad = np.uint8(bad | np.uint8(np.uint8(qualities[i] - np.uint8(33)) > 93))
+    return bad == 0
+
+
+@compiled
+def _scan_fastq(batch, code):
+    """Fill the batch; (number of whole records, problem with the next one)."""
+    data, i, n = batch.data, 0, 0
+    while i < data.size:
+        end, after = _line_end(data, i)
+        if end == i:  # blank lines may only end the file
+            while i < data.size and (data[i] == 10 or data[i] == 13):
+                i += 1
+            return n, (_OK if i == data.size else _NO_AT)
+        if data[i] != ord("@"):
+            return n, _NO_AT
+        if not _take_name(batch, n, i + 1, end):
+            return n, _NAME
+        if after >= data.size:
+            return n, _TRUNCATED
+        batch.start[n] = after
+        end, after = _line_end(data, after)
+        batch.length[n] = end - batch.start[n]
+        if after >= data.size:
+            return n, _TRUNCATED
+        if data[after] != ord("+"):
+            return n, _NO_PLUS
+        end, after = _line_end(data, after)
+        if after >= data.size:
+            if batch.length[n] > 0:
+                return n, _TRUNCATED
+            batch.quality_start[n] = data.size
+        else:
+            batch.quality_start[n] = after
+            end, after = _line_end(data, after)
+            if end - batch.quality_start[n] != batch.length[n]:
+                return n, _LENGTHS
+        if not _check_letters(batch, n, code):
+            return n, _LETTER
+        if not _check_qualities(data, batch.quality_start[n], batch.length[n]):
+            return n, _QUALITY
+        i = after
+        n += 1
+    return n, _OK
+
+
+@compiled
+def _scan_fasta(batch, code):
+    """Fill the batch, joining the lines of a sequence in place."""
+    data, i, n = batch.data, 0, 0
+    while i < data.size:
+        end, after = _line_end(data, i)
+        if not _take_name(batch, n, i + 1, end):
+            return n, _NAME
+        i = to = batch.start[n] = after
+        while i < data.size and data[i] != ord(">"):
+            end, after = _line_end(data, i)
+            for j in range(i, end):
+                if data[j] != 32 and data[j] != 9:
+                    data[to] = data[j]
+                    to += 1
+            i = after
+        batch.length[n] = to - batch.start[n]
+        batch.quality_start[n] = -1
+        if not _check_letters(batch, n, code):
+            return n, _LETTER
+        n += 1
+    return n, _OK
+
+
+@compiled
+def _pack(batch, strands, code, patterns):
+    for r in range(batch.length.size):
+        if not batch.searchable[r]:
+            continue
+        length, first, other = batch.length[r], patterns.first[2 * r], patterns.first[2 * r + 1]
+        _pack_read(batch.data, batch.start[r], length, code, patterns.words, first)
+        if strands & FORWARD:
+            patterns.length[2 * r] = length
+        if strands & REVERSE:
+            patterns.length[2 * r + 1] = length
+            _pack_reverse(patterns.words, first, other, length)
+
+
+@inlined
+def _pack_read(data, start, length, code, words, first):
+    for i in range(0, length, WORD):
+        at, k = start + i, min(WORD, length - i)
+        word = np.uint64(0)
+        if at + WORD <= data.size:
+            for j in range(at, at + WORD, 8):
+                word = (word << np.uint64(16)) | pack_letters(data, j)
+            if k < WORD:
+                word = (word >> np.uint64(2 * (WORD - k))) << np.uint64(2 * (WORD - k))
+        else:
+            for j in range(at, at + k):
+                word = (word << np.uint64(2)) | np.uint64(code[data[j]])
+            word <<= np.uint64(2 * (WORD - k))
+        words[first + (i >> 5)] = word
+
+
+@inlined
+def _pack_reverse(words, first, other, length):
+    for i in range(0, length, WORD):
+        k = min(WORD, length - i)
+        word = reverse_complement(symbols(words, first, length - i - k, k), k)
+        words[other + (i >> 5)] = word << np.uint64(2 * (WORD - k))

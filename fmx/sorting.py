@@ -1,0 +1,40 @@
+"""Sorting in place, without allocation: compiled code here may not allocate (see jit.py)."""
+
+from .jit import inlined
+
+_SMALL = 24
+
+
+@inlined
+def sort(keys, n):
+    """Sort keys[:n] (int64): by insertion if few, else by heapsort, whose time has a bound on any input."""
+    if n <= _SMALL:
+        for i in range(1, n):
+            key, j = keys[i], i
+            while j > 0 and keys[j - 1] > key:
+                keys[j] = keys[j - 1]
+                j -= 1
+            keys[j] = key
+        return
+    for root in range(n // 2 - 1, -1, -1):
+        _sift(keys, root, n)
+    for end in range(n - 1, 0, -1):
+        keys[0], keys[end] = keys[end], keys[0]
+        _sift(keys, 0, end)
+
+
+@inlined
+def _sift(keys, root, n):
+    """Let keys[root] sink to its place in the heap keys[:n]."""
+    key = keys[root]
+    while True:
+        child = 2 * root + 1
+        if child >= n:
+            break
+        if child + 1 < n and keys[child + 1] > keys[child]:
+            child += 1
+        if keys[child] <= key:
+            break
+        keys[root] = keys[child]
+        root = child
+    keys[root] = key
