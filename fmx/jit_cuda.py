@@ -17,7 +17,8 @@ except ImportError as error:  # pragma: no cover
     raise DeviceError(f"numba's CUDA target is missing ({error}); pip install 'fmx-mapper[cuda]'") from error
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
-int32, uint8 = types.int32, types.uint8
+int32, int64, uint8 = types.int32, types.int64, types.uint8
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small last batch is no reason to speak
 
 
 def kernel(function):

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import compiled, inlined
+from ..jit import inlined
 from ..jit_lanes import LANES, choose, equal_bits, fill, load, maximum, minus, store, within
 
 PAD = LANES
@@ -200,10 +200,9 @@ def align_pair(queries, query, targets, target, work, gains, diagonal, low, high
             return h, n_runs
         i, j, n_runs = _walk(work, i, j, 0, low, -everything, n_blocks, diagonal, n, n_runs)
     else:
-        step, slot = work.step[0], 0
+        step = work.step[0]
         for first in range(0, everything, step):
-            _save(work, m, n, slot, False)
-            slot += 1
+            _save(work, m, n, first // step, False)
             last = min(first + step, everything)
             h += _sweep(work, m, n, first, last, low, rows, -everything, m, gains, n_blocks, False)
         if h < least:

@@ -25,7 +25,7 @@ class Checkpoint:
         title = f"{_TITLE}{digest}\n".encode()
         try:
             exists = os.path.exists(path) and os.path.getsize(path) > 0
-            self._file = open(path, "r+b" if exists else "w+b")
+            self._file = open(path, "r+b" if exists else "w+b")  # noqa: SIM115
             if exists:
                 self._read(title)
             else:
@@ -38,7 +38,11 @@ class Checkpoint:
         size = os.fstat(self._file.fileno()).st_size
         found = self._file.read(len(title))
         if found != title and not title.startswith(found):
-            what = "belongs to other sequences or options" if found.startswith(_TITLE.encode()) else "is no checkpoint"
+            what = (
+                "belongs to other sequences or options"
+                if found.startswith(_TITLE.encode())
+                else "is no checkpoint"
+            )
             self._file.close()
             raise InputError(self.path, "", f"{what}; remove it or name another file")
         end = len(title)

@@ -78,7 +78,7 @@ class Board:
 
 
 def cpu_loop(board, worker, pack, chunks=True):
-    """One CPU worker, which also packs its results; with ``chunks`` False it only traces what a GPU scored."""
+    """One CPU worker, which also packs its results; without ``chunks`` it only traces what a GPU scored."""
     while work := board.take(chunks=chunks):
         kind, piece = work
         if kind == "chunk":

@@ -1,10 +1,10 @@
 """The journey: sequences -> chunks of pairs -> records, the same whatever machine does the work.
 
-    chunk (some queries x all later targets)
-      1 close      lengths and q-grams: which pairs can reach the identity           qgrams.py
-      2 plan       the score each must have, and how wide a band that leaves          bounds.py
-      3 score      H of the pairs whose band is wide; the others skip this            lanes.py or cuda/
-      4 align      band and path of those whose score suffices; identity decides      band.py
+chunk (some queries x all later targets)
+  1 close      lengths and q-grams: which pairs can reach the identity           qgrams.py
+  2 plan       the score each must have, and how wide a band that leaves          bounds.py
+  3 score      H of the pairs whose band is wide; the others skip this            lanes.py or cuda/
+  4 align      band and path of those whose score suffices; identity decides      band.py
 """
 
 import hashlib
@@ -71,8 +71,8 @@ class Job:
         state = hashlib.sha256(repr((self.half, self.diagonal, self.paths, self.scoring)).encode())
         state.update(repr((self.definition, self.identity)).encode())
         for sequences in (self.queries, self.targets):
-            state.update(sequences.codes)
-            state.update(sequences.starts)
+            state.update(sequences.codes.tobytes())
+            state.update(sequences.starts.tobytes())
         return state.hexdigest()
 
 
@@ -225,7 +225,8 @@ class Worker:
             scoring.divisor,
         )
         room = self._sizes[0] + self._sizes[1] + 1
-        parts, start = [], 0
+        parts: list = []
+        start = 0
         while start < pairs.query.size or not parts:
             n = min(pairs.query.size - start, 4096)
             records = empty_records(n, room + 256 * n)
@@ -257,13 +258,13 @@ def _trim(records, n) -> Records:
     """The first n records, copied so that the room they did not need is given back."""
     columns = [column[:n].copy() for column in records[:6]]
     first_run = records.first_run[: n + 1].copy()
-    return Records(*columns, first_run, records.runs[: first_run[n]].copy())
+    return Records._make([*columns, first_run, records.runs[: first_run[n]].copy()])
 
 
 def _join(a, b) -> Records:
     columns = [np.concatenate(both) for both in zip(a[:6], b[:6], strict=True)]
     first_run = np.concatenate([a.first_run, b.first_run[1:] + a.first_run[-1]])
-    return Records(*columns, first_run, np.concatenate([a.runs, b.runs]))
+    return Records._make([*columns, first_run, np.concatenate([a.runs, b.runs])])
 
 
 def merge(a, b) -> Records:
@@ -274,4 +275,4 @@ def merge(a, b) -> Records:
     first_run = np.zeros(order.size + 1, np.int64)
     np.cumsum(n_runs, out=first_run[1:])
     pick = np.arange(first_run[-1]) + np.repeat(joined.first_run[:-1][order] - first_run[:-1], n_runs)
-    return Records(*(column[order] for column in joined[:6]), first_run, joined.runs[pick])
+    return Records._make([*(column[order] for column in joined[:6]), first_run, joined.runs[pick]])

@@ -1,13 +1,14 @@
 """From the command's options to its output: one page."""
 
-import os
-import sys
+import hashlib
 import time
 from contextlib import ExitStack
 
 import numpy as np
 
-from ..jit import is_cold
+from ..jit import on_first_compile
+from ..parallel import available_cores
+from ..progress import Progress
 from ..streams import whole_output
 from .checkpoint import Checkpoint
 from .dispatch import Board, cpu_loop, run
@@ -19,8 +20,8 @@ from .sequences import read_sequences
 
 def pairwise(form, options):
     """Run ``fmx pairwise``; ``form`` is tsv, paf, npz or phylip."""
-    if is_cold():
-        print("fmx: compiling for this machine (once)", file=sys.stderr)
+    progress = Progress(options["quiet"])
+    on_first_compile(lambda: progress.say("compiling for this machine (once)"))
     names, queries = read_sequences(options["seqs"])
     other_names, targets = read_sequences(options["other"]) if options["other"] else (names, queries)
     matrix_of = options["matrix"]
@@ -39,20 +40,20 @@ def pairwise(form, options):
         file = stack.enter_context(whole_output(options["output"]))
         chunks = cut(job)
         results = _resumed(job, chunks, form, options, (names, other_names), stack)
-        progress = _Progress(job, chunks, options["quiet"])
+        rate = _Rate(job, chunks, progress)
         if matrix_of:
             matrix = Matrix(job, matrix_of == "score")
             for number, data in results:
                 matrix.put(chunks[number], np.frombuffer(data, matrix.dtype))
-                progress.step(number)
+                rate.step(number)
             matrix.write(file, form, names, other_names)
         else:
             if form == "tsv":
                 file.write(header(options["cigar"]))
             for number, data in results:
                 file.write(data)
-                progress.step(number)
-        progress.close()
+                rate.step(number)
+        rate.end()
 
 
 def _resumed(job, chunks, form, options, names, stack):
@@ -84,8 +85,6 @@ def _resumed(job, chunks, form, options, names, stack):
 
 
 def _digest(names) -> str:
-    import hashlib
-
     return hashlib.sha256(repr(names).encode()).hexdigest()[:16]
 
 
@@ -98,7 +97,7 @@ def compute(job, todo, device="cpu", threads=None, pack=lambda result: result):
     if not todo:
         return
     shared, board = Shared(job), Board(todo)
-    threads = threads or len(os.sched_getaffinity(0))
+    threads = threads or available_cores()
     loops = []
     if device != "cpu":
         from .cuda.worker import cuda_loops
@@ -110,30 +109,21 @@ def compute(job, todo, device="cpu", threads=None, pack=lambda result: result):
     yield from run(board, loops)
 
 
-class _Progress:
-    """Pairs per second and time left, on a terminal, a few times a second."""
+class _Rate:
+    """Pairs per second and time left."""
 
-    def __init__(self, job, chunks, quiet):
-        self._shown = sys.stderr.isatty() and not quiet
-        self._sizes = [job.n_pairs(*chunk) for chunk in chunks] if self._shown else []
-        self._total, self._done, self._start, self._last = sum(self._sizes), 0, time.monotonic(), 0.0
+    def __init__(self, job, chunks, progress):
+        self._sizes, self._progress = [job.n_pairs(*chunk) for chunk in chunks], progress
+        self._total, self._done, self._start = sum(self._sizes), 0, time.monotonic()
 
     def step(self, number):
-        if not self._shown:
-            return
         self._done += self._sizes[number]
-        now = time.monotonic()
-        if now - self._last < 0.2:
-            return
-        self._last = now
-        rate = self._done / max(now - self._start, 1e-9)
-        left = (self._total - self._done) / rate if rate else 0
-        sys.stderr.write(
-            f"\r{self._done:,} of {self._total:,} pairs, {rate:,.0f} pairs/s, "
-            f"{int(left) // 60}:{int(left) % 60:02d} left \033[K"
+        rate = self._done / max(time.monotonic() - self._start, 1e-9)
+        left = int((self._total - self._done) / rate) if rate else 0
+        self._progress.show(
+            f"{self._done:,} of {self._total:,} pairs, {rate:,.0f} pairs/s, {left // 60}:{left % 60:02d} left"
         )
-        sys.stderr.flush()
 
-    def close(self):
-        if self._shown:
-            sys.stderr.write("\r\033[K")
+    def end(self):
+        seconds = time.monotonic() - self._start
+        self._progress.say(f"{self._total:,} pairs in {seconds:.1f} s")

@@ -1,6 +1,6 @@
 """The path of a pair whose whole matrix was kept (by one of the matrix kernels), as the paper traces back.
 
-``matrix`` holds H (scoring.py) of cells (1, 1) to (m, n), row by row; row and column 0 are zeros and not kept.
+``matrix`` holds H (scoring.py) of cells (1, 1) to (m, n), row by row; row and column 0 are zeros, not kept.
 """
 
 import numpy as np

@@ -46,8 +46,8 @@ def distance(a, b, i, j):
 def close_pairs(queries, targets, first, last, half, grams_q, grams_t, definition, p, out_query, out_target):
     """Pairs of queries first..last-1 that can reach identity p; returns their number.
 
-    ``half``: only targets after the query (both are one set).  ``grams_q``, ``grams_t``: flat counts, or empty
-    arrays, where only lengths are looked at.  Targets come in blocks whose counts stay in the cache.
+    ``half``: only targets after the query (both are one set).  ``grams_q``, ``grams_t``: flat counts, or
+    empty arrays, where only lengths are looked at.  Targets come in blocks whose counts stay in the cache.
     """
     n_out, n_targets = 0, targets.starts.size - 1
     for block in range(0, n_targets, BLOCK):

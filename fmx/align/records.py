@@ -11,8 +11,8 @@ from .bounds import identity, most_gaps
 
 class Records(NamedTuple):
     """One row a pair: ``query``, ``target`` int64 indices; ``h`` int64 (scoring.py); ``identity`` float64;
-    ``length``, ``matches`` int64; path runs[first_run[r] : first_run[r + 1]], int64 length * 4 + operation, in
-    order from the start."""
+    ``length``, ``matches`` int64; path runs[first_run[r] : first_run[r + 1]], int64 length * 4 + operation,
+    in order from the start."""
 
     query: np.ndarray
     target: np.ndarray
@@ -65,8 +65,8 @@ def _measure(runs, n_runs, definition, m, n):
 def align_list(queries, targets, pairs, known, start, work, scoring, definition, p, records, n_records):
     """Align pairs from ``start`` on and keep those of identity >= p; stops early if ``records`` is full.
 
-    ``pairs`` (query int64[n], target int64[n]); ``known`` (h, floor): H of each pair from a score pass and the
-    least score worth a path, or arrays of no row; ``scoring`` (gains, diagonal, scores, divisor).  Returns
+    ``pairs`` (query int64[n], target int64[n]); ``known`` (h, least): H of each pair from a score pass, or no
+    row, and the least score worth a path; ``scoring`` (gains, diagonal, scores, divisor).  Returns
     (next pair, number of records).
     """
     gains, diagonal, scores, divisor = scoring
@@ -85,9 +85,7 @@ def align_list(queries, targets, pairs, known, start, work, scoring, definition,
         spare = (gaps - abs(m - n)) // 2 + 1
         low, high = min(0, m - n) - spare, max(0, m - n) + spare
         least_h = np.int64(np.ceil((least - (m + n) * scores[2]) / divisor))
-        h, n_runs = align_pair(
-            queries, query, targets, target, work, gains, diagonal, low, high, least_h
-        )
+        h, n_runs = align_pair(queries, query, targets, target, work, gains, diagonal, low, high, least_h)
         if h < least_h:
             continue
         value, length, matches = _measure(work.runs, n_runs, definition, m, n)

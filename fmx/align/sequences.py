@@ -79,5 +79,3 @@ def _read_all(source, size=1 << 22) -> bytes:
     while n := source.readinto(buffer):
         parts.append(buffer[:n].tobytes())
     return b"".join(parts)
-
-

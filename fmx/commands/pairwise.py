@@ -2,6 +2,8 @@
 
 import click
 
+from .. import options
+
 _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
 
 
@@ -20,7 +22,7 @@ _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
 @click.option("--match", type=int, default=4, show_default=True, help="Score of equal letters.")
 @click.option("--mismatch", type=int, default=-5, show_default=True, help="Score of unequal letters.")
 @click.option("--gap", type=int, default=-10, show_default=True, help="Score of one gap symbol.")
-@click.option("-o", "--output", default="-", metavar="FILE", help="Output file.  [default: standard output]")
+@options.output
 @click.option("--paf", is_flag=True, help="Write PAF instead of a table with a header line.")
 @click.option("--cigar", is_flag=True, help="Add the path of each alignment.")
 @click.option(
@@ -29,7 +31,7 @@ _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
     help="Write all values as a matrix: npz if FILE ends so, else PHYLIP (one input only).",
 )
 @click.option("--checkpoint", metavar="FILE", help="Keep finished work here; a killed run resumes from it.")
-@click.option("-t", "--threads", type=click.IntRange(1), help="CPU threads.  [default: all]")
+@options.threads
 @click.option(
     "--device",
     type=click.Choice(["cpu", "cuda", "both"]),
@@ -38,31 +40,31 @@ _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
     help="Who computes scores; paths are always traced on the CPU.",
 )
 @click.option("--no-prefilter", is_flag=True, help="Score every pair, also those ruled out beforehand.")
-@click.option("--quiet", is_flag=True, help="No progress on a terminal.")
-def command(**options):
+@options.quiet
+def command(**given):
     """Align all pairs of SEQS.FA (or SEQS.FA x OTHER.FA) from end to end.
 
     \b
     fmx pairwise genes.fa --id 0.97 --cigar > close.tsv
     fmx pairwise genes.fa --matrix identity -o genes.npz
     """
-    form = _form(options)
+    form = _form(given)
     from ..align import journey
 
-    journey.pairwise(form, options)
+    journey.pairwise(form, given)
 
 
-def _form(options) -> str:
+def _form(given) -> str:
     """Which output is wanted; refuses what contradicts itself."""
-    if options["matrix"] is None:
-        return "paf" if options["paf"] else "tsv"
-    for name, given in (("--paf", options["paf"]), ("--cigar", options["cigar"])):
-        if given:
-            raise click.UsageError(f"--matrix and {name} exclude each other")
-    if options["identity"] > 0:
+    if given["matrix"] is None:
+        return "paf" if given["paf"] else "tsv"
+    for name in ("paf", "cigar"):
+        if given[name]:
+            raise click.UsageError(f"--matrix and --{name} exclude each other")
+    if given["identity"] > 0:
         raise click.UsageError("--matrix holds every pair: leave --id out")
-    if options["output"].endswith(".npz"):
+    if given["output"].endswith(".npz"):
         return "npz"
-    if options["other"]:
+    if given["other"]:
         raise click.UsageError("PHYLIP needs a square matrix: give one input, or -o FILE.npz")
     return "phylip"

@@ -33,7 +33,9 @@ def setting(scoring):
 def naive_h(a, b, scoring):
     """H without its first row and column, from the definition."""
     full = naive_nw.matrix(a, b, scoring.match, scoring.mismatch, scoring.gap)
-    rows = [[(x - (i + j) * scoring.gap) // scoring.divisor for j, x in enumerate(r)] for i, r in enumerate(full)]
+    rows = [
+        [(x - (i + j) * scoring.gap) // scoring.divisor for j, x in enumerate(r)] for i, r in enumerate(full)
+    ]
     return [value for row in rows[1:] for value in row[1:]]
 
 
@@ -136,7 +138,7 @@ def test_memory_is_the_papers_table_1():
     assert global_bytes("packed", 10, 1536) == 10 * 1536 * 2
     assert shared_bytes("tiled", 32) == 32 * 32 * 4 + 2 * 32
     assert shared_bytes("dscan", 3072, longest=1536) == 3 * 1536 * 4 + 2 * 1536
-    assert shared_bytes("rscan", 32, 32) == 32 * 32 * (2 * 4 + 1)
+    assert shared_bytes("rscan", 32, 32) == 32 * 32 * (2 * 4 + 1) + 32 * 16
     assert shared_bytes("lazy", 18, 128) == 128 * 18 * (4 + 1)
     starts = matrix_starts(encode(["A" * 12]), encode(["C" * 12]), np.array([0]), np.array([0]))
     assert starts[-1] * batches.INT == global_bytes("rscan", 1, 12)

@@ -1,4 +1,4 @@
-"""Kernels without a GPU: all of device_kernels.py in the simulator, the command too, and PTX of every kernel."""
+"""Kernels without a GPU: all of device_kernels.py in the simulator, the command too, and PTX of each."""
 
 import os
 import subprocess
@@ -26,10 +26,14 @@ def test_kernels_compute_what_the_definition_says():
     assert "passed" in output
 
 
-@pytest.mark.parametrize("options", [["--id", "0.8"], ["--id", "0.8", "--no-prefilter"], ["--matrix", "score"]])
+@pytest.mark.parametrize(
+    "options", [["--id", "0.8"], ["--id", "0.8", "--no-prefilter"], ["--matrix", "score"]]
+)
 def test_devices_write_the_same_bytes(tmp_path, options):
     fasta = tmp_path / "s.fa"
-    fasta.write_text(">a\nACGTACGTACGTAAGT\n>b\nACGTACGTACGTAGT\n>c\nTTTTACGACG\n>d\n\n>e\nACGTACNTACGTAAGT\n")
+    fasta.write_text(
+        ">a\nACGTACGTACGTAAGT\n>b\nACGTACGTACGTAGT\n>c\nTTTTACGACG\n>d\n\n>e\nACGTACNTACGTAAGT\n"
+    )
     outputs = [
         simulated("-m", "fmx", "pairwise", str(fasta), *options, "--device", device)
         for device in ("cpu", "cuda", "both")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fmx.align.bounds import least_score, most_gaps, paper_bound
 from fmx.align.band import make_work
+from fmx.align.bounds import least_score, most_gaps, paper_bound
 from fmx.align.jobs import Job, Pairs, Shared, Worker, plan
 from fmx.align.matrix import walk_matrix
 from fmx.align.scoring import Scoring
@@ -66,7 +66,9 @@ def wanted(sequences, scoring, definition, p):
 def test_paths_scores_and_identities_are_those_of_the_definition(scoring, definition, known):
     sequences = AWKWARD[::2]
     for p in (0.0, 0.6, 0.9):
-        assert align_all(sequences, scoring, definition, p, known) == wanted(sequences, scoring, definition, p)
+        assert align_all(sequences, scoring, definition, p, known) == wanted(
+            sequences, scoring, definition, p
+        )
 
 
 @settings(max_examples=150, deadline=None)

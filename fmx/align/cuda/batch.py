@@ -73,14 +73,15 @@ def global_bytes(kernel, batch, longest) -> int:
 
 
 def shared_bytes(kernel, k, block=0, longest=0) -> int:
-    """Shared memory of a block (the paper's Table 1).  DScan: of strips of at most k rows."""
+    """Shared memory of a block: the paper's Table 1, and 16 bytes a thread more for RScan (see there).
+    DScan: of strips of at most k rows."""
     if kernel == "tiled":
         return k * k * INT + 2 * k * CHAR
     if kernel == "dscan":
         rows = min(longest, k)
         return 3 * rows * INT + 2 * rows * CHAR
     if kernel == "rscan":
-        return (2 * k * INT + k * CHAR) * block
+        return (2 * k * INT + k * CHAR) * block + 16 * block
     if kernel == "lazy":
         return (k * INT + k * CHAR) * block
     return 0

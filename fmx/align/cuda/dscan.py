@@ -52,7 +52,7 @@ def dscan_kernel(batch, starts, matrix, rows):
         cuda.syncthreads()
 
 
-def run_dscan(batch, starts, matrix, longest, n_pairs, block=256, rows=ROWS, stream=0):
+def run_dscan(batch, starts, matrix, longest, n_pairs, block=512, rows=ROWS, stream=0):
     """All pairs in one launch."""
     rows = max(1, min(rows, longest[0]))
     shared = shared_bytes("dscan", rows, longest=rows)

@@ -19,13 +19,13 @@ import numpy as np
 from ...jit_cuda import add_max_u16x2, cuda, fresh_kernel, max_u16x2, permute_bytes
 
 LIMIT = 65535
-SLICE, BLOCK, REGISTERS = 32, 128, 112  # measured: docs/align-benchmarks.md
+SLICE, BLOCK, REGISTERS = 32, 256, 112  # measured: docs/align-benchmarks.md
 
 
 class Doubles(NamedTuple):
     """A batch of threads, each one query and two targets: ``words`` uint32, gains of every query letter
-    against A, C, G, T (lowest byte first), and a spare one; ``target`` uint8 codes; int64 ``*_starts``; int32 per thread
-    ``query``, ``first``, ``second``."""
+    against A, C, G, T (lowest byte first), and a spare one; ``target`` uint8 codes; int64 ``*_starts``;
+    int32 per thread ``query``, ``first``, ``second``."""
 
     words: np.ndarray
     query_starts: np.ndarray

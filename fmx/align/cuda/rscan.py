@@ -3,11 +3,12 @@
     compute     thread t fills its new row from its previous one; the left-most value comes from the matrix
     write       the threads of the block together write each pair's row, coalesced
 
-Shared: (2k ints, k codes) x block.  Value c of thread t lies at c * block + (t + c) % block, so that neither
+Shared: (2k ints, k codes) x block, behind 16 bytes a thread that say where its matrix lies: the write phase
+asks for every pair of the block.  Value c of thread t lies at c * block + (t + c) % block, so that neither
 phase meets a bank twice.
 """
 
-from ...jit_cuda import cuda, int32, kernel, uint8
+from ...jit_cuda import cuda, int32, int64, kernel, uint8
 from .batch import cell, extent, shared_bytes
 
 
@@ -18,7 +19,9 @@ def rscan_kernel(batch, starts, matrix, k, n_pairs):
     pair = first + t
     shared = cuda.shared.array(0, int32)
     codes = cuda.shared.array(0, uint8)
-    y = 8 * k * block
+    places = cuda.shared.array(0, int64)  # where each pair's matrix begins, then (as int32) n and m of each
+    widths, heights, rows_at = 2 * block, 3 * block, 4 * block
+    y = 16 * block + 8 * k * block
     match, mismatch = batch.gains[0], batch.gains[1]
     zero = match * 0
     longest_m = longest_n = 0
@@ -29,12 +32,14 @@ def rscan_kernel(batch, starts, matrix, k, n_pairs):
     if pair >= n_pairs:
         m = 0
     base = starts[min(pair, n_pairs - 1)]
+    places[t], shared[widths + t], shared[heights + t] = base, n, m
+    cuda.syncthreads()
     for column0 in range(0, longest_n, k):
         width = min(k, n - column0)
         for c in range(width):
             codes[y + c * block + t] = batch.target[b + column0 + c]
-            shared[c * block + (t + c) % block] = zero
-        new, previous, diagonal = k * block, 0, zero
+            shared[rows_at + c * block + (t + c) % block] = zero
+        new, previous, diagonal = rows_at + k * block, rows_at, zero
         for row in range(longest_m):
             if row < m and width > 0:
                 left = zero
@@ -49,12 +54,12 @@ def rscan_kernel(batch, starts, matrix, k, n_pairs):
                     diagonal = up
                 diagonal = next_diagonal
             cuda.syncthreads()
-            for p in range(first, min(first + block, n_pairs)):
-                _, rows, _, columns = extent(batch, p)
-                if row < rows:
+            for p in range(min(block, n_pairs - first)):
+                if row < shared[heights + p]:
+                    columns = shared[widths + p]
+                    place = places[p] + row * columns + column0
                     for c in range(t, min(k, columns - column0), block):
-                        value = shared[new + c * block + (p - first + c) % block]
-                        matrix[starts[p] + row * columns + column0 + c] = value
+                        matrix[place + c] = shared[new + c * block + (p + c) % block]
             cuda.syncthreads()
             new, previous = previous, new
 

@@ -15,7 +15,7 @@ from ..jobs import Pairs, Worker, plan, select
 from .lazy import run_lazy
 from .packed import BLOCK, Doubles, fits, gain_words, packed_kernel, pair_up
 
-RESIDENT = 4  # blocks of packed.BLOCK threads on a multiprocessor
+RESIDENT = 2  # blocks of packed.BLOCK threads on a multiprocessor
 PAIRS = 1 << 19  # in a flight, as long as chunks are there
 
 
@@ -120,13 +120,12 @@ class Flight:
         return np.asarray(halves)[self._slot].astype(np.int64)
 
 
-
-
 def _gpu_loop(board: Board, job, shared, pack, device):
     """Pull groups of chunks, keep two in flight, hand scores on."""
     cuda.select_device(device)
     scorer, tools = Scorer(job, device), Worker(job, shared)
-    idle, flying = deque([scorer.flight(), scorer.flight()]), deque()
+    idle: deque = deque([scorer.flight(), scorer.flight()])
+    flying: deque = deque()
     while True:
         group = _pull(board, job, shared, wait=not flying) if idle else []
         if group:
