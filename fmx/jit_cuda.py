@@ -21,13 +21,13 @@ int32, int64, uint8 = types.int32, types.int64, types.uint8
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small last batch is no reason to speak
 
 
-def kernel(function):
-    """A CUDA kernel, compiled at its first launch, cached on disk."""
-    return cuda.jit(cache=not SIMULATED)(function)
+def kernel(function, max_registers=None):
+    """A CUDA kernel, compiled at its first launch, cached on disk (not by ``max_registers``: use one)."""
+    return cuda.jit(function) if SIMULATED else cuda.jit(cache=True, max_registers=max_registers)(function)
 
 
 def fresh_kernel(function, max_registers=None):
-    """As ``kernel``, for a function made anew for each set of constants: never cached on disk."""
+    """As ``kernel``, but never cached on disk: for functions that hold other functions, and for trials."""
     return cuda.jit(function) if SIMULATED else cuda.jit(max_registers=max_registers)(function)
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...jit_cuda import add_max_u16x2, cuda, fresh_kernel, max_u16x2, permute_bytes
+from ...jit_cuda import add_max_u16x2, cuda, fresh_kernel, kernel, max_u16x2, permute_bytes
 
 LIMIT = 65535
 SLICE, BLOCK, REGISTERS = 32, 256, 112  # measured: docs/align-benchmarks.md
@@ -99,7 +99,8 @@ def packed_kernel(k=SLICE, registers=REGISTERS):
                         result |= row[c] & np.uint32(0xFFFF0000)
             out[work] = result
 
-    return fresh_kernel(run, registers)
+    make = kernel if (k, registers) == (SLICE, REGISTERS) else fresh_kernel
+    return make(run, registers)
 
 
 def pair_up(pair_query, pair_target):
