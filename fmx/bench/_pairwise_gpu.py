@@ -151,8 +151,8 @@ def kernels(lengths=(256, 512, 1024, 1536, 2048)):
             rows.append(row("kernels", name, seconds, n, length, block=block, k=k))
         n = 132 * 1024
         rows.append(row("kernels", "lazy", _lazy(n, length, 128, 18, 1), n, length, block=128, k=18))
-        seconds, pairs, _, _ = _packed(length, 32, 112, 256, waves=2, n_runs=3)
-        rows.append(row("kernels", "packed", seconds, pairs, length, block=256, k=32))
+        seconds, pairs, _, _ = _packed(length, 48, 168, 384, waves=2, n_runs=3)
+        rows.append(row("kernels", "packed", seconds, pairs, length, block=384, k=48))
     return rows
 
 

@@ -72,5 +72,5 @@ def test_kernels_compile_to_ptx(name):
     assert ".f64" not in ptx
     assert ".local" not in ptx  # rows and selectors stay in registers
     if name == "packed":
-        assert ptx.count("prmt.b32") == ptx.count("add.u16x2") == 32
-        assert ptx.count("max.u16x2") == 64
+        assert ptx.count("prmt.b32") == ptx.count("add.u16x2") == 48
+        assert ptx.count("max.u16x2") == 96

@@ -57,9 +57,16 @@ def extent(batch, pair):
 
 
 @device_function
+def query_code(batch, i):
+    """The query's code at i; a letter that equals nothing gets a code that no target has."""
+    code = batch.query[i]
+    return code if code < 4 else np.uint8(8)
+
+
+@device_function
 def cell(a, b, match, mismatch, diagonal, up, left):
-    """One cell of H.  Code 4 equals nothing."""
-    gain = match if a == b and a < 4 else mismatch
+    """One cell of H, for the query's letter a (from ``query_code``) and the target's b."""
+    gain = match if a == b else mismatch
     return max(diagonal + gain, max(up, left))
 
 

@@ -9,7 +9,7 @@ above from global memory.  Shared: 3 rows ints, 2 rows codes; target codes are a
 """
 
 from ...jit_cuda import cuda, int32, kernel, uint8
-from .batch import cell, extent, shared_bytes
+from .batch import cell, extent, query_code, shared_bytes
 
 ROWS = 3072  # 14 bytes a row: 42 kB of the 48 that every GPU gives a block
 
@@ -26,11 +26,11 @@ def dscan_kernel(batch, starts, matrix, rows):
     for row0 in range(0, m, rows):
         height = min(rows, m - row0)
         for r in range(t, height, n_threads):
-            codes[x + r] = batch.query[a + row0 + r]
-        new, before, before_last = 0, rows, 2 * rows
+            codes[x + r] = query_code(batch, a + row0 + r)
+        new, before, before_last, newest = 0, rows, 2 * rows, 0  # newest: d % rows
         for d in range(height + n - 1):
             if t == 0 and d < n:
-                codes[y + d % rows] = batch.target[b + d]
+                codes[y + newest] = batch.target[b + d]
             cuda.syncthreads()
             for r in range(max(0, d - n + 1) + t, min(height, d + 1), n_threads):
                 c = d - r
@@ -45,10 +45,12 @@ def dscan_kernel(batch, starts, matrix, rows):
                     up = matrix[base + (row0 - 1) * n + c]
                     if c > 0:
                         diagonal = matrix[base + (row0 - 1) * n + c - 1]
-                value = cell(codes[x + r], codes[y + c % rows], match, mismatch, diagonal, up, left)
+                at = newest - r if newest >= r else newest - r + rows
+                value = cell(codes[x + r], codes[y + at], match, mismatch, diagonal, up, left)
                 shared[new + r] = value
                 matrix[base + (row0 + r) * n + c] = value
             before_last, before, new = before, new, before_last
+            newest = newest + 1 if newest + 1 < rows else 0
         cuda.syncthreads()
 
 

@@ -8,8 +8,10 @@
 Global: batch x l ints.  Shared: (k ints, k codes) x block.  Only scores come back.
 """
 
+import numpy as np
+
 from ...jit_cuda import cuda, int32, kernel, uint8
-from .batch import cell, extent, shared_bytes
+from .batch import cell, extent, query_code, shared_bytes
 
 
 @kernel
@@ -24,6 +26,8 @@ def lazy_kernel(batch, column, out, k, n_pairs):
     y = 4 * k * block
     match, mismatch = batch.gains[0], batch.gains[1]
     zero = match * 0
+    # unsigned indices: no test for negative ones in the inner loop
+    first_place, first_code, step = np.uint64(t), np.uint64(y + t), np.uint64(block)
     a, m, b, n = extent(batch, pair)
     left = zero
     for column0 in range(0, n, k):
@@ -33,14 +37,15 @@ def lazy_kernel(batch, column, out, k, n_pairs):
             shared[c * block + t] = zero
         diagonal = left = zero
         for row in range(m):
-            code = batch.query[a + row]
+            letter, place, code = query_code(batch, a + row), first_place, first_code
             left = column[row * n_pairs + pair] if column0 > 0 else zero
             next_diagonal = left
-            for c in range(width):
-                up = shared[c * block + t]
-                left = cell(code, codes[y + c * block + t], match, mismatch, diagonal, up, left)
-                shared[c * block + t] = left
+            for _ in range(width):
+                up = shared[place]
+                left = cell(letter, codes[code], match, mismatch, diagonal, up, left)
+                shared[place] = left
                 diagonal = up
+                place, code = place + step, code + step
             column[row * n_pairs + pair] = left
             diagonal = next_diagonal
     out[pair] = left

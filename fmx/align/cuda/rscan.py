@@ -8,8 +8,10 @@ asks for every pair of the block.  Value c of thread t lies at c * block + (t + 
 phase meets a bank twice.
 """
 
+import numpy as np
+
 from ...jit_cuda import cuda, int32, int64, kernel, uint8
-from .batch import cell, extent, shared_bytes
+from .batch import cell, extent, query_code, shared_bytes
 
 
 @kernel
@@ -23,7 +25,7 @@ def rscan_kernel(batch, starts, matrix, k, n_pairs):
     widths, heights, rows_at = 2 * block, 3 * block, 4 * block
     y = 16 * block + 8 * k * block
     match, mismatch = batch.gains[0], batch.gains[1]
-    zero = match * 0
+    zero, one, step = match * 0, np.uint64(1), np.uint64(block)  # unsigned indices: none is negative
     longest_m = longest_n = 0
     for p in range(first, min(first + block, n_pairs)):
         _, rows, _, columns = extent(batch, p)
@@ -46,20 +48,24 @@ def rscan_kernel(batch, starts, matrix, k, n_pairs):
                 if column0 > 0:
                     left = matrix[base + row * n + column0 - 1]
                 next_diagonal = left
-                for c in range(width):
-                    up = shared[previous + c * block + (t + c) % block]
-                    code = codes[y + c * block + t]
-                    left = cell(batch.query[a + row], code, match, mismatch, diagonal, up, left)
-                    shared[new + c * block + (t + c) % block] = left
+                letter, turn, code = query_code(batch, a + row), np.uint64(t), np.uint64(y + t)
+                old, fresh = np.uint64(previous), np.uint64(new)
+                for _ in range(width):
+                    up = shared[old + turn]
+                    left = cell(letter, codes[code], match, mismatch, diagonal, up, left)
+                    shared[fresh + turn] = left
                     diagonal = up
+                    turn = turn + one if turn + one < step else np.uint64(0)
+                    old, fresh, code = old + step, fresh + step, code + step
                 diagonal = next_diagonal
             cuda.syncthreads()
             for p in range(min(block, n_pairs - first)):
                 if row < shared[heights + p]:
                     columns = shared[widths + p]
                     place = places[p] + row * columns + column0
+                    turn = p + t if p + t < block else p + t - block  # the same for t + block, ...
                     for c in range(t, min(k, columns - column0), block):
-                        matrix[place + c] = shared[new + c * block + (p + c) % block]
+                        matrix[place + c] = shared[new + c * block + turn]
             cuda.syncthreads()
             new, previous = previous, new
 

@@ -10,7 +10,7 @@ The tile stays in shared memory (k^2 ints, 2k codes) and is then written row by 
 """
 
 from ...jit_cuda import cuda, int32, kernel, uint8
-from .batch import cell, extent, shared_bytes
+from .batch import cell, extent, query_code, shared_bytes
 
 
 @kernel
@@ -27,7 +27,7 @@ def tiled_kernel(batch, starts, matrix, k, strip, first_tile, n_tiles):
     x, y = 4 * k * k, 4 * k * k + k  # codes of the query and of the target lie behind the tile
     n_rows, n_columns = min(k, m - row0), min(k, n - column0)
     if t < n_rows:
-        codes[x + t] = batch.query[a + row0 + t]
+        codes[x + t] = query_code(batch, a + row0 + t)
     if t < n_columns:
         codes[y + t] = batch.target[b + column0 + t]
     cuda.syncthreads()

@@ -15,7 +15,7 @@ from ..jobs import Pairs, Worker, plan, select
 from .lazy import run_lazy
 from .packed import BLOCK, Doubles, fits, gain_words, packed_kernel, pair_up
 
-RESIDENT = 2  # blocks of packed.BLOCK threads on a multiprocessor
+RESIDENT = 1  # blocks of packed.BLOCK threads on a multiprocessor
 PAIRS = 1 << 19  # in a flight, as long as chunks are there
 
 
