@@ -43,7 +43,7 @@ def identity(definition, m, n, matches, mismatches, length, terminal, openings):
         below = length - terminal
     elif definition == 3:
         below = max(m, n)
-        return max(0.0, 1.0 - (mismatches + openings) / below) if below else 0.0
+        return max(0.0, (below - mismatches - openings) / below) if below else 0.0
     return matches / below if below else 0.0
 
 

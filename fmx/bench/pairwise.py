@@ -14,31 +14,37 @@ import click
 
 from .. import options
 
+PARTS = ("scores", "filter", "peak", "slices", "kernels", "batches", "copies", "table5")
 LENGTH = 1536  # mean length of the paper's 16S genes
 
 
 @click.command()
 @click.argument("genes", required=False, type=click.Path(exists=True))
 @click.option("--gpu", is_flag=True, help="Also the kernels, on the first CUDA device.")
+@click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="Only this part; repeatable.")
 @click.option("--json", "json_path", type=click.Path(), help="Keep all numbers in this file.")
 @click.option("--runs", type=click.IntRange(1), default=3, show_default=True, help="Counted runs of each.")
 @options.threads
-def command(genes, gpu, json_path, runs, threads):
+def command(genes, gpu, parts, json_path, runs, threads):
     """Time pairwise scores, and with GENES (a FASTA file) the filter job of its first 200 sequences.
 
     Peers (parasail, vsearch) are measured in the same run where they are installed.
     """
-    rows = [*scores(threads, runs)]
-    if genes:
+    parts = parts or PARTS
+    rows = []
+    if "scores" in parts:
+        rows += scores(threads, runs)
+    if genes and "filter" in parts:
         rows += filter_job(genes, threads, runs)
     if gpu:
         from ..jit_cuda import devices
         from . import _pairwise_gpu as device
 
         devices()
-        for part in (device.peak, device.slices, device.kernels, device.batches, device.copies):
-            rows += part()
-        if genes:
+        for part in ("peak", "slices", "kernels", "batches", "copies"):
+            if part in parts:
+                rows += getattr(device, part)()
+        if genes and "table5" in parts:
             rows += _gpu_filter(genes)
     for item in rows:
         click.echo(_line(item))

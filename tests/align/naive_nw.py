@@ -50,6 +50,6 @@ def identity(path, n_a, n_b, definition):
     openings = sum(1 for i, c in enumerate(path) if c in "ID" and (i == 0 or path[i - 1] != c))
     if definition == 3:
         longest = max(n_a, n_b)
-        return max(0.0, 1 - (mismatches + openings) / longest) if longest else 0.0
+        return max(0.0, (longest - mismatches - openings) / longest) if longest else 0.0
     below = {0: min(n_a, n_b), 1: len(path), 2: len(inner), 4: len(path)}[definition]
     return matches / below if below else 0.0
