@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA := fmx/data
 
-.PHONY: demo test check test-gpu clean
+.PHONY: demo test golden check test-gpu clean
 
 $(BIN)/fmx: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -30,8 +30,12 @@ check: $(BIN)/fmx
 	$(BIN)/mypy
 
 test: $(BIN)/fmx
-	CI=$(CI) sh tests/install_peers.sh
-	$(BIN)/python -m pytest -n 2
+	bash tests/install_peers.sh
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# Writes the expected outputs of tests/data/golden anew: read the difference before it is committed.
+golden: $(BIN)/fmx
+	$(BIN)/python -m pytest -q tests/test_golden.py --update-golden
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .ruff_cache .mypy_cache

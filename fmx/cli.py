@@ -45,7 +45,9 @@ def run(arguments) -> int:
     """Run one command line; returns the exit code."""
     debug = "--debug" in arguments[:1]
     try:
-        fmx.main(args=list(arguments), prog_name="fmx", standalone_mode=False)
+        # Not fmx.main: it would turn a closed pipe into exit code 1.
+        with fmx.make_context("fmx", list(arguments)) as context:
+            fmx.invoke(context)
         sys.stdout.flush()
         return 0
     except click.ClickException as error:
@@ -86,5 +88,5 @@ def _forget_stdout() -> None:
 
 def main() -> None:
     """Entry point of the ``fmx`` command."""
-    gc.disable()  # a run makes no garbage in cycles, and scanning the compiler's objects takes a tenth of start-up
+    gc.disable()  # a run makes no garbage in cycles; scanning the compiler's objects only delays the start
     sys.exit(run(sys.argv[1:]))

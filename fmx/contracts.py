@@ -6,13 +6,16 @@ Rows, symbols and counts are int64.
 
 import numpy as np
 
-from .jit import by_type, inlined
+from .jit import at, by_type, by_type_or_this
 
 # Layouts.  An entry is fetched in lanes of 16 bytes (two words of ``layout.entries``, uint64), and what it
 # counts is a sum over its lanes, so that an engine may bring the lanes in and add them up as it likes:
 #
-#     entry, offset = address(layout, c, i)
+#     word, offset = address(layout, c, i)
 #     occ(c, i) = sum over lanes of share(layout, lane, a, b, c, offset)
+#
+# where a and b are the words ``word + 2 * lane`` and ``word + 2 * lane + 1``.  A layout whose counting is no
+# such sum has 0 lanes, and registers its own ``occ`` and ``extend``.
 
 
 @by_type
@@ -22,17 +25,29 @@ def lanes(layout):
 
 @by_type
 def address(layout, c, i):
-    """(entry, offset) of row i for the k-symbol c; the entry starts at word 2 * lanes * entry."""
+    """(word, offset) of row i for the k-symbol c: its entry's first word, even, and what share needs of i."""
 
 
 @by_type
 def share(layout, lane, a, b, c, offset):
-    """What words a and b of a lane add to C[c] + Occ(c, i); separators are never counted."""
+    """What words a and b of a lane add to C[c] + Occ(c, i); rows without k-symbol are never counted."""
 
 
-@by_type
+@by_type_or_this
+def occ(layout, c, i):
+    """C[c] + Occ(c, i): LF mapping of row i for the k-symbol c (0 <= i <= n), by one thread."""
+    word, offset = address(layout, c, i)
+    total = np.int64(0)
+    for lane in range(lanes(layout)):
+        a, b = at(layout.entries, word + 2 * lane), at(layout.entries, word + 2 * lane + 1)
+        total += share(layout, lane, a, b, c, offset)
+    return total
+
+
+@by_type_or_this
 def extend(layout, c, lo, hi):
     """One backward-search step: the interval (lo, hi) of a string to that of the k-symbol c before it."""
+    return occ(layout, c, lo), occ(layout, c, hi)
 
 
 @by_type
@@ -40,9 +55,32 @@ def prefetch_extend(layout, c, lo, hi):
     """Ask the memory system for what ``extend`` will read first."""
 
 
+@by_type_or_this
+def prefetch_symbol(layout, c):
+    """Ask the memory system for what ``prefetch_extend`` reads itself: called one step before it."""
+
+
+@by_type_or_this
+def lookup(layout, c, length):
+    """Interval of a string of ``length`` < k symbols that is longer than the prefix table's strings.
+
+    Only layouts whose k may exceed prefix_table.MIN_LENGTH + 1 are asked.
+    """
+    return np.int64(0), np.int64(0)
+
+
 @by_type
 def preceding(layout, row):
     """The k-symbol that precedes the suffix of a row, or -1 if it holds a separator."""
+
+
+@by_type_or_this
+def neighbour(layout, row):
+    """(row, distance): a row whose suffix starts ``distance`` symbols further in the text; k before, here.
+
+    Not asked at the ends of a block, where there is none (sampled_sa.sample keeps those positions).
+    """
+    return occ(layout, preceding(layout, row), row), -layout.k
 
 
 @by_type
@@ -63,18 +101,6 @@ def begin(query, patterns, i, state, slot):
 @by_type
 def advance(query, patterns, state, slot):
     """Take one step in a slot; True when state[slot, LO] and state[slot, HI] are the answer."""
-
-
-@inlined
-def occ(layout, c, i):
-    """C[c] + Occ(c, i): LF mapping of row i for the k-symbol c (0 <= i <= n), by one thread."""
-    entry, offset = address(layout, c, i)
-    n_lanes = lanes(layout)
-    total = np.int64(0)
-    for lane in range(n_lanes):
-        word = 2 * (entry * n_lanes + lane)
-        total += share(layout, lane, layout.entries[word], layout.entries[word + 1], c, offset)
-    return total
 
 
 # Columns of an engine's state, one row a slot; a query may use those from FREE on as it likes.

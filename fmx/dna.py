@@ -9,7 +9,7 @@ words compare as strings:
 
 import numpy as np
 
-from .jit import compiled, inlined, load_big_endian
+from .jit import at, compiled, inlined, load_big_endian
 from .parallel import run_all, spans
 
 OTHER = 4  # a letter that matches nothing: N, IUPAC codes, '.'
@@ -48,8 +48,8 @@ def symbols(words, first, i, k):
     """
     word = first + (i >> 5)
     shift = np.uint64((i & 31) * 2)
-    high = words[word] << shift
-    low = (words[word + 1] >> np.uint64(1)) >> (np.uint64(63) - shift)
+    high = at(words, word) << shift
+    low = (at(words, word + 1) >> np.uint64(1)) >> (np.uint64(63) - shift)
     return (high | low) >> np.uint64(64 - 2 * k)
 
 
@@ -94,6 +94,20 @@ def pack_text(text, n_threads=1) -> np.ndarray:
     words = np.zeros(-(-text.size // WORD) + 3, np.uint64)
     run_all(_pack_text, [(text, *span, words) for span in spans(text.size, n_threads, WORD)], n_threads)
     return words
+
+
+def unpack_text(words, separators, n_text, n_threads=1) -> np.ndarray:
+    """The text (uint8[n_text]) of packed words, with separators at these positions (int64)."""
+    text = np.empty(n_text, np.uint8)
+    run_all(_unpack_text, [(words, *span, text) for span in spans(n_text, n_threads)], n_threads)
+    text[separators] = 0
+    return text
+
+
+@compiled
+def _unpack_text(words, start, stop, text):
+    for i in range(start, stop):
+        text[i] = 1 + ((words[i >> 5] >> np.uint64(62 - 2 * (i & 31))) & np.uint64(3))
 
 
 @compiled

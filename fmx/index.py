@@ -13,21 +13,28 @@ from .reference import COLUMNS, Reference, make_blocks
 from .sampled_sa import FullSA, SampledSA
 from .seed_table import SeedTable
 
+METHODS = ("auto", "verify", "backward")
+
 
 @dataclass(frozen=True)
 class FMIndex:
-    """The bundle: reference (no letters), one layout, suffix array (whole or sampled), prefix table,
-    packed text; and the seed table where the suffix array is whole."""
+    """What a search holds of an index.
+
+    ``method`` "verify" (seed and verify: whole suffix array, seed table, packed text; ``layout`` is None) or
+    "backward" (backward search: one layout; ``seeds`` and ``text_words`` are None).  ``sa`` is FullSA or
+    SampledSA; the reference holds no letters.
+    """
 
     path: Path
     meta: dict
     reference: Reference
-    layout_name: str
+    method: str
+    layout_name: str | None
     layout: Any
     sa: Any
     prefix: PrefixTable
     seeds: SeedTable | None
-    text_words: np.ndarray
+    text_words: np.ndarray | None
 
 
 def reference_arrays(reference) -> dict:
@@ -41,41 +48,66 @@ def reference_arrays(reference) -> dict:
     }
 
 
-def load(path, layout: str | None = None, n_threads=1) -> FMIndex:
+def load(path, layout: str | None = None, method: str = "auto", n_threads=1) -> FMIndex:
     """Open an index: arrays mapped from disk, every byte that a search reads checked first.
 
-    ``layout`` defaults to the first one of the index.  Raises IndexFileError, UnsupportedError.
+    Seed and verify is chosen where the index allows it, unless a ``layout`` is named: that asks for backward
+    search over it.  Raises IndexFileError, UnsupportedError.
     """
     path = Path(path)
     meta = index_store.read_meta(path)
-    layout_name = _choose_layout(meta, layout)
-    name = layouts.parse_name(layout_name)
-    prefix = f"{layout_name}."
-    wanted = [n for n in meta["arrays"] if "." not in n or n.startswith(prefix)]
+    method = _choose_method(meta, layout, method)
+    layout_name = _choose_layout(meta, layout) if method == "backward" else None
+    wanted = [name for name in meta["arrays"] if _is_wanted(name, method, layout_name)]
     index_store.verify(path, meta, wanted, n_threads)
-    arrays = {n: index_store.read_array(path, meta, n) for n in wanted}
+    arrays = {name: index_store.read_array(path, meta, name) for name in wanted}
     try:
-        reference = Reference(
-            arrays["contig_names"].tobytes().decode().split("\n"),
-            arrays["contig_lengths"],
-            arrays["contig_md5"],
-            make_blocks(*(arrays[f"block_{column}"] for column in COLUMNS)),
-            meta["n_text"],
-        )
-        fields = {n[len(prefix) :]: array for n, array in arrays.items() if n.startswith(prefix)}
         return FMIndex(
             path,
             meta,
-            reference,
+            Reference(
+                arrays["contig_names"].tobytes().decode().split("\n"),
+                arrays["contig_lengths"],
+                arrays["contig_md5"],
+                make_blocks(*(arrays[f"block_{column}"] for column in COLUMNS)),
+                meta["n_text"],
+            ),
+            method,
             layout_name,
-            layouts.layout_from_arrays(name, fields),
+            _load_layout(layout_name, arrays),
             _load_sa(arrays),
             PrefixTable(arrays["prefix_pairs"], meta["prefix_length"]),
-            SeedTable(arrays["seed_starts"], meta["seed_length"]) if "seed_starts" in arrays else None,
-            arrays["text_words"],
+            SeedTable(arrays["seed_starts"], meta["seed_length"]) if method == "verify" else None,
+            arrays["text_words"] if method == "verify" else None,
         )
     except (KeyError, TypeError) as error:
         raise IndexFileError(f"{path}: incomplete ({error}); build the index again") from error
+
+
+def _choose_method(meta, layout, method) -> str:
+    possible = "seed_starts" in meta["arrays"]
+    if method == "auto":
+        return "verify" if possible and layout is None else "backward"
+    if method == "verify" and layout is not None:
+        raise UnsupportedError(
+            "seed and verify uses no layout; leave out one of --method verify and --layout"
+        )
+    if method == "verify" and not possible:
+        raise UnsupportedError("this index keeps no whole suffix array, so it cannot seed and verify")
+    return method
+
+
+def _is_wanted(array_name, method, layout_name) -> bool:
+    if "." in array_name:
+        return layout_name is not None and array_name.startswith(f"{layout_name}.")
+    return method == "verify" or array_name not in ("seed_starts", "text_words")
+
+
+def _load_layout(layout_name, arrays):
+    if layout_name is None:
+        return None
+    fields = {name.split(".")[1]: array for name, array in arrays.items() if "." in name}
+    return layouts.layout_from_arrays(layouts.parse_name(layout_name), fields)
 
 
 def _load_sa(arrays):
@@ -87,7 +119,7 @@ def _load_sa(arrays):
 def _choose_layout(meta, layout) -> str:
     if layout is None:
         return meta["layouts"][0]
-    name = str(layouts.parse_name(layout))
-    if name not in meta["layouts"]:
-        raise UnsupportedError(f"this index has no layout {name}; it has: {', '.join(meta['layouts'])}")
-    return name
+    for name in layouts.matching(layout):
+        if str(name) in meta["layouts"]:
+            return str(name)
+    raise UnsupportedError(f"this index has no layout {layout}; it has: {', '.join(meta['layouts'])}")

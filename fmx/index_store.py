@@ -10,6 +10,7 @@ Each array has one xxh3 checksum for every PIECE bytes of its data, and meta.jso
 import json
 import os
 import shutil
+import tokenize
 from pathlib import Path
 
 import numpy as np
@@ -72,14 +73,34 @@ class IndexWriter:
 
     def commit(self, meta: dict) -> None:
         """Write meta.json and put the index in its place, replacing an older one."""
-        meta = {"format": FORMAT, **meta, "arrays": self.arrays}
-        meta["checksum"] = _meta_checksum(meta)
-        (self._aside / META).write_text(json.dumps(meta, indent=1) + "\n")
+        self._write_meta({"format": FORMAT, **meta, "arrays": self.arrays})
         replaced = self.path.with_name(f".{self.path.name}.{os.getpid()}.replaced")
         if self.path.exists():
             self.path.rename(replaced)
         self._aside.rename(self.path)
         shutil.rmtree(replaced, ignore_errors=True)
+
+    def _write_meta(self, meta: dict) -> None:
+        meta["checksum"] = _meta_checksum(meta)
+        try:
+            (self._aside / META).write_text(json.dumps(meta, indent=1) + "\n")
+        except OSError as error:
+            raise OutputError(f"{self.path}: cannot write {META}: {error.strerror or error}") from error
+
+
+class IndexExtender(IndexWriter):
+    """Adds arrays to an index.  They belong to it once meta.json is replaced, the last and only change."""
+
+    def __init__(self, path, n_threads=1):
+        self.meta = read_meta(path)
+        super().__init__(path, n_threads)
+        self._aside = self.path / f".{os.getpid()}.partial"
+
+    def commit(self, meta: dict) -> None:
+        """Move the arrays into the index and replace what ``meta`` names in meta.json."""
+        self._write_meta({**self.meta, **meta, "arrays": {**self.meta["arrays"], **self.arrays}})
+        for name in (*(f"{name}.npy" for name in self.arrays), META):
+            (self._aside / name).replace(self.path / name)
 
 
 def read_meta(path) -> dict:
@@ -111,7 +132,7 @@ def read_array(path, meta: dict, name: str):
         array = np.load(file, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise IndexFileError(f"{file}: missing; build the index again") from None
-    except (ValueError, OSError, EOFError, SyntaxError) as error:
+    except (ValueError, OSError, EOFError, SyntaxError, tokenize.TokenError) as error:
         raise IndexFileError(f"{file}: truncated or damaged; build the index again") from error
     if str(array.dtype) != expected["dtype"] or list(array.shape) != expected["shape"]:
         raise IndexFileError(f"{file}: damaged (its header differs from {META}); build the index again")

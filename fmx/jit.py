@@ -81,21 +81,21 @@ def inlined(function):
     return numba.njit(**_INLINE)(function)
 
 
-def by_type(contract):
+def by_type(contract, default=None):
     """Turn a contract into a function whose body is chosen by the type of its first argument.
 
     ``@contract.register(Type)`` adds the body for a NamedTuple type.  Compiled code binds it at compile
-    time; plain Python looks it up by ``type(first)``.
+    time; plain Python looks it up by ``type(first)``.  A type without a body gets ``default``, if any.
     """
     bodies: dict = {}
 
     @functools.wraps(contract)
     def dispatch(first, *rest):
-        return bodies[type(first)](first, *rest)
+        return (bodies.get(type(first)) or default or bodies[type(first)])(first, *rest)
 
     @overload(dispatch, jit_options=_INLINE, strict=False)
     def choose(first, *rest):
-        return bodies.get(getattr(first, "instance_class", None))
+        return bodies.get(getattr(first, "instance_class", None), default)
 
     def register(cls):
         def add(body):
@@ -106,6 +106,27 @@ def by_type(contract):
 
     dispatch.register = register
     return dispatch
+
+
+def by_type_or_this(contract):
+    """A contract whose own body serves every type that registers none."""
+    return by_type(contract, contract)
+
+
+def at(array, i):
+    """``array[i]`` for i >= 0: an unsigned index spares the test for counting from the end."""
+    return array[np.uint64(i)]
+
+
+@overload(at, jit_options=_INLINE, strict=False)
+def _at(array, i):
+    return lambda array, i: array[np.uint64(i)]
+
+
+@inlined
+def quotient(i, d):
+    """``i // d`` for i >= 0 and d > 0, without the care that signs need."""
+    return np.int64(np.uint64(i) // np.uint64(d))
 
 
 @intrinsic

@@ -25,9 +25,13 @@ def build(reference, path=None, *, layout=layouts.DEFAULT, sa_rate=1, prefix_len
     return open_index(path, threads=threads)
 
 
-def open_index(path, *, layout=None, threads=None) -> "Index":
-    """Open an index; every byte that a search reads is checked.  Raises IndexFileError."""
-    return Index(path, layout, threads or available_cores())
+def open_index(path, *, layout=None, method="auto", threads=None) -> "Index":
+    """Open an index; every byte that a search reads is checked.
+
+    ``layout`` and ``method`` as of ``fmx search``.  Raises IndexFileError, UnsupportedError.
+    """
+    n_threads = threads or available_cores()
+    return Index(index_module.load(path, layout, method, n_threads), n_threads)
 
 
 class Index:
@@ -37,8 +41,8 @@ class Index:
     bytes, or as the path of a FASTA or FASTQ file.
     """
 
-    def __init__(self, path, layout, threads):
-        self._index = index_module.load(path, layout, threads)
+    def __init__(self, fm_index, threads):
+        self._index = fm_index
         self._threads = threads
         self.path = self._index.path
         self.contigs = self._index.reference.names

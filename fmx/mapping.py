@@ -16,7 +16,6 @@ from . import chunks, hits, reads
 from .engines import cpu
 from .progress import Progress
 from .queries import Exact, Verify
-from .sampled_sa import FullSA
 
 SLICE_HITS = 1 << 17  # hits located and formatted at a time
 FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
@@ -59,16 +58,19 @@ class Summary:
             setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
 
 
+def make_query(index):
+    """The query that an index was opened for."""
+    if index.method == "backward":
+        return Exact(index.prefix, index.layout)
+    return Verify(index.prefix, index.seeds, index.sa.positions, index.text_words, index.reference.blocks)
+
+
 class Mapper:
     """One index and one set of options; turns chunks into pieces of output."""
 
     def __init__(self, index, options: MapOptions, n_tally: int = 0):
         self.index, self.options = index, options
-        self.query: Any = Exact(index.prefix, index.layout)
-        if isinstance(index.sa, FullSA):
-            self.query = Verify(
-                index.prefix, index.seeds, index.sa.positions, index.text_words, index.reference.blocks
-            )
+        self.query: Any = make_query(index)
         self.n_tally = n_tally
         self.tallies: deque = deque()  # one table for each thread that is counting
 

@@ -17,7 +17,11 @@ index = click.option(
     "-x", "--index", "index_path", type=click.Path(),
     help="Index directory. Default: $FMX_INDEX, else the only *.fmx folder here.",
 )  # fmt: skip
-layout = click.option("--layout", metavar="NAME", help="Layout of the index to search [default: its first].")
+layout = click.option("--layout", metavar="NAME", help="Backward search over this layout of the index.")
+method = click.option(
+    "--method", type=click.Choice(["auto", "verify", "backward"]), default="auto", show_default=True,
+    help="Seed and verify, or backward search; auto: verify where the index allows it.",
+)  # fmt: skip
 output = click.option(
     "-o", "--output", type=click.Path(), default="-", show_default="standard output", help="File to write."
 )
@@ -37,3 +41,10 @@ def find_index(path) -> Path:
     raise IndexFileError(
         "no index: name one with -x or FMX_INDEX, or build one with 'fmx index REFERENCE.fa'"
     )
+
+
+def open_index(path, layout, method, n_threads):
+    """The index to use, opened (FMIndex)."""
+    from . import index as index_module
+
+    return index_module.load(find_index(path), layout, method, n_threads)

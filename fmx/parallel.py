@@ -23,3 +23,13 @@ def run_all(function, arguments, n_threads: int) -> list:
         return [function(*a) for a in arguments]
     with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(lambda a: function(*a), arguments))
+
+
+def start(n_threads: int, function, *arguments):
+    """Start a function beside the caller if a thread is free; call what is returned for its value."""
+    if n_threads == 1:
+        return lambda: function(*arguments)
+    pool = ThreadPoolExecutor(1)
+    future = pool.submit(function, *arguments)
+    pool.shutdown(wait=False)
+    return future.result

@@ -16,7 +16,7 @@ import numpy as np
 
 from .dna import CODE
 from .errors import InputError, UnsupportedError
-from .jit import compiled, find_byte, inlined
+from .jit import at, compiled, find_byte, inlined
 from .streams import Source
 
 SEPARATOR = 0  # code of the separator in the text; A C G T are 1 2 3 4 there
@@ -75,10 +75,10 @@ class Reference:
 def find_block(blocks, position):
     """Index of the block that holds a text position."""
     cell = position >> blocks.shift
-    low, high = blocks.coarse[cell], blocks.coarse[cell + 1] + 1
+    low, high = at(blocks.coarse, cell), at(blocks.coarse, cell + 1) + 1
     while high - low > 1:
         middle = (low + high) >> 1
-        if blocks.text_start[middle] <= position:
+        if at(blocks.text_start, middle) <= position:
             low = middle
         else:
             high = middle
@@ -89,7 +89,7 @@ def find_block(blocks, position):
 def block_end(blocks, position):
     """Text position of the separator that ends the block of a position."""
     block = find_block(blocks, position)
-    return blocks.text_start[block] + blocks.length[block]
+    return at(blocks.text_start, block) + at(blocks.length, block)
 
 
 def read_fasta(path):
@@ -130,10 +130,11 @@ def _names(path, headers, header_starts) -> list:
         words = raw[header_starts[i] : header_starts[i + 1]].split(None, 1)
         if not words:
             raise InputError(path, f"contig number {i + 1}", "has no name after '>'")
-        try:
-            name = words[0].decode("ascii")
-        except UnicodeDecodeError as error:
-            raise InputError(path, f"contig number {i + 1}", "its name is not ASCII text") from error
+        name = words[0].decode("latin-1")
+        if not (name.isascii() and name.isprintable()):
+            raise InputError(path, f"contig number {i + 1}", "its name is not printable ASCII text")
+        if name[0] in "*=":
+            raise InputError(path, f"contig {name}", "its name starts with '*' or '=', which SAM forbids")
         if name in seen:
             raise InputError(path, f"contig {name}", "occurs twice; names must differ")
         seen.add(name)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from isal import igzip
+from isal import igzip, isal_zlib
 
 from .errors import InputError, OutputError
 
@@ -50,7 +50,7 @@ class Source:
                 if not n:
                     break
                 done += n
-        except (EOFError, zlib.error, igzip.BadGzipFile, igzip.IsalError) as error:
+        except (EOFError, zlib.error, igzip.BadGzipFile, isal_zlib.IsalError) as error:  # type: ignore[misc]
             raise InputError(
                 self.path, "gzip stream", f"truncated or damaged ({error}); transfer it again"
             ) from error

@@ -1,111 +1,34 @@
-"""The journeys, on one page: build an index, map reads, list occurrences.
+"""The journeys, on one page: build an index, map reads, list occurrences, look into an index.
 
-build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/
-search  reads -> Mapper (mapping.py) -> SAM or BAM
-locate  patterns -> Mapper -> TSV, BED or SAM
+build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (building.py)
+search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM or BAM   (mapping.py)
+locate  patterns -> the same, all hits -> TSV, BED or SAM
 """
 
 import shlex
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
-import numpy as np
-
-from . import __version__, bwt, index, jit, layouts
-from .dna import pack_text
-from .index import reference_arrays
-from .index_store import IndexWriter, read_array, read_meta
+from . import __version__, jit, layouts
+from .building import add_layouts, build_index, default_index_path
+from .index_store import read_array, read_meta
 from .index_store import verify as check
 from .mapping import MapOptions, Mapper, Summary, compile_all, map_reads
 from .output import bam, sam, table
 from .output.text import make_names
-from .prefix_table import build_prefix_table, default_length
 from .progress import Progress
-from .reference import read_fasta
-from .sampled_sa import sample
-from .seed_table import build_seed_table
-from .seed_table import default_length as default_seed_length
 from .streams import whole_output
-from .suffix_array import suffix_array
 
-
-def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_length=None, n_threads=1,
-                progress=None):  # fmt: skip
-    """Index a FASTA file into the directory ``path``.
-
-    ``sa_rate`` keeps every s-th position of the suffix array.  Peak memory is about 9 bytes a base.
-    """
-    progress = progress or Progress(quiet=True)
-    names = [layouts.parse_name(name) for name in layout_names]
-    tell_compiling(progress)
-    with IndexWriter(path, n_threads) as writer:
-        with progress.stage("read reference"):
-            reference, text = read_fasta(fasta)
-            for name, array in reference_arrays(reference).items():
-                writer.add(name, array)
-        with progress.stage("prefix table"):
-            prefix_length = prefix_length or default_length(reference.n_text)
-            table = build_prefix_table(text, prefix_length)
-            writer.add("prefix_pairs", table.pairs)
-            column_starts = {k: first_rows(table, k) for k in {name.k for name in names}}
-            del table
-        seed_length = default_seed_length(reference.n_text) if sa_rate == 1 else 0
-        if seed_length:
-            with progress.stage("seed table"):
-                writer.add("seed_starts", build_seed_table(text, seed_length).starts)
-        with progress.stage("suffix array"):
-            sa = suffix_array(text)
-        for name in names:
-            with progress.stage(f"layout {name}"):
-                codes = bwt.kmer_bwt(text, sa, name.k, n_threads)
-                build = layouts.REGISTRY[name.family].build
-                layout = build(codes, column_starts[name.k], name.k, name.d, n_threads)
-                for key, array in layout._asdict().items():
-                    if isinstance(array, np.ndarray):
-                        writer.add(f"{name}.{key}", array)
-                del codes, layout
-        with progress.stage("write text and suffix array"):
-            writer.add("text_words", pack_text(text, n_threads))
-            if sa_rate > 1:
-                sampled = sample(sa, reference.blocks.text_start, sa_rate, max(name.k for name in names))
-                writer.add("sa_marks", sampled.marks)
-                writer.add("sa_positions", sampled.positions)
-            else:
-                writer.add("sa_positions", sa)
-        writer.commit(
-            {
-                "fmx_version": __version__,
-                "n_text": reference.n_text,
-                "n_contigs": len(reference.names),
-                "n_bases": int(reference.lengths.sum()),
-                "n_blocks": reference.blocks.length.size,
-                "layouts": [str(name) for name in names],
-                "sa_rate": sa_rate,
-                "prefix_length": prefix_length,
-                "seed_length": seed_length,
-            }
-        )
-
-
-def first_rows(table, k) -> np.ndarray:
-    """The first row of each k-symbol, int64[4^k]: the C array of a k-step index."""
-    start = (4**k - 1) // 3
-    return table.pairs[2 * start : 2 * (start + 4**k) : 2].astype(np.int64)
+__all__ = [
+    "Output", "add_layouts", "build_index", "default_index_path", "inspect", "kind_of", "search",
+    "tell_compiling",
+]  # fmt: skip
 
 
 def tell_compiling(progress) -> None:
     """Say it when code is compiled, which happens in the first run with new options."""
     jit.on_first_compile(lambda: progress.say("compiling for this machine (once) ..."))
-
-
-def default_index_path(reference) -> str:
-    """Where the index of a reference goes: beside it, its name with .fmx in place of .fa.gz and the like."""
-    path = Path(reference)
-    if path.suffix in (".gz", ".bgz", ".bgzf"):
-        path = path.with_suffix("")
-    return str(path.with_suffix(".fmx"))
 
 
 @dataclass(frozen=True)
@@ -125,11 +48,10 @@ def kind_of(path) -> str:
     return "bam" if str(path).endswith(".bam") else "sam"
 
 
-def search(index_path, paths, options: MapOptions, output: Output, layout=None, progress=None) -> Summary:
-    """Map reads (FASTA or FASTQ files, '-' for stdin) to an index, in order."""
+def search(fm_index, paths, options: MapOptions, output: Output, progress=None) -> Summary:
+    """Map reads (FASTA or FASTQ files, '-' for stdin) to an index (FMIndex), in order."""
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
-    fm_index = index.load(index_path, layout, options.n_threads)
     reference = fm_index.reference
     mapper = Mapper(fm_index, options, len(reference.names) if output.counts else 0)
     writer, head = _make_writer(reference, output)
@@ -141,8 +63,15 @@ def search(index_path, paths, options: MapOptions, output: Output, layout=None, 
     if output.counts:
         with whole_output(output.counts) as sink:
             sink.write(table.counts_table(reference, mapper.tally()))
+    if summary.reads == 0:
+        progress.say(f"warning: no reads in {', '.join(map(str, paths))}")
     progress.say(summary.sentence(time.monotonic() - start))
     return summary
+
+
+def _command_line() -> str:
+    """The command as typed, on one line without tabs, for the header."""
+    return shlex.join(["fmx", *sys.argv[1:]]).replace("\t", "\\t").replace("\n", "\\n")
 
 
 def _make_writer(reference, output):
@@ -151,7 +80,7 @@ def _make_writer(reference, output):
     if output.kind in ("bed", "tsv"):
         bed = output.kind == "bed"
         return table.TableWriter(names, reference.blocks, bed), b"" if bed else table.TSV_HEADER
-    head = sam.header(reference, __version__, shlex.join(["fmx", *sys.argv[1:]]), output.read_group)
+    head = sam.header(reference, __version__, _command_line(), output.read_group)
     if output.kind == "bam":
         writer = bam.BamWriter(reference.blocks, output.unmapped, output.read_group_id)
         return writer, bam.header(reference, head)
@@ -159,11 +88,22 @@ def _make_writer(reference, output):
 
 
 def inspect(path, verify=False, n_threads=1) -> dict:
-    """meta.json of an index with the size of each part; ``verify`` checks every checksum."""
+    """meta.json of an index with the size of each part; ``verify`` checks every checksum.
+
+    ``layout_sizes``: for each layout (bytes a symbol, bytes a symbol by the formula of its paper).
+    """
     meta = read_meta(path)
     names = list(meta["arrays"])
     for name in names:
         read_array(path, meta, name)
     if verify:
         check(path, meta, names, n_threads)
-    return {**meta, "path": str(path), "bytes": sum(a["bytes"] for a in meta["arrays"].values())}
+    sizes = {name: _layout_sizes(meta, name) for name in meta["layouts"]}
+    total = sum(array["bytes"] for array in meta["arrays"].values())
+    return {**meta, "path": str(path), "bytes": total, "layout_sizes": sizes}
+
+
+def _layout_sizes(meta, name):
+    size = sum(a["bytes"] for key, a in meta["arrays"].items() if key.startswith(f"{name}."))
+    n_text = meta["n_text"]
+    return size / n_text, layouts.parse_name(name).bytes_per_symbol(n_text)

@@ -19,16 +19,24 @@ from .. import options
     "--prefix-length", type=click.IntRange(4, 15), show_default="by size of the reference",
     help="Longest string looked up in the prefix table.",
 )  # fmt: skip
+@click.option("--add", is_flag=True, help="REFERENCE is an index: add the layouts to it.")
 @options.threads
 @options.quiet
-def command(reference, output, layout_names, sa_rate, prefix_length, threads, quiet):
+def command(reference, output, layout_names, sa_rate, prefix_length, add, threads, quiet):
     """Build an index of REFERENCE, a FASTA file (plain, gzip, bgzf; - for standard input)."""
+    if add and (not layout_names or output or sa_rate != 1 or prefix_length):
+        raise click.UsageError("--add goes with --layout alone: fmx index --add --layout NAME INDEX")
     if reference == "-" and output is None:
         raise click.UsageError("with '-' as the reference, say where the index goes: -o NAME.fmx")
     from .. import layouts, workflow
     from ..progress import Progress
 
     progress = Progress(quiet)
+    workflow.tell_compiling(progress)
+    if add:
+        added = workflow.add_layouts(reference, layout_names.split(","), threads, progress)
+        progress.say(f"{reference}: added {', '.join(added)}" if added else f"{reference} has them already")
+        return
     path = output or workflow.default_index_path(reference)
     names = layout_names.split(",") if layout_names else [layouts.DEFAULT]
     workflow.build_index(reference, path, names, sa_rate, prefix_length, threads, progress)

@@ -23,7 +23,9 @@ def command(index_path, verify, as_json, threads):
     click.echo(f"{found['path']}: fmx index, format {found['format']}, written by fmx {found['fmx_version']}")
     click.echo(f"  contigs        {found['n_contigs']:,} of {found['n_bases']:,} bases")
     click.echo(f"  text           {found['n_text']:,} symbols in {found['n_blocks']:,} blocks of A, C, G, T")
-    click.echo(f"  layouts        {', '.join(found['layouts'])}")
+    for i, (name, (size, formula)) in enumerate(found["layout_sizes"].items()):
+        title = "layouts" if i == 0 else ""
+        click.echo(f"  {title:<14} {name:<20} {size:.3f} bytes a symbol (its formula: {formula:.3f})")
     sa = "whole" if found["sa_rate"] == 1 else f"every {found['sa_rate']}th position"
     click.echo(f"  suffix array   {sa}")
     click.echo(f"  prefix table   strings of up to {found['prefix_length']} symbols")

@@ -19,9 +19,12 @@ from .. import options
 @options.index
 @options.output
 @options.layout
+@options.method
 @options.threads
 @options.quiet
-def command(patterns, given, kind, forward_only, reverse_only, index_path, output, layout, threads, quiet):
+def command(
+    patterns, given, kind, forward_only, reverse_only, index_path, output, layout, method, threads, quiet
+):
     """List every occurrence of each pattern, sorted by coordinate.
 
     Patterns come from -p, or from PATTERNS: FASTA or FASTQ files, - for standard input. With -p the pattern
@@ -39,7 +42,6 @@ def command(patterns, given, kind, forward_only, reverse_only, index_path, outpu
 
     strands = FORWARD if forward_only else REVERSE if reverse_only else BOTH
     sources = [literal_fasta(given, given)] if given else patterns
-    workflow.search(
-        options.find_index(index_path), sources, MapOptions(SelectionPolicy(ALL), strands, threads),
-        workflow.Output(output, kind), layout, Progress(quiet),
-    )  # fmt: skip
+    fm_index = options.open_index(index_path, layout, method, threads)
+    map_options = MapOptions(SelectionPolicy(ALL), strands, threads)
+    workflow.search(fm_index, sources, map_options, workflow.Output(output, kind), Progress(quiet))

@@ -27,10 +27,11 @@ from .. import options
     "--counts", type=click.Path(), metavar="FILE", help="Also write reads and hits per contig (TSV)."
 )
 @options.layout
+@options.method
 @options.threads
 @options.quiet
 def command(reads, index_path, output, limit, report_all, at_most, seed, forward_only, reverse_only,
-            no_unmapped, rg, counts, layout, threads, quiet):  # fmt: skip
+            no_unmapped, rg, counts, layout, method, threads, quiet):  # fmt: skip
     """Map READS, FASTA or FASTQ files (plain, gzip, bgzf; - for standard input), in order.
 
     Writes one SAM record per read; NH is the exact number of occurrences. -o NAME.bam writes BAM.
@@ -50,14 +51,8 @@ def command(reads, index_path, output, limit, report_all, at_most, seed, forward
     where = workflow.Output(
         output, workflow.kind_of(output), not no_unmapped, read_group, read_group_id, counts
     )
-    workflow.search(
-        options.find_index(index_path),
-        reads,
-        MapOptions(policy, strands, threads),
-        where,
-        layout,
-        Progress(quiet),
-    )
+    fm_index = options.open_index(index_path, layout, method, threads)
+    workflow.search(fm_index, reads, MapOptions(policy, strands, threads), where, Progress(quiet))
 
 
 def _read_group(text):

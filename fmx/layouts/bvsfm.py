@@ -4,8 +4,9 @@ Rows are cut into runs of d; each run has 4^k entries, one a k-symbol, C[c] alre
 
     run 0: [AA: counter|bits] [AC: counter|bits] ... [TT: counter|bits]   run 1: ...
 
-An LF mapping reads one entry (w words, see bitcolumn.py): 16 bytes for d = 96, 32 bytes for d = 224.
-Size: 4^k * 8 w / d bytes a symbol; k = 2, d = 96: 2.67.
+An LF mapping reads one entry: 16 bytes for d = 96, 32 bytes for d = 224 (bitcolumn.py), and for d = 64 the
+paper's 16 bytes, a word of counter and a word of bits.
+Size: 4^k * (entry) / d bytes a symbol; k = 2: 4 for d = 64 (12 GB of 3 Gb, section 3.1), 2.67, 2.29.
 """
 
 from typing import NamedTuple
@@ -13,10 +14,18 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import bitcolumn
-from ..bwt import NONE
-from ..contracts import address, extend, lanes, occ, preceding, prefetch_extend, share
-from ..jit import compiled, prefetch
+from ..bitcolumn import low_bits
+from ..bwt import NONE, counts_before, kmer_bwt
+from ..contracts import address, lanes, preceding, prefetch_extend, share
+from ..jit import compiled, popcount, prefetch, quotient
 from ..parallel import run_all, spans
+
+
+class BvSFM64(NamedTuple):
+    """``entries`` uint64[ceil((n + 1) / 64) * 4^k * 2]."""
+
+    entries: np.ndarray
+    k: int
 
 
 class BvSFM96(NamedTuple):
@@ -33,38 +42,35 @@ class BvSFM224(NamedTuple):
     k: int
 
 
-TYPES = {96: BvSFM96, 224: BvSFM224}
-DEFAULT_D = 96
+_BY_D = {96: BvSFM96, 224: BvSFM224, 64: BvSFM64}
+TYPES = {(k, d): cls for k in (2, 1, 3) for d, cls in _BY_D.items()}
 
 
-def build(codes, column_starts, k, d, n_threads=1):
-    """The layout of a k-step BWT.
+def _bytes(d):
+    return 16 if d == 64 else (d + 32) // 8
 
-    ``codes`` uint8[n] of bwt.kmer_bwt; ``column_starts`` int64[4^k], the first row of each k-symbol.
-    """
-    w, n_columns = (d + 32) // 64, 4**k
+
+def bytes_per_symbol(k, d, n):
+    return 4**k * _bytes(d) / d
+
+
+def build(text, sa, k, d, n_threads=1):
+    """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
+    codes = kmer_bwt(text, sa, k, n_threads)
+    w, n_columns = _bytes(d) // 8, 4**k
     entries = np.zeros((codes.size // d + 1) * n_columns * w, np.uint64)
     parts = spans(codes.size, n_threads, d)
-    totals = np.zeros((len(parts), 256), np.int64)
-    run_all(_count_codes, [(codes, *part, totals[i]) for i, part in enumerate(parts)], n_threads)
-    before = np.cumsum([column_starts, *totals[:, :n_columns]], axis=0)
-    run_all(
-        _fill, [(codes, *part, before[i].copy(), w, d, entries) for i, part in enumerate(parts)], n_threads
-    )
+    before = counts_before(text, codes, k, parts, n_threads)
+    run_all(_fill, [(codes, *part, before[i], w, d, entries) for i, part in enumerate(parts)], n_threads)
     if codes.size % d == 0:
         entries[-n_columns * w :: w] = before[-1]
-    return TYPES[d](entries, k)
-
-
-@compiled
-def _count_codes(codes, start, stop, counts):
-    for row in range(start, stop):
-        counts[codes[row]] += 1
+    return TYPES[k, d](entries, k)
 
 
 @compiled
 def _fill(codes, start, stop, count, w, d, entries):
     n_columns = count.size
+    head = 64 * w - d  # bits of the entry before its bit vector
     for first_row in range(start, stop, d):
         first = first_row // d * n_columns * w
         for c in range(n_columns):
@@ -72,12 +78,13 @@ def _fill(codes, start, stop, count, w, d, entries):
         for offset in range(min(d, stop - first_row)):
             c = np.int64(codes[first_row + offset])
             if c != NONE:
-                bitcolumn.set_bit(entries, first + c * w, offset)
+                bit = offset + head
+                entries[first + c * w + (bit >> 6)] |= np.uint64(1) << np.uint64(bit & 63)
                 count[c] += 1
 
 
 def _register(cls, d):
-    n_lanes = (d + 32) // 128
+    n_lanes, head = _bytes(d) // 16, 8 * _bytes(d) - d
 
     @lanes.register(cls)
     def lanes_bvsfm(layout):
@@ -85,30 +92,35 @@ def _register(cls, d):
 
     @address.register(cls)
     def address_bvsfm(layout, c, i):
-        run = i // d
-        return (run << (2 * layout.k)) + c, i - run * d
+        run = quotient(i, d)
+        return 2 * n_lanes * ((run << (2 * layout.k)) + c), i - run * d
 
-    @share.register(cls)
-    def share_bvsfm(layout, lane, a, b, c, offset):
-        return bitcolumn.share(lane, a, b, offset)
+    if d == 64:
 
-    @extend.register(cls)
-    def extend_bvsfm(layout, c, lo, hi):
-        return occ(layout, c, lo), occ(layout, c, hi)
+        @share.register(cls)
+        def share_bvsfm64(layout, lane, a, b, c, offset):
+            return np.int64(a) + popcount(b & low_bits(offset))
+
+    else:
+
+        @share.register(cls)
+        def share_bvsfm(layout, lane, a, b, c, offset):
+            return bitcolumn.share(lane, a, b, offset)
 
     @prefetch_extend.register(cls)
     def prefetch_extend_bvsfm(layout, c, lo, hi):
-        prefetch(layout.entries, 2 * n_lanes * address(layout, c, lo)[0])
-        prefetch(layout.entries, 2 * n_lanes * address(layout, c, hi)[0])
+        prefetch(layout.entries, address(layout, c, lo)[0])
+        prefetch(layout.entries, address(layout, c, hi)[0])
 
     @preceding.register(cls)
     def preceding_bvsfm(layout, row):
         for c in range(np.int64(1) << (2 * layout.k)):
-            entry, offset = address(layout, c, row)
-            if bitcolumn.is_set(layout.entries, 2 * n_lanes * entry, offset):
+            word, offset = address(layout, c, row)
+            bit = offset + head
+            if (layout.entries[word + (bit >> 6)] >> np.uint64(bit & 63)) & np.uint64(1) != np.uint64(0):
                 return c
         return np.int64(-1)
 
 
-for _d, _cls in TYPES.items():
+for _d, _cls in _BY_D.items():
     _register(_cls, _d)

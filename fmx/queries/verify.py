@@ -12,7 +12,7 @@ import numpy as np
 
 from ..contracts import FREE, HI, LO, PATTERN, advance, begin
 from ..dna import symbols
-from ..jit import inlined, prefetch
+from ..jit import at, inlined, prefetch
 from ..prefix_table import PrefixTable, pair_index, prefetch_pair
 from ..reference import Blocks, block_end
 from ..seed_table import SeedTable
@@ -35,7 +35,7 @@ class Verify(NamedTuple):
 
 @begin.register(Verify)
 def begin_verify(query, patterns, i, state, slot):
-    length, first = patterns.length[i], patterns.first[i]
+    length, first = at(patterns.length, i), at(patterns.first, i)
     state[slot, PATTERN] = i
     if length <= query.prefix.q:
         state[slot, STAGE] = _PAIR
@@ -47,7 +47,8 @@ def begin_verify(query, patterns, i, state, slot):
     seed = np.int64(symbols(patterns.words, first, 0, known))
     prefetch(query.seeds.starts, seed << spare)
     state[slot, STAGE] = _SEED
-    state[slot, LO] = seed << spare
+    # A suffix that ends within s symbols may start with a pattern shorter than s: it lies in the run before.
+    state[slot, LO] = (seed << spare) - (spare > 0)
     state[slot, HI] = (seed + 1) << spare
 
 
@@ -55,9 +56,9 @@ def begin_verify(query, patterns, i, state, slot):
 def advance_verify(query, patterns, state, slot):
     stage, i = state[slot, STAGE], state[slot, PATTERN]
     if stage == _ROW:
-        position = np.int64(query.sa[state[slot, MIDDLE]])
+        position = np.int64(at(query.sa, state[slot, MIDDLE]))
         prefetch(query.words, position >> 5)
-        prefetch(query.words, (position + min(patterns.length[i], 256)) >> 5)
+        prefetch(query.words, (position + min(at(patterns.length, i), 256)) >> 5)
         state[slot, POSITION] = position
         state[slot, STAGE] = _TEXT
         return False
@@ -67,8 +68,8 @@ def advance_verify(query, patterns, state, slot):
         state[slot, HI] = np.int64(query.prefix.pairs[2 * pair + 1])
         return True
     if stage == _SEED:
-        state[slot, LO] = np.int64(query.seeds.starts[state[slot, LO]])
-        state[slot, HI] = np.int64(query.seeds.starts[state[slot, HI]])
+        state[slot, LO] = np.int64(at(query.seeds.starts, state[slot, LO])) if state[slot, LO] >= 0 else 0
+        state[slot, HI] = np.int64(at(query.seeds.starts, state[slot, HI]))
         state[slot, FIRST] = -1
         state[slot, LAST] = -1
         state[slot, TOP] = state[slot, HI]
@@ -120,14 +121,14 @@ def _compare(query, patterns, i, position):
 
     A separator sorts before every symbol.
     """
-    first, length = patterns.first[i], patterns.length[i]
+    first, length = at(patterns.first, i), at(patterns.length, i)
     stop = min(length, block_end(query.blocks, position) - position)
-    at = np.int64(0)
-    while at < stop:
-        k = min(stop - at, 32)
-        ours = symbols(query.words, 0, position + at, k)
-        theirs = patterns.words[first + (at >> 5)] >> np.uint64(64 - 2 * k)
+    done = np.int64(0)
+    while done < stop:
+        k = min(stop - done, 32)
+        ours = symbols(query.words, 0, position + done, k)
+        theirs = at(patterns.words, first + (done >> 5)) >> np.uint64(64 - 2 * k)
         if ours != theirs:
             return -1 if ours < theirs else 1
-        at += 32
+        done += 32
     return 0 if stop == length else -1

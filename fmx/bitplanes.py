@@ -1,0 +1,90 @@
+"""Bit planes of k-symbols, cut so that 16 bytes hold all planes of a run of positions.
+
+A lane (words a and b) holds 64, 32 or 21 positions for k = 1, 2, 3; plane p is bit p of the code:
+
+    k = 1    a | plane 0: 64 positions           |    b | plane 1: 64 positions           |
+    k = 2    a | plane 0: 32 | plane 1: 32       |    b | plane 2: 32 | plane 3: 32       |
+    k = 3    a | plane 0: 21 | 1: 21 | 2: 21 | - |    b | plane 3: 21 | 4: 21 | 5: 21 | - |
+               bit 0                       bit 63
+
+k is a constant wherever these are called, so that its branches and shifts fold.
+"""
+
+import numpy as np
+
+from .bitcolumn import low_bits
+from .jit import compiled, inlined, popcount
+
+POSITIONS = (0, 64, 32, 21)  # in a lane, by k
+
+
+@inlined
+def spread(k, bits):
+    """A word in which each of the k low bits of ``bits`` fills its plane."""
+    x = np.uint64(bits)
+    if k == 1:
+        return (x & np.uint64(1)) * np.uint64(0xFFFFFFFFFFFFFFFF)
+    if k == 2:
+        return ((x & np.uint64(1)) | ((x & np.uint64(2)) << np.uint64(31))) * np.uint64(0xFFFFFFFF)
+    planes = (
+        (x & np.uint64(1)) | ((x & np.uint64(2)) << np.uint64(20)) | ((x & np.uint64(4)) << np.uint64(40))
+    )
+    return planes * np.uint64(0x1FFFFF)
+
+
+@inlined
+def matches(k, a, b, c):
+    """A word in which bit i tells whether position i of a lane is c; bits from POSITIONS[k] on are noise."""
+    x = ~(a ^ spread(k, c)) & ~(b ^ spread(k, c >> k))
+    if k == 1:
+        return x
+    if k == 2:
+        return x & (x >> np.uint64(32))
+    return x & (x >> np.uint64(21)) & (x >> np.uint64(42))
+
+
+@inlined
+def count_before(k, a, b, c, stop):
+    """Number of positions of a lane before ``stop`` that are c; stop may lie outside the lane."""
+    n = POSITIONS[k]
+    return popcount(matches(k, a, b, c) & low_bits(min(stop, n)))
+
+
+@inlined
+def code_at(k, a, b, position):
+    """The code at a position of a lane."""
+    code = np.int64(0)
+    for p in range(k):
+        shift = np.uint64(position + p * POSITIONS[k])
+        code |= np.int64((a >> shift) & np.uint64(1)) << p
+        code |= np.int64((b >> shift) & np.uint64(1)) << (k + p)
+    return code
+
+
+def spread_table(k) -> np.ndarray:
+    """uint64[4^k, 2]: the bits that a code sets in words a and b of a lane, at position 0."""
+    table = np.zeros((4**k, 2), np.uint64)
+    for code in range(4**k):
+        for p in range(2 * k):
+            table[code, p // k] |= np.uint64((code >> p & 1) << (p % k * POSITIONS[k]))
+    return table
+
+
+@compiled
+def fill(codes, start, stop, table, n_positions, d, entries, first, stride):
+    """Write the planes of the runs of d rows in [start, stop); run r begins at word ``first + r * stride``.
+
+    ``codes`` uint8[n], those beyond the table (a row without k-symbol) are written as 0.
+    """
+    for run_start in range(start, stop, d):
+        word = first + run_start // d * stride
+        for lane_start in range(run_start, min(run_start + d, stop), n_positions):
+            a = b = np.uint64(0)
+            for row in range(lane_start, min(lane_start + n_positions, stop)):
+                code = codes[row]
+                if code < table.shape[0]:
+                    position = np.uint64(row - lane_start)
+                    a |= table[code, 0] << position
+                    b |= table[code, 1] << position
+            entries[word], entries[word + 1] = a, b
+            word += 2

@@ -1,0 +1,266 @@
+"""Alternate counters: half of the counters in every other entry (Chacon et al. 2015, section 2.3).
+
+Rows are cut into runs of d.  At the even borders between runs stand the counters of the lower half of the
+k-symbols, at the odd ones those of the upper half; so each run has the counter of any k-symbol at one of its
+ends, and an LF mapping counts the planes from there: forwards, or backwards from the border after the run.
+Either way it reads one window of lanes, which starts at the counters or ends with them.  k = 2, d = 64:
+
+    [low][low][0-31][32-63]  [high][high][0-31][32-63]  [low][low] ...
+     border 0  run 0          border 1    run 1          border 2
+
+      A window is 4 lanes: run 0 with border 0 or border 1, run 1 with border 1 or border 2.
+
+k = 1 has but 8 bytes of counters at a border, which share their lane with 32 positions of an even run (word:
+plane 0 in the low half, plane 1 in the high).  d = 64:
+
+    [A C counters | 0-31]  [32-63 | G T counters]  [0-63]  [A C counters | 0-31] ...
+     border 0, run 0        run 0, border 1        run 1    border 2, run 2
+
+Size: (2 * 4^k + 2k d / 8) / d bytes a symbol.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from .. import bitplanes
+from ..bitcolumn import low_bits
+from ..bwt import fill_counters, kmer_bwt
+from ..contracts import address, lanes, occ, preceding, prefetch_extend, share
+from ..jit import at, compiled, inlined, popcount, prefetch, quotient
+from ..missing import build_missing, missing_between
+from ..parallel import run_all, spans
+
+# ``entries`` uint64, two words a lane; ``missing`` uint32, the rows without k-symbol (missing.py).
+TYPES = {
+    (k, d): namedtuple(f"Alternate{k}D{d}", "entries missing k", module=__name__)
+    for k, d in ((2, 64), (2, 192), (2, 448), (1, 64), (1, 192), (1, 448), (1, 960))
+}
+globals().update({cls.__name__: cls for cls in TYPES.values()})  # a cached signature finds its type by name
+
+# What address packs into the offset: row within the run; counted backwards; in an odd run; and how many rows
+# without k-symbol are among those counted, which the planes show as k-symbol 0.
+_ROW, _BACKWARD, _ODD, _SURPLUS = 0xFFF, 1 << 12, 1 << 13, 16
+
+
+def bytes_per_symbol(k, d, n):
+    return (2 * 4**k + 2 * k * d / 8) / d
+
+
+def build(text, sa, k, d, n_threads=1):
+    """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
+    codes = kmer_bwt(text, sa, k, n_threads)
+    n_runs = codes.size // d + 1
+    counters = np.empty((n_runs + 1, 4**k), np.uint32)
+    fill_counters(text, codes, k, d, counters[:n_runs], n_threads)
+    # The planes read as k-symbol 0 after the last row, so the border after it counts them too.
+    counters[n_runs] = counters[n_runs - 1]
+    in_last_run = np.bincount(codes[(n_runs - 1) * d :], minlength=4**k)[: 4**k]
+    counters[n_runs] += in_last_run.astype(np.uint32)
+    counters[n_runs, 0] += np.uint32(n_runs * d - codes.size)
+    make = _one_step_entries if k == 1 else _two_step_entries
+    return TYPES[k, d](make(codes, counters, d, n_threads), build_missing(codes), k)
+
+
+def _two_step_entries(codes, counters, d, n_threads):
+    n_runs, n_words = counters.shape[0] - 1, 4 + d // 16
+    entries = np.zeros((n_runs + 1) * n_words, np.uint64)
+    table = bitplanes.spread_table(2)
+    parts = [(codes, *part, table, 32, d, entries, 4, n_words) for part in spans(codes.size, n_threads, d)]
+    run_all(bitplanes.fill, parts, n_threads)
+    borders = entries.view(np.uint32).reshape(n_runs + 1, -1)
+    borders[0::2, :8], borders[1::2, :8] = counters[0::2, :8], counters[1::2, 8:]
+    return entries[: n_runs * n_words + 4]
+
+
+def _one_step_entries(codes, counters, d, n_threads):
+    n_pairs, n_words = counters.shape[0] // 2, 2 * (d // 32 + 1)
+    entries = np.zeros((n_pairs + 1) * n_words, np.uint64)
+    parts = [(codes, *part, d, entries) for part in spans(codes.size, n_threads, 2 * d)]
+    run_all(_fill_one_step, parts, n_threads)
+    pairs = entries.view(np.uint32).reshape(n_pairs + 1, -1)
+    even, odd = counters[0::2, :2], counters[1::2, 2:]
+    pairs[: len(even), :2], pairs[: len(odd), d // 16 + 2 : d // 16 + 4] = even, odd
+    return entries[: n_pairs * n_words + 2]
+
+
+@inlined
+def _plane_bits(row, d):
+    """For k = 1, the bits of ``entries`` that are planes 0 and 1 of a row."""
+    pair = row // (2 * d)
+    bit, i = pair * 128 * (d // 32 + 1), row - pair * 2 * d
+    if i < 32:
+        return bit + 64 + i, bit + 96 + i
+    if d - 32 <= i < d:
+        return bit + i + d + 32, bit + i + d + 64
+    i += 32 if i < d else 64
+    bit += (i >> 6 << 7) + (i & 63)
+    return bit, bit + 64
+
+
+@compiled
+def _fill_one_step(codes, start, stop, d, entries):
+    for row in range(start, stop):
+        low, high = _plane_bits(row, d)
+        code = codes[row]
+        if code == 1 or code == 3:
+            entries[low >> 6] |= np.uint64(1) << np.uint64(low & 63)
+        if code == 2 or code == 3:
+            entries[high >> 6] |= np.uint64(1) << np.uint64(high & 63)
+
+
+@inlined
+def _counted(found, n, start, offset):
+    """What the n positions of a lane or word add: those set in ``found`` on the side of the counter."""
+    backward = np.int64((offset & _BACKWARD) != 0)
+    sides = low_bits(min((offset & _ROW) - start, n)) ^ (np.uint64(backward) * low_bits(n))
+    return popcount(found & sides) * (1 - 2 * backward)
+
+
+@inlined
+def _counter(word, c, offset):
+    """Counter of c in a word of two, less the rows of the planes that are no k-symbol."""
+    counter = np.int64((word >> np.uint64(32 * (c & 1))) & np.uint64(0xFFFFFFFF))
+    surplus = offset >> _SURPLUS
+    return counter + surplus if offset & _BACKWARD else counter - surplus
+
+
+@inlined
+def _packed(layout, c, i, row, d, backward):
+    """The offset of row i, number ``row`` of its run, for share."""
+    offset = row | _BACKWARD if backward else row
+    if c == 0:
+        start, stop = (i, i - row + d) if backward else (i - row, i)
+        offset |= missing_between(layout.missing, start, stop) << _SURPLUS
+    return offset
+
+
+def _register(cls, k, d):
+    n_lanes = 2 + d // 32 if k == 2 else 1 + d // 64
+
+    @lanes.register(cls)
+    def lanes_alternate(layout):
+        return n_lanes
+
+    @prefetch_extend.register(cls)
+    def prefetch_extend_alternate(layout, c, lo, hi):
+        for i in (lo, hi):
+            word = window(c, i)[0]
+            for line in range(0, 2 * n_lanes, 8):
+                prefetch(layout.entries, word + line)
+            prefetch(layout.entries, word + 2 * n_lanes - 1)
+
+    if k == 2:
+        window = _register_two_step(cls, d)
+    else:
+        window = _register_one_step(cls, d)
+
+
+def _register_two_step(cls, d):
+    n_plane_lanes = d // 32
+    n_lanes = n_plane_lanes + 2
+
+    @inlined
+    def window(c, i):
+        run = quotient(i, d)
+        backward = (c >> 3) != (run & 1)
+        return 2 * (n_lanes * run + (2 if backward else 0)), i - run * d, backward
+
+    @address.register(cls)
+    def address_two_step(layout, c, i):
+        word, row, backward = window(c, i)
+        return word, _packed(layout, c, i, row, d, backward)
+
+    @occ.register(cls)
+    def occ_two_step(layout, c, i):
+        # One counter, and only the planes on its side of the row.
+        entries = layout.entries
+        word, offset = address(layout, c, i)
+        first, stop = 0, ((offset & _ROW) >> 5) + 1
+        counter_word, planes = word, word + 4
+        if offset & _BACKWARD:
+            first, stop = (offset & _ROW) >> 5, n_plane_lanes
+            counter_word, planes = word + 2 * n_plane_lanes, word
+        total = _counter(at(entries, counter_word + (c >> 1 & 3)), c, offset)
+        if d == 64:
+            first, stop = 0, 2
+        for lane in range(first, stop):
+            a, b = at(entries, planes + 2 * lane), at(entries, planes + 2 * lane + 1)
+            total += _counted(bitplanes.matches(2, a, b, c), 32, 32 * lane, offset)
+        return total
+
+    @share.register(cls)
+    def share_two_step(layout, lane, a, b, c, offset):
+        plane_lane, counter_lane = lane - 2, lane
+        if offset & _BACKWARD:
+            plane_lane, counter_lane = lane, lane - n_plane_lanes
+        if 0 <= counter_lane < 2:
+            return _counter(b if c & 2 else a, c, offset) if counter_lane == (c >> 2 & 1) else np.int64(0)
+        return _counted(bitplanes.matches(2, a, b, c), 32, 32 * plane_lane, offset)
+
+    @preceding.register(cls)
+    def preceding_two_step(layout, row):
+        run = row // d
+        word = 2 * (n_lanes * run + 2 + (row - run * d) // 32)
+        c = bitplanes.code_at(2, layout.entries[word], layout.entries[word + 1], (row - run * d) % 32)
+        if c == 0 and missing_between(layout.missing, row, row + 1) > 0:
+            return np.int64(-1)
+        return c
+
+    return window
+
+
+def _register_one_step(cls, d):
+    m = d // 64
+    n_pair_lanes = 2 * m + 1
+
+    @inlined
+    def window(c, i):
+        pair = quotient(i, 2 * d)
+        row = i - pair * 2 * d
+        odd = row >= d
+        backward = (c >= 2) != odd
+        first = (m + 1 if backward else m) if odd else 0
+        return 2 * (n_pair_lanes * pair + first), (row - d if odd else row), backward, odd
+
+    @address.register(cls)
+    def address_one_step(layout, c, i):
+        word, row, backward, odd = window(c, i)
+        offset = _packed(layout, c, i, row, d, backward)
+        return word, offset | _ODD if odd else offset
+
+    @share.register(cls)
+    def share_one_step(layout, lane, a, b, c, offset):
+        # An end lane: the counter in one word, 32 positions in the other, both of use for an even run only.
+        if offset & _ODD:
+            start = 64 * lane
+            if offset & _BACKWARD:
+                if lane == m:
+                    return _counter(a, c, offset)
+            else:
+                if lane == 0:
+                    return _counter(b, c, offset)
+                start -= 64
+            return _counted(bitplanes.matches(1, a, b, c), 64, start, offset)
+        if 0 < lane < m:
+            return _counted(bitplanes.matches(1, a, b, c), 64, 64 * lane - 32, offset)
+        here = ~((b if lane == 0 else a) ^ bitplanes.spread(2, c))
+        total = _counted(here & (here >> np.uint64(32)), 32, 0 if lane == 0 else d - 32, offset)
+        if (lane == m) == ((offset & _BACKWARD) != 0):
+            total += _counter(a if lane == 0 else b, c, offset)
+        return total
+
+    @preceding.register(cls)
+    def preceding_one_step(layout, row):
+        low, high = _plane_bits(row, d)
+        c = np.int64((layout.entries[low >> 6] >> np.uint64(low & 63)) & np.uint64(1))
+        c += np.int64((layout.entries[high >> 6] >> np.uint64(high & 63)) & np.uint64(1)) * 2
+        if c == 0 and missing_between(layout.missing, row, row + 1) > 0:
+            return np.int64(-1)
+        return c
+
+    return window
+
+
+for (_k, _d), _cls in TYPES.items():
+    _register(_cls, _k, _d)

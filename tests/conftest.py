@@ -1,0 +1,154 @@
+"""Fixtures: every layout, engine and query there is; indexes; the command line; real data and peers."""
+
+import contextlib
+import importlib
+import io
+import os
+import pkgutil
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+os.environ.setdefault("FMX_CACHE", str(ROOT / ".pytest_cache" / "compiled"))  # one for all workers
+
+import hypothesis  # noqa: E402
+import pytest  # noqa: E402
+
+import fmx.engines  # noqa: E402
+from fmx import cli, layouts  # noqa: E402
+
+IN_CI = os.environ.get("CI") == "true"
+# One layout of each family, its default for a small text, and other k and d.
+LAYOUTS = [
+    *(str(layouts.parse_name(family, 400)) for family in layouts.REGISTRY),
+    "bvsfm-k1-d224",
+    "kstep-k3-d63",
+]
+ENGINES = [module.name for module in pkgutil.iter_modules(fmx.engines.__path__)]
+ENGINES = [name for name in ENGINES if not name.startswith("cuda")]  # they have tests/cuda
+WAYS = ["verify", *LAYOUTS]  # a query and what it needs: see journeys.load
+
+hypothesis.settings.register_profile(
+    "fmx", deadline=None, derandomize=IN_CI, print_blob=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
+)  # fmt: skip
+hypothesis.settings.load_profile("fmx")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-golden", action="store_true", help="Write tests/data/golden anew.")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Tests of the same layout run in the same process, which compiles what they share."""
+    for item in items:
+        parameters = getattr(item, "callspec", None) and item.callspec.params
+        layout = parameters and (parameters.get("way") or parameters.get("layout"))
+        if layout:
+            item.add_marker(pytest.mark.xdist_group(str(layout)))
+
+
+def missing(what: str):
+    """A test's needs are not there: a failure where nobody looks at skips."""
+    if IN_CI:
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+@pytest.fixture(params=LAYOUTS)
+def layout(request):
+    """The name of a layout."""
+    return request.param
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    """The module of an engine."""
+    return importlib.import_module(f"fmx.engines.{request.param}")
+
+
+@pytest.fixture(params=WAYS)
+def way(request):
+    """A way to search: "verify", or the name of a layout for backward search."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def index_of(tmp_path_factory):
+    """A function (contigs, layout names, sa_rate, prefix_length) -> path of an index, built once."""
+    import journeys
+
+    built = {}
+
+    def index_of(contigs, layout_names=("bvsfm-k2-d96",), sa_rate=1, prefix_length=None):
+        key = (tuple(contigs), tuple(layout_names), sa_rate, prefix_length)
+        if key not in built:
+            path = tmp_path_factory.mktemp("index") / "ref.fmx"
+            built[key] = journeys.build(path, contigs, layout_names, sa_rate, prefix_length)
+        return built[key]
+
+    return index_of
+
+
+class Result:
+    """Exit code, standard output (bytes) and standard error (str) of a command."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def records(self) -> list:
+        """The SAM records, split into columns."""
+        return [line.split("\t") for line in self.out.decode().splitlines() if not line.startswith("@")]
+
+
+@pytest.fixture
+def command(capfdbinary, monkeypatch):
+    """Run a command line in this process: command("search", path, stdin=b"...") -> Result."""
+
+    def command(*arguments, stdin=b""):
+        arguments = [str(argument) for argument in arguments]
+        monkeypatch.setattr(sys, "argv", ["fmx", *arguments])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin))))
+        capfdbinary.readouterr()
+        code = cli.run(arguments)
+        sys.stdout.flush()
+        out, err = capfdbinary.readouterr()
+        return Result(code, out, err.decode())
+
+    return command
+
+
+@pytest.fixture(scope="session")
+def data():
+    """A function: name of a shared file of real data -> its path."""
+    folder = Path(os.environ.get("FMX_TEST_DATA") or ROOT.parent / "shared" / "data")
+
+    def data(name):
+        if not (folder / name).exists():
+            missing(f"no {name} in {folder}; FMX_TEST_DATA names the folder of real data")
+        return folder / name
+
+    return data
+
+
+@pytest.fixture(scope="session")
+def peer():
+    """A function: name of another program -> its path."""
+
+    def peer(name):
+        path = shutil.which(name)
+        if path is None:
+            missing(f"{name} is not installed; 'make peers' does that")
+        return path
+
+    return peer
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """An empty current folder."""
+    with contextlib.chdir(tmp_path):
+        yield tmp_path

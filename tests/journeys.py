@@ -1,0 +1,86 @@
+"""Short ways through fmx for tests: contigs to an index, reads to hits, a command line to its output."""
+
+from typing import NamedTuple
+
+import naive
+import numpy as np
+
+from fmx import hits, index, reads, workflow
+from fmx.chunks import literal_fasta, read_chunks
+from fmx.engines import cpu
+from fmx.mapping import BOTH, make_query
+from fmx.reference import find_block
+
+ALL_HITS = hits.SelectionPolicy(hits.ALL)
+
+
+def fasta(contigs, width=0) -> bytes:
+    """Contigs as FASTA bytes, in lines of ``width`` letters (0: one line)."""
+    lines = []
+    for name, sequence in contigs:
+        lines.append(f">{name}")
+        step = width or max(len(sequence), 1)
+        lines += [sequence[i : i + step] for i in range(0, len(sequence), step)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def fastq(records) -> bytes:
+    """(name, sequence) as FASTQ bytes, with qualities that tell the places apart."""
+    return "".join(
+        f"@{name}\n{sequence}\n+\n{''.join(chr(33 + i % 94) for i in range(len(sequence)))}\n"
+        for name, sequence in records
+    ).encode()
+
+
+def build(path, contigs, layout_names=("bvsfm-k2-d96",), sa_rate=1, prefix_length=None, n_threads=1):
+    """Index contigs into ``path`` and return it."""
+    workflow.build_index(fasta(contigs), path, list(layout_names), sa_rate, prefix_length, n_threads)
+    return path
+
+
+def batch_of(sequences):
+    """Sequences as one ReadBatch."""
+    (chunk,) = read_chunks([literal_fasta(sequences)])
+    return reads.parse(chunk)
+
+
+def places(fm_index, found, r) -> list:
+    """Hits of read r as naive.locate writes them."""
+    blocks, listed = fm_index.reference.blocks, []
+    for hit in range(found.first[r], found.first[r + 1]):
+        position = int(found.position[hit])
+        block = find_block(blocks, position)
+        place = position - blocks.text_start[block] + blocks.contig_start[block]
+        listed.append((int(blocks.contig[block]), int(place), int(found.reverse[hit])))
+    return listed
+
+
+class Answer(NamedTuple):
+    """Of every read: sizes of its two intervals, hits, and the number of all occurrences."""
+
+    sizes: list
+    hits: list
+    total: list
+
+
+def ask(fm_index, sequences, engine=cpu, policy=ALL_HITS, strands=BOTH) -> Answer:
+    """Search sequences by an engine and the query that the index was opened for."""
+    batch = batch_of(sequences)
+    intervals = engine.search(make_query(fm_index), reads.pack(batch, strands))
+    sizes = (intervals.hi.astype(int) - intervals.lo).reshape(-1, 2)
+    span, no_tally = (0, len(sequences)), np.zeros((0, 2), np.int64)
+    blocks = fm_index.reference.blocks
+    found = hits.select(fm_index.sa, fm_index.layout, blocks, batch, intervals, span, policy, no_tally)
+    listed = [places(fm_index, found, r) for r in range(len(sequences))]
+    return Answer([tuple(pair) for pair in sizes.tolist()], listed, found.total.tolist())
+
+
+def expect(contigs, sequences) -> Answer:
+    """What ``ask`` must answer."""
+    found = [naive.locate(contigs, sequence) for sequence in sequences]
+    return Answer([naive.count(contigs, sequence) for sequence in sequences], found, [len(x) for x in found])
+
+
+def load(path, way):
+    """Open an index for seed and verify ("verify") or for backward search over a layout (its name)."""
+    return index.load(path, method="verify") if way == "verify" else index.load(path, str(way))

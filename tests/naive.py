@@ -1,0 +1,89 @@
+"""The oracle: what fmx promises, in plain Python that anyone can check by reading.
+
+A reference is a list of contigs, each (name, sequence).  An occurrence is (contig index, 0-based position,
+strand), where strand is 0 for plus and 1 for minus, so that sorting them gives the documented order.
+"""
+
+import re
+
+_PAIRS = dict(zip("ACGTUNRYSWKMBDHV", "TGCAANYRSWMKVHDB", strict=True))
+FORWARD, REVERSE = 0, 1
+
+
+def plain(sequence: str) -> str:
+    """Upper case, U as T."""
+    return sequence.upper().replace("U", "T")
+
+
+def reverse_complement(sequence: str) -> str:
+    return "".join(_PAIRS[letter] for letter in reversed(plain(sequence)))
+
+
+def blocks(sequence: str) -> list:
+    """The maximal runs of A, C, G, T: (start, letters)."""
+    return [(match.start(), match.group()) for match in re.finditer("[ACGT]+", plain(sequence))]
+
+
+def is_searchable(read: str) -> bool:
+    return re.fullmatch("[ACGT]+", plain(read)) is not None
+
+
+def find_all(text: str, pattern: str) -> list:
+    """Every start of ``pattern`` in ``text``, overlapping ones too."""
+    found, start = [], text.find(pattern)
+    while start >= 0:
+        found.append(start)
+        start = text.find(pattern, start + 1)
+    return found
+
+
+def locate(contigs, read: str, strands=(FORWARD, REVERSE)) -> list:
+    """All occurrences of a read, sorted by contig, position and strand."""
+    if not is_searchable(read):
+        return []
+    spelled = {FORWARD: plain(read), REVERSE: reverse_complement(read)}
+    found = []
+    for contig, (_, sequence) in enumerate(contigs):
+        for start, letters in blocks(sequence):
+            for strand in strands:
+                found += [(contig, start + i, strand) for i in find_all(letters, spelled[strand])]
+    return sorted(found)
+
+
+def count(contigs, read: str) -> tuple:
+    """(occurrences on the plus strand, on the minus strand)."""
+    found = locate(contigs, read)
+    return sum(hit[2] == FORWARD for hit in found), sum(hit[2] == REVERSE for hit in found)
+
+
+def text_of(contigs) -> str:
+    """The text: every block followed by a separator, which sorts before A."""
+    return "".join(letters + "$" for _, sequence in contigs for _, letters in blocks(sequence))
+
+
+def suffix_array(text: str) -> list:
+    return sorted(range(len(text)), key=lambda i: text[i:])
+
+
+def kmers(k: int) -> list:
+    """All strings of k letters in the order of their codes."""
+    return [""] if k == 0 else [rest + letter for rest in kmers(k - 1) for letter in "ACGT"]
+
+
+def kmer_bwt(text: str, rows: list, k: int) -> list:
+    """The k letters before each suffix, or None where they hold a separator or the text starts."""
+    before = [text[i - k : i] if i >= k else "$" for i in rows]
+    return [None if "$" in letters else letters for letters in before]
+
+
+def first_row(text: str, rows: list, letters: str) -> int:
+    """C: the number of suffixes that sort before ``letters``."""
+    return sum(text[i:] < letters for i in rows)
+
+
+def occ_column(text: str, rows: list, letters: str) -> list:
+    """C + Occ(letters, i) for i = 0 to n."""
+    column = [first_row(text, rows, letters)]
+    for before in kmer_bwt(text, rows, len(letters)):
+        column.append(column[-1] + (before == letters))
+    return column

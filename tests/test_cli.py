@@ -1,0 +1,230 @@
+"""The command line: what it accepts, and that threads, chunks and layouts never change what it writes."""
+
+import gzip
+import subprocess
+import sys
+
+import journeys
+import pytest
+from conftest import LAYOUTS
+from output_of import bgzf, without_program
+from texts import TEXTS, numbered, random_letters, reads_of
+
+import fmx
+from fmx import cli, index, workflow
+from fmx.mapping import MapOptions
+
+CONTIGS = TEXTS["repeats across separators"]
+FASTA = journeys.fasta(CONTIGS, width=11)
+READS = [(f"r{i}", sequence) for i, sequence in enumerate(reads_of(CONTIGS))]
+FASTQ = journeys.fastq(READS)
+
+
+def variants(data: bytes) -> dict:
+    """The same records in all the ways that files come."""
+    half = data.index(b"\n", len(data) // 2) + 1
+    return {
+        "plain": data,
+        "CRLF": data.replace(b"\n", b"\r\n"),
+        "no final newline": data.rstrip(b"\n"),
+        "no final newline after CRLF": data.replace(b"\n", b"\r\n").rstrip(b"\r\n"),
+        "blank lines at the end": data + b"\n\n\r\n",
+        "blank lines at the start": b"\n \n" + data,
+        "gzip": gzip.compress(data),
+        "multi-member gzip": b"".join(gzip.compress(data[i : i + 1000]) for i in range(0, len(data), 1000)),
+        "gzip of two members cut in a line": gzip.compress(data[: half - 5])
+        + gzip.compress(data[half - 5 :]),
+        "gzip with an empty member": gzip.compress(b"") + gzip.compress(data) + gzip.compress(b""),
+        "bgzf": bgzf(data),
+    }
+
+
+@pytest.fixture
+def expected(folder, index_of, command):
+    """The records of FASTQ, from the plainest run there is."""
+    (folder / "plain.fq").write_bytes(FASTQ)
+    result = command("search", "-q", "-a", "-t", "1", "-x", index_of(CONTIGS), "plain.fq")
+    assert len(result.records) > len(READS)
+    return result.records
+
+
+@pytest.mark.parametrize("how", ["file", "stdin"])
+@pytest.mark.parametrize("name", variants(b"\n"))
+def test_reads_are_accepted_as(name, how, expected, folder, index_of, command):
+    data = variants(FASTQ)[name]
+    (folder / "reads").write_bytes(data)
+    source = "reads" if how == "file" else "-"
+    result = command("search", "-q", "-a", "-x", index_of(CONTIGS), source, stdin=data)
+    assert (result.code, result.err) == (0, "")
+    assert result.records == expected
+
+
+@pytest.mark.parametrize("name", variants(b"\n"))
+def test_fasta_reads_are_accepted_as(name, expected, folder, index_of, command):
+    (folder / "reads").write_bytes(variants(journeys.fasta(READS, width=9))[name])
+    result = command("search", "-q", "-a", "-x", index_of(CONTIGS), "reads")
+    assert result.code == 0
+    assert [record[:9] for record in result.records] == [record[:9] for record in expected]
+    assert {record[10] for record in result.records} == {"*"}
+
+
+REFERENCES = {
+    **variants(FASTA),
+    "one line a contig": journeys.fasta(CONTIGS),
+    "one letter a line": journeys.fasta(CONTIGS, width=1),
+    "lower case": b"".join(
+        line if line.startswith(b">") else line.lower() for line in FASTA.splitlines(keepends=True)
+    ),
+    "blank lines between": FASTA.replace(b"\n>", b"\n\n\n>"),
+    "descriptions": FASTA.replace(b"\n", b" some words\n", 1).replace(b">c2\n", b">c2\tmore > words\n"),
+}
+
+
+@pytest.mark.parametrize("how", ["file", "stdin"])
+@pytest.mark.parametrize("name", REFERENCES)
+def test_references_are_accepted_as(name, how, expected, folder, command):
+    data = REFERENCES[name]
+    (folder / "ref.fa").write_bytes(data)
+    result = command("index", "-q", "ref.fa" if how == "file" else "-", "-o", "new.fmx", stdin=data)
+    assert (result.code, result.err) == (0, "")
+    result = command("search", "-q", "-a", "-x", "new.fmx", "plain.fq")
+    assert result.records == expected
+
+
+def test_very_long_lines(folder, command):
+    genome = random_letters(9_000_000, "long line")
+    (folder / "ref.fa").write_bytes(b">x " + b"y" * 100_000 + b"\n" + genome.encode() + b"\n")
+    assert command("index", "-q", "ref.fa").code == 0
+    read = genome[4_000_000:7_000_000]  # longer than a chunk
+    (folder / "r.fq").write_bytes(journeys.fastq([("a", genome[:30]), ("b", read), ("c", genome[-50:])]))
+    records = command("search", "-q", "r.fq").records
+    assert [record[:4] for record in records] == [
+        ["a", "0", "x", "1"], ["b", "0", "x", "4000001"], ["c", "0", "x", "8999951"]
+    ]  # fmt: skip
+    assert records[1][9] == read
+
+
+def test_several_files_are_mapped_in_order(expected, folder, index_of, command):
+    border = FASTQ.index(b"@r60\n")
+    (folder / "a.fq").write_bytes(FASTQ[:border].rstrip(b"\n"))
+    (folder / "empty.fa").write_bytes(b"")
+    (folder / "b.fq.gz").write_bytes(gzip.compress(FASTQ[border:]))
+    result = command("search", "-q", "-a", "-x", index_of(CONTIGS), "a.fq", "empty.fa", "b.fq.gz")
+    assert result.records == expected
+    result = command("search", "-q", "-a", "-x", index_of(CONTIGS), "a.fq", "-", stdin=FASTQ[border:])
+    assert result.records == expected
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("chunk_size", [1, 7, 100, 1000, 1 << 21])
+@pytest.mark.parametrize("kind", ["sam", "bam", "tsv"])
+def test_threads_and_chunks_do_not_change_the_output(kind, chunk_size, n_threads, folder, index_of):
+    from fmx.hits import ALL, SelectionPolicy
+
+    (folder / "r.fq").write_bytes(FASTQ)
+    policy = SelectionPolicy(ALL)
+    outputs = []
+    for threads, size in ((1, 1 << 21), (n_threads, chunk_size)):
+        options = MapOptions(policy, n_threads=threads, chunk_size=size)
+        workflow.search(
+            index.load(index_of(CONTIGS)), ["r.fq", "r.fq"], options, workflow.Output("out", kind)
+        )
+        data = (folder / "out").read_bytes()
+        outputs.append(gzip.decompress(data) if kind == "bam" else data)
+    assert outputs[0] == outputs[1]
+
+
+@pytest.mark.parametrize("slice_hits", [1, 2, 3, 17])
+def test_the_slices_of_hits_do_not_change_the_output(slice_hits, expected, index_of, command, monkeypatch):
+    from fmx import mapping
+
+    monkeypatch.setattr(mapping, "SLICE_HITS", slice_hits)
+    result = command("search", "-q", "-a", "-x", index_of(CONTIGS), "plain.fq", "--counts", "counts.tsv")
+    assert result.records == expected
+    result = command("search", "-q", "-a", "-x", index_of(CONTIGS), "plain.fq", "-o", "out.bam")
+    assert result.code == 0
+
+
+@pytest.mark.parametrize("sa_rate", [1, 3])
+def test_methods_and_layouts_write_the_same_bytes(sa_rate, expected, index_of, command):
+    path = index_of(CONTIGS, LAYOUTS, sa_rate)
+    ways = [[], ["--method", "backward"], *(["--layout", name] for name in LAYOUTS)]
+    for way in [*ways, ["--method", "verify"]] if sa_rate == 1 else ways:
+        result = command("search", "-q", "-a", "-x", path, *way, "plain.fq")
+        assert (result.code, result.records) == (0, expected)
+
+
+def test_a_seed_draws_the_same_hits_whatever_the_threads(folder, index_of, command):
+    index = index_of(numbered([random_letters(30, "unit") * 40]))
+    reads = [(f"r{i}", random_letters(30, "unit")[i % 12 : i % 12 + 12]) for i in range(300)]
+    (folder / "r.fq").write_bytes(journeys.fastq(reads))
+    one, three, other = (
+        command("search", "-q", "-x", index, "r.fq", "--seed", seed, "-t", threads).records
+        for seed, threads in ((1, 1), (1, 3), (2, 1))
+    )
+    assert one == three
+    assert one != other
+    assert len({record[3] for record in one}) > 100
+
+
+def test_the_index_is_found_without_being_named(folder, index_of, command, monkeypatch):
+    (folder / "r.fq").write_bytes(FASTQ)
+    monkeypatch.setenv("FMX_INDEX", str(index_of(CONTIGS)))
+    named = command("search", "-q", "r.fq").records
+    monkeypatch.delenv("FMX_INDEX")
+    (folder / "only.fmx").symlink_to(index_of(CONTIGS))
+    assert command("search", "-q", "r.fq").records == named
+    assert len(named) == len(READS)
+
+
+def test_messages_go_to_stderr_and_quiet_silences_them(folder, command):
+    (folder / "ref.fa").write_bytes(FASTA)
+    (folder / "r.fq").write_bytes(FASTQ)
+    result = command("index", "ref.fa")
+    assert result.out == b""
+    assert "wrote ref.fmx" in result.err
+    for stage in ("read reference", "suffix array", "layout bvsfm-k2-d96"):
+        assert f"fmx: {stage}: " in result.err
+    result = command("search", "r.fq")
+    assert f"{len(READS)} reads: " in result.err
+    assert command("search", "-q", "r.fq").err == ""
+
+
+def test_an_older_index_is_replaced(folder, command):
+    (folder / "ref.fa").write_bytes(b">old\nAC\n")
+    assert command("index", "ref.fa").code == 0
+    (folder / "ref.fa").write_bytes(FASTA)
+    assert command("index", "ref.fa").code == 0
+    assert b"c4" in command("locate", "-p", "A").out
+    assert sorted(path.name for path in folder.iterdir()) == ["ref.fa", "ref.fmx"]
+
+
+def test_help_of_every_command(command):
+    result = command("--help")
+    assert result.code == 0
+    names = cli.fmx.list_commands(None)
+    assert {"index", "search", "locate", "inspect"} <= set(names)
+    for name in names:
+        assert name in result.out.decode()
+        shown = command(name, "--help")
+        assert shown.code == 0
+        assert shown.out.startswith(b"Usage: fmx " + name.encode())
+
+
+def test_version(command):
+    assert command("--version").out.decode().strip().endswith(fmx.__version__)
+
+
+def test_the_installed_command_is_the_same_program(folder, index_of, expected):
+    done = subprocess.run(
+        [sys.executable, "-m", "fmx", "search", "-a", "-x", index_of(CONTIGS), "-"],
+        input=FASTQ, capture_output=True, check=True,
+    )  # fmt: skip
+    lines = without_program(done.stdout).decode().splitlines()
+    assert [line.split("\t") for line in lines if line[0] != "@"] == expected
+
+
+def test_a_failure_in_the_middle_of_stdin_still_names_the_record(folder, index_of, command):
+    result = command("search", "-q", "-x", index_of(CONTIGS), "-", stdin=FASTQ * 50 + b"@x\nAC\n+\nI\n")
+    assert result.code == 1
+    assert f"standard input: record {50 * len(READS) + 1}: " in result.err

@@ -1,0 +1,87 @@
+"""Protocol of engine x layout x query: sizes of intervals and places of hits are those of a naive scan."""
+
+import functools
+
+import journeys
+import pytest
+from conftest import ENGINES, LAYOUTS, WAYS
+from texts import TEXTS, numbered, random_letters, reads_of
+
+from fmx import layouts, queries, reads
+from fmx.engines import cpu
+from fmx.mapping import make_query
+
+SA_RATES = (1, 2, 3, 5, 8, 64)
+
+
+def layouts_of(way) -> list:
+    """What an index needs for a way."""
+    return [layouts.DEFAULT if way == "verify" else way]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_answers_are_the_naive_ones(name, way, engine, index_of):
+    contigs = TEXTS[name]
+    sequences = reads_of(contigs)
+    opened = journeys.load(index_of(contigs, layouts_of(way)), way)
+    assert journeys.ask(opened, sequences, engine) == journeys.expect(contigs, sequences)
+
+
+@pytest.mark.parametrize("sa_rate", SA_RATES)
+@pytest.mark.parametrize(
+    "name", ["contigs of 1 to 6", "repeats across separators", "period 3", "text of 225"]
+)
+def test_sampled_suffix_arrays_give_the_same_places(name, sa_rate, layout, index_of):
+    contigs = TEXTS[name]
+    sequences = reads_of(contigs)
+    opened = journeys.load(index_of(contigs, [layout], sa_rate), layout)
+    assert journeys.ask(opened, sequences) == journeys.expect(contigs, sequences)
+
+
+@pytest.mark.parametrize("sa_rate", SA_RATES)
+def test_layouts_of_different_k_share_one_sampled_suffix_array(sa_rate, index_of):
+    contigs = TEXTS["repeats across separators"]
+    sequences = reads_of(contigs)
+    path = index_of(contigs, LAYOUTS, sa_rate)
+    for name in LAYOUTS:
+        assert journeys.ask(journeys.load(path, name), sequences) == journeys.expect(contigs, sequences)
+
+
+@functools.cache
+def ends_of_contigs(n):
+    """(contigs, reads from their ends, the answer): a separator comes before a string of a table ends."""
+    contigs = numbered([random_letters(m, m) for m in (1, 3, 4, 5, 9, 9, 12, 13, 16, n)])
+    sequences = reads_of(contigs, n=10)
+    for _, sequence in contigs:
+        sequences += [sequence[-m:] for m in range(1, 16)] + [sequence[:m] for m in range(1, 16)]
+    return contigs, sequences, journeys.expect(contigs, sequences)
+
+
+@pytest.mark.parametrize("prefix_length", [4, 5, 6, 7])
+@pytest.mark.parametrize("n", [300, 1100, 3000])
+def test_the_lengths_of_the_tables_do_not_matter(n, prefix_length, index_of):
+    contigs, sequences, expected = ends_of_contigs(n)
+    path = index_of(contigs, ("bvsfm-k1-d224", "bvsfm-k2-d96"), prefix_length=prefix_length)
+    for way in ("verify", "bvsfm-k1-d224", "bvsfm-k2-d96"):
+        assert journeys.ask(journeys.load(path, way), sequences) == expected
+
+
+@pytest.mark.parametrize("n_slots", [1, 2, 3, 7, 64])
+def test_the_number_of_patterns_under_way_does_not_matter(n_slots, way, index_of):
+    contigs = TEXTS["repeats across separators"]
+    opened = journeys.load(index_of(contigs, layouts_of(way)), way)
+    patterns = reads.pack(journeys.batch_of(reads_of(contigs)))
+    expected, found = (
+        cpu.search(make_query(opened), patterns),
+        cpu.search(make_query(opened), patterns, n_slots),
+    )
+    assert [array.tolist() for array in found] == [array.tolist() for array in expected]
+
+
+def test_every_query_engine_and_layout_is_reached(index_of):
+    assert "cpu" in ENGINES
+    assert {layouts.parse_name(name).family for name in LAYOUTS} == set(layouts.REGISTRY)
+    assert {layouts.parse_name(name).k for name in LAYOUTS} >= {1, 2, 3}
+    path = index_of(TEXTS["period 2"], LAYOUTS)
+    used = {type(make_query(journeys.load(path, way))).__name__ for way in WAYS}
+    assert used == set(queries.__all__)

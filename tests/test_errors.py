@@ -1,0 +1,408 @@
+"""Every error: its exit code, one line that names the place, no traceback, no output left half-written."""
+
+import contextlib
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import journeys
+import numpy as np
+import pytest
+from texts import numbered, random_letters
+
+GENOME = numbered([random_letters(700, "g1"), random_letters(300, "g2") + "NNN" + random_letters(50, "g3")])
+GOOD = journeys.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(50)])
+MAIN = [sys.executable, "-m", "fmx"]
+
+
+@pytest.fixture
+def indexed(folder, index_of):
+    """A folder that holds ref.fmx."""
+    (folder / "ref.fmx").symlink_to(index_of(GENOME))
+    return folder
+
+
+def complaint(result) -> str:
+    """The one line that a failed command says."""
+    assert result.code == 1, result.err
+    assert "Traceback" not in result.err
+    (line,) = [line for line in result.err.splitlines() if "compiling" not in line]
+    assert line.startswith("fmx: error: ")
+    return line
+
+
+def cut_gzip(data: bytes) -> bytes:
+    whole = gzip.compress(data)
+    return whole[: len(whole) * 2 // 3]
+
+
+def flipped_gzip(data: bytes) -> bytes:
+    whole = bytearray(gzip.compress(data))
+    whole[-6] ^= 1  # of the checksum
+    return bytes(whole)
+
+
+def broken_gzip(data: bytes) -> bytes:
+    whole = gzip.compress(data)
+    return whole[:12] + b"\xff\xff\xff" + whole[15:]
+
+
+BAD_READS = {
+    "truncated gzip": (cut_gzip(GOOD), ["gzip stream", "truncated"]),
+    "gzip without its end": (gzip.compress(GOOD)[:-8], ["gzip stream", "truncated"]),
+    "damaged gzip": (flipped_gzip(GOOD), ["gzip stream", "damaged"]),
+    "damaged in the middle": (broken_gzip(GOOD), ["gzip stream", "damaged"]),
+    "junk after gzip": (gzip.compress(GOOD) + b"junk" * 9, ["gzip stream", "damaged"]),
+    "second gzip member truncated": (gzip.compress(GOOD) + cut_gzip(GOOD), ["gzip stream"]),
+    "no gzip after its magic bytes": (b"\x1f\x8b" + b"junk" * 20, ["gzip stream"]),
+    "truncated in a name": (GOOD + b"@last", ["record 51", "truncated FASTQ"]),
+    "truncated in a sequence": (GOOD + b"@last\nACG", ["record 51", "truncated FASTQ"]),
+    "truncated before the plus": (GOOD + b"@last\nACG\n", ["record 51", "truncated FASTQ"]),
+    "truncated after the plus": (GOOD + b"@last\nACG\n+\n", ["record 51", "truncated FASTQ"]),
+    "truncated in a quality": (GOOD[:-3], ["record 50", "sequence and quality differ in length"]),
+    "quality too long": (b"@a\nACGT\n+\nIIIII\n" + GOOD, ["record 1", "differ in length"]),
+    "quality too short": (GOOD + b"@a\nACGT\n+\nIII\n" + GOOD, ["record 51", "differ in length"]),
+    "no plus line": (b"@a\nACGT\nACGT\nIIII\n" + GOOD, ["record 1", "third line"]),
+    "a stray line": (GOOD + b"stray\n" + GOOD, ["record 51", "'@'"]),
+    "a letter that is none": (GOOD + b"@a\nAC1T\n+\nIIII\n", ["record 51", "not a letter"]),
+    "a quality that is none": (GOOD + b"@a\nACGT\n+\nII\x07I\n", ["record 51", "quality"]),
+    "a name too long for SAM": (b"@" + b"n" * 255 + b"\nA\n+\nI\n", ["record 1", "254"]),
+    "neither FASTA nor FASTQ": (b"read\tACGT\n", ["first byte", "'@' (FASTQ) or '>' (FASTA)", "b'r'"]),
+    "a letter that is none in FASTA": (b">a\nACGT\n>b\nAC-GT\n", ["record 2", "not a letter"]),
+    "binary junk": (np.random.default_rng(1).bytes(5000), ["first byte"]),
+    "binary junk after '@'": (b"@" + np.random.default_rng(2).bytes(5000), ["record 1"]),
+    "binary junk after '>'": (b">" + np.random.default_rng(3).bytes(5000), ["record 1"]),
+}
+
+
+@pytest.mark.parametrize("how", ["file", "stdin"])
+@pytest.mark.parametrize("name", BAD_READS)
+def test_bad_reads(name, how, indexed, command):
+    data, words = BAD_READS[name]
+    (indexed / "bad.reads").write_bytes(data)
+    source = "bad.reads" if how == "file" else "-"
+    message = complaint(command("search", "-q", source, "-o", "out.sam", stdin=data))
+    assert ("bad.reads: " if how == "file" else "standard input: ") in message
+    for word in words:
+        assert word in message
+    assert sorted(path.name for path in indexed.iterdir()) == ["bad.reads", "ref.fmx"]
+
+
+def test_the_second_of_two_files_is_named(indexed, command):
+    (indexed / "a.fq").write_bytes(GOOD)
+    (indexed / "b.fq").write_bytes(GOOD[:-3])
+    assert "error: b.fq: record 50: " in complaint(command("search", "-q", "a.fq", "b.fq", "-o", "out.sam"))
+    assert not (indexed / "out.sam").exists()
+
+
+def test_reads_that_are_not_there(indexed, command):
+    assert "no.fq: No such file" in complaint(command("search", "no.fq"))
+    assert "ref.fmx: Is a directory" in complaint(command("search", "ref.fmx"))
+
+
+def test_empty_reads_give_a_header_and_a_warning(indexed, command):
+    for name, data in [("empty.fq", b""), ("blank.fq", b"\n\n"), ("empty.fq.gz", gzip.compress(b""))]:
+        (indexed / name).write_bytes(data)
+        result = command("search", name)
+        assert result.code == 0
+        assert result.out.startswith(b"@HD\t")
+        assert result.records == []
+        assert "warning" in result.err
+        assert name in result.err
+
+
+BAD_REFERENCES = {
+    "truncated gzip": (cut_gzip(journeys.fasta(GENOME)), ["gzip stream", "truncated"]),
+    "FASTQ": (GOOD, ["line 1", "expected '>'", "looks like FASTQ"]),
+    "text": (b"hello\n", ["line 1", "expected '>'"]),
+    "a stray letter": (b">a\nACGT\nAC*T\n", ["line 3", "b'*'"]),
+    "binary junk": (np.random.default_rng(1).bytes(5000), ["line 1", "expected '>'"]),
+    "binary junk after a header": (b">a\n" + np.random.default_rng(4).bytes(5000), ["line "]),
+    "empty": (b"", ["empty"]),
+    "blank lines": (b"\n\n", ["empty"]),
+    "empty gzip": (gzip.compress(b""), ["empty"]),
+    "duplicate names": (b">a x\nACGT\n>b\nAC\n>a y\nGG\n", ["contig a", "twice"]),
+    "empty contig": (b">a\nACGT\n>b\n>c\nAC\n", ["contig b", "no sequence"]),
+    "empty contig at the end": (b">a\nACGT\n>b\n", ["contig b", "no sequence"]),
+    "no name": (b">a\nACGT\n>\nAC\n", ["contig number 2", "no name"]),
+    "a name that is no ASCII": (">ä\nACGT\n".encode(), ["contig number 1", "ASCII"]),
+    "a name that means no contig": (b">*\nACGT\n", ["contig *", "SAM"]),
+    "a name that means the same contig": (b">=\nACGT\n", ["contig =", "SAM"]),
+    "a name that cannot be printed": (b">a\x01\nACGT\n", ["contig number 1", "ASCII"]),
+    "only N": (b">a\nNNNN\n>b\nRY\n", ["no A, C, G or T"]),
+}
+
+
+@pytest.mark.parametrize("how", ["file", "stdin"])
+@pytest.mark.parametrize("name", BAD_REFERENCES)
+def test_bad_reference(name, how, folder, command):
+    data, words = BAD_REFERENCES[name]
+    (folder / "bad.fa").write_bytes(data)
+    source = "bad.fa" if how == "file" else "-"
+    message = complaint(command("index", "-q", source, "-o", "out.fmx", stdin=data))
+    assert ("bad.fa: " if how == "file" else "standard input: ") in message
+    for word in words:
+        assert word in message
+    assert [path.name for path in folder.iterdir()] == ["bad.fa"]
+
+
+def test_a_failed_build_leaves_the_old_index(folder, command):
+    (folder / "ref.fa").write_bytes(journeys.fasta(GENOME))
+    assert command("index", "ref.fa").code == 0
+    before = (folder / "ref.fmx" / "meta.json").read_bytes()
+    (folder / "ref.fa").write_bytes(b">a\n")
+    complaint(command("index", "-q", "ref.fa"))
+    assert (folder / "ref.fmx" / "meta.json").read_bytes() == before
+    assert sorted(path.name for path in folder.iterdir()) == ["ref.fa", "ref.fmx"]
+
+
+def test_an_index_never_replaces_something_else(folder, command):
+    (folder / "ref.fa").write_bytes(journeys.fasta(GENOME))
+    (folder / "precious").mkdir()
+    (folder / "precious" / "thesis.txt").write_text("x")
+    assert "precious exists" in complaint(command("index", "ref.fa", "-o", "precious"))
+    assert (folder / "precious" / "thesis.txt").exists()
+    assert "ref.fa exists" in complaint(command("index", "ref.fa", "-o", "ref.fa"))
+
+
+WRONG_COMMANDS = [
+    (["search"], "READS"),
+    (["search", "-k", "0", "r.fq"], "-k"),
+    (["search", "-k", "x", "r.fq"], "-k"),
+    (["search", "-m", "0", "r.fq"], "-m"),
+    (["search", "-a", "-k", "2", "r.fq"], "-k exclude each other"),
+    (["search", "--forward-only", "--reverse-only", "r.fq"], "exclude each other"),
+    (["search", "--seed", "-1", "r.fq"], "--seed"),
+    (["search", "-t", "0", "r.fq"], "--threads"),
+    (["search", "--rg", "ID:x", "r.fq"], "--rg"),
+    (["search", "--rg", r"@RG\tSM:x", "r.fq"], "--rg"),
+    (["search", "--unheard-of", "r.fq"], "--unheard-of"),
+    (["locate"], "-p"),
+    (["locate", "-p", "ACGT", "r.fa"], "-p"),
+    (["locate", "--format", "gff", "-p", "ACGT"], "--format"),
+    (["index"], "REFERENCE"),
+    (["index", "-"], "-o"),
+    (["index", "--sa-rate", "0", "r.fa"], "--sa-rate"),
+    (["index", "--prefix-length", "3", "r.fa"], "--prefix-length"),
+    (["serach", "r.fq"], "serach"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "word"), WRONG_COMMANDS, ids=lambda value: str(value))
+def test_wrong_commands_exit_2(arguments, word, indexed, command):
+    (indexed / "r.fq").write_bytes(GOOD)
+    result = command(*arguments)
+    assert result.code == 2
+    assert result.out == b""
+    assert word in result.err
+    assert "Traceback" not in result.err
+
+
+def test_unknown_layouts_are_refused_by_name(indexed, command):
+    (indexed / "r.fq").write_bytes(GOOD)
+    (indexed / "r.fa").write_bytes(journeys.fasta(GENOME))
+    assert "no layout 'nope'; there are: bvsfm" in complaint(
+        command("index", "-q", "r.fa", "--layout", "nope")
+    )
+    assert "there are: bvsfm-k2-d96, " in complaint(command("search", "--layout", "bvsfm-k7", "r.fq"))
+    message = complaint(command("search", "--layout", "bvsfm-k1-d224", "r.fq"))
+    assert "no layout bvsfm-k1-d224; it has: bvsfm-k2-d96" in message
+
+
+def test_methods_that_an_index_cannot_serve_are_refused(indexed, command, index_of):
+    (indexed / "r.fq").write_bytes(GOOD)
+    arguments = ["search", "-q", "r.fq", "--method", "verify"]
+    assert "no whole suffix array" in complaint(command(*arguments, "-x", index_of(GENOME, sa_rate=2)))
+    assert "uses no layout" in complaint(command(*arguments, "--layout", "bvsfm-k2-d96"))
+
+
+def test_a_missing_index_says_how_to_make_one(folder, command, monkeypatch):
+    monkeypatch.delenv("FMX_INDEX", raising=False)
+    (folder / "r.fq").write_bytes(GOOD)
+    assert "'fmx index REFERENCE.fa'" in complaint(command("search", "r.fq"))
+    assert "no.fmx: no index here" in complaint(command("search", "-x", "no.fmx", "r.fq"))
+    (folder / "some.fmx").mkdir()
+    assert "is not an fmx index" in complaint(command("search", "r.fq"))
+    (folder / "other.fmx").mkdir()
+    assert "several indexes here (other.fmx, some.fmx)" in complaint(command("search", "r.fq"))
+
+
+@pytest.fixture
+def full_index(folder):
+    """Paths of two indexes that between them hold every array but those of further layouts."""
+    (folder / "r.fq").write_bytes(GOOD)
+    whole = journeys.build(folder / "whole.fmx", GENOME, ["bvsfm-k2-d96", "cofi-k4"])
+    sampled = journeys.build(folder / "sampled.fmx", GENOME, sa_rate=4)
+    return whole, sampled
+
+
+def flip(path, place):
+    data = bytearray(path.read_bytes())
+    data[place] ^= 0x10
+    path.write_bytes(data)
+
+
+def damage_is_found(array, words, command):
+    """Every search that reads the array fails and names it; at least one does."""
+    path = array.parent
+    ways = [["--layout", name] for name in json.loads((path / "meta.json").read_text())["layouts"]]
+    if (path / "seed_starts.npy").exists() or array.name == "seed_starts.npy":
+        ways.append(["--method", "verify"])
+    results = [command("search", "-q", "-x", path, *way, "r.fq", "-o", "out.sam") for way in ways]
+    failed = [result for result in results if result.code]
+    assert failed or (array.stem == "text_words" and path.name == "sampled.fmx")  # which no search reads
+    for result in failed:
+        assert f"{array}: {words}" in complaint(result)
+    assert len(failed) == len(results) or (path.parent / "out.sam").exists()
+    (path.parent / "out.sam").unlink(missing_ok=True)
+
+
+def test_one_flipped_byte_in_each_array(full_index, command):
+    n_arrays = 0
+    for path in full_index:
+        for array in sorted(path.glob("*.npy")):
+            good = array.read_bytes()
+            for place in (-1, 128 + (len(good) - 128) // 2, 128):
+                flip(array, place)
+                damage_is_found(array, "damaged (checksum differs)", command)
+                assert f"{array}: damaged (checksum differs)" in complaint(
+                    command("inspect", "--verify", path)
+                )
+                array.write_bytes(good)
+            n_arrays += 1
+        assert command("inspect", "--verify", path).code == 0
+    assert n_arrays > 20
+
+
+def test_each_array_truncated_or_missing(full_index, command):
+    for path in full_index:
+        for array in sorted(path.glob("*.npy")):
+            good = array.read_bytes()
+            for bad in (good[:-1], good[:128], good[:20], b""):
+                array.write_bytes(bad)
+                assert f"{array}: truncated or damaged" in complaint(command("inspect", path))
+                damage_is_found(array, "truncated or damaged", command)
+            array.unlink()
+            assert f"{array}: missing" in complaint(command("inspect", path))
+            damage_is_found(array, "missing", command)
+            array.write_bytes(good)
+
+
+def test_no_flip_in_a_header_goes_unnoticed(full_index, command):
+    whole, _ = full_index
+    array = whole / "sa_positions.npy"
+    good = array.read_bytes()
+    expected = command("search", "-q", "-x", whole, "r.fq").records
+    for place in range(128):
+        for mask in (1, 0x10):
+            data = bytearray(good)
+            data[place] ^= mask
+            array.write_bytes(data)
+            result = command("search", "-q", "-x", whole, "r.fq")
+            if result.code == 0:
+                assert result.records == expected
+            else:
+                assert str(array) in complaint(result)
+
+
+def test_a_wrong_version_or_a_broken_meta_json(full_index, command):
+    path = full_index[0]
+    meta = path / "meta.json"
+    good = meta.read_text()
+    parsed = json.loads(good)
+    meta.write_text(json.dumps({**parsed, "format": 999}))
+    message = complaint(command("search", "-x", path, "r.fq"))
+    assert "index format 999, this fmx reads " in message
+    assert "build the index again" in message
+    meta.write_text(json.dumps({**parsed, "n_text": parsed["n_text"] + 1}))
+    assert "meta.json: damaged (checksum differs)" in complaint(command("search", "-x", path, "r.fq"))
+    for bad in ("", "{", "[]", "null", "{}", good[: len(good) // 2], "\0" * 100, '{"format": 1}'):
+        meta.write_text(bad)
+        assert "meta.json: damaged" in complaint(command("search", "-x", path, "r.fq"))
+        assert "meta.json: damaged" in complaint(command("inspect", path))
+    meta.write_bytes(b"\xff\xfe")
+    assert "meta.json: damaged" in complaint(command("search", "-x", path, "r.fq"))
+    meta.unlink()
+    assert "is not an fmx index" in complaint(command("search", "-x", path, "r.fq"))
+
+
+def test_a_full_disk(indexed, command):
+    (indexed / "r.fq").write_bytes(GOOD * 100)
+    assert "/dev/full: cannot write: No space left" in complaint(
+        command("search", "-q", "r.fq", "-o", "/dev/full")
+    )
+    message = complaint(command("search", "-q", "r.fq", "-o", "out.sam", "--counts", "/dev/full"))
+    assert "/dev/full: cannot write: No space left" in message
+    for arguments in (["search", "-q", "r.fq"], ["locate", "-q", "-p", "A"], ["inspect"], ["--help"]):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([*MAIN, *arguments], stdout=full, stderr=subprocess.PIPE, check=False)
+        assert done.returncode == 1
+        (line,) = done.stderr.decode().splitlines()
+        assert line.startswith("fmx: error: ")
+        assert "No space left on device" in line
+
+
+def test_an_output_that_cannot_be_made(indexed, command):
+    (indexed / "r.fq").write_bytes(GOOD)
+    assert "no/out.sam: cannot write: No such file" in complaint(
+        command("search", "r.fq", "-o", "no/out.sam")
+    )
+    assert "ref.fmx: cannot write: Is a directory" in complaint(command("search", "r.fq", "-o", "ref.fmx"))
+    (indexed / "r.fa").write_bytes(journeys.fasta(GENOME))
+    assert "no/r.fmx: cannot write" in complaint(command("index", "-q", "r.fa", "-o", "no/r.fmx"))
+
+
+@contextlib.contextmanager
+def started(arguments, **pipes):
+    """A command under way; killed if it is still running at the end."""
+    with subprocess.Popen([*MAIN, *arguments], **pipes) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_closed_pipe_ends_quietly(indexed):
+    (indexed / "r.fq").write_bytes(GOOD * 2000)
+    for arguments in (["search", "-q", "r.fq"], ["locate", "-q", "r.fq"]):
+        with started(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdout.readline()
+            process.stdout.close()
+            assert process.stderr.read() == b""
+            assert process.wait(60) == 141
+
+
+@pytest.mark.parametrize("output", ["out.sam", "out.bam"])
+def test_interrupting_leaves_no_output(output, indexed):
+    arguments = ["search", "-", "-o", output]
+    with started(
+        arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=take_interrupts
+    ) as process:
+        partial, deadline = None, time.monotonic() + 120
+        while partial is None or partial.stat().st_size < 100_000:  # until it is in the middle of its work
+            process.stdin.write(GOOD * 1000)
+            partial = next(indexed.glob(".*.partial"), None)
+            assert time.monotonic() < deadline
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.decode().splitlines()[-1] == "fmx: interrupted"
+    assert "Traceback" not in err.decode()
+    assert [path.name for path in indexed.iterdir()] == ["ref.fmx"]
+
+
+def take_interrupts():
+    """A background process of a shell script may have been started with SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_debug_shows_the_traceback(indexed):
+    done = subprocess.run([*MAIN, "--debug", "search", "no.fq"], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"Traceback" in done.stderr
+    assert b"no.fq: No such file" in done.stderr
+    assert os.listdir(indexed) == ["ref.fmx"]

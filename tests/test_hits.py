@@ -1,0 +1,67 @@
+"""Which hits are reported: the first ones, drawn ones, none of too many; and sorting."""
+
+import journeys
+import naive
+import numpy as np
+import pytest
+from texts import TEXTS, numbered, random_letters, reads_of
+
+from fmx.hits import ALL, SelectionPolicy
+from fmx.jit import compiled
+from fmx.sorting import sort
+
+CONTIGS = TEXTS["repeats across separators"]
+READS = reads_of(CONTIGS)
+
+
+@pytest.fixture
+def opened(index_of):
+    return journeys.load(index_of(CONTIGS), "verify")
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 10, ALL])
+@pytest.mark.parametrize("at_most", [1, 2, 5, ALL])
+def test_the_first_hits_are_reported_unless_there_are_too_many(limit, at_most, opened):
+    found = journeys.ask(opened, READS, policy=SelectionPolicy(limit, at_most))
+    every = [naive.locate(CONTIGS, read) for read in READS]
+    assert found.hits == [hits[:limit] if len(hits) <= at_most else [] for hits in every]
+    assert found.total == [len(hits) for hits in every]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5])
+def test_drawn_hits_are_some_of_all_in_order_and_depend_on_the_seed(limit, opened):
+    answers = [
+        journeys.ask(opened, READS, policy=SelectionPolicy(limit, seed=seed)).hits for seed in (0, 0, 1)
+    ]
+    assert answers[0] == answers[1]
+    assert answers[0] != answers[2]
+    for read, hits in zip(READS, answers[0], strict=True):
+        every = naive.locate(CONTIGS, read)
+        assert len(hits) == len(set(hits)) == min(limit, len(every))
+        assert set(hits) <= set(every)
+        assert hits == sorted(hits)
+
+
+def test_draws_are_even(index_of):
+    """Of 12 equal places, each is drawn about as often (within 6 standard deviations)."""
+    unit, n = random_letters(25, "unit"), 3000
+    opened = journeys.load(index_of(numbered([unit] * 12)), "verify")
+    found = journeys.ask(opened, [unit] * n, policy=SelectionPolicy(1, seed=3)).hits
+    counts = np.bincount([hits[0][0] for hits in found], minlength=12)
+    assert counts.sum() == n
+    assert (abs(counts - n / 12) < 6 * (n / 12 * 11 / 12) ** 0.5).all()
+
+
+@compiled
+def sorted_in_place(keys, n):
+    sort(keys, n)
+
+
+@pytest.mark.parametrize("n", [*range(30), 100, 1000, 4097])
+def test_sorting(n):
+    rng = np.random.default_rng(n)
+    drawn = [rng.integers(0, bound + 1, n + 3) for bound in (0, 1, 7, 2**62)]
+    for keys in (*drawn, np.arange(n + 3), np.arange(n + 3)[::-1].copy()):
+        expected = np.concatenate([np.sort(keys[:n]), keys[n:]])
+        sorted_in_place(keys, n)
+        np.testing.assert_array_equal(keys, expected)

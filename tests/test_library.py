@@ -1,0 +1,89 @@
+"""The Python library answers as the oracle does, and its documented example runs."""
+
+import subprocess
+import sys
+
+import journeys
+import naive
+import numpy as np
+import pytest
+from conftest import ROOT
+from texts import TEXTS, reads_of
+
+import fmx
+
+CONTIGS = TEXTS["repeats across separators"]
+READS = reads_of(CONTIGS)
+
+
+@pytest.fixture
+def opened(index_of):
+    return fmx.open(index_of(CONTIGS), threads=2)
+
+
+def rows(reads, strands=(0, 1), limit=None) -> list:
+    """What a search must return."""
+    found = []
+    for i, read in enumerate(reads):
+        every = naive.locate(CONTIGS, read, strands)
+        found += [(i, contig, place, bool(strand), len(every)) for contig, place, strand in every[:limit]]
+    return found
+
+
+def test_search_locate_and_count(opened):
+    hits = opened.locate(READS)
+    assert hits.dtype == fmx.HIT
+    assert hits.tolist() == rows(READS)
+    assert opened.search(READS).tolist() == rows(READS, limit=1)
+    assert opened.search(READS, k=3).tolist() == rows(READS, limit=3)
+    assert opened.search(READS, k=None, strands="forward").tolist() == rows(READS, [naive.FORWARD])
+    assert opened.locate(READS, strands="reverse").tolist() == rows(READS, [naive.REVERSE])
+    assert opened.count(READS).tolist() == [len(naive.locate(CONTIGS, read)) for read in READS]
+    assert opened.count(READS).dtype == np.int64
+
+
+def test_reads_may_be_bytes_or_a_file(opened, tmp_path):
+    (tmp_path / "r.fq").write_bytes(journeys.fastq(enumerate(READS)))
+    expected = opened.locate(READS).tolist()
+    assert opened.locate([read.encode() for read in READS]).tolist() == expected
+    assert opened.locate(tmp_path / "r.fq").tolist() == expected
+    assert opened.locate(str(tmp_path / "r.fq")).tolist() == expected
+
+
+def test_nothing_asked_nothing_found(opened):
+    for answer in (opened.search([]), opened.locate(["", "N", "NNNN"])):
+        assert answer.size == 0
+        assert answer.dtype == fmx.HIT
+    assert opened.count([]).tolist() == []
+
+
+def test_contigs_and_errors(opened, tmp_path):
+    assert opened.contigs == [name for name, _ in CONTIGS]
+    assert opened.lengths.tolist() == [len(sequence) for _, sequence in CONTIGS]
+    with pytest.raises(ValueError, match="strands"):
+        opened.search(["A"], strands="plus")
+    with pytest.raises(fmx.InputError, match="record 2"):
+        opened.search(["A", "A-C"])
+    with pytest.raises(fmx.IndexFileError):
+        fmx.open(tmp_path / "nothing.fmx")
+    with pytest.raises(AttributeError):
+        fmx.nothing  # noqa: B018
+
+
+def test_build_names_the_index_after_the_reference(tmp_path):
+    (tmp_path / "genome.fa").write_bytes(journeys.fasta(CONTIGS))
+    assert fmx.build(tmp_path / "genome.fa").locate(READS).tolist() == rows(READS)
+    assert (tmp_path / "genome.fmx" / "meta.json").exists()
+
+
+def test_every_public_name_exists():
+    for name in fmx.__all__:
+        assert getattr(fmx, name) is not None
+
+
+def test_the_example_runs(tmp_path):
+    command = [sys.executable, ROOT / "docs" / "example.py", tmp_path]
+    done = subprocess.run(command, capture_output=True, check=True)
+    assert done.stdout.decode().splitlines() == [
+        "0 chr1 2 + of 2", "0 chr2 6 - of 2", "1 chr2 0 + of 2", "1 chr2 0 - of 2", "[2 2 0]"
+    ]  # fmt: skip

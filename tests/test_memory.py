@@ -1,0 +1,67 @@
+"""Memory is bounded: by the index, not by the reads; and by 12 bytes a base while an index is built."""
+
+import json
+import subprocess
+import sys
+
+import journeys
+import pytest
+from texts import numbered, random_letters
+
+# The high-water mark of /proc, since that of getrusage begins with the memory of the process that starts it.
+MEASURED = """
+import re, sys
+from fmx.cli import run
+code = run(sys.argv[1:])
+print(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1], file=sys.stderr)
+sys.exit(code)
+"""
+MB = 1_000_000
+
+
+def peak(arguments, feed=()) -> int:
+    """Largest resident memory of a command, in bytes; ``feed`` are pieces of its standard input."""
+    command = [sys.executable, "-c", MEASURED, *map(str, arguments)]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    with process:
+        for piece in feed:
+            process.stdin.write(piece)
+        process.stdin.close()
+        said = process.stderr.read().decode().splitlines()
+    assert process.returncode == 0, said
+    return int(said[-1]) * 1024
+
+
+@pytest.mark.parametrize("output", ["-", "/dev/null"])
+def test_reads_do_not_raise_the_peak(output, index_of):
+    contigs = numbered([random_letters(100_000, "memory")])
+    piece = journeys.fastq([(f"r{i}", contigs[0][1][i * 90 : i * 90 + 100]) for i in range(1000)])
+    arguments = ["search", "-q", "-t", "2", "-x", index_of(contigs), "-", "-o", output]
+    peak(arguments, [piece])  # compiles
+    few, many = (peak(arguments, [piece] * n) for n in (30 * MB // len(piece), 300 * MB // len(piece)))
+    assert many - few < 30 * MB
+    assert many < 400 * MB
+
+
+def test_a_read_with_a_million_hits_does_not_raise_the_peak_by_its_records(index_of):
+    """All records of -a would be 90 MB at once."""
+    index = index_of(numbered([random_letters(4_000_000, "hits", "AC")]))
+    arguments = ["search", "-q", "-t", "1", "-x", index, "-a", "-"]
+    few, many = (peak(arguments, [b">r\n%s\n" % read]) for read in (b"ACACACACACACACACACACACACACACACA", b"A"))
+    assert many - few < 100 * MB
+
+
+@pytest.mark.parametrize(
+    ("name", "n_bases"),
+    [("human_hs37_chrX_20M-30M.fa.gz", 10_000_000), ("scerevisiae_sacCer3.fa.gz", 12_157_105)],
+)
+def test_building_takes_at_most_12_bytes_a_base(name, n_bases, data, tmp_path):
+    genome, output = data(name), tmp_path / "x.fmx"
+    (tmp_path / "tiny.fa").write_bytes(b">x\nACGTTGCA\n")
+    arguments = ["-q", "-t", "2", "-o", output]
+    base = min(peak(["index", tmp_path / "tiny.fa", *arguments]) for _ in range(2))
+    grown = peak(["index", genome, *arguments]) - base
+    assert grown < 12 * n_bases
+    assert json.loads((output / "meta.json").read_text())["n_bases"] == n_bases

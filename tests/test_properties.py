@@ -1,0 +1,131 @@
+"""Properties of texts and reads that hypothesis draws: separators everywhere, reads from the text and not."""
+
+import hypothesis.strategies as st
+import journeys
+import naive
+import pytest
+from hypothesis import example, given, settings
+from texts import numbered
+
+from fmx import index, library, workflow
+from fmx.chunks import literal_fasta
+from fmx.hits import ALL, SelectionPolicy
+from fmx.mapping import MapOptions
+
+LETTERS = st.sampled_from(["ACGT", "ACGTN", "AC", "A", "ACGTacgtuN", "ANNNN", "ACGTRYSWKMBDHVN."])
+
+
+@st.composite
+def genomes(draw):
+    """1 to 12 contigs, mostly tiny, sometimes repeats of each other; each holds a letter, one of all an A."""
+    alphabet = draw(LETTERS)
+    contigs = draw(st.lists(st.text(alphabet, min_size=1, max_size=40), min_size=1, max_size=12))
+    repeated = draw(st.lists(st.sampled_from(contigs), max_size=4))
+    return numbered(
+        [*contigs, *repeated, "".join(repeated) + draw(st.text(alphabet, max_size=120)), "GA"][:16]
+    )
+
+
+@st.composite
+def questions(draw):
+    """(contigs, reads)."""
+    contigs = [(name, sequence) for name, sequence in draw(genomes()) if sequence]
+    joined = "".join(sequence for _, sequence in contigs)
+    reads = []
+    for _ in range(draw(st.integers(1, 12))):
+        start = draw(st.integers(0, len(joined) - 1))
+        read = joined[start : start + draw(st.integers(1, 45))].replace(".", "N")
+        kind = draw(st.sampled_from(["as it is", "reversed", "changed", "free"]))
+        if kind == "reversed":
+            read = naive.reverse_complement(read)
+        elif kind == "changed":
+            place = draw(st.integers(0, len(read) - 1))
+            read = read[:place] + draw(st.sampled_from("ACGTN")) + read[place + 1 :]
+        elif kind == "free":
+            read = draw(st.text("ACGT", min_size=1, max_size=20))
+        reads.append(read)
+    return contigs, reads
+
+
+@pytest.fixture(scope="module")
+def folder_of_this(tmp_path_factory):
+    return tmp_path_factory.mktemp("properties")
+
+
+def built(folder, contigs, layout="bvsfm-k2-d96", sa_rate=1):
+    return journeys.build(folder / "ref.fmx", contigs, [layout], sa_rate)
+
+
+@given(questions())
+@settings(max_examples=150)
+def test_verify_finds_what_a_scan_finds(folder_of_this, question):
+    contigs, reads = question
+    opened = journeys.load(built(folder_of_this, contigs), "verify")
+    assert journeys.ask(opened, reads) == journeys.expect(contigs, reads)
+
+
+@given(questions(), st.sampled_from([1, 2, 3, 9]))
+@settings(max_examples=150)
+def test_backward_search_finds_what_a_scan_finds(folder_of_this, question, sa_rate):
+    contigs, reads = question
+    opened = journeys.load(built(folder_of_this, contigs, sa_rate=sa_rate), "bvsfm-k2-d96")
+    assert journeys.ask(opened, reads) == journeys.expect(contigs, reads)
+
+
+@given(questions())
+@settings(max_examples=60)
+def test_every_hit_spells_the_read_and_its_reverse_is_found_there_too(folder_of_this, question):
+    contigs, reads = question
+    opened = library.open_index(built(folder_of_this, contigs), threads=1)
+    hits = opened.locate(reads)
+    for hit in hits:
+        read = reads[hit["read"]]
+        spelled = naive.reverse_complement(read) if hit["reverse"] else naive.plain(read)
+        start = int(hit["position"])
+        assert naive.plain(contigs[hit["contig"]][1])[start : start + len(read)] == spelled
+    backwards = opened.locate([naive.reverse_complement(read) for read in reads])
+    assert places(hits, flip=True) == places(backwards)
+
+
+def places(hits, flip=False) -> set:
+    return {
+        (
+            int(h["read"]),
+            int(h["contig"]),
+            int(h["position"]),
+            bool(h["reverse"]) != flip,
+            int(h["occurrences"]),
+        )
+        for h in hits
+    }
+
+
+@given(questions(), st.integers(1, 40), st.integers(1, 4))
+@settings(max_examples=60)
+@example((numbered(["ACGT"]), ["ACGT"] * 3), 1, 1)
+def test_chunks_and_threads_never_change_the_bytes(folder_of_this, question, chunk_size, n_threads):
+    contigs, reads = question
+    opened = index.load(built(folder_of_this, contigs))
+    output = workflow.Output(folder_of_this / "out.sam", "sam")
+    texts = []
+    for size, threads in ((1 << 20, 1), (chunk_size, n_threads)):
+        options = MapOptions(SelectionPolicy(ALL), n_threads=threads, chunk_size=size)
+        workflow.search(opened, [literal_fasta(reads), journeys.fastq(enumerate(reads))], options, output)
+        texts.append((folder_of_this / "out.sam").read_bytes())
+    assert texts[0] == texts[1]
+
+
+@given(questions())
+@settings(max_examples=40)
+def test_an_opened_index_answers_as_the_one_that_was_built(folder_of_this, question):
+    """Building is saving and opening: opening again, from other files of the same bytes, changes nothing."""
+    import shutil
+
+    contigs, reads = question
+    path = built(folder_of_this, contigs)
+    before = library.open_index(path, threads=1).search(reads, k=None).tolist()
+    copy = folder_of_this / "copy.fmx"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(path, copy)
+    shutil.rmtree(path)
+    assert library.open_index(copy, threads=1).search(reads, k=None).tolist() == before

@@ -1,0 +1,174 @@
+"""Real genomes and reads against outside oracles: bowtie, the published counts, a scan of every substring."""
+
+import gzip
+import re
+import subprocess
+from collections import Counter, defaultdict
+
+import naive
+import numpy as np
+import pytest
+
+import fmx
+
+YEAST_READS = [
+    "yeast_SRR5204809_input1_R1", "yeast_SRR5204809_input1_R2", "yeast_SRR5204810_input2_R1",
+    "yeast_SRR5204810_input2_R2",
+]  # fmt: skip
+
+
+def known_counts(text) -> dict:
+    """Read file -> (reads hit, hit once, total hits, most for one read), from the README of the data."""
+    rows = re.findall(r"\| sacCer3 \| (SRR\d+) (R\d) \| (\d+) / (\d+) / (\d+) / (\d+) \|", text)
+    return {f"{run} {end}": tuple(map(int, counts)) for run, end, *counts in rows}
+
+
+@pytest.fixture(scope="module")
+def yeast(data, tmp_path_factory):
+    """The opened index of yeast."""
+    path = tmp_path_factory.mktemp("yeast") / "yeast.fmx"
+    return fmx.build(data("scerevisiae_sacCer3.fa.gz"), path, threads=2)
+
+
+@pytest.fixture(scope="module")
+def bowtie_index(data, peer, tmp_path_factory):
+    """Prefix of bowtie's index of yeast."""
+    folder = tmp_path_factory.mktemp("bowtie")
+    (folder / "yeast.fa").write_bytes(gzip.decompress(data("scerevisiae_sacCer3.fa.gz").read_bytes()))
+    command = [peer("bowtie-build"), "-q", "--threads", "2", folder / "yeast.fa", folder / "yeast"]
+    subprocess.run(command, check=True)
+    return folder / "yeast"
+
+
+def bowtie_hits(bowtie, index, reads, names) -> np.ndarray:
+    """Sorted rows (read, contig, position, strand) of bowtie -v 0 -a."""
+    command = [bowtie, "-v", "0", "-a", "-p", "2", "--refidx", "--suppress", "5,6,7,8", "-x", index, reads]
+    listed = subprocess.run(command, check=True, capture_output=True).stdout.decode()
+    rows = [line.split("\t") for line in listed.splitlines()]
+    number = {name: i for i, name in enumerate(names)}
+    return sorted(
+        (number[name.split()[0]], int(ref), int(place), strand == "-") for name, strand, ref, place in rows
+    )
+
+
+def names_of(fastq) -> list:
+    with gzip.open(fastq, "rt") as file:
+        return [line[1:].split()[0] for i, line in enumerate(file) if i % 4 == 0]
+
+
+@pytest.mark.xdist_group("yeast")
+@pytest.mark.parametrize("name", YEAST_READS)
+def test_all_hits_of_yeast_reads_are_those_of_bowtie(name, yeast, bowtie_index, data, peer):
+    reads = data(f"{name}.fastq.gz")
+    names = names_of(reads)
+    assert len(set(names)) == len(names) == 100_000
+    hits = yeast.locate(reads)
+    expected = bowtie_hits(peer("bowtie"), bowtie_index, reads, names)
+    found = hits[["read", "contig", "position", "reverse"]].tolist()
+    assert len(found) == len(set(found))
+    assert sorted(found) == expected
+    per_read = Counter(hits["read"].tolist())
+    counts = (len(per_read), sum(n == 1 for n in per_read.values()), len(hits), max(per_read.values()))
+    run, end = name.split("_")[1], name[-2:]
+    assert counts == known_counts(data("README.md").read_text())[f"{run} {end}"]
+    assert all(hits["occurrences"] == [per_read[read] for read in hits["read"].tolist()])
+
+
+@pytest.mark.xdist_group("yeast")
+def test_backward_search_finds_the_same_in_yeast(yeast, data):
+    reads = data(f"{YEAST_READS[0]}.fastq.gz")
+    backward = fmx.open(yeast.path, method="backward", threads=2)
+    assert (backward.locate(reads) == yeast.locate(reads)).all()
+
+
+@pytest.mark.xdist_group("yeast")
+def test_sam_of_yeast_reads_is_accepted_and_counts_agree(yeast, data, peer, command, tmp_path):
+    """BAM and SAM by the command, read by samtools; NH is the number of records of a read with -a."""
+    samtools, reads = peer("samtools"), data(f"{YEAST_READS[0]}.fastq.gz")
+    for output in ("out.sam", "out.bam"):
+        assert (
+            command("search", "-q", "-a", "-t", "2", "-x", yeast.path, reads, "-o", tmp_path / output).code
+            == 0
+        )
+        subprocess.run([samtools, "quickcheck", "-v", tmp_path / output], check=True)
+    views = [
+        subprocess.run([samtools, "view", "--no-PG", tmp_path / name], check=True, capture_output=True).stdout
+        for name in ("out.sam", "out.bam")
+    ]
+    assert views[0] == views[1]
+    records = [line.split("\t") for line in views[0].decode().splitlines()]
+    mapped = Counter(record[0] for record in records if record[2] != "*")
+    for record in records:
+        assert int(record[11].removeprefix("NH:i:")) == mapped[record[0]]
+    expected = known_counts(data("README.md").read_text())["SRR5204809 R1"]
+    assert (len(mapped), sum(mapped.values())) == (expected[0], expected[2])
+
+
+def fasta_of(path) -> list:
+    """(name, sequence) of a gzipped FASTA file."""
+    contigs = []
+    with gzip.open(path, "rt") as file:
+        for line in file:
+            if line.startswith(">"):
+                contigs.append((line[1:].split()[0], []))
+            else:
+                contigs[-1][1].append(line.strip())
+    return [(name, "".join(parts)) for name, parts in contigs]
+
+
+@pytest.fixture(scope="module")
+def mirbase(data, tmp_path_factory):
+    """The opened index of all hairpins: 28,645 tiny contigs."""
+    path = tmp_path_factory.mktemp("mirbase") / "hairpin.fmx"
+    return fmx.build(data("mirbase_hairpin.fa.gz"), path, threads=2)
+
+
+def scan(contigs, reads) -> dict:
+    """Occurrences of every read, by looking at every substring of the reads' lengths in every contig."""
+    wanted, found = defaultdict(list), {i: [] for i in range(len(reads))}
+    for i, read in enumerate(reads):
+        if naive.is_searchable(read):
+            wanted[naive.plain(read)].append((i, naive.FORWARD))
+            wanted[naive.reverse_complement(read)].append((i, naive.REVERSE))
+    lengths = sorted({len(read) for read in wanted})
+    for contig, (_, sequence) in enumerate(contigs):
+        letters = naive.plain(sequence)
+        for n in lengths:
+            for start in range(len(letters) - n + 1):
+                for read, strand in wanted.get(letters[start : start + n], ()):
+                    found[read].append((contig, start, strand))
+    return {read: sorted(places) for read, places in found.items() if places}
+
+
+def test_mature_micro_rnas_in_all_hairpins_are_those_of_a_scan(mirbase, data):
+    contigs, reads = fasta_of(data("mirbase_hairpin.fa.gz")), fasta_of(data("mirbase_mature.fa.gz"))
+    assert len(contigs) == 28_645  # as data/README.md says: tens of thousands of tiny contigs
+    assert mirbase.contigs == [name for name, _ in contigs]
+    found = defaultdict(list)
+    for read, contig, position, reverse, occurrences in mirbase.locate(data("mirbase_mature.fa.gz")).tolist():
+        found[read].append((contig, position, int(reverse)))
+        assert occurrences > 0
+    expected = scan(contigs, [sequence for _, sequence in reads])
+    assert len(expected) > 30_000
+    assert dict(found) == expected
+
+
+def test_guides_of_the_mageck_demo_are_counted(data, folder, command):
+    """The first 20 bases of each read against the guides, forward: as many reads are a guide as is known."""
+    guides = [line.split()[:2] for line in data("mageck_demo_library.txt").read_text().splitlines()]
+    (folder / "guides.fa").write_text("".join(f">{name}\n{sequence}\n" for name, sequence in guides))
+    lines = data("mageck_demo_test1.fastq").read_text().splitlines()
+    cut = [line if i % 2 == 0 else line[:20] for i, line in enumerate(lines)]
+    (folder / "reads.fq").write_text("\n".join(cut) + "\n")
+    assert command("index", "-q", "guides.fa").code == 0
+    result = command("search", "-q", "-a", "--forward-only", "reads.fq", "--counts", "counts.tsv")
+    is_guide = Counter(sequence for _, sequence in guides)
+    expected = [is_guide[line] for line in cut[1::4]]
+    hits = Counter(record[0] for record in result.records if record[2] != "*")
+    (known,) = re.findall(r"\| (\d+) of 2500 reads are a guide \|", data("README.md").read_text())
+    assert len(hits) == sum(n > 0 for n in expected) == int(known)
+    rows = [line.split("\t") for line in (folder / "counts.tsv").read_text().splitlines()[1:]]
+    reads_of = Counter(cut[1::4])
+    assert [(name, int(n)) for name, _, n, _ in rows] == [
+        (name, reads_of[sequence]) for name, sequence in guides
+    ]

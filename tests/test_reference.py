@@ -1,0 +1,109 @@
+"""The reference: contigs, blocks, coordinates, digests; the tables over its text; sampled positions."""
+
+import hashlib
+
+import journeys
+import naive
+import numpy as np
+import pytest
+from texts import TEXTS
+
+from fmx import bwt, dna, prefix_table, reference, seed_table
+from fmx.sampled_sa import sample
+from fmx.suffix_array import suffix_array
+
+LETTERS = "$ACGT"
+
+
+def codes(text) -> np.ndarray:
+    return np.array([LETTERS.index(letter) for letter in text], np.uint8)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_blocks_lead_back_to_every_letter(name):
+    contigs = TEXTS[name]
+    found, text = reference.read_fasta(journeys.fasta(contigs, width=13))
+    assert "".join(LETTERS[code] for code in text) == naive.text_of(contigs)
+    assert found.names == [name for name, _ in contigs]
+    assert found.lengths.tolist() == [len(sequence) for _, sequence in contigs]
+    assert found.n_text == text.size
+    for digest, (_, sequence) in zip(found.md5, contigs, strict=True):
+        assert digest.tobytes() == hashlib.md5(sequence.upper().replace(".", "N").encode()).digest()
+    position = 0
+    for contig, (_, sequence) in enumerate(contigs):
+        for start, letters in naive.blocks(sequence):
+            for i in range(len(letters)):
+                block = reference.find_block(found.blocks, position + i)
+                assert found.blocks.contig[block] == contig
+                place = position + i - found.blocks.text_start[block] + found.blocks.contig_start[block]
+                assert place == start + i
+            position += len(letters) + 1
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_suffix_array_and_bwt_are_the_naive_ones(name):
+    text = naive.text_of(TEXTS[name])
+    rows = naive.suffix_array(text)
+    for force64 in (False, True):
+        found = suffix_array(codes(text), force64)
+        assert found.dtype == np.uint32
+        assert found.tolist() == rows
+    for k in (1, 2, 3):
+        number = {letters: code for code, letters in enumerate(naive.kmers(k))} | {None: bwt.NONE}
+        for n_threads in (1, 3):
+            kmers = bwt.kmer_bwt(codes(text), found, k, n_threads)
+            assert [number[letters] for letters in naive.kmer_bwt(text, rows, k)] == kmers.tolist()
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_tables_hold_the_rows_of_every_string(name):
+    """Where separators come before a string ends, a column's start is not the end of the one before it."""
+    text = naive.text_of(TEXTS[name])
+    suffixes = sorted(text[i:] for i in range(len(text)))
+    for q in (4, 5):
+        table = prefix_table.build_prefix_table(codes(text), q)
+        pair = 0
+        for length in range(q + 1):
+            for letters in naive.kmers(length):
+                lo, hi = table.pairs[2 * pair : 2 * pair + 2].tolist()
+                first = naive_first(suffixes, letters)
+                size = sum(suffix.startswith(letters) for suffix in suffixes[first : first + len(text)])
+                assert (lo, hi) == (first, first + size)
+                pair += 1
+        assert 2 * pair == table.pairs.size
+    seeds = seed_table.build_seed_table(codes(text), 4)
+    assert seeds.starts.tolist() == [naive_first(suffixes, letters) for letters in naive.kmers(4)] + [
+        len(text)
+    ]
+
+
+def naive_first(suffixes, letters) -> int:
+    """Number of suffixes that sort before a string."""
+    import bisect
+
+    return bisect.bisect_left(suffixes, letters)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_packed_text_holds_the_letters(name):
+    text = naive.text_of(TEXTS[name])
+    for n_threads in (1, 2, 5):
+        words = dna.pack_text(codes(text), n_threads)
+        held = [int(words[i // 32]) >> (62 - 2 * (i % 32)) & 3 for i in range(len(text))]
+        assert held == ["ACGT".index(letter.replace("$", "A")) for letter in text]
+
+
+@pytest.mark.parametrize("s", [1, 2, 3, 5, 8, 64])
+def test_about_one_position_in_s_is_kept(s):
+    text = "".join(np.random.default_rng(s).choice(list("ACGT"), 5000)) + "$"
+    kept = sample(suffix_array(codes(text)), np.zeros(1, np.int64), s, 2)
+    assert 5000 / s <= kept.positions.size <= 5000 / s + 4
+
+
+def test_reverse_complement_of_packed_symbols():
+    for k in range(1, 33):
+        letters = "".join(np.random.default_rng(k).choice(list("ACGT"), k))
+        packed = sum("ACGT".index(letter) << 2 * (k - 1 - i) for i, letter in enumerate(letters))
+        expected = naive.reverse_complement(letters)
+        found = int(dna.reverse_complement(np.uint64(packed), k))
+        assert "".join("ACGT"[found >> 2 * (k - 1 - i) & 3] for i in range(k)) == expected
