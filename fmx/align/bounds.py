@@ -81,7 +81,7 @@ def least_score(definition, p, m, n, scores):
     if definition == 3:  # the corner where M >= 0 meets M >= D - (1 - p) max
         corner = min(high, (1.0 - p) * max(m, n))
         least = min(least, _score(corner, 0.0, m, n, match, mismatch, gap))
-    return True, np.int64(floor(least - _SLACK))
+    return True, np.int64(floor(least - _SLACK - 1e-9 * abs(least)))
 
 
 @compiled

@@ -37,9 +37,10 @@ def pairwise(form, options):
         prefilter=not options["no_prefilter"],
     )
     with ExitStack() as stack:
-        file = stack.enter_context(whole_output(options["output"]))
         chunks = cut(job)
-        results = _resumed(job, chunks, form, options, (names, other_names), stack)
+        kept = _checkpoint(job, chunks, form, options, (names, other_names), stack)
+        file = stack.enter_context(whole_output(options["output"]))
+        results = _resumed(job, chunks, form, options, (names, other_names), kept, stack)
         rate = _Rate(job, chunks, progress)
         if matrix_of:
             matrix = Matrix(job, matrix_of == "score")
@@ -56,19 +57,23 @@ def pairwise(form, options):
         rate.end()
 
 
-def _resumed(job, chunks, form, options, names, stack):
+def _checkpoint(job, chunks, form, options, names, stack):
+    """The job's checkpoint, or None; removed once the output is whole, kept after any error."""
+    if not options["checkpoint"]:
+        return None
+    shape = f"{job.digest()} {form} {options['matrix']} {options['cigar']} {_digest(chunks)} {_digest(names)}"
+    kept = Checkpoint(options["checkpoint"], shape)
+    stack.push(lambda kind, *_: kept.close(finished=kind is None))
+    return kept
+
+
+def _resumed(job, chunks, form, options, names, kept, stack):
     """(number, bytes) of every chunk in order: from the checkpoint if it is there, else computed."""
     if form in ("npz", "phylip"):
         pack = _pack_values
     else:
         pack = Rows(job, *names, form, options["cigar"])
-    kept, done = None, {}
-    if options["checkpoint"]:
-        shape = f"{job.digest()} {form} {options['matrix']} {options['cigar']} {len(chunks)}"
-        kept = Checkpoint(options["checkpoint"], f"{shape} {_digest(names)}")
-        finished: list = []
-        stack.callback(lambda: kept.close(bool(finished)))
-        done = kept.done
+    done = kept.done if kept else {}
     todo = [(number, chunk) for number, chunk in enumerate(chunks) if number not in done]
     computed = compute(job, todo, options["device"], options["threads"], pack)
     stack.callback(computed.close)
@@ -80,12 +85,10 @@ def _resumed(job, chunks, form, options, names, stack):
         if kept:
             kept.add(number, data)
         yield number, data
-    if kept:
-        finished.append(True)
 
 
-def _digest(names) -> str:
-    return hashlib.sha256(repr(names).encode()).hexdigest()[:16]
+def _digest(what) -> str:
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
 
 
 def _pack_values(result) -> bytes:

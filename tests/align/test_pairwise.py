@@ -78,6 +78,17 @@ def test_two_files_are_multiplied(tmp_path):
     assert got.decode() == HEADER + "".join(naive_rows([(x, y) for x in SMALL[:4] for y in SMALL[2:]]))
 
 
+def test_progress_tells_rate_and_time_left(tmp_path, monkeypatch):
+    from fmx.progress import Progress
+
+    shown = []
+    monkeypatch.setattr(Progress, "show", lambda self, message: shown.append(message))
+    pairwise(tmp_path, write(tmp_path / "s.fa", SMALL * 3))
+    assert len(shown) > 2
+    assert shown[-1].startswith("210 of 210 pairs, ")
+    assert shown[-1].endswith("pairs/s, 0:00 left")
+
+
 def test_one_sequence_has_no_pair(tmp_path):
     assert pairwise(tmp_path, write(tmp_path / "s.fa", SMALL[:1])).decode() == HEADER.replace("\tcigar", "")
 
