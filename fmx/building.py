@@ -14,6 +14,7 @@ from .index import reference_arrays
 from .index_store import IndexExtender, IndexWriter, read_array
 from .index_store import verify as check
 from .parallel import start
+from .plan import plan_index
 from .prefix_table import build_prefix_table, default_length
 from .progress import Progress
 from .reference import read_fasta
@@ -26,17 +27,23 @@ MAX_TABLE = 4  # bytes a symbol of a seed table that is made during the sort, wh
 
 
 def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_length=None, n_threads=1,
-                progress=None):  # fmt: skip
+                progress=None, max_memory=None):  # fmt: skip
     """Index a FASTA file into the directory ``path``.
 
-    ``sa_rate`` keeps every s-th position of the suffix array.  Peak memory: docs/architecture.md.
+    ``sa_rate`` keeps every s-th position of the suffix array.  The layout "auto" stands for what
+    plan.plan_index chooses for ``max_memory``, together with its sa_rate.  Peak memory: docs/architecture.md.
     """
     progress = progress or Progress(quiet=True)
-    for name in layout_names:
+    chosen_by_size = list(layout_names) == ["auto"]
+    for name in layout_names if not chosen_by_size else ():
         layouts.parse_name(name)
     with IndexWriter(path, n_threads) as writer:
         with progress.stage("read reference"):
             reference, text = read_fasta(fasta)
+            if chosen_by_size:
+                chosen = plan_index(reference.n_text, max_memory)
+                layout_names, sa_rate = [chosen.layout], chosen.sa_rate
+                progress.say(f"{chosen.layout}, every {sa_rate}. row of the suffix array: {chosen.reason}")
             names = list(dict.fromkeys(layouts.parse_name(name, reference.n_text) for name in layout_names))
             for key, array in reference_arrays(reference).items():
                 writer.add(key, array)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import index_store, layouts
+from . import index_store, layouts, plan
 from .errors import IndexFileError, UnsupportedError
 from .prefix_table import PrefixTable
 from .reference import COLUMNS, Reference, make_blocks
@@ -48,15 +48,17 @@ def reference_arrays(reference) -> dict:
     }
 
 
-def load(path, layout: str | None = None, method: str = "auto", n_threads=1) -> FMIndex:
+def load(
+    path, layout: str | None = None, method: str = "auto", n_threads=1, max_memory: int | None = None
+) -> FMIndex:
     """Open an index: arrays mapped from disk, every byte that a search reads checked first.
 
-    Seed and verify is chosen where the index allows it, unless a ``layout`` is named: that asks for backward
+    ``method`` "auto" takes what plan.choose_way takes, unless a ``layout`` is named: that asks for backward
     search over it.  Raises IndexFileError, UnsupportedError.
     """
     path = Path(path)
     meta = index_store.read_meta(path)
-    method = _choose_method(meta, layout, method)
+    method, layout = _choose_method(meta, layout, method, max_memory)
     layout_name = _choose_layout(meta, layout) if method == "backward" else None
     wanted = [name for name in meta["arrays"] if _is_wanted(name, method, layout_name)]
     index_store.verify(path, meta, wanted, n_threads)
@@ -84,17 +86,18 @@ def load(path, layout: str | None = None, method: str = "auto", n_threads=1) -> 
         raise IndexFileError(f"{path}: incomplete ({error}); build the index again") from error
 
 
-def _choose_method(meta, layout, method) -> str:
-    possible = "seed_starts" in meta["arrays"]
-    if method == "auto":
-        return "verify" if possible and layout is None else "backward"
+def _choose_method(meta, layout, method, max_memory) -> tuple:
+    """(method, layout or None)."""
+    if method == "auto" and layout in (None, "auto"):
+        way, _ = plan.choose_way(meta, max_memory)
+        return ("verify", None) if way == "verify" else ("backward", way)
     if method == "verify" and layout is not None:
         raise UnsupportedError(
             "seed and verify uses no layout; leave out one of --method verify and --layout"
         )
-    if method == "verify" and not possible:
+    if method == "verify" and "seed_starts" not in meta["arrays"]:
         raise UnsupportedError("this index keeps no whole suffix array, so it cannot seed and verify")
-    return method
+    return ("verify" if method == "verify" else "backward"), (None if layout == "auto" else layout)
 
 
 def _is_wanted(array_name, method, layout_name) -> bool:

@@ -1,12 +1,29 @@
 """Options that several commands share, and how an index is found."""
 
 import os
+import re
 from pathlib import Path
 
 import click
 
 from .errors import IndexFileError
 from .parallel import available_cores
+
+
+class Bytes(click.ParamType):
+    """A size such as 500M or 8G, in bytes."""
+
+    name = "size"
+
+    def convert(self, value, param, ctx):
+        if isinstance(value, int):
+            return value
+        units = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", value.strip().upper())
+        if not match or float(match[1]) == 0:
+            self.fail(f"{value!r} is not a size such as 500M or 8G", param, ctx)
+        return int(float(match[1]) * units[match[2]])
+
 
 threads = click.option(
     "-t", "--threads", type=click.IntRange(1, 1024), default=available_cores, show_default="all cores",
@@ -17,7 +34,15 @@ index = click.option(
     "-x", "--index", "index_path", type=click.Path(),
     help="Index directory. Default: $FMX_INDEX, else the only *.fmx folder here.",
 )  # fmt: skip
-layout = click.option("--layout", metavar="NAME", help="Backward search over this layout of the index.")
+layout = click.option(
+    "--layout", metavar="NAME", help="Backward search over this layout of the index, or auto."
+)
+max_memory = click.option(
+    "--max-memory",
+    type=Bytes(),
+    metavar="SIZE",
+    help="Choose what reads at most this of an index, as in 500M or 8G.",
+)
 method = click.option(
     "--method", type=click.Choice(["auto", "verify", "backward"]), default="auto", show_default=True,
     help="Seed and verify, or backward search; auto: verify where the index allows it.",
@@ -43,8 +68,8 @@ def find_index(path) -> Path:
     )
 
 
-def open_index(path, layout, method, n_threads):
+def open_index(path, layout, method, n_threads, max_memory=None):
     """The index to use, opened (FMIndex)."""
     from . import index as index_module
 
-    return index_module.load(find_index(path), layout, method, n_threads)
+    return index_module.load(find_index(path), layout, method, n_threads, max_memory)

@@ -10,7 +10,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-from . import __version__, jit, layouts
+from . import __version__, jit, layouts, plan
 from .building import add_layouts, build_index, default_index_path
 from .index_store import read_array, read_meta
 from .index_store import verify as check
@@ -90,7 +90,8 @@ def _make_writer(reference, output):
 def inspect(path, verify=False, n_threads=1) -> dict:
     """meta.json of an index with the size of each part; ``verify`` checks every checksum.
 
-    ``layout_sizes``: for each layout (bytes a symbol, bytes a symbol by the formula of its paper).
+    ``search``: the way that would be taken now, why, and what each way reads; ``layout_sizes``: for each
+    layout (bytes a symbol, bytes a symbol by the formula of its paper).
     """
     meta = read_meta(path)
     names = list(meta["arrays"])
@@ -100,7 +101,9 @@ def inspect(path, verify=False, n_threads=1) -> dict:
         check(path, meta, names, n_threads)
     sizes = {name: _layout_sizes(meta, name) for name in meta["layouts"]}
     total = sum(array["bytes"] for array in meta["arrays"].values())
-    return {**meta, "path": str(path), "bytes": total, "layout_sizes": sizes}
+    way, reason = plan.choose_way(meta)
+    search = {"way": way, "reason": reason, "bytes": plan.ways_to_search(meta)}
+    return {**meta, "path": str(path), "bytes": total, "layout_sizes": sizes, "search": search}
 
 
 def _layout_sizes(meta, name):

@@ -32,9 +32,13 @@ def fastq(records) -> bytes:
     ).encode()
 
 
-def build(path, contigs, layout_names=("bvsfm-k2-d96",), sa_rate=1, prefix_length=None, n_threads=1):
+def build(
+    path, contigs, layout_names=("bvsfm-k2-d96",), sa_rate=1, prefix_length=None, n_threads=1, max_memory=None
+):
     """Index contigs into ``path`` and return it."""
-    workflow.build_index(fasta(contigs), path, list(layout_names), sa_rate, prefix_length, n_threads)
+    workflow.build_index(
+        fasta(contigs), path, list(layout_names), sa_rate, prefix_length, n_threads, max_memory=max_memory
+    )
     return path
 
 

@@ -9,7 +9,10 @@ from .. import options
 @click.argument("reference")
 @click.option("-o", "--output", type=click.Path(), help="Index directory [default: REFERENCE with .fmx].")
 @click.option(
-    "--layout", "layout_names", metavar="NAME[,NAME]", help="Layouts to build [default: bvsfm-k2-d96]."
+    "--layout",
+    "layout_names",
+    metavar="NAME[,NAME]",
+    help="Layouts to build, or auto: by --max-memory [default: bvsfm-k2-d96].",
 )
 @click.option(
     "--sa-rate", type=click.IntRange(1, 4096), default=1, show_default=True,
@@ -19,13 +22,18 @@ from .. import options
     "--prefix-length", type=click.IntRange(4, 15), show_default="by size of the reference",
     help="Longest string looked up in the prefix table.",
 )  # fmt: skip
+@options.max_memory
 @click.option("--add", is_flag=True, help="REFERENCE is an index: add the layouts to it.")
 @options.threads
 @options.quiet
-def command(reference, output, layout_names, sa_rate, prefix_length, add, threads, quiet):
+def command(reference, output, layout_names, sa_rate, prefix_length, max_memory, add, threads, quiet):
     """Build an index of REFERENCE, a FASTA file (plain, gzip, bgzf; - for standard input)."""
     if add and (not layout_names or output or sa_rate != 1 or prefix_length):
         raise click.UsageError("--add goes with --layout alone: fmx index --add --layout NAME INDEX")
+    if max_memory and layout_names is None:
+        layout_names = "auto"
+    if layout_names == "auto" and sa_rate != 1:
+        raise click.UsageError("--layout auto chooses --sa-rate itself")
     if reference == "-" and output is None:
         raise click.UsageError("with '-' as the reference, say where the index goes: -o NAME.fmx")
     from .. import layouts, workflow
@@ -39,5 +47,5 @@ def command(reference, output, layout_names, sa_rate, prefix_length, add, thread
         return
     path = output or workflow.default_index_path(reference)
     names = layout_names.split(",") if layout_names else [layouts.DEFAULT]
-    workflow.build_index(reference, path, names, sa_rate, prefix_length, threads, progress)
+    workflow.build_index(reference, path, names, sa_rate, prefix_length, threads, progress, max_memory)
     progress.say(f"wrote {path}; look at it with 'fmx inspect {path}'")

@@ -29,6 +29,9 @@ def command(index_path, verify, as_json, threads):
     sa = "whole" if found["sa_rate"] == 1 else f"every {found['sa_rate']}th position"
     click.echo(f"  suffix array   {sa}")
     click.echo(f"  prefix table   strings of up to {found['prefix_length']} symbols")
+    way = found["search"]["way"]
+    way = "seed and verify" if way == "verify" else f"backward search over {way}"
+    click.echo(f"  search         by {way}: {found['search']['reason']}")
     click.echo(
         f"  size           {found['bytes']:,} bytes, {found['bytes'] / found['n_text']:.2f} a symbol\n"
     )

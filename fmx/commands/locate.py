@@ -20,10 +20,22 @@ from .. import options
 @options.output
 @options.layout
 @options.method
+@options.max_memory
 @options.threads
 @options.quiet
 def command(
-    patterns, given, kind, forward_only, reverse_only, index_path, output, layout, method, threads, quiet
+    patterns,
+    given,
+    kind,
+    forward_only,
+    reverse_only,
+    index_path,
+    output,
+    layout,
+    method,
+    max_memory,
+    threads,
+    quiet,
 ):
     """List every occurrence of each pattern, sorted by coordinate.
 
@@ -42,6 +54,6 @@ def command(
 
     strands = FORWARD if forward_only else REVERSE if reverse_only else BOTH
     sources = [literal_fasta(given, given)] if given else patterns
-    fm_index = options.open_index(index_path, layout, method, threads)
+    fm_index = options.open_index(index_path, layout, method, threads, max_memory)
     map_options = MapOptions(SelectionPolicy(ALL), strands, threads)
     workflow.search(fm_index, sources, map_options, workflow.Output(output, kind), Progress(quiet))

@@ -28,10 +28,11 @@ from .. import options
 )
 @options.layout
 @options.method
+@options.max_memory
 @options.threads
 @options.quiet
 def command(reads, index_path, output, limit, report_all, at_most, seed, forward_only, reverse_only,
-            no_unmapped, rg, counts, layout, method, threads, quiet):  # fmt: skip
+            no_unmapped, rg, counts, layout, method, max_memory, threads, quiet):  # fmt: skip
     """Map READS, FASTA or FASTQ files (plain, gzip, bgzf; - for standard input), in order.
 
     Writes one SAM record per read; NH is the exact number of occurrences. -o NAME.bam writes BAM.
@@ -51,7 +52,7 @@ def command(reads, index_path, output, limit, report_all, at_most, seed, forward
     where = workflow.Output(
         output, workflow.kind_of(output), not no_unmapped, read_group, read_group_id, counts
     )
-    fm_index = options.open_index(index_path, layout, method, threads)
+    fm_index = options.open_index(index_path, layout, method, threads, max_memory)
     workflow.search(fm_index, reads, MapOptions(policy, strands, threads), where, Progress(quiet))
 
 

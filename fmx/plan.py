@@ -1,0 +1,120 @@
+"""Choosing an index, and a way to search it, by the size of the reference and the memory there is.
+
+Seed and verify is fastest and needs the whole suffix array; backward search over a small layout with a
+sampled suffix array needs a sixth of its memory or less.  Sizes are of what a search reads, in bytes.
+"""
+
+import os
+from dataclasses import dataclass
+
+from . import layouts, prefix_table, seed_table
+from .errors import UnsupportedError
+
+# (layout, sa_rate), from fast and large to slow and small.
+CHOICES = (
+    ("bvsfm-k2-d96", 1),
+    ("bvsfm-k2-d96", 4),
+    ("bvsfm-k2-d96", 16),
+    ("bvsfm-k2-d224", 16),
+    ("alternate-k2-d192", 16),
+    ("alternate-k2-d448", 32),
+    ("alternate-k1-d448", 32),
+    ("alternate-k1-d960", 64),
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to build and how it will be searched: ``n_bytes`` that a search reads, and the reason in words."""
+
+    layout: str
+    sa_rate: int
+    method: str
+    n_bytes: int
+    reason: str
+
+
+def available_memory() -> int:
+    """Bytes that programs may take now, by the kernel's estimate; else all of the machine."""
+    try:
+        with open("/proc/meminfo") as file:
+            for line in file:
+                if line.startswith("MemAvailable"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def verify_bytes(n_text: int) -> int:
+    """What seed and verify reads: suffix array, packed text, seed table, prefix table."""
+    return 4 * n_text + n_text // 4 + 4 * 4 ** seed_table.default_length(n_text) + _prefix_bytes(n_text)
+
+
+def backward_bytes(n_text: int, layout: str, sa_rate: int) -> int:
+    """What backward search reads: layout, suffix array (sampled: and its marks), prefix table."""
+    sa = 4 * n_text if sa_rate == 1 else 4 * n_text // sa_rate + n_text // 6
+    per_symbol = layouts.parse_name(layout, n_text).bytes_per_symbol(n_text)
+    return int(per_symbol * n_text) + sa + _prefix_bytes(n_text)
+
+
+def _prefix_bytes(n_text: int) -> int:
+    return 8 * (4 ** (prefix_table.default_length(n_text) + 1) - 1) // 3
+
+
+def plan_index(n_text: int, max_memory: int | None = None) -> Plan:
+    """The fastest index whose search fits into ``max_memory`` bytes (default: half of what is available).
+
+    Raises UnsupportedError if none does.
+    """
+    limit = max_memory or available_memory() // 2
+    needed = verify_bytes(n_text)
+    if needed <= limit:
+        reason = f"seed and verify reads {_megabytes(needed)} of {_megabytes(limit)}"
+        return Plan(CHOICES[0][0], 1, "verify", needed, reason)
+    for layout, sa_rate in CHOICES:
+        smaller = backward_bytes(n_text, layout, sa_rate)
+        if smaller <= limit:
+            reason = (
+                f"seed and verify would read {_megabytes(needed)}, more than {_megabytes(limit)}; "
+                f"backward search over {layout} reads {_megabytes(smaller)}"
+            )
+            return Plan(layout, sa_rate, "backward", smaller, reason)
+    raise UnsupportedError(
+        f"the smallest index of {n_text} symbols needs {_megabytes(smaller)}, more than {_megabytes(limit)}; "
+        "allow more with --max-memory or split the reference by contigs"
+    )
+
+
+def ways_to_search(meta: dict) -> dict:
+    """What each way of searching an index reads, in bytes: {"verify": n, layout: n}, fastest first."""
+    sizes = {name: array["bytes"] for name, array in meta["arrays"].items()}
+    shared = sum(size for name, size in sizes.items() if "." not in name)
+    verify_only = sizes.get("seed_starts", 0) + sizes.get("text_words", 0)
+    ways = {"verify": shared} if "seed_starts" in sizes else {}
+    for layout in meta["layouts"]:
+        own = sum(size for name, size in sizes.items() if name.startswith(f"{layout}."))
+        ways[layout] = shared - verify_only + own
+    return ways
+
+
+def choose_way(meta: dict, max_memory: int | None = None) -> tuple:
+    """(way, reason): the first of ``ways_to_search`` that fits into ``max_memory`` (default: what is free).
+
+    Raises UnsupportedError if the memory was given and nothing fits.
+    """
+    limit, ways = max_memory or available_memory(), ways_to_search(meta)
+    for way, n_bytes in ways.items():
+        if n_bytes <= limit:
+            return way, f"reads {_megabytes(n_bytes)} of {_megabytes(limit)}"
+    way = min(ways, key=lambda name: ways[name])
+    if max_memory:
+        raise UnsupportedError(
+            f"the smallest way to search this index, {way}, reads {_megabytes(ways[way])}, more than "
+            f"{_megabytes(limit)}; allow more with --max-memory or add a smaller layout"
+        )
+    return way, f"reads {_megabytes(ways[way])}, more than the {_megabytes(limit)} that are free"
+
+
+def _megabytes(n: int) -> str:
+    return f"{n / 1e6:,.0f} MB" if n >= 10**7 else f"{n / 1e6:.2g} MB"

@@ -1,0 +1,57 @@
+"""What is chosen by size and memory, and that it is built and searched as chosen."""
+
+import json
+
+import journeys
+import pytest
+from texts import numbered, random_letters
+
+from fmx import index, index_store, plan
+from fmx.errors import UnsupportedError
+
+CONTIGS = numbered([random_letters(30_000, 1), random_letters(20_000, 2)])
+
+
+def test_more_memory_never_gives_a_slower_index():
+    n_text = 10**8
+    order = ["verify", *(f"{layout}/{rate}" for layout, rate in plan.CHOICES)]
+    chosen = []
+    for limit in (10**10, 10**9, 5 * 10**8, 3 * 10**8, 10**8, 8 * 10**7, 6 * 10**7 + 10**6):
+        found = plan.plan_index(n_text, limit)
+        assert found.n_bytes <= limit
+        chosen.append("verify" if found.method == "verify" else f"{found.layout}/{found.sa_rate}")
+    assert [order.index(name) for name in chosen] == sorted(order.index(name) for name in chosen)
+    assert len(set(chosen)) > 4
+    assert chosen[0] == "verify"
+    with pytest.raises(UnsupportedError, match="allow more with --max-memory"):
+        plan.plan_index(n_text, 10**6)
+
+
+@pytest.mark.parametrize("max_memory", [10**9, 500_000, 200_000, 100_000])
+def test_a_planned_index_takes_what_was_promised_and_finds_all(max_memory, tmp_path):
+    chosen = plan.plan_index(50_002, max_memory)
+    path = journeys.build(tmp_path / "r.fmx", CONTIGS, ["auto"], max_memory=max_memory)
+    meta = index_store.read_meta(path)
+    assert (meta["layouts"], meta["sa_rate"]) == ([chosen.layout], chosen.sa_rate)
+    way, _ = plan.choose_way(meta, max_memory + 2000)  # contigs and blocks are not in the plan
+    assert way == ("verify" if chosen.method == "verify" else chosen.layout)
+    assert plan.ways_to_search(meta)[way] == pytest.approx(chosen.n_bytes, rel=0.1, abs=2000)
+    opened = index.load(path, max_memory=max_memory + 2000)
+    assert opened.method == chosen.method
+    reads = [CONTIGS[0][1][100:150], CONTIGS[1][1][-30:], random_letters(40, 9)]
+    assert journeys.ask(opened, reads) == journeys.expect(CONTIGS, reads)
+
+
+def test_the_commands_tell_and_obey(folder, command):
+    (folder / "r.fa").write_bytes(journeys.fasta(CONTIGS))
+    (folder / "q.fa").write_bytes(b">q\nACGTAC\n")
+    assert command("index", "r.fa", "--max-memory", "150k").code == 0
+    shown = json.loads(command("inspect", "r.fmx", "--json").out)
+    assert shown["sa_rate"] > 1
+    assert shown["search"]["way"] == shown["layouts"][0]
+    assert "search         by backward search over" in command("inspect", "r.fmx").out.decode()
+    refused = command("search", "-x", "r.fmx", "--max-memory", "10k", "q.fa")
+    assert (refused.code, refused.out) == (1, b"")
+    assert "allow more with --max-memory" in refused.err
+    assert command("search", "-x", "r.fmx", "--max-memory", "10 pounds", "q.fa").code == 2
+    assert command("index", "r.fa", "--layout", "auto", "--sa-rate", "4").code == 2
