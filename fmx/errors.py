@@ -23,3 +23,7 @@ class UnsupportedError(FmxError):
 
 class OutputError(FmxError):
     """The result could not be written."""
+
+
+class DeviceError(FmxError):
+    """No GPU, no driver, or a package for it is missing: says what to install."""
