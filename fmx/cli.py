@@ -88,5 +88,7 @@ def _forget_stdout() -> None:
 
 def main() -> None:
     """Entry point of the ``fmx`` command."""
+    if "_FMX_COMPLETE" in os.environ:  # click's shell completion
+        fmx.main(prog_name="fmx")
     gc.disable()  # a run makes no garbage in cycles; scanning the compiler's objects only delays the start
     sys.exit(run(sys.argv[1:]))

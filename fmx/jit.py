@@ -55,8 +55,7 @@ numba.config.CACHE_DIR = str(CACHE)
 
 
 class _Listener(event.Listener):
-    def __init__(self, callback):
-        self.callback = callback
+    callback = None
 
     def on_start(self, event):
         if self.callback:
@@ -67,9 +66,16 @@ class _Listener(event.Listener):
         pass
 
 
+_listener = _Listener()
+event.register("numba:compile", _listener)
+
+
 def on_first_compile(callback) -> None:
-    """Call ``callback()`` once, when something is compiled that the disk does not hold yet."""
-    event.register("numba:compile", _Listener(callback))
+    """Call ``callback()`` once, when something is compiled that the disk does not hold yet.
+
+    The last callback given counts, so that an earlier command of the same process has no say.
+    """
+    _listener.callback = callback
 
 
 def compiled(function):

@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 """The door to CUDA: kernels, threads, lanes of a warp, 16-byte loads; importing it needs numba-cuda.
 
 Small compiled functions (jit.inlined, contracts) may be called from kernels as they are.  What only a GPU has
@@ -215,3 +216,122 @@ def _device_type(type_of):
     if isinstance(type_of, types.NamedUniTuple):
         return types.NamedUniTuple(_device_type(type_of.dtype), type_of.count, type_of.instance_class)
     return type_of
+=======
+"""The door to the CUDA compiler: kernels, device functions, packed 16-bit arithmetic, PTX without a GPU.
+
+Under NUMBA_ENABLE_CUDASIM=1 kernels run as Python and the packed operations are done by plain means.
+"""
+
+import functools
+from unittest import mock
+
+import numpy as np
+
+from . import jit  # noqa: F401  (sets the folder of the disk cache)
+from .errors import DeviceError
+
+try:
+    from numba import config, cuda, types
+except ImportError as error:  # pragma: no cover
+    raise DeviceError(f"numba's CUDA target is missing ({error}); pip install 'fmx-mapper[cuda]'") from error
+
+SIMULATED = bool(config.ENABLE_CUDASIM)
+int32, int64, uint8 = types.int32, types.int64, types.uint8
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small last batch is no reason to speak
+
+
+def kernel(function, max_registers=None):
+    """A CUDA kernel, compiled at its first launch, cached on disk (not by ``max_registers``: use one)."""
+    return cuda.jit(function) if SIMULATED else cuda.jit(cache=True, max_registers=max_registers)(function)
+
+
+def fresh_kernel(function, max_registers=None):
+    """As ``kernel``, but never cached on disk: for functions that hold other functions, and for trials."""
+    return cuda.jit(function) if SIMULATED else cuda.jit(max_registers=max_registers)(function)
+
+
+def device_function(function):
+    """A function that kernels call."""
+    return cuda.jit(device=True)(function)
+
+
+def devices() -> list:
+    """Numbers of the GPUs here.  Raises DeviceError where there is none."""
+    try:
+        found = len(cuda.gpus)
+    except Exception as error:
+        raise DeviceError(f"no CUDA device can be used: {error}; use --device cpu") from error
+    if not found:
+        raise DeviceError("no CUDA device was found; use --device cpu")
+    return list(range(found))
+
+
+def compile_to_ptx(function, signature, capability=(9, 0)) -> str:
+    """PTX of a kernel for a GPU that need not be here."""
+    device = mock.Mock(compute_capability=capability)
+    source = getattr(function, "py_func", function)
+    with mock.patch("numba.cuda.dispatcher.get_current_device", return_value=device):
+        return cuda.compile_ptx(source, signature, cc=capability)[0]
+
+
+if SIMULATED:
+
+    def _halves(x):
+        x = int(x)
+        return x & 0xFFFF, (x >> 16) & 0xFFFF
+
+    def _pack(low, high):
+        return np.uint32((low & 0xFFFF) | ((high & 0xFFFF) << 16))
+
+    def max_u16x2(x, y):
+        """The larger one in each 16-bit half."""
+        return _pack(*(max(a, b) for a, b in zip(_halves(x), _halves(y), strict=True)))
+
+    def add_max_u16x2(x, y, z):
+        """max(x + y, z) in each 16-bit half; sums wrap."""
+        sums = (a + b & 0xFFFF for a, b in zip(_halves(x), _halves(y), strict=True))
+        return max_u16x2(_pack(*sums), z)
+
+    def permute_bytes(low, high, selector):
+        """Four bytes of the eight of ``low`` and ``high``, each picked by a hex digit 0-7 of the selector."""
+        both = int(low) | (int(high) << 32)
+        picked = [(both >> (8 * ((int(selector) >> (4 * i)) & 7))) & 0xFF for i in range(4)]
+        return np.uint32(sum(byte << (8 * i) for i, byte in enumerate(picked)))
+
+else:
+    from llvmlite import ir
+    from numba.cuda.extending import intrinsic
+
+    def _assembly(text, n):
+        """An intrinsic of n uint32 that is one piece of PTX."""
+        word = ir.IntType(32)
+        signature = types.uint32(*[types.uint32] * n)
+        constraint = ",".join(["=r"] + ["r"] * n)
+
+        def emit(context, builder, signature, arguments):
+            function = ir.FunctionType(word, [word] * n)
+            return builder.asm(function, text, constraint, arguments, False)
+
+        return signature, emit
+
+    @intrinsic
+    def max_u16x2(typing, x, y):
+        """The larger one in each 16-bit half."""
+        return _assembly("max.u16x2 $0, $1, $2;", 2)
+
+    @intrinsic
+    def add_max_u16x2(typing, x, y, z):
+        """max(x + y, z) in each 16-bit half; sums wrap.  One instruction (VIADDMNMX) from sm_90 on."""
+        return _assembly("{ .reg .b32 t; add.u16x2 t, $1, $2; max.u16x2 $0, t, $3; }", 3)
+
+    @intrinsic
+    def permute_bytes(typing, low, high, selector):
+        """Four bytes of the eight of ``low`` and ``high``, each picked by a hex digit 0-7 of the selector."""
+        return _assembly("prmt.b32 $0, $1, $2, $3;", 3)
+
+
+@functools.cache
+def multiprocessors(device) -> int:
+    """Streaming multiprocessors of a GPU (1 in the simulator)."""
+    return 1 if SIMULATED else cuda.gpus[device].MULTIPROCESSOR_COUNT
+>>>>>>> main

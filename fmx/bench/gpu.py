@@ -110,7 +110,10 @@ def by_threads(bench, names, engine_names) -> list:
     for name in names:
         query = bench.query(name)
         for engine in engine_names:
-            launch = engines.prepare(engine, query)
+            try:
+                launch = engines.prepare(engine, query)
+            except UnsupportedError:
+                continue
             for exponent in range(9, 22):
                 n = (1 << exponent) // launch.threads_per_pattern
                 if n > bench.n_patterns:

@@ -1,0 +1,220 @@
+"""One pair: its score and one best path, along anti-diagonals of a band.
+
+Cell (i, j) of the difference matrix (scoring.py) lies on diagonal d = i + j, and needs only diagonal d - 1.
+``down`` is indexed by row and ``across`` by column from the right, so that a diagonal is one run of both, 32
+cells a vector:
+
+          j  1 2 3 4 5                 down    [ pad | row 1 .. row m | pad ]      i ascending
+      i 1    2 3 4 5 .                 across  [ pad | column n .. column 1 | pad ]   i ascending too
+        2    3 4 5 . .
+        3    4 5 . . .   d             band    low <= i - j <= high
+        4    5 . . . .
+
+Where a vector hangs over the matrix or a neighbour lies outside the band the gain or the difference is 0: an
+allowed lower bound (H never falls), so the result is exact whenever all best paths lie in the band, which
+bounds.most_gaps guarantees.  Two bits a cell say where it came from: diagonal before up before left, so the
+path does not depend on the band.
+
+Bits of a long pair would not fit: then the two arrays are saved every STEP diagonals, and the trace-back
+recomputes one stretch at a time, of which only STEP rows can matter.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import inlined
+from ..jit_lanes import LANES, choose, equal_bits, fill, load, maximum, minus, store, within
+
+PAD = LANES
+MATCH, MISMATCH, INSERT, DELETE = range(4)  # =, X, I (query only), D (target only)
+
+
+class Work(NamedTuple):
+    """Scratch of one thread: ``query``, ``target`` uint8 codes with pads; ``down``, ``across`` differences;
+    ``bits`` uint32, two words a block of 32 cells; ``saved`` arrays at every ``step`` diagonals; ``runs``
+    int64 of a path, length * 4 + operation, last first."""
+
+    query: np.ndarray
+    target: np.ndarray
+    down: np.ndarray
+    across: np.ndarray
+    bits: np.ndarray
+    saved: np.ndarray
+    step: np.ndarray
+    runs: np.ndarray
+
+
+def make_work(m, n, dtype, step=8192, n_bits=1 << 24):
+    """Scratch for sequences up to m and n letters; at most ``n_bits`` words of bits (64 MB) in one piece."""
+    whole = (m + n) * (((m + n) // 2 + LANES) // LANES) * 2
+    piece = step * (step // LANES + 3) * 2
+    n_saved = 0
+    if whole > n_bits:
+        n_saved = ((m + n) // step + 2) * (m + n + 4 * PAD)
+        whole = min(whole, max(n_bits, piece))
+    return Work(
+        np.empty(m + 2 * PAD, np.uint8),
+        np.empty(n + 2 * PAD, np.uint8),
+        np.empty(m + 2 * PAD, dtype),
+        np.empty(n + 2 * PAD, dtype),
+        np.empty(whole, np.uint32),
+        np.empty(n_saved, dtype),
+        np.array([step], np.int64),
+        np.empty(m + n + 1, np.int64),
+    )
+
+
+@inlined
+def _copy_codes(queries, query, targets, target, work):
+    """Codes into the scratch; what must never be equal gets different codes on the two sides."""
+    start, m = queries.starts[query], queries.starts[query + 1] - queries.starts[query]
+    work.query[:PAD] = 6
+    for i in range(m):
+        work.query[PAD + i] = queries.codes[start + i]
+    work.query[PAD + m : 2 * PAD + m] = 6
+    start, n = targets.starts[target], targets.starts[target + 1] - targets.starts[target]
+    work.target[:PAD] = 7
+    for j in range(n):
+        code = targets.codes[start + j]
+        work.target[PAD + n - 1 - j] = code if code < 4 else np.uint8(5)
+    work.target[PAD + n : 2 * PAD + n] = 7
+    return m, n
+
+
+@inlined
+def _first_block(d, low, floor):
+    """(first row of diagonal d in the band, first of its blocks that reaches row ``floor``)."""
+    base = (d + low + 1) >> 1
+    return base, max(0, floor - base) >> 5
+
+
+@inlined
+def _sweep(work, m, n, first, last, low, rows, floor, ceiling, gains, n_blocks, record):
+    """Compute diagonals first+1..last of rows floor..ceiling; returns the sum of differences along the
+    staircase nearest to the straight line, which over all diagonals is H.
+
+    The band is ``rows`` rows of each diagonal, whole blocks of 32: a row or column that was left out once and
+    taken up again would see differences of two different places.
+    """
+    down, across, bits = work.down, work.across, work.bits
+    match, mismatch = fill(down, gains[0]), fill(down, gains[1])
+    h, row = np.int64(0), first * m // (m + n)
+    for d in range(first + 1, last + 1):
+        base, block = _first_block(d, low, floor)
+        top, bottom = max(1, d - n), min(m, d - 1)
+        start = base + (max(block, (top - base) >> 5) << 5)
+        stop = min(min(bottom, ceiling), base + rows - 1)
+        for i in range(start, stop + 1, LANES):
+            r, c = PAD + i - 1, PAD + n - d + i
+            left, above = load(down, r), load(across, c)
+            gain = choose(load(work.query, r), load(work.target, c), match, mismatch)
+            if i < top or i + LANES - 1 > bottom:
+                gain = within(gain, top - i, bottom - i)
+            best = maximum(maximum(gain, above), left)
+            store(down, r, minus(best, above))
+            store(across, c, minus(best, left))
+            if record:
+                at = ((d - first - 1) * n_blocks + ((i - base) >> 5) - block) * 2
+                bits[at] = equal_bits(best, gain)
+                bits[at + 1] = equal_bits(best, above)
+        below = d * m // (m + n)
+        if below > row:
+            h += np.int64(down[PAD + below - 1])
+        else:
+            h += np.int64(across[PAD + n - (d - below)])
+        row = below
+    return h
+
+
+@inlined
+def push(runs, n_runs, operation, length):
+    if length > 0:
+        if n_runs and (runs[n_runs - 1] & 3) == operation:
+            runs[n_runs - 1] += length << 2
+        else:
+            runs[n_runs] = (length << 2) | operation
+            n_runs += 1
+    return n_runs
+
+
+@inlined
+def _walk(work, i, j, first, low, floor, n_blocks, diagonal, n, n_runs):
+    """Follow the bits from (i, j) back to diagonal ``first`` or an edge."""
+    while i > 0 and j > 0 and i + j > first:
+        d = i + j
+        base, block = _first_block(d, low, floor)
+        offset = i - base
+        at = ((d - first - 1) * n_blocks + (offset >> 5) - block) * 2
+        bit = np.uint32(1) << np.uint32(offset & 31)
+        equal = work.query[PAD + i - 1] == work.target[PAD + n - j]
+        if work.bits[at] & bit and (diagonal[0] if equal else diagonal[1]):
+            n_runs = push(work.runs, n_runs, MATCH if equal else MISMATCH, 1)
+            i, j = i - 1, j - 1
+        elif work.bits[at + 1] & bit:
+            n_runs = push(work.runs, n_runs, INSERT, 1)
+            i -= 1
+        else:
+            n_runs = push(work.runs, n_runs, DELETE, 1)
+            j -= 1
+    return i, j, n_runs
+
+
+@inlined
+def _save(work, m, n, slot, restore):
+    size_m, size_n = m + 2 * PAD, n + 2 * PAD
+    at = slot * (size_m + size_n)
+    for i in range(size_m):
+        if restore:
+            work.down[i] = work.saved[at + i]
+        else:
+            work.saved[at + i] = work.down[i]
+    for i in range(size_n):
+        if restore:
+            work.across[i] = work.saved[at + size_m + i]
+        else:
+            work.saved[at + size_m + i] = work.across[i]
+
+
+@inlined
+def align_pair(queries, query, targets, target, work, gains, diagonal, low, high, least):
+    """(H, number of runs in work.runs); no path (0 runs) where H < ``least``.
+
+    ``low``, ``high``: the band, low <= min(0, m - n), high >= max(0, m - n).
+    """
+    m, n = _copy_codes(queries, query, targets, target, work)
+    low, high = max(low, -n), min(high, m)
+    work.down[: m + 2 * PAD] = 0
+    work.across[: n + 2 * PAD] = 0
+    n_runs, h, everything = 0, np.int64(0), m + n
+    if m == 0 or n == 0:
+        if h >= least:
+            n_runs = push(work.runs, n_runs, INSERT, m)
+            n_runs = push(work.runs, n_runs, DELETE, n)
+        return h, n_runs
+    n_blocks = ((high - low) // 2 + LANES) // LANES
+    i, j, rows = m, n, n_blocks * LANES
+    if everything * n_blocks * 2 <= work.bits.size:
+        h = _sweep(work, m, n, 0, everything, low, rows, -everything, m, gains, n_blocks, True)
+        if h < least:
+            return h, n_runs
+        i, j, n_runs = _walk(work, i, j, 0, low, -everything, n_blocks, diagonal, n, n_runs)
+    else:
+        step = work.step[0]
+        for first in range(0, everything, step):
+            _save(work, m, n, first // step, False)
+            last = min(first + step, everything)
+            h += _sweep(work, m, n, first, last, low, rows, -everything, m, gains, n_blocks, False)
+        if h < least:
+            return h, n_runs
+        n_blocks = min(n_blocks, step // LANES + 3)
+        while i > 0 and j > 0:
+            slot = (i + j - 1) // step
+            first, last = slot * step, i + j
+            floor = i - (last - first)
+            _save(work, m, n, slot, True)
+            _sweep(work, m, n, first, last, low, rows, floor, i, gains, n_blocks, True)
+            i, j, n_runs = _walk(work, i, j, first, low, floor, n_blocks, diagonal, n, n_runs)
+    n_runs = push(work.runs, n_runs, INSERT, i)
+    n_runs = push(work.runs, n_runs, DELETE, j)
+    return h, n_runs

@@ -1,0 +1,57 @@
+"""LazyRScan-mNW: a thread a pair, in slices of k columns, of which only the last column is kept.
+
+    slice 0       slice 1             hybrid row   h[0..c-1] already of this row, h[c..k-1] of the row above
+    . . . .#|     . . . .#|           diagonal     in a register: what h[c - 1] held before
+    . . . .#|     . . . .#|           column       #: int32 [row][thread], so a warp's accesses are one line
+                                      codes        of the slice, in shared memory
+
+Global: batch x l ints.  Shared: (k ints, k codes) x block.  Only scores come back.
+"""
+
+import numpy as np
+
+from ...jit_cuda import cuda, int32, kernel, uint8
+from .batch import cell, extent, query_code, shared_bytes
+
+
+@kernel
+def lazy_kernel(batch, column, out, k, n_pairs):
+    """``column`` int32[longest m x n_pairs]; ``out`` int32[n_pairs]."""
+    block, t = cuda.blockDim.x, cuda.threadIdx.x
+    pair = cuda.blockIdx.x * block + t
+    if pair >= n_pairs:
+        return
+    shared = cuda.shared.array(0, int32)
+    codes = cuda.shared.array(0, uint8)
+    y = 4 * k * block
+    match, mismatch = batch.gains[0], batch.gains[1]
+    zero = match * 0
+    # unsigned indices: no test for negative ones in the inner loop
+    first_place, first_code, step = np.uint64(t), np.uint64(y + t), np.uint64(block)
+    a, m, b, n = extent(batch, pair)
+    left = zero
+    for column0 in range(0, n, k):
+        width = min(k, n - column0)
+        for c in range(width):
+            codes[y + c * block + t] = batch.target[b + column0 + c]
+            shared[c * block + t] = zero
+        diagonal = left = zero
+        for row in range(m):
+            letter, place, code = query_code(batch, a + row), first_place, first_code
+            left = column[row * n_pairs + pair] if column0 > 0 else zero
+            next_diagonal = left
+            for _ in range(width):
+                up = shared[place]
+                left = cell(letter, codes[code], match, mismatch, diagonal, up, left)
+                shared[place] = left
+                diagonal = up
+                place, code = place + step, code + step
+            column[row * n_pairs + pair] = left
+            diagonal = next_diagonal
+    out[pair] = left
+
+
+def run_lazy(batch, column, out, n_pairs, block=64, k=16, stream=0):
+    """All pairs in one launch."""
+    grid, shared = -(-n_pairs // block), shared_bytes("lazy", k, block)
+    lazy_kernel[grid, block, stream, shared](batch, column, out, k, n_pairs)

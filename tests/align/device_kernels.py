@@ -1,0 +1,153 @@
+"""The kernels against the definition.  test_kernels.py runs this file in the simulator; on a machine with a
+GPU run it by name: pytest tests/align/device_kernels.py."""
+
+import numpy as np
+import pytest
+
+from fmx.align.cuda import batch as batches
+from fmx.align.cuda.batch import global_bytes, make_batch, matrix_starts, shared_bytes
+from fmx.align.cuda.dscan import run_dscan
+from fmx.align.cuda.lazy import lazy_kernel, run_lazy
+from fmx.align.cuda.packed import Doubles, fits, gain_words, packed_kernel, pair_up
+from fmx.align.cuda.rscan import run_rscan
+from fmx.align.cuda.tiled import run_tiled
+from fmx.align.cuda.worker import Scorer
+from fmx.align.jobs import Job, Pairs
+from fmx.align.scoring import Scoring
+from fmx.align.sequences import encode
+from fmx.jit_cuda import SIMULATED, cuda
+
+from . import naive_nw
+
+SEQUENCES = ["ACGTACGTAC", "ACGNTACG", "A", "", "TTGACGTACgtT", "ACGTTCGTAC", "CATG"]
+PAIRS = [(0, 1), (1, 4), (4, 0), (2, 5), (0, 5), (6, 2), (3, 0), (0, 3), (5, 4)]
+SCORINGS = [Scoring(), Scoring(2, -9, -1)]
+
+
+def setting(scoring):
+    s = encode(SEQUENCES)
+    query, target = np.array(PAIRS).T
+    return s, query, target, make_batch(s, s, query, target, scoring.gains)
+
+
+def naive_h(a, b, scoring):
+    """H without its first row and column, from the definition."""
+    full = naive_nw.matrix(a, b, scoring.match, scoring.mismatch, scoring.gap)
+    rows = [
+        [(x - (i + j) * scoring.gap) // scoring.divisor for j, x in enumerate(r)] for i, r in enumerate(full)
+    ]
+    return [value for row in rows[1:] for value in row[1:]]
+
+
+MATRIX_KERNELS = {
+    "tiled k=4": lambda b, s, m, longest, n: run_tiled(b, s, m, longest, n, k=4),
+    "tiled k=5": lambda b, s, m, longest, n: run_tiled(b, s, m, longest, n, k=5),
+    "dscan": lambda b, s, m, longest, n: run_dscan(b, s, m, longest, n, block=4),
+    "dscan in strips": lambda b, s, m, longest, n: run_dscan(b, s, m, longest, n, block=3, rows=4),
+    "dscan in rows": lambda b, s, m, longest, n: run_dscan(b, s, m, longest, n, block=2, rows=1),
+    "rscan": lambda b, s, m, longest, n: run_rscan(b, s, m, n, block=4, k=4),
+    "rscan k=5": lambda b, s, m, longest, n: run_rscan(b, s, m, n, block=2, k=5),
+}
+
+
+@pytest.mark.parametrize("scoring", SCORINGS, ids=str)
+@pytest.mark.parametrize("name", MATRIX_KERNELS)
+def test_whole_matrices_are_those_of_the_definition(name, scoring):
+    s, query, target, batch = setting(scoring)
+    starts = matrix_starts(s, s, query, target)
+    matrix = cuda.to_device(np.full(int(starts[-1]) + 1, -7, np.int32))
+    longest = max(map(len, SEQUENCES)), max(map(len, SEQUENCES))
+    MATRIX_KERNELS[name](batch, cuda.to_device(starts), matrix, longest, len(PAIRS))
+    got = matrix.copy_to_host().tolist()
+    for (a, b), first, last in zip(PAIRS, starts, starts[1:], strict=False):
+        assert got[first:last] == naive_h(SEQUENCES[a], SEQUENCES[b], scoring), (a, b)
+    assert got[-1] == -7
+
+
+def scores(h, scoring):
+    letters = [len(SEQUENCES[a]) + len(SEQUENCES[b]) for a, b in PAIRS]
+    return scoring.score(h.astype(np.int64), np.array(letters)).tolist()
+
+
+def wanted(scoring):
+    s = scoring
+    return [naive_nw.score(SEQUENCES[a], SEQUENCES[b], s.match, s.mismatch, s.gap) for a, b in PAIRS]
+
+
+@pytest.mark.parametrize("scoring", SCORINGS, ids=str)
+@pytest.mark.parametrize(("block", "k"), [(4, 4), (3, 5), (2, 16)])
+def test_lazy_scores_are_those_of_the_definition(block, k, scoring):
+    _, _, _, batch = setting(scoring)
+    n, longest = len(PAIRS), max(map(len, SEQUENCES))
+    column = cuda.device_array(n * longest, np.int32)
+    assert column.nbytes == global_bytes("lazy", n, longest)
+    out = cuda.to_device(np.full(n, -7, np.int32))
+    run_lazy(batch, column, out, n, block, k)
+    assert scores(out.copy_to_host(), scoring) == wanted(scoring)
+
+
+@pytest.mark.parametrize("scoring", SCORINGS, ids=str)
+@pytest.mark.parametrize("k", [4, 8])
+def test_packed_scores_are_those_of_the_definition(k, scoring):
+    s = encode(SEQUENCES)
+    order = sorted(range(len(PAIRS)), key=lambda p: PAIRS[p])
+    query, target = np.array([PAIRS[p] for p in order]).T
+    query, first, second, slot = pair_up(query, target)
+    assert query.size < len(PAIRS)  # some threads have two pairs
+    words = np.append(gain_words(s.codes, scoring.gains), np.uint32(0))
+    codes = np.append(s.codes, np.uint8(0))
+    arrays = (words, s.starts, codes, s.starts, query, first, second)
+    column = cuda.device_array((max(map(len, SEQUENCES)) + 1) * 4, np.uint32)
+    out = cuda.to_device(np.full(query.size, 7, np.uint32))
+    doubles = Doubles(*map(cuda.to_device, arrays))
+    packed_kernel(k)[2, 2](doubles, np.uint32(scoring.gains[1]), column, out, query.size)
+    halves = np.empty(len(PAIRS), np.int64)
+    halves[order] = out.copy_to_host().view("<u2")[slot]
+    assert scores(halves, scoring) == wanted(scoring)
+
+
+@pytest.mark.parametrize("scoring", [Scoring(), Scoring(5000, -3, -7)], ids=["packed", "wide"])
+def test_a_flight_scores_any_list_of_pairs(scoring):
+    s = encode(SEQUENCES)
+    job = Job(s, s, half=False, scoring=scoring)
+    assert fits(s, s, scoring.gains) == (scoring.match == 4)
+    flight = Scorer(job).flight()
+    for n in (len(PAIRS), 0, 3):  # a flight is used again and again
+        pairs = np.array(sorted(PAIRS)[:n], np.int64).reshape(-1, 2)
+        flight.start(Pairs(pairs[:, 0].copy(), pairs[:, 1].copy()))
+        letters = s.lengths()[pairs[:, 0]] + s.lengths()[pairs[:, 1]]
+        got = scoring.score(flight.finish(), letters).tolist()
+        want = [
+            naive_nw.score(SEQUENCES[a], SEQUENCES[b], scoring.match, scoring.mismatch, scoring.gap)
+            for a, b in pairs
+        ]
+        assert got == want
+
+
+def test_sixteen_bits_are_used_only_where_they_are_exact():
+    just, over = encode(["A" * 8191]), encode(["A" * 8192])
+    assert fits(just, over, (8, 5))
+    assert not fits(over, over, (8, 5))
+    assert not fits(encode(["A"]), just, (256, 5))
+
+
+def test_memory_is_the_papers_table_1():
+    assert global_bytes("tiled", 10, 1536) == global_bytes("dscan", 10, 1536) == 10 * 1536**2 * 4
+    assert global_bytes("rscan", 10, 1536) == 10 * 1536**2 * 4
+    assert global_bytes("lazy", 10, 1536) == 10 * 1536 * 4
+    assert global_bytes("packed", 10, 1536) == 10 * 1536 * 2
+    assert shared_bytes("tiled", 32) == 32 * 32 * 4 + 2 * 32
+    assert shared_bytes("dscan", 3072, longest=1536) == 3 * 1536 * 4 + 2 * 1536
+    assert shared_bytes("rscan", 32, 32) == 32 * 32 * (2 * 4 + 1) + 32 * 16
+    assert shared_bytes("lazy", 18, 128) == 128 * 18 * (4 + 1)
+    starts = matrix_starts(encode(["A" * 12]), encode(["C" * 12]), np.array([0]), np.array([0]))
+    assert starts[-1] * batches.INT == global_bytes("rscan", 1, 12)
+
+
+@pytest.mark.skipif(not SIMULATED, reason="only the simulator checks every access to shared memory")
+def test_shared_memory_is_needed_to_the_last_byte():
+    _, _, _, batch = setting(Scoring())
+    column = cuda.device_array(200, np.int32)
+    out = cuda.device_array(9, np.int32)
+    with pytest.raises(IndexError):
+        lazy_kernel[5, 2, 0, shared_bytes("lazy", 4, 2) - 4](batch, column, out, 4, 9)

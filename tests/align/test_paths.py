@@ -1,0 +1,145 @@
+"""Paths, identities and bounds: the definition, whatever the band, the element or the memory."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fmx.align.band import make_work
+from fmx.align.bounds import least_score, most_gaps, paper_bound
+from fmx.align.jobs import Job, Pairs, Shared, Worker, plan
+from fmx.align.matrix import walk_matrix
+from fmx.align.scoring import Scoring
+from fmx.align.sequences import encode
+
+from . import naive_nw
+from .families import AWKWARD, family, mutate
+from .test_scores import SCORINGS
+
+
+def path(records, r):
+    runs = records.runs[records.first_run[r] : records.first_run[r + 1]].tolist()
+    return "".join("=XID"[run & 3] * (run >> 2) for run in runs)
+
+
+def align_all(sequences, scoring=None, definition=1, p=0.0, known=False, work=None, only=None):
+    """{(i, j): (path, score, identity)} of all pairs at or above p; ``known``: after a score pass."""
+    s = encode(sequences)
+    job = Job(s, s, half=False, scoring=scoring or Scoring(), definition=definition, identity=p)
+    n = len(sequences)
+    both = np.array(only or [(i, j) for i in range(n) for j in range(n)])
+    pairs = Pairs(both[:, 0].copy(), both[:, 1].copy())
+    worker = Worker(job, Shared(job))
+    worker._work = work
+    least, _ = plan(job, pairs)
+    records = worker.align(pairs, least, worker.score(pairs) if known else None)
+    totals = job.scoring.score(records.h, s.lengths()[records.query] + s.lengths()[records.target])
+    return {
+        (int(records.query[r]), int(records.target[r])): (
+            path(records, r),
+            int(totals[r]),
+            float(records.identity[r]),
+            int(records.length[r]),
+            int(records.matches[r]),
+        )
+        for r in range(records.h.size)
+    }
+
+
+def wanted(sequences, scoring, definition, p):
+    found = {}
+    for i, a in enumerate(sequences):
+        for j, b in enumerate(sequences):
+            way = naive_nw.align(a, b, scoring.match, scoring.mismatch, scoring.gap)
+            score = naive_nw.score(a, b, scoring.match, scoring.mismatch, scoring.gap)
+            identity = naive_nw.identity(way, len(a), len(b), definition)
+            if identity >= p:
+                found[i, j] = (way, score, identity, len(way), way.count("="))
+    return found
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("definition", range(5))
+@pytest.mark.parametrize("scoring", SCORINGS[:3] + SCORINGS[5:7], ids=str)
+def test_paths_scores_and_identities_are_those_of_the_definition(scoring, definition, known):
+    sequences = AWKWARD[::3]
+    for p in (0.0, 0.6, 0.9):
+        assert align_all(sequences, scoring, definition, p, known) == wanted(
+            sequences, scoring, definition, p
+        )
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.randoms(use_true_random=False),
+    st.integers(0, 4),
+    st.sampled_from([0.3, 0.5, 0.8, 0.9, 0.95, 0.97, 1.0]),
+    st.sampled_from(SCORINGS),
+)
+def test_no_pair_at_or_above_the_identity_is_lost(random_, definition, p, scoring):
+    root = "".join(random_.choices("ACGT", k=random_.choice([3, 10, 50, 90])))
+    sequences = [mutate(random_, root, random_.randrange(8), "ACGTN") for _ in range(4)]
+    assert align_all(sequences, scoring, definition, p) == wanted(sequences, scoring, definition, p)
+
+
+@pytest.mark.parametrize("scoring", SCORINGS[:3], ids=str)
+def test_saving_every_few_diagonals_gives_the_same_paths(scoring):
+    sequences = [*family(3, 2, 3, 300, 0.4), "ACGT", ""]
+    small = make_work(420, 420, scoring.dtype, step=32, n_bits=1)
+    assert small.saved.size
+    assert align_all(sequences, scoring, work=small) == align_all(sequences, scoring)
+
+
+def test_long_sequences_stay_in_bounded_memory():
+    random_ = random.Random(100)
+    a = "".join(random_.choices("ACGT", k=100_000))
+    b = "".join(random_.choices("ACGT", k=2_000)) + a[7_000:]
+    work = make_work(len(a), len(a), np.uint8)
+    assert sum(array.nbytes for array in work) < 100e6
+    way, score, *_ = align_all([a, b], work=work, only=[(0, 1)])[0, 1]
+    assert rescored(way, Scoring()) == score
+    assert way.replace("D", "").count("") - 1 == len(a)
+    assert way.count("=") >= 93_000
+
+
+def rescored(way, scoring):
+    gaps = way.count("I") + way.count("D")
+    return way.count("=") * scoring.match + way.count("X") * scoring.mismatch + gaps * scoring.gap
+
+
+def test_paths_of_genes_rescore_to_parasail(peers, genes):
+    matrix = peers.matrix_create("ACGT", 4, -5)
+    found = align_all(genes[:10])
+    assert len(found) == 100
+    for (i, j), (way, score, *_) in found.items():
+        assert rescored(way, Scoring()) == score == peers.nw_scan_16(genes[i], genes[j], 10, 10, matrix).score
+        assert len(way) - way.count("D") == len(genes[i])
+        assert len(way) - way.count("I") == len(genes[j])
+
+
+def test_our_bound_is_never_below_the_papers():
+    for m in (1, 10, 333, 1536):
+        for n in (m, m + 1, m + m // 40):
+            for p in (0.5, 0.9, 0.97, 0.99):
+                reachable, least = least_score(1, p, m, n, (4, -5, -10))
+                assert not reachable or least >= paper_bound(p, m, n, 4, -10) - 1
+
+
+def test_the_band_of_97_percent_is_narrow():
+    _, least = least_score(1, 0.97, 1536, 1536, (4, -5, -10))
+    assert most_gaps(1, 0.97, 1536, 1536, least, (4, -5, -10)) <= 47
+
+
+def test_walking_a_whole_matrix_gives_the_same_path():
+    sequences, scoring = AWKWARD[4:], Scoring()
+    found, s = align_all(sequences), encode(sequences)
+    for (i, j), (way, score, *_) in found.items():
+        full = naive_nw.matrix(sequences[i], sequences[j], 4, -5, -10)
+        h = [(x + 10 * (r + c)) // 3 for r, row in enumerate(full) for c, x in enumerate(row) if r and c]
+        runs = np.empty(len(way) + 1, np.int64)
+        matrix = np.array([*h, 0], np.int32)
+        got, n = walk_matrix(s, i, s, j, matrix, 0, scoring.gains, scoring.diagonal, runs)
+        assert "".join("=XID"[r & 3] * (r >> 2) for r in runs[:n][::-1].tolist()) == way
+        assert scoring.score(got, len(sequences[i]) + len(sequences[j])) == score

@@ -1,0 +1,79 @@
+"""Scores of the lanes kernel: the definition, and parasail."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fmx.align.jobs import Job, Pairs, Shared, Worker
+from fmx.align.scoring import LIMIT, Scoring
+from fmx.align.sequences import encode
+from fmx.errors import UnsupportedError
+
+from . import naive_nw
+from .families import AWKWARD
+
+SCORINGS = [
+    Scoring(),
+    Scoring(1, -1, -1),
+    Scoring(5, -1000, -600),  # gains beyond a byte: 32-bit differences
+    Scoring(100, -55, -78),  # gains of 256: the first that a byte cannot hold
+    Scoring(99, -55, -78),  # gains of 255: the last that it can
+    Scoring(2, -9, -1),  # mismatches never pay
+    Scoring(-3, 2, 1),
+    Scoring(0, 0, 0),
+]
+
+
+def scores(sequences, scoring):
+    s = encode(sequences)
+    job = Job(s, s, half=False, scoring=scoring, paths=False)
+    n = len(sequences)
+    pairs = Pairs(np.repeat(np.arange(n), n), np.tile(np.arange(n), n))
+    worker = Worker(job, Shared(job))
+    return worker.totals(pairs, worker.score(pairs)).reshape(n, n)
+
+
+@pytest.mark.parametrize("scoring", SCORINGS, ids=str)
+def test_scores_are_those_of_the_definition(scoring):
+    got = scores(AWKWARD, scoring)
+    for i, a in enumerate(AWKWARD):
+        for j, b in enumerate(AWKWARD):
+            assert got[i, j] == naive_nw.score(a, b, scoring.match, scoring.mismatch, scoring.gap), (a, b)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.text("ACGTN", max_size=40), min_size=1, max_size=5),
+    st.integers(-8, 8),
+    st.integers(-8, 8),
+    st.integers(-8, 4),
+)
+def test_any_integers_may_be_scores(sequences, match, mismatch, gap):
+    got = scores(sequences, Scoring(match, mismatch, gap))
+    want = [[naive_nw.score(a, b, match, mismatch, gap) for b in sequences] for a in sequences]
+    assert got.tolist() == want
+
+
+def test_bytes_are_used_exactly_while_they_hold_the_larger_gain():
+    assert Scoring(99, -55, -78).gains[0] == 255
+    assert Scoring(99, -55, -78).dtype == np.uint8
+    assert Scoring(100, -55, -78).gains[0] == 256
+    assert Scoring(100, -55, -78).dtype == np.int32
+
+
+def test_scores_that_would_overflow_are_refused():
+    with pytest.raises(UnsupportedError, match="divide"):
+        Scoring(match=LIMIT)
+
+
+def test_scores_equal_parasail(peers, genes):
+    sequences = genes[:16]
+    matrix = peers.matrix_create("ACGT", 4, -5)
+    got = scores(sequences, Scoring())
+    for i, a in enumerate(sequences):
+        for j, b in enumerate(sequences[: i + 1]):
+            scan = peers.nw_scan_16(a, b, 10, 10, matrix)
+            assert not scan.saturated
+            assert got[i, j] == scan.score
+        assert got[i, 0] == peers.nw(a, sequences[0], 10, 10, matrix).score
