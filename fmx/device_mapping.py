@@ -19,7 +19,7 @@ from . import device, engines, hits, jit_device
 from .contracts import lanes, position_of, start
 from .errors import DeviceError
 from .hits import Intervals
-from .jit_cuda import kernel, thread_index
+from .jit_warp import kernel, thread_index
 from .mapping import Mapper
 from .reads import Patterns
 from .sampled_sa import FullSA

@@ -26,8 +26,4 @@ class OutputError(FmxError):
 
 
 class DeviceError(FmxError):
-<<<<<<< HEAD
-    """A GPU that is not there, does not answer or lacks memory: says what to install or do."""
-=======
-    """No GPU, no driver, or a package for it is missing: says what to install."""
->>>>>>> main
+    """A GPU that is not there, does not answer, or lacks memory or a package: says what to install or do."""

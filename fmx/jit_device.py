@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from .errors import DeviceError
-from .jit_cuda import SIMULATED, WARP, cuda
+from .jit_warp import SIMULATED, WARP, cuda
 
 
 def is_available() -> bool:

@@ -30,7 +30,7 @@ def query_of(cls, name):
 
 def compile_pair(query, engine, capability) -> str:
     """The PTX of an engine for a query."""
-    from fmx.jit_cuda import ptx_of
+    from fmx.jit_warp import ptx_of
 
     launch = engines.prepare(engine, query)
     return ptx_of(launch.kernel, (*launch.arguments, query, PATTERNS, INTERVALS), capability)

@@ -5,7 +5,7 @@ import numpy as np
 from .. import device, jit_device, layouts
 from ..contracts import address, lanes, occ, start
 from ..dna import symbols
-from ..jit_cuda import atomic_add, kernel, thread_index
+from ..jit_warp import atomic_add, kernel, thread_index
 from ..queries import Exact, Verify
 from . import _random_text as random_text
 from ._random_text import launch

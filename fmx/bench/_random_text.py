@@ -11,7 +11,7 @@ import numpy as np
 from .. import jit_device
 from ..dna import symbols
 from ..jit import inlined
-from ..jit_cuda import atomic_add, kernel, thread_index
+from ..jit_warp import atomic_add, kernel, thread_index
 from ..layouts.cofi import HOLE, Cofi
 from ..prefix_table import PrefixTable
 from ..reads import Patterns

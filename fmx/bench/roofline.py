@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import jit_device
 from ..jit import by_type
-from ..jit_cuda import add_across, kernel, load_lane, thread_index
+from ..jit_warp import add_across, kernel, load_lane, thread_index
 from . import _device_runs
 from ._random_text import below, launch, scramble
 

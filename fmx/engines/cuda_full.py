@@ -20,7 +20,7 @@ from ..device import Launch, group_size, run
 from ..dna import symbols
 from ..errors import UnsupportedError
 from ..jit import by_type
-from ..jit_cuda import (
+from ..jit_warp import (
     WARP,
     add_across,
     any_lane,

@@ -12,7 +12,7 @@ from ..contracts import address, lanes, share, start
 from ..device import Launch, group_size, run
 from ..dna import symbols
 from ..errors import UnsupportedError
-from ..jit_cuda import (
+from ..jit_warp import (
     UINT64,
     WARP,
     any_lane,

@@ -18,7 +18,7 @@ from ..device import Launch, run
 from ..dna import symbols
 from ..errors import UnsupportedError
 from ..jit import by_type
-from ..jit_cuda import (
+from ..jit_warp import (
     INT64,
     UINT64,
     any_lane,
