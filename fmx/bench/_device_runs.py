@@ -53,7 +53,7 @@ def save(folder, name, device, rows) -> None:
     (folder / f"{name}.md").write_text(f"{device}, {stamp}\n\n{markdown(rows)}")
 
 
-def markdown(rows) -> str:
+def markdown(rows: list) -> str:
     """Rows (dicts of the same keys) as a Markdown table."""
     if not rows:
         return "(nothing)\n"
@@ -66,12 +66,13 @@ def markdown(rows) -> str:
 def _cell(value) -> str:
     if value is None:
         return ""
-    if isinstance(value, float | np.floating):
-        return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
-    return str(value)
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    number = float(value)
+    return f"{number:.3g}" if abs(number) < 100 else f"{number:,.0f}"
 
 
-def plot(path, lines, x_label, y_label, title, log_x=True) -> None:
+def plot(path, lines: dict, x_label, y_label, title, log_x=True) -> None:
     """A figure of several lines, {label: (xs, ys)}."""
     import matplotlib
 

@@ -11,7 +11,7 @@ from ..align.cuda.lazy import run_lazy
 from ..align.cuda.worker import Scorer
 from ..align.jobs import Job, Shared, Worker, plan, select
 from ..align.sequences import read_sequences
-from ..jit_warp import cuda, kernel
+from ..jit_cuda import cuda, kernel
 
 
 def _dscan(job, pairs, n_batch=2048):

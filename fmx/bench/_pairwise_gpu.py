@@ -13,7 +13,7 @@ from ..align.cuda.rscan import run_rscan
 from ..align.cuda.tiled import run_tiled
 from ..align.scoring import Scoring
 from ..align.sequences import Sequences
-from ..jit_warp import add_max_u16x2, cuda, fresh_kernel, max_u16x2, multiprocessors, permute_bytes
+from ..jit_cuda import add_max_u16x2, cuda, fresh_kernel, max_u16x2, multiprocessors, permute_bytes
 
 GAINS = Scoring().gains
 MATRIX_BYTES = 24 << 30  # of matrices in a batch, at most

@@ -39,7 +39,7 @@ def command(genes, gpu, parts, json_path, runs, threads):
     if genes and "filter" in parts:
         rows += filter_job(genes, threads, runs)
     if gpu:
-        from ..jit_warp import devices
+        from ..jit_cuda import devices
         from . import _pairwise_gpu as device
 
         devices()

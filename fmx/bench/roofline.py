@@ -16,7 +16,7 @@ from . import _device_runs
 from ._random_text import below, launch, scramble
 
 GROUPS = (1, 2, 4, 8, 16)  # lanes of 16 bytes
-CELLS = {n: namedtuple(f"Cells{n}", "words n", module=__name__) for n in GROUPS}
+CELLS: dict = {n: namedtuple(f"Cells{n}", "words n", module=__name__) for n in GROUPS}
 globals().update({cls.__name__: cls for cls in CELLS.values()})  # a cached signature finds its type by name
 N_THREADS, GB = 256, 10**9
 _PER_MULTIPROCESSOR = 2048 // N_THREADS  # blocks: all threads are under way, from the first to the last step

@@ -36,7 +36,7 @@ from ..jit_warp import (
 
 N_THREADS = 128
 SIZES = (2, 4, 8, 16)
-GROUPS = {size: namedtuple(f"Group{size}", "size", module=__name__) for size in SIZES}
+GROUPS: dict = {size: namedtuple(f"Group{size}", "size", module=__name__) for size in SIZES}
 globals().update({cls.__name__: cls for cls in GROUPS.values()})  # a cached signature finds its type by name
 
 
