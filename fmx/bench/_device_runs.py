@@ -79,17 +79,21 @@ def plot(path, lines: dict, x_label, y_label, title, log_x=True) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(7, 4.2), constrained_layout=True)
+    figure, axes = pyplot.subplots(figsize=(8.5, 4.2), constrained_layout=True)
     for (label, (xs, ys)), marker in zip(lines.items(), "osv^D*Px+.<>1234" * 4, strict=False):
         axes.plot(xs, ys, marker=marker, markersize=5, label=label)
     if log_x:
         axes.set_xscale("log", base=2)
         ticks = sorted({x for xs, _ in lines.values() for x in xs})
-        axes.set_xticks(ticks, [f"{x:g}" for x in ticks], rotation=30 if len(ticks) > 8 else 0)
+        axes.set_xticks(
+            ticks,
+            [f"{x:,.0f}" if x >= 1000 else f"{x:g}" for x in ticks],
+            rotation=30 if len(ticks) > 8 else 0,
+        )
         axes.minorticks_off()
     axes.set(xlabel=x_label, ylabel=y_label, title=title)
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
