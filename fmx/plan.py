@@ -48,18 +48,19 @@ def available_memory() -> int:
 
 def verify_bytes(n_text: int) -> int:
     """What seed and verify reads: suffix array, packed text, seed table, prefix table."""
-    return 4 * n_text + n_text // 4 + 4 * 4 ** seed_table.default_length(n_text) + _prefix_bytes(n_text)
+    return 4 * n_text + n_text // 4 + 4 * 4 ** seed_table.default_length(n_text) + _other_bytes(n_text)
 
 
 def backward_bytes(n_text: int, layout: str, sa_rate: int) -> int:
     """What backward search reads: layout, suffix array (sampled: and its marks), prefix table."""
     sa = 4 * n_text if sa_rate == 1 else 4 * n_text // sa_rate + n_text // 6
     per_symbol = layouts.parse_name(layout, n_text).bytes_per_symbol(n_text)
-    return int(per_symbol * n_text) + sa + _prefix_bytes(n_text)
+    return int(per_symbol * n_text) + sa + _other_bytes(n_text)
 
 
-def _prefix_bytes(n_text: int) -> int:
-    return 8 * (4 ** (prefix_table.default_length(n_text) + 1) - 1) // 3
+def _other_bytes(n_text: int) -> int:
+    """The prefix table, and what a few contigs and the rows without a k-symbol take."""
+    return 8 * (4 ** (prefix_table.default_length(n_text) + 1) - 1) // 3 + 40_000
 
 
 def plan_index(n_text: int, max_memory: int | None = None) -> Plan:
