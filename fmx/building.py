@@ -14,6 +14,7 @@ from .index import reference_arrays
 from .index_store import IndexExtender, IndexWriter, read_array
 from .index_store import verify as check
 from .parallel import start
+from .parts import MAX_SYMBOLS, cut, part_arrays, part_of, part_sizes, part_span, part_writers
 from .plan import plan_index
 from .prefix_table import build_prefix_table, default_length
 from .progress import Progress
@@ -27,11 +28,12 @@ MAX_TABLE = 4  # bytes a symbol of a seed table that is made during the sort, wh
 
 
 def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_length=None, n_threads=1,
-                progress=None, max_memory=None):  # fmt: skip
+                progress=None, max_memory=None, part_size=MAX_SYMBOLS):  # fmt: skip
     """Index a FASTA file into the directory ``path``.
 
     ``sa_rate`` keeps every s-th position of the suffix array.  The layout "auto" stands for what
-    plan.plan_index chooses for ``max_memory``, together with its sa_rate.  Peak memory: docs/architecture.md.
+    plan.plan_index chooses for ``max_memory``, together with its sa_rate.  A text of more than ``part_size``
+    symbols is indexed in parts (parts.py).  Peak memory: docs/architecture.md.
     """
     progress = progress or Progress(quiet=True)
     chosen_by_size = list(layout_names) == ["auto"]
@@ -40,31 +42,36 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
     with IndexWriter(path, n_threads) as writer:
         with progress.stage("read reference"):
             reference, text = read_fasta(fasta)
+            spans = cut(reference, part_size)
+            sizes = [stop - start for start, stop in spans]
             if chosen_by_size:
-                chosen = plan_index(reference.n_text, max_memory)
+                chosen = plan_index(sizes, max_memory)
                 layout_names, sa_rate = [chosen.layout], chosen.sa_rate
                 progress.say(f"{chosen.layout}, every {sa_rate}. row of the suffix array: {chosen.reason}")
-            names = list(dict.fromkeys(layouts.parse_name(name, reference.n_text) for name in layout_names))
+            names = list(dict.fromkeys(layouts.parse_name(name, max(sizes)) for name in layout_names))
             for key, array in reference_arrays(reference).items():
                 writer.add(key, array)
-        prefix_length = prefix_length or default_length(reference.n_text)
-        seed_length = default_seed_length(reference.n_text) if sa_rate == 1 else 0
-        at_once = 4 * 4**seed_length <= MAX_TABLE * reference.n_text
-        sorted_rows = start(n_threads if at_once else 1, suffix_array, text)
-        with progress.stage("tables"):
-            _add_tables(writer, text, prefix_length, seed_length, n_threads)
-        with progress.stage("suffix array"):
-            sa = sorted_rows()
-        for name in names:
-            with progress.stage(f"layout {name}"):
-                _add_layout(writer, name, text, sa, n_threads)
-        del text
-        with progress.stage("write suffix array"):
-            _add_sa(writer, sa, reference.blocks.text_start, sa_rate, names)
+        prefix_length = prefix_length or default_length(max(sizes))
+        seed_length = default_seed_length(max(sizes)) if sa_rate == 1 else 0
+        for part, span in zip(part_writers(writer, len(spans), progress), spans, strict=True):
+            own, own_text = part_of(reference, *span), text[slice(*span)]
+            at_once = 4 * 4**seed_length <= MAX_TABLE * own.n_text
+            sorted_rows = start(n_threads if at_once else 1, suffix_array, own_text)
+            with progress.stage("tables"):
+                _add_tables(part, own_text, prefix_length, seed_length, n_threads)
+            with progress.stage("suffix array"):
+                sa = sorted_rows()
+            for name in names:
+                with progress.stage(f"layout {name}"):
+                    _add_layout(part, name, own_text, sa, n_threads)
+            with progress.stage("write suffix array"):
+                _add_sa(part, sa, own.blocks.text_start, sa_rate, names)
+            del sa, sorted_rows  # before the next part's
         writer.commit(
             {
                 "fmx_version": __version__,
                 "n_text": reference.n_text,
+                **({"parts": sizes} if len(sizes) > 1 else {}),
                 "n_contigs": len(reference.names),
                 "n_bases": int(reference.lengths.sum()),
                 "n_blocks": reference.blocks.length.size,
@@ -85,24 +92,35 @@ def add_layouts(path, layout_names, n_threads=1, progress=None) -> list:
     for name in layout_names:
         layouts.parse_name(name)
     with IndexExtender(path, n_threads) as writer:
-        held, n_text = writer.meta["layouts"], writer.meta["n_text"]
+        held, sizes = writer.meta["layouts"], part_sizes(writer.meta)
         if writer.meta["sa_rate"] != 1:
             raise UnsupportedError(
                 f"{path} keeps every {writer.meta['sa_rate']}th position of its suffix array; a layout is "
                 f"built from all: build the index again with --layout {','.join([*held, *layout_names])}"
             )
-        asked = dict.fromkeys(layouts.parse_name(name, n_text) for name in layout_names)
+        asked = dict.fromkeys(layouts.parse_name(name, max(sizes)) for name in layout_names)
         names = [name for name in asked if str(name) not in held]
-        with progress.stage("read index"):
-            source = ["text_words", "sa_positions", "block_text_start", "block_length"]
-            check(path, writer.meta, source, n_threads)
-            words, sa, start, length = (read_array(path, writer.meta, name) for name in source)
-            text = unpack_text(words, start + length, n_text, n_threads)
-        for name in names:
-            with progress.stage(f"layout {name}"):
-                _add_layout(writer, name, text, sa, n_threads)
+        for number, part in enumerate(part_writers(writer, len(sizes), progress)):
+            with progress.stage("read index"):
+                text, sa = _read_text_and_sa(path, writer.meta, number, n_threads)
+            for name in names:
+                with progress.stage(f"layout {name}"):
+                    _add_layout(part, name, text, sa, n_threads)
         writer.commit({"layouts": [*held, *map(str, names)]})
     return [str(name) for name in names]
+
+
+def _read_text_and_sa(path, meta, number, n_threads):
+    """(codes of the text, suffix array) of a part, checked."""
+    columns = ["block_text_start", "block_length"]
+    source = part_arrays(meta, number)
+    check(path, meta, [*columns, source["text_words"], source["sa_positions"]], n_threads)
+    start, length = (read_array(path, meta, name) for name in columns)
+    words, sa = (read_array(path, meta, source[name]) for name in ("text_words", "sa_positions"))
+    first, last = part_span(meta, number)
+    ends = start + length
+    ends = ends[(first <= ends) & (ends < last)] - first
+    return unpack_text(words, ends, last - first, n_threads), sa
 
 
 def _add_tables(writer, text, prefix_length, seed_length, n_threads):

@@ -19,7 +19,7 @@ _D, _W = 96, 2  # positions and words of an entry of the marks, one lane
 
 
 class FullSA(NamedTuple):
-    """``positions`` uint32[n], by row."""
+    """``positions`` uint32[n], by row (of located.py: int64)."""
 
     positions: np.ndarray
 

@@ -111,7 +111,7 @@ def _format(batch, hits, start, first_hit, last_hit, blocks, unmapped, tail, map
             at = put_all(out, at, tail)
             _put_int(out, begin, at - begin - 4, 4)
         for hit in range(max(first, first_hit), min(hits.first[i + 1], last_hit)):
-            position, reverse, length = np.int64(hits.position[hit]), hits.reverse[hit], batch.length[r]
+            position, reverse, length = hits.position[hit], hits.reverse[hit], batch.length[r]
             block = find_block(blocks, position)
             place = position - blocks.text_start[block] + blocks.contig_start[block]
             begin, flag = at, 16 * reverse + 256 * (hit > first)
