@@ -4,10 +4,11 @@ import os
 import subprocess
 import sys
 
+import journeys
 import pytest
 from conftest import ROOT
 
-from fmx import layouts
+from fmx import layouts, workflow
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 SIMULATOR = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
@@ -55,14 +56,27 @@ def reads(tmp_path_factory):
     return path
 
 
+LAYOUTS = ["bvsfm-k2-d224", "sampled-k1-d64"]
+
+
 @pytest.fixture(scope="module")
-def indexed(index_of):
+def contigs():
     from texts import numbered, random_letters
 
     unit = random_letters(300, "gpu")
-    return index_of(
-        numbered([unit, "TT" + unit[90:140] + "NN" + unit[:20]]), ["bvsfm-k2-d224", "sampled-k1-d64"]
-    )
+    return numbered([unit, "TT" + unit[90:140] + "NN" + unit[:20]])
+
+
+@pytest.fixture(scope="module")
+def indexed(contigs, index_of):
+    return index_of(contigs, LAYOUTS)
+
+
+@pytest.fixture(scope="module")
+def in_parts(contigs, tmp_path_factory):
+    path = tmp_path_factory.mktemp("parts") / "ref.fmx"
+    workflow.build_index(journeys.fasta(contigs), path, LAYOUTS, part_size=301)
+    return path
 
 
 @pytest.mark.parametrize(
@@ -73,6 +87,14 @@ def indexed(index_of):
 def test_the_output_is_that_of_the_cpu(options, reads, indexed):
     expected = search(reads, "-x", indexed, "-q", "-t", 1, *options)
     found = search(reads, "-x", indexed, "-q", "-t", 1, "--engine", "cuda", *options, simulated=True)
+    assert expected[0] == 0
+    assert found[:2] == expected[:2], found[2]
+
+
+@pytest.mark.parametrize("options", [("-a",), ("--layout", "sampled")], ids=" ".join)
+def test_an_index_in_parts_gives_the_same(options, reads, indexed, in_parts):
+    expected = search(reads, "-x", indexed, "-q", "-t", 1, *options)
+    found = search(reads, "-x", in_parts, "-q", "-t", 1, "--engine", "cuda", *options, simulated=True)
     assert expected[0] == 0
     assert found[:2] == expected[:2], found[2]
 

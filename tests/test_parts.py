@@ -4,6 +4,7 @@ import json
 
 import journeys
 import numpy as np
+import pysam
 import pytest
 from conftest import LAYOUTS
 from output_of import without_program
@@ -61,6 +62,8 @@ def outputs(path, reads, command, folder, *options) -> dict:
     arguments = ["-q", "-x", path, "-m", 40, "--counts", folder / "counts", "-o", folder / "x.bam", *options]
     assert command("search", *arguments, reads).code == 0
     found["counts"] = (folder / "counts").read_bytes()
+    with pysam.AlignmentFile(folder / "x.bam", check_sq=False) as file:
+        found["bam"] = [record.to_string() for record in file.fetch(until_eof=True)]
     return found
 
 
@@ -156,7 +159,7 @@ def test_inspect_shows_the_parts_and_verify_finds_damage_in_any(folder, command)
     data = bytearray(file.read_bytes())
     data[-9] ^= 1
     file.write_bytes(data)
-    with pytest.raises(IndexFileError, match="part2/text_words.npy: damaged"):
+    with pytest.raises(IndexFileError, match=r"part2/text_words\.npy: damaged"):
         index.load(several)
     assert "part2/text_words.npy: damaged" in command("inspect", "--verify", several).err
 
