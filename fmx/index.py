@@ -1,4 +1,4 @@
-"""FMIndex: what is held of an index in memory, and which arrays on disk it comes from; JoinedIndex: of several."""
+"""FMIndex: what is held of an index in memory, and which arrays on disk it is; JoinedIndex: several."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -31,17 +31,17 @@ def cut(reference, part_size: int = MAX_SYMBOLS) -> list:
     while borders[-1] < reference.n_text:
         i = int(np.searchsorted(contig_ends, borders[-1] + part_size, "right")) - 1
         if i < 0 or contig_ends[i] <= borders[-1]:
-            contig = blocks.contig[is_last][i + 1]
+            name, size = reference.names[blocks.contig[is_last][i + 1]], contig_ends[i + 1] - borders[-1]
             raise UnsupportedError(
-                f"contig {reference.names[contig]} takes {contig_ends[i + 1] - borders[-1]} symbols, but a contig "
-                f"may take at most {part_size}: cut it in two in the FASTA, best at a run of N"
+                f"contig {name} takes {size} symbols, but a contig may take at most {part_size}: "
+                "cut it in two in the FASTA, best at a run of N"
             )
         borders.append(int(contig_ends[i]))
     return list(pairwise(borders))
 
 
 def part_of(reference, start: int, stop: int):
-    """The Reference with the blocks of one part alone, by their positions in it; the contigs are all there."""
+    """The Reference with the blocks of one part alone, by their positions in it, and all contigs."""
     blocks = reference.blocks
     first, last = np.searchsorted(blocks.text_start, (start, stop))
     own = make_blocks(

@@ -88,8 +88,8 @@ def plan_index(sizes: list, max_memory: int | None = None) -> Plan:
             )
             return Plan(layout, sa_rate, "backward", smaller, reason)
     raise UnsupportedError(
-        f"the smallest index of {sum(sizes)} symbols needs {_megabytes(smaller)}, more than {_megabytes(limit)}; "
-        "allow more with --max-memory or split the reference by contigs"
+        f"the smallest index of {sum(sizes)} symbols needs {_megabytes(smaller)}, more than "
+        f"{_megabytes(limit)}; allow more with --max-memory or split the reference by contigs"
     )
 
 

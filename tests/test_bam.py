@@ -106,8 +106,6 @@ def test_bgzf_blocks_hold_any_data():
 
     import numpy as np
 
-    from fmx.output import bam
-
     for n in (0, 1, bam.BLOCK - 1, bam.BLOCK, bam.BLOCK + 1, 3 * bam.BLOCK + 7):
         data = np.random.default_rng(n).bytes(n)  # does not compress: the largest blocks there are
         assert gzip.decompress(bam.bgzf(data) + bam.BGZF_END) == data

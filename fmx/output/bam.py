@@ -56,8 +56,8 @@ def header(reference, sam_header: bytes) -> bytes:
     longest = int(np.argmax(reference.lengths))
     if reference.lengths[longest] > MAX_CONTIG:
         raise UnsupportedError(
-            f"contig {reference.names[longest]} has {reference.lengths[longest]} bases, and BAM holds contigs "
-            f"of at most {MAX_CONTIG}: write SAM"
+            f"contig {reference.names[longest]} has {reference.lengths[longest]} bases, and BAM holds "
+            f"contigs of at most {MAX_CONTIG}: write SAM"
         )
     parts = [b"BAM\1", struct.pack("<i", len(sam_header)), sam_header]
     parts.append(struct.pack("<i", len(reference.names)))
