@@ -47,25 +47,26 @@ def available_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def verify_bytes(sizes: list) -> int:
+def verify_bytes(sizes: list, prefix_length: int | None = None) -> int:
     """What seed and verify reads: suffix array, packed text, seed table, prefix table.
 
     ``sizes``: symbols of each part of the text; the largest sets the length of strings in the tables of all.
     """
     n_text, seed_length = sum(sizes), seed_table.default_length(max(sizes))
-    return 4 * n_text + n_text // 4 + len(sizes) * 4 * 4**seed_length + _other_bytes(sizes)
+    return 4 * n_text + n_text // 4 + len(sizes) * 4 * 4**seed_length + _other_bytes(sizes, prefix_length)
 
 
-def backward_bytes(sizes: list, layout: str, sa_rate: int) -> int:
+def backward_bytes(sizes: list, layout: str, sa_rate: int, prefix_length: int | None = None) -> int:
     """What backward search reads: layout, suffix array (sampled: and its marks), prefix table."""
     n_text, name = sum(sizes), layouts.parse_name(layout, max(sizes))
     sa = 4 * n_text if sa_rate == 1 else 4 * n_text // sa_rate + n_text // 6
-    return int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + _other_bytes(sizes)
+    return int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + _other_bytes(sizes, prefix_length)
 
 
-def _other_bytes(sizes: list) -> int:
+def _other_bytes(sizes: list, prefix_length: int | None) -> int:
     """The prefix tables, and what a few contigs and the rows without a k-symbol take."""
-    pairs = (4 ** (prefix_table.default_length(max(sizes)) + 1) - 1) // 3
+    q = prefix_length or prefix_table.default_length(max(sizes))
+    pairs = (4 ** (q + 1) - 1) // 3
     return len(sizes) * 8 * pairs + 40_000
 
 
