@@ -5,7 +5,8 @@ symbols then has an interval of max(1, n / 4^j) rows, and the time of a read is 
 
     seconds = sum of times * seconds of a fetch(bytes of the entry, bytes that it lies in) / share
 
-The share is what an engine reaches of a GPU's ceiling (docs/benchmarks-gpu.md); 1 on the CPU.
+The share is what an engine reaches of the ceiling, for it also counts and compares.  It was measured once
+(docs/tune.md, docs/benchmarks-gpu.md); a trial on the machine itself corrects it.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from typing import NamedTuple
 
 from .. import layouts, plan, seed_table
 
+# Of the ceiling of a CPU, by family of layouts (M, docs/tune.md).
+CPU_SHARES = {"verify": 0.29, "bvsfm": 0.47, "sampled": 0.33, "kstep": 0.44, "alternate": 0.18, "cofi": 0.57}
 # Of the ceiling of a GPU, by engine and lanes of an entry, on an H200 (docs/benchmarks-gpu.md, "Designs").
 SHARES = {
     "cuda_task-improved": {1: 0.93, 2: 0.92, 4: 0.89, 8: 0.60, 16: 0.55},
@@ -118,11 +121,13 @@ def locate_seconds(sizes, choice, rates) -> float:
 
 
 def _seconds(fetches, choice, n, rates) -> float:
-    share = 1.0 if choice.engine == "cpu" else _share(choice.engine, lanes_of(choice.way, n))
-    return sum(times * rates.seconds(entry, footprint) for times, entry, footprint in fetches) / share
+    fetching = sum(times * rates.seconds(entry, footprint) for times, entry, footprint in fetches)
+    return fetching / _share(choice, n)
 
 
-def _share(engine, lanes) -> float:
-    """The share for the next larger number of lanes whose share is known, or for the largest."""
-    known = SHARES[engine]
+def _share(choice, n) -> float:
+    """On a GPU that of the next larger number of lanes whose share is known, or of the largest."""
+    if choice.engine == "cpu":
+        return CPU_SHARES[choice.way.split("-")[0]]
+    known, lanes = SHARES[choice.engine], lanes_of(choice.way, n)
     return known[next((n for n in known if n >= lanes), max(known))]
