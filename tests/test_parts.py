@@ -1,6 +1,7 @@
 """An index in parts gives the bytes of an index in one piece: every output, way to search and option."""
 
 import json
+from dataclasses import replace
 
 import journeys
 import numpy as np
@@ -11,9 +12,11 @@ from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
 import fmx
-from fmx import index, index_store, located, parts, plan, workflow
+from fmx import index, index_store, located, mapping, parts, plan, reads, workflow
 from fmx.errors import IndexFileError, UnsupportedError
-from fmx.reference import read_fasta
+from fmx.hits import ALL, SelectionPolicy
+from fmx.mapping import MapOptions
+from fmx.reference import make_blocks, read_fasta
 
 UNIT = random_letters(400, "unit")
 REPEATS = numbered(
@@ -106,6 +109,34 @@ def test_the_library_opens_parts(folder):
     ):
         assert ask(opened[1]).tolist() == ask(opened[0]).tolist()
     assert opened[1].contigs == opened[0].contigs
+
+
+def test_positions_beyond_32_bits_are_kept(folder):
+    """The parts of a small index, told to lie 2^33 symbols apart: what is written stays the same."""
+    _, path = build_both(folder, REPEATS, LAYOUTS[0], 1, 600)
+    near = index.load(path)
+    sizes = near.meta["parts"]
+    blocks = near.reference.blocks
+    part = np.searchsorted(np.cumsum(sizes), blocks.text_start, "right")
+    moved = make_blocks(blocks.text_start + (part << 33), blocks.contig, blocks.contig_start, blocks.length)
+    far = replace(
+        near,
+        meta={**near.meta, "parts": [n + 2**33 for n in sizes]},
+        reference=replace(near.reference, blocks=moved, n_text=near.reference.n_text + (len(sizes) << 33)),
+    )
+    assert moved.text_start[-1] > 3 * 2**33
+    (folder / "reads.fa").write_bytes(journeys.fasta(numbered([UNIT[:40], REPEATS[5][1][:30], "A", "C"])))
+    for kind in ("sam", "bed", "tsv"):
+        for policy in (SelectionPolicy(), SelectionPolicy(ALL), SelectionPolicy(3, seed=1)):
+            written = []
+            for name, opened in (("near", near), ("far", far)):
+                workflow.search(opened, ["reads.fa"], MapOptions(policy), workflow.Output(name, kind))
+                written.append(without_program((folder / name).read_bytes()))
+            assert written[0] == written[1]
+    mapper = mapping.make_mapper(far, MapOptions(SelectionPolicy(ALL)))
+    batch = journeys.batch_of([REPEATS[5][1][:30]])
+    intervals = mapper.intervals(reads.pack(batch))
+    assert mapper.select(batch, intervals, (0, 1), np.zeros((0, 2), np.int64)).position.min() > 3 * 2**33
 
 
 def test_parts_are_whole_contigs_in_order():
