@@ -16,7 +16,7 @@ from ..parallel import run_all, spans
 from ..parts import part_arrays
 from ..reads import Patterns
 
-N_READS = {"cpu": 200_000, "cuda": 4_000_000}
+N_READS = {"cpu": 200_000, "cuda": 4_000_000}  # a thread of the CPU, a GPU
 _RUNS = 3
 _PIECE = 8192  # reads that a thread takes at a time
 
@@ -30,7 +30,8 @@ def reads_per_second(path, choice, length, n_threads) -> dict:
     way = {"method": "verify"} if choice.way == "verify" else {"layout": choice.way}
     fm_index = load(path, n_threads=n_threads, **way)
     is_cpu = choice.engine == "cpu"
-    patterns = draw(fm_index, N_READS["cpu" if is_cpu else "cuda"], length)
+    n = N_READS["cpu"] * n_threads if is_cpu else N_READS["cuda"]
+    patterns = draw(fm_index, n, length)
     spent: dict = {}
     for number, part in enumerate(fm_index.parts):
         found = (
