@@ -32,7 +32,7 @@ if SIMULATED and not numba.config.DISABLE_JIT:
     raise DeviceError("the CUDA simulator needs NUMBA_DISABLE_JIT=1 besides NUMBA_ENABLE_CUDASIM=1")
 config.CACHE_DIR = str(CACHE)
 WARP = 32
-INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)  # for arrays of kernels
+INT64, UINT32, UINT64 = map(np.dtype, (np.int64, np.uint32, np.uint64))  # for arrays of kernels
 _ALL = 0xFFFFFFFF
 
 
@@ -53,7 +53,7 @@ if SIMULATED:
         board = me._manager.__dict__.setdefault("board", {})
         board[me.threadIdx.x] = value
         me.syncthreads()
-        taken = board.get(source, 0)
+        taken = np.int64(board.get(source, 0))
         me.syncthreads()
         return taken
 
