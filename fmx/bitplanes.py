@@ -42,7 +42,7 @@ def _spread(bits):
 
 @inlined
 def misses(k, a, b, c):
-    """A word in which bit i tells whether position i of a lane is not c; bits from POSITIONS[k] on are noise."""
+    """Bit i tells whether position i of a lane is not c; bits from POSITIONS[k] on are noise (uint64)."""
     if k == 1:
         first, second = np.uint64(_filled(c, 0)), np.uint64(_filled(c, 1))
         return (a ^ (first | first << np.uint64(32))) | (b ^ (second | second << np.uint64(32)))

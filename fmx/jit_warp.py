@@ -188,6 +188,11 @@ def is_odd(lane):
     return lane & 1 == 1
 
 
+def local_bytes(kernel) -> int:
+    """Memory of its own that a thread takes in any compiled form of a kernel; 0 if registers do."""
+    return 0 if SIMULATED else max(kernel.get_local_mem_per_thread().values())
+
+
 def ptx_of(kernel, arguments, capability) -> str:
     """The PTX of a kernel for arguments such as these and a compute capability, say (9, 0); needs no GPU."""
     signature = types.void(*(_device_type(numba.typeof(argument)) for argument in arguments))

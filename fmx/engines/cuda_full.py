@@ -7,9 +7,10 @@ threads takes the entries of its members in turn, both ends of a pattern at a ti
     2 load the entry                       5 add up over the group
     3 show the symbol and both offsets     6 the owners keep their sums
 
-Step 3 is one number, and hi's entry is loaded only if it is another than lo's, which is seldom once an interval
-is narrow.  The two sums are added up together: even threads give their share of hi for their neighbour's share
-of lo, and go on with lo alone, odd threads with hi.
+Step 3 is one number, and hi's entry is loaded only if it is another than lo's, which is seldom once an
+interval is narrow.  Sums are added up together: first even threads give their share of hi for their
+neighbour's share of lo, and go on with lo alone, odd threads with hi; then each half of four threads goes on
+with one pattern alone, and so on, so that 7 shuffles add up the 8 sums of a group of 8.
 """
 
 from collections import namedtuple
@@ -77,16 +78,16 @@ def _best_size(n_lanes) -> int:
     )
 
 
-# What the threads of a group must know of a pattern's step, in one number: the k-symbol, whether the ends lie in
-# different entries, and their offsets.
+# What a group must know of a pattern's step, in one number: the k-symbol, whether the ends lie in different
+# entries, and their offsets.
 _APART, _LO, _HI = 6, 8, 20
 
 
 @device
 def fetch(layout, about, spot, own, size, j):
-    """What a thread needs of the pattern that members j and j + 1 of its group own, and its lane of lo's entry.
+    """What a thread needs of the pattern that members j and j + 1 of its group own.
 
-    (number of the step, where the entries of lo and hi are, two words)
+    (number of the step, where lo's entry is, the lane that knows where hi's is, two words of lo's entry)
     """
     first, part = np.int32((own & ~(size - 1)) + j), min(own & (size - 1), np.int32(lanes(layout) - 1))
     lo_spot = take(spot, first)
@@ -130,7 +131,7 @@ def one(layout, spot, own, size, fetched):
 
 @device
 def fold(own, first, second, mask):
-    """One sum out of two: threads with the bit of ``mask`` go on with the second, the others with the first."""
+    """One sum of two: threads with the bit of ``mask`` go on with the second, the others with the first."""
     kept, given = (second, first) if own & mask else (first, second)
     return np.uint32(add_across(kept, given, mask))
 

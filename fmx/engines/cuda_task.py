@@ -90,9 +90,9 @@ def prepare(query, variant=VARIANTS[0]) -> Launch:
             raise UnsupportedError(
                 "cuda_task naive loads entries by 4 bytes, and here are none: use cuda_task naive16"
             )
-        return (
-            Launch(alone_kernel, 1, N_THREADS, (Own(),)) if by_steps else Launch(machine_kernel, 1, N_THREADS)
-        )
+        if not by_steps:
+            return Launch(machine_kernel, 1, N_THREADS)
+        return Launch(alone_kernel, 1, N_THREADS, (Own(),))
     if variant == "improved":
         return Launch(improved_kernel, 2, N_THREADS, shared_bytes=4 * N_THREADS)
     return Launch(alone_kernel, 1, N_THREADS, (Narrow() if variant == "naive" else Wide(),))

@@ -109,7 +109,7 @@ def _fill_one_step(codes, start, stop, d, entries):
 
 @inlined
 def _counted(misses, after, n, offset):
-    """What n positions add: those not set in ``misses`` on the side of the counter; ``after``: not before the row."""
+    """What n positions add: those on the counter's side of the row, where ``after`` begins, less misses."""
     backward = np.int32((offset & _BACKWARD) != 0)
     others = misses | (after ^ np.uint64(np.int64(-backward)))
     counted = n - popcount(np.uint32(others) if n == 32 else others)
@@ -239,9 +239,8 @@ def _register_one_step(cls, d):
             if lane == 0 or lane == m:
                 misses = bitplanes.half_misses(b if lane == 0 else a, c)
                 total = _counted(misses, bits_from32(row - (0 if lane == 0 else d - 32)), 32, offset)
-                return (
-                    total + bitplanes.counter(a if lane == 0 else b, c) if (lane == m) == backward else total
-                )
+                counter = bitplanes.counter(a if lane == 0 else b, c)
+                return total + counter if (lane == m) == backward else total
             start -= 32
         return _counted(bitplanes.misses(1, a, b, c), bits_from(row - start), 64, offset)
 
