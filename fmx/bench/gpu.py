@@ -191,9 +191,7 @@ def draw(prefix, name, rows, device_name) -> None:
     """The figures of an experiment's rows, in files whose names begin with ``prefix``."""
     if name == "designs":
         for family, members in (("sampled", ONE_STEP), ("kstep", TWO_STEP), ("alternate", ALTERNATE)):
-            some = [
-                {**row, "d": int(row["layout"].split("-d")[1])} for row in rows if row["layout"] in members
-            ]
+            some = [{**row, "d": _d(row)} for row in rows if row["layout"] in members]
             if some:
                 title = f"{family}: throughput against d, {device_name}"
                 _draw(f"{prefix}{family}.png", some, "engine", "d", "d (symbols)", title)
@@ -203,6 +201,10 @@ def draw(prefix, name, rows, device_name) -> None:
     else:
         title = f"Throughput against the reference's length, cuda_full, {device_name}"
         _draw(f"{prefix}sizes.png", rows, "layout", "reference Mb", "reference (Mb)", title)
+
+
+def _d(row) -> int:
+    return int(row["layout"].split("-d")[1])
 
 
 def _draw(path, rows, label, x, x_label, title):
