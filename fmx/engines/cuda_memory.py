@@ -20,6 +20,7 @@ from ..jit_warp import (
     is_odd,
     kernel,
     load_lane,
+    store_lane,
     sync_warp,
     thread_in_block,
     thread_index,
@@ -77,19 +78,21 @@ def memory_kernel(query, patterns, intervals):
             offset = np.int32(row)
         words[board + lane] = np.uint64(spot)
         sync_warp()
-        for j in range(size):
-            source = np.int64(words[board + base + j])
+        for j in range(0, size, 2):  # two at a time, so that two loads are under way
+            this, that = np.int64(words[board + base + j]), np.int64(words[board + base + j + 1])
             to = np.int32(board + WARP + (base + j) * stride)
             for turn in range((n_lanes + size - 1) // size):
                 part = np.int32(member + turn * size)
                 if part < n_lanes:
-                    a, b = load_lane(layout.entries, source + 2 * part)
-                    words[to + 2 * part], words[to + 2 * part + 1] = a, b
+                    a, b = load_lane(layout.entries, this + 2 * part)
+                    x, y = load_lane(layout.entries, that + 2 * part)
+                    store_lane(words, to + 2 * part, a, b)
+                    store_lane(words, to + stride + 2 * part, x, y)
         sync_warp()
         if searching:
             end = np.uint32(-surplus)
             for part in range(n_lanes):
-                a, b = words[mine + 2 * part], words[mine + 2 * part + 1]
+                a, b = load_lane(words, mine + 2 * part)
                 end = np.uint32(end + share(layout, np.int32(part), a, b, c, offset))
             words[board + lane] = np.uint64(end)
         sync_warp()

@@ -9,6 +9,7 @@ Queries that are no backward search, and layouts that step in their own way, run
 pattern (naive16; there are no entries to load otherwise).
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -130,7 +131,7 @@ def alone_kernel(how, query, patterns, intervals):
         write(intervals, i, lo, hi)
 
 
-@kernel
+@partial(kernel, max_registers=64)  # so that all loads of an entry are under way at once
 def improved_kernel(query, patterns, intervals):
     thread, own = thread_index(), thread_in_block()
     i, ends, k = thread >> 1, cuda.shared.array(0, UINT32), np.int32(query.layout.k)

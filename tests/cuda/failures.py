@@ -131,7 +131,11 @@ def main() -> int:
     options = parser.parse_args()
     n_failures = 0
     simulated = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
-    environment = {**os.environ, **(simulated if options.simulator else {}), "PYTHONPATH": str(ROOT)}
+    environment = {
+        **os.environ,
+        **(simulated if options.simulator else {}),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+    }
     with tempfile.TemporaryDirectory() as folder:
         index, reads = make_files(Path(folder))
         for name, (lines, arguments, said) in (RAISED if options.simulator else REAL).items():
