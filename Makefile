@@ -33,11 +33,12 @@ test: $(BIN)/fmx
 	bash tests/install_peers.sh
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-# The protocol of the GPU's engines on a device; fails where there is none.
+# The protocol of the GPU's engines on a device, and what happens when it fails; fails where there is none.
 GPU_PYTHON ?= $(BIN)/python
 test-gpu:
 	$(GPU_PYTHON) -c 'import numba_cuda' || $(GPU_PYTHON) -m pip install --quiet '.[cuda]'
 	$(GPU_PYTHON) tests/cuda/protocol.py
+	$(GPU_PYTHON) tests/cuda/failures.py
 
 # Writes the expected outputs of tests/data/golden anew: read the difference before it is committed.
 golden: $(BIN)/fmx

@@ -80,8 +80,12 @@ class Channel:
     def receive(self, name, n, into):
         """Copy the first n values from the device; they are in ``host`` once the stream is done."""
         jit_device.copy(self.device[name][:n], self.host[name][:n], self.stream)
-        jit_device.synchronize(self.stream)
+        self.wait()
         into[:] = self.host[name][:n]
+
+    def wait(self):
+        """Wait until the device has done all that it was given in this stream."""
+        jit_device.synchronize(self.stream)
 
 
 class Gpu:
@@ -96,9 +100,11 @@ class Gpu:
         needed = sum(device.n_bytes((make_query(part), part.sa)) for part in index.parts)
         with jit_device.errors():
             room = min(jit_device.free_bytes() - _RESERVE, memory or 2**63)
+            n_channels = _fitting(max(N_CHANNELS, n_threads), room, needed)
+            self.all_channels = [Channel() for _ in range(n_channels)]
             self.channels: SimpleQueue = SimpleQueue()  # those that nobody uses
-            for _ in range(_fitting(max(N_CHANNELS, n_threads), room, needed)):
-                self.channels.put(Channel())
+            for channel in self.all_channels:
+                self.channels.put(channel)
 
     def with_channel(self, work, *arguments):
         """Call ``work(channel, ...)`` with a channel that nobody uses."""
@@ -136,7 +142,7 @@ class DeviceMapper(Mapper):
 
     def __init__(self, index, options, n_tally, engine, gpu):
         super().__init__(index, replace(options, chunk_size=max(options.chunk_size, CHUNK_SIZE)), n_tally)
-        self.gpu = gpu
+        self.gpu, self.all_channels = gpu, gpu.all_channels
         self.launch = engines.prepare(engine or best_engine(self.query), self.query)
         with jit_device.errors():
             self.query = device.upload(self.query)

@@ -72,6 +72,7 @@ class Mapping:
     def __init__(self, options: MapOptions, n_tally: int = 0):
         self.options, self.n_tally = options, n_tally
         self.tallies: deque = deque()  # one table for each thread that is counting
+        self.all_channels: list = []  # to a GPU
 
     def search(self, chunk):
         """(ReadBatch, intervals) of a chunk; who made the intervals knows what they are."""
@@ -158,7 +159,7 @@ class JoinedMapper(Mapping):
 
     def __init__(self, index, mappers):
         super().__init__(mappers[0].options, mappers[0].n_tally)
-        self.index, self.mappers = index, mappers
+        self.index, self.mappers, self.all_channels = index, mappers, mappers[0].all_channels
         self.starts = [part_span(index.meta, number)[0] for number in range(len(mappers))]
 
     def intervals(self, patterns):
@@ -186,6 +187,11 @@ def make_mapper(index, options: MapOptions, n_tally: int = 0) -> Mapping:
 
 def map_reads(mapper, paths, writer, sink, progress=None) -> Summary:
     """Map files of reads, in order, and write the records to ``sink`` (a binary file)."""
+    return map_chunks(mapper, chunks.read_chunks(paths, mapper.options.chunk_size), writer, sink, progress)
+
+
+def map_chunks(mapper, source, writer, sink, progress=None) -> Summary:
+    """The same for chunks, in order."""
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
 
     def work(chunk):
@@ -193,7 +199,6 @@ def map_reads(mapper, paths, writer, sink, progress=None) -> Summary:
         pieces = _pieces(mapper, batch, intervals, writer)
         return mapper.summarise(batch, intervals), chain([next(pieces, b"")], pieces)
 
-    source = chunks.read_chunks(paths, mapper.options.chunk_size)
     for part, pieces in in_order(work, source, mapper.options.n_threads):
         for piece in pieces:
             sink.write(piece)

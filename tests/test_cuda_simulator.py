@@ -24,6 +24,12 @@ def test_every_engine_gives_the_intervals_of_plain_comparison(part):
     assert "0 differ" in done.stdout
 
 
+def test_a_gpu_that_fails_ends_the_search_with_a_sentence():
+    command = [sys.executable, "tests/cuda/failures.py", "--simulator"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def search(*arguments, simulated=False):
     """Standard output (less @PG) and error of fmx search."""
     environment = SIMULATOR if simulated else os.environ
