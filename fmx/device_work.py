@@ -55,5 +55,5 @@ class Gpu(Machine):
             do_kernel[-(-n // size // n_threads), n_threads](job, np.int64(n), np.int64(size))
 
     def sort_pairs(self, keys, values, spare_keys, spare_values, n_bits):
-        """Sort uint64 keys below 2^n_bits, and uint32 values by them: (keys, values), in these arrays or the spare."""
+        """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""
         return sort_pairs(keys, values, spare_keys, spare_values, n_bits)

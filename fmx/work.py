@@ -64,29 +64,31 @@ class Machine:
     run (job, n, size); part_size (n, multiple); sort_pairs; synchronize.
     """
 
+    serial = False  # whether a single pass over a text by one thread is a good way
+
     def select(self, choice, n):
         """uint32: what is kept of the chosen among n things, in their order."""
         ends = self.count(choice, n)
         return self.pick(choice, n, ends, self.empty(int(ends[-1]), np.uint32))
 
-    def count(self, choice, n):
+    def count(self, choice, n, multiple=1):
         """int64 on the host: 0, then the number of the chosen up to the end of each part."""
-        size = self.part_size(n)
+        size = self.part_size(n, multiple)
         totals = self.zeros(-(-n // size), np.int64)
         self.run(Count(choice, totals), n, size)
         return np.concatenate([[0], np.cumsum(self.to_host(totals))])
 
-    def pick(self, choice, n, ends, into):
-        """What is kept of the chosen, whose numbers are ``ends`` (of ``count``), at the beginning of ``into``."""
+    def pick(self, choice, n, ends, into, multiple=1):
+        """What is kept of the chosen, at the beginning of ``into``; ``ends`` is their ``count``."""
         if ends[-1]:
-            self.run(Pick(choice, self.take(ends[:-1]), into), n, self.part_size(n))
+            self.run(Pick(choice, self.take(ends[:-1]), into), n, self.part_size(n, multiple))
         return into[: ends[-1]]
 
 
 class Cores(Machine):
     """Some threads of the CPU."""
 
-    empty, zeros = staticmethod(np.empty), staticmethod(np.zeros)
+    empty, zeros, serial = staticmethod(np.empty), staticmethod(np.zeros), True
 
     def __init__(self, n_threads=1):
         self.n_threads = n_threads
@@ -111,10 +113,13 @@ class Cores(Machine):
         run_all(_do_part, parts, self.n_threads)
 
     def sort_pairs(self, keys, values, spare_keys, spare_values, n_bits):
-        """Sort uint64 keys below 2^n_bits, and uint32 values by them: (keys, values), in these arrays or the spare."""
+        """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""
         order = np.argsort(keys, kind="stable")
         spare_keys[:], spare_values[:] = keys[order], values[order]
         return spare_keys, spare_values
+
+
+ONE_CORE = Cores()
 
 
 @compiled

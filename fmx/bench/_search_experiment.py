@@ -15,6 +15,7 @@ from ..queries import Exact, Verify
 from ..reads import Patterns
 from ..reference import make_blocks
 from ..suffix_array import suffix_array
+from ..work import Cores
 
 REPEATED = 0.3  # share of the reference that is copied from elsewhere in it
 
@@ -78,7 +79,9 @@ class Experiment:
     def layout(self, name: str):
         """A layout by its name."""
         parsed = layouts.parse_name(name, self.text.size)
-        return layouts.REGISTRY[parsed.family].build(self.text, self.sa, parsed.k, parsed.d, self.n_threads)
+        return layouts.REGISTRY[parsed.family].build(
+            self.text, self.sa, parsed.k, parsed.d, Cores(self.n_threads)
+        )
 
     def backward(self, layout):
         """Backward search over a layout."""
@@ -91,7 +94,7 @@ class Experiment:
         columns = (np.array([value]) for value in (0, 0, 0, self.n))
         return Verify(
             self.prefix, seed_table.build_seed_table(self.text, s), self.sa,
-            pack_text(self.text, self.n_threads), make_blocks(*columns),
+            pack_text(self.text, Cores(self.n_threads)), make_blocks(*columns),
         )  # fmt: skip
 
     def time(self, query, n_slots=cpu.N_SLOTS) -> Speed:
