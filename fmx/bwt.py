@@ -34,7 +34,7 @@ class CountCodes(NamedTuple):
 
 
 class FillRuns(NamedTuple):
-    """``codes`` into the arrays of a ``layout``; ``before`` int64[parts, 4^k]: C + Occ where a part starts."""
+    """``codes`` into a ``layout``; ``before`` int64[parts, 4^k]: C + Occ at the start of each part."""
 
     layout: Any
     codes: Any

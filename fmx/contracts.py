@@ -64,8 +64,8 @@ def prefetch_symbol(layout, c):
 def fill(layout, codes, start, stop, counts, part):
     """Write rows [start, stop) of a k-step BWT (``codes``) into the layout's arrays, which hold zeros.
 
-    The rows are whole runs, one run perhaps beyond the last row.  ``counts[part]`` holds C + Occ(., start), and
-    that of ``stop`` afterwards.  Not for layouts that are no such runs.
+    These are whole runs, the last one perhaps beyond the last row.  ``counts[part]`` holds C + Occ(., start),
+    and that of ``stop`` afterwards.  Not for layouts without entries.
     """
 
 

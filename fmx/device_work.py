@@ -26,11 +26,11 @@ class Gpu(Machine):
 
     empty, zeros = staticmethod(jit_device.empty), staticmethod(jit_device.zeros)
     to_host = staticmethod(jit_device.to_host)
-    synchronize = staticmethod(jit_device.synchronize)
+    synchronize, errors = staticmethod(jit_device.synchronize), staticmethod(jit_device.errors)
 
     def __init__(self, number=0, memory=None):
         """Raises DeviceError where there is no such GPU."""
-        self.name = jit_device.open_device(number)
+        self.name = f"GPU {number}, {jit_device.open_device(number)}"
         free = jit_device.free_bytes()
         if memory and memory > free:
             raise DeviceError(f"GPU {number} has {free / 1e9:.1f} GB free: lower --gpu-memory")

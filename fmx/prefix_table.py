@@ -74,8 +74,8 @@ class FindPairs(NamedTuple):
     pairs: Any
 
 
-def prefix_table(machine, text, sa, q) -> PrefixTable:
-    """The table on the machine: counted where one thread is good at it, else searched for."""
+def make_prefix_table(machine, text, sa, q) -> PrefixTable:
+    """The table on the machine: counted in the text, or by a GPU searched for in ``sa``."""
     if machine.serial:
         return build_prefix_table(text, q)
     pairs = machine.empty(2 * ((4 ** (q + 1) - 1) // 3), np.uint32)

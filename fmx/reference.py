@@ -111,7 +111,7 @@ def read_fasta(path):
     n_blocks, n_symbols = _count_blocks(letters, starts, CODE)
     if n_blocks == 0:
         raise InputError(source.path, "", "the reference holds no A, C, G or T: nothing to index")
-    n_text = n_symbols + n_blocks
+    n_text = int(n_symbols + n_blocks)
     if n_text > MAX_TEXT:
         raise UnsupportedError(
             f"{source.path}: {n_text} symbols, but one index holds at most {MAX_TEXT}: "

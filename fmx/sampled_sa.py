@@ -66,7 +66,7 @@ class Kept(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """``marks`` of the chosen rows; ``before`` int64[parts]: how many are before each part of whole entries."""
+    """``marks`` of the chosen rows; ``before`` int64[parts]: how many there are before each part."""
 
     kept: Any
     before: Any

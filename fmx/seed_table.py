@@ -51,7 +51,7 @@ class FindStarts(NamedTuple):
 
 
 def first_rows(machine, text, sa, s):
-    """The starts of a seed table, on the machine: counted where one thread is good at it, else searched for."""
+    """The starts of a seed table, on the machine: counted in the text, or by a GPU searched for in ``sa``."""
     if machine.serial:
         return build_seed_table(text, s).starts
     starts = machine.empty(4**s + 1, np.uint32)

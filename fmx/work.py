@@ -1,10 +1,12 @@
 """Work in parts: the steps that make an index's arrays, written once, done by the CPU's cores or by a GPU.
 
-A job is a NamedTuple of arrays; a body of ``do`` for its type does the things [start, stop) of it, and the parts
-of a job do not know of each other.  A machine says how large parts are and who does them: Cores one part a
-thread of the CPU, device_work.Gpu one part a thread of the GPU.
+A job is a NamedTuple of arrays; a body of ``do`` for its type does the things [start, stop) of it, and the
+parts of a job do not know of each other.  A machine says how large parts are and who does them: Cores gives
+one to each thread of the CPU, device_work.Gpu one to each thread of the GPU.
 """
 
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,7 +66,7 @@ class Machine:
     run (job, n, size); part_size (n, multiple); sort_pairs; synchronize.
     """
 
-    serial = False  # whether a single pass over a text by one thread is a good way
+    serial = False  # whether one thread may well pass over a whole text
 
     def select(self, choice, n):
         """uint32: what is kept of the chosen among n things, in their order."""
@@ -85,13 +87,27 @@ class Machine:
         return into[: ends[-1]]
 
 
+@dataclass(frozen=True)
+class Device:
+    """Where work is done: ``engine`` cpu, cuda, auto or one of engines.CUDA; the number of a GPU, and how
+    much of its memory may be used, in bytes (None: all)."""
+
+    engine: str = "cpu"
+    number: int = 0
+    memory: int | None = None
+
+
+CPU = Device()
+
+
 class Cores(Machine):
     """Some threads of the CPU."""
 
     empty, zeros, serial = staticmethod(np.empty), staticmethod(np.zeros), True
+    errors = nullcontext
 
-    def __init__(self, n_threads=1):
-        self.n_threads = n_threads
+    def __init__(self, n_threads=1, name="the CPU"):
+        self.n_threads, self.name = n_threads, name
 
     def take(self, value):
         return value

@@ -7,6 +7,7 @@ from ..contracts import address, lanes, occ, start
 from ..dna import symbols
 from ..jit_warp import atomic_add, kernel, thread_index
 from ..queries import Exact, Verify
+from ..work import Cores
 from . import _random_text as random_text
 from ._random_text import launch
 
@@ -47,7 +48,7 @@ def entry_bytes(query) -> int:
 def host_layout(codes, sa, name, n_threads):
     """A layout in the host's memory, by the code that builds indexes."""
     name = layouts.parse_name(name)
-    return layouts.REGISTRY[name.family].build(codes, sa, name.k, name.d, n_threads)
+    return layouts.REGISTRY[name.family].build(codes, sa, name.k, name.d, Cores(n_threads))
 
 
 def exact(prefix, layout) -> Exact:

@@ -48,9 +48,8 @@ def _symbol(seed, i):
         if _below(seed + np.uint64(2), i, 1000) >= 50 + _below(seed + np.uint64(3), cell, 150):
             return _below(seed + np.uint64(4), _below(seed + np.uint64(5), cell, 64) * _CELL + offset, 4)
     elif kind < 48:
-        return _below(
-            seed + np.uint64(6), cell * 64 + offset % (1 + _below(seed + np.uint64(7), cell, 60)), 4
-        )
+        unit = 1 + _below(seed + np.uint64(7), cell, 60)
+        return _below(seed + np.uint64(6), cell * 64 + offset % unit, 4)
     return _below(seed, i, 4)
 
 

@@ -79,9 +79,8 @@ class Experiment:
     def layout(self, name: str):
         """A layout by its name."""
         parsed = layouts.parse_name(name, self.text.size)
-        return layouts.REGISTRY[parsed.family].build(
-            self.text, self.sa, parsed.k, parsed.d, Cores(self.n_threads)
-        )
+        build = layouts.REGISTRY[parsed.family].build
+        return build(self.text, self.sa, parsed.k, parsed.d, Cores(self.n_threads))
 
     def backward(self, layout):
         """Backward search over a layout."""

@@ -74,7 +74,7 @@ def _plane_bits(row, d):
 
 @inlined
 def _count_last_run(codes, stop, d, counts, part):
-    """Whether the last run ends at ``stop``; planes show k-symbol 0 after the last row, so that counts too."""
+    """Whether the last run ends at ``stop``; planes read as 0 after the last row, so that is counted too."""
     if stop != (codes.size // d + 1) * d:
         return False
     counts[part, 0] += stop - codes.size

@@ -1,13 +1,13 @@
 """Suffix array by radix sort and prefix doubling, in the parts of work.py: what a GPU does.
 
-    passes   suffixes by their first 21 symbols (3 bits each, one uint64), in as many passes as memory asks for;
+    passes   sort the suffixes by their first 21 symbols, 3 bits each, in as many passes as memory asks for;
              the rank of a suffix is the first row of those that look the same so far
-    rounds   h = 21, 42, 84 ...: the suffixes still tied, by their rank and the rank of the suffix h further on;
-             what is alike after a round shares its first 2 h symbols
+    rounds   h = 21, 42, 84 ...: sort those still tied by their rank and the rank of the suffix h further on;
+             what is alike afterwards shares its first 2 h symbols
 
-A round touches the tied rows only, and writes rows and ranks in place (Larsson and Sadakane 2007, "Faster suffix
-sorting"), so that repeats of m symbols end after log2(m / 21) rounds.  ``rows`` are the tied ones, in order: the
-ranks of a group are one row, so sorting the pairs puts each suffix into a row of its own group.
+A round touches the tied rows only, and writes rows and ranks in place (Larsson and Sadakane 2007, "Faster
+suffix sorting"), so that repeats of m symbols end after log2(m / 21) rounds.  The tied rows are kept in
+order, and the rank of a group is its first row: a sort by rank puts each suffix into a row of its own group.
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from . import symbols3
 from .symbols3 import PER_KEY, key
 
 _SAMPLE = 1 << 16  # suffixes by which the passes are cut
-# Bytes a symbol: text, packed text, rows, ranks, tied rows before and after a round; and of a suffix in a sort.
+# Bytes a symbol: text, its words, rows, ranks, tied rows before and after a round; bytes a suffix to sort.
 _STANDING, _SORTED = 1 + 8 / 21 + 4 + 4 + 8, 2 * (8 + 4)
 
 
@@ -166,7 +166,7 @@ class Sorter:
         return self.keys[0][:m], self.positions[0][:m]
 
     def sort(self, m, n_bits, rows):
-        """Sort the first m places of the buffers into ``rows`` (Run or Listed); uint32: the rows still tied."""
+        """Sort the first m places of the buffers into ``rows`` (Run or Listed); the rows still tied."""
         machine = self.machine
         keys, positions = self.keys_and_positions(m)
         spare_keys, spare_positions = self.keys[1][:m], self.positions[1][:m]
@@ -176,13 +176,13 @@ class Sorter:
 
 
 def plan_passes(n, memory) -> int:
-    """Number of passes in which n suffixes are sorted within ``memory`` bytes; DeviceError if none will do."""
+    """In how many passes n suffixes are sorted within ``memory`` bytes; DeviceError if none will do."""
     left = memory - int(_STANDING * n)
     if left < _SORTED * max(n // 64, 1):
         needed = (_STANDING + _SORTED / 64) * n
         raise DeviceError(
-            f"the suffix array of {n} symbols takes {needed / 1e9:.1f} GB of the GPU at least, {memory / 1e9:.1f} "
-            "may be used: raise --gpu-memory, or take --engine cpu"
+            f"the suffix array of {n} symbols takes at least {needed / 1e9:.3g} GB of the GPU's memory and "
+            f"{memory / 1e9:.3g} may be used: raise --gpu-memory, or take --engine cpu"
         )
     return -(-_SORTED * n // left)
 
@@ -238,9 +238,8 @@ def _double(sorter, tied, progress) -> int:
     n_bits, h, n_rounds = n.bit_length(), PER_KEY, 0
     while tied:
         if progress:
-            progress.show(
-                f"suffix array: {sum(rows.size for rows in tied)} of {n} suffixes share {h} symbols"
-            )
+            n_tied = sum(rows.size for rows in tied)
+            progress.show(f"suffix array: {n_tied} of {n} suffixes share {h} symbols with another")
         still = []
         for rows in tied:
             keys, positions = sorter.keys_and_positions(rows.size)
