@@ -1,15 +1,16 @@
-"""Queries over one random text on a GPU, and how many entries they fetch."""
+"""Queries over a text on a GPU, and how many entries they fetch."""
 
 import numpy as np
 
-from .. import device, jit_device, layouts
+from .. import device, jit_device, layouts, seed_table
 from ..contracts import address, lanes, occ, start
 from ..dna import symbols
 from ..jit_warp import atomic_add, kernel, thread_index
+from ..prefix_table import make_prefix_table
 from ..queries import Exact, Verify
-from ..work import Cores
-from . import _random_text as random_text
-from ._random_text import launch
+from ..seed_table import SeedTable, first_rows
+from ._device_runs import launch
+from ._device_text import blocks_of
 
 
 @kernel
@@ -45,20 +46,21 @@ def entry_bytes(query) -> int:
     return 16 * lanes(query.layout)
 
 
-def host_layout(codes, sa, name, n_threads):
-    """A layout in the host's memory, by the code that builds indexes."""
-    name = layouts.parse_name(name)
-    return layouts.REGISTRY[name.family].build(codes, sa, name.k, name.d, Cores(n_threads))
+def make_layout(machine, text, name):
+    """A layout of a DeviceText by its name."""
+    name = layouts.parse_name(name, text.n)
+    return layouts.REGISTRY[name.family].build(text.codes, text.sa, name.k, name.d, machine)
 
 
 def exact(prefix, layout) -> Exact:
-    """Backward search over a layout that is in the host's memory or on the device."""
+    """Backward search over a layout that is on the device."""
     return Exact(prefix, device.upload(layout))
 
 
-def verify(text, s) -> Verify:
-    """Seed and verify over a random text, with seeds of s symbols."""
-    prefix = random_text.make_prefix_table(text, 4)
-    seeds = random_text.make_seed_table(text, s)
-    blocks = device.upload(random_text.blocks_of(text.n))
+def verify(machine, text, s=None) -> Verify:
+    """Seed and verify over a DeviceText, with seeds of s symbols (None: what an index would have)."""
+    s = s or seed_table.default_length(text.n)
+    prefix = make_prefix_table(machine, text.codes, text.sa, 4)
+    seeds = SeedTable(first_rows(machine, text.codes, text.sa, s), s)
+    blocks = device.upload(blocks_of(machine, text.codes))
     return Verify(prefix, seeds, text.sa, text.words, blocks)

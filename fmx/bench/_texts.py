@@ -17,7 +17,14 @@ from ..work import do
 _CELL = 512
 
 
-class Synthesize(NamedTuple):
+class Randomize(NamedTuple):
+    """``text`` uint8[n]: separator 0, A C G T 1 to 4."""
+
+    text: Any
+    seed: Any
+
+
+class Repeat(NamedTuple):
     """``text`` uint8[n]: separator 0, A C G T 1 to 4."""
 
     text: Any
@@ -34,27 +41,33 @@ def scramble(x):
 
 
 @inlined
-def _below(seed, i, n):
-    """A number from 0 to n - 1 (n < 2^32) for each i of a seed."""
-    return np.int64(((scramble(seed ^ scramble(i)) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+def below(x, n):
+    """A number from 0 to n - 1 (n < 2^32) from a random word."""
+    return np.int64(((x >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+
+
+@inlined
+def draw(seed, i, n):
+    """A number from 0 to n - 1 for each i of a seed."""
+    return below(scramble(seed ^ scramble(i)), n)
 
 
 @inlined
 def _symbol(seed, i):
     """Symbol i, 0 to 3, of a text without end."""
     cell, offset = i // _CELL, i % _CELL
-    kind = _below(seed + np.uint64(1), cell, 100)
+    kind = draw(seed + np.uint64(1), cell, 100)
     if kind < 45:
-        if _below(seed + np.uint64(2), i, 1000) >= 50 + _below(seed + np.uint64(3), cell, 150):
-            return _below(seed + np.uint64(4), _below(seed + np.uint64(5), cell, 64) * _CELL + offset, 4)
+        if draw(seed + np.uint64(2), i, 1000) >= 50 + draw(seed + np.uint64(3), cell, 150):
+            return draw(seed + np.uint64(4), draw(seed + np.uint64(5), cell, 64) * _CELL + offset, 4)
     elif kind < 48:
-        unit = 1 + _below(seed + np.uint64(7), cell, 60)
-        return _below(seed + np.uint64(6), cell * 64 + offset % unit, 4)
-    return _below(seed, i, 4)
+        unit = 1 + draw(seed + np.uint64(7), cell, 60)
+        return draw(seed + np.uint64(6), cell * 64 + offset % unit, 4)
+    return draw(seed, i, 4)
 
 
-@do.register(Synthesize)
-def _synthesize(job, part, start, stop):
+@do.register(Repeat)
+def _repeat(job, part, start, stop):
     n = job.text.size
     copied, run, contig = n // 50, min(1 << 16, n // 100), n // 24 + 1
     for i in range(start, stop):
@@ -63,8 +76,14 @@ def _synthesize(job, part, start, stop):
         job.text[i] = 0 if (i + 1) % contig == 0 or i + 1 == n else symbol + 1
 
 
-def repetitive_text(machine, n, seed=1):
-    """uint8[n] on the machine, the last symbol a separator."""
+@do.register(Randomize)
+def _randomize(job, part, start, stop):
+    for i in range(start, stop):
+        job.text[i] = 1 + draw(job.seed, i, 4) if i + 1 < job.text.size else 0
+
+
+def make_codes(machine, kind, n, seed=1):
+    """uint8[n] on the machine, the last symbol a separator; ``kind`` Randomize or Repeat."""
     text = machine.empty(n, np.uint8)
-    machine.run(Synthesize(text, np.uint64(seed)), n)
+    machine.run(kind(text, np.uint64(seed)), n)
     return text
