@@ -8,6 +8,7 @@ import pytest
 from fmx import bwt, dna, layouts, missing, prefix_table, sampled_sa, seed_table, work
 from fmx.bench import _device_text as device_text
 from fmx.bench import _texts
+from fmx.bench import _wide_rows as wide_rows
 from fmx.hits import Intervals
 from fmx.layouts import cofi
 from fmx.reads import Patterns
@@ -44,6 +45,7 @@ JOBS = (
     sampled_sa.Mark(sampled_sa.Kept(ROWS, BYTES), NUMBERS, WORDS),
     cofi.Invert(ROWS, ROWS),
     cofi.FindChanges(BYTES, ROWS, 15, ROWS),
+    wide_rows.Widen(BYTES, WORDS, ROWS, 16, WORDS),
     device_text.Draw(BYTES, WORDS, KEY, 100, PATTERNS, ROWS),
     _texts.Randomize(BYTES, KEY),
     _texts.Repeat(BYTES, KEY),
