@@ -36,7 +36,7 @@ test: $(BIN)/fmx
 # The protocols of the GPU's engines and of building on a device; they fail where there is none.
 GPU_PYTHON ?= $(BIN)/python
 test-gpu:
-	$(GPU_PYTHON) -c 'import numba_cuda' || $(GPU_PYTHON) -m pip install --quiet '.[cuda]'
+	$(GPU_PYTHON) -c 'import numba_cuda, cuda.compute' || $(GPU_PYTHON) -m pip install --quiet '.[cuda]'
 	$(GPU_PYTHON) tests/cuda/build_protocol.py
 	$(GPU_PYTHON) tests/cuda/protocol.py
 

@@ -11,7 +11,7 @@ import time
 
 import click
 
-from .. import device, engines, jit_device
+from .. import device, engines, jit_device, options
 from ..device_work import Gpu
 from ..dna import pack_text
 from ..prefix_table import default_length, make_prefix_table
@@ -104,13 +104,14 @@ def _query(machine, text, prefix, name):
 @click.option("--layout", "layout_names", multiple=True, help="Layouts.  [default: bvsfm-k2-d96 and cofi]")
 @click.option("--queries", default=10**7, show_default=True, help="Number of patterns.")
 @click.option("--length", default=100, show_default=True, help="Length of a pattern.")
+@options.gpu_memory
 @click.option("--runs", "n_runs", default=3, show_default=True, help="Runs of each stage.")
-def command(output, symbols, layout_names, queries, length, n_runs):
+def command(output, symbols, layout_names, queries, length, gpu_memory, n_runs):
     """How fast a GPU builds an index, and whether searches on it are right."""
     device_name = runs.require_device()
     layout_names = layout_names or ("bvsfm-k2-d96", "cofi")
     with jit_device.errors():
-        machine = Gpu()
+        machine = Gpu(memory=int(gpu_memory * 10**9) if gpu_memory else None)
         warm_up = make_codes(machine, Repeat, WARM_UP)
         _, compiling = clocked(lambda: build(machine, warm_up, layout_names, 1))
         click.echo(f"compiled and ran {WARM_UP} symbols in {compiling:.1f} s", err=True)
