@@ -12,19 +12,28 @@ k is a constant wherever these are called, so that its branches and shifts fold.
 
 import numpy as np
 
-from .jit import at, inlined, low_bits, popcount
+from .jit import at, bits_from, bits_from32, inlined, popcount
 
 POSITIONS = (0, 64, 32, 21)  # in a lane, by k
 
 
 @inlined
-def spread(k, bits):
-    """A word in which each of the k low bits of ``bits`` fills its plane."""
+def _filled(code, p):
+    """32 bits like bit p of a code."""
+    return np.uint32(np.int32(np.int32(code) << (31 - p)) >> 31)
+
+
+@inlined
+def half_misses(word, code):
+    """Where 32 positions, with two planes in the halves of a word, are not a code of two bits (uint32)."""
+    low, high = np.uint32(word), np.uint32(word >> np.uint64(32))
+    return np.uint32((low ^ _filled(code, 0)) | (high ^ _filled(code, 1)))
+
+
+@inlined
+def _spread(bits):
+    """A word in which each of the 3 low bits of ``bits`` fills its plane of 21."""
     x = np.uint64(bits)
-    if k == 1:
-        return (x & np.uint64(1)) * np.uint64(0xFFFFFFFFFFFFFFFF)
-    if k == 2:
-        return ((x & np.uint64(1)) | ((x & np.uint64(2)) << np.uint64(31))) * np.uint64(0xFFFFFFFF)
     planes = (
         (x & np.uint64(1)) | ((x & np.uint64(2)) << np.uint64(20)) | ((x & np.uint64(4)) << np.uint64(40))
     )
@@ -32,21 +41,29 @@ def spread(k, bits):
 
 
 @inlined
-def matches(k, a, b, c):
-    """A word in which bit i tells whether position i of a lane is c; bits from POSITIONS[k] on are noise."""
-    x = ~(a ^ spread(k, c)) & ~(b ^ spread(k, c >> k))
+def misses(k, a, b, c):
+    """Bit i tells whether position i of a lane is not c; bits from POSITIONS[k] on are noise (uint64)."""
     if k == 1:
-        return x
+        first, second = np.uint64(_filled(c, 0)), np.uint64(_filled(c, 1))
+        return (a ^ (first | first << np.uint64(32))) | (b ^ (second | second << np.uint64(32)))
     if k == 2:
-        return x & (x >> np.uint64(32))
-    return x & (x >> np.uint64(21)) & (x >> np.uint64(42))
+        return np.uint64(half_misses(a, c) | half_misses(b, c >> 2))
+    x = (a ^ _spread(c)) | (b ^ _spread(c >> 3))
+    return x | (x >> np.uint64(21)) | (x >> np.uint64(42))
 
 
 @inlined
 def count_before(k, a, b, c, stop):
     """Number of positions of a lane before ``stop`` that are c; stop may lie outside the lane."""
-    n = POSITIONS[k]
-    return popcount(matches(k, a, b, c) & low_bits(min(stop, n)))
+    if k == 2:
+        return 32 - popcount(np.uint32(misses(k, a, b, c)) | bits_from32(stop))
+    return 64 - popcount(misses(k, a, b, c) | bits_from(stop if k == 1 else min(stop, POSITIONS[k])))
+
+
+@inlined
+def counter(pair, c):
+    """The counter of c in a word of two, those of an even and an odd k-symbol."""
+    return np.int64(np.uint32(pair >> np.uint64(32)) if c & 1 else np.uint32(pair))
 
 
 @inlined

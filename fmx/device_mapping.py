@@ -81,8 +81,12 @@ class Channel:
     def receive(self, name, n, into):
         """Copy the first n values from the device; they are in ``host`` once the stream is done."""
         jit_device.copy(self.device[name][:n], self.host[name][:n], self.stream)
-        jit_device.synchronize(self.stream)
+        self.wait()
         into[:] = self.host[name][:n]
+
+    def wait(self):
+        """Wait until the device has done all that it was given in this stream."""
+        jit_device.synchronize(self.stream)
 
 
 class DeviceMapper(Mapper):
@@ -104,9 +108,10 @@ class DeviceMapper(Mapper):
             self.query = device.upload(self.query)
             self.sa = self._on_device(index.sa)
             self.layout = getattr(self.query, "layout", self.sa)
+            self.all_channels = [Channel() for _ in range(self.n_channels)]
             self.channels: SimpleQueue = SimpleQueue()  # those that nobody uses
-            for _ in range(self.n_channels):
-                self.channels.put(Channel())
+            for channel in self.all_channels:
+                self.channels.put(channel)
 
     def _check_room(self, room, needed) -> int:
         """How many channels there is room for beside the index."""

@@ -57,6 +57,20 @@ def symbols(words, first, i, k):
 
 
 @inlined
+def symbol_before(words, first, left, k, ahead, n_ahead):
+    """The k-symbol before symbol ``left`` of the packed string at word ``first``, one after the other.
+
+    The first call has ``n_ahead`` 0, later ones what this returns: (c, left - k, ahead, n_ahead), where
+    ``ahead`` uint64 holds the ``n_ahead`` symbols before that, so that memory is read once in 32 symbols.
+    """
+    if n_ahead < k:
+        n_ahead = min(left, np.int32(WORD))
+        ahead = symbols(words, first, left - n_ahead, n_ahead)
+    c = np.int32(ahead & np.uint64((1 << 2 * k) - 1))
+    return c, np.int32(left - k), ahead >> np.uint64(2 * k), np.int32(n_ahead - k)
+
+
+@inlined
 def pack_letters(data, i):
     """Eight letters (A C G T U, any case) of ``data`` (uint8) from index i as 16 bits, the first highest.
 

@@ -130,6 +130,11 @@ class Mapper:
 
 def map_reads(mapper, paths, writer, sink, progress=None) -> Summary:
     """Map files of reads, in order, and write the records to ``sink`` (a binary file)."""
+    return map_chunks(mapper, chunks.read_chunks(paths, mapper.options.chunk_size), writer, sink, progress)
+
+
+def map_chunks(mapper, source, writer, sink, progress=None) -> Summary:
+    """The same for chunks, in order."""
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
 
     def work(chunk):
@@ -137,7 +142,6 @@ def map_reads(mapper, paths, writer, sink, progress=None) -> Summary:
         pieces = _pieces(mapper, batch, intervals, writer)
         return mapper.summarise(batch, intervals), chain([next(pieces, b"")], pieces)
 
-    source = chunks.read_chunks(paths, mapper.options.chunk_size)
     for part, pieces in in_order(work, source, mapper.options.n_threads):
         for piece in pieces:
             sink.write(piece)

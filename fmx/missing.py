@@ -14,6 +14,7 @@ import numpy as np
 
 from .bwt import NONE
 from .jit import at, inlined
+from .sorting import lower_bound
 from .work import ONE_CORE, choose
 
 _BEYOND = 1024  # rows after the last that may be asked for: no entry is longer
@@ -54,11 +55,4 @@ def missing_between(missing, start, stop):
 @inlined
 def _index(missing, run, row):
     """Index of the first row of the array that is not before ``row``, which is in the run of that index."""
-    low, high = np.int64(at(missing, run)), np.int64(at(missing, run + 1))
-    while low < high:
-        middle = (low + high) >> 1
-        if np.int64(at(missing, middle)) < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return lower_bound(missing, np.int64(at(missing, run)), np.int64(at(missing, run + 1)), row)

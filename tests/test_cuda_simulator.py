@@ -23,6 +23,12 @@ def test_every_engine_gives_the_intervals_of_plain_comparison(part):
     assert "0 differ" in done.stdout
 
 
+def test_a_gpu_that_fails_ends_the_search_with_a_sentence():
+    command = [sys.executable, "tests/cuda/failures.py", "--simulator"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_every_array_is_built_as_by_the_cpu():
     command = [sys.executable, "tests/cuda/build_protocol.py", "--simulator"]
     done = subprocess.run(command, cwd=ROOT, env=SIMULATOR, capture_output=True, text=True, check=False)

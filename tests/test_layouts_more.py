@@ -65,8 +65,8 @@ def all_occ(layout, c, out):
 
 @compiled
 def occ_by_lanes(layout, c, i):
-    word, offset = address(layout, c, i)
-    total = np.int64(0)
+    word, offset, surplus = address(layout, c, i)
+    total = np.int64(-surplus)
     for lane in range(lanes(layout)):
         a, b = layout.entries[word + 2 * lane], layout.entries[word + 2 * lane + 1]
         total += share(layout, lane, a, b, c, offset)

@@ -5,6 +5,7 @@ import statistics
 import time
 from pathlib import Path
 
+import click
 import numpy as np
 
 from .. import jit_device
@@ -80,8 +81,12 @@ def _cell(value) -> str:
 
 
 def plot(path, lines: dict, x_label, y_label, title, log_x=True) -> None:
-    """A figure of several lines, {label: (xs, ys)}."""
-    import matplotlib
+    """A figure of several lines, {label: (xs, ys)}; without matplotlib it is said that there is none."""
+    try:
+        import matplotlib
+    except ImportError:
+        click.echo(f"{path} is not drawn: pip install matplotlib", err=True)
+        return
 
     matplotlib.use("Agg")
     from matplotlib import pyplot

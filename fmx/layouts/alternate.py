@@ -24,10 +24,9 @@ from collections import namedtuple
 import numpy as np
 
 from .. import bitplanes
-from ..bitcolumn import low_bits
 from ..bwt import NONE, fill_layout, kmer_bwt, write_counters
-from ..contracts import address, fill, lanes, occ, preceding, prefetch_extend, share
-from ..jit import at, inlined, popcount, prefetch, quotient
+from ..contracts import ROW, address, fill, lanes, occ, preceding, prefetch_extend, share
+from ..jit import at, bits_from, bits_from32, inlined, popcount, prefetch, quotient
 from ..missing import build_missing, missing_between
 from ..work import ONE_CORE
 
@@ -38,9 +37,8 @@ TYPES = {
 }
 globals().update({cls.__name__: cls for cls in TYPES.values()})  # a cached signature finds its type by name
 
-# What address packs into the offset: row within the run; counted backwards; in an odd run; and how many rows
-# without k-symbol are among those counted, which the planes show as k-symbol 0.
-_ROW, _BACKWARD, _ODD, _SURPLUS = 0xFFF, 1 << 12, 1 << 13, 16
+# What address packs into the offset beside the row within the run: counted backwards; in an odd run.
+_BACKWARD, _ODD = 1 << 10, 1 << 11
 
 
 def bytes_per_symbol(k, d, n):
@@ -82,29 +80,23 @@ def _count_last_run(codes, stop, d, counts, part):
 
 
 @inlined
-def _counted(found, n, start, offset):
-    """What the n positions of a lane or word add: those set in ``found`` on the side of the counter."""
-    backward = np.int64((offset & _BACKWARD) != 0)
-    sides = low_bits(min((offset & _ROW) - start, n)) ^ (np.uint64(backward) * low_bits(n))
-    return popcount(found & sides) * (1 - 2 * backward)
-
-
-@inlined
-def _counter(word, c, offset):
-    """Counter of c in a word of two, less the rows of the planes that are no k-symbol."""
-    counter = np.int64((word >> np.uint64(32 * (c & 1))) & np.uint64(0xFFFFFFFF))
-    surplus = offset >> _SURPLUS
-    return counter + surplus if offset & _BACKWARD else counter - surplus
+def _counted(misses, after, n, offset):
+    """What n positions add: those on the counter's side of the row, where ``after`` begins, less misses."""
+    backward = np.int32((offset & _BACKWARD) != 0)
+    others = misses | (after ^ np.uint64(np.int64(-backward)))
+    counted = n - popcount(np.uint32(others) if n == 32 else others)
+    return -counted if backward else counted
 
 
 @inlined
 def _packed(layout, c, i, row, d, backward):
-    """The offset of row i, number ``row`` of its run, for share."""
-    offset = row | _BACKWARD if backward else row
+    """(offset, surplus) of row i, number ``row`` of its run; what is subtracted may be too much as well."""
+    surplus = np.int64(0)
     if c == 0:
         start, stop = (i, i - row + d) if backward else (i - row, i)
-        offset |= missing_between(layout.missing, start, stop) << _SURPLUS
-    return offset
+        surplus = missing_between(layout.missing, start, stop)
+        surplus = -surplus if backward else surplus
+    return row | _BACKWARD if backward else row, surplus
 
 
 def _register(cls, k, d):
@@ -153,37 +145,42 @@ def _register_two_step(cls, d):
         if _count_last_run(codes, stop, d, counts, part):
             write_border(counts, part, stop // d, layout.entries)
 
+    @inlined
+    def counted_two_step(a, b, c, lane, offset):
+        misses = np.uint32(bitplanes.misses(2, a, b, c))
+        return _counted(misses, bits_from32((offset & ROW) - 32 * lane), 32, offset)
+
     @address.register(cls)
     def address_two_step(layout, c, i):
         word, row, backward = window(c, i)
-        return word, _packed(layout, c, i, row, d, backward)
+        offset, surplus = _packed(layout, c, i, row, d, backward)
+        return word, offset, surplus
 
     @occ.register(cls)
     def occ_two_step(layout, c, i):
         # One counter, and only the planes on its side of the row.
         entries = layout.entries
-        word, offset = address(layout, c, i)
-        first, stop = 0, ((offset & _ROW) >> 5) + 1
+        word, offset, surplus = address(layout, c, i)
+        first, stop = 0, ((offset & ROW) >> 5) + 1
         counter_word, planes = word, word + 4
         if offset & _BACKWARD:
-            first, stop = (offset & _ROW) >> 5, n_plane_lanes
+            first, stop = (offset & ROW) >> 5, n_plane_lanes
             counter_word, planes = word + 2 * n_plane_lanes, word
-        total = _counter(at(entries, counter_word + (c >> 1 & 3)), c, offset)
+        total = bitplanes.counter(at(entries, counter_word + (c >> 1 & 3)), c) - surplus
         if d == 64:
             first, stop = 0, 2
         for lane in range(first, stop):
             a, b = at(entries, planes + 2 * lane), at(entries, planes + 2 * lane + 1)
-            total += _counted(bitplanes.matches(2, a, b, c), 32, 32 * lane, offset)
+            total += counted_two_step(a, b, c, lane, offset)
         return total
 
     @share.register(cls)
     def share_two_step(layout, lane, a, b, c, offset):
-        plane_lane, counter_lane = lane - 2, lane
-        if offset & _BACKWARD:
-            plane_lane, counter_lane = lane, lane - n_plane_lanes
-        if 0 <= counter_lane < 2:
-            return _counter(b if c & 2 else a, c, offset) if counter_lane == (c >> 2 & 1) else np.int64(0)
-        return _counted(bitplanes.matches(2, a, b, c), 32, 32 * plane_lane, offset)
+        first = np.int32(0 if offset & _BACKWARD else 2)  # of the lanes of planes
+        counted = counted_two_step(a, b, c, lane - first, offset)
+        holder = np.int32((c >> 2 & 1) + (n_plane_lanes if offset & _BACKWARD else 0))
+        counter = bitplanes.counter(b if c & 2 else a, c) if lane == holder else np.int64(0)
+        return counted if first <= lane < first + n_plane_lanes else counter
 
     @preceding.register(cls)
     def preceding_two_step(layout, row):
@@ -232,29 +229,26 @@ def _register_one_step(cls, d):
     @address.register(cls)
     def address_one_step(layout, c, i):
         word, row, backward, odd = window(c, i)
-        offset = _packed(layout, c, i, row, d, backward)
-        return word, offset | _ODD if odd else offset
+        offset, surplus = _packed(layout, c, i, row, d, backward)
+        return word, offset | _ODD if odd else offset, surplus
 
     @share.register(cls)
     def share_one_step(layout, lane, a, b, c, offset):
         # An end lane: the counter in one word, 32 positions in the other, both of use for an even run only.
+        row, backward = offset & ROW, (offset & _BACKWARD) != 0
+        start = 64 * lane
         if offset & _ODD:
-            start = 64 * lane
-            if offset & _BACKWARD:
-                if lane == m:
-                    return _counter(a, c, offset)
-            else:
-                if lane == 0:
-                    return _counter(b, c, offset)
-                start -= 64
-            return _counted(bitplanes.matches(1, a, b, c), 64, start, offset)
-        if 0 < lane < m:
-            return _counted(bitplanes.matches(1, a, b, c), 64, 64 * lane - 32, offset)
-        here = ~((b if lane == 0 else a) ^ bitplanes.spread(2, c))
-        total = _counted(here & (here >> np.uint64(32)), 32, 0 if lane == 0 else d - 32, offset)
-        if (lane == m) == ((offset & _BACKWARD) != 0):
-            total += _counter(a if lane == 0 else b, c, offset)
-        return total
+            if lane == (m if backward else 0):
+                return bitplanes.counter(a if backward else b, c)
+            start -= 0 if backward else 64
+        else:
+            if lane == 0 or lane == m:
+                misses = bitplanes.half_misses(b if lane == 0 else a, c)
+                total = _counted(misses, bits_from32(row - (0 if lane == 0 else d - 32)), 32, offset)
+                counter = bitplanes.counter(a if lane == 0 else b, c)
+                return total + counter if (lane == m) == backward else total
+            start -= 32
+        return _counted(bitplanes.misses(1, a, b, c), bits_from(row - start), 64, offset)
 
     @preceding.register(cls)
     def preceding_one_step(layout, row):

@@ -87,7 +87,7 @@ def _register(cls, d):
     @address.register(cls)
     def address_bvsfm(layout, c, i):
         run = quotient(i, d)
-        return 2 * n_lanes * ((run << (2 * layout.k)) + c), i - run * d
+        return 2 * n_lanes * ((run << (2 * layout.k)) + c), i - run * d, np.int64(0)
 
     if d == 64:
 
@@ -109,7 +109,7 @@ def _register(cls, d):
     @preceding.register(cls)
     def preceding_bvsfm(layout, row):
         for c in range(np.int64(1) << (2 * layout.k)):
-            word, offset = address(layout, c, row)
+            word, offset, _ = address(layout, c, row)
             bit = offset + head
             if (layout.entries[word + (bit >> 6)] >> np.uint64(bit & 63)) & np.uint64(1) != np.uint64(0):
                 return c

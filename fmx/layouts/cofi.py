@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import sorting
 from ..contracts import (
     extend,
     lanes,
@@ -157,21 +158,10 @@ def _halved(changes, left, n, row):
 
 
 @inlined
-def _lower_bound_branching(changes, left, right, row):
-    while left < right:
-        middle = (left + right) >> 1
-        if np.int64(at(changes, middle)) < row:
-            left = middle + 1
-        else:
-            right = middle
-    return left
-
-
-@inlined
 def _border(layout, c, value):
     """The first row from the column before c on whose changes are ``value`` or more, up to that of c."""
     left = np.int64(at(layout.offsets, c - 1)) if c > 0 else np.int64(0)
-    return _lower_bound_branching(layout.changes, left, np.int64(at(layout.offsets, c)), value)
+    return sorting.lower_bound(layout.changes, left, np.int64(at(layout.offsets, c)), value)
 
 
 def _register(cls, lower_bound, second):
@@ -224,5 +214,5 @@ def on_device_cofi(layout):
 
 
 _register(Cofi, _lower_bound, _lower_bound_of_few)
-_register(CofiBranching, _lower_bound_branching, _lower_bound_branching)
+_register(CofiBranching, sorting.lower_bound, sorting.lower_bound)
 _register(CofiWhole, _lower_bound, _lower_bound)

@@ -30,7 +30,6 @@ TYPES = {
     (k, d): namedtuple(f"KStep{k}D{d}", "entries missing k", module=__name__) for k, d in SAMPLED + KSTEP
 }
 globals().update({cls.__name__: cls for cls in TYPES.values()})  # a cached signature finds its type by name
-_OFFSET, _SURPLUS = 0xFFFF, 16  # what address packs: the row within its run, and the missing rows before it
 
 
 def bytes_per_symbol(k, d, n):
@@ -66,29 +65,24 @@ def _register(cls, k, d):
     @address.register(cls)
     def address_kstep(layout, c, i):
         run = quotient(i, d)
-        offset = i - run * d
+        offset, surplus = i - run * d, np.int64(0)
         if c == 0:
-            offset |= missing_between(layout.missing, i - offset, i) << _SURPLUS
-        return 2 * n_lanes * run, offset
+            surplus = missing_between(layout.missing, i - offset, i)
+        return 2 * n_lanes * run, offset, surplus
 
     @share.register(cls)
     def share_kstep(layout, lane, a, b, c, offset):
-        if lane < n_counter_lanes:
-            if lane != c >> 2:
-                return np.int64(0)
-            word = b if c & 2 else a
-            return np.int64((word >> np.uint64(32 * (c & 1))) & np.uint64(0xFFFFFFFF)) - (offset >> _SURPLUS)
-        stop = (offset & _OFFSET) - n_positions * (lane - n_counter_lanes)
-        return bitplanes.count_before(k, a, b, c, stop)
+        stop = np.int32(offset - n_positions * (lane - n_counter_lanes))
+        counted = bitplanes.count_before(k, a, b, c, stop)
+        counter = bitplanes.counter(b if c & 2 else a, c) if lane == c >> 2 else np.int64(0)
+        return counter if lane < n_counter_lanes else counted
 
     @occ.register(cls)
     def occ_kstep(layout, c, i):
         # One counter, and the planes up to the row only.
         entries = layout.entries
-        word, offset = address(layout, c, i)
-        pair = at(entries, word + (c >> 1))
-        total = np.int64((pair >> np.uint64(32 * (c & 1))) & np.uint64(0xFFFFFFFF)) - (offset >> _SURPLUS)
-        stop = offset & _OFFSET
+        word, stop, surplus = address(layout, c, i)
+        total = bitplanes.counter(at(entries, word + (c >> 1)), c) - surplus
         word += 2 * n_counter_lanes
         if n_lanes > n_counter_lanes + 1:
             while stop > n_positions:
