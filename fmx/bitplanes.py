@@ -12,7 +12,7 @@ k is a constant wherever these are called, so that its branches and shifts fold.
 
 import numpy as np
 
-from .jit import bits_from, bits_from32, compiled, inlined, popcount
+from .jit import at, bits_from, bits_from32, inlined, popcount
 
 POSITIONS = (0, 64, 32, 21)  # in a lane, by k
 
@@ -77,30 +77,32 @@ def code_at(k, a, b, position):
     return code
 
 
-def spread_table(k) -> np.ndarray:
-    """uint64[4^k, 2]: the bits that a code sets in words a and b of a lane, at position 0."""
-    table = np.zeros((4**k, 2), np.uint64)
-    for code in range(4**k):
-        for p in range(2 * k):
-            table[code, p // k] |= np.uint64((code >> p & 1) << (p % k * POSITIONS[k]))
-    return table
+@inlined
+def planes(k, code, position):
+    """The bits (in words a and b of a lane) of a code at a position."""
+    a, b = np.uint64(0), np.uint64(0)
+    for p in range(k):
+        shift = np.uint64(position + p * POSITIONS[k])
+        a |= (np.uint64(code >> p) & np.uint64(1)) << shift
+        b |= (np.uint64(code >> (k + p)) & np.uint64(1)) << shift
+    return a, b
 
 
-@compiled
-def fill(codes, start, stop, table, n_positions, d, entries, first, stride):
-    """Write the planes of the runs of d rows in [start, stop); run r begins at word ``first + r * stride``.
+@inlined
+def fill_run(k, codes, run_start, d, entries, word, counts, part):
+    """Write the planes of the run of d rows from ``run_start``, from a word on, and count its codes.
 
-    ``codes`` uint8[n], those beyond the table (a row without k-symbol) are written as 0.
+    ``codes`` uint8[n], those from 4^k on (a row without k-symbol) are written as 0 and not counted.
     """
-    for run_start in range(start, stop, d):
-        word = first + run_start // d * stride
-        for lane_start in range(run_start, min(run_start + d, stop), n_positions):
-            a = b = np.uint64(0)
-            for row in range(lane_start, min(lane_start + n_positions, stop)):
-                code = codes[row]
-                if code < table.shape[0]:
-                    position = np.uint64(row - lane_start)
-                    a |= table[code, 0] << position
-                    b |= table[code, 1] << position
-            entries[word], entries[word + 1] = a, b
-            word += 2
+    n_positions = POSITIONS[k]
+    for lane_start in range(run_start, min(run_start + d, codes.size), n_positions):
+        a, b = np.uint64(0), np.uint64(0)
+        for row in range(lane_start, min(lane_start + n_positions, codes.size)):
+            code = np.int64(at(codes, row))
+            if code < 1 << (2 * k):
+                in_a, in_b = planes(k, code, row - lane_start)
+                a |= in_a
+                b |= in_b
+                counts[part, code] += 1
+        entries[word], entries[word + 1] = a, b
+        word += 2

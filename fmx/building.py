@@ -1,44 +1,46 @@
 """Building an index: FASTA -> Reference, text -> tables, SA -> layouts -> ref.fmx/.
 
-The tables need only the text, so a second thread makes them while the suffix array is sorted.
+The CPU counts the tables in the text while a second thread sorts the suffix array; a GPU looks them up there.
 """
 
 from pathlib import Path
 
-import numpy as np
-
 from . import __version__, layouts
 from .dna import pack_text, unpack_text
-from .errors import UnsupportedError
+from .errors import DeviceError, UnsupportedError
 from .index import reference_arrays
 from .index_store import IndexExtender, IndexWriter, read_array
 from .index_store import verify as check
 from .parallel import start
 from .parts import MAX_SYMBOLS, cut, part_arrays, part_of, part_sizes, part_span, part_writers
 from .plan import plan_index
-from .prefix_table import build_prefix_table, default_length
+from .prefix_table import default_length, make_prefix_table
 from .progress import Progress
 from .reference import read_fasta
 from .sampled_sa import sample
-from .seed_table import build_seed_table
 from .seed_table import default_length as default_seed_length
-from .suffix_array import suffix_array
+from .seed_table import first_rows
+from .suffix_array import make_suffix_array, plan_passes
+from .work import CPU, Cores
 
 MAX_TABLE = 4  # bytes a symbol of a seed table that is made during the sort, which itself takes 5
 
 
 def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_length=None, n_threads=1,
-                progress=None, max_memory=None, part_size=MAX_SYMBOLS):  # fmt: skip
+                progress=None, max_memory=None, device=CPU, part_size=MAX_SYMBOLS):  # fmt: skip
     """Index a FASTA file into the directory ``path``.
 
     ``sa_rate`` keeps every s-th position of the suffix array.  The layout "auto" stands for what
-    plan.plan_index chooses for ``max_memory``, together with its sa_rate.  A text of more than ``part_size``
-    symbols is indexed in parts (parts.py).  Peak memory: docs/architecture.md.
+    plan.plan_index chooses for ``max_memory``, together with its sa_rate.  ``device`` (work.Device) makes the
+    arrays; they do not depend on it.  A text of more than ``part_size`` symbols is indexed in parts
+    (parts.py).  Peak memory: docs/architecture.md.
     """
     progress = progress or Progress(quiet=True)
     chosen_by_size = list(layout_names) == ["auto"]
     for name in layout_names if not chosen_by_size else ():
         layouts.parse_name(name)
+    if device.engine == "cuda":
+        choose_machine(device, n_threads)  # before the reference is read for nothing
     with IndexWriter(path, n_threads) as writer:
         with progress.stage("read reference"):
             reference, text = read_fasta(fasta)
@@ -53,20 +55,20 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
                 writer.add(key, array)
         prefix_length = prefix_length or default_length(max(sizes))
         seed_length = default_seed_length(max(sizes)) if sa_rate == 1 else 0
+        machine = choose_machine(device, n_threads, max(sizes))
+        if device.engine != "cpu":
+            progress.say(f"building on {machine.name}")
         for part, span in zip(part_writers(writer, len(spans), progress), spans, strict=True):
-            own, own_text = part_of(reference, *span), text[slice(*span)]
-            at_once = 4 * 4**seed_length <= MAX_TABLE * own.n_text
-            sorted_rows = start(n_threads if at_once else 1, suffix_array, own_text)
-            with progress.stage("tables"):
-                _add_tables(part, own_text, prefix_length, seed_length, n_threads)
-            with progress.stage("suffix array"):
-                sa = sorted_rows()
-            for name in names:
-                with progress.stage(f"layout {name}"):
-                    _add_layout(part, name, own_text, sa, n_threads)
-            with progress.stage("write suffix array"):
-                _add_sa(part, sa, own.blocks.text_start, sa_rate, names)
-            del sa, sorted_rows  # before the next part's
+            with machine.errors():
+                own, own_text = part_of(reference, *span), machine.take(text[slice(*span)])
+                sa = _add_tables(machine, part, own_text, prefix_length, seed_length, progress)
+                for name in names:
+                    with progress.stage(f"layout {name}"):
+                        _add_layout(machine, part, name, own_text, sa)
+                del own_text
+                with progress.stage("write suffix array"):
+                    _add_sa(machine, part, sa, own.blocks.text_start, sa_rate, names)
+                del sa  # before the next part's
         writer.commit(
             {
                 "fmx_version": __version__,
@@ -83,7 +85,23 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
         )
 
 
-def add_layouts(path, layout_names, n_threads=1, progress=None) -> list:
+def choose_machine(device, n_threads, n_text=0):
+    """Who makes the arrays of an index of n_text symbols (work.Machine).  Raises DeviceError."""
+    if device.engine == "cpu":
+        return Cores(n_threads)
+    try:
+        from .device_work import Gpu
+
+        machine = Gpu(device.number, device.memory)
+        plan_passes(n_text, machine.memory)
+    except DeviceError as error:
+        if device.engine != "auto":
+            raise
+        return Cores(n_threads, f"the CPU: {error}")
+    return machine
+
+
+def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU) -> list:
     """Add layouts to an index, whole or not at all; returns the names of those that it did not hold.
 
     Raises IndexFileError, UnsupportedError (a sampled suffix array).
@@ -100,12 +118,15 @@ def add_layouts(path, layout_names, n_threads=1, progress=None) -> list:
             )
         asked = dict.fromkeys(layouts.parse_name(name, max(sizes)) for name in layout_names)
         names = [name for name in asked if str(name) not in held]
+        machine = choose_machine(device, n_threads, max(sizes))
         for number, part in enumerate(part_writers(writer, len(sizes), progress)):
             with progress.stage("read index"):
                 text, sa = _read_text_and_sa(path, writer.meta, number, n_threads)
-            for name in names:
-                with progress.stage(f"layout {name}"):
-                    _add_layout(part, name, text, sa, n_threads)
+            with machine.errors():
+                text, sa = machine.take(text), machine.take(sa)
+                for name in names:
+                    with progress.stage(f"layout {name}"):
+                        _add_layout(machine, part, name, text, sa)
         writer.commit({"layouts": [*held, *map(str, names)]})
     return [str(name) for name in names]
 
@@ -123,28 +144,40 @@ def _read_text_and_sa(path, meta, number, n_threads):
     return unpack_text(words, ends, last - first, n_threads), sa
 
 
-def _add_tables(writer, text, prefix_length, seed_length, n_threads):
-    writer.add("prefix_pairs", build_prefix_table(text, prefix_length).pairs)
-    if seed_length:
-        writer.add("seed_starts", build_seed_table(text, seed_length).starts)
-    writer.add("text_words", pack_text(text, n_threads))
+def _add_tables(machine, writer, text, prefix_length, seed_length, progress):
+    """Make the suffix array, and the tables beside or after it; the suffix array."""
+    at_once = machine.serial and 4 * 4**seed_length <= MAX_TABLE * text.size
+    sorted_rows = start(machine.n_threads if at_once else 1, make_suffix_array, machine, text, progress)
+    sa = None if machine.serial else _stage_of(progress, sorted_rows)
+    with progress.stage("tables"):
+        pairs = make_prefix_table(machine, text, sa, prefix_length).pairs
+        writer.add("prefix_pairs", machine.to_host(pairs))
+        if seed_length:
+            writer.add("seed_starts", machine.to_host(first_rows(machine, text, sa, seed_length)))
+        writer.add("text_words", machine.to_host(pack_text(text, machine)))
+    return _stage_of(progress, sorted_rows) if sa is None else sa
 
 
-def _add_sa(writer, sa, block_starts, sa_rate, names):
+def _stage_of(progress, sorted_rows):
+    with progress.stage("suffix array"):
+        return sorted_rows()
+
+
+def _add_sa(machine, writer, sa, block_starts, sa_rate, names):
     if sa_rate == 1:
-        writer.add("sa_positions", sa)
+        writer.add("sa_positions", machine.to_host(sa))
         return
     k, ahead = max(name.k for name in names), max(name.k_ahead for name in names)
-    sampled = sample(sa, block_starts, sa_rate, k, ahead)
-    writer.add("sa_marks", sampled.marks)
-    writer.add("sa_positions", sampled.positions)
+    sampled = sample(sa, block_starts, sa_rate, k, ahead, machine)
+    writer.add("sa_marks", machine.to_host(sampled.marks))
+    writer.add("sa_positions", machine.to_host(sampled.positions))
 
 
-def _add_layout(writer, name, text, sa, n_threads):
-    layout = layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, n_threads)
-    for key, array in layout._asdict().items():
-        if isinstance(array, np.ndarray):
-            writer.add(f"{name}.{key}", array)
+def _add_layout(machine, writer, name, text, sa):
+    layout = layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, machine)
+    for key, value in layout._asdict().items():
+        if not isinstance(value, int):
+            writer.add(f"{name}.{key}", machine.to_host(value))
 
 
 def default_index_path(reference) -> str:

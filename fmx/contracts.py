@@ -68,6 +68,15 @@ def prefetch_symbol(layout, c):
     """Ask the memory system for what ``prefetch_extend`` reads itself: called one step before it."""
 
 
+@by_type
+def fill(layout, codes, start, stop, counts, part):
+    """Write rows [start, stop) of a k-step BWT (``codes``) into the layout's arrays, which hold zeros.
+
+    These are whole runs, the last one perhaps beyond the last row.  ``counts[part]`` holds C + Occ(., start),
+    and that of ``stop`` afterwards.  Not for layouts without entries.
+    """
+
+
 @by_type_or_this
 def lookup(layout, c, length):
     """Interval of a string of ``length`` < k symbols that is longer than the prefix table's strings.

@@ -14,14 +14,20 @@ HIT = np.dtype(
 )
 
 
-def build(reference, path=None, *, layout=layouts.DEFAULT, sa_rate=1, prefix_length=None, threads=None):
+def build(
+    reference, path=None, *, layout=layouts.DEFAULT, sa_rate=1, prefix_length=None, threads=None, engine="cpu"
+):
     """Index a FASTA file and return the opened Index.
 
-    ``path`` defaults to the reference's name with .fmx.  Raises InputError, OutputError, UnsupportedError.
+    ``path`` defaults to the reference's name with .fmx; ``engine`` cpu, cuda or auto makes it.  Raises
+    InputError, OutputError, UnsupportedError, DeviceError.
     """
     path = path or workflow.default_index_path(reference)
     names = layout.split(",")
-    workflow.build_index(reference, path, names, sa_rate, prefix_length, threads or available_cores())
+    workflow.build_index(
+        reference, path, names, sa_rate, prefix_length, threads or available_cores(),
+        device=workflow.Device(engine),
+    )  # fmt: skip
     return open_index(path, threads=threads)
 
 

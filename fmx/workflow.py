@@ -21,9 +21,10 @@ from .output.text import make_names
 from .parts import part_sizes
 from .progress import Progress
 from .streams import whole_output
+from .work import CPU, Device
 
 __all__ = [
-    "Output", "add_layouts", "build_index", "default_index_path", "inspect", "kind_of", "search",
+    "Device", "Output", "add_layouts", "build_index", "default_index_path", "inspect", "kind_of", "search",
     "tell_compiling",
 ]  # fmt: skip
 
@@ -48,19 +49,6 @@ class Output:
 def kind_of(path) -> str:
     """bam or sam, by the name of the output."""
     return "bam" if str(path).endswith(".bam") else "sam"
-
-
-@dataclass(frozen=True)
-class Device:
-    """Where reads are searched: ``engine`` cpu, cuda, auto or one of engines.CUDA; the number of a GPU, and
-    how much of its memory may be used, in bytes (None: all)."""
-
-    engine: str = "cpu"
-    number: int = 0
-    memory: int | None = None
-
-
-CPU = Device()
 
 
 def search(fm_index, paths, options: MapOptions, output: Output, progress=None, device=CPU) -> Summary:

@@ -30,12 +30,74 @@ def test_a_gpu_that_fails_ends_the_search_with_a_sentence():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def search(*arguments, simulated=False):
-    """Standard output (less @PG) and error of fmx search."""
+def test_every_array_is_built_as_by_the_cpu():
+    command = [sys.executable, "tests/cuda/build_protocol.py", "--simulator"]
+    done = subprocess.run(command, cwd=ROOT, env=SIMULATOR, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passes" in done.stdout
+    assert "0 arrays differ" in done.stdout
+
+
+def run(*arguments, simulated=False):
+    """An fmx command."""
     environment = SIMULATOR if simulated else os.environ
     program = "import sys; sys.setswitchinterval(1e-5); from fmx.cli import main; main()"
-    command = [sys.executable, "-c", program, "search", *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--layout", "bvsfm,cofi-k3"), ("--layout", "alternate", "--sa-rate", "3"), ("--gpu-memory", "0.00001")],
+    ids=" ".join,
+)
+def test_a_gpu_writes_the_index_of_the_cpu(options, tmp_path):
+    import journeys
+    from texts import numbered, random_letters
+
+    unit = random_letters(200, "gpu index")
+    (tmp_path / "r.fa").write_bytes(journeys.fasta(numbered([unit, "TT" + unit[20:140] + "NN" + unit[:20]])))
+    on_cpu = () if options[0] == "--gpu-memory" else options
+    run("index", tmp_path / "r.fa", "-o", tmp_path / "cpu.fmx", *on_cpu)
+    done = run(
+        "index", tmp_path / "r.fa", "-o", tmp_path / "gpu.fmx", "--engine", "cuda", *options, simulated=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"building on GPU 0" in done.stderr
+    written = {path.name: path.read_bytes() for path in (tmp_path / "gpu.fmx").iterdir()}
+    assert written == {path.name: path.read_bytes() for path in (tmp_path / "cpu.fmx").iterdir()}
+
+
+def test_layouts_added_by_a_gpu_are_those_of_the_cpu(tmp_path, index_of):
+    import shutil
+
+    from texts import numbered, random_letters
+
+    path = index_of(numbered([random_letters(150, "add")]))
+    for name, simulated in (("cpu", False), ("cuda", True)):
+        shutil.copytree(path, tmp_path / name)
+        added = ["index", "--add", "--layout", "kstep-k2-d64", "--engine", name, tmp_path / name]
+        done = run(*added, simulated=simulated)
+        assert done.returncode == 0, done.stderr
+    for file in (tmp_path / "cpu").iterdir():
+        assert (tmp_path / "cuda" / file.name).read_bytes() == file.read_bytes(), file.name
+
+
+def test_memory_that_is_too_small_for_a_build_is_an_error(tmp_path):
+    (tmp_path / "r.fa").write_text(">a\n" + "ACGGT" * 200 + "\n")
+    build = ["index", tmp_path / "r.fa", "--gpu-memory", 0.00001, "--engine"]
+    done = run(*build, "cuda", simulated=True)
+    assert done.returncode == 1
+    assert b"raise --gpu-memory" in done.stderr
+    assert not (tmp_path / "r.fmx").exists()
+    done = run(*build, "auto", simulated=True)
+    assert done.returncode == 0
+    assert b"building on the CPU: the suffix array of 1001 symbols takes" in done.stderr
+
+
+def search(*arguments, simulated=False):
+    """Standard output (less @PG) and error of fmx search."""
+    done = run("search", *arguments, simulated=simulated)
     lines = [line for line in done.stdout.splitlines() if not line.startswith(b"@PG")]
     return done.returncode, lines, done.stderr.decode()
 
@@ -127,3 +189,15 @@ def test_no_gpu_is_an_error_with_cuda_and_the_cpu_with_auto(reads, indexed):
     found = search(reads, "-x", indexed, "--engine", "auto")
     assert found[:2] == expected[:2]
     assert "searching on the CPU" in found[2]
+
+
+@pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU")
+def test_an_index_without_a_gpu_is_an_error_with_cuda_and_of_the_cpu_with_auto(tmp_path):
+    (tmp_path / "r.fa").write_text(">a\nACGGT\n")
+    done = run("index", tmp_path / "r.fa", "--engine", "cuda")
+    assert done.returncode == 1
+    assert b"--engine cpu" in done.stderr
+    assert not (tmp_path / "r.fmx").exists()
+    done = run("index", tmp_path / "r.fa", "--engine", "auto")
+    assert done.returncode == 0
+    assert b"building on the CPU" in done.stderr

@@ -14,6 +14,7 @@ from fmx.queries import Exact
 from fmx.reads import Patterns
 from fmx.sampled_sa import sample
 from fmx.suffix_array import suffix_array
+from fmx.work import Cores
 
 NAMES = [str(name) for name in layouts.all_names() if name.family != "cofi" or name.k <= 9]
 
@@ -104,7 +105,7 @@ def tried_symbols(k, codes):
 def build(name, text, n_threads=1):
     """(layout, suffix array) of a text."""
     sa = suffix_array(text)
-    return layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, n_threads), sa
+    return layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, Cores(n_threads)), sa
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,7 +14,7 @@ from ..contracts import HI, LO, N_STATE, address, advance, begin, lanes, occ, st
 from ..dna import symbols
 from ..jit_warp import INT64, cuda, device, kernel, thread_index
 from ..layouts.cofi import HOLE
-from ._random_text import launch
+from ._device_runs import launch
 
 SECTOR = 32  # bytes that memory gives at least
 

@@ -1,8 +1,10 @@
-"""Queries over one random text on a GPU."""
+"""Queries over a text on a GPU."""
 
-from .. import device, layouts
+from .. import device, layouts, seed_table
+from ..prefix_table import make_prefix_table
 from ..queries import Exact, Verify
-from . import _random_text as random_text
+from ..seed_table import SeedTable, first_rows
+from ._device_text import blocks_of
 
 
 def first_patterns(patterns, n):
@@ -10,20 +12,21 @@ def first_patterns(patterns, n):
     return type(patterns)(patterns.words, patterns.first[:n], patterns.length[:n])
 
 
-def host_layout(codes, sa, name, n_threads):
-    """A layout in the host's memory, by the code that builds indexes."""
-    name = layouts.parse_name(name)
-    return layouts.REGISTRY[name.family].build(codes, sa, name.k, name.d, n_threads)
+def make_layout(machine, text, name):
+    """A layout of a DeviceText by its name."""
+    name = layouts.parse_name(name, text.n)
+    return layouts.REGISTRY[name.family].build(text.codes, text.sa, name.k, name.d, machine)
 
 
 def exact(prefix, layout) -> Exact:
-    """Backward search over a layout that is in the host's memory or on the device."""
+    """Backward search over a layout that is on the device."""
     return Exact(prefix, device.upload(layout))
 
 
-def verify(text, s) -> Verify:
-    """Seed and verify over a random text, with seeds of s symbols."""
-    prefix = random_text.make_prefix_table(text, 4)
-    seeds = random_text.make_seed_table(text, s)
-    blocks = device.upload(random_text.blocks_of(text.n))
+def verify(machine, text, s=None) -> Verify:
+    """Seed and verify over a DeviceText, with seeds of s symbols (None: what an index would have)."""
+    s = s or seed_table.default_length(text.n)
+    prefix = make_prefix_table(machine, text.codes, text.sa, 4)
+    seeds = SeedTable(first_rows(machine, text.codes, text.sa, s), s)
+    blocks = device.upload(blocks_of(machine, text.codes))
     return Verify(prefix, seeds, text.sa, text.words, blocks)

@@ -11,6 +11,13 @@ import numpy as np
 from .. import jit_device
 from ..errors import DeviceError
 
+N_THREADS = 256
+
+
+def launch(function, n, *arguments, stream=0):
+    """Run a kernel with one thread for each of n things."""
+    function[-(-n // N_THREADS), N_THREADS, stream](*arguments)
+
 
 def seconds(work, n_runs=3) -> float:
     """Median time that what ``work()`` starts takes on the device; the first run is not counted."""

@@ -10,13 +10,16 @@ import click
 
 from .. import device, engines, jit_device
 from ..contracts import lanes
+from ..device_work import Gpu
 from ..errors import UnsupportedError
 from ..parallel import available_cores
+from ..prefix_table import make_prefix_table
 from . import _device_accesses as accesses
 from . import _device_index as indexes
 from . import _device_runs as runs
-from . import _random_text as random_text
+from . import _device_text as device_text
 from . import roofline
+from ._texts import Randomize
 
 ONE_STEP = ("sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", "sampled-k1-d960")
 TWO_STEP = ("kstep-k2-d64", "kstep-k2-d192", "kstep-k2-d448")
@@ -30,23 +33,21 @@ EXPERIMENTS = ("designs", "threads", "sizes", "cpu")
 class Bench:
     """One random text on the device, patterns drawn from it, and queries over it."""
 
-    def __init__(self, n_bases, n_patterns, length, q, n_threads):
-        self.text = random_text.random_text(n_bases)
-        self.patterns, self.positions = random_text.make_patterns(self.text, n_patterns, length)
-        self.length, self.n_patterns, self.n_threads = length, n_patterns, n_threads
-        self.prefix = random_text.make_prefix_table(self.text, q)
-        self.codes = random_text.text_codes(self.text)
-        self.sa = jit_device.to_host(self.text.sa)
+    def __init__(self, n_bases, n_patterns, length, q):
+        self.machine, self.length, self.n_patterns = Gpu(), length, n_patterns
+        self.text = device_text.make_text(self.machine, Randomize, n_bases + 1)
+        self.row_of = device_text.rows_of(self.machine, self.text)
+        drawn = device_text.make_patterns(self.machine, self.text, n_patterns, length)
+        self.patterns, self.positions = drawn
+        self.prefix = make_prefix_table(self.machine, self.text.codes, self.text.sa, q)
         self.intervals = device.Intervals(*(jit_device.zeros(n_patterns, "uint32") for _ in range(2)))
 
     def query(self, name):
         """The query of a layout's name, or 'verify'."""
         s = min(15, max(4, self.text.n.bit_length() // 2))
         if name == "verify":
-            return indexes.verify(self.text, s)
-        if name.startswith("cofi"):
-            return indexes.exact(self.prefix, random_text.make_cofi(self.text, s))
-        return indexes.exact(self.prefix, indexes.host_layout(self.codes, self.sa, name, self.n_threads))
+            return indexes.verify(self.machine, self.text, s)
+        return indexes.exact(self.prefix, indexes.make_layout(self.machine, self.text, name))
 
     def search(self, launch, query, n=None):
         """A function that starts the search of the first n patterns."""
@@ -58,7 +59,8 @@ class Bench:
         for array in self.intervals:
             jit_device.fill_zero(array)
         self.search(launch, query)()
-        return random_text.count_wrong(self.text, self.patterns, self.positions, self.intervals)
+        found = (self.patterns, self.positions, self.intervals)
+        return device_text.count_wrong(self.machine, self.text, self.row_of, *found)
 
 
 def designs(bench, names, engine_names, ceiling, with_energy, say) -> list:
@@ -161,7 +163,7 @@ def command(output, bases, queries, length, prefix, experiment, names, engine_na
         click.echo(line, err=True)
 
     def make_bench(n_bases):
-        return Bench(n_bases, queries, length, prefix, available_cores())
+        return Bench(n_bases, queries, length, prefix)
 
     def keep(experiment, rows):
         runs.save(output, experiment, name, rows)

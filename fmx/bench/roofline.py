@@ -13,7 +13,8 @@ from .. import jit_device
 from ..jit import by_type
 from ..jit_warp import add_across, kernel, load_lane, thread_index
 from . import _device_runs
-from ._random_text import below, launch, scramble
+from ._device_runs import launch
+from ._texts import below, scramble
 
 GROUPS = (1, 2, 4, 8, 16)  # lanes of 16 bytes
 CELLS: dict = {n: namedtuple(f"Cells{n}", "words n", module=__name__) for n in GROUPS}

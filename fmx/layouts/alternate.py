@@ -24,11 +24,11 @@ from collections import namedtuple
 import numpy as np
 
 from .. import bitplanes
-from ..bwt import fill_counters, kmer_bwt
-from ..contracts import ROW, address, lanes, occ, preceding, prefetch_extend, share
-from ..jit import at, bits_from, bits_from32, compiled, inlined, popcount, prefetch, quotient
+from ..bwt import NONE, fill_layout, kmer_bwt, write_counters
+from ..contracts import ROW, address, fill, lanes, occ, preceding, prefetch_extend, share
+from ..jit import at, bits_from, bits_from32, inlined, popcount, prefetch, quotient
 from ..missing import build_missing, missing_between
-from ..parallel import run_all, spans
+from ..work import ONE_CORE
 
 # ``entries`` uint64, two words a lane; ``missing`` uint32, the rows without k-symbol (missing.py).
 TYPES = {
@@ -45,41 +45,15 @@ def bytes_per_symbol(k, d, n):
     return (2 * 4**k + 2 * k * d / 8) / d
 
 
-def build(text, sa, k, d, n_threads=1):
+def build(text, sa, k, d, machine=ONE_CORE):
     """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
-    codes = kmer_bwt(text, sa, k, n_threads)
+    codes = kmer_bwt(text, sa, k, machine)
     n_runs = codes.size // d + 1
-    counters = np.empty((n_runs + 1, 4**k), np.uint32)
-    fill_counters(text, codes, k, d, counters[:n_runs], n_threads)
-    # The planes read as k-symbol 0 after the last row, so the border after it counts them too.
-    counters[n_runs] = counters[n_runs - 1]
-    in_last_run = np.bincount(codes[(n_runs - 1) * d :], minlength=4**k)[: 4**k]
-    counters[n_runs] += in_last_run.astype(np.uint32)
-    counters[n_runs, 0] += np.uint32(n_runs * d - codes.size)
-    make = _one_step_entries if k == 1 else _two_step_entries
-    return TYPES[k, d](make(codes, counters, d, n_threads), build_missing(codes), k)
-
-
-def _two_step_entries(codes, counters, d, n_threads):
-    n_runs, n_words = counters.shape[0] - 1, 4 + d // 16
-    entries = np.zeros((n_runs + 1) * n_words, np.uint64)
-    table = bitplanes.spread_table(2)
-    parts = [(codes, *part, table, 32, d, entries, 4, n_words) for part in spans(codes.size, n_threads, d)]
-    run_all(bitplanes.fill, parts, n_threads)
-    borders = entries.view(np.uint32).reshape(n_runs + 1, -1)
-    borders[0::2, :8], borders[1::2, :8] = counters[0::2, :8], counters[1::2, 8:]
-    return entries[: n_runs * n_words + 4]
-
-
-def _one_step_entries(codes, counters, d, n_threads):
-    n_pairs, n_words = counters.shape[0] // 2, 2 * (d // 32 + 1)
-    entries = np.zeros((n_pairs + 1) * n_words, np.uint64)
-    parts = [(codes, *part, d, entries) for part in spans(codes.size, n_threads, 2 * d)]
-    run_all(_fill_one_step, parts, n_threads)
-    pairs = entries.view(np.uint32).reshape(n_pairs + 1, -1)
-    even, odd = counters[0::2, :2], counters[1::2, 2:]
-    pairs[: len(even), :2], pairs[: len(odd), d // 16 + 2 : d // 16 + 4] = even, odd
-    return entries[: n_pairs * n_words + 2]
+    # Whole runs, or pairs of them, and the border after the last one.
+    n_words = n_runs * (4 + d // 16) + 4 if k == 2 else (n_runs + 1) // 2 * 2 * (d // 32 + 1) + 2
+    layout = TYPES[k, d](machine.zeros(n_words, np.uint64), build_missing(codes, machine), k)
+    fill_layout(machine, layout, text, sa, codes, d, 2)
+    return layout
 
 
 @inlined
@@ -96,15 +70,13 @@ def _plane_bits(row, d):
     return bit, bit + 64
 
 
-@compiled
-def _fill_one_step(codes, start, stop, d, entries):
-    for row in range(start, stop):
-        low, high = _plane_bits(row, d)
-        code = codes[row]
-        if code == 1 or code == 3:
-            entries[low >> 6] |= np.uint64(1) << np.uint64(low & 63)
-        if code == 2 or code == 3:
-            entries[high >> 6] |= np.uint64(1) << np.uint64(high & 63)
+@inlined
+def _count_last_run(codes, stop, d, counts, part):
+    """Whether the last run ends at ``stop``; planes read as 0 after the last row, so that is counted too."""
+    if stop != (codes.size // d + 1) * d:
+        return False
+    counts[part, 0] += stop - codes.size
+    return True
 
 
 @inlined
@@ -157,6 +129,21 @@ def _register_two_step(cls, d):
         run = quotient(i, d)
         backward = (c >> 3) != (run & 1)
         return 2 * (n_lanes * run + (2 if backward else 0)), i - run * d, backward
+
+    @inlined
+    def write_border(counts, part, run, entries):
+        first = 8 * (run & 1)
+        write_counters(counts, part, first, first + 8, entries, 2 * n_lanes * run)
+
+    @fill.register(cls)
+    def fill_two_step(layout, codes, start, stop, counts, part):
+        for run_start in range(start, stop, d):
+            run = run_start // d
+            write_border(counts, part, run, layout.entries)
+            word = 2 * n_lanes * run + 4
+            bitplanes.fill_run(2, codes, run_start, d, layout.entries, word, counts, part)
+        if _count_last_run(codes, stop, d, counts, part):
+            write_border(counts, part, stop // d, layout.entries)
 
     @inlined
     def counted_two_step(a, b, c, lane, offset):
@@ -219,6 +206,25 @@ def _register_one_step(cls, d):
         backward = (c >= 2) != odd
         first = (m + 1 if backward else m) if odd else 0
         return 2 * (n_pair_lanes * pair + first), (row - d if odd else row), backward, odd
+
+    @inlined
+    def write_border(counts, part, run, entries):
+        odd = run & 1
+        write_counters(counts, part, 2 * odd, 2 * odd + 2, entries, n_pair_lanes * run)
+
+    @fill.register(cls)
+    def fill_one_step(layout, codes, start, stop, counts, part):
+        for run_start in range(start, stop, d):
+            write_border(counts, part, run_start // d, layout.entries)
+            for row in range(run_start, min(run_start + d, codes.size)):
+                code = np.int64(at(codes, row))
+                if code != NONE:
+                    low, high = _plane_bits(row, d)
+                    layout.entries[low >> 6] |= np.uint64(code & 1) << np.uint64(low & 63)
+                    layout.entries[high >> 6] |= np.uint64(code >> 1) << np.uint64(high & 63)
+                    counts[part, code] += 1
+        if _count_last_run(codes, stop, d, counts, part):
+            write_border(counts, part, stop // d, layout.entries)
 
     @address.register(cls)
     def address_one_step(layout, c, i):

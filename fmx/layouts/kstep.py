@@ -16,11 +16,11 @@ from collections import namedtuple
 import numpy as np
 
 from .. import bitplanes
-from ..bwt import fill_counters, kmer_bwt
-from ..contracts import address, lanes, occ, preceding, prefetch_extend, share
+from ..bwt import fill_layout, kmer_bwt, write_counters
+from ..contracts import address, fill, lanes, occ, preceding, prefetch_extend, share
 from ..jit import at, prefetch, quotient
 from ..missing import build_missing, missing_between
-from ..parallel import run_all, spans
+from ..work import ONE_CORE
 
 SAMPLED = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 256 bytes
 KSTEP = ((2, 64), (2, 192), (2, 448), (3, 63), (3, 189), (3, 336))  # 96, 160, 288, 304, 400, 512 bytes
@@ -36,25 +36,27 @@ def bytes_per_symbol(k, d, n):
     return (4 * 4**k + 2 * k * d / 8) / d
 
 
-def build(text, sa, k, d, n_threads=1):
+def build(text, sa, k, d, machine=ONE_CORE):
     """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
-    codes = kmer_bwt(text, sa, k, n_threads)
-    n_runs, n_counter_words, n_positions = codes.size // d + 1, 4**k // 2, bitplanes.POSITIONS[k]
-    n_words = n_counter_words + 2 * d // n_positions
-    entries = np.zeros(n_runs * n_words, np.uint64)
-    fill_counters(text, codes, k, d, entries.view(np.uint32).reshape(n_runs, -1)[:, : 4**k], n_threads)
-    table = bitplanes.spread_table(k)
-    parts = [
-        (codes, *part, table, n_positions, d, entries, n_counter_words, n_words)
-        for part in spans(codes.size, n_threads, d)
-    ]
-    run_all(bitplanes.fill, parts, n_threads)
-    return TYPES[k, d](entries, build_missing(codes), k)
+    codes = kmer_bwt(text, sa, k, machine)
+    n_words = 4**k // 2 + 2 * d // bitplanes.POSITIONS[k]
+    entries = machine.zeros((codes.size // d + 1) * n_words, np.uint64)
+    layout = TYPES[k, d](entries, build_missing(codes, machine), k)
+    fill_layout(machine, layout, text, sa, codes, d)
+    return layout
 
 
 def _register(cls, k, d):
     n_positions, n_counter_lanes = bitplanes.POSITIONS[k], 4 ** (k - 1)
     n_lanes = n_counter_lanes + d // n_positions
+
+    @fill.register(cls)
+    def fill_kstep(layout, codes, start, stop, counts, part):
+        for run_start in range(start, stop, d):
+            word = 2 * n_lanes * (run_start // d)
+            write_counters(counts, part, 0, 4**k, layout.entries, word)
+            word += 2 * n_counter_lanes
+            bitplanes.fill_run(k, codes, run_start, d, layout.entries, word, counts, part)
 
     @lanes.register(cls)
     def lanes_kstep(layout):

@@ -1,5 +1,13 @@
-"""Suffix array construction: text -> SA."""
+"""Suffix array construction: text -> SA, by divsufsort on the CPU or radix sort on a GPU."""
 
 from .divsufsort import suffix_array
+from .radix import plan_passes, sort_suffixes
 
-__all__ = ["suffix_array"]
+__all__ = ["make_suffix_array", "plan_passes", "suffix_array"]
+
+
+def make_suffix_array(machine, text, progress=None):
+    """uint32[n] on the machine, of a text (uint8[n] codes) that is there.  Raises DeviceError."""
+    if machine.serial:
+        return suffix_array(text)
+    return sort_suffixes(machine, text, machine.memory, progress)[0]
