@@ -1,9 +1,9 @@
-"""Draws gpu-*.png from the tables of fmx bench gpu: python docs/figures/gpu_plots.py"""
+"""Draws figures from the tables of fmx bench gpu: python docs/figures/gpu_plots.py"""
 
 import json
 from pathlib import Path
 
-from fmx.bench import gpu, roofline
+from fmx.bench import gpu
 
 HERE = Path(__file__).parent
 
@@ -13,6 +13,5 @@ def table(name):
     return found["rows"], found["device"]
 
 
-for name in ("designs", "threads", "sizes"):
+for name in ("designs", "sizes"):
     gpu.draw(f"{HERE}/gpu-", name, *table(name))
-roofline.draw(f"{HERE}/gpu-roofline.png", *table("roofline"))

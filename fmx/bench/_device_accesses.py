@@ -14,6 +14,7 @@ from ..contracts import HI, LO, N_STATE, address, advance, begin, lanes, occ, st
 from ..dna import symbols
 from ..jit_warp import INT64, cuda, device, kernel, thread_index
 from ..layouts.cofi import HOLE
+from ..queries.verify import STAGE, TEXTS
 from ._device_runs import launch
 
 SECTOR = 32  # bytes that memory gives at least
@@ -87,15 +88,17 @@ def count_cofi_kernel(query, patterns, counts):
 
 @kernel
 def count_steps_kernel(query, patterns, counts):
-    """The steps of a query's machine, each of which reads one place."""
+    """The steps of seed and verify, each of which reads one place, or the text of some rows."""
     i = thread_index()
     if i < patterns.length.size:
         state = cuda.local.array((1, N_STATE), INT64)
         state[0, LO] = state[0, HI] = 0
         begin(query, patterns, i, state, 0)
-        counts[i] = 1
-        while not advance(query, patterns, state, 0):
-            counts[i] += 1
+        n, done = np.int64(0), False
+        while not done:
+            n += max(state[0, HI] - state[0, LO], 1) if state[0, STAGE] == TEXTS else 1
+            done = advance(query, patterns, state, 0)
+        counts[i] = n
 
 
 def count(query, patterns, n_sampled=200_000) -> Accesses:
