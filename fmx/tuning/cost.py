@@ -19,9 +19,9 @@ from .. import layouts, plan, seed_table
 CPU_SHARES = {"verify": 0.29, "bvsfm": 0.47, "sampled": 0.33, "kstep": 0.44, "alternate": 0.18, "cofi": 0.57}
 # Of the ceiling of a GPU, by engine and lanes of an entry, on an H200 (docs/benchmarks-gpu.md, "Designs").
 SHARES = {
-    "cuda_task-improved": {1: 0.93, 2: 0.92, 4: 0.89, 8: 0.60, 16: 0.55},
-    "cuda_memory": {2: 0.95, 4: 0.71, 8: 0.43, 16: 0.37},
-    "cuda_full": {2: 0.97, 4: 0.85, 8: 0.59, 16: 0.67},
+    "cuda_task-improved": {1: 0.93, 2: 0.97, 4: 0.82, 6: 0.63, 8: 0.60, 16: 0.54},
+    "cuda_memory": {2: 0.85, 4: 0.75, 6: 0.52, 8: 0.47, 16: 0.42},
+    "cuda_full": {2: 0.98, 4: 0.91, 6: 0.72, 8: 0.75, 16: 0.84},
     "cuda_task-naive16": {0: 0.5},  # COFI, and seed and verify
 }
 
