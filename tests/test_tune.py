@@ -85,7 +85,8 @@ def test_seconds_of_a_read_by_hand():
     assert cost.search_seconds([2**26], 100, on_gpu, far) == pytest.approx(3e-7 / share)
     full = Choice("sampled-k1-d64", 1, 10, "cuda_full")
     entries = cost.search_fetches(2**26, 100, full)[1].times
-    assert cost.search_seconds([2**26], 100, full, far) == pytest.approx((1 + entries) * 1e-7 / cost.SHARES["cuda_full"][2])
+    share = cost.SHARES["cuda_full"][2]
+    assert cost.search_seconds([2**26], 100, full, far) == pytest.approx((1 + entries) * 1e-7 / share)
 
 
 def test_every_engine_offered_can_search_its_layout():
