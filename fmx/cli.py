@@ -13,7 +13,7 @@ import sys
 import click
 
 from . import __version__, commands
-from .errors import FmxError
+from .errors import FmxError, LostDeviceError
 
 
 class Commands(click.Group):
@@ -61,6 +61,9 @@ def run(arguments) -> int:
     except BrokenPipeError:
         _forget_stdout()
         return 141
+    except LostDeviceError as error:
+        # At exit numba would free what the device held, and print a traceback for each: all is gone.
+        os._exit(_report(error, str(error), debug))  # _report has flushed stdout and stderr
     except FmxError as error:
         return _report(error, str(error), debug)
     except MemoryError as error:

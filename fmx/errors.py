@@ -27,3 +27,7 @@ class OutputError(FmxError):
 
 class DeviceError(FmxError):
     """A GPU that is not there, does not answer, or lacks memory or a package: says what to install or do."""
+
+
+class LostDeviceError(DeviceError):
+    """A GPU that does not answer any more: what was held there is gone, and cannot be freed either."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from .errors import DeviceError
+from .errors import DeviceError, LostDeviceError
 from .jit_warp import SIMULATED, WARP, cuda
 
 
@@ -33,7 +33,7 @@ def open_device(number=0):
 
 @contextmanager
 def errors():
-    """Turn what the driver says into a sentence that says what to do."""
+    """Turn what the driver says into a sentence that says what to do: DeviceError, or LostDeviceError."""
     try:
         yield
     except DeviceError:
@@ -47,7 +47,7 @@ def errors():
             ) from error
         if kind.startswith(("Cuda", "CUDA", "Nvvm", "NVVM")):
             said = (text.splitlines() or [kind])[0]
-            raise DeviceError(
+            raise LostDeviceError(
                 f"the GPU does not answer ({said}): look at 'nvidia-smi', start again, or take --engine cpu"
             ) from error
         raise

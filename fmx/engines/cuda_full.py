@@ -72,10 +72,8 @@ def prepare(query, size=None) -> Launch:
 
 
 def _best_size(n_lanes) -> int:
-    """The largest group up to 8 of which at most a third is idle (16 was never faster: benchmarks-gpu.md)."""
-    return next(
-        size for size in (8, 4, 2) if size <= group_size(n_lanes) and 3 * (-n_lanes % size) <= n_lanes + 2
-    )
+    """The fastest group, as measured (benchmarks-gpu.md): up to four lanes a thread, save for six lanes."""
+    return 8 if n_lanes == 6 else 2 if n_lanes <= 8 else 4
 
 
 # What a group must know of a pattern's step, in one number: the k-symbol, whether the ends lie in different
