@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import InputError
-from .jit import compiled, find_byte, inlined
+from .jit import at, compiled, find_byte, inlined
 from .streams import Source
 
 CHUNK_SIZE = 1 << 21
@@ -101,7 +101,7 @@ def _n_lines(data):
     for start in range(0, data.size, 128):
         few = np.uint8(0)
         for i in range(start, min(start + 128, data.size)):
-            few = np.uint8(few + (data[i] == NEWLINE))
+            few = np.uint8(few + (at(data, i) == NEWLINE))
         n_lines += few
     return n_lines
 

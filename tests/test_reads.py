@@ -1,8 +1,14 @@
 """Chunks and reads: any size of chunk gives the same records; packed words are the letters."""
 
+import os
+import platform
+import subprocess
+import sys
+
 import journeys
 import numpy as np
 import pytest
+from conftest import ROOT
 from texts import TEXTS, reads_of
 
 from fmx import reads
@@ -92,3 +98,20 @@ def test_given_sequences_cannot_smuggle_in_records():
     for bad in ("AC\n>x\nGT", "AC>GT", b"A\n"):
         with pytest.raises(InputError, match=r"record 2"):
             literal_fasta(["ACGT", bad])
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the machine code of another processor")
+@pytest.mark.parametrize("processor", ["sapphirerapids", "znver3"])
+def test_lines_are_counted_in_whole_registers(processor, tmp_path):
+    """On processors with AVX-512, too, and not by loads of a byte each."""
+    program = (
+        "from fmx.chunks import _cut_fastq as f; f.compile('(uint8[::1], boolean)'); "
+        "print(*f.inspect_asm().values())"
+    )
+    target = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": "", "FMX_CACHE": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env={**os.environ, **target},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "vpcmpeqb" in done.stdout
+    assert "vpinsrb" not in done.stdout

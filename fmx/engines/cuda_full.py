@@ -72,7 +72,7 @@ def prepare(query, size=None) -> Launch:
 
 
 def _best_size(n_lanes) -> int:
-    """The fastest group, as measured (benchmarks-gpu.md): up to four lanes a thread, save for six lanes."""
+    """The fastest group, as measured (benchmarks-gpu.md): about four lanes a thread, save for six lanes."""
     return 8 if n_lanes == 6 else 2 if n_lanes <= 8 else 4
 
 
