@@ -45,7 +45,8 @@ def errors():
                 "the GPU's memory is full: give less of it to other programs, name a smaller --layout, or "
                 "take --engine cpu"
             ) from error
-        if kind.startswith(("Cuda", "CUDA", "Nvvm", "NVVM")):
+        # Numba holds a device's memory weakly: a reset takes it away.
+        if kind.startswith(("Cuda", "CUDA", "Nvvm", "NVVM")) or kind == "ReferenceError":
             said = (text.splitlines() or [kind])[0]
             raise LostDeviceError(
                 f"the GPU does not answer ({said}): look at 'nvidia-smi', start again, or take --engine cpu"

@@ -105,6 +105,7 @@ RAISED = {
     "limit too small": REAL["limit too small"],
     "memory": ("at_launch(3, lambda: fail('[2] Call to cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY'))", (), FULL),
     "lost": ("lose_at_launch(3, '[719] cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED')", (), LOST),
+    "device reset": ("at_launch(3, lambda: weakref.proxy(set()).pop())", (), LOST),
     "first launch": ("lose_at_launch(1, '[700] CUDA_ERROR_ILLEGAL_ADDRESS')", ("-t", "1"), LOST),
 }
 
