@@ -146,6 +146,20 @@ def popcount(x):
 
 
 @intrinsic
+def _leading_zeros64(typing, x):
+    def emit(context, builder, signature, arguments):
+        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), emit
+
+
+@inlined
+def leading_zeros(x):
+    """Number of zero bits of a uint64 above its highest one, as int64; 64 for 0."""
+    return np.int64(_leading_zeros64(np.uint64(x)))
+
+
+@intrinsic
 def _low_bits(typing, n):
     """See low_bits; a GPU's shift gives 0 for 64 or more, LLVM's has no value there."""
 
@@ -257,6 +271,9 @@ if numba.config.DISABLE_JIT:  # plain Python, as in the CUDA simulator
 
     def popcount(x):
         return np.int64(int(x).bit_count())
+
+    def leading_zeros(x):
+        return np.int64(64 - int(x).bit_length())
 
     def low_bits(n):
         return np.uint64((1 << max(0, min(int(n), 64))) - 1)

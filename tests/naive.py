@@ -87,3 +87,17 @@ def occ_column(text: str, rows: list, letters: str) -> list:
     for before in kmer_bwt(text, rows, len(letters)):
         column.append(column[-1] + (before == letters))
     return column
+
+
+def common_prefix(a: str, b: str) -> int:
+    """Letters that two strings have in common at their starts; a separator equals nothing."""
+    n = 0
+    while n < min(len(a), len(b)) and a[n] == b[n] != "$":
+        n += 1
+    return n
+
+
+def lcp_array(text: str, rows: list) -> list:
+    """For each row what its suffix has in common with that of the row before; 0 for the first."""
+    pairs = zip(rows, rows[1:], strict=False)
+    return [0, *(common_prefix(text[a:], text[b:]) for a, b in pairs)]
