@@ -1,0 +1,177 @@
+"""The algorithm of MUMmerGPU++ (Gharaibeh and Ripeanu 2010) as a matcher on the CPU.
+
+Matching gives one row and length for each subquery (rank_walk.py); post-processing scans the LCP array up and
+down from that row for all the others (figure 7):
+
+    row     lcp   suffix                 least = 3, subquery ACGTC
+    r - 2     1   AAT                    lcp[r - 1] = 2 < 3: the scan up ends here
+    r - 1     2   ACGA      3 symbols    min(4, lcp[r])
+    r         3   ACGTA     4 symbols    found by matching
+    r + 1     4   ACGTT     4 symbols    min(4, lcp[r + 1])
+    r + 2     2   ACT                    the scan down ends here
+
+A match that also goes on to the left is left out: it belongs to the subquery before.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..jit import at, compiled, inlined, prefetch
+from ..reference import find_block
+from ..sorting import sort
+from ..suffix_array.lcp import LCP, lcp_below
+from .compare import symbol
+from .contracts import collect, seek
+from .rank_walk import Found, Jobs, Segment, make_jobs, match_job
+
+_LENGTH_BITS = np.int64(31)  # of a sort key, below the 32 of a text position
+_AHEAD = 8  # anchors
+
+
+class MummerGpu(NamedTuple):
+    """``segment`` of the whole text; ``lcp`` its LCP array; ``least`` symbols of a match."""
+
+    segment: Segment
+    lcp: LCP
+    least: int
+
+
+class Subqueries(NamedTuple):
+    """Anchors (contracts.py), one for each subquery that matches, and ``row``, ``length`` of a longest match.
+
+    The rows [lo, hi) are all that share ``least`` symbols with the subquery.
+    """
+
+    pattern: np.ndarray
+    position: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    row: np.ndarray
+    length: np.ndarray
+
+
+def whole_segment(index, lcp, rank) -> Segment:
+    """The segment of all suffixes of an index (FMIndex, opened for seed and verify)."""
+    return Segment(index.sa.positions, rank, lcp.small, index.text_words, index.reference.blocks, 0)
+
+
+@seek.register(MummerGpu)
+def seek_on_cpu(matcher, patterns) -> Subqueries:
+    jobs = make_jobs(patterns, matcher.least)
+    found = empty_found(jobs)
+    _match(matcher.segment, patterns, jobs, np.int64(matcher.least), found)
+    return subqueries(matcher.lcp, matcher.least, jobs, found)
+
+
+@collect.register(MummerGpu)
+def collect_on_cpu(matcher, patterns, anchors, start, stop, matches) -> int:
+    widest = int((anchors.hi[start:stop] - anchors.lo[start:stop]).max(initial=0))
+    return _collect(matcher, patterns, anchors, start, stop, np.empty(widest, np.int64), matches)
+
+
+def empty_found(jobs) -> Found:
+    """Room for the results of jobs."""
+    return Found(*(np.empty(jobs.slot[-1], np.uint32) for _ in Found._fields))
+
+
+def subqueries(lcp, least, jobs, found) -> Subqueries:
+    """The subqueries that match, with their rows."""
+    n = int(np.count_nonzero(found.length >= least))
+    wide, narrow = ((np.empty(n, dtype) for _ in range(6)) for dtype in (np.int64, np.uint32))
+    anchors = Subqueries(next(wide), next(wide), *(next(narrow) for _ in range(4)))
+    _take(lcp, np.int64(least), jobs, found, anchors)
+    return anchors
+
+
+@compiled
+def _match(segment, patterns, jobs, least, found):
+    for job in range(jobs.pattern.size):
+        match_job(segment, patterns, jobs, least, job, found)
+
+
+@compiled
+def _take(lcp, least, jobs, found, anchors):
+    n = 0
+    for job in range(jobs.pattern.size):
+        shift = jobs.begin[job] - jobs.slot[job]
+        for slot in range(jobs.slot[job], jobs.slot[job + 1]):
+            if slot + _AHEAD < found.row.size and found.length[slot + _AHEAD] >= least:
+                prefetch(lcp.small, np.int64(found.row[slot + _AHEAD]))
+            if found.length[slot] >= least:
+                row = np.int64(found.row[slot])
+                anchors.pattern[n] = jobs.pattern[job]
+                anchors.position[n] = shift + slot
+                anchors.row[n] = row
+                anchors.length[n] = found.length[slot]
+                anchors.lo[n] = _first_row(lcp, row, least)
+                anchors.hi[n] = _end_row(lcp, row, least)
+                n += 1
+
+
+@inlined
+def _first_row(lcp, row, least):
+    """The first of the rows around ``row`` that share ``least`` symbols with it."""
+    while lcp_below(lcp, row, least) == least:
+        row -= 1
+    return row
+
+
+@inlined
+def _end_row(lcp, row, least):
+    """The end of these rows."""
+    row += 1
+    while row < lcp.small.size and lcp_below(lcp, row, least) == least:
+        row += 1
+    return row
+
+
+@compiled
+def _collect(matcher, patterns, anchors, start, stop, keys, matches):
+    """Post-processing: all matches of some anchors, those of each in the order of the text."""
+    total = 0
+    for a in range(start, stop):
+        if a + 2 * _AHEAD < stop:
+            prefetch(matcher.segment.sa, np.int64(at(anchors.row, a + 2 * _AHEAD)))
+        if a + _AHEAD < stop:
+            prefetch(matcher.segment.words, np.int64(matcher.segment.sa[at(anchors.row, a + _AHEAD)]) >> 5)
+        n = _scan(matcher, patterns, anchors, a, keys)
+        sort(keys, n)
+        for i in range(n):
+            matches.pattern[total] = anchors.pattern[a]
+            matches.position[total] = anchors.position[a]
+            matches.text[total] = keys[i] >> _LENGTH_BITS
+            matches.length[total] = keys[i] & ((np.int64(1) << _LENGTH_BITS) - 1)
+            total += 1
+    return total
+
+
+@inlined
+def _scan(matcher, patterns, anchors, a, keys):
+    """Keys of the maximal matches of an anchor; their number."""
+    lo, hi, n = np.int64(anchors.lo[a]), np.int64(anchors.hi[a]), 0
+    middle, length = np.int64(anchors.row[a]), np.int64(anchors.length[a])
+    shared = length
+    for row in range(middle, lo - 1, -1):
+        n += _note(matcher, patterns, anchors, a, row, shared, keys, n)
+        shared = lcp_below(matcher.lcp, row, shared)
+    shared = length
+    for row in range(middle + 1, hi):
+        shared = lcp_below(matcher.lcp, row, shared)
+        n += _note(matcher, patterns, anchors, a, row, shared, keys, n)
+    return n
+
+
+@inlined
+def _note(matcher, patterns, anchors, a, row, length, keys, n):
+    """Note a match if it cannot be longer to the left; 1 if it is noted."""
+    text = np.int64(matcher.segment.sa[row])
+    i = anchors.position[a]
+    if i > 0 and text > 0:
+        first, words = patterns.first[anchors.pattern[a]], matcher.segment.words
+        if symbol(patterns.words, first, i - 1) == symbol(words, 0, text - 1):
+            blocks = matcher.segment.blocks
+            if at(blocks.text_start, find_block(blocks, text)) < text:
+                return 0
+    keys[n] = (text << _LENGTH_BITS) | length
+    return 1
