@@ -99,7 +99,7 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, with_lcp=False) 
         held, n_text = writer.meta["layouts"], writer.meta["n_text"]
         if writer.meta["sa_rate"] != 1:
             raise UnsupportedError(
-                f"{path} keeps every {writer.meta['sa_rate']}th position of its suffix array; what is added is "
+                f"{path} keeps every {writer.meta['sa_rate']}th position of its suffix array; additions are "
                 f"built from all: build the index again with --layout {','.join([*held, *layout_names])}"
             )
         asked = dict.fromkeys(layouts.parse_name(name, n_text) for name in layout_names)

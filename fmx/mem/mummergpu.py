@@ -23,7 +23,7 @@ from ..sorting import sort
 from ..suffix_array.lcp import LCP, lcp_below
 from .compare import symbol
 from .contracts import collect, seek
-from .rank_walk import Found, Jobs, Segment, make_jobs, match_job
+from .rank_walk import Found, Segment, make_jobs, match_job
 
 _LENGTH_BITS = np.int64(31)  # of a sort key, below the 32 of a text position
 _AHEAD = 8  # anchors

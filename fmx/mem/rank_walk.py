@@ -31,8 +31,8 @@ N_SUBQUERIES = 1024  # of a job at most: longer patterns are several jobs, each 
 class Segment(NamedTuple):
     """The suffixes that start at text positions ``first`` to ``first + n - 1``, in the order of their rows.
 
-    ``sa`` uint32[n] text positions; ``rank`` uint32[n] the row of the suffix at ``first + i``; ``lcp`` uint8[n]
-    symbols in common with the row before, 255 for all that have more; ``words`` the packed text.
+    ``sa`` uint32[n] text positions; ``rank`` uint32[n] the row of the suffix at ``first + i``; ``lcp``
+    uint8[n] symbols in common with the row before, 255 also for more; ``words`` the packed text.
     """
 
     sa: np.ndarray

@@ -1,0 +1,135 @@
+"""The algorithm of MUMmerGPU++ as a matcher on a GPU: matching there, post-processing on the CPU.
+
+copy in     the suffix array, its rank and LCP array: once, or a segment at a time; the queries of a round
+match       one thread a query, up to rank_walk.N_SUBQUERIES subqueries of it
+copy out    row and length of each subquery
+"""
+
+import threading
+import time
+from collections import Counter
+
+import numpy as np
+
+from .. import device, jit_device
+from ..jit_warp import kernel, thread_index
+from ..reads import Patterns
+from .contracts import collect, seek
+from .mummergpu import collect_on_cpu, empty_found, subqueries
+from .rank_walk import Found, Jobs, make_jobs, match_job
+from .segments import cut_segments, divide, merge, rounds
+
+N_THREADS = 128
+_RESERVE = 200 << 20  # memory of the device for its own purposes
+
+
+@kernel
+def match_kernel(segment, patterns, jobs, least, found):
+    job = thread_index()
+    if job < jobs.pattern.size:
+        match_job(segment, patterns, jobs, least, job, found)
+
+
+class DeviceMummerGpu:
+    """A matcher on GPU ``number`` that takes at most ``gpu_memory`` bytes of it (None: all that is free).
+
+    ``host`` is its MummerGpu; ``seconds`` sums up the stages "copy in", "match" and "copy out", index
+    included.  Raises DeviceError.
+    """
+
+    def __init__(self, host, number=0, gpu_memory=None):
+        self.host, self.number, self.seconds = host, number, Counter()
+        self.name = jit_device.open_device(number)
+        self._one_at_a_time = threading.Lock()
+        whole = host.segment
+        with jit_device.errors():
+            room = min(jit_device.free_bytes() - _RESERVE, gpu_memory or 2**63)
+            self.division = divide(whole.sa.size, device.n_bytes((whole.words, whole.blocks)), room)
+            self.segments = cut_segments(whole, self.division.n_suffixes)
+            self._words, self._blocks = device.upload(whole.words), device.upload(whole.blocks)
+            self._resident = self._copy_in(self._on_device, whole) if len(self.segments) == 1 else None
+            self._results = [Found(*(make(0, np.uint32) for _ in Found._fields)) for make in _MAKERS]
+
+    def search(self, patterns):
+        """(Jobs, Found) of all subqueries, in the whole suffix array."""
+        jobs = make_jobs(patterns, self.host.least)
+        found = empty_found(jobs)
+        found.length[:] = 0
+        cuts = rounds(patterns, jobs, self.division)
+        jit_device.use(self.number)
+        with self._one_at_a_time, jit_device.errors():
+            for segment in self.segments if cuts else ():
+                there = self._resident or self._copy_in(self._on_device, segment)
+                for start, stop in cuts:
+                    self._round(segment, there, patterns, jobs, start, stop, found)
+        return jobs, found
+
+    def _round(self, segment, there, patterns, jobs, start, stop, found):
+        """Match the subqueries of jobs start to stop in a segment that is ``there`` on the device."""
+        piece, its_jobs = _slice(patterns, jobs, start, stop)
+        first, n = int(jobs.slot[start]), int(its_jobs.slot[-1])
+        queries = self._copy_in(device.upload, (piece, its_jobs))
+        host, results = self._room_for(n)
+        self._time("match", self._launch, there, *queries, results)
+        self._time("copy out", _copy_all, results, host)
+        if segment is self.host.segment:
+            for ours, all_of_them in zip(host, found, strict=True):
+                all_of_them[first : first + n] = ours
+        else:
+            merge(segment, self.host.segment.rank, host, first, found)
+
+    def _launch(self, there, patterns, jobs, results):
+        n_threads = jit_device.block_size(N_THREADS)
+        n_blocks = -(-jobs.pattern.size // n_threads)
+        match_kernel[n_blocks, n_threads](there, patterns, jobs, np.int64(self.host.least), results)
+
+    def _on_device(self, segment):
+        arrays = (device.upload(array) for array in (segment.sa, segment.rank, segment.lcp))
+        return type(segment)(*arrays, self._words, self._blocks, segment.first)
+
+    def _copy_in(self, copy, value):
+        return self._time("copy in", copy, value)
+
+    def _time(self, stage, work, *arguments):
+        """``work(*arguments)``, done by the device when this returns."""
+        start = time.perf_counter()
+        result = work(*arguments)
+        jit_device.synchronize()
+        self.seconds[stage] += time.perf_counter() - start
+        return result
+
+    def _room_for(self, n):
+        """n results in pinned memory, and n on the device."""
+        if self._results[0].row.size < n:
+            self._results = [Found(*(make(n, np.uint32) for _ in Found._fields)) for make in _MAKERS]
+        return [Found(*(array[:n] for array in where)) for where in self._results]
+
+
+_MAKERS = jit_device.pinned, jit_device.empty
+
+
+def _copy_all(source, target):
+    for there, here in zip(source, target, strict=True):
+        jit_device.copy(there, here)
+
+
+def _slice(patterns, jobs, start, stop):
+    """(Patterns, Jobs) of a round by themselves."""
+    first, last = int(jobs.pattern[start]), int(jobs.pattern[stop - 1]) + 1
+    base = patterns.first[first]
+    end = patterns.first[last] if last < patterns.first.size else patterns.words.size - 1
+    piece = Patterns(
+        patterns.words[base : end + 1], patterns.first[first:last] - base, patterns.length[first:last]
+    )
+    pattern, slot = jobs.pattern[start:stop] - first, jobs.slot[start : stop + 1] - jobs.slot[start]
+    return piece, Jobs(pattern, jobs.begin[start:stop], slot)
+
+
+@seek.register(DeviceMummerGpu)
+def seek_on_device(matcher, patterns):
+    return subqueries(matcher.host.lcp, matcher.host.least, *matcher.search(patterns))
+
+
+@collect.register(DeviceMummerGpu)
+def collect_of_device(matcher, patterns, anchors, start, stop, matches) -> int:
+    return collect_on_cpu(matcher.host, patterns, anchors, start, stop, matches)
