@@ -4,6 +4,7 @@ A reference is a list of contigs, each (name, sequence).  An occurrence is (cont
 strand), where strand is 0 for plus and 1 for minus, so that sorting them gives the documented order.
 """
 
+import itertools
 import re
 
 _PAIRS = dict(zip("ACGTUNRYSWKMBDHV", "TGCAANYRSWMKVHDB", strict=True))
@@ -99,5 +100,16 @@ def common_prefix(a: str, b: str) -> int:
 
 def lcp_array(text: str, rows: list) -> list:
     """For each row what its suffix has in common with that of the row before; 0 for the first."""
-    pairs = zip(rows, rows[1:], strict=False)
+    pairs = itertools.pairwise(rows)
     return [0, *(common_prefix(text[a:], text[b:]) for a, b in pairs)]
+
+
+def mems(text: str, query: str, least: int) -> list:
+    """All (place in the query, place in the text, length) that match and cannot be longer to either side."""
+    found = []
+    for i in range(len(query)):
+        for t in range(len(text)):
+            length = common_prefix(query[i:], text[t:])
+            if length >= least and not (i and t and query[i - 1] == text[t - 1]):
+                found.append((i, t, length))
+    return found

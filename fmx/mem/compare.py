@@ -1,4 +1,4 @@
-"""Comparing a pattern with the text, 32 symbols at a time."""
+"""Comparing a query with the text, 32 symbols at a time."""
 
 import numpy as np
 
@@ -13,15 +13,15 @@ def symbol(words, first, i):
 
 
 @inlined
-def common_prefix(words, position, pattern_words, first, i, most):
-    """How many symbols, ``most`` at most, the text from ``position`` and a pattern from symbol i share.
+def common_prefix(words, position, query_words, first, i, most):
+    """How many symbols, ``most`` at most, the text from ``position`` and a query from symbol i share.
 
-    ``words`` the packed text; the pattern's words start at ``first``, and more follow them.
+    ``words`` the packed text; the query's words start at ``first``, and more follow them.
     """
     done = 0
     while done < most:
         ours = symbols(words, 0, position + done, WORD)
-        difference = ours ^ symbols(pattern_words, first, i + done, WORD)
+        difference = ours ^ symbols(query_words, first, i + done, WORD)
         if difference:
             return min(done + (leading_zeros(difference) >> 1), most)
         done += WORD

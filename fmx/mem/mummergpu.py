@@ -19,13 +19,12 @@ import numpy as np
 
 from ..jit import at, compiled, inlined, prefetch
 from ..reference import find_block
-from ..sorting import sort
 from ..suffix_array.lcp import LCP, lcp_below
 from .compare import symbol
 from .contracts import collect, seek
+from .order import sort_matches
 from .rank_walk import Found, Segment, make_jobs, match_job
 
-_LENGTH_BITS = np.int64(31)  # of a sort key, below the 32 of a text position
 _AHEAD = 8  # anchors
 
 
@@ -43,7 +42,7 @@ class Subqueries(NamedTuple):
     The rows [lo, hi) are all that share ``least`` symbols with the subquery.
     """
 
-    pattern: np.ndarray
+    strand: np.ndarray
     position: np.ndarray
     lo: np.ndarray
     hi: np.ndarray
@@ -57,17 +56,16 @@ def whole_segment(index, lcp, rank) -> Segment:
 
 
 @seek.register(MummerGpu)
-def seek_on_cpu(matcher, patterns) -> Subqueries:
-    jobs = make_jobs(patterns, matcher.least)
+def seek_on_cpu(matcher, strands) -> Subqueries:
+    jobs = make_jobs(strands, matcher.least)
     found = empty_found(jobs)
-    _match(matcher.segment, patterns, jobs, np.int64(matcher.least), found)
+    _match(matcher.segment, strands, jobs, np.int64(matcher.least), found)
     return subqueries(matcher.lcp, matcher.least, jobs, found)
 
 
 @collect.register(MummerGpu)
-def collect_on_cpu(matcher, patterns, anchors, start, stop, matches) -> int:
-    widest = int((anchors.hi[start:stop] - anchors.lo[start:stop]).max(initial=0))
-    return _collect(matcher, patterns, anchors, start, stop, np.empty(widest, np.int64), matches)
+def collect_on_cpu(matcher, strands, anchors, start, stop, matches) -> int:
+    return _collect(matcher, strands, anchors, start, stop, matches)
 
 
 def empty_found(jobs) -> Found:
@@ -85,22 +83,22 @@ def subqueries(lcp, least, jobs, found) -> Subqueries:
 
 
 @compiled
-def _match(segment, patterns, jobs, least, found):
-    for job in range(jobs.pattern.size):
-        match_job(segment, patterns, jobs, least, job, found)
+def _match(segment, strands, jobs, least, found):
+    for job in range(jobs.strand.size):
+        match_job(segment, strands, jobs, least, job, found)
 
 
 @compiled
 def _take(lcp, least, jobs, found, anchors):
     n = 0
-    for job in range(jobs.pattern.size):
+    for job in range(jobs.strand.size):
         shift = jobs.begin[job] - jobs.slot[job]
         for slot in range(jobs.slot[job], jobs.slot[job + 1]):
             if slot + _AHEAD < found.row.size and found.length[slot + _AHEAD] >= least:
                 prefetch(lcp.small, np.int64(found.row[slot + _AHEAD]))
             if found.length[slot] >= least:
                 row = np.int64(found.row[slot])
-                anchors.pattern[n] = jobs.pattern[job]
+                anchors.strand[n] = jobs.strand[job]
                 anchors.position[n] = shift + slot
                 anchors.row[n] = row
                 anchors.length[n] = found.length[slot]
@@ -127,51 +125,45 @@ def _end_row(lcp, row, least):
 
 
 @compiled
-def _collect(matcher, patterns, anchors, start, stop, keys, matches):
+def _collect(matcher, strands, anchors, start, stop, matches):
     """Post-processing: all matches of some anchors, those of each in the order of the text."""
-    total = 0
+    n = 0
     for a in range(start, stop):
         if a + 2 * _AHEAD < stop:
             prefetch(matcher.segment.sa, np.int64(at(anchors.row, a + 2 * _AHEAD)))
         if a + _AHEAD < stop:
             prefetch(matcher.segment.words, np.int64(matcher.segment.sa[at(anchors.row, a + _AHEAD)]) >> 5)
-        n = _scan(matcher, patterns, anchors, a, keys)
-        sort(keys, n)
-        for i in range(n):
-            matches.pattern[total] = anchors.pattern[a]
-            matches.position[total] = anchors.position[a]
-            matches.text[total] = keys[i] >> _LENGTH_BITS
-            matches.length[total] = keys[i] & ((np.int64(1) << _LENGTH_BITS) - 1)
-            total += 1
-    return total
-
-
-@inlined
-def _scan(matcher, patterns, anchors, a, keys):
-    """Keys of the maximal matches of an anchor; their number."""
-    lo, hi, n = np.int64(anchors.lo[a]), np.int64(anchors.hi[a]), 0
-    middle, length = np.int64(anchors.row[a]), np.int64(anchors.length[a])
-    shared = length
-    for row in range(middle, lo - 1, -1):
-        n += _note(matcher, patterns, anchors, a, row, shared, keys, n)
-        shared = lcp_below(matcher.lcp, row, shared)
-    shared = length
-    for row in range(middle + 1, hi):
-        shared = lcp_below(matcher.lcp, row, shared)
-        n += _note(matcher, patterns, anchors, a, row, shared, keys, n)
+        before = n
+        n = _scan(matcher, strands, anchors, a, matches, n)
+        sort_matches(matches, before, n)
     return n
 
 
 @inlined
-def _note(matcher, patterns, anchors, a, row, length, keys, n):
-    """Note a match if it cannot be longer to the left; 1 if it is noted."""
-    text = np.int64(matcher.segment.sa[row])
-    i = anchors.position[a]
+def _scan(matcher, strands, anchors, a, matches, n):
+    """Write the maximal matches of an anchor from n on; the n after them."""
+    lo, hi = np.int64(anchors.lo[a]), np.int64(anchors.hi[a])
+    middle, length = np.int64(anchors.row[a]), np.int64(anchors.length[a])
+    shared = length
+    for row in range(middle, lo - 1, -1):
+        n = _note(matcher, strands, anchors, a, row, shared, matches, n)
+        shared = lcp_below(matcher.lcp, row, shared)
+    shared = length
+    for row in range(middle + 1, hi):
+        shared = lcp_below(matcher.lcp, row, shared)
+        n = _note(matcher, strands, anchors, a, row, shared, matches, n)
+    return n
+
+
+@inlined
+def _note(matcher, strands, anchors, a, row, length, matches, n):
+    """Write a match unless it can be longer to the left; the n after it."""
+    text, strand, i = np.int64(matcher.segment.sa[row]), anchors.strand[a], anchors.position[a]
     if i > 0 and text > 0:
-        first, words = patterns.first[anchors.pattern[a]], matcher.segment.words
-        if symbol(patterns.words, first, i - 1) == symbol(words, 0, text - 1):
+        words = matcher.segment.words
+        if symbol(strands.words, strands.first[strand], i - 1) == symbol(words, 0, text - 1):
             blocks = matcher.segment.blocks
             if at(blocks.text_start, find_block(blocks, text)) < text:
-                return 0
-    keys[n] = (text << _LENGTH_BITS) | length
-    return 1
+                return n
+    matches.strand[n], matches.position[n], matches.text[n], matches.length[n] = strand, i, text, length
+    return n + 1

@@ -13,21 +13,20 @@ import numpy as np
 
 from .. import device, jit_device
 from ..jit_warp import kernel, thread_index
-from ..reads import Patterns
-from .contracts import collect, seek
+from .contracts import Strands, collect, seek
 from .mummergpu import collect_on_cpu, empty_found, subqueries
 from .rank_walk import Found, Jobs, make_jobs, match_job
-from .segments import cut_segments, divide, merge, rounds
+from .segments import cut_segments, divide, merge, rounds, word_ends
 
 N_THREADS = 128
 _RESERVE = 200 << 20  # memory of the device for its own purposes
 
 
 @kernel
-def match_kernel(segment, patterns, jobs, least, found):
+def match_kernel(segment, strands, jobs, least, found):
     job = thread_index()
-    if job < jobs.pattern.size:
-        match_job(segment, patterns, jobs, least, job, found)
+    if job < jobs.strand.size:
+        match_job(segment, strands, jobs, least, job, found)
 
 
 class DeviceMummerGpu:
@@ -50,23 +49,23 @@ class DeviceMummerGpu:
             self._resident = self._copy_in(self._on_device, whole) if len(self.segments) == 1 else None
             self._results = [Found(*(make(0, np.uint32) for _ in Found._fields)) for make in _MAKERS]
 
-    def search(self, patterns):
+    def search(self, strands):
         """(Jobs, Found) of all subqueries, in the whole suffix array."""
-        jobs = make_jobs(patterns, self.host.least)
+        jobs = make_jobs(strands, self.host.least)
         found = empty_found(jobs)
         found.length[:] = 0
-        cuts = rounds(patterns, jobs, self.division)
+        cuts = rounds(strands, jobs, self.division)
         jit_device.use(self.number)
         with self._one_at_a_time, jit_device.errors():
             for segment in self.segments if cuts else ():
                 there = self._resident or self._copy_in(self._on_device, segment)
                 for start, stop in cuts:
-                    self._round(segment, there, patterns, jobs, start, stop, found)
+                    self._round(segment, there, strands, jobs, start, stop, found)
         return jobs, found
 
-    def _round(self, segment, there, patterns, jobs, start, stop, found):
+    def _round(self, segment, there, strands, jobs, start, stop, found):
         """Match the subqueries of jobs start to stop in a segment that is ``there`` on the device."""
-        piece, its_jobs = _slice(patterns, jobs, start, stop)
+        piece, its_jobs = _slice(strands, jobs, start, stop)
         first, n = int(jobs.slot[start]), int(its_jobs.slot[-1])
         queries = self._copy_in(device.upload, (piece, its_jobs))
         host, results = self._room_for(n)
@@ -78,10 +77,10 @@ class DeviceMummerGpu:
         else:
             merge(segment, self.host.segment.rank, host, first, found)
 
-    def _launch(self, there, patterns, jobs, results):
+    def _launch(self, there, strands, jobs, results):
         n_threads = jit_device.block_size(N_THREADS)
-        n_blocks = -(-jobs.pattern.size // n_threads)
-        match_kernel[n_blocks, n_threads](there, patterns, jobs, np.int64(self.host.least), results)
+        n_blocks = -(-jobs.strand.size // n_threads)
+        match_kernel[n_blocks, n_threads](there, strands, jobs, np.int64(self.host.least), results)
 
     def _on_device(self, segment):
         arrays = (device.upload(array) for array in (segment.sa, segment.rank, segment.lcp))
@@ -113,23 +112,24 @@ def _copy_all(source, target):
         jit_device.copy(there, here)
 
 
-def _slice(patterns, jobs, start, stop):
-    """(Patterns, Jobs) of a round by themselves."""
-    first, last = int(jobs.pattern[start]), int(jobs.pattern[stop - 1]) + 1
-    base = patterns.first[first]
-    end = patterns.first[last] if last < patterns.first.size else patterns.words.size - 1
-    piece = Patterns(
-        patterns.words[base : end + 1], patterns.first[first:last] - base, patterns.length[first:last]
+def _slice(strands, jobs, start, stop):
+    """(Strands, Jobs) of a round by themselves."""
+    first, last = int(jobs.strand[start]), int(jobs.strand[stop - 1]) + 1
+    base, end = strands.first[first], word_ends(strands)[last - 1]
+    piece = Strands(strands.words[base : end + 1], *(column[first:last] for column in strands[1:]))
+    its_jobs = Jobs(
+        jobs.strand[start:stop] - first,
+        jobs.begin[start:stop],
+        jobs.slot[start : stop + 1] - jobs.slot[start],
     )
-    pattern, slot = jobs.pattern[start:stop] - first, jobs.slot[start : stop + 1] - jobs.slot[start]
-    return piece, Jobs(pattern, jobs.begin[start:stop], slot)
+    return piece._replace(first=piece.first - base), its_jobs
 
 
 @seek.register(DeviceMummerGpu)
-def seek_on_device(matcher, patterns):
-    return subqueries(matcher.host.lcp, matcher.host.least, *matcher.search(patterns))
+def seek_on_device(matcher, strands):
+    return subqueries(matcher.host.lcp, matcher.host.least, *matcher.search(strands))
 
 
 @collect.register(DeviceMummerGpu)
-def collect_of_device(matcher, patterns, anchors, start, stop, matches) -> int:
-    return collect_on_cpu(matcher.host, patterns, anchors, start, stop, matches)
+def collect_of_device(matcher, strands, anchors, start, stop, matches) -> int:
+    return collect_on_cpu(matcher.host, strands, anchors, start, stop, matches)

@@ -1,7 +1,7 @@
 """Matching by suffix array, rank array and LCP array: one query after another, one thread each.
 
 The matching stage of MUMmerGPU++ (Gharaibeh and Ripeanu 2010, III.C, figure 6).  For each subquery, a suffix
-of a pattern, it finds a row of the suffix array whose suffix has the longest match with it:
+of a strand, it finds a row of the suffix array whose suffix has the longest match with it:
 
     subquery i       binary search; say it matches m >= l symbols of the suffix in row r
     subquery i + 1   matches m - 1 symbols of the suffix one symbol further, in row rank[SA[r] + 1]; from
@@ -25,7 +25,7 @@ from ..reference import Blocks, block_end
 from ..suffix_array.lcp import LARGE
 from .compare import common_prefix, symbol
 
-N_SUBQUERIES = 1024  # of a job at most: longer patterns are several jobs, each begun by binary search
+N_SUBQUERIES = 1024  # of a job at most: longer strands are several jobs, each begun by binary search
 
 
 class Segment(NamedTuple):
@@ -44,12 +44,12 @@ class Segment(NamedTuple):
 
 
 class Jobs(NamedTuple):
-    """Runs of subqueries, in order.  Job j is subqueries ``begin[j]`` on of pattern ``pattern[j]``.
+    """Runs of subqueries, in order.  Job j is subqueries ``begin[j]`` on of strand ``strand[j]``.
 
     Its results are ``slot[j]`` to ``slot[j + 1] - 1``: one a subquery.  All int64; n, n and n + 1 long.
     """
 
-    pattern: np.ndarray
+    strand: np.ndarray
     begin: np.ndarray
     slot: np.ndarray
 
@@ -64,35 +64,36 @@ class Found(NamedTuple):
     length: np.ndarray
 
 
-def make_jobs(patterns, least) -> Jobs:
-    """Jobs of all subqueries of ``patterns`` (Patterns) that have ``least`` symbols or more."""
-    n_subqueries = np.maximum(np.asarray(patterns.length) - least + 1, 0)
+def make_jobs(strands, least) -> Jobs:
+    """Jobs of all subqueries of ``strands`` (Strands) that are wanted and have ``least`` symbols or more."""
+    stop = np.minimum(strands.stop, strands.length - least + 1)
+    n_subqueries = np.maximum(stop - strands.start, 0)
     n_jobs = -(-n_subqueries // N_SUBQUERIES)
-    pattern = np.repeat(np.arange(n_jobs.size), n_jobs)
-    begin = (np.arange(pattern.size) - (np.cumsum(n_jobs) - n_jobs)[pattern]) * N_SUBQUERIES
-    slot = np.zeros(pattern.size + 1, np.int64)
-    np.cumsum(np.minimum(n_subqueries[pattern] - begin, N_SUBQUERIES), out=slot[1:])
-    return Jobs(pattern, begin, slot)
+    strand = np.repeat(np.arange(n_jobs.size), n_jobs)
+    done = (np.arange(strand.size) - (np.cumsum(n_jobs) - n_jobs)[strand]) * N_SUBQUERIES
+    slot = np.zeros(strand.size + 1, np.int64)
+    np.cumsum(np.minimum(n_subqueries[strand] - done, N_SUBQUERIES), out=slot[1:])
+    return Jobs(strand, strands.start[strand] + done, slot)
 
 
 @inlined
-def match_job(segment, patterns, jobs, least, job, found):
+def match_job(segment, strands, jobs, least, job, found):
     """Find the longest match of each subquery of a job in a segment."""
-    pattern = at(jobs.pattern, job)
-    first, m = at(patterns.first, pattern), at(patterns.length, pattern)
+    strand = at(jobs.strand, job)
+    first, m = at(strands.first, strand), at(strands.length, strand)
     i, n = at(jobs.begin, job), np.int64(segment.sa.size)
     position = row = length = np.int64(0)
     for slot in range(at(jobs.slot, job), at(jobs.slot, job + 1)):
         next_one = position + 1 - segment.first
         if length >= least and length > 1 and next_one < n:
             row = np.int64(at(segment.rank, next_one))
-            length, order = compare(segment, position + 1, patterns.words, first, i, m, length - 1)
+            length, order = compare(segment, position + 1, strands.words, first, i, m, length - 1)
             if order < 0:
-                row, length = _scan_up(segment, patterns.words, first, i, m, row, length)
+                row, length = _scan_up(segment, strands.words, first, i, m, row, length)
             elif order > 0:
-                row, length = _scan_down(segment, patterns.words, first, i, m, row, length)
+                row, length = _scan_down(segment, strands.words, first, i, m, row, length)
         else:
-            row, length = _binary_search(segment, patterns.words, first, i, m)
+            row, length = _binary_search(segment, strands.words, first, i, m)
         position = np.int64(at(segment.sa, row))
         found.row[slot] = np.uint32(row)
         found.length[slot] = np.uint32(length)
@@ -100,8 +101,8 @@ def match_job(segment, patterns, jobs, least, job, found):
 
 
 @inlined
-def compare(segment, position, pattern_words, first, i, m, known):
-    """(symbols in common, order) of the suffix at ``position`` and the subquery i of a pattern of m symbols.
+def compare(segment, position, query_words, first, i, m, known):
+    """(symbols in common, order) of the suffix at ``position`` and the subquery i of a strand of m symbols.
 
     ``known`` of them are known to match.  The order is -1, 0, 1 for a subquery that sorts before the suffix,
     is a prefix of it, sorts after it.
@@ -111,17 +112,17 @@ def compare(segment, position, pattern_words, first, i, m, known):
     stop = block_end(segment.blocks, position) - position
     most = min(m - i, stop)
     more = most - known
-    length = known + common_prefix(segment.words, position + known, pattern_words, first, i + known, more)
+    length = known + common_prefix(segment.words, position + known, query_words, first, i + known, more)
     if length == m - i:
         return length, np.int64(0)
     if length == stop:
         return length, np.int64(1)
-    ours, theirs = symbol(segment.words, 0, position + length), symbol(pattern_words, first, i + length)
+    ours, theirs = symbol(segment.words, 0, position + length), symbol(query_words, first, i + length)
     return length, np.int64(1) if theirs > ours else np.int64(-1)
 
 
 @inlined
-def _scan_up(segment, pattern_words, first, i, m, row, length):
+def _scan_up(segment, query_words, first, i, m, row, length):
     """(row, length) of a longest match, from a row whose suffix sorts after the subquery."""
     order = np.int64(-1)
     while order < 0 and row > 0:
@@ -130,7 +131,7 @@ def _scan_up(segment, pattern_words, first, i, m, row, length):
             break
         if shared <= length:
             position = np.int64(at(segment.sa, row - 1))
-            longer, order = compare(segment, position, pattern_words, first, i, m, shared)
+            longer, order = compare(segment, position, query_words, first, i, m, shared)
             if longer < length:
                 break
             length = longer
@@ -139,7 +140,7 @@ def _scan_up(segment, pattern_words, first, i, m, row, length):
 
 
 @inlined
-def _scan_down(segment, pattern_words, first, i, m, row, length):
+def _scan_down(segment, query_words, first, i, m, row, length):
     """(row, length) of a longest match, from a row whose suffix sorts before the subquery."""
     order = np.int64(1)
     while order > 0 and row + 1 < segment.sa.size:
@@ -148,7 +149,7 @@ def _scan_down(segment, pattern_words, first, i, m, row, length):
             break
         if shared <= length:
             position = np.int64(at(segment.sa, row + 1))
-            longer, order = compare(segment, position, pattern_words, first, i, m, shared)
+            longer, order = compare(segment, position, query_words, first, i, m, shared)
             if longer < length:
                 break
             length = longer
@@ -157,7 +158,7 @@ def _scan_down(segment, pattern_words, first, i, m, row, length):
 
 
 @inlined
-def _binary_search(segment, pattern_words, first, i, m):
+def _binary_search(segment, query_words, first, i, m):
     """(row, length) of a longest match: one of the two rows between which the subquery belongs.
 
     The symbols that both bounds share with the subquery are not compared again (Manber and Myers 1990).
@@ -168,7 +169,7 @@ def _binary_search(segment, pattern_words, first, i, m):
         middle = (low + high) >> 1
         position = np.int64(at(segment.sa, middle))
         known = min(low_length, high_length)
-        length, order = compare(segment, position, pattern_words, first, i, m, known)
+        length, order = compare(segment, position, query_words, first, i, m, known)
         if order == 0:
             return middle, length
         if order < 0:

@@ -16,11 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..dna import WORD
 from ..errors import DeviceError
 from ..jit import compiled
 from .rank_walk import Segment
 
 SUFFIX_BYTES = 9  # of sa, rank and lcp
+JOB_BYTES, STRAND_BYTES = 24, 56  # of a strand: a word and six columns, and as much for each further word
 QUERY_BYTES = 512 << 20  # of queries and results of a round, where there is room for more
 
 
@@ -80,21 +82,26 @@ def _fill(whole, segment):
             n += 1
 
 
-def rounds(patterns, jobs, division) -> list:
+def word_ends(strands) -> np.ndarray:
+    """The end of each strand's words."""
+    return strands.first + (strands.length + WORD - 1) // WORD
+
+
+def rounds(strands, jobs, division) -> list:
     """Runs (start, stop) of jobs whose queries and results fit.  Raises DeviceError if one job does not."""
-    ends = np.append(patterns.first[1:], patterns.words.size - 1)[jobs.pattern]  # of the words of its pattern
-    queries = 24 * ends + 24 * np.arange(jobs.pattern.size)  # 8 bytes a word, 16 a pattern, 24 a job
-    begins = 24 * patterns.first[jobs.pattern] + 24 * np.arange(-1, jobs.pattern.size - 1)
+    index = JOB_BYTES * np.arange(jobs.strand.size)
+    ends = STRAND_BYTES * word_ends(strands)[jobs.strand] + index + JOB_BYTES
+    begins = STRAND_BYTES * strands.first[jobs.strand] + index
     cuts, start = [], 0
-    while start < jobs.pattern.size:
+    while start < jobs.strand.size:
         stop = min(
-            int(np.searchsorted(queries, begins[start] + division.queries, "right")),
+            int(np.searchsorted(ends, begins[start] + division.queries, "right")),
             int(np.searchsorted(jobs.slot, jobs.slot[start] + division.results // 8, "right")) - 1,
         )
         if stop <= start:
             raise DeviceError(
-                f"a query of {int(patterns.length[jobs.pattern[start]]):,} symbols does not fit beside a segment "
-                "of the index: raise --gpu-memory, or take --engine cpu"
+                f"a query of {int(strands.length[jobs.strand[start]]):,} symbols does not fit beside a "
+                "segment of the index: raise --gpu-memory, or take --engine cpu"
             )
         cuts.append((start, stop))
         start = stop

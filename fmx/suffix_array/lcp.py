@@ -22,7 +22,7 @@ _AHEAD = 24  # symbols between asking for a text position and comparing there
 
 
 class LCP(NamedTuple):
-    """``small`` uint8[n], by row; ``rows`` uint32[m], ascending, and ``values`` uint32[m] of the large ones."""
+    """``small`` uint8[n], by row; ``rows`` uint32[m], ascending, and ``values`` uint32[m] of large ones."""
 
     small: np.ndarray
     rows: np.ndarray
