@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..index import load_lcp
 from ..jit import at, compiled, inlined, prefetch
 from ..reference import find_block
 from ..suffix_array.lcp import LCP, lcp_below
@@ -50,22 +51,33 @@ class Subqueries(NamedTuple):
     length: np.ndarray
 
 
-def whole_segment(index, lcp, rank) -> Segment:
-    """The segment of all suffixes of an index (FMIndex, opened for seed and verify)."""
-    return Segment(index.sa.positions, rank, lcp.small, index.text_words, index.reference.blocks, 0)
+def make_mummergpu(index, least) -> MummerGpu:
+    """A matcher over an index (FMIndex) that was opened for seed and verify and has an LCP array.
+
+    Raises IndexFileError, UnsupportedError.
+    """
+    lcp, rank = load_lcp(index)
+    words, blocks = index.text_words, index.reference.blocks
+    return MummerGpu(Segment(index.sa.positions, rank, lcp.small, words, blocks, 0), lcp, least)
 
 
 @seek.register(MummerGpu)
 def seek_on_cpu(matcher, strands) -> Subqueries:
     jobs = make_jobs(strands, matcher.least)
-    found = empty_found(jobs)
-    _match(matcher.segment, strands, jobs, np.int64(matcher.least), found)
+    found = match_all(matcher.segment, strands, jobs, matcher.least)
     return subqueries(matcher.lcp, matcher.least, jobs, found)
 
 
 @collect.register(MummerGpu)
 def collect_on_cpu(matcher, strands, anchors, start, stop, matches) -> int:
     return _collect(matcher, strands, anchors, start, stop, matches)
+
+
+def match_all(segment, strands, jobs, least) -> Found:
+    """The longest match of every subquery in a segment, by one thread."""
+    found = empty_found(jobs)
+    _match(segment, strands, jobs, np.int64(least), found)
+    return found
 
 
 def empty_found(jobs) -> Found:

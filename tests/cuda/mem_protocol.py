@@ -54,10 +54,10 @@ def cases(few) -> dict:
     """{name: (blocks of a text, queries, least lengths)}"""
     from texts import random_letters
 
-    n = 600 if few else 6000
+    n = 1500 if few else 6000
     letters = random_letters(n, "mem")
     mutated = letters[:20] + "T" + letters[21:60] + letters[70:100]
-    cut = [letters[i : i + 90] for i in range(0, n - 90, 250 if few else 37)]
+    cut = [letters[i : i + 90] for i in range(0, n - 90, 500 if few else 37)]
     repeat = "ACGGT" * 12 + "A" * 40
     return {
         "random": ([letters], [*cut, mutated], (12,) if few else (5, 12, 20)),
