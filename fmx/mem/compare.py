@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..dna import WORD, symbols
-from ..jit import at, inlined, leading_zeros
+from ..jit import at, inlined
+from ..jit_bits import leading_zeros
 
 
 @inlined

@@ -14,7 +14,7 @@ import numpy as np
 from .. import chunks, reads
 from ..mapping import BOTH, in_order, make_query
 from ..progress import Progress
-from . import output, seeds
+from . import mummergpu, output, seeds
 from .contracts import Matches, Strands, collect, seek
 from .strands import cut, make_strands
 from .unique import in_query, in_reference
@@ -23,7 +23,7 @@ SLICE = 1 << 17  # rows looked at, at a time: the matches of a slice are in memo
 TASK = 1 << 21  # starts of matches in a piece of work: longer queries are shared out
 
 # name -> make(index, least): the matcher.
-ALGORITHMS: dict = {"seeds": seeds.make_seeds}
+ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mummergpu}
 ALL, IN_REFERENCE, IN_BOTH = range(3)
 
 
@@ -47,9 +47,7 @@ class Summary:
     matches: int = 0
 
     def sentence(self, seconds: float) -> str:
-        return (
-            f"{self.queries:,} queries of {self.bases:,} bases: {self.matches:,} matches; {seconds:.1f} s"
-        )
+        return f"{self.queries:,} queries of {self.bases:,} bases: {self.matches:,} matches; {seconds:.1f} s"
 
 
 class Finder:
