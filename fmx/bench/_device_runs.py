@@ -1,4 +1,4 @@
-"""Timing work on a GPU: seconds by events, energy by NVML, what the device is; any bench's tables and figures.
+"""Timing work on a GPU: seconds by events, energy by NVML, what the device is; tables, figures.
 
 Only what asks a GPU imports CUDA.
 """

@@ -37,19 +37,25 @@ def make_matcher(index, algorithm, least, engine):
     return device.make_matcher(index, MemOptions(least, algorithm=algorithm), 0, None)
 
 
-def measure(matcher, strands, n_queries, n_threads, n_runs) -> dict:
-    """Seconds of each stage in the fastest of n_runs, rates, energy, and the "matches": number and sums."""
+def measure(matcher, strands, n_queries, n_threads, n_runs, expected) -> dict:
+    """Seconds of each stage in the fastest of n_runs, rates, energy, and the number of matches.
+
+    ``expected`` {least: sums of the matches} is filled by the first matcher for a least length.  Raises
+    FmxError if another one finds other matches.
+    """
     parts = [Strands(strands.words, *(column[a:b] for column in strands[1:]))
              for a, b in spans(strands.length.size, 8 * n_threads)]  # fmt: skip
     on_device = hasattr(matcher, "seconds")
     work = partial(_on_device, matcher, strands) if on_device else partial(_on_cpu, matcher, parts, n_threads)
     work()  # compiles, and brings what is mapped into memory
-    times, matches = min((work() for _ in range(n_runs)), key=lambda found: sum(found[0].values()))
+    times, sums = min((work() for _ in range(n_runs)), key=lambda found: sum(found[0].values()))
+    if expected.setdefault(matcher.least, sums) != sums:
+        raise FmxError(f"least {matcher.least}: other matches than {expected[matcher.least]}: {sums}")
     row = {stage: times.get(stage, 0.0) for stage in STAGES}
     row["Mqueries/s matched"] = n_queries / row["match"] / 1e6
     row["Mqueries/s"] = n_queries / sum(times.values()) / 1e6
     joules, watts = _device_runs.joules(partial(seek, matcher, strands)) if on_device else (None, None)
-    return row | {"mJ/query": joules and 1000 * joules / n_queries, "W": watts, "matches": matches}
+    return row | {"mJ/query": joules and 1000 * joules / n_queries, "W": watts, "matches": sums[0]}
 
 
 def _on_cpu(matcher, parts, n_threads) -> tuple:
@@ -88,12 +94,3 @@ def _collect(matcher, is_paper, strands, sought) -> np.ndarray:
         sums += [n, *(int(column[:n].sum()) for column in matches[1:])]
         start = stop
     return sums
-
-
-def check_same(rows) -> None:
-    """Raise FmxError unless all rows of a workload and a least length have the same matches."""
-    seen: dict = {}
-    for row in rows:
-        key = row["workload"], row["least"]
-        if seen.setdefault(key, row["matches"]) != row["matches"]:
-            raise FmxError(f"{key[0]}, matches of {key[1]}: {row['matches']} and {seen[key]} of them")

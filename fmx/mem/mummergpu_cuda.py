@@ -37,7 +37,7 @@ class DeviceMummerGpu:
     """
 
     def __init__(self, host, number=0, gpu_memory=None):
-        self.host, self.number, self.seconds = host, number, Counter()
+        self.host, self.least, self.number, self.seconds = host, host.least, number, Counter()
         self.name = jit_device.open_device(number)
         self._one_at_a_time = threading.Lock()
         whole = host.segment
@@ -51,7 +51,7 @@ class DeviceMummerGpu:
 
     def search(self, strands):
         """(Jobs, Found) of all subqueries, in the whole suffix array."""
-        jobs = make_jobs(strands, self.host.least)
+        jobs = make_jobs(strands, self.least)
         found = empty_found(jobs)
         found.length[:] = 0
         cuts = rounds(strands, jobs, self.division)
@@ -80,7 +80,7 @@ class DeviceMummerGpu:
     def _launch(self, there, strands, jobs, results):
         n_threads = jit_device.block_size(N_THREADS)
         n_blocks = -(-jobs.strand.size // n_threads)
-        match_kernel[n_blocks, n_threads](there, strands, jobs, np.int64(self.host.least), results)
+        match_kernel[n_blocks, n_threads](there, strands, jobs, np.int64(self.least), results)
 
     def _on_device(self, segment):
         arrays = (device.upload(array) for array in (segment.sa, segment.rank, segment.lcp))
@@ -127,7 +127,7 @@ def _slice(strands, jobs, start, stop):
 
 @seek.register(DeviceMummerGpu)
 def seek_on_device(matcher, strands):
-    return subqueries(matcher.host.lcp, matcher.host.least, *matcher.search(strands))
+    return subqueries(matcher.host.lcp, matcher.least, *matcher.search(strands))
 
 
 @collect.register(DeviceMummerGpu)
