@@ -1,52 +1,51 @@
-"""Matches of one anchor into order, in place: compiled code here may not allocate (see jit.py)."""
+"""Matches of one anchor into order, in place: compiled code here may not allocate (see jit.py).
+
+While the matches of an anchor are sought, ``position`` holds position << 32 | text, and ``strand`` and ``text``
+are room for merging.
+"""
 
 from ..jit import inlined
 
-_SMALL = 24
+_RUN = 12  # matches sorted by insertion
 
 
 @inlined
-def sort_matches(matches, start, stop):
-    """Sort matches start to stop, all of one strand, by (position, text)."""
-    n = stop - start
-    if n <= _SMALL:
-        for i in range(start + 1, stop):
-            j = i
-            while j > start and _before(matches, j, j - 1):
-                _swap(matches, j, j - 1)
-                j -= 1
-        return
-    for root in range(n // 2 - 1, -1, -1):
-        _sift(matches, start, root, n)
-    for end in range(n - 1, 0, -1):
-        _swap(matches, start, start + end)
-        _sift(matches, start, 0, end)
+def put_in_order(matches, start, stop, strand):
+    """Sort matches start to stop by (position, text), by merging, and write all their fields."""
+    for first in range(start, stop, _RUN):
+        _insert(matches.position, matches.length, first, min(first + _RUN, stop))
+    keys, lengths, other_keys, other_lengths = matches.position, matches.length, matches.text, matches.strand
+    width = _RUN
+    while width < stop - start:
+        for first in range(start, stop, 2 * width):
+            middle, last = min(first + width, stop), min(first + 2 * width, stop)
+            _merge(keys, lengths, other_keys, other_lengths, first, middle, last)
+        keys, other_keys = other_keys, keys
+        lengths, other_lengths = other_lengths, lengths
+        width *= 2
+    for j in range(start, stop):
+        key, length = keys[j], lengths[j]
+        matches.strand[j], matches.length[j] = strand, length
+        matches.position[j], matches.text[j] = key >> 32, key & 0xFFFFFFFF
 
 
 @inlined
-def _before(matches, i, j):
-    if matches.position[i] != matches.position[j]:
-        return matches.position[i] < matches.position[j]
-    return matches.text[i] < matches.text[j]
+def _insert(keys, lengths, start, stop):
+    for i in range(start + 1, stop):
+        key, length, j = keys[i], lengths[i], i
+        while j > start and keys[j - 1] > key:
+            keys[j], lengths[j] = keys[j - 1], lengths[j - 1]
+            j -= 1
+        keys[j], lengths[j] = key, length
 
 
 @inlined
-def _swap(matches, i, j):
-    matches.position[i], matches.position[j] = matches.position[j], matches.position[i]
-    matches.text[i], matches.text[j] = matches.text[j], matches.text[i]
-    matches.length[i], matches.length[j] = matches.length[j], matches.length[i]
-
-
-@inlined
-def _sift(matches, start, root, n):
-    """Let a match sink to its place in a heap of n, by heapsort, whose time has a bound on any input."""
-    while True:
-        child = 2 * root + 1
-        if child >= n:
-            return
-        if child + 1 < n and _before(matches, start + child, start + child + 1):
-            child += 1
-        if not _before(matches, start + root, start + child):
-            return
-        _swap(matches, start + root, start + child)
-        root = child
+def _merge(keys, lengths, other_keys, other_lengths, first, middle, last):
+    i, j = first, middle
+    for to in range(first, last):
+        if j == last or (i < middle and keys[i] < keys[j]):
+            other_keys[to], other_lengths[to] = keys[i], lengths[i]
+            i += 1
+        else:
+            other_keys[to], other_lengths[to] = keys[j], lengths[j]
+            j += 1

@@ -19,16 +19,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dna import symbols
-from ..jit import at, compiled, inlined, prefetch
+from ..jit import at, compiled, inlined, low_bits, prefetch
 from ..jit_bits import leading_zeros, trailing_zeros
 from ..prefix_table import PrefixTable, pair_index
 from ..reference import Blocks, find_block
 from ..seed_table import SeedTable
 from .contracts import Anchors, collect, seek
-from .order import sort_matches
+from .order import put_in_order
 
 _GROUP = 64  # windows looked up, and rows compared, at a time
 _AHEAD = 24  # anchors whose rows are prefetched
+_ODD = np.uint64(0x5555555555555555)
 _LOOKUP, _SKEW = 8, 4  # cost of a lookup in rows compared; how uneven strings are in genomes
 
 
@@ -222,20 +223,56 @@ def _keep(matcher, anchors, places, n, waiting):
     return kept
 
 
+@inlined
+def frame_of(matcher, strands, i, position):
+    """32 symbols around a window, and a word that marks those beyond the strand as different."""
+    before = _n_before(matcher)
+    begin = max(position - before, 0)
+    gone = before - (position - begin)  # symbols before the strand
+    beyond = max(32 - gone - (at(strands.length, i) - begin), 0)
+    frame = symbols(strands.words, at(strands.first, i), begin, 32 - gone)
+    return frame, ~(low_bits(64 - 2 * gone) ^ low_bits(2 * beyond)) & _ODD
+
+
+@inlined
+def _n_before(matcher):
+    """Symbols of a frame before its window."""
+    return min(step_of(matcher), np.int64(16 - (matcher.width >> 1)))
+
+
+@inlined
+def may_match(matcher, frame, outside, text):
+    """Whether the symbols around a place in the text leave room for a match there: most places do not."""
+    before = _n_before(matcher)
+    if text < before:
+        return True
+    differ = symbols(matcher.words, 0, text - before, 32) ^ frame
+    differ = ((differ | (differ >> np.uint64(1))) & _ODD) | outside
+    shift = np.uint64(2 * before)
+    left = trailing_zeros((differ >> np.uint64(1)) >> (np.uint64(63) - shift))
+    right = leading_zeros(differ << shift)
+    open_end = left == 64 or right == 64  # equal up to an end of the frame
+    return open_end or (left >> 1) + (right >> 1) >= matcher.least
+
+
 @compiled
 def _collect(matcher, strands, anchors, start, stop, places, matches):
     """Write the matches of anchors start to stop; their number.  ``places`` int64[_GROUP, 2] is its own."""
     n = first = np.int64(0)  # the matches from ``first`` on belong to anchor ``owner``
-    owner = anchor = np.int64(start)
+    owner, anchor = np.int64(-1), np.int64(start)
+    strand = position = np.int64(0)
+    frame = outside = np.uint64(0)
     row = np.int64(anchors.lo[start]) if start < stop else np.int64(0)
     while anchor < stop:
         waiting = 0
         while anchor < stop and waiting < _GROUP:
-            text = np.int64(at(matcher.sa, row))
-            prefetch(matcher.words, max(text - 24, 0) >> 5)
-            places[waiting, 0], places[waiting, 1] = anchor, text
-            waiting += 1
-            row += 1
+            n_rows = min(np.int64(anchors.hi[anchor]) - row, _GROUP - waiting)
+            for j in range(n_rows):
+                text = np.int64(at(matcher.sa, row + j))
+                prefetch(matcher.words, max(text - _n_before(matcher), 0) >> 5)
+                places[waiting + j, 0], places[waiting + j, 1] = anchor, text
+            waiting += n_rows
+            row += n_rows
             if row == anchors.hi[anchor]:
                 anchor += 1
                 if anchor < stop:
@@ -243,13 +280,15 @@ def _collect(matcher, strands, anchors, start, stop, places, matches):
                     prefetch(matcher.sa, np.int64(anchors.lo[min(anchor + _AHEAD, stop - 1)]))
         for j in range(waiting):
             if places[j, 0] != owner:
-                sort_matches(matches, first, n)
+                put_in_order(matches, first, n, strand)
                 owner, first = places[j, 0], n
-            strand, position = anchors.strand[owner], anchors.position[owner]
-            left, length = extend(matcher, strands, strand, position, places[j, 1])
-            if length > 0:
-                matches.strand[n], matches.position[n] = strand, position - left
-                matches.text[n], matches.length[n] = places[j, 1] - left, length
-                n += 1
-    sort_matches(matches, first, n)
+                strand, position = anchors.strand[owner], anchors.position[owner]
+                frame, outside = frame_of(matcher, strands, strand, position)
+            if may_match(matcher, frame, outside, places[j, 1]):
+                left, length = extend(matcher, strands, strand, position, places[j, 1])
+                if length > 0:
+                    matches.position[n] = ((position - left) << 32) | (places[j, 1] - left)
+                    matches.length[n] = length
+                    n += 1
+    put_in_order(matches, first, n, strand)
     return n
