@@ -23,7 +23,7 @@ from ..reference import find_block
 from ..suffix_array.lcp import LCP, lcp_below
 from .compare import symbol
 from .contracts import collect, seek
-from .order import sort_matches
+from .order import put_in_order
 from .rank_walk import Found, Segment, make_jobs, match_job
 
 _AHEAD = 8  # anchors
@@ -88,8 +88,8 @@ def empty_found(jobs) -> Found:
 def subqueries(lcp, least, jobs, found) -> Subqueries:
     """The subqueries that match, with their rows."""
     n = int(np.count_nonzero(found.length >= least))
-    wide, narrow = ((np.empty(n, dtype) for _ in range(6)) for dtype in (np.int64, np.uint32))
-    anchors = Subqueries(next(wide), next(wide), *(next(narrow) for _ in range(4)))
+    dtypes = (np.int64, np.int64, np.uint32, np.uint32, np.uint32, np.uint32)
+    anchors = Subqueries(*(np.empty(n, dtype) for dtype in dtypes))
     _take(lcp, np.int64(least), jobs, found, anchors)
     return anchors
 
@@ -147,7 +147,7 @@ def _collect(matcher, strands, anchors, start, stop, matches):
             prefetch(matcher.segment.words, np.int64(matcher.segment.sa[at(anchors.row, a + _AHEAD)]) >> 5)
         before = n
         n = _scan(matcher, strands, anchors, a, matches, n)
-        sort_matches(matches, before, n)
+        put_in_order(matches, before, n, anchors.strand[a])
     return n
 
 
@@ -169,7 +169,7 @@ def _scan(matcher, strands, anchors, a, matches, n):
 
 @inlined
 def _note(matcher, strands, anchors, a, row, length, matches, n):
-    """Write a match unless it can be longer to the left; the n after it."""
+    """Write a match, as order.py has it, unless it can be longer to the left; the n after it."""
     text, strand, i = np.int64(matcher.segment.sa[row]), anchors.strand[a], anchors.position[a]
     if i > 0 and text > 0:
         words = matcher.segment.words
@@ -177,5 +177,5 @@ def _note(matcher, strands, anchors, a, row, length, matches, n):
             blocks = matcher.segment.blocks
             if at(blocks.text_start, find_block(blocks, text)) < text:
                 return n
-    matches.strand[n], matches.position[n], matches.text[n], matches.length[n] = strand, i, text, length
+    matches.position[n], matches.length[n] = (i << 32) | text, length
     return n + 1
