@@ -47,7 +47,7 @@ class DeviceMummerGpu:
             self.segments = cut_segments(whole, self.division.n_suffixes)
             self._words, self._blocks = device.upload(whole.words), device.upload(whole.blocks)
             self._resident = self._copy_in(self._on_device, whole) if len(self.segments) == 1 else None
-            self._results = [Found(*(make(0, np.uint32) for _ in Found._fields)) for make in _MAKERS]
+            self._results = [Found(*(make(1, np.uint32) for _ in Found._fields)) for make in _MAKERS]
 
     def search(self, strands):
         """(Jobs, Found) of all subqueries, in the whole suffix array."""
