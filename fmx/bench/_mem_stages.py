@@ -11,8 +11,8 @@ import numpy as np
 
 from .. import chunks, reads
 from ..errors import FmxError
-from ..mem.contracts import Matches, Strands, collect, seek
-from ..mem.matching import ALGORITHMS, SLICE, MemOptions
+from ..mem.contracts import Matches, Strands, collect, rows_at_once, seek
+from ..mem.matching import ALGORITHMS, MemOptions
 from ..mem.mummergpu import MummerGpu, match_all, subqueries
 from ..mem.rank_walk import make_jobs
 from ..mem.strands import make_strands
@@ -45,7 +45,7 @@ def measure(matcher, strands, n_queries, n_threads, n_runs, expected) -> dict:
     """
     parts = [Strands(strands.words, *(column[a:b] for column in strands[1:]))
              for a, b in spans(strands.length.size, 8 * n_threads)]  # fmt: skip
-    on_device = hasattr(matcher, "seconds")
+    on_device = hasattr(matcher, "stages")
     work = partial(_on_device, matcher, strands) if on_device else partial(_on_cpu, matcher, parts, n_threads)
     work()  # compiles, and brings what is mapped into memory
     times, sums = min((work() for _ in range(n_runs)), key=lambda found: sum(found[0].values()))
@@ -70,10 +70,10 @@ def _on_cpu(matcher, parts, n_threads) -> tuple:
 
 
 def _on_device(matcher, strands) -> tuple:
-    matcher.seconds.clear()
+    matcher.stages.seconds.clear()
     start = time.perf_counter()
     sums = _collect(matcher, False, strands, seek(matcher, strands))
-    spent, times = time.perf_counter() - start, dict(matcher.seconds)
+    spent, times = time.perf_counter() - start, dict(matcher.stages.seconds)
     return times | {"post-process": spent - sum(times.values())}, sums.tolist()
 
 
@@ -86,9 +86,10 @@ def _collect(matcher, is_paper, strands, sought) -> np.ndarray:
     """Collect all matches, in slices: their number, and the sums of positions, places and lengths."""
     anchors = subqueries(matcher.lcp, matcher.least, *sought) if is_paper else sought
     ends, start, sums = np.cumsum(anchors.hi.astype(np.int64) - anchors.lo), 0, np.zeros(4, np.int64)
+    size = rows_at_once(matcher)
     while start < ends.size:
         done = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, done + SLICE, "right")))
+        stop = max(start + 1, int(np.searchsorted(ends, done + size, "right")))
         matches = Matches(*(np.empty(ends[stop - 1] - done, np.int64) for _ in Matches._fields))
         n = collect(matcher, strands, anchors, start, stop, matches)
         sums += [n, *(int(column[:n].sum()) for column in matches[1:])]

@@ -16,7 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import by_type
+from ..jit import by_type, by_type_or_this
+
+ROWS_AT_ONCE = 1 << 17
 
 
 class Strands(NamedTuple):
@@ -24,7 +26,8 @@ class Strands(NamedTuple):
 
     Strand i is ``length[i]`` symbols from word ``first[i]`` of ``words`` (uint64, with a spare word); the
     matches wanted are those that start at ``start[i]`` to ``stop[i]`` (half-open).  It is the part of row
-    ``row[i]`` (2r for query r, 2r + 1 for its reverse complement) that begins at ``offset[i]``.  All int64[n].
+    ``row[i]`` (2r for query r, 2r + 1 for its reverse complement) that begins at ``offset[i]``.
+    All int64[n].
     """
 
     words: np.ndarray
@@ -72,3 +75,9 @@ def collect(matcher, strands, anchors, start, stop, matches) -> int:
 
     ``matches`` has room for sum(hi - lo) of these anchors.
     """
+
+
+@by_type_or_this
+def rows_at_once(matcher) -> int:
+    """How many rows ``collect`` is best given at once: their matches are in memory at the same time."""
+    return ROWS_AT_ONCE

@@ -13,7 +13,7 @@ from .matching import find as find_all
 
 @dataclass(frozen=True)
 class MemOutput:
-    """What is written: ``kind`` mummer, paf, bed, tsv or sam; the rest is for mummer, as its -c, -L and -F."""
+    """What is written: ``kind`` mummer, paf, bed, tsv or sam; the rest as mummer's -c, -L and -F."""
 
     path: str = "-"
     kind: str = "mummer"

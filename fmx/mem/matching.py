@@ -15,12 +15,13 @@ from .. import chunks, reads
 from ..mapping import BOTH, in_order, make_query
 from ..progress import Progress
 from . import mummergpu, output, seeds
-from .contracts import Matches, Strands, collect, seek
+from .contracts import Matches, Strands, collect, rows_at_once, seek
 from .strands import cut, make_strands
 from .unique import in_query, in_reference
 
-SLICE = 1 << 17  # rows looked at, at a time: the matches of a slice are in memory at once
 TASK = 1 << 21  # starts of matches in a piece of work: longer queries are shared out
+LARGE_TASK = 1 << 24  # the same for a GPU
+PIECES = 1 << 25  # bytes of lines that may wait for those of the task before
 
 # name -> make(index, least): the matcher.
 ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mummergpu}
@@ -57,15 +58,16 @@ class Finder:
         self.options, self.form = options, form
         self.matcher: Any = matcher or ALGORITHMS[options.algorithm](index, options.least)
         self.query: Any = make_query(index) if options.unique else None
+        self.task_size = TASK if matcher is None else LARGE_TASK
 
     def matches_of(self, strands):
         """Yield the Matches of strands, a slice of anchors after the other."""
         anchors = seek(self.matcher, strands)
         ends = np.cumsum(anchors.hi.astype(np.int64) - anchors.lo)
-        start = 0
+        start, size = 0, rows_at_once(self.matcher)
         while start < ends.size:
             done = ends[start - 1] if start else 0
-            stop = max(start + 1, int(np.searchsorted(ends, done + SLICE, "right")))
+            stop = max(start + 1, int(np.searchsorted(ends, done + size, "right")))
             matches = Matches(*(np.empty(ends[stop - 1] - done, np.int64) for _ in Matches._fields))
             n = collect(self.matcher, strands, anchors, start, stop, matches)
             found = Matches(*(column[:n] for column in matches))
@@ -90,13 +92,13 @@ class Finder:
 
     def tasks(self, chunk):
         """Yield the work of a chunk: functions that give (queries, bases, pieces)."""
-        if chunk.data.size < 2 * TASK or self.options.unique == IN_BOTH:
+        if chunk.data.size < 2 * self.task_size or self.options.unique == IN_BOTH:
             yield partial(self._whole, chunk)
             return
         batch = reads.parse(chunk)
         strands = make_strands(batch, self.options.strands)
         counts, row, n_rows = (batch.length.size, int(batch.length.sum())), 0, 2 * batch.length.size
-        for part in cut(strands, TASK):
+        for part in cut(strands, self.task_size):
             stop = int(part.row[-1]) + 1  # a row's header goes with its first start
             yield partial(self._part, counts, batch, part, (row, stop))
             counts, row = (0, 0), stop
@@ -110,8 +112,15 @@ class Finder:
         return self._part(counts, batch, strands, (0, 2 * batch.length.size))
 
     def _part(self, counts, batch, strands, rows):
+        """The pieces too, made here as far as they are not too large, the rest when they are asked for."""
         pieces = self.pieces(batch, strands, rows)
-        return (*counts, chain([next(pieces)], pieces))
+        made, size = [], 0
+        for piece in pieces:
+            made.append(piece)
+            size += piece[0].size
+            if size > PIECES:
+                break
+        return (*counts, chain(made, pieces))
 
 
 def compile_all(finder) -> None:
@@ -129,8 +138,7 @@ def compile_all(finder) -> None:
 def find(finder, paths, sink, progress=None) -> Summary:
     """Find the matches of files of queries, in order, and write their lines to ``sink`` (a binary file)."""
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
-    size = chunks.CHUNK_SIZE
-    work = (task for chunk in chunks.read_chunks(paths, size) for task in finder.tasks(chunk))
+    work = (task for chunk in chunks.read_chunks(paths, finder.task_size) for task in finder.tasks(chunk))
     for queries, bases, pieces in in_order(lambda task: task(), work, finder.options.n_threads):
         summary.queries += queries
         summary.bases += bases

@@ -6,8 +6,6 @@ copy out    row and length of each subquery
 """
 
 import threading
-import time
-from collections import Counter
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from .contracts import Strands, collect, seek
 from .mummergpu import collect_on_cpu, empty_found, subqueries
 from .rank_walk import Found, Jobs, make_jobs, match_job
 from .segments import cut_segments, divide, merge, rounds, word_ends
+from .stages import Stages
 
 N_THREADS = 128
 _RESERVE = 200 << 20  # memory of the device for its own purposes
@@ -32,12 +31,11 @@ def match_kernel(segment, strands, jobs, least, found):
 class DeviceMummerGpu:
     """A matcher on GPU ``number`` that takes at most ``gpu_memory`` bytes of it (None: all that is free).
 
-    ``host`` is its MummerGpu; ``seconds`` sums up the stages "copy in", "match" and "copy out", index
-    included.  Raises DeviceError.
+    ``host`` is its MummerGpu.  Raises DeviceError.
     """
 
     def __init__(self, host, number=0, gpu_memory=None):
-        self.host, self.least, self.number, self.seconds = host, host.least, number, Counter()
+        self.host, self.least, self.number, self.stages = host, host.least, number, Stages()
         self.name = jit_device.open_device(number)
         self._one_at_a_time = threading.Lock()
         whole = host.segment
@@ -46,7 +44,9 @@ class DeviceMummerGpu:
             self.division = divide(whole.sa.size, device.n_bytes((whole.words, whole.blocks)), room)
             self.segments = cut_segments(whole, self.division.n_suffixes)
             self._words, self._blocks = device.upload(whole.words), device.upload(whole.blocks)
-            self._resident = self._copy_in(self._on_device, whole) if len(self.segments) == 1 else None
+            self._resident = (
+                self.stages.run("copy in", self._on_device, whole) if len(self.segments) == 1 else None
+            )
             self._results = [Found(*(make(1, np.uint32) for _ in Found._fields)) for make in _MAKERS]
 
     def search(self, strands):
@@ -58,7 +58,7 @@ class DeviceMummerGpu:
         jit_device.use(self.number)
         with self._one_at_a_time, jit_device.errors():
             for segment in self.segments if cuts else ():
-                there = self._resident or self._copy_in(self._on_device, segment)
+                there = self._resident or self.stages.run("copy in", self._on_device, segment)
                 for start, stop in cuts:
                     self._round(segment, there, strands, jobs, start, stop, found)
         return jobs, found
@@ -67,10 +67,10 @@ class DeviceMummerGpu:
         """Match the subqueries of jobs start to stop in a segment that is ``there`` on the device."""
         piece, its_jobs = _slice(strands, jobs, start, stop)
         first, n = int(jobs.slot[start]), int(its_jobs.slot[-1])
-        queries = self._copy_in(device.upload, (piece, its_jobs))
+        queries = self.stages.run("copy in", _upload_all, piece, its_jobs)
         host, results = self._room_for(n)
-        self._time("match", self._launch, there, *queries, results)
-        self._time("copy out", _copy_all, results, host)
+        self.stages.run("match", self._launch, there, *queries, results)
+        self.stages.run("copy out", _copy_all, results, host)
         if segment is self.host.segment:
             for ours, all_of_them in zip(host, found, strict=True):
                 all_of_them[first : first + n] = ours
@@ -86,17 +86,6 @@ class DeviceMummerGpu:
         arrays = (device.upload(array) for array in (segment.sa, segment.rank, segment.lcp))
         return type(segment)(*arrays, self._words, self._blocks, segment.first)
 
-    def _copy_in(self, copy, value):
-        return self._time("copy in", copy, value)
-
-    def _time(self, stage, work, *arguments):
-        """``work(*arguments)``, done by the device when this returns."""
-        start = time.perf_counter()
-        result = work(*arguments)
-        jit_device.synchronize()
-        self.seconds[stage] += time.perf_counter() - start
-        return result
-
     def _room_for(self, n):
         """n results in pinned memory, and n on the device."""
         if self._results[0].row.size < n:
@@ -105,6 +94,10 @@ class DeviceMummerGpu:
 
 
 _MAKERS = jit_device.pinned, jit_device.empty
+
+
+def _upload_all(*values):
+    return [device.upload(value) for value in values]
 
 
 def _copy_all(source, target):

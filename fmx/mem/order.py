@@ -1,7 +1,7 @@
 """Matches of one anchor into order, in place: compiled code here may not allocate (see jit.py).
 
-While the matches of an anchor are sought, ``position`` holds position << 32 | text, and ``strand`` and ``text``
-are room for merging.
+While the matches of an anchor are sought, ``position`` holds position << 32 | text, and ``strand`` and
+``text`` are room for merging.
 """
 
 from ..jit import inlined

@@ -101,7 +101,9 @@ def _write(form, batch, strands, matches, row, last_row, out):
             at = put_head(form, out, at, batch, row)
             row += 1
         position = strands.offset[i] + matches.position[j]
-        at = put_match(form, out, at, batch, strands.row[i], position, _place(form, batch, strands, matches, j))
+        at = put_match(
+            form, out, at, batch, strands.row[i], position, _place(form, batch, strands, matches, j)
+        )
     while row < last_row:
         at = put_head(form, out, at, batch, row)
         row += 1

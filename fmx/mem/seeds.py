@@ -54,7 +54,7 @@ def make_seeds(index, least) -> Seeds:
 
 
 def best_width(n, s, least) -> int:
-    """The width with the least work per symbol of a strand: 1 / step lookups, each with its rows to compare."""
+    """The width with the least work a symbol of a strand: 1 / step lookups, and the rows to compare."""
 
     def cost(width):
         return (_LOOKUP + _SKEW * n / 4**width) / (least - width + 1)

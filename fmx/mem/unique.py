@@ -6,9 +6,9 @@ is unique in the query if they occur once in the query's row (one strand of it).
 
 import numpy as np
 
-from ..jit import at, compiled
 from ..dna import WORD, symbols
 from ..engines import cpu
+from ..jit import at, compiled
 from ..reads import Patterns
 from .contracts import Matches
 
