@@ -87,3 +87,39 @@ def occ_column(text: str, rows: list, letters: str) -> list:
     for before in kmer_bwt(text, rows, len(letters)):
         column.append(column[-1] + (before == letters))
     return column
+
+
+def maximal_matches(contigs, query: str, least: int) -> list:
+    """All maximal matches of a query as it is (one strand): (position in it, contig, position, length)."""
+    found = []
+    for begin, piece in blocks(query):
+        for contig, (_, sequence) in enumerate(contigs):
+            for start, letters in blocks(sequence):
+                for i in range(len(piece)):
+                    for j in range(len(letters)):
+                        length = common_prefix(piece[i:], letters[j:])
+                        is_first = i == 0 or j == 0 or piece[i - 1] != letters[j - 1]
+                        if is_first and length >= least:
+                            found.append((begin + i, contig, start + j, length))
+    return sorted(found)
+
+
+def common_prefix(a: str, b: str) -> int:
+    """Length of the longest common prefix."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def unique_matches(contigs, query: str, least: int, in_query: bool) -> list:
+    """Of these, those whose letters occur once in the reference and, if asked, once in the query."""
+    texts = [letters for _, sequence in contigs for _, letters in blocks(sequence)]
+    pieces = [letters for _, letters in blocks(query)]
+
+    def once(letters, among):
+        return sum(len(find_all(text, letters)) for text in among) == 1
+
+    found = []
+    for match in maximal_matches(contigs, query, least):
+        letters = plain(query)[match[0] : match[0] + match[3]]
+        if once(letters, texts) and (not in_query or once(letters, pieces)):
+            found.append(match)
+    return found
