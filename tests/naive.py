@@ -96,7 +96,7 @@ def maximal_matches(contigs, query: str, least: int) -> list:
         for contig, (_, sequence) in enumerate(contigs):
             for start, letters in blocks(sequence):
                 for i in range(len(piece)):
-                    for j in range(len(letters)):
+                    for j in find_all(letters, piece[i : i + least]):
                         length = common_prefix(piece[i:], letters[j:])
                         is_first = i == 0 or j == 0 or piece[i - 1] != letters[j - 1]
                         if is_first and length >= least:

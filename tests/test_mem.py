@@ -61,14 +61,13 @@ def expect(contigs, queries, least, strands, unique) -> list:
 
 def queries_of(contigs) -> list:
     """Parts of contigs, joined, changed and broken by other letters."""
-    joined = "".join(sequence for _, sequence in contigs)[:90]
-    first = contigs[0][1][:40]
-    queries = [
+    joined = "".join(sequence for _, sequence in contigs)[:90].replace("X", "N").replace(".", "N")
+    first = joined[:40]
+    return [
         "", "A", "N", "NNANN", first, first[::-1],
         joined[:30] + "N" + joined[10:60], joined[20:50] + random_letters(9, joined) + joined[:35],
         joined[:24].lower(), random_letters(45, len(joined)), 40 * "A", 15 * "AC",
     ]  # fmt: skip
-    return [query.replace("X", "N").replace(".", "N") for query in queries]
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
