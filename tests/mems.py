@@ -1,7 +1,10 @@
 """Short ways to maximal matches for tests: letters (blocks and their separators) and queries to matches."""
 
+from itertools import accumulate
+
 import naive
 import numpy as np
+from texts import numbered
 
 from fmx.dna import pack_text
 from fmx.mem.contracts import Matches, Strands, collect, seek
@@ -57,4 +60,10 @@ def ask(matcher, queries) -> list:
 
 def expect(letters, queries, least) -> list:
     """What ``ask`` must answer."""
-    return [(i, *match) for i, query in enumerate(queries) for match in naive.mems(letters, query, least)]
+    blocks = letters.split("$")[:-1]
+    starts = list(accumulate((len(block) + 1 for block in blocks), initial=0))
+    contigs, found = numbered(blocks), []
+    for strand, query in enumerate(queries):
+        for position, block, place, length in naive.maximal_matches(contigs, query, least):
+            found.append((strand, position, starts[block] + place, length))
+    return found

@@ -104,12 +104,32 @@ def lcp_array(text: str, rows: list) -> list:
     return [0, *(common_prefix(text[a:], text[b:]) for a, b in pairs)]
 
 
-def mems(text: str, query: str, least: int) -> list:
-    """All (place in the query, place in the text, length) that match and cannot be longer to either side."""
+def maximal_matches(contigs, query: str, least: int) -> list:
+    """All maximal matches of a query as it is (one strand): (position in it, contig, position, length)."""
     found = []
-    for i in range(len(query)):
-        for t in range(len(text)):
-            length = common_prefix(query[i:], text[t:])
-            if length >= least and not (i and t and query[i - 1] == text[t - 1]):
-                found.append((i, t, length))
+    for begin, piece in blocks(query):
+        for contig, (_, sequence) in enumerate(contigs):
+            for start, letters in blocks(sequence):
+                for i in range(len(piece)):
+                    for j in find_all(letters, piece[i : i + least]):
+                        length = common_prefix(piece[i:], letters[j:])
+                        is_first = i == 0 or j == 0 or piece[i - 1] != letters[j - 1]
+                        if is_first and length >= least:
+                            found.append((begin + i, contig, start + j, length))
+    return sorted(found)
+
+
+def unique_matches(contigs, query: str, least: int, in_query: bool) -> list:
+    """Of these, those whose letters occur once in the reference and, if asked, once in the query."""
+    texts = [letters for _, sequence in contigs for _, letters in blocks(sequence)]
+    pieces = [letters for _, letters in blocks(query)]
+
+    def once(letters, among):
+        return sum(len(find_all(text, letters)) for text in among) == 1
+
+    found = []
+    for match in maximal_matches(contigs, query, least):
+        letters = plain(query)[match[0] : match[0] + match[3]]
+        if once(letters, texts) and (not in_query or once(letters, pieces)):
+            found.append(match)
     return found

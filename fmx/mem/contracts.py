@@ -65,12 +65,12 @@ class Matches(NamedTuple):
 
 
 @by_type
-def seek(matcher, strands) -> Anchors:
+def seek(matcher, strands):
     """The anchors of all strands, and their rows; those without any may be left out."""
 
 
 @by_type
-def collect(matcher, strands, anchors, start, stop, matches) -> int:
+def collect(matcher, strands, anchors, start, stop, matches):
     """Write the matches of anchors start to stop into ``matches`` from 0 on; their number.
 
     ``matches`` has room for sum(hi - lo) of these anchors.
