@@ -100,7 +100,8 @@ def _stages(index, cases, engines, runs, threads) -> tuple:
 
     opened, rows, machine = index_module.load(index, method="verify"), [], _runs.machine()
     for case in cases:
-        strands, expected = stages.read_strands(case.queries), {}
+        strands = stages.read_strands(case.queries)
+        expected: dict = {}
         for (configuration, least), algorithm, engine in product(
             enumerate(case.workload.leasts, 1), ALGORITHMS, engines
         ):
