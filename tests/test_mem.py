@@ -1,4 +1,4 @@
-"""Maximal matches against the naive ones: every text, least length and kind; threads and tasks do not matter."""
+"""Maximal matches against the naive ones: all texts, lengths and kinds; threads do not matter."""
 
 import io
 
