@@ -110,7 +110,9 @@ def _choose_method(meta, layout, method, max_memory) -> tuple:
             "seed and verify uses no layout; leave out one of --method verify and --layout"
         )
     if method == "verify" and "seed_starts" not in meta["arrays"]:
-        raise UnsupportedError("this index keeps no whole suffix array, so it cannot seed and verify")
+        raise UnsupportedError(
+            "this index keeps no whole suffix array, so it cannot seed and verify: build it with --sa-rate 1"
+        )
     return ("verify" if method == "verify" else "backward"), (None if layout == "auto" else layout)
 
 

@@ -1,4 +1,4 @@
-"""Maximal matches against the naive ones: every text, least length and kind; threads and tasks do not matter."""
+"""Maximal matches against the naive ones: all texts, lengths and kinds; threads do not matter."""
 
 import io
 
@@ -12,7 +12,7 @@ from texts import TEXTS, numbered, random_letters
 from fmx import index
 from fmx.chunks import literal_fasta
 from fmx.mem import journey, matching, seeds
-from fmx.mem.matching import ALL, ALGORITHMS, IN_BOTH, IN_REFERENCE, MemOptions
+from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, MemOptions
 from fmx.mem.unique import take
 from fmx.reads import FORWARD, REVERSE
 
@@ -71,7 +71,9 @@ def queries_of(contigs) -> list:
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("name", [name for name in TEXTS if not name.startswith("text of ")] + ["text of 193"])
+@pytest.mark.parametrize(
+    "name", [name for name in TEXTS if not name.startswith("text of ")] + ["text of 193"]
+)
 def test_matches_are_the_naive_ones(name, algorithm, index_of):
     contigs = [(name, sequence[:120]) for name, sequence in TEXTS[name]][:30]
     queries, path = queries_of(contigs), index_of(contigs, with_lcp=True)

@@ -57,7 +57,9 @@ def same(peer, command, tmp_path):
         theirs = [f"-{option[2:]}" if option.startswith("--") else option for option in options]
         if not {"-mum", "-mumreference", "-maxmatch"} & set(theirs):
             theirs = ["-maxmatch", *theirs]
-        expected = subprocess.run([mummer, "-n", *theirs, reference, queries], check=True, capture_output=True)
+        expected = subprocess.run(
+            [mummer, "-n", *theirs, reference, queries], check=True, capture_output=True
+        )
         found = command("mem", "-q", "-x", index, *options, queries)
         assert (found.code, found.err) == (0, "")
         assert command("mem", "-q", "-x", index, "--algorithm", "mummergpu", *options, queries).out == found.out
@@ -113,7 +115,9 @@ def test_genomes(kind, same, data, tmp_path):
     human = letters_of(data("human_hs37_chrX_20M-30M.fa.gz"), n)
     coli_file = write_fasta(tmp_path / "coli.fa", [("coli", coli)])
     plant_file = write_fasta(tmp_path / "plant.fa", [("plant", plant)])
-    assert same(coli_file, write_fasta(tmp_path / "copy.fa", [("copy", mutate(coli, 3))]), kind, "-b") > 10_000
+    assert (
+        same(coli_file, write_fasta(tmp_path / "copy.fa", [("copy", mutate(coli, 3))]), kind, "-b") > 10_000
+    )
     assert same(plant_file, write_fasta(tmp_path / "human.fa", [("X", human)]), kind, "-b", "-l", "16") > 100
 
 

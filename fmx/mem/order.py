@@ -42,10 +42,9 @@ def _insert(keys, lengths, start, stop):
 @inlined
 def _merge(keys, lengths, other_keys, other_lengths, first, middle, last):
     i, j = first, middle
-    for to in range(first, last):
-        if j == last or (i < middle and keys[i] < keys[j]):
-            other_keys[to], other_lengths[to] = keys[i], lengths[i]
-            i += 1
-        else:
-            other_keys[to], other_lengths[to] = keys[j], lengths[j]
-            j += 1
+    for to in range(first, last):  # without branches that nobody can predict
+        left = (j == last) | ((i < middle) & (keys[i] < keys[min(j, last - 1)]))
+        taken = i if left else j
+        other_keys[to], other_lengths[to] = keys[taken], lengths[taken]
+        i += left
+        j += 1 - left

@@ -55,7 +55,11 @@ def texts(few):
     yield "plain", numbered([unit]), [unit[5:], "ACGTN", "", naive.reverse_complement(unit)]
     if not few:
         repeats = [unit[:90] * 3, "A" * 50 + unit + "NN" + "ACG" * 30, *(unit[i : i + 7] for i in range(60))]
-        yield "repeats", numbered(repeats), [unit, "A" * 70 + "C", unit[50:90] + "N" + unit[20:200], "ACG" * 20]
+        yield (
+            "repeats",
+            numbered(repeats),
+            [unit, "A" * 70 + "C", unit[50:90] + "N" + unit[20:200]],
+        )
 
 
 def compare(path, contigs, queries, least) -> list:
