@@ -77,7 +77,7 @@ def way(request):
 
 @pytest.fixture(scope="session")
 def index_of(tmp_path_factory):
-    """A function (contigs, layout names, sa_rate, prefix_length, with_lcp) -> path of an index, built once."""
+    """A function (contigs, layout names, sa_rate, prefix_length, with_lcp) -> path of an index."""
     import journeys
 
     built = {}

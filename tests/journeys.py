@@ -33,9 +33,15 @@ def fastq(records) -> bytes:
 
 
 def build(
-    path, contigs, layout_names=("bvsfm-k2-d96",), sa_rate=1, prefix_length=None, n_threads=1, max_memory=None,
+    path,
+    contigs,
+    layout_names=("bvsfm-k2-d96",),
+    sa_rate=1,
+    prefix_length=None,
+    n_threads=1,
+    max_memory=None,
     with_lcp=False,
-):  # fmt: skip
+):
     """Index contigs into ``path`` and return it."""
     workflow.build_index(
         fasta(contigs),

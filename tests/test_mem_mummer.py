@@ -62,7 +62,8 @@ def same(peer, command, tmp_path):
         )
         found = command("mem", "-q", "-x", index, *options, queries)
         assert (found.code, found.err) == (0, "")
-        assert command("mem", "-q", "-x", index, "--algorithm", "mummergpu", *options, queries).out == found.out
+        papers = command("mem", "-q", "-x", index, "--algorithm", "mummergpu", *options, queries)
+        assert papers.out == found.out
         headers, lines = parts(found.out)
         assert (headers, lines) == parts(expected.stdout)
         return sum(map(len, lines))

@@ -95,8 +95,8 @@ def _case(name, fasta, bases, folder) -> Case:
 def _stages(index, cases, engines, runs, threads) -> tuple:
     """(a row for each workload, least length, algorithm and engine; the machine in words)."""
     from .. import index as index_module
+    from . import _device_runs, _runs
     from . import _mem_stages as stages
-    from . import _runs
 
     opened, rows, machine = index_module.load(index, method="verify"), [], _runs.machine()
     for case in cases:
@@ -110,6 +110,7 @@ def _stages(index, cases, engines, runs, threads) -> tuple:
                    "configuration": configuration, "algorithm": algorithm,
                    "engine": "GPU" if engine == "cuda" else f"{threads} threads"}  # fmt: skip
             rows.append(row | stages.measure(matcher, strands, case.n_queries, threads, runs, expected))
+            click.echo(_device_runs.markdown(rows[-1:]).splitlines()[-1], err=True)
             if engine == "cuda" and ";" not in machine:
                 machine = f"{matcher.name}; {machine}"
     return rows, machine
