@@ -38,23 +38,29 @@ def make_matcher(index, algorithm, least, engine):
 
 
 def measure(matcher, strands, n_queries, n_threads, n_runs, expected) -> dict:
-    """Seconds of each stage in the fastest of n_runs, rates, energy, and the number of matches.
+    """Seconds of each stage in the fastest run, rates, energy of all stages, and the number of matches.
 
+    There are n_runs on a CPU; on a GPU as many as fit into the time of an energy measurement, or one.
     ``expected`` {least: sums of the matches} is filled by the first matcher for a least length.  Raises
     FmxError if another one finds other matches.
     """
     parts = [Strands(strands.words, *(column[a:b] for column in strands[1:]))
              for a, b in spans(strands.length.size, 8 * n_threads)]  # fmt: skip
-    on_device = hasattr(matcher, "stages")
-    work = partial(_on_device, matcher, strands) if on_device else partial(_on_cpu, matcher, parts, n_threads)
-    work() if on_device else _on_cpu(matcher, parts[:1], 1)  # compiles
-    times, sums = min((work() for _ in range(n_runs)), key=lambda found: sum(found[0].values()))
+    joules = watts = None
+    if hasattr(matcher, "stages"):
+        _on_device(matcher, parts[0])  # compiles
+        runs: list = []
+        joules, watts = _device_runs.joules(lambda: runs.append(_on_device(matcher, strands)))
+        runs = runs or [_on_device(matcher, strands)]  # no NVML
+    else:
+        _on_cpu(matcher, parts[:1], 1)
+        runs = [_on_cpu(matcher, parts, n_threads) for _ in range(n_runs)]
+    times, sums = min(runs, key=lambda found: sum(found[0].values()))
     if expected.setdefault(matcher.least, sums) != sums:
         raise FmxError(f"least {matcher.least}: other matches than {expected[matcher.least]}: {sums}")
     row = {stage: times.get(stage, 0.0) for stage in STAGES}
     row["Mqueries/s matched"] = n_queries / row["match"] / 1e6
     row["Mqueries/s"] = n_queries / sum(times.values()) / 1e6
-    joules, watts = _device_runs.joules(partial(seek, matcher, strands)) if on_device else (None, None)
     return row | {"mJ/query": joules and 1000 * joules / n_queries, "W": watts, "matches": sums[0]}
 
 

@@ -38,11 +38,12 @@ class Case(NamedTuple):
 @click.option(
     "--engine", "engines", multiple=True, type=click.Choice(ENGINES), default=["cpu"], show_default=True
 )
+@click.option("--algorithm", "algorithms", multiple=True, type=click.Choice(ALGORITHMS), help="Only these.")
 @click.option("--runs", type=click.IntRange(1), default=3, show_default=True, help="Counted runs of each.")
 @click.option("--work", type=click.Path(), help="Folder to work in and keep [default: a temporary one].")
 @click.option("-o", "--output", default="mem", show_default=True, help="Folder for tables and figures.")
 @options.threads
-def command(reference, size, bases, names, experiment, engines, runs, work, output, threads):
+def command(reference, size, bases, names, experiment, engines, algorithms, runs, work, output, threads):
     """Time finding maximal matches, stage by stage and as whole commands, and mummer if it is installed."""
     from . import _mem_data as data
     from . import _mem_figures, _runs
@@ -56,8 +57,9 @@ def command(reference, size, bases, names, experiment, engines, runs, work, outp
         fasta, index = _prepare(reference, size, folder, threads)
         cases = [_case(name, fasta, bases, folder) for name in names or data.WORKLOADS]
         asked = experiment or EXPERIMENTS
+        ways = list(product(algorithms or ALGORITHMS, engines))
         if "stages" in asked:
-            rows, machine = _stages(index, cases, engines, runs, threads)
+            rows, machine = _stages(index, cases, ways, runs, threads)
             _save(output, "mem-stages", machine, rows)
             _mem_figures.draw(output, rows, machine)
         if "commands" in asked:
@@ -65,7 +67,7 @@ def command(reference, size, bases, names, experiment, engines, runs, work, outp
                 output,
                 "mem-commands",
                 _runs.machine(),
-                _commands(fasta, index, cases, engines, runs, threads),
+                _commands(fasta, index, cases, ways, runs, threads),
             )
 
 
@@ -92,7 +94,7 @@ def _case(name, fasta, bases, folder) -> Case:
     return Case(name, workload, queries, data.write_queries(fasta, bases, workload.length, queries))
 
 
-def _stages(index, cases, engines, runs, threads) -> tuple:
+def _stages(index, cases, ways, runs, threads) -> tuple:
     """(a row for each workload, least length, algorithm and engine; the machine in words)."""
     from .. import index as index_module
     from . import _device_runs, _runs
@@ -102,9 +104,7 @@ def _stages(index, cases, engines, runs, threads) -> tuple:
     for case in cases:
         strands = stages.read_strands(case.queries)
         expected: dict = {}
-        for (configuration, least), algorithm, engine in product(
-            enumerate(case.workload.leasts, 1), ALGORITHMS, engines
-        ):
+        for (configuration, least), (algorithm, engine) in product(enumerate(case.workload.leasts, 1), ways):
             matcher = stages.make_matcher(opened, algorithm, least, engine)
             row = {"workload": case.name, "bases": case.workload.length, "least": least,
                    "configuration": configuration, "algorithm": algorithm,
@@ -116,7 +116,7 @@ def _stages(index, cases, engines, runs, threads) -> tuple:
     return rows, machine
 
 
-def _commands(fasta, index, cases, engines, runs, threads) -> list:
+def _commands(fasta, index, cases, ways, runs, threads) -> list:
     """A row for each workload, least length and command: seconds, and against mummer less its index."""
     from . import _runs
 
@@ -125,7 +125,7 @@ def _commands(fasta, index, cases, engines, runs, threads) -> list:
     for case in cases:
         for configuration, least in enumerate(case.workload.leasts, 1):
             commands = {}
-            for algorithm, engine in product(ALGORITHMS, engines):
+            for algorithm, engine in ways:
                 commands[f"fmx {algorithm} {engine}"] = _runs.fmx_command(
                     "mem", "-q", "-b", "-l", least, "-t", threads, "-x", index, "--algorithm", algorithm,
                     "--engine", engine, case.queries,
