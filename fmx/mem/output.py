@@ -129,14 +129,13 @@ def put_query(out, at, batch, r):
 @inlined
 def _put_padded(out, at, x):
     """A number in eight columns or more."""
-    n, y = 1, x
-    while y >= 10:
-        y //= 10
-        n += 1
-    while n < 8:
-        at = put_byte(out, at, SPACE)
-        n += 1
-    return put_number(out, at, x)
+    if x >= 10**8:
+        return put_number(out, at, x)
+    y = np.uint32(x)
+    for j in range(at + 7, at - 1, -1):
+        out[j] = np.uint8(48 + y % 10) if y > 0 or j == at + 7 else np.uint8(SPACE)
+        y //= np.uint32(10)
+    return at + 8
 
 
 @inlined
