@@ -84,6 +84,8 @@ def test_an_index_has_them_when_built_or_added(reference, tmp_path, capsys):
     assert run(["index", "-q", str(reference), "-o", str(extended)]) == 0
     with pytest.raises(UnsupportedError, match="--add --with-lcp"):
         load_lcp(load(extended))
+    assert run(["mem", "-q", "-x", str(extended), "--algorithm", "mummergpu", str(reference)]) == 1
+    assert "has no LCP array; add it with" in capsys.readouterr().err
     assert run(["index", "--add", "--with-lcp", str(extended)]) == 0
     assert "added lcp" in capsys.readouterr().err
     assert run(["index", "--add", "--with-lcp", str(extended)]) == 0
