@@ -52,6 +52,15 @@ def make_text(n, seed=1) -> np.ndarray:
     return text
 
 
+def aligned(array) -> np.ndarray:
+    """A copy that starts at a cache line."""
+    room = np.empty(array.nbytes + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
 class Experiment:
     """A reference of n bases; reads drawn from it, packed; layouts built when asked for."""
 
@@ -63,22 +72,37 @@ class Experiment:
         self.prefix = prefix_table.build_prefix_table(self.text, q)
         rng = np.random.default_rng(2)
         self.starts = rng.integers(0, n - length + 1, n_reads)
-        self.parts = [self._patterns(self.starts[a:b]) for a, b in spans(n_reads, max(1, n_reads // 8192))]
+        self.parts = [self._patterns(self._codes(some)) for some in self._batches()]
 
-    def _patterns(self, starts) -> Patterns:
+    def _batches(self) -> list:
+        return [self.starts[a:b] for a, b in spans(self.n_reads, max(1, self.n_reads // 8192))]
+
+    def _codes(self, starts):
+        """Reads as rows of codes 0 to 3."""
+        return self.text[starts[:, None] + np.arange(self.length)] - 1
+
+    @cached_property
+    def both_strands(self) -> list:
+        """The same reads as ``parts``, each followed by its reverse complement."""
+        reads = [self._codes(some) for some in self._batches()]
+        pairs = [np.stack([codes, 3 - codes[:, ::-1]], axis=1).reshape(-1, self.length) for codes in reads]
+        return [self._patterns(codes) for codes in pairs]
+
+    def _patterns(self, reads) -> Patterns:
         n_words = -(-self.length // 32)
-        codes = np.zeros((starts.size, 32 * n_words), np.uint64)
-        codes[:, : self.length] = self.text[starts[:, None] + np.arange(self.length)] - 1
+        codes = np.zeros((len(reads), 32 * n_words), np.uint64)
+        codes[:, : self.length] = reads
         shifts = np.arange(62, -2, -2, dtype=np.uint64)
-        words = (codes.reshape(starts.size, n_words, 32) << shifts).sum(axis=2, dtype=np.uint64)
-        first = np.arange(starts.size) * n_words
+        words = (codes.reshape(len(reads), n_words, 32) << shifts).sum(axis=2, dtype=np.uint64)
+        first = np.arange(len(reads)) * n_words
         spare = np.zeros(1, np.uint64)
-        return Patterns(np.concatenate([words.ravel(), spare]), first, np.full(starts.size, self.length))
+        return Patterns(np.concatenate([words.ravel(), spare]), first, np.full(len(reads), self.length))
 
     def layout(self, name: str):
-        """A layout by its name."""
+        """A layout by its name, aligned as an index on disk is."""
         parsed = layouts.parse_name(name, self.text.size)
-        return layouts.REGISTRY[parsed.family].build(self.text, self.sa, parsed.k, parsed.d, self.n_threads)
+        built = layouts.REGISTRY[parsed.family].build(self.text, self.sa, parsed.k, parsed.d, self.n_threads)
+        return type(built)(*(aligned(x) if isinstance(x, np.ndarray) else x for x in built))
 
     def backward(self, layout):
         """Backward search over a layout."""
@@ -94,14 +118,14 @@ class Experiment:
             pack_text(self.text, self.n_threads), make_blocks(*columns),
         )  # fmt: skip
 
-    def time(self, query, n_slots=cpu.N_SLOTS) -> Speed:
+    def time(self, query, n_slots=cpu.N_SLOTS, parts=None) -> Speed:
         """Best of the runs.  Raises FmxError if a read is not found where it was drawn from."""
         found = cpu.search(query, self.parts[0], n_slots)
         self._check(found)
-        best = np.inf
+        best, items = np.inf, [(part,) for part in parts or self.parts]
         for _ in range(self.runs):
             start = time.perf_counter()
-            run_all(lambda part: cpu.search(query, part, n_slots), [(p,) for p in self.parts], self.n_threads)
+            run_all(lambda part: cpu.search(query, part, n_slots), items, self.n_threads)
             best = min(best, time.perf_counter() - start)
         return Speed(best, self.n_reads, self.length)
 

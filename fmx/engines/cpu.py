@@ -2,8 +2,9 @@
 
 Patterns are taken in groups of N_SLOTS; a round takes one step of every pattern of the group, and each step
 has prefetched what the next one reads (sequence interleaving and software prefetch, Langarita et al. 2020,
-4.5).  A group is finished before the next begins: its patterns stay in the same kind of step, which the
-processor's branch prediction likes better than refilling slots one by one.
+4.5).  Slots are filled anew when three in four are free: a group's patterns stay in the same kind of step,
+which the processor's branch prediction likes better than refilling slots one by one, and the few that take
+long are not left to wait for memory alone.
 """
 
 import numpy as np
@@ -25,15 +26,15 @@ def search(query, patterns, n_slots=N_SLOTS) -> Intervals:
 
 @compiled
 def _search(query, patterns, intervals, state):
-    i, n_patterns = 0, patterns.length.size
-    while i < n_patterns:
-        n_active = 0
-        while n_active < state.shape[0] and i < n_patterns:
+    i, n_patterns, n_slots, n_active = 0, patterns.length.size, state.shape[0], 0
+    while i < n_patterns or n_active > 0:
+        while n_active < n_slots and i < n_patterns:
             if patterns.length[i] > 0:
                 begin(query, patterns, i, state, n_active)
                 n_active += 1
             i += 1
-        while n_active > 0:
+        n_awaited = n_slots >> 2 if i < n_patterns else 0
+        while n_active > n_awaited:
             n_active = _advance_all(query, patterns, intervals, state, n_active)
 
 

@@ -1,9 +1,11 @@
 """Seed and verify: the seed table, then the suffix array and the packed text compared directly.
 
 The rows that start with the first s symbols of a pattern come from the seed table.  The rows that start
-with all of it are a run of these, found by binary search: SA[row] gives a place in the text, where 32
-symbols are compared at a time.  Most intervals are one to a few rows wide, so a read costs three to five
-memory accesses, whatever its length; and the answer is the same interval that backward search gives.
+with all of it are a run of these: SA[row] gives a place in the text, where 32 symbols are compared at a
+time.  While the run is wide, binary search narrows it; the last few rows are all looked at together, since
+their places are independent of each other.  Most intervals are that narrow from the start, so a read costs
+three to five memory accesses, whatever its length; and the answer is the same interval that backward search
+gives.
 """
 
 from typing import NamedTuple
@@ -20,7 +22,8 @@ from ..seed_table import SeedTable
 # LO, HI bound the row sought; STAGE: what has been asked of the memory system; MIDDLE: the row looked at;
 # FIRST: the first row of the answer, -1 while it is sought; LAST, TOP bound the row after the answer.
 STAGE, MIDDLE, FIRST, LAST, TOP, POSITION = range(FREE, FREE + 6)
-_PAIR, _SEED, _ROW, _TEXT = range(4)
+_PAIR, _SEED, _ROW, _TEXT, _ROWS, _TEXTS = range(6)
+_FEW = 8  # rows that are looked at together
 
 
 class Verify(NamedTuple):
@@ -55,11 +58,14 @@ def begin_verify(query, patterns, i, state, slot):
 @advance.register(Verify)
 def advance_verify(query, patterns, state, slot):
     stage, i = state[slot, STAGE], state[slot, PATTERN]
+    if stage == _ROWS:
+        for row in range(state[slot, LO], state[slot, HI]):
+            _prefetch_text(query, np.int64(at(query.sa, row)))
+        state[slot, STAGE] = _TEXTS
+        return False
     if stage == _ROW:
-        position = np.int64(at(query.sa, state[slot, MIDDLE]))
-        prefetch(query.words, position >> 5)
-        prefetch(query.words, (position + min(at(patterns.length, i), 256)) >> 5)
-        state[slot, POSITION] = position
+        state[slot, POSITION] = np.int64(at(query.sa, state[slot, MIDDLE]))
+        _prefetch_text(query, state[slot, POSITION])
         state[slot, STAGE] = _TEXT
         return False
     if stage == _PAIR:
@@ -73,14 +79,69 @@ def advance_verify(query, patterns, state, slot):
         state[slot, FIRST] = -1
         state[slot, LAST] = -1
         state[slot, TOP] = state[slot, HI]
+    elif stage == _TEXTS:
+        if _bound_equal(query, patterns, i, state, slot):
+            return True
     else:
         _narrow(state, slot, _compare(query, patterns, i, state[slot, POSITION]))
     if state[slot, LO] == state[slot, HI] and _turn(state, slot):
         return True
+    if state[slot, HI] - state[slot, LO] <= _FEW:
+        prefetch(query.sa, state[slot, LO])
+        prefetch(query.sa, state[slot, HI] - 1)
+        state[slot, STAGE] = _ROWS
+        return False
     state[slot, MIDDLE] = (state[slot, LO] + state[slot, HI]) >> 1
     prefetch(query.sa, state[slot, MIDDLE])
     state[slot, STAGE] = _ROW
     return False
+
+
+@inlined
+def _prefetch_text(query, position):
+    """The first 32 symbols, which tell most rows apart."""
+    prefetch(query.words, position >> 5)
+    prefetch(query.words, (position + 31) >> 5)
+
+
+@inlined
+def _bound_equal(query, patterns, i, state, slot):
+    """Look at all rows between the bounds, of which the equal ones follow one another.
+
+    True if they are the answer; else they tell where the bounds meet.
+    """
+    lo = hi = np.int64(0)
+    for row in range(state[slot, LO], state[slot, HI]):
+        if _starts_with(query, patterns, i, np.int64(at(query.sa, row))):
+            lo = row if lo == hi else lo
+            hi = row + 1
+    if state[slot, FIRST] >= 0:
+        state[slot, LO] = hi if lo < hi else state[slot, LO]
+        state[slot, HI] = state[slot, LO]
+    elif state[slot, LAST] >= 0:
+        state[slot, HI] = lo if lo < hi else state[slot, HI]
+        state[slot, LO] = state[slot, HI]
+    else:
+        state[slot, LO] = lo
+        state[slot, HI] = hi
+        return True
+    return False
+
+
+@inlined
+def _starts_with(query, patterns, i, position):
+    """Whether pattern i stands at ``position``.  Most do not, and their first words tell."""
+    first, length = at(patterns.first, i), at(patterns.length, i)
+    if position + length > query.sa.size:
+        return False
+    done = np.int64(0)
+    while done < length:
+        k = min(length - done, 32)
+        ours = symbols(query.words, 0, position + done, k)
+        if ours != at(patterns.words, first + (done >> 5)) >> np.uint64(64 - 2 * k):
+            return False
+        done += 32
+    return position + length <= block_end(query.blocks, position)
 
 
 @inlined
