@@ -38,6 +38,8 @@ GPU_PYTHON ?= $(BIN)/python
 test-gpu:
 	$(GPU_PYTHON) -c 'import numba_cuda' || $(GPU_PYTHON) -m pip install --quiet '.[cuda]'
 	$(GPU_PYTHON) tests/cuda/protocol.py
+	$(GPU_PYTHON) tests/cuda/mem.py
+	$(GPU_PYTHON) tests/cuda/mem_protocol.py
 
 # Writes the expected outputs of tests/data/golden anew: read the difference before it is committed.
 golden: $(BIN)/fmx

@@ -21,17 +21,18 @@ from .reference import read_fasta
 from .sampled_sa import sample
 from .seed_table import build_seed_table
 from .seed_table import default_length as default_seed_length
-from .suffix_array import suffix_array
+from .suffix_array import build_lcp, build_rank, suffix_array
 
 MAX_TABLE = 4  # bytes a symbol of a seed table that is made during the sort, which itself takes 5
 
 
 def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_length=None, n_threads=1,
-                progress=None, max_memory=None):  # fmt: skip
+                progress=None, max_memory=None, with_lcp=False):  # fmt: skip
     """Index a FASTA file into the directory ``path``.
 
     ``sa_rate`` keeps every s-th position of the suffix array.  The layout "auto" stands for what
-    plan.plan_index chooses for ``max_memory``, together with its sa_rate.  Peak memory: docs/architecture.md.
+    plan.plan_index chooses for ``max_memory``, together with its sa_rate.  ``with_lcp`` also builds the LCP
+    and rank arrays.  Peak memory: docs/architecture.md.  Raises InputError, OutputError, UnsupportedError.
     """
     progress = progress or Progress(quiet=True)
     chosen_by_size = list(layout_names) == ["auto"]
@@ -44,6 +45,11 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
                 chosen = plan_index(reference.n_text, max_memory)
                 layout_names, sa_rate = [chosen.layout], chosen.sa_rate
                 progress.say(f"{chosen.layout}, every {sa_rate}. row of the suffix array: {chosen.reason}")
+            if with_lcp and sa_rate != 1:
+                raise UnsupportedError(
+                    "--with-lcp needs every position of the suffix array: leave out --sa-rate, or allow more "
+                    "with --max-memory"
+                )
             names = list(dict.fromkeys(layouts.parse_name(name, reference.n_text) for name in layout_names))
             for key, array in reference_arrays(reference).items():
                 writer.add(key, array)
@@ -58,6 +64,9 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
         for name in names:
             with progress.stage(f"layout {name}"):
                 _add_layout(writer, name, text, sa, n_threads)
+        if with_lcp:
+            with progress.stage("LCP and rank arrays"):
+                _add_lcp(writer, text, sa, n_threads)
         del text
         with progress.stage("write suffix array"):
             _add_sa(writer, sa, reference.blocks.text_start, sa_rate, names)
@@ -76,8 +85,10 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
         )
 
 
-def add_layouts(path, layout_names, n_threads=1, progress=None) -> list:
+def add_layouts(path, layout_names, n_threads=1, progress=None, with_lcp=False) -> list:
     """Add layouts to an index, whole or not at all; returns the names of those that it did not hold.
+
+    ``with_lcp`` adds the LCP and rank arrays too (named "lcp").
 
     Raises IndexFileError, UnsupportedError (a sampled suffix array).
     """
@@ -88,11 +99,12 @@ def add_layouts(path, layout_names, n_threads=1, progress=None) -> list:
         held, n_text = writer.meta["layouts"], writer.meta["n_text"]
         if writer.meta["sa_rate"] != 1:
             raise UnsupportedError(
-                f"{path} keeps every {writer.meta['sa_rate']}th position of its suffix array; a layout is "
+                f"{path} keeps every {writer.meta['sa_rate']}th position of its suffix array; additions are "
                 f"built from all: build the index again with --layout {','.join([*held, *layout_names])}"
             )
         asked = dict.fromkeys(layouts.parse_name(name, n_text) for name in layout_names)
         names = [name for name in asked if str(name) not in held]
+        adds_lcp = with_lcp and "lcp.small" not in writer.meta["arrays"]
         with progress.stage("read index"):
             source = ["text_words", "sa_positions", "block_text_start", "block_length"]
             check(path, writer.meta, source, n_threads)
@@ -101,8 +113,11 @@ def add_layouts(path, layout_names, n_threads=1, progress=None) -> list:
         for name in names:
             with progress.stage(f"layout {name}"):
                 _add_layout(writer, name, text, sa, n_threads)
+        if adds_lcp:
+            with progress.stage("LCP and rank arrays"):
+                _add_lcp(writer, text, sa, n_threads)
         writer.commit({"layouts": [*held, *map(str, names)]})
-    return [str(name) for name in names]
+    return [*map(str, names), *(["lcp"] if adds_lcp else [])]
 
 
 def _add_tables(writer, text, prefix_length, seed_length, n_threads):
@@ -120,6 +135,12 @@ def _add_sa(writer, sa, block_starts, sa_rate, names):
     sampled = sample(sa, block_starts, sa_rate, k, ahead)
     writer.add("sa_marks", sampled.marks)
     writer.add("sa_positions", sampled.positions)
+
+
+def _add_lcp(writer, text, sa, n_threads):
+    writer.add("lcp.rank", build_rank(sa, n_threads))
+    for key, array in build_lcp(text, sa, n_threads)._asdict().items():
+        writer.add(f"lcp.{key}", array)
 
 
 def _add_layout(writer, name, text, sa, n_threads):

@@ -86,6 +86,20 @@ def load(
         raise IndexFileError(f"{path}: incomplete ({error}); build the index again") from error
 
 
+def load_lcp(index, n_threads=1) -> tuple:
+    """(LCP, rank array) of an opened index, every byte checked.  Raises IndexFileError, UnsupportedError."""
+    if "lcp.rank" not in index.meta["arrays"]:
+        raise UnsupportedError(
+            f"{index.path} has no LCP array; add it with 'fmx index --add --with-lcp {index.path}'"
+        )
+    from .suffix_array import LCP  # which imports divsufsort
+
+    names = [f"lcp.{name}" for name in (*LCP._fields, "rank")]
+    index_store.verify(index.path, index.meta, names, n_threads)
+    *lcp, rank = (index_store.read_array(index.path, index.meta, name) for name in names)
+    return LCP(*lcp), rank
+
+
 def _choose_method(meta, layout, method, max_memory) -> tuple:
     """(method, layout or None)."""
     if method == "auto" and layout in (None, "auto"):

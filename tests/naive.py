@@ -4,6 +4,7 @@ A reference is a list of contigs, each (name, sequence).  An occurrence is (cont
 strand), where strand is 0 for plus and 1 for minus, so that sorting them gives the documented order.
 """
 
+import itertools
 import re
 
 _PAIRS = dict(zip("ACGTUNRYSWKMBDHV", "TGCAANYRSWMKVHDB", strict=True))
@@ -89,6 +90,20 @@ def occ_column(text: str, rows: list, letters: str) -> list:
     return column
 
 
+def common_prefix(a: str, b: str) -> int:
+    """Letters that two strings have in common at their starts; a separator equals nothing."""
+    n = 0
+    while n < min(len(a), len(b)) and a[n] == b[n] != "$":
+        n += 1
+    return n
+
+
+def lcp_array(text: str, rows: list) -> list:
+    """For each row what its suffix has in common with that of the row before; 0 for the first."""
+    pairs = itertools.pairwise(rows)
+    return [0, *(common_prefix(text[a:], text[b:]) for a, b in pairs)]
+
+
 def maximal_matches(contigs, query: str, least: int) -> list:
     """All maximal matches of a query as it is (one strand): (position in it, contig, position, length)."""
     found = []
@@ -102,11 +117,6 @@ def maximal_matches(contigs, query: str, least: int) -> list:
                         if is_first and length >= least:
                             found.append((begin + i, contig, start + j, length))
     return sorted(found)
-
-
-def common_prefix(a: str, b: str) -> int:
-    """Length of the longest common prefix."""
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def unique_matches(contigs, query: str, least: int, in_query: bool) -> list:

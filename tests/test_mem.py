@@ -76,7 +76,7 @@ def queries_of(contigs) -> list:
 )
 def test_matches_are_the_naive_ones(name, algorithm, index_of):
     contigs = [(name, sequence[:120]) for name, sequence in TEXTS[name]][:30]
-    queries, path = queries_of(contigs), index_of(contigs)
+    queries, path = queries_of(contigs), index_of(contigs, with_lcp=True)
     every = expect(contigs, queries, 1, FORWARD | REVERSE, ALL)
     for least in (1, 2, 3, 4, 5, 7, 10, 33):
         options = MemOptions(least, FORWARD | REVERSE, ALL, 1, algorithm)
@@ -100,7 +100,7 @@ def test_matches_of_any_text_and_queries(tmp_path_factory, algorithm, contigs, d
     strands = data.draw(st.sampled_from([FORWARD, REVERSE, FORWARD | REVERSE]))
     unique = data.draw(st.sampled_from(UNIQUE))
     task_size = data.draw(st.sampled_from([None, 1, 7, 50]))
-    path = journeys.build(tmp_path_factory.mktemp("index") / "ref.fmx", contigs)
+    path = journeys.build(tmp_path_factory.mktemp("index") / "ref.fmx", contigs, with_lcp=True)
     options = MemOptions(least, strands, unique, 2, algorithm)
     found = find(path, queries, options, task_size=task_size)
     assert rows(found) == expect(contigs, queries, least, strands, unique)
@@ -115,7 +115,7 @@ def test_long_matches_and_repeats(algorithm, index_of):
     every = expect(contigs, [query], 12, FORWARD | REVERSE, ALL)
     for least in (12, 20, 100):
         options = MemOptions(least, FORWARD | REVERSE, ALL, 1, algorithm)
-        found = rows(find(index_of(contigs), [query], options))
+        found = rows(find(index_of(contigs, with_lcp=True), [query], options))
         assert found == [match for match in every if match[-1] >= least]
 
 

@@ -53,7 +53,7 @@ def same(peer, command, tmp_path):
     def same(reference, queries, *options):
         index = tmp_path / f"{reference.name}.fmx"
         if not index.exists():
-            workflow.build_index(reference, index)
+            workflow.build_index(reference, index, with_lcp=True)
         theirs = [f"-{option[2:]}" if option.startswith("--") else option for option in options]
         if not {"-mum", "-mumreference", "-maxmatch"} & set(theirs):
             theirs = ["-maxmatch", *theirs]
@@ -62,6 +62,8 @@ def same(peer, command, tmp_path):
         )
         found = command("mem", "-q", "-x", index, *options, queries)
         assert (found.code, found.err) == (0, "")
+        papers = command("mem", "-q", "-x", index, "--algorithm", "mummergpu", *options, queries)
+        assert papers.out == found.out
         headers, lines = parts(found.out)
         assert (headers, lines) == parts(expected.stdout)
         return sum(map(len, lines))

@@ -23,13 +23,19 @@ from .. import options
     help="Longest string looked up in the prefix table.",
 )  # fmt: skip
 @options.max_memory
-@click.option("--add", is_flag=True, help="REFERENCE is an index: add the layouts to it.")
+@click.option(
+    "--with-lcp", is_flag=True, help="Also the LCP and rank arrays, for fmx mem --algorithm mummergpu."
+)
+@click.option("--add", is_flag=True, help="REFERENCE is an index: add the layouts, or the LCP array, to it.")
 @options.threads
 @options.quiet
-def command(reference, output, layout_names, sa_rate, prefix_length, max_memory, add, threads, quiet):
+def command(reference, output, layout_names, sa_rate, prefix_length, max_memory, with_lcp, add, threads,
+            quiet):  # fmt: skip
     """Build an index of REFERENCE, a FASTA file (plain, gzip, bgzf; - for standard input)."""
-    if add and (not layout_names or output or sa_rate != 1 or prefix_length):
-        raise click.UsageError("--add goes with --layout alone: fmx index --add --layout NAME INDEX")
+    if add and (not (layout_names or with_lcp) or output or sa_rate != 1 or prefix_length):
+        raise click.UsageError(
+            "--add goes with --layout and --with-lcp alone: fmx index --add --layout NAME INDEX"
+        )
     if max_memory and layout_names is None:
         layout_names = "auto"
     if layout_names == "auto" and sa_rate != 1:
@@ -42,10 +48,13 @@ def command(reference, output, layout_names, sa_rate, prefix_length, max_memory,
     progress = Progress(quiet)
     workflow.tell_compiling(progress)
     if add:
-        added = workflow.add_layouts(reference, layout_names.split(","), threads, progress)
+        names = layout_names.split(",") if layout_names else []
+        added = workflow.add_layouts(reference, names, threads, progress, with_lcp)
         progress.say(f"{reference}: added {', '.join(added)}" if added else f"{reference} has them already")
         return
     path = output or workflow.default_index_path(reference)
     names = layout_names.split(",") if layout_names else [layouts.DEFAULT]
-    workflow.build_index(reference, path, names, sa_rate, prefix_length, threads, progress, max_memory)
+    workflow.build_index(
+        reference, path, names, sa_rate, prefix_length, threads, progress, max_memory, with_lcp
+    )
     progress.say(f"wrote {path}; look at it with 'fmx inspect {path}'")

@@ -23,6 +23,10 @@ from .. import options
     "--format", "kind", type=click.Choice(["mummer", "paf", "bed", "tsv", "sam"]), default="mummer",
     show_default=True, help="MUMmer's format, PAF, BED6, TSV with a header line, or SAM.",
 )  # fmt: skip
+@click.option(
+    "--algorithm", type=click.Choice(["seeds", "mummergpu"]), default="seeds", show_default=True,
+    help="mummergpu: that of MUMmerGPU++, on an index built --with-lcp; the matches are the same.",
+)  # fmt: skip
 @options.index
 @options.output
 @click.option(
@@ -34,7 +38,7 @@ from .. import options
 @options.threads
 @options.quiet
 def command(queries, least, both, reverse, maxmatch, mumreference, mum, original, lengths, four_columns,
-            kind, index_path, output, engine, device, gpu_memory, threads, quiet):  # fmt: skip
+            kind, algorithm, index_path, output, engine, device, gpu_memory, threads, quiet):  # fmt: skip
     """Find the maximal exact matches of QUERIES, FASTA or FASTQ files (plain, gzip, bgzf; - for standard
     input), as mummer does with its option -n: reads, contigs or whole genomes.
 
@@ -59,6 +63,5 @@ def command(queries, least, both, reverse, maxmatch, mumreference, mum, original
     fm_index = options.open_index(index_path, None, "verify", threads)
     gpu = workflow.Device(engine, device, int(gpu_memory * 10**9) if gpu_memory else None)
     where = MemOutput(output, kind, original, lengths, four_columns)
-    workflow.find_matches(
-        fm_index, queries, MemOptions(least, strands, unique, threads), where, Progress(quiet), gpu
-    )
+    wanted = MemOptions(least, strands, unique, threads, algorithm)
+    workflow.find_matches(fm_index, queries, wanted, where, Progress(quiet), gpu)

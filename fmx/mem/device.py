@@ -20,6 +20,8 @@ from ..jit import at, compiled
 from ..jit_warp import atomic_add, kernel, thread_index
 from ..sorting import find_run
 from .contracts import Matches, Strands, collect, rows_at_once, seek
+from .mummergpu import make_mummergpu
+from .mummergpu_cuda import DeviceMummerGpu
 from .order import put_in_order
 from .seeds import (
     Seeds,
@@ -33,6 +35,7 @@ from .seeds import (
     rows_of,
     step_of,
 )
+from .stages import Stages
 
 GB = 10**9
 N_THREADS = 128
@@ -64,7 +67,7 @@ class DeviceMatcher:
 
     def __init__(self, matcher: Seeds, number=0, memory=None):
         self.number, self.name = number, jit_device.open_device(number)
-        self.lock = Lock()
+        self.lock, self.least, self.stages = Lock(), matcher.least, Stages()
         self._buffers: dict = {}
         with jit_device.errors():
             room = min(jit_device.free_bytes() - _RESERVE, memory or 2**63) - device.n_bytes(matcher)
@@ -74,7 +77,7 @@ class DeviceMatcher:
                     "results: raise --gpu-memory, free memory, or take --engine cpu"
                 )
             self.n_rows = min(ROWS, room // _ROW_BYTES)
-            self.host, self.seeds = matcher, device.upload(matcher)
+            self.host, self.seeds = matcher, self.stages.run("copy in", device.upload, matcher)
 
     def room(self, name, n, dtype):
         """An array of the device with n elements, kept for the next call."""
@@ -91,23 +94,32 @@ class DeviceMatcher:
         """
         n_groups = -(-sizes.size // group)
         totals = self.room("totals", n_groups, np.int64)
-        launch(total_kernel, n_groups, sizes, group, totals)
+        self.launch(total_kernel, n_groups, sizes, group, totals)
         begins = np.zeros(n_groups + 1, np.int64)
         if n_groups:
-            np.cumsum(jit_device.to_host(totals), out=begins[1:])
-        launch(running_kernel, n_groups, sizes, group, jit_device.to_device(begins), running)
+            np.cumsum(self.fetch(totals), out=begins[1:])
+        self.launch(running_kernel, n_groups, sizes, group, self.bring(begins), running)
         return begins
 
+    def launch(self, kernel, n, *arguments):
+        """Run a kernel by n threads."""
+        if n:
+            n_threads = jit_device.block_size(N_THREADS)
+            self.stages.run("match", kernel[-(-n // n_threads), n_threads], *arguments)
 
-def launch(kernel, n, *arguments):
-    """Run a kernel by n threads."""
-    if n:
-        n_threads = jit_device.block_size(N_THREADS)
-        kernel[-(-n // n_threads), n_threads](*arguments)
+    def bring(self, value):
+        """An array of the host, or a NamedTuple of them, on the device."""
+        return self.stages.run("copy in", device.upload, value)
+
+    def fetch(self, array, out=None):
+        """An array of the device, on the host."""
+        return self.stages.run("copy out", jit_device.to_host, array, out)
 
 
-def make_matcher(index, options, number, memory) -> DeviceMatcher:
-    """The default matcher of an opened index on a GPU, within ``memory`` bytes of it (None: all free)."""
+def make_matcher(index, options, number, memory):
+    """The matcher of an algorithm and an opened index on a GPU, within ``memory`` bytes (None: all free)."""
+    if options.algorithm == "mummergpu":
+        return DeviceMummerGpu(make_mummergpu(index, options.least), number, memory)
     return DeviceMatcher(make_seeds(index, options.least), number, memory)
 
 
@@ -124,10 +136,10 @@ def seek_on_device(matcher, strands):
     n = int(first[-1])
     with matcher.lock, jit_device.errors():
         jit_device.use(matcher.number)
-        there = device.upload(strands._replace(row=first[:0], offset=first[:0]))  # the host's concern
+        there = matcher.bring(strands._replace(row=first[:0], offset=first[:0]))  # the host's concern
         place, rows = jit_device.empty(2 * n, np.int64), jit_device.empty(n, np.uint32)
         sizes, running = matcher.room("sizes", n, np.uint32), jit_device.empty(n + 1, np.int64)
-        launch(seek_kernel, n, matcher.seeds, there, jit_device.to_device(first), place, rows, sizes)
+        matcher.launch(seek_kernel, n, matcher.seeds, there, matcher.bring(first), place, rows, sizes)
         for group in (GROUP, 1):  # one by one where windows have so many rows that a group is too large
             begins = matcher.running_total(sizes, group, running)
             if np.diff(begins).max(initial=0) <= matcher.n_rows:
@@ -148,7 +160,7 @@ def collect_on_device(matcher, strands, anchors, start, stop, matches):
         keys, lengths = matcher.room("keys", n_rows, np.int64), matcher.room("lengths", n_rows, np.uint32)
         counts, begins = matcher.room("counts", b - a, np.uint32), matcher.room("begins", b - a + 1, np.int64)
         jit_device.fill_zero(counts)
-        launch(
+        matcher.launch(
             compare_kernel, n_rows, matcher.seeds, anchors.strands, place, anchors.rows[a:b], running, base,
             keys, lengths, counts,
         )  # fmt: skip
@@ -156,10 +168,10 @@ def collect_on_device(matcher, strands, anchors, start, stop, matches):
         found = Matches(*(matcher.room(name, n, np.int64) for name in Matches._fields))
         if n:
             jit_device.fill_zero(counts)
-            launch(place_kernel, n_rows, running, base, keys, lengths, counts, begins, found)
-            launch(order_kernel, b - a, place, begins, found)
+            matcher.launch(place_kernel, n_rows, running, base, keys, lengths, counts, begins, found)
+            matcher.launch(order_kernel, b - a, place, begins, found)
             for there, here in zip(found, matches, strict=True):
-                jit_device.to_host(there, here[:n])
+                matcher.fetch(there, here[:n])
     return n
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from .. import chunks, reads
 from ..mapping import BOTH, in_order, make_query
 from ..progress import Progress
-from . import output, seeds
+from . import mummergpu, output, seeds
 from .contracts import Matches, Strands, collect, rows_at_once, seek
 from .strands import cut, make_strands
 from .unique import in_query, in_reference
@@ -24,7 +24,7 @@ LARGE_TASK = 1 << 24  # the same for a GPU
 PIECES = 1 << 25  # bytes of lines that may wait for those of the task before
 
 # name -> make(index, least): the matcher.
-ALGORITHMS: dict = {"seeds": seeds.make_seeds}
+ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mummergpu}
 ALL, IN_REFERENCE, IN_BOTH = range(3)
 
 
