@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from fmx.mem.contracts import Strands
+from fmx.mem.contracts import Matches, Strands
 from fmx.mem.seeds import Seeds
 from fmx.prefix_table import PrefixTable
 from fmx.reference import make_blocks
@@ -27,30 +27,34 @@ def test_the_gpus_matches_are_those_of_the_cpu_and_of_plain_comparison():
     assert "0 differ" in done.stdout
 
 
-def arguments_of(name) -> tuple:
-    """What a kernel is given, with empty arrays."""
+def arguments() -> dict:
+    """What each kernel is given, with empty arrays."""
     block = np.zeros(1, np.int64)
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
     matcher = Seeds(PrefixTable(ROWS, 8), SeedTable(ROWS, 5), ROWS, WORDS, blocks, 20, 5)
     strands = Strands(WORDS, *[NUMBERS] * 6)
+    found = Matches(*[NUMBERS] * 4)
     return {
-        "seek_kernel": (matcher, strands, NUMBERS, NUMBERS, ROWS),
-        "compare_kernel": (matcher, strands, NUMBERS, ROWS, NUMBERS, NUMBERS, ROWS, ROWS),
-        "place_kernel": (matcher, NUMBERS, NUMBERS, ROWS, ROWS, NUMBERS, NUMBERS, ROWS),
-    }[name]
+        "seek_kernel": (matcher, strands, NUMBERS, NUMBERS, ROWS, ROWS),
+        "total_kernel": (ROWS, 64, NUMBERS),
+        "running_kernel": (ROWS, 64, NUMBERS, NUMBERS),
+        "compare_kernel": (matcher, strands, NUMBERS, ROWS, NUMBERS, 0, NUMBERS, ROWS, ROWS),
+        "place_kernel": (NUMBERS, 0, NUMBERS, ROWS, ROWS, NUMBERS, found),
+        "order_kernel": (NUMBERS, NUMBERS, found),
+    }
 
 
 @pytest.mark.parametrize("capability", [(8, 0), (9, 0)], ids=str)
-@pytest.mark.parametrize("name", ["seek_kernel", "compare_kernel", "place_kernel"])
+@pytest.mark.parametrize("name", arguments())
 def test_code_of_the_kernels(name, capability):
     from fmx.jit_warp import ptx_of
     from fmx.mem import device
 
-    ptx = re.sub(r"_Z\w+", "NAME", ptx_of(getattr(device, name), arguments_of(name), capability))
+    ptx = re.sub(r"_Z\w+", "NAME", ptx_of(getattr(device, name), arguments()[name], capability))
     assert ".f64" not in ptx
     assert "call" not in ptx
     assert not re.search(r"\.local|ld\.local|st\.local", ptx), "local memory"
-    assert ("atom" in ptx) == (name != "seek_kernel")
+    assert ("atom" in ptx) == (name in ("compare_kernel", "place_kernel"))
 
 
 @pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU")

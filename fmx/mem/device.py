@@ -2,16 +2,15 @@
 
     seek      a thread a window: its rows
     collect   a thread a row: the match there, if any, and a count for its window
-              the host adds up the counts of windows
               a thread a row: its match goes to a place of its window
-              the host sorts the matches of each window
+              a thread a window: sorts its matches
 
 The work that waits for memory is spread evenly however many rows a window has, and only what is a match comes
-back.  One thread of the host uses the GPU at a time, while others parse, sort and format.
+back.  One thread of the host uses the GPU at a time, while others parse and format.
 """
 
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from ..errors import DeviceError
 from ..jit import at, compiled
 from ..jit_warp import atomic_add, kernel, thread_index
 from ..sorting import find_run
-from .contracts import Strands, collect, rows_at_once, seek
+from .contracts import Matches, Strands, collect, rows_at_once, seek
 from .mummergpu import make_mummergpu
 from .mummergpu_cuda import DeviceMummerGpu
 from .order import put_in_order
@@ -40,22 +39,27 @@ from .stages import Stages
 
 GB = 10**9
 N_THREADS = 128
+GROUP = 64  # windows whose rows are counted together
 ROWS = 1 << 24  # looked at, at a time
-_ROW_BYTES = 24  # of buffers, for each of them
+_ROW_BYTES = 44  # of buffers, for each of them
 _RESERVE = 256 << 20  # memory of the device for its own purposes and for strands
 
 
 class DeviceAnchors(NamedTuple):
-    """Anchors, all windows of all strands; ``strands`` and ``place`` are on the device.
+    """Anchors that stand for ``group`` windows each; the windows of all strands are on the device.
 
-    ``place`` int64[2n], each window's strand and position.
+    ``lo`` and ``hi`` int64[n_groups] have the rows of a group between them, hi being their running total;
+    ``strands`` Strands, ``place`` int64[2n] each window's strand and position, ``rows`` uint32[n] its first
+    row and ``running`` int64[n + 1] the running total of rows.
     """
 
-    strand: np.ndarray
     lo: np.ndarray
     hi: np.ndarray
+    group: int
     strands: Strands
-    place: np.ndarray
+    place: Any
+    rows: Any
+    running: Any
 
 
 class DeviceMatcher:
@@ -83,20 +87,33 @@ class DeviceMatcher:
             held = self._buffers[name] = jit_device.empty(max(n, 1), dtype)
         return held[:n]
 
+    def running_total(self, sizes, group, running):
+        """Running total of ``sizes`` (uint32[n]) into ``running`` (int64[n + 1]), all on the device.
+
+        Gives that of groups of sizes, from 0 on, in the host's memory.
+        """
+        n_groups = -(-sizes.size // group)
+        totals = self.room("totals", n_groups, np.int64)
+        self.launch(total_kernel, n_groups, sizes, group, totals)
+        begins = np.zeros(n_groups + 1, np.int64)
+        if n_groups:
+            np.cumsum(self.fetch(totals), out=begins[1:])
+        self.launch(running_kernel, n_groups, sizes, group, self.bring(begins), running)
+        return begins
+
     def launch(self, kernel, n, *arguments):
         """Run a kernel by n threads."""
         if n:
             n_threads = jit_device.block_size(N_THREADS)
-            launch = kernel[-(-n // n_threads), n_threads]
-            self.stages.run("match", launch, self.seeds, *arguments)
+            self.stages.run("match", kernel[-(-n // n_threads), n_threads], *arguments)
 
-    def bring(self, array):
-        """An array of the host, on the device."""
-        return self.stages.run("copy in", jit_device.to_device, array)
+    def bring(self, value):
+        """An array of the host, or a NamedTuple of them, on the device."""
+        return self.stages.run("copy in", device.upload, value)
 
-    def fetch(self, array):
+    def fetch(self, array, out=None):
         """An array of the device, on the host."""
-        return self.stages.run("copy out", jit_device.to_host, array)
+        return self.stages.run("copy out", jit_device.to_host, array, out)
 
 
 def make_matcher(index, options, number, memory):
@@ -119,41 +136,42 @@ def seek_on_device(matcher, strands):
     n = int(first[-1])
     with matcher.lock, jit_device.errors():
         jit_device.use(matcher.number)
-        there = matcher.stages.run("copy in", device.upload, strands)
-        place, rows = jit_device.empty(2 * n, np.int64), matcher.room("rows", 2 * n, np.uint32)
-        matcher.launch(seek_kernel, n, there, matcher.bring(first), place, rows)
-        rows = matcher.fetch(rows)
-    strand = np.repeat(np.arange(first.size - 1), np.diff(first))
-    return DeviceAnchors(strand, rows[0::2], rows[1::2], there, place)
+        there = matcher.bring(strands._replace(row=first[:0], offset=first[:0]))  # the host's concern
+        place, rows = jit_device.empty(2 * n, np.int64), jit_device.empty(n, np.uint32)
+        sizes, running = matcher.room("sizes", n, np.uint32), jit_device.empty(n + 1, np.int64)
+        matcher.launch(seek_kernel, n, matcher.seeds, there, matcher.bring(first), place, rows, sizes)
+        for group in (GROUP, 1):  # one by one where windows have so many rows that a group is too large
+            begins = matcher.running_total(sizes, group, running)
+            if np.diff(begins).max(initial=0) <= matcher.n_rows:
+                break
+    return DeviceAnchors(begins[:-1], begins[1:], group, there, place, rows, running)
 
 
 @collect.register(DeviceMatcher)
 def collect_on_device(matcher, strands, anchors, start, stop, matches):
-    """The matches of windows start to stop."""
-    first = np.zeros(stop - start + 1, np.int64)
-    np.cumsum(anchors.hi[start:stop].astype(np.int64) - anchors.lo[start:stop], out=first[1:])
-    n_rows = int(first[-1])
+    """The matches of groups of windows start to stop."""
+    if start == stop:
+        return 0
+    n_rows, base = int(anchors.hi[stop - 1] - anchors.lo[start]), int(anchors.lo[start])
+    a, b = start * anchors.group, min(stop * anchors.group, anchors.rows.size)
+    place, running = anchors.place[2 * a : 2 * b], anchors.running[a : b + 1]
     with matcher.lock, jit_device.errors():
         jit_device.use(matcher.number)
         keys, lengths = matcher.room("keys", n_rows, np.int64), matcher.room("lengths", n_rows, np.uint32)
-        counts = matcher.room("counts", stop - start, np.uint32)
+        counts, begins = matcher.room("counts", b - a, np.uint32), matcher.room("begins", b - a + 1, np.int64)
         jit_device.fill_zero(counts)
-        lo, ends = matcher.bring(anchors.lo[start:stop]), matcher.bring(first)
-        place = anchors.place[2 * start : 2 * stop]
-        matcher.launch(compare_kernel, n_rows, anchors.strands, place, lo, ends, keys, lengths, counts)
-        begins = np.zeros(stop - start + 1, np.int64)
-        np.cumsum(matcher.fetch(counts), out=begins[1:])
-        n = int(begins[-1])
-        found_keys, found_lengths = matcher.room("found", n, np.int64), matcher.room("sizes", n, np.uint32)
+        matcher.launch(
+            compare_kernel, n_rows, matcher.seeds, anchors.strands, place, anchors.rows[a:b], running, base,
+            keys, lengths, counts,
+        )  # fmt: skip
+        n = int(matcher.running_total(counts, GROUP, begins)[-1])
+        found = Matches(*(matcher.room(name, n, np.int64) for name in Matches._fields))
         if n:
             jit_device.fill_zero(counts)
-            there = matcher.bring(begins)
-            matcher.launch(
-                place_kernel, n_rows, ends, keys, lengths, counts, there, found_keys, found_lengths
-            )
-            matches.position[:n] = matcher.fetch(found_keys)
-            matches.length[:n] = matcher.fetch(found_lengths)
-    _order(anchors.strand[start:stop], begins, matches)
+            matcher.launch(place_kernel, n_rows, running, base, keys, lengths, counts, begins, found)
+            matcher.launch(order_kernel, b - a, place, begins, found)
+            for there, here in zip(found, matches, strict=True):
+                matcher.fetch(there, here[:n])
     return n
 
 
@@ -164,33 +182,51 @@ def _count_windows(matcher, strands, first):
         first[i + 1] = first[i] + n_windows(matcher, strands, i)
 
 
-@compiled
-def _order(strand, begins, matches):
-    for j in range(strand.size):
-        put_in_order(matches, begins[j], begins[j + 1], strand[j])
-
-
 @kernel
-def seek_kernel(matcher, strands, first, place, rows):
-    """Rows of each window, in pairs; ``first`` int64[n_strands + 1] is the running total of windows."""
+def seek_kernel(matcher, strands, first, place, rows, sizes):
+    """Rows of each window; ``first`` int64[n_strands + 1] is the running total of windows."""
     j = thread_index()
-    if 2 * j < place.size:
+    if j < rows.size:
         i = find_run(first, j)
         position = (first_window(matcher, strands, i) + j - first[i]) * step_of(matcher)
         place[2 * j], place[2 * j + 1] = i, position
         lo, hi, by_prefix = lookup(matcher, strands, i, position)
         lo, hi = rows_of(matcher, lo, hi, by_prefix)
-        rows[2 * j], rows[2 * j + 1] = np.uint32(lo), np.uint32(hi)
+        rows[j], sizes[j] = np.uint32(lo), np.uint32(hi - lo)
 
 
 @kernel
-def compare_kernel(matcher, strands, place, lo, first, keys, lengths, counts):
-    """The match of each row, length 0 if there is none; ``first`` is the running total of rows."""
+def total_kernel(sizes, group, totals):
+    """The sum of each group of sizes."""
+    g = thread_index()
+    if g < totals.size:
+        total = np.int64(0)
+        for j in range(g * group, min((g + 1) * group, sizes.size)):
+            total += np.int64(sizes[j])
+        totals[g] = total
+
+
+@kernel
+def running_kernel(sizes, group, begins, running):
+    """The running total of sizes; ``begins`` that of the groups, from 0 on."""
+    g = thread_index()
+    if g < begins.size - 1:
+        total = begins[g]
+        for j in range(g * group, min((g + 1) * group, sizes.size)):
+            running[j] = total
+            total += np.int64(sizes[j])
+        if (g + 1) * group >= sizes.size:
+            running[sizes.size] = total
+
+
+@kernel
+def compare_kernel(matcher, strands, place, rows, running, base, keys, lengths, counts):
+    """The match of each row from the ``base``-th on, length 0 if there is none; their number by window."""
     c = thread_index()
     if c < keys.size:
-        j = find_run(first, c)
+        j = find_run(running, base + c)
         i, position = place[2 * j], place[2 * j + 1]
-        text = np.int64(at(matcher.sa, np.int64(lo[j]) + c - first[j]))
+        text = np.int64(at(matcher.sa, np.int64(rows[j]) + base + c - running[j]))
         frame, outside = frame_of(matcher, strands, i, position)
         length = np.int64(0)
         if may_match(matcher, frame, outside, text):
@@ -202,10 +238,18 @@ def compare_kernel(matcher, strands, place, lo, first, keys, lengths, counts):
 
 
 @kernel
-def place_kernel(matcher, first, keys, lengths, counts, begins, found_keys, found_lengths):
+def place_kernel(running, base, keys, lengths, counts, begins, found):
     """Let matches close ranks: those of window j from begins[j] on, in any order."""
     c = thread_index()
     if c < keys.size and lengths[c] > 0:
-        j = find_run(first, c)
+        j = find_run(running, base + c)
         to = begins[j] + np.int64(atomic_add(counts, j, np.uint32(1)))
-        found_keys[to], found_lengths[to] = keys[c], lengths[c]
+        found.position[to], found.length[to] = keys[c], np.int64(lengths[c])
+
+
+@kernel
+def order_kernel(place, begins, found):
+    """Sort the matches of each window."""
+    j = thread_index()
+    if j < begins.size - 1 and begins[j] < begins[j + 1]:
+        put_in_order(found, begins[j], begins[j + 1], place[2 * j])
