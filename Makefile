@@ -33,13 +33,16 @@ test: $(BIN)/fmx
 	bash tests/install_peers.sh
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-# The protocol of the GPU's engines on a device; fails where there is none.
+# The protocols of the GPU's engines and of building on a device, and what happens when it fails; they fail
+# where there is none.
 GPU_PYTHON ?= $(BIN)/python
 test-gpu:
-	$(GPU_PYTHON) -c 'import numba_cuda' || $(GPU_PYTHON) -m pip install --quiet '.[cuda]'
+	$(GPU_PYTHON) -c 'import numba_cuda, cuda.compute' || $(GPU_PYTHON) -m pip install --quiet '.[cuda]'
+	$(GPU_PYTHON) tests/cuda/build_protocol.py
 	$(GPU_PYTHON) tests/cuda/protocol.py
 	$(GPU_PYTHON) tests/cuda/mem.py
 	$(GPU_PYTHON) tests/cuda/mem_protocol.py
+	$(GPU_PYTHON) tests/cuda/failures.py
 
 # Writes the expected outputs of tests/data/golden anew: read the difference before it is committed.
 golden: $(BIN)/fmx

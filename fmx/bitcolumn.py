@@ -10,16 +10,15 @@ An entry is w words of 64 bits for d = 64 w - 32 positions (w = 2: d = 96, 16 by
 
 import numpy as np
 
-from .jit import inlined, low_bits, popcount
+from .jit import bits_from32, inlined, low_bits, popcount
 
 
 @inlined
 def share(lane, a, b, offset):
     """What 16 bytes of an entry (words a and b) add to the counter plus the bits set before ``offset``."""
     if lane == 0:
-        counter = np.int64(a & np.uint64(0xFFFFFFFF))
-        in_a = popcount((a >> np.uint64(32)) & low_bits(min(offset, 32)))
-        return counter + in_a + popcount(b & low_bits(offset - 32))
+        in_a = popcount(np.uint32(a >> np.uint64(32)) & ~bits_from32(offset))
+        return np.int64(np.uint32(a)) + in_a + popcount(b & low_bits(offset - 32))
     start = 128 * lane - 32
     return popcount(a & low_bits(offset - start)) + popcount(b & low_bits(offset - start - 64))
 

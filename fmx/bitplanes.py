@@ -12,19 +12,28 @@ k is a constant wherever these are called, so that its branches and shifts fold.
 
 import numpy as np
 
-from .jit import compiled, inlined, low_bits, popcount
+from .jit import at, bits_from, bits_from32, inlined, popcount
 
 POSITIONS = (0, 64, 32, 21)  # in a lane, by k
 
 
 @inlined
-def spread(k, bits):
-    """A word in which each of the k low bits of ``bits`` fills its plane."""
+def _filled(code, p):
+    """32 bits like bit p of a code."""
+    return np.uint32(np.int32(np.int32(code) << (31 - p)) >> 31)
+
+
+@inlined
+def half_misses(word, code):
+    """Where 32 positions, with two planes in the halves of a word, are not a code of two bits (uint32)."""
+    low, high = np.uint32(word), np.uint32(word >> np.uint64(32))
+    return np.uint32((low ^ _filled(code, 0)) | (high ^ _filled(code, 1)))
+
+
+@inlined
+def _spread(bits):
+    """A word in which each of the 3 low bits of ``bits`` fills its plane of 21."""
     x = np.uint64(bits)
-    if k == 1:
-        return (x & np.uint64(1)) * np.uint64(0xFFFFFFFFFFFFFFFF)
-    if k == 2:
-        return ((x & np.uint64(1)) | ((x & np.uint64(2)) << np.uint64(31))) * np.uint64(0xFFFFFFFF)
     planes = (
         (x & np.uint64(1)) | ((x & np.uint64(2)) << np.uint64(20)) | ((x & np.uint64(4)) << np.uint64(40))
     )
@@ -32,21 +41,29 @@ def spread(k, bits):
 
 
 @inlined
-def matches(k, a, b, c):
-    """A word in which bit i tells whether position i of a lane is c; bits from POSITIONS[k] on are noise."""
-    x = ~(a ^ spread(k, c)) & ~(b ^ spread(k, c >> k))
+def misses(k, a, b, c):
+    """Bit i tells whether position i of a lane is not c; bits from POSITIONS[k] on are noise (uint64)."""
     if k == 1:
-        return x
+        first, second = np.uint64(_filled(c, 0)), np.uint64(_filled(c, 1))
+        return (a ^ (first | first << np.uint64(32))) | (b ^ (second | second << np.uint64(32)))
     if k == 2:
-        return x & (x >> np.uint64(32))
-    return x & (x >> np.uint64(21)) & (x >> np.uint64(42))
+        return np.uint64(half_misses(a, c) | half_misses(b, c >> 2))
+    x = (a ^ _spread(c)) | (b ^ _spread(c >> 3))
+    return x | (x >> np.uint64(21)) | (x >> np.uint64(42))
 
 
 @inlined
 def count_before(k, a, b, c, stop):
     """Number of positions of a lane before ``stop`` that are c; stop may lie outside the lane."""
-    n = POSITIONS[k]
-    return popcount(matches(k, a, b, c) & low_bits(min(stop, n)))
+    if k == 2:
+        return 32 - popcount(np.uint32(misses(k, a, b, c)) | bits_from32(stop))
+    return 64 - popcount(misses(k, a, b, c) | bits_from(stop if k == 1 else min(stop, POSITIONS[k])))
+
+
+@inlined
+def counter(pair, c):
+    """The counter of c in a word of two, those of an even and an odd k-symbol."""
+    return np.int64(np.uint32(pair >> np.uint64(32)) if c & 1 else np.uint32(pair))
 
 
 @inlined
@@ -60,30 +77,32 @@ def code_at(k, a, b, position):
     return code
 
 
-def spread_table(k) -> np.ndarray:
-    """uint64[4^k, 2]: the bits that a code sets in words a and b of a lane, at position 0."""
-    table = np.zeros((4**k, 2), np.uint64)
-    for code in range(4**k):
-        for p in range(2 * k):
-            table[code, p // k] |= np.uint64((code >> p & 1) << (p % k * POSITIONS[k]))
-    return table
+@inlined
+def planes(k, code, position):
+    """The bits (in words a and b of a lane) of a code at a position."""
+    a, b = np.uint64(0), np.uint64(0)
+    for p in range(k):
+        shift = np.uint64(position + p * POSITIONS[k])
+        a |= (np.uint64(code >> p) & np.uint64(1)) << shift
+        b |= (np.uint64(code >> (k + p)) & np.uint64(1)) << shift
+    return a, b
 
 
-@compiled
-def fill(codes, start, stop, table, n_positions, d, entries, first, stride):
-    """Write the planes of the runs of d rows in [start, stop); run r begins at word ``first + r * stride``.
+@inlined
+def fill_run(k, codes, run_start, d, entries, word, counts, part):
+    """Write the planes of the run of d rows from ``run_start``, from a word on, and count its codes.
 
-    ``codes`` uint8[n], those beyond the table (a row without k-symbol) are written as 0.
+    ``codes`` uint8[n], those from 4^k on (a row without k-symbol) are written as 0 and not counted.
     """
-    for run_start in range(start, stop, d):
-        word = first + run_start // d * stride
-        for lane_start in range(run_start, min(run_start + d, stop), n_positions):
-            a = b = np.uint64(0)
-            for row in range(lane_start, min(lane_start + n_positions, stop)):
-                code = codes[row]
-                if code < table.shape[0]:
-                    position = np.uint64(row - lane_start)
-                    a |= table[code, 0] << position
-                    b |= table[code, 1] << position
-            entries[word], entries[word + 1] = a, b
-            word += 2
+    n_positions = POSITIONS[k]
+    for lane_start in range(run_start, min(run_start + d, codes.size), n_positions):
+        a, b = np.uint64(0), np.uint64(0)
+        for row in range(lane_start, min(lane_start + n_positions, codes.size)):
+            code = np.int64(at(codes, row))
+            if code < 1 << (2 * k):
+                in_a, in_b = planes(k, code, row - lane_start)
+                a |= in_a
+                b |= in_b
+                counts[part, code] += 1
+        entries[word], entries[word + 1] = a, b
+        word += 2

@@ -1,79 +1,89 @@
 """Building an index: FASTA -> Reference, text -> tables, SA -> layouts -> ref.fmx/.
 
-The tables need only the text, so a second thread makes them while the suffix array is sorted.
+The CPU counts the tables in the text while a second thread sorts the suffix array; a GPU looks them up there.
 """
 
 from pathlib import Path
 
-import numpy as np
-
 from . import __version__, layouts
 from .dna import pack_text, unpack_text
-from .errors import UnsupportedError
+from .errors import DeviceError, UnsupportedError
 from .index import reference_arrays
 from .index_store import IndexExtender, IndexWriter, read_array
 from .index_store import verify as check
 from .parallel import start
+from .parts import MAX_SYMBOLS, cut, part_arrays, part_of, part_sizes, part_span, part_writers
 from .plan import plan_index
-from .prefix_table import build_prefix_table, default_length
+from .prefix_table import default_length, make_prefix_table
 from .progress import Progress
 from .reference import read_fasta
 from .sampled_sa import sample
-from .seed_table import build_seed_table
 from .seed_table import default_length as default_seed_length
-from .suffix_array import build_lcp, build_rank, suffix_array
+from .seed_table import first_rows
+from .suffix_array import build_lcp, build_rank, make_suffix_array, plan_passes
+from .work import CPU, Cores
 
 MAX_TABLE = 4  # bytes a symbol of a seed table that is made during the sort, which itself takes 5
 
 
 def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_length=None, n_threads=1,
-                progress=None, max_memory=None, with_lcp=False):  # fmt: skip
+                progress=None, max_memory=None, device=CPU, part_size=MAX_SYMBOLS,
+                with_lcp=False):  # fmt: skip
     """Index a FASTA file into the directory ``path``.
 
     ``sa_rate`` keeps every s-th position of the suffix array.  The layout "auto" stands for what
-    plan.plan_index chooses for ``max_memory``, together with its sa_rate.  ``with_lcp`` also builds the LCP
-    and rank arrays.  Peak memory: docs/architecture.md.  Raises InputError, OutputError, UnsupportedError.
+    plan.plan_index chooses for ``max_memory``, together with its sa_rate.  ``device`` (work.Device) makes the
+    arrays; they do not depend on it.  A text of more than ``part_size`` symbols is indexed in parts
+    (parts.py).  ``with_lcp`` also makes the LCP and rank arrays of a reference in one part, on the CPU.
+    Peak memory: docs/architecture.md.
     """
     progress = progress or Progress(quiet=True)
     chosen_by_size = list(layout_names) == ["auto"]
     for name in layout_names if not chosen_by_size else ():
         layouts.parse_name(name)
+    if device.engine == "cuda":
+        choose_machine(device, n_threads)  # before the reference is read for nothing
     with IndexWriter(path, n_threads) as writer:
         with progress.stage("read reference"):
             reference, text = read_fasta(fasta)
+            spans = cut(reference, part_size)
+            sizes = [stop - start for start, stop in spans]
             if chosen_by_size:
-                chosen = plan_index(reference.n_text, max_memory)
+                chosen = plan_index(sizes, max_memory)
                 layout_names, sa_rate = [chosen.layout], chosen.sa_rate
                 progress.say(f"{chosen.layout}, every {sa_rate}. row of the suffix array: {chosen.reason}")
-            if with_lcp and sa_rate != 1:
+            if with_lcp and (sa_rate != 1 or len(spans) > 1):
                 raise UnsupportedError(
-                    "--with-lcp needs every position of the suffix array: leave out --sa-rate, or allow more "
-                    "with --max-memory"
+                    "--with-lcp needs one whole suffix array: leave out --sa-rate, allow more with "
+                    "--max-memory, split a reference of 2^32 symbols or more by contigs"
                 )
-            names = list(dict.fromkeys(layouts.parse_name(name, reference.n_text) for name in layout_names))
+            names = list(dict.fromkeys(layouts.parse_name(name, max(sizes)) for name in layout_names))
             for key, array in reference_arrays(reference).items():
                 writer.add(key, array)
-        prefix_length = prefix_length or default_length(reference.n_text)
-        seed_length = default_seed_length(reference.n_text) if sa_rate == 1 else 0
-        at_once = 4 * 4**seed_length <= MAX_TABLE * reference.n_text
-        sorted_rows = start(n_threads if at_once else 1, suffix_array, text)
-        with progress.stage("tables"):
-            _add_tables(writer, text, prefix_length, seed_length, n_threads)
-        with progress.stage("suffix array"):
-            sa = sorted_rows()
-        for name in names:
-            with progress.stage(f"layout {name}"):
-                _add_layout(writer, name, text, sa, n_threads)
-        if with_lcp:
-            with progress.stage("LCP and rank arrays"):
-                _add_lcp(writer, text, sa, n_threads)
-        del text
-        with progress.stage("write suffix array"):
-            _add_sa(writer, sa, reference.blocks.text_start, sa_rate, names)
+        prefix_length = prefix_length or default_length(max(sizes))
+        seed_length = default_seed_length(max(sizes)) if sa_rate == 1 else 0
+        machine = choose_machine(device, n_threads, max(sizes))
+        if device.engine != "cpu":
+            progress.say(f"building on {machine.name}")
+        for part, span in zip(part_writers(writer, len(spans), progress), spans, strict=True):
+            with machine.errors():
+                own, own_text = part_of(reference, *span), machine.take(text[slice(*span)])
+                sa = _add_tables(machine, part, own_text, prefix_length, seed_length, progress)
+                for name in names:
+                    with progress.stage(f"layout {name}"):
+                        _add_layout(machine, part, name, own_text, sa)
+                if with_lcp:
+                    with progress.stage("LCP and rank arrays"):
+                        _add_lcp(part, machine.to_host(own_text), machine.to_host(sa), n_threads)
+                del own_text
+                with progress.stage("write suffix array"):
+                    _add_sa(machine, part, sa, own.blocks.text_start, sa_rate, names)
+                del sa  # before the next part's
         writer.commit(
             {
                 "fmx_version": __version__,
                 "n_text": reference.n_text,
+                **({"parts": sizes} if len(sizes) > 1 else {}),
                 "n_contigs": len(reference.names),
                 "n_bases": int(reference.lengths.sum()),
                 "n_blocks": reference.blocks.length.size,
@@ -85,7 +95,23 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
         )
 
 
-def add_layouts(path, layout_names, n_threads=1, progress=None, with_lcp=False) -> list:
+def choose_machine(device, n_threads, n_text=0):
+    """Who makes the arrays of an index of n_text symbols (work.Machine).  Raises DeviceError."""
+    if device.engine == "cpu":
+        return Cores(n_threads)
+    try:
+        from .device_work import Gpu
+
+        machine = Gpu(device.number, device.memory)
+        plan_passes(n_text, machine.memory)
+    except DeviceError as error:
+        if device.engine != "auto":
+            raise
+        return Cores(n_threads, f"the CPU: {error}")
+    return machine
+
+
+def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with_lcp=False) -> list:
     """Add layouts to an index, whole or not at all; returns the names of those that it did not hold.
 
     ``with_lcp`` adds the LCP and rank arrays too (named "lcp").
@@ -96,45 +122,73 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, with_lcp=False) 
     for name in layout_names:
         layouts.parse_name(name)
     with IndexExtender(path, n_threads) as writer:
-        held, n_text = writer.meta["layouts"], writer.meta["n_text"]
+        held, sizes = writer.meta["layouts"], part_sizes(writer.meta)
         if writer.meta["sa_rate"] != 1:
             raise UnsupportedError(
                 f"{path} keeps every {writer.meta['sa_rate']}th position of its suffix array; additions are "
                 f"built from all: build the index again with --layout {','.join([*held, *layout_names])}"
             )
-        asked = dict.fromkeys(layouts.parse_name(name, n_text) for name in layout_names)
+        asked = dict.fromkeys(layouts.parse_name(name, max(sizes)) for name in layout_names)
         names = [name for name in asked if str(name) not in held]
-        adds_lcp = with_lcp and "lcp.small" not in writer.meta["arrays"]
-        with progress.stage("read index"):
-            source = ["text_words", "sa_positions", "block_text_start", "block_length"]
-            check(path, writer.meta, source, n_threads)
-            words, sa, start, length = (read_array(path, writer.meta, name) for name in source)
-            text = unpack_text(words, start + length, n_text, n_threads)
-        for name in names:
-            with progress.stage(f"layout {name}"):
-                _add_layout(writer, name, text, sa, n_threads)
-        if adds_lcp:
-            with progress.stage("LCP and rank arrays"):
-                _add_lcp(writer, text, sa, n_threads)
+        adds_lcp = with_lcp and "lcp.rank" not in writer.meta["arrays"]
+        if adds_lcp and len(sizes) > 1:
+            raise UnsupportedError(f"{path} is in {len(sizes)} parts, which fmx mem does not read")
+        machine = choose_machine(device, n_threads, max(sizes))
+        for number, part in enumerate(part_writers(writer, len(sizes), progress)):
+            with progress.stage("read index"):
+                text, sa = _read_text_and_sa(path, writer.meta, number, n_threads)
+            with machine.errors():
+                if adds_lcp:
+                    with progress.stage("LCP and rank arrays"):
+                        _add_lcp(part, text, sa, n_threads)
+                text, sa = machine.take(text), machine.take(sa)
+                for name in names:
+                    with progress.stage(f"layout {name}"):
+                        _add_layout(machine, part, name, text, sa)
         writer.commit({"layouts": [*held, *map(str, names)]})
     return [*map(str, names), *(["lcp"] if adds_lcp else [])]
 
 
-def _add_tables(writer, text, prefix_length, seed_length, n_threads):
-    writer.add("prefix_pairs", build_prefix_table(text, prefix_length).pairs)
-    if seed_length:
-        writer.add("seed_starts", build_seed_table(text, seed_length).starts)
-    writer.add("text_words", pack_text(text, n_threads))
+def _read_text_and_sa(path, meta, number, n_threads):
+    """(codes of the text, suffix array) of a part, checked."""
+    columns = ["block_text_start", "block_length"]
+    source = part_arrays(meta, number)
+    check(path, meta, [*columns, source["text_words"], source["sa_positions"]], n_threads)
+    start, length = (read_array(path, meta, name) for name in columns)
+    words, sa = (read_array(path, meta, source[name]) for name in ("text_words", "sa_positions"))
+    first, last = part_span(meta, number)
+    ends = start + length
+    ends = ends[(first <= ends) & (ends < last)] - first
+    return unpack_text(words, ends, last - first, n_threads), sa
 
 
-def _add_sa(writer, sa, block_starts, sa_rate, names):
+def _add_tables(machine, writer, text, prefix_length, seed_length, progress):
+    """Make the suffix array, and the tables beside or after it; the suffix array."""
+    at_once = machine.serial and 4 * 4**seed_length <= MAX_TABLE * text.size
+    sorted_rows = start(machine.n_threads if at_once else 1, make_suffix_array, machine, text, progress)
+    sa = None if machine.serial else _stage_of(progress, sorted_rows)
+    with progress.stage("tables"):
+        pairs = make_prefix_table(machine, text, sa, prefix_length).pairs
+        writer.add("prefix_pairs", machine.to_host(pairs))
+        if seed_length:
+            writer.add("seed_starts", machine.to_host(first_rows(machine, text, sa, seed_length)))
+        writer.add("text_words", machine.to_host(pack_text(text, machine)))
+    return _stage_of(progress, sorted_rows) if sa is None else sa
+
+
+def _stage_of(progress, sorted_rows):
+    with progress.stage("suffix array"):
+        return sorted_rows()
+
+
+def _add_sa(machine, writer, sa, block_starts, sa_rate, names):
     if sa_rate == 1:
-        writer.add("sa_positions", sa)
+        writer.add("sa_positions", machine.to_host(sa))
         return
     k, ahead = max(name.k for name in names), max(name.k_ahead for name in names)
-    sampled = sample(sa, block_starts, sa_rate, k, ahead)
-    writer.add("sa_marks", sampled.marks)
-    writer.add("sa_positions", sampled.positions)
+    sampled = sample(sa, block_starts, sa_rate, k, ahead, machine)
+    writer.add("sa_marks", machine.to_host(sampled.marks))
+    writer.add("sa_positions", machine.to_host(sampled.positions))
 
 
 def _add_lcp(writer, text, sa, n_threads):
@@ -143,11 +197,11 @@ def _add_lcp(writer, text, sa, n_threads):
         writer.add(f"lcp.{key}", array)
 
 
-def _add_layout(writer, name, text, sa, n_threads):
-    layout = layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, n_threads)
-    for key, array in layout._asdict().items():
-        if isinstance(array, np.ndarray):
-            writer.add(f"{name}.{key}", array)
+def _add_layout(machine, writer, name, text, sa):
+    layout = layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, machine)
+    for key, value in layout._asdict().items():
+        if not isinstance(value, int):
+            writer.add(f"{name}.{key}", machine.to_host(value))
 
 
 def default_index_path(reference) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import InputError
-from .jit import compiled, find_byte
+from .jit import compiled, find_byte, inlined
 from .streams import Source
 
 CHUNK_SIZE = 1 << 21
@@ -94,12 +94,22 @@ def _n_blank(data):
     return data.size
 
 
+@inlined
+def _n_lines(data):
+    """Number of newlines, 128 bytes at a time: sums of 8 bits fill vector registers, and the reader waits."""
+    n_lines = 0
+    for start in range(0, data.size, 128):
+        few = np.uint8(0)
+        for i in range(start, min(start + 128, data.size)):
+            few = np.uint8(few + (data[i] == NEWLINE))
+        n_lines += few
+    return n_lines
+
+
 @compiled
 def _cut_fastq(data, last):
     """(end of the last whole record, number of records); everything if this is the file's end."""
-    n_lines = 0
-    for i in range(data.size):
-        n_lines += data[i] == NEWLINE
+    n_lines = _n_lines(data)
     if last:
         return data.size, (n_lines + 3) // 4
     stop = data.size

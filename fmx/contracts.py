@@ -11,11 +11,14 @@ from .jit import at, by_type, by_type_or_this
 # Layouts.  An entry is fetched in lanes of 16 bytes (two words of ``layout.entries``, uint64), and what it
 # counts is a sum over its lanes, so that an engine may bring the lanes in and add them up as it likes:
 #
-#     word, offset = address(layout, c, i)
-#     occ(c, i) = sum over lanes of share(layout, lane, a, b, c, offset)
+#     word, offset, surplus = address(layout, c, i)
+#     occ(c, i) = sum over lanes of share(layout, lane, a, b, c, offset) - surplus
 #
 # where a and b are the words ``word + 2 * lane`` and ``word + 2 * lane + 1``.  A layout whose counting is no
 # such sum has 0 lanes, and registers its own ``occ`` and ``extend``.
+
+
+ROW = 0x3FF  # of an offset
 
 
 @by_type
@@ -25,19 +28,24 @@ def lanes(layout):
 
 @by_type
 def address(layout, c, i):
-    """(word, offset) of row i for the k-symbol c: its entry's first word, even, and what share needs of i."""
+    """(word, offset, surplus) of row i for the k-symbol c.
+
+    ``word`` is the first of its entry, even.  ``offset`` is what share needs of i: in the bits of ROW what is
+    its own, in two more what all rows have for which c is counted in this entry.  ``surplus`` is what the
+    entry counts too many: rows without k-symbol.
+    """
 
 
 @by_type
 def share(layout, lane, a, b, c, offset):
-    """What words a and b of a lane add to C[c] + Occ(c, i); rows without k-symbol are never counted."""
+    """What words a and b of a lane add to C[c] + Occ(c, i) + surplus."""
 
 
 @by_type_or_this
 def occ(layout, c, i):
     """C[c] + Occ(c, i): LF mapping of row i for the k-symbol c (0 <= i <= n), by one thread."""
-    word, offset = address(layout, c, i)
-    total = np.int64(0)
+    word, offset, surplus = address(layout, c, i)
+    total = np.int64(-surplus)
     for lane in range(lanes(layout)):
         a, b = at(layout.entries, word + 2 * lane), at(layout.entries, word + 2 * lane + 1)
         total += share(layout, lane, a, b, c, offset)
@@ -58,6 +66,15 @@ def prefetch_extend(layout, c, lo, hi):
 @by_type_or_this
 def prefetch_symbol(layout, c):
     """Ask the memory system for what ``prefetch_extend`` reads itself: called one step before it."""
+
+
+@by_type
+def fill(layout, codes, start, stop, counts, part):
+    """Write rows [start, stop) of a k-step BWT (``codes``) into the layout's arrays, which hold zeros.
+
+    These are whole runs, the last one perhaps beyond the last row.  ``counts[part]`` holds C + Occ(., start),
+    and that of ``stop`` afterwards.  Not for layouts without entries.
+    """
 
 
 @by_type_or_this

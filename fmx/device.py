@@ -52,6 +52,13 @@ def upload(value, stream=0):
     return value
 
 
+def download(value):
+    """A NamedTuple (or array, or number) with its arrays in the host's memory."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(download, value))
+    return value if isinstance(value, int) else jit_device.to_host(value)
+
+
 def n_bytes(value) -> int:
     """Bytes of the arrays of a NamedTuple; an array that is there twice counts once."""
     seen: dict = {}

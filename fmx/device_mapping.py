@@ -6,8 +6,7 @@ another is searched and the host parses and formats the rest.  A chunk goes thro
     patterns -> pinned buffer -> device: search -> intervals
     rows of the reported reads -> device: locate -> positions, in the order of the rows
 
-Positions fetched this way are a whole suffix array of their own, over intervals renumbered to fit, so that
-hits.select chooses from them and the output is that of the CPU, byte for byte.
+located.py chooses from the positions, so the output is that of the CPU, byte for byte.
 """
 
 from dataclasses import replace
@@ -15,12 +14,12 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from . import device, engines, hits, jit_device
+from . import device, engines, jit_device, located
 from .contracts import lanes, position_of, start
 from .errors import DeviceError
 from .hits import Intervals
 from .jit_warp import kernel, thread_index
-from .mapping import Mapper
+from .mapping import Mapper, Mapping, join, make_query
 from .reads import Patterns
 from .sampled_sa import FullSA
 
@@ -81,43 +80,74 @@ class Channel:
     def receive(self, name, n, into):
         """Copy the first n values from the device; they are in ``host`` once the stream is done."""
         jit_device.copy(self.device[name][:n], self.host[name][:n], self.stream)
-        jit_device.synchronize(self.stream)
+        self.wait()
         into[:] = self.host[name][:n]
+
+    def wait(self):
+        """Wait until the device has done all that it was given in this stream."""
+        jit_device.synchronize(self.stream)
+
+
+class Gpu:
+    """An opened GPU with room for an index, and the channels that the mappers of its parts share.
+
+    ``memory``: a limit in bytes, or None.  Raises DeviceError.
+    """
+
+    def __init__(self, index, n_threads, number=0, memory=None):
+        self.number = number
+        self.name = jit_device.open_device(number)
+        needed = sum(device.n_bytes((make_query(part), part.sa)) for part in index.parts)
+        with jit_device.errors():
+            room = min(jit_device.free_bytes() - _RESERVE, memory or 2**63)
+            n_channels = _fitting(max(N_CHANNELS, n_threads), room, needed)
+            self.all_channels = [Channel() for _ in range(n_channels)]
+            self.channels: SimpleQueue = SimpleQueue()  # those that nobody uses
+            for channel in self.all_channels:
+                self.channels.put(channel)
+
+    def with_channel(self, work, *arguments):
+        """Call ``work(channel, ...)`` with a channel that nobody uses."""
+        jit_device.use(self.number)
+        with jit_device.errors():
+            channel = self.channels.get()
+            try:
+                return work(channel, *arguments)
+            finally:
+                self.channels.put(channel)
+
+
+def _fitting(n_channels, room, needed) -> int:
+    """How many channels there is room for beside the index."""
+    n = min(n_channels, (room - needed) // Channel.n_bytes())
+    if n < 1:
+        raise DeviceError(
+            f"the index and its buffers need {(needed + Channel.n_bytes()) / GB:.2f} GB of GPU memory, "
+            f"and there are {max(room, 0) / GB:.2f} GB: raise --gpu-memory, free memory, name a smaller "
+            "--layout, or take --engine cpu"
+        )
+    return n
+
+
+def make_mapper(index, options, n_tally, engine, gpu) -> Mapping:
+    """What maps to an index on a Gpu; ``engine`` is one of engines.CUDA, or None for the best one.
+
+    Raises DeviceError, UnsupportedError.
+    """
+    return join(index, [DeviceMapper(part, options, n_tally, engine, gpu) for part in index.parts])
 
 
 class DeviceMapper(Mapper):
-    """A Mapper whose query, suffix array and layout are on a GPU.
+    """A Mapper whose query, suffix array and layout are on a Gpu."""
 
-    ``engine`` is one of engines.CUDA, or None for the best one; ``gpu_memory`` a limit in bytes, or None.
-    Raises DeviceError, UnsupportedError.
-    """
-
-    def __init__(self, index, options, n_tally=0, engine=None, number=0, gpu_memory=None):
+    def __init__(self, index, options, n_tally, engine, gpu):
         super().__init__(index, replace(options, chunk_size=max(options.chunk_size, CHUNK_SIZE)), n_tally)
-        self.number = number
-        self.name = jit_device.open_device(number)
+        self.gpu, self.all_channels = gpu, gpu.all_channels
         self.launch = engines.prepare(engine or best_engine(self.query), self.query)
         with jit_device.errors():
-            room = min(jit_device.free_bytes() - _RESERVE, gpu_memory or 2**63)
-            self.n_channels = max(N_CHANNELS, options.n_threads)
-            self.n_channels = self._check_room(room, device.n_bytes((self.query, index.sa)))
             self.query = device.upload(self.query)
             self.sa = self._on_device(index.sa)
             self.layout = getattr(self.query, "layout", self.sa)
-            self.channels: SimpleQueue = SimpleQueue()  # those that nobody uses
-            for _ in range(self.n_channels):
-                self.channels.put(Channel())
-
-    def _check_room(self, room, needed) -> int:
-        """How many channels there is room for beside the index."""
-        n = min(self.n_channels, (room - needed) // Channel.n_bytes())
-        if n < 1:
-            raise DeviceError(
-                f"the index and its buffers need {(needed + Channel.n_bytes()) / GB:.2f} GB of GPU memory, "
-                f"and there are {max(room, 0) / GB:.2f} GB: raise --gpu-memory, free memory, name a smaller "
-                "--layout, or take --engine cpu"
-            )
-        return n
 
     def _on_device(self, sa):
         """The suffix array on the device, not twice if the query holds it."""
@@ -127,18 +157,8 @@ class DeviceMapper(Mapper):
     def intervals(self, patterns):
         """Intervals of patterns, found by the device."""
         found = Intervals(*(np.zeros(patterns.length.size, np.uint32) for _ in Intervals._fields))
-        self._with_channel(self._search, patterns, found)
+        self.gpu.with_channel(self._search, patterns, found)
         return found
-
-    def _with_channel(self, work, *arguments):
-        """Call ``work(channel, ...)`` with a channel that nobody uses."""
-        jit_device.use(self.number)
-        with jit_device.errors():
-            channel = self.channels.get()
-            try:
-                return work(channel, *arguments)
-            finally:
-                self.channels.put(channel)
 
     def _search(self, channel, patterns, found):
         ends = np.append(patterns.first[1:], patterns.words.size - 1)
@@ -164,24 +184,15 @@ class DeviceMapper(Mapper):
             a = b
 
     def select(self, batch, intervals, span, tally):
-        """The hits of reads span[0] to span[1], from positions that the device looks up."""
-        options = self.options
-        rows = slice(2 * span[0], 2 * span[1])
-        lo, hi = intervals.lo[rows], intervals.hi[rows]
-        size = hi.astype(np.int64) - lo
-        reported = np.repeat(size[0::2] + size[1::2] <= options.policy.at_most, 2)
-        first = np.zeros(size.size + 1, np.int64)
-        np.cumsum(np.where(reported, size, 0), out=first[1:])
-        positions = np.empty(first[-1], np.uint32)
-        self._with_channel(self._locate, lo, first, positions)
-        if first[-1] + size.max(initial=0) >= 2**32:
-            raise DeviceError("more than 2^32 hits in one batch of reads: map with -m, or take --engine cpu")
-        moved = [np.zeros(intervals.lo.size, np.uint32) for _ in Intervals._fields]
-        moved[0][rows], moved[1][rows] = first[:-1], first[:-1] + size
         blocks = self.index.reference.blocks
-        return hits.select(
-            FullSA(positions), None, blocks, batch, Intervals(*moved), span, options.policy, tally
-        )
+        return located.select([(self, intervals, 0)], blocks, batch, span, self.options.policy, tally)
+
+    def locate(self, lo, size):
+        """Text positions of rows lo[i] to lo[i] + size[i], one i after the other, looked up by the device."""
+        first = np.append(0, np.cumsum(size))
+        positions = np.empty(first[-1], np.uint32)
+        self.gpu.with_channel(self._locate, np.ascontiguousarray(lo), first, positions)
+        return positions
 
     def _locate(self, channel, lo, first, positions):
         size = 2 * channel.n_patterns

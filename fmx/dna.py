@@ -7,10 +7,13 @@ words compare as strings:
         s[0]  | s[1]  | ...           | s[31]
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from .jit import at, compiled, inlined, load_big_endian
 from .parallel import run_all, spans
+from .work import ONE_CORE, do
 
 OTHER = 4  # a letter that matches nothing: N, IUPAC codes, '.'
 INVALID = 255  # a byte that is no sequence at all
@@ -54,6 +57,20 @@ def symbols(words, first, i, k):
 
 
 @inlined
+def symbol_before(words, first, left, k, ahead, n_ahead):
+    """The k-symbol before symbol ``left`` of the packed string at word ``first``, one after the other.
+
+    The first call has ``n_ahead`` 0, later ones what this returns: (c, left - k, ahead, n_ahead), where
+    ``ahead`` uint64 holds the ``n_ahead`` symbols before that, so that memory is read once in 32 symbols.
+    """
+    if n_ahead < k:
+        n_ahead = min(left, np.int32(WORD))
+        ahead = symbols(words, first, left - n_ahead, n_ahead)
+    c = np.int32(ahead & np.uint64((1 << 2 * k) - 1))
+    return c, np.int32(left - k), ahead >> np.uint64(2 * k), np.int32(n_ahead - k)
+
+
+@inlined
 def pack_letters(data, i):
     """Eight letters (A C G T U, any case) of ``data`` (uint8) from index i as 16 bits, the first highest.
 
@@ -86,13 +103,20 @@ def reverse_complement(x, k):
     return x >> np.uint64(64 - 2 * k)
 
 
-def pack_text(text, n_threads=1) -> np.ndarray:
+class PackText(NamedTuple):
+    """``text`` uint8[n] -> ``words``, see pack_text."""
+
+    text: Any
+    words: Any
+
+
+def pack_text(text, machine=ONE_CORE):
     """A text (uint8[n]: separator 0, A C G T 1 to 4) as uint64 words; a separator is stored as A.
 
     Three spare words follow, so that ``symbols`` may read 32 symbols from any position of the text.
     """
-    words = np.zeros(-(-text.size // WORD) + 3, np.uint64)
-    run_all(_pack_text, [(text, *span, words) for span in spans(text.size, n_threads, WORD)], n_threads)
+    words = machine.empty(-(-text.size // WORD) + 3, np.uint64)
+    machine.run(PackText(text, words), words.size)
     return words
 
 
@@ -110,8 +134,11 @@ def _unpack_text(words, start, stop, text):
         text[i] = 1 + ((words[i >> 5] >> np.uint64(62 - 2 * (i & 31))) & np.uint64(3))
 
 
-@compiled
-def _pack_text(text, start, stop, words):
-    for i in range(start, stop):
-        symbol = np.uint64(max(text[i], 1) - 1)
-        words[i >> 5] |= symbol << np.uint64(62 - 2 * (i & 31))
+@do.register(PackText)
+def _pack_text(job, part, start, stop):
+    for w in range(start, stop):
+        word = np.uint64(0)
+        for i in range(WORD * w, min(WORD * w + WORD, job.text.size)):
+            symbol = np.uint64(max(np.int64(at(job.text, i)), 1) - 1)
+            word |= symbol << np.uint64(62 - 2 * (i & 31))
+        job.words[w] = word

@@ -20,7 +20,10 @@ _AHEAD = 16  # reads whose rows are prefetched
 
 
 class Intervals(NamedTuple):
-    """SA intervals, half-open.  ``lo``, ``hi`` uint32[2 * n_reads]: row 2r is read r, 2r + 1 its reverse."""
+    """SA intervals, half-open.  ``lo``, ``hi`` uint32[2 * n_reads]: row 2r is read r, 2r + 1 its reverse.
+
+    Of located.py, int64.
+    """
 
     lo: np.ndarray
     hi: np.ndarray
@@ -29,7 +32,7 @@ class Intervals(NamedTuple):
 class Hits(NamedTuple):
     """Reported occurrences.  ``first`` int64[n_reads + 1]; read r has hits first[r] to first[r + 1].
 
-    ``position`` uint32[n_hits], in the text; ``reverse`` bool[n_hits]; ``total`` int64[n_reads], the exact
+    ``position`` int64[n_hits], in the text; ``reverse`` bool[n_hits]; ``total`` int64[n_reads], the exact
     number of occurrences, reported or not.
     """
 
@@ -64,7 +67,7 @@ def select(sa, layout, blocks, batch, intervals, span, policy, tally) -> Hits:
     reported = np.where(total > policy.at_most, 0, np.minimum(total, policy.limit))
     first = np.zeros(stop - start + 1, np.int64)
     np.cumsum(reported, out=first[1:])
-    hits = Hits(first, np.empty(first[-1], np.uint32), np.empty(first[-1], np.bool_), total)
+    hits = Hits(first, np.empty(first[-1], np.int64), np.empty(first[-1], np.bool_), total)
     scratch = np.empty(max(1, int(total.max(initial=0))), np.int64)
     _select(sa, layout, blocks, batch, intervals, start, hits, policy.seed, scratch, tally)
     return hits

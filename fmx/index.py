@@ -1,4 +1,4 @@
-"""FMIndex: what is held of an index in memory, and which arrays on disk it comes from."""
+"""FMIndex: what is held of an index in memory, and which arrays on disk it is; JoinedIndex: several."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +8,7 @@ import numpy as np
 
 from . import index_store, layouts, plan
 from .errors import IndexFileError, UnsupportedError
+from .parts import own_name, part_arrays, part_of, part_sizes, part_span
 from .prefix_table import PrefixTable
 from .reference import COLUMNS, Reference, make_blocks
 from .sampled_sa import FullSA, SampledSA
@@ -36,6 +37,21 @@ class FMIndex:
     seeds: SeedTable | None
     text_words: np.ndarray | None
 
+    @property
+    def parts(self) -> tuple["FMIndex", ...]:
+        """Itself, the only part."""
+        return (self,)
+
+
+@dataclass(frozen=True)
+class JoinedIndex:
+    """An index in several parts: ``reference`` is the whole one, each part has its own blocks (parts.py)."""
+
+    path: Path
+    meta: dict
+    reference: Reference
+    parts: tuple[FMIndex, ...]
+
 
 def reference_arrays(reference) -> dict:
     """The arrays that hold a Reference on disk."""
@@ -50,7 +66,7 @@ def reference_arrays(reference) -> dict:
 
 def load(
     path, layout: str | None = None, method: str = "auto", n_threads=1, max_memory: int | None = None
-) -> FMIndex:
+) -> FMIndex | JoinedIndex:
     """Open an index: arrays mapped from disk, every byte that a search reads checked first.
 
     ``method`` "auto" takes what plan.choose_way takes, unless a ``layout`` is named: that asks for backward
@@ -60,30 +76,44 @@ def load(
     meta = index_store.read_meta(path)
     method, layout = _choose_method(meta, layout, method, max_memory)
     layout_name = _choose_layout(meta, layout) if method == "backward" else None
-    wanted = [name for name in meta["arrays"] if _is_wanted(name, method, layout_name)]
+    wanted = [name for name in meta["arrays"] if _is_wanted(own_name(name), method, layout_name)]
     index_store.verify(path, meta, wanted, n_threads)
     arrays = {name: index_store.read_array(path, meta, name) for name in wanted}
+    n_parts = len(part_sizes(meta))
     try:
-        return FMIndex(
-            path,
-            meta,
-            Reference(
-                arrays["contig_names"].tobytes().decode().split("\n"),
-                arrays["contig_lengths"],
-                arrays["contig_md5"],
-                make_blocks(*(arrays[f"block_{column}"] for column in COLUMNS)),
-                meta["n_text"],
-            ),
-            method,
-            layout_name,
-            _load_layout(layout_name, arrays),
-            _load_sa(arrays),
-            PrefixTable(arrays["prefix_pairs"], meta["prefix_length"]),
-            SeedTable(arrays["seed_starts"], meta["seed_length"]) if method == "verify" else None,
-            arrays["text_words"] if method == "verify" else None,
+        reference = Reference(
+            arrays["contig_names"].tobytes().decode().split("\n"),
+            arrays["contig_lengths"],
+            arrays["contig_md5"],
+            make_blocks(*(arrays[f"block_{column}"] for column in COLUMNS)),
+            meta["n_text"],
         )
+        if n_parts == 1:
+            return _part(path, meta, reference, method, layout_name, arrays)
+        parts = []
+        for number in range(n_parts):
+            own = {key: arrays[name] for key, name in part_arrays(meta, number).items() if name in arrays}
+            blocks = part_of(reference, *part_span(meta, number))
+            parts.append(_part(path, meta, blocks, method, layout_name, own))
+        return JoinedIndex(path, meta, reference, tuple(parts))
     except (KeyError, TypeError) as error:
         raise IndexFileError(f"{path}: incomplete ({error}); build the index again") from error
+
+
+def _part(path, meta, reference, method, layout_name, arrays) -> FMIndex:
+    is_verify = method == "verify"
+    return FMIndex(
+        path,
+        meta,
+        reference,
+        method,
+        layout_name,
+        _load_layout(layout_name, arrays),
+        _load_sa(arrays),
+        PrefixTable(arrays["prefix_pairs"], meta["prefix_length"]),
+        SeedTable(arrays["seed_starts"], meta["seed_length"]) if is_verify else None,
+        arrays["text_words"] if is_verify else None,
+    )
 
 
 def load_lcp(index, n_threads=1) -> tuple:
@@ -109,7 +139,7 @@ def _choose_method(meta, layout, method, max_memory) -> tuple:
         raise UnsupportedError(
             "seed and verify uses no layout; leave out one of --method verify and --layout"
         )
-    if method == "verify" and "seed_starts" not in meta["arrays"]:
+    if method == "verify" and "seed_starts" not in part_arrays(meta, 0):
         raise UnsupportedError(
             "this index keeps no whole suffix array, so it cannot seed and verify: build it with --sa-rate 1"
         )

@@ -3,6 +3,7 @@
     ref.fmx/
       meta.json            format, versions, parameters, one entry an array: dtype, shape, bytes, checksums
       contig_names.npy ... opened with mmap_mode="r"
+      part0/ part1/ ...    the arrays of each part, if there are several (parts.py)
 
 Each array has one xxh3 checksum for every PIECE bytes of its data, and meta.json one of itself.
 """
@@ -59,9 +60,11 @@ class IndexWriter:
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def add(self, name: str, array) -> None:
-        """Write one array."""
+        """Write one array; a name with a slash goes into a folder."""
         try:
-            np.save(self._aside / f"{name}.npy", array)
+            file = self._aside / f"{name}.npy"
+            file.parent.mkdir(exist_ok=True)
+            np.save(file, array)
         except OSError as error:
             raise OutputError(f"{self.path}: cannot write {name}: {error.strerror or error}") from error
         self.arrays[name] = {

@@ -145,31 +145,51 @@ def popcount(x):
     return np.int64(_popcount64(np.uint64(x)))
 
 
-@intrinsic
-def _low_bits(typing, n):
-    """See low_bits; a GPU's shift gives 0 for 64 or more, LLVM's has no value there."""
+def _emit_bits_from(bits, register):
+    """See bits_from; a GPU's shift gives 0 for ``bits`` or more, LLVM's has no value there."""
 
     def emit(context, builder, signature, arguments):
-        word, ones = ir.IntType(64), ir.Constant(ir.IntType(64), -1)
-        zero, full = ir.Constant(word, 0), ir.Constant(word, 64)
+        word, number = ir.IntType(bits), ir.IntType(32)
+        ones, zero = ir.Constant(word, -1), ir.Constant(number, 0)
+        above = builder.icmp_signed(">", arguments[0], zero)
+        shift = builder.select(above, arguments[0], zero)
         if isinstance(context, CPUContext):
-            above = builder.icmp_signed(">", arguments[0], zero)
-            shift = builder.select(above, arguments[0], zero)
-            part = builder.not_(builder.shl(ones, builder.and_(shift, ir.Constant(word, 63))))
-            return builder.select(builder.icmp_signed(">=", shift, full), ones, part)
-        half, none = ir.IntType(32), ir.Constant(ir.IntType(32), 0)
-        n = builder.trunc(arguments[0], half)
-        shift = builder.select(builder.icmp_signed(">", n, none), n, none)
-        kind = ir.FunctionType(word, [word, half])
-        return builder.not_(builder.asm(kind, "shl.b64 $0, $1, $2;", "=l,l,r", [ones, shift], False))
+            within = builder.and_(shift, ir.Constant(number, bits - 1))
+            part = builder.shl(ones, builder.zext(within, word) if bits > 32 else within)
+            beyond = builder.icmp_signed(">=", shift, ir.Constant(number, bits))
+            return builder.select(beyond, ir.Constant(word, 0), part)
+        kind, constraint = ir.FunctionType(word, [word, number]), f"={register},{register},r"
+        return builder.asm(kind, f"shl.b{bits} $0, $1, $2;", constraint, [ones, shift], False)
 
-    return types.uint64(types.int64), emit
+    return emit
+
+
+@intrinsic
+def _bits_from(typing, n):
+    return types.uint64(types.int32), _emit_bits_from(64, "l")
+
+
+@intrinsic
+def _bits_from32(typing, n):
+    return types.uint32(types.int32), _emit_bits_from(32, "r")
+
+
+@inlined
+def bits_from(n):
+    """A uint64 with all bits set but the n lowest; all for n < 0, none for n > 63 (-2^31 < n < 2^31)."""
+    return _bits_from(np.int32(n))
+
+
+@inlined
+def bits_from32(n):
+    """The same of 32 bits, a uint32."""
+    return _bits_from32(np.int32(n))
 
 
 @inlined
 def low_bits(n):
-    """A word whose n lowest bits are set; none for n < 0, all for n > 63 (-2^31 < n < 2^31)."""
-    return _low_bits(np.int64(n))
+    """A uint64 whose n lowest bits are set; none for n < 0, all for n > 63 (-2^31 < n < 2^31)."""
+    return ~bits_from(n)
 
 
 @inlined
@@ -258,8 +278,11 @@ if numba.config.DISABLE_JIT:  # plain Python, as in the CUDA simulator
     def popcount(x):
         return np.int64(int(x).bit_count())
 
-    def low_bits(n):
-        return np.uint64((1 << max(0, min(int(n), 64))) - 1)
+    def bits_from(n):
+        return np.uint64(2**64 - (1 << max(0, min(int(n), 64))))
+
+    def bits_from32(n):
+        return np.uint32(2**32 - (1 << max(0, min(int(n), 32))))
 
     def prefetch(array, i):
         pass

@@ -32,7 +32,7 @@ if SIMULATED and not numba.config.DISABLE_JIT:
     raise DeviceError("the CUDA simulator needs NUMBA_DISABLE_JIT=1 besides NUMBA_ENABLE_CUDASIM=1")
 config.CACHE_DIR = str(CACHE)
 WARP = 32
-INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)  # for arrays of kernels
+INT64, UINT32, UINT64 = map(np.dtype, (np.int64, np.uint32, np.uint64))  # for arrays of kernels
 _ALL = 0xFFFFFFFF
 
 
@@ -53,7 +53,7 @@ if SIMULATED:
         board = me._manager.__dict__.setdefault("board", {})
         board[me.threadIdx.x] = value
         me.syncthreads()
-        taken = board.get(source, 0)
+        taken = np.int64(board.get(source, 0))
         me.syncthreads()
         return taken
 
@@ -95,6 +95,9 @@ if SIMULATED:
 
     def load_lane(words, i):
         return words[i], words[i + 1]
+
+    def store_lane(words, i, a, b):
+        words[i], words[i + 1] = a, b
 
     load_lane_narrow = load_lane
 
@@ -154,19 +157,37 @@ else:
         at = [builder.gep(first, [ir.Constant(ir.IntType(32), p)]) for p in range(pieces)]
         return [builder.load(address, align=bits // 8) for address in at]
 
+    _PAIR = ir.VectorType(ir.IntType(64), 2)
+
+    def _pair_at(context, builder, signature, arguments):
+        """The address of words[i] and words[i + 1]."""
+        view = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
+        first = builder.gep(view.data, [arguments[1]])
+        return builder.bitcast(first, _PAIR.as_pointer(first.type.addrspace))
+
     @intrinsic
     def load_lane(typing, words, i):
         """(words[i], words[i + 1]) of a uint64 array by one load of 16 bytes; i is even."""
 
         def emit(context, builder, signature, arguments):
-            view = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
-            vector = ir.VectorType(ir.IntType(64), 2)
-            address = builder.bitcast(builder.gep(view.data, [arguments[1]]), vector.as_pointer())
-            loaded = builder.load(address, align=16)
+            loaded = builder.load(_pair_at(context, builder, signature, arguments), align=16)
             halves = [builder.extract_element(loaded, ir.Constant(ir.IntType(32), h)) for h in range(2)]
             return context.make_tuple(builder, signature.return_type, halves)
 
         return types.UniTuple(types.uint64, 2)(words, types.intp), emit
+
+    @intrinsic
+    def store_lane(typing, words, i, a, b):
+        """``words[i], words[i + 1] = a, b`` of a uint64 array by one store of 16 bytes; i is even."""
+
+        def emit(context, builder, signature, arguments):
+            pair = ir.Constant(_PAIR, ir.Undefined)
+            for h in range(2):
+                pair = builder.insert_element(pair, arguments[2 + h], ir.Constant(ir.IntType(32), h))
+            builder.store(pair, _pair_at(context, builder, signature, arguments), align=16)
+            return context.get_dummy_value()
+
+        return types.void(words, types.intp, types.uint64, types.uint64), emit
 
     @intrinsic
     def load_lane_narrow(typing, words, i):
@@ -186,6 +207,11 @@ else:
 def is_odd(lane):
     """Whether a lane has the upper end of an interval: lanes 2i and 2i + 1 hold pattern i's lo and hi."""
     return lane & 1 == 1
+
+
+def local_bytes(kernel) -> int:
+    """Memory of its own that a thread takes in any compiled form of a kernel; 0 if registers do."""
+    return 0 if SIMULATED else max(kernel.get_local_mem_per_thread().values())
 
 
 def ptx_of(kernel, arguments, capability) -> str:

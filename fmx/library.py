@@ -14,14 +14,20 @@ HIT = np.dtype(
 )
 
 
-def build(reference, path=None, *, layout=layouts.DEFAULT, sa_rate=1, prefix_length=None, threads=None):
+def build(
+    reference, path=None, *, layout=layouts.DEFAULT, sa_rate=1, prefix_length=None, threads=None, engine="cpu"
+):
     """Index a FASTA file and return the opened Index.
 
-    ``path`` defaults to the reference's name with .fmx.  Raises InputError, OutputError, UnsupportedError.
+    ``path`` defaults to the reference's name with .fmx; ``engine`` cpu, cuda or auto makes it.  Raises
+    InputError, OutputError, UnsupportedError, DeviceError.
     """
     path = path or workflow.default_index_path(reference)
     names = layout.split(",")
-    workflow.build_index(reference, path, names, sa_rate, prefix_length, threads or available_cores())
+    workflow.build_index(
+        reference, path, names, sa_rate, prefix_length, threads or available_cores(),
+        device=workflow.Device(engine),
+    )  # fmt: skip
     return open_index(path, threads=threads)
 
 
@@ -87,7 +93,7 @@ class Index:
         mapper = self._mapper(strands, hits.SelectionPolicy())
 
         def work(chunk):
-            return hits.count(mapper.search(chunk)[1])
+            return mapper.count(mapper.search(chunk)[1])
 
         source = chunks.read_chunks([_source(reads)])
         return np.concatenate([np.empty(0, np.int64), *mapping.in_order(work, source, self._threads)])
@@ -96,7 +102,7 @@ class Index:
         if strands not in STRANDS:
             raise ValueError(f"strands must be one of {', '.join(STRANDS)}, not {strands!r}")
         options = mapping.MapOptions(policy, STRANDS[strands], self._threads)
-        return mapping.Mapper(self._index, options)
+        return mapping.make_mapper(self._index, options)
 
 
 def _source(reads):
@@ -108,7 +114,7 @@ def _source(reads):
 
 def _as_rows(blocks, start, found) -> np.ndarray:
     rows = np.empty(found.position.size, HIT)
-    position = found.position.astype(np.int64)
+    position = found.position
     block = np.searchsorted(blocks.text_start, position, "right") - 1
     n_hits = np.diff(found.first)
     rows["read"] = np.repeat(np.arange(start, start + n_hits.size), n_hits)

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from . import chunks, hits, reads
+from . import chunks, hits, located, reads
 from .engines import cpu
+from .parts import part_span
 from .progress import Progress
 from .queries import Exact, Verify
 
@@ -65,28 +66,35 @@ def make_query(index):
     return Verify(index.prefix, index.seeds, index.sa.positions, index.text_words, index.reference.blocks)
 
 
-class Mapper:
-    """One index and one set of options; turns chunks into pieces of output."""
+class Mapping:
+    """One set of options; turns chunks into pieces of output.  A mapper is one of these for an index."""
 
-    def __init__(self, index, options: MapOptions, n_tally: int = 0):
-        self.index, self.options = index, options
-        self.query: Any = make_query(index)
-        self.n_tally = n_tally
+    def __init__(self, options: MapOptions, n_tally: int = 0):
+        self.options, self.n_tally = options, n_tally
         self.tallies: deque = deque()  # one table for each thread that is counting
+        self.all_channels: list = []  # to a GPU
 
     def search(self, chunk):
-        """(ReadBatch, Intervals) of a chunk."""
+        """(ReadBatch, intervals) of a chunk; who made the intervals knows what they are."""
         batch = reads.parse(chunk)
         return batch, self.intervals(reads.pack(batch, self.options.strands))
 
     def intervals(self, patterns):
         """Intervals of patterns."""
-        return cpu.search(self.query, patterns)
+        raise NotImplementedError
+
+    def count(self, intervals) -> np.ndarray:
+        """Exact number of occurrences of each read, int64[n_reads]."""
+        raise NotImplementedError
+
+    def select(self, batch, intervals, span, tally):
+        """The hits of reads span[0] to span[1]."""
+        raise NotImplementedError
 
     def hits_of(self, batch, intervals):
         """Yield (start, Hits) for runs of reads with at most SLICE_HITS reported hits, or one read."""
         options = self.options
-        total = hits.count(intervals)
+        total = self.count(intervals)
         reported = np.where(total > options.policy.at_most, 0, np.minimum(total, options.policy.limit))
         ends = np.cumsum(np.maximum(reported, 1))
         start, n_reads = 0, batch.length.size
@@ -97,13 +105,6 @@ class Mapper:
             yield start, self.select(batch, intervals, (start, stop), tally)
             self.tallies.append(tally)
             start = stop
-
-    def select(self, batch, intervals, span, tally):
-        """The hits of reads span[0] to span[1]."""
-        index = self.index
-        return hits.select(
-            index.sa, index.layout, index.reference.blocks, batch, intervals, span, self.options.policy, tally
-        )
 
     def _take_tally(self):
         try:
@@ -116,7 +117,7 @@ class Mapper:
         return np.sum(self.tallies, axis=0) if self.tallies else np.zeros((self.n_tally, 2), np.int64)
 
     def summarise(self, batch, intervals) -> Summary:
-        total = hits.count(intervals)
+        total = self.count(intervals)
         suppressed = total > self.options.policy.at_most
         return Summary(
             reads=total.size,
@@ -128,8 +129,69 @@ class Mapper:
         )
 
 
+class Mapper(Mapping):
+    """Maps to one FMIndex, on the CPU."""
+
+    def __init__(self, index, options: MapOptions, n_tally: int = 0):
+        super().__init__(options, n_tally)
+        self.index = index
+        self.query: Any = make_query(index)
+
+    def intervals(self, patterns):
+        return cpu.search(self.query, patterns)
+
+    def count(self, intervals):
+        return hits.count(intervals)
+
+    def select(self, batch, intervals, span, tally):
+        index = self.index
+        return hits.select(
+            index.sa, index.layout, index.reference.blocks, batch, intervals, span, self.options.policy, tally
+        )
+
+    def locate(self, lo, size) -> np.ndarray:
+        """Text positions of rows lo[i] to lo[i] + size[i], one i after the other."""
+        return located.positions(self.index.sa, self.index.layout, lo, size)
+
+
+class JoinedMapper(Mapping):
+    """Maps to the parts of a JoinedIndex, by one mapper each."""
+
+    def __init__(self, index, mappers):
+        super().__init__(mappers[0].options, mappers[0].n_tally)
+        self.index, self.mappers, self.all_channels = index, mappers, mappers[0].all_channels
+        self.starts = [part_span(index.meta, number)[0] for number in range(len(mappers))]
+
+    def intervals(self, patterns):
+        """Intervals in each part, a list."""
+        return [mapper.intervals(patterns) for mapper in self.mappers]
+
+    def count(self, intervals):
+        return np.sum([hits.count(own) for own in intervals], axis=0)
+
+    def select(self, batch, intervals, span, tally):
+        parts = list(zip(self.mappers, intervals, self.starts, strict=True))
+        blocks = self.index.reference.blocks
+        return located.select(parts, blocks, batch, span, self.options.policy, tally)
+
+
+def join(index, mappers) -> Mapping:
+    """What maps to an index by a mapper of each of its parts."""
+    return mappers[0] if len(mappers) == 1 else JoinedMapper(index, mappers)
+
+
+def make_mapper(index, options: MapOptions, n_tally: int = 0) -> Mapping:
+    """What maps to an FMIndex or a JoinedIndex on the CPU."""
+    return join(index, [Mapper(part, options, n_tally) for part in index.parts])
+
+
 def map_reads(mapper, paths, writer, sink, progress=None) -> Summary:
     """Map files of reads, in order, and write the records to ``sink`` (a binary file)."""
+    return map_chunks(mapper, chunks.read_chunks(paths, mapper.options.chunk_size), writer, sink, progress)
+
+
+def map_chunks(mapper, source, writer, sink, progress=None) -> Summary:
+    """The same for chunks, in order."""
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
 
     def work(chunk):
@@ -137,7 +199,6 @@ def map_reads(mapper, paths, writer, sink, progress=None) -> Summary:
         pieces = _pieces(mapper, batch, intervals, writer)
         return mapper.summarise(batch, intervals), chain([next(pieces, b"")], pieces)
 
-    source = chunks.read_chunks(paths, mapper.options.chunk_size)
     for part, pieces in in_order(work, source, mapper.options.n_threads):
         for piece in pieces:
             sink.write(piece)

@@ -8,23 +8,38 @@ One array of uint32 holds a shift, then for each run of 2^shift rows where its r
 There are about as many runs as rows, but thousands at least, so that most have none and are told at a glance.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from .bwt import NONE
 from .jit import at, inlined
+from .sorting import lower_bound
+from .work import ONE_CORE, choose
 
 _BEYOND = 1024  # rows after the last that may be asked for: no entry is longer
 _MIN_RUNS = 4096
 
 
-def build_missing(codes) -> np.ndarray:
-    """The array of a k-step BWT (``codes`` uint8[n] of bwt.kmer_bwt)."""
-    rows = np.flatnonzero(codes == NONE)
+class WithoutSymbol(NamedTuple):
+    """Chooses the rows without k-symbol of ``codes``."""
+
+    codes: Any
+
+
+@choose.register(WithoutSymbol)
+def _choose_without_symbol(choice, row):
+    return row if at(choice.codes, row) == NONE else np.int64(-1)
+
+
+def build_missing(codes, machine=ONE_CORE):
+    """The array of a k-step BWT (``codes`` uint8[n] of bwt.kmer_bwt), on the machine."""
+    rows = machine.to_host(machine.select(WithoutSymbol(codes), codes.size))
     n = codes.size + _BEYOND
     shift = (n // max(rows.size, _MIN_RUNS)).bit_length()
     n_runs = (n >> shift) + 1
     starts = np.searchsorted(rows, np.arange(n_runs + 1) << shift) + n_runs + 2
-    return np.concatenate([[shift], starts, rows]).astype(np.uint32)
+    return machine.take(np.concatenate([[shift], starts, rows]).astype(np.uint32))
 
 
 @inlined
@@ -40,11 +55,4 @@ def missing_between(missing, start, stop):
 @inlined
 def _index(missing, run, row):
     """Index of the first row of the array that is not before ``row``, which is in the run of that index."""
-    low, high = np.int64(at(missing, run)), np.int64(at(missing, run + 1))
-    while low < high:
-        middle = (low + high) >> 1
-        if np.int64(at(missing, middle)) < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return lower_bound(missing, np.int64(at(missing, run)), np.int64(at(missing, run + 1)), row)

@@ -51,6 +51,10 @@ engine = click.option(
     "--engine", metavar="NAME", default="cpu", show_default=True,
     help="cpu, cuda (the best engine of a GPU), auto (a GPU if there is one), or an engine of GPUs by name.",
 )  # fmt: skip
+build_engine = click.option(
+    "--engine", type=click.Choice(["cpu", "cuda", "auto"]), default="cpu", show_default=True,
+    help="Who makes the index: the CPU, a GPU, or a GPU if there is one; the index is the same.",
+)  # fmt: skip
 device = click.option("--device", type=click.IntRange(0), default=0, show_default=True, help="Which GPU.")
 gpu_memory = click.option(
     "--gpu-memory", type=click.FloatRange(0, min_open=True), metavar="GB",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from . import layouts, prefix_table, seed_table
 from .errors import UnsupportedError
+from .parts import own_name
 
 # (layout, sa_rate), from fast and large to slow and small.
 CHOICES = (
@@ -46,35 +47,41 @@ def available_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def verify_bytes(n_text: int) -> int:
-    """What seed and verify reads: suffix array, packed text, seed table, prefix table."""
-    return 4 * n_text + n_text // 4 + 4 * 4 ** seed_table.default_length(n_text) + _other_bytes(n_text)
+def verify_bytes(sizes: list, prefix_length: int | None = None) -> int:
+    """What seed and verify reads: suffix array, packed text, seed table, prefix table.
+
+    ``sizes``: symbols of each part of the text; the largest sets the length of strings in the tables of all.
+    """
+    n_text, seed_length = sum(sizes), seed_table.default_length(max(sizes))
+    return 4 * n_text + n_text // 4 + len(sizes) * 4 * 4**seed_length + _other_bytes(sizes, prefix_length)
 
 
-def backward_bytes(n_text: int, layout: str, sa_rate: int) -> int:
+def backward_bytes(sizes: list, layout: str, sa_rate: int, prefix_length: int | None = None) -> int:
     """What backward search reads: layout, suffix array (sampled: and its marks), prefix table."""
+    n_text, name = sum(sizes), layouts.parse_name(layout, max(sizes))
     sa = 4 * n_text if sa_rate == 1 else 4 * n_text // sa_rate + n_text // 6
-    per_symbol = layouts.parse_name(layout, n_text).bytes_per_symbol(n_text)
-    return int(per_symbol * n_text) + sa + _other_bytes(n_text)
+    return int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + _other_bytes(sizes, prefix_length)
 
 
-def _other_bytes(n_text: int) -> int:
-    """The prefix table, and what a few contigs and the rows without a k-symbol take."""
-    return 8 * (4 ** (prefix_table.default_length(n_text) + 1) - 1) // 3 + 40_000
+def _other_bytes(sizes: list, prefix_length: int | None) -> int:
+    """The prefix tables, and what a few contigs and the rows without a k-symbol take."""
+    q = prefix_length or prefix_table.default_length(max(sizes))
+    pairs = (4 ** (q + 1) - 1) // 3
+    return len(sizes) * 8 * pairs + 40_000
 
 
-def plan_index(n_text: int, max_memory: int | None = None) -> Plan:
+def plan_index(sizes: list, max_memory: int | None = None) -> Plan:
     """The fastest index whose search fits into ``max_memory`` bytes (default: half of what is available).
 
-    Raises UnsupportedError if none does.
+    ``sizes``: symbols of each part of the text.  Raises UnsupportedError if none does.
     """
     limit = max_memory or available_memory() // 2
-    needed = verify_bytes(n_text)
+    needed = verify_bytes(sizes)
     if needed <= limit:
         reason = f"seed and verify reads {_megabytes(needed)} of {_megabytes(limit)}"
         return Plan(CHOICES[0][0], 1, "verify", needed, reason)
     for layout, sa_rate in CHOICES:
-        smaller = backward_bytes(n_text, layout, sa_rate)
+        smaller = backward_bytes(sizes, layout, sa_rate)
         if smaller <= limit:
             reason = (
                 f"seed and verify would read {_megabytes(needed)}, more than {_megabytes(limit)}; "
@@ -82,14 +89,22 @@ def plan_index(n_text: int, max_memory: int | None = None) -> Plan:
             )
             return Plan(layout, sa_rate, "backward", smaller, reason)
     raise UnsupportedError(
-        f"the smallest index of {n_text} symbols needs {_megabytes(smaller)}, more than {_megabytes(limit)}; "
-        "allow more with --max-memory or split the reference by contigs"
+        f"the smallest index of {sum(sizes)} symbols needs {_megabytes(smaller)}, more than "
+        f"{_megabytes(limit)}; allow more with --max-memory or split the reference by contigs"
     )
+
+
+def own_sizes(meta: dict) -> dict:
+    """Bytes of the arrays of an index by their names within a part, over all parts."""
+    sizes: dict = {}
+    for name, array in meta["arrays"].items():
+        sizes[own_name(name)] = sizes.get(own_name(name), 0) + array["bytes"]
+    return sizes
 
 
 def ways_to_search(meta: dict) -> dict:
     """What each way of searching an index reads, in bytes: {"verify": n, layout: n}, fastest first."""
-    sizes = {name: array["bytes"] for name, array in meta["arrays"].items()}
+    sizes = own_sizes(meta)
     shared = sum(size for name, size in sizes.items() if "." not in name)
     verify_only = sizes.get("seed_starts", 0) + sizes.get("text_words", 0)
     ways = {"verify": shared} if "seed_starts" in sizes else {}

@@ -11,12 +11,14 @@ the same symbols, so an interval of level L does not end where the next one star
 a read shorter than q, and the m mod k symbols that k-steps leave over, are looked up in their own level.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .dna import symbols
 from .jit import compiled, inlined, prefetch
+from .seed_table import first_row
+from .work import do
 
 MIN_LENGTH, MAX_LENGTH = 4, 15
 
@@ -62,6 +64,34 @@ def build_prefix_table(text, q) -> PrefixTable:
     _count(text, q, pairs, ended)
     _accumulate(q, pairs, ended)
     return PrefixTable(pairs, q)
+
+
+class FindPairs(NamedTuple):
+    """``pairs`` of a prefix table by search in the suffix array."""
+
+    text: Any
+    sa: Any
+    pairs: Any
+
+
+def make_prefix_table(machine, text, sa, q) -> PrefixTable:
+    """The table on the machine: counted in the text, or by a GPU searched for in ``sa``."""
+    if machine.serial:
+        return build_prefix_table(text, q)
+    pairs = machine.empty(2 * ((4 ** (q + 1) - 1) // 3), np.uint32)
+    machine.run(FindPairs(text, sa, pairs), pairs.size // 2)
+    return PrefixTable(pairs, q)
+
+
+@do.register(FindPairs)
+def _find_pairs(job, part, start, stop):
+    for pair in range(start, stop):
+        length = np.int64(0)
+        while level_start(length + 1) <= pair:
+            length += 1
+        c = pair - level_start(length)
+        job.pairs[2 * pair] = first_row(job.text, job.sa, c, length, False)
+        job.pairs[2 * pair + 1] = first_row(job.text, job.sa, c, length, True)
 
 
 @compiled

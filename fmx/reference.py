@@ -15,12 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .dna import CODE
-from .errors import InputError, UnsupportedError
+from .errors import InputError
 from .jit import at, compiled, find_byte, inlined
 from .streams import Source
 
 SEPARATOR = 0  # code of the separator in the text; A C G T are 1 2 3 4 there
-MAX_TEXT = 2**32 - 2  # symbols; positions and rows are uint32
 
 _UPPER = np.zeros(256, np.uint8)  # byte -> upper-case letter of the reference, 0: not a letter
 for _letter in range(ord("A"), ord("Z") + 1):
@@ -111,12 +110,7 @@ def read_fasta(path):
     n_blocks, n_symbols = _count_blocks(letters, starts, CODE)
     if n_blocks == 0:
         raise InputError(source.path, "", "the reference holds no A, C, G or T: nothing to index")
-    n_text = n_symbols + n_blocks
-    if n_text > MAX_TEXT:
-        raise UnsupportedError(
-            f"{source.path}: {n_text} symbols, but one index holds at most {MAX_TEXT}: "
-            "split the FASTA by contigs and index the parts"
-        )
+    n_text = int(n_symbols + n_blocks)
     columns = np.empty((4, n_blocks), np.int64)
     text = np.empty(n_text, np.uint8)
     _fill_blocks(letters, starts, CODE, columns, text)

@@ -7,19 +7,20 @@ last k positions of a block too.  1/s of the positions are kept, and these.  A b
 the count before a row is the index of its position.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .bitcolumn import count_before, is_set, set_bit
 from .contracts import neighbour, position_of, prefetch_position
 from .jit import compiled, prefetch
+from .work import ONE_CORE, choose, do
 
 _D, _W = 96, 2  # positions and words of an entry of the marks, one lane
 
 
 class FullSA(NamedTuple):
-    """``positions`` uint32[n], by row."""
+    """``positions`` uint32[n], by row (of located.py: int64)."""
 
     positions: np.ndarray
 
@@ -57,17 +58,35 @@ def _prefetch_sampled(sa, row):
     prefetch(sa.marks, row // _D * _W)
 
 
-def sample(sa, block_starts, s, k, ahead=0) -> SampledSA:
-    """Keep every s-th position of ``sa`` (uint32[n]) for walks of up to k symbols a step.
+class Kept(NamedTuple):
+    """Chooses the rows whose positions have their bit in ``bits`` (uint8, 8 positions each)."""
+
+    sa: Any
+    bits: Any
+
+
+class Mark(NamedTuple):
+    """``marks`` of the chosen rows; ``before`` int64[parts]: how many there are before each part."""
+
+    kept: Any
+    before: Any
+    marks: Any
+
+
+def sample(sa, block_starts, s, k, ahead=0, machine=ONE_CORE) -> SampledSA:
+    """Keep every s-th position of ``sa`` (uint32[n], on the machine) for walks of up to k symbols a step.
 
     ``ahead`` is the largest k of the layouts that walk forwards, 0 if there is none; ``block_starts``
     int64[n_blocks], text positions in ascending order.
     """
-    kept = np.zeros(sa.size // 8 + 1, np.uint8)
-    _keep_positions(sa.size, block_starts, s, k, ahead, kept)
-    marks = np.zeros((sa.size // _D + 1) * _W, np.uint64)
-    positions = np.empty(_count(kept), np.uint32)
-    _mark(sa, kept, marks, positions)
+    bits = np.zeros(sa.size // 8 + 1, np.uint8)
+    _keep_positions(sa.size, block_starts, s, k, ahead, bits)
+    kept, n_entries = Kept(sa, machine.take(bits)), sa.size // _D + 1
+    n_rows = n_entries * _D
+    ends = machine.count(kept, n_rows, _D)
+    positions = machine.pick(kept, n_rows, ends, machine.empty(int(ends[-1]), np.uint32), _D)
+    marks = machine.zeros(n_entries * _W, np.uint64)
+    machine.run(Mark(kept, machine.take(ends[:-1]), marks), n_rows, machine.part_size(n_rows, _D))
     return SampledSA(positions, marks)
 
 
@@ -83,21 +102,21 @@ def _keep_positions(n, block_starts, s, k, ahead, kept):
             kept[position >> 3] |= np.uint8(1 << (position & 7))
 
 
-def _count(bits) -> int:
-    return int(np.bitwise_count(bits).sum(dtype=np.int64))
+@choose.register(Kept)
+def _choose_kept(choice, row):
+    if row >= choice.sa.size:
+        return np.int64(-1)
+    position = np.int64(choice.sa[row])
+    return position if (choice.bits[position >> 3] >> np.uint8(position & 7)) & np.uint8(1) else np.int64(-1)
 
 
-@compiled
-def _mark(sa, kept, marks, positions):
-    n_kept = np.int64(0)
-    for row in range(sa.size):
-        entry = row // _D
-        if row % _D == 0:
-            marks[entry * _W] |= np.uint64(n_kept)
-        position = np.int64(sa[row])
-        if (kept[position >> 3] >> np.uint8(position & 7)) & np.uint8(1):
-            set_bit(marks, entry * _W, row - entry * _D)
-            positions[n_kept] = sa[row]
-            n_kept += 1
-    if sa.size % _D == 0:
-        marks[sa.size // _D * _W] |= np.uint64(n_kept)
+@do.register(Mark)
+def _mark(job, part, start, stop):
+    n_kept = job.before[part]
+    for first in range(start, stop, _D):
+        entry = first // _D
+        job.marks[entry * _W] = np.uint64(n_kept)
+        for row in range(first, first + _D):
+            if choose(job.kept, row) >= 0:
+                set_bit(job.marks, entry * _W, row - first)
+                n_kept += 1

@@ -8,11 +8,12 @@ a separator within s symbols: who uses the table compares whole patterns and so 
 A short suffix w sorts just before w AA...A, so all starts are one cumulative sum.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .jit import compiled
+from .jit import at, compiled, inlined
+from .work import do
 
 MIN_LENGTH, MAX_LENGTH = 4, 13
 
@@ -38,6 +39,56 @@ def build_seed_table(text, s) -> SeedTable:
     _count(text, s, starts)
     _accumulate(starts)
     return SeedTable(starts, s)
+
+
+class FindStarts(NamedTuple):
+    """``starts`` uint32[4^s + 1] by search in the suffix array."""
+
+    text: Any
+    sa: Any
+    s: int
+    starts: Any
+
+
+def first_rows(machine, text, sa, s):
+    """The starts of a seed table, on the machine: counted in the text, or by a GPU searched for in ``sa``."""
+    if machine.serial:
+        return build_seed_table(text, s).starts
+    starts = machine.empty(4**s + 1, np.uint32)
+    machine.run(FindStarts(text, sa, s, starts), starts.size)
+    return starts
+
+
+@do.register(FindStarts)
+def _find_starts(job, part, start, stop):
+    for c in range(start, stop):
+        last = c == np.int64(1) << (2 * job.s)
+        job.starts[c] = job.sa.size if last else first_row(job.text, job.sa, c, job.s, False)
+
+
+@inlined
+def first_row(text, sa, c, s, beyond):
+    """The first row that sorts not before the string c of s symbols, or ``beyond`` all that start with it."""
+    low, high = np.int64(0), np.int64(sa.size)
+    while low < high:
+        middle = (low + high) >> 1
+        if _sorts_before(text, np.int64(at(sa, middle)), c, s, beyond):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inlined
+def _sorts_before(text, position, c, s, or_same):
+    """Whether a suffix sorts before the string c of s symbols, or starts with it."""
+    for i in range(s):
+        if position + i >= text.size:
+            return True
+        symbol, wanted = np.int64(at(text, position + i)), 1 + ((c >> (2 * (s - 1 - i))) & 3)
+        if symbol != wanted:
+            return symbol < wanted
+    return or_same
 
 
 @compiled

@@ -1,8 +1,22 @@
-"""Sorting in place, without allocation: compiled code here may not allocate (see jit.py)."""
+"""Sorting in place and searching what is sorted; compiled code here may not allocate (see jit.py)."""
 
-from .jit import inlined
+import numpy as np
+
+from .jit import at, inlined
 
 _SMALL = 24
+
+
+@inlined
+def lower_bound(array, left, right, value):
+    """Index of the first element of array[left:right], ascending, that is not less than ``value``."""
+    while left < right:
+        middle = (left + right) >> 1
+        if np.int64(at(array, middle)) < value:
+            left = middle + 1
+        else:
+            right = middle
+    return left
 
 
 @inlined

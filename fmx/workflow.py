@@ -11,20 +11,22 @@ import sys
 import time
 from dataclasses import dataclass
 
-from . import __version__, jit, layouts, plan
+from . import __version__, jit, layouts, mapping, plan
 from .building import add_layouts, build_index, default_index_path
 from .errors import DeviceError
 from .index_store import read_array, read_meta
 from .index_store import verify as check
-from .mapping import MapOptions, Mapper, Summary, compile_all, map_reads
+from .mapping import MapOptions, Summary, compile_all, map_reads
 from .output import bam, sam, table
 from .output.text import make_names
+from .parts import part_sizes
 from .progress import Progress
 from .streams import whole_output
+from .work import CPU, Device
 
 __all__ = [
-    "Output", "add_layouts", "build_index", "default_index_path", "find_matches", "inspect", "kind_of",
-    "search", "tell_compiling",
+    "Device", "Output", "add_layouts", "build_index", "default_index_path", "find_matches", "inspect",
+    "kind_of", "search", "tell_compiling",
 ]  # fmt: skip
 
 
@@ -50,19 +52,6 @@ def kind_of(path) -> str:
     return "bam" if str(path).endswith(".bam") else "sam"
 
 
-@dataclass(frozen=True)
-class Device:
-    """Where reads are searched: ``engine`` cpu, cuda, auto or one of engines.CUDA; the number of a GPU, and
-    how much of its memory may be used, in bytes (None: all)."""
-
-    engine: str = "cpu"
-    number: int = 0
-    memory: int | None = None
-
-
-CPU = Device()
-
-
 def search(fm_index, paths, options: MapOptions, output: Output, progress=None, device=CPU) -> Summary:
     """Map reads (FASTA or FASTQ files, '-' for stdin) to an index (FMIndex), in order."""
     progress = progress or Progress(quiet=True)
@@ -84,20 +73,21 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     return summary
 
 
-def make_mapper(fm_index, options, n_tally, device, progress) -> Mapper:
+def make_mapper(fm_index, options, n_tally, device, progress) -> mapping.Mapping:
     if device.engine == "cpu":
-        return Mapper(fm_index, options, n_tally)
+        return mapping.make_mapper(fm_index, options, n_tally)
     try:
-        from .device_mapping import DeviceMapper
+        from . import device_mapping
 
         engine = None if device.engine in ("cuda", "auto") else device.engine
-        mapper = DeviceMapper(fm_index, options, n_tally, engine, device.number, device.memory)
+        gpu = device_mapping.Gpu(fm_index, options.n_threads, device.number, device.memory)
+        mapper = device_mapping.make_mapper(fm_index, options, n_tally, engine, gpu)
     except DeviceError as error:
         if device.engine != "auto":
             raise
         progress.say(f"searching on the CPU: {error}")
-        return Mapper(fm_index, options, n_tally)
-    progress.say(f"searching on GPU {device.number}, {mapper.name}")
+        return mapping.make_mapper(fm_index, options, n_tally)
+    progress.say(f"searching on GPU {device.number}, {gpu.name}")
     return mapper
 
 
@@ -152,6 +142,7 @@ def inspect(path, verify=False, n_threads=1) -> dict:
 
 
 def _layout_sizes(meta, name):
-    size = sum(a["bytes"] for key, a in meta["arrays"].items() if key.startswith(f"{name}."))
-    n_text = meta["n_text"]
-    return size / n_text, layouts.parse_name(name).bytes_per_symbol(n_text)
+    size = sum(n for key, n in plan.own_sizes(meta).items() if key.startswith(f"{name}."))
+    parsed, n_text = layouts.parse_name(name), meta["n_text"]
+    formula = sum(parsed.bytes_per_symbol(n) * n for n in part_sizes(meta))
+    return size / n_text, formula / n_text

@@ -9,6 +9,10 @@ import pytest
 from test_sam import named
 from texts import TEXTS, numbered, random_letters, reads_of
 
+from fmx.errors import UnsupportedError
+from fmx.output import bam
+from fmx.reference import read_fasta
+
 NAMES = ["one letter", "contigs of 1 to 6", "IUPAC", "repeats across separators"]
 OPTIONS = [["-a"], ["-k", "2", "-m", "5", "--rg", r"@RG\tID:x"], ["--no-unmapped"]]
 
@@ -88,12 +92,19 @@ def test_no_reads_make_a_valid_empty_bam(folder, index_of, command, peer):
         assert file.nreferences == len(TEXTS["IUPAC"])
 
 
+def test_a_contig_too_long_for_bam_is_refused(monkeypatch):
+    reference, _ = read_fasta(journeys.fasta([("short", "ACGT"), ("long", "ACGTA")]))
+    monkeypatch.setattr(bam, "MAX_CONTIG", 5)
+    bam.header(reference, b"")
+    monkeypatch.setattr(bam, "MAX_CONTIG", 4)
+    with pytest.raises(UnsupportedError, match="contig long has 5 bases"):
+        bam.header(reference, b"")
+
+
 def test_bgzf_blocks_hold_any_data():
     import gzip
 
     import numpy as np
-
-    from fmx.output import bam
 
     for n in (0, 1, bam.BLOCK - 1, bam.BLOCK, bam.BLOCK + 1, 3 * bam.BLOCK + 7):
         data = np.random.default_rng(n).bytes(n)  # does not compress: the largest blocks there are

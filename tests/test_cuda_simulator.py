@@ -4,10 +4,11 @@ import os
 import subprocess
 import sys
 
+import journeys
 import pytest
 from conftest import ROOT
 
-from fmx import layouts
+from fmx import layouts, workflow
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 SIMULATOR = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
@@ -23,12 +24,80 @@ def test_every_engine_gives_the_intervals_of_plain_comparison(part):
     assert "0 differ" in done.stdout
 
 
-def search(*arguments, simulated=False):
-    """Standard output (less @PG) and error of fmx search."""
+def test_a_gpu_that_fails_ends_the_search_with_a_sentence():
+    command = [sys.executable, "tests/cuda/failures.py", "--simulator"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_array_is_built_as_by_the_cpu():
+    command = [sys.executable, "tests/cuda/build_protocol.py", "--simulator"]
+    done = subprocess.run(command, cwd=ROOT, env=SIMULATOR, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passes" in done.stdout
+    assert "0 arrays differ" in done.stdout
+
+
+def run(*arguments, simulated=False):
+    """An fmx command."""
     environment = SIMULATOR if simulated else os.environ
     program = "import sys; sys.setswitchinterval(1e-5); from fmx.cli import main; main()"
-    command = [sys.executable, "-c", program, "search", *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--layout", "bvsfm,cofi-k3"), ("--layout", "alternate", "--sa-rate", "3"), ("--gpu-memory", "0.00001")],
+    ids=" ".join,
+)
+def test_a_gpu_writes_the_index_of_the_cpu(options, tmp_path):
+    import journeys
+    from texts import numbered, random_letters
+
+    unit = random_letters(200, "gpu index")
+    (tmp_path / "r.fa").write_bytes(journeys.fasta(numbered([unit, "TT" + unit[20:140] + "NN" + unit[:20]])))
+    on_cpu = () if options[0] == "--gpu-memory" else options
+    run("index", tmp_path / "r.fa", "-o", tmp_path / "cpu.fmx", *on_cpu)
+    done = run(
+        "index", tmp_path / "r.fa", "-o", tmp_path / "gpu.fmx", "--engine", "cuda", *options, simulated=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"building on GPU 0" in done.stderr
+    written = {path.name: path.read_bytes() for path in (tmp_path / "gpu.fmx").iterdir()}
+    assert written == {path.name: path.read_bytes() for path in (tmp_path / "cpu.fmx").iterdir()}
+
+
+def test_layouts_added_by_a_gpu_are_those_of_the_cpu(tmp_path, index_of):
+    import shutil
+
+    from texts import numbered, random_letters
+
+    path = index_of(numbered([random_letters(150, "add")]))
+    for name, simulated in (("cpu", False), ("cuda", True)):
+        shutil.copytree(path, tmp_path / name)
+        added = ["index", "--add", "--layout", "kstep-k2-d64", "--engine", name, tmp_path / name]
+        done = run(*added, simulated=simulated)
+        assert done.returncode == 0, done.stderr
+    for file in (tmp_path / "cpu").iterdir():
+        assert (tmp_path / "cuda" / file.name).read_bytes() == file.read_bytes(), file.name
+
+
+def test_memory_that_is_too_small_for_a_build_is_an_error(tmp_path):
+    (tmp_path / "r.fa").write_text(">a\n" + "ACGGT" * 200 + "\n")
+    build = ["index", tmp_path / "r.fa", "--gpu-memory", 0.00001, "--engine"]
+    done = run(*build, "cuda", simulated=True)
+    assert done.returncode == 1
+    assert b"raise --gpu-memory" in done.stderr
+    assert not (tmp_path / "r.fmx").exists()
+    done = run(*build, "auto", simulated=True)
+    assert done.returncode == 0
+    assert b"building on the CPU: the suffix array of 1001 symbols takes" in done.stderr
+
+
+def search(*arguments, simulated=False):
+    """Standard output (less @PG) and error of fmx search."""
+    done = run("search", *arguments, simulated=simulated)
     lines = [line for line in done.stdout.splitlines() if not line.startswith(b"@PG")]
     return done.returncode, lines, done.stderr.decode()
 
@@ -55,14 +124,27 @@ def reads(tmp_path_factory):
     return path
 
 
+LAYOUTS = ["bvsfm-k2-d224", "sampled-k1-d64"]
+
+
 @pytest.fixture(scope="module")
-def indexed(index_of):
+def contigs():
     from texts import numbered, random_letters
 
     unit = random_letters(300, "gpu")
-    return index_of(
-        numbered([unit, "TT" + unit[90:140] + "NN" + unit[:20]]), ["bvsfm-k2-d224", "sampled-k1-d64"]
-    )
+    return numbered([unit, "TT" + unit[90:140] + "NN" + unit[:20]])
+
+
+@pytest.fixture(scope="module")
+def indexed(contigs, index_of):
+    return index_of(contigs, LAYOUTS)
+
+
+@pytest.fixture(scope="module")
+def in_parts(contigs, tmp_path_factory):
+    path = tmp_path_factory.mktemp("parts") / "ref.fmx"
+    workflow.build_index(journeys.fasta(contigs), path, LAYOUTS, part_size=301)
+    return path
 
 
 @pytest.mark.parametrize(
@@ -73,6 +155,14 @@ def indexed(index_of):
 def test_the_output_is_that_of_the_cpu(options, reads, indexed):
     expected = search(reads, "-x", indexed, "-q", "-t", 1, *options)
     found = search(reads, "-x", indexed, "-q", "-t", 1, "--engine", "cuda", *options, simulated=True)
+    assert expected[0] == 0
+    assert found[:2] == expected[:2], found[2]
+
+
+@pytest.mark.parametrize("options", [("-a",), ("--layout", "sampled")], ids=" ".join)
+def test_an_index_in_parts_gives_the_same(options, reads, indexed, in_parts):
+    expected = search(reads, "-x", indexed, "-q", "-t", 1, *options)
+    found = search(reads, "-x", in_parts, "-q", "-t", 1, "--engine", "cuda", *options, simulated=True)
     assert expected[0] == 0
     assert found[:2] == expected[:2], found[2]
 
@@ -99,3 +189,15 @@ def test_no_gpu_is_an_error_with_cuda_and_the_cpu_with_auto(reads, indexed):
     found = search(reads, "-x", indexed, "--engine", "auto")
     assert found[:2] == expected[:2]
     assert "searching on the CPU" in found[2]
+
+
+@pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU")
+def test_an_index_without_a_gpu_is_an_error_with_cuda_and_of_the_cpu_with_auto(tmp_path):
+    (tmp_path / "r.fa").write_text(">a\nACGGT\n")
+    done = run("index", tmp_path / "r.fa", "--engine", "cuda")
+    assert done.returncode == 1
+    assert b"--engine cpu" in done.stderr
+    assert not (tmp_path / "r.fmx").exists()
+    done = run("index", tmp_path / "r.fa", "--engine", "auto")
+    assert done.returncode == 0
+    assert b"building on the CPU" in done.stderr

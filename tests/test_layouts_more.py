@@ -14,6 +14,7 @@ from fmx.queries import Exact
 from fmx.reads import Patterns
 from fmx.sampled_sa import sample
 from fmx.suffix_array import suffix_array
+from fmx.work import Cores
 
 NAMES = [str(name) for name in layouts.all_names() if name.family != "cofi" or name.k <= 9]
 
@@ -64,8 +65,8 @@ def all_occ(layout, c, out):
 
 @compiled
 def occ_by_lanes(layout, c, i):
-    word, offset = address(layout, c, i)
-    total = np.int64(0)
+    word, offset, surplus = address(layout, c, i)
+    total = np.int64(-surplus)
     for lane in range(lanes(layout)):
         a, b = layout.entries[word + 2 * lane], layout.entries[word + 2 * lane + 1]
         total += share(layout, lane, a, b, c, offset)
@@ -104,7 +105,7 @@ def tried_symbols(k, codes):
 def build(name, text, n_threads=1):
     """(layout, suffix array) of a text."""
     sa = suffix_array(text)
-    return layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, n_threads), sa
+    return layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, Cores(n_threads)), sa
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -116,6 +116,17 @@ def test_a_damaged_array_is_found_before_it_is_used(reference, tmp_path):
         load_lcp(load(path))
 
 
+def test_an_index_in_parts_is_refused(reference, tmp_path, capsys):
+    path = tmp_path / "parts.fmx"
+    workflow.build_index(reference, path, part_size=1000)
+    assert run(["index", "-q", "--add", "--with-lcp", str(path)]) == 1
+    assert "is in 3 parts" in capsys.readouterr().err
+    assert run(["mem", "-q", "-x", str(path), str(reference)]) == 1
+    assert "is in 3 parts" in capsys.readouterr().err
+    with pytest.raises(UnsupportedError, match="split a reference"):
+        workflow.build_index(reference, tmp_path / "more.fmx", part_size=1000, with_lcp=True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"), [(["--sa-rate", "4"], 1), (["--add"], 1), (["--add", "--sa-rate", "4"], 2)]
 )

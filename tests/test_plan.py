@@ -17,19 +17,19 @@ def test_more_memory_never_gives_a_slower_index():
     order = ["verify", *(f"{layout}/{rate}" for layout, rate in plan.CHOICES)]
     chosen = []
     for limit in (10**10, 10**9, 5 * 10**8, 3 * 10**8, 10**8, 8 * 10**7, 6 * 10**7 + 10**6):
-        found = plan.plan_index(n_text, limit)
+        found = plan.plan_index([n_text], limit)
         assert found.n_bytes <= limit
         chosen.append("verify" if found.method == "verify" else f"{found.layout}/{found.sa_rate}")
     assert [order.index(name) for name in chosen] == sorted(order.index(name) for name in chosen)
     assert len(set(chosen)) > 4
     assert chosen[0] == "verify"
     with pytest.raises(UnsupportedError, match="allow more with --max-memory"):
-        plan.plan_index(n_text, 10**6)
+        plan.plan_index([n_text], 10**6)
 
 
 @pytest.mark.parametrize("max_memory", [10**9, 500_000, 250_000, 120_000])
 def test_a_planned_index_takes_what_was_promised_and_finds_all(max_memory, tmp_path):
-    chosen = plan.plan_index(50_002, max_memory)
+    chosen = plan.plan_index([50_002], max_memory)
     path = journeys.build(tmp_path / "r.fmx", CONTIGS, ["auto"], max_memory=max_memory)
     meta = index_store.read_meta(path)
     assert (meta["layouts"], meta["sa_rate"]) == ([chosen.layout], chosen.sa_rate)

@@ -11,6 +11,7 @@ from texts import TEXTS
 from fmx import bwt, dna, prefix_table, reference, seed_table
 from fmx.sampled_sa import sample
 from fmx.suffix_array import suffix_array
+from fmx.work import Cores
 
 LETTERS = "$ACGT"
 
@@ -51,7 +52,7 @@ def test_suffix_array_and_bwt_are_the_naive_ones(name):
     for k in (1, 2, 3):
         number = {letters: code for code, letters in enumerate(naive.kmers(k))} | {None: bwt.NONE}
         for n_threads in (1, 3):
-            kmers = bwt.kmer_bwt(codes(text), found, k, n_threads)
+            kmers = bwt.kmer_bwt(codes(text), found, k, Cores(n_threads))
             assert [number[letters] for letters in naive.kmer_bwt(text, rows, k)] == kmers.tolist()
 
 
@@ -88,7 +89,7 @@ def naive_first(suffixes, letters) -> int:
 def test_packed_text_holds_the_letters(name):
     text = naive.text_of(TEXTS[name])
     for n_threads in (1, 2, 5):
-        words = dna.pack_text(codes(text), n_threads)
+        words = dna.pack_text(codes(text), Cores(n_threads))
         held = [int(words[i // 32]) >> (62 - 2 * (i % 32)) & 3 for i in range(len(text))]
         assert held == ["ACGT".index(letter.replace("$", "A")) for letter in text]
 

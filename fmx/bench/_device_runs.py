@@ -8,9 +8,17 @@ import statistics
 import time
 from pathlib import Path
 
+import click
 import numpy as np
 
 from ..errors import DeviceError
+
+N_THREADS = 256
+
+
+def launch(function, n, *arguments, stream=0):
+    """Run a kernel with one thread for each of n things."""
+    function[-(-n // N_THREADS), N_THREADS, stream](*arguments)
 
 
 def seconds(work, n_runs=3) -> float:
@@ -81,8 +89,12 @@ def _cell(value) -> str:
 
 
 def plot(path, lines: dict, x_label, y_label, title, log_x=True) -> None:
-    """A figure of several lines, {label: (xs, ys)}."""
-    import matplotlib
+    """A figure of several lines, {label: (xs, ys)}; without matplotlib it is said that there is none."""
+    try:
+        import matplotlib
+    except ImportError:
+        click.echo(f"{path} is not drawn: pip install matplotlib", err=True)
+        return
 
     matplotlib.use("Agg")
     from matplotlib import pyplot

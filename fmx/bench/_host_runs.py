@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from .. import jit_device
+from .. import device, jit_device
 from ..engines import cpu
 from ..parallel import run_all, spans
 from ..prefix_table import PrefixTable
@@ -28,7 +28,7 @@ def table(bench, n_threads) -> list:
     prefix = PrefixTable(jit_device.to_host(bench.prefix.pairs), bench.prefix.q)
     rows = []
     for name in NAMES:
-        query = Exact(prefix, indexes.host_layout(bench.codes, bench.sa, name, n_threads))
+        query = Exact(prefix, device.download(indexes.make_layout(bench.machine, bench.text, name)))
         parts = [
             (query, Patterns(patterns.words, patterns.first[a:b], patterns.length[a:b]))
             for a, b in spans(n, 8 * n_threads)

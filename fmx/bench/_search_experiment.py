@@ -15,6 +15,7 @@ from ..queries import Exact, Verify
 from ..reads import Patterns
 from ..reference import make_blocks
 from ..suffix_array import suffix_array
+from ..work import Cores
 
 REPEATED = 0.3  # share of the reference that is copied from elsewhere in it
 
@@ -101,7 +102,8 @@ class Experiment:
     def layout(self, name: str):
         """A layout by its name, aligned as an index on disk is."""
         parsed = layouts.parse_name(name, self.text.size)
-        built = layouts.REGISTRY[parsed.family].build(self.text, self.sa, parsed.k, parsed.d, self.n_threads)
+        build = layouts.REGISTRY[parsed.family].build
+        built = build(self.text, self.sa, parsed.k, parsed.d, Cores(self.n_threads))
         return type(built)(*(aligned(x) if isinstance(x, np.ndarray) else x for x in built))
 
     def backward(self, layout):
@@ -115,7 +117,7 @@ class Experiment:
         columns = (np.array([value]) for value in (0, 0, 0, self.n))
         return Verify(
             self.prefix, seed_table.build_seed_table(self.text, s), self.sa,
-            pack_text(self.text, self.n_threads), make_blocks(*columns),
+            pack_text(self.text, Cores(self.n_threads)), make_blocks(*columns),
         )  # fmt: skip
 
     def time(self, query, n_slots=cpu.N_SLOTS, parts=None) -> Speed:

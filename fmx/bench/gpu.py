@@ -9,12 +9,17 @@ cpu          the best of the GPU against this machine's CPU (figure 5)
 import click
 
 from .. import device, engines, jit_device
+from ..contracts import lanes
+from ..device_work import Gpu
 from ..errors import UnsupportedError
 from ..parallel import available_cores
+from ..prefix_table import make_prefix_table
+from . import _device_accesses as accesses
 from . import _device_index as indexes
 from . import _device_runs as runs
-from . import _random_text as random_text
+from . import _device_text as device_text
 from . import roofline
+from ._texts import Randomize
 
 ONE_STEP = ("sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", "sampled-k1-d960")
 TWO_STEP = ("kstep-k2-d64", "kstep-k2-d192", "kstep-k2-d448")
@@ -28,23 +33,21 @@ EXPERIMENTS = ("designs", "threads", "sizes", "cpu")
 class Bench:
     """One random text on the device, patterns drawn from it, and queries over it."""
 
-    def __init__(self, n_bases, n_patterns, length, q, n_threads):
-        self.text = random_text.random_text(n_bases)
-        self.patterns, self.positions = random_text.make_patterns(self.text, n_patterns, length)
-        self.length, self.n_patterns, self.n_threads = length, n_patterns, n_threads
-        self.prefix = random_text.make_prefix_table(self.text, q)
-        self.codes = random_text.text_codes(self.text)
-        self.sa = jit_device.to_host(self.text.sa)
+    def __init__(self, n_bases, n_patterns, length, q):
+        self.machine, self.length, self.n_patterns = Gpu(), length, n_patterns
+        self.text = device_text.make_text(self.machine, Randomize, n_bases + 1)
+        self.row_of = device_text.rows_of(self.machine, self.text)
+        drawn = device_text.make_patterns(self.machine, self.text, n_patterns, length)
+        self.patterns, self.positions = drawn
+        self.prefix = make_prefix_table(self.machine, self.text.codes, self.text.sa, q)
         self.intervals = device.Intervals(*(jit_device.zeros(n_patterns, "uint32") for _ in range(2)))
 
     def query(self, name):
         """The query of a layout's name, or 'verify'."""
         s = min(15, max(4, self.text.n.bit_length() // 2))
         if name == "verify":
-            return indexes.verify(self.text, s)
-        if name.startswith("cofi"):
-            return indexes.exact(self.prefix, random_text.make_cofi(self.text, s))
-        return indexes.exact(self.prefix, indexes.host_layout(self.codes, self.sa, name, self.n_threads))
+            return indexes.verify(self.machine, self.text, s)
+        return indexes.exact(self.prefix, indexes.make_layout(self.machine, self.text, name))
 
     def search(self, launch, query, n=None):
         """A function that starts the search of the first n patterns."""
@@ -56,7 +59,8 @@ class Bench:
         for array in self.intervals:
             jit_device.fill_zero(array)
         self.search(launch, query)()
-        return random_text.count_wrong(self.text, self.patterns, self.positions, self.intervals)
+        found = (self.patterns, self.positions, self.intervals)
+        return device_text.count_wrong(self.machine, self.text, self.row_of, *found)
 
 
 def designs(bench, names, engine_names, ceiling, with_energy, say) -> list:
@@ -64,21 +68,20 @@ def designs(bench, names, engine_names, ceiling, with_energy, say) -> list:
     rows = []
     for name in names:
         query = bench.query(name)
-        steps = hasattr(query, "layout")
-        entry = indexes.entry_bytes(query) if steps else 0
-        entries = indexes.entries_per_pattern(query, bench.patterns) if entry else None
+        counted = accesses.count(query, bench.patterns)
+        one_kernel = not hasattr(query, "layout") or lanes(query.layout) == 0
         for engine in engine_names:
             try:
                 launch = engines.prepare(engine, query)
             except UnsupportedError:
                 continue
-            if not entry and engine != "cuda_task-naive16":
-                continue  # the same kernel
+            if one_kernel and engine != "cuda_task-naive16":
+                continue
             wrong = bench.check(launch, query)
             spent = runs.seconds(bench.search(launch, query))
             bases = bench.n_patterns * bench.length / spent
             row = {"layout": name, "engine": engine, "wrong": wrong, "Gbases/s": bases / 1e9}
-            row |= _accesses(bench, query, entry, entries, spent, ceiling)
+            row |= _accesses(bench, query, counted, bench.n_patterns, spent, ceiling)
             if with_energy:
                 used, watts = runs.joules(bench.search(launch, query))
                 row |= {
@@ -90,25 +93,25 @@ def designs(bench, names, engine_names, ceiling, with_energy, say) -> list:
     return rows
 
 
-def _accesses(bench, query, entry, entries, spent, ceiling) -> dict:
-    """LF mappings and entries a second, and the latter as a share of what the device can fetch."""
-    if not entry:
-        return {"G LF/s": None, "entry B": None, "G entries/s": None, "% of ceiling": None}
-    steps = (bench.length - query.prefix.q) // query.layout.k
-    fetched = bench.n_patterns * entries / spent
+def _accesses(bench, query, counted, n_patterns, spent, ceiling) -> dict:
+    """LF mappings and accesses a second, and the latter as a share of what the device can fetch."""
+    steps = (bench.length - query.prefix.q) // query.layout.k if hasattr(query, "layout") else 0
+    fetched = n_patterns * counted.per_pattern / spent
     return {
-        "G LF/s": 2 * steps * bench.n_patterns / spent / 1e9,
-        "entry B": entry,
+        "G LF/s": 2 * steps * n_patterns / spent / 1e9 if steps else None,
+        "entry B": counted.entry,
+        "at every B": 16 * min(counted.apart, -(-counted.entry // 16)),
         "G entries/s": fetched / 1e9,
-        "% of ceiling": 100 * fetched / ceiling(entry, query.layout.entries.nbytes),
+        "% of ceiling": 100 * fetched / ceiling(counted.entry, counted.n_bytes, counted.apart),
     }
 
 
-def by_threads(bench, names, engine_names) -> list:
+def by_threads(bench, names, engine_names, ceiling) -> list:
     """Throughput against the number of threads under way."""
     rows = []
     for name in names:
         query = bench.query(name)
+        counted = accesses.count(query, bench.patterns)
         for engine in engine_names:
             try:
                 launch = engines.prepare(engine, query)
@@ -120,11 +123,12 @@ def by_threads(bench, names, engine_names) -> list:
                     break
                 spent = runs.seconds(bench.search(launch, query, n))
                 row = {"layout": name, "engine": engine, "threads": 1 << exponent}
-                rows.append(row | {"Gbases/s": n * bench.length / spent / 1e9})
+                row["Gbases/s"] = n * bench.length / spent / 1e9
+                rows.append(row | _accesses(bench, query, counted, n, spent, ceiling))
     return rows
 
 
-def by_size(make_bench, sizes, names, engine) -> list:
+def by_size(make_bench, sizes, names, engine, ceiling) -> list:
     """Throughput against the length of the reference."""
     rows = []
     for n_bases in sizes:
@@ -133,7 +137,9 @@ def by_size(make_bench, sizes, names, engine) -> list:
             query = bench.query(name)
             spent = runs.seconds(bench.search(engines.prepare(engine, query), query))
             row = {"layout": name, "engine": engine, "reference Mb": n_bases / 1e6}
-            rows.append(row | {"Gbases/s": bench.n_patterns * bench.length / spent / 1e9})
+            row["Gbases/s"] = bench.n_patterns * bench.length / spent / 1e9
+            counted = accesses.count(query, bench.patterns)
+            rows.append(row | _accesses(bench, query, counted, bench.n_patterns, spent, ceiling))
         del bench, query
     return rows
 
@@ -157,49 +163,56 @@ def command(output, bases, queries, length, prefix, experiment, names, engine_na
         click.echo(line, err=True)
 
     def make_bench(n_bases):
-        return Bench(n_bases, queries, length, prefix, available_cores())
+        return Bench(n_bases, queries, length, prefix)
+
+    def keep(experiment, rows):
+        runs.save(output, experiment, name, rows)
+        draw(f"{output}/", experiment, rows, name)
 
     with jit_device.errors():
-        ceiling = roofline.Ceiling() if "designs" in chosen else None
+        ceiling = None if chosen == ("cpu",) else roofline.Ceiling()
         bench = make_bench(bases)
         if "designs" in chosen:
             rows = designs(bench, names or ALL, engine_names or engines.CUDA, ceiling, energy, say)
-            runs.save(output, "designs", name, rows)
-            _draw_designs(output, rows, name)
+            keep("designs", rows)
         if "threads" in chosen:
-            rows = by_threads(bench, ONE_STEP[:1], engines.CUDA)
-            runs.save(output, "threads", name, rows)
-            _draw(output, "threads", rows, "engine", "threads", f"threads under way, d = 64, {name}")
+            rows = by_threads(bench, ONE_STEP[:1], engines.CUDA, ceiling)
+            keep("threads", rows)
         if "cpu" in chosen:
             from . import _host_runs
 
             runs.save(output, "cpu", name, _host_runs.table(bench, available_cores()))
-        del bench, ceiling
+        del bench
         if "sizes" in chosen:
             sizes = [bases // 16, bases // 4, bases // 2, bases, 2 * bases]
-            rows = by_size(make_bench, sizes, BY_SIZE, "cuda_full")
-            runs.save(output, "sizes", name, rows)
-            _draw(output, "sizes", rows, "layout", "reference Mb", f"reference (Mb), cuda_full, {name}")
+            rows = by_size(make_bench, sizes, BY_SIZE, "cuda_full", ceiling)
+            keep("sizes", rows)
 
 
-def _draw(output, name, rows, label, x, title):
+def draw(prefix, name, rows, device_name) -> None:
+    """The figures of an experiment's rows, in files whose names begin with ``prefix``."""
+    if name == "designs":
+        for family, members in (("sampled", ONE_STEP), ("kstep", TWO_STEP), ("alternate", ALTERNATE)):
+            some = [{**row, "d": _d(row)} for row in rows if row["layout"] in members]
+            if some:
+                title = f"{family}: throughput against d, {device_name}"
+                _draw(f"{prefix}{family}.png", some, "engine", "d", "d (symbols)", title)
+    elif name == "threads":
+        title = f"Throughput against threads under way, d = 64, {device_name}"
+        _draw(f"{prefix}threads.png", rows, "engine", "threads", "threads", title)
+    else:
+        title = f"Throughput against the reference's length, cuda_full, {device_name}"
+        _draw(f"{prefix}sizes.png", rows, "layout", "reference Mb", "reference (Mb)", title)
+
+
+def _d(row) -> int:
+    return int(row["layout"].split("-d")[1])
+
+
+def _draw(path, rows, label, x, x_label, title):
     lines: dict = {}
     for row in rows:
         xs, ys = lines.setdefault(row[label], ([], []))
         xs.append(row[x])
         ys.append(row["Gbases/s"])
-    runs.plot(f"{output}/{name}.png", lines, x, "Gbases / s", f"Throughput against {title}")
-
-
-def _draw_designs(output, rows, device_name):
-    """Throughput against d, a figure a family of layouts, a line an engine."""
-    for family, members in (("sampled", ONE_STEP), ("kstep", TWO_STEP), ("alternate", ALTERNATE)):
-        lines: dict = {}
-        for row in rows:
-            if row["layout"] in members:
-                xs, ys = lines.setdefault(row["engine"], ([], []))
-                xs.append(int(row["layout"].rsplit("-d", 1)[1]))
-                ys.append(row["Gbases/s"])
-        if lines:
-            title = f"{family}: throughput against d, {device_name}"
-            runs.plot(f"{output}/{family}.png", lines, "d (symbols)", "Gbases / s", title)
+    runs.plot(path, lines, x_label, "Gbases / s", title)

@@ -13,7 +13,8 @@ from .. import jit_device
 from ..jit import by_type
 from ..jit_warp import add_across, kernel, load_lane, thread_index
 from . import _device_runs
-from ._random_text import below, launch, scramble
+from ._device_runs import launch
+from ._texts import below, scramble
 
 GROUPS = (1, 2, 4, 8, 16)  # lanes of 16 bytes
 CELLS: dict = {n: namedtuple(f"Cells{n}", "words n", module=__name__) for n in GROUPS}
@@ -45,12 +46,12 @@ def fill_kernel(words, seed):
 
 
 @kernel
-def together_kernel(cells, n_steps, out):
-    """A group of threads fetches a cell, 16 bytes each."""
+def together_kernel(cells, apart, n_steps, out):
+    """A group of threads fetches a cell, 16 bytes each; cells begin ``apart`` lanes from one another."""
     size, thread = np.int64(cell_lanes(cells)), thread_index()
     x = scramble(thread // size)
     for _ in range(n_steps):
-        a, b = load_lane(cells.words, 2 * (below(x, cells.n) * size + (thread & (size - 1))))
+        a, b = load_lane(cells.words, 2 * (below(x, cells.n) * apart + (thread & (size - 1))))
         seen = np.int64((a ^ b) & np.uint64(0xFFFFFFFF))
         for step in range(4):
             if (1 << step) < size:
@@ -92,15 +93,20 @@ def random_words(n_bytes):
     return words
 
 
-def rate(words, n_bytes, n_lanes, together) -> float:
-    """Entries of 16 n_lanes bytes (8 for none) fetched a second, from the first n_bytes of ``words``."""
-    entry = 16 * n_lanes or 8
-    cells = CELLS[max(n_lanes, 1)](words, n_bytes // entry)
+def rate(words, n_bytes, n_lanes, together, apart=None) -> float:
+    """Entries of 16 n_lanes bytes (8 for none) fetched a second, from the first n_bytes of ``words``.
+
+    Those fetched together may overlap: they begin every ``apart`` lanes (None: one after the other).
+    """
+    entry, apart = 16 * n_lanes or 8, apart or n_lanes
+    n_cells = n_bytes // entry if apart == n_lanes else (n_bytes - entry) // (16 * apart)
+    cells = CELLS[max(n_lanes, 1)](words, n_cells)
     function = word_kernel if n_lanes == 0 else together_kernel if together else alone_kernel
+    arguments = (cells, apart) if function is together_kernel else (cells,)
     n_blocks = _PER_MULTIPROCESSOR * jit_device.n_multiprocessors()
     n_steps = 3000 if not together or n_lanes < 4 else 1500 * n_lanes
     out = jit_device.zeros(1, np.uint64)
-    spent = _device_runs.seconds(lambda: function[n_blocks, N_THREADS](cells, n_steps, out))
+    spent = _device_runs.seconds(lambda: function[n_blocks, N_THREADS](*arguments, n_steps, out))
     return n_blocks * N_THREADS * n_steps / (max(n_lanes, 1) if together else 1) / spent
 
 
@@ -110,21 +116,24 @@ class Ceiling:
     def __init__(self, largest=32 * GB):
         self.words, self.largest, self.known = random_words(largest), largest, {}
 
-    def __call__(self, entry, n_bytes) -> float:
-        """Entries of ``entry`` bytes a second from ``n_bytes``; between sizes of 16 2^i by their times."""
+    def __call__(self, entry, n_bytes, apart=GROUPS[-1]) -> float:
+        """Entries of ``entry`` bytes a second from ``n_bytes``, that begin at multiples of ``apart`` lanes.
+
+        Between sizes of 16 2^i by their times.
+        """
         n_lanes = max(1, -(-entry // 16))
         small = 1 << (n_lanes.bit_length() - 1)
         if small >= GROUPS[-1]:
-            return self._measured(GROUPS[-1], n_bytes) * 16 * GROUPS[-1] / entry
+            return self._measured(GROUPS[-1], n_bytes, apart) * 16 * GROUPS[-1] / entry
         share = (n_lanes - small) / small
-        seconds = (1 - share) / self._measured(small, n_bytes)
-        return 1 / (seconds + (share / self._measured(2 * small, n_bytes) if share else 0))
+        seconds = (1 - share) / self._measured(small, n_bytes, apart)
+        return 1 / (seconds + (share / self._measured(2 * small, n_bytes, apart) if share else 0))
 
-    def _measured(self, n_lanes, n_bytes):
-        n_bytes = min(n_bytes, self.largest)
-        key = n_lanes, round(n_bytes / GB, 1)
+    def _measured(self, n_lanes, n_bytes, apart):
+        n_bytes, apart = min(n_bytes, self.largest), min(apart, n_lanes)
+        key = n_lanes, apart, round(n_bytes / GB, 2)
         if key not in self.known:
-            self.known[key] = rate(self.words, n_bytes, n_lanes, together=True)
+            self.known[key] = rate(self.words, n_bytes, n_lanes, together=True, apart=apart)
         return self.known[key]
 
 
@@ -160,10 +169,11 @@ def command(output, largest):
         rows = table(footprints)
     _device_runs.save(output, "roofline", device, rows)
     click.echo(_device_runs.markdown(rows))
-    _draw(f"{output}/roofline.png", rows, device)
+    draw(f"{output}/roofline.png", rows, device)
 
 
-def _draw(path, rows, device):
+def draw(path, rows, device) -> None:
+    """The figure of the rows."""
     lines: dict = {}
     for row in rows:
         label = f"{row['entry B']} B, " + ("a thread" if row["threads"] == 1 else f"{row['threads']} threads")

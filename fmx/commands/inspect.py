@@ -23,6 +23,9 @@ def command(index_path, verify, as_json, threads):
     click.echo(f"{found['path']}: fmx index, format {found['format']}, written by fmx {found['fmx_version']}")
     click.echo(f"  contigs        {found['n_contigs']:,} of {found['n_bases']:,} bases")
     click.echo(f"  text           {found['n_text']:,} symbols in {found['n_blocks']:,} blocks of A, C, G, T")
+    if sizes := found.get("parts"):
+        shown = ", ".join(f"{n:,}" for n in sizes)
+        click.echo(f"  parts          {len(sizes)} of {shown} symbols")
     for i, (name, (size, formula)) in enumerate(found["layout_sizes"].items()):
         title = "layouts" if i == 0 else ""
         click.echo(f"  {title:<14} {name:<20} {size:.3f} bytes a symbol (its formula: {formula:.3f})")

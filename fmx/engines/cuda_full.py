@@ -3,21 +3,23 @@
 A thread has one end of a pattern's interval, and lanes 2i and 2i + 1 the two ends of one.  A group of 2 to 16
 threads takes the entries of its members in turn, both ends of a pattern at a time, a lane each:
 
-    1 show both addresses to the group     4 count, each thread in its own lane
-    2 load both entries                    5 add up over the group
-    3 show the symbol and the offsets      6 the owners keep their sums
+    1 show the address to the group        4 count, each thread in its own lane
+    2 load the entry                       5 add up over the group
+    3 show the symbol and both offsets     6 the owners keep their sums
 
-The two sums are added up together: even threads give their share of hi for their neighbour's share of lo, and
-go on with lo alone, odd threads with hi.
+Step 3 is one number, and hi's entry is loaded only if it is another than lo's, which is seldom once an
+interval is narrow.  Sums are added up together: first even threads give their share of hi for their
+neighbour's share of lo, and go on with lo alone, odd threads with hi; then each half of four threads goes on
+with one pattern alone, and so on, so that 7 shuffles add up the 8 sums of a group of 8.
 """
 
 from collections import namedtuple
 
 import numpy as np
 
-from ..contracts import address, lanes, share, start
+from ..contracts import ROW, address, lanes, share, start
 from ..device import Launch, group_size, run
-from ..dna import symbols
+from ..dna import symbol_before
 from ..errors import UnsupportedError
 from ..jit import by_type
 from ..jit_warp import (
@@ -38,21 +40,6 @@ N_THREADS = 128
 SIZES = (2, 4, 8, 16)
 GROUPS: dict = {size: namedtuple(f"Group{size}", "size", module=__name__) for size in SIZES}
 globals().update({cls.__name__: cls for cls in GROUPS.values()})  # a cached signature finds its type by name
-
-
-@by_type
-def size_of(group):
-    """Threads of a group, a constant of its type."""
-
-
-def _register(cls, size):
-    @size_of.register(cls)
-    def size_of_group(group):
-        return size
-
-
-for _size, _cls in GROUPS.items():
-    _register(_cls, _size)
 
 
 def search(query, patterns, size=None):
@@ -91,68 +78,135 @@ def _best_size(n_lanes) -> int:
     )
 
 
-@device
-def fetch(layout, word, offset, c, first, part):
-    """What a thread needs for its lane of lo's entry, of the pattern of lanes ``first`` and ``first + 1``.
+# What a group must know of a pattern's step, in one number: the k-symbol, whether the ends lie in different
+# entries, and their offsets.
+_APART, _LO, _HI = 6, 8, 20
 
-    (k-symbol, offset of lo, offset of hi, where lo's entry is, where hi's is, two words)
+
+@device
+def fetch(layout, about, spot, own, size, j):
+    """What a thread needs of the pattern that members j and j + 1 of its group own.
+
+    (number of the step, where lo's entry is, the lane that knows where hi's is, two words of lo's entry)
     """
-    lo_word, hi_word = 2 * take(word >> 1, first), 2 * take(word >> 1, first + 1)
-    a, b = load_lane(layout.entries, lo_word + 2 * part)
-    return take(c, first), take(offset, first), take(offset, first + 1), lo_word, hi_word, a, b
+    first, part = np.int32((own & ~(size - 1)) + j), min(own & (size - 1), np.int32(lanes(layout) - 1))
+    lo_spot = take(spot, first)
+    a, b = load_lane(layout.entries, 2 * lo_spot + 2 * part)
+    return np.uint32(take(about, first)), lo_spot, first + 1, a, b
+
+
+@device
+def shares(layout, first, size, spot, a, b, c, offset):
+    """What a thread's lanes of the entry at ``spot`` add: every one from ``first`` on by the group's size.
+
+    ``a`` and ``b`` are the words of the first one.
+    """
+    n_lanes = np.int32(lanes(layout))
+    total = share(layout, first, a, b, c, offset) if first < n_lanes else np.int64(0)
+    for turn in range(1, (n_lanes + size - 1) // size):
+        lane = np.int32(first + turn * size)
+        if lane < n_lanes:
+            a, b = load_lane(layout.entries, 2 * spot + 2 * lane)
+            total += share(layout, lane, a, b, c, offset)
+    return total
+
+
+@device
+def one(layout, spot, own, size, fetched):
+    """Of a pattern: even threads lo's sum over two neighbours, odd ones hi's."""
+    about, lo_spot, hi_owner, a, b = fetched
+    c, member = np.int32(about & 63), np.int32(own & (size - 1))
+    lo_offset, hi_offset = np.int32(about >> _LO & 0xFFF), np.int32(about >> _HI)
+    lo_share = shares(layout, member, size, lo_spot, a, b, c, lo_offset)
+    if any_lane(about & np.uint32(1 << _APART) != 0):
+        hi_spot = take(spot, hi_owner)
+        x, y = load_lane(layout.entries, 2 * hi_spot + 2 * min(member, np.int32(lanes(layout) - 1)))
+        hi_share = shares(layout, member, size, hi_spot, x, y, c, hi_offset)
+    else:
+        hi_offset = np.int32(lo_offset & ~ROW | hi_offset & ROW)  # the compiler sees what is the same
+        hi_share = shares(layout, member, size, lo_spot, a, b, c, hi_offset)
+    kept, given = (hi_share, lo_share) if is_odd(own) else (lo_share, hi_share)
+    return np.uint32(add_across(kept, given, 1))
+
+
+@device
+def fold(own, first, second, mask):
+    """One sum of two: threads with the bit of ``mask`` go on with the second, the others with the first."""
+    kept, given = (second, first) if own & mask else (first, second)
+    return np.uint32(add_across(kept, given, mask))
+
+
+@device
+def two(layout, spot, own, size, fetched, following):
+    """The sums of two patterns, each in the threads of its half of four."""
+    sums = one(layout, spot, own, size, fetched), one(layout, spot, own, size, following)
+    return fold(own, sums[0], sums[1], 2)
+
+
+@device
+def four(layout, about, spot, own, size, j):
+    """The sums of four patterns, each in two threads of eight."""
+    a, b = fetch(layout, about, spot, own, size, j), fetch(layout, about, spot, own, size, j + 2)
+    c, d = fetch(layout, about, spot, own, size, j + 4), fetch(layout, about, spot, own, size, j + 6)
+    return fold(own, two(layout, spot, own, size, a, b), two(layout, spot, own, size, c, d), 4)
+
+
+@by_type
+def gather(group, layout, about, spot, own):
+    """What the entries of a group's members add up to, each sum in the thread that owns it."""
+
+
+@gather.register(GROUPS[2])
+def _gather_2(group, layout, about, spot, own):
+    size = np.int32(2)
+    return one(layout, spot, own, size, fetch(layout, about, spot, own, size, 0))
+
+
+@gather.register(GROUPS[4])
+def _gather_4(group, layout, about, spot, own):
+    size = np.int32(4)
+    fetched, following = fetch(layout, about, spot, own, size, 0), fetch(layout, about, spot, own, size, 2)
+    return two(layout, spot, own, size, fetched, following)
+
+
+@gather.register(GROUPS[8])
+def _gather_8(group, layout, about, spot, own):
+    return four(layout, about, spot, own, np.int32(8), 0)
+
+
+@gather.register(GROUPS[16])
+def _gather_16(group, layout, about, spot, own):
+    size = np.int32(16)
+    sums = four(layout, about, spot, own, size, 0), four(layout, about, spot, own, size, 8)
+    return fold(own, sums[0], sums[1], 8)
 
 
 @kernel
 def full_kernel(group, query, patterns, intervals):
-    thread, lane = thread_index(), thread_in_block() & (WARP - 1)
-    layout, k, n_lanes = query.layout, np.int64(query.layout.k), np.int64(lanes(query.layout))
-    size = np.int64(size_of(group))
-    base, member = lane & ~(size - 1), lane & (size - 1)
-    part = min(member, n_lanes - 1)
-    i = thread >> 1
-    end = left = first = np.int64(0)
+    thread, own = thread_index(), np.int32(thread_in_block() & (WARP - 1))
+    layout, k, i = query.layout, np.int32(query.layout.k), thread >> 1
+    end, left, n_ahead, ahead, first = np.uint32(0), np.int32(0), np.int32(0), np.uint64(0), np.int64(0)
     searching = False
     if i < patterns.length.size and patterns.length[i] > 0:
         first = patterns.first[i]
-        lo, hi, left = start(query, patterns, i)
-        searching = left > 0 and lo != hi
+        lo, hi, to_come = start(query, patterns, i)
+        left, searching = np.int32(to_come), to_come > 0 and lo != hi
         if lo != hi:
-            end = hi if is_odd(lane) else lo
+            end = np.uint32(hi) if is_odd(own) else np.uint32(lo)
     while any_lane(searching):
-        c = word = offset = np.int64(0)
+        c, offset, spot, surplus = np.int32(0), np.int32(0), np.uint32(0), np.int64(0)
         if searching:
-            left -= k
-            c = np.int64(symbols(patterns.words, first, left, k))
-            word, offset = address(layout, c, end)
-        result = end
-        here = fetch(layout, word, offset, c, base, part)
-        for j in range(0, size, 2):
-            following = fetch(layout, word, offset, c, base + j + 2, part) if j + 2 < size else here
-            symbol, lo_offset, hi_offset, lo_word, hi_word, a, b = here
-            lo_share = hi_share = np.int64(0)
-            for turn in range((n_lanes + size - 1) // size):
-                lane_of_entry = member + turn * size
-                if lane_of_entry < n_lanes:
-                    if turn > 0:
-                        a, b = load_lane(layout.entries, lo_word + 2 * lane_of_entry)
-                    lo_share += share(layout, lane_of_entry, a, b, symbol, lo_offset)
-                    if lo_word == hi_word:  # as in most steps: what share does with a and b is done once
-                        hi_share += share(layout, lane_of_entry, a, b, symbol, hi_offset)
-                    else:
-                        x, y = load_lane(layout.entries, hi_word + 2 * lane_of_entry)
-                        hi_share += share(layout, lane_of_entry, x, y, symbol, hi_offset)
-            kept, given = (hi_share, lo_share) if is_odd(lane) else (lo_share, hi_share)
-            total = add_across(kept, given, 1)
-            for step in range(1, 4):
-                if (1 << step) < size:
-                    total = add_across(total, total, 1 << step)
-            if member >> 1 == j >> 1:
-                result = total
-            here = following
+            c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
+            word, row, surplus = address(layout, np.int64(c), np.int64(end))
+            offset, spot = np.int32(row), np.uint32(word >> 1)
+        about = np.uint32(np.int64(c) | np.int64(offset) << _LO | take_across(offset, 1) << _HI)
+        if take_across(spot, 1) != spot:
+            about = np.uint32(about | np.uint32(1 << _APART))
+        total = gather(group, layout, about, spot, own)
         if searching:
-            end = result
+            end = np.uint32(np.int64(total) - surplus)
         searching = take_across(end, 1) != end and left > 0 and searching
     other = take_across(end, 1)
-    if not is_odd(lane) and i < patterns.length.size and end < other:
-        intervals.lo[i] = np.uint32(end)
+    if not is_odd(own) and i < patterns.length.size and end < other:
+        intervals.lo[i] = end
         intervals.hi[i] = np.uint32(other)

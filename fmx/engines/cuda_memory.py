@@ -10,7 +10,7 @@ import numpy as np
 
 from ..contracts import address, lanes, share, start
 from ..device import Launch, group_size, run
-from ..dna import symbols
+from ..dna import symbol_before
 from ..errors import UnsupportedError
 from ..jit_warp import (
     UINT64,
@@ -20,6 +20,7 @@ from ..jit_warp import (
     is_odd,
     kernel,
     load_lane,
+    store_lane,
     sync_warp,
     thread_in_block,
     thread_index,
@@ -52,49 +53,53 @@ def prepare(query) -> Launch:
 
 @kernel
 def memory_kernel(query, patterns, intervals):
-    thread, own = thread_index(), thread_in_block()
-    layout, k, n_lanes = query.layout, np.int64(query.layout.k), np.int64(lanes(query.layout))
-    size, stride = group_size(n_lanes), 2 * (n_lanes + 1)
+    thread, own = thread_index(), np.int32(thread_in_block())
+    layout, k, n_lanes = query.layout, np.int32(query.layout.k), np.int32(lanes(query.layout))
+    size, stride = np.int32(group_size(n_lanes)), np.int32(2 * (n_lanes + 1))
     words = cuda.shared.array(0, UINT64)
-    board = (own >> 5) * WARP * (1 + stride)  # of this warp
-    entries = board + WARP
-    lane = own & (WARP - 1)
-    base, member = lane & ~(size - 1), lane & (size - 1)
+    board = np.int32((own >> 5) * WARP * (1 + stride))  # of this warp
+    lane = np.int32(own & (WARP - 1))
+    base, member = np.int32(lane & ~(size - 1)), np.int32(lane & (size - 1))
+    mine = np.int32(board + WARP + lane * stride)
     i = thread >> 1
-    end = other = left = first = np.int64(0)
+    end, other, left, first = np.uint32(0), np.uint32(0), np.int32(0), np.int64(0)
+    n_ahead, ahead = np.int32(0), np.uint64(0)
     if i < patterns.length.size and patterns.length[i] > 0:
         first = patterns.first[i]
-        lo, hi, left = start(query, patterns, i)
-        end, other = (hi, lo) if is_odd(lane) else (lo, hi)
+        lo, hi, to_come = start(query, patterns, i)
+        left = np.int32(to_come)
+        end, other = (np.uint32(hi), np.uint32(lo)) if is_odd(lane) else (np.uint32(lo), np.uint32(hi))
     searching = left > 0 and end != other
     while any_lane(searching):
-        c = word = offset = np.int64(0)
+        c, offset, spot, surplus = np.int32(0), np.int32(0), np.int64(0), np.int64(0)
         if searching:
-            left -= k
-            c = np.int64(symbols(patterns.words, first, left, k))
-            word, offset = address(layout, c, end)
-        words[board + lane] = np.uint64(word)
+            c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
+            spot, row, surplus = address(layout, np.int64(c), np.int64(end))
+            offset = np.int32(row)
+        words[board + lane] = np.uint64(spot)
         sync_warp()
-        for j in range(size):
-            source = np.int64(words[board + base + j])
-            to = entries + (base + j) * stride
+        for j in range(0, size, 2):  # two at a time, so that two loads are under way
+            this, that = np.int64(words[board + base + j]), np.int64(words[board + base + j + 1])
+            to = np.int32(board + WARP + (base + j) * stride)
             for turn in range((n_lanes + size - 1) // size):
-                part = member + turn * size
+                part = np.int32(member + turn * size)
                 if part < n_lanes:
-                    a, b = load_lane(layout.entries, source + 2 * part)
-                    words[to + 2 * part], words[to + 2 * part + 1] = a, b
+                    a, b = load_lane(layout.entries, this + 2 * part)
+                    x, y = load_lane(layout.entries, that + 2 * part)
+                    store_lane(words, to + 2 * part, a, b)
+                    store_lane(words, to + stride + 2 * part, x, y)
         sync_warp()
         if searching:
-            mine = entries + lane * stride
-            end = np.int64(0)
+            end = np.uint32(-surplus)
             for part in range(n_lanes):
-                end += share(layout, part, words[mine + 2 * part], words[mine + 2 * part + 1], c, offset)
+                a, b = load_lane(words, mine + 2 * part)
+                end = np.uint32(end + share(layout, np.int32(part), a, b, c, offset))
             words[board + lane] = np.uint64(end)
         sync_warp()
         if searching:
-            other = np.int64(words[board + (lane ^ 1)])
+            other = np.uint32(words[board + (lane ^ 1)])
             searching = left > 0 and end != other
         sync_warp()
     if not is_odd(lane) and i < patterns.length.size and end < other:
-        intervals.lo[i] = np.uint32(end)
-        intervals.hi[i] = np.uint32(other)
+        intervals.lo[i] = end
+        intervals.hi[i] = other

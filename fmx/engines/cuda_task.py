@@ -9,18 +9,19 @@ Queries that are no backward search, and layouts that step in their own way, run
 pattern (naive16; there are no entries to load otherwise).
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..contracts import HI, LO, N_STATE, address, advance, begin, extend, lanes, share, start
 from ..device import Launch, run
-from ..dna import symbols
+from ..dna import symbol_before
 from ..errors import UnsupportedError
-from ..jit import by_type
+from ..jit import by_type, inlined
 from ..jit_warp import (
     INT64,
-    UINT64,
+    UINT32,
     any_lane,
     cuda,
     device,
@@ -38,30 +39,41 @@ N_THREADS = 128
 
 
 class Narrow(NamedTuple):
-    """Loads of 4 bytes."""
+    """Entries by loads of 4 bytes."""
 
     n_bytes: int = 4
 
 
 class Wide(NamedTuple):
-    """Loads of 16 bytes."""
+    """Entries by loads of 16 bytes."""
 
     n_bytes: int = 16
 
 
+class Own(NamedTuple):
+    """No entries: the layout steps in its own way."""
+
+    n_bytes: int = 0
+
+
 @by_type
-def load(how, words, i):
-    """(words[i], words[i + 1]), loaded that way."""
+def step(how, layout, c, lo, hi):
+    """The interval (lo, hi) of a string to that of the k-symbol c before it."""
 
 
-@load.register(Narrow)
-def _load_narrow(how, words, i):
-    return load_lane_narrow(words, i)
+@step.register(Narrow)
+def _step_narrow(how, layout, c, lo, hi):
+    return count(load_lane_narrow, layout, c, lo), count(load_lane_narrow, layout, c, hi)
 
 
-@load.register(Wide)
-def _load_wide(how, words, i):
-    return load_lane(words, i)
+@step.register(Wide)
+def _step_wide(how, layout, c, lo, hi):
+    return count(load_lane, layout, c, lo), count(load_lane, layout, c, hi)
+
+
+@step.register(Own)
+def _step_own(how, layout, c, lo, hi):
+    return extend(layout, c, lo, hi)
 
 
 def search(query, patterns, variant=VARIANTS[0]):
@@ -79,21 +91,23 @@ def prepare(query, variant=VARIANTS[0]) -> Launch:
             raise UnsupportedError(
                 "cuda_task naive loads entries by 4 bytes, and here are none: use cuda_task naive16"
             )
-        return Launch(steps_kernel if by_steps else machine_kernel, 1, N_THREADS)
+        if not by_steps:
+            return Launch(machine_kernel, 1, N_THREADS)
+        return Launch(alone_kernel, 1, N_THREADS, (Own(),))
     if variant == "improved":
-        return Launch(improved_kernel, 2, N_THREADS, shared_bytes=8 * N_THREADS)
-    return Launch(naive_kernel, 1, N_THREADS, (Narrow() if variant == "naive" else Wide(),))
+        return Launch(improved_kernel, 2, N_THREADS, shared_bytes=4 * N_THREADS)
+    return Launch(alone_kernel, 1, N_THREADS, (Narrow() if variant == "naive" else Wide(),))
 
 
-@device
-def count(how, layout, c, i):
+@inlined
+def count(load, layout, c, i):
     """C[c] + Occ(c, i), from all lanes of the entry."""
-    word, offset = address(layout, c, i)
-    total = np.int64(0)
+    word, offset, surplus = address(layout, c, i)
+    total = np.uint32(-surplus)
     for lane in range(lanes(layout)):
-        a, b = load(how, layout.entries, word + 2 * lane)
-        total += share(layout, lane, a, b, c, offset)
-    return total
+        a, b = load(layout.entries, word + 2 * lane)
+        total = np.uint32(total + share(layout, np.int32(lane), a, b, c, np.int32(offset)))
+    return np.int64(total)
 
 
 @device
@@ -105,54 +119,42 @@ def write(intervals, i, lo, hi):
 
 
 @kernel
-def naive_kernel(how, query, patterns, intervals):
+def alone_kernel(how, query, patterns, intervals):
     i = thread_index()
     if i < patterns.length.size and patterns.length[i] > 0:
-        lo, hi, left = start(query, patterns, i)
-        k, first = np.int64(query.layout.k), patterns.first[i]
+        lo, hi, to_come = start(query, patterns, i)
+        k, first, left = np.int32(query.layout.k), patterns.first[i], np.int32(to_come)
+        n_ahead, ahead = np.int32(0), np.uint64(0)
         while left > 0 and lo < hi:
-            left -= k
-            c = np.int64(symbols(patterns.words, first, left, k))
-            lo, hi = count(how, query.layout, c, lo), count(how, query.layout, c, hi)
+            c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
+            lo, hi = step(how, query.layout, np.int64(c), lo, hi)
         write(intervals, i, lo, hi)
 
 
-@kernel
+@partial(kernel, max_registers=64)  # so that all loads of an entry are under way at once
 def improved_kernel(query, patterns, intervals):
     thread, own = thread_index(), thread_in_block()
-    i, ends, k = thread >> 1, cuda.shared.array(0, UINT64), np.int64(query.layout.k)
-    end = other = left = first = np.int64(0)
+    i, ends, k = thread >> 1, cuda.shared.array(0, UINT32), np.int32(query.layout.k)
+    end, other, left, first = np.uint32(0), np.uint32(0), np.int32(0), np.int64(0)
+    n_ahead, ahead = np.int32(0), np.uint64(0)
     if i < patterns.length.size and patterns.length[i] > 0:
         first = patterns.first[i]
-        lo, hi, left = start(query, patterns, i)
-        end, other = (hi, lo) if is_odd(own) else (lo, hi)
+        lo, hi, to_come = start(query, patterns, i)
+        left = np.int32(to_come)
+        end, other = (np.uint32(hi), np.uint32(lo)) if is_odd(own) else (np.uint32(lo), np.uint32(hi))
     searching = left > 0 and end != other
     while any_lane(searching):
         if searching:
-            left -= k
-            c = np.int64(symbols(patterns.words, first, left, k))
-            end = count(Wide(16), query.layout, c, end)
-            ends[own] = np.uint64(end)
+            c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
+            end = np.uint32(count(load_lane, query.layout, np.int64(c), np.int64(end)))
+            ends[own] = end
         sync_warp()
         if searching:
-            other = np.int64(ends[own ^ 1])
+            other = ends[own ^ 1]
             searching = left > 0 and end != other
         sync_warp()
     if not is_odd(own) and i < patterns.length.size:
         write(intervals, i, end, other)
-
-
-@kernel
-def steps_kernel(query, patterns, intervals):
-    i = thread_index()
-    if i < patterns.length.size and patterns.length[i] > 0:
-        lo, hi, left = start(query, patterns, i)
-        k, first = np.int64(query.layout.k), patterns.first[i]
-        while left > 0 and lo < hi:
-            left -= k
-            c = np.int64(symbols(patterns.words, first, left, k))
-            lo, hi = extend(query.layout, c, lo, hi)
-        write(intervals, i, lo, hi)
 
 
 @kernel

@@ -24,12 +24,11 @@ from collections import namedtuple
 import numpy as np
 
 from .. import bitplanes
-from ..bitcolumn import low_bits
-from ..bwt import fill_counters, kmer_bwt
-from ..contracts import address, lanes, occ, preceding, prefetch_extend, share
-from ..jit import at, compiled, inlined, popcount, prefetch, quotient
+from ..bwt import NONE, fill_layout, kmer_bwt, write_counters
+from ..contracts import ROW, address, fill, lanes, occ, preceding, prefetch_extend, share
+from ..jit import at, bits_from, bits_from32, inlined, popcount, prefetch, quotient
 from ..missing import build_missing, missing_between
-from ..parallel import run_all, spans
+from ..work import ONE_CORE
 
 # ``entries`` uint64, two words a lane; ``missing`` uint32, the rows without k-symbol (missing.py).
 TYPES = {
@@ -38,50 +37,23 @@ TYPES = {
 }
 globals().update({cls.__name__: cls for cls in TYPES.values()})  # a cached signature finds its type by name
 
-# What address packs into the offset: row within the run; counted backwards; in an odd run; and how many rows
-# without k-symbol are among those counted, which the planes show as k-symbol 0.
-_ROW, _BACKWARD, _ODD, _SURPLUS = 0xFFF, 1 << 12, 1 << 13, 16
+# What address packs into the offset beside the row within the run: counted backwards; in an odd run.
+_BACKWARD, _ODD = 1 << 10, 1 << 11
 
 
 def bytes_per_symbol(k, d, n):
     return (2 * 4**k + 2 * k * d / 8) / d
 
 
-def build(text, sa, k, d, n_threads=1):
+def build(text, sa, k, d, machine=ONE_CORE):
     """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
-    codes = kmer_bwt(text, sa, k, n_threads)
+    codes = kmer_bwt(text, sa, k, machine)
     n_runs = codes.size // d + 1
-    counters = np.empty((n_runs + 1, 4**k), np.uint32)
-    fill_counters(text, codes, k, d, counters[:n_runs], n_threads)
-    # The planes read as k-symbol 0 after the last row, so the border after it counts them too.
-    counters[n_runs] = counters[n_runs - 1]
-    in_last_run = np.bincount(codes[(n_runs - 1) * d :], minlength=4**k)[: 4**k]
-    counters[n_runs] += in_last_run.astype(np.uint32)
-    counters[n_runs, 0] += np.uint32(n_runs * d - codes.size)
-    make = _one_step_entries if k == 1 else _two_step_entries
-    return TYPES[k, d](make(codes, counters, d, n_threads), build_missing(codes), k)
-
-
-def _two_step_entries(codes, counters, d, n_threads):
-    n_runs, n_words = counters.shape[0] - 1, 4 + d // 16
-    entries = np.zeros((n_runs + 1) * n_words, np.uint64)
-    table = bitplanes.spread_table(2)
-    parts = [(codes, *part, table, 32, d, entries, 4, n_words) for part in spans(codes.size, n_threads, d)]
-    run_all(bitplanes.fill, parts, n_threads)
-    borders = entries.view(np.uint32).reshape(n_runs + 1, -1)
-    borders[0::2, :8], borders[1::2, :8] = counters[0::2, :8], counters[1::2, 8:]
-    return entries[: n_runs * n_words + 4]
-
-
-def _one_step_entries(codes, counters, d, n_threads):
-    n_pairs, n_words = counters.shape[0] // 2, 2 * (d // 32 + 1)
-    entries = np.zeros((n_pairs + 1) * n_words, np.uint64)
-    parts = [(codes, *part, d, entries) for part in spans(codes.size, n_threads, 2 * d)]
-    run_all(_fill_one_step, parts, n_threads)
-    pairs = entries.view(np.uint32).reshape(n_pairs + 1, -1)
-    even, odd = counters[0::2, :2], counters[1::2, 2:]
-    pairs[: len(even), :2], pairs[: len(odd), d // 16 + 2 : d // 16 + 4] = even, odd
-    return entries[: n_pairs * n_words + 2]
+    # Whole runs, or pairs of them, and the border after the last one.
+    n_words = n_runs * (4 + d // 16) + 4 if k == 2 else (n_runs + 1) // 2 * 2 * (d // 32 + 1) + 2
+    layout = TYPES[k, d](machine.zeros(n_words, np.uint64), build_missing(codes, machine), k)
+    fill_layout(machine, layout, text, sa, codes, d, 2)
+    return layout
 
 
 @inlined
@@ -98,41 +70,33 @@ def _plane_bits(row, d):
     return bit, bit + 64
 
 
-@compiled
-def _fill_one_step(codes, start, stop, d, entries):
-    for row in range(start, stop):
-        low, high = _plane_bits(row, d)
-        code = codes[row]
-        if code == 1 or code == 3:
-            entries[low >> 6] |= np.uint64(1) << np.uint64(low & 63)
-        if code == 2 or code == 3:
-            entries[high >> 6] |= np.uint64(1) << np.uint64(high & 63)
+@inlined
+def _count_last_run(codes, stop, d, counts, part):
+    """Whether the last run ends at ``stop``; planes read as 0 after the last row, so that is counted too."""
+    if stop != (codes.size // d + 1) * d:
+        return False
+    counts[part, 0] += stop - codes.size
+    return True
 
 
 @inlined
-def _counted(found, n, start, offset):
-    """What the n positions of a lane or word add: those set in ``found`` on the side of the counter."""
-    backward = np.int64((offset & _BACKWARD) != 0)
-    sides = low_bits(min((offset & _ROW) - start, n)) ^ (np.uint64(backward) * low_bits(n))
-    return popcount(found & sides) * (1 - 2 * backward)
-
-
-@inlined
-def _counter(word, c, offset):
-    """Counter of c in a word of two, less the rows of the planes that are no k-symbol."""
-    counter = np.int64((word >> np.uint64(32 * (c & 1))) & np.uint64(0xFFFFFFFF))
-    surplus = offset >> _SURPLUS
-    return counter + surplus if offset & _BACKWARD else counter - surplus
+def _counted(misses, after, n, offset):
+    """What n positions add: those on the counter's side of the row, where ``after`` begins, less misses."""
+    backward = np.int32((offset & _BACKWARD) != 0)
+    others = misses | (after ^ np.uint64(np.int64(-backward)))
+    counted = n - popcount(np.uint32(others) if n == 32 else others)
+    return -counted if backward else counted
 
 
 @inlined
 def _packed(layout, c, i, row, d, backward):
-    """The offset of row i, number ``row`` of its run, for share."""
-    offset = row | _BACKWARD if backward else row
+    """(offset, surplus) of row i, number ``row`` of its run; what is subtracted may be too much as well."""
+    surplus = np.int64(0)
     if c == 0:
         start, stop = (i, i - row + d) if backward else (i - row, i)
-        offset |= missing_between(layout.missing, start, stop) << _SURPLUS
-    return offset
+        surplus = missing_between(layout.missing, start, stop)
+        surplus = -surplus if backward else surplus
+    return row | _BACKWARD if backward else row, surplus
 
 
 def _register(cls, k, d):
@@ -166,37 +130,57 @@ def _register_two_step(cls, d):
         backward = (c >> 3) != (run & 1)
         return 2 * (n_lanes * run + (2 if backward else 0)), i - run * d, backward
 
+    @inlined
+    def write_border(counts, part, run, entries):
+        first = 8 * (run & 1)
+        write_counters(counts, part, first, first + 8, entries, 2 * n_lanes * run)
+
+    @fill.register(cls)
+    def fill_two_step(layout, codes, start, stop, counts, part):
+        for run_start in range(start, stop, d):
+            run = run_start // d
+            write_border(counts, part, run, layout.entries)
+            word = 2 * n_lanes * run + 4
+            bitplanes.fill_run(2, codes, run_start, d, layout.entries, word, counts, part)
+        if _count_last_run(codes, stop, d, counts, part):
+            write_border(counts, part, stop // d, layout.entries)
+
+    @inlined
+    def counted_two_step(a, b, c, lane, offset):
+        misses = np.uint32(bitplanes.misses(2, a, b, c))
+        return _counted(misses, bits_from32((offset & ROW) - 32 * lane), 32, offset)
+
     @address.register(cls)
     def address_two_step(layout, c, i):
         word, row, backward = window(c, i)
-        return word, _packed(layout, c, i, row, d, backward)
+        offset, surplus = _packed(layout, c, i, row, d, backward)
+        return word, offset, surplus
 
     @occ.register(cls)
     def occ_two_step(layout, c, i):
         # One counter, and only the planes on its side of the row.
         entries = layout.entries
-        word, offset = address(layout, c, i)
-        first, stop = 0, ((offset & _ROW) >> 5) + 1
+        word, offset, surplus = address(layout, c, i)
+        first, stop = 0, ((offset & ROW) >> 5) + 1
         counter_word, planes = word, word + 4
         if offset & _BACKWARD:
-            first, stop = (offset & _ROW) >> 5, n_plane_lanes
+            first, stop = (offset & ROW) >> 5, n_plane_lanes
             counter_word, planes = word + 2 * n_plane_lanes, word
-        total = _counter(at(entries, counter_word + (c >> 1 & 3)), c, offset)
+        total = bitplanes.counter(at(entries, counter_word + (c >> 1 & 3)), c) - surplus
         if d == 64:
             first, stop = 0, 2
         for lane in range(first, stop):
             a, b = at(entries, planes + 2 * lane), at(entries, planes + 2 * lane + 1)
-            total += _counted(bitplanes.matches(2, a, b, c), 32, 32 * lane, offset)
+            total += counted_two_step(a, b, c, lane, offset)
         return total
 
     @share.register(cls)
     def share_two_step(layout, lane, a, b, c, offset):
-        plane_lane, counter_lane = lane - 2, lane
-        if offset & _BACKWARD:
-            plane_lane, counter_lane = lane, lane - n_plane_lanes
-        if 0 <= counter_lane < 2:
-            return _counter(b if c & 2 else a, c, offset) if counter_lane == (c >> 2 & 1) else np.int64(0)
-        return _counted(bitplanes.matches(2, a, b, c), 32, 32 * plane_lane, offset)
+        first = np.int32(0 if offset & _BACKWARD else 2)  # of the lanes of planes
+        counted = counted_two_step(a, b, c, lane - first, offset)
+        holder = np.int32((c >> 2 & 1) + (n_plane_lanes if offset & _BACKWARD else 0))
+        counter = bitplanes.counter(b if c & 2 else a, c) if lane == holder else np.int64(0)
+        return counted if first <= lane < first + n_plane_lanes else counter
 
     @preceding.register(cls)
     def preceding_two_step(layout, row):
@@ -223,32 +207,48 @@ def _register_one_step(cls, d):
         first = (m + 1 if backward else m) if odd else 0
         return 2 * (n_pair_lanes * pair + first), (row - d if odd else row), backward, odd
 
+    @inlined
+    def write_border(counts, part, run, entries):
+        odd = run & 1
+        write_counters(counts, part, 2 * odd, 2 * odd + 2, entries, n_pair_lanes * run)
+
+    @fill.register(cls)
+    def fill_one_step(layout, codes, start, stop, counts, part):
+        for run_start in range(start, stop, d):
+            write_border(counts, part, run_start // d, layout.entries)
+            for row in range(run_start, min(run_start + d, codes.size)):
+                code = np.int64(at(codes, row))
+                if code != NONE:
+                    low, high = _plane_bits(row, d)
+                    layout.entries[low >> 6] |= np.uint64(code & 1) << np.uint64(low & 63)
+                    layout.entries[high >> 6] |= np.uint64(code >> 1) << np.uint64(high & 63)
+                    counts[part, code] += 1
+        if _count_last_run(codes, stop, d, counts, part):
+            write_border(counts, part, stop // d, layout.entries)
+
     @address.register(cls)
     def address_one_step(layout, c, i):
         word, row, backward, odd = window(c, i)
-        offset = _packed(layout, c, i, row, d, backward)
-        return word, offset | _ODD if odd else offset
+        offset, surplus = _packed(layout, c, i, row, d, backward)
+        return word, offset | _ODD if odd else offset, surplus
 
     @share.register(cls)
     def share_one_step(layout, lane, a, b, c, offset):
         # An end lane: the counter in one word, 32 positions in the other, both of use for an even run only.
+        row, backward = offset & ROW, (offset & _BACKWARD) != 0
+        start = 64 * lane
         if offset & _ODD:
-            start = 64 * lane
-            if offset & _BACKWARD:
-                if lane == m:
-                    return _counter(a, c, offset)
-            else:
-                if lane == 0:
-                    return _counter(b, c, offset)
-                start -= 64
-            return _counted(bitplanes.matches(1, a, b, c), 64, start, offset)
-        if 0 < lane < m:
-            return _counted(bitplanes.matches(1, a, b, c), 64, 64 * lane - 32, offset)
-        here = ~((b if lane == 0 else a) ^ bitplanes.spread(2, c))
-        total = _counted(here & (here >> np.uint64(32)), 32, 0 if lane == 0 else d - 32, offset)
-        if (lane == m) == ((offset & _BACKWARD) != 0):
-            total += _counter(a if lane == 0 else b, c, offset)
-        return total
+            if lane == (m if backward else 0):
+                return bitplanes.counter(a if backward else b, c)
+            start -= 0 if backward else 64
+        else:
+            if lane == 0 or lane == m:
+                misses = bitplanes.half_misses(b if lane == 0 else a, c)
+                total = _counted(misses, bits_from32(row - (0 if lane == 0 else d - 32)), 32, offset)
+                counter = bitplanes.counter(a if lane == 0 else b, c)
+                return total + counter if (lane == m) == backward else total
+            start -= 32
+        return _counted(bitplanes.misses(1, a, b, c), bits_from(row - start), 64, offset)
 
     @preceding.register(cls)
     def preceding_one_step(layout, row):

@@ -15,10 +15,10 @@ import numpy as np
 
 from .. import bitcolumn
 from ..bitcolumn import low_bits
-from ..bwt import NONE, counts_before, kmer_bwt
-from ..contracts import address, lanes, preceding, prefetch_extend, share
-from ..jit import compiled, popcount, prefetch, quotient
-from ..parallel import run_all, spans
+from ..bwt import NONE, fill_layout, kmer_bwt
+from ..contracts import address, fill, lanes, preceding, prefetch_extend, share
+from ..jit import at, popcount, prefetch, quotient
+from ..work import ONE_CORE
 
 
 class BvSFM64(NamedTuple):
@@ -54,37 +54,31 @@ def bytes_per_symbol(k, d, n):
     return 4**k * _bytes(d) / d
 
 
-def build(text, sa, k, d, n_threads=1):
+def build(text, sa, k, d, machine=ONE_CORE):
     """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
-    codes = kmer_bwt(text, sa, k, n_threads)
-    w, n_columns = _bytes(d) // 8, 4**k
-    entries = np.zeros((codes.size // d + 1) * n_columns * w, np.uint64)
-    parts = spans(codes.size, n_threads, d)
-    before = counts_before(text, codes, k, parts, n_threads)
-    run_all(_fill, [(codes, *part, before[i], w, d, entries) for i, part in enumerate(parts)], n_threads)
-    if codes.size % d == 0:
-        entries[-n_columns * w :: w] = before[-1]
-    return TYPES[k, d](entries, k)
-
-
-@compiled
-def _fill(codes, start, stop, count, w, d, entries):
-    n_columns = count.size
-    head = 64 * w - d  # bits of the entry before its bit vector
-    for first_row in range(start, stop, d):
-        first = first_row // d * n_columns * w
-        for c in range(n_columns):
-            entries[first + c * w] = np.uint64(count[c])
-        for offset in range(min(d, stop - first_row)):
-            c = np.int64(codes[first_row + offset])
-            if c != NONE:
-                bit = offset + head
-                entries[first + c * w + (bit >> 6)] |= np.uint64(1) << np.uint64(bit & 63)
-                count[c] += 1
+    codes = kmer_bwt(text, sa, k, machine)
+    entries = machine.zeros((codes.size // d + 1) * 4**k * (_bytes(d) // 8), np.uint64)
+    layout = TYPES[k, d](entries, k)
+    fill_layout(machine, layout, text, sa, codes, d)
+    return layout
 
 
 def _register(cls, d):
-    n_lanes, head = _bytes(d) // 16, 8 * _bytes(d) - d
+    n_lanes, w, head = _bytes(d) // 16, _bytes(d) // 8, 8 * _bytes(d) - d  # head: bits before the vector
+
+    @fill.register(cls)
+    def fill_bvsfm(layout, codes, start, stop, counts, part):
+        entries, n_columns = layout.entries, np.int64(1) << (2 * layout.k)
+        for run_start in range(start, stop, d):
+            first = run_start // d * n_columns * w
+            for c in range(n_columns):
+                entries[first + c * w] = np.uint64(counts[part, c])
+            for row in range(run_start, min(run_start + d, codes.size)):
+                c = np.int64(at(codes, row))
+                if c != NONE:
+                    bit = row - run_start + head
+                    entries[first + c * w + (bit >> 6)] |= np.uint64(1) << np.uint64(bit & 63)
+                    counts[part, c] += 1
 
     @lanes.register(cls)
     def lanes_bvsfm(layout):
@@ -93,7 +87,7 @@ def _register(cls, d):
     @address.register(cls)
     def address_bvsfm(layout, c, i):
         run = quotient(i, d)
-        return 2 * n_lanes * ((run << (2 * layout.k)) + c), i - run * d
+        return 2 * n_lanes * ((run << (2 * layout.k)) + c), i - run * d, np.int64(0)
 
     if d == 64:
 
@@ -115,7 +109,7 @@ def _register(cls, d):
     @preceding.register(cls)
     def preceding_bvsfm(layout, row):
         for c in range(np.int64(1) << (2 * layout.k)):
-            word, offset = address(layout, c, row)
+            word, offset, _ = address(layout, c, row)
             bit = offset + head
             if (layout.entries[word + (bit >> 6)] >> np.uint64(bit & 63)) & np.uint64(1) != np.uint64(0):
                 return c

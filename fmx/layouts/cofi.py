@@ -18,10 +18,11 @@ that finds the rows of strings shorter than k:
 Size: 4 bytes a symbol (changes) and 4 (4^k + 1) bytes (offsets).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import sorting
 from ..contracts import (
     extend,
     lanes,
@@ -33,9 +34,9 @@ from ..contracts import (
     prefetch_symbol,
 )
 from ..errors import UnsupportedError
-from ..jit import at, compiled, inlined, prefetch
-from ..parallel import run_all, spans
-from ..seed_table import build_seed_table
+from ..jit import at, inlined, prefetch
+from ..seed_table import first_rows
+from ..work import ONE_CORE, do
 
 HOLE = 2**32 - 16
 
@@ -76,37 +77,54 @@ def fits(k, n) -> bool:
     return k == 2 or 4**k + 1 <= n
 
 
-def build(text, sa, k, d=None, n_threads=1):
+class Invert(NamedTuple):
+    """``sa`` uint32[n] -> ``row_of`` uint32[n]."""
+
+    sa: Any
+    row_of: Any
+
+
+class FindChanges(NamedTuple):
+    """``changes`` by text position."""
+
+    text: Any
+    row_of: Any
+    k: int
+    changes: Any
+
+
+def build(text, sa, k, d=None, machine=ONE_CORE):
     """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
-    if text.size > HOLE:
-        raise UnsupportedError(f"cofi holds at most {HOLE} symbols of text, this one has {text.size}")
-    offsets = build_seed_table(text, k).starts
-    row_of = np.empty(text.size, np.uint32)
-    parts = spans(text.size, n_threads)
-    run_all(_invert, [(sa, *part, row_of) for part in parts], n_threads)
-    changes = np.empty(text.size, np.uint32)
-    run_all(_fill, [(text, row_of, k, *part, changes) for part in parts], n_threads)
-    return Cofi(offsets, changes, k)
+    n = text.size
+    if n > HOLE:
+        raise UnsupportedError(f"cofi holds at most {HOLE} symbols of text, this one has {n}")
+    row_of, changes = machine.empty(n, np.uint32), machine.empty(n, np.uint32)
+    machine.run(Invert(sa, row_of), n)
+    machine.run(FindChanges(text, row_of, k, changes), n)
+    del row_of
+    return Cofi(first_rows(machine, text, sa, k), changes, k)
 
 
-@compiled
-def _invert(sa, start, stop, row_of):
+@do.register(Invert)
+def _invert(job, part, start, stop):
     for row in range(start, stop):
         if row + 32 < stop:
-            prefetch(row_of, np.int64(sa[row + 32]))
-        row_of[sa[row]] = row
+            prefetch(job.row_of, np.int64(job.sa[row + 32]))
+        job.row_of[job.sa[row]] = row
 
 
-@compiled
-def _fill(text, row_of, k, start, stop, changes):
+@do.register(FindChanges)
+def _find_changes(job, part, start, stop):
+    text, row_of, k = job.text, job.row_of, job.k
     length = np.int64(0)  # symbols from a position to the next separator, at most k
     while length < k and stop + length < text.size and text[stop + length] != 0:
         length += 1
     for position in range(stop - 1, start - 1, -1):
         if position - 32 >= start:
-            prefetch(changes, np.int64(row_of[position - 32]))
-        length = 0 if text[position] == 0 else min(length + 1, k)
-        changes[row_of[position]] = row_of[position + k] if length == k else HOLE + length
+            prefetch(job.changes, np.int64(row_of[position - 32]))
+        length = np.int64(0) if text[position] == 0 else min(length + 1, np.int64(k))
+        row = np.int64(row_of[position + k]) if length == k else HOLE + length
+        job.changes[row_of[position]] = row
 
 
 @inlined
@@ -140,21 +158,10 @@ def _halved(changes, left, n, row):
 
 
 @inlined
-def _lower_bound_branching(changes, left, right, row):
-    while left < right:
-        middle = (left + right) >> 1
-        if np.int64(at(changes, middle)) < row:
-            left = middle + 1
-        else:
-            right = middle
-    return left
-
-
-@inlined
 def _border(layout, c, value):
     """The first row from the column before c on whose changes are ``value`` or more, up to that of c."""
     left = np.int64(at(layout.offsets, c - 1)) if c > 0 else np.int64(0)
-    return _lower_bound_branching(layout.changes, left, np.int64(at(layout.offsets, c)), value)
+    return sorting.lower_bound(layout.changes, left, np.int64(at(layout.offsets, c)), value)
 
 
 def _register(cls, lower_bound, second):
@@ -207,5 +214,5 @@ def on_device_cofi(layout):
 
 
 _register(Cofi, _lower_bound, _lower_bound_of_few)
-_register(CofiBranching, _lower_bound_branching, _lower_bound_branching)
+_register(CofiBranching, sorting.lower_bound, sorting.lower_bound)
 _register(CofiWhole, _lower_bound, _lower_bound)

@@ -16,11 +16,11 @@ from collections import namedtuple
 import numpy as np
 
 from .. import bitplanes
-from ..bwt import fill_counters, kmer_bwt
-from ..contracts import address, lanes, occ, preceding, prefetch_extend, share
+from ..bwt import fill_layout, kmer_bwt, write_counters
+from ..contracts import address, fill, lanes, occ, preceding, prefetch_extend, share
 from ..jit import at, prefetch, quotient
 from ..missing import build_missing, missing_between
-from ..parallel import run_all, spans
+from ..work import ONE_CORE
 
 SAMPLED = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 256 bytes
 KSTEP = ((2, 64), (2, 192), (2, 448), (3, 63), (3, 189), (3, 336))  # 96, 160, 288, 304, 400, 512 bytes
@@ -30,32 +30,33 @@ TYPES = {
     (k, d): namedtuple(f"KStep{k}D{d}", "entries missing k", module=__name__) for k, d in SAMPLED + KSTEP
 }
 globals().update({cls.__name__: cls for cls in TYPES.values()})  # a cached signature finds its type by name
-_OFFSET, _SURPLUS = 0xFFFF, 16  # what address packs: the row within its run, and the missing rows before it
 
 
 def bytes_per_symbol(k, d, n):
     return (4 * 4**k + 2 * k * d / 8) / d
 
 
-def build(text, sa, k, d, n_threads=1):
+def build(text, sa, k, d, machine=ONE_CORE):
     """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
-    codes = kmer_bwt(text, sa, k, n_threads)
-    n_runs, n_counter_words, n_positions = codes.size // d + 1, 4**k // 2, bitplanes.POSITIONS[k]
-    n_words = n_counter_words + 2 * d // n_positions
-    entries = np.zeros(n_runs * n_words, np.uint64)
-    fill_counters(text, codes, k, d, entries.view(np.uint32).reshape(n_runs, -1)[:, : 4**k], n_threads)
-    table = bitplanes.spread_table(k)
-    parts = [
-        (codes, *part, table, n_positions, d, entries, n_counter_words, n_words)
-        for part in spans(codes.size, n_threads, d)
-    ]
-    run_all(bitplanes.fill, parts, n_threads)
-    return TYPES[k, d](entries, build_missing(codes), k)
+    codes = kmer_bwt(text, sa, k, machine)
+    n_words = 4**k // 2 + 2 * d // bitplanes.POSITIONS[k]
+    entries = machine.zeros((codes.size // d + 1) * n_words, np.uint64)
+    layout = TYPES[k, d](entries, build_missing(codes, machine), k)
+    fill_layout(machine, layout, text, sa, codes, d)
+    return layout
 
 
 def _register(cls, k, d):
     n_positions, n_counter_lanes = bitplanes.POSITIONS[k], 4 ** (k - 1)
     n_lanes = n_counter_lanes + d // n_positions
+
+    @fill.register(cls)
+    def fill_kstep(layout, codes, start, stop, counts, part):
+        for run_start in range(start, stop, d):
+            word = 2 * n_lanes * (run_start // d)
+            write_counters(counts, part, 0, 4**k, layout.entries, word)
+            word += 2 * n_counter_lanes
+            bitplanes.fill_run(k, codes, run_start, d, layout.entries, word, counts, part)
 
     @lanes.register(cls)
     def lanes_kstep(layout):
@@ -64,29 +65,24 @@ def _register(cls, k, d):
     @address.register(cls)
     def address_kstep(layout, c, i):
         run = quotient(i, d)
-        offset = i - run * d
+        offset, surplus = i - run * d, np.int64(0)
         if c == 0:
-            offset |= missing_between(layout.missing, i - offset, i) << _SURPLUS
-        return 2 * n_lanes * run, offset
+            surplus = missing_between(layout.missing, i - offset, i)
+        return 2 * n_lanes * run, offset, surplus
 
     @share.register(cls)
     def share_kstep(layout, lane, a, b, c, offset):
-        if lane < n_counter_lanes:
-            if lane != c >> 2:
-                return np.int64(0)
-            word = b if c & 2 else a
-            return np.int64((word >> np.uint64(32 * (c & 1))) & np.uint64(0xFFFFFFFF)) - (offset >> _SURPLUS)
-        stop = (offset & _OFFSET) - n_positions * (lane - n_counter_lanes)
-        return bitplanes.count_before(k, a, b, c, stop)
+        stop = np.int32(offset - n_positions * (lane - n_counter_lanes))
+        counted = bitplanes.count_before(k, a, b, c, stop)
+        counter = bitplanes.counter(b if c & 2 else a, c) if lane == c >> 2 else np.int64(0)
+        return counter if lane < n_counter_lanes else counted
 
     @occ.register(cls)
     def occ_kstep(layout, c, i):
         # One counter, and the planes up to the row only.
         entries = layout.entries
-        word, offset = address(layout, c, i)
-        pair = at(entries, word + (c >> 1))
-        total = np.int64((pair >> np.uint64(32 * (c & 1))) & np.uint64(0xFFFFFFFF)) - (offset >> _SURPLUS)
-        stop = offset & _OFFSET
+        word, stop, surplus = address(layout, c, i)
+        total = bitplanes.counter(at(entries, word + (c >> 1)), c) - surplus
         word += 2 * n_counter_lanes
         if n_lanes > n_counter_lanes + 1:
             while stop > n_positions:

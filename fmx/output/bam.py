@@ -10,6 +10,7 @@ import zlib
 import numpy as np
 from isal import isal_zlib
 
+from ..errors import UnsupportedError
 from ..jit import compiled, inlined
 from ..reference import find_block
 from .sam import MAPQ
@@ -25,6 +26,7 @@ from .text import (
     record_space,
 )
 
+MAX_CONTIG = 2**31 - 1  # bases
 BLOCK = 0xFF00  # uncompressed bytes in a BGZF block
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 _FIXED = 96  # bytes of a record beside name, letters, qualities and read group
@@ -47,7 +49,16 @@ def bgzf(data) -> bytes:
 
 
 def header(reference, sam_header: bytes) -> bytes:
-    """The BAM header: SAM text and the table of contigs, compressed."""
+    """The BAM header: SAM text and the table of contigs, compressed.
+
+    Raises UnsupportedError for a contig whose positions BAM cannot hold.
+    """
+    longest = int(np.argmax(reference.lengths))
+    if reference.lengths[longest] > MAX_CONTIG:
+        raise UnsupportedError(
+            f"contig {reference.names[longest]} has {reference.lengths[longest]} bases, and BAM holds "
+            f"contigs of at most {MAX_CONTIG}: write SAM"
+        )
     parts = [b"BAM\1", struct.pack("<i", len(sam_header)), sam_header]
     parts.append(struct.pack("<i", len(reference.names)))
     for name, length in zip(reference.names, reference.lengths, strict=True):
@@ -111,7 +122,7 @@ def _format(batch, hits, start, first_hit, last_hit, blocks, unmapped, tail, map
             at = put_all(out, at, tail)
             _put_int(out, begin, at - begin - 4, 4)
         for hit in range(max(first, first_hit), min(hits.first[i + 1], last_hit)):
-            position, reverse, length = np.int64(hits.position[hit]), hits.reverse[hit], batch.length[r]
+            position, reverse, length = hits.position[hit], hits.reverse[hit], batch.length[r]
             block = find_block(blocks, position)
             place = position - blocks.text_start[block] + blocks.contig_start[block]
             begin, flag = at, 16 * reverse + 256 * (hit > first)

@@ -83,7 +83,7 @@ def _format(batch, hits, start, first_hit, last_hit, names, blocks, unmapped, ta
                 at = put_byte(out, put_all(out, at, tail), LINE)
             continue
         for hit in range(max(first, first_hit), min(hits.first[i + 1], last_hit)):
-            position, reverse = np.int64(hits.position[hit]), hits.reverse[hit]
+            position, reverse = hits.position[hit], hits.reverse[hit]
             block = find_block(blocks, position)
             at = put_bytes(out, at, batch.data, batch.name_start[r], batch.name_length[r])
             if batch.name_length[r] == 0:

@@ -33,7 +33,7 @@ def _format(batch, hits, start, first_hit, last_hit, names, blocks, bed, out):
     for i in range(hits.total.size):
         r = start + i
         for hit in range(max(hits.first[i], first_hit), min(hits.first[i + 1], last_hit)):
-            position = np.int64(hits.position[hit])
+            position = hits.position[hit]
             block = find_block(blocks, position)
             place = position - blocks.text_start[block] + blocks.contig_start[block]
             if not bed:

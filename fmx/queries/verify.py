@@ -22,7 +22,7 @@ from ..seed_table import SeedTable
 # LO, HI bound the row sought; STAGE: what has been asked of the memory system; MIDDLE: the row looked at;
 # FIRST: the first row of the answer, -1 while it is sought; LAST, TOP bound the row after the answer.
 STAGE, MIDDLE, FIRST, LAST, TOP, POSITION = range(FREE, FREE + 6)
-_PAIR, _SEED, _ROW, _TEXT, _ROWS, _TEXTS = range(6)
+_PAIR, _SEED, _ROW, _TEXT, _ROWS, TEXTS = range(6)
 _FEW = 8  # rows that are looked at together
 
 
@@ -61,7 +61,7 @@ def advance_verify(query, patterns, state, slot):
     if stage == _ROWS:
         for row in range(state[slot, LO], state[slot, HI]):
             _prefetch_text(query, np.int64(at(query.sa, row)))
-        state[slot, STAGE] = _TEXTS
+        state[slot, STAGE] = TEXTS
         return False
     if stage == _ROW:
         state[slot, POSITION] = np.int64(at(query.sa, state[slot, MIDDLE]))
@@ -79,7 +79,7 @@ def advance_verify(query, patterns, state, slot):
         state[slot, FIRST] = -1
         state[slot, LAST] = -1
         state[slot, TOP] = state[slot, HI]
-    elif stage == _TEXTS:
+    elif stage == TEXTS:
         if _bound_equal(query, patterns, i, state, slot):
             return True
     else:

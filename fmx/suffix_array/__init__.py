@@ -1,6 +1,14 @@
-"""Suffix array construction: text -> SA -> LCP and rank arrays."""
+"""Suffix array construction: text -> SA, by divsufsort on the CPU or radix sort on a GPU; LCP, rank array."""
 
 from .divsufsort import suffix_array
 from .lcp import LCP, build_lcp, build_rank
+from .radix import plan_passes, sort_suffixes
 
-__all__ = ["LCP", "build_lcp", "build_rank", "suffix_array"]
+__all__ = ["LCP", "build_lcp", "build_rank", "make_suffix_array", "plan_passes", "suffix_array"]
+
+
+def make_suffix_array(machine, text, progress=None):
+    """uint32[n] on the machine, of a text (uint8[n] codes) that is there.  Raises DeviceError."""
+    if machine.serial:
+        return suffix_array(text)
+    return sort_suffixes(machine, text, machine.memory, progress)[0]

@@ -1,0 +1,74 @@
+"""The door to cuda.compute (package cuda-cccl): NVIDIA's radix sort, compiled once and kept on disk."""
+
+import functools
+import os
+
+import numpy as np
+
+from . import jit_device
+from .errors import DeviceError
+from .jit import CACHE
+from .jit_warp import SIMULATED, cuda
+
+
+class _Shown:
+    """What cuda.compute sees of an array: it keeps what it was given last, and must not keep the memory."""
+
+    def __init__(self, array):
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+
+def sort_pairs(keys, values, spare_keys, spare_values, n_bits):
+    """Pairs sorted by the lowest ``n_bits`` of their keys: (keys, values), in these arrays or the spare ones.
+
+    ``keys`` uint64[n], ``values`` uint32[n] and two more such arrays, all on the device; equal keys keep
+    their order.  NumPy sorts in the CUDA simulator.  Raises DeviceError where the package is missing.
+    """
+    if SIMULATED:
+        order = np.argsort(keys & np.uint64((1 << n_bits) - 1), kind="stable")
+        spare_keys[:], spare_values[:] = keys[order], values[order]
+        return spare_keys, spare_values
+    compute = _compute()
+    both_keys = compute.DoubleBuffer(_Shown(keys), _Shown(spare_keys))
+    both_values = compute.DoubleBuffer(_Shown(values), _Shown(spare_values))
+    arrays = {"d_in_keys": both_keys, "d_out_keys": None, "d_in_values": both_values, "d_out_values": None}
+    sort = functools.partial(
+        _sorter(cuda.get_current_device().compute_capability),
+        **arrays, num_items=keys.size, begin_bit=0, end_bit=n_bits,
+    )  # fmt: skip
+    sort(temp_storage=jit_device.empty(max(sort(temp_storage=None), 1), np.uint8))
+    return (spare_keys, spare_values) if both_keys.selector else (keys, values)
+
+
+def _compute():
+    try:
+        from cuda import compute
+
+        compute.radix_sort  # noqa: B018  (it is there only where a driver is)
+    except (ImportError, AttributeError) as error:
+        raise DeviceError(
+            f"no radix sort for GPUs ({error}); install it: pip install 'fmx-mapper[cuda]', or take "
+            "--engine cpu"
+        ) from error
+    return compute
+
+
+@functools.cache
+def _sorter(capability):
+    """The compiled sort of (uint64, uint32) pairs for GPUs of a compute capability."""
+    compute = _compute()
+    kept = CACHE / f"radix_sort-{capability[0]}{capability[1]}"
+    try:
+        return compute.deserialize(kept.read_bytes())
+    except (OSError, ValueError):  # not there, or of another version of cuda-cccl
+        pass
+    keys, values = (_Shown(jit_device.empty(1, kind)) for kind in (np.uint64, np.uint32))
+    sorter = compute.make_radix_sort(
+        d_in_keys=compute.DoubleBuffer(keys, keys), d_out_keys=None,
+        d_in_values=compute.DoubleBuffer(values, values), d_out_values=None,
+        order=compute.SortOrder.ASCENDING,
+    )  # fmt: skip
+    aside = kept.with_suffix(f".{os.getpid()}")
+    aside.write_bytes(compute.serialize(sorter))
+    aside.replace(kept)
+    return sorter

@@ -1,0 +1,90 @@
+"""All ways to index and search a reference that fit into memory, the fastest by prediction first."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+from .. import layouts, prefix_table, seed_table
+from ..parts import part_sizes
+from ..plan import ways_to_search
+from .cost import SHARES, Choice, lanes_of, locate_seconds, n_bytes, search_seconds
+from .rates import Rates
+
+SA_RATES = (1, 4, 16, 32, 64)
+LONGEST_PREFIX = 13
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where may be searched, the CPU or a GPU: its rates, and how many bytes an index may take there."""
+
+    kind: str  # cpu or cuda
+    rates: Rates
+    memory: int
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A choice, where it is searched, and what is expected of it: bytes that it reads, seconds a read."""
+
+    choice: Choice
+    place: Place
+    n_bytes: int
+    search: float
+    locate: float
+
+    @property
+    def reads(self) -> float:
+        """Reads a second, searched and located."""
+        return 1 / (self.search + self.locate)
+
+
+def predict(sizes, length, choice, place) -> Prediction:
+    """What to expect of a choice for a text of parts of ``sizes`` symbols, for reads of ``length`` bases."""
+    search = search_seconds(sizes, length, choice, place.rates)
+    return Prediction(
+        choice, place, n_bytes(sizes, choice), search, locate_seconds(sizes, choice, place.rates)
+    )
+
+
+def ranked(sizes, length, places, offered: Callable) -> list:
+    """The best Prediction of each way that fits, the fastest first; ``offered(kind)`` gives Choices."""
+    best: dict = {}
+    for place in places:
+        for choice in offered(place.kind):
+            if n_bytes(sizes, choice) > place.memory:
+                continue
+            found = predict(sizes, length, choice, place)
+            if choice.way not in best or found.reads > best[choice.way].reads:
+                best[choice.way] = found
+    return sorted(best.values(), key=lambda found: -found.reads)
+
+
+def every(n: int, kind: str):
+    """Every Choice there is for a text of n symbols."""
+    shortest = prefix_table.default_length(n)
+    longest = max(shortest, min(LONGEST_PREFIX, seed_table.default_length(n)))
+    for engine in engines_for("verify", n, kind):
+        yield Choice("verify", 1, shortest, engine)
+    for name in layouts.all_names():
+        if layouts.REGISTRY[name.family].fits(name.k, n):
+            for prefix_length, sa_rate in product(range(shortest, longest + 1), SA_RATES):
+                for engine in engines_for(str(name), n, kind):
+                    yield Choice(str(name), sa_rate, prefix_length, engine)
+
+
+def of_index(meta: dict, kind: str):
+    """Every Choice that an index offers."""
+    for way in ways_to_search(meta):
+        for engine in engines_for(way, max(part_sizes(meta)), kind):
+            yield Choice(way, meta["sa_rate"], meta["prefix_length"], engine)
+
+
+def engines_for(way, n, kind) -> list:
+    """The engines of a CPU or a GPU that can search by a way, as far as their shares are known."""
+    if kind == "cpu":
+        return ["cpu"]
+    lanes = lanes_of(way, n)
+    return [
+        engine for engine, known in SHARES.items() if min(known) <= lanes and (0 in known) == (lanes == 0)
+    ]

@@ -1,0 +1,166 @@
+"""fmx tune: measure the device, predict every choice, try the first three, keep the best.
+
+What a trial measures on a sample corrects the prediction for the whole reference: the time of a search is
+multiplied by measured over predicted, so that the model accounts for memory and the trial for all else.
+"""
+
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..building import build_index
+from ..errors import DeviceError, UnsupportedError
+from ..index_store import read_meta
+from ..parts import MAX_SYMBOLS, part_sizes
+from ..plan import available_memory
+from . import choices, trial
+from .choices import Place
+from .rates import measure_cpu, measure_gpu
+from .store import Store
+
+SAMPLE = {"cpu": 20_000_000, "cuda": 100_000_000}  # bases of the text that choices are tried on
+N_TRIED, N_SHOWN = 3, 10
+_GPU_RESERVE = 10**9  # bytes for reads and answers
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be tuned for: an index, or a reference of ``n_bases``; reads of ``length`` bases; ``memory``
+    in bytes for the index (None: half of what is free, and on a GPU all); ``engine`` auto, cpu or cuda."""
+
+    index: Path | None
+    n_bases: int
+    length: int
+    memory: int | None
+    engine: str
+    n_threads: int
+
+    def key(self, meta) -> str:
+        """What two questions with the same answer share."""
+        what = meta["checksum"] if meta else f"{self.n_bases} bases"
+        return (
+            f"{what}, reads of {self.length}, memory {self.memory}, {self.engine}, {self.n_threads} threads"
+        )
+
+
+def tune(question, plan_only=False, progress=None) -> dict:
+    """The answer, as report.text shows it; a trial that was made before is not made again.
+
+    Raises UnsupportedError if nothing fits, DeviceError without a GPU that is asked for.
+    """
+    meta = read_meta(question.index) if question.index else None
+    sizes = part_sizes(meta) if meta else _parts_of(question.n_bases)
+    places, stores, note = _places(question, progress)
+    store = stores[-1]  # the GPU's, if there is one
+    key = question.key(meta)
+    if not plan_only and (known := store.result(key)):
+        return {**known, "kept": str(store.path)}
+    offered = (
+        (lambda kind: choices.of_index(meta, kind))
+        if meta
+        else (lambda kind: choices.every(max(sizes), kind))
+    )
+    predicted = choices.ranked(sizes, question.length, places, offered)[:N_SHOWN]
+    if not predicted:
+        allowed = ", ".join(f"{place.memory / 1e9:.2f} GB ({place.kind})" for place in places)
+        raise UnsupportedError(f"no index of {sum(sizes):,} symbols fits into {allowed}: allow more memory")
+    rows = [_row(found) for found in predicted]
+    answer = {
+        "devices": [place.rates.device for place in places],
+        "note": note,
+        "n_text": sum(sizes),
+        "length": question.length,
+        "index": str(question.index) if question.index else None,
+        "rows": rows,
+    }
+    if plan_only:
+        return answer
+    for found, row in zip(predicted[:N_TRIED], rows, strict=False):
+        _try(question, sizes, found, row, progress)
+    tried = [row for row in rows if "corrected" in row]
+    rows.sort(key=lambda row: -row["corrected"] if row in tried else 0)
+    return store.keep_result(key, answer)
+
+
+def _parts_of(n_bases) -> list:
+    """Sizes of the parts of a text of that many bases in contigs far smaller than a part."""
+    n_parts = -(-n_bases // MAX_SYMBOLS)
+    return [n_bases // n_parts] * n_parts
+
+
+def _places(question, progress) -> tuple:
+    """(the Places asked for, their Stores, what huge pages would change)."""
+    from ..bench import _runs
+
+    places, stores, note = [], [], ""
+    if question.engine != "cuda":
+        device = f"{_runs.machine()}, {question.n_threads} threads"
+        stores.append(Store(device))
+        with progress.stage("rates of this CPU"):
+            rates = stores[-1].rates(lambda: measure_cpu(device, question.n_threads))
+            large = f"{device}, huge pages"
+            huge = Store(large).rates(lambda: measure_cpu(large, question.n_threads, huge_pages=True))
+        most = max(rates.table[64])
+        note = (
+            f"{1e-6 / rates.seconds(64, most):.0f} M lines/s from {most / 1e9:.1f} GB; "
+            f"{1e-6 / huge.seconds(64, most):.0f} M from huge pages"
+        )
+        places.append(Place("cpu", rates, question.memory or available_memory() // 2))
+    if question.engine != "cpu":
+        try:
+            from .. import jit_device
+
+            device = jit_device.open_device()
+            stores.append(Store(device))
+            with progress.stage("rates of the GPU"):
+                rates = stores[-1].rates(lambda: measure_gpu(device))
+            room = jit_device.free_bytes() - _GPU_RESERVE
+            places.append(Place("cuda", rates, min(room, question.memory or room)))
+        except DeviceError as error:
+            if question.engine == "cuda":
+                raise
+            progress.say(f"without a GPU: {error}")
+    return places, stores, note
+
+
+def _row(found) -> dict:
+    choice = found.choice
+    return {
+        "way": choice.way,
+        "engine": choice.engine,
+        "sa_rate": choice.sa_rate,
+        "prefix_length": choice.prefix_length,
+        "n_bytes": found.n_bytes,
+        "predicted": found.reads,
+    }
+
+
+def _try(question, sizes, found, row, progress) -> None:
+    """Search a sample (or the index given), and correct the prediction by what that takes."""
+    with progress.stage(f"trying {row['way']}"):
+        if question.index:
+            tried_sizes = sizes
+            rates = trial.reads_per_second(question.index, found.choice, question.length, question.n_threads)
+        else:
+            n = min(sum(sizes), SAMPLE[found.place.kind])
+            tried_sizes = [n + 1]
+            rates = _on_sample(question, found.choice, n)
+    engine = max(rates, key=lambda name: rates[name])
+    sample = choices.predict(tried_sizes, question.length, found.choice, found.place)
+    whole = replace(found, search=found.search / sample.search / rates[engine])
+    row.update(
+        engine=engine, sample=sum(tried_sizes), sample_predicted=1 / sample.search,
+        sample_measured=rates[engine], corrected=whole.reads,
+    )  # fmt: skip
+
+
+def _on_sample(question, choice, n) -> dict:
+    from ..bench._search_experiment import make_text
+
+    letters = bytes.maketrans(bytes(range(1, 5)), b"ACGT")
+    fasta = b">sample\n" + make_text(n)[:n].tobytes().translate(letters) + b"\n"
+    layout = "bvsfm-k2-d224" if choice.way == "verify" else choice.way
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "sample.fmx"
+        build_index(fasta, path, [layout], choice.sa_rate, choice.prefix_length, question.n_threads)
+        return trial.reads_per_second(path, choice, question.length, question.n_threads)

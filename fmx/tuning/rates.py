@@ -1,0 +1,120 @@
+"""How many entries a second a device fetches from random places, by their size and by what they lie in.
+
+The address of each fetch follows from what the one before brought, as in a search.  On the CPU each thread
+keeps many chains of fetches under way, as the engine does; on a GPU it is the roofline of fmx/bench.
+"""
+
+import mmap
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log2
+
+import numpy as np
+
+from ..engines.cpu import N_SLOTS
+from ..jit import compiled, inlined, prefetch
+from ..parallel import run_all
+from ..plan import available_memory
+
+LINE = 64  # bytes of a cache line
+CPU_ENTRIES = (LINE, 2 * LINE, 4 * LINE)
+CPU_FOOTPRINTS = tuple(2**e for e in (20, 23, 25, 27, 29, 31))
+GPU_ENTRIES = (8, 16, 32, 64, 128, 256)
+GPU_FOOTPRINTS = tuple(2**e for e in (25, 28, 30, 32, 35))
+_N_STEPS, _N_RUNS = 20_000, 3
+
+
+@dataclass(frozen=True)
+class Rates:
+    """``device`` in words; ``table`` {bytes of an entry: {bytes it lies in: entries a second}}."""
+
+    device: str
+    table: dict
+
+    def seconds(self, entry: float, footprint: float) -> float:
+        """Time of a fetch: of the next larger size measured (or as many of the largest), between footprints
+        by the logarithm, outside of them as at the nearest."""
+        size = next((size for size in sorted(self.table) if size >= entry), max(self.table))
+        known = sorted((n_bytes, 1 / rate) for n_bytes, rate in self.table[size].items())
+        return max(1, entry / size) * _between(known, footprint)
+
+
+def _between(known, footprint) -> float:
+    if footprint <= known[0][0]:
+        return known[0][1]
+    for (small, fast), (large, slow) in pairwise(known):
+        if footprint <= large:
+            return fast + (slow - fast) * log2(footprint / small) / log2(large / small)
+    return known[-1][1]
+
+
+def measure_cpu(device, n_threads, huge_pages=False) -> Rates:
+    """The rates of ``n_threads`` threads together, from pages of 4 kB or, if asked, of 2 MB."""
+    footprints = [n for n in CPU_FOOTPRINTS if n <= available_memory() // 4]
+    memory = mmap.mmap(-1, footprints[-1])
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE if huge_pages else mmap.MADV_NOHUGEPAGE)
+    words = np.frombuffer(memory, np.uint64)
+    _fill(words)
+    table = {
+        entry: {n: _cpu_rate(words[: n // 8], entry // LINE, n_threads) for n in footprints}
+        for entry in CPU_ENTRIES
+    }
+    return Rates(device, table)
+
+
+def _cpu_rate(words, n_lines, n_threads) -> float:
+    chains = [np.arange(N_SLOTS, dtype=np.uint64) + np.uint64(N_SLOTS * i) for i in range(n_threads)]
+    _chase(words, n_lines, chains[0], 10)  # compiles
+    best = np.inf
+    for _ in range(_N_RUNS):
+        start = time.perf_counter()
+        run_all(_chase, [(words, n_lines, chain, _N_STEPS) for chain in chains], n_threads)
+        best = min(best, time.perf_counter() - start)
+    return n_threads * N_SLOTS * _N_STEPS / best
+
+
+@inlined
+def _mixed(x):
+    """A random-looking word for each word."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    return x ^ (x >> np.uint64(27))
+
+
+@compiled
+def _fill(words):
+    for i in range(words.size):
+        words[i] = _mixed(np.uint64(i) + np.uint64(0x9E3779B97F4A7C15))
+
+
+@compiled
+def _chase(words, n_lines, chain, n_steps):
+    """Take n_steps fetches in each chain, in turn; what a step reads was prefetched in the step before."""
+    n_entries = np.uint64(words.size // (8 * n_lines))
+    for _ in range(n_steps):
+        for slot in range(chain.size):
+            first = np.int64(((chain[slot] >> np.uint64(32)) * n_entries) >> np.uint64(32)) * 8 * n_lines
+            seen = np.uint64(0)
+            for line in range(n_lines):
+                seen ^= words[first + 8 * line]
+            x = _mixed(chain[slot] ^ seen) + np.uint64(0x9E3779B97F4A7C15)
+            chain[slot] = x
+            following = np.int64(((x >> np.uint64(32)) * n_entries) >> np.uint64(32)) * 8 * n_lines
+            for line in range(n_lines):
+                prefetch(words, following + 8 * line)
+
+
+def measure_gpu(device) -> Rates:
+    """The rates of the GPU that this thread has opened, 16 bytes a thread.  Raises DeviceError."""
+    from .. import jit_device
+    from ..bench import roofline
+
+    with jit_device.errors():
+        footprints = [n for n in GPU_FOOTPRINTS if n <= jit_device.free_bytes() // 2]
+        words = roofline.random_words(footprints[-1])
+        table = {
+            entry: {n: roofline.rate(words, n, entry // 16, together=True) for n in footprints}
+            for entry in GPU_ENTRIES
+        }
+    return Rates(device, table)

@@ -1,0 +1,162 @@
+"""What fmx search does when a GPU fails it, provoked for real: memory taken by others, a device that is lost.
+
+    python tests/cuda/failures.py [--simulator]
+
+Each search is a process of its own that runs a few lines first.  It must end with exit code 1 and one line
+that says what to do, and leave no output behind.  In the simulator the driver's errors are raised by hand.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE.parent), str(ROOT)]
+START = """
+import sys
+sys.setswitchinterval(1e-5)
+import fmx.chunks
+fmx.chunks.CHUNK_SIZE = 1 << 12  # many chunks of a small file
+from fmx import device, device_mapping, jit_device
+from fmx.jit_warp import cuda, kernel
+
+device_mapping.CHUNK_SIZE = 0
+
+
+def take_memory(left):
+    '''Take all memory of the GPU but so many bytes, as another program would.'''
+    jit_device.open_device()
+    n, taken = jit_device.free_bytes() - left, []
+    while n >= 1 << 20:
+        try:
+            taken.append(cuda.device_array(n, "uint8"))
+            n = jit_device.free_bytes() - left
+        except Exception:
+            n //= 2
+    return taken
+
+
+def at_launch(number, happens):
+    '''Call a function before the search of that number is started.'''
+    launch, done = device.Launch.__call__, []
+
+    def launch_or_fail(*arguments):
+        done.append(1)
+        if len(done) == number:
+            happens()
+        launch(*arguments)
+
+    device.Launch.__call__ = launch_or_fail
+
+
+class CudaAPIError(Exception):
+    '''As numba's, for the simulator.'''
+
+
+def fail(text):
+    raise CudaAPIError(text)
+"""
+MAIN = """
+from fmx.cli import main
+main()
+"""
+WILD = """
+@kernel
+def wild_kernel(words):
+    words[1 << 44] = 1
+
+at_launch(3, lambda: wild_kernel[1, 1](cuda.device_array(1, "uint64")))
+"""
+SMALL_CHANNELS = """
+device_mapping.Channel.__init__.__defaults__ = (1 << 18, 64)  # a read of 3,000 bases needs a larger one
+at_launch(3, lambda: globals().update(taken=take_memory(1 << 20)))
+"""
+FULL, LOST, NO_ROOM = "the GPU's memory is full", "the GPU does not answer", "raise --gpu-memory"
+# name: lines to run first, options, what is said ("" if the search must succeed)
+REAL = {
+    "limit too small": ("", ("--gpu-memory", "0.001"), NO_ROOM),
+    "limit larger than the GPU": ("", ("--gpu-memory", "1000000"), ""),
+    "memory taken before": ("taken = take_memory(300 << 20)", (), NO_ROOM),
+    "memory taken in between": (SMALL_CHANNELS, (), FULL),
+    "kernel fails": (WILD, (), LOST),
+    "kernel fails, one thread": (WILD, ("-t", "1"), LOST),
+    "device reset": ("at_launch(3, lambda: cuda.get_current_device().reset())", (), LOST),
+}
+RAISED = {
+    "limit too small": REAL["limit too small"],
+    "memory": ("at_launch(3, lambda: fail('[2] Call to cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY'))", (), FULL),
+    "lost": ("at_launch(3, lambda: fail('[719] cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED'))", (), LOST),
+    "first launch": ("at_launch(1, lambda: fail('[700] CUDA_ERROR_ILLEGAL_ADDRESS'))", ("-t", "1"), LOST),
+}
+
+
+def make_files(folder):
+    """(index, reads): some short reads and a long one after them."""
+    import journeys
+    from texts import numbered, random_letters
+
+    letters = random_letters(6000, "failures")
+    index = journeys.build(folder / "ref.fmx", numbered([letters]))
+    sequences = [letters[i : i + 30] for i in range(0, 3000, 10)] + [letters[500:3500], letters[:40]]
+    path = folder / "reads.fa"
+    path.write_text("".join(f">r{i}\n{sequence}\n" for i, sequence in enumerate(sequences)))
+    return index, path
+
+
+def complaint(done, said, output) -> str:
+    """What is wrong with how a search ended, '' if nothing is."""
+    lines = done.stderr.splitlines()
+    if not said:
+        return "" if done.returncode == 0 and output.exists() else f"exit code {done.returncode}"
+    errors = [line for line in lines if line.startswith("fmx: error:")]
+    if done.returncode != 1:
+        return f"exit code {done.returncode}"
+    if len(errors) != 1 or said not in errors[0]:
+        return "no line says what to do"
+    if len(lines) > 2 or "Traceback" in done.stderr:
+        return "more than a line"
+    left = [path.name for path in output.parent.iterdir()]
+    return f"left behind: {left}" if left else ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--simulator", action="store_true")
+    parser.add_argument("parts", nargs="*", default=[""])
+    options = parser.parse_args()
+    n_failures = 0
+    simulated = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
+    environment = {
+        **os.environ,
+        **(simulated if options.simulator else {}),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        index, reads = make_files(Path(folder))
+        for name, (lines, arguments, said) in (RAISED if options.simulator else REAL).items():
+            if not any(part in name for part in options.parts):
+                continue
+            output = Path(folder) / name.replace(" ", "_") / "hits.sam"
+            output.parent.mkdir()
+            search = ["search", "-x", index, reads, "--engine", "cuda", "-o", output, *arguments]
+            began = time.perf_counter()
+            done = subprocess.run(
+                [sys.executable, "-c", START + lines + MAIN, *map(str, search)],
+                env=environment, capture_output=True, text=True, timeout=300, check=False,
+            )  # fmt: skip
+            wrong = complaint(done, said, output)
+            n_failures += bool(wrong)
+            print(f"{name}: {wrong or 'as it must be'}, {time.perf_counter() - began:.1f} s", flush=True)
+            if wrong:
+                print(done.stderr)
+    print(f"{n_failures} failures")
+    return 1 if n_failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""Every job of building an index, compiled for a GPU without one: what the code must not hold."""
+
+import re
+
+import numpy as np
+import pytest
+
+from fmx import bwt, dna, layouts, missing, prefix_table, sampled_sa, seed_table, work
+from fmx.bench import _device_text as device_text
+from fmx.bench import _texts
+from fmx.bench import _wide_rows as wide_rows
+from fmx.hits import Intervals
+from fmx.layouts import cofi
+from fmx.reads import Patterns
+from fmx.suffix_array import radix, symbols3
+
+pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+BYTES, ROWS, WORDS, NUMBERS = (np.zeros(2, kind) for kind in (np.uint8, np.uint32, np.uint64, np.int64))
+TABLE, ZERO, KEY = np.zeros((2, 4), np.int64), np.int64(0), np.uint64(0)
+LISTED, RUN = radix.Listed(ROWS), radix.Run(ZERO)
+PATTERNS = Patterns(WORDS, NUMBERS, NUMBERS)
+CHOICES = (
+    radix.InRange(WORDS, KEY, KEY),
+    radix.Tied(WORDS, LISTED),
+    radix.Tied(WORDS, RUN),
+    missing.WithoutSymbol(BYTES),
+    sampled_sa.Kept(ROWS, BYTES),
+    device_text.Separators(BYTES),
+    device_text.Wrong(BYTES, ROWS, ROWS, PATTERNS, ROWS, Intervals(ROWS, ROWS)),
+)
+LAYOUTS = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in layouts.all_names()}
+JOBS = (
+    symbols3.Pack(BYTES, WORDS),
+    radix.FirstKeys(WORDS, ROWS, WORDS),
+    radix.RankKeys(ROWS, ROWS, ROWS, ZERO, ZERO, ROWS, WORDS),
+    radix.Place(WORDS, ROWS, LISTED, ROWS, ROWS),
+    radix.Place(WORDS, ROWS, RUN, ROWS, ROWS),
+    *(work.Count(choice, NUMBERS) for choice in CHOICES),
+    *(work.Pick(choice, NUMBERS, ROWS) for choice in CHOICES),
+    bwt.Transform(BYTES, ROWS, 2, BYTES),
+    bwt.CountCodes(BYTES, TABLE),
+    dna.PackText(BYTES, WORDS),
+    prefix_table.FindPairs(BYTES, ROWS, ROWS),
+    seed_table.FindStarts(BYTES, ROWS, 13, ROWS),
+    sampled_sa.Mark(sampled_sa.Kept(ROWS, BYTES), NUMBERS, WORDS),
+    cofi.Invert(ROWS, ROWS),
+    cofi.FindChanges(BYTES, ROWS, 15, ROWS),
+    wide_rows.Widen(BYTES, WORDS, ROWS, 16, WORDS),
+    device_text.Draw(BYTES, WORDS, KEY, 100, PATTERNS, ROWS),
+    _texts.Randomize(BYTES, KEY),
+    _texts.Repeat(BYTES, KEY),
+    *(
+        bwt.FillRuns(cls(*({"entries": WORDS, "k": name.k}.get(f, ROWS) for f in cls._fields)), BYTES, TABLE)
+        for cls, name in LAYOUTS.items()
+        if name.family != "cofi"
+    ),
+)
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: f"{type(job).__name__} {type(job[0]).__name__}")
+def test_code_of_every_job(job):
+    from fmx.device_work import do_kernel
+    from fmx.jit_warp import ptx_of
+
+    ptx = re.sub(r"_Z\w+", "NAME", ptx_of(do_kernel, (job, ZERO, ZERO), (8, 0)))  # names may hold anything
+    assert ".f64" not in ptx
+    assert "call" not in ptx
+    assert ".local" not in ptx, "local memory"
+
+
+def test_every_job_is_compiled_here():
+    """All NamedTuples that ``do`` or ``choose`` know."""
+    known = {type(job) for job in JOBS} | {type(choice) for choice in CHOICES}
+    assert all(work.do.knows(job) for job in JOBS)
+    assert all(work.choose.knows(choice) for choice in CHOICES)
+    modules = (
+        bwt,
+        dna,
+        missing,
+        prefix_table,
+        sampled_sa,
+        seed_table,
+        work,
+        device_text,
+        _texts,
+        cofi,
+        radix,
+        symbols3,
+    )
+    for module in modules:
+        for value in vars(module).values():
+            if isinstance(value, type) and issubclass(value, tuple) and value.__module__ == module.__name__:
+                example = value.__new__(value, *[None] * len(value._fields))
+                assert value in known or not (work.do.knows(example) or work.choose.knows(example)), value

@@ -1,0 +1,210 @@
+"""An index in parts gives the bytes of an index in one piece: every output, way to search and option."""
+
+import json
+from dataclasses import replace
+
+import journeys
+import numpy as np
+import pysam
+import pytest
+from conftest import LAYOUTS
+from output_of import without_program
+from texts import TEXTS, numbered, random_letters, reads_of
+
+import fmx
+from fmx import index, index_store, located, mapping, parts, plan, reads, workflow
+from fmx.errors import IndexFileError, UnsupportedError
+from fmx.hits import ALL, SelectionPolicy
+from fmx.mapping import MapOptions
+from fmx.reference import make_blocks, read_fasta
+
+UNIT = random_letters(400, "unit")
+REPEATS = numbered(
+    [UNIT, UNIT[:150] + "N" + UNIT, "NNN", random_letters(300, 1), UNIT[200:], "ACGT" * 30, "A"]
+)
+COMMANDS = {
+    "first": ["search"],
+    "all": ["search", "-a"],
+    "limited": ["search", "-k", "2", "-m", "5"],
+    "drawn": ["search", "-k", "2", "--seed", "7"],
+    "reverse": ["search", "-a", "--reverse-only", "--no-unmapped"],
+    "tsv": ["locate"],
+    "bed": ["locate", "--format", "bed"],
+    "sam": ["locate", "--format", "sam"],
+}
+
+
+def symbols_of(contigs) -> list:
+    """Symbols that each contig takes in the text."""
+    reference, _ = read_fasta(journeys.fasta(contigs))
+    blocks = reference.blocks
+    return np.bincount(blocks.contig, blocks.length + 1, len(contigs)).astype(int).tolist()
+
+
+def part_size_of(contigs) -> int:
+    """A size that gives about three parts, as far as the contigs allow."""
+    sizes = symbols_of(contigs)
+    return max(*sizes, sum(sizes) // 3 + 1) if len(sizes) > 1 else sizes[0]
+
+
+def build_both(folder, contigs, layout, sa_rate, part_size):
+    """(index in one piece, index in parts) of contigs."""
+    paths = folder / "one.fmx", folder / "parts.fmx"
+    workflow.build_index(journeys.fasta(contigs), paths[0], [layout], sa_rate)
+    workflow.build_index(journeys.fasta(contigs), paths[1], [layout], sa_rate, part_size=part_size)
+    return paths
+
+
+def outputs(path, reads, command, folder, *options) -> dict:
+    """What every command writes."""
+    found = {}
+    for name, (verb, *arguments) in COMMANDS.items():
+        result = command(verb, "-q", "-x", path, "-t", 2, *arguments, *options, reads)
+        assert (result.code, result.err) == (0, "")
+        found[name] = without_program(result.out)
+    arguments = ["-q", "-x", path, "-m", 40, "--counts", folder / "counts", "-o", folder / "x.bam", *options]
+    assert command("search", *arguments, reads).code == 0
+    found["counts"] = (folder / "counts").read_bytes()
+    with pysam.AlignmentFile(folder / "x.bam", check_sq=False) as file:
+        found["bam"] = [record.to_string() for record in file.fetch(until_eof=True)]
+    return found
+
+
+SEVERAL = [name for name in TEXTS if len(TEXTS[name]) > 1 and max(symbols_of(TEXTS[name])) > 1]
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_awkward_references_in_parts(name, folder, command):
+    contigs = TEXTS[name]
+    one, several = build_both(folder, contigs, LAYOUTS[0], 1, part_size_of(contigs))
+    assert len(parts.part_sizes(index_store.read_meta(several))) > 1
+    (folder / "reads.fa").write_bytes(
+        b"".join(b">r%d\n%s\n" % (i, read.encode()) for i, read in enumerate(reads_of(contigs)))
+    )
+    expected = outputs(one, "reads.fa", command, folder)
+    assert outputs(several, "reads.fa", command, folder) == expected
+
+
+@pytest.mark.parametrize(("layout", "sa_rate"), [("verify", 1), *((name, 7) for name in LAYOUTS)])
+def test_every_way_to_search_parts(layout, sa_rate, folder, command, monkeypatch):
+    built, way = (LAYOUTS[0], []) if layout == "verify" else (layout, ["--layout", layout])
+    one, several = build_both(folder, REPEATS, built, sa_rate, 600)
+    assert len(parts.part_sizes(index_store.read_meta(several))) == 4
+    (folder / "reads.fq").write_bytes(journeys.fastq(enumerate(reads_of(REPEATS))))
+    expected = outputs(one, "reads.fq", command, folder, *way)
+    assert outputs(several, "reads.fq", command, folder, *way) == expected
+    monkeypatch.setattr(located, "MOST", 3)  # hits of a few reads are located at a time
+    assert outputs(several, "reads.fq", command, folder, *way) == expected
+
+
+def test_the_library_opens_parts(folder):
+    reads = [read for read in reads_of(REPEATS) if "-" not in read]
+    opened = [fmx.open(path, threads=2) for path in build_both(folder, REPEATS, LAYOUTS[0], 1, 600)]
+    for ask in (
+        lambda library: library.search(reads),
+        lambda library: library.search(reads, k=3, seed=1),
+        lambda library: library.locate(reads, strands="reverse"),
+        lambda library: library.count(reads),
+        lambda library: library.lengths,
+    ):
+        assert ask(opened[1]).tolist() == ask(opened[0]).tolist()
+    assert opened[1].contigs == opened[0].contigs
+
+
+def test_positions_beyond_32_bits_are_kept(folder):
+    """The parts of a small index, told to lie 2^33 symbols apart: what is written stays the same."""
+    _, path = build_both(folder, REPEATS, LAYOUTS[0], 1, 600)
+    near = index.load(path)
+    sizes = near.meta["parts"]
+    blocks = near.reference.blocks
+    part = np.searchsorted(np.cumsum(sizes), blocks.text_start, "right")
+    moved = make_blocks(blocks.text_start + (part << 33), blocks.contig, blocks.contig_start, blocks.length)
+    far = replace(
+        near,
+        meta={**near.meta, "parts": [n + 2**33 for n in sizes]},
+        reference=replace(near.reference, blocks=moved, n_text=near.reference.n_text + (len(sizes) << 33)),
+    )
+    assert moved.text_start[-1] > 3 * 2**33
+    (folder / "reads.fa").write_bytes(journeys.fasta(numbered([UNIT[:40], REPEATS[5][1][:30], "A", "C"])))
+    for kind in ("sam", "bed", "tsv"):
+        for policy in (SelectionPolicy(), SelectionPolicy(ALL), SelectionPolicy(3, seed=1)):
+            written = []
+            for name, opened in (("near", near), ("far", far)):
+                workflow.search(opened, ["reads.fa"], MapOptions(policy), workflow.Output(name, kind))
+                written.append(without_program((folder / name).read_bytes()))
+            assert written[0] == written[1]
+    mapper = mapping.make_mapper(far, MapOptions(SelectionPolicy(ALL)))
+    batch = journeys.batch_of([REPEATS[5][1][:30]])
+    intervals = mapper.intervals(reads.pack(batch))
+    assert mapper.select(batch, intervals, (0, 1), np.zeros((0, 2), np.int64)).position.min() > 3 * 2**33
+
+
+def test_parts_are_whole_contigs_in_order():
+    reference, text = read_fasta(journeys.fasta(REPEATS))
+    sizes = symbols_of(REPEATS)
+    assert sizes == [401, 552, 0, 301, 201, 121, 2]
+    cuts = {
+        10**6: [reference.n_text],
+        700: [401, 552, 625],
+        600: [401, 552, 502, 123],
+        552: [401, 552, 502, 123],
+        953: [953, 625],
+        954: [953, 625],
+    }
+    for part_size, expected in cuts.items():
+        spans = parts.cut(reference, part_size)
+        assert [stop - start for start, stop in spans] == expected
+        for start, stop in spans:
+            own = parts.part_of(reference, start, stop)
+            assert own.n_text == stop - start
+            ends = own.blocks.text_start + own.blocks.length
+            assert ends.tolist() == np.flatnonzero(text[start:stop] == 0).tolist()
+            assert own.names == reference.names
+    with pytest.raises(
+        UnsupportedError, match="contig c1 takes 552 symbols, but a contig may take at most 551"
+    ):
+        parts.cut(reference, 551)
+
+
+def test_layouts_are_added_to_every_part(folder, command):
+    one, several = build_both(folder, REPEATS, LAYOUTS[0], 1, 600)
+    workflow.build_index(journeys.fasta(REPEATS), "both.fmx", [LAYOUTS[0], "cofi"], part_size=600)
+    assert command("index", "--add", "--layout", "cofi", several).code == 0
+    found, expected = (workflow.inspect(path, verify=True) for path in (several, "both.fmx"))
+    assert found["arrays"] == expected["arrays"]
+    assert found["layouts"] == expected["layouts"]
+    result = command("locate", "-q", "-x", several, "--layout", "cofi", "-p", UNIT[:40])
+    assert result.out == command("locate", "-q", "-x", one, "-p", UNIT[:40]).out
+    assert len(result.out.splitlines()) == 1 + 3
+
+
+def test_inspect_shows_the_parts_and_verify_finds_damage_in_any(folder, command):
+    one, several = build_both(folder, REPEATS, LAYOUTS[0], 1, 600)
+    assert "  parts  " not in command("inspect", one).out.decode()
+    shown = command("inspect", "--verify", several)
+    assert "parts          4 of 401, 552, 502, 123 symbols" in shown.out.decode()
+    found = json.loads(command("inspect", "--json", several).out)
+    assert found["n_text"] == json.loads(command("inspect", "--json", one).out)["n_text"]
+    assert plan.ways_to_search(found)["verify"] == found["search"]["bytes"]["verify"]
+    file = several / "part2" / "text_words.npy"
+    data = bytearray(file.read_bytes())
+    data[-9] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(IndexFileError, match=r"part2/text_words\.npy: damaged"):
+        index.load(several)
+    assert "part2/text_words.npy: damaged" in command("inspect", "--verify", several).err
+
+
+def test_a_plan_for_parts_is_what_they_take(folder):
+    contigs = numbered([random_letters(30_000, 1), random_letters(20_000, 2)])
+    for max_memory in (10**9, 500_000, 250_000):
+        chosen = plan.plan_index([30_001, 20_001], max_memory)
+        workflow.build_index(
+            journeys.fasta(contigs), "r.fmx", ["auto"], max_memory=max_memory, part_size=30_001
+        )
+        meta = index_store.read_meta("r.fmx")
+        assert (meta["layouts"], meta["sa_rate"]) == ([chosen.layout], chosen.sa_rate)
+        assert meta["parts"] == [30_001, 20_001]
+        way, _ = plan.choose_way(meta, max_memory)
+        assert plan.ways_to_search(meta)[way] == pytest.approx(chosen.n_bytes, rel=0.1, abs=80_000)
+        assert {part.method for part in index.load("r.fmx", max_memory=max_memory).parts} == {chosen.method}

@@ -1,0 +1,234 @@
+"""fmx tune: the arithmetic of its predictions, what it keeps, and a small run for real."""
+
+import json
+import re
+
+import journeys
+import pytest
+from texts import numbered, random_letters
+
+from fmx import index_store, jit, layouts, plan
+from fmx.errors import UnsupportedError
+from fmx.progress import Progress
+from fmx.tuning import choices, cost, journey, rates, store, trial
+from fmx.tuning.choices import Place
+from fmx.tuning.cost import Choice, Fetches
+from fmx.tuning.rates import Rates
+
+MB, GB = 10**6, 10**9
+# 100 M fetches a second of a line from 1 MB, 10 M from 1 GB; of two lines 50 M and 5 M.
+ROUND = Rates("round", {64: {MB: 1e8, GB: 1e7}, 128: {MB: 5e7, GB: 5e6}})
+PROGRESS = Progress(quiet=True)
+
+
+def test_seconds_of_a_fetch():
+    assert ROUND.seconds(8, MB) == ROUND.seconds(64, 1000) == 1e-8
+    assert ROUND.seconds(64, GB) == ROUND.seconds(33, 50 * GB) == 1e-7
+    assert ROUND.seconds(65, GB) == 2e-7
+    assert ROUND.seconds(256, GB) == pytest.approx(4e-7)  # two of the largest
+    assert ROUND.seconds(64, (MB * GB) ** 0.5) == pytest.approx((1e-8 + 1e-7) / 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "lanes"),
+    [
+        ("sampled-k1-d64", 2), ("sampled-k1-d960", 16), ("kstep-k2-d64", 6), ("kstep-k2-d448", 18),
+        ("alternate-k2-d192", 8), ("bvsfm-k2-d96", 1), ("bvsfm-k3-d224", 2), ("bvsfm-k2-d64", 1),
+        ("cofi-k12", 0), ("verify", 0),
+    ],
+)  # fmt: skip
+def test_lanes_are_those_of_the_layouts(name, lanes):
+    assert cost.lanes_of(name, MB) == lanes
+
+
+def test_fetches_of_backward_search_by_hand():
+    """2^20 symbols, 30 bases, k = 2, q = 9: 8 looked up, 11 steps, the first from 2^20 / 4^8 = 16 rows."""
+    choice = Choice("bvsfm-k2-d96", 1, 9, "cpu")
+    table, steps = cost.search_fetches(2**20, 30, choice)
+    assert table == Fetches(1, 8, 8 * (4**10 - 1) / 3)
+    assert steps.times == pytest.approx(11 + 16 / 96 + 10 / 96)
+    assert (steps.entry, steps.footprint) == (16, pytest.approx(2**20 * 16 * 16 / 96))
+    assert cost.locate_fetches(2**20, choice) == [Fetches(1, 4, 2**22)]
+
+
+def test_fetches_of_a_sampled_suffix_array_by_hand():
+    """Every 5th position: two steps on the way, each of all 16 entries of a run."""
+    marks, walk, position = cost.locate_fetches(6 * MB, Choice("bvsfm-k2-d96", 5, 9, "cpu"))
+    assert marks == Fetches(3, 16, MB)
+    assert (walk.times, walk.entry, walk.footprint) == (2, pytest.approx(256), pytest.approx(16 * MB))
+    assert position == Fetches(1, 4, 4 * 6 * MB / 5)
+
+
+def test_fetches_of_cofi_by_hand():
+    """2^24 symbols, k = 10, 97 bases: columns of 16 rows; q = 4 holds no 7 symbols, so COFI looks them up."""
+    table, offsets, changes = cost.search_fetches(2**24, 97, Choice("cofi-k10", 1, 4, "cpu"))
+    assert table == Fetches(1, 8, 4 * 4**10)
+    assert (offsets.times, changes.times) == (9, pytest.approx(9 + 1 + 8 / 16))  # from 1024 rows, from 1
+    assert cost.search_fetches(2**24, 97, Choice("cofi-k10", 1, 7, "cpu"))[0].footprint == 8 * (4**8 - 1) / 3
+
+
+def test_fetches_of_seed_and_verify_by_hand():
+    """2^26 symbols: 13 symbols are looked up, one row in each: a seed, a row, 33 bytes of text."""
+    found = cost.search_fetches(2**26, 100, Choice("verify", 1, 10, "cpu"))
+    assert found == [Fetches(1, 8, 4 * 4**13), Fetches(1, 4, 2**28), Fetches(1, 33, 2**24)]
+    assert cost.locate_fetches(2**26, Choice("verify", 1, 10, "cpu")) == []
+
+
+def test_seconds_of_a_read_by_hand():
+    """Three fetches from much memory at 10 M/s, of which a share is reached; once for each part."""
+    far = Rates("far", {64: {1: 1e7}})
+    verify = Choice("verify", 1, 10, "cpu")
+    assert cost.search_seconds([2**26], 100, verify, far) == pytest.approx(3e-7 / 0.29)
+    assert cost.search_seconds([2**26, 2**26], 100, verify, far) == pytest.approx(6e-7 / 0.29)
+    share = cost.SHARES["cuda_task-naive16"][0]
+    on_gpu = Choice("verify", 1, 10, "cuda_task-naive16")
+    assert cost.search_seconds([2**26], 100, on_gpu, far) == pytest.approx(3e-7 / share)
+    full = Choice("sampled-k1-d64", 1, 10, "cuda_full")
+    entries = cost.search_fetches(2**26, 100, full)[1].times
+    share = cost.SHARES["cuda_full"][2]
+    assert cost.search_seconds([2**26], 100, full, far) == pytest.approx((1 + entries) * 1e-7 / share)
+
+
+def test_every_engine_offered_can_search_its_layout():
+    offered = {(choice.way, choice.engine) for choice in choices.every(100 * MB, "cuda")}
+    assert set(cost.CPU_SHARES) == {"verify", *layouts.REGISTRY}
+    assert ("verify", "cuda_task-naive16") in offered
+    assert ("bvsfm-k2-d96", "cuda_full") not in offered  # one lane: nothing to share
+    assert {engine for way, engine in offered if way == "sampled-k1-d64"} == {
+        "cuda_task-improved", "cuda_memory", "cuda_full",
+    }  # fmt: skip
+    assert {way for way, _ in offered if way != "verify"} == {
+        str(name) for name in layouts.all_names() if layouts.REGISTRY[name.family].fits(name.k, 100 * MB)
+    }
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache, in which the CPU has round rates; how often they were measured."""
+    monkeypatch.setattr(jit, "CACHE", tmp_path / "fmx" / "digest")
+    measured = []
+
+    def measure(device, n_threads, huge_pages=False):
+        measured.append(device)
+        return Rates(device, ROUND.table)
+
+    monkeypatch.setattr(journey, "measure_cpu", measure)
+    monkeypatch.setattr("fmx.bench._runs.machine", lambda: "round machine")
+    return measured
+
+
+def test_less_memory_leaves_fewer_choices_and_none_is_refused(cache):
+    previous = None
+    for memory in (10 * GB, 600 * MB, 300 * MB, 70 * MB, 30 * MB):
+        found = choices.ranked(
+            [100 * MB], 100, [Place("cpu", ROUND, memory)], lambda kind: choices.every(100 * MB, kind)
+        )
+        assert all(prediction.n_bytes <= memory for prediction in found)
+        assert [x.reads for x in found] == sorted((x.reads for x in found), reverse=True)
+        ways = {prediction.choice.way for prediction in found}
+        assert previous is None or ways <= previous
+        previous = ways
+    assert not found
+    question = journey.Question(None, 100 * MB, 100, MB, "cpu", 1)
+    with pytest.raises(UnsupportedError, match="allow more memory"):
+        journey.tune(question, plan_only=True, progress=PROGRESS)
+
+
+PLAN = """\
+device      round machine, 2 threads
+memory      10 M lines/s from 1.0 GB; 10 M from huge pages
+reference   a reference, 1,000,000 symbols; reads of 50 bases, one strand
+
+million reads/s, searched and one hit located:
+
+way                 engine              sa-rate  prefix  reads MB      predicted      on sample      corrected
+"""
+
+
+def test_the_plan_is_printed_and_nothing_tried(cache, command, monkeypatch):
+    monkeypatch.setattr(trial, "reads_per_second", None)
+    arguments = ["tune", "-q", "--bases", "1M", "--length", "50", "--engine", "cpu", "-t", "2", "--plan"]
+    result = command(*arguments, "--memory-limit", "7M")
+    assert (result.code, result.err) == (0, "")
+    text = result.out.decode()
+    assert text.startswith(PLAN)
+    assert text.count("\n") == PLAN.count("\n") + 10 + 3
+    best = choices.ranked([MB], 50, [Place("cpu", ROUND, 7 * MB)], lambda kind: choices.every(MB, kind))[0]
+    row = text.splitlines()[7].split()
+    assert row[:4] == [best.choice.way, "cpu", str(best.choice.sa_rate), str(best.choice.prefix_length)]
+    assert row[5] == f"{best.reads / 1e6:,.1f}"
+    assert best.n_bytes < 7 * MB < plan.verify_bytes([MB])
+    assert f"index by     fmx index --layout {best.choice.way}" in text
+    assert len(cache) == 2  # with pages of both sizes
+    assert command(*arguments).code == 0
+    assert len(cache) == 2
+
+
+def test_a_small_run_for_real_is_kept(cache, command, monkeypatch):
+    monkeypatch.setitem(journey.SAMPLE, "cpu", 50_000)
+    monkeypatch.setitem(trial.N_READS, "cpu", 2000)
+    monkeypatch.setattr(choices.layouts, "all_names", lambda: [layouts.parse_name("bvsfm-k2-d96")])
+    arguments = ["tune", "-q", "--bases", "1M", "--length", "50", "--engine", "cpu", "-t", "2"]
+    result = command(*arguments)
+    assert (result.code, result.err) == (0, "")
+    rows = [line.split() for line in result.out.decode().splitlines() if re.match("verify|bvsfm", line)]
+    assert sorted(row[0] for row in rows) == ["bvsfm-k2-d96", "verify"]
+    assert [len(row) for row in rows] == [10, 10]  # both tried: predicted > measured, corrected
+    assert float(rows[0][-1]) >= float(rows[1][-1])
+    monkeypatch.setattr(trial, "reads_per_second", None)
+    again = command(*arguments).out.decode()
+    assert again.startswith(result.out.decode().rstrip())
+    kept = json.loads(next(jit.CACHE.parent.glob("tune/round-machine-2-threads.json")).read_text())
+    assert again.rstrip().endswith("to measure again")
+    assert len(kept["results"]) == 1
+
+
+def test_an_index_is_tried_as_it_is(cache, command, tmp_path, monkeypatch):
+    monkeypatch.setitem(trial.N_READS, "cpu", 500)
+    contigs = numbered([random_letters(9000, 1), random_letters(7000, 2)])
+    path = tmp_path / "r.fmx"
+    journeys.workflow.build_index(journeys.fasta(contigs), path, ["bvsfm"], part_size=9001)
+    text = command("tune", "-q", path, "--length", "40", "--engine", "cpu", "-t", "1").out.decode()
+    assert f"-x {path} READS" in text
+    assert {line.split()[0] for line in text.splitlines()[7:9]} == {"verify", "bvsfm-k2-d96"}
+    assert "16,002 symbols" in text
+    assert set(plan.ways_to_search(index_store.read_meta(path))) == {"verify", "bvsfm-k2-d96"}
+    result = command("tune", "-q", path, "--length", "10000", "--engine", "cpu")
+    assert result.code == 1
+    assert "give a smaller --length" in result.err
+    assert command("tune", "--plan").code == 2
+
+
+def test_a_trial_corrects_the_prediction(cache, monkeypatch):
+    """Measured at half of what was predicted for the sample: the search of the whole takes twice as long."""
+    monkeypatch.setattr(journey, "_on_sample", lambda question, choice, n: {"cpu": rate(choice, n) / 2})
+
+    def rate(choice, n):
+        return 1 / cost.search_seconds([n + 1], 100, choice, ROUND)
+
+    answer = journey.tune(journey.Question(None, 50 * MB, 100, None, "cpu", 2), progress=PROGRESS)
+    tried = [row for row in answer["rows"] if "corrected" in row]
+    assert len(tried) == journey.N_TRIED
+    for row in tried:
+        choice = Choice(row["way"], row["sa_rate"], row["prefix_length"], "cpu")
+        search = cost.search_seconds([50 * MB], 100, choice, ROUND)
+        locate = cost.locate_seconds([50 * MB], choice, ROUND)
+        assert row["predicted"] == pytest.approx(1 / (search + locate))
+        assert row["corrected"] == pytest.approx(1 / (2 * search + locate))
+
+
+def test_a_damaged_store_is_measured_anew(cache):
+    kept = store.Store("a device")
+    assert kept.rates(lambda: ROUND).table == ROUND.table
+    assert store.Store("a device").rates(None).table == ROUND.table
+    kept.path.write_text("{")
+    assert store.Store("a device").rates(lambda: Rates("x", {64: {1: 2.0}})).table == {64: {1: 2.0}}
+
+
+def test_rates_of_this_cpu_are_plausible(monkeypatch):
+    monkeypatch.setattr(rates, "CPU_FOOTPRINTS", (2**15, 2**22))
+    found = rates.measure_cpu("here", 2).table
+    assert list(found) == [64, 128, 256]
+    for entry, row in found.items():
+        assert list(row) == [2**15, 2**22]
+        assert all(1e4 < rate < 64e9 / entry * 1000 for rate in row.values())
