@@ -40,6 +40,8 @@ test-gpu:
 	$(GPU_PYTHON) -c 'import numba_cuda, cuda.compute' || $(GPU_PYTHON) -m pip install --quiet '.[cuda]'
 	$(GPU_PYTHON) tests/cuda/build_protocol.py
 	$(GPU_PYTHON) tests/cuda/protocol.py
+	$(GPU_PYTHON) tests/cuda/mem.py
+	$(GPU_PYTHON) tests/cuda/mem_protocol.py
 	$(GPU_PYTHON) tests/cuda/failures.py
 
 # Writes the expected outputs of tests/data/golden anew: read the difference before it is committed.

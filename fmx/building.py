@@ -20,20 +20,22 @@ from .reference import read_fasta
 from .sampled_sa import sample
 from .seed_table import default_length as default_seed_length
 from .seed_table import first_rows
-from .suffix_array import make_suffix_array, plan_passes
+from .suffix_array import build_lcp, build_rank, make_suffix_array, plan_passes
 from .work import CPU, Cores
 
 MAX_TABLE = 4  # bytes a symbol of a seed table that is made during the sort, which itself takes 5
 
 
 def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_length=None, n_threads=1,
-                progress=None, max_memory=None, device=CPU, part_size=MAX_SYMBOLS):  # fmt: skip
+                progress=None, max_memory=None, device=CPU, part_size=MAX_SYMBOLS,
+                with_lcp=False):  # fmt: skip
     """Index a FASTA file into the directory ``path``.
 
     ``sa_rate`` keeps every s-th position of the suffix array.  The layout "auto" stands for what
     plan.plan_index chooses for ``max_memory``, together with its sa_rate.  ``device`` (work.Device) makes the
     arrays; they do not depend on it.  A text of more than ``part_size`` symbols is indexed in parts
-    (parts.py).  Peak memory: docs/architecture.md.
+    (parts.py).  ``with_lcp`` also makes the LCP and rank arrays of a reference in one part, on the CPU.
+    Peak memory: docs/architecture.md.
     """
     progress = progress or Progress(quiet=True)
     chosen_by_size = list(layout_names) == ["auto"]
@@ -50,6 +52,11 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
                 chosen = plan_index(sizes, max_memory)
                 layout_names, sa_rate = [chosen.layout], chosen.sa_rate
                 progress.say(f"{chosen.layout}, every {sa_rate}. row of the suffix array: {chosen.reason}")
+            if with_lcp and (sa_rate != 1 or len(spans) > 1):
+                raise UnsupportedError(
+                    "--with-lcp needs one whole suffix array: leave out --sa-rate, allow more with "
+                    "--max-memory, split a reference of 2^32 symbols or more by contigs"
+                )
             names = list(dict.fromkeys(layouts.parse_name(name, max(sizes)) for name in layout_names))
             for key, array in reference_arrays(reference).items():
                 writer.add(key, array)
@@ -65,6 +72,9 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
                 for name in names:
                     with progress.stage(f"layout {name}"):
                         _add_layout(machine, part, name, own_text, sa)
+                if with_lcp:
+                    with progress.stage("LCP and rank arrays"):
+                        _add_lcp(part, machine.to_host(own_text), machine.to_host(sa), n_threads)
                 del own_text
                 with progress.stage("write suffix array"):
                     _add_sa(machine, part, sa, own.blocks.text_start, sa_rate, names)
@@ -101,8 +111,10 @@ def choose_machine(device, n_threads, n_text=0):
     return machine
 
 
-def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU) -> list:
+def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with_lcp=False) -> list:
     """Add layouts to an index, whole or not at all; returns the names of those that it did not hold.
+
+    ``with_lcp`` adds the LCP and rank arrays too (named "lcp").
 
     Raises IndexFileError, UnsupportedError (a sampled suffix array).
     """
@@ -113,22 +125,28 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU) -> l
         held, sizes = writer.meta["layouts"], part_sizes(writer.meta)
         if writer.meta["sa_rate"] != 1:
             raise UnsupportedError(
-                f"{path} keeps every {writer.meta['sa_rate']}th position of its suffix array; a layout is "
+                f"{path} keeps every {writer.meta['sa_rate']}th position of its suffix array; additions are "
                 f"built from all: build the index again with --layout {','.join([*held, *layout_names])}"
             )
         asked = dict.fromkeys(layouts.parse_name(name, max(sizes)) for name in layout_names)
         names = [name for name in asked if str(name) not in held]
+        adds_lcp = with_lcp and "lcp.rank" not in writer.meta["arrays"]
+        if adds_lcp and len(sizes) > 1:
+            raise UnsupportedError(f"{path} is in {len(sizes)} parts, which fmx mem does not read")
         machine = choose_machine(device, n_threads, max(sizes))
         for number, part in enumerate(part_writers(writer, len(sizes), progress)):
             with progress.stage("read index"):
                 text, sa = _read_text_and_sa(path, writer.meta, number, n_threads)
             with machine.errors():
+                if adds_lcp:
+                    with progress.stage("LCP and rank arrays"):
+                        _add_lcp(part, text, sa, n_threads)
                 text, sa = machine.take(text), machine.take(sa)
                 for name in names:
                     with progress.stage(f"layout {name}"):
                         _add_layout(machine, part, name, text, sa)
         writer.commit({"layouts": [*held, *map(str, names)]})
-    return [str(name) for name in names]
+    return [*map(str, names), *(["lcp"] if adds_lcp else [])]
 
 
 def _read_text_and_sa(path, meta, number, n_threads):
@@ -171,6 +189,12 @@ def _add_sa(machine, writer, sa, block_starts, sa_rate, names):
     sampled = sample(sa, block_starts, sa_rate, k, ahead, machine)
     writer.add("sa_marks", machine.to_host(sampled.marks))
     writer.add("sa_positions", machine.to_host(sampled.positions))
+
+
+def _add_lcp(writer, text, sa, n_threads):
+    writer.add("lcp.rank", build_rank(sa, n_threads))
+    for key, array in build_lcp(text, sa, n_threads)._asdict().items():
+        writer.add(f"lcp.{key}", array)
 
 
 def _add_layout(machine, writer, name, text, sa):

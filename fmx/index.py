@@ -116,6 +116,20 @@ def _part(path, meta, reference, method, layout_name, arrays) -> FMIndex:
     )
 
 
+def load_lcp(index, n_threads=1) -> tuple:
+    """(LCP, rank array) of an opened index, every byte checked.  Raises IndexFileError, UnsupportedError."""
+    if "lcp.rank" not in index.meta["arrays"]:
+        raise UnsupportedError(
+            f"{index.path} has no LCP array; add it with 'fmx index --add --with-lcp {index.path}'"
+        )
+    from .suffix_array import LCP  # which imports divsufsort
+
+    names = [f"lcp.{name}" for name in (*LCP._fields, "rank")]
+    index_store.verify(index.path, index.meta, names, n_threads)
+    *lcp, rank = (index_store.read_array(index.path, index.meta, name) for name in names)
+    return LCP(*lcp), rank
+
+
 def _choose_method(meta, layout, method, max_memory) -> tuple:
     """(method, layout or None)."""
     if method == "auto" and layout in (None, "auto"):
@@ -126,7 +140,9 @@ def _choose_method(meta, layout, method, max_memory) -> tuple:
             "seed and verify uses no layout; leave out one of --method verify and --layout"
         )
     if method == "verify" and "seed_starts" not in part_arrays(meta, 0):
-        raise UnsupportedError("this index keeps no whole suffix array, so it cannot seed and verify")
+        raise UnsupportedError(
+            "this index keeps no whole suffix array, so it cannot seed and verify: build it with --sa-rate 1"
+        )
     return ("verify" if method == "verify" else "backward"), (None if layout == "auto" else layout)
 
 

@@ -199,16 +199,17 @@ def _pack(batch, strands, code, patterns):
         if not batch.searchable[r]:
             continue
         length, first, other = batch.length[r], patterns.first[2 * r], patterns.first[2 * r + 1]
-        _pack_read(batch.data, batch.start[r], length, code, patterns.words, first)
+        pack_read(batch.data, batch.start[r], length, code, patterns.words, first)
         if strands & FORWARD:
             patterns.length[2 * r] = length
         if strands & REVERSE:
             patterns.length[2 * r + 1] = length
-            _pack_reverse(patterns.words, first, other, length)
+            pack_reverse(patterns.words, first, other, length)
 
 
 @inlined
-def _pack_read(data, start, length, code, words, first):
+def pack_read(data, start, length, code, words, first):
+    """Pack ``length`` letters of ``data`` from ``start``, all of them A C G T U, from word ``first`` on."""
     for i in range(0, length, WORD):
         at, k = start + i, min(WORD, length - i)
         word = np.uint64(0)
@@ -225,7 +226,8 @@ def _pack_read(data, start, length, code, words, first):
 
 
 @inlined
-def _pack_reverse(words, first, other, length):
+def pack_reverse(words, first, other, length):
+    """Pack the reverse complement of the ``length`` symbols at word ``first`` from word ``other`` on."""
     for i in range(0, length, WORD):
         k = min(WORD, length - i)
         word = reverse_complement(symbols(words, first, length - i - k, k), k)

@@ -52,3 +52,16 @@ def _sift(keys, root, n):
         keys[root] = keys[child]
         root = child
     keys[root] = key
+
+
+@inlined
+def find_run(first, j):
+    """The run i that holds j, where run i is [first[i], first[i + 1]); there may be empty ones."""
+    low, high = 0, first.size - 1
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if first[middle] <= j:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -3,6 +3,7 @@
 build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (building.py)
 search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM or BAM   (mapping.py)
 locate  patterns -> the same, all hits -> TSV, BED or SAM
+mem     queries -> Strands -> Anchors -> Matches -> MUMmer's format, PAF, BED, TSV or SAM   (mem/)
 """
 
 import shlex
@@ -24,8 +25,8 @@ from .streams import whole_output
 from .work import CPU, Device
 
 __all__ = [
-    "Device", "Output", "add_layouts", "build_index", "default_index_path", "inspect", "kind_of", "search",
-    "tell_compiling",
+    "Device", "Output", "add_layouts", "build_index", "default_index_path", "find_matches", "inspect",
+    "kind_of", "search", "tell_compiling",
 ]  # fmt: skip
 
 
@@ -106,6 +107,19 @@ def make_writer(reference, output):
         writer = bam.BamWriter(reference.blocks, output.unmapped, output.read_group_id)
         return writer, bam.header(reference, head)
     return sam.SamWriter(names, reference.blocks, output.unmapped, output.read_group_id), head
+
+
+def find_matches(fm_index, paths, options, output, progress=None, device=CPU):
+    """Find maximal exact matches of queries (FASTA or FASTQ files, '-' for stdin), in order.
+
+    ``options`` mem.MemOptions, ``output`` mem.journey.MemOutput.
+    """
+    from .mem import journey
+
+    progress = progress or Progress(quiet=True)
+    tell_compiling(progress)
+    head = sam.header(fm_index.reference, __version__, _command_line()) if output.kind == "sam" else b""
+    return journey.find(fm_index, paths, options, output, head, progress, device)
 
 
 def inspect(path, verify=False, n_threads=1) -> dict:

@@ -77,16 +77,18 @@ def way(request):
 
 @pytest.fixture(scope="session")
 def index_of(tmp_path_factory):
-    """A function (contigs, layout names, sa_rate, prefix_length) -> path of an index, built once."""
+    """A function (contigs, layout names, sa_rate, prefix_length, with_lcp) -> path of an index."""
     import journeys
 
     built = {}
 
-    def index_of(contigs, layout_names=("bvsfm-k2-d96",), sa_rate=1, prefix_length=None):
-        key = (tuple(contigs), tuple(layout_names), sa_rate, prefix_length)
+    def index_of(contigs, layout_names=("bvsfm-k2-d96",), sa_rate=1, prefix_length=None, with_lcp=False):
+        key = (tuple(contigs), tuple(layout_names), sa_rate, prefix_length, with_lcp)
         if key not in built:
             path = tmp_path_factory.mktemp("index") / "ref.fmx"
-            built[key] = journeys.build(path, contigs, layout_names, sa_rate, prefix_length)
+            built[key] = journeys.build(
+                path, contigs, layout_names, sa_rate, prefix_length, with_lcp=with_lcp
+            )
         return built[key]
 
     return index_of

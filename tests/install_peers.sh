@@ -2,7 +2,7 @@
 # Installs the programs that fmx is compared with in the tests (Debian and Ubuntu); does nothing if they are there.
 set -euo pipefail
 
-declare -A package_of=([bowtie]=bowtie [bowtie-build]=bowtie [samtools]=samtools [vsearch]=vsearch)
+declare -A package_of=([bowtie]=bowtie [bowtie-build]=bowtie [samtools]=samtools [vsearch]=vsearch [mummer]=mummer)
 
 missing=()
 for program in "${!package_of[@]}"; do

@@ -33,11 +33,25 @@ def fastq(records) -> bytes:
 
 
 def build(
-    path, contigs, layout_names=("bvsfm-k2-d96",), sa_rate=1, prefix_length=None, n_threads=1, max_memory=None
+    path,
+    contigs,
+    layout_names=("bvsfm-k2-d96",),
+    sa_rate=1,
+    prefix_length=None,
+    n_threads=1,
+    max_memory=None,
+    with_lcp=False,
 ):
     """Index contigs into ``path`` and return it."""
     workflow.build_index(
-        fasta(contigs), path, list(layout_names), sa_rate, prefix_length, n_threads, max_memory=max_memory
+        fasta(contigs),
+        path,
+        list(layout_names),
+        sa_rate,
+        prefix_length,
+        n_threads,
+        max_memory=max_memory,
+        with_lcp=with_lcp,
     )
     return path
 

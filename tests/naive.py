@@ -4,6 +4,7 @@ A reference is a list of contigs, each (name, sequence).  An occurrence is (cont
 strand), where strand is 0 for plus and 1 for minus, so that sorting them gives the documented order.
 """
 
+import itertools
 import re
 
 _PAIRS = dict(zip("ACGTUNRYSWKMBDHV", "TGCAANYRSWMKVHDB", strict=True))
@@ -87,3 +88,48 @@ def occ_column(text: str, rows: list, letters: str) -> list:
     for before in kmer_bwt(text, rows, len(letters)):
         column.append(column[-1] + (before == letters))
     return column
+
+
+def common_prefix(a: str, b: str) -> int:
+    """Letters that two strings have in common at their starts; a separator equals nothing."""
+    n = 0
+    while n < min(len(a), len(b)) and a[n] == b[n] != "$":
+        n += 1
+    return n
+
+
+def lcp_array(text: str, rows: list) -> list:
+    """For each row what its suffix has in common with that of the row before; 0 for the first."""
+    pairs = itertools.pairwise(rows)
+    return [0, *(common_prefix(text[a:], text[b:]) for a, b in pairs)]
+
+
+def maximal_matches(contigs, query: str, least: int) -> list:
+    """All maximal matches of a query as it is (one strand): (position in it, contig, position, length)."""
+    found = []
+    for begin, piece in blocks(query):
+        for contig, (_, sequence) in enumerate(contigs):
+            for start, letters in blocks(sequence):
+                for i in range(len(piece)):
+                    for j in find_all(letters, piece[i : i + least]):
+                        length = common_prefix(piece[i:], letters[j:])
+                        is_first = i == 0 or j == 0 or piece[i - 1] != letters[j - 1]
+                        if is_first and length >= least:
+                            found.append((begin + i, contig, start + j, length))
+    return sorted(found)
+
+
+def unique_matches(contigs, query: str, least: int, in_query: bool) -> list:
+    """Of these, those whose letters occur once in the reference and, if asked, once in the query."""
+    texts = [letters for _, sequence in contigs for _, letters in blocks(sequence)]
+    pieces = [letters for _, letters in blocks(query)]
+
+    def once(letters, among):
+        return sum(len(find_all(text, letters)) for text in among) == 1
+
+    found = []
+    for match in maximal_matches(contigs, query, least):
+        letters = plain(query)[match[0] : match[0] + match[3]]
+        if once(letters, texts) and (not in_query or once(letters, pieces)):
+            found.append(match)
+    return found

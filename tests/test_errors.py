@@ -337,7 +337,9 @@ def test_a_full_disk(indexed, command):
     )
     message = complaint(command("search", "-q", "r.fq", "-o", "out.sam", "--counts", "/dev/full"))
     assert "/dev/full: cannot write: No space left" in message
-    for arguments in (["search", "-q", "r.fq"], ["locate", "-q", "-p", "A"], ["inspect"], ["--help"]):
+    for arguments in (
+        ["search", "-q", "r.fq"], ["mem", "-q", "r.fq"], ["locate", "-q", "-p", "A"], ["inspect"], ["--help"],
+    ):  # fmt: skip
         with open("/dev/full", "wb") as full:
             done = subprocess.run([*MAIN, *arguments], stdout=full, stderr=subprocess.PIPE, check=False)
         assert done.returncode == 1
@@ -368,7 +370,7 @@ def started(arguments, **pipes):
 
 def test_a_closed_pipe_ends_quietly(indexed):
     (indexed / "r.fq").write_bytes(GOOD * 2000)
-    for arguments in (["search", "-q", "r.fq"], ["locate", "-q", "r.fq"]):
+    for arguments in (["search", "-q", "r.fq"], ["locate", "-q", "r.fq"], ["mem", "-q", "r.fq"]):
         with started(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             assert process.stdout.readline()
             process.stdout.close()

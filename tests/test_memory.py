@@ -54,13 +54,16 @@ def test_a_read_with_a_million_hits_does_not_raise_the_peak_by_its_records(index
 
 
 @pytest.mark.parametrize(
-    ("name", "n_bases"),
-    [("human_hs37_chrX_20M-30M.fa.gz", 10_000_000), ("scerevisiae_sacCer3.fa.gz", 12_157_105)],
+    ("name", "n_bases", "parts"),
+    [
+        ("human_hs37_chrX_20M-30M.fa.gz", 10_000_000, ["--with-lcp"]),
+        ("scerevisiae_sacCer3.fa.gz", 12_157_105, []),
+    ],
 )
-def test_building_takes_at_most_12_bytes_a_base(name, n_bases, data, tmp_path):
+def test_building_takes_at_most_12_bytes_a_base(name, n_bases, parts, data, tmp_path):
     genome, output = data(name), tmp_path / "x.fmx"
     (tmp_path / "tiny.fa").write_bytes(b">x\nACGTTGCA\n")
-    arguments = ["-q", "-t", "2", "-o", output]
+    arguments = ["-q", "-t", "2", *parts, "-o", output]
     base = min(peak(["index", tmp_path / "tiny.fa", *arguments]) for _ in range(2))
     grown = peak(["index", genome, *arguments]) - base
     assert grown < 12 * n_bases

@@ -1,4 +1,7 @@
-"""Timing work on a GPU: seconds by events, energy by NVML, what the device is, tables and figures."""
+"""Timing work on a GPU: seconds by events, energy by NVML, what the device is; tables, figures.
+
+Only what asks a GPU imports CUDA.
+"""
 
 import json
 import statistics
@@ -8,7 +11,6 @@ from pathlib import Path
 import click
 import numpy as np
 
-from .. import jit_device
 from ..errors import DeviceError
 
 N_THREADS = 256
@@ -21,12 +23,16 @@ def launch(function, n, *arguments, stream=0):
 
 def seconds(work, n_runs=3) -> float:
     """Median time that what ``work()`` starts takes on the device; the first run is not counted."""
+    from .. import jit_device
+
     work()
     return statistics.median(jit_device.timed(work) for _ in range(n_runs))
 
 
 def joules(work, at_least=0.5):
     """(joules, watts) of one ``work()``, by NVML over half a second or more; (None, None) without NVML."""
+    from .. import jit_device
+
     try:
         import pynvml
     except ImportError:
@@ -46,6 +52,8 @@ def joules(work, at_least=0.5):
 
 def require_device() -> str:
     """The name of the GPU.  Raises DeviceError where there is none."""
+    from .. import jit_device
+
     if jit_device.SIMULATED:
         raise DeviceError("the CUDA simulator's speed means nothing: unset NUMBA_ENABLE_CUDASIM")
     return jit_device.open_device()

@@ -49,7 +49,7 @@ def command(reference, reads, simulate, length, peers, runs, zipped, bam, work, 
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(work or temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        fasta = _plain(reference, folder)
+        fasta = plain(reference, folder)
         if simulate:
             reads = [folder / f"reads_{simulate}_{length}.fq"]
             n_reads = write_reads(fasta, simulate, length, reads[0])
@@ -122,7 +122,7 @@ def _report(what, runs, n_reads) -> None:
         click.echo(f"| {name} | {wall:.2f} | {cpu:.2f} | {rate} | {ratio:.2f} |")
 
 
-def _plain(reference, folder) -> Path:
+def plain(reference, folder) -> Path:
     """The reference as plain FASTA in the work folder, for tools that read nothing else."""
     from ..streams import Source
 

@@ -26,14 +26,19 @@ from .. import options
 @options.build_engine
 @options.device
 @options.gpu_memory
-@click.option("--add", is_flag=True, help="REFERENCE is an index: add the layouts to it.")
+@click.option(
+    "--with-lcp", is_flag=True, help="Also the LCP and rank arrays, for fmx mem --algorithm mummergpu."
+)
+@click.option("--add", is_flag=True, help="REFERENCE is an index: add the layouts, or the LCP array, to it.")
 @options.threads
 @options.quiet
 def command(reference, output, layout_names, sa_rate, prefix_length, max_memory, engine, device, gpu_memory,
-            add, threads, quiet):  # fmt: skip
+            with_lcp, add, threads, quiet):  # fmt: skip
     """Build an index of REFERENCE, a FASTA file (plain, gzip, bgzf; - for standard input)."""
-    if add and (not layout_names or output or sa_rate != 1 or prefix_length):
-        raise click.UsageError("--add goes with --layout alone: fmx index --add --layout NAME INDEX")
+    if add and (not (layout_names or with_lcp) or output or sa_rate != 1 or prefix_length):
+        raise click.UsageError(
+            "--add goes with --layout and --with-lcp alone: fmx index --add --layout NAME INDEX"
+        )
     if max_memory and layout_names is None:
         layout_names = "auto"
     if layout_names == "auto" and sa_rate != 1:
@@ -47,10 +52,14 @@ def command(reference, output, layout_names, sa_rate, prefix_length, max_memory,
     where = workflow.Device(engine, device, int(gpu_memory * 10**9) if gpu_memory else None)
     workflow.tell_compiling(progress)
     if add:
-        added = workflow.add_layouts(reference, layout_names.split(","), threads, progress, where)
+        names = layout_names.split(",") if layout_names else []
+        added = workflow.add_layouts(reference, names, threads, progress, where, with_lcp)
         progress.say(f"{reference}: added {', '.join(added)}" if added else f"{reference} has them already")
         return
     path = output or workflow.default_index_path(reference)
     names = layout_names.split(",") if layout_names else [layouts.DEFAULT]
-    workflow.build_index(reference, path, names, sa_rate, prefix_length, threads, progress, max_memory, where)
+    workflow.build_index(
+        reference, path, names, sa_rate, prefix_length, threads, progress, max_memory, where,
+        with_lcp=with_lcp,
+    )  # fmt: skip
     progress.say(f"wrote {path}; look at it with 'fmx inspect {path}'")

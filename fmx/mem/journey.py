@@ -1,0 +1,71 @@
+"""``fmx mem`` from an opened index to the lines that are written."""
+
+import time
+from dataclasses import dataclass
+
+from ..errors import DeviceError, UnsupportedError
+from ..output.text import make_names
+from ..streams import whole_output
+from . import output as forms
+from .matching import Finder, compile_all
+from .matching import find as find_all
+
+
+@dataclass(frozen=True)
+class MemOutput:
+    """What is written: ``kind`` mummer, paf, bed, tsv or sam; the rest as mummer's -c, -L and -F."""
+
+    path: str = "-"
+    kind: str = "mummer"
+    original: bool = False
+    lengths: bool = False
+    four_columns: bool = False
+
+
+def find(fm_index, paths, options, output, head, progress, device):
+    """Find the matches of queries, in order; ``head`` is what a SAM file begins with.  Gives a Summary."""
+    if len(fm_index.parts) > 1:
+        raise UnsupportedError(
+            f"{fm_index.path} is in {len(fm_index.parts)} parts, and fmx mem reads an index of one: split "
+            "the reference by contigs and index the pieces"
+        )
+    form = make_form(fm_index.reference, options, output)
+    finder = Finder(fm_index, options, form, make_matcher(fm_index, options, device, progress))
+    compile_all(finder)
+    start = time.monotonic()
+    with whole_output(output.path) as sink:
+        sink.write(forms.TSV_HEADER if output.kind == "tsv" else head)
+        summary = find_all(finder, paths, sink, progress)
+    if summary.queries == 0:
+        progress.say(f"warning: no queries in {', '.join(map(str, paths))}")
+    progress.say(summary.sentence(time.monotonic() - start))
+    return summary
+
+
+def make_form(reference, options, output):
+    """The writer that an output asks for."""
+    names, blocks = make_names(reference.names), reference.blocks
+    if output.kind == "mummer":
+        columns = output.four_columns or len(reference.names) > 1
+        width = max(len(name.encode()) for name in reference.names) if columns else 0
+        return forms.Mummer(names, blocks, options.strands, width, output.original, output.lengths)
+    if output.kind == "paf":
+        return forms.Paf(names, blocks, reference.lengths)
+    return {"bed": forms.Bed, "tsv": forms.Tsv, "sam": forms.Sam}[output.kind](names, blocks)
+
+
+def make_matcher(fm_index, options, device, progress):
+    """A matcher on a GPU, or None for one on the CPU."""
+    if device.engine == "cpu":
+        return None
+    try:
+        from . import device as on_device
+
+        matcher = on_device.make_matcher(fm_index, options, device.number, device.memory)
+    except DeviceError as error:
+        if device.engine != "auto":
+            raise
+        progress.say(f"searching on the CPU: {error}")
+        return None
+    progress.say(f"searching on GPU {device.number}, {matcher.name}")
+    return matcher

@@ -1,0 +1,150 @@
+"""Queries -> lines of matches, by several threads, in order, in bounded memory.
+
+bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
+"""
+
+import time
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from .. import chunks, reads
+from ..mapping import BOTH, in_order, make_query
+from ..progress import Progress
+from . import mummergpu, output, seeds
+from .contracts import Matches, Strands, collect, rows_at_once, seek
+from .strands import cut, make_strands
+from .unique import in_query, in_reference
+
+TASK = 1 << 21  # starts of matches in a piece of work: longer queries are shared out
+LARGE_TASK = 1 << 24  # the same for a GPU
+PIECES = 1 << 25  # bytes of lines that may wait for those of the task before
+
+# name -> make(index, least): the matcher.
+ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mummergpu}
+ALL, IN_REFERENCE, IN_BOTH = range(3)
+
+
+@dataclass(frozen=True)
+class MemOptions:
+    """What is sought: ``least`` symbols, strands as of reads.pack, ALL, IN_REFERENCE or IN_BOTH."""
+
+    least: int = 20
+    strands: int = BOTH
+    unique: int = ALL
+    n_threads: int = 1
+    algorithm: str = "seeds"
+
+
+@dataclass
+class Summary:
+    """What a run has seen."""
+
+    queries: int = 0
+    bases: int = 0
+    matches: int = 0
+
+    def sentence(self, seconds: float) -> str:
+        return f"{self.queries:,} queries of {self.bases:,} bases: {self.matches:,} matches; {seconds:.1f} s"
+
+
+class Finder:
+    """One index and one set of options; turns chunks into pieces of output."""
+
+    def __init__(self, index, options: MemOptions, form, matcher=None):
+        self.options, self.form = options, form
+        self.matcher: Any = matcher or ALGORITHMS[options.algorithm](index, options.least)
+        self.query: Any = make_query(index) if options.unique else None
+        self.task_size = TASK if matcher is None else LARGE_TASK
+
+    def matches_of(self, strands):
+        """Yield the Matches of strands, a slice of anchors after the other."""
+        anchors = seek(self.matcher, strands)
+        ends = np.cumsum(anchors.hi.astype(np.int64) - anchors.lo)
+        start, size = 0, rows_at_once(self.matcher)
+        while start < ends.size:
+            done = ends[start - 1] if start else 0
+            stop = max(start + 1, int(np.searchsorted(ends, done + size, "right")))
+            matches = Matches(*(np.empty(ends[stop - 1] - done, np.int64) for _ in Matches._fields))
+            n = collect(self.matcher, strands, anchors, start, stop, matches)
+            found = Matches(*(column[:n] for column in matches))
+            yield in_reference(self.query, strands, found) if self.options.unique else found
+            start = stop
+
+    def pieces(self, batch, strands, rows):
+        """Yield (lines, number of matches) of strands; with the header lines of rows[0] to rows[1]."""
+        row, last_row = rows
+        slices = self.matches_of(strands)
+        if self.options.unique == IN_BOTH:
+            columns = zip(*slices, strict=True)
+            whole = [np.concatenate(column) for column in columns]
+            slices = iter([in_query(strands, Matches(*whole))] if whole else [])
+        for matches in slices:
+            n = matches.length.size
+            stop = max(row, int(strands.row[matches.strand[-1]]) + 1) if n else row
+            yield output.write(self.form, batch, strands, matches, (row, stop)), n
+            row = stop
+        no_matches = Matches(*(np.empty(0, np.int64) for _ in Matches._fields))
+        yield output.write(self.form, batch, strands, no_matches, (row, last_row)), 0
+
+    def tasks(self, chunk):
+        """Yield the work of a chunk: functions that give (queries, bases, pieces)."""
+        if chunk.data.size < 2 * self.task_size or self.options.unique == IN_BOTH:
+            yield partial(self._whole, chunk)
+            return
+        batch = reads.parse(chunk)
+        strands = make_strands(batch, self.options.strands)
+        counts, row, n_rows = (batch.length.size, int(batch.length.sum())), 0, 2 * batch.length.size
+        for part in cut(strands, self.task_size):
+            stop = int(part.row[-1]) + 1  # a row's header goes with its first start
+            yield partial(self._part, counts, batch, part, (row, stop))
+            counts, row = (0, 0), stop
+        nothing = Strands(strands.words, *(column[:0] for column in strands[1:]))
+        yield partial(self._part, counts, batch, nothing, (row, n_rows))
+
+    def _whole(self, chunk):
+        batch = reads.parse(chunk)
+        strands = make_strands(batch, self.options.strands)
+        counts = batch.length.size, int(batch.length.sum())
+        return self._part(counts, batch, strands, (0, 2 * batch.length.size))
+
+    def _part(self, counts, batch, strands, rows):
+        """The pieces too, made here as far as they are not too large, the rest when they are asked for."""
+        pieces = self.pieces(batch, strands, rows)
+        made, size = [], 0
+        for piece in pieces:
+            made.append(piece)
+            size += piece[0].size
+            if size > PIECES:
+                break
+        return (*counts, chain(made, pieces))
+
+
+def compile_all(finder) -> None:
+    """Do everything with no match, so that what is not compiled yet is compiled before the clock starts."""
+    fasta = np.frombuffer(b">q\nACGT\n", np.uint8).copy()
+    batch = reads.parse(chunks.Chunk("", fasta, False, 1, 1))
+    strands = make_strands(batch, finder.options.strands)
+    nothing = Matches(*(np.empty(0, np.int64) for _ in Matches._fields))
+    collect(finder.matcher, strands, seek(finder.matcher, strands), 0, 0, nothing)
+    if finder.options.unique:
+        in_reference(finder.query, strands, nothing)
+    output.write(finder.form, batch, strands, nothing, (0, 2))
+
+
+def find(finder, paths, sink, progress=None) -> Summary:
+    """Find the matches of files of queries, in order, and write their lines to ``sink`` (a binary file)."""
+    progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
+    work = (task for chunk in chunks.read_chunks(paths, finder.task_size) for task in finder.tasks(chunk))
+    for queries, bases, pieces in in_order(lambda task: task(), work, finder.options.n_threads):
+        summary.queries += queries
+        summary.bases += bases
+        for lines, n in pieces:
+            sink.write(lines)
+            summary.matches += n
+        rate = summary.bases / max(time.monotonic() - start, 1e-9)
+        progress.show(f"{summary.queries:,} queries, {rate:,.0f} bases/s, {summary.matches:,} matches")
+    return summary

@@ -1,0 +1,181 @@
+"""The algorithm of MUMmerGPU++ (Gharaibeh and Ripeanu 2010) as a matcher on the CPU.
+
+Matching gives one row and length for each subquery (rank_walk.py); post-processing scans the LCP array up and
+down from that row for all the others (figure 7):
+
+    row     lcp   suffix                 least = 3, subquery ACGTC
+    r - 2     1   AAT                    lcp[r - 1] = 2 < 3: the scan up ends here
+    r - 1     2   ACGA      3 symbols    min(4, lcp[r])
+    r         3   ACGTA     4 symbols    found by matching
+    r + 1     4   ACGTT     4 symbols    min(4, lcp[r + 1])
+    r + 2     2   ACT                    the scan down ends here
+
+A match that also goes on to the left is left out: it belongs to the subquery before.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..index import load_lcp
+from ..jit import at, compiled, inlined, prefetch
+from ..reference import find_block
+from ..suffix_array.lcp import LCP, lcp_below
+from .compare import symbol
+from .contracts import collect, seek
+from .order import put_in_order
+from .rank_walk import Found, Segment, make_jobs, match_job
+
+_AHEAD = 8  # anchors
+
+
+class MummerGpu(NamedTuple):
+    """``segment`` of the whole text; ``lcp`` its LCP array; ``least`` symbols of a match."""
+
+    segment: Segment
+    lcp: LCP
+    least: int
+
+
+class Subqueries(NamedTuple):
+    """Anchors (contracts.py), one for each subquery that matches, and ``row``, ``length`` of a longest match.
+
+    The rows [lo, hi) are all that share ``least`` symbols with the subquery.
+    """
+
+    strand: np.ndarray
+    position: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    row: np.ndarray
+    length: np.ndarray
+
+
+def make_mummergpu(index, least) -> MummerGpu:
+    """A matcher over an index (FMIndex) that was opened for seed and verify and has an LCP array.
+
+    Raises IndexFileError, UnsupportedError.
+    """
+    lcp, rank = load_lcp(index)
+    words, blocks = index.text_words, index.reference.blocks
+    return MummerGpu(Segment(index.sa.positions, rank, lcp.small, words, blocks, 0), lcp, least)
+
+
+@seek.register(MummerGpu)
+def seek_on_cpu(matcher, strands) -> Subqueries:
+    jobs = make_jobs(strands, matcher.least)
+    found = match_all(matcher.segment, strands, jobs, matcher.least)
+    return subqueries(matcher.lcp, matcher.least, jobs, found)
+
+
+@collect.register(MummerGpu)
+def collect_on_cpu(matcher, strands, anchors, start, stop, matches) -> int:
+    return _collect(matcher, strands, anchors, start, stop, matches)
+
+
+def match_all(segment, strands, jobs, least) -> Found:
+    """The longest match of every subquery in a segment, by one thread."""
+    found = empty_found(jobs)
+    _match(segment, strands, jobs, np.int64(least), found)
+    return found
+
+
+def empty_found(jobs) -> Found:
+    """Room for the results of jobs."""
+    return Found(*(np.empty(jobs.slot[-1], np.uint32) for _ in Found._fields))
+
+
+def subqueries(lcp, least, jobs, found) -> Subqueries:
+    """The subqueries that match, with their rows."""
+    n = int(np.count_nonzero(found.length >= least))
+    dtypes = (np.int64, np.int64, np.uint32, np.uint32, np.uint32, np.uint32)
+    anchors = Subqueries(*(np.empty(n, dtype) for dtype in dtypes))
+    _take(lcp, np.int64(least), jobs, found, anchors)
+    return anchors
+
+
+@compiled
+def _match(segment, strands, jobs, least, found):
+    for job in range(jobs.strand.size):
+        match_job(segment, strands, jobs, least, job, found)
+
+
+@compiled
+def _take(lcp, least, jobs, found, anchors):
+    n = 0
+    for job in range(jobs.strand.size):
+        shift = jobs.begin[job] - jobs.slot[job]
+        for slot in range(jobs.slot[job], jobs.slot[job + 1]):
+            if slot + _AHEAD < found.row.size and found.length[slot + _AHEAD] >= least:
+                prefetch(lcp.small, np.int64(found.row[slot + _AHEAD]))
+            if found.length[slot] >= least:
+                row = np.int64(found.row[slot])
+                anchors.strand[n] = jobs.strand[job]
+                anchors.position[n] = shift + slot
+                anchors.row[n] = row
+                anchors.length[n] = found.length[slot]
+                anchors.lo[n] = _first_row(lcp, row, least)
+                anchors.hi[n] = _end_row(lcp, row, least)
+                n += 1
+
+
+@inlined
+def _first_row(lcp, row, least):
+    """The first of the rows around ``row`` that share ``least`` symbols with it."""
+    while lcp_below(lcp, row, least) == least:
+        row -= 1
+    return row
+
+
+@inlined
+def _end_row(lcp, row, least):
+    """The end of these rows."""
+    row += 1
+    while row < lcp.small.size and lcp_below(lcp, row, least) == least:
+        row += 1
+    return row
+
+
+@compiled
+def _collect(matcher, strands, anchors, start, stop, matches):
+    """Post-processing: all matches of some anchors, those of each in the order of the text."""
+    n = 0
+    for a in range(start, stop):
+        if a + 2 * _AHEAD < stop:
+            prefetch(matcher.segment.sa, np.int64(at(anchors.row, a + 2 * _AHEAD)))
+        if a + _AHEAD < stop:
+            prefetch(matcher.segment.words, np.int64(matcher.segment.sa[at(anchors.row, a + _AHEAD)]) >> 5)
+        before = n
+        n = _scan(matcher, strands, anchors, a, matches, n)
+        put_in_order(matches, before, n, anchors.strand[a])
+    return n
+
+
+@inlined
+def _scan(matcher, strands, anchors, a, matches, n):
+    """Write the maximal matches of an anchor from n on; the n after them."""
+    lo, hi = np.int64(anchors.lo[a]), np.int64(anchors.hi[a])
+    middle, length = np.int64(anchors.row[a]), np.int64(anchors.length[a])
+    shared = length
+    for row in range(middle, lo - 1, -1):
+        n = _note(matcher, strands, anchors, a, row, shared, matches, n)
+        shared = lcp_below(matcher.lcp, row, shared)
+    shared = length
+    for row in range(middle + 1, hi):
+        shared = lcp_below(matcher.lcp, row, shared)
+        n = _note(matcher, strands, anchors, a, row, shared, matches, n)
+    return n
+
+
+@inlined
+def _note(matcher, strands, anchors, a, row, length, matches, n):
+    """Write a match, as order.py has it, unless it can be longer to the left; the n after it."""
+    text, strand, i = np.int64(matcher.segment.sa[row]), anchors.strand[a], anchors.position[a]
+    if i > 0 and text > 0:
+        words = matcher.segment.words
+        if symbol(strands.words, strands.first[strand], i - 1) == symbol(words, 0, text - 1):
+            blocks = matcher.segment.blocks
+            if at(blocks.text_start, find_block(blocks, text)) < text:
+                return n
+    matches.position[n], matches.length[n] = (i << 32) | text, length
+    return n + 1

@@ -1,0 +1,50 @@
+"""Matches of one anchor into order, in place: compiled code here may not allocate (see jit.py).
+
+While the matches of an anchor are sought, ``position`` holds position << 32 | text, and ``strand`` and
+``text`` are room for merging.
+"""
+
+from ..jit import inlined
+
+_RUN = 12  # matches sorted by insertion
+
+
+@inlined
+def put_in_order(matches, start, stop, strand):
+    """Sort matches start to stop by (position, text), by merging, and write all their fields."""
+    for first in range(start, stop, _RUN):
+        _insert(matches.position, matches.length, first, min(first + _RUN, stop))
+    keys, lengths, other_keys, other_lengths = matches.position, matches.length, matches.text, matches.strand
+    width = _RUN
+    while width < stop - start:
+        for first in range(start, stop, 2 * width):
+            middle, last = min(first + width, stop), min(first + 2 * width, stop)
+            _merge(keys, lengths, other_keys, other_lengths, first, middle, last)
+        keys, other_keys = other_keys, keys
+        lengths, other_lengths = other_lengths, lengths
+        width *= 2
+    for j in range(start, stop):
+        key, length = keys[j], lengths[j]
+        matches.strand[j], matches.length[j] = strand, length
+        matches.position[j], matches.text[j] = key >> 32, key & 0xFFFFFFFF
+
+
+@inlined
+def _insert(keys, lengths, start, stop):
+    for i in range(start + 1, stop):
+        key, length, j = keys[i], lengths[i], i
+        while j > start and keys[j - 1] > key:
+            keys[j], lengths[j] = keys[j - 1], lengths[j - 1]
+            j -= 1
+        keys[j], lengths[j] = key, length
+
+
+@inlined
+def _merge(keys, lengths, other_keys, other_lengths, first, middle, last):
+    i, j = first, middle
+    for to in range(first, last):  # without branches that nobody can predict
+        left = (j == last) | ((i < middle) & (keys[i] < keys[min(j, last - 1)]))
+        taken = i if left else j
+        other_keys[to], other_lengths[to] = keys[taken], lengths[taken]
+        i += left
+        j += 1 - left

@@ -1,0 +1,117 @@
+"""Segments of a suffix array that does not fit into a GPU's memory, and rounds of queries over them.
+
+A segment is the suffixes that start in a part of the text, taken from the whole suffix array in its order, so
+nothing is sorted again; what two of its rows have in common is the least LCP value between them there:
+
+    row      0   1   2   3   4   5      text positions 0 to 2: rows 1, 2 and 5
+    sa       5   1   0   4   3   2      sa     1   0   2
+    lcp      0   3   4   2   5   1      lcp    0   4   1 = min(2, 5, 1)
+
+A suffix is compared with the whole text, a sixteenth of a suffix array's size, so segments need no overlap.
+The longest match of a subquery in any segment is its longest match, and its row in the whole array follows
+from its text position: what comes after does not know of segments.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..dna import WORD
+from ..errors import DeviceError
+from ..jit import compiled
+from .rank_walk import Segment
+
+SUFFIX_BYTES = 9  # of sa, rank and lcp
+JOB_BYTES, STRAND_BYTES = 24, 56  # of a strand: a word and six columns, and as much for each further word
+QUERY_BYTES = 512 << 20  # of queries and results of a round, where there is room for more
+
+
+@dataclass(frozen=True)
+class Division:
+    """``n_suffixes`` of a segment; bytes for the ``queries`` and for the ``results`` of a round."""
+
+    n_suffixes: int
+    queries: int
+    results: int
+
+
+def divide(n_text, shared, room) -> Division:
+    """The largest segments for ``room`` bytes, of which text and blocks take ``shared``.
+
+    A quarter of what they leave, QUERY_BYTES at most, is for queries.  Raises DeviceError.
+    """
+    rest = room - shared
+    queries = min(QUERY_BYTES, rest // 4)
+    n_suffixes = min((rest - queries) // SUFFIX_BYTES, n_text)
+    if n_suffixes < 1:
+        raise DeviceError(
+            f"the text alone takes {shared / 1e9:.3g} GB of {max(room, 0) / 1e9:.3g} GB of GPU memory: raise "
+            "--gpu-memory, free memory, or take --engine cpu"
+        )
+    return Division(n_suffixes, queries // 4, queries - queries // 4)
+
+
+def cut_segments(whole, n_suffixes) -> list:
+    """The segments of at most ``n_suffixes`` each, in the order of the text."""
+    n = whole.sa.size
+    if n_suffixes >= n:
+        return [whole]
+    return [_cut(whole, first, min(first + n_suffixes, n)) for first in range(0, n, n_suffixes)]
+
+
+def _cut(whole, first, stop) -> Segment:
+    n = stop - first
+    arrays = np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(n, np.uint8)
+    segment = Segment(*arrays, whole.words, whole.blocks, first)
+    _fill(whole, segment)
+    return segment
+
+
+@compiled
+def _fill(whole, segment):
+    first, stop, n = segment.first, segment.first + segment.sa.size, 0
+    shared = np.uint8(0)
+    for row in range(whole.sa.size):
+        shared = min(shared, whole.lcp[row])
+        position = np.int64(whole.sa[row])
+        if first <= position < stop:
+            segment.sa[n] = position
+            segment.lcp[n] = shared
+            segment.rank[position - first] = n
+            shared = np.uint8(255)
+            n += 1
+
+
+def word_ends(strands) -> np.ndarray:
+    """The end of each strand's words."""
+    return strands.first + (strands.length + WORD - 1) // WORD
+
+
+def rounds(strands, jobs, division) -> list:
+    """Runs (start, stop) of jobs whose queries and results fit.  Raises DeviceError if one job does not."""
+    index = JOB_BYTES * np.arange(jobs.strand.size)
+    ends = STRAND_BYTES * word_ends(strands)[jobs.strand] + index + JOB_BYTES
+    begins = STRAND_BYTES * strands.first[jobs.strand] + index
+    cuts, start = [], 0
+    while start < jobs.strand.size:
+        stop = min(
+            int(np.searchsorted(ends, begins[start] + division.queries, "right")),
+            int(np.searchsorted(jobs.slot, jobs.slot[start] + division.results // 8, "right")) - 1,
+        )
+        if stop <= start:
+            raise DeviceError(
+                f"a query of {int(strands.length[jobs.strand[start]]):,} symbols does not fit beside a "
+                "segment of the index: raise --gpu-memory, or take --engine cpu"
+            )
+        cuts.append((start, stop))
+        start = stop
+    return cuts
+
+
+@compiled
+def merge(segment, rank, found, start, whole):
+    """Take results of a segment (``found``) into those of all subqueries, from ``start`` on, where longer."""
+    for slot in range(found.row.size):
+        if found.length[slot] > whole.length[start + slot]:
+            whole.length[start + slot] = found.length[slot]
+            whole.row[start + slot] = rank[segment.sa[found.row[slot]]]

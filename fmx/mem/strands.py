@@ -1,0 +1,95 @@
+"""Queries -> Strands: their runs of A, C, G and T and the reverse complements of these, cut into tasks.
+
+    query     ACGTNNGGA        row 0   ACGT (offset 0)   GGA (offset 6)
+                               row 1   TCC  (offset 0)   ACGT (offset 5)
+
+Any other symbol matches nothing, so no match spans two runs.
+"""
+
+import numpy as np
+
+from ..dna import CODE, WORD
+from ..jit import compiled, inlined
+from ..reads import FORWARD, REVERSE, pack_read, pack_reverse
+from .contracts import Strands
+
+
+def make_strands(batch, which) -> Strands:
+    """The strands of all queries of a ReadBatch, ascending by (row, offset); ``which`` as of reads.pack."""
+    n_rows = 2 * batch.length.size
+    runs, words = np.zeros(n_rows + 1, np.int64), np.zeros(n_rows + 1, np.int64)
+    _count(batch, which, CODE, runs, words)
+    runs, words = np.cumsum(runs), np.cumsum(words)
+    columns = [np.zeros(runs[-1], np.int64) for _ in range(6)]
+    strands = Strands(np.zeros(words[-1] + 1, np.uint64), *columns)
+    _fill(batch, which, CODE, runs, words, strands)
+    return strands
+
+
+@inlined
+def _next_run(batch, r, code, i):
+    """(start, stop) of the first run of query r that does not start before symbol i."""
+    letters = batch.data[batch.start[r] : batch.start[r] + batch.length[r]]
+    if batch.searchable[r] and i == 0:
+        return np.int64(0), letters.size
+    while i < letters.size and code[letters[i]] > 3:
+        i += 1
+    stop = i
+    while stop < letters.size and code[letters[stop]] <= 3:
+        stop += 1
+    return i, stop
+
+
+@compiled
+def _count(batch, which, code, runs, words):
+    """Runs and words of row i into element i + 1."""
+    for r in range(batch.length.size):
+        i, stop = _next_run(batch, r, code, np.int64(0))
+        while i < stop:
+            for strand in range(2):
+                if which & (REVERSE if strand else FORWARD):
+                    runs[2 * r + strand + 1] += 1
+                words[2 * r + strand + 1] += (stop - i + WORD - 1) // WORD
+            i, stop = _next_run(batch, r, code, stop)
+
+
+@compiled
+def _fill(batch, which, code, runs, words, strands):
+    for r in range(batch.length.size):
+        forward, reverse = runs[2 * r], runs[2 * r + 2]  # the runs of the reverse come in reverse order
+        word, end = words[2 * r], words[2 * r + 2]
+        i, stop = _next_run(batch, r, code, np.int64(0))
+        while i < stop:
+            length = stop - i
+            pack_read(batch.data, batch.start[r] + i, length, code, strands.words, word)
+            if which & FORWARD:
+                _note(strands, forward, word, length, 2 * r, i)
+                forward += 1
+            end -= (length + WORD - 1) // WORD
+            if which & REVERSE:
+                pack_reverse(strands.words, word, end, length)
+                reverse -= 1
+                _note(strands, reverse, end, length, 2 * r + 1, batch.length[r] - stop)
+            word += (length + WORD - 1) // WORD
+            i, stop = _next_run(batch, r, code, stop)
+
+
+@inlined
+def _note(strands, i, word, length, row, offset):
+    strands.first[i], strands.length[i], strands.stop[i] = word, length, length
+    strands.row[i], strands.offset[i] = row, offset
+
+
+def cut(strands, size):
+    """Yield Strands that together want what ``strands`` want, each of them up to ``size`` starts."""
+    ends = np.cumsum(strands.stop)
+    total = int(ends[-1]) if ends.size else 0
+    for begin in range(0, total, size):
+        end = min(begin + size, total)
+        a = int(np.searchsorted(ends, begin, "right"))
+        b = int(np.searchsorted(ends, end, "left")) + 1
+        part = Strands(strands.words, *(column[a:b] for column in strands[1:]))
+        start, stop = part.start.copy(), part.stop.copy()
+        start[0] = begin - (ends[a] - strands.stop[a])
+        stop[-1] = end - (ends[b - 1] - strands.stop[b - 1])
+        yield part._replace(start=start, stop=stop)

@@ -1,0 +1,71 @@
+"""Which matches are unique in the reference, and in the query: MUMmer's --mumreference and --mum.
+
+A match is unique in the reference if its letters occur once there, as they are: not on the other strand.  It
+is unique in the query if they occur once in the query's row (one strand of it).
+"""
+
+import numpy as np
+
+from ..dna import WORD, symbols
+from ..engines import cpu
+from ..jit import at, compiled
+from ..reads import Patterns
+from .contracts import Matches
+
+
+def in_reference(query, strands, matches) -> Matches:
+    """The matches that occur once in the text; ``query`` is one that engines take.
+
+    All matches that start at a place of a strand must be among ``matches``: only the longest can be unique.
+    """
+    n = matches.length.size
+    same = (np.diff(matches.strand) == 0) & (np.diff(matches.position) == 0)
+    starts = np.flatnonzero(np.concatenate([[True], ~same])) if n else np.zeros(0, np.int64)
+    longest = np.zeros(n, np.int64)
+    if n:
+        longest = np.repeat(np.maximum.reduceat(matches.length, starts), np.diff(np.append(starts, n)))
+    found = take(matches, matches.length == longest)
+    intervals = cpu.search(query, _patterns_of(strands, found))
+    return take(found, intervals.hi.astype(np.int64) - intervals.lo == 1)
+
+
+def in_query(strands, matches) -> Matches:
+    """The matches that occur once in their row, from all that are unique in the reference.
+
+    Letters that are unique in the text occur again in a row just where another match of it holds them.
+    """
+    row, end = strands.row[matches.strand], matches.text + matches.length
+    order = np.lexsort((-matches.length, matches.text, row))
+    far = (row << 33) + end  # texts have fewer than 2^32 symbols
+    reached = np.maximum.accumulate(far[order])
+    held = np.zeros(order.size, np.bool_)
+    held[1:] = far[order][1:] <= reached[:-1]
+    twice = held[1:] & (far[order][1:] == far[order][:-1]) & (np.diff(matches.text[order]) == 0)
+    held[:-1] |= twice
+    alone = np.empty(order.size, np.bool_)
+    alone[order] = ~held
+    return take(matches, alone)
+
+
+def take(matches, which) -> Matches:
+    """The matches of a mask or of indices."""
+    return Matches(*(column[which] for column in matches))
+
+
+def _patterns_of(strands, matches) -> Patterns:
+    """The letters of the matches as patterns."""
+    first = np.zeros(matches.length.size + 1, np.int64)
+    np.cumsum((matches.length + WORD - 1) // WORD, out=first[1:])
+    patterns = Patterns(np.zeros(first[-1] + 1, np.uint64), first[:-1], matches.length)
+    _copy(strands, matches, patterns)
+    return patterns
+
+
+@compiled
+def _copy(strands, matches, patterns):
+    for j in range(matches.length.size):
+        first = at(strands.first, matches.strand[j])
+        for i in range(0, matches.length[j], WORD):
+            k = min(matches.length[j] - i, WORD)
+            word = symbols(strands.words, first, matches.position[j] + i, k) << np.uint64(64 - 2 * k)
+            patterns.words[patterns.first[j] + (i >> 5)] = word

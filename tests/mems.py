@@ -1,0 +1,69 @@
+"""Short ways to maximal matches for tests: letters (blocks and their separators) and queries to matches."""
+
+from itertools import accumulate
+
+import naive
+import numpy as np
+from texts import numbered
+
+from fmx.dna import pack_text
+from fmx.mem.contracts import Matches, Strands, collect, seek
+from fmx.mem.mummergpu import MummerGpu
+from fmx.mem.rank_walk import Segment
+from fmx.reference import make_blocks
+from fmx.suffix_array.lcp import build_lcp, build_rank
+
+
+def mummergpu(letters, least) -> MummerGpu:
+    """The matcher of MUMmerGPU++ over a text, its suffix array sorted naively."""
+    text = np.array(["$ACGT".index(letter) for letter in letters], np.uint8)
+    sa = np.array(naive.suffix_array(letters), np.uint32)
+    lcp = build_lcp(text, sa)
+    ends = np.flatnonzero(text == 0)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    blocks = make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
+    return MummerGpu(Segment(sa, build_rank(sa), lcp.small, pack_text(text), blocks, 0), lcp, least)
+
+
+def strands(queries) -> Strands:
+    """Queries (A, C, G, T alone) as strands, packed by hand."""
+    words, first = [], []
+    for query in queries:
+        first.append(len(words))
+        for i in range(0, len(query), 32):
+            piece = query[i : i + 32].ljust(32, "A")
+            words.append(sum("ACGT".index(letter) << (62 - 2 * j) for j, letter in enumerate(piece)))
+    lengths, rows = np.array([len(query) for query in queries], np.int64), np.arange(len(queries))
+    zeros = np.zeros_like(lengths)
+    return Strands(
+        np.array([*words, 0], np.uint64), np.array(first, np.int64), lengths, zeros, lengths, rows, zeros
+    )
+
+
+def matches_of(matcher, strands, anchors, slice_size=None) -> list:
+    """(strand, position, text, length) of all anchors, collected some at a time."""
+    found = []
+    for start in range(0, anchors.position.size, slice_size or max(anchors.position.size, 1)):
+        stop = min(start + (slice_size or anchors.position.size), anchors.position.size)
+        room = int((anchors.hi[start:stop].astype(np.int64) - anchors.lo[start:stop]).sum())
+        matches = Matches(*(np.empty(room, np.int64) for _ in Matches._fields))
+        n = collect(matcher, strands, anchors, start, stop, matches)
+        found += zip(*(column[:n].tolist() for column in matches), strict=True)
+    return found
+
+
+def ask(matcher, queries) -> list:
+    """All matches of the queries."""
+    packed = strands(queries)
+    return matches_of(matcher, packed, seek(matcher, packed))
+
+
+def expect(letters, queries, least) -> list:
+    """What ``ask`` must answer."""
+    blocks = letters.split("$")[:-1]
+    starts = list(accumulate((len(block) + 1 for block in blocks), initial=0))
+    contigs, found = numbered(blocks), []
+    for strand, query in enumerate(queries):
+        for position, block, place, length in naive.maximal_matches(contigs, query, least):
+            found.append((strand, position, starts[block] + place, length))
+    return found

@@ -1,0 +1,73 @@
+"""fmx bench mem in seconds: every stage and command has its row, and all find the same."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fmx.bench import _mem_data, _mem_stages
+from fmx.cli import run
+from fmx.errors import FmxError
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    pytest.importorskip("matplotlib", reason="pip install 'fmx-mapper[dev]'")
+    folder = tmp_path_factory.mktemp("bench")
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setitem(_mem_data.WORKLOADS, "SUIS", _mem_data.Workload(36, (15, 20)))
+    arguments = ["--size", "20000", "--bases", "3000", "--runs", "1", "-t", "2", "--workload", "SUIS"]
+    assert run(["bench", "mem", *arguments, "--work", str(folder), "-o", str(folder)]) == 0
+    monkeypatch.undo()
+    return {
+        name: json.loads((folder / f"mem-{name}.json").read_text())["rows"] for name in ("stages", "commands")
+    }, folder
+
+
+def test_stages_of_each_algorithm_have_a_row(tables):
+    rows, folder = tables[0]["stages"], tables[1]
+    assert [(row["least"], row["algorithm"]) for row in rows] == [
+        (least, algorithm) for least in (15, 20) for algorithm in ("seeds", "mummergpu")
+    ]
+    assert all(row["match"] > 0 and row["copy in"] == 0 for row in rows)
+    assert all(row["matches"] > 0 for row in rows)
+    for name in ("mem-stages.png", "mem-shares.png", "mem-stages.md", "mem-commands.md"):
+        assert (folder / name).stat().st_size > 100
+
+
+def test_commands_have_a_row_each_and_mummer_where_it_is(tables, peer):
+    peer("mummer")
+    names = [row["command"] for row in tables[0]["commands"]]
+    assert names == 2 * [
+        "fmx seeds cpu", "fmx mummergpu cpu", "mummer", "mummer's index", "mummer less index",
+    ]  # fmt: skip
+
+
+def test_queries_are_those_asked_for(tmp_path):
+    fasta, queries = tmp_path / "ref.fa", tmp_path / "q.fa"
+    _mem_data.write_reference(fasta, 5000)
+    assert _mem_data.write_queries(fasta, 36_000, 36, queries) == 1000
+    strands = _mem_stages.read_strands(queries)
+    assert set(strands.length.tolist()) == {36}
+    again = tmp_path / "again.fa"
+    _mem_data.write_queries(fasta, 36_000, 36, again)
+    assert again.read_bytes() == queries.read_bytes()
+    with pytest.raises(FmxError, match="no block of 5001 bases"):
+        _mem_data.write_queries(fasta, 36_000, 5001, queries)
+
+
+def test_an_algorithm_that_finds_something_else_stops_the_bench():
+    import mems
+
+    host, strands = mems.mummergpu("ACGTTGCAACCAGT$", 4), mems.strands(["GTTGCC", "ACCAGT"])
+    expected: dict = {}
+    row = _mem_stages.measure(host, strands, 2, 1, 1, expected)
+    assert row["matches"] == 2
+    assert expected == {4: np.array([2, 0, 10, 11]).tolist()}
+    with pytest.raises(FmxError, match="other matches"):
+        _mem_stages.measure(host, strands, 2, 1, 1, {4: [2, 0, 10, 12]})
+
+
+def test_a_workload_that_does_not_exist(capsys):
+    assert run(["bench", "mem", "--workload", "HS9"]) == 2
+    assert "there are: HS1, HS2, MONO, SUIS" in capsys.readouterr().err

@@ -1,0 +1,151 @@
+"""Maximal matches against the naive ones: all texts, lengths and kinds; threads do not matter."""
+
+import io
+
+import journeys
+import naive
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from texts import TEXTS, numbered, random_letters
+
+from fmx import index
+from fmx.chunks import literal_fasta
+from fmx.mem import journey, matching, seeds
+from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, MemOptions
+from fmx.mem.unique import take
+from fmx.reads import FORWARD, REVERSE
+
+UNIQUE = [ALL, IN_REFERENCE, IN_BOTH]
+
+
+def find(path, queries, options, kind="tsv", task_size=None) -> bytes:
+    """What fmx mem writes about queries, without a head."""
+    opened = index.load(path, method="verify")
+    output = journey.MemOutput(kind=kind)
+    finder = matching.Finder(opened, options, journey.make_form(opened.reference, options, output))
+    finder.task_size = task_size or finder.task_size
+    sink = io.BytesIO()
+    matching.find(finder, [literal_fasta(queries)], sink)
+    return sink.getvalue()
+
+
+def rows(lines: bytes) -> list:
+    """Lines of TSV as (query, begin, end, strand, contig, start, length)."""
+    listed = []
+    for line in lines.decode().splitlines():
+        query, begin, end, strand, contig, start, stop, length = line.split("\t")
+        assert int(stop) - int(start) == int(end) - int(begin) == int(length)
+        listed.append((int(query), int(begin), int(end), strand, contig, int(start), int(length)))
+    return listed
+
+
+def expect(contigs, queries, least, strands, unique) -> list:
+    """The same in the documented order: query, strand, position in it, contig and position."""
+    listed = []
+    for number, query in enumerate(queries):
+        for strand, bit in (("+", FORWARD), ("-", REVERSE)):
+            if not strands & bit:
+                continue
+            spelled = query if strand == "+" else naive.reverse_complement(query)
+            if unique == ALL:
+                found = naive.maximal_matches(contigs, spelled, least)
+            else:
+                found = naive.unique_matches(contigs, spelled, least, unique == IN_BOTH)
+            for position, contig, start, length in found:
+                begin = position if strand == "+" else len(query) - position - length
+                name = contigs[contig][0]
+                listed.append((number, begin, begin + length, strand, name, start, length))
+    return listed
+
+
+def queries_of(contigs) -> list:
+    """Parts of contigs, joined, changed and broken by other letters."""
+    joined = "".join(sequence for _, sequence in contigs)[:90].replace("X", "N").replace(".", "N")
+    first = joined[:40]
+    return [
+        "", "A", "N", "NNANN", first, first[::-1],
+        joined[:30] + "N" + joined[10:60], joined[20:50] + random_letters(9, joined) + joined[:35],
+        joined[:24].lower(), random_letters(45, len(joined)), 40 * "A", 15 * "AC",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    "name", [name for name in TEXTS if not name.startswith("text of ")] + ["text of 193"]
+)
+def test_matches_are_the_naive_ones(name, algorithm, index_of):
+    contigs = [(name, sequence[:120]) for name, sequence in TEXTS[name]][:30]
+    queries, path = queries_of(contigs), index_of(contigs, with_lcp=True)
+    every = expect(contigs, queries, 1, FORWARD | REVERSE, ALL)
+    for least in (1, 2, 3, 4, 5, 7, 10, 33):
+        options = MemOptions(least, FORWARD | REVERSE, ALL, 1, algorithm)
+        assert rows(find(path, queries, options)) == [match for match in every if match[-1] >= least]
+
+
+letters = st.text("ACGT", min_size=1, max_size=30)
+few_letters = st.text("AC", min_size=1, max_size=30)
+broken = st.lists(letters | few_letters | st.just("N"), min_size=1, max_size=5).map("".join)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@settings(max_examples=60)
+@given(contigs=st.lists(broken, min_size=1, max_size=3), data=st.data())
+def test_matches_of_any_text_and_queries(tmp_path_factory, algorithm, contigs, data):
+    contigs = numbered([*contigs, "ACGT"])
+    joined = "".join(sequence for _, sequence in contigs)
+    part = st.tuples(st.integers(0, len(joined)), st.integers(0, 60)).map(lambda x: joined[x[0] :][: x[1]])
+    queries = data.draw(st.lists(st.lists(part | broken, min_size=1, max_size=4).map("".join), max_size=3))
+    least = data.draw(st.integers(1, 14))
+    strands = data.draw(st.sampled_from([FORWARD, REVERSE, FORWARD | REVERSE]))
+    unique = data.draw(st.sampled_from(UNIQUE))
+    task_size = data.draw(st.sampled_from([None, 1, 7, 50]))
+    path = journeys.build(tmp_path_factory.mktemp("index") / "ref.fmx", contigs, with_lcp=True)
+    options = MemOptions(least, strands, unique, 2, algorithm)
+    found = find(path, queries, options, task_size=task_size)
+    assert rows(found) == expect(contigs, queries, least, strands, unique)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_long_matches_and_repeats(algorithm, index_of):
+    """Matches over many words, and windows with more rows than are looked at in one go."""
+    unit = random_letters(700, "unit")
+    contigs = numbered([unit + "A" * 300 + unit[100:600], unit[:650] + "NN" + naive.reverse_complement(unit)])
+    query = unit[:400] + "T" + unit[401:] + "A" * 250
+    every = expect(contigs, [query], 12, FORWARD | REVERSE, ALL)
+    for least in (12, 20, 100):
+        options = MemOptions(least, FORWARD | REVERSE, ALL, 1, algorithm)
+        found = rows(find(index_of(contigs, with_lcp=True), [query], options))
+        assert found == [match for match in every if match[-1] >= least]
+
+
+@pytest.mark.parametrize("kind", ["mummer", "paf", "bed", "tsv", "sam"])
+@pytest.mark.parametrize("unique", UNIQUE)
+def test_threads_and_tasks_do_not_matter(kind, unique, index_of, monkeypatch):
+    unit = random_letters(900, "tasks")
+    contigs = numbered([unit, unit[300:500] + unit[:200]])
+    queries = [unit, "ACGTN" * 9, unit[200:450] + "N" + naive.reverse_complement(unit), "", "A"]
+    path = index_of(contigs)
+    expected = find(path, queries, MemOptions(9, FORWARD | REVERSE, unique), kind)
+    assert expected.count(b"\n") > 5
+    monkeypatch.setattr(matching, "PIECES", 1)
+    for n_threads, task_size in ((1, 10), (3, 64), (2, 1000)):
+        options = MemOptions(9, FORWARD | REVERSE, unique, n_threads)
+        assert find(path, queries, options, kind, task_size) == expected
+
+
+def test_the_width_of_windows():
+    """As wide as the table's strings where strings are rare, all of a match where they are not."""
+    assert seeds.best_width(30_000_000, 12, 20) == 12
+    assert seeds.best_width(30_000_000, 12, 1) == 1
+    assert seeds.best_width(1000, 5, 20) == 5
+    assert seeds.best_width(3_000_000_000, 13, 13) == 13
+
+
+def test_a_mask_takes_matches():
+    import numpy as np
+
+    from fmx.mem.contracts import Matches
+
+    matches = Matches(*(np.arange(3) for _ in Matches._fields))
+    assert take(matches, np.array([True, False, True])).text.tolist() == [0, 2]

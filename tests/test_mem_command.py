@@ -1,0 +1,186 @@
+"""fmx mem as it is used: its formats against golden files, kinds of input, and what it refuses."""
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import journeys
+import naive
+import pytest
+from conftest import ROOT
+from output_of import bgzf, without_program
+from test_errors import BAD_READS, complaint
+from texts import numbered, random_letters
+
+from fmx import workflow
+
+GOLDEN = Path(__file__).parent / "data" / "golden_mem"
+READS = Path(__file__).parent / "data" / "reads.fq"
+COMMANDS = {
+    "both.txt": ["-b", "-l", "15"],
+    "reverse.txt": ["-r", "-l", "12", "-c", "-L", "-F"],
+    "mum.txt": ["--mum", "-b", "-l", "14", "-c"],
+    "all.paf": ["-b", "-l", "18", "--format", "paf"],
+    "all.bed": ["-b", "-l", "18", "--format", "bed"],
+    "all.tsv": ["-b", "-l", "18", "--format", "tsv"],
+    "all.sam": ["-b", "-l", "18", "--format", "sam"],
+}
+CONTIGS = numbered([random_letters(900, "c0"), random_letters(400, "c1") + "NNNN" + random_letters(90, "c2")])
+
+
+@pytest.fixture(scope="module")
+def phage(tmp_path_factory):
+    """An index of lambda."""
+    path = tmp_path_factory.mktemp("lambda") / "lambda.fmx"
+    workflow.build_index(ROOT / "fmx" / "data" / "lambda.fa.gz", path)
+    return path
+
+
+@pytest.fixture
+def indexed(folder, index_of):
+    """A folder that holds ref.fmx."""
+    (folder / "ref.fmx").symlink_to(index_of(CONTIGS))
+    return folder
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_output_is_as_it_was(name, phage, command, request):
+    for threads in (1, 3):
+        result = command("mem", "-q", "-x", phage, "-t", threads, *COMMANDS[name], READS)
+        assert (result.code, result.err) == (0, "")
+        found = without_program(result.out)
+        if request.config.getoption("--update-golden") and threads == 1:
+            GOLDEN.mkdir(exist_ok=True)
+            (GOLDEN / name).write_bytes(found)
+        assert found == (GOLDEN / name).read_bytes()
+
+
+def test_the_formats_tell_the_same_matches_and_they_are_right():
+    packed = (ROOT / "fmx" / "data" / "lambda.fa.gz").read_bytes()
+    letters = "".join(gzip.decompress(packed).decode().split("\n")[1:])
+    lines = READS.read_text().split("\n")
+    reads = {lines[i][1:].split()[0]: lines[i + 1] for i in range(0, len(lines) - 1, 4)}
+    table = [line.split("\t") for line in (GOLDEN / "all.tsv").read_text().splitlines()[1:]]
+    assert {row[3] for row in table} == {"+", "-"}
+    paf = [line.split("\t") for line in (GOLDEN / "all.paf").read_text().splitlines()]
+    bed = [line.split("\t") for line in (GOLDEN / "all.bed").read_text().splitlines()]
+    sam = (GOLDEN / "all.sam").read_text().splitlines()
+    sam = [line.split("\t") for line in sam if not line.startswith("@")]
+    for row, in_paf, in_bed, in_sam in zip(table, paf, bed, sam, strict=True):
+        query, begin, end, strand, contig, start, stop, length = row
+        read, there = reads[query], letters[int(start) : int(stop)]
+        here = read[int(begin) : int(end)]
+        assert there == (naive.plain(here) if strand == "+" else naive.reverse_complement(here))
+        assert in_paf == [
+            query, str(len(read)), begin, end, strand, contig, "48502", start, stop, length, length, "255",
+            f"cg:Z:{length}=",
+        ]  # fmt: skip
+        assert in_bed == [contig, start, stop, query, "0", strand]
+        head, tail = int(begin), len(read) - int(end)
+        head, tail = (head, tail) if strand == "+" else (tail, head)
+        cigar = (f"{head}H" if head else "") + f"{length}M" + (f"{tail}H" if tail else "")
+        flag = "0" if strand == "+" else "16"
+        assert in_sam[:6] == [query, flag, contig, str(int(start) + 1), "255", cigar]
+        assert in_sam[6:] == ["*", "0", "0", there, "*", "NM:i:0", f"MD:Z:{length}"]
+
+
+def test_sam_is_accepted_by_samtools(peer, tmp_path, phage, command):
+    assert command("mem", "-q", "-x", phage, *COMMANDS["all.sam"], READS, "-o", tmp_path / "a.sam").code == 0
+    done = subprocess.run(
+        [peer("samtools"), "view", "-c", tmp_path / "a.sam"], capture_output=True, check=True
+    )
+    assert done.stderr == b""
+    assert int(done.stdout) == len((GOLDEN / "all.bed").read_text().splitlines())
+
+
+def test_kinds_of_input(indexed, command):
+    """FASTA in lines, FASTQ, gzip, bgzf and standard input give the same."""
+    queries = [("a", CONTIGS[0][1][100:400]), ("b", CONTIGS[1][1][350:460]), ("c", "N"), ("d", "A")]
+    fasta = journeys.fasta([(f"{name} x", sequence) for name, sequence in queries], 60).decode()
+    fastq = "".join(f"@{n} x\n{s}\n+\n{'I' * len(s)}\n" for n, s in queries)
+    (indexed / "q.fa").write_text(fasta)
+    (indexed / "q.fq").write_text(fastq)
+    (indexed / "q.fa.gz").write_bytes(gzip.compress(fasta.encode()))
+    (indexed / "q.fq.bgz").write_bytes(bgzf(fastq.encode()))
+    (indexed / "crlf.fa").write_bytes(fasta.replace("\n", "\r\n").encode())
+    expected = command("mem", "-q", "q.fa").out
+    assert expected.count(b"\n") == 7
+    for name in ("q.fq", "q.fa.gz", "q.fq.bgz", "crlf.fa"):
+        assert command("mem", "-q", name).out == expected
+    assert command("mem", "-q", "-", stdin=fasta.encode()).out == expected
+    assert command("mem", "-q", "q.fa", "q.fq").out == 2 * expected
+    assert command("mem", "-q", "q.fa", "-o", "out.txt").out == b""
+    assert (indexed / "out.txt").read_bytes() == expected
+
+
+def test_no_query_and_no_match(indexed, command):
+    (indexed / "none.fa").write_text("")
+    result = command("mem", "none.fa")
+    assert (result.code, result.out) == (0, b"")
+    assert "no queries in none.fa" in result.err
+    (indexed / "q.fa").write_text(f">q\n{CONTIGS[0][1]}\n>empty\n")
+    assert command("mem", "-q", "-l", 901, "q.fa").out == b"> q\n> empty\n"
+    assert command("mem", "-q", "-l", 901, "q.fa", "--format", "paf").out == b""
+
+
+def test_a_long_query_is_shared_out(command, tmp_path):
+    """A sequence longer than a task in lines of 70, against itself: the same for any number of threads."""
+    unit = random_letters(40_000, "long")
+    query = "".join(unit[i:] + unit[:i] + "N" for i in range(0, 40_000, 290))
+    assert len(query) > 2 * (1 << 21)
+    reference = tmp_path / "ref.fa"
+    reference.write_text(f">r\n{unit}\n")
+    workflow.build_index(reference, tmp_path / "ref.fmx")
+    (tmp_path / "q.fa").write_bytes(journeys.fasta([("long", query)], 70))
+    found = [
+        command("mem", "-q", "-x", tmp_path / "ref.fmx", "-b", "-l", 30, "-t", t, tmp_path / "q.fa").out
+        for t in (1, 3)
+    ]
+    assert found[0] == found[1]
+    lengths = [int(line.split()[2]) for line in found[0].splitlines() if line[0] != 62]
+    assert sum(lengths) == query.count("N") * 40_000
+    assert len(lengths) == 2 * query.count("N") - 1
+
+
+@pytest.mark.parametrize("name", BAD_READS)
+def test_bad_queries_are_refused(name, indexed, command):
+    data, said = BAD_READS[name]
+    (indexed / "bad").write_bytes(data)
+    line = complaint(command("mem", "-q", "bad", "-o", "out.txt"))
+    assert all(words in line for words in said)
+    assert not (indexed / "out.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-b", "-r", "q.fa"], "exclude each other"),
+        (["--mum", "--maxmatch", "q.fa"], "exclude each other"),
+        (["--format", "paf", "-c", "q.fa"], "belong to --format mummer"),
+        (["-l", "0", "q.fa"], "0 is not in the range"),
+        ([], "Missing argument"),
+    ],
+)
+def test_commands_that_make_no_sense(arguments, said, indexed, command):
+    result = command("mem", *arguments)
+    assert result.code == 2
+    assert said in result.err
+
+
+def test_an_index_without_a_whole_suffix_array(folder, index_of, command):
+    (folder / "q.fa").write_text(">q\nACGT\n")
+    line = complaint(command("mem", "-x", index_of(CONTIGS, sa_rate=4), "q.fa"))
+    assert "no whole suffix array" in line
+    assert "--sa-rate 1" in line
+
+
+def test_help_is_instant():
+    code = (
+        "import sys; from fmx.cli import run; code = run(['mem', '--help']);"
+        "assert not {'numba', 'numpy'} & set(sys.modules); sys.exit(code)"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False).returncode
+        == 0
+    )

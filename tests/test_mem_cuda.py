@@ -1,0 +1,74 @@
+"""fmx mem's kernels: in the CUDA simulator, as machine code for two GPUs, and the command on a GPU or not."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+from fmx.mem.contracts import Matches, Strands
+from fmx.mem.seeds import Seeds
+from fmx.prefix_table import PrefixTable
+from fmx.reference import make_blocks
+from fmx.seed_table import SeedTable
+
+pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+SIMULATOR = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
+WORDS, NUMBERS, ROWS = np.zeros(2, np.uint64), np.zeros(2, np.int64), np.zeros(2, np.uint32)
+
+
+def test_the_gpus_matches_are_those_of_the_cpu_and_of_plain_comparison():
+    command = [sys.executable, "tests/cuda/mem.py", "--simulator"]
+    done = subprocess.run(command, cwd=ROOT, env=SIMULATOR, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 differ" in done.stdout
+
+
+def arguments() -> dict:
+    """What each kernel is given, with empty arrays."""
+    block = np.zeros(1, np.int64)
+    blocks = make_blocks(block, block, block, np.array([9], np.int64))
+    matcher = Seeds(PrefixTable(ROWS, 8), SeedTable(ROWS, 5), ROWS, WORDS, blocks, 20, 5)
+    strands = Strands(WORDS, *[NUMBERS] * 6)
+    found = Matches(*[NUMBERS] * 4)
+    return {
+        "seek_kernel": (matcher, strands, NUMBERS, NUMBERS, ROWS, ROWS),
+        "total_kernel": (ROWS, 64, NUMBERS),
+        "running_kernel": (ROWS, 64, NUMBERS, NUMBERS),
+        "compare_kernel": (matcher, strands, NUMBERS, ROWS, NUMBERS, 0, NUMBERS, ROWS, ROWS),
+        "place_kernel": (NUMBERS, 0, NUMBERS, ROWS, ROWS, NUMBERS, found),
+        "order_kernel": (NUMBERS, NUMBERS, found),
+    }
+
+
+@pytest.mark.parametrize("capability", [(8, 0), (9, 0)], ids=str)
+@pytest.mark.parametrize("name", arguments())
+def test_code_of_the_kernels(name, capability):
+    from fmx.jit_warp import ptx_of
+    from fmx.mem import device
+
+    ptx = re.sub(r"_Z\w+", "NAME", ptx_of(getattr(device, name), arguments()[name], capability))
+    assert ".f64" not in ptx
+    assert "call" not in ptx
+    assert not re.search(r"\.local|ld\.local|st\.local", ptx), "local memory"
+    assert ("atom" in ptx) == (name in ("compare_kernel", "place_kernel"))
+
+
+@pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU")
+def test_no_gpu_is_an_error_with_cuda_and_the_cpu_with_auto(tmp_path, index_of, command):
+    from texts import random_letters
+
+    unit = random_letters(300, "gpu")
+    (tmp_path / "q.fa").write_text(f">q\n{unit[50:150]}\n")
+    arguments = ["mem", "-x", index_of([("c", unit)]), tmp_path / "q.fa"]
+    expected = command(*arguments)
+    assert b"     100" in expected.out
+    refused = command(*arguments, "--engine", "cuda")
+    assert (refused.code, refused.out) == (1, b"")
+    assert "--engine cpu" in refused.err
+    found = command(*arguments, "--engine", "auto")
+    assert (found.code, found.out) == (0, expected.out)
+    assert "searching on the CPU" in found.err
