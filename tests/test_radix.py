@@ -83,8 +83,8 @@ def doublings(length) -> int:
 
 
 GENOMES = [
-    "lambda_NC_001416.fa.gz", "ecoli536_NC_008253.fna.gz", "scerevisiae_sacCer3.fa.gz", "mirbase_hairpin.fa.gz",
-    "human_hs37_chrX_20M-30M.fa.gz", "athaliana_TAIR10.1_chr1.fa.gz",
+    "lambda_NC_001416.fa.gz", "ecoli536_NC_008253.fna.gz", "scerevisiae_sacCer3.fa.gz",
+    "mirbase_hairpin.fa.gz", "human_hs37_chrX_20M-30M.fa.gz", "athaliana_TAIR10.1_chr1.fa.gz",
 ]  # fmt: skip
 
 
