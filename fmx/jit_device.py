@@ -3,6 +3,7 @@
 In the CUDA simulator the device's memory is the host's.
 """
 
+import gc
 from contextlib import contextmanager
 
 import numpy as np
@@ -59,16 +60,30 @@ def block_size(n_threads):
     return WARP if SIMULATED else n_threads
 
 
+def _with_room(allocate):
+    """What ``allocate()`` gives; where memory is full, once more without what garbage holds.
+
+    A kernel's first launch compiles it, and leaves the frames of its callers in cycles, with their arrays.
+    """
+    try:
+        return allocate()
+    except Exception as error:
+        if "OUT_OF_MEMORY" not in str(error):
+            raise
+    gc.collect()
+    return allocate()
+
+
 def to_device(array, stream=0):
     """A copy of an array in the device's memory."""
     if SIMULATED:
         return np.array(array)
-    return cuda.to_device(np.ascontiguousarray(array), stream=stream)
+    return _with_room(lambda: cuda.to_device(np.ascontiguousarray(array), stream=stream))
 
 
 def empty(n, dtype):
     """An array of the device, not initialised."""
-    return np.empty(n, dtype) if SIMULATED else cuda.device_array(n, dtype)
+    return np.empty(n, dtype) if SIMULATED else _with_room(lambda: cuda.device_array(n, dtype))
 
 
 def zeros(n, dtype):
@@ -130,8 +145,13 @@ def synchronize(stream=0):
 
 
 def free_bytes() -> int:
-    """Memory of the device that nobody uses."""
-    return 1 << 30 if SIMULATED else int(cuda.current_context().get_memory_info().free)
+    """Memory of the device that nobody uses, nor garbage."""
+    if SIMULATED:
+        return 1 << 30
+    gc.collect()
+    context = cuda.current_context()
+    context.memory_manager.deallocations.clear()
+    return int(context.get_memory_info().free)
 
 
 def number() -> int:

@@ -30,7 +30,10 @@ def seconds(work, n_runs=3) -> float:
 
 
 def joules(work, at_least=0.5):
-    """(joules, watts) of one ``work()``, by NVML over half a second or more; (None, None) without NVML."""
+    """(joules, watts) of one ``work()``, by NVML over half a second or more; (None, None) without NVML.
+
+    NVML's counter moves some ten times a second: counted is from one move to another.
+    """
     from .. import jit_device
 
     try:
@@ -39,15 +42,21 @@ def joules(work, at_least=0.5):
         return None, None
     pynvml.nvmlInit()
     device = pynvml.nvmlDeviceGetHandleByIndex(jit_device.number())
-    jit_device.synchronize()
-    n, start = 0, time.perf_counter()
-    before = pynvml.nvmlDeviceGetTotalEnergyConsumption(device)
-    while time.perf_counter() - start < at_least:
-        work()
-        jit_device.synchronize()
-        n += 1
-    used = (pynvml.nvmlDeviceGetTotalEnergyConsumption(device) - before) / 1000
-    return used / n, used / (time.perf_counter() - start)
+
+    def work_until_moved():
+        n, before = 0, pynvml.nvmlDeviceGetTotalEnergyConsumption(device)
+        while (found := pynvml.nvmlDeviceGetTotalEnergyConsumption(device)) == before:
+            work()
+            jit_device.synchronize()
+            n += 1
+        return n, found / 1000, time.perf_counter()
+
+    _, before, start = work_until_moved()
+    n, found, stop = 0, before, start
+    while stop - start < at_least:
+        n_more, found, stop = work_until_moved()
+        n += n_more
+    return (found - before) / n, (found - before) / (stop - start)
 
 
 def require_device() -> str:

@@ -111,10 +111,13 @@ def rate(words, n_bytes, n_lanes, together, apart=None) -> float:
 
 
 class Ceiling:
-    """How many entries a second the device fetches, by lanes together, measured when it is asked."""
+    """How many entries a second the device fetches, by lanes together, measured when it is asked.
+
+    From at most ``largest`` bytes, which are the device's again once it is measured.
+    """
 
     def __init__(self, largest=32 * GB):
-        self.words, self.largest, self.known = random_words(largest), largest, {}
+        self.largest, self.known = largest, {}
 
     def __call__(self, entry, n_bytes, apart=GROUPS[-1]) -> float:
         """Entries of ``entry`` bytes a second from ``n_bytes``, that begin at multiples of ``apart`` lanes.
@@ -133,7 +136,7 @@ class Ceiling:
         n_bytes, apart = min(n_bytes, self.largest), min(apart, n_lanes)
         key = n_lanes, apart, round(n_bytes / GB, 2)
         if key not in self.known:
-            self.known[key] = rate(self.words, n_bytes, n_lanes, together=True, apart=apart)
+            self.known[key] = rate(random_words(n_bytes), n_bytes, n_lanes, together=True, apart=apart)
         return self.known[key]
 
 
