@@ -24,7 +24,7 @@ PROGRESS = Progress(quiet=True)
 def test_seconds_of_a_fetch():
     assert ROUND.seconds(8, MB) == ROUND.seconds(64, 1000) == 1e-8
     assert ROUND.seconds(64, GB) == ROUND.seconds(33, 50 * GB) == 1e-7
-    assert ROUND.seconds(65, GB) == 2e-7
+    assert ROUND.seconds(96, GB) == pytest.approx(1.5e-7)
     assert ROUND.seconds(256, GB) == pytest.approx(4e-7)  # two of the largest
     assert ROUND.seconds(64, (MB * GB) ** 0.5) == pytest.approx((1e-8 + 1e-7) / 2)
 
@@ -39,6 +39,19 @@ def test_seconds_of_a_fetch():
 )  # fmt: skip
 def test_lanes_are_those_of_the_layouts(name, lanes):
     assert cost.lanes_of(name, MB) == lanes
+
+
+@pytest.mark.parametrize(
+    ("way", "touched"),
+    [
+        ("bvsfm-k2-d96", 16), ("bvsfm-k2-d224", 32), ("sampled-k1-d192", 64), ("sampled-k1-d960", 256),
+        ("kstep-k2-d64", 128), ("kstep-k2-d192", 192), ("kstep-k2-d448", 320),  # of 96, 160 and 288 bytes
+        ("alternate-k2-d64", 96), ("alternate-k2-d192", 160),  # every other one begins amid 64 bytes
+        ("alternate-k1-d64", 80),  # of 32 bytes at every 16: one in four lies across
+    ],
+)  # fmt: skip
+def test_pieces_of_memory_that_an_entry_lies_in(way, touched):
+    assert cost.search_fetches(MB, 100, Choice(way, 1, 9, "cpu"))[1].entry == touched
 
 
 def test_fetches_of_backward_search_by_hand():
@@ -61,32 +74,40 @@ def test_fetches_of_a_sampled_suffix_array_by_hand():
 
 def test_fetches_of_cofi_by_hand():
     """2^24 symbols, k = 10, 97 bases: columns of 16 rows; q = 4 holds no 7 symbols, so COFI looks them up."""
-    table, offsets, changes = cost.search_fetches(2**24, 97, Choice("cofi-k10", 1, 4, "cpu"))
-    assert table == Fetches(1, 8, 4 * 4**10)
+    *borders, offsets, changes = cost.search_fetches(2**24, 97, Choice("cofi-k10", 1, 4, "cpu"))
+    assert borders == [Fetches(2, 8, 4 * 4**10), Fetches(2, 64, 2**26)]
     assert (offsets.times, changes.times) == (9, pytest.approx(9 + 1 + 8 / 16))  # from 1024 rows, from 1
     assert cost.search_fetches(2**24, 97, Choice("cofi-k10", 1, 7, "cpu"))[0].footprint == 8 * (4**8 - 1) / 3
 
 
 def test_fetches_of_seed_and_verify_by_hand():
-    """2^26 symbols: 13 symbols are looked up, one row in each: a seed, a row, 33 bytes of text."""
+    """2^26 symbols: 13 symbols are looked up, and another row begins like the read's own: a seed, some rows,
+    a word of text, 33 bytes of text.  Of 2^30 symbols 16 others do, and are halved twice."""
+    own = Fetches(1, 33, 2**24)
     found = cost.search_fetches(2**26, 100, Choice("verify", 1, 10, "cpu"))
-    assert found == [Fetches(1, 8, 4 * 4**13), Fetches(1, 4, 2**28), Fetches(1, 33, 2**24)]
+    assert found == [Fetches(1, 8, 4 * 4**13), Fetches(1, 4, 2**28), Fetches(1, 8, 2**24), own]
+    _, rows, others, _ = cost.search_fetches(2**30, 100, Choice("verify", 1, 10, "cpu"))
+    assert (rows.times, others.times) == (1 + 2, 2 + 17 / 4 - 1)
     assert cost.locate_fetches(2**26, Choice("verify", 1, 10, "cpu")) == []
 
 
 def test_seconds_of_a_read_by_hand():
-    """Three fetches from much memory at 10 M/s, of which a share is reached; once for each part."""
+    """Four fetches from much memory at 10 M/s, of which a share is reached; once for each part."""
     far = Rates("far", {64: {1: 1e7}})
-    verify = Choice("verify", 1, 10, "cpu")
-    assert cost.search_seconds([2**26], 100, verify, far) == pytest.approx(3e-7 / 0.29)
-    assert cost.search_seconds([2**26, 2**26], 100, verify, far) == pytest.approx(6e-7 / 0.29)
-    share = cost.SHARES["cuda_task-naive16"][0]
-    on_gpu = Choice("verify", 1, 10, "cuda_task-naive16")
-    assert cost.search_seconds([2**26], 100, on_gpu, far) == pytest.approx(3e-7 / share)
-    full = Choice("sampled-k1-d64", 1, 10, "cuda_full")
-    entries = cost.search_fetches(2**26, 100, full)[1].times
-    share = cost.SHARES["cuda_full"][2]
-    assert cost.search_seconds([2**26], 100, full, far) == pytest.approx((1 + entries) * 1e-7 / share)
+    verify, share = Choice("verify", 1, 10, "cpu"), cost.CPU_SHARES["verify"]
+    assert cost.search_seconds([2**26], 100, verify, far) == pytest.approx(4e-7 / share)
+    assert cost.search_seconds([2**26, 2**26], 100, verify, far) == pytest.approx(8e-7 / share)
+
+
+def test_a_gpu_is_held_up_by_its_memory_or_by_what_it_counts(monkeypatch):
+    """100 M entries a second from little, 10 M from much, of which engines reach a half and a tenth."""
+    monkeypatch.setitem(cost.SHARES, "cuda_full", {2: (0.5, 0.5), 4: (0.5, 0.01)})
+    rates = Rates("round", {32: {MB: 1e8, GB: 1e7}, 64: {MB: 1e8, GB: 1e7}})
+    for way, seconds in (("sampled-k1-d64", 1e-7 / 0.5), ("sampled-k1-d192", 1e-8 / 0.01)):
+        choice = Choice(way, 1, 10, "cuda_full")
+        table, entries = cost.search_fetches(4 * GB, 100, choice)
+        expected = (entries.times + rates.seconds(8, table.footprint) / 1e-7) * seconds
+        assert cost.search_seconds([4 * GB], 100, choice, rates) == pytest.approx(expected, rel=0.02)
 
 
 def test_every_engine_offered_can_search_its_layout():

@@ -23,7 +23,7 @@ from ..seed_table import SeedTable
 # FIRST: the first row of the answer, -1 while it is sought; LAST, TOP bound the row after the answer.
 STAGE, MIDDLE, FIRST, LAST, TOP, POSITION = range(FREE, FREE + 6)
 _PAIR, _SEED, _ROW, _TEXT, _ROWS, TEXTS = range(6)
-_FEW = 8  # rows that are looked at together
+FEW = 8  # rows that are looked at together
 
 
 class Verify(NamedTuple):
@@ -86,7 +86,7 @@ def advance_verify(query, patterns, state, slot):
         _narrow(state, slot, _compare(query, patterns, i, state[slot, POSITION]))
     if state[slot, LO] == state[slot, HI] and _turn(state, slot):
         return True
-    if state[slot, HI] - state[slot, LO] <= _FEW:
+    if state[slot, HI] - state[slot, LO] <= FEW:
         prefetch(query.sa, state[slot, LO])
         prefetch(query.sa, state[slot, HI] - 1)
         state[slot, STAGE] = _ROWS

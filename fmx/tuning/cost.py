@@ -5,25 +5,36 @@ symbols then has an interval of max(1, n / 4^j) rows, and the time of a read is 
 
     seconds = sum of times * seconds of a fetch(bytes of the entry, bytes that it lies in) / share
 
-The share is what an engine reaches of the ceiling, for it also counts and compares.  It was measured once
-(docs/tune.md, docs/benchmarks-gpu.md); a trial on the machine itself corrects it.
+The share is what an engine reaches of the ceiling, for it also counts and compares.  Where a cache holds much
+of an index, a GPU counts for longer than it fetches: it takes the same sum as if the cache held everything,
+over a share of its own, if that is more.  Shares were measured once (docs/tune.md); a trial on the machine
+itself corrects them.
 """
 
 from dataclasses import dataclass
-from math import log2
+from math import ceil, gcd, inf, log2
 from typing import NamedTuple
 
 from .. import layouts, plan, seed_table
+from ..queries.verify import FEW
 
 # Of the ceiling of a CPU, by family of layouts (M, docs/tune.md).
-CPU_SHARES = {"verify": 0.29, "bvsfm": 0.47, "sampled": 0.33, "kstep": 0.44, "alternate": 0.18, "cofi": 0.57}
-# Of the ceiling of a GPU, by engine and lanes of an entry, on an H200 (docs/benchmarks-gpu.md, "Designs").
+CPU_SHARES = {"verify": 0.33, "bvsfm": 0.45, "sampled": 0.4, "kstep": 0.38, "alternate": 0.26, "cofi": 0.5}
+# Of the ceilings of a GPU's memory and of its cache, by engine and lanes of an entry (H200, docs/tune.md).
 SHARES = {
-    "cuda_task-improved": {1: 0.93, 2: 0.97, 4: 0.82, 6: 0.63, 8: 0.60, 16: 0.54},
-    "cuda_memory": {2: 0.85, 4: 0.75, 6: 0.52, 8: 0.47, 16: 0.42},
-    "cuda_full": {2: 0.98, 4: 0.91, 6: 0.72, 8: 0.75, 16: 0.84},
-    "cuda_task-naive16": {0: 0.5},  # COFI, and seed and verify
+    "cuda_task-improved": {
+        1: (0.93, 0.9),
+        2: (0.97, 0.9),
+        4: (0.95, 0.7),
+        6: (0.91, 0.6),
+        8: (0.80, 0.6),
+        16: (0.54, 0.5),
+    },
+    "cuda_memory": {2: (0.97, 0.9), 4: (0.92, 0.6), 6: (0.76, 0.6), 8: (0.70, 0.5), 16: (0.54, 0.5)},
+    "cuda_full": {2: (0.98, 0.77), 4: (0.95, 0.65), 6: (0.79, 0.6), 8: (0.87, 0.7), 16: (0.92, 0.9)},
 }
+SHARES_ALONE = {"verify": (0.9, 0.5), "cofi": (0.7, 0.5)}  # without entries: cuda_task-naive16
+_PIECE = 64  # bytes that memory gives at least: a line of a CPU, two sectors of a GPU
 
 
 class Fetches(NamedTuple):
@@ -68,33 +79,57 @@ def search_fetches(n, length, choice) -> list:
     name = layouts.parse_name(choice.way)
     looked_up = min(length, choice.prefix_length)
     looked_up -= (looked_up - length) % name.k if length > looked_up else 0
-    table = Fetches(1, 8, 8 * (4 ** (choice.prefix_length + 1) - 1) / 3)
-    if looked_up < 0:  # COFI's own table
-        looked_up += name.k
-        table = Fetches(1, 8, 4 * 4**name.k)
-    widths = [_width(n, done) for done in range(looked_up, length, name.k)]
-    size = name.bytes_per_symbol(n) * n
     if name.d is None:
-        return [table, Fetches(len(widths), 8, 4 * 4**name.k), Fetches(_cofi(n, name.k, widths), 64, size)]
+        return _cofi(n, length, name.k, looked_up, choice.prefix_length)
+    widths = [_width(n, done) for done in range(looked_up, length, name.k)]
     entries = sum(1 + min(1, width / name.d) for width in widths)
-    return [table, Fetches(entries, 16 * lanes_of(choice.way, n), size)]
+    touched = _touched(16 * lanes_of(choice.way, n), _apart(name, n))
+    return [_pair(choice.prefix_length), Fetches(entries, touched, name.bytes_per_symbol(n) * n)]
 
 
 def _width(n, length) -> float:
     return max(1, n / 4**length)
 
 
-def _cofi(n, k, widths) -> float:
-    """Lines of changes: a search in a column, 16 rows a line, then as far as the interval goes."""
-    column = max(0, log2(_width(n, k) / 16))
-    return sum(1 + column + min(1, width / 16) for width in widths)
+def _pair(q) -> Fetches:
+    """A pair of the prefix table."""
+    return Fetches(1, 8, 8 * (4 ** (q + 1) - 1) / 3)
+
+
+def _apart(name, n) -> int:
+    """Bytes that all places of a layout's entries are multiples of."""
+    if name.family == "alternate":
+        return 16 * name.k
+    return 16 * lanes_of(str(name), n)
+
+
+def _touched(entry, apart) -> float:
+    """Bytes of the pieces of memory that an entry lies in, the mean of its places; its own in one piece."""
+    starts = range(0, _PIECE, gcd(apart, _PIECE))
+    pieces = [ceil((start + entry) / _PIECE) for start in starts]
+    return entry if max(pieces) == 1 else _PIECE * sum(pieces) / len(pieces)
+
+
+def _cofi(n, length, k, looked_up, q) -> list:
+    """Offsets, and lines of changes: a search in a column, 16 rows a line, then on to the interval's end."""
+    column = _width(n, k)
+    search, table = 1 + max(0, log2(column / 16)), [_pair(q)]
+    if looked_up < 0:  # both borders of its strings are sought in the layout
+        looked_up += k
+        table = [Fetches(2, 8, 4 * 4**k), Fetches(2 * search, 64, 4 * n)]
+    widths = [_width(n, done) for done in range(looked_up, length, k)]
+    lines = sum(search + min(1, min(width, column) / 16) for width in widths)
+    return [*table, Fetches(len(widths), 8, 4 * 4**k), Fetches(lines, 64, 4 * n)]
 
 
 def _verify(n, length) -> list:
+    """A seed; rows that begin like the read, halved until there are few; their texts, its own to the end."""
     s = seed_table.default_length(n)
-    probes = 1 + log2(_width(n, s))
-    text = Fetches(probes, length / 4 + 8, n / 4)
-    return [Fetches(1, 8, 4 * 4**s), Fetches(probes, 4, 4 * n), text]
+    rows = 1 + n / 4**s
+    halvings = max(0, ceil(log2(rows / FEW)))
+    others = halvings + rows / 2**halvings - 1
+    texts = [Fetches(others, 8, n / 4), Fetches(1, length / 4 + 8, n / 4)]
+    return [Fetches(1, 8, 4 * 4**s), Fetches(halvings + 1, 4, 4 * n), *texts]
 
 
 def locate_fetches(n, choice) -> list:
@@ -121,13 +156,19 @@ def locate_seconds(sizes, choice, rates) -> float:
 
 
 def _seconds(fetches, choice, n, rates) -> float:
-    fetching = sum(times * rates.seconds(entry, footprint) for times, entry, footprint in fetches)
-    return fetching / _share(choice, n)
+    def fetching(most):
+        return sum(times * rates.seconds(entry, min(footprint, most)) for times, entry, footprint in fetches)
+
+    memory, cache = _shares(choice, n)
+    return max(fetching(inf) / memory, fetching(0) / cache)
 
 
-def _share(choice, n) -> float:
-    """On a GPU that of the next larger number of lanes whose share is known, or of the largest."""
+def _shares(choice, n) -> tuple:
+    """Of memory and of the cache; on a GPU by the next larger number of lanes known, or the largest."""
+    family, lanes = choice.way.split("-")[0], lanes_of(choice.way, n)
     if choice.engine == "cpu":
-        return CPU_SHARES[choice.way.split("-")[0]]
-    known, lanes = SHARES[choice.engine], lanes_of(choice.way, n)
+        return CPU_SHARES[family], CPU_SHARES[family]
+    if lanes == 0:
+        return SHARES_ALONE[family]
+    known = SHARES[choice.engine]
     return known[next((n for n in known if n >= lanes), max(known))]

@@ -33,19 +33,24 @@ class Rates:
     table: dict
 
     def seconds(self, entry: float, footprint: float) -> float:
-        """Time of a fetch: of the next larger size measured (or as many of the largest), between footprints
-        by the logarithm, outside of them as at the nearest."""
-        size = next((size for size in sorted(self.table) if size >= entry), max(self.table))
-        known = sorted((n_bytes, 1 / rate) for n_bytes, rate in self.table[size].items())
-        return max(1, entry / size) * _between(known, footprint)
+        """Time of a fetch: between the sizes measured in proportion, of less as of the smallest, of more as
+        often the largest; between footprints by the logarithm, outside of them as at the nearest."""
+        sizes = sorted(self.table)
+        known = [(size, self._seconds(size, footprint)) for size in sizes]
+        return max(1, entry / sizes[-1]) * _between(known, entry)
+
+    def _seconds(self, size, footprint) -> float:
+        known = sorted((log2(n_bytes), 1 / rate) for n_bytes, rate in self.table[size].items())
+        return _between(known, log2(max(footprint, 1)))
 
 
-def _between(known, footprint) -> float:
-    if footprint <= known[0][0]:
+def _between(known, x) -> float:
+    """The value at x, from pairs (x, value) that ascend."""
+    if x <= known[0][0]:
         return known[0][1]
-    for (small, fast), (large, slow) in pairwise(known):
-        if footprint <= large:
-            return fast + (slow - fast) * log2(footprint / small) / log2(large / small)
+    for (left, low), (right, high) in pairwise(known):
+        if x <= right:
+            return low + (high - low) * (x - left) / (right - left)
     return known[-1][1]
 
 
