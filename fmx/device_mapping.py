@@ -217,7 +217,7 @@ def _slice(patterns, a, b, n_words):
 
 
 def best_engine(query) -> str:
-    """The engine that is fastest for a query (docs/benchmarks-gpu.md)."""
+    """The fastest engine for a query: threads alone up to 96 bytes, groups beyond (docs/engines.md)."""
     if not start.knows(query) or lanes(query.layout) == 0:
         return "cuda_task-naive16"
-    return "cuda_task-improved" if lanes(query.layout) < 2 else "cuda_full"
+    return "cuda_task-improved" if lanes(query.layout) <= 6 else "cuda_full"

@@ -4,7 +4,8 @@
                    ^ pulled by CPU workers and GPUs         ^ pulled first, by CPU workers
     results      a chunk waits until all before it have left; nobody runs more than AHEAD chunks in front
 
-A slow worker pulls less often: that is all the load balancing there is.
+A slow worker pulls less often: that is all the load balancing there is.  Whoever waits is woken only by what
+it waits for: with many workers, waking all of them for each chunk would cost more than a GPU's scores.
 """
 
 import threading
@@ -17,7 +18,8 @@ class Board:
     """The work of one run, shared by its threads."""
 
     def __init__(self, chunks):
-        self.condition = threading.Condition()
+        lock = threading.RLock()
+        self._for_traces, self._for_chunks, self._for_results = (threading.Condition(lock) for _ in range(3))
         self._chunks, self._traces = deque(chunks), deque()
         self._results, self._next = {}, 0
         self._expected = [number for number, _ in self._chunks]
@@ -27,53 +29,60 @@ class Board:
     def take(self, traces=True, chunks=True, wait=True):
         """The next piece of work: ('trace', piece), ('chunk', (number, chunk)), or None at the end (or where
         none is there now and ``wait`` is False)."""
-        with self.condition:
+        condition = self._for_traces if traces else self._for_chunks
+        with condition:
             while not (self._stopped or self._next >= len(self._expected)):
                 if traces and self._traces:
                     return "trace", self._traces.popleft()
-                if chunks and self._chunks and self._near(self._chunks[0][0]):
+                if chunks and self._near():
                     return "chunk", self._chunks.popleft()
                 if not wait:
                     return None
-                self.condition.wait()
+                condition.wait()
             return None
 
-    def _near(self, number):
-        return number - self._expected[self._next] < AHEAD
+    def _near(self) -> bool:
+        """Whether there is a chunk that may be taken."""
+        return bool(self._chunks) and self._chunks[0][0] - self._expected[self._next] < AHEAD
 
     def add_trace(self, piece):
-        with self.condition:
+        with self._for_traces:
             self._traces.append(piece)
-            self.condition.notify_all()
+            self._for_traces.notify()
 
     def put(self, number, result):
         """Hand in the result of a chunk."""
-        with self.condition:
+        with self._for_results:
             self._results[number] = result
-            self.condition.notify_all()
+            self._for_results.notify()
 
     def fail(self, error):
-        with self.condition:
+        with self._for_results:
             self._error = self._error or error
-            self._stopped = True
-            self.condition.notify_all()
+        self.stop()
 
     def stop(self):
-        with self.condition:
+        with self._for_results:
             self._stopped = True
-            self.condition.notify_all()
+            self._wake()
+            self._for_results.notify()
+
+    def _wake(self):
+        self._for_traces.notify_all()
+        self._for_chunks.notify_all()
 
     def results(self):
         """(number, result) in order; raises what a worker raised."""
         for number in self._expected:
-            with self.condition:
+            with self._for_results:
                 while number not in self._results and self._error is None:
-                    self.condition.wait(0.2)  # wakes up, so that Ctrl-C is heard
+                    self._for_results.wait(0.2)  # wakes up, so that Ctrl-C is heard
                 if self._error is not None:
                     raise self._error
-                result = self._results.pop(number)
+                result, was_near = self._results.pop(number), self._near()
                 self._next += 1
-                self.condition.notify_all()
+                if self._next == len(self._expected) or (self._near() and not was_near):
+                    self._wake()
             yield number, result
 
 

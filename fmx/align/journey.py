@@ -107,7 +107,7 @@ def compute(job, todo, device="cpu", threads=None, pack=lambda result: result):
 
         loops = cuda_loops(board, job, shared, pack)
     chunks = device != "cuda"
-    for _ in range(threads):
+    for _ in range(threads if chunks or job.paths else 0):
         loops.append(lambda: cpu_loop(board, Worker(job, shared), pack, chunks))
     yield from run(board, loops)
 

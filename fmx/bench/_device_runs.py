@@ -29,10 +29,10 @@ def seconds(work, n_runs=3) -> float:
     return statistics.median(jit_device.timed(work) for _ in range(n_runs))
 
 
-def joules(work, at_least=0.5):
-    """(joules, watts) of one ``work()``, by NVML over half a second or more; (None, None) without NVML.
+def joules(work, at_least=3):
+    """(joules, watts) of one ``work()``, by NVML over so many seconds or more; (None, None) without NVML.
 
-    NVML's counter moves some ten times a second: counted is from one move to another.
+    NVML's counter moves now and then, once a second or so: counted is from one move to another.
     """
     from .. import jit_device
 

@@ -38,6 +38,11 @@ class Scorer:
         self._target = cuda.to_device(np.append(targets.codes, np.uint8(0)))
         self._target_starts = cuda.to_device(targets.starts)
         self._gains = cuda.to_device(np.array(job.scoring.gains, np.int32))
+        self._place = np.argsort(np.argsort(targets.lengths()))  # of each target by length
+
+    def order(self, pairs):
+        """The order of pairs by query, then by length of the target, so that neighbours take as long."""
+        return np.argsort(pairs.query * self._place.size + self._place[pairs.target])
 
     def flight(self):
         """Scratch for one list of pairs at a time."""
@@ -67,9 +72,9 @@ class Flight:
         return self._column
 
     def start(self, pairs):
-        """Send the pairs (ordered by query) and begin; returns at once."""
+        """Send the pairs and begin; returns at once."""
         s, stream = self._scorer, self._stream
-        order = np.lexsort((s.job.targets.lengths()[pairs.target], pairs.query))
+        order = s.order(pairs)
         if s.packed:
             query, first, second, slot = pair_up(pairs.query[order], pairs.target[order])
         else:
@@ -161,14 +166,16 @@ def _hand_on(board, job, pack, tools, group, h):
         if not job.paths:
             board.put(number, pack(tools.totals(pairs, values)))
             continue
-        least, _ = plan(job, pairs)
-        keep = tools.totals(pairs, values) >= least
-        some = Pairs(pairs.query[keep], pairs.target[keep])
-        board.add_trace((number, _tracer(some, least[keep], values[keep])))
+        board.add_trace((number, _tracer(pairs, values)))
 
 
-def _tracer(pairs, least, h):
-    return lambda worker: worker.align(pairs, least, h)
+def _tracer(pairs, h):
+    def trace(worker):
+        least, _ = plan(worker.job, pairs)
+        keep = worker.totals(pairs, h) >= least
+        return worker.align(Pairs(pairs.query[keep], pairs.target[keep]), least[keep], h[keep])
+
+    return trace
 
 
 def cuda_loops(board, job, shared, pack) -> list:
