@@ -5,7 +5,6 @@ import os
 import stat
 import sys
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,33 +12,8 @@ from typing import Any
 from isal import igzip, isal_zlib
 
 from .errors import InputError, OutputError
-from .parallel import available_cores, spans
 
 STANDARD = "-"
-N_READERS = min(4, available_cores() // 2)  # one thread copies at a fraction of the memory's speed
-_PIECE = 1 << 19  # bytes that are worth a thread
-
-
-class Pieces:
-    """An open plain file, read from its start by several threads at once."""
-
-    def __init__(self, file):
-        self._number, self._at, self._pool = file.fileno(), 0, ThreadPoolExecutor(N_READERS)
-
-    def readinto(self, view) -> int:
-        """Fill ``view`` from its start; fewer bytes, at least one, are as good, and 0 is the end."""
-        parts, done = spans(len(view), min(N_READERS, max(1, len(view) // _PIECE))), 0
-        counts = self._pool.map(lambda part: self._read(view[slice(*part)], part[0]), parts)
-        for (start, _), n in zip(parts, counts, strict=True):
-            done += n if done == start else 0  # what follows a short piece is read again
-        self._at += done
-        return done
-
-    def _read(self, piece, start) -> int:
-        return os.preadv(self._number, [piece], self._at + start)
-
-    def close(self) -> None:
-        self._pool.shutdown()
 
 
 class Source:
@@ -47,7 +21,6 @@ class Source:
 
     def __init__(self, path):
         self.path = "standard input" if str(path) == STANDARD else str(path)
-        self._is_gzip = False
         try:
             if isinstance(path, bytes):
                 self.path = "given sequences"
@@ -56,9 +29,7 @@ class Source:
                 self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")  # noqa: SIM115
             self._file = self._raw
             if self._raw.peek(2)[:2] == b"\x1f\x8b":
-                self._file, self._is_gzip = igzip.GzipFile(fileobj=self._raw, mode="rb"), True
-            elif N_READERS > 1 and self._raw is not sys.stdin.buffer and self._is_regular():
-                self._file = Pieces(self._raw)
+                self._file = igzip.GzipFile(fileobj=self._raw, mode="rb")
         except OSError as error:
             raise InputError(self.path, "", error.strerror or str(error)) from error
 
@@ -68,13 +39,7 @@ class Source:
             size = os.fstat(self._raw.fileno()).st_size
         except OSError:
             return 1 << 20
-        return 4 * size if self._is_gzip else size
-
-    def _is_regular(self) -> bool:
-        try:
-            return stat.S_ISREG(os.fstat(self._raw.fileno()).st_mode)
-        except OSError:  # bytes
-            return False
+        return size if self._file is self._raw else 4 * size
 
     def readinto(self, buffer) -> int:
         """Fill ``buffer`` (uint8 array) from its start as far as the input goes; 0 at the end."""
@@ -94,8 +59,6 @@ class Source:
         return done
 
     def close(self) -> None:
-        if isinstance(self._file, Pieces):
-            self._file.close()
         if self._raw is not sys.stdin.buffer:
             self._raw.close()
 
