@@ -13,5 +13,5 @@ def table(name):
     return found["rows"], found["device"]
 
 
-for name in ("designs", "sizes"):
+for name in ("designs", "sizes", "threads"):
     gpu.draw(f"{HERE}/gpu-", name, *table(name))

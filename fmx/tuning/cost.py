@@ -23,17 +23,19 @@ CPU_SHARES = {"verify": 0.33, "bvsfm": 0.45, "sampled": 0.4, "kstep": 0.38, "alt
 # Of the ceilings of a GPU's memory and of its cache, by engine and lanes of an entry (H200, docs/tune.md).
 SHARES = {
     "cuda_task-improved": {
-        1: (0.93, 0.9),
-        2: (0.97, 0.9),
-        4: (0.95, 0.7),
-        6: (0.91, 0.6),
-        8: (0.80, 0.6),
-        16: (0.54, 0.5),
+        1: (1, 1), 2: (1, 1), 4: (0.97, 0.73), 6: (0.99, 1), 8: (0.78, 0.7), 10: (0.8, 1), 16: (0.54, 0.64),
+        18: (0.5, 0.72),
     },
-    "cuda_memory": {2: (0.97, 0.9), 4: (0.92, 0.6), 6: (0.76, 0.6), 8: (0.70, 0.5), 16: (0.54, 0.5)},
-    "cuda_full": {2: (0.98, 0.77), 4: (0.95, 0.65), 6: (0.79, 0.6), 8: (0.87, 0.7), 16: (0.92, 0.9)},
-}
-SHARES_ALONE = {"verify": (0.9, 0.5), "cofi": (0.7, 0.5)}  # without entries: cuda_task-naive16
+    "cuda_memory": {
+        2: (1, 0.57), 4: (0.96, 0.57), 6: (0.84, 0.61), 8: (0.82, 0.66), 10: (0.68, 0.54), 16: (0.64, 0.58),
+        18: (0.6, 0.53),
+    },
+    "cuda_full": {
+        2: (0.98, 0.81), 4: (0.97, 0.81), 6: (0.87, 0.56), 8: (0.92, 1), 10: (0.88, 1), 16: (1, 1),
+        18: (0.95, 1),
+    },
+}  # fmt: skip
+SHARES_ALONE = {"verify": (0.68, 0.26), "cofi": (0.7, 0.3)}  # without entries: cuda_task-naive16
 _PIECE = 64  # bytes that memory gives at least: a line of a CPU, two sectors of a GPU
 
 
