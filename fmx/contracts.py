@@ -102,7 +102,7 @@ def neighbour(layout, row):
 
 @by_type_or_this
 def on_device(layout):
-    """The same layout as a GPU searches it best, another type over the same arrays perhaps."""
+    """The same layout or query as a GPU searches it best, another type over the same arrays perhaps."""
     return layout
 
 

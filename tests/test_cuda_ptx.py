@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fmx import engines, layouts
-from fmx.contracts import lanes
+from fmx.contracts import lanes, on_device
 from fmx.errors import UnsupportedError
 from fmx.hits import Intervals
 from fmx.prefix_table import PrefixTable
@@ -116,7 +116,7 @@ def test_code_of_every_layout_and_engine(cls, name, engine, capability, assemble
 def test_code_of_seed_and_verify(capability, assemble):
     block = np.zeros(1, np.int64)
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
-    query = Verify(PREFIX, SeedTable(ROWS, 5), ROWS, WORDS, blocks)
+    query = on_device(Verify(PREFIX, SeedTable(ROWS, 5), ROWS, WORDS, blocks))
     ptx = compile_pair(query, "cuda_task-naive16", capability)
     check(ptx, "cuda_task-naive16", counts=False, wide=False)
     check_registers(assemble(ptx, capability))

@@ -1,6 +1,7 @@
 """Queries over a text on a GPU."""
 
 from .. import device, layouts, seed_table
+from ..contracts import on_device
 from ..prefix_table import make_prefix_table
 from ..queries import Exact, Verify
 from ..seed_table import SeedTable, first_rows
@@ -23,10 +24,10 @@ def exact(prefix, layout) -> Exact:
     return Exact(prefix, device.upload(layout))
 
 
-def verify(machine, text, s=None) -> Verify:
+def verify(machine, text, s=None):
     """Seed and verify over a DeviceText, with seeds of s symbols (None: what an index would have)."""
     s = s or seed_table.default_length(text.n)
     prefix = make_prefix_table(machine, text.codes, text.sa, 4)
     seeds = SeedTable(first_rows(machine, text.codes, text.sa, s), s)
     blocks = device.upload(blocks_of(machine, text.codes))
-    return Verify(prefix, seeds, text.sa, text.words, blocks)
+    return on_device(Verify(prefix, seeds, text.sa, text.words, blocks))

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..contracts import FREE, HI, LO, PATTERN, advance, begin
+from ..contracts import FREE, HI, LO, PATTERN, advance, begin, on_device
 from ..dna import symbols
-from ..jit import at, inlined, prefetch
+from ..jit import at, by_type, inlined, prefetch
 from ..prefix_table import PrefixTable, pair_index, prefetch_pair
 from ..reference import Blocks, block_end
 from ..seed_table import SeedTable
@@ -23,7 +23,7 @@ from ..seed_table import SeedTable
 # FIRST: the first row of the answer, -1 while it is sought; LAST, TOP bound the row after the answer.
 STAGE, MIDDLE, FIRST, LAST, TOP, POSITION = range(FREE, FREE + 6)
 _PAIR, _SEED, _ROW, _TEXT, _ROWS, TEXTS = range(6)
-FEW = 8  # rows that are looked at together
+FEW, FEW_ON_DEVICE = 8, 1  # rows that are looked at together
 
 
 class Verify(NamedTuple):
@@ -36,6 +36,37 @@ class Verify(NamedTuple):
     blocks: Blocks
 
 
+class VerifyOnDevice(NamedTuple):
+    """Verify for a GPU, where a thread that compares many rows in turn holds up all others of its warp."""
+
+    prefix: PrefixTable
+    seeds: SeedTable
+    sa: np.ndarray
+    words: np.ndarray
+    blocks: Blocks
+
+
+@on_device.register(Verify)
+def on_device_verify(query):
+    return VerifyOnDevice(*query)
+
+
+@by_type
+def few(query):
+    """Rows that are looked at together, a constant of the query's type."""
+
+
+@few.register(Verify)
+def few_of_verify(query):
+    return FEW
+
+
+@few.register(VerifyOnDevice)
+def few_on_device(query):
+    return FEW_ON_DEVICE
+
+
+@begin.register(VerifyOnDevice)
 @begin.register(Verify)
 def begin_verify(query, patterns, i, state, slot):
     length, first = at(patterns.length, i), at(patterns.first, i)
@@ -55,6 +86,7 @@ def begin_verify(query, patterns, i, state, slot):
     state[slot, HI] = (seed + 1) << spare
 
 
+@advance.register(VerifyOnDevice)
 @advance.register(Verify)
 def advance_verify(query, patterns, state, slot):
     stage, i = state[slot, STAGE], state[slot, PATTERN]
@@ -86,7 +118,7 @@ def advance_verify(query, patterns, state, slot):
         _narrow(state, slot, _compare(query, patterns, i, state[slot, POSITION]))
     if state[slot, LO] == state[slot, HI] and _turn(state, slot):
         return True
-    if state[slot, HI] - state[slot, LO] <= FEW:
+    if state[slot, HI] - state[slot, LO] <= few(query):
         prefetch(query.sa, state[slot, LO])
         prefetch(query.sa, state[slot, HI] - 1)
         state[slot, STAGE] = _ROWS
