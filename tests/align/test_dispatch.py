@@ -58,3 +58,20 @@ def test_nobody_runs_far_ahead_of_the_writer():
     while board.take(wait=False):
         taken += 1
     assert taken == AHEAD
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 7])
+def test_nobody_sleeps_through_a_chunk_or_a_trace(ahead, monkeypatch):
+    """Two GPUs that take chunks only, a worker that takes traces only and two that take both, held back by a
+    writer that nobody may run far ahead of."""
+    monkeypatch.setattr("fmx.align.dispatch.AHEAD", ahead)
+    board = Board(list(enumerate(range(300))))
+
+    def gpu():
+        while work := board.take(traces=False):
+            number, chunk = work[1]
+            board.add_trace((number, lambda worker, chunk=chunk: worker.chunk(chunk)))
+
+    tracer = [lambda: cpu_loop(board, Squares([]), lambda x: x, chunks=False)]
+    both = [lambda: cpu_loop(board, Squares([]), lambda x: x)] * 2
+    assert list(run(board, [gpu, gpu, *tracer, *both])) == [(i, i * i) for i in range(300)]
