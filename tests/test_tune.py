@@ -88,6 +88,8 @@ def test_fetches_of_seed_and_verify_by_hand():
     assert found == [Fetches(1, 8, 4 * 4**13), Fetches(1, 4, 2**28), Fetches(1, 8, 2**24), own]
     _, rows, others, _ = cost.search_fetches(2**30, 100, Choice("verify", 1, 10, "cpu"))
     assert (rows.times, others.times) == (1 + 2, 2 + 17 / 4 - 1)
+    _, rows, others, _ = cost.search_fetches(2**30, 100, Choice("verify", 1, 10, "cuda_task-naive16"))
+    assert (rows.times, others.times) == (1 + 5, 5)  # a GPU goes on to the last one
     assert cost.locate_fetches(2**26, Choice("verify", 1, 10, "cpu")) == []
 
 

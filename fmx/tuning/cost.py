@@ -16,7 +16,7 @@ from math import ceil, gcd, inf, log2
 from typing import NamedTuple
 
 from .. import layouts, plan, seed_table
-from ..queries.verify import FEW
+from ..queries.verify import FEW, FEW_ON_DEVICE
 
 # Of the ceiling of a CPU, by family of layouts (M, docs/tune.md).
 CPU_SHARES = {"verify": 0.33, "bvsfm": 0.45, "sampled": 0.4, "kstep": 0.38, "alternate": 0.26, "cofi": 0.5}
@@ -77,7 +77,7 @@ def lanes_of(way, n) -> int:
 def search_fetches(n, length, choice) -> list:
     """What a search of a part of n symbols fetches (Fetches)."""
     if choice.way == "verify":
-        return _verify(n, length)
+        return _verify(n, length, FEW if choice.engine == "cpu" else FEW_ON_DEVICE)
     name = layouts.parse_name(choice.way)
     looked_up = min(length, choice.prefix_length)
     looked_up -= (looked_up - length) % name.k if length > looked_up else 0
@@ -124,12 +124,12 @@ def _cofi(n, length, k, looked_up, q) -> list:
     return [*table, Fetches(len(widths), 8, 4 * 4**k), Fetches(lines, 64, 4 * n)]
 
 
-def _verify(n, length) -> list:
+def _verify(n, length, few) -> list:
     """A seed; rows that begin like the read, halved until there are few; their texts, its own to the end."""
     s = seed_table.default_length(n)
     rows = 1 + n / 4**s
-    halvings = max(0, ceil(log2(rows / FEW)))
-    others = halvings + rows / 2**halvings - 1
+    halvings = max(0, ceil(log2(rows / few)))
+    others = halvings + max(1, rows / 2**halvings) - 1
     texts = [Fetches(others, 8, n / 4), Fetches(1, length / 4 + 8, n / 4)]
     return [Fetches(1, 8, 4 * 4**s), Fetches(halvings + 1, 4, 4 * n), *texts]
 
