@@ -12,6 +12,11 @@ CHUNK_SIZE = 1 << 21
 NEWLINE = 10
 
 
+def size_for(n_threads) -> int:
+    """Bytes of a search's chunks: more for many threads, which want Python's lock between their steps."""
+    return CHUNK_SIZE if n_threads <= 4 else 4 * CHUNK_SIZE
+
+
 @dataclass(frozen=True)
 class Chunk:
     """Whole records: ``data`` uint8[n], ending with a newline.

@@ -25,12 +25,15 @@ BOTH = FORWARD | REVERSE
 
 @dataclass
 class MapOptions:
-    """How reads are mapped."""
+    """How reads are mapped; ``chunk_size`` in bytes, 0: by the number of threads."""
 
     policy: hits.SelectionPolicy = field(default_factory=hits.SelectionPolicy)
     strands: int = BOTH
     n_threads: int = 1
-    chunk_size: int = chunks.CHUNK_SIZE
+    chunk_size: int = 0
+
+    def __post_init__(self):
+        self.chunk_size = self.chunk_size or chunks.size_for(self.n_threads)
 
 
 @dataclass

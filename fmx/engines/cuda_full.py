@@ -38,6 +38,7 @@ from ..jit_warp import (
 
 N_THREADS = 128
 SIZES = (2, 4, 8, 16)
+_MUCH = 3 << 28  # bytes: 0.8 GB
 GROUPS: dict = {size: namedtuple(f"Group{size}", "size", module=__name__) for size in SIZES}
 globals().update({cls.__name__: cls for cls in GROUPS.values()})  # a cached signature finds its type by name
 
@@ -62,7 +63,7 @@ def prepare(query, size=None) -> Launch:
             "one: use cuda_task"
         )
     fitting = group_size(lanes(query.layout))
-    size = size or _best_size(lanes(query.layout))
+    size = size or _best_size(lanes(query.layout), query.layout.entries.nbytes)
     if size not in SIZES or size > fitting:
         raise UnsupportedError(
             f"a group of {size} does not share out entries of {lanes(query.layout)} lanes: cuda_full takes "
@@ -71,9 +72,12 @@ def prepare(query, size=None) -> Launch:
     return Launch(full_kernel, 2, N_THREADS, (GROUPS[size](size),))
 
 
-def _best_size(n_lanes) -> int:
-    """The fastest group, as measured (benchmarks-gpu.md): about four lanes a thread, save for six lanes."""
-    return 8 if n_lanes == 6 else 2 if n_lanes <= 8 else 4
+def _best_size(n_lanes, n_bytes) -> int:
+    """The fastest group, as measured (benchmarks-gpu.md): about four lanes a thread, save for six lanes, and
+    for eight where entries take much memory."""
+    if n_lanes == 6 or (n_lanes == 8 and n_bytes > _MUCH):
+        return 8
+    return 2 if n_lanes <= 8 else 4
 
 
 # What a group must know of a pattern's step, in one number: the k-symbol, whether the ends lie in different

@@ -35,7 +35,7 @@ SHARES = {
         18: (0.95, 1),
     },
 }  # fmt: skip
-SHARES_ALONE = {"verify": (0.68, 0.26), "cofi": (0.7, 0.3)}  # without entries: cuda_task-naive16
+SHARES_ALONE = {"verify": (0.85, 0.33), "cofi": (0.7, 0.3)}  # without entries: cuda_task-naive16
 _PIECE = 64  # bytes that memory gives at least: a line of a CPU, two sectors of a GPU
 
 
