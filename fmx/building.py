@@ -34,7 +34,7 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
     ``sa_rate`` keeps every s-th position of the suffix array.  The layout "auto" stands for what
     plan.plan_index chooses for ``max_memory``, together with its sa_rate.  ``device`` (work.Device) makes the
     arrays; they do not depend on it.  A text of more than ``part_size`` symbols is indexed in parts
-    (parts.py).  ``with_lcp`` also makes the LCP and rank arrays of a reference in one part, on the CPU.
+    (parts.py).  ``with_lcp`` also makes the LCP and rank arrays, on the CPU.
     Peak memory: docs/architecture.md.
     """
     progress = progress or Progress(quiet=True)
@@ -52,10 +52,9 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
                 chosen = plan_index(sizes, max_memory)
                 layout_names, sa_rate = [chosen.layout], chosen.sa_rate
                 progress.say(f"{chosen.layout}, every {sa_rate}. row of the suffix array: {chosen.reason}")
-            if with_lcp and (sa_rate != 1 or len(spans) > 1):
+            if with_lcp and sa_rate != 1:
                 raise UnsupportedError(
-                    "--with-lcp needs one whole suffix array: leave out --sa-rate, allow more with "
-                    "--max-memory, split a reference of 2^32 symbols or more by contigs"
+                    "--with-lcp needs the whole suffix array: leave out --sa-rate, allow more with --max-memory"
                 )
             names = list(dict.fromkeys(layouts.parse_name(name, max(sizes)) for name in layout_names))
             for key, array in reference_arrays(reference).items():
@@ -130,9 +129,7 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with
             )
         asked = dict.fromkeys(layouts.parse_name(name, max(sizes)) for name in layout_names)
         names = [name for name in asked if str(name) not in held]
-        adds_lcp = with_lcp and "lcp.rank" not in writer.meta["arrays"]
-        if adds_lcp and len(sizes) > 1:
-            raise UnsupportedError(f"{path} is in {len(sizes)} parts, which fmx mem does not read")
+        adds_lcp = with_lcp and "lcp.rank" not in part_arrays(writer.meta, 0)
         machine = choose_machine(device, n_threads, max(sizes))
         for number, part in enumerate(part_writers(writer, len(sizes), progress)):
             with progress.stage("read index"):

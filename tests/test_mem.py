@@ -1,6 +1,7 @@
 """Maximal matches against the naive ones: all texts, lengths and kinds; threads do not matter."""
 
 import io
+from pathlib import Path
 
 import journeys
 import naive
@@ -20,8 +21,8 @@ UNIQUE = [ALL, IN_REFERENCE, IN_BOTH]
 
 
 def find(path, queries, options, kind="tsv", task_size=None) -> bytes:
-    """What fmx mem writes about queries, without a head."""
-    opened = index.load(path, method="verify")
+    """What fmx mem writes about queries, without a head; ``path`` of an index or an opened one."""
+    opened = index.load(path, method="verify") if isinstance(path, (str, Path)) else path
     output = journey.MemOutput(kind=kind)
     finder = matching.Finder(opened, options, journey.make_form(opened.reference, options, output))
     finder.task_size = task_size or finder.task_size

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from ..errors import DeviceError, UnsupportedError
+from ..errors import DeviceError
 from ..output.text import make_names
 from ..streams import whole_output
 from . import output as forms
@@ -24,11 +24,6 @@ class MemOutput:
 
 def find(fm_index, paths, options, output, head, progress, device):
     """Find the matches of queries, in order; ``head`` is what a SAM file begins with.  Gives a Summary."""
-    if len(fm_index.parts) > 1:
-        raise UnsupportedError(
-            f"{fm_index.path} is in {len(fm_index.parts)} parts, and fmx mem reads an index of one: split "
-            "the reference by contigs and index the pieces"
-        )
     form = make_form(fm_index.reference, options, output)
     finder = Finder(fm_index, options, form, make_matcher(fm_index, options, device, progress))
     compile_all(finder)

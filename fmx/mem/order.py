@@ -1,12 +1,17 @@
 """Matches of one anchor into order, in place: compiled code here may not allocate (see jit.py).
 
 While the matches of an anchor are sought, ``position`` holds position << 32 | text, and ``strand`` and
-``text`` are room for merging.
+``text`` are room for sorting.
 """
 
-from ..jit import inlined
+import numpy as np
+
+from ..jit import at, inlined
 
 _RUN = 12  # matches sorted by insertion
+_MANY = 24
+_DIGIT = np.uint64(255)
+N_DIGITS = 256
 
 
 @inlined
@@ -23,6 +28,29 @@ def put_in_order(matches, start, stop, strand):
         keys, other_keys = other_keys, keys
         lengths, other_lengths = other_lengths, lengths
         width *= 2
+    _write(matches, keys, lengths, start, stop, strand)
+
+
+@inlined
+def put_many_in_order(matches, start, stop, strand, counts):
+    """The same, by digits (radix sort) where there are many; ``counts`` int64[N_DIGITS] is for its own use."""
+    if stop - start < _MANY:
+        put_in_order(matches, start, stop, strand)
+        return
+    keys, lengths, other_keys, other_lengths = matches.position, matches.length, matches.text, matches.strand
+    differ = np.int64(0)
+    for j in range(start, stop):
+        differ |= keys[j] ^ keys[start]
+    for shift in range(0, 64, 8):
+        if (np.uint64(differ) >> np.uint64(shift)) & _DIGIT:
+            _sort_by_digit(keys, lengths, other_keys, other_lengths, start, stop, np.uint64(shift), counts)
+            keys, other_keys = other_keys, keys
+            lengths, other_lengths = other_lengths, lengths
+    _write(matches, keys, lengths, start, stop, strand)
+
+
+@inlined
+def _write(matches, keys, lengths, start, stop, strand):
     for j in range(start, stop):
         key, length = keys[j], lengths[j]
         matches.strand[j], matches.length[j] = strand, length
@@ -48,3 +76,20 @@ def _merge(keys, lengths, other_keys, other_lengths, first, middle, last):
         other_keys[to], other_lengths[to] = keys[taken], lengths[taken]
         i += left
         j += 1 - left
+
+
+@inlined
+def _sort_by_digit(keys, lengths, other_keys, other_lengths, start, stop, shift, counts):
+    """Put keys, and lengths with them, into the other arrays by one digit; equal ones stay in order."""
+    for digit in range(N_DIGITS):
+        counts[digit] = 0
+    for j in range(start, stop):
+        counts[(np.uint64(at(keys, j)) >> shift) & _DIGIT] += 1
+    to = start
+    for digit in range(N_DIGITS):
+        counts[digit], to = to, to + counts[digit]
+    for j in range(start, stop):
+        digit = (np.uint64(at(keys, j)) >> shift) & _DIGIT
+        to = at(counts, digit)
+        counts[digit] = to + 1
+        other_keys[np.uint64(to)], other_lengths[np.uint64(to)] = at(keys, j), at(lengths, j)

@@ -25,7 +25,7 @@ from ..prefix_table import PrefixTable, pair_index
 from ..reference import Blocks, find_block
 from ..seed_table import SeedTable
 from .contracts import Anchors, collect, seek
-from .order import put_in_order
+from .order import N_DIGITS, put_many_in_order
 
 _GROUP = 64  # windows looked up, and rows compared, at a time
 _AHEAD = 24  # anchors whose rows are prefetched
@@ -177,7 +177,8 @@ def seek_seeds(matcher, strands):
 @collect.register(Seeds)
 def collect_seeds(matcher, strands, anchors, start, stop, matches):
     """The matches of windows start to stop."""
-    return _collect(matcher, strands, anchors, start, stop, np.empty((_GROUP, 2), np.int64), matches)
+    places, counts = np.empty((_GROUP, 2), np.int64), np.empty(N_DIGITS, np.int64)
+    return _collect(matcher, strands, anchors, start, stop, places, counts, matches)
 
 
 @compiled
@@ -256,8 +257,8 @@ def may_match(matcher, frame, outside, text):
 
 
 @compiled
-def _collect(matcher, strands, anchors, start, stop, places, matches):
-    """Write the matches of anchors start to stop; their number.  ``places`` int64[_GROUP, 2] is its own."""
+def _collect(matcher, strands, anchors, start, stop, places, counts, matches):
+    """Write the matches of anchors start to stop; their number.  ``places`` and ``counts`` are its own."""
     n = first = np.int64(0)  # the matches from ``first`` on belong to anchor ``owner``
     owner, anchor = np.int64(-1), np.int64(start)
     strand = position = np.int64(0)
@@ -280,7 +281,7 @@ def _collect(matcher, strands, anchors, start, stop, places, matches):
                     prefetch(matcher.sa, np.int64(anchors.lo[min(anchor + _AHEAD, stop - 1)]))
         for j in range(waiting):
             if places[j, 0] != owner:
-                put_in_order(matches, first, n, strand)
+                put_many_in_order(matches, first, n, strand, counts)
                 owner, first = places[j, 0], n
                 strand, position = anchors.strand[owner], anchors.position[owner]
                 frame, outside = frame_of(matcher, strands, strand, position)
@@ -290,5 +291,5 @@ def _collect(matcher, strands, anchors, start, stop, places, matches):
                     matches.position[n] = ((position - left) << 32) | (places[j, 1] - left)
                     matches.length[n] = length
                     n += 1
-    put_in_order(matches, first, n, strand)
+    put_many_in_order(matches, first, n, strand, counts)
     return n
