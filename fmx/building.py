@@ -54,7 +54,7 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
                 progress.say(f"{chosen.layout}, every {sa_rate}. row of the suffix array: {chosen.reason}")
             if with_lcp and sa_rate != 1:
                 raise UnsupportedError(
-                    "--with-lcp needs the whole suffix array: leave out --sa-rate, allow more with --max-memory"
+                    "--with-lcp needs the whole suffix array: leave out --sa-rate, raise --max-memory"
                 )
             names = list(dict.fromkeys(layouts.parse_name(name, max(sizes)) for name in layout_names))
             for key, array in reference_arrays(reference).items():

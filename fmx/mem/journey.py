@@ -9,6 +9,7 @@ from ..streams import whole_output
 from . import output as forms
 from .matching import Finder, compile_all
 from .matching import find as find_all
+from .slices import join
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,25 @@ def make_matcher(fm_index, options, device, progress):
     try:
         from . import device as on_device
 
-        matcher = on_device.make_matcher(fm_index, options, device.number, device.memory)
+        matchers = [
+            on_device.make_matcher(part, options, device.number, memory)
+            for part, memory in zip(fm_index.parts, _shares(fm_index, device), strict=True)
+        ]
     except DeviceError as error:
         if device.engine != "auto":
             raise
         progress.say(f"searching on the CPU: {error}")
         return None
-    progress.say(f"searching on GPU {device.number}, {matcher.name}")
-    return matcher
+    progress.say(f"searching on GPU {device.number}, {matchers[0].name}")
+    return join(fm_index, matchers)
+
+
+def _shares(fm_index, device) -> list:
+    """Memory of the GPU for each part, None for all: by its share of the text, and a tenth is left for strands."""
+    if len(fm_index.parts) == 1:
+        return [device.memory]
+    from .. import jit_device
+
+    jit_device.open_device(device.number)
+    room = min(9 * jit_device.free_bytes() // 10, device.memory or 2**63)
+    return [room * part.reference.n_text // fm_index.reference.n_text for part in fm_index.parts]

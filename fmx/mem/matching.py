@@ -4,6 +4,7 @@ bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
 """
 
 import time
+from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -20,7 +21,7 @@ from .slices import join, join_matches, parts_of, slices
 from .strands import cut, make_strands
 from .unique import in_query, in_reference
 
-TASK = 1 << 21  # starts of matches in a piece of work: longer queries are shared out
+TASK = 1 << 19  # starts of matches in a piece of work: longer queries are shared out
 LARGE_TASK = 1 << 24  # the same for a GPU
 PIECES = 1 << 25  # bytes of lines that may wait for those of the task before
 
@@ -58,6 +59,7 @@ class Finder:
     def __init__(self, index, options: MemOptions, form, matcher=None):
         self.options, self.form = options, form
         self.task_size = TASK if matcher is None else LARGE_TASK
+        self.spare: deque = deque()  # arrays of lines that have been written, for others
         make = ALGORITHMS[options.algorithm]
         self.matcher: Any = matcher or join(index, [make(part, options.least) for part in index.parts])
         self.queries: list = [make_query(part) for part in index.parts] if options.unique else []
@@ -70,14 +72,14 @@ class Finder:
         return found
 
     def lines(self, batch, strands, found, rows):
-        """Yield (lines, number of matches) of all Matches in ``found``, and header lines of a span of rows."""
+        """Yield (lines, number of matches) of the Matches in ``found``, with header lines of a span of rows."""
         row, last_row = rows
         for matches in found:
             n = matches.length.size
             stop = max(row, int(strands.row[matches.strand[-1]]) + 1) if n else row
-            yield output.write(self.form, batch, strands, matches, (row, stop)), n
+            yield output.write(self.form, batch, strands, matches, (row, stop), self.spare), n
             row = stop
-        yield output.write(self.form, batch, strands, join_matches([]), (row, last_row)), 0
+        yield output.write(self.form, batch, strands, join_matches([]), (row, last_row), self.spare), 0
 
     def tasks(self, chunk):
         """Yield the work of a chunk: functions that give (queries, bases, pieces)."""
@@ -119,7 +121,7 @@ class Finder:
         return (*counts, chain(made, pieces))
 
     def _keep(self, strands, first, kept):
-        """What strands, numbered from ``first`` in the chunk, add to ``kept``: in order, as pieces are asked for."""
+        """Add what is found in strands ``first`` and on to ``kept``, in order: when pieces are asked for."""
         found = join_matches(self.matches_of(strands))
         return 0, 0, _add(found._replace(strand=found.strand + first), kept)
 
@@ -147,7 +149,7 @@ def compile_all(finder) -> None:
         collect(matcher, strands, seek(matcher, strands), 0, 0, nothing)
     if finder.options.unique:
         in_reference(finder.queries, strands, nothing)
-    output.write(finder.form, batch, strands, nothing, (0, 2))
+    output.write(finder.form, batch, strands, nothing, (0, 2), finder.spare)
 
 
 def find(finder, paths, sink, progress=None) -> Summary:
@@ -159,6 +161,7 @@ def find(finder, paths, sink, progress=None) -> Summary:
         summary.bases += bases
         for lines, n in pieces:
             sink.write(lines)
+            finder.spare.append(lines.base)
             summary.matches += n
         rate = summary.bases / max(time.monotonic() - start, 1e-9)
         progress.show(f"{summary.queries:,} queries, {rate:,.0f} bases/s, {summary.matches:,} matches")

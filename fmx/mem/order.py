@@ -33,7 +33,7 @@ def put_in_order(matches, start, stop, strand):
 
 @inlined
 def put_many_in_order(matches, start, stop, strand, counts):
-    """The same, by digits (radix sort) where there are many; ``counts`` int64[N_DIGITS] is for its own use."""
+    """The same, by digits (radix sort) where there are many; ``counts`` int64[N_DIGITS] is its own."""
     if stop - start < _MANY:
         put_in_order(matches, start, stop, strand)
         return

@@ -83,14 +83,26 @@ def put_match(form, out, at, batch, row, position, place):
     """The line of a match that starts at ``position`` of its row."""
 
 
-def write(form, batch, strands, matches, rows) -> np.ndarray:
-    """Bytes of matches, and of the header lines of ``rows``, each before the matches of its row."""
+def write(form, batch, strands, matches, rows, spare) -> np.ndarray:
+    """Bytes of matches, and of the header lines of ``rows``, each before the matches of its row.
+
+    They are the beginning of an array of their own, or of ``spare`` (deque), whose arrays are taken from it.
+    """
     n_rows, longest = rows[1] - rows[0], int(batch.name_length.max(initial=0))
     space = (n_rows + matches.length.size) * (_NUMBERS + longest + int(np.diff(form.names.first).max()))
     if isinstance(form, Sam):
         space += 2 * int(matches.length.sum())
-    out = np.empty(space + 32, np.uint8)
+    out = _take(spare, space + 32)
     return out[: _write(form, batch, strands, matches, rows[0], rows[1], out)]
+
+
+def _take(spare, size) -> np.ndarray:
+    """An array of ``size`` bytes or more."""
+    try:
+        out = spare.pop()
+    except IndexError:
+        return np.empty(size, np.uint8)
+    return out if out.size >= size else np.empty(size, np.uint8)
 
 
 @compiled
@@ -142,7 +154,7 @@ def _put_padded(out, at, x):
 
 @inlined
 def _eight_digits(x):
-    """The decimal digits of x < 10^8 as bytes of a uint64, the first lowest: all halves are cut in two at once."""
+    """The decimal digits of x < 10^8 as bytes of a uint64, the first lowest, by halving all parts at once."""
     x = x // np.uint64(10000) | (x % np.uint64(10000)) << np.uint64(32)
     high = ((x * np.uint64(10486)) >> np.uint64(20)) & np.uint64(0x0000007F0000007F)
     x = high | (x - np.uint64(100) * high) << np.uint64(16)

@@ -24,6 +24,7 @@ from ..jit_bits import leading_zeros, trailing_zeros
 from ..prefix_table import PrefixTable, pair_index
 from ..reference import Blocks, find_block
 from ..seed_table import SeedTable
+from .compare import common_prefix
 from .contracts import Anchors, collect, seek
 from .order import N_DIGITS, put_many_in_order
 
@@ -123,7 +124,7 @@ def extend(matcher, strands, i, position, text):
         if text - at(matcher.blocks.text_start, block) >= step:
             return np.int64(0), np.int64(0)
     most = min(at(strands.length, i) - position, matcher.sa.size - text)
-    right = _agree_after(matcher, strands, i, position, text, most)
+    right = common_prefix(matcher.words, text, strands.words, at(strands.first, i), position, most)
     if left + right < least:
         return np.int64(0), np.int64(0)
     if block < 0:
@@ -147,20 +148,6 @@ def _agree_before(matcher, strands, i, position, text, most):
         differ = ours ^ symbols(strands.words, first, position - done - k, k)
         if differ != 0:
             return done + (trailing_zeros(differ) >> 1)
-        done += k
-    return most
-
-
-@inlined
-def _agree_after(matcher, strands, i, position, text, most):
-    """How many symbols from the two places on are the same, up to ``most``."""
-    first, done = at(strands.first, i), np.int64(0)
-    while done < most:
-        k = min(most - done, 32)
-        ours = symbols(matcher.words, 0, text + done, k)
-        differ = ours ^ symbols(strands.words, first, position + done, k)
-        if differ != 0:
-            return done + k - 32 + (leading_zeros(differ) >> 1)
         done += k
     return most
 
