@@ -71,7 +71,7 @@ def make_matcher(fm_index, options, device, progress):
 
 
 def _shares(fm_index, device) -> list:
-    """Memory of the GPU for each part, None for all: by its share of the text, and a tenth is left for strands."""
+    """Memory of the GPU for each part (None: all), by its share of the text; a tenth is left for strands."""
     if len(fm_index.parts) == 1:
         return [device.memory]
     from .. import jit_device

@@ -72,7 +72,7 @@ class Finder:
         return found
 
     def lines(self, batch, strands, found, rows):
-        """Yield (lines, number of matches) of the Matches in ``found``, with header lines of a span of rows."""
+        """Yield (lines, number of matches) of the Matches in ``found``; with header lines of a row span."""
         row, last_row = rows
         for matches in found:
             n = matches.length.size
