@@ -9,8 +9,7 @@ from . import __version__, layouts
 from .dna import pack_text, unpack_text
 from .errors import DeviceError, UnsupportedError
 from .index import reference_arrays
-from .index_store import IndexExtender, IndexWriter, read_array
-from .index_store import verify as check
+from .index_store import IndexExtender, IndexWriter, read_checked
 from .parallel import start
 from .parts import MAX_SYMBOLS, cut, part_arrays, part_of, part_sizes, part_span, part_writers
 from .plan import plan_index
@@ -148,11 +147,9 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with
 
 def _read_text_and_sa(path, meta, number, n_threads):
     """(codes of the text, suffix array) of a part, checked."""
-    columns = ["block_text_start", "block_length"]
     source = part_arrays(meta, number)
-    check(path, meta, [*columns, source["text_words"], source["sa_positions"]], n_threads)
-    start, length = (read_array(path, meta, name) for name in columns)
-    words, sa = (read_array(path, meta, source[name]) for name in ("text_words", "sa_positions"))
+    names = ["block_text_start", "block_length", source["text_words"], source["sa_positions"]]
+    start, length, words, sa = read_checked(path, meta, names, n_threads).values()
     first, last = part_span(meta, number)
     ends = start + length
     ends = ends[(first <= ends) & (ends < last)] - first

@@ -78,8 +78,7 @@ def load(
     method, layout = _choose_method(meta, layout, method, max_memory)
     layout_name = _choose_layout(meta, layout) if method == "backward" else None
     wanted = [name for name in meta["arrays"] if _is_wanted(own_name(name), method, layout_name)]
-    index_store.verify(path, meta, wanted, n_threads)
-    arrays = {name: index_store.read_array(path, meta, name) for name in wanted}
+    arrays = index_store.read_checked(path, meta, wanted, n_threads)
     n_parts = len(part_sizes(meta))
     try:
         reference = Reference(
@@ -128,8 +127,7 @@ def load_lcp(index, n_threads=1) -> tuple:
     from .suffix_array import LCP  # which imports divsufsort
 
     names = [held[f"lcp.{name}"] for name in (*LCP._fields, "rank")]
-    index_store.verify(index.path, index.meta, names, n_threads)
-    *lcp, rank = (index_store.read_array(index.path, index.meta, name) for name in names)
+    *lcp, rank = index_store.read_checked(index.path, index.meta, names, n_threads).values()
     return LCP(*lcp), rank
 
 

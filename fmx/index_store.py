@@ -149,14 +149,14 @@ def read_array(path, meta: dict, name: str):
     return array.view(np.ndarray)
 
 
-def verify(path, meta: dict, names, n_threads=1) -> None:
-    """Compare the checksums of arrays; IndexFileError names the first that differs.
+def read_checked(path, meta: dict, names, n_threads=1) -> dict:
+    """Arrays by name, mapped from disk, every byte compared with its checksums.
 
-    The pieces of all arrays are shared out over the threads together, the largest first.
+    Raises IndexFileError for the first that differs.  The pieces of all arrays are shared out over the threads
+    together, the largest first.
     """
-    pieces = {
-        (name, i): piece for name in names for i, piece in enumerate(_pieces(read_array(path, meta, name)))
-    }
+    arrays = {name: read_array(path, meta, name) for name in names}
+    pieces = {(name, i): piece for name in names for i, piece in enumerate(_pieces(arrays[name]))}
     largest_first = sorted(pieces, key=lambda key: -pieces[key].size)
     found = run_all(_checksum, [(pieces[key],) for key in largest_first], n_threads)
     digests = dict(zip(largest_first, found, strict=True))
@@ -164,3 +164,4 @@ def verify(path, meta: dict, names, n_threads=1) -> None:
         if [digests[key] for key in pieces if key[0] == name] != meta["arrays"][name]["checksums"]:
             file = Path(path) / f"{name}.npy"
             raise IndexFileError(f"{file}: damaged (checksum differs); build the index again")
+    return arrays
