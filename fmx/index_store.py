@@ -152,7 +152,7 @@ def read_array(path, meta: dict, name: str):
 def read_checked(path, meta: dict, names, n_threads=1) -> dict:
     """Arrays by name, mapped from disk, every byte compared with its checksums.
 
-    Raises IndexFileError for the first that differs.  The pieces of all arrays are shared out over the threads
+    Raises IndexFileError for the first that differs.  The pieces of all arrays are shared out over threads
     together, the largest first.
     """
     arrays = {name: read_array(path, meta, name) for name in names}

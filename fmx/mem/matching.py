@@ -21,7 +21,7 @@ from .slices import join, join_matches, parts_of, slices
 from .strands import cut, make_strands
 from .unique import in_query, in_reference
 
-TASK = 1 << 19  # starts of matches in a piece of work: longer queries are shared out
+TASK = 1 << 20  # starts of matches in a piece of work: longer queries are shared out
 LARGE_TASK = 1 << 24  # the same for a GPU
 PIECES = 1 << 25  # bytes of lines that may wait for those of the task before
 
