@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import journeys
+import mems
 import naive
 import pytest
 from conftest import ROOT
@@ -125,3 +126,15 @@ def test_a_simulated_gpu_takes_parts():
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 differ" in done.stdout
+
+
+def test_slices_are_no_larger_than_asked_for(tmp_path, monkeypatch):
+    """Of three parts 10 rows each are looked at, or those of one window, whose matches are 418 at most."""
+    contigs = numbered(["AC" * 90 + random_letters(9, i) for i in range(5)])
+    _, path = build_both(tmp_path, contigs, 2 * 190)
+    opened, strands = index.load(path, method="verify"), mems.strands(["AC" * 30 + "G" + "AC" * 40])
+    monkeypatch.setattr(slices, "rows_at_once", lambda matcher: 10)
+    joined = slices.join(opened, [ALGORITHMS["mummergpu"](part, 15) for part in opened.parts])
+    sizes = [matches.length.size for matches in slices.slices(joined, strands)]
+    assert max(sizes) < 450
+    assert len(sizes) > 50

@@ -39,7 +39,10 @@ def main(simulated) -> int:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "ref.fa").write_bytes(journeys.fasta(contigs))
         environment = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
-        environment["PYTHONPATH"] = str(ROOT)  # by a process of its own: the simulator builds none
+        search = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+        environment["PYTHONPATH"] = os.pathsep.join(
+            search
+        )  # by a process of its own: the simulator builds none
         subprocess.run([sys.executable, "-c", BUILD, str(n)], cwd=folder, env=environment, check=True)
         for name, found, expected in compare(f"{folder}/ref.fmx", contigs, queries, simulated):
             began = time.perf_counter()
