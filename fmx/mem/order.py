@@ -31,9 +31,10 @@ def put_many_in_order(matches, start, stop, strand, counts):
         differ = np.int64(0)
         for j in range(start, stop):
             differ |= keys[j] ^ keys[start]
-        for shift in range(0, 64, 8):
-            if (np.uint64(differ) >> np.uint64(shift)) & _DIGIT:
-                _sort_by_digit(keys, lengths, other_keys, other_lengths, start, stop, np.uint64(shift), counts)
+        for digit in range(8):
+            shift = np.uint64(8 * digit)
+            if (np.uint64(differ) >> shift) & _DIGIT:
+                _sort_by_digit(keys, lengths, other_keys, other_lengths, start, stop, shift, counts)
                 keys, other_keys = other_keys, keys
                 lengths, other_lengths = other_lengths, lengths
     _write(matches, keys, lengths, start, stop, strand)
