@@ -25,15 +25,12 @@ BOTH = FORWARD | REVERSE
 
 @dataclass
 class MapOptions:
-    """How reads are mapped; ``chunk_size`` in bytes, 0: by the number of threads."""
+    """How reads are mapped."""
 
     policy: hits.SelectionPolicy = field(default_factory=hits.SelectionPolicy)
     strands: int = BOTH
     n_threads: int = 1
-    chunk_size: int = 0
-
-    def __post_init__(self):
-        self.chunk_size = self.chunk_size or chunks.size_for(self.n_threads)
+    chunk_size: int = chunks.CHUNK_SIZE
 
 
 @dataclass

@@ -230,7 +230,7 @@ def compare_kernel(matcher, strands, place, rows, running, base, keys, lengths, 
         frame, outside = frame_of(matcher, strands, i, position)
         length = np.int64(0)
         if may_match(matcher, frame, outside, text):
-            left, length = extend(matcher, strands, i, position, text)
+            left, length = extend(matcher, strands, i, position, text, step_of(matcher))
             if length > 0:
                 keys[c] = ((position - left) << 32) | (text - left)
                 atomic_add(counts, j, np.uint32(1))

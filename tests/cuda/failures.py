@@ -22,7 +22,7 @@ import sys
 import weakref
 sys.setswitchinterval(1e-5)
 import fmx.chunks
-fmx.chunks.size_for = lambda n_threads: 1 << 12  # many chunks of a small file
+fmx.chunks.CHUNK_SIZE = 1 << 12  # many chunks of a small file
 from fmx import device, device_mapping, jit_device
 from fmx.jit_cuda import fresh_kernel
 from fmx.jit_warp import cuda
