@@ -3,6 +3,7 @@
 In the CUDA simulator the device's memory is the host's.
 """
 
+import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -144,11 +145,24 @@ def n_multiprocessors() -> int:
     return 1 if SIMULATED else cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
+def mark(stream=0):
+    """The point in time when a stream has done what it was given so far."""
+    if SIMULATED:
+        return time.perf_counter()
+    event = cuda.event()
+    event.record(stream)
+    return event
+
+
+def seconds_between(start, stop) -> float:
+    """Seconds from a mark to a later one that has been reached."""
+    return stop - start if SIMULATED else cuda.event_elapsed_time(start, stop) / 1000
+
+
 def timed(work) -> float:
     """Seconds that what ``work()`` starts on the device takes there."""
-    start, stop = cuda.event(), cuda.event()
-    start.record()
+    start = mark()
     work()
-    stop.record()
-    stop.synchronize()
-    return cuda.event_elapsed_time(start, stop) / 1000
+    stop = mark()
+    synchronize()
+    return seconds_between(start, stop)

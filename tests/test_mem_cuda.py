@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from fmx.mem.contracts import Matches, Strands
+from fmx.mem.contracts import Strands
 from fmx.mem.seeds import Seeds
 from fmx.prefix_table import PrefixTable
 from fmx.reference import make_blocks
@@ -29,18 +29,17 @@ def test_the_gpus_matches_are_those_of_the_cpu_and_of_plain_comparison():
 
 def arguments() -> dict:
     """What each kernel is given, with empty arrays."""
+    from fmx.mem.device_kernels import Windows
+
     block = np.zeros(1, np.int64)
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
     matcher = Seeds(PrefixTable(ROWS, 8), SeedTable(ROWS, 5), ROWS, WORDS, blocks, 20, 5)
     strands = Strands(WORDS, *[NUMBERS] * 6)
-    found = Matches(*[NUMBERS] * 4)
+    windows = Windows(NUMBERS, NUMBERS, ROWS, NUMBERS, NUMBERS, NUMBERS, NUMBERS)
     return {
-        "seek_kernel": (matcher, strands, NUMBERS, NUMBERS, ROWS, ROWS),
-        "total_kernel": (ROWS, 64, NUMBERS),
-        "running_kernel": (ROWS, 64, NUMBERS, NUMBERS),
-        "compare_kernel": (matcher, strands, NUMBERS, ROWS, NUMBERS, 0, NUMBERS, ROWS, ROWS),
-        "place_kernel": (NUMBERS, 0, NUMBERS, ROWS, ROWS, NUMBERS, found),
-        "order_kernel": (NUMBERS, NUMBERS, found),
+        "seek_kernel": (matcher, strands, NUMBERS, 0, 1, windows),
+        "compare_kernel": (matcher, strands, windows, NUMBERS, NUMBERS),
+        "gather_kernel": (windows, *[NUMBERS] * 4),
     }
 
 
@@ -48,13 +47,13 @@ def arguments() -> dict:
 @pytest.mark.parametrize("name", arguments())
 def test_code_of_the_kernels(name, capability):
     from fmx.jit_warp import ptx_of
-    from fmx.mem import device
+    from fmx.mem import device_kernels
 
-    ptx = re.sub(r"_Z\w+", "NAME", ptx_of(getattr(device, name), arguments()[name], capability))
+    ptx = re.sub(r"_Z\w+", "NAME", ptx_of(getattr(device_kernels, name), arguments()[name], capability))
     assert ".f64" not in ptx
     assert "call" not in ptx
     assert not re.search(r"\.local|ld\.local|st\.local", ptx), "local memory"
-    assert ("atom" in ptx) == (name in ("compare_kernel", "place_kernel"))
+    assert ("atom" in ptx) == (name != "compare_kernel")
 
 
 @pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU")

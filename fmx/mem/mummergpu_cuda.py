@@ -44,9 +44,7 @@ class DeviceMummerGpu:
             self.division = divide(whole.sa.size, device.n_bytes((whole.words, whole.blocks)), room)
             self.segments = cut_segments(whole, self.division.n_suffixes)
             self._words, self._blocks = device.upload(whole.words), device.upload(whole.blocks)
-            self._resident = (
-                self.stages.run("copy in", self._on_device, whole) if len(self.segments) == 1 else None
-            )
+            self._resident = self._bring(whole) if len(self.segments) == 1 else None
             self._results = [Found(*(make(1, np.uint32) for _ in Found._fields)) for make in _MAKERS]
 
     def search(self, strands):
@@ -58,7 +56,7 @@ class DeviceMummerGpu:
         jit_device.use(self.number)
         with self._one_at_a_time, jit_device.errors():
             for segment in self.segments if cuts else ():
-                there = self._resident or self.stages.run("copy in", self._on_device, segment)
+                there = self._resident or self._bring(segment)
                 for start, stop in cuts:
                     self._round(segment, there, strands, jobs, start, stop, found)
         return jobs, found
@@ -67,10 +65,13 @@ class DeviceMummerGpu:
         """Match the subqueries of jobs start to stop in a segment that is ``there`` on the device."""
         piece, its_jobs = _slice(strands, jobs, start, stop)
         first, n = int(jobs.slot[start]), int(its_jobs.slot[-1])
-        queries = self.stages.run("copy in", _upload_all, piece, its_jobs)
+        with self.stages.timed("copy in"):
+            queries = device.upload(piece), device.upload(its_jobs)
         host, results = self._room_for(n)
-        self.stages.run("match", self._launch, there, *queries, results)
-        self.stages.run("copy out", _copy_all, results, host)
+        with self.stages.timed("match"):
+            self._launch(there, *queries, results)
+        with self.stages.timed("copy out"):
+            _copy_all(results, host)
         if segment is self.host.segment:
             for ours, all_of_them in zip(host, found, strict=True):
                 all_of_them[first : first + n] = ours
@@ -82,9 +83,10 @@ class DeviceMummerGpu:
         n_blocks = -(-jobs.strand.size // n_threads)
         match_kernel[n_blocks, n_threads](there, strands, jobs, np.int64(self.least), results)
 
-    def _on_device(self, segment):
-        arrays = (device.upload(array) for array in (segment.sa, segment.rank, segment.lcp))
-        return type(segment)(*arrays, self._words, self._blocks, segment.first)
+    def _bring(self, segment):
+        with self.stages.timed("copy in"):
+            arrays = (device.upload(array) for array in (segment.sa, segment.rank, segment.lcp))
+            return type(segment)(*arrays, self._words, self._blocks, segment.first)
 
     def _room_for(self, n):
         """n results in pinned memory, and n on the device."""
@@ -94,10 +96,6 @@ class DeviceMummerGpu:
 
 
 _MAKERS = jit_device.pinned, jit_device.empty
-
-
-def _upload_all(*values):
-    return [device.upload(value) for value in values]
 
 
 def _copy_all(source, target):
