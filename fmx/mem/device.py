@@ -25,6 +25,7 @@ from .flight import Flights, Rooms
 from .mummergpu import make_mummergpu
 from .mummergpu_cuda import DeviceMummerGpu
 from .seeds import make_seeds, n_windows
+from .segments import words_of
 from .stages import Stages
 
 GB = 10**9
@@ -133,14 +134,14 @@ def _bring(flight, matcher, strands):
     """(Strands on the device, running total of their windows there, number of windows)."""
     if flight.holds is None or flight.holds[0] is not strands:
         with flight.timed("copy in"):
-            n = strands.length.size
-            parcel = flight.here("parcel", 5 * n + 1 + strands.words.size, np.int64)
+            n, (base, words) = strands.length.size, words_of(strands)
+            parcel = flight.here("parcel", 5 * n + 1 + words.size, np.int64)
             _count_windows(matcher.host, strands, parcel[: n + 1])
-            columns = (strands.first, strands.length, strands.start, strands.stop)
             cuts = [n + 1 + j * n for j in range(5)]
-            for column, cut in zip(columns, cuts, strict=False):
+            np.subtract(strands.first, base, out=parcel[cuts[0] : cuts[1]])
+            for column, cut in zip((strands.length, strands.start, strands.stop), cuts[1:4], strict=True):
                 parcel[cut : cut + n] = column
-            parcel[cuts[4] :].view(np.uint64)[:] = strands.words
+            parcel[cuts[4] :].view(np.uint64)[:] = words
         flight.begin("copy in")
         there = jit_device.copy(parcel, flight.there("parcel", parcel.size, np.int64), flight.stream)
         nothing = there[:0]
@@ -235,10 +236,15 @@ def _count_rows(flight, matcher, there, first, n):
 
 @compiled
 def _count_windows(matcher, strands, first):
-    """Running total of the windows of strands."""
-    first[0] = 0
+    """Running total of the windows of strands; reads are often as long as the one before."""
+    n = first[0] = 0
     for i in range(strands.length.size):
-        first[i + 1] = first[i] + n_windows(matcher, strands, i)
+        j = max(i - 1, 0)
+        same = strands.length[i] == strands.length[j]
+        same &= (strands.start[i] == strands.start[j]) & (strands.stop[i] == strands.stop[j])
+        if i == 0 or not same:
+            n = n_windows(matcher, strands, i)
+        first[i + 1] = first[i] + n
 
 
 @compiled

@@ -14,7 +14,7 @@ from ..jit_warp import kernel, thread_index
 from .contracts import Strands, collect, seek
 from .mummergpu import collect_on_cpu, empty_found, subqueries
 from .rank_walk import Found, Jobs, make_jobs, match_job
-from .segments import cut_segments, divide, merge, rounds, word_ends
+from .segments import cut_segments, divide, merge, rounds, words_of
 from .stages import Stages
 
 N_THREADS = 128
@@ -106,14 +106,14 @@ def _copy_all(source, target):
 def _slice(strands, jobs, start, stop):
     """(Strands, Jobs) of a round by themselves."""
     first, last = int(jobs.strand[start]), int(jobs.strand[stop - 1]) + 1
-    base, end = strands.first[first], word_ends(strands)[last - 1]
-    piece = Strands(strands.words[base : end + 1], *(column[first:last] for column in strands[1:]))
+    piece = Strands(strands.words, *(column[first:last] for column in strands[1:]))
+    base, words = words_of(piece)
     its_jobs = Jobs(
         jobs.strand[start:stop] - first,
         jobs.begin[start:stop],
         jobs.slot[start : stop + 1] - jobs.slot[start],
     )
-    return piece._replace(first=piece.first - base), its_jobs
+    return piece._replace(words=words, first=piece.first - base), its_jobs
 
 
 @seek.register(DeviceMummerGpu)

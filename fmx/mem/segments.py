@@ -87,6 +87,15 @@ def word_ends(strands) -> np.ndarray:
     return strands.first + (strands.length + WORD - 1) // WORD
 
 
+def words_of(strands) -> tuple:
+    """(the first word of strands, their words and a spare one)."""
+    if strands.first.size == 0:
+        return 0, strands.words[:1]
+    base, last = int(strands.first[0]), strands.first.size - 1
+    end = int(strands.first[last] + (strands.length[last] + WORD - 1) // WORD)
+    return base, strands.words[base : end + 1]
+
+
 def rounds(strands, jobs, division) -> list:
     """Runs (start, stop) of jobs whose queries and results fit.  Raises DeviceError if one job does not."""
     index = JOB_BYTES * np.arange(jobs.strand.size)
