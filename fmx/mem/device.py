@@ -82,7 +82,7 @@ class DeviceMatcher:
 def make_matcher(index, options, number, memory):
     """The matcher of an algorithm and an opened index on a GPU, within ``memory`` bytes (None: all free)."""
     if options.algorithm == "mummergpu":
-        return DeviceMummerGpu(make_mummergpu(index, options.least), number, memory)
+        return DeviceMummerGpu(make_mummergpu(index, options.least), number, memory, options.n_threads)
     return DeviceMatcher(make_seeds(index, options.least), number, memory, options.n_threads)
 
 
@@ -133,22 +133,13 @@ def _collect(flight, matcher, strands, start, stop, n_rows):
 def _bring(flight, matcher, strands):
     """(Strands on the device, running total of their windows there, number of windows)."""
     if flight.holds is None or flight.holds[0] is not strands:
-        with flight.timed("copy in"):
-            n, (base, words) = strands.length.size, words_of(strands)
-            parcel = flight.here("parcel", 5 * n + 1 + words.size, np.int64)
-            _count_windows(matcher.host, strands, parcel[: n + 1])
-            cuts = [n + 1 + j * n for j in range(5)]
-            np.subtract(strands.first, base, out=parcel[cuts[0] : cuts[1]])
-            for column, cut in zip((strands.length, strands.start, strands.stop), cuts[1:4], strict=True):
-                parcel[cut : cut + n] = column
-            parcel[cuts[4] :].view(np.uint64)[:] = words
-        flight.begin("copy in")
-        there = jit_device.copy(parcel, flight.there("parcel", parcel.size, np.int64), flight.stream)
-        nothing = there[:0]
-        brought = Strands(
-            there[cuts[4] :].view(np.uint64), *(there[a : a + n] for a in cuts[:4]), nothing, nothing
-        )
-        flight.holds = strands, brought, there[: n + 1], int(parcel[n])
+        base, words = words_of(strands)
+        first, windows = strands.first - base, np.zeros(strands.first.size + 1, np.int64)
+        _count_windows(matcher.host, strands, windows)
+        columns = (words, first, strands.length, strands.start, strands.stop, windows)
+        *brought, running = flight.send(columns)
+        nothing = brought[1][:0]
+        flight.holds = strands, Strands(*brought, nothing, nothing), running, int(windows[-1])
     return flight.holds[1:]
 
 
@@ -237,7 +228,7 @@ def _count_rows(flight, matcher, there, first, n):
 @compiled
 def _count_windows(matcher, strands, first):
     """Running total of the windows of strands; reads are often as long as the one before."""
-    n = first[0] = 0
+    n = 0
     for i in range(strands.length.size):
         j = max(i - 1, 0)
         same = strands.length[i] == strands.length[j]

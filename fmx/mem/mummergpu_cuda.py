@@ -3,20 +3,26 @@
 copy in     the suffix array, its rank and LCP array: once, or a segment at a time; the queries of a round
 match       one thread a query, up to rank_walk.N_SUBQUERIES subqueries of it
 copy out    row and length of each subquery
+
+Segments are in pinned memory, and the last one of some queries is the first one of the next.  Where the whole
+is one segment, several threads of the host have rounds under way (flight.py).
 """
 
 import threading
+from typing import Any
 
 import numpy as np
 
 from .. import device, jit_device
 from ..jit_warp import kernel, thread_index
 from .contracts import Strands, collect, seek
+from .flight import Flights
 from .mummergpu import collect_on_cpu, empty_found, subqueries
-from .rank_walk import Found, Jobs, make_jobs, match_job
+from .rank_walk import Found, Jobs, Segment, make_jobs, match_job
 from .segments import cut_segments, divide, merge, rounds, words_of
 from .stages import Stages
 
+N_FLIGHTS = 2  # at most
 N_THREADS = 128
 _RESERVE = 200 << 20  # memory of the device for its own purposes
 
@@ -34,18 +40,24 @@ class DeviceMummerGpu:
     ``host`` is its MummerGpu.  Raises DeviceError.
     """
 
-    def __init__(self, host, number=0, gpu_memory=None):
+    def __init__(self, host, number=0, gpu_memory=None, n_threads=1):
         self.host, self.least, self.number, self.stages = host, host.least, number, Stages()
         self.name = jit_device.open_device(number)
         self._one_at_a_time = threading.Lock()
-        whole = host.segment
+        whole, n_flights = host.segment, min(n_threads, N_FLIGHTS)
         with jit_device.errors():
             room = min(jit_device.free_bytes() - _RESERVE, gpu_memory or 2**63)
-            self.division = divide(whole.sa.size, device.n_bytes((whole.words, whole.blocks)), room)
-            self.segments = cut_segments(whole, self.division.n_suffixes)
-            self._words, self._blocks = device.upload(whole.words), device.upload(whole.blocks)
-            self._resident = self._bring(whole) if len(self.segments) == 1 else None
-            self._results = [Found(*(make(1, np.uint32) for _ in Found._fields)) for make in _MAKERS]
+            shared = device.n_bytes((whole.words, whole.blocks))
+            self.division = divide(whole.sa.size, shared, room, n_flights)
+            if self.division.n_suffixes < whole.sa.size:
+                n_flights, self.division = 1, divide(whole.sa.size, shared, room)
+            self.flights = Flights(n_flights, self.stages, number)
+            self.segments = cut_segments(whole, self.division.n_suffixes, jit_device.pinned)
+            n = self.segments[0].sa.size
+            self._room = [jit_device.empty(n, kind) for kind in (np.uint32, np.uint32, np.uint8)]
+            self._text = device.upload(whole.words), device.upload(whole.blocks)
+            self._held: Any = None, None
+            self._bring(self.segments[0])
 
     def search(self, strands):
         """(Jobs, Found) of all subqueries, in the whole suffix array."""
@@ -53,54 +65,53 @@ class DeviceMummerGpu:
         found = empty_found(jobs)
         found.length[:] = 0
         cuts = rounds(strands, jobs, self.division)
-        jit_device.use(self.number)
-        with self._one_at_a_time, jit_device.errors():
-            for segment in self.segments if cuts else ():
-                there = self._resident or self._bring(segment)
-                for start, stop in cuts:
-                    self._round(segment, there, strands, jobs, start, stop, found)
+        if len(self.segments) == 1:
+            self._match(self.segments[0], strands, jobs, cuts, found)
+        elif cuts:
+            with self._one_at_a_time:
+                last_first = self._held[0] is self.segments[-1]
+                for segment in reversed(self.segments) if last_first else self.segments:
+                    self._match(segment, strands, jobs, cuts, found)
         return jobs, found
 
-    def _round(self, segment, there, strands, jobs, start, stop, found):
-        """Match the subqueries of jobs start to stop in a segment that is ``there`` on the device."""
-        piece, its_jobs = _slice(strands, jobs, start, stop)
-        first, n = int(jobs.slot[start]), int(its_jobs.slot[-1])
-        with self.stages.timed("copy in"):
-            queries = device.upload(piece), device.upload(its_jobs)
-        host, results = self._room_for(n)
-        with self.stages.timed("match"):
-            self._launch(there, *queries, results)
-        with self.stages.timed("copy out"):
-            _copy_all(results, host)
-        if segment is self.host.segment:
-            for ours, all_of_them in zip(host, found, strict=True):
-                all_of_them[first : first + n] = ours
-        else:
-            merge(segment, self.host.segment.rank, host, first, found)
+    def _match(self, segment, strands, jobs, cuts, found):
+        there = self._bring(segment)
+        for start, stop in cuts:
+            self.flights.run(self._round, segment, there, strands, jobs, start, stop, found)
 
-    def _launch(self, there, strands, jobs, results):
-        n_threads = jit_device.block_size(N_THREADS)
-        n_blocks = -(-jobs.strand.size // n_threads)
-        match_kernel[n_blocks, n_threads](there, strands, jobs, np.int64(self.least), results)
+    def _round(self, flight, segment, on_device, strands, jobs, start, stop, found):
+        """Match the subqueries of jobs start to stop in a segment."""
+        its_strands, its_jobs = _slice(strands, jobs, start, stop)
+        slot, n = int(jobs.slot[start]), int(its_jobs.slot[-1])
+        words, first, length, *columns = flight.send([*its_strands[:3], *its_jobs])
+        queries, there = Strands(words, first, length, *[first[:0]] * 4), Jobs(*columns)
+        results, host = (Found(*(rooms(name, n, np.uint32) for name in Found._fields))
+                         for rooms in (flight.there, flight.here))  # fmt: skip
+        flight.begin("match")
+        flight.launch(
+            match_kernel, stop - start, jit_device.block_size(N_THREADS),
+            on_device, queries, there, np.int64(self.least), results,
+        )  # fmt: skip
+        flight.begin("copy out")
+        for source, target in zip(results, host, strict=True):
+            jit_device.copy(source, target, flight.stream)
+        flight.wait()
+        if len(self.segments) > 1:
+            merge(segment, self.host.segment.rank, host, slot, found)
+            return
+        for ours, all_of_them in zip(host, found, strict=True):
+            all_of_them[slot : slot + n] = ours
 
     def _bring(self, segment):
-        with self.stages.timed("copy in"):
-            arrays = (device.upload(array) for array in (segment.sa, segment.rank, segment.lcp))
-            return type(segment)(*arrays, self._words, self._blocks, segment.first)
-
-    def _room_for(self, n):
-        """n results in pinned memory, and n on the device."""
-        if self._results[0].row.size < n:
-            self._results = [Found(*(make(n, np.uint32) for _ in Found._fields)) for make in _MAKERS]
-        return [Found(*(array[:n] for array in where)) for where in self._results]
-
-
-_MAKERS = jit_device.pinned, jit_device.empty
-
-
-def _copy_all(source, target):
-    for there, here in zip(source, target, strict=True):
-        jit_device.copy(there, here)
+        """A segment on the device, where there is room for one."""
+        if self._held[0] is not segment:
+            with self.stages.timed("copy in"):
+                arrays = [
+                    jit_device.copy(source, room[: source.size])
+                    for source, room in zip(segment[:3], self._room, strict=True)
+                ]
+            self._held = segment, Segment(*arrays, *self._text, segment.first)
+        return self._held[1]
 
 
 def _slice(strands, jobs, start, stop):

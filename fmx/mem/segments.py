@@ -35,33 +35,33 @@ class Division:
     results: int
 
 
-def divide(n_text, shared, room) -> Division:
+def divide(n_text, shared, room, n_flights=1) -> Division:
     """The largest segments for ``room`` bytes, of which text and blocks take ``shared``.
 
-    A quarter of what they leave, QUERY_BYTES at most, is for queries.  Raises DeviceError.
+    A quarter of what they leave is for queries, at most QUERY_BYTES for each flight.  Raises DeviceError.
     """
     rest = room - shared
-    queries = min(QUERY_BYTES, rest // 4)
+    queries = min(QUERY_BYTES * n_flights, rest // 4)
     n_suffixes = min((rest - queries) // SUFFIX_BYTES, n_text)
     if n_suffixes < 1:
         raise DeviceError(
             f"the text alone takes {shared / 1e9:.3g} GB of {max(room, 0) / 1e9:.3g} GB of GPU memory: raise "
             "--gpu-memory, free memory, or take --engine cpu"
         )
-    return Division(n_suffixes, queries // 4, queries - queries // 4)
+    of_one = queries // n_flights
+    return Division(n_suffixes, of_one // 4, of_one - of_one // 4)
 
 
-def cut_segments(whole, n_suffixes) -> list:
-    """The segments of at most ``n_suffixes`` each, in the order of the text."""
+def cut_segments(whole, n_suffixes, make=np.empty) -> list:
+    """The segments of at most ``n_suffixes`` each, in the order of the text, in arrays by ``make``."""
     n = whole.sa.size
     if n_suffixes >= n:
         return [whole]
-    return [_cut(whole, first, min(first + n_suffixes, n)) for first in range(0, n, n_suffixes)]
+    return [_cut(whole, first, min(n_suffixes, n - first), make) for first in range(0, n, n_suffixes)]
 
 
-def _cut(whole, first, stop) -> Segment:
-    n = stop - first
-    arrays = np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(n, np.uint8)
+def _cut(whole, first, n, make) -> Segment:
+    arrays = make(n, np.uint32), make(n, np.uint32), make(n, np.uint8)
     segment = Segment(*arrays, whole.words, whole.blocks, first)
     _fill(whole, segment)
     return segment
