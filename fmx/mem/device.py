@@ -21,7 +21,7 @@ from ..errors import DeviceError
 from ..jit import compiled
 from .contracts import Strands, collect, rows_at_once, seek
 from .device_kernels import BLOCK, ROW_BITS, Windows, compare_kernel, gather_kernel, seek_kernel
-from .flight import Flights, Rooms
+from .flight import Flights, Rooms, flights_for
 from .mummergpu import make_mummergpu
 from .mummergpu_cuda import DeviceMummerGpu
 from .seeds import make_seeds, n_windows
@@ -71,7 +71,7 @@ class DeviceMatcher:
                     f"the index needs {device.n_bytes(matcher) / GB:.2f} GB of GPU memory and room for "
                     "results: raise --gpu-memory, free memory, or take --engine cpu"
                 )
-            n_flights = max(1, min(n_threads, N_FLIGHTS, room // (_ROW_BYTES * ROWS)))
+            n_flights = max(1, min(flights_for(n_threads, N_FLIGHTS), room // (_ROW_BYTES * ROWS)))
             self.n_rows = min(ROWS, room // n_flights // _ROW_BYTES)
             self.n_windows = max(self.n_rows // BLOCK, 1) * BLOCK
             self.flights, self.results = Flights(n_flights, self.stages, number), []

@@ -73,6 +73,11 @@ class Flight:
         self._marks.clear()
 
 
+def flights_for(n_threads, most) -> int:
+    """How many flights serve threads of the host; the CUDA simulator runs one kernel at a time."""
+    return 1 if jit_device.SIMULATED else min(n_threads, most)
+
+
 class Flights:
     """Some flights over one GPU, each used by one thread of the host at a time."""
 

@@ -16,7 +16,7 @@ import numpy as np
 from .. import device, jit_device
 from ..jit_warp import kernel, thread_index
 from .contracts import Strands, collect, seek
-from .flight import Flights
+from .flight import Flights, flights_for
 from .mummergpu import collect_on_cpu, empty_found, subqueries
 from .rank_walk import Found, Jobs, Segment, make_jobs, match_job
 from .segments import cut_segments, divide, merge, rounds, words_of
@@ -44,7 +44,7 @@ class DeviceMummerGpu:
         self.host, self.least, self.number, self.stages = host, host.least, number, Stages()
         self.name = jit_device.open_device(number)
         self._one_at_a_time = threading.Lock()
-        whole, n_flights = host.segment, min(n_threads, N_FLIGHTS)
+        whole, n_flights = host.segment, flights_for(n_threads, N_FLIGHTS)
         with jit_device.errors():
             room = min(jit_device.free_bytes() - _RESERVE, gpu_memory or 2**63)
             shared = device.n_bytes((whole.words, whole.blocks))
@@ -65,13 +65,15 @@ class DeviceMummerGpu:
         found = empty_found(jobs)
         found.length[:] = 0
         cuts = rounds(strands, jobs, self.division)
-        if len(self.segments) == 1:
-            self._match(self.segments[0], strands, jobs, cuts, found)
-        elif cuts:
-            with self._one_at_a_time:
-                last_first = self._held[0] is self.segments[-1]
-                for segment in reversed(self.segments) if last_first else self.segments:
-                    self._match(segment, strands, jobs, cuts, found)
+        jit_device.use(self.number)
+        with jit_device.errors():
+            if len(self.segments) == 1:
+                self._match(self.segments[0], strands, jobs, cuts, found)
+            elif cuts:
+                with self._one_at_a_time:
+                    last_first = self._held[0] is self.segments[-1]
+                    for segment in reversed(self.segments) if last_first else self.segments:
+                        self._match(segment, strands, jobs, cuts, found)
         return jobs, found
 
     def _match(self, segment, strands, jobs, cuts, found):

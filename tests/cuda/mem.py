@@ -82,11 +82,12 @@ def compare(path, contigs, queries, least) -> list:
     form = journey.make_form(opened.reference, None, journey.MemOutput(kind="tsv"))
     lines = []
     for n_rows in (None, 17, 300, device.ROWS):
-        matcher = device.DeviceMatcher(make_seeds(opened, least)) if n_rows else None
+        matcher = device.DeviceMatcher(make_seeds(opened, least), n_threads=3) if n_rows else None
         if matcher:
             matcher.n_rows, matcher.n_windows = n_rows, max(n_rows // BLOCK, 1) * BLOCK
-        options = matching.MemOptions(least, FORWARD | REVERSE, matching.ALL, 1)
+        options = matching.MemOptions(least, FORWARD | REVERSE, matching.ALL, 3)
         finder, sink = matching.Finder(opened, options, form, matcher), io.BytesIO()
+        finder.task_size = 100  # so that threads share the work
         matching.find(finder, [literal_fasta(queries)], sink)
         lines.append(tuple(rows(sink.getvalue())))
     return [*lines, tuple(expect(contigs, queries, least, FORWARD | REVERSE, matching.ALL))]

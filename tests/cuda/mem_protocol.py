@@ -39,6 +39,8 @@ def main(simulator) -> int:
                 began = time.perf_counter()
                 matcher = DeviceMummerGpu(host, gpu_memory=room)
                 found = mems.ask(matcher, queries)
+                if len(matcher.segments) > 1:  # the second time from the last segment to the first
+                    found = found if found == mems.ask(matcher, queries) else []
                 verdict = "same" if found == expected else "DIFFERENT"
                 failures += found != expected
                 n_done += 1
