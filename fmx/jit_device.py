@@ -79,12 +79,13 @@ def zeros(n, dtype):
     return array
 
 
-def fill_zero(array, stream=0):
-    """Write zeros into an array of the device."""
+def fill_zero(array, stream=0, n=None):
+    """Write zeros into an array of the device, or into its first n elements."""
     if SIMULATED:
-        array[:] = 0
+        array[:n] = 0
     elif array.size:
-        cuda.driver.device_memset(array, 0, array.nbytes, stream=stream)
+        size = array.nbytes if n is None else n * array.dtype.itemsize
+        cuda.driver.device_memset(array, 0, size, stream=stream)
 
 
 def to_host(array, out=None, stream=0):
@@ -98,13 +99,17 @@ def to_host(array, out=None, stream=0):
 
 
 def copy(source, target, stream=0):
-    """Copy between a pinned array and one of the device, either way; ``target``."""
+    """Copy what the host's array has room for between it and one of the device, either way; ``target``.
+
+    It is pinned, or the copy is not beside other work.  Unlike slices of arrays of the device, this is fast.
+    """
     if SIMULATED:
-        target[:] = source
+        n = min(source.size, target.size)
+        target[:n] = source[:n]
     elif isinstance(target, np.ndarray):
-        source.copy_to_host(target, stream=stream)
+        cuda.driver.device_to_host(target, source, target.nbytes, stream)
     else:
-        target.copy_to_device(source, stream=stream)
+        cuda.driver.host_to_device(target, source, source.nbytes, stream)
     return target
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from fmx.mem.contracts import Strands
 from fmx.mem.seeds import Seeds
 from fmx.prefix_table import PrefixTable
 from fmx.reference import make_blocks
@@ -29,17 +28,14 @@ def test_the_gpus_matches_are_those_of_the_cpu_and_of_plain_comparison():
 
 def arguments() -> dict:
     """What each kernel is given, with empty arrays."""
-    from fmx.mem.device_kernels import Windows
-
     block = np.zeros(1, np.int64)
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
     matcher = Seeds(PrefixTable(ROWS, 8), SeedTable(ROWS, 5), ROWS, WORDS, blocks, 20, 5)
-    strands = Strands(WORDS, *[NUMBERS] * 6)
-    windows = Windows(NUMBERS, NUMBERS, ROWS, NUMBERS, NUMBERS, NUMBERS, NUMBERS)
+    there = matcher, WORDS, NUMBERS, 1
     return {
-        "seek_kernel": (matcher, strands, NUMBERS, 0, 1, windows),
-        "compare_kernel": (matcher, strands, windows, NUMBERS, NUMBERS),
-        "gather_kernel": (windows, *[NUMBERS] * 4),
+        "seek_kernel": (*there, 0, 1, NUMBERS, 1),
+        "compare_kernel": (*there, NUMBERS, 1, 1, NUMBERS, NUMBERS),
+        "gather_kernel": (NUMBERS, 1, 1, *[NUMBERS] * 4),
     }
 
 

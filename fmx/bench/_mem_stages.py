@@ -91,7 +91,7 @@ def _on_cpu(matcher, parts, n_threads) -> tuple:
 def _on_device(matcher, strands) -> tuple:
     matcher.stages.seconds.clear()
     start = time.perf_counter()
-    found = _all_stages(matcher, strands)
+    found = _all_stages(matcher, Strands(*strands))  # as others than those that are there
     spent, times = time.perf_counter() - start, dict(matcher.stages.seconds)
     return times | {"post-process": spent - sum(times.values())}, found
 

@@ -19,8 +19,16 @@ import numpy as np
 from .. import device, jit_device
 from ..errors import DeviceError
 from ..jit import compiled
-from .contracts import Strands, collect, rows_at_once, seek
-from .device_kernels import BLOCK, ROW_BITS, Windows, compare_kernel, gather_kernel, seek_kernel
+from .contracts import collect, rows_at_once, seek
+from .device_kernels import (
+    BLOCK,
+    ROW_BITS,
+    compare_kernel,
+    gather_kernel,
+    seek_kernel,
+    table_sizes,
+    windows_of,
+)
 from .flight import Flights, Rooms, flights_for
 from .mummergpu import make_mummergpu
 from .mummergpu_cuda import DeviceMummerGpu
@@ -34,6 +42,7 @@ N_FLIGHTS = 4  # at most
 _ROW_BYTES = 64  # of a flight's buffers, for each of them and as many windows
 _RESERVE = 256 << 20  # memory of the device for its own purposes and for strands
 _RESIDENT = 2048  # threads of a multiprocessor
+_BY_ROW = "keys", "values", "found keys", "found values"
 
 
 class Found(NamedTuple):
@@ -74,6 +83,7 @@ class DeviceMatcher:
             n_flights = max(1, min(flights_for(n_threads, N_FLIGHTS), room // (_ROW_BYTES * ROWS)))
             self.n_rows = min(ROWS, room // n_flights // _ROW_BYTES)
             self.n_windows = max(self.n_rows // BLOCK, 1) * BLOCK
+            self.n_threads = jit_device.n_multiprocessors() * _RESIDENT
             self.flights, self.results = Flights(n_flights, self.stages, number), []
             with self.stages.timed("copy in"):
                 self.seeds = device.upload(matcher)
@@ -98,13 +108,13 @@ def seek_on_device(matcher, strands):
 
 
 def _seek(flight, matcher, strands):
-    there, first, n = _bring(flight, matcher, strands)
+    there, n = _bring(flight, matcher, strands)
     if n <= matcher.n_windows:
-        found = _find(flight, matcher, there, first, 0, n, matcher.n_rows)
+        found = _find(flight, matcher, there, 0, n, matcher.n_rows)
         if found:
             ends = np.array([0, found.keys.size])
             return DeviceAnchors(ends[:-1], ends[1:], np.array([0, n]), [found])
-    window, rows = _count_rows(flight, matcher, there, first, n)
+    window, rows = _count_rows(flight, matcher, there, n)
     ends = np.append(0, np.cumsum(rows))
     return DeviceAnchors(ends[:-1], ends[1:], window, [])
 
@@ -126,41 +136,58 @@ def collect_on_device(matcher, strands, anchors, start, stop, matches):
 
 
 def _collect(flight, matcher, strands, start, stop, n_rows):
-    there, first, _ = _bring(flight, matcher, strands)
-    return _find(flight, matcher, there, first, start, stop, n_rows)
+    return _find(flight, matcher, _bring(flight, matcher, strands)[0], start, stop, n_rows)
 
 
 def _bring(flight, matcher, strands):
-    """(Strands on the device, running total of their windows there, number of windows)."""
+    """((words, columns, number) of strands as kernels take them, the number of their windows)."""
     if flight.holds is None or flight.holds[0] is not strands:
-        base, words = words_of(strands)
-        first, windows = strands.first - base, np.zeros(strands.first.size + 1, np.int64)
+        n, (base, words) = strands.first.size, words_of(strands)
+        words = flight.send("words", [words])
+        first, windows = strands.first - base, np.zeros(n + 1, np.int64)
         _count_windows(matcher.host, strands, windows)
-        columns = (words, first, strands.length, strands.start, strands.stop, windows)
-        *brought, running = flight.send(columns)
-        nothing = brought[1][:0]
-        flight.holds = strands, Strands(*brought, nothing, nothing), running, int(windows[-1])
+        columns = flight.send("columns", [first, strands.length, strands.start, strands.stop, windows])
+        flight.holds = strands, (words, columns, n), int(windows[-1])
     return flight.holds[1:]
 
 
-def _start(flight, matcher, there, first, start, stop):
-    """Begin to seek the rows of windows start to stop; the Windows."""
+def _find(flight, matcher, there, start, stop, n_rows):
+    """The Found matches of windows start to stop, or None where these have more than ``n_rows`` rows."""
     n_blocks = -(-(stop - start) // BLOCK)
-    n = n_blocks * BLOCK
-    report = flight.there("report", 2 + 2 * n_blocks, np.int64)
-    windows = Windows(
-        flight.there("block", n_blocks, np.int64),
-        flight.there("place", n, np.int64),
-        flight.there("row", n, np.uint32),
-        flight.there("running", n + 1, np.int64),
-        flight.there("total", n_blocks, np.int64),
-        report[2:],
-        report[:2],
-    )
+    table = flight.there("table", table_sizes(n_blocks)[-1], np.int64)
+    keys, values, *found = (flight.there(name, n_rows, np.int64) for name in _BY_ROW)
+    rooms = _take_rooms(matcher)
+    size, *_ = table_sizes(n_blocks)
+    report = rooms("report", size, np.int64)[:size]
+    report[:] = 0
+    if n_blocks:
+        _seek_rows(flight, matcher, there, start, stop, table)
+        n_threads = min(n_rows, matcher.n_threads)
+        flight.launch(
+            compare_kernel, n_threads, BLOCK, matcher.seeds, *there, table, n_blocks, n_rows, keys, values
+        )
+        flight.launch(
+            gather_kernel, n_blocks * BLOCK, BLOCK, table, n_blocks, n_rows, keys, values, *found
+        )  # fmt: skip
+        flight.receive([table], [report])
+    flight.wait()
+    if report[0] & ROW_BITS > n_rows:
+        matcher.results.append(rooms)
+        return None
+    n = int(report[1])
+    columns = rooms("keys", n, np.int64)[:n], rooms("values", n, np.int64)[:n]
+    if n:
+        flight.receive(found, columns)
+        flight.wait()
+    return Found(report[2:], *columns, rooms)
+
+
+def _seek_rows(flight, matcher, there, start, stop, table):
+    """Begin to seek the rows of windows start to stop."""
+    n = stop - start
     flight.begin("match")
-    jit_device.fill_zero(windows.counters, flight.stream)
-    flight.launch(seek_kernel, n, BLOCK, matcher.seeds, there, first, start, stop, windows)
-    return windows
+    jit_device.fill_zero(table, flight.stream, 2)
+    flight.launch(seek_kernel, n, BLOCK, matcher.seeds, *there, start, stop, table, -(-n // BLOCK))
 
 
 def _take_rooms(matcher):
@@ -171,39 +198,7 @@ def _take_rooms(matcher):
         return Rooms(jit_device.pinned)
 
 
-def _find(flight, matcher, there, first, start, stop, n_rows):
-    """The Found matches of windows start to stop, or None where these have more than ``n_rows`` rows."""
-    rooms = _take_rooms(matcher)
-    n_blocks = -(-(stop - start) // BLOCK)
-    report = rooms("report", 2 + 2 * n_blocks, np.int64)
-    report[:] = 0
-    arrays = [
-        flight.there(name, n_rows, np.int64) for name in ("keys", "values", "found keys", "found values")
-    ]
-    if n_blocks:
-        windows = _start(flight, matcher, there, first, start, stop)
-        resident = jit_device.n_multiprocessors() * _RESIDENT
-        flight.launch(
-            compare_kernel, min(n_rows, resident), BLOCK, matcher.seeds, there, windows, *arrays[:2]
-        )
-        flight.launch(gather_kernel, n_blocks * BLOCK, BLOCK, windows, *arrays)
-        flight.begin("copy out")
-        jit_device.copy(flight.there("report", report.size, np.int64), report, flight.stream)
-    flight.wait()
-    if report[0] & ROW_BITS > n_rows:
-        matcher.results.append(rooms)
-        return None
-    n = int(report[1])
-    found = Found(report[2:], rooms("keys", n, np.int64), rooms("values", n, np.int64), rooms)
-    if n:
-        flight.begin("copy out")
-        for source, target in zip(arrays[2:], found[1:3], strict=True):
-            jit_device.copy(source[:n], target, flight.stream)
-        flight.wait()
-    return found
-
-
-def _count_rows(flight, matcher, there, first, n):
+def _count_rows(flight, matcher, there, n):
     """(borders of anchors, most matches of each): blocks of windows, or windows where these have many rows.
 
     An anchor counts at least its windows, so that those of a slice have room.
@@ -211,15 +206,18 @@ def _count_rows(flight, matcher, there, first, n):
     borders, most = [], []
     for start in range(0, n, matcher.n_windows):
         stop = min(start + matcher.n_windows, n)
-        windows = _start(flight, matcher, there, first, start, stop)
+        n_blocks, step = -(-(stop - start) // BLOCK), BLOCK
+        table = flight.there("table", table_sizes(n_blocks)[-1], np.int64)
+        _seek_rows(flight, matcher, there, start, stop, table)
         flight.wait()
+        _, short, long, _ = table_sizes(n_blocks)
         with flight.timed("copy out"):
-            sizes, step = jit_device.to_host(windows.total), BLOCK
-            if sizes.max() > matcher.n_rows:
-                blocks, running = jit_device.to_host(windows.block), jit_device.to_host(windows.running)
-                by_block = np.empty((blocks.size, BLOCK), np.int64)
-                by_block[blocks] = np.diff(running).reshape(by_block.shape)
-                sizes, step = by_block.ravel()[: stop - start], 1
+            sizes = windows_of(jit_device.copy(table, np.empty(short, np.int64)), n_blocks).total
+        if sizes.max() > matcher.n_rows:
+            windows = windows_of(jit_device.copy(table, np.empty(long, np.int64)), n_blocks)
+            by_block = np.empty((n_blocks, BLOCK), np.int64)
+            by_block[windows.block] = np.diff(windows.running).reshape(by_block.shape)
+            sizes, step = by_block.ravel()[: stop - start], 1
         borders.append(np.arange(start, stop, step))
         most.append(np.maximum(sizes, step))
     return np.concatenate([*borders, [n]]), np.concatenate(most)

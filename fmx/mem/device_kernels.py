@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import jit_device
-from ..jit import at
+from ..jit import at, inlined
 from ..jit_warp import (
     INT64,
     UINT32,
@@ -30,6 +30,7 @@ from ..jit_warp import (
     thread_index,
 )
 from ..sorting import find_run
+from .contracts import Strands
 from .order import sort_pairs
 from .seeds import extend, first_window, frame_of, lookup, may_match, rows_of, step_of
 
@@ -39,18 +40,51 @@ ROW_BITS = (1 << _TURN) - 1
 
 
 class Windows(NamedTuple):
-    """Blocks of windows: by turn ``block`` int64[n]; by turn and window ``place`` int64[n * BLOCK],
-    strand << 32 | position, ``row`` uint32[n * BLOCK], the first row, and ``running`` int64[n * BLOCK + 1],
-    rows of all windows before; by block ``total`` int64[n], its rows, and ``spans`` int64[2n], where its
-    matches begin and how many they are.  ``counters`` int64[2]: turns << 40 | rows, and matches."""
+    """n blocks of windows.  ``counters`` int64[2]: turns << 40 | rows, and matches.
 
+    By block ``spans`` int64[2n], where its matches begin and how many they are, and ``total`` int64[n], its
+    rows.  By turn ``block`` int64[n].  By turn and window ``running`` int64[n * BLOCK + 1], the rows of all
+    windows before, ``place`` int64[n * BLOCK], strand << 32 | position, and ``row``, the first row.
+    """
+
+    counters: np.ndarray
+    spans: np.ndarray
+    total: np.ndarray
     block: np.ndarray
+    running: np.ndarray
     place: np.ndarray
     row: np.ndarray
-    running: np.ndarray
-    total: np.ndarray
-    spans: np.ndarray
-    counters: np.ndarray
+
+
+def table_sizes(n) -> tuple:
+    """Numbers in the table of n blocks, up to the end of spans, of total, of running and of all."""
+    return 2 + 2 * n, 2 + 3 * n, 3 + 4 * n + n * BLOCK, 3 + 4 * n + 3 * n * BLOCK
+
+
+@inlined
+def windows_of(table, n):
+    """The Windows of n blocks in an array: a kernel is launched the sooner the fewer arrays it is given."""
+    a, size = 2 + 4 * n, n * BLOCK
+    b = a + size + 1
+    return Windows(
+        table[:2], table[2 : 2 + 2 * n], table[2 + 2 * n : 2 + 3 * n], table[2 + 3 * n : a],
+        table[a:b], table[b : b + size], table[b + size : b + 2 * size],
+    )  # fmt: skip
+
+
+@inlined
+def strands_of(words, columns, n):
+    """(n Strands, without row and offset, running total of their windows) in two arrays."""
+    nothing = columns[:0]
+    return Strands(
+        words,
+        columns[:n],
+        columns[n : 2 * n],
+        columns[2 * n : 3 * n],
+        columns[3 * n : 4 * n],
+        nothing,
+        nothing,
+    ), columns[4 * n : 5 * n + 1]
 
 
 @device
@@ -71,9 +105,11 @@ def add_up(sums, value):
 
 
 @kernel
-def seek_kernel(matcher, strands, first, start, stop, windows):
-    """Rows of windows start to stop; ``first`` int64[n_strands + 1] is the running total of windows."""
+def seek_kernel(matcher, words, columns, n_strands, start, stop, table, n_blocks):
+    """Rows of windows start to stop."""
     sums = cuda.shared.array(BLOCK, INT64)
+    strands, first = strands_of(words, columns, n_strands)
+    windows = windows_of(table, n_blocks)
     t, j = thread_in_block(), start + thread_index()
     i = position = lo = hi = np.int64(0)
     if j < stop:
@@ -87,27 +123,29 @@ def seek_kernel(matcher, strands, first, start, stop, windows):
     sync_block()
     turn, base = sums[0] >> _TURN, sums[0] & ROW_BITS
     k = turn * BLOCK + t
-    windows.place[k], windows.row[k] = (i << 32) | position, np.uint32(lo)
+    windows.place[k], windows.row[k] = (i << 32) | position, lo
     windows.running[k] = base + before
     if t == 0:
         block = (j - start) // BLOCK
         windows.block[turn], windows.total[block] = block, total
-        if turn == windows.block.size - 1:
+        if turn == n_blocks - 1:
             windows.running[k + BLOCK] = base + total
 
 
 @kernel
-def compare_kernel(matcher, strands, windows, keys, values):
+def compare_kernel(matcher, words, columns, n_strands, table, n_blocks, most, keys, values):
     """The match of each row: its key, position << 32 | text, and value, strand << 32 | length or 0.
 
-    Nothing is done, here and in gather_kernel, if there are more rows than ``keys`` has room for.
+    Nothing is done, here and in gather_kernel, if there are more than ``most`` rows.
     """
+    windows = windows_of(table, n_blocks)
     n_rows = windows.counters[0] & ROW_BITS
-    if n_rows <= keys.size:
+    if n_rows <= most:
+        strands, _ = strands_of(words, columns, n_strands)
         for c in range(thread_index(), n_rows, grid_size()):
             k = find_run(windows.running, c)
             i, position = windows.place[k] >> 32, windows.place[k] & 0xFFFFFFFF
-            text = np.int64(at(matcher.sa, np.int64(windows.row[k]) + c - windows.running[k]))
+            text = np.int64(at(matcher.sa, windows.row[k] + c - windows.running[k]))
             frame, outside = frame_of(matcher, strands, i, position)
             value = np.int64(0)
             if may_match(matcher, frame, outside, text):
@@ -119,11 +157,12 @@ def compare_kernel(matcher, strands, windows, keys, values):
 
 
 @kernel
-def gather_kernel(windows, keys, values, found_keys, found_values):
+def gather_kernel(table, n_blocks, most, keys, values, found_keys, found_values):
     """Let the matches of a block of windows close ranks, and sort those of each window."""
     counts = cuda.shared.array(BLOCK, UINT32)
     sums = cuda.shared.array(BLOCK, INT64)  # the simulator knows them apart by their lines
-    if (windows.counters[0] & ROW_BITS) <= keys.size:
+    windows = windows_of(table, n_blocks)
+    if (windows.counters[0] & ROW_BITS) <= most:
         t, turn = thread_in_block(), thread_index() // BLOCK
         running = windows.running[turn * BLOCK : (turn + 1) * BLOCK + 1]
         counts[t] = 0

@@ -20,12 +20,12 @@ class Rooms:
         self._make, self._held = make, {}
 
     def __call__(self, name, n, dtype):
-        """The first n elements of the array of a name."""
+        """The array of a name, of n elements or more."""
         held = self._held.get(name)
         if held is None or held.size < n:
             self._held.pop(name, None)
             held = self._held[name] = self._make(max(n, 1), dtype)
-        return held[:n]
+        return held
 
 
 class Flight:
@@ -48,17 +48,20 @@ class Flight:
         """What the stream is given from now on belongs to a stage."""
         self._marks.append((stage, jit_device.mark(self.stream)))
 
-    def send(self, arrays) -> list:
-        """Arrays of 8-byte numbers, now on the device: packed into pinned memory, and copied at once."""
+    def send(self, name, arrays):
+        """Arrays of one type, packed in pinned memory and copied: an array of the device."""
+        n, dtype = sum(array.size for array in arrays), arrays[0].dtype
         with self.timed("copy in"):
-            ends = np.cumsum([array.size for array in arrays])
-            here = self.here("parcel", int(ends[-1]), np.int64)
-            for array, end in zip(arrays, ends, strict=True):
-                here[end - array.size : end].view(array.dtype)[:] = array
+            here = self.here(name, n, dtype)[:n]
+            np.concatenate(arrays, out=here)
         self.begin("copy in")
-        there = jit_device.copy(here, self.there("parcel", here.size, np.int64), self.stream)
-        cuts = zip(arrays, ends.tolist(), strict=True)
-        return [there[end - array.size : end].view(array.dtype) for array, end in cuts]
+        return jit_device.copy(here, self.there(name, n, dtype), self.stream)
+
+    def receive(self, sources, targets):
+        """Copy from arrays of the device what pinned arrays have room for."""
+        self.begin("copy out")
+        for source, target in zip(sources, targets, strict=True):
+            jit_device.copy(source, target, self.stream)
 
     def launch(self, kernel, n, block, *arguments):
         """Run a kernel by n threads or more, ``block`` in a block."""

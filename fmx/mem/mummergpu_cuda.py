@@ -9,6 +9,7 @@ is one segment, several threads of the host have rounds under way (flight.py).
 """
 
 import threading
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -85,18 +86,20 @@ class DeviceMummerGpu:
         """Match the subqueries of jobs start to stop in a segment."""
         its_strands, its_jobs = _slice(strands, jobs, start, stop)
         slot, n = int(jobs.slot[start]), int(its_jobs.slot[-1])
-        words, first, length, *columns = flight.send([*its_strands[:3], *its_jobs])
-        queries, there = Strands(words, first, length, *[first[:0]] * 4), Jobs(*columns)
-        results, host = (Found(*(rooms(name, n, np.uint32) for name in Found._fields))
-                         for rooms in (flight.there, flight.here))  # fmt: skip
+        words = flight.send("words", its_strands[:1])
+        arrays = [*its_strands[1:3], *its_jobs]
+        columns = flight.send("columns", arrays)
+        ends = accumulate((array.size for array in arrays), initial=0)
+        first, length, *its_jobs = (columns[a:b] for a, b in pairwise(ends))
+        queries, there = Strands(words, first, length, *[first[:0]] * 4), Jobs(*its_jobs)
+        results = Found(*(flight.there(name, n, np.uint32) for name in Found._fields))
+        host = Found(*(flight.here(name, n, np.uint32)[:n] for name in Found._fields))
         flight.begin("match")
         flight.launch(
             match_kernel, stop - start, jit_device.block_size(N_THREADS),
             on_device, queries, there, np.int64(self.least), results,
         )  # fmt: skip
-        flight.begin("copy out")
-        for source, target in zip(results, host, strict=True):
-            jit_device.copy(source, target, flight.stream)
+        flight.receive(results, host)
         flight.wait()
         if len(self.segments) > 1:
             merge(segment, self.host.segment.rank, host, slot, found)
@@ -109,7 +112,7 @@ class DeviceMummerGpu:
         if self._held[0] is not segment:
             with self.stages.timed("copy in"):
                 arrays = [
-                    jit_device.copy(source, room[: source.size])
+                    jit_device.copy(source, room)[: source.size]
                     for source, room in zip(segment[:3], self._room, strict=True)
                 ]
             self._held = segment, Segment(*arrays, *self._text, segment.first)
