@@ -1,8 +1,13 @@
 """The only door to the compiler: decorators, dispatch by type, popcount, prefetch, block copies.
 
-Nothing else in fmx imports numba.  Compiled code is cached on disk under a folder named by a digest of
-fmx's own sources and of the versions of numba and numpy, because Numba's cache watches only the file of
-the outermost function: after an edit of a callee it would run stale code.
+No module but jit*.py imports numba, and this one does so only to compile (jit_compiler.py).  Machine code
+is kept on disk, and jit_store.py loads and calls it without numba, whose import and types would take half
+a second of each command.
+
+    compiled     called from Python, without holding its global lock
+    inlined      a piece of compiled functions, written in Python
+    primitive    a piece of a few instructions (jit_emit.py); its Python body says what they do
+    by_type      a contract: a piece whose body is chosen by the type of its first argument
 """
 
 import functools
@@ -10,26 +15,27 @@ import hashlib
 import os
 import sys
 import tempfile
+import threading
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils, event
-from numba.core.cpu import CPUContext
-from numba.extending import intrinsic, overload
 
-# Compiled code allocates nothing (_nrt=False): otherwise each piece of a loop counts references to the arrays
-# it is given, by atomic operations that cost more than the work.
-_OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
-# Without this, LLVM calls the pieces of a loop with every field of every array as an argument.
-_INLINE = {**_OPTIONS, "forceinline": True}
+from . import jit_store
+
+DISABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")  # plain Python, as in the CUDA simulator
 
 
 def _digest() -> str:
-    root = Path(__file__).parent
-    state = hashlib.sha256(f"{numba.__version__} {np.__version__} {sys.version}".encode())
+    """Names the code on disk by what it depends on: fmx's sources, the compiler and the processor.
+
+    All sources, because a function is compiled together with all it calls.
+    """
+    root, compiler = Path(__file__).parent, find_spec("numba")
+    state = hashlib.sha256(f"{sys.version} {np.__version__} {jit_store.processor()}".encode())
+    if compiler is not None and compiler.origin:
+        state.update(Path(compiler.origin).with_name("_version.py").read_bytes())
     for path in sorted(root.rglob("*.py")):
         state.update(path.relative_to(root).as_posix().encode())
         state.update(path.read_bytes())
@@ -51,23 +57,8 @@ def _cache_folder() -> Path:
 
 
 CACHE = _cache_folder()
-numba.config.CACHE_DIR = str(CACHE)
-
-
-class _Listener(event.Listener):
-    callback = None
-
-    def on_start(self, event):
-        if self.callback:
-            self.callback, callback = None, self.callback
-            callback()
-
-    def on_end(self, event):
-        pass
-
-
-_listener = _Listener()
-event.register("numba:compile", _listener)
+_lock = threading.RLock()
+_before_compiling: list = []
 
 
 def on_first_compile(callback) -> None:
@@ -75,17 +66,77 @@ def on_first_compile(callback) -> None:
 
     The last callback given counts, so that an earlier command of the same process has no say.
     """
-    _listener.callback = callback
+    _before_compiling[:] = [callback]
+
+
+def _compiler():
+    return import_module(".jit_compiler", __package__)
+
+
+class Piece:
+    """A function that compiled code calls.  Python that calls it runs it as it is written."""
+
+    def __init__(self, function, make):
+        self.function, self._make = function, make
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *arguments):
+        return self.function(*arguments)
+
+    @functools.cached_property
+    def made(self):
+        """What stands for it in numba: a dispatcher, an intrinsic, or a function with an overload."""
+        return self._make(_compiler())
+
+
+class Compiled(Piece):
+    """A function that Python calls as machine code, compiled once for each combination of types."""
+
+    def __init__(self, function):
+        super().__init__(function, lambda compiler: compiler.dispatcher(function))
+        self._natives: dict = {}
+
+    def __call__(self, *arguments):
+        kinds, slots = jit_store.spread(arguments)
+        native = self._natives.get(kinds)
+        if native is None:
+            with _lock:
+                native = self._natives[kinds] = self._find(kinds, arguments)
+        return native(slots)
+
+    def _find(self, kinds, arguments):
+        function = self.function
+        # What is not of fmx or holds variables of another function is not told apart by its name.
+        keep = function.__module__.startswith("fmx.") and not function.__closure__
+        path = CACHE / jit_store.file_name(f"{function.__module__}.{function.__qualname__}", kinds)
+        native = jit_store.load(path, arguments) if keep else None
+        if native is None:
+            while _before_compiling:
+                _before_compiling.pop()()
+            code = _compiler().machine_code(self.made, arguments)
+            if keep:
+                jit_store.save(path, code)
+            native = jit_store.Native(code, arguments)
+        return native
 
 
 def compiled(function):
-    """Compile at first call, for the CPU, cached on disk, running without Python's global lock."""
-    return numba.njit(cache=True, **_OPTIONS)(function)
+    """Compile at first call, for the CPU, kept on disk, running without Python's global lock."""
+    return function if DISABLED else Compiled(function)
 
 
 def inlined(function):
     """A small piece of a compiled function, always inlined."""
-    return numba.njit(**_INLINE)(function)
+    if DISABLED:
+        return function
+    return Piece(function, lambda compiler: compiler.inlined(function))
+
+
+def primitive(function, emitters="jit_emit"):
+    """A piece that ``emitters`` makes of instructions, under the same name."""
+    if DISABLED:
+        return function
+    return Piece(function, lambda compiler: compiler.intrinsic(emitters, function.__name__))
 
 
 def by_type(contract, default=None):
@@ -96,13 +147,8 @@ def by_type(contract, default=None):
     """
     bodies: dict = {}
 
-    @functools.wraps(contract)
     def dispatch(first, *rest):
         return (bodies.get(type(first)) or default or bodies[type(first)])(first, *rest)
-
-    @overload(dispatch, jit_options=_INLINE, strict=False)
-    def choose(first, *rest):
-        return bodies.get(getattr(first, "instance_class", None), default)
 
     def register(cls):
         def add(body):
@@ -111,9 +157,11 @@ def by_type(contract, default=None):
 
         return add
 
-    dispatch.register = register
-    dispatch.knows = lambda first: type(first) in bodies
-    return dispatch
+    chosen = functools.wraps(contract)(dispatch)
+    made = Piece(chosen, lambda compiler: compiler.choice(dispatch, bodies, default))
+    made.register = register
+    made.knows = lambda first: type(first) in bodies
+    return made
 
 
 def by_type_or_this(contract):
@@ -121,69 +169,28 @@ def by_type_or_this(contract):
     return by_type(contract, contract)
 
 
+@inlined
 def at(array, i):
     """``array[i]`` for i >= 0: an unsigned index spares the test for counting from the end."""
     return array[np.uint64(i)]
 
 
-@overload(at, jit_options=_INLINE, strict=False)
-def _at(array, i):
-    return lambda array, i: array[np.uint64(i)]
-
-
-@intrinsic
-def _popcount64(typing, x):
-    def emit(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), emit
-
-
-@inlined
+@primitive
 def popcount(x):
     """Number of set bits of a uint64, as int64."""
-    return np.int64(_popcount64(np.uint64(x)))
+    return np.int64(int(x).bit_count())
 
 
-def _emit_bits_from(bits, register):
-    """See bits_from; a GPU's shift gives 0 for ``bits`` or more, LLVM's has no value there."""
-
-    def emit(context, builder, signature, arguments):
-        word, number = ir.IntType(bits), ir.IntType(32)
-        ones, zero = ir.Constant(word, -1), ir.Constant(number, 0)
-        above = builder.icmp_signed(">", arguments[0], zero)
-        shift = builder.select(above, arguments[0], zero)
-        if isinstance(context, CPUContext):
-            within = builder.and_(shift, ir.Constant(number, bits - 1))
-            part = builder.shl(ones, builder.zext(within, word) if bits > 32 else within)
-            beyond = builder.icmp_signed(">=", shift, ir.Constant(number, bits))
-            return builder.select(beyond, ir.Constant(word, 0), part)
-        kind, constraint = ir.FunctionType(word, [word, number]), f"={register},{register},r"
-        return builder.asm(kind, f"shl.b{bits} $0, $1, $2;", constraint, [ones, shift], False)
-
-    return emit
-
-
-@intrinsic
-def _bits_from(typing, n):
-    return types.uint64(types.int32), _emit_bits_from(64, "l")
-
-
-@intrinsic
-def _bits_from32(typing, n):
-    return types.uint32(types.int32), _emit_bits_from(32, "r")
-
-
-@inlined
+@primitive
 def bits_from(n):
     """A uint64 with all bits set but the n lowest; all for n < 0, none for n > 63 (-2^31 < n < 2^31)."""
-    return _bits_from(np.int32(n))
+    return np.uint64(2**64 - (1 << max(0, min(int(n), 64))))
 
 
-@inlined
+@primitive
 def bits_from32(n):
     """The same of 32 bits, a uint32."""
-    return _bits_from32(np.int32(n))
+    return np.uint32(2**32 - (1 << max(0, min(int(n), 32))))
 
 
 @inlined
@@ -198,101 +205,28 @@ def quotient(i, d):
     return np.int64(np.uint32(i) // np.uint32(d))
 
 
-def _pointer(context, builder, array_type, array, i):
-    view = cgutils.create_struct_proxy(array_type)(context, builder, array)
-    return builder.bitcast(builder.gep(view.data, [i]), ir.IntType(8).as_pointer())
-
-
-@intrinsic
-def prefetch(typing, array, i):
+@primitive
+def prefetch(array, i):
     """Ask the memory system for the cache line of ``array[i]`` (flat index of a contiguous array).
 
     Nothing on a GPU, which hides waiting by other threads.
     """
 
-    def emit(context, builder, signature, arguments):
-        if not isinstance(context, CPUContext):
-            return context.get_dummy_value()
-        address = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
-        byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
-        function = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag]),
-            "llvm.prefetch.p0",
-        )
-        builder.call(function, [address, flag(0), flag(3), flag(1)])
-        return context.get_dummy_value()
 
-    return types.void(array, types.intp), emit
-
-
-@intrinsic
-def copy_bytes(typing, target, i, source, j, n):
+@primitive
+def copy_bytes(target, i, source, j, n):
     """``target[i:i+n] = source[j:j+n]`` for uint8 arrays that do not overlap."""
-
-    def emit(context, builder, signature, arguments):
-        to = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
-        start = _pointer(context, builder, signature.args[2], arguments[2], arguments[3])
-        cgutils.raw_memcpy(builder, to, start, arguments[4], ir.Constant(ir.IntType(64), 1), align=1)
-        return context.get_dummy_value()
-
-    return types.void(target, types.intp, source, types.intp, types.intp), emit
+    target[i : i + n] = source[j : j + n]
 
 
-@intrinsic
-def find_byte(typing, data, byte, start, stop):
+@primitive
+def find_byte(data, byte, start, stop):
     """Index of the first ``byte`` in ``data[start:stop]`` (uint8), or -1: libc's memchr."""
-
-    def emit(context, builder, signature, arguments):
-        word, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
-        base = _pointer(context, builder, signature.args[0], arguments[0], ir.Constant(word, 0))
-        begin = builder.gep(base, [arguments[2]])
-        function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(pointer, [pointer, ir.IntType(32), word]), "memchr"
-        )
-        wanted = builder.zext(arguments[1], ir.IntType(32))
-        found = builder.call(function, [begin, wanted, builder.sub(arguments[3], arguments[2])])
-        offset = builder.sub(builder.ptrtoint(found, word), builder.ptrtoint(base, word))
-        missing = builder.icmp_unsigned("==", builder.ptrtoint(found, word), ir.Constant(word, 0))
-        return builder.select(missing, ir.Constant(word, -1), offset)
-
-    return types.intp(data, types.uint8, types.intp, types.intp), emit
+    found = np.flatnonzero(data[start:stop] == byte)
+    return start + int(found[0]) if found.size else -1
 
 
-@intrinsic
-def load_big_endian(typing, data, i):
+@primitive
+def load_big_endian(data, i):
     """The 8 bytes of ``data`` (uint8) from index i as a uint64, the first in the highest byte."""
-
-    def emit(context, builder, signature, arguments):
-        word = ir.IntType(64)
-        address = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])
-        loaded = builder.load(builder.bitcast(address, word.as_pointer()), align=1, typ=word)
-        swap = cgutils.get_or_insert_function(builder.module, ir.FunctionType(word, [word]), "llvm.bswap.i64")
-        return builder.call(swap, [loaded])
-
-    return types.uint64(data, types.intp), emit
-
-
-if numba.config.DISABLE_JIT:  # plain Python, as in the CUDA simulator
-
-    def popcount(x):
-        return np.int64(int(x).bit_count())
-
-    def bits_from(n):
-        return np.uint64(2**64 - (1 << max(0, min(int(n), 64))))
-
-    def bits_from32(n):
-        return np.uint32(2**32 - (1 << max(0, min(int(n), 32))))
-
-    def prefetch(array, i):
-        pass
-
-    def copy_bytes(target, i, source, j, n):
-        target[i : i + n] = source[j : j + n]
-
-    def find_byte(data, byte, start, stop):
-        found = np.flatnonzero(data[start:stop] == byte)
-        return start + int(found[0]) if found.size else -1
-
-    def load_big_endian(data, i):
-        return np.uint64(int.from_bytes(data[i : i + 8].tobytes(), "big"))
+    return np.uint64(int.from_bytes(data[i : i + 8].tobytes(), "big"))

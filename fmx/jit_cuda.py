@@ -8,8 +8,8 @@ from unittest import mock
 
 import numpy as np
 
-from . import jit  # noqa: F401  (sets the folder of the disk cache)
 from .errors import DeviceError
+from .jit import CACHE, Piece
 
 try:
     from numba import config, cuda, types
@@ -18,6 +18,7 @@ except ImportError as error:  # pragma: no cover
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 int32, int64, uint8 = types.int32, types.int64, types.uint8
+config.CACHE_DIR = str(CACHE)
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small last batch is no reason to speak
 
 
@@ -81,7 +82,19 @@ if SIMULATED:
 
 else:
     from llvmlite import ir
+    from numba.cuda.descriptor import cuda_target
     from numba.cuda.extending import intrinsic
+    from numba.cuda.typing.typeof import typeof_impl
+
+    @functools.cache
+    def _type_of(piece):
+        made = piece.made
+        cuda_target.typing_context.refresh()  # it may be new
+        return cuda_target.typing_context.resolve_value_type(made)
+
+    @typeof_impl.register(Piece)
+    def _type_of_piece(piece, context):
+        return _type_of(piece)
 
     def _assembly(text, n):
         """An intrinsic of n uint32 that is one piece of PTX."""

@@ -1,196 +1,83 @@
 """Vectors of 32 lanes for compiled code: load, store, maximum, difference, equality.
 
-A value of type ``Lanes`` lives in vector registers (one of 256 bits for bytes, four for int32; LLVM splits
-it on machines with narrower ones), so a loop written with it needs no luck with the auto-vectoriser.
-Lanes hold numbers that are never negative: uint8, or int32 up to 2^31 - 1.
-
-    v = load(array, i)               lanes <- array[i : i + 32], any alignment
-    store(array, i, v)               array[i : i + 32] <- lanes
-    maximum(v, w), minus(v, w)       lane by lane
-    fill(array, x)                   every lane x; the array gives the element type
-    choose(v, w, x, y)               x where v == w, else y
-    within(v, first, last)           v in the lanes first..last, zero elsewhere
-    equal_bits(v, w)                 bit l of a uint32: lane l of v == lane l of w
+Such a vector lives in registers (one of 256 bits for bytes, four for int32; LLVM splits it on machines
+with narrower ones), so a loop written with it needs no luck with the auto-vectoriser.  Lanes hold numbers
+that are never negative: uint8, or int32 up to 2^31 - 1.  The instructions are in jit_lanes_emit.py; the
+bodies here say what they do, with an array for a vector.
 """
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+import functools
+
+import numpy as np
+
+from .jit import primitive
 
 LANES = 32
-_WORD = ir.IntType(64)
+_lanes = functools.partial(primitive, emitters="jit_lanes_emit")
 
 
-class LanesType(types.Type):
-    """32 lanes of uint8 or int32."""
-
-    def __init__(self, dtype):
-        self.dtype = dtype
-        super().__init__(f"Lanes({dtype})")
-
-    @property
-    def vector(self):
-        return ir.VectorType(ir.IntType(self.dtype.bitwidth), LANES)
+@_lanes
+def load(array, i):
+    """The 32 elements of a contiguous array from i, any alignment."""
+    return array[i : i + LANES].copy()
 
 
-@register_model(LanesType)
-class _LanesModel(models.PrimitiveModel):
-    def __init__(self, manager, lanes):
-        super().__init__(manager, lanes, lanes.vector)
-
-
-def _address(context, builder, signature, arguments, lanes):
-    view = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
-    return builder.bitcast(builder.gep(view.data, [arguments[1]]), lanes.vector.as_pointer())
-
-
-def _constant(value, bits):
-    return ir.Constant(ir.VectorType(ir.IntType(bits), LANES), [value] * LANES)
-
-
-def _splat(builder, scalar, vector):
-    start = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(start, ir.Constant(vector, ir.Undefined), _constant(0, 32))
-
-
-@intrinsic
-def load(typing, array, i):
-    """The 32 elements of a contiguous array from i."""
-    lanes = LanesType(array.dtype)
-
-    def emit(context, builder, signature, arguments):
-        address = _address(context, builder, signature, arguments, lanes)
-        return builder.load(address, align=array.dtype.bitwidth // 8)
-
-    return lanes(array, types.intp), emit
-
-
-@intrinsic
-def store(typing, array, i, v):
+@_lanes
+def store(array, i, v):
     """Write 32 elements of a contiguous array from i."""
-
-    def emit(context, builder, signature, arguments):
-        address = _address(context, builder, signature, arguments, v)
-        builder.store(arguments[2], address, align=v.dtype.bitwidth // 8)
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp, v), emit
+    array[i : i + LANES] = v
 
 
-@intrinsic
-def fill(typing, array, x):
-    """Every lane x."""
-    lanes = LanesType(array.dtype)
-
-    def emit(context, builder, signature, arguments):
-        element = lanes.vector.element
-        x = arguments[1]
-        x = builder.trunc(x, element) if x.type.width > element.width else x
-        return _splat(builder, x, lanes.vector)
-
-    return lanes(array, types.intp), emit
+@_lanes
+def fill(array, x):
+    """Every lane x; the array gives the element type."""
+    return np.full(LANES, x, array.dtype)
 
 
-@intrinsic
-def maximum(typing, v, w):
+@_lanes
+def maximum(v, w):
     """The larger one, lane by lane."""
-
-    def emit(context, builder, signature, arguments):
-        a, b = arguments
-        compare = builder.icmp_signed if v.dtype.signed else builder.icmp_unsigned
-        return builder.select(compare(">", a, b), a, b)
-
-    return v(v, w), emit
+    return np.maximum(v, w)
 
 
-@intrinsic
-def minus(typing, v, w):
+@_lanes
+def minus(v, w):
     """v - w, lane by lane."""
-
-    def emit(context, builder, signature, arguments):
-        return builder.sub(*arguments)
-
-    return v(v, w), emit
+    return v - w
 
 
-@intrinsic
-def choose(typing, v, w, x, y):
+@_lanes
+def choose(v, w, x, y):
     """x where v == w, else y."""
-
-    def emit(context, builder, signature, arguments):
-        a, b, then, other = arguments
-        return builder.select(builder.icmp_unsigned("==", a, b), then, other)
-
-    return x(v, w, x, y), emit
+    return np.where(v == w, x, y)
 
 
-@intrinsic
-def within(typing, v, first, last):
+@_lanes
+def within(v, first, last):
     """v in the lanes first..last (both included), zero elsewhere."""
-
-    def emit(context, builder, signature, arguments):
-        a, low, high = arguments
-        vector = ir.VectorType(ir.IntType(32), LANES)
-        number = ir.Constant(vector, list(range(LANES)))
-        narrow = [_splat(builder, builder.trunc(x, ir.IntType(32)), vector) for x in (low, high)]
-        inside = builder.and_(
-            builder.icmp_signed(">=", number, narrow[0]), builder.icmp_signed("<=", number, narrow[1])
-        )
-        return builder.select(inside, a, ir.Constant(a.type, [0] * LANES))
-
-    return v(v, types.intp, types.intp), emit
+    lane = np.arange(LANES)
+    return np.where((lane >= first) & (lane <= last), v, v.dtype.type(0))
 
 
-@intrinsic
-def equal_bits(typing, v, w):
-    """Bit l is set where lane l of v equals lane l of w."""
-
-    def emit(context, builder, signature, arguments):
-        return builder.bitcast(builder.icmp_unsigned("==", *arguments), ir.IntType(32))
-
-    return types.uint32(v, w), emit
+@_lanes
+def equal_bits(v, w):
+    """A uint32: bit l is set where lane l of v equals lane l of w."""
+    return np.packbits(v == w, bitorder="little").view(np.uint32)[0]
 
 
-@intrinsic
-def add_difference(typing, sums, v, w):
+@_lanes
+def add_difference(sums, v, w):
     """sums + |v - w|, lane by lane: ``sums`` int32 lanes, v and w bytes (psadbw on x86)."""
-
-    def emit(context, builder, signature, arguments):
-        total, a, b = arguments
-        wide = total.type
-        difference = builder.sub(builder.zext(a, wide), builder.zext(b, wide))
-        absolute = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(wide, [wide, ir.IntType(1)]),
-            f"llvm.abs.v{LANES}i32",
-        )
-        return builder.add(total, builder.call(absolute, [difference, ir.IntType(1)(0)]))
-
-    return sums(sums, v, w), emit
+    return sums + np.abs(v.astype(np.int32) - w.astype(np.int32))
 
 
-@intrinsic
-def zero_sums(typing):
+@_lanes
+def zero_sums():
     """int32 lanes of zero."""
-    lanes = LanesType(types.int32)
-
-    def emit(context, builder, signature, arguments):
-        return ir.Constant(lanes.vector, [0] * LANES)
-
-    return lanes(), emit
+    return np.zeros(LANES, np.int32)
 
 
-@intrinsic
-def total(typing, sums):
+@_lanes
+def total(sums):
     """Sum of all lanes of int32 lanes, as int32."""
-
-    def emit(context, builder, signature, arguments):
-        reduce = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.IntType(32), [arguments[0].type]),
-            f"llvm.vector.reduce.add.v{LANES}i32",
-        )
-        return builder.call(reduce, [arguments[0]])
-
-    return types.int32(sums), emit
+    return sums.sum(dtype=np.int32)

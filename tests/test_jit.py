@@ -1,0 +1,262 @@
+"""The door to the compiler: machine code does what Python does, is kept, and is run without the compiler."""
+
+import os
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_rooms import ROOT
+
+from fmx import jit, jit_bits, jit_lanes
+from fmx.jit import compiled, inlined
+
+WORDS = st.integers(0, 2**64 - 1)
+BYTES = st.binary(min_size=2 * jit_lanes.LANES, max_size=2 * jit_lanes.LANES)
+
+
+class Inner(NamedTuple):
+    numbers: Any
+    scale: Any
+
+
+class Outer(NamedTuple):
+    inner: Inner
+    pair: tuple
+
+
+@compiled
+def popcount(x):
+    return jit.popcount(x)
+
+
+@compiled
+def leading_zeros(x):
+    return jit_bits.leading_zeros(x)
+
+
+@compiled
+def trailing_zeros(x):
+    return jit_bits.trailing_zeros(x)
+
+
+@compiled
+def bits(n):
+    return jit.bits_from(n), jit.bits_from32(n), jit.low_bits(n)
+
+
+@compiled
+def of_bytes(data, byte, start, stop, target):
+    jit.prefetch(data, start)
+    jit.copy_bytes(target, 1, data, 2, 9)
+    return jit.find_byte(data, byte, start, stop), jit.load_big_endian(data, start)
+
+
+@compiled
+def of_lanes(a, b, first, last, out, sums):
+    v, w = jit_lanes.load(a, 3), jit_lanes.load(b, 5)
+    larger, smaller = jit_lanes.maximum(v, w), jit_lanes.choose(v, w, v, jit_lanes.fill(a, 7))
+    jit_lanes.store(out, 1, jit_lanes.within(jit_lanes.minus(larger, w), first, last))
+    jit_lanes.store(out, 33, smaller)
+    differences = jit_lanes.add_difference(jit_lanes.zero_sums(), v, w)
+    jit_lanes.store(sums, 2, differences)
+    return jit_lanes.equal_bits(v, w), jit_lanes.total(differences)
+
+
+@given(x=WORDS)
+def test_bits_are_counted(x):
+    x = np.uint64(x)
+    assert popcount(x) == jit.popcount(x) == bin(int(x)).count("1")
+    assert leading_zeros(x) == jit_bits.leading_zeros(x) == 64 - int(x).bit_length()
+    assert trailing_zeros(x) == jit_bits.trailing_zeros(x)
+
+
+@given(n=st.integers(-(2**31) + 1, 2**31 - 1) | st.integers(-3, 70))
+def test_masks_begin_at_any_bit(n):
+    assert bits(n) == bits.function(n)
+
+
+@given(data=BYTES, byte=st.integers(0, 255), start=st.integers(0, 40), n=st.integers(0, 20))
+def test_memory_is_searched_copied_and_read(data, byte, start, n):
+    data, mine, theirs = np.frombuffer(data, np.uint8), np.zeros(12, np.uint8), np.zeros(12, np.uint8)
+    arguments = data, np.uint8(byte), start, start + n
+    assert of_bytes(*arguments, mine) == of_bytes.function(*arguments, theirs)
+    np.testing.assert_array_equal(mine, theirs)
+
+
+@given(a=BYTES, b=BYTES, first=st.integers(0, 31), last=st.integers(0, 31))
+def test_vectors_do_what_arrays_do(a, b, first, last):
+    a, b = np.frombuffer(a, np.uint8), np.frombuffer(b, np.uint8)
+    mine, theirs = (
+        (np.zeros(70, np.uint8), np.zeros(40, np.int32)),
+        (np.zeros(70, np.uint8), np.zeros(40, np.int32)),
+    )
+    assert of_lanes(a, b, first, last, *mine) == of_lanes.function(a, b, first, last, *theirs)
+    for here, there in zip(mine, theirs, strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
+@compiled
+def describe(values, pair, flag, ratio):
+    numbers = values.inner.numbers
+    total = 0.0
+    for i in range(numbers.shape[0]):
+        total += numbers[i, 1]
+    return Inner(total * values.inner.scale, pair[0]), pair[1] - values.pair[0], not flag, ratio / 2
+
+
+@pytest.mark.parametrize(
+    "kind", [np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64, np.float32, np.float64]
+)
+def test_values_of_every_kind_go_in_and_come_out(kind):
+    whole = np.arange(24, dtype=kind).reshape(6, 4)
+    fixed = whole.copy()
+    fixed.flags.writeable = False
+    for numbers in (whole, fixed, np.asfortranarray(whole), whole[::2, 1:], whole.T):
+        values = Outer(Inner(numbers, np.float32(0.5)), (np.uint8(200), True))
+        inner, difference, opposite, half = describe(values, (-(2**63), 2), False, 3.0)
+        assert inner == Inner(numbers[:, 1].sum() * 0.5, -(2**63))
+        assert type(inner) is Inner
+        assert (difference, opposite, half) == (-198, True, 1.5)
+
+
+@compiled
+def nothing(array, more):
+    if more is None:
+        array[0] += 1
+
+
+@compiled
+def largest(x, y):
+    return max(x, y)
+
+
+def test_no_result_and_the_ends_of_ranges():
+    array = np.zeros(1, np.int8)
+    assert nothing(array, 7) is nothing(array, None) is None
+    assert array[0] == 1
+    assert largest(-(2**63), 2**63 - 1) == 2**63 - 1
+    assert largest(2**64 - 1, 2**63) == 2**64 - 1
+    assert largest(np.uint32(2**32 - 1), np.uint32(1)) == 2**32 - 1
+
+
+def test_what_has_no_kind_is_refused():
+    for value in ("text", [1], {}, 2j):
+        with pytest.raises(TypeError, match="compiled code takes no"):
+            largest(value, 1)
+
+
+def keep(function, monkeypatch, folder):
+    """The function, compiled as if it were one of fmx."""
+    monkeypatch.setattr(jit, "CACHE", folder)
+    function.__module__ = "fmx.of_a_test"
+    return compiled(function)
+
+
+def test_code_is_kept_told_apart_by_types_and_damage_is_noticed(tmp_path, monkeypatch):
+    def double(x):
+        return 2 * x
+
+    heard = []
+    jit.on_first_compile(lambda: heard.append(1))
+    assert keep(double, monkeypatch, tmp_path)(21) == 42
+    assert keep(double, monkeypatch, tmp_path)(1.5) == 3.0
+    kept = sorted(tmp_path.iterdir())
+    assert (len(kept), heard) == (2, [1])
+    monkeypatch.setattr(jit, "_compiler", None)
+    assert keep(double, monkeypatch, tmp_path)(4) == 8  # nothing can be compiled now
+    monkeypatch.undo()
+    for harm in (lambda data: data[:-1], lambda data: b"", lambda data: data[:-9] + b"123456789"):
+        for path in kept:
+            path.write_bytes(harm(path.read_bytes()))
+        again = keep(double, monkeypatch, tmp_path)
+        assert (again(21), again(1.5)) == (42, 3.0)
+
+
+def times(number):
+    def product(x):
+        return x * number
+
+    return product
+
+
+def test_where_nothing_can_be_kept_it_is_compiled_each_time(tmp_path, monkeypatch):
+    def triple(x):
+        return 3 * x
+
+    (tmp_path / "file").write_text("")
+    for _ in range(2):
+        assert keep(triple, monkeypatch, tmp_path / "file" / "below")(5) == 15
+    assert keep(triple, monkeypatch, tmp_path / "new" / "folder")(5) == 15
+    assert len(list((tmp_path / "new" / "folder").iterdir())) == 1
+
+
+def test_what_holds_variables_of_another_function_is_not_kept(tmp_path, monkeypatch):
+    for number in (2, 3):
+        assert keep(times(number), monkeypatch, tmp_path)(5) == 5 * number
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_contract_binds_by_type_in_machine_code_and_in_python():
+    class Twice(NamedTuple):
+        x: int
+
+    class Thrice(NamedTuple):
+        x: int
+
+    @jit.by_type
+    def value(first, more):
+        """What it is worth."""
+
+    @value.register(Twice)
+    def _twice(first, more):
+        return 2 * first.x + more
+
+    @value.register(Thrice)
+    def _thrice(first, more):
+        return 3 * first.x + more
+
+    @inlined
+    def through(first):
+        return value(first, 1)
+
+    @compiled
+    def ask(first):
+        return through(first)
+
+    assert (
+        [ask(kind(5)) for kind in (Twice, Thrice)]
+        == [11, 16]
+        == [value(kind(5), 1) for kind in (Twice, Thrice)]
+    )
+    assert value.__doc__ == "What it is worth."
+    assert value.knows(Twice(1))
+    assert not value.knows(Inner(1, 1))
+
+
+COMMANDS = [
+    "index lambda.fa.gz -o {tmp}/{again}.fmx",
+    "search -x {tmp}/0.fmx lambda_reads.fq.gz",
+    "locate -x {tmp}/0.fmx -p GATTACA",
+    "mem -x {tmp}/0.fmx -b lambda_reads.fq.gz",
+    "pairwise {tmp}/pair.fa --id 0.9",
+]
+
+
+def test_a_second_command_does_not_import_the_compiler(tmp_path):
+    code = (
+        "import sys; from fmx.cli import run; code = run(sys.argv[1:]);"
+        "print(code, 'numba' in sys.modules, file=sys.stderr)"
+    )
+    (tmp_path / "pair.fa").write_text(">a\nACGTTGCA\n>b\nACGATGCA\n")
+    for command in COMMANDS:
+        for again in range(2):
+            done = subprocess.run(
+                [sys.executable, "-c", code, *command.format(tmp=tmp_path, again=again).split()],
+                capture_output=True, text=True, cwd=ROOT / "fmx" / "data", check=True,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+            )  # fmt: skip
+        assert done.stderr.splitlines()[-1] == "0 False", command
