@@ -13,14 +13,13 @@ import numpy as np
 from .. import chunks, reads
 from ..errors import FmxError
 from ..mem.contracts import Matches, Strands, collect, rows_at_once, seek
-from ..mem.matching import ALGORITHMS, MemOptions
+from ..mem.matching import ALGORITHMS, LARGE_TASK, MemOptions
 from ..mem.mummergpu import MummerGpu, match_all, subqueries
 from ..mem.rank_walk import make_jobs
 from ..mem.strands import make_strands
 from ..parallel import run_all, spans
 from . import _device_runs
 
-DEVICE_PARTS = 4  # a GPU wants few, large ones
 STAGES = ("copy in", "match", "copy out", "post-process")
 
 
@@ -52,7 +51,8 @@ def measure(matcher, strands, n_queries, n_threads, n_runs, expected) -> dict:
         runs: list = []
         joules, watts = _device_runs.joules(lambda: runs.append(_on_device(matcher, strands)[0]))
         runs = runs or [_on_device(matcher, strands)[0]]  # no NVML
-        parts, walls = _parts(strands, min(n_threads, DEVICE_PARTS)), []
+        n_parts = -(-int(strands.stop.sum()) // (2 * LARGE_TASK))  # as fmx mem has them, both strands
+        parts, walls = _parts(strands, n_parts), []
         for _ in range(n_runs + 1):
             wall, found = _together(matcher, parts, n_threads)
             walls.append(wall)

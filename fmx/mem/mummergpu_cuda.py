@@ -1,4 +1,4 @@
-"""The algorithm of MUMmerGPU++ as a matcher on a GPU: matching there, post-processing on the CPU.
+"""The algorithm of MUMmerGPU++ as a matcher on a GPU: matching there, post-processing by threads of the CPU.
 
 copy in     the suffix array, its rank and LCP array: once, or a segment at a time; the queries of a round
 match       one thread a query, up to rank_walk.N_SUBQUERIES subqueries of it
@@ -16,9 +16,9 @@ import numpy as np
 
 from .. import device, jit_device
 from ..jit_warp import kernel, thread_index
-from .contracts import Strands, collect, seek
+from .contracts import ROWS_AT_ONCE, Strands, collect, rows_at_once, seek
 from .flight import Flights, flights_for
-from .mummergpu import collect_on_cpu, empty_found, subqueries
+from .mummergpu import collect_together, empty_found, subqueries
 from .rank_walk import Found, Jobs, Segment, make_jobs, match_job
 from .segments import cut_segments, divide, merge, rounds, words_of
 from .stages import Stages
@@ -38,11 +38,13 @@ def match_kernel(segment, strands, jobs, least, found):
 class DeviceMummerGpu:
     """A matcher on GPU ``number`` that takes at most ``gpu_memory`` bytes of it (None: all that is free).
 
-    ``host`` is its MummerGpu.  Raises DeviceError.
+    ``host`` is its MummerGpu; ``n_threads`` of the CPU share the post-processing of some queries.  Raises
+    DeviceError.
     """
 
     def __init__(self, host, number=0, gpu_memory=None, n_threads=1):
         self.host, self.least, self.number, self.stages = host, host.least, number, Stages()
+        self.n_threads = n_threads
         self.name = jit_device.open_device(number)
         self._one_at_a_time = threading.Lock()
         whole, n_flights = host.segment, flights_for(n_threads, N_FLIGHTS)
@@ -134,9 +136,14 @@ def _slice(strands, jobs, start, stop):
 
 @seek.register(DeviceMummerGpu)
 def seek_on_device(matcher, strands):
-    return subqueries(matcher.host.lcp, matcher.least, *matcher.search(strands))
+    return subqueries(matcher.host.lcp, matcher.least, *matcher.search(strands), matcher.n_threads)
 
 
 @collect.register(DeviceMummerGpu)
 def collect_of_device(matcher, strands, anchors, start, stop, matches) -> int:
-    return collect_on_cpu(matcher.host, strands, anchors, start, stop, matches)
+    return collect_together(matcher.host, strands, anchors, start, stop, matches, matcher.n_threads)
+
+
+@rows_at_once.register(DeviceMummerGpu)
+def _rows_at_once(matcher):
+    return ROWS_AT_ONCE * matcher.n_threads
