@@ -33,6 +33,7 @@ def arguments() -> dict:
     matcher = Seeds(PrefixTable(ROWS, 8), SeedTable(ROWS, 5), ROWS, WORDS, blocks, 20, 5)
     there = matcher, WORDS, NUMBERS, 1
     return {
+        "widen_kernel": (ROWS, NUMBERS, 1),
         "seek_kernel": (*there, 0, 1, NUMBERS, 1),
         "compare_kernel": (*there, NUMBERS, 1, 1, NUMBERS, NUMBERS),
         "gather_kernel": (NUMBERS, 1, 1, *[NUMBERS] * 4),
@@ -49,7 +50,7 @@ def test_code_of_the_kernels(name, capability):
     assert ".f64" not in ptx
     assert "call" not in ptx
     assert not re.search(r"\.local|ld\.local|st\.local", ptx), "local memory"
-    assert ("atom" in ptx) == (name != "compare_kernel")
+    assert ("atom" in ptx) == (name in ("seek_kernel", "gather_kernel"))
 
 
 @pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU")

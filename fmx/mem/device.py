@@ -27,6 +27,7 @@ from .device_kernels import (
     gather_kernel,
     seek_kernel,
     table_sizes,
+    widen_kernel,
     windows_of,
 )
 from .flight import Flights, Rooms, flights_for
@@ -143,11 +144,13 @@ def _bring(flight, matcher, strands):
     """((words, columns, number) of strands as kernels take them, the number of their windows)."""
     if flight.holds is None or flight.holds[0] is not strands:
         n, (base, words) = strands.first.size, words_of(strands)
-        words = flight.send("words", [words])
-        first, windows = strands.first - base, np.zeros(n + 1, np.int64)
-        _count_windows(matcher.host, strands, windows)
-        columns = flight.send("columns", [first, strands.length, strands.start, strands.stop, windows])
-        flight.holds = strands, (words, columns, n), int(windows[-1])
+        words = flight.send("words", flight.pack("words", [words]))
+        with flight.timed("copy in"):
+            narrow = flight.here("columns", 5 * n + 1, np.uint32)[: 5 * n + 1]
+            n_of_all = _pack(matcher.host, strands, base, narrow)
+        columns = flight.there("wide", 5 * n + 1, np.int64)
+        flight.launch(widen_kernel, 5 * n + 1, BLOCK, flight.send("columns", narrow), columns, 5 * n + 1)
+        flight.holds = strands, (words, columns, n), n_of_all
     return flight.holds[1:]
 
 
@@ -224,16 +227,19 @@ def _count_rows(flight, matcher, there, n):
 
 
 @compiled
-def _count_windows(matcher, strands, first):
-    """Running total of the windows of strands; reads are often as long as the one before."""
-    n = 0
-    for i in range(strands.length.size):
-        j = max(i - 1, 0)
-        same = strands.length[i] == strands.length[j]
-        same &= (strands.start[i] == strands.start[j]) & (strands.stop[i] == strands.stop[j])
-        if i == 0 or not same:
-            n = n_windows(matcher, strands, i)
-        first[i + 1] = first[i] + n
+def _pack(matcher, strands, base, columns):
+    """Write what strands_of (device_kernels.py) takes, from word ``base`` on; the number of all windows."""
+    n, total, windows = strands.length.size, np.int64(0), np.int64(0)
+    columns[4 * n] = 0
+    for i in range(n):
+        length, start, stop = strands.length[i], strands.start[i], strands.stop[i]
+        same = i > 0 and length == strands.length[i - 1]  # as the read before, often
+        if not (same and start == strands.start[i - 1] and stop == strands.stop[i - 1]):
+            windows = n_windows(matcher, strands, i)
+        total += windows
+        columns[i], columns[n + i] = strands.first[i] - base, length
+        columns[2 * n + i], columns[3 * n + i], columns[4 * n + i + 1] = start, stop, total
+    return total
 
 
 @compiled

@@ -105,6 +105,14 @@ def add_up(sums, value):
 
 
 @kernel
+def widen_kernel(columns, wide, n):
+    """Columns of strands, uint32, as the int64 that all code takes."""
+    i = thread_index()
+    if i < n:
+        wide[i] = np.int64(columns[i])
+
+
+@kernel
 def seek_kernel(matcher, words, columns, n_strands, start, stop, table, n_blocks):
     """Rows of windows start to stop."""
     sums = cuda.shared.array(BLOCK, INT64)

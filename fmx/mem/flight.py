@@ -48,14 +48,16 @@ class Flight:
         """What the stream is given from now on belongs to a stage."""
         self._marks.append((stage, jit_device.mark(self.stream)))
 
-    def send(self, name, arrays):
-        """Arrays of one type, packed in pinned memory and copied: an array of the device."""
+    def pack(self, name, arrays):
+        """Arrays of one type, one after the other, in pinned memory."""
         n, dtype = sum(array.size for array in arrays), arrays[0].dtype
         with self.timed("copy in"):
-            here = self.here(name, n, dtype)[:n]
-            np.concatenate(arrays, out=here)
+            return np.concatenate(arrays, out=self.here(name, n, dtype)[:n])
+
+    def send(self, name, packed):
+        """A copy on the device of what is in pinned memory."""
         self.begin("copy in")
-        return jit_device.copy(here, self.there(name, n, dtype), self.stream)
+        return jit_device.copy(packed, self.there(name, packed.size, packed.dtype), self.stream)
 
     def receive(self, sources, targets):
         """Copy from arrays of the device what pinned arrays have room for."""

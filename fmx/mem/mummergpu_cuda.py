@@ -88,9 +88,9 @@ class DeviceMummerGpu:
         """Match the subqueries of jobs start to stop in a segment."""
         its_strands, its_jobs = _slice(strands, jobs, start, stop)
         slot, n = int(jobs.slot[start]), int(its_jobs.slot[-1])
-        words = flight.send("words", its_strands[:1])
+        words = flight.send("words", flight.pack("words", its_strands[:1]))
         arrays = [*its_strands[1:3], *its_jobs]
-        columns = flight.send("columns", arrays)
+        columns = flight.send("columns", flight.pack("columns", arrays))
         ends = accumulate((array.size for array in arrays), initial=0)
         first, length, *its_jobs = (columns[a:b] for a, b in pairwise(ends))
         queries, there = Strands(words, first, length, *[first[:0]] * 4), Jobs(*its_jobs)
