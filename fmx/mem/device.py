@@ -19,7 +19,8 @@ import numpy as np
 from .. import device, jit_device
 from ..errors import DeviceError
 from ..jit import compiled
-from .contracts import collect, rows_at_once, seek
+from ..parallel import run_all, spans
+from .contracts import Matches, collect, rows_at_once, seek
 from .device_kernels import (
     BLOCK,
     ROW_BITS,
@@ -43,6 +44,7 @@ N_FLIGHTS = 4  # at most
 _ROW_BYTES = 64  # of a flight's buffers, for each of them and as many windows
 _RESERVE = 256 << 20  # memory of the device for its own purposes and for strands
 _RESIDENT = 2048  # threads of a multiprocessor
+_MANY = 1 << 18  # matches that threads of the host share
 _BY_ROW = "keys", "values", "found keys", "found values"
 
 
@@ -74,6 +76,7 @@ class DeviceMatcher:
     def __init__(self, matcher, number=0, memory=None, n_threads=1):
         self.name = jit_device.open_device(number)
         self.host, self.least, self.stages = matcher, matcher.least, Stages()
+        self.n_threads = n_threads
         with jit_device.errors():
             room = min(jit_device.free_bytes() - _RESERVE, memory or 2**63) - device.n_bytes(matcher)
             if room < _ROW_BYTES * (ROWS >> 6):
@@ -84,7 +87,7 @@ class DeviceMatcher:
             n_flights = max(1, min(flights_for(n_threads, N_FLIGHTS), room // (_ROW_BYTES * ROWS)))
             self.n_rows = min(ROWS, room // n_flights // _ROW_BYTES)
             self.n_windows = max(self.n_rows // BLOCK, 1) * BLOCK
-            self.n_threads = jit_device.n_multiprocessors() * _RESIDENT
+            self.resident = jit_device.n_multiprocessors() * _RESIDENT
             self.flights, self.results = Flights(n_flights, self.stages, number), []
             with self.stages.timed("copy in"):
                 self.seeds = device.upload(matcher)
@@ -131,9 +134,9 @@ def collect_on_device(matcher, strands, anchors, start, stop, matches):
         n_rows = max(int(anchors.hi[stop - 1] - anchors.lo[start]), matcher.n_rows)
         span = int(anchors.window[start]), int(anchors.window[stop])
         found = matcher.flights.run(_collect, matcher, strands, *span, n_rows)
-    n = _hand_over(found.spans, found.keys, found.values, matches)
+    _hand_over_all(found, matches, matcher.n_threads if found.keys.size > _MANY else 1)
     matcher.results.append(found.rooms)
-    return n
+    return found.keys.size
 
 
 def _collect(flight, matcher, strands, start, stop, n_rows):
@@ -165,7 +168,7 @@ def _find(flight, matcher, there, start, stop, n_rows):
     report[:] = 0
     if n_blocks:
         _seek_rows(flight, matcher, there, start, stop, table)
-        n_threads = min(n_rows, matcher.n_threads)
+        n_threads = min(n_rows, matcher.resident)
         flight.launch(
             compare_kernel, n_threads, BLOCK, matcher.seeds, *there, table, n_blocks, n_rows, keys, values
         )
@@ -242,9 +245,19 @@ def _pack(matcher, strands, base, columns):
     return total
 
 
+def _hand_over_all(found, matches, n_threads):
+    """Write matches in the order of the blocks of windows, by several threads."""
+    ends = np.append(0, np.cumsum(found.spans[1::2]))
+    work = [
+        (found.spans[2 * a : 2 * b], found.keys, found.values,
+         Matches(*(column[ends[a] : ends[b]] for column in matches)))
+        for a, b in spans(ends.size - 1, n_threads)
+    ]  # fmt: skip
+    run_all(_hand_over, work, n_threads)
+
+
 @compiled
 def _hand_over(spans, keys, values, matches):
-    """Write matches in the order of the blocks of windows; their number."""
     n = 0
     for block in range(spans.size >> 1):
         begin = spans[2 * block]
@@ -253,4 +266,3 @@ def _hand_over(spans, keys, values, matches):
             matches.strand[n], matches.length[n] = value >> 32, value & 0xFFFFFFFF
             matches.position[n], matches.text[n] = key >> 32, key & 0xFFFFFFFF
             n += 1
-    return n
