@@ -31,7 +31,7 @@ from .device_kernels import (
     widen_kernel,
     windows_of,
 )
-from .flight import Flights, Rooms, flights_for
+from .flight import Desks, Flights, Rooms, flights_for
 from .mummergpu import make_mummergpu
 from .mummergpu_cuda import DeviceMummerGpu
 from .seeds import make_seeds, n_windows
@@ -42,7 +42,7 @@ GB = 10**9
 ROWS = 1 << 24  # looked at, at a time
 N_FLIGHTS = 4  # at most
 _ROW_BYTES = 64  # of a flight's buffers, for each of them and as many windows
-_RESERVE = 256 << 20  # memory of the device for its own purposes and for strands
+_RESERVE = 512 << 20  # memory of the device for its own purposes and for strands
 _RESIDENT = 2048  # threads of a multiprocessor
 _MANY = 1 << 18  # matches that threads of the host share
 _BY_ROW = "keys", "values", "found keys", "found values"
@@ -88,7 +88,7 @@ class DeviceMatcher:
             self.n_rows = min(ROWS, room // n_flights // _ROW_BYTES)
             self.n_windows = max(self.n_rows // BLOCK, 1) * BLOCK
             self.resident = jit_device.n_multiprocessors() * _RESIDENT
-            self.flights, self.results = Flights(n_flights, self.stages, number), []
+            self.flights, self.desks = Flights(n_flights, self.stages, number), Desks()
             with self.stages.timed("copy in"):
                 self.seeds = device.upload(matcher)
 
@@ -135,7 +135,7 @@ def collect_on_device(matcher, strands, anchors, start, stop, matches):
         span = int(anchors.window[start]), int(anchors.window[stop])
         found = matcher.flights.run(_collect, matcher, strands, *span, n_rows)
     _hand_over_all(found, matches, matcher.n_threads if found.keys.size > _MANY else 1)
-    matcher.results.append(found.rooms)
+    matcher.desks.give_back(found.rooms)
     return found.keys.size
 
 
@@ -146,7 +146,7 @@ def _collect(flight, matcher, strands, start, stop, n_rows):
 def _bring(flight, matcher, strands):
     """((words, columns, number) of strands as kernels take them, the number of their windows)."""
     if flight.holds is None or flight.holds[0] is not strands:
-        n, (base, words) = strands.first.size, words_of(strands)
+        flight.holds, n, (base, words) = None, strands.first.size, words_of(strands)
         words = flight.send("words", flight.pack("words", [words]))
         with flight.timed("copy in"):
             narrow = flight.here("columns", 5 * n + 1, np.uint32)[: 5 * n + 1]
@@ -162,7 +162,7 @@ def _find(flight, matcher, there, start, stop, n_rows):
     n_blocks = -(-(stop - start) // BLOCK)
     table = flight.there("table", table_sizes(n_blocks)[-1], np.int64)
     keys, values, *found = (flight.there(name, n_rows, np.int64) for name in _BY_ROW)
-    rooms = _take_rooms(matcher)
+    rooms = matcher.desks.take()
     size, *_ = table_sizes(n_blocks)
     report = rooms("report", size, np.int64)[:size]
     report[:] = 0
@@ -178,7 +178,7 @@ def _find(flight, matcher, there, start, stop, n_rows):
         flight.receive([table], [report])
     flight.wait()
     if report[0] & ROW_BITS > n_rows:
-        matcher.results.append(rooms)
+        matcher.desks.give_back(rooms)
         return None
     n = int(report[1])
     columns = rooms("keys", n, np.int64)[:n], rooms("values", n, np.int64)[:n]
@@ -194,14 +194,6 @@ def _seek_rows(flight, matcher, there, start, stop, table):
     flight.begin("match")
     jit_device.fill_zero(table, flight.stream, 2)
     flight.launch(seek_kernel, n, BLOCK, matcher.seeds, *there, start, stop, table, -(-n // BLOCK))
-
-
-def _take_rooms(matcher):
-    """Pinned Rooms that nobody uses."""
-    try:
-        return matcher.results.pop()
-    except IndexError:
-        return Rooms(jit_device.pinned)
 
 
 def _count_rows(flight, matcher, there, n):

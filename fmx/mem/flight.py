@@ -28,6 +28,22 @@ class Rooms:
         return held
 
 
+class Desks:
+    """Pinned Rooms for what comes back, each with one thread of the host, as many as are needed."""
+
+    def __init__(self):
+        self._idle: list = []
+
+    def take(self) -> Rooms:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return Rooms(jit_device.pinned)
+
+    def give_back(self, rooms):
+        self._idle.append(rooms)
+
+
 class Flight:
     """A stream; ``there``, Rooms of the device; ``here``, pinned Rooms of the host."""
 

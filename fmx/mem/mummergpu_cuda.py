@@ -17,8 +17,8 @@ import numpy as np
 from .. import device, jit_device
 from ..jit_warp import kernel, thread_index
 from .contracts import ROWS_AT_ONCE, Strands, collect, rows_at_once, seek
-from .flight import Flights, flights_for
-from .mummergpu import collect_together, empty_found, subqueries
+from .flight import Desks, Flights, flights_for
+from .mummergpu import collect_together, subqueries
 from .rank_walk import Found, Jobs, Segment, make_jobs, match_job
 from .segments import cut_segments, divide, merge, rounds, words_of
 from .stages import Stages
@@ -54,7 +54,7 @@ class DeviceMummerGpu:
             self.division = divide(whole.sa.size, shared, room, n_flights)
             if self.division.n_suffixes < whole.sa.size:
                 n_flights, self.division = 1, divide(whole.sa.size, shared, room)
-            self.flights = Flights(n_flights, self.stages, number)
+            self.flights, self.desks = Flights(n_flights, self.stages, number), Desks()
             self.segments = cut_segments(whole, self.division.n_suffixes, jit_device.pinned)
             n = self.segments[0].sa.size
             self._room = [jit_device.empty(n, kind) for kind in (np.uint32, np.uint32, np.uint8)]
@@ -62,22 +62,17 @@ class DeviceMummerGpu:
             self._held: Any = None, None
             self._bring(self.segments[0])
 
-    def search(self, strands):
-        """(Jobs, Found) of all subqueries, in the whole suffix array."""
-        jobs = make_jobs(strands, self.least)
-        found = empty_found(jobs)
-        found.length[:] = 0
+    def search(self, strands, jobs, found):
+        """Find a longest match of each subquery in the whole suffix array; ``found`` in pinned memory."""
         cuts = rounds(strands, jobs, self.division)
-        jit_device.use(self.number)
-        with jit_device.errors():
-            if len(self.segments) == 1:
-                self._match(self.segments[0], strands, jobs, cuts, found)
-            elif cuts:
-                with self._one_at_a_time:
-                    last_first = self._held[0] is self.segments[-1]
-                    for segment in reversed(self.segments) if last_first else self.segments:
-                        self._match(segment, strands, jobs, cuts, found)
-        return jobs, found
+        if len(self.segments) == 1:
+            self._match(self.segments[0], strands, jobs, cuts, found)
+        elif cuts:
+            found.length[:] = 0
+            with self._one_at_a_time:
+                last_first = self._held[0] is self.segments[-1]
+                for segment in reversed(self.segments) if last_first else self.segments:
+                    self._match(segment, strands, jobs, cuts, found)
 
     def _match(self, segment, strands, jobs, cuts, found):
         there = self._bring(segment)
@@ -95,7 +90,9 @@ class DeviceMummerGpu:
         first, length, *its_jobs = (columns[a:b] for a, b in pairwise(ends))
         queries, there = Strands(words, first, length, *[first[:0]] * 4), Jobs(*its_jobs)
         results = Found(*(flight.there(name, n, np.uint32) for name in Found._fields))
-        host = Found(*(flight.here(name, n, np.uint32)[:n] for name in Found._fields))
+        host = Found(*(column[slot : slot + n] for column in found))
+        if len(self.segments) > 1:
+            host = Found(*(flight.here(name, n, np.uint32)[:n] for name in Found._fields))
         flight.begin("match")
         flight.launch(
             match_kernel, stop - start, jit_device.block_size(N_THREADS),
@@ -105,9 +102,6 @@ class DeviceMummerGpu:
         flight.wait()
         if len(self.segments) > 1:
             merge(segment, self.host.segment.rank, host, slot, found)
-            return
-        for ours, all_of_them in zip(host, found, strict=True):
-            all_of_them[slot : slot + n] = ours
 
     def _bring(self, segment):
         """A segment on the device, where there is room for one."""
@@ -136,7 +130,15 @@ def _slice(strands, jobs, start, stop):
 
 @seek.register(DeviceMummerGpu)
 def seek_on_device(matcher, strands):
-    return subqueries(matcher.host.lcp, matcher.least, *matcher.search(strands), matcher.n_threads)
+    jobs, rooms = make_jobs(strands, matcher.least), matcher.desks.take()
+    n = int(jobs.slot[-1])
+    jit_device.use(matcher.number)
+    with jit_device.errors():
+        found = Found(*(rooms(name, n, np.uint32)[:n] for name in Found._fields))
+        matcher.search(strands, jobs, found)
+    anchors = subqueries(matcher.host.lcp, matcher.least, jobs, found, matcher.n_threads)
+    matcher.desks.give_back(rooms)
+    return anchors
 
 
 @collect.register(DeviceMummerGpu)
