@@ -39,7 +39,8 @@ from .segments import words_of
 from .stages import Stages
 
 GB = 10**9
-ROWS = 1 << 24  # looked at, at a time
+ROWS = 1 << 25  # looked at, at a time
+_LEAST_ROWS = 1 << 18
 N_FLIGHTS = 4  # at most
 _ROW_BYTES = 64  # of a flight's buffers, for each of them and as many windows
 _RESERVE = 512 << 20  # memory of the device for its own purposes and for strands
@@ -79,7 +80,7 @@ class DeviceMatcher:
         self.n_threads = n_threads
         with jit_device.errors():
             room = min(jit_device.free_bytes() - _RESERVE, memory or 2**63) - device.n_bytes(matcher)
-            if room < _ROW_BYTES * (ROWS >> 6):
+            if room < _ROW_BYTES * _LEAST_ROWS:
                 raise DeviceError(
                     f"the index needs {device.n_bytes(matcher) / GB:.2f} GB of GPU memory and room for "
                     "results: raise --gpu-memory, free memory, or take --engine cpu"
@@ -151,8 +152,10 @@ def _bring(flight, matcher, strands):
         with flight.timed("copy in"):
             narrow = flight.here("columns", 5 * n + 1, np.uint32)[: 5 * n + 1]
             n_of_all = _pack(matcher.host, strands, base, narrow)
-        columns = flight.there("wide", 5 * n + 1, np.int64)
-        flight.launch(widen_kernel, 5 * n + 1, BLOCK, flight.send("columns", narrow), columns, 5 * n + 1)
+        flight.begin("copy in")  # the words are on their way meanwhile
+        sent, columns = flight.send("columns", narrow), flight.there("wide", narrow.size, np.int64)
+        flight.begin("match")
+        flight.launch(widen_kernel, narrow.size, BLOCK, sent, columns, narrow.size)
         flight.holds = strands, (words, columns, n), n_of_all
     return flight.holds[1:]
 

@@ -52,10 +52,10 @@ class DeviceMummerGpu:
             room = min(jit_device.free_bytes() - _RESERVE, gpu_memory or 2**63)
             shared = device.n_bytes((whole.words, whole.blocks))
             self.division = divide(whole.sa.size, shared, room, n_flights)
-            if self.division.n_suffixes < whole.sa.size:
+            if self.division.is_tight(whole.sa.size):
                 n_flights, self.division = 1, divide(whole.sa.size, shared, room)
             self.flights, self.desks = Flights(n_flights, self.stages, number), Desks()
-            self.segments = cut_segments(whole, self.division.n_suffixes, jit_device.pinned)
+            self.segments = cut_segments(whole, self.division.n_suffixes, jit_device.pinned, n_threads)
             n = self.segments[0].sa.size
             self._room = [jit_device.empty(n, kind) for kind in (np.uint32, np.uint32, np.uint8)]
             self._text = device.upload(whole.words), device.upload(whole.blocks)
@@ -85,7 +85,9 @@ class DeviceMummerGpu:
         slot, n = int(jobs.slot[start]), int(its_jobs.slot[-1])
         words = flight.send("words", flight.pack("words", its_strands[:1]))
         arrays = [*its_strands[1:3], *its_jobs]
-        columns = flight.send("columns", flight.pack("columns", arrays))
+        columns = flight.pack("columns", arrays)
+        flight.begin("copy in")  # the words are on their way meanwhile
+        columns = flight.send("columns", columns)
         ends = accumulate((array.size for array in arrays), initial=0)
         first, length, *its_jobs = (columns[a:b] for a, b in pairwise(ends))
         queries, there = Strands(words, first, length, *[first[:0]] * 4), Jobs(*its_jobs)
@@ -101,7 +103,7 @@ class DeviceMummerGpu:
         flight.receive(results, host)
         flight.wait()
         if len(self.segments) > 1:
-            merge(segment, self.host.segment.rank, host, slot, found)
+            merge(segment, self.host.segment.rank, host, slot, found, self.n_threads)
 
     def _bring(self, segment):
         """A segment on the device, where there is room for one."""
