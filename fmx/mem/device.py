@@ -20,7 +20,7 @@ from .. import device, jit_device
 from ..errors import DeviceError
 from ..jit import compiled
 from ..parallel import run_all, spans
-from .contracts import Matches, collect, rows_at_once, seek
+from .contracts import Matches, Strands, collect, rows_at_once, seek
 from .device_kernels import (
     BLOCK,
     ROW_BITS,
@@ -92,6 +92,8 @@ class DeviceMatcher:
             self.flights, self.desks = Flights(n_flights, self.stages, number), Desks()
             with self.stages.timed("copy in"):
                 self.seeds = device.upload(matcher)
+        nothing = np.zeros(0, np.int64)  # kernels must not be compiled by several threads at once
+        seek_on_device(self, Strands(np.zeros(1, np.uint64), *[nothing] * 6))
 
 
 def make_matcher(index, options, number, memory):
@@ -162,23 +164,19 @@ def _bring(flight, matcher, strands):
 
 def _find(flight, matcher, there, start, stop, n_rows):
     """The Found matches of windows start to stop, or None where these have more than ``n_rows`` rows."""
-    n_blocks = -(-(stop - start) // BLOCK)
-    table = flight.there("table", table_sizes(n_blocks)[-1], np.int64)
+    n_blocks = _blocks(start, stop)
+    size, *_, whole = table_sizes(n_blocks)
+    table = flight.there("table", whole, np.int64)
     keys, values, *found = (flight.there(name, n_rows, np.int64) for name in _BY_ROW)
     rooms = matcher.desks.take()
-    size, *_ = table_sizes(n_blocks)
     report = rooms("report", size, np.int64)[:size]
-    report[:] = 0
-    if n_blocks:
-        _seek_rows(flight, matcher, there, start, stop, table)
-        n_threads = min(n_rows, matcher.resident)
-        flight.launch(
-            compare_kernel, n_threads, BLOCK, matcher.seeds, *there, table, n_blocks, n_rows, keys, values
-        )
-        flight.launch(
-            gather_kernel, n_blocks * BLOCK, BLOCK, table, n_blocks, n_rows, keys, values, *found
-        )  # fmt: skip
-        flight.receive([table], [report])
+    _seek_rows(flight, matcher, there, start, stop, table)
+    n_threads = min(n_rows, matcher.resident)
+    flight.launch(
+        compare_kernel, n_threads, BLOCK, matcher.seeds, *there, table, n_blocks, n_rows, keys, values
+    )
+    flight.launch(gather_kernel, n_blocks * BLOCK, BLOCK, table, n_blocks, n_rows, keys, values, *found)
+    flight.receive([table], [report])
     flight.wait()
     if report[0] & ROW_BITS > n_rows:
         matcher.desks.give_back(rooms)
@@ -191,12 +189,17 @@ def _find(flight, matcher, there, start, stop, n_rows):
     return Found(report[2:], *columns, rooms)
 
 
+def _blocks(start, stop):
+    """Blocks of threads for windows start to stop; one of them has nothing to do where there are none."""
+    return max(-(-(stop - start) // BLOCK), 1)
+
+
 def _seek_rows(flight, matcher, there, start, stop, table):
     """Begin to seek the rows of windows start to stop."""
-    n = stop - start
+    n_blocks = _blocks(start, stop)
     flight.begin("match")
     jit_device.fill_zero(table, flight.stream, 2)
-    flight.launch(seek_kernel, n, BLOCK, matcher.seeds, *there, start, stop, table, -(-n // BLOCK))
+    flight.launch(seek_kernel, n_blocks * BLOCK, BLOCK, matcher.seeds, *there, start, stop, table, n_blocks)
 
 
 def _count_rows(flight, matcher, there, n):
@@ -207,7 +210,7 @@ def _count_rows(flight, matcher, there, n):
     borders, most = [], []
     for start in range(0, n, matcher.n_windows):
         stop = min(start + matcher.n_windows, n)
-        n_blocks, step = -(-(stop - start) // BLOCK), BLOCK
+        n_blocks, step = _blocks(start, stop), BLOCK
         table = flight.there("table", table_sizes(n_blocks)[-1], np.int64)
         _seek_rows(flight, matcher, there, start, stop, table)
         flight.wait()

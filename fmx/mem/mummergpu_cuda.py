@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from .. import device, jit_device
+from ..dna import WORD
 from ..jit_warp import kernel, thread_index
 from .contracts import ROWS_AT_ONCE, Strands, collect, rows_at_once, seek
 from .flight import Desks, Flights, flights_for
-from .mummergpu import collect_together, subqueries
+from .mummergpu import collect_together, empty_found, subqueries
 from .rank_walk import Found, Jobs, Segment, make_jobs, match_job
 from .segments import cut_segments, divide, merge, rounds, words_of
 from .stages import Stages
@@ -61,6 +62,11 @@ class DeviceMummerGpu:
             self._text = device.upload(whole.words), device.upload(whole.blocks)
             self._held: Any = None, None
             self._bring(self.segments[0])
+        one = np.ones(1, np.int64)  # kernels must not be compiled by several threads at once
+        word = np.zeros(host.least // WORD + 2, np.uint64)
+        query = Strands(word, 0 * one, host.least * one, 0 * one, one, 0 * one, 0 * one)
+        jobs = make_jobs(query, host.least)
+        self.search(query, jobs, empty_found(jobs))
 
     def search(self, strands, jobs, found):
         """Find a longest match of each subquery in the whole suffix array; ``found`` in pinned memory."""
