@@ -9,8 +9,7 @@ from . import __version__, layouts
 from .dna import pack_text, unpack_text
 from .errors import DeviceError, UnsupportedError
 from .index import reference_arrays
-from .index_store import IndexExtender, IndexWriter, read_array
-from .index_store import verify as check
+from .index_store import IndexExtender, IndexWriter, read_checked
 from .parallel import start
 from .parts import MAX_SYMBOLS, cut, part_arrays, part_of, part_sizes, part_span, part_writers
 from .plan import plan_index
@@ -34,7 +33,7 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
     ``sa_rate`` keeps every s-th position of the suffix array.  The layout "auto" stands for what
     plan.plan_index chooses for ``max_memory``, together with its sa_rate.  ``device`` (work.Device) makes the
     arrays; they do not depend on it.  A text of more than ``part_size`` symbols is indexed in parts
-    (parts.py).  ``with_lcp`` also makes the LCP and rank arrays of a reference in one part, on the CPU.
+    (parts.py).  ``with_lcp`` also makes the LCP and rank arrays, on the CPU.
     Peak memory: docs/architecture.md.
     """
     progress = progress or Progress(quiet=True)
@@ -52,10 +51,9 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
                 chosen = plan_index(sizes, max_memory)
                 layout_names, sa_rate = [chosen.layout], chosen.sa_rate
                 progress.say(f"{chosen.layout}, every {sa_rate}. row of the suffix array: {chosen.reason}")
-            if with_lcp and (sa_rate != 1 or len(spans) > 1):
+            if with_lcp and sa_rate != 1:
                 raise UnsupportedError(
-                    "--with-lcp needs one whole suffix array: leave out --sa-rate, allow more with "
-                    "--max-memory, split a reference of 2^32 symbols or more by contigs"
+                    "--with-lcp needs the whole suffix array: leave out --sa-rate, raise --max-memory"
                 )
             names = list(dict.fromkeys(layouts.parse_name(name, max(sizes)) for name in layout_names))
             for key, array in reference_arrays(reference).items():
@@ -130,9 +128,7 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with
             )
         asked = dict.fromkeys(layouts.parse_name(name, max(sizes)) for name in layout_names)
         names = [name for name in asked if str(name) not in held]
-        adds_lcp = with_lcp and "lcp.rank" not in writer.meta["arrays"]
-        if adds_lcp and len(sizes) > 1:
-            raise UnsupportedError(f"{path} is in {len(sizes)} parts, which fmx mem does not read")
+        adds_lcp = with_lcp and "lcp.rank" not in part_arrays(writer.meta, 0)
         machine = choose_machine(device, n_threads, max(sizes))
         for number, part in enumerate(part_writers(writer, len(sizes), progress)):
             with progress.stage("read index"):
@@ -151,11 +147,9 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with
 
 def _read_text_and_sa(path, meta, number, n_threads):
     """(codes of the text, suffix array) of a part, checked."""
-    columns = ["block_text_start", "block_length"]
     source = part_arrays(meta, number)
-    check(path, meta, [*columns, source["text_words"], source["sa_positions"]], n_threads)
-    start, length = (read_array(path, meta, name) for name in columns)
-    words, sa = (read_array(path, meta, source[name]) for name in ("text_words", "sa_positions"))
+    names = ["block_text_start", "block_length", source["text_words"], source["sa_positions"]]
+    start, length, words, sa = read_checked(path, meta, names, n_threads).values()
     first, last = part_span(meta, number)
     ends = start + length
     ends = ends[(first <= ends) & (ends < last)] - first

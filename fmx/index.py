@@ -23,11 +23,12 @@ class FMIndex:
 
     ``method`` "verify" (seed and verify: whole suffix array, seed table, packed text; ``layout`` is None) or
     "backward" (backward search: one layout; ``seeds`` and ``text_words`` are None).  ``sa`` is FullSA or
-    SampledSA; the reference holds no letters.
+    SampledSA; the reference holds no letters.  ``number`` of the part that it is, 0 if it is whole.
     """
 
     path: Path
     meta: dict
+    number: int
     reference: Reference
     method: str
     layout_name: str | None
@@ -77,8 +78,7 @@ def load(
     method, layout = _choose_method(meta, layout, method, max_memory)
     layout_name = _choose_layout(meta, layout) if method == "backward" else None
     wanted = [name for name in meta["arrays"] if _is_wanted(own_name(name), method, layout_name)]
-    index_store.verify(path, meta, wanted, n_threads)
-    arrays = {name: index_store.read_array(path, meta, name) for name in wanted}
+    arrays = index_store.read_checked(path, meta, wanted, n_threads)
     n_parts = len(part_sizes(meta))
     try:
         reference = Reference(
@@ -89,22 +89,23 @@ def load(
             meta["n_text"],
         )
         if n_parts == 1:
-            return _part(path, meta, reference, method, layout_name, arrays)
+            return _part(path, meta, 0, reference, method, layout_name, arrays)
         parts = []
         for number in range(n_parts):
             own = {key: arrays[name] for key, name in part_arrays(meta, number).items() if name in arrays}
             blocks = part_of(reference, *part_span(meta, number))
-            parts.append(_part(path, meta, blocks, method, layout_name, own))
+            parts.append(_part(path, meta, number, blocks, method, layout_name, own))
         return JoinedIndex(path, meta, reference, tuple(parts))
     except (KeyError, TypeError) as error:
         raise IndexFileError(f"{path}: incomplete ({error}); build the index again") from error
 
 
-def _part(path, meta, reference, method, layout_name, arrays) -> FMIndex:
+def _part(path, meta, number, reference, method, layout_name, arrays) -> FMIndex:
     is_verify = method == "verify"
     return FMIndex(
         path,
         meta,
+        number,
         reference,
         method,
         layout_name,
@@ -117,16 +118,16 @@ def _part(path, meta, reference, method, layout_name, arrays) -> FMIndex:
 
 
 def load_lcp(index, n_threads=1) -> tuple:
-    """(LCP, rank array) of an opened index, every byte checked.  Raises IndexFileError, UnsupportedError."""
-    if "lcp.rank" not in index.meta["arrays"]:
+    """(LCP, rank array) of an FMIndex, every byte checked.  Raises IndexFileError, UnsupportedError."""
+    held = part_arrays(index.meta, index.number)
+    if "lcp.rank" not in held:
         raise UnsupportedError(
             f"{index.path} has no LCP array; add it with 'fmx index --add --with-lcp {index.path}'"
         )
     from .suffix_array import LCP  # which imports divsufsort
 
-    names = [f"lcp.{name}" for name in (*LCP._fields, "rank")]
-    index_store.verify(index.path, index.meta, names, n_threads)
-    *lcp, rank = (index_store.read_array(index.path, index.meta, name) for name in names)
+    names = [held[f"lcp.{name}"] for name in (*LCP._fields, "rank")]
+    *lcp, rank = index_store.read_checked(index.path, index.meta, names, n_threads).values()
     return LCP(*lcp), rank
 
 

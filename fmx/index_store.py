@@ -27,10 +27,17 @@ META = "meta.json"
 
 def checksums(array, n_threads=1) -> list:
     """Hexadecimal xxh3-64 of each PIECE bytes of the array's data."""
+    return run_all(_checksum, [(piece,) for piece in _pieces(array)], n_threads)
+
+
+def _pieces(array) -> list:
+    """The array's data, PIECE bytes at a time."""
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    starts = range(0, max(data.size, 1), PIECE)
-    pieces = [(data[start : start + PIECE],) for start in starts]
-    return run_all(lambda piece: xxhash.xxh3_64_hexdigest(piece), pieces, n_threads)
+    return [data[start : start + PIECE] for start in range(0, max(data.size, 1), PIECE)]
+
+
+def _checksum(piece) -> str:
+    return xxhash.xxh3_64_hexdigest(piece)
 
 
 def _meta_checksum(meta: dict) -> str:
@@ -142,9 +149,19 @@ def read_array(path, meta: dict, name: str):
     return array.view(np.ndarray)
 
 
-def verify(path, meta: dict, names, n_threads=1) -> None:
-    """Compare the checksums of arrays; IndexFileError names the first that differs."""
+def read_checked(path, meta: dict, names, n_threads=1) -> dict:
+    """Arrays by name, mapped from disk, every byte compared with its checksums.
+
+    Raises IndexFileError for the first that differs.  The pieces of all arrays are shared out over threads
+    together, the largest first.
+    """
+    arrays = {name: read_array(path, meta, name) for name in names}
+    pieces = {(name, i): piece for name in names for i, piece in enumerate(_pieces(arrays[name]))}
+    largest_first = sorted(pieces, key=lambda key: -pieces[key].size)
+    found = run_all(_checksum, [(pieces[key],) for key in largest_first], n_threads)
+    digests = dict(zip(largest_first, found, strict=True))
     for name in names:
-        if checksums(read_array(path, meta, name), n_threads) != meta["arrays"][name]["checksums"]:
+        if [digests[key] for key in pieces if key[0] == name] != meta["arrays"][name]["checksums"]:
             file = Path(path) / f"{name}.npy"
             raise IndexFileError(f"{file}: damaged (checksum differs); build the index again")
+    return arrays

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from . import __version__, jit, layouts, mapping, plan
 from .building import add_layouts, build_index, default_index_path
 from .errors import DeviceError
-from .index_store import read_array, read_meta
-from .index_store import verify as check
+from .index_store import read_array, read_checked, read_meta
 from .mapping import MapOptions, Summary, compile_all, map_reads
 from .output import bam, sam, table
 from .output.text import make_names
@@ -130,10 +129,10 @@ def inspect(path, verify=False, n_threads=1) -> dict:
     """
     meta = read_meta(path)
     names = list(meta["arrays"])
+    if verify:
+        read_checked(path, meta, names, n_threads)
     for name in names:
         read_array(path, meta, name)
-    if verify:
-        check(path, meta, names, n_threads)
     sizes = {name: _layout_sizes(meta, name) for name in meta["layouts"]}
     total = sum(array["bytes"] for array in meta["arrays"].values())
     way, reason = plan.choose_way(meta)

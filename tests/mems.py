@@ -4,6 +4,7 @@ from itertools import accumulate
 
 import naive
 import numpy as np
+from packed import pack
 from texts import numbered
 
 from fmx.dna import pack_text
@@ -26,18 +27,10 @@ def mummergpu(letters, least) -> MummerGpu:
 
 
 def strands(queries) -> Strands:
-    """Queries (A, C, G, T alone) as strands, packed by hand."""
-    words, first = [], []
-    for query in queries:
-        first.append(len(words))
-        for i in range(0, len(query), 32):
-            piece = query[i : i + 32].ljust(32, "A")
-            words.append(sum("ACGT".index(letter) << (62 - 2 * j) for j, letter in enumerate(piece)))
-    lengths, rows = np.array([len(query) for query in queries], np.int64), np.arange(len(queries))
+    """Queries (A, C, G, T alone) as strands."""
+    words, first, lengths = pack(queries)
     zeros = np.zeros_like(lengths)
-    return Strands(
-        np.array([*words, 0], np.uint64), np.array(first, np.int64), lengths, zeros, lengths, rows, zeros
-    )
+    return Strands(words, first, lengths, zeros, lengths, np.arange(len(queries)), zeros)
 
 
 def matches_of(matcher, strands, anchors, slice_size=None) -> list:

@@ -14,6 +14,7 @@ from fmx import workflow
 from fmx.cli import run
 from fmx.errors import IndexFileError, UnsupportedError
 from fmx.index import load, load_lcp
+from fmx.parts import part_span
 from fmx.suffix_array import LCP, build_lcp, build_rank, suffix_array
 from fmx.suffix_array.lcp import lcp_at, lcp_below
 
@@ -116,15 +117,27 @@ def test_a_damaged_array_is_found_before_it_is_used(reference, tmp_path):
         load_lcp(load(path))
 
 
-def test_an_index_in_parts_is_refused(reference, tmp_path, capsys):
-    path = tmp_path / "parts.fmx"
-    workflow.build_index(reference, path, part_size=1000)
-    assert run(["index", "-q", "--add", "--with-lcp", str(path)]) == 1
-    assert "is in 3 parts" in capsys.readouterr().err
-    assert run(["mem", "-q", "-x", str(path), str(reference)]) == 1
-    assert "is in 3 parts" in capsys.readouterr().err
-    with pytest.raises(UnsupportedError, match="split a reference"):
-        workflow.build_index(reference, tmp_path / "more.fmx", part_size=1000, with_lcp=True)
+def test_every_part_has_its_own(reference, tmp_path, capsys):
+    built, extended = tmp_path / "built.fmx", tmp_path / "extended.fmx"
+    workflow.build_index(reference, built, part_size=1000, with_lcp=True)
+    workflow.build_index(reference, extended, part_size=1000)
+    assert run(["mem", "-q", "-x", str(extended), "--algorithm", "mummergpu", str(reference)]) == 1
+    assert "has no LCP array; add it with" in capsys.readouterr().err
+    assert run(["index", "-q", "--add", "--with-lcp", str(extended)]) == 0
+    assert run(["index", "--add", "--with-lcp", str(extended)]) == 0
+    assert "has them already" in capsys.readouterr().err
+    arrays = workflow.inspect(extended, verify=True)["arrays"]
+    assert arrays == workflow.inspect(built, verify=True)["arrays"]
+    text = naive.text_of(LONG)
+    opened = load(built)
+    assert len(opened.parts) == 3
+    for number, part in enumerate(opened.parts):
+        lcp, rank = load_lcp(part)
+        own = text[slice(*part_span(opened.meta, number))]
+        assert whole(LCP(*lcp)) == naive.lcp_array(own, part.sa.positions.tolist())
+        assert np.array_equal(rank[part.sa.positions], np.arange(len(own)))
+    assert run(["inspect", str(built)]) == 0
+    assert "LCP array" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

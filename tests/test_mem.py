@@ -1,6 +1,7 @@
 """Maximal matches against the naive ones: all texts, lengths and kinds; threads do not matter."""
 
 import io
+from pathlib import Path
 
 import journeys
 import naive
@@ -19,12 +20,17 @@ from fmx.reads import FORWARD, REVERSE
 UNIQUE = [ALL, IN_REFERENCE, IN_BOTH]
 
 
-def find(path, queries, options, kind="tsv", task_size=None) -> bytes:
-    """What fmx mem writes about queries, without a head."""
-    opened = index.load(path, method="verify")
+def find(path, queries, options, kind="tsv", task_size=None, many=None) -> bytes:
+    """What fmx mem writes about queries, without a head; ``path`` of an index, or an opened one.
+
+    Windows of more than ``many`` rows are taken as two.
+    """
+    opened = index.load(path, method="verify") if isinstance(path, (str, Path)) else path
     output = journey.MemOutput(kind=kind)
     finder = matching.Finder(opened, options, journey.make_form(opened.reference, options, output))
     finder.task_size = task_size or finder.task_size
+    if many is not None and options.algorithm == "seeds":
+        finder.matcher = finder.matcher._replace(many=many)
     sink = io.BytesIO()
     matching.find(finder, [literal_fasta(queries)], sink)
     return sink.getvalue()
@@ -80,7 +86,9 @@ def test_matches_are_the_naive_ones(name, algorithm, index_of):
     every = expect(contigs, queries, 1, FORWARD | REVERSE, ALL)
     for least in (1, 2, 3, 4, 5, 7, 10, 33):
         options = MemOptions(least, FORWARD | REVERSE, ALL, 1, algorithm)
-        assert rows(find(path, queries, options)) == [match for match in every if match[-1] >= least]
+        for many in (0, 2, None) if algorithm == "seeds" else (None,):
+            found = rows(find(path, queries, options, many=many))
+            assert found == [match for match in every if match[-1] >= least]
 
 
 letters = st.text("ACGT", min_size=1, max_size=30)
@@ -99,10 +107,13 @@ def test_matches_of_any_text_and_queries(tmp_path_factory, algorithm, contigs, d
     least = data.draw(st.integers(1, 14))
     strands = data.draw(st.sampled_from([FORWARD, REVERSE, FORWARD | REVERSE]))
     unique = data.draw(st.sampled_from(UNIQUE))
-    task_size = data.draw(st.sampled_from([None, 1, 7, 50]))
+    task_size, many = (
+        data.draw(st.sampled_from([None, 1, 7, 50])),
+        data.draw(st.sampled_from([0, 1, 4, None])),
+    )
     path = journeys.build(tmp_path_factory.mktemp("index") / "ref.fmx", contigs, with_lcp=True)
     options = MemOptions(least, strands, unique, 2, algorithm)
-    found = find(path, queries, options, task_size=task_size)
+    found = find(path, queries, options, task_size=task_size, many=many)
     assert rows(found) == expect(contigs, queries, least, strands, unique)
 
 
@@ -115,8 +126,9 @@ def test_long_matches_and_repeats(algorithm, index_of):
     every = expect(contigs, [query], 12, FORWARD | REVERSE, ALL)
     for least in (12, 20, 100):
         options = MemOptions(least, FORWARD | REVERSE, ALL, 1, algorithm)
-        found = rows(find(index_of(contigs, with_lcp=True), [query], options))
-        assert found == [match for match in every if match[-1] >= least]
+        for many in (0, 5, None):
+            found = rows(find(index_of(contigs, with_lcp=True), [query], options, many=many))
+            assert found == [match for match in every if match[-1] >= least]
 
 
 @pytest.mark.parametrize("kind", ["mummer", "paf", "bed", "tsv", "sam"])

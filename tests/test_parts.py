@@ -111,20 +111,23 @@ def test_the_library_opens_parts(folder):
     assert opened[1].contigs == opened[0].contigs
 
 
-def test_positions_beyond_32_bits_are_kept(folder):
-    """The parts of a small index, told to lie 2^33 symbols apart: what is written stays the same."""
-    _, path = build_both(folder, REPEATS, LAYOUTS[0], 1, 600)
-    near = index.load(path)
+def far_apart(near):
+    """A small index in parts (JoinedIndex), its parts told to lie 2^33 symbols apart."""
     sizes = near.meta["parts"]
     blocks = near.reference.blocks
     part = np.searchsorted(np.cumsum(sizes), blocks.text_start, "right")
     moved = make_blocks(blocks.text_start + (part << 33), blocks.contig, blocks.contig_start, blocks.length)
-    far = replace(
-        near,
-        meta={**near.meta, "parts": [n + 2**33 for n in sizes]},
-        reference=replace(near.reference, blocks=moved, n_text=near.reference.n_text + (len(sizes) << 33)),
-    )
-    assert moved.text_start[-1] > 3 * 2**33
+    n_text = near.reference.n_text + (len(sizes) << 33)
+    meta = {**near.meta, "parts": [n + 2**33 for n in sizes]}
+    return replace(near, meta=meta, reference=replace(near.reference, blocks=moved, n_text=n_text))
+
+
+def test_positions_beyond_32_bits_are_kept(folder):
+    """What is written stays the same."""
+    _, path = build_both(folder, REPEATS, LAYOUTS[0], 1, 600)
+    near = index.load(path)
+    far = far_apart(near)
+    assert far.reference.blocks.text_start[-1] > 3 * 2**33
     (folder / "reads.fa").write_bytes(journeys.fasta(numbered([UNIT[:40], REPEATS[5][1][:30], "A", "C"])))
     for kind in ("sam", "bed", "tsv"):
         for policy in (SelectionPolicy(), SelectionPolicy(ALL), SelectionPolicy(3, seed=1)):

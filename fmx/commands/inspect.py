@@ -30,7 +30,7 @@ def command(index_path, verify, as_json, threads):
         title = "layouts" if i == 0 else ""
         click.echo(f"  {title:<14} {name:<20} {size:.3f} bytes a symbol (its formula: {formula:.3f})")
     sa = "whole" if found["sa_rate"] == 1 else f"every {found['sa_rate']}th position"
-    if "lcp.rank" in found["arrays"]:
+    if any(name.endswith("lcp.rank") for name in found["arrays"]):
         sa += ", its LCP array and rank array"
     click.echo(f"  suffix array   {sa}")
     click.echo(f"  prefix table   strings of up to {found['prefix_length']} symbols")

@@ -5,6 +5,7 @@ import numpy as np
 from ..dna import WORD, symbols
 from ..jit import at, inlined
 from ..jit_bits import leading_zeros
+from ..reference import block_end
 
 
 @inlined
@@ -27,3 +28,24 @@ def common_prefix(words, position, query_words, first, i, most):
             return min(done + (leading_zeros(difference) >> 1), most)
         done += WORD
     return most
+
+
+@inlined
+def compare(matcher, position, query_words, first, i, m, known):
+    """(symbols in common, order) of the suffix at ``position`` and the subquery i of a strand of m symbols.
+
+    ``known`` of them are known to match.  The order is -1, 0, 1 for a subquery that sorts before the suffix,
+    is a prefix of it, sorts after it.  ``matcher`` has the text's ``words`` and ``blocks``.
+    """
+    if known == m - i:
+        return known, np.int64(0)
+    stop = block_end(matcher.blocks, position) - position
+    most = min(m - i, stop)
+    more = most - known
+    length = known + common_prefix(matcher.words, position + known, query_words, first, i + known, more)
+    if length == m - i:
+        return length, np.int64(0)
+    if length == stop:
+        return length, np.int64(1)
+    ours, theirs = symbol(matcher.words, 0, position + length), symbol(query_words, first, i + length)
+    return length, np.int64(1) if theirs > ours else np.int64(-1)

@@ -34,9 +34,10 @@ from .device_kernels import (
 from .flight import Desks, Flights, Rooms, flights_for
 from .mummergpu import make_mummergpu
 from .mummergpu_cuda import DeviceMummerGpu
-from .seeds import make_seeds, n_windows
+from .seeds import make_seeds
 from .segments import words_of
 from .stages import Stages
+from .windows import n_windows
 
 GB = 10**9
 ROWS = 1 << 25  # looked at, at a time

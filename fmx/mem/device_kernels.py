@@ -32,14 +32,14 @@ from ..jit_warp import (
 from ..sorting import find_run
 from .contracts import Strands
 from .order import sort_pairs
-from .seeds import extend, first_window, frame_of, lookup, may_match, rows_of, step_of
+from .windows import extend, first_window, frame_of, lookup, may_match, rows_of, step_of
 
 BLOCK = jit_device.block_size(128)  # windows of a block, a thread each
 _TURN = 40  # bits of a number of rows; the turn is above them
 ROW_BITS = (1 << _TURN) - 1
 
 
-class Windows(NamedTuple):
+class BlocksOfWindows(NamedTuple):
     """n blocks of windows.  ``counters`` int64[2]: turns << 40 | rows, and matches.
 
     By block ``spans`` int64[2n], where its matches begin and how many they are, and ``total`` int64[n], its
@@ -63,10 +63,10 @@ def table_sizes(n) -> tuple:
 
 @inlined
 def windows_of(table, n):
-    """The Windows of n blocks in an array: a kernel is launched the sooner the fewer arrays it is given."""
+    """The BlocksOfWindows in an array: a kernel is launched the sooner the fewer arrays it is given."""
     a, size = 2 + 4 * n, n * BLOCK
     b = a + size + 1
-    return Windows(
+    return BlocksOfWindows(
         table[:2], table[2 : 2 + 2 * n], table[2 + 2 * n : 2 + 3 * n], table[2 + 3 * n : a],
         table[a:b], table[b : b + size], table[b + size : b + 2 * size],
     )  # fmt: skip
@@ -157,7 +157,7 @@ def compare_kernel(matcher, words, columns, n_strands, table, n_blocks, most, ke
             frame, outside = frame_of(matcher, strands, i, position)
             value = np.int64(0)
             if may_match(matcher, frame, outside, text):
-                left, length = extend(matcher, strands, i, position, text)
+                left, length = extend(matcher, strands, i, position, text, step_of(matcher))
                 if length > 0:
                     keys[c] = ((position - left) << 32) | (text - left)
                     value = (i << 32) | length

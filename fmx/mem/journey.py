@@ -3,12 +3,13 @@
 import time
 from dataclasses import dataclass
 
-from ..errors import DeviceError, UnsupportedError
+from ..errors import DeviceError
 from ..output.text import make_names
 from ..streams import whole_output
 from . import output as forms
 from .matching import Finder, compile_all
 from .matching import find as find_all
+from .slices import join
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,6 @@ class MemOutput:
 
 def find(fm_index, paths, options, output, head, progress, device):
     """Find the matches of queries, in order; ``head`` is what a SAM file begins with.  Gives a Summary."""
-    if len(fm_index.parts) > 1:
-        raise UnsupportedError(
-            f"{fm_index.path} is in {len(fm_index.parts)} parts, and fmx mem reads an index of one: split "
-            "the reference by contigs and index the pieces"
-        )
     form = make_form(fm_index.reference, options, output)
     finder = Finder(fm_index, options, form, make_matcher(fm_index, options, device, progress))
     compile_all(finder)
@@ -61,11 +57,25 @@ def make_matcher(fm_index, options, device, progress):
     try:
         from . import device as on_device
 
-        matcher = on_device.make_matcher(fm_index, options, device.number, device.memory)
+        matchers = [
+            on_device.make_matcher(part, options, device.number, memory)
+            for part, memory in zip(fm_index.parts, _shares(fm_index, device), strict=True)
+        ]
     except DeviceError as error:
         if device.engine != "auto":
             raise
         progress.say(f"searching on the CPU: {error}")
         return None
-    progress.say(f"searching on GPU {device.number}, {matcher.name}")
-    return matcher
+    progress.say(f"searching on GPU {device.number}, {matchers[0].name}")
+    return join(fm_index, matchers)
+
+
+def _shares(fm_index, device) -> list:
+    """Memory of the GPU for each part (None: all), by its share of the text; a tenth is left for strands."""
+    if len(fm_index.parts) == 1:
+        return [device.memory]
+    from .. import jit_device
+
+    jit_device.open_device(device.number)
+    room = min(9 * jit_device.free_bytes() // 10, device.memory or 2**63)
+    return [room * part.reference.n_text // fm_index.reference.n_text for part in fm_index.parts]

@@ -4,6 +4,7 @@ bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
 """
 
 import time
+from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -15,11 +16,12 @@ from .. import chunks, reads
 from ..mapping import BOTH, in_order, make_query
 from ..progress import Progress
 from . import mummergpu, output, seeds
-from .contracts import Matches, Strands, collect, rows_at_once, seek
+from .contracts import collect, seek
+from .slices import join, join_matches, parts_of, slices
 from .strands import cut, make_strands
 from .unique import in_query, in_reference
 
-TASK = 1 << 21  # starts of matches in a piece of work: longer queries are shared out
+TASK = 1 << 20  # starts of matches in a piece of work: longer queries are shared out
 LARGE_TASK = 1 << 24  # the same for a GPU
 PIECES = 1 << 25  # bytes of lines that may wait for those of the task before
 
@@ -56,54 +58,47 @@ class Finder:
 
     def __init__(self, index, options: MemOptions, form, matcher=None):
         self.options, self.form = options, form
-        self.matcher: Any = matcher or ALGORITHMS[options.algorithm](index, options.least)
-        self.query: Any = make_query(index) if options.unique else None
         self.task_size = TASK if matcher is None else LARGE_TASK
+        self.spare: deque = deque()  # arrays of lines that have been written, for others
+        make = ALGORITHMS[options.algorithm]
+        self.matcher: Any = matcher or join(index, [make(part, options.least) for part in index.parts])
+        self.queries: list = [make_query(part) for part in index.parts] if options.unique else []
 
     def matches_of(self, strands):
-        """Yield the Matches of strands, a slice of anchors after the other."""
-        anchors = seek(self.matcher, strands)
-        ends = np.cumsum(anchors.hi.astype(np.int64) - anchors.lo)
-        start, size = 0, rows_at_once(self.matcher)
-        while start < ends.size:
-            done = ends[start - 1] if start else 0
-            stop = max(start + 1, int(np.searchsorted(ends, done + size, "right")))
-            matches = Matches(*(np.empty(ends[stop - 1] - done, np.int64) for _ in Matches._fields))
-            n = collect(self.matcher, strands, anchors, start, stop, matches)
-            found = Matches(*(column[:n] for column in matches))
-            yield in_reference(self.query, strands, found) if self.options.unique else found
-            start = stop
+        """Yield the Matches of strands, those that are unique in the reference if that is asked for."""
+        found = slices(self.matcher, strands)
+        if self.options.unique:
+            return (in_reference(self.queries, strands, matches) for matches in found)
+        return found
 
-    def pieces(self, batch, strands, rows):
-        """Yield (lines, number of matches) of strands; with the header lines of rows[0] to rows[1]."""
+    def lines(self, batch, strands, found, rows):
+        """Yield (lines, number of matches) of the Matches in ``found``; with header lines of a row span."""
         row, last_row = rows
-        slices = self.matches_of(strands)
-        if self.options.unique == IN_BOTH:
-            columns = zip(*slices, strict=True)
-            whole = [np.concatenate(column) for column in columns]
-            slices = iter([in_query(strands, Matches(*whole))] if whole else [])
-        for matches in slices:
+        for matches in found:
             n = matches.length.size
             stop = max(row, int(strands.row[matches.strand[-1]]) + 1) if n else row
-            yield output.write(self.form, batch, strands, matches, (row, stop)), n
+            yield output.write(self.form, batch, strands, matches, (row, stop), self.spare), n
             row = stop
-        no_matches = Matches(*(np.empty(0, np.int64) for _ in Matches._fields))
-        yield output.write(self.form, batch, strands, no_matches, (row, last_row)), 0
+        yield output.write(self.form, batch, strands, join_matches([]), (row, last_row), self.spare), 0
 
     def tasks(self, chunk):
         """Yield the work of a chunk: functions that give (queries, bases, pieces)."""
-        if chunk.data.size < 2 * self.task_size or self.options.unique == IN_BOTH:
+        if chunk.data.size < 2 * self.task_size:
             yield partial(self._whole, chunk)
             return
         batch = reads.parse(chunk)
         strands = make_strands(batch, self.options.strands)
         counts, row, n_rows = (batch.length.size, int(batch.length.sum())), 0, 2 * batch.length.size
-        for part in cut(strands, self.task_size):
+        kept, kept_back = [], self.options.unique == IN_BOTH
+        for first, part in cut(strands, self.task_size):
             stop = int(part.row[-1]) + 1  # a row's header goes with its first start
-            yield partial(self._part, counts, batch, part, (row, stop))
-            counts, row = (0, 0), stop
-        nothing = Strands(strands.words, *(column[:0] for column in strands[1:]))
-        yield partial(self._part, counts, batch, nothing, (row, n_rows))
+            if kept_back:
+                yield partial(self._keep, part, first, kept)
+            else:
+                yield partial(self._part, counts, batch, part, (row, stop))
+                counts, row = (0, 0), stop
+        rest = _unique_in_query(strands, kept) if kept_back else ()
+        yield partial(self._rest, counts, batch, strands, rest, (row, n_rows))
 
     def _whole(self, chunk):
         batch = reads.parse(chunk)
@@ -113,7 +108,10 @@ class Finder:
 
     def _part(self, counts, batch, strands, rows):
         """The pieces too, made here as far as they are not too large, the rest when they are asked for."""
-        pieces = self.pieces(batch, strands, rows)
+        found = self.matches_of(strands)
+        if self.options.unique == IN_BOTH:
+            found = _unique_in_query(strands, found)
+        pieces = self.lines(batch, strands, found, rows)
         made, size = [], 0
         for piece in pieces:
             made.append(piece)
@@ -122,17 +120,36 @@ class Finder:
                 break
         return (*counts, chain(made, pieces))
 
+    def _keep(self, strands, first, kept):
+        """Add what is found in strands ``first`` and on to ``kept``, in order: when pieces are asked for."""
+        found = join_matches(self.matches_of(strands))
+        return 0, 0, _add(found._replace(strand=found.strand + first), kept)
+
+    def _rest(self, counts, batch, strands, found, rows):
+        return (*counts, self.lines(batch, strands, found, rows))
+
+
+def _unique_in_query(strands, found):
+    """Yield the Matches that are unique in their row, of all that are unique in the reference."""
+    yield in_query(strands, join_matches(found))
+
+
+def _add(found, kept):
+    """No pieces."""
+    kept.append(found)
+    yield from ()
+
 
 def compile_all(finder) -> None:
     """Do everything with no match, so that what is not compiled yet is compiled before the clock starts."""
     fasta = np.frombuffer(b">q\nACGT\n", np.uint8).copy()
     batch = reads.parse(chunks.Chunk("", fasta, False, 1, 1))
-    strands = make_strands(batch, finder.options.strands)
-    nothing = Matches(*(np.empty(0, np.int64) for _ in Matches._fields))
-    collect(finder.matcher, strands, seek(finder.matcher, strands), 0, 0, nothing)
+    strands, nothing = make_strands(batch, finder.options.strands), join_matches([])
+    for matcher in parts_of(finder.matcher):
+        collect(matcher, strands, seek(matcher, strands), 0, 0, nothing)
     if finder.options.unique:
-        in_reference(finder.query, strands, nothing)
-    output.write(finder.form, batch, strands, nothing, (0, 2))
+        in_reference(finder.queries, strands, nothing)
+    output.write(finder.form, batch, strands, nothing, (0, 2), finder.spare)
 
 
 def find(finder, paths, sink, progress=None) -> Summary:
@@ -144,6 +161,7 @@ def find(finder, paths, sink, progress=None) -> Summary:
         summary.bases += bases
         for lines, n in pieces:
             sink.write(lines)
+            finder.spare.append(lines.base)
             summary.matches += n
         rate = summary.bases / max(time.monotonic() - start, 1e-9)
         progress.show(f"{summary.queries:,} queries, {rate:,.0f} bases/s, {summary.matches:,} matches")

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import by_type, compiled, inlined
+from ..jit import by_type, compiled, inlined, low_bits
+from ..jit_bits import trailing_zeros
 from ..output.text import Names, as_bytes, put_all, put_byte, put_bytes, put_name, put_number
 from ..reads import FORWARD, REVERSE
 from ..reference import Blocks, find_block
@@ -82,14 +83,26 @@ def put_match(form, out, at, batch, row, position, place):
     """The line of a match that starts at ``position`` of its row."""
 
 
-def write(form, batch, strands, matches, rows) -> np.ndarray:
-    """Bytes of matches, and of the header lines of ``rows``, each before the matches of its row."""
+def write(form, batch, strands, matches, rows, spare) -> np.ndarray:
+    """Bytes of matches, and of the header lines of ``rows``, each before the matches of its row.
+
+    They are the beginning of an array of their own, or of ``spare`` (deque), whose arrays are taken from it.
+    """
     n_rows, longest = rows[1] - rows[0], int(batch.name_length.max(initial=0))
     space = (n_rows + matches.length.size) * (_NUMBERS + longest + int(np.diff(form.names.first).max()))
     if isinstance(form, Sam):
         space += 2 * int(matches.length.sum())
-    out = np.empty(space + 32, np.uint8)
+    out = _take(spare, space + 32)
     return out[: _write(form, batch, strands, matches, rows[0], rows[1], out)]
+
+
+def _take(spare, size) -> np.ndarray:
+    """An array of ``size`` bytes or more."""
+    try:
+        out = spare.pop()
+    except IndexError:
+        return np.empty(size, np.uint8)
+    return out if out.size >= size else np.empty(size, np.uint8)
 
 
 @compiled
@@ -131,11 +144,22 @@ def _put_padded(out, at, x):
     """A number in eight columns or more."""
     if x >= 10**8:
         return put_number(out, at, x)
-    y = np.uint32(x)
-    for j in range(at + 7, at - 1, -1):
-        out[j] = np.uint8(48 + y % 10) if y > 0 or j == at + 7 else np.uint8(SPACE)
-        y //= np.uint32(10)
+    digits = _eight_digits(np.uint64(x))
+    blank = min(trailing_zeros(digits) >> 3, 7)
+    shown = digits + np.uint64(0x3030303030303030) - (np.uint64(0x1010101010101010) & low_bits(8 * blank))
+    for j in range(8):
+        out[np.uint64(at + j)] = np.uint8((shown >> np.uint64(8 * j)) & np.uint64(255))
     return at + 8
+
+
+@inlined
+def _eight_digits(x):
+    """The decimal digits of x < 10^8 as bytes of a uint64, the first lowest, by halving all parts at once."""
+    x = x // np.uint64(10000) | (x % np.uint64(10000)) << np.uint64(32)
+    high = ((x * np.uint64(10486)) >> np.uint64(20)) & np.uint64(0x0000007F0000007F)
+    x = high | (x - np.uint64(100) * high) << np.uint64(16)
+    high = ((x * np.uint64(103)) >> np.uint64(10)) & np.uint64(0x000F000F000F000F)
+    return high | (x - np.uint64(10) * high) << np.uint64(8)
 
 
 @inlined

@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import at, inlined
-from ..reference import Blocks, block_end
+from ..reference import Blocks
 from ..suffix_array.lcp import LARGE
-from .compare import common_prefix, symbol
+from .compare import compare
 
 N_SUBQUERIES = 1024  # of a job at most: longer strands are several jobs, each begun by binary search
 
@@ -98,27 +98,6 @@ def match_job(segment, strands, jobs, least, job, found):
         found.row[slot] = np.uint32(row)
         found.length[slot] = np.uint32(length)
         i += 1
-
-
-@inlined
-def compare(segment, position, query_words, first, i, m, known):
-    """(symbols in common, order) of the suffix at ``position`` and the subquery i of a strand of m symbols.
-
-    ``known`` of them are known to match.  The order is -1, 0, 1 for a subquery that sorts before the suffix,
-    is a prefix of it, sorts after it.
-    """
-    if known == m - i:
-        return known, np.int64(0)
-    stop = block_end(segment.blocks, position) - position
-    most = min(m - i, stop)
-    more = most - known
-    length = known + common_prefix(segment.words, position + known, query_words, first, i + known, more)
-    if length == m - i:
-        return length, np.int64(0)
-    if length == stop:
-        return length, np.int64(1)
-    ours, theirs = symbol(segment.words, 0, position + length), symbol(query_words, first, i + length)
-    return length, np.int64(1) if theirs > ours else np.int64(-1)
 
 
 @inlined

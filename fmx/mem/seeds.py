@@ -12,37 +12,50 @@ table's strings); for each, strand and text are compared to both sides, 32 symbo
 window are neighbours in memory and the places in the text independent of each other, so that all accesses
 overlap; few of them are needed because windows are far apart.  The sampling of windows is that of essaMEM and
 copMEM (Khan et al. 2009; Grabowski and Bieniecki 2019), turned round: the queries are sampled, not the text.
+
+Few strings have many rows, but these rows are half of all in a genome.  A window with more than ``many`` is
+taken as two wider ones, half as far apart, whose rows are found by binary search:
+
+    window P with rows of w symbols      starts in (P - step, P]
+    window P - h, wider, few rows        starts in (P - step, P - h]      h = step / 2, rounded up
+    window P, wider, few rows            starts in (P - h, P]             l - h + 1 symbols wide
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..dna import symbols
-from ..jit import at, compiled, inlined, low_bits, prefetch
-from ..jit_bits import leading_zeros, trailing_zeros
-from ..prefix_table import PrefixTable, pair_index
-from ..reference import Blocks, find_block
-from ..seed_table import SeedTable
-from .contracts import Anchors, collect, seek
-from .order import put_in_order
+from ..jit import at, compiled, inlined, prefetch
+from .compare import compare
+from .contracts import collect, seek
+from .order import N_DIGITS, put_many_in_order
+from .windows import (
+    Seeds,
+    extend,
+    first_window,
+    frame_of,
+    lookup,
+    may_match,
+    n_before,
+    n_windows,
+    rows_of,
+    step_of,
+)
 
 _GROUP = 64  # windows looked up, and rows compared, at a time
 _AHEAD = 24  # anchors whose rows are prefetched
-_ODD = np.uint64(0x5555555555555555)
 _LOOKUP, _SKEW = 8, 4  # cost of a lookup in rows compared; how uneven strings are in genomes
+_LO, _HI, _STRAND, _POSITION = range(4)
 
 
-class Seeds(NamedTuple):
-    """``sa`` uint32[n], the whole suffix array; ``words`` the packed text; ``least`` l and ``width`` w."""
+class Windows(NamedTuple):
+    """Anchors (contracts.py); ``reach`` int64[n]: matches that start so far before one belong to others."""
 
-    prefix: PrefixTable
-    seeds: SeedTable
-    sa: np.ndarray
-    words: np.ndarray
-    blocks: Blocks
-    least: int
-    width: int
+    strand: np.ndarray
+    position: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    reach: np.ndarray
 
 
 def make_seeds(index, least) -> Seeds:
@@ -62,122 +75,21 @@ def best_width(n, s, least) -> int:
     return min(range(1, min(least, s) + 1), key=cost)
 
 
-@inlined
-def step_of(matcher):
-    """Distance of the windows."""
-    return np.int64(matcher.least - matcher.width + 1)
-
-
-@inlined
-def first_window(matcher, strands, i):
-    """The first window that a match wanted of strand i may belong to."""
-    step = step_of(matcher)
-    return (strands.start[i] + step - 1) // step
-
-
-@inlined
-def n_windows(matcher, strands, i):
-    """How many windows of strand i the matches wanted belong to."""
-    step = step_of(matcher)
-    fitting = max(strands.length[i] - matcher.width, -step) // step
-    return max(0, min((strands.stop[i] + step - 2) // step, fitting) + 1 - first_window(matcher, strands, i))
-
-
-@inlined
-def lookup(matcher, strands, i, position):
-    """(where the first row of a window is told, where the row after the last, whether by the prefix table).
-
-    The seed table's rows may hold some that do not start with the window.
-    """
-    first, width = at(strands.first, i), np.int64(matcher.width)
-    if width <= matcher.prefix.q:
-        pair = pair_index(strands.words, first, position, width)
-        return 2 * pair, 2 * pair + 1, True
-    spare = 2 * (matcher.seeds.s - width)
-    seed = np.int64(symbols(strands.words, first, position, width))
-    # A suffix that ends within s symbols may start with a window shorter than s: it lies in the run before.
-    return (seed << spare) - (spare > 0), (seed + 1) << spare, False
-
-
-@inlined
-def rows_of(matcher, lo, hi, by_prefix):
-    """The rows [lo, hi) that ``lookup`` has told the place of."""
-    if by_prefix:
-        return np.int64(at(matcher.prefix.pairs, lo)), np.int64(at(matcher.prefix.pairs, hi))
-    return np.int64(at(matcher.seeds.starts, lo)) if lo >= 0 else np.int64(0), np.int64(
-        at(matcher.seeds.starts, hi)
-    )
-
-
-@inlined
-def extend(matcher, strands, i, position, text):
-    """(left, length): the match around a window and a place in the text; length 0 if it is none wanted.
-
-    ``left`` symbols of it lie before the window.
-    """
-    step, least = step_of(matcher), np.int64(matcher.least)
-    left = _agree_before(matcher, strands, i, position, text, min(step, min(position, text)))
-    block = np.int64(-1)
-    if left == step:  # it covers the window before this one, unless it crosses into the block before
-        block = find_block(matcher.blocks, text)
-        if text - at(matcher.blocks.text_start, block) >= step:
-            return np.int64(0), np.int64(0)
-    most = min(at(strands.length, i) - position, matcher.sa.size - text)
-    right = _agree_after(matcher, strands, i, position, text, most)
-    if left + right < least:
-        return np.int64(0), np.int64(0)
-    if block < 0:
-        block = find_block(matcher.blocks, text)
-    begin = at(matcher.blocks.text_start, block)
-    left = min(left, text - begin)
-    length = left + min(right, begin + at(matcher.blocks.length, block) - text)
-    begins = position - left
-    if length < least or begins < at(strands.start, i) or begins >= at(strands.stop, i):
-        return np.int64(0), np.int64(0)
-    return left, length
-
-
-@inlined
-def _agree_before(matcher, strands, i, position, text, most):
-    """How many symbols before the two places are the same, up to ``most``."""
-    first, done = at(strands.first, i), np.int64(0)
-    while done < most:
-        k = min(most - done, 32)
-        ours = symbols(matcher.words, 0, text - done - k, k)
-        differ = ours ^ symbols(strands.words, first, position - done - k, k)
-        if differ != 0:
-            return done + (trailing_zeros(differ) >> 1)
-        done += k
-    return most
-
-
-@inlined
-def _agree_after(matcher, strands, i, position, text, most):
-    """How many symbols from the two places on are the same, up to ``most``."""
-    first, done = at(strands.first, i), np.int64(0)
-    while done < most:
-        k = min(most - done, 32)
-        ours = symbols(matcher.words, 0, text + done, k)
-        differ = ours ^ symbols(strands.words, first, position + done, k)
-        if differ != 0:
-            return done + k - 32 + (leading_zeros(differ) >> 1)
-        done += k
-    return most
-
-
 @seek.register(Seeds)
-def seek_seeds(matcher, strands):
+def seek_seeds(matcher, strands) -> Windows:
     """The windows of all strands that have rows."""
-    n = _count(matcher, strands)
-    anchors = Anchors(*(np.empty(n, dtype) for dtype in (np.int64, np.int64, np.uint32, np.uint32)))
-    n = _seek(matcher, strands, anchors, np.empty((_GROUP, 2), np.int64))
-    return Anchors(*(column[:n] for column in anchors))
+    most = 2 * _count(matcher, strands)
+    dtypes = (np.int64, np.int64, np.uint32, np.uint32, np.int64)
+    windows = Windows(*(np.empty(most, dtype) for dtype in dtypes))
+    n = _seek(matcher, strands, windows, np.empty((_GROUP, 4), np.int64))
+    return Windows(*(column[:n] for column in windows))
 
 
 @collect.register(Seeds)
 def collect_seeds(matcher, strands, anchors, start, stop, matches):
     """The matches of windows start to stop."""
-    return _collect(matcher, strands, anchors, start, stop, np.empty((_GROUP, 2), np.int64), matches)
+    places, counts = np.empty((_GROUP, 2), np.int64), np.empty(N_DIGITS, np.int64)
+    return _collect(matcher, strands, anchors, start, stop, places, counts, matches)
 
 
 @compiled
@@ -190,8 +102,8 @@ def _count(matcher, strands):
 
 
 @compiled
-def _seek(matcher, strands, anchors, places):
-    """Write the windows that have rows; their number.  ``places`` int64[_GROUP, 2] is for its own use."""
+def _seek(matcher, strands, windows, places):
+    """Write the windows that have rows; their number.  ``places`` int64[_GROUP, 4] is for its own use."""
     n = waiting = np.int64(0)
     for i in range(strands.length.size):
         window = first_window(matcher, strands, i)
@@ -202,65 +114,73 @@ def _seek(matcher, strands, anchors, places):
                 prefetch(matcher.prefix.pairs, lo)
             else:
                 prefetch(matcher.seeds.starts, hi)
-            places[waiting, 0], places[waiting, 1] = lo, hi
-            anchors.strand[n + waiting], anchors.position[n + waiting] = i, position
+            places[waiting, _LO], places[waiting, _HI] = lo, hi
+            places[waiting, _STRAND], places[waiting, _POSITION] = i, position
             waiting += 1
             if waiting == _GROUP:
-                n, waiting = _keep(matcher, anchors, places, n, waiting), 0
-    return _keep(matcher, anchors, places, n, waiting)
+                n, waiting = _keep(matcher, strands, windows, places, n, waiting), 0
+    return _keep(matcher, strands, windows, places, n, waiting)
 
 
 @inlined
-def _keep(matcher, anchors, places, n, waiting):
-    """Look up the rows of the windows that wait from n on, and let those that have any close ranks."""
-    kept = n
+def _keep(matcher, strands, windows, places, n, waiting):
+    """Look up the rows of the windows that wait, and write those that have any from n on."""
+    step = step_of(matcher)
     for j in range(waiting):
-        lo, hi = rows_of(matcher, places[j, 0], places[j, 1], matcher.width <= matcher.prefix.q)
-        if lo < hi:
-            anchors.strand[kept], anchors.position[kept] = anchors.strand[n + j], anchors.position[n + j]
-            anchors.lo[kept], anchors.hi[kept] = lo, hi
-            kept += 1
-    return kept
+        lo, hi = rows_of(matcher, places[j, _LO], places[j, _HI], matcher.width <= matcher.prefix.q)
+        strand, position = places[j, _STRAND], places[j, _POSITION]
+        if hi - lo <= matcher.many or step == 1:
+            n = _write(windows, n, strand, position, lo, hi, step)
+        else:
+            half = (step + 1) >> 1
+            n = _narrow(matcher, strands, windows, n, strand, position - half, half, step - half)
+            n = _narrow(matcher, strands, windows, n, strand, position, half, half)
+    return n
 
 
 @inlined
-def frame_of(matcher, strands, i, position):
-    """32 symbols around a window, and a word that marks those beyond the strand as different."""
-    before = _n_before(matcher)
-    begin = max(position - before, 0)
-    gone = before - (position - begin)  # symbols before the strand
-    beyond = max(32 - gone - (at(strands.length, i) - begin), 0)
-    frame = symbols(strands.words, at(strands.first, i), begin, 32 - gone)
-    return frame, ~(low_bits(64 - 2 * gone) ^ low_bits(2 * beyond)) & _ODD
+def _write(windows, n, strand, position, lo, hi, reach):
+    if lo < hi:
+        windows.strand[n], windows.position[n], windows.reach[n] = strand, position, reach
+        windows.lo[n], windows.hi[n] = lo, hi
+        n += 1
+    return n
 
 
 @inlined
-def _n_before(matcher):
-    """Symbols of a frame before its window."""
-    return min(step_of(matcher), np.int64(16 - (matcher.width >> 1)))
+def _narrow(matcher, strands, windows, n, strand, position, half, reach):
+    """Write the wider window at a position, if there is one."""
+    wide = np.int64(matcher.least) - half + 1
+    if position < 0 or position + wide > at(strands.length, strand):
+        return n
+    lo, hi, by_prefix = lookup(matcher, strands, strand, position)
+    lo, hi = rows_of(matcher, lo, hi, by_prefix)
+    lo = _first_row(matcher, strands, strand, position, wide, lo, hi, np.int64(0))
+    hi = _first_row(matcher, strands, strand, position, wide, lo, hi, np.int64(-1))
+    return _write(windows, n, strand, position, lo, hi, reach)
 
 
 @inlined
-def may_match(matcher, frame, outside, text):
-    """Whether the symbols around a place in the text leave room for a match there: most places do not."""
-    before = _n_before(matcher)
-    if text < before:
-        return True
-    differ = symbols(matcher.words, 0, text - before, 32) ^ frame
-    differ = ((differ | (differ >> np.uint64(1))) & _ODD) | outside
-    shift = np.uint64(2 * before)
-    left = trailing_zeros((differ >> np.uint64(1)) >> (np.uint64(63) - shift))
-    right = leading_zeros(differ << shift)
-    open_end = left == 64 or right == 64  # equal up to an end of the frame
-    return open_end or (left >> 1) + (right >> 1) >= matcher.least
+def _first_row(matcher, strands, strand, position, wide, lo, hi, order):
+    """The first of rows lo to hi to which the ``wide`` symbols at a position compare as ``order`` or less."""
+    first = at(strands.first, strand)
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        text = np.int64(at(matcher.sa, middle))
+        _, found = compare(matcher, text, strands.words, first, position, position + wide, np.int64(0))
+        if found <= order:
+            hi = middle
+        else:
+            lo = middle + 1
+    return lo
 
 
 @compiled
-def _collect(matcher, strands, anchors, start, stop, places, matches):
-    """Write the matches of anchors start to stop; their number.  ``places`` int64[_GROUP, 2] is its own."""
+def _collect(matcher, strands, anchors, start, stop, places, counts, matches):
+    """Write the matches of anchors start to stop; their number.  ``places`` and ``counts`` are its own."""
     n = first = np.int64(0)  # the matches from ``first`` on belong to anchor ``owner``
     owner, anchor = np.int64(-1), np.int64(start)
-    strand = position = np.int64(0)
+    strand = position = reach = np.int64(0)
     frame = outside = np.uint64(0)
     row = np.int64(anchors.lo[start]) if start < stop else np.int64(0)
     while anchor < stop:
@@ -269,7 +189,7 @@ def _collect(matcher, strands, anchors, start, stop, places, matches):
             n_rows = min(np.int64(anchors.hi[anchor]) - row, _GROUP - waiting)
             for j in range(n_rows):
                 text = np.int64(at(matcher.sa, row + j))
-                prefetch(matcher.words, max(text - _n_before(matcher), 0) >> 5)
+                prefetch(matcher.words, max(text - n_before(matcher), 0) >> 5)
                 places[waiting + j, 0], places[waiting + j, 1] = anchor, text
             waiting += n_rows
             row += n_rows
@@ -280,15 +200,15 @@ def _collect(matcher, strands, anchors, start, stop, places, matches):
                     prefetch(matcher.sa, np.int64(anchors.lo[min(anchor + _AHEAD, stop - 1)]))
         for j in range(waiting):
             if places[j, 0] != owner:
-                put_in_order(matches, first, n, strand)
+                put_many_in_order(matches, first, n, strand, counts)
                 owner, first = places[j, 0], n
-                strand, position = anchors.strand[owner], anchors.position[owner]
+                strand, position, reach = anchors.strand[owner], anchors.position[owner], anchors.reach[owner]
                 frame, outside = frame_of(matcher, strands, strand, position)
             if may_match(matcher, frame, outside, places[j, 1]):
-                left, length = extend(matcher, strands, strand, position, places[j, 1])
+                left, length = extend(matcher, strands, strand, position, places[j, 1], reach)
                 if length > 0:
                     matches.position[n] = ((position - left) << 32) | (places[j, 1] - left)
                     matches.length[n] = length
                     n += 1
-    put_in_order(matches, first, n, strand)
+    put_many_in_order(matches, first, n, strand, counts)
     return n

@@ -81,7 +81,10 @@ def _note(strands, i, word, length, row, offset):
 
 
 def cut(strands, size):
-    """Yield Strands that together want what ``strands`` want, each of them up to ``size`` starts."""
+    """Yield (number of the first strand, Strands), which together want what ``strands`` want.
+
+    Each of them wants up to ``size`` starts.
+    """
     ends = np.cumsum(strands.stop)
     total = int(ends[-1]) if ends.size else 0
     for begin in range(0, total, size):
@@ -92,4 +95,4 @@ def cut(strands, size):
         start, stop = part.start.copy(), part.stop.copy()
         start[0] = begin - (ends[a] - strands.stop[a])
         stop[-1] = end - (ends[b - 1] - strands.stop[b - 1])
-        yield part._replace(start=start, stop=stop)
+        yield a, part._replace(start=start, stop=stop)

@@ -13,8 +13,8 @@ from ..reads import Patterns
 from .contracts import Matches
 
 
-def in_reference(query, strands, matches) -> Matches:
-    """The matches that occur once in the text; ``query`` is one that engines take.
+def in_reference(queries, strands, matches) -> Matches:
+    """The matches that occur once in the text; ``queries``: of each of its parts one that engines take.
 
     All matches that start at a place of a strand must be among ``matches``: only the longest can be unique.
     """
@@ -25,8 +25,12 @@ def in_reference(query, strands, matches) -> Matches:
     if n:
         longest = np.repeat(np.maximum.reduceat(matches.length, starts), np.diff(np.append(starts, n)))
     found = take(matches, matches.length == longest)
-    intervals = cpu.search(query, _patterns_of(strands, found))
-    return take(found, intervals.hi.astype(np.int64) - intervals.lo == 1)
+    patterns = _patterns_of(strands, found)
+    n_occurrences = np.zeros(found.length.size, np.int64)
+    for query in queries:
+        intervals = cpu.search(query, patterns)
+        n_occurrences += intervals.hi - intervals.lo
+    return take(found, n_occurrences == 1)
 
 
 def in_query(strands, matches) -> Matches:
@@ -36,7 +40,7 @@ def in_query(strands, matches) -> Matches:
     """
     row, end = strands.row[matches.strand], matches.text + matches.length
     order = np.lexsort((-matches.length, matches.text, row))
-    far = (row << 33) + end  # texts have fewer than 2^32 symbols
+    far = row * (end.max(initial=0) + 1) + end
     reached = np.maximum.accumulate(far[order])
     held = np.zeros(order.size, np.bool_)
     held[1:] = far[order][1:] <= reached[:-1]

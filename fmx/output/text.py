@@ -41,7 +41,7 @@ def put_all(out, at, source):
 
 @inlined
 def put_byte(out, at, byte):
-    out[at] = byte
+    out[np.uint64(at)] = byte
     return at + 1
 
 
@@ -53,7 +53,7 @@ def put_number(out, at, x):
         y //= 10
         n += 1
     for j in range(at + n - 1, at - 1, -1):
-        out[j] = 48 + x % 10
+        out[np.uint64(j)] = 48 + x % 10
         x //= 10
     return at + n
 

@@ -7,10 +7,11 @@ simulated thread is a Python thread.
 """
 
 import argparse
-import os
 import sys
 import time
 from pathlib import Path
+
+import simulator
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 COFI_KS = (2, 3, 5, 11)
@@ -109,12 +110,7 @@ def differing(gpu, cores, codes, names, passes) -> list:
 
 def main(options) -> int:
     if options.simulator:
-        os.environ.update(NUMBA_ENABLE_CUDASIM="1", NUMBA_DISABLE_JIT="1")
-        sys.setswitchinterval(1e-5)
-    import numpy as np
-
-    if options.simulator:
-        np.seterr(over="ignore")  # words wrap, as in compiled code
+        simulator.start()
     from fmx import layouts
     from fmx.device_work import Gpu
     from fmx.parallel import available_cores

@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import simulator
+
 ROOT = Path(__file__).parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT)]
 LEASTS = (1, 3, 6, 9, 20, 40)
@@ -24,12 +26,7 @@ def main() -> int:
     parser.add_argument("--simulator", action="store_true")
     few = parser.parse_args().simulator
     if few:
-        os.environ.update(NUMBA_ENABLE_CUDASIM="1", NUMBA_DISABLE_JIT="1")
-        sys.setswitchinterval(1e-5)
-    import numpy as np
-
-    if few:
-        np.seterr(over="ignore")  # words wrap, as in compiled code
+        simulator.start()
     failures = n_done = 0
     with tempfile.TemporaryDirectory() as folder:
         for name, contigs, queries in texts(few):

@@ -6,22 +6,18 @@ prints a line for each text, least length and size of memory, and exits with 1 i
 """
 
 import argparse
-import os
 import sys
 import time
 from pathlib import Path
 
+import simulator
+
 sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.parent.parent)]
 
 
-def main(simulator) -> int:
-    if simulator:
-        os.environ.update(NUMBA_ENABLE_CUDASIM="1", NUMBA_DISABLE_JIT="1")
-        sys.setswitchinterval(1e-5)
-    import numpy as np
-
-    if simulator:
-        np.seterr(over="ignore")  # words wrap, as in compiled code
+def main(simulated) -> int:
+    if simulated:
+        simulator.start()
     import mems
 
     from fmx import jit_device
@@ -29,7 +25,7 @@ def main(simulator) -> int:
 
     print("on", jit_device.open_device())
     failures = n_done = 0
-    for name, (blocks, queries, leasts) in cases(simulator).items():
+    for name, (blocks, queries, leasts) in cases(simulated).items():
         letters = "".join(f"{block}$" for block in blocks)
         for least in leasts:
             host = mems.mummergpu(letters, least)

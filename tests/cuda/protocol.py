@@ -8,10 +8,11 @@ for a simulated thread is a Python thread.
 """
 
 import argparse
-import os
 import sys
 import time
 from pathlib import Path
+
+import simulator
 
 sys.path[:0] = [str(Path(__file__).parent.parent), str(Path(__file__).parent.parent.parent)]
 BLOCKS = {  # a text is its blocks, a separator after each
@@ -31,12 +32,7 @@ def arguments():
 
 def main(options) -> int:
     if options.simulator:
-        os.environ.update(NUMBA_ENABLE_CUDASIM="1", NUMBA_DISABLE_JIT="1")
-        sys.setswitchinterval(1e-5)
-    import numpy as np
-
-    if options.simulator:
-        np.seterr(over="ignore")  # words wrap, as in compiled code
+        simulator.start()
     from fmx import device, jit_device
     from fmx.jit_warp import local_bytes
 
@@ -63,7 +59,10 @@ def main(options) -> int:
 
 def make_text(name, few):
     """(letters with $, Patterns, sorted suffixes, sequences)."""
+    from packed import pack
     from texts import random_letters
+
+    from fmx.reads import Patterns
 
     letters = "".join(f"{block}$" for block in BLOCKS[name](Letters(random_letters)))
     if few:
@@ -77,7 +76,7 @@ def make_text(name, few):
             sequences += [block[:m], block[-m:]] if few else [block[:m], block[-m:], middle]
         sequences.append(random_letters(m, m))
     sequences = sequences[:16] if few else sequences
-    return letters, pack(sequences), sorted(letters[i:] for i in range(len(letters))), sequences
+    return letters, Patterns(*pack(sequences)), sorted(letters[i:] for i in range(len(letters))), sequences
 
 
 class Letters:
@@ -89,22 +88,6 @@ class Letters:
     def __call__(self, n):
         self.seed += 1
         return self.make(n, self.seed)
-
-
-def pack(sequences):
-    """Sequences as Patterns, packed by hand."""
-    import numpy as np
-
-    from fmx.reads import Patterns
-
-    words, first = [], []
-    for sequence in sequences:
-        first.append(len(words))
-        for i in range(0, len(sequence), 32):
-            piece = sequence[i : i + 32].ljust(32, "A")
-            words.append(sum("ACGT".index(letter) << (62 - 2 * j) for j, letter in enumerate(piece)))
-    lengths = np.array([len(sequence) for sequence in sequences], np.int64)
-    return Patterns(np.array([*words, 0], np.uint64), np.array(first, np.int64), lengths)
 
 
 def expect(rows, sequence) -> tuple:

@@ -1,0 +1,156 @@
+"""Windows of strands, their rows and the matches around them: the default matcher on CPU and GPU.
+
+See seeds.py for the idea.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dna import symbols
+from ..jit import at, inlined, low_bits
+from ..jit_bits import leading_zeros, trailing_zeros
+from ..prefix_table import PrefixTable, pair_index
+from ..reference import Blocks, find_block
+from ..seed_table import SeedTable
+from .compare import common_prefix
+
+MANY = 512
+_ODD = np.uint64(0x5555555555555555)
+
+
+class Seeds(NamedTuple):
+    """``sa`` uint32[n], the whole suffix array; ``words`` the packed text; ``least`` l and ``width`` w.
+
+    The CPU takes windows of more than ``many`` rows as two.
+    """
+
+    prefix: PrefixTable
+    seeds: SeedTable
+    sa: np.ndarray
+    words: np.ndarray
+    blocks: Blocks
+    least: int
+    width: int
+    many: int = MANY
+
+
+@inlined
+def step_of(matcher):
+    """Distance of the windows."""
+    return np.int64(matcher.least - matcher.width + 1)
+
+
+@inlined
+def first_window(matcher, strands, i):
+    """The first window that a match wanted of strand i may belong to."""
+    step = step_of(matcher)
+    return (strands.start[i] + step - 1) // step
+
+
+@inlined
+def n_windows(matcher, strands, i):
+    """How many windows of strand i the matches wanted belong to."""
+    step = step_of(matcher)
+    fitting = max(strands.length[i] - matcher.width, -step) // step
+    return max(0, min((strands.stop[i] + step - 2) // step, fitting) + 1 - first_window(matcher, strands, i))
+
+
+@inlined
+def lookup(matcher, strands, i, position):
+    """(where the first row of a window is told, where the row after the last, whether by the prefix table).
+
+    The seed table's rows may hold some that do not start with the window.
+    """
+    first, width = at(strands.first, i), np.int64(matcher.width)
+    if width <= matcher.prefix.q:
+        pair = pair_index(strands.words, first, position, width)
+        return 2 * pair, 2 * pair + 1, True
+    spare = 2 * (matcher.seeds.s - width)
+    seed = np.int64(symbols(strands.words, first, position, width))
+    # A suffix that ends within s symbols may start with a window shorter than s: it lies in the run before.
+    return (seed << spare) - (spare > 0), (seed + 1) << spare, False
+
+
+@inlined
+def rows_of(matcher, lo, hi, by_prefix):
+    """The rows [lo, hi) that ``lookup`` has told the place of."""
+    if by_prefix:
+        return np.int64(at(matcher.prefix.pairs, lo)), np.int64(at(matcher.prefix.pairs, hi))
+    return np.int64(at(matcher.seeds.starts, lo)) if lo >= 0 else np.int64(0), np.int64(
+        at(matcher.seeds.starts, hi)
+    )
+
+
+@inlined
+def extend(matcher, strands, i, position, text, reach):
+    """(left, length): the match around a window and a place in the text; length 0 if it is none wanted.
+
+    ``left`` symbols of it lie before the window; with ``reach`` or more there it belongs to another window.
+    """
+    least = np.int64(matcher.least)
+    left = _agree_before(matcher, strands, i, position, text, min(reach, min(position, text)))
+    block = np.int64(-1)
+    if left == reach:  # it covers the window before this one, unless it crosses into the block before
+        block = find_block(matcher.blocks, text)
+        if text - at(matcher.blocks.text_start, block) >= reach:
+            return np.int64(0), np.int64(0)
+    most = min(at(strands.length, i) - position, matcher.sa.size - text)
+    right = common_prefix(matcher.words, text, strands.words, at(strands.first, i), position, most)
+    if left + right < least:
+        return np.int64(0), np.int64(0)
+    if block < 0:
+        block = find_block(matcher.blocks, text)
+    begin = at(matcher.blocks.text_start, block)
+    left = min(left, text - begin)
+    length = left + min(right, begin + at(matcher.blocks.length, block) - text)
+    begins = position - left
+    if length < least or begins < at(strands.start, i) or begins >= at(strands.stop, i):
+        return np.int64(0), np.int64(0)
+    return left, length
+
+
+@inlined
+def _agree_before(matcher, strands, i, position, text, most):
+    """How many symbols before the two places are the same, up to ``most``."""
+    first, done = at(strands.first, i), np.int64(0)
+    while done < most:
+        k = min(most - done, 32)
+        ours = symbols(matcher.words, 0, text - done - k, k)
+        differ = ours ^ symbols(strands.words, first, position - done - k, k)
+        if differ != 0:
+            return done + (trailing_zeros(differ) >> 1)
+        done += k
+    return most
+
+
+@inlined
+def frame_of(matcher, strands, i, position):
+    """32 symbols around a window, and a word that marks those beyond the strand as different."""
+    before = n_before(matcher)
+    begin = max(position - before, 0)
+    gone = before - (position - begin)  # symbols before the strand
+    beyond = max(32 - gone - (at(strands.length, i) - begin), 0)
+    frame = symbols(strands.words, at(strands.first, i), begin, 32 - gone)
+    return frame, ~(low_bits(64 - 2 * gone) ^ low_bits(2 * beyond)) & _ODD
+
+
+@inlined
+def n_before(matcher):
+    """Symbols of a frame before its window."""
+    return min(step_of(matcher), np.int64(16 - (matcher.width >> 1)))
+
+
+@inlined
+def may_match(matcher, frame, outside, text):
+    """Whether the symbols around a place in the text leave room for a match there: most places do not."""
+    before = n_before(matcher)
+    if text < before:
+        return True
+    differ = symbols(matcher.words, 0, text - before, 32) ^ frame
+    differ = ((differ | (differ >> np.uint64(1))) & _ODD) | outside
+    shift = np.uint64(2 * before)
+    left = trailing_zeros((differ >> np.uint64(1)) >> (np.uint64(63) - shift))
+    right = leading_zeros(differ << shift)
+    open_end = left == 64 or right == 64  # equal up to an end of the frame
+    return open_end or (left >> 1) + (right >> 1) >= matcher.least

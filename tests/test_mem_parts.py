@@ -1,0 +1,140 @@
+"""fmx mem on an index in parts: the bytes of an index in one, whatever is asked for and however it is cut."""
+
+import subprocess
+import sys
+
+import journeys
+import mems
+import naive
+import pytest
+from conftest import ROOT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from output_of import without_program
+from test_mem import UNIQUE, broken, expect, find, queries_of, rows
+from test_parts import SEVERAL, far_apart, part_size_of, symbols_of
+from texts import TEXTS, numbered, random_letters
+
+from fmx import index, workflow
+from fmx.mem import slices
+from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, MemOptions
+from fmx.reads import FORWARD, REVERSE
+
+BOTH = FORWARD | REVERSE
+KINDS = ["mummer", "paf", "bed", "tsv", "sam"]
+
+
+def build_both(folder, contigs, part_size):
+    """(index in one piece, index in parts), with LCP arrays."""
+    paths = folder / "one.fmx", folder / "parts.fmx"
+    for path, size in zip(paths, (10**9, part_size), strict=True):
+        workflow.build_index(journeys.fasta(contigs), path, part_size=size, with_lcp=True)
+    return paths
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_awkward_references_in_parts(name, tmp_path):
+    contigs = TEXTS[name]
+    one, several = build_both(tmp_path, contigs, part_size_of(contigs))
+    assert len(index.load(several).parts) > 1
+    for algorithm in ALGORITHMS:
+        for unique in UNIQUE:
+            for least in (1, 3, 10):
+                options = MemOptions(least, BOTH, unique, 2, algorithm)
+                assert find(several, queries_of(contigs), options) == find(one, queries_of(contigs), options)
+
+
+@settings(max_examples=80)
+@given(sequences=st.lists(broken, min_size=1, max_size=5), data=st.data())
+def test_any_text_in_any_parts(tmp_path_factory, sequences, data):
+    contigs = numbered([*sequences, "ACGT"])
+    joined = "".join(sequence for _, sequence in contigs)
+    part = st.tuples(st.integers(0, len(joined)), st.integers(0, 60)).map(lambda x: joined[x[0] :][: x[1]])
+    queries = data.draw(st.lists(st.lists(part | broken, min_size=1, max_size=4).map("".join), max_size=3))
+    sizes = symbols_of(contigs)
+    part_size = data.draw(st.integers(max(sizes), max(max(sizes), sum(sizes) - 1)))
+    one, several = build_both(tmp_path_factory.mktemp("index"), contigs, part_size)
+    least, strands = data.draw(st.integers(1, 14)), data.draw(st.sampled_from([FORWARD, REVERSE, BOTH]))
+    unique, algorithm = data.draw(st.sampled_from(UNIQUE)), data.draw(st.sampled_from(list(ALGORITHMS)))
+    kind, task_size = data.draw(st.sampled_from(KINDS)), data.draw(st.sampled_from([None, 1, 7, 50]))
+    options = MemOptions(least, strands, unique, 2, algorithm)
+    with pytest.MonkeyPatch.context() as patch:
+        n_rows = data.draw(st.sampled_from([1, 2, 5, 1 << 17]))
+        patch.setattr(slices, "rows_at_once", lambda matcher: n_rows)
+        found = find(several, queries, options, task_size=task_size)
+        assert rows(found) == expect(contigs, queries, least, strands, unique)
+        assert find(several, queries, options, kind, task_size) == find(one, queries, options, kind)
+
+
+def test_what_occurs_once_in_each_of_two_parts_is_not_unique(tmp_path):
+    unit, own = random_letters(60, "unit"), random_letters(50, "own")
+    contigs = numbered([unit, own, unit])
+    _, several = build_both(tmp_path, contigs, 61)
+    assert len(index.load(several).parts) == 3
+    for unique in UNIQUE:
+        found = rows(find(several, [unit + own], MemOptions(20, FORWARD, unique)))
+        assert [row[4] for row in found] == (["c0", "c2", "c1"] if unique == ALL else ["c1"])
+
+
+@pytest.mark.parametrize("n_rows", [1, 7, 1000])
+def test_repeats_across_parts_in_slices_of_any_size(n_rows, tmp_path, monkeypatch):
+    """A thousand rows in each part for every window; places of matches are shared by all parts."""
+    contigs = numbered(["AC" * 90 + random_letters(9, i) for i in range(5)])
+    query = "AC" * 30 + "G" + "AC" * 40
+    one, several = build_both(tmp_path, contigs, 2 * 190)
+    assert len(index.load(several).parts) == 3
+    for algorithm in ALGORITHMS:
+        options = MemOptions(15, BOTH, ALL, 1, algorithm)
+        monkeypatch.setattr(slices, "rows_at_once", lambda matcher: 10**6)
+        expected = find(one, [query], options)
+        assert rows(expected) == expect(contigs, [query], 15, BOTH, ALL)
+        monkeypatch.setattr(slices, "rows_at_once", lambda matcher: n_rows)
+        assert find(several, [query], options) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_positions_beyond_32_bits_are_kept(kind, tmp_path):
+    unit = random_letters(90, "far")
+    contigs = numbered([unit, naive.reverse_complement(unit[:50]), unit[20:] + "NN" + unit[:30], "A" * 40])
+    _, path = build_both(tmp_path, contigs, 105)
+    near = index.load(path)
+    far = far_apart(near)
+    assert far.reference.blocks.text_start[-1] > 2 * 2**33
+    queries = [unit, unit[:60] + "N" + unit[10:], "A" * 50]
+    for unique in UNIQUE:
+        options = MemOptions(12, BOTH, unique)
+        found = find(far, queries, options, kind)
+        assert found == find(near, queries, options, kind)
+        assert (unique == IN_BOTH) or len(found.splitlines()) > 5
+
+
+def test_the_command_reads_parts(tmp_path, command):
+    contigs = numbered([random_letters(300, i) for i in range(4)])
+    one, several = build_both(tmp_path, contigs, 310)
+    (tmp_path / "q.fa").write_bytes(journeys.fasta(numbered([contigs[2][1][40:200] + contigs[0][1][:90]])))
+    for kind in KINDS:
+        options = ["-q", "--mum", "-b", "-t", 3, "--format", kind, tmp_path / "q.fa"]
+        found, expected = (command("mem", "-x", path, *options) for path in (several, one))
+        assert (found.code, found.err) == (0, "")
+        assert without_program(found.out) == without_program(expected.out)
+        assert found.out.count(b"\n") > 1
+
+
+def test_a_simulated_gpu_takes_parts():
+    pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+    command = [sys.executable, "-W", "ignore", "tests/cuda/mem_parts.py", "--simulator"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 differ" in done.stdout
+
+
+def test_slices_are_no_larger_than_asked_for(tmp_path, monkeypatch):
+    """Of three parts 10 rows each are looked at, or those of one window, whose matches are 418 at most."""
+    contigs = numbered(["AC" * 90 + random_letters(9, i) for i in range(5)])
+    _, path = build_both(tmp_path, contigs, 2 * 190)
+    opened, strands = index.load(path, method="verify"), mems.strands(["AC" * 30 + "G" + "AC" * 40])
+    monkeypatch.setattr(slices, "rows_at_once", lambda matcher: 10)
+    joined = slices.join(opened, [ALGORITHMS["mummergpu"](part, 15) for part in opened.parts])
+    sizes = [matches.length.size for matches in slices.slices(joined, strands)]
+    assert max(sizes) < 450
+    assert len(sizes) > 50
