@@ -101,7 +101,8 @@ class Compiled(Piece):
         native = self._natives.get(kinds)
         if native is None:
             with _lock:
-                native = self._natives[kinds] = self._find(kinds, arguments)
+                native = jit_store.Native(self._find(kinds, arguments))
+                self._natives[kinds] = native
         return native(slots)
 
     def _find(self, kinds, arguments):
@@ -109,15 +110,14 @@ class Compiled(Piece):
         # What is not of fmx or holds variables of another function is not told apart by its name.
         keep = function.__module__.startswith("fmx.") and not function.__closure__
         path = CACHE / jit_store.file_name(f"{function.__module__}.{function.__qualname__}", kinds)
-        native = jit_store.load(path, arguments) if keep else None
-        if native is None:
+        code = jit_store.load(path) if keep else None
+        if code is None:
             while _before_compiling:
                 _before_compiling.pop()()
             code = _compiler().machine_code(self.made, arguments)
             if keep:
                 jit_store.save(path, code)
-            native = jit_store.Native(code, arguments)
-        return native
+        return code
 
 
 def compiled(function):

@@ -3,13 +3,15 @@
 import functools
 from importlib import import_module
 
+import llvmlite.binding as llvm
 import numba
 from numba import types
 from numba.core.registry import cpu_target
 from numba.extending import overload, typeof_impl
 
 from .jit import Piece
-from .jit_store import Code
+from .jit_entry import entry
+from .jit_store import Code, new_target
 
 # Compiled code allocates nothing (_nrt=False): otherwise each piece of a loop counts references to the arrays
 # it is given, by atomic operations that cost more than the work.  Nothing needs numba's ways to be called.
@@ -69,9 +71,9 @@ def machine_code(dispatcher, arguments) -> Code:
     made = dispatcher.overloads[signature]
     if made.library.has_dynamic_globals:
         raise TypeError(f"{made.fndesc.qualname} refers to an address of this process")
-    return Code(
-        made.fndesc.llvm_func_name, _result(made.signature.return_type), made.library._get_compiled_object()
-    )
+    symbol = made.fndesc.llvm_func_name
+    way_in = new_target().emit_object(llvm.parse_assembly(str(entry(symbol, arguments))))
+    return Code(symbol, _result(made.signature.return_type), made.library._get_compiled_object(), way_in)
 
 
 def _result(kind):

@@ -1,9 +1,4 @@
-"""Machine code of compiled functions: kept on disk, loaded by LLVM, called by C's convention.
-
-Numba passes each value of a function by one or more arguments: a number as itself, a tuple as its
-elements, an array as (owner, parent, size, itemsize, address, shape, strides).  Before them come a pointer
-to where the result goes and one to where an exception would; the function returns 0, or -2 for None.
-"""
+"""Machine code of compiled functions: kept on disk, loaded by LLVM, called by way of jit_entry.py."""
 
 import contextlib
 import ctypes
@@ -11,7 +6,9 @@ import functools
 import hashlib
 import json
 import os
+import sys
 import zlib
+from array import array
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -23,11 +20,13 @@ _NUMBERS = {
     for letter, name in (("i", "int"), ("u", "uint"))
     for bits in (8, 16, 32, 64)
 } | {"f4": ctypes.c_float, "f8": ctypes.c_double, "?": ctypes.c_bool}
-_ARRAY = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
+_AS_BITS = {"u8", "f4", "f8"}
+ENTRY = "fmx_entry"
+_FLAGS = 0x503  # of an array, that numba tells apart: C and Fortran order, aligned, writeable
 
 
 class Code(NamedTuple):
-    """``symbol`` is the function's name in ``machine``, an object file.
+    """``symbol`` is the function's name in ``body``, an object file; ``entry`` is that of jit_entry.py.
 
     ``result`` is None, the type of a number (as "i8"), or [class, *results] for a tuple, where class is
     "module:name" for a NamedTuple and "" for a plain one.
@@ -35,7 +34,8 @@ class Code(NamedTuple):
 
     symbol: str
     result: Any
-    machine: bytes
+    body: bytes
+    entry: bytes
 
 
 def processor() -> str:
@@ -46,31 +46,28 @@ def processor() -> str:
 
 
 def spread(arguments):
-    """The kinds of arguments, a tuple, and the list of what C's convention passes for them."""
+    """The kinds of arguments, a tuple, and the list of their slots."""
     kinds: list = []
     slots: list = []
-    for value in arguments:
-        _spread(value, kinds, slots)
+    _spread(arguments, kinds, slots)
     return tuple(kinds), slots
 
 
-def _spread(value, kinds, slots):
-    if isinstance(value, np.ndarray):
-        flags = value.flags
-        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
-        kinds += value.dtype.str, value.ndim, layout, flags.writeable, flags.aligned
-        address = value.__array_interface__["data"][0]
-        slots += 0, 0, value.size, value.itemsize, address, *value.shape, *value.strides
-    elif isinstance(value, tuple):
-        kinds += type(value), len(value)
-        for element in value:
-            _spread(element, kinds, slots)
-    elif value is None:
-        kinds.append(None)
-        slots.append(None)
-    else:
-        kinds.append(_number(value))
-        slots.append(value if isinstance(value, int | float) else value.item())
+def _spread(values, kinds, slots):
+    for value in values:
+        if isinstance(value, np.ndarray):
+            kinds += value.dtype, value.ndim, value.flags.num & _FLAGS
+            slots.append(id(value))
+        elif isinstance(value, tuple):
+            kinds += type(value), len(value)
+            _spread(value, kinds, slots)
+        elif value is None:
+            kinds.append(None)
+            slots.append(0)
+        else:
+            kind = _number(value)
+            kinds.append(kind)
+            slots.append(_bits(value, kind) if kind in _AS_BITS else int(value))
 
 
 def _number(value) -> str:
@@ -85,15 +82,9 @@ def _number(value) -> str:
     raise TypeError(f"compiled code takes no {type(value).__name__}")
 
 
-def _c_types(value) -> list:
-    """The types of the slots of a value."""
-    if isinstance(value, np.ndarray):
-        return _ARRAY + [ctypes.c_int64] * (2 * value.ndim)
-    if isinstance(value, tuple):
-        return [kind for element in value for kind in _c_types(element)]
-    if value is None:
-        return [ctypes.c_void_p]
-    return [_NUMBERS[_number(value)]]
+def _bits(value, kind) -> int:
+    """Those of a number, as a whole number that a slot can hold."""
+    return int.from_bytes(np.dtype(kind).type(value).tobytes(), sys.byteorder, signed=True)
 
 
 def _c_result(result):
@@ -128,27 +119,28 @@ def _class(name):
 
 
 class Native:
-    """Code in memory, for arguments such as those given; called with the slots of others of their kinds."""
+    """Code in memory; called with slots of arguments of its kinds."""
 
-    def __init__(self, code: Code, arguments):
+    def __init__(self, code: Code):
         # Each in an engine of its own: names that numba gives in different processes may be the same.
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_target())
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code.machine))
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), new_target())
+        for machine in (code.body, code.entry):
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(machine))
         self._engine.finalize_object()
-        pointers = [ctypes.c_void_p, ctypes.c_void_p]
-        kind = ctypes.CFUNCTYPE(ctypes.c_int32, *pointers, *_c_types(tuple(arguments)))
-        self._symbol, self._function = code.symbol, kind(self._engine.get_function_address(code.symbol))
+        kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+        self._function = kind(self._engine.get_function_address(ENTRY))
+        self._symbol = code.symbol
         self._place, self._value = _c_result(code.result)
 
     def __call__(self, slots):
-        place, exception = self._place(), ctypes.c_void_p()
-        status = self._function(ctypes.addressof(place), ctypes.addressof(exception), *slots)
+        place, slots = self._place(), array("q", slots)
+        status = self._function(ctypes.addressof(place), slots.buffer_info()[0])
         if status not in (0, -2):
             raise RuntimeError(f"{self._symbol} ended with status {status}")
         return self._value(place)
 
 
-def _new_target():
+def new_target():
     """An engine owns its target."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -163,25 +155,23 @@ def file_name(function: str, kinds: tuple) -> str:
 
 def save(path, code: Code) -> None:
     """Write a file of code, which appears whole or, where there is no room, not at all."""
-    head = json.dumps([code.symbol, code.result, zlib.crc32(code.machine)]).encode()
+    machine = code.body + code.entry
+    head = json.dumps([code.symbol, code.result, len(code.body), zlib.crc32(machine)]).encode()
     draft = path.with_name(f"{path.name}.{os.urandom(6).hex()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(head + b"\n" + code.machine)
+        draft.write_bytes(head + b"\n" + machine)
         draft.replace(path)
     except OSError:  # it is compiled again next time
         with contextlib.suppress(OSError):
             draft.unlink()
 
 
-def load(path, arguments):
-    """The Native of a file of code, or None if none can be read or it is damaged."""
+def load(path) -> Code | None:
+    """The code of a file, or None if none can be read or it is damaged."""
     try:
         head, _, machine = path.read_bytes().partition(b"\n")
-    except OSError:
+        symbol, result, size, check = json.loads(head)
+    except (OSError, ValueError):
         return None
-    try:
-        symbol, result, check = json.loads(head)
-    except ValueError:
-        return None
-    return Native(Code(symbol, result, machine), arguments) if zlib.crc32(machine) == check else None
+    return Code(symbol, result, machine[:size], machine[size:]) if zlib.crc32(machine) == check else None
