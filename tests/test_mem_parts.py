@@ -118,6 +118,8 @@ def test_the_command_reads_parts(tmp_path, command):
         assert (found.code, found.err) == (0, "")
         assert without_program(found.out) == without_program(expected.out)
         assert found.out.count(b"\n") > 1
+        with_gpu = command("mem", "-x", several, "--engine", "auto", *options)  # if there is one
+        assert (with_gpu.code, without_program(with_gpu.out)) == (0, without_program(expected.out))
 
 
 def test_a_simulated_gpu_takes_parts():

@@ -152,5 +152,4 @@ def may_match(matcher, frame, outside, text):
     shift = np.uint64(2 * before)
     left = trailing_zeros((differ >> np.uint64(1)) >> (np.uint64(63) - shift))
     right = leading_zeros(differ << shift)
-    open_end = left == 64 or right == 64  # equal up to an end of the frame
-    return open_end or (left >> 1) + (right >> 1) >= matcher.least
+    return (left >> 1) + (right >> 1) >= min(np.int64(matcher.least), 32)  # 64: equal up to the frame's end
