@@ -40,7 +40,7 @@ def test_reads_do_not_raise_the_peak(output, index_of):
     piece = journeys.fastq([(f"r{i}", contigs[0][1][i * 90 : i * 90 + 100]) for i in range(1000)])
     arguments = ["search", "-q", "-t", "2", "-x", index_of(contigs), "-", "-o", output]
     peak(arguments, [piece])  # compiles
-    few, many = (peak(arguments, [piece] * n) for n in (30 * MB // len(piece), 300 * MB // len(piece)))
+    few, many = (peak(arguments, [piece] * n) for n in (300 * MB // len(piece), 600 * MB // len(piece)))
     assert many - few < 30 * MB
     assert many < 400 * MB
 
@@ -65,6 +65,6 @@ def test_building_takes_at_most_12_bytes_a_base(name, n_bases, parts, data, tmp_
     (tmp_path / "tiny.fa").write_bytes(b">x\nACGTTGCA\n")
     arguments = ["-q", "-t", "2", *parts, "-o", output]
     base = min(peak(["index", tmp_path / "tiny.fa", *arguments]) for _ in range(2))
-    grown = peak(["index", genome, *arguments]) - base
+    grown = min(peak(["index", genome, *arguments]) for _ in range(2)) - base  # the first may compile
     assert grown < 12 * n_bases
     assert json.loads((output / "meta.json").read_text())["n_bases"] == n_bases
