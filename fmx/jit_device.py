@@ -4,6 +4,7 @@ In the CUDA simulator the device's memory is the host's.
 """
 
 import gc
+import time
 from contextlib import contextmanager
 
 import numpy as np
@@ -93,12 +94,13 @@ def zeros(n, dtype):
     return array
 
 
-def fill_zero(array, stream=0):
-    """Write zeros into an array of the device."""
+def fill_zero(array, stream=0, n=None):
+    """Write zeros into an array of the device, or into its first n elements."""
     if SIMULATED:
-        array[:] = 0
+        array[:n] = 0
     elif array.size:
-        cuda.driver.device_memset(array, 0, array.nbytes, stream=stream)
+        size = array.nbytes if n is None else n * array.dtype.itemsize
+        cuda.driver.device_memset(array, 0, size, stream=stream)
 
 
 def to_host(array, out=None, stream=0):
@@ -112,13 +114,17 @@ def to_host(array, out=None, stream=0):
 
 
 def copy(source, target, stream=0):
-    """Copy between a pinned array and one of the device, either way; ``target``."""
+    """Copy what the host's array has room for between it and one of the device, either way; ``target``.
+
+    It is pinned, or the copy is not beside other work.  Unlike slices of arrays of the device, this is fast.
+    """
     if SIMULATED:
-        target[:] = source
+        n = min(source.size, target.size)
+        target[:n] = source[:n]
     elif isinstance(target, np.ndarray):
-        source.copy_to_host(target, stream=stream)
+        cuda.driver.device_to_host(target, source, target.nbytes, stream)
     else:
-        target.copy_to_device(source, stream=stream)
+        cuda.driver.host_to_device(target, source, source.nbytes, stream)
     return target
 
 
@@ -164,11 +170,24 @@ def n_multiprocessors() -> int:
     return 1 if SIMULATED else cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
+def mark(stream=0):
+    """The point in time when a stream has done what it was given so far."""
+    if SIMULATED:
+        return time.perf_counter()
+    event = cuda.event()
+    event.record(stream)
+    return event
+
+
+def seconds_between(start, stop) -> float:
+    """Seconds from a mark to a later one that has been reached."""
+    return stop - start if SIMULATED else cuda.event_elapsed_time(start, stop) / 1000
+
+
 def timed(work) -> float:
     """Seconds that what ``work()`` starts on the device takes there."""
-    start, stop = cuda.event(), cuda.event()
-    start.record()
+    start = mark()
     work()
-    stop.record()
-    stop.synchronize()
-    return cuda.event_elapsed_time(start, stop) / 1000
+    stop = mark()
+    synchronize()
+    return seconds_between(start, stop)

@@ -69,6 +69,8 @@ if SIMULATED:
     def sync_warp():
         _me().syncthreads()
 
+    sync_block = sync_warp
+
     def any_lane(condition):
         me = _me()
         votes = me._manager.__dict__.setdefault("votes", {})
@@ -122,6 +124,11 @@ else:
     def sync_warp():
         """Wait for the warp; what its threads wrote to shared memory can then be read by all."""
         cuda.syncwarp()
+
+    @device
+    def sync_block():
+        """Wait for the block; what its threads wrote can then be read by all of them."""
+        cuda.syncthreads()
 
     @device
     def any_lane(condition):

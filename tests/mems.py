@@ -36,8 +36,8 @@ def strands(queries) -> Strands:
 def matches_of(matcher, strands, anchors, slice_size=None) -> list:
     """(strand, position, text, length) of all anchors, collected some at a time."""
     found = []
-    for start in range(0, anchors.position.size, slice_size or max(anchors.position.size, 1)):
-        stop = min(start + (slice_size or anchors.position.size), anchors.position.size)
+    for start in range(0, anchors.lo.size, slice_size or max(anchors.lo.size, 1)):
+        stop = min(start + (slice_size or anchors.lo.size), anchors.lo.size)
         room = int((anchors.hi[start:stop].astype(np.int64) - anchors.lo[start:stop]).sum())
         matches = Matches(*(np.empty(room, np.int64) for _ in Matches._fields))
         n = collect(matcher, strands, anchors, start, stop, matches)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from fmx.mem.contracts import Matches, Strands
 from fmx.mem.seeds import Seeds
 from fmx.prefix_table import PrefixTable
 from fmx.reference import make_blocks
@@ -32,15 +31,12 @@ def arguments() -> dict:
     block = np.zeros(1, np.int64)
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
     matcher = Seeds(PrefixTable(ROWS, 8), SeedTable(ROWS, 5), ROWS, WORDS, blocks, 20, 5)
-    strands = Strands(WORDS, *[NUMBERS] * 6)
-    found = Matches(*[NUMBERS] * 4)
+    there = matcher, WORDS, NUMBERS, 1
     return {
-        "seek_kernel": (matcher, strands, NUMBERS, NUMBERS, ROWS, ROWS),
-        "total_kernel": (ROWS, 64, NUMBERS),
-        "running_kernel": (ROWS, 64, NUMBERS, NUMBERS),
-        "compare_kernel": (matcher, strands, NUMBERS, ROWS, NUMBERS, 0, NUMBERS, ROWS, ROWS),
-        "place_kernel": (NUMBERS, 0, NUMBERS, ROWS, ROWS, NUMBERS, found),
-        "order_kernel": (NUMBERS, NUMBERS, found),
+        "widen_kernel": (ROWS, NUMBERS, 1),
+        "seek_kernel": (*there, 0, 1, NUMBERS, 1),
+        "compare_kernel": (*there, NUMBERS, 1, 1, NUMBERS, NUMBERS),
+        "gather_kernel": (NUMBERS, 1, 1, *[NUMBERS] * 4),
     }
 
 
@@ -48,13 +44,13 @@ def arguments() -> dict:
 @pytest.mark.parametrize("name", arguments())
 def test_code_of_the_kernels(name, capability):
     from fmx.jit_warp import ptx_of
-    from fmx.mem import device
+    from fmx.mem import device_kernels
 
-    ptx = re.sub(r"_Z\w+", "NAME", ptx_of(getattr(device, name), arguments()[name], capability))
+    ptx = re.sub(r"_Z\w+", "NAME", ptx_of(getattr(device_kernels, name), arguments()[name], capability))
     assert ".f64" not in ptx
     assert "call" not in ptx
     assert not re.search(r"\.local|ld\.local|st\.local", ptx), "local memory"
-    assert ("atom" in ptx) == (name in ("compare_kernel", "place_kernel"))
+    assert ("atom" in ptx) == (name in ("seek_kernel", "gather_kernel"))
 
 
 @pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU")

@@ -105,7 +105,7 @@ def _stages(index, cases, ways, runs, threads) -> tuple:
         strands = stages.read_strands(case.queries)
         expected: dict = {}
         for (configuration, least), (algorithm, engine) in product(enumerate(case.workload.leasts, 1), ways):
-            matcher = stages.make_matcher(opened, algorithm, least, engine)
+            matcher = stages.make_matcher(opened, algorithm, least, engine, threads)
             row = {"workload": case.name, "bases": case.workload.length, "least": least,
                    "configuration": configuration, "algorithm": algorithm,
                    "engine": "GPU" if engine == "cuda" else f"{threads} threads"}  # fmt: skip

@@ -1,126 +1,107 @@
 """The default matcher on a GPU: the windows, frames and comparisons of seeds.py, a thread for each.
 
-    seek      a thread a window: its rows
-    collect   a thread a row: the match there, if any, and a count for its window
-              a thread a row: its match goes to a place of its window
-              a thread a window: sorts its matches
+    host       packs the strands into pinned memory; one copy in
+    seek       a thread a window: its rows
+    compare    a thread a row: the match there, if any
+    gather     a block of threads a block of windows: its matches together, sorted; two copies out
+    host       hands them over in the order of the windows
 
-The work that waits for memory is spread evenly however many rows a window has, and only what is a match comes
-back.  One thread of the host uses the GPU at a time, while others parse and format.
+The work that waits for memory is spread evenly however many rows a window has, and only what is a match
+comes back.  The kernels follow each other without a word from the host: where windows have more rows than
+there is room for, the later ones do nothing, and the host cuts the windows into slices.  Each thread of the
+host takes a flight of its own (flight.py), so that copies and packing for one overlap with another's kernels.
 """
 
-from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .. import device, jit_device
 from ..errors import DeviceError
-from ..jit import at, compiled
-from ..jit_warp import atomic_add, kernel, thread_index
-from ..sorting import find_run
+from ..jit import compiled
+from ..parallel import run_all, spans
 from .contracts import Matches, Strands, collect, rows_at_once, seek
+from .device_kernels import (
+    BLOCK,
+    ROW_BITS,
+    compare_kernel,
+    gather_kernel,
+    seek_kernel,
+    table_sizes,
+    widen_kernel,
+    windows_of,
+)
+from .flight import Desks, Flights, Rooms, flights_for
 from .mummergpu import make_mummergpu
 from .mummergpu_cuda import DeviceMummerGpu
-from .order import put_in_order
-from .seeds import (
-    Seeds,
-    extend,
-    first_window,
-    frame_of,
-    lookup,
-    make_seeds,
-    may_match,
-    n_windows,
-    rows_of,
-    step_of,
-)
+from .seeds import make_seeds
+from .segments import words_of
 from .stages import Stages
+from .windows import n_windows
 
 GB = 10**9
-N_THREADS = 128
-GROUP = 64  # windows whose rows are counted together
-ROWS = 1 << 24  # looked at, at a time
-_ROW_BYTES = 44  # of buffers, for each of them
-_RESERVE = 256 << 20  # memory of the device for its own purposes and for strands
+ROWS = 1 << 25  # looked at, at a time
+_LEAST_ROWS = 1 << 18
+N_FLIGHTS = 4  # at most
+_ROW_BYTES = 64  # of a flight's buffers, for each of them and as many windows
+_RESERVE = 512 << 20  # memory of the device for its own purposes and for strands
+_RESIDENT = 2048  # threads of a multiprocessor
+_MANY = 1 << 18  # matches that threads of the host share
+_BY_ROW = "keys", "values", "found keys", "found values"
+
+
+class Found(NamedTuple):
+    """Matches in the pinned memory of ``rooms``; the rest as in device_kernels.py."""
+
+    spans: np.ndarray
+    keys: np.ndarray
+    values: np.ndarray
+    rooms: Rooms
 
 
 class DeviceAnchors(NamedTuple):
-    """Anchors that stand for ``group`` windows each; the windows of all strands are on the device.
+    """Anchors that stand for windows ``window[a]`` to ``window[a + 1]`` each.
 
-    ``lo`` and ``hi`` int64[n_groups] have the rows of a group between them, hi being their running total;
-    ``strands`` Strands, ``place`` int64[2n] each window's strand and position, ``rows`` uint32[n] its first
-    row and ``running`` int64[n + 1] the running total of rows.
+    Either one for all, and ``found`` [Found] has their matches; or ``found`` is empty and they are sought
+    when they are collected, from the rows of blocks of windows.  ``lo``, ``hi`` int64[n]: running total.
     """
 
     lo: np.ndarray
     hi: np.ndarray
-    group: int
-    strands: Strands
-    place: Any
-    rows: Any
-    running: Any
+    window: np.ndarray
+    found: list
 
 
 class DeviceMatcher:
-    """A matcher whose arrays are on a GPU.  Raises DeviceError."""
+    """A matcher whose arrays are on a GPU, for ``n_threads`` of the host.  Raises DeviceError."""
 
-    def __init__(self, matcher: Seeds, number=0, memory=None):
-        self.number, self.name = number, jit_device.open_device(number)
-        self.lock, self.least, self.stages = Lock(), matcher.least, Stages()
-        self._buffers: dict = {}
+    def __init__(self, matcher, number=0, memory=None, n_threads=1):
+        self.name = jit_device.open_device(number)
+        self.host, self.least, self.stages = matcher, matcher.least, Stages()
+        self.n_threads = n_threads
         with jit_device.errors():
             room = min(jit_device.free_bytes() - _RESERVE, memory or 2**63) - device.n_bytes(matcher)
-            if room < _ROW_BYTES * (ROWS >> 6):
+            if room < _ROW_BYTES * _LEAST_ROWS:
                 raise DeviceError(
                     f"the index needs {device.n_bytes(matcher) / GB:.2f} GB of GPU memory and room for "
                     "results: raise --gpu-memory, free memory, or take --engine cpu"
                 )
-            self.n_rows = min(ROWS, room // _ROW_BYTES)
-            self.host, self.seeds = matcher, self.stages.run("copy in", device.upload, matcher)
-
-    def room(self, name, n, dtype):
-        """An array of the device with n elements, kept for the next call."""
-        held = self._buffers.get(name)
-        if held is None or held.size < n:
-            self._buffers.pop(name, None)
-            held = self._buffers[name] = jit_device.empty(max(n, 1), dtype)
-        return held[:n]
-
-    def running_total(self, sizes, group, running):
-        """Running total of ``sizes`` (uint32[n]) into ``running`` (int64[n + 1]), all on the device.
-
-        Gives that of groups of sizes, from 0 on, in the host's memory.
-        """
-        n_groups = -(-sizes.size // group)
-        totals = self.room("totals", n_groups, np.int64)
-        self.launch(total_kernel, n_groups, sizes, group, totals)
-        begins = np.zeros(n_groups + 1, np.int64)
-        if n_groups:
-            np.cumsum(self.fetch(totals), out=begins[1:])
-        self.launch(running_kernel, n_groups, sizes, group, self.bring(begins), running)
-        return begins
-
-    def launch(self, kernel, n, *arguments):
-        """Run a kernel by n threads."""
-        if n:
-            n_threads = jit_device.block_size(N_THREADS)
-            self.stages.run("match", kernel[-(-n // n_threads), n_threads], *arguments)
-
-    def bring(self, value):
-        """An array of the host, or a NamedTuple of them, on the device."""
-        return self.stages.run("copy in", device.upload, value)
-
-    def fetch(self, array, out=None):
-        """An array of the device, on the host."""
-        return self.stages.run("copy out", jit_device.to_host, array, out)
+            n_flights = max(1, min(flights_for(n_threads, N_FLIGHTS), room // (_ROW_BYTES * ROWS)))
+            self.n_rows = min(ROWS, room // n_flights // _ROW_BYTES)
+            self.n_windows = max(self.n_rows // BLOCK, 1) * BLOCK
+            self.resident = jit_device.n_multiprocessors() * _RESIDENT
+            self.flights, self.desks = Flights(n_flights, self.stages, number), Desks()
+            with self.stages.timed("copy in"):
+                self.seeds = device.upload(matcher)
+        nothing = np.zeros(0, np.int64)  # kernels must not be compiled by several threads at once
+        seek_on_device(self, Strands(np.zeros(1, np.uint64), *[nothing] * 6))
 
 
 def make_matcher(index, options, number, memory):
     """The matcher of an algorithm and an opened index on a GPU, within ``memory`` bytes (None: all free)."""
     if options.algorithm == "mummergpu":
-        return DeviceMummerGpu(make_mummergpu(index, options.least), number, memory)
-    return DeviceMatcher(make_seeds(index, options.least), number, memory)
+        return DeviceMummerGpu(make_mummergpu(index, options.least), number, memory, options.n_threads)
+    return DeviceMatcher(make_seeds(index, options.least), number, memory, options.n_threads)
 
 
 @rows_at_once.register(DeviceMatcher)
@@ -130,126 +111,157 @@ def _rows_at_once(matcher):
 
 @seek.register(DeviceMatcher)
 def seek_on_device(matcher, strands):
-    """All windows of all strands, and their rows."""
-    first = np.zeros(strands.length.size + 1, np.int64)
-    _count_windows(matcher.host, strands, first)
-    n = int(first[-1])
-    with matcher.lock, jit_device.errors():
-        jit_device.use(matcher.number)
-        there = matcher.bring(strands._replace(row=first[:0], offset=first[:0]))  # the host's concern
-        place, rows = jit_device.empty(2 * n, np.int64), jit_device.empty(n, np.uint32)
-        sizes, running = matcher.room("sizes", n, np.uint32), jit_device.empty(n + 1, np.int64)
-        matcher.launch(seek_kernel, n, matcher.seeds, there, matcher.bring(first), place, rows, sizes)
-        for group in (GROUP, 1):  # one by one where windows have so many rows that a group is too large
-            begins = matcher.running_total(sizes, group, running)
-            if np.diff(begins).max(initial=0) <= matcher.n_rows:
-                break
-    return DeviceAnchors(begins[:-1], begins[1:], group, there, place, rows, running)
+    """The matches of all windows, or where there is no room for them the rows of blocks of windows."""
+    return matcher.flights.run(_seek, matcher, strands)
+
+
+def _seek(flight, matcher, strands):
+    there, n = _bring(flight, matcher, strands)
+    if n <= matcher.n_windows:
+        found = _find(flight, matcher, there, 0, n, matcher.n_rows)
+        if found:
+            ends = np.array([0, found.keys.size])
+            return DeviceAnchors(ends[:-1], ends[1:], np.array([0, n]), [found])
+    window, rows = _count_rows(flight, matcher, there, n)
+    ends = np.append(0, np.cumsum(rows))
+    return DeviceAnchors(ends[:-1], ends[1:], window, [])
 
 
 @collect.register(DeviceMatcher)
 def collect_on_device(matcher, strands, anchors, start, stop, matches):
-    """The matches of groups of windows start to stop."""
+    """The matches of anchors start to stop."""
     if start == stop:
         return 0
-    n_rows, base = int(anchors.hi[stop - 1] - anchors.lo[start]), int(anchors.lo[start])
-    a, b = start * anchors.group, min(stop * anchors.group, anchors.rows.size)
-    place, running = anchors.place[2 * a : 2 * b], anchors.running[a : b + 1]
-    with matcher.lock, jit_device.errors():
-        jit_device.use(matcher.number)
-        keys, lengths = matcher.room("keys", n_rows, np.int64), matcher.room("lengths", n_rows, np.uint32)
-        counts, begins = matcher.room("counts", b - a, np.uint32), matcher.room("begins", b - a + 1, np.int64)
-        jit_device.fill_zero(counts)
-        matcher.launch(
-            compare_kernel, n_rows, matcher.seeds, anchors.strands, place, anchors.rows[a:b], running, base,
-            keys, lengths, counts,
-        )  # fmt: skip
-        n = int(matcher.running_total(counts, GROUP, begins)[-1])
-        found = Matches(*(matcher.room(name, n, np.int64) for name in Matches._fields))
-        if n:
-            jit_device.fill_zero(counts)
-            matcher.launch(place_kernel, n_rows, running, base, keys, lengths, counts, begins, found)
-            matcher.launch(order_kernel, b - a, place, begins, found)
-            for there, here in zip(found, matches, strict=True):
-                matcher.fetch(there, here[:n])
-    return n
+    try:
+        found = anchors.found.pop()
+    except IndexError:
+        n_rows = max(int(anchors.hi[stop - 1] - anchors.lo[start]), matcher.n_rows)
+        span = int(anchors.window[start]), int(anchors.window[stop])
+        found = matcher.flights.run(_collect, matcher, strands, *span, n_rows)
+    _hand_over_all(found, matches, matcher.n_threads if found.keys.size > _MANY else 1)
+    matcher.desks.give_back(found.rooms)
+    return found.keys.size
+
+
+def _collect(flight, matcher, strands, start, stop, n_rows):
+    return _find(flight, matcher, _bring(flight, matcher, strands)[0], start, stop, n_rows)
+
+
+def _bring(flight, matcher, strands):
+    """((words, columns, number) of strands as kernels take them, the number of their windows)."""
+    if flight.holds is None or flight.holds[0] is not strands:
+        flight.holds, n, (base, words) = None, strands.first.size, words_of(strands)
+        words = flight.send("words", flight.pack("words", [words]))
+        with flight.timed("copy in"):
+            narrow = flight.here("columns", 5 * n + 1, np.uint32)[: 5 * n + 1]
+            n_of_all = _pack(matcher.host, strands, base, narrow)
+        flight.begin("copy in")  # the words are on their way meanwhile
+        sent, columns = flight.send("columns", narrow), flight.there("wide", narrow.size, np.int64)
+        flight.begin("match")
+        flight.launch(widen_kernel, narrow.size, BLOCK, sent, columns, narrow.size)
+        flight.holds = strands, (words, columns, n), n_of_all
+    return flight.holds[1:]
+
+
+def _find(flight, matcher, there, start, stop, n_rows):
+    """The Found matches of windows start to stop, or None where these have more than ``n_rows`` rows."""
+    n_blocks = _blocks(start, stop)
+    size, *_, whole = table_sizes(n_blocks)
+    table = flight.there("table", whole, np.int64)
+    keys, values, *found = (flight.there(name, n_rows, np.int64) for name in _BY_ROW)
+    rooms = matcher.desks.take()
+    report = rooms("report", size, np.int64)[:size]
+    _seek_rows(flight, matcher, there, start, stop, table)
+    n_threads = min(n_rows, matcher.resident)
+    flight.launch(
+        compare_kernel, n_threads, BLOCK, matcher.seeds, *there, table, n_blocks, n_rows, keys, values
+    )
+    flight.launch(gather_kernel, n_blocks * BLOCK, BLOCK, table, n_blocks, n_rows, keys, values, *found)
+    flight.receive([table], [report])
+    flight.wait()
+    if report[0] & ROW_BITS > n_rows:
+        matcher.desks.give_back(rooms)
+        return None
+    n = int(report[1])
+    columns = rooms("keys", n, np.int64)[:n], rooms("values", n, np.int64)[:n]
+    if n:
+        flight.receive(found, columns)
+        flight.wait()
+    return Found(report[2:], *columns, rooms)
+
+
+def _blocks(start, stop):
+    """Blocks of threads for windows start to stop; one of them has nothing to do where there are none."""
+    return max(-(-(stop - start) // BLOCK), 1)
+
+
+def _seek_rows(flight, matcher, there, start, stop, table):
+    """Begin to seek the rows of windows start to stop."""
+    n_blocks = _blocks(start, stop)
+    flight.begin("match")
+    jit_device.fill_zero(table, flight.stream, 2)
+    flight.launch(seek_kernel, n_blocks * BLOCK, BLOCK, matcher.seeds, *there, start, stop, table, n_blocks)
+
+
+def _count_rows(flight, matcher, there, n):
+    """(borders of anchors, most matches of each): blocks of windows, or windows where these have many rows.
+
+    An anchor counts at least its windows, so that those of a slice have room.
+    """
+    borders, most = [], []
+    for start in range(0, n, matcher.n_windows):
+        stop = min(start + matcher.n_windows, n)
+        n_blocks, step = _blocks(start, stop), BLOCK
+        table = flight.there("table", table_sizes(n_blocks)[-1], np.int64)
+        _seek_rows(flight, matcher, there, start, stop, table)
+        flight.wait()
+        _, short, long, _ = table_sizes(n_blocks)
+        with flight.timed("copy out"):
+            sizes = windows_of(jit_device.copy(table, np.empty(short, np.int64)), n_blocks).total
+        if sizes.max() > matcher.n_rows:
+            windows = windows_of(jit_device.copy(table, np.empty(long, np.int64)), n_blocks)
+            by_block = np.empty((n_blocks, BLOCK), np.int64)
+            by_block[windows.block] = np.diff(windows.running).reshape(by_block.shape)
+            sizes, step = by_block.ravel()[: stop - start], 1
+        borders.append(np.arange(start, stop, step))
+        most.append(np.maximum(sizes, step))
+    return np.concatenate([*borders, [n]]), np.concatenate(most)
 
 
 @compiled
-def _count_windows(matcher, strands, first):
-    """Running total of the windows of strands."""
-    for i in range(strands.length.size):
-        first[i + 1] = first[i] + n_windows(matcher, strands, i)
+def _pack(matcher, strands, base, columns):
+    """Write what strands_of (device_kernels.py) takes, from word ``base`` on; the number of all windows."""
+    n, total, windows = strands.length.size, np.int64(0), np.int64(0)
+    columns[4 * n] = 0
+    for i in range(n):
+        length, start, stop = strands.length[i], strands.start[i], strands.stop[i]
+        same = i > 0 and length == strands.length[i - 1]  # as the read before, often
+        if not (same and start == strands.start[i - 1] and stop == strands.stop[i - 1]):
+            windows = n_windows(matcher, strands, i)
+        total += windows
+        columns[i], columns[n + i] = strands.first[i] - base, length
+        columns[2 * n + i], columns[3 * n + i], columns[4 * n + i + 1] = start, stop, total
+    return total
 
 
-@kernel
-def seek_kernel(matcher, strands, first, place, rows, sizes):
-    """Rows of each window; ``first`` int64[n_strands + 1] is the running total of windows."""
-    j = thread_index()
-    if j < rows.size:
-        i = find_run(first, j)
-        position = (first_window(matcher, strands, i) + j - first[i]) * step_of(matcher)
-        place[2 * j], place[2 * j + 1] = i, position
-        lo, hi, by_prefix = lookup(matcher, strands, i, position)
-        lo, hi = rows_of(matcher, lo, hi, by_prefix)
-        rows[j], sizes[j] = np.uint32(lo), np.uint32(hi - lo)
+def _hand_over_all(found, matches, n_threads):
+    """Write matches in the order of the blocks of windows, by several threads."""
+    ends = np.append(0, np.cumsum(found.spans[1::2]))
+    work = [
+        (found.spans[2 * a : 2 * b], found.keys, found.values,
+         Matches(*(column[ends[a] : ends[b]] for column in matches)))
+        for a, b in spans(ends.size - 1, n_threads)
+    ]  # fmt: skip
+    run_all(_hand_over, work, n_threads)
 
 
-@kernel
-def total_kernel(sizes, group, totals):
-    """The sum of each group of sizes."""
-    g = thread_index()
-    if g < totals.size:
-        total = np.int64(0)
-        for j in range(g * group, min((g + 1) * group, sizes.size)):
-            total += np.int64(sizes[j])
-        totals[g] = total
-
-
-@kernel
-def running_kernel(sizes, group, begins, running):
-    """The running total of sizes; ``begins`` that of the groups, from 0 on."""
-    g = thread_index()
-    if g < begins.size - 1:
-        total = begins[g]
-        for j in range(g * group, min((g + 1) * group, sizes.size)):
-            running[j] = total
-            total += np.int64(sizes[j])
-        if (g + 1) * group >= sizes.size:
-            running[sizes.size] = total
-
-
-@kernel
-def compare_kernel(matcher, strands, place, rows, running, base, keys, lengths, counts):
-    """The match of each row from the ``base``-th on, length 0 if there is none; their number by window."""
-    c = thread_index()
-    if c < keys.size:
-        j = find_run(running, base + c)
-        i, position = place[2 * j], place[2 * j + 1]
-        text = np.int64(at(matcher.sa, np.int64(rows[j]) + base + c - running[j]))
-        frame, outside = frame_of(matcher, strands, i, position)
-        length = np.int64(0)
-        if may_match(matcher, frame, outside, text):
-            left, length = extend(matcher, strands, i, position, text, step_of(matcher))
-            if length > 0:
-                keys[c] = ((position - left) << 32) | (text - left)
-                atomic_add(counts, j, np.uint32(1))
-        lengths[c] = np.uint32(length)
-
-
-@kernel
-def place_kernel(running, base, keys, lengths, counts, begins, found):
-    """Let matches close ranks: those of window j from begins[j] on, in any order."""
-    c = thread_index()
-    if c < keys.size and lengths[c] > 0:
-        j = find_run(running, base + c)
-        to = begins[j] + np.int64(atomic_add(counts, j, np.uint32(1)))
-        found.position[to], found.length[to] = keys[c], np.int64(lengths[c])
-
-
-@kernel
-def order_kernel(place, begins, found):
-    """Sort the matches of each window."""
-    j = thread_index()
-    if j < begins.size - 1 and begins[j] < begins[j + 1]:
-        put_in_order(found, begins[j], begins[j + 1], place[2 * j])
+@compiled
+def _hand_over(spans, keys, values, matches):
+    n = 0
+    for block in range(spans.size >> 1):
+        begin = spans[2 * block]
+        for j in range(begin, begin + spans[2 * block + 1]):
+            key, value = keys[j], values[j]
+            matches.strand[n], matches.length[n] = value >> 32, value & 0xFFFFFFFF
+            matches.position[n], matches.text[n] = key >> 32, key & 0xFFFFFFFF
+            n += 1

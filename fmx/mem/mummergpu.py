@@ -13,18 +13,20 @@ down from that row for all the others (figure 7):
 A match that also goes on to the left is left out: it belongs to the subquery before.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from ..index import load_lcp
 from ..jit import at, compiled, inlined, prefetch
+from ..parallel import run_all, spans
 from ..reference import find_block
 from ..suffix_array.lcp import LCP, lcp_below
 from .compare import symbol
-from .contracts import collect, seek
+from .contracts import Matches, collect, seek
 from .order import put_in_order
-from .rank_walk import Found, Segment, make_jobs, match_job
+from .rank_walk import Found, Jobs, Segment, make_jobs, match_job
 
 _AHEAD = 8  # anchors
 
@@ -73,6 +75,22 @@ def collect_on_cpu(matcher, strands, anchors, start, stop, matches) -> int:
     return _collect(matcher, strands, anchors, start, stop, matches)
 
 
+def collect_together(matcher, strands, anchors, start, stop, matches, n_threads) -> int:
+    """The same by several threads, each with room of its own in ``matches``."""
+    rows = anchors.hi[start:stop].astype(np.int64) - anchors.lo[start:stop]
+    ends = np.append(0, np.cumsum(rows))
+    cuts = spans(stop - start, n_threads)
+    rooms = [Matches(*(column[ends[a] : ends[b]] for column in matches)) for a, b in cuts]
+    work = [(matcher, strands, anchors, start + a, start + b, room)
+            for (a, b), room in zip(cuts, rooms, strict=True)]  # fmt: skip
+    n = 0
+    for found, room in zip(run_all(_collect, work, n_threads), rooms, strict=True):
+        for column, its_part in zip(matches, room, strict=True):
+            column[n : n + found] = its_part[:found]
+        n += found
+    return n
+
+
 def match_all(segment, strands, jobs, least) -> Found:
     """The longest match of every subquery in a segment, by one thread."""
     found = empty_found(jobs)
@@ -85,12 +103,17 @@ def empty_found(jobs) -> Found:
     return Found(*(np.empty(jobs.slot[-1], np.uint32) for _ in Found._fields))
 
 
-def subqueries(lcp, least, jobs, found) -> Subqueries:
+def subqueries(lcp, least, jobs, found, n_threads=1) -> Subqueries:
     """The subqueries that match, with their rows."""
-    n = int(np.count_nonzero(found.length >= least))
+    cuts = spans(jobs.strand.size, n_threads)
+    parts = [Jobs(jobs.strand[a:b], jobs.begin[a:b], jobs.slot[a : b + 1]) for a, b in cuts]
+    sizes = run_all(_count, [(np.int64(least), part, found) for part in parts], n_threads)
+    ends = np.append(0, np.cumsum(np.array(sizes, np.int64)))
     dtypes = (np.int64, np.int64, np.uint32, np.uint32, np.uint32, np.uint32)
-    anchors = Subqueries(*(np.empty(n, dtype) for dtype in dtypes))
-    _take(lcp, np.int64(least), jobs, found, anchors)
+    anchors = Subqueries(*(np.empty(ends[-1], dtype) for dtype in dtypes))
+    rooms = [Subqueries(*(column[a:b] for column in anchors)) for a, b in pairwise(ends)]
+    work = [(lcp, np.int64(least), part, found, room) for part, room in zip(parts, rooms, strict=True)]
+    run_all(_take, work, n_threads)
     return anchors
 
 
@@ -98,6 +121,15 @@ def subqueries(lcp, least, jobs, found) -> Subqueries:
 def _match(segment, strands, jobs, least, found):
     for job in range(jobs.strand.size):
         match_job(segment, strands, jobs, least, job, found)
+
+
+@compiled
+def _count(least, jobs, found):
+    """How many subqueries of jobs match."""
+    n = 0
+    for slot in range(jobs.slot[0], jobs.slot[jobs.strand.size]):
+        n += found.length[slot] >= least
+    return n
 
 
 @compiled

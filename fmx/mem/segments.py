@@ -19,7 +19,8 @@ import numpy as np
 from ..dna import WORD
 from ..errors import DeviceError
 from ..jit import compiled
-from .rank_walk import Segment
+from ..parallel import run_all, spans
+from .rank_walk import Found, Segment
 
 SUFFIX_BYTES = 9  # of sa, rank and lcp
 JOB_BYTES, STRAND_BYTES = 24, 56  # of a strand: a word and six columns, and as much for each further word
@@ -34,37 +35,40 @@ class Division:
     queries: int
     results: int
 
+    def is_tight(self, n_text):
+        """Whether there would be more room without other flights."""
+        return self.n_suffixes < n_text or self.queries + self.results < QUERY_BYTES
 
-def divide(n_text, shared, room) -> Division:
+
+def divide(n_text, shared, room, n_flights=1) -> Division:
     """The largest segments for ``room`` bytes, of which text and blocks take ``shared``.
 
-    A quarter of what they leave, QUERY_BYTES at most, is for queries.  Raises DeviceError.
+    A quarter of what they leave is for queries, at most QUERY_BYTES for each flight.  Raises DeviceError.
     """
     rest = room - shared
-    queries = min(QUERY_BYTES, rest // 4)
+    queries = min(QUERY_BYTES * n_flights, rest // 4)
     n_suffixes = min((rest - queries) // SUFFIX_BYTES, n_text)
     if n_suffixes < 1:
         raise DeviceError(
             f"the text alone takes {shared / 1e9:.3g} GB of {max(room, 0) / 1e9:.3g} GB of GPU memory: raise "
             "--gpu-memory, free memory, or take --engine cpu"
         )
-    return Division(n_suffixes, queries // 4, queries - queries // 4)
+    of_one = queries // n_flights
+    return Division(n_suffixes, of_one // 4, of_one - of_one // 4)
 
 
-def cut_segments(whole, n_suffixes) -> list:
-    """The segments of at most ``n_suffixes`` each, in the order of the text."""
+def cut_segments(whole, n_suffixes, make=np.empty, n_threads=1) -> list:
+    """The segments of at most ``n_suffixes`` each, in the order of the text, in arrays by ``make``."""
     n = whole.sa.size
     if n_suffixes >= n:
         return [whole]
-    return [_cut(whole, first, min(first + n_suffixes, n)) for first in range(0, n, n_suffixes)]
-
-
-def _cut(whole, first, stop) -> Segment:
-    n = stop - first
-    arrays = np.empty(n, np.uint32), np.empty(n, np.uint32), np.empty(n, np.uint8)
-    segment = Segment(*arrays, whole.words, whole.blocks, first)
-    _fill(whole, segment)
-    return segment
+    segments = []
+    for first in range(0, n, n_suffixes):
+        size = min(n_suffixes, n - first)
+        arrays = make(size, np.uint32), make(size, np.uint32), make(size, np.uint8)
+        segments.append(Segment(*arrays, whole.words, whole.blocks, first))
+    run_all(_fill, [(whole, segment) for segment in segments], n_threads)
+    return segments
 
 
 @compiled
@@ -85,6 +89,15 @@ def _fill(whole, segment):
 def word_ends(strands) -> np.ndarray:
     """The end of each strand's words."""
     return strands.first + (strands.length + WORD - 1) // WORD
+
+
+def words_of(strands) -> tuple:
+    """(the first word of strands, their words and a spare one)."""
+    if strands.first.size == 0:
+        return 0, strands.words[:1]
+    base, last = int(strands.first[0]), strands.first.size - 1
+    end = int(strands.first[last] + (strands.length[last] + WORD - 1) // WORD)
+    return base, strands.words[base : end + 1]
 
 
 def rounds(strands, jobs, division) -> list:
@@ -108,10 +121,19 @@ def rounds(strands, jobs, division) -> list:
     return cuts
 
 
-@compiled
-def merge(segment, rank, found, start, whole):
+def merge(segment, rank, found, start, whole, n_threads=1):
     """Take results of a segment (``found``) into those of all subqueries, from ``start`` on, where longer."""
+    work = [
+        (segment, rank, Found(*(column[a:b] for column in found)),
+         Found(*(column[start + a : start + b] for column in whole)))
+        for a, b in spans(found.row.size, n_threads)
+    ]  # fmt: skip
+    run_all(_merge, work, n_threads)
+
+
+@compiled
+def _merge(segment, rank, found, whole):
     for slot in range(found.row.size):
-        if found.length[slot] > whole.length[start + slot]:
-            whole.length[start + slot] = found.length[slot]
-            whole.row[start + slot] = rank[segment.sa[found.row[slot]]]
+        if found.length[slot] > whole.length[slot]:
+            whole.length[slot] = found.length[slot]
+            whole.row[slot] = rank[segment.sa[found.row[slot]]]

@@ -2,20 +2,27 @@
 
 import time
 from collections import Counter
+from contextlib import contextmanager
+from threading import Lock
 
 from .. import jit_device
 
 
 class Stages:
-    """``seconds`` sums up what each stage has taken."""
+    """``seconds`` sums up what each stage has taken, of all threads of the host together."""
 
     def __init__(self):
         self.seconds: Counter = Counter()
+        self._lock = Lock()
 
-    def run(self, stage, work, *arguments):
-        """``work(*arguments)``, done by the device when this returns."""
+    def add(self, stage, seconds):
+        with self._lock:
+            self.seconds[stage] += seconds
+
+    @contextmanager
+    def timed(self, stage):
+        """Count the time that the host spends within, and the device with what it is given there."""
         start = time.perf_counter()
-        result = work(*arguments)
+        yield
         jit_device.synchronize()
-        self.seconds[stage] += time.perf_counter() - start
-        return result
+        self.add(stage, time.perf_counter() - start)

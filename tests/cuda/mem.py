@@ -60,13 +60,14 @@ def texts(few):
 
 
 def compare(path, contigs, queries, least) -> list:
-    """Lines by the GPU with two ways to slice, by the CPU, and by plain comparison."""
+    """Lines by the GPU with three ways to slice, by the CPU, and by plain comparison."""
     import journeys
     from test_mem import expect, rows
 
     from fmx import index
     from fmx.chunks import literal_fasta
     from fmx.mem import device, journey, matching
+    from fmx.mem.device_kernels import BLOCK
     from fmx.mem.seeds import make_seeds
     from fmx.reads import FORWARD, REVERSE
 
@@ -77,12 +78,13 @@ def compare(path, contigs, queries, least) -> list:
     opened = index.load(path, method="verify")
     form = journey.make_form(opened.reference, None, journey.MemOutput(kind="tsv"))
     lines = []
-    for n_rows in (None, 17, device.ROWS):
-        matcher = device.DeviceMatcher(make_seeds(opened, least)) if n_rows else None
+    for n_rows in (None, 17, 300, device.ROWS):
+        matcher = device.DeviceMatcher(make_seeds(opened, least), n_threads=3) if n_rows else None
         if matcher:
-            matcher.n_rows = n_rows
-        options = matching.MemOptions(least, FORWARD | REVERSE, matching.ALL, 1)
+            matcher.n_rows, matcher.n_windows = n_rows, max(n_rows // BLOCK, 1) * BLOCK
+        options = matching.MemOptions(least, FORWARD | REVERSE, matching.ALL, 3)
         finder, sink = matching.Finder(opened, options, form, matcher), io.BytesIO()
+        finder.task_size = 100  # so that threads share the work
         matching.find(finder, [literal_fasta(queries)], sink)
         lines.append(tuple(rows(sink.getvalue())))
     return [*lines, tuple(expect(contigs, queries, least, FORWARD | REVERSE, matching.ALL))]

@@ -33,8 +33,10 @@ def main(simulated) -> int:
             shared = host.segment.words.nbytes + sum(column.nbytes for column in host.segment.blocks[:5])
             for room in (None, shared + 4400):
                 began = time.perf_counter()
-                matcher = DeviceMummerGpu(host, gpu_memory=room)
+                matcher = DeviceMummerGpu(host, gpu_memory=room, n_threads=3)
                 found = mems.ask(matcher, queries)
+                if len(matcher.segments) > 1:  # the second time from the last segment to the first
+                    found = found if found == mems.ask(matcher, queries) else []
                 verdict = "same" if found == expected else "DIFFERENT"
                 failures += found != expected
                 n_done += 1
