@@ -42,6 +42,7 @@ test-gpu:
 	$(GPU_PYTHON) tests/cuda/protocol.py
 	$(GPU_PYTHON) tests/cuda/mem.py
 	$(GPU_PYTHON) tests/cuda/mem_protocol.py
+	$(GPU_PYTHON) tests/cuda/mem_parts.py
 	$(GPU_PYTHON) tests/cuda/failures.py
 
 # Writes the expected outputs of tests/data/golden anew: read the difference before it is committed.
