@@ -88,6 +88,13 @@ class Piece:
         """What stands for it in numba: a dispatcher, an intrinsic, or a function with an overload."""
         return self._make(_compiler())
 
+    @functools.cache  # noqa: B019  (pieces are as many as there are functions, and stay)
+    def type_in(self, typing_context):
+        """The type that a compiler, numba's for the CPU or that for GPUs, gives it."""
+        made = self.made
+        typing_context.refresh()  # it may be new
+        return typing_context.resolve_value_type(made)
+
 
 class Compiled(Piece):
     """A function that Python calls as machine code, compiled once for each combination of types."""

@@ -1,6 +1,5 @@
 """The compiler behind jit.py: numba's dispatchers and types, and the machine code it makes."""
 
-import functools
 from importlib import import_module
 
 import llvmlite.binding as llvm
@@ -27,16 +26,9 @@ _OPTIONS = {
 _INLINE = {**_OPTIONS, "forceinline": True}
 
 
-@functools.cache
-def _type_of(piece):
-    made = piece.made
-    cpu_target.typing_context.refresh()  # it may be new
-    return cpu_target.typing_context.resolve_value_type(made)
-
-
 @typeof_impl.register(Piece)
 def _type_of_piece(piece, context):
-    return _type_of(piece)
+    return piece.type_in(cpu_target.typing_context)
 
 
 def dispatcher(function):

@@ -86,15 +86,9 @@ else:
     from numba.cuda.extending import intrinsic
     from numba.cuda.typing.typeof import typeof_impl
 
-    @functools.cache
-    def _type_of(piece):
-        made = piece.made
-        cuda_target.typing_context.refresh()  # it may be new
-        return cuda_target.typing_context.resolve_value_type(made)
-
     @typeof_impl.register(Piece)
     def _type_of_piece(piece, context):
-        return _type_of(piece)
+        return piece.type_in(cuda_target.typing_context)
 
     def _assembly(text, n):
         """An intrinsic of n uint32 that is one piece of PTX."""
