@@ -1,0 +1,188 @@
+"""Writing beside a final place, whose name therefore only ever holds what is whole.
+
+    out.sam                                as it was, or whole
+    .out.sam.3f0c9a517be2d840.partial      in the making, locked (flock) while its owner lives
+    .ref.fmx.91d2c7a04b6e5f38.replaced     an old folder set aside where two names cannot be exchanged
+
+A killed run leaves its draft; the next one of the same name removes it.  Links are followed.
+"""
+
+import errno
+import fcntl
+import os
+import re
+import shutil
+import stat
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+STALE = 10  # seconds: a draft younger than this may be about to be locked
+_LONGEST = 255  # bytes of a file name
+
+
+class _Draft:
+    """``path`` is in the making; ``commit`` puts it at ``final``, anything else leaves nothing."""
+
+    def __init__(self, final):
+        self.final = Path(os.path.realpath(final))
+        sweep(self.final)
+        self.path = _beside(self.final, "partial")
+
+    def __enter__(self):
+        return self
+
+
+class DraftFile(_Draft):
+    """A file in the making: write to ``file``, then ``commit``.  Raises OSError."""
+
+    def __init__(self, final):
+        super().__init__(final)
+        self.file = open(self.path, "xb")  # noqa: SIM115
+        _lock(self.file.fileno())
+
+    def commit(self):
+        """Bring the data to disk and give them their name, replacing a file."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        os.replace(self.path, self.final)
+        _sync_names(self.final.parent)
+
+    def __exit__(self, *_):
+        with suppress(OSError):
+            self.path.unlink()
+        with suppress(OSError):  # what a full disk did not take
+            self.file.close()
+
+
+class DraftFolder(_Draft):
+    """A folder in the making: write below ``path``, then ``commit``.  Raises OSError."""
+
+    def __init__(self, final):
+        super().__init__(final)
+        self.path.mkdir()
+        self._descriptor = os.open(self.path, os.O_RDONLY)
+        _lock(self._descriptor)
+
+    def commit(self):
+        """Bring the data to disk and give them their name, replacing a folder, which is then removed."""
+        sync_tree(self.path)
+        try:
+            os.rename(self.path, self.final)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            _replace(self.path, self.final)
+        _sync_names(self.final.parent)
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._descriptor)
+
+
+def sync_tree(folder) -> None:
+    """Bring every file and name in a folder to disk.  Raises OSError."""
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(parent, name), "rb") as file:
+                os.fsync(file.fileno())
+        _sync_names(parent)
+
+
+def sweep(final) -> None:
+    """Remove what dead owners left beside a final place; an old folder whose place is empty goes back there.
+
+    Whatever is locked, or cannot be locked here, is left alone.
+    """
+    final = Path(final)
+    pattern = re.compile(re.escape(_start(final)) + rb"[0-9a-f]{16}\.(partial|replaced)")
+    with suppress(OSError), os.scandir(os.fsencode(final.parent)) as entries:
+        for found in [entry.path for entry in entries if pattern.fullmatch(entry.name)]:
+            with suppress(OSError), _of_the_dead(found) as is_folder:
+                if not is_folder:
+                    os.unlink(found)
+                elif found.endswith(b".replaced") and not final.exists():
+                    os.rename(found, final)
+                else:
+                    shutil.rmtree(found)
+
+
+@contextmanager
+def _of_the_dead(path):
+    """Is it a folder?  Raises OSError unless it is stale and its lock could be taken, which is then held."""
+    found = os.lstat(path)
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        raise OSError(errno.EINVAL, "neither file nor folder")
+    is_folder = stat.S_ISDIR(found.st_mode)
+    descriptor = os.open(path, os.O_NOFOLLOW | (os.O_RDONLY if is_folder else os.O_RDWR))
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if time.time() - os.fstat(descriptor).st_mtime < STALE:
+            raise OSError(errno.EAGAIN, "too young")
+        yield is_folder
+    finally:
+        os.close(descriptor)
+
+
+def _start(final) -> bytes:
+    """How the names of all drafts of a final place begin."""
+    room = _LONGEST - len("..") - 16 - len(".replaced")
+    return b".%s." % os.fsencode(final.name)[:room]
+
+
+def _beside(final, kind) -> Path:
+    """A new name beside a final place."""
+    return final.with_name(
+        os.fsdecode(b"%s%s.%s" % (_start(final), os.urandom(8).hex().encode(), kind.encode()))
+    )
+
+
+def _lock(descriptor) -> None:
+    with suppress(OSError):  # without locks, as on some shared storage, nobody sweeps
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _sync_names(folder) -> None:
+    """Bring the names in a folder to disk; some file systems cannot, and keep them in their own way."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _replace(new, final) -> None:
+    """Put the folder ``new`` in the place of the folder ``final``, and remove that."""
+    if _exchange(new, final):
+        shutil.rmtree(new, ignore_errors=True)
+        return
+    old = _beside(final, "replaced")
+    descriptor = os.open(final, os.O_RDONLY)
+    try:
+        _lock(descriptor)
+        os.rename(final, old)
+        try:
+            os.rename(new, final)
+        except BaseException:
+            os.rename(old, final)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    finally:
+        os.close(descriptor)
+
+
+def _exchange(one, other) -> bool:
+    """Exchange two names at once; False where the C library or the file system cannot.  Raises OSError."""
+    import ctypes
+
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if renameat2 is None:
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    if renameat2(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP):
+        return False
+    raise OSError(code, os.strerror(code), str(other))

@@ -1,0 +1,207 @@
+"""Drafts: beside the final place, locked while their owner lives, swept when it is dead."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from fmx import drafts
+from fmx.drafts import DraftFile, DraftFolder
+
+OWNER = """
+import sys, time
+from fmx.drafts import DraftFile, DraftFolder
+with (DraftFolder if sys.argv[2] == "folder" else DraftFile)(sys.argv[1]) as draft:
+    print(draft.path, flush=True)
+    time.sleep(600)
+"""
+
+
+def aged(path):
+    """As if nobody had touched it for an hour."""
+    hour = time.time() - 3600
+    os.utime(path, (hour, hour))
+    return path
+
+
+def hidden(folder) -> list:
+    return sorted(name for name in os.listdir(folder) if name.startswith("."))
+
+
+@pytest.fixture
+def owner():
+    """owner(path, kind) -> a process that holds a draft of that path."""
+    started = []
+
+    def start(path, kind):
+        process = subprocess.Popen([sys.executable, "-c", OWNER, path, kind], stdout=subprocess.PIPE)
+        started.append(process)
+        aged(process.stdout.readline().decode().strip())
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def make(draft, text="new"):
+    """Write a draft in full; gives what its final place holds."""
+    if isinstance(draft, DraftFile):
+        draft.file.write(text.encode())
+        draft.commit()
+        return draft.final.read_text()
+    (draft.path / "part0").mkdir()
+    (draft.path / "part0" / "a").write_text(text)
+    draft.commit()
+    return (draft.final / "part0" / "a").read_text()
+
+
+KINDS = pytest.mark.parametrize("kind", ["file", "folder"])
+MAKERS = {"file": DraftFile, "folder": DraftFolder}
+
+
+@KINDS
+def test_a_draft_becomes_the_final_place_and_replaces_it(tmp_path, kind):
+    for text in ("one", "two"):
+        with MAKERS[kind](tmp_path / "x") as draft:
+            assert make(draft, text) == text
+    assert os.listdir(tmp_path) == ["x"]
+
+
+@KINDS
+def test_a_draft_that_is_not_committed_leaves_nothing(tmp_path, kind):
+    with MAKERS[kind](tmp_path / "x") as draft:
+        assert hidden(tmp_path) == [draft.path.name]
+    assert os.listdir(tmp_path) == []
+
+
+@KINDS
+def test_the_draft_of_a_killed_owner_is_swept_and_that_of_a_living_one_is_not(tmp_path, owner, kind):
+    dead, alive = owner(tmp_path / "x", kind), owner(tmp_path / "x", kind)
+    assert len(hidden(tmp_path)) == 2
+    dead.kill()
+    dead.wait()
+    with MAKERS[kind](tmp_path / "x"):
+        assert len(hidden(tmp_path)) == 2  # that of the living, and this
+    assert len(hidden(tmp_path)) == 1
+    alive.send_signal(signal.SIGKILL)
+    alive.wait()
+    drafts.sweep(tmp_path / "x")
+    assert hidden(tmp_path) == []
+
+
+def test_only_stale_drafts_of_the_same_name_are_swept(tmp_path):
+    kept = [".x.0123456789abcdef.partial", ".y.0123456789abcdef.partial", ".x.12345.partial", ".x.partial"]
+    for name in kept:
+        (tmp_path / name).write_text("")
+    for name in kept[1:]:
+        aged(tmp_path / name)
+    (tmp_path / "elsewhere").mkdir()
+    os.symlink("elsewhere", tmp_path / ".x.aaaaaaaaaaaaaaaa.partial")
+    os.mkfifo(tmp_path / ".x.bbbbbbbbbbbbbbbb.partial")
+    before = sorted(os.listdir(tmp_path))
+    drafts.sweep(tmp_path / "x")
+    assert sorted(os.listdir(tmp_path)) == before
+    aged(tmp_path / kept[0])
+    drafts.sweep(tmp_path / "x")
+    assert sorted(set(before) - set(os.listdir(tmp_path))) == kept[:1]
+
+
+def test_nothing_is_swept_where_locks_do_not_exist(tmp_path, monkeypatch):
+    stale = tmp_path / ".x.0123456789abcdef.partial"
+    stale.write_text("")
+    aged(stale)
+
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(drafts.fcntl, "flock", refuse)
+    with DraftFile(tmp_path / "x") as draft:
+        assert make(draft) == "new"
+    assert stale.exists()
+
+
+@KINDS
+@pytest.mark.parametrize(
+    "name", [b"\xff\xfe\x01.sam", b"n" * 255, "ä".encode() * 127], ids=["bytes", "long", "cut"]
+)
+def test_any_name_has_drafts(tmp_path, kind, name):
+    final = tmp_path / os.fsdecode(name)
+    with MAKERS[kind](final) as draft:
+        assert make(draft) == "new"
+    assert os.listdir(os.fsencode(tmp_path)) == [name]
+    stale = tmp_path / os.fsdecode(draft.path.name)
+    stale.write_text("")
+    aged(stale)
+    drafts.sweep(final)
+    assert os.listdir(os.fsencode(tmp_path)) == [name]
+
+
+@KINDS
+def test_links_are_followed(tmp_path, kind):
+    (tmp_path / "real").mkdir()
+    os.symlink(os.path.join("real", "x"), tmp_path / "link")
+    for text in ("one", "two"):
+        with MAKERS[kind](tmp_path / "link") as draft:
+            assert make(draft, text) == text
+    assert (tmp_path / "link").is_symlink()
+    assert os.listdir(tmp_path / "real") == ["x"]
+
+
+def old_and_new(tmp_path):
+    with DraftFolder(tmp_path / "x") as draft:
+        make(draft, "old")
+    return DraftFolder(tmp_path / "x")
+
+
+def test_where_names_cannot_be_exchanged_the_old_folder_is_set_aside(tmp_path, monkeypatch):
+    monkeypatch.setattr(drafts, "_exchange", lambda *_: False)
+    with old_and_new(tmp_path) as draft:
+        assert make(draft) == "new"
+    assert os.listdir(tmp_path) == ["x"]
+
+
+def test_an_old_folder_goes_back_if_the_new_one_cannot_come(tmp_path, monkeypatch):
+    monkeypatch.setattr(drafts, "_exchange", lambda *_: False)
+    rename = os.rename
+
+    def failing(one, other):
+        if str(one).endswith(".partial") and not os.path.exists(other):
+            raise OSError(errno.EIO, "Input/output error")
+        rename(one, other)
+
+    with old_and_new(tmp_path) as draft:
+        monkeypatch.setattr(os, "rename", failing)
+        with pytest.raises(OSError, match="Input/output"):
+            make(draft)
+    assert (tmp_path / "x" / "part0" / "a").read_text() == "old"
+    assert os.listdir(tmp_path) == ["x"]
+
+
+def test_an_old_folder_set_aside_by_a_dead_owner_goes_back(tmp_path):
+    aside = tmp_path / ".x.0123456789abcdef.replaced"
+    aside.mkdir()
+    (aside / "a").write_text("old")
+    aged(aside)
+    drafts.sweep(tmp_path / "x")
+    assert (tmp_path / "x" / "a").read_text() == "old"
+    aside.mkdir()
+    aged(aside)
+    drafts.sweep(tmp_path / "x")
+    assert os.listdir(tmp_path) == ["x"]
+
+
+def test_names_are_exchanged_at_once(tmp_path):
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).write_text("")
+    if not drafts._exchange(tmp_path / "one", tmp_path / "other"):
+        pytest.skip("this system cannot exchange names")
+    assert os.listdir(tmp_path / "one") == ["other"]
+    with pytest.raises(FileNotFoundError):
+        drafts._exchange(tmp_path / "one", tmp_path / "none")
