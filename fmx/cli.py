@@ -13,7 +13,8 @@ import sys
 import click
 
 from . import __version__, commands
-from .errors import FmxError, LostDeviceError
+from .errors import FmxError, LostDeviceError, shown
+from .terminal import tell
 
 
 class Commands(click.Group):
@@ -51,12 +52,14 @@ def run(arguments) -> int:
         sys.stdout.flush()
         return 0
     except click.ClickException as error:
+        if not isinstance(error, click.exceptions.NoArgsIsHelpError):
+            error.message = shown(error.message)  # type: ignore[misc]  # it quotes the arguments
         error.show()
         return error.exit_code
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (KeyboardInterrupt, click.Abort):
-        click.echo("fmx: interrupted", err=True)
+        tell("fmx: interrupted")
         return 130
     except BrokenPipeError:
         _forget_stdout()
@@ -75,8 +78,11 @@ def run(arguments) -> int:
 
 def _report(error, message, debug) -> int:
     if debug:
-        raise error
-    click.echo(f"fmx: error: {message}", err=True)
+        import traceback
+
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            tell(line)
+    tell(f"fmx: error: {message}")
     _forget_stdout()
     return 1
 

@@ -31,3 +31,18 @@ class DeviceError(FmxError):
 
 class LostDeviceError(DeviceError):
     """A GPU that does not answer any more: what was held there is gone, and cannot be freed either."""
+
+
+def shown(text: str) -> str:
+    """A text as one line of a message: what is no character that can be seen is escaped.
+
+    That is control characters, line ends, marks of direction and of no width, and bytes that are no UTF-8.
+    """
+    return text if text.isprintable() else "".join(map(_seen, text))
+
+
+def _seen(letter) -> str:
+    if letter.isprintable():
+        return letter
+    byte = ord(letter) - 0xDC00  # as Python holds a byte of a file's name that is no UTF-8
+    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else letter.encode("unicode_escape").decode()

@@ -3,6 +3,8 @@
 import sys
 import time
 
+from .terminal import tell
+
 
 class Progress:
     """Says what is being done.  ``quiet`` says nothing."""
@@ -15,23 +17,18 @@ class Progress:
     def say(self, message: str) -> None:
         """One line that stays."""
         if not self.quiet:
-            self._clear()
-            print(f"fmx: {message}", file=sys.stderr, flush=True)
+            tell(f"fmx: {message}")
 
     def show(self, message: str) -> None:
         """One line that is replaced by the next, at most five times a second."""
         now = time.monotonic()
         if self._live and now - self._shown > 0.2:
             self._shown = now
-            print(f"\r\x1b[K{message}", end="", file=sys.stderr, flush=True)
+            tell(message, end="")
 
     def stage(self, name: str):
         """``with progress.stage("suffix array"):`` tells the stage and the seconds it took."""
         return _Stage(self, name)
-
-    def _clear(self) -> None:
-        if self._live:
-            print("\r\x1b[K", end="", file=sys.stderr)
 
 
 class _Stage:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from . import __version__, jit, layouts, mapping, plan
 from .building import add_layouts, build_index, default_index_path
-from .errors import DeviceError
+from .errors import DeviceError, shown
 from .index_store import read_array, read_checked, read_meta
 from .mapping import MapOptions, Summary, compile_all, map_reads
 from .output import bam, sam, table
@@ -92,7 +92,7 @@ def make_mapper(fm_index, options, n_tally, device, progress) -> mapping.Mapping
 
 def _command_line() -> str:
     """The command as typed, on one line without tabs, for the header."""
-    return shlex.join(["fmx", *sys.argv[1:]]).replace("\t", "\\t").replace("\n", "\\n")
+    return shown(shlex.join(["fmx", *sys.argv[1:]]))
 
 
 def make_writer(reference, output):

@@ -1,5 +1,7 @@
 """The answer of fmx tune in words: a table of choices, and the commands of the best."""
 
+from ..errors import shown
+
 
 def text(answer: dict) -> str:
     """Lines of text."""
@@ -17,7 +19,7 @@ def text(answer: dict) -> str:
     lines += ["", *_commands(answer)]
     if "kept" in answer:
         lines.append(f"measured {answer['date']}; remove {answer['kept']} to measure again")
-    return "\n".join(lines)
+    return "\n".join(map(shown, lines))
 
 
 def _line(way, engine, sa_rate, prefix, size, *speeds) -> str:

@@ -1,0 +1,75 @@
+"""What paths and names hold never moves the cursor, hides a word or starts a line of its own."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from fmx.errors import shown
+
+MAIN = [sys.executable, "-m", "fmx"]
+ODD = "a\x1b[31m\n\r\x07\x9b2J\u202e\u200b\udcff.fq"
+CLEAR = "\r\x1b[K"  # ours, before a message that takes the place of progress
+SEEN = r"a\x1b[31m\n\r\x07\x9b2J\u202e\u200b\xff.fq"
+
+
+def test_what_cannot_be_seen_is_escaped():
+    assert shown(ODD) == SEEN
+    assert shown("plain, é and 日本.fq") == "plain, é and 日本.fq"
+    assert shown("\ud800\u2028\x00\U000e0041") == r"\ud800\u2028\x00\U000e0041"
+
+
+def lines_of(*arguments, **options):
+    """Exit code and what a terminal is sent of a command whose stdout and stderr are that terminal."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([*MAIN, *arguments], stdout=theirs, stderr=theirs, **options) as process:
+        os.close(theirs)
+        said = b""
+        while block := _read(ours):
+            said += block
+    os.close(ours)
+    return process.returncode, said.replace(b"\r\n", b"\n").decode()
+
+
+def _read(terminal) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # the other end is closed
+        return b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["search", "-x", ODD, "r.fq"], 1),
+        (["inspect", ODD], 1),
+        (["pairwise", ODD], 1),
+        (["index", ODD], 1),
+        ([ODD], 2),
+        (["search", f"--{ODD}"], 2),
+        (["search", "-k", ODD, "r.fq"], 2),
+        (["--debug", "inspect", ODD], 1),
+    ],
+)
+def test_odd_arguments_reach_the_terminal_escaped(arguments, code, folder):
+    returned, said = lines_of(*arguments)
+    assert returned == code
+    said = said.replace(CLEAR, "\n")
+    assert said.replace("\n", "").isprintable(), said
+    if arguments[0] != "--debug":
+        assert r"\x1b[31m\n\r\x07\x9b2J\u202e\u200b" in said
+
+
+def test_progress_and_answers_are_escaped_but_for_our_own_clearing(folder):
+    (folder / ODD).write_bytes(b">a\nACGTACGGTACGTTACGATCGATCGCATCG\n")
+    index = f"{ODD}.fmx"
+    assert lines_of("index", ODD, "-o", index)[0] == 0
+    (folder / "empty.fq").touch()
+    for arguments in (["index", ODD, "-o", index], ["inspect", index], ["search", "-x", index, "empty.fq"]):
+        code, said = lines_of(*arguments)
+        assert code == 0, said
+        said = said.replace(CLEAR, "\n")
+        assert said.replace("\n", "").replace("\t", "").isprintable(), said
+        assert SEEN in said
