@@ -9,12 +9,13 @@ import importlib
 import os
 import pkgutil
 import sys
+from contextlib import suppress
 
 import click
 
 from . import __version__, commands
 from .errors import FmxError, LostDeviceError, shown
-from .terminal import tell
+from .terminal import open_closed_streams, tell
 
 
 class Commands(click.Group):
@@ -54,7 +55,8 @@ def run(arguments) -> int:
     except click.ClickException as error:
         if not isinstance(error, click.exceptions.NoArgsIsHelpError):
             error.message = shown(error.message)  # type: ignore[misc]  # it quotes the arguments
-        error.show()
+        with suppress(OSError):
+            error.show()
         return error.exit_code
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -97,6 +99,7 @@ def _forget_stdout() -> None:
 
 def main() -> None:
     """Entry point of the ``fmx`` command."""
+    open_closed_streams()
     if "_FMX_COMPLETE" in os.environ:  # click's shell completion
         fmx.main(prog_name="fmx")
     gc.disable()  # a run makes no garbage in cycles; scanning the compiler's objects only delays the start
