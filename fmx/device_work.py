@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from . import jit_device
+from . import jit_device, jit_sort
 from .errors import DeviceError
-from .jit_sort import sort_pairs
 from .jit_warp import kernel, thread_index
 from .work import Machine, do
 
@@ -29,8 +28,9 @@ class Gpu(Machine):
     synchronize, errors = staticmethod(jit_device.synchronize), staticmethod(jit_device.errors)
 
     def __init__(self, number=0, memory=None):
-        """Raises DeviceError where there is no such GPU."""
+        """Raises DeviceError where there is no such GPU, or no package that sorts on it."""
         self.name = f"GPU {number}, {jit_device.open_device(number)}"
+        jit_sort.library()  # here, not amid the work
         free = jit_device.free_bytes()
         if memory and memory > free:
             raise DeviceError(f"GPU {number} has {free / 1e9:.1f} GB free: lower --gpu-memory")
@@ -56,4 +56,4 @@ class Gpu(Machine):
 
     def sort_pairs(self, keys, values, spare_keys, spare_values, n_bits):
         """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""
-        return sort_pairs(keys, values, spare_keys, spare_values, n_bits)
+        return jit_sort.sort_pairs(keys, values, spare_keys, spare_values, n_bits)

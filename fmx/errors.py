@@ -1,5 +1,9 @@
 """What can go wrong, as types; cli.py turns them into exit codes, once."""
 
+from contextlib import contextmanager
+
+CUDA_EXTRA = "'fmx-mapper[cuda]'"
+
 
 class FmxError(Exception):
     """An error that a person can mend: one line saying what, where and what to do."""
@@ -46,3 +50,15 @@ def _seen(letter) -> str:
         return letter
     byte = ord(letter) - 0xDC00  # as Python holds a byte of a file's name that is no UTF-8
     return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else letter.encode("unicode_escape").decode()
+
+
+@contextmanager
+def installed(package, to_install, kind: type[FmxError] = DeviceError):
+    """Around imports of what fmx can do without: where they fail, ``kind`` says what pip is to install."""
+    try:
+        yield
+    except Exception as error:  # a package that is broken, or of another version, may raise anything
+        said = (str(error).splitlines() or [""])[0]
+        raise kind(
+            f"{package} cannot be used ({type(error).__name__}: {said}): pip install {to_install}"
+        ) from error

@@ -8,17 +8,23 @@ from unittest import mock
 
 import numpy as np
 
-from .errors import DeviceError
+from .errors import CUDA_EXTRA, DeviceError, installed
 from .jit import CACHE, Piece
 
-try:
+with installed("numba-cuda", CUDA_EXTRA):
+    import numba_cuda  # noqa: F401  # the package of this name, not what numba itself once held
     from numba import config, cuda, types
-except ImportError as error:  # pragma: no cover
-    raise DeviceError(f"numba's CUDA target is missing ({error}); pip install 'fmx-mapper[cuda]'") from error
+    from numba.cuda.core import config as cuda_config
+
+    if not config.ENABLE_CUDASIM:
+        from llvmlite import ir
+        from numba.cuda.descriptor import cuda_target
+        from numba.cuda.extending import intrinsic
+        from numba.cuda.typing.typeof import typeof_impl
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 int32, int64, uint8 = types.int32, types.int64, types.uint8
-config.CACHE_DIR = str(CACHE)
+config.CACHE_DIR = cuda_config.CACHE_DIR = str(CACHE)
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small last batch is no reason to speak
 
 
@@ -81,10 +87,6 @@ if SIMULATED:
         return np.uint32(sum(byte << (8 * i) for i, byte in enumerate(picked)))
 
 else:
-    from llvmlite import ir
-    from numba.cuda.descriptor import cuda_target
-    from numba.cuda.extending import intrinsic
-    from numba.cuda.typing.typeof import typeof_impl
 
     @typeof_impl.register(Piece)
     def _type_of_piece(piece, context):

@@ -1,14 +1,15 @@
 """The door to cuda.compute (package cuda-cccl): NVIDIA's radix sort, compiled once and kept on disk."""
 
+import contextlib
 import functools
 import os
 
 import numpy as np
 
 from . import jit_device
-from .errors import DeviceError
+from .errors import CUDA_EXTRA, installed
 from .jit import CACHE
-from .jit_warp import SIMULATED, cuda
+from .jit_cuda import SIMULATED, cuda
 
 
 class _Shown:
@@ -22,13 +23,13 @@ def sort_pairs(keys, values, spare_keys, spare_values, n_bits):
     """Pairs sorted by the lowest ``n_bits`` of their keys: (keys, values), in these arrays or the spare ones.
 
     ``keys`` uint64[n], ``values`` uint32[n] and two more such arrays, all on the device; equal keys keep
-    their order.  NumPy sorts in the CUDA simulator.  Raises DeviceError where the package is missing.
+    their order.  NumPy sorts in the CUDA simulator.
     """
     if SIMULATED:
         order = np.argsort(keys & np.uint64((1 << n_bits) - 1), kind="stable")
         spare_keys[:], spare_values[:] = keys[order], values[order]
         return spare_keys, spare_values
-    compute = _compute()
+    compute = library()
     both_keys = compute.DoubleBuffer(_Shown(keys), _Shown(spare_keys))
     both_values = compute.DoubleBuffer(_Shown(values), _Shown(spare_values))
     arrays = {"d_in_keys": both_keys, "d_out_keys": None, "d_in_values": both_values, "d_out_values": None}
@@ -40,23 +41,21 @@ def sort_pairs(keys, values, spare_keys, spare_values, n_bits):
     return (spare_keys, spare_values) if both_keys.selector else (keys, values)
 
 
-def _compute():
-    try:
+def library():
+    """The package, None in the CUDA simulator; it needs a driver.  Raises DeviceError where it is missing."""
+    if SIMULATED:
+        return None
+    with installed("cuda-cccl", CUDA_EXTRA):
         from cuda import compute
 
         compute.radix_sort  # noqa: B018  (it is there only where a driver is)
-    except (ImportError, AttributeError) as error:
-        raise DeviceError(
-            f"no radix sort for GPUs ({error}); install it: pip install 'fmx-mapper[cuda]', or take "
-            "--engine cpu"
-        ) from error
     return compute
 
 
 @functools.cache
 def _sorter(capability):
     """The compiled sort of (uint64, uint32) pairs for GPUs of a compute capability."""
-    compute = _compute()
+    compute = library()
     kept = CACHE / f"radix_sort-{capability[0]}{capability[1]}"
     try:
         return compute.deserialize(kept.read_bytes())
@@ -69,6 +68,7 @@ def _sorter(capability):
         order=compute.SortOrder.ASCENDING,
     )  # fmt: skip
     aside = kept.with_suffix(f".{os.getpid()}")
-    aside.write_bytes(compute.serialize(sorter))
-    aside.replace(kept)
+    with contextlib.suppress(OSError):  # without a cache it is compiled in every run
+        aside.write_bytes(compute.serialize(sorter))
+        aside.replace(kept)
     return sorter

@@ -13,24 +13,17 @@ import threading
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 from .errors import DeviceError
-from .jit import CACHE, inlined
+from .jit import inlined
 from .jit_cuda import SIMULATED, compile_to_ptx, cuda, kernel
-
-try:
-    import numba_cuda  # noqa: F401  # the package of this name, not what numba itself once held
-    from llvmlite import ir
-    from numba.core import cgutils, types
-    from numba.cuda.core import config
-    from numba.extending import intrinsic
-except ImportError as error:
-    raise DeviceError(f"no CUDA for Python ({error}); install it: pip install 'fmx-mapper[cuda]'") from error
 
 __all__ = ["SIMULATED", "cuda", "kernel"]
 if SIMULATED and not numba.config.DISABLE_JIT:
     raise DeviceError("the CUDA simulator needs NUMBA_DISABLE_JIT=1 besides NUMBA_ENABLE_CUDASIM=1")
-config.CACHE_DIR = str(CACHE)
 WARP = 32
 INT64, UINT32, UINT64 = map(np.dtype, (np.int64, np.uint32, np.uint64))  # for arrays of kernels
 _ALL = 0xFFFFFFFF

@@ -1,7 +1,6 @@
 """The memory of a GPU as its host sees it, with stand-ins for the driver."""
 
 import gc
-import sys
 import weakref
 from types import SimpleNamespace
 
@@ -66,11 +65,10 @@ def test_energy_is_counted_between_moves_of_the_counter(monkeypatch):
     """A device of 400 W whose counter moves every 0.1 s, and work of 0.03 s."""
     clock = SimpleNamespace(now=0.07)
     counter = SimpleNamespace(
-        nvmlInit=lambda: None,
         nvmlDeviceGetHandleByIndex=lambda number: number,
         nvmlDeviceGetTotalEnergyConsumption=lambda device: 40_000 * int(clock.now / 0.1),
     )
-    monkeypatch.setitem(sys.modules, "pynvml", counter)
+    monkeypatch.setattr(_device_runs, "_nvml", lambda: counter)
     monkeypatch.setattr(_device_runs.time, "perf_counter", lambda: clock.now)
     monkeypatch.setattr(jit_device, "number", lambda: 0)
     monkeypatch.setattr(jit_device, "synchronize", lambda: None)

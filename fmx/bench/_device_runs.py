@@ -3,6 +3,7 @@
 Only what asks a GPU imports CUDA.
 """
 
+import functools
 import json
 import statistics
 import time
@@ -11,7 +12,8 @@ from pathlib import Path
 import click
 import numpy as np
 
-from ..errors import DeviceError
+from ..errors import CUDA_EXTRA, DeviceError, FmxError, installed
+from . import _runs
 
 N_THREADS = 256
 
@@ -29,6 +31,20 @@ def seconds(work, n_runs=3) -> float:
     return statistics.median(jit_device.timed(work) for _ in range(n_runs))
 
 
+@functools.cache
+def _nvml():
+    """The module pynvml, ready; None where it does not work, which is said once."""
+    try:
+        with installed("nvidia-ml-py", CUDA_EXTRA):
+            import pynvml
+
+            pynvml.nvmlInit()
+    except DeviceError as error:
+        click.echo(f"energy is not measured: {error}", err=True)
+        return None
+    return pynvml
+
+
 def joules(work, at_least=3):
     """(joules, watts) of one ``work()``, by NVML over so many seconds or more; (None, None) without NVML.
 
@@ -36,11 +52,9 @@ def joules(work, at_least=3):
     """
     from .. import jit_device
 
-    try:
-        import pynvml
-    except ImportError:
+    pynvml = _nvml()
+    if pynvml is None:
         return None, None
-    pynvml.nvmlInit()
     device = pynvml.nvmlDeviceGetHandleByIndex(jit_device.number())
 
     def work_until_moved():
@@ -100,14 +114,10 @@ def _cell(value) -> str:
 def plot(path, lines: dict, x_label, y_label, title, log_x=True) -> None:
     """A figure of several lines, {label: (xs, ys)}; without matplotlib it is said that there is none."""
     try:
-        import matplotlib
-    except ImportError:
-        click.echo(f"{path} is not drawn: pip install matplotlib", err=True)
+        pyplot = _runs.pyplot()
+    except FmxError as error:
+        click.echo(f"{path} is not drawn: {error}", err=True)
         return
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     figure, axes = pyplot.subplots(figsize=(8.5, 4.2), constrained_layout=True)
     for (label, (xs, ys)), marker in zip(lines.items(), "osv^D*Px+.<>1234" * 4, strict=False):
         axes.plot(xs, ys, marker=marker, markersize=5, label=label)

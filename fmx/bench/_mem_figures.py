@@ -1,17 +1,14 @@
 """Figures of fmx bench mem, after figures 9 and 10 of Gharaibeh and Ripeanu 2010."""
 
+from . import _runs
 from ._mem_stages import STAGES
 
+pyplot = _runs.pyplot()
 COLORS = ("#4c78a8", "#f58518", "#54a24b", "#b8b8b8")
 
 
 def draw(folder, rows, device) -> None:
     """Time (figure 9) and share (figure 10) of each stage, at each workload's middle least length."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     chosen = [row for row in rows if row["configuration"] == 2]
     labels = [f"{row['workload']} {row['algorithm']}\n{row['engine']}" for row in chosen]
     times = [[1000 * row[stage] for stage in STAGES] for row in chosen]

@@ -9,7 +9,7 @@ import sys
 import time
 from dataclasses import dataclass
 
-from ..errors import FmxError
+from ..errors import FmxError, installed
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,16 @@ def median_wall(runs) -> float:
 def fmx_command(*arguments) -> list:
     """The running fmx as a command line."""
     return [sys.executable, "-m", "fmx", *map(str, arguments)]
+
+
+def pyplot():
+    """matplotlib.pyplot, drawing into files.  Raises FmxError without matplotlib."""
+    with installed("matplotlib", "matplotlib", FmxError):
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    return pyplot
 
 
 def machine() -> str:

@@ -3,14 +3,13 @@
 import math
 from itertools import pairwise
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
 
 from ..layouts import cofi, parse_name
 from ..layouts.unprefetched import Unprefetched
+from ._runs import pyplot
+
+plt = pyplot()
 
 COMPARED = (
     "sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", "sampled-k1-d960", "kstep-k2-d64",

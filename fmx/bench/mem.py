@@ -46,7 +46,11 @@ class Case(NamedTuple):
 def command(reference, size, bases, names, experiment, engines, algorithms, runs, work, output, threads):
     """Time finding maximal matches, stage by stage and as whole commands, and mummer if it is installed."""
     from . import _mem_data as data
-    from . import _mem_figures, _runs
+    from . import _runs
+
+    asked = experiment or EXPERIMENTS
+    if "stages" in asked:
+        from . import _mem_figures  # which needs matplotlib: here, before the work
 
     unknown = [name for name in names if name not in data.WORKLOADS]
     if unknown:
@@ -56,7 +60,6 @@ def command(reference, size, bases, names, experiment, engines, algorithms, runs
         folder.mkdir(parents=True, exist_ok=True)
         fasta, index = _prepare(reference, size, folder, threads)
         cases = [_case(name, fasta, bases, folder) for name in names or data.WORKLOADS]
-        asked = experiment or EXPERIMENTS
         ways = list(product(algorithms or ALGORITHMS, engines))
         if "stages" in asked:
             rows, machine = _stages(index, cases, ways, runs, threads)

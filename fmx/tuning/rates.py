@@ -113,7 +113,7 @@ def _chase(words, n_lines, chain, n_steps):
 def measure_gpu(device) -> Rates:
     """The rates of the GPU that this thread has opened, 16 bytes a thread.  Raises DeviceError."""
     from .. import jit_device
-    from ..bench import roofline
+    from ..bench import _device_roofline as roofline
 
     with jit_device.errors():
         footprints = [n for n in GPU_FOOTPRINTS if n <= jit_device.free_bytes() // 2]

@@ -1,0 +1,66 @@
+"""A plain ``pip install .`` in a virtual environment of its own, no extras: the README's commands run."""
+
+import os
+import subprocess
+import sys
+import venv
+
+import pytest
+from conftest import ROOT
+from test_without_gpu_packages import EVERY_HELP, README, REMEDY, fill
+
+pytestmark = pytest.mark.xdist_group("plain install")  # one environment, made once
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """A function: a shell command, run beside the README's files with that fmx alone -> CompletedProcess."""
+    place, folder = tmp_path_factory.mktemp("venv"), fill(tmp_path_factory.mktemp("work"))
+    venv.create(place, with_pip=True)
+    pip = [place / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", ROOT]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "FMX_I"))}
+    environment["PATH"] = f"{place / 'bin'}:{environment['PATH']}"
+    done = subprocess.run(pip, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+    def plain(line):
+        return subprocess.run(
+            ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+
+    return plain
+
+
+def test_it_is_that_fmx_and_without_extras(plain):
+    found = plain("python -c 'import fmx; print(fmx.__file__)'").stdout
+    assert "site-packages" in found
+    assert str(ROOT / "fmx") not in found
+    assert sys.prefix not in plain("which fmx").stdout
+    for package in ("numba_cuda", "pynvml", "matplotlib"):
+        assert "ModuleNotFoundError" in plain(f"python -c 'import {package}'").stderr
+
+
+def test_the_readme_works(plain):
+    for line in README:
+        done = plain(line)
+        assert done.returncode == 0, (line, done.stderr)
+
+
+def test_every_help_is_there(plain):
+    done = plain(f"python -c '{EVERY_HELP}'")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_gpu_is_no_condition(plain):
+    assert plain("fmx index -o auto.fmx ref.fa.gz").returncode == 0
+    for line in (
+        "index -o again.fmx ref.fa.gz",
+        "search -x auto.fmx reads.fq.gz",
+        "mem -x auto.fmx genome.fa",
+    ):
+        done = plain(f"fmx {line} --engine auto")
+        assert done.returncode == 0, done.stderr
+        assert REMEDY in done.stderr
+        done = plain(f"fmx {line} --engine cuda")
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert REMEDY in done.stderr

@@ -1,0 +1,200 @@
+"""fmx where the packages for GPUs and figures are missing or broken: all that needs none works, the rest says
+in one line what to install."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from conftest import ROOT
+
+REMEDY = "pip install 'fmx-mapper[cuda]'"
+# In a folder of PYTHONPATH, Python runs this at its start.
+BLOCK = """
+import os, sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("numba_cuda", "cuda", "pynvml", "matplotlib"):
+            if os.environ["FMX_TEST_PACKAGES"] == "broken":
+                raise RuntimeError(f"{name}: libcudart is of another version\\nand more")
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Blocker())
+"""
+README = re.search(r"## Use it\n\n((?:    .*\n)+)", (ROOT / "README.md").read_text())[1].splitlines()
+EVERY_HELP = """
+import sys, click
+from fmx import cli
+def walk(command, words):
+    assert cli.run([*words, "--help"]) == 0, words
+    if isinstance(command, click.Group):
+        for name in command.list_commands(None):
+            walk(command.get_command(None, name), [*words, name])
+walk(cli.fmx, [])
+slow = {"numba.cuda", "numba_cuda", "matplotlib"} & set(sys.modules)
+assert not slow, slow
+"""
+
+
+def fill(folder):
+    """Put the files into a folder that the README's commands read; the folder."""
+    shutil.copy(ROOT / "fmx/data/lambda.fa.gz", folder / "ref.fa.gz")
+    shutil.copy(ROOT / "fmx/data/lambda_reads.fq.gz", folder / "reads.fq.gz")
+    letters = "ACGTTGCAAC" * 30
+    (folder / "genome.fa").write_text(f">g\n{letters}\n")
+    (folder / "genes.fa").write_text(f">a\n{letters}\n>b\n{letters}A\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def work(tmp_path_factory):
+    """Such a folder, with a command ``fmx``."""
+    folder = fill(tmp_path_factory.mktemp("plain"))
+    (folder / "sitecustomize.py").write_text(BLOCK)
+    (folder / "fmx").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fmx "$@"\n')
+    (folder / "fmx").chmod(0o755)
+    return folder
+
+
+@pytest.fixture(params=["missing", "broken"])
+def fmx(request, work):
+    """A function: a shell command in the folder, run without the packages -> CompletedProcess."""
+    paths = os.pathsep.join([str(work), str(ROOT)])
+    environment = os.environ | {
+        "PYTHONPATH": paths, "FMX_TEST_PACKAGES": request.param, "PATH": f"{work}:{os.environ['PATH']}",
+        "FMX_INDEX": "lcp.fmx",
+    }  # fmt: skip
+
+    def fmx(line):
+        return subprocess.run(
+            ["bash", "-c", line], cwd=work, env=environment, capture_output=True, text=True, check=False
+        )
+
+    if not (work / "ref.fmx").exists():
+        done = fmx("fmx index -q ref.fa.gz; fmx index --with-lcp -o lcp.fmx ref.fa.gz")
+        assert done.returncode == 0, done.stderr
+    return fmx
+
+
+def test_the_packages_are_away(fmx):
+    for package in ("numba_cuda", "cuda", "pynvml", "matplotlib"):
+        assert fmx(f"{sys.executable} -c 'import {package}'").returncode == 1
+
+
+@pytest.mark.parametrize("line", README, ids=lambda line: " ".join(line.split()[:2]))
+def test_the_readme_works(line, fmx):
+    done = fmx(line)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_every_help_is_there(fmx, work):
+    (work / "every_help.py").write_text(EVERY_HELP)
+    done = fmx(f"{sys.executable} every_help.py")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("Usage:") > 15
+
+
+AUTO = [
+    "fmx index ref.fa.gz -o {name}.fmx",
+    "fmx index ref.fa.gz -o {name}.fmx --layout cofi-k3",
+    "fmx search reads.fq.gz -a -o {name}.tsv --no-unmapped",
+    "fmx mem -l 20 genome.fa -o {name}.mem",
+    "fmx mem -l 20 --algorithm mummergpu genome.fa -o {name}.mem",
+]
+
+
+@pytest.mark.parametrize("line", AUTO)
+def test_auto_takes_the_cpu_and_says_why(line, fmx, work):
+    done = fmx(line.format(name="auto") + " --engine auto")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(REMEDY) == 1
+    assert fmx(line.format(name="cpu") + " --engine cpu").returncode == 0
+    name = line.split("{name}")[1].split()[0]
+    if name != ".fmx":
+        ours, theirs = ((work / f"{way}{name}").read_bytes() for way in ("auto", "cpu"))
+        assert without_command(ours) == without_command(theirs)
+
+
+def without_command(text) -> list:
+    return [line for line in text.splitlines() if not line.startswith(b"@PG")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fmx index ref.fa.gz -o gpu.fmx --engine cuda",
+        "fmx index --add --layout cofi-k3 lcp.fmx --engine cuda",
+        "fmx search reads.fq.gz --engine cuda",
+        "fmx search reads.fq.gz --engine cuda_full",
+        "fmx mem genome.fa --engine cuda",
+        "fmx mem --algorithm mummergpu genome.fa --engine cuda",
+        "fmx tune --bases 1M --plan --engine cuda",
+        "fmx pairwise genes.fa --device cuda",
+        "fmx pairwise genes.fa --device both",
+        "fmx bench gpu", "fmx bench index", "fmx bench roofline", "fmx bench verify",
+        "fmx bench pairwise --gpu --part peak",
+        "fmx bench mem --engine cuda --experiment commands --workload HS1 --size 1000 --bases 1000",
+    ],
+)  # fmt: skip
+def test_a_gpu_that_is_asked_for_is_one_line(line, fmx, work):
+    done = fmx(line)
+    assert done.returncode == 1
+    assert done.stderr.startswith("fmx: error: ")
+    assert done.stderr.count("\n") == 1
+    assert REMEDY in done.stderr
+    assert not (work / "gpu.fmx").exists()
+
+
+@pytest.mark.parametrize(
+    "line", ["fmx bench search --size 1 --only columns -o figures", "fmx bench mem --experiment stages"]
+)
+def test_figures_say_that_they_need_matplotlib(line, fmx):
+    done = fmx(line)
+    assert done.returncode == 1
+    assert re.fullmatch(r"fmx: error: .*pip install matplotlib\n", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize(("engine", "said"), [("cuda", "DeviceError"), ("auto", "48502 bases")])
+def test_the_library(engine, said, fmx):
+    program = f"import fmx; print(fmx.build('ref.fa.gz', 'library.fmx', engine='{engine}'))"
+    done = fmx(f'{sys.executable} -c "{program}"')
+    assert said in done.stdout + done.stderr
+    assert "DeviceError" not in done.stderr or REMEDY in done.stderr.splitlines()[-1]
+
+
+@pytest.fixture
+def gpu_without_sort(monkeypatch):
+    """A GPU that answers, and no cuda-cccl."""
+    pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+    from fmx import device_work, jit_sort
+
+    device = SimpleNamespace(open_device=lambda number: "GPU", free_bytes=lambda: 10**9)
+    monkeypatch.setattr(device_work, "jit_device", device)
+    monkeypatch.setattr(jit_sort, "SIMULATED", False)
+    monkeypatch.setitem(sys.modules, "cuda", None)
+
+
+def test_a_gpu_without_a_sort_is_noticed_before_the_work(gpu_without_sort):
+    from fmx.building import choose_machine
+    from fmx.errors import DeviceError
+    from fmx.work import Cores, Device
+
+    with pytest.raises(DeviceError, match=r"cuda-cccl.*fmx-mapper\[cuda\]"):
+        choose_machine(Device("cuda"), 1, 1000)
+    chosen = choose_machine(Device("auto"), 1, 1000)
+    assert isinstance(chosen, Cores)
+    assert "cuda-cccl" in chosen.name
+
+
+def test_energy_that_cannot_be_measured_is_said_once(monkeypatch, capsys):
+    from fmx.bench import _device_runs
+
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    monkeypatch.setitem(sys.modules, "fmx.jit_device", SimpleNamespace())
+    _device_runs._nvml.cache_clear()
+    assert [_device_runs.joules(None) for _ in range(2)] == [(None, None)] * 2
+    assert capsys.readouterr().err.count(REMEDY) == 1
+    _device_runs._nvml.cache_clear()
