@@ -1,13 +1,18 @@
 """Work spread over threads: compiled pieces run without Python's global lock."""
 
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
+from . import cgroup
+
 
 def available_cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Cores this process may use: by its affinity, and by the quota of a container or a batch job."""
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = cgroup.cores()
+    return own if quota > own else max(math.ceil(quota), 1)
 
 
 def spans(n: int, n_parts: int, multiple: int = 1) -> list:

@@ -7,7 +7,7 @@ sampled suffix array needs a sixth of its memory or less.  Sizes are of what a s
 import os
 from dataclasses import dataclass
 
-from . import layouts, prefix_table, seed_table
+from . import cgroup, layouts, prefix_table, seed_table
 from .errors import UnsupportedError
 from .parts import own_name
 
@@ -36,7 +36,12 @@ class Plan:
 
 
 def available_memory() -> int:
-    """Bytes that programs may take now, by the kernel's estimate; else all of the machine."""
+    """Bytes that this process may take now, within the limit of a container or a batch job."""
+    return int(min(_free_memory(), cgroup.memory()))
+
+
+def _free_memory() -> int:
+    """Bytes that programs may take, by the kernel's estimate; else all of the machine."""
     try:
         with open("/proc/meminfo") as file:
             for line in file:
