@@ -1,12 +1,14 @@
 """Reads files -> chunks of whole records: bytes are cut at record borders before anything is parsed."""
 
+import errno
+import os
 from dataclasses import dataclass
 
 import numpy as np
 
 from .errors import InputError
 from .jit import at, compiled, find_byte, inlined
-from .streams import Source
+from .streams import STANDARD, Source
 
 CHUNK_SIZE = 1 << 23  # each costs a thread about 0.2 ms of Python, which other threads wait for
 NEWLINE = 10
@@ -34,6 +36,24 @@ def read_chunks(paths, chunk_size=CHUNK_SIZE):
     for path in paths:
         with Source(path) as source:
             yield from _chunks_of(source, chunk_size)
+
+
+def look_at(path) -> None:
+    """Raise InputError if a file cannot be opened, or begins as neither FASTA nor FASTQ.
+
+    A pipe can be opened only once: it is asked for leave to read.  Standard input is left alone.
+    """
+    if str(path) == STANDARD:
+        return
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        if not os.access(path, os.R_OK):
+            raise InputError(path, "", os.strerror(errno.EACCES))
+        return
+    with Source(path) as source:
+        head = bytearray(1 << 12)
+        begin = head[: source.readinto(head)].lstrip()
+    if begin:
+        _format(source.path, begin[0])
 
 
 def literal_fasta(sequences, names=None) -> bytes:

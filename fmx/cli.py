@@ -1,13 +1,14 @@
 """The command line: lazy commands, and errors turned into exit codes, once.
 
-Exit codes: 0 done; 1 the work failed; 2 the command was wrong; 130 interrupted; 141 the reader of our
-output went away.
+Exit codes: 0 done; 1 the work failed; 2 the command was wrong; 129, 130, 143 ended by HUP, INT, TERM;
+141 the reader of our output went away.
 """
 
 import gc
 import importlib
 import os
 import pkgutil
+import signal
 import sys
 from contextlib import suppress
 
@@ -16,6 +17,12 @@ import click
 from . import __version__, commands
 from .errors import FmxError, LostDeviceError, shown
 from .terminal import open_closed_streams, tell
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal that ends us, on the same way out as an interrupt."""
 
 
 class Commands(click.Group):
@@ -60,6 +67,9 @@ def run(arguments) -> int:
         return error.exit_code
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    except Stopped as stopped:
+        click.echo(f"fmx: stopped by {signal.Signals(stopped.args[0]).name}", err=True)
+        return 128 + stopped.args[0]
     except (KeyboardInterrupt, click.Abort):
         tell("fmx: interrupted")
         return 130
@@ -97,10 +107,19 @@ def _forget_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _stop(number, _) -> None:
+    for other in ENDING:
+        signal.signal(other, lambda *_: None)  # once is enough: cleaning up is not to be cut short
+    raise Stopped(number)
+
+
 def main() -> None:
     """Entry point of the ``fmx`` command."""
     open_closed_streams()
     if "_FMX_COMPLETE" in os.environ:  # click's shell completion
         fmx.main(prog_name="fmx")
+    for number in ENDING:
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores HUP, and so do we
+            signal.signal(number, _stop)
     gc.disable()  # a run makes no garbage in cycles; scanning the compiler's objects only delays the start
     sys.exit(run(sys.argv[1:]))

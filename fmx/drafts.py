@@ -39,7 +39,7 @@ class DraftFile(_Draft):
     def __init__(self, final):
         super().__init__(final)
         self.file = open(self.path, "xb")  # noqa: SIM115
-        _lock(self.file.fileno())
+        lock(self.file.fileno())
 
     def commit(self):
         """Bring the data to disk and give them their name, replacing a file."""
@@ -62,7 +62,7 @@ class DraftFolder(_Draft):
         super().__init__(final)
         self.path.mkdir()
         self._descriptor = os.open(self.path, os.O_RDONLY)
-        _lock(self._descriptor)
+        lock(self._descriptor)
 
     def commit(self):
         """Bring the data to disk and give them their name, replacing a folder, which is then removed."""
@@ -137,9 +137,15 @@ def _beside(final, kind) -> Path:
     )
 
 
-def _lock(descriptor) -> None:
-    with suppress(OSError):  # without locks, as on some shared storage, nobody sweeps
+def lock(descriptor) -> bool:
+    """Lock a file until it is closed, if the file system has locks; False if another has locked it."""
+    try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # as on some shared storage, where nobody sweeps either
+        return True
+    return True
 
 
 def _sync_names(folder) -> None:
@@ -160,7 +166,7 @@ def _replace(new, final) -> None:
     old = _beside(final, "replaced")
     descriptor = os.open(final, os.O_RDONLY)
     try:
-        _lock(descriptor)
+        lock(descriptor)
         os.rename(final, old)
         try:
             os.rename(new, final)

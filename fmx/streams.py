@@ -6,11 +6,11 @@ import stat
 import sys
 import zlib
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from isal import igzip, isal_zlib
 
+from .drafts import DraftFile
 from .errors import InputError, OutputError
 
 STANDARD = "-"
@@ -29,7 +29,8 @@ class Source:
                 self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")  # noqa: SIM115
             self._file = self._raw
             if self._raw.peek(2)[:2] == b"\x1f\x8b":
-                self._file = igzip.GzipFile(fileobj=self._raw, mode="rb")
+                self._watched = _Watched(self._raw)
+                self._file = igzip.GzipFile(fileobj=self._watched, mode="rb")
         except OSError as error:
             raise InputError(self.path, "", error.strerror or str(error)) from error
 
@@ -48,6 +49,7 @@ class Source:
             while done < len(view):
                 n = self._file.readinto(view[done:])
                 if not n:
+                    self._check_end()
                     break
                 done += n
         except (EOFError, zlib.error, igzip.BadGzipFile, isal_zlib.IsalError) as error:  # type: ignore[misc]
@@ -57,6 +59,10 @@ class Source:
         except OSError as error:
             raise InputError(self.path, "", error.strerror or str(error)) from error
         return done
+
+    def _check_end(self) -> None:
+        if self._file is not self._raw and self._watched.ends_inside():
+            raise EOFError("no end-of-file block of BGZF")
 
     def close(self) -> None:
         if self._raw is not sys.stdin.buffer:
@@ -69,29 +75,68 @@ class Source:
         self.close()
 
 
+class _Watched:
+    """Bytes on their way to the decompressor; the last are kept, to tell where a BGZF was cut."""
+
+    LONGEST = 1 << 16  # a block of BGZF, whose bytes 12 to 17 are "BC", 2, 0 and its length less 1
+
+    def __init__(self, raw):
+        self._raw, self._tail = raw, b""
+
+    def readinto(self, buffer) -> int:
+        n = self._raw.readinto(buffer)
+        last = bytes(memoryview(buffer)[max(0, n - self.LONGEST) : n])
+        self._tail = (self._tail + last)[-self.LONGEST :]
+        return n
+
+    def ends_inside(self) -> bool:
+        """Is the last member a block of BGZF that holds data?  The end of a whole file is an empty one."""
+        tail, at = self._tail, len(self._tail)
+        while (at := tail.rfind(b"\x1f\x8b\x08\x04", 0, at)) >= 0:
+            length = 1 + int.from_bytes(tail[at + 16 : at + 18], "little")
+            if tail[at + 12 : at + 16] == b"BC\2\0" and at + length == len(tail):
+                return tail[-4:] != bytes(4)
+        return False
+
+
 @contextmanager
 def whole_output(path):
     """A binary file for ``path`` ('-' is standard output) that appears only when the work has succeeded.
 
-    Devices and pipes are written directly, regular files under a temporary name that is then renamed.
+    Devices, pipes and open descriptors (/dev/stdout) are written directly, regular files as drafts.
     """
     if str(path) == STANDARD:
         with _named("standard output"):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
-    path = Path(path)
-    special = path.exists() and not stat.S_ISREG(path.stat().st_mode)
-    partial = path if special else path.with_name(f".{path.name}.{os.getpid()}.partial")
     with _named(path):
-        try:
-            with open(partial, "wb") as file:
+        if is_special(path):
+            descriptor = descriptor_of(path)
+            with open(path if descriptor is None else os.dup(descriptor), "wb") as file:
                 yield file
-            if not special:
-                partial.replace(path)
-        finally:
-            if not special:
-                partial.unlink(missing_ok=True)
+            return
+        with DraftFile(path) as draft:
+            yield draft.file
+            draft.commit()
+
+
+def is_special(path) -> bool:
+    """Is it there and no regular file, or a name of an open descriptor?  Raises OSError."""
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode) or descriptor_of(path) is not None
+    except FileNotFoundError:
+        return False
+
+
+def descriptor_of(path) -> int | None:
+    """The open descriptor that a path such as /dev/stdout or /dev/fd/3 names: where one appends, so do we."""
+    while os.path.islink(path):
+        folder = os.path.realpath(os.path.dirname(path))
+        if folder == f"/proc/{os.getpid()}/fd":
+            return int(os.path.basename(path))
+        path = os.path.join(folder, os.readlink(path))
+    return None
 
 
 @contextmanager

@@ -9,6 +9,7 @@ mem     queries -> Strands -> Anchors -> Matches -> MUMmer's format, PAF, BED, T
 import shlex
 import sys
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from . import __version__, jit, layouts, mapping, plan
@@ -48,7 +49,7 @@ class Output:
 
 def kind_of(path) -> str:
     """bam or sam, by the name of the output."""
-    return "bam" if str(path).endswith(".bam") else "sam"
+    return "bam" if str(path).lower().endswith(".bam") else "sam"
 
 
 def search(fm_index, paths, options: MapOptions, output: Output, progress=None, device=CPU) -> Summary:
@@ -60,12 +61,13 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     writer, head = make_writer(reference, output)
     compile_all(mapper, writer)
     start = time.monotonic()
-    with whole_output(output.path) as sink:
+    with ExitStack() as stack:
+        sink = stack.enter_context(whole_output(output.path))
+        counts = output.counts and stack.enter_context(whole_output(output.counts))
         sink.write(head)
         summary = map_reads(mapper, paths, writer, sink, progress)
-    if output.counts:
-        with whole_output(output.counts) as sink:
-            sink.write(table.counts_table(reference, mapper.tally()))
+        if counts:
+            counts.write(table.counts_table(reference, mapper.tally()))
     if summary.reads == 0:
         progress.say(f"warning: no reads in {', '.join(map(str, paths))}")
     progress.say(summary.sentence(time.monotonic() - start))

@@ -10,6 +10,7 @@ import os
 import struct
 import zlib
 
+from ..drafts import lock
 from ..errors import InputError, OutputError
 
 _HEAD = struct.Struct("<QQI")
@@ -24,8 +25,12 @@ class Checkpoint:
         self.done = {}  # chunk number -> (offset, length) of its data
         title = f"{_TITLE}{digest}\n".encode()
         try:
+            if os.path.exists(path) and not os.path.isfile(path):
+                raise OutputError(f"{path}: a checkpoint is a regular file; name another")
             exists = os.path.exists(path) and os.path.getsize(path) > 0
             self._file = open(path, "r+b" if exists else "w+b")  # noqa: SIM115
+            if not lock(self._file.fileno()):
+                raise OutputError(f"{path}: another run keeps its work there; name another --checkpoint")
             if exists:
                 self._read(title)
             else:

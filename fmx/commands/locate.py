@@ -50,10 +50,13 @@ def command(
     from ..chunks import literal_fasta
     from ..hits import ALL, SelectionPolicy
     from ..mapping import BOTH, FORWARD, REVERSE, MapOptions
+    from ..places import check_places
     from ..progress import Progress
 
     strands = FORWARD if forward_only else REVERSE if reverse_only else BOTH
     sources = [literal_fasta(given, given)] if given else patterns
+    index_path = options.find_index(index_path)
+    check_places(patterns, {"-o": (output, [kind.upper()])}, index_path)
     fm_index = options.open_index(index_path, layout, method, threads, max_memory)
     map_options = MapOptions(SelectionPolicy(ALL), strands, threads)
     workflow.search(fm_index, sources, map_options, workflow.Output(output, kind), Progress(quiet))

@@ -55,11 +55,16 @@ def command(queries, least, both, reverse, maxmatch, mumreference, mum, original
     from .. import workflow
     from ..mem.journey import MemOutput
     from ..mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions
+    from ..places import check_places
     from ..progress import Progress
     from ..reads import FORWARD, REVERSE
 
     strands = FORWARD | REVERSE if both else REVERSE if reverse else FORWARD
     unique = IN_BOTH if mum else IN_REFERENCE if mumreference else ALL
+    index_path = options.find_index(index_path)
+    check_places(
+        queries, {"-o": (output, ["MUMmer's format" if kind == "mummer" else kind.upper()])}, index_path
+    )
     fm_index = options.open_index(index_path, None, "verify", threads)
     gpu = workflow.Device(engine, device, int(gpu_memory * 10**9) if gpu_memory else None)
     where = MemOutput(output, kind, original, lengths, four_columns)

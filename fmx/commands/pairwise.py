@@ -50,7 +50,10 @@ def command(**given):
     """
     form = _form(given)
     from ..align import journey
+    from ..places import check_places
 
+    outputs = {"-o": (given["output"], [form.upper()]), "--checkpoint": (given["checkpoint"], [])}
+    check_places([path for path in (given["seqs"], given["other"]) if path], outputs)
     journey.pairwise(form, given)
 
 
@@ -63,7 +66,7 @@ def _form(given) -> str:
             raise click.UsageError(f"--matrix and --{name} exclude each other")
     if given["identity"] > 0:
         raise click.UsageError("--matrix holds every pair: leave --id out")
-    if given["output"].endswith(".npz"):
+    if given["output"].lower().endswith(".npz"):
         return "npz"
     if given["other"]:
         raise click.UsageError("PHYLIP needs a square matrix: give one input, or -o FILE.npz")

@@ -49,6 +49,7 @@ def command(reads, index_path, output, limit, report_all, at_most, seed, forward
     from .. import workflow
     from ..hits import ALL, SelectionPolicy
     from ..mapping import BOTH, FORWARD, REVERSE, MapOptions
+    from ..places import check_places
     from ..progress import Progress
 
     strands = FORWARD if forward_only else REVERSE if reverse_only else BOTH
@@ -56,6 +57,8 @@ def command(reads, index_path, output, limit, report_all, at_most, seed, forward
     where = workflow.Output(
         output, workflow.kind_of(output), not no_unmapped, read_group, read_group_id, counts
     )
+    index_path = options.find_index(index_path)
+    check_places(reads, {"-o": (output, ["SAM", "BAM"]), "--counts": (counts, ["TSV"])}, index_path)
     fm_index = options.open_index(index_path, layout, method, threads, max_memory)
     gpu = workflow.Device(engine, device, int(gpu_memory * 10**9) if gpu_memory else None)
     workflow.search(fm_index, reads, MapOptions(policy, strands, threads), where, Progress(quiet), gpu)

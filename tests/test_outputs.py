@@ -1,0 +1,221 @@
+"""Outputs appear whole or not at all: signals, kills, two runs at once, full disks."""
+
+import contextlib
+import errno
+import os
+import resource
+import signal
+import subprocess
+import time
+
+import journeys
+import pytest
+from runs import MAIN, feed_until, started
+
+from fmx import streams
+
+GENOME = [("c1", "ACGTTGCAAC" * 4 + "GGTACATTCG")]
+GOOD = b"".join(b"@r%d\nACGTTGCAAC\n+\nIIIIIIIIII\n" % i for i in range(50))
+FASTA = b">a\nACGTTGCAAC\n>b\nACGTTGCTAC\n"
+
+
+@pytest.fixture
+def indexed(folder, index_of):
+    """A folder that holds ref.fmx, reads q.fq and sequences q.fa."""
+    (folder / "ref.fmx").symlink_to(index_of(GENOME))
+    (folder / "q.fq").write_bytes(GOOD)
+    (folder / "q.fa").write_bytes(FASTA)
+    return folder
+
+
+def contents(folder) -> dict:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def grown(folder):
+    """Has a draft of 100 kB appeared?"""
+    return any(path.stat().st_size > 100_000 for path in folder.glob(".*.partial"))
+
+
+ENDINGS = {
+    "INT": (130, "fmx: interrupted"),
+    "TERM": (143, "fmx: stopped by SIGTERM"),
+    "HUP": (129, "fmx: stopped by SIGHUP"),
+}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.parametrize(
+    "arguments",
+    [["search", "-", "-o", "out.sam"], ["mem", "-l", "5", "-", "-o", "out"]],
+    ids=["search", "mem"],
+)
+def test_signals_leave_no_output(arguments, name, indexed):
+    code, line = ENDINGS[name]
+    before = sorted(os.listdir(indexed))
+    with started(arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        feed_until(process, GOOD * 1000, lambda: grown(indexed))
+        process.send_signal(getattr(signal, f"SIG{name}"))
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err.decode().splitlines()[-1]) == (code, line)
+    assert "Traceback" not in err.decode()
+    assert sorted(os.listdir(indexed)) == before
+
+
+def test_a_second_signal_does_not_cut_the_cleaning_short(indexed):
+    before = sorted(os.listdir(indexed))
+    with started(["search", "-", "-o", "out.sam"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        feed_until(process, GOOD * 1000, lambda: grown(indexed))
+        for number in [signal.SIGHUP, signal.SIGTERM, signal.SIGHUP] * 3:
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode in (129, 143)
+    assert "Traceback" not in err.decode()
+    assert sorted(os.listdir(indexed)) == before
+
+
+def test_nohup_is_heeded(indexed):
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    with subprocess.Popen(
+        [*MAIN, "search", "-q", "-", "-o", "out.sam"], stdin=subprocess.PIPE, preexec_fn=ignore
+    ) as process:
+        feed_until(process, GOOD * 1000, lambda: grown(indexed))
+        process.send_signal(signal.SIGHUP)
+        process.stdin.close()
+        assert process.wait(60) == 0
+    assert (indexed / "out.sam").exists()
+
+
+def test_a_killed_run_leaves_a_draft_that_the_next_run_sweeps(indexed):
+    (indexed / "out.sam").write_bytes(b"old")
+    with started(["search", "-", "-o", "out.sam"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        feed_until(process, GOOD * 1000, lambda: grown(indexed))
+        process.kill()
+        process.wait(60)
+    assert (indexed / "out.sam").read_bytes() == b"old"
+    (draft,) = indexed.glob(".*.partial")
+    os.utime(draft, (0, 0))
+    subprocess.run([*MAIN, "search", "-q", "q.fq", "-o", "out.sam"], check=True)
+    assert not draft.exists()
+    assert (indexed / "out.sam").read_bytes().count(b"\nr") == 50
+
+
+def test_of_two_runs_at_once_one_wins_whole(indexed):
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with (
+        started(["search", "-", "-o", "x.sam"], **pipes) as one,
+        started(["search", "-", "-o", "x.sam"], **pipes) as two,
+    ):
+        for process, name in ((one, b"one"), (two, b"two")):
+            process.stdin.write(GOOD.replace(b"@r", b"@" + name) * 2000)
+        deadline = time.monotonic() + 120
+        while len(list(indexed.glob(".*.partial"))) < 2:
+            assert time.monotonic() < deadline
+        for process in (one, two):
+            process.communicate(timeout=120)
+            assert process.returncode == 0
+    found = [
+        line.split(b"\t")[0][:3] for line in (indexed / "x.sam").read_bytes().splitlines() if line[:1] != b"@"
+    ]
+    assert len(found) == 100_000
+    assert set(found) in ({b"one"}, {b"two"})
+    assert not list(indexed.glob(".*.partial"))
+
+
+@pytest.mark.parametrize("name", ["TERM", "HUP", "KILL"])
+def test_an_ended_pairwise_keeps_its_checkpoint(name, folder):
+    fasta = b"".join(b">s%d\n%s\n" % (i, b"ACGTTGCAACGGTTAACGTA" * 10) for i in range(1500))
+    (folder / "s.fa").write_bytes(fasta)
+    arguments = [
+        "pairwise",
+        "s.fa",
+        "-q",
+        "-t",
+        "1",
+        "--no-prefilter",
+        "-o",
+        "out.tsv",
+        "--checkpoint",
+        "kept",
+    ]
+    with started(arguments, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 120
+        while not (folder / "kept").exists() or (folder / "kept").stat().st_size < 1000:
+            assert time.monotonic() < deadline
+            assert process.poll() is None, process.stderr.read()
+        process.send_signal(getattr(signal, f"SIG{name}"))
+        process.communicate(timeout=60)
+    assert process.returncode == (-9 if name == "KILL" else ENDINGS[name][0])
+    assert (folder / "kept").stat().st_size > 1000
+    assert not (folder / "out.tsv").exists()
+    assert bool(list(folder.glob(".*.partial"))) == (name == "KILL")
+
+
+def small_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+
+LARGE = [
+    ["search", "-q", "big.fq", "-o", "out.sam"],
+    ["search", "-q", "big.fq", "-o", os.devnull, "--counts", "counts.tsv"],
+    ["locate", "-q", "big.fq", "-o", "out.tsv"],
+    ["mem", "-q", "-l", "5", "big.fq", "-o", "out"],
+    ["pairwise", "-q", "big.fa", "-o", "out.tsv"],
+]
+
+
+@pytest.mark.parametrize("arguments", LARGE, ids=lambda arguments: arguments[0])
+def test_no_room_is_one_line_and_leaves_nothing(arguments, indexed, command):
+    """A limit on the size of files stands for a full disk: both refuse a write half way."""
+    if "--counts" in arguments:
+        many = [(f"{'c' * 200}{i}", "ACGTTGCAAC") for i in range(150)]
+        (indexed / "many.fa").write_bytes(journeys.fasta(many))
+        assert command("index", "-q", "many.fa", "-o", "many.fmx").code == 0
+        arguments = [*arguments, "-x", "many.fmx"]
+    elif arguments[0] != "pairwise":
+        arguments = [*arguments, "-x", "ref.fmx"]
+    (indexed / "big.fq").write_bytes(GOOD * 100)
+    (indexed / "big.fa").write_bytes(b"".join(b">s%d\nACGT\n" % i for i in range(200)))
+    command(*arguments)  # compiles, whose files are large
+    for name in ("out.sam", "counts.tsv", "out.tsv", "out"):
+        (indexed / name).unlink(missing_ok=True)
+    before = contents(indexed)
+    done = subprocess.run([*MAIN, *arguments], capture_output=True, preexec_fn=small_files, check=False)
+    assert done.returncode == 1
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("fmx: error: ")
+    assert line.endswith(": cannot write: File too large")
+    assert contents(indexed) == before
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_disk_that_fails_at_the_end_is_told_and_leaves_nothing(call, indexed, command, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (indexed / "out.sam").write_bytes(b"old")
+    before = contents(indexed)
+    monkeypatch.setattr(os, call, fail)
+    result = command("search", "-q", "q.fq", "-o", "out.sam")
+    assert (result.code, result.err) == (1, "fmx: error: out.sam: cannot write: No space left on device\n")
+    assert contents(indexed) == before
+
+
+def test_data_are_on_disk_before_they_have_their_name(folder, monkeypatch):
+    calls = []
+    for name in ("fsync", "replace"):
+        real = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda *a, name=name, real=real: calls.append(name) or real(*a))
+    with streams.whole_output(folder / "x") as file:
+        file.write(b"data")
+    assert calls == ["fsync", "replace", "fsync"]
+
+
+def test_counts_that_cannot_be_written_are_told_before_the_work(indexed, command):
+    result = command("search", "-q", "q.fq", "-o", "out.sam", "--counts", "no/counts.tsv")
+    assert result.code == 1
+    assert "no/counts.tsv: cannot write: No such file" in result.err
+    assert not (indexed / "out.sam").exists()

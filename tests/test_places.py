@@ -1,0 +1,202 @@
+"""No output in the place of what is read or of another output, and each is what its name says."""
+
+import os
+import subprocess
+
+import pysam
+import pytest
+from runs import MAIN
+
+GENOME = [("c1", "ACGTTGCAAC" * 4 + "GGTACATTCG")]
+GOOD = b"".join(b"@r%d\nACGTTGCAAC\n+\nIIIIIIIIII\n" % i for i in range(50))
+FASTA = b">a\nACGTTGCAAC\n>b\nACGTTGCTAC\n"
+
+
+@pytest.fixture
+def indexed(folder, index_of):
+    """A folder that holds ref.fmx, reads q.fq and sequences q.fa."""
+    (folder / "ref.fmx").symlink_to(index_of(GENOME))
+    (folder / "q.fq").write_bytes(GOOD)
+    (folder / "q.fa").write_bytes(FASTA)
+    return folder
+
+
+def contents(folder) -> dict:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def refused(result, *words):
+    assert result.code == 2, result.err
+    assert result.out == b""
+    for word in words:
+        assert word in result.err
+    assert "Traceback" not in result.err
+
+
+CLASHES = [
+    ["search", "q.fq", "-o", "q.fq"],
+    ["search", "q.fa", "q.fq", "-o", "q.fq"],
+    ["search", "q.fq", "-o", "./q.fq"],
+    ["search", "./q.fq", "-o", "q.fq"],
+    ["search", "q.fq", "-o", "link.fq"],
+    ["search", "link.fq", "-o", "q.fq"],
+    ["search", "q.fq", "-o", "hard"],
+    ["search", "q.fq", "-o", "here/q.fq"],
+    ["search", "q.fq", "--counts", "q.fq"],
+    ["search", "q.fq", "-o", "x", "--counts", "x"],
+    ["search", "q.fq", "-o", "x", "--counts", "./x"],
+    ["search", "q.fq", "-o", "x", "--counts", "here/x"],
+    ["search", "q.fq", "-o", "dangling", "--counts", "none"],
+    ["search", "q.fq", "-o", "ref.fmx"],
+    ["search", "q.fq", "-o", "ref.fmx/out"],
+    ["search", "q.fq", "-o", "ref.fmx/meta.json"],
+    ["search", "q.fq", "--counts", "ref.fmx/counts.tsv"],
+    ["locate", "q.fq", "-o", "q.fq"],
+    ["locate", "q.fq", "-o", "hard"],
+    ["locate", "-p", "ACGT", "-o", "ref.fmx/x"],
+    ["mem", "q.fq", "-o", "q.fq"],
+    ["mem", "q.fq", "-o", "link.fq"],
+    ["mem", "q.fq", "-o", "ref.fmx/x"],
+    ["pairwise", "q.fa", "-o", "q.fa"],
+    ["pairwise", "q.fq", "q.fa", "-o", "./q.fa"],
+    ["pairwise", "q.fa", "-o", "x", "--checkpoint", "x"],
+    ["pairwise", "q.fa", "-o", "x", "--checkpoint", "here/x"],
+    ["pairwise", "q.fa", "--checkpoint", "q.fa"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", CLASHES, ids=" ".join)
+def test_an_output_never_eats_an_input_or_another_output(arguments, indexed, command):
+    (indexed / "link.fq").symlink_to("q.fq")
+    (indexed / "dangling").symlink_to("none")
+    (indexed / "here").symlink_to(".")
+    os.link("q.fq", "hard")
+    before = contents(indexed)
+    refused(command(*arguments), f"{arguments[-2]} {arguments[-1]} ")
+    assert contents(indexed) == before
+
+
+def test_redirected_standard_streams_are_places_too(indexed):
+    with open("q.fq", "rb") as reads, open("q.fq", "ab") as output:
+        done = subprocess.run(
+            [*MAIN, "search", "-q", "-"], stdin=reads, stdout=output, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, (indexed / "q.fq").read_bytes()) == (2, GOOD)
+    with open("out.sam", "wb") as output:
+        arguments = ["search", "-q", "q.fq", "--counts", "out.sam"]
+        done = subprocess.run([*MAIN, *arguments], stdout=output, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+
+
+def test_devices_and_inputs_may_repeat(indexed, command):
+    result = command("search", "-q", "q.fq", "q.fq", "-o", os.devnull, "--counts", os.devnull)
+    assert (result.code, result.err) == (0, "")
+    assert command("search", "-q", os.devnull, "-o", os.devnull).code == 0
+    assert command("pairwise", "-q", "q.fa", "q.fa", "-o", os.devnull).code == 0
+    assert command("search", "-q", "q.fq", "-o", "out.sam", "-x", "ref.fmx").code == 0
+    (indexed / "ref.fmx2").mkdir()
+    assert command("search", "-q", "q.fq", "-o", "ref.fmx2/out.sam", "-x", "ref.fmx").code == 0
+
+
+def test_a_checkpoint_is_a_regular_file(indexed, command):
+    os.mkfifo("fifo")
+    result = command("pairwise", "-q", "q.fa", "-o", os.devnull, "--checkpoint", "fifo")
+    assert result.code == 1
+    assert "fifo: a checkpoint is a regular file" in result.err
+    assert (indexed / "fifo").exists()
+
+
+def test_a_link_stays_a_link(indexed, command):
+    (indexed / "there").mkdir()
+    (indexed / "out.sam").symlink_to("there/real.sam")
+    for _ in range(2):
+        assert command("search", "-q", "q.fq", "-o", "out.sam").code == 0
+        assert (indexed / "out.sam").is_symlink()
+        assert os.listdir("there") == ["real.sam"]
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_an_open_descriptor_is_written_as_it_is(name, indexed):
+    if not os.path.exists(name):
+        pytest.skip("this system has no such names")
+    with open("log", "wb") as output:
+        output.write(b"before\n")
+        output.flush()
+        subprocess.run([*MAIN, "search", "-q", "q.fq", "-o", name], stdout=output, check=True)
+    lines = (indexed / "log").read_bytes().splitlines()
+    assert (lines[0], lines[1][:3], len(lines)) == (b"before", b"@HD", 50 + 4)
+
+
+# Suffixes
+
+FOREIGN = [
+    "x.sam.gz",
+    "x.cram",
+    "x.bed",
+    "x.tsv",
+    "x.paf",
+    "x.fq",
+    "x.fa",
+    "x.bam.gz",
+    "x.bgz",
+    "x.xz",
+    "x.CRAM",
+    "x.npz",
+]
+SUFFIXES = [
+    *(["search", "q.fq", "-o", name] for name in FOREIGN),
+    ["search", "q.fq", "--counts", "x.sam"],
+    ["search", "q.fq", "--counts", "x.tsv.gz"],
+    ["locate", "q.fq", "-o", "x.bed"],
+    ["locate", "q.fq", "-o", "x.sam"],
+    ["locate", "q.fq", "-o", "x.BAM"],
+    ["locate", "q.fq", "--format", "bed", "-o", "x.tsv"],
+    ["locate", "q.fq", "--format", "sam", "-o", "x.bam"],
+    ["locate", "q.fq", "-o", "x.tsv.zst"],
+    ["mem", "q.fq", "-o", "x.paf"],
+    ["mem", "q.fq", "--format", "sam", "-o", "x.bam"],
+    ["mem", "q.fq", "--format", "paf", "-o", "x.paf.gz"],
+    ["pairwise", "q.fa", "-o", "x.npz"],
+    ["pairwise", "q.fa", "-o", "x.paf"],
+    ["pairwise", "q.fa", "--paf", "-o", "x.tsv"],
+    ["pairwise", "q.fa", "-o", "x.tsv.gz"],
+    ["pairwise", "q.fa", "--matrix", "score", "-o", "x.tsv"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", SUFFIXES, ids=" ".join)
+def test_a_suffix_of_another_format_is_refused(arguments, indexed, command):
+    before = contents(indexed)
+    refused(command(*arguments), f"{arguments[-1]}: this is ")
+    assert contents(indexed) == before
+
+
+RIGHT = {
+    "x.sam": ["search", "q.fq"],
+    "x.SAM": ["search", "q.fq"],
+    "x": ["search", "q.fq"],
+    "hits.txt": ["search", "q.fq"],
+    "x.v2": ["search", "q.fq"],
+    "x.bam": ["search", "q.fq"],
+    "x.BAM": ["search", "q.fq"],
+    "x.tsv": ["locate", "q.fq"],
+    "x.BED": ["locate", "q.fq", "--format", "bed"],
+    "x.mums": ["mem", "q.fq"],
+    "x.paf": ["mem", "q.fq", "--format", "paf"],
+    "p.tsv": ["pairwise", "q.fa"],
+    "p.npz": ["pairwise", "q.fa", "--matrix", "score"],
+    "p.NPZ": ["pairwise", "q.fa", "--matrix", "score"],
+    "p.phy": ["pairwise", "q.fa", "--matrix", "score"],
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_an_output_is_what_its_suffix_says(name, indexed, command):
+    result = command(*RIGHT[name], "-q", "-o", name)
+    assert (result.code, result.err) == (0, "")
+    begin = (indexed / name).read_bytes()[:4]
+    if name.lower().endswith(".bam"):
+        with pysam.AlignmentFile(name, check_sq=False) as file:
+            assert file.is_bam
+    assert (begin == b"\x1f\x8b\x08\x04") == name.lower().endswith(".bam")
+    assert (begin == b"PK\3\4") == name.lower().endswith(".npz")
