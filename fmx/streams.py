@@ -75,13 +75,16 @@ class Source:
         self.close()
 
 
-class _Watched:
+class _Watched(io.RawIOBase):
     """Bytes on their way to the decompressor; the last are kept, to tell where a BGZF was cut."""
 
     LONGEST = 1 << 16  # a block of BGZF, whose bytes 12 to 17 are "BC", 2, 0 and its length less 1
 
     def __init__(self, raw):
         self._raw, self._tail = raw, b""
+
+    def readable(self):
+        return True
 
     def readinto(self, buffer) -> int:
         n = self._raw.readinto(buffer)

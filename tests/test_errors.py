@@ -353,7 +353,8 @@ def test_an_output_that_cannot_be_made(indexed, command):
     assert "no/out.sam: cannot write: No such file" in complaint(
         command("search", "r.fq", "-o", "no/out.sam")
     )
-    assert "ref.fmx: cannot write: Is a directory" in complaint(command("search", "r.fq", "-o", "ref.fmx"))
+    (indexed / "there").mkdir()
+    assert "there: cannot write: Is a directory" in complaint(command("search", "r.fq", "-o", "there"))
     (indexed / "r.fa").write_bytes(journeys.fasta(GENOME))
     assert "no/r.fmx: cannot write" in complaint(command("index", "-q", "r.fa", "-o", "no/r.fmx"))
 

@@ -1,0 +1,212 @@
+"""Inputs are looked at before the work, and a file that was cut is told from a whole one."""
+
+import contextlib
+import gzip
+import os
+import resource
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+from output_of import bgzf
+from runs import MAIN
+
+from fmx.chunks import look_at
+from fmx.errors import InputError
+from fmx.streams import Source
+
+GENOME = [("c1", "ACGTTGCAAC" * 4 + "GGTACATTCG")]
+GOOD = b"".join(b"@r%d\nACGTTGCAAC\n+\nIIIIIIIIII\n" % i for i in range(50))
+FASTA = b"".join(b">s%d\n%s\n" % (i, b"ACGTTGCAAC" * 9) for i in range(50))
+END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+
+
+@pytest.fixture
+def indexed(folder, index_of):
+    """A folder that holds ref.fmx and reads q.fq."""
+    (folder / "ref.fmx").symlink_to(index_of(GENOME))
+    (folder / "q.fq").write_bytes(GOOD)
+    return folder
+
+
+# Blocked gzip
+
+
+def members(data: bytes, size=1000) -> list:
+    """The blocks of data as BGZF, the last one empty."""
+    whole, blocks = bgzf(data, size), []
+    while whole:
+        n = int.from_bytes(whole[16:18], "little") + 1
+        blocks.append(whole[:n])
+        whole = whole[n:]
+    assert blocks[-1] == END
+    return blocks
+
+
+READERS = {
+    "search": (["search", "-q"], GOOD),
+    "search FASTA": (["search", "-q"], FASTA),
+    "mem": (["mem", "-q"], GOOD),
+    "locate": (["locate", "-q"], GOOD),
+    "pairwise": (["pairwise", "-q"], FASTA),
+    "index": (["index", "-q", "-o", "new.fmx"], FASTA),
+}
+
+
+@pytest.mark.parametrize("how", ["file", "stdin"])
+@pytest.mark.parametrize("reader", READERS)
+def test_bgzf_cut_at_a_block_border_is_refused(reader, how, indexed, command):
+    arguments, data = READERS[reader]
+    blocks = members(data)
+    assert len(blocks) > 2
+    source = "cut.gz" if how == "file" else "-"
+    if "pairwise" not in arguments and "index" not in arguments:
+        arguments = [*arguments, "-o", "out"]
+    for kept in (blocks[:-1], blocks[: len(blocks) // 2]):
+        cut = b"".join(kept)
+        (indexed / "cut.gz").write_bytes(cut)
+        before = sorted(os.listdir(indexed))
+        result = command(*arguments, source, stdin=cut)
+        assert result.code == 1
+        (line,) = result.err.splitlines()
+        assert "gzip stream: truncated" in line
+        assert "end-of-file block" in line
+        assert ("standard input" if how == "stdin" else "cut.gz") in line
+        assert sorted(os.listdir(indexed)) == before
+
+
+WHOLE = {
+    "BGZF": b"".join(members(GOOD)),
+    "BGZF with an end in the middle": b"".join(members(GOOD)) * 2,
+    "BGZF of large blocks": bgzf(GOOD * 500, 65000),
+    "nothing": END,
+    "gzip": gzip.compress(GOOD),
+    "gzip of several members": gzip.compress(GOOD) * 3,
+    "BGZF and then gzip": b"".join(members(GOOD)[:-1]) + gzip.compress(GOOD),
+    "gzip with another extra field": gzip.compress(GOOD)[:3]
+    + b"\4"
+    + gzip.compress(GOOD)[4:10]
+    + b"\6\0XY\2\0\0\0"
+    + gzip.compress(GOOD)[10:],
+}
+
+
+def read(path) -> bytes:
+    buffer = np.empty(1 << 22, np.uint8)
+    with Source(path) as source:
+        return buffer[: source.readinto(buffer)].tobytes()
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_whole_gzip_is_read(name, tmp_path):
+    (tmp_path / "x.gz").write_bytes(WHOLE[name])
+    assert read(tmp_path / "x.gz") == gzip.decompress(WHOLE[name])
+
+
+def test_gzip_and_then_a_cut_bgzf_is_refused(tmp_path):
+    (tmp_path / "x.gz").write_bytes(gzip.compress(GOOD) + b"".join(members(GOOD * 100, 65000)[:-1]))
+    with pytest.raises(InputError, match="end-of-file block"):
+        read(tmp_path / "x.gz")
+
+
+def test_every_cut_of_a_bgzf_is_noticed(tmp_path):
+    whole = b"".join(members(GOOD[:3000], 300))
+    for n in range(2, len(whole)):
+        (tmp_path / "x.gz").write_bytes(whole[:n])
+        with pytest.raises(InputError, match="gzip stream"):
+            read(tmp_path / "x.gz")
+
+
+# Looked at first
+
+
+def wrong_second(folder) -> dict:
+    """Second inputs that must be noticed before the first is worked on, and what is said."""
+    (folder / "folder").mkdir()
+    (folder / "junk").write_bytes(b"what is this\n")
+    (folder / "junk.gz").write_bytes(gzip.compress(b"what is this\n"))
+    (folder / "cut.gz").write_bytes(gzip.compress(np.random.default_rng(1).bytes(9000))[:20])
+    (folder / "link").symlink_to("nowhere")
+    return {
+        "none.fq": "No such file", "folder": "Is a directory", "junk": "first byte", "junk.gz": "first byte",
+        "cut.gz": "gzip stream", "link": "No such file", "q.fq/x": "Not a directory",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", [["search"], ["mem"], ["locate"], ["pairwise"]], ids=" ".join)
+def test_a_wrong_second_input_is_noticed_first(arguments, indexed, command):
+    if arguments == ["pairwise"]:
+        (indexed / "q.fq").write_bytes(b">bad\n....\n")  # noticed if it were read before the second is opened
+    for name, words in wrong_second(indexed).items():
+        result = command(*arguments, "q.fq", name)
+        assert (result.code, result.out) == (1, b"")  # no header either
+        (line,) = result.err.splitlines()
+        assert line.startswith(f"fmx: error: {name}: ")
+        assert words in line
+
+
+@contextlib.contextmanager
+def as_nobody():
+    """Root may read everything."""
+    root = os.geteuid() == 0
+    if root:
+        os.setresuid(65534, 65534, 0)
+    try:
+        yield
+    finally:
+        if root:
+            os.setresuid(0, 0, 0)
+
+
+def test_an_input_without_leave_to_read_is_noticed_first(indexed):
+    os.chmod(indexed, 0o755)
+    (indexed / "secret").write_bytes(GOOD)
+    os.mkfifo("fifo")
+    for name in ("secret", "fifo"):
+        os.chmod(name, 0o644)
+        with as_nobody():
+            look_at(name)
+        os.chmod(name, 0)
+        with as_nobody(), pytest.raises(InputError, match=f"{name}: Permission denied"):
+            look_at(name)
+
+
+def test_pipes_are_opened_once_and_read_from_the_start(indexed):
+    for name in ("one", "two"):
+        os.mkfifo(name)
+
+    def feed(name):
+        with open(name, "wb") as pipe:  # waits for a reader; a second opening would find nothing
+            pipe.write(GOOD)
+
+    for name in ("one", "two"):
+        threading.Thread(target=feed, args=(name,), daemon=True).start()
+    done = subprocess.run(
+        [*MAIN, "search", "-q", "one", "q.fq", "two"], capture_output=True, timeout=120, check=True
+    )
+    assert done.stdout.count(b"\nr") == 150
+    shell = f"{' '.join(MAIN)} search -q <(cat q.fq) <(gzip -c q.fq)"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, timeout=120, check=True)
+    assert done.stdout.count(b"\nr") == 100
+
+
+def test_more_inputs_than_descriptors(indexed):
+    def few():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+    names = [f"{i}.fq" for i in range(300)]
+    for name in names:
+        (indexed / name).write_bytes(GOOD if name == "7.fq" else b"")
+    done = subprocess.run(
+        [*MAIN, "search", "-q", "-t", "1", *names], capture_output=True, preexec_fn=few, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.count(b"\nr") == 50
+
+
+def test_blank_inputs_are_no_error(indexed, command):
+    (indexed / "blank").write_bytes(b" \n\r\n\t\n" * 2000)
+    (indexed / "late").write_bytes(b"\n" * 9000 + GOOD)
+    result = command("search", "-q", "blank", "late", os.devnull)
+    assert (result.code, result.err, len(result.records)) == (0, "", 50)
