@@ -28,6 +28,15 @@ class Chunk:
     n_bound: int
 
 
+def begins_fastq(path, byte) -> bool:
+    """Is a file that begins with ``byte`` FASTQ, or FASTA?  Raises InputError if it is neither."""
+    if byte == ord("@"):
+        return True
+    if byte == ord(">"):
+        return False
+    raise InputError(path, "first byte", f"expected '@' (FASTQ) or '>' (FASTA), found {bytes([byte])!r}")
+
+
 def read_chunks(paths, chunk_size=CHUNK_SIZE):
     """Yield the Chunks of several FASTA or FASTQ files in order.
 
@@ -38,8 +47,8 @@ def read_chunks(paths, chunk_size=CHUNK_SIZE):
             yield from _chunks_of(source, chunk_size)
 
 
-def look_at(path) -> None:
-    """Raise InputError if a file cannot be opened, or begins as neither FASTA nor FASTQ.
+def look_at(path, check=begins_fastq) -> None:
+    """Raise InputError if a file cannot be opened, or ``check`` (path, first byte) refuses how it begins.
 
     A pipe can be opened only once: it is asked for leave to read.  Standard input is left alone.
     """
@@ -53,7 +62,7 @@ def look_at(path) -> None:
         head = bytearray(1 << 12)
         begin = head[: source.readinto(head)].lstrip()
     if begin:
-        _format(source.path, begin[0])
+        check(source.path, begin[0])
 
 
 def literal_fasta(sequences, names=None) -> bytes:
@@ -79,7 +88,7 @@ def _chunks_of(source, chunk_size):
             if skipped == n and last:
                 return
             if skipped < n:
-                is_fastq = _format(source.path, buffer[skipped])
+                is_fastq = begins_fastq(source.path, buffer[skipped])
                 if skipped:
                     buffer, n = buffer[skipped:], n - skipped
         if last and n and buffer[n - 1] != NEWLINE:
@@ -95,14 +104,6 @@ def _chunks_of(source, chunk_size):
         if last:
             return
         rest = buffer[stop:n]
-
-
-def _format(path, byte) -> bool:
-    if byte == ord("@"):
-        return True
-    if byte == ord(">"):
-        return False
-    raise InputError(path, "first byte", f"expected '@' (FASTQ) or '>' (FASTA), found {bytes([byte])!r}")
 
 
 @compiled

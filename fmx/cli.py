@@ -68,7 +68,7 @@ def run(arguments) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except Stopped as stopped:
-        click.echo(f"fmx: stopped by {signal.Signals(stopped.args[0]).name}", err=True)
+        tell(f"fmx: stopped by {signal.Signals(stopped.args[0]).name}")
         return 128 + stopped.args[0]
     except (KeyboardInterrupt, click.Abort):
         tell("fmx: interrupted")

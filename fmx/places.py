@@ -6,7 +6,7 @@ from itertools import chain
 
 import click
 
-from .chunks import look_at
+from .chunks import begins_fastq, look_at
 from .streams import STANDARD
 
 SUFFIXES = {
@@ -19,18 +19,19 @@ FOREIGN = {
 }  # fmt: skip
 
 
-def check_places(inputs, outputs: dict, index=None) -> None:
+def check_places(inputs, outputs: dict, index=None, check=begins_fastq) -> None:
     """Look at what a command reads, and where and as what it writes: {option: (path or None, formats)}.
 
     Raises UsageError for an output that is an input or another output, lies in the index, or whose suffix
-    says none of its formats; InputError for an input that cannot be read.
+    says none of its formats; InputError for an input that cannot be read, or that ``check`` refuses
+    (path, first byte).
     """
     written = {option: (path, formats) for option, (path, formats) in outputs.items() if path}
     _check_clashes(inputs, {option: path for option, (path, _) in written.items()}, index)
     for option, (path, formats) in written.items():
         _check_suffix(option, path, formats)
     for path in inputs:
-        look_at(path)
+        look_at(path, check)
 
 
 def _check_clashes(inputs, outputs, index):

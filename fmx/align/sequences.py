@@ -46,10 +46,7 @@ def read_sequences(path):
         name = source.path
     if not data.strip(_BLANK):
         raise InputError(name, "", "is empty: expected FASTA")
-    if not data.lstrip(_BLANK).startswith(b">"):
-        found = data.lstrip(_BLANK)[:1]
-        hint = " (this looks like FASTQ)" if found == b"@" else ""
-        raise InputError(name, "line 1", f"expected '>' at the start of a FASTA file, found {found!r}{hint}")
+    check_begin(name, data.lstrip(_BLANK)[0])
     names, pieces, lengths = [], [], []
     for record in (b"\n" + data.lstrip(_BLANK)).split(b"\n>")[1:]:
         header, _, body = record.partition(b"\n")
@@ -72,6 +69,14 @@ def read_sequences(path):
     starts = np.zeros(len(names) + 1, np.int64)
     np.cumsum(lengths, out=starts[1:])
     return names, Sequences(np.concatenate(pieces), starts)
+
+
+def check_begin(path, byte) -> None:
+    """Raise InputError if no FASTA file begins with ``byte``."""
+    if byte != ord(">"):
+        hint = " (this looks like FASTQ)" if byte == ord("@") else ""
+        found = bytes([byte])
+        raise InputError(path, "line 1", f"expected '>' at the start of a FASTA file, found {found!r}{hint}")
 
 
 def _read_all(source, size=1 << 22) -> bytes:

@@ -50,10 +50,11 @@ def command(**given):
     """
     form = _form(given)
     from ..align import journey
+    from ..align.sequences import check_begin
     from ..places import check_places
 
     outputs = {"-o": (given["output"], [form.upper()]), "--checkpoint": (given["checkpoint"], [])}
-    check_places([path for path in (given["seqs"], given["other"]) if path], outputs)
+    check_places([path for path in (given["seqs"], given["other"]) if path], outputs, check=check_begin)
     journey.pairwise(form, given)
 
 

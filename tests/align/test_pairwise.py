@@ -94,7 +94,7 @@ def test_one_sequence_has_no_pair(tmp_path):
 
 
 def test_paf_columns(tmp_path):
-    got = pairwise(tmp_path, write(tmp_path / "s.fa", SMALL[:2]), "--paf", "--cigar").decode()
+    got = pairwise(tmp_path, write(tmp_path / "s.fa", SMALL[:2]), "--paf", "--cigar", name="out.paf").decode()
     assert got == (
         "a\t16\t0\t16\t+\tb\t15\t0\t15\t15\t16\t255\tAS:i:50\tid:f:0.937500\tcg:Z:"
         f"{cigar(naive_nw.align(SMALL[0][1], SMALL[1][1]))}\n"
