@@ -1,0 +1,78 @@
+"""A case: files and command lines, as data that can be kept in a folder and played again."""
+
+import json
+import os
+import shlex
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+
+@dataclass
+class Case:
+    """``commands`` are run in turn, as far as they exit with 0, in a folder that holds ``files``.
+
+    ``files`` {name: bytes, or a str, the target of a link}; ``outputs`` are files and folders that may appear
+    or change; ``facts`` is what the kind's check wants to know; ``what`` names the damage in a few words.
+    ``chunk_size`` of reads, in bytes, if not fmx's own.
+    """
+
+    kind: str
+    name: str
+    commands: list
+    files: dict
+    what: str = ""
+    outputs: list = field(default_factory=list)
+    stdin: bytes = b""
+    chunk_size: int | None = None
+    facts: dict = field(default_factory=dict)
+
+    def write_files(self, folder: Path) -> None:
+        """Lay the files out in a folder."""
+        for name, content in self.files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(content, str):
+                path.symlink_to(content)
+            else:
+                path.write_bytes(content)
+
+    def save(self, folder: Path, complaints, outcomes) -> None:
+        """Keep the case, with what was found and how to play it again."""
+        self.write_files(folder / "files")
+        (folder / "stdin").write_bytes(self.stdin)
+        plain = {key: value for key, value in asdict(self).items() if key not in ("files", "stdin")}
+        (folder / "case.json").write_text(json.dumps(plain, indent=1) + "\n")
+        lines = [f"{self.kind} {self.name}: {self.what}", *(f"- {text}" for text in complaints)]
+        for outcome in outcomes:
+            lines += ["", f"$ fmx {shlex.join(outcome.arguments)}", f"exit {outcome.code} {outcome.broken}"]
+            lines += [outcome.message[:5000]]
+        lines += ["", f"Again: python -m tests.fuzz --replay {folder.name}  (with the path of this folder)"]
+        (folder / "finding.txt").write_text("\n".join(lines) + "\n", errors="backslashreplace")
+
+
+def load(folder: Path) -> Case:
+    """A case that ``save`` kept."""
+    files: dict = {}
+    root = folder / "files"
+    for parent, folders, names in os.walk(root):
+        for name in [*names, *folders]:
+            path = Path(parent) / name
+            if path.is_symlink():
+                files[str(path.relative_to(root))] = os.readlink(path)
+            elif path.is_file():
+                files[str(path.relative_to(root))] = path.read_bytes()
+    return Case(
+        **json.loads((folder / "case.json").read_text()), files=files, stdin=(folder / "stdin").read_bytes()
+    )
+
+
+def smaller_files(case: Case):
+    """Cases with a piece less in one of the files."""
+    for name, content in case.files.items():
+        if isinstance(content, str):
+            continue
+        lines = content.split(b"\n")
+        for size in (len(lines) // 2, 4, 2, 1):
+            for i in range(0, len(lines), size or 1):
+                if size and len(lines) > size:
+                    yield replace(case, files={**case.files, name: b"\n".join(lines[:i] + lines[i + size :])})

@@ -1,0 +1,205 @@
+"""Damaged reads, patterns, queries and sequences: refused, or each record answered as the oracles say."""
+
+import naive
+import pysam
+import validate
+from align import naive_nw
+
+from .. import mutate, oracle, world
+from ..case import Case, smaller_files
+
+SHARE = 4
+
+
+def make(rng, folder) -> Case:
+    command = rng.choice([_search, _search, _search, _locate, _mem, _pairwise])
+    arguments, facts, outputs, text = command(rng)
+    data, what = mutate.mutated(rng, text, mutate.TEXT)
+    data, form = mutate.packed(rng, data)
+    files, given = {"in.txt": data}, ["in.txt"]
+    if command is not _pairwise and rng.random() < 0.2:
+        files["more.txt"] = world.fasta(rng, 3)
+        given.insert(rng.randrange(2), "more.txt")
+    facts["given"] = list(given)
+    stdin = b""
+    if rng.random() < 0.15:
+        stdin, given[given.index("in.txt")] = files["in.txt"], "-"
+    return Case(
+        "reads", "", [[*arguments, *given]], files, f"{arguments[0]}: {what} ({form})", outputs, stdin,
+        rng.choice([None, None, 16, 64, 300]), facts,
+    )  # fmt: skip
+
+
+def _text(rng) -> bytes:
+    return (
+        world.fastq(rng, rng.randrange(1, 9)) if rng.random() < 0.7 else world.fasta(rng, rng.randrange(1, 9))
+    )
+
+
+def _index(rng) -> list:
+    name = rng.choice(["whole.fmx", "whole.fmx", "sampled.fmx", "parts.fmx"])
+    return ["-q", "-x", f"{world.FOLDER}/{name}", "-t", str(rng.choice([1, 1, 2])), *world.ways(rng, name)]
+
+
+def _strands(rng) -> tuple:
+    """(options, the strands they ask for)."""
+    return rng.choice([([], [0, 1]), ([], [0, 1]), (["--forward-only"], [0]), (["--reverse-only"], [1])])
+
+
+def _search(rng) -> tuple:
+    (only, strands), limit = _strands(rng), rng.choice([1, 1, 3, None])
+    at_most, group = rng.choice([None, None, 1, 5]), rng.choice([None, None, "lane1"])
+    facts = {"limit": limit, "at_most": at_most, "strands": strands, "group": group}
+    facts["unmapped"] = rng.random() < 0.8
+    facts["output"] = rng.choice([None, "out.sam", "out.bam"])
+    facts["counts"] = rng.random() < 0.2
+    arguments = ["search", *_index(rng), *only, *(["-a"] if limit is None else ["-k", str(limit)])]
+    arguments += ["-m", str(at_most)] if at_most else []
+    arguments += ["--rg", f"@RG\\tID:{group}"] if group else []
+    arguments += [] if facts["unmapped"] else ["--no-unmapped"]
+    arguments += ["-o", facts["output"]] if facts["output"] else []
+    arguments += ["--counts", "counts.tsv"] if facts["counts"] else []
+    return arguments, facts, ["out.sam", "out.bam", "counts.tsv"], _text(rng)
+
+
+def _locate(rng) -> tuple:
+    (only, strands), form = _strands(rng), rng.choice(["tsv", "bed"])
+    arguments = ["locate", *_index(rng), *only, "--format", form]
+    return arguments, {"strands": strands, "form": form}, [], _text(rng)
+
+
+def _mem(rng) -> tuple:
+    least = rng.choice([8, 12, 20])
+    strand, kind = rng.choice(["", "-b", "-r"]), rng.choice(["", "", "--mum", "--mumreference"])
+    index = rng.choice([["whole.fmx"], ["whole.fmx", "--algorithm", "mummergpu"], ["parts.fmx"]])
+    arguments = [
+        "mem",
+        "-q",
+        "-x",
+        f"{world.FOLDER}/{index[0]}",
+        *index[1:],
+        "-l",
+        str(least),
+        "--format",
+        "tsv",
+    ]
+    arguments += [option for option in (strand, kind) if option]
+    return arguments, {"least": least, "strand": strand, "kind": kind}, [], _text(rng)
+
+
+def _pairwise(rng) -> tuple:
+    facts = {"identity": rng.choice([0.0, 0.5, 0.9]), "definition": rng.randrange(5)}
+    arguments = ["pairwise", "-q", "-t", "1", "--cigar", "--id", str(facts["identity"])]
+    arguments += ["--iddef", str(facts["definition"])]
+    return arguments, facts, [], world.fasta(rng, rng.randrange(1, 5), 25)
+
+
+def check(case, outcomes, folder) -> list:
+    (outcome,) = outcomes
+    command = case.commands[0][0]
+    if outcome.code not in (0, 1):
+        return [f"exit {outcome.code} of a command that was right"]
+    try:
+        files = [oracle.unpacked(case.files[name]) for name in case.facts["given"]]
+        parse = oracle.sequences if command == "pairwise" else oracle.reads
+        records = [record for data in files for record in parse(data)]
+    except oracle.RefusedError as error:
+        return [] if outcome.code else [f"{command} took what must be refused: {error}"]
+    if outcome.code:
+        return [f"{command} refused what is whole: {outcome.message.strip()[:200]}"]
+    try:
+        ANSWERS[command](case.facts, records, outcome.out, folder)
+    except AssertionError as error:
+        return [f"{command}: wrong output {str(error)[:300]}"]
+    return []
+
+
+def _check_search(facts, records, out, folder):
+    name = facts["output"]
+    if name == "out.bam":
+        out = pysam.view("--no-PG", "-h", str(folder / name)).encode()
+    elif name:
+        out = (folder / name).read_bytes()
+    validate.check(
+        out, world.CONTIGS, records, facts["limit"], facts["at_most"], facts["group"], facts["unmapped"],
+        tuple(facts["strands"]),
+    )  # fmt: skip
+    if facts["counts"]:
+        _check_counts(facts, records, (folder / "counts.tsv").read_text())
+
+
+def _check_counts(facts, records, text):
+    seen = [[0, 0] for _ in world.CONTIGS]
+    for _, sequence, _ in records:
+        found = naive.locate(world.CONTIGS, sequence, facts["strands"])
+        if facts["at_most"] is None or len(found) <= facts["at_most"]:
+            for contig in {hit[0] for hit in found}:
+                seen[contig][0] += 1
+            for hit in found:
+                seen[hit[0]][1] += 1
+    expected = [
+        f"{name}\t{len(sequence)}\t{n_reads}\t{n_hits}"
+        for (name, sequence), (n_reads, n_hits) in zip(world.CONTIGS, seen, strict=True)
+    ]
+    assert text.split("\n")[1:-1] == expected, text
+
+
+def _check_locate(facts, records, out, folder):
+    expected = []
+    for name, sequence, _ in records:
+        found = naive.locate(world.CONTIGS, sequence, facts["strands"])
+        for contig, start, strand in found:
+            place = world.CONTIGS[contig][0], str(start), str(start + len(sequence))
+            sign = "+-"[strand]
+            if facts["form"] == "tsv":
+                expected.append("\t".join([name or "*", *place, sign, str(len(found))]))
+            else:
+                expected.append("\t".join([*place, name or "*", "0", sign]))
+    lines = out.decode().split("\n")[:-1]
+    assert lines[facts["form"] == "tsv" :] == expected, (lines[:3], expected[:3])
+
+
+def _check_mem(facts, records, out, folder):
+    expected = []
+    for name, sequence, _ in records:
+        sequence = sequence.replace(".", "N").upper()
+        sequence = "".join(letter if letter in "ACGTU" else "N" for letter in sequence)
+        for strand in {"": "+", "-b": "+-", "-r": "-"}[facts["strand"]]:
+            query = sequence if strand == "+" else naive.reverse_complement(sequence)
+            for at, contig, start, length in _matches(facts, query):
+                begin = at if strand == "+" else len(query) - at - length
+                place = [world.CONTIGS[contig][0], start, start + length, length]
+                row = [name or "*", begin, begin + length, strand, *place]
+                expected.append("\t".join(map(str, row)))
+    lines = out.decode().split("\n")[1:-1]
+    assert sorted(lines) == sorted(expected), (lines[:3], expected[:3])
+
+
+def _matches(facts, query):
+    if not facts["kind"]:
+        return naive.maximal_matches(world.CONTIGS, query, facts["least"])
+    return naive.unique_matches(world.CONTIGS, query, facts["least"], facts["kind"] == "--mum")
+
+
+def _check_pairwise(facts, records, out, folder):
+    if sum(len(a) * len(b) for _, a in records for _, b in records) > 20_000:
+        return
+    rows = {}
+    for row in (line.split("\t") for line in out.decode().split("\n")[1:-1]):
+        rows.setdefault((row[0], row[1]), []).append(row[2:])
+    for i, (name, a) in enumerate(records):
+        for other, b in records[i + 1 :]:
+            path = naive_nw.align(a, b)
+            value = naive_nw.identity(path, len(a), len(b), facts["definition"])
+            if value >= facts["identity"]:
+                found = rows[name, other].pop(0)
+                assert found[:2] == [str(naive_nw.score(a, b)), f"{value:.6f}"], (name, other, found)
+                assert found[2:4] == [str(len(path)), str(path.count("="))], (name, other, found)
+    assert not any(rows.values()), rows
+
+
+ANSWERS = {"search": _check_search, "locate": _check_locate, "mem": _check_mem, "pairwise": _check_pairwise}
+
+
+def smaller(case):
+    return smaller_files(case)

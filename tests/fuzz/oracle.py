@@ -1,0 +1,146 @@
+"""What fmx must take from a file, in plain Python, from docs/formats.md and README.md alone."""
+
+import gzip
+import re
+import zlib
+
+BLANK = b" \t\n\v\f\r"
+LONGEST_NAME = 254
+
+
+class RefusedError(Exception):
+    """The file is one that must be refused."""
+
+
+def unpacked(data: bytes) -> bytes:
+    """The bytes of a plain or gzip file."""
+    if data[:2] != b"\x1f\x8b":
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise RefusedError(f"gzip: {error}") from None
+
+
+def reads(data: bytes) -> list:
+    """(name, sequence, quality or None) of each read of a FASTA or FASTQ file."""
+    data = data.lstrip(BLANK)
+    if not data:
+        return []
+    if data[:1] == b"@":
+        return _fastq(_lines(data))
+    if data[:1] == b">":
+        return [(_read_name(name), _letters(letters, b" \t"), None) for name, letters in _fasta(_lines(data))]
+    raise RefusedError("neither '@' nor '>' at the start")
+
+
+def reference(data: bytes) -> list:
+    """(name, sequence) of each contig of a reference."""
+    data = data.lstrip(BLANK)
+    if data[:1] != b">":
+        raise RefusedError("no FASTA")
+    contigs = []
+    for header, letters in _fasta(_lines(data)):
+        name = _first_word(header)
+        if not re.fullmatch(rb"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*", name):
+            raise RefusedError(f"a contig's name: {name!r}")
+        sequence = _letters(letters, b" \t")
+        if not sequence:
+            raise RefusedError("an empty contig")
+        contigs.append((name.decode(), sequence))
+    if len({name for name, _ in contigs}) < len(contigs):
+        raise RefusedError("the same name twice")
+    if not any(set(sequence.upper()) & set("ACGTU") for _, sequence in contigs):
+        raise RefusedError("no A, C, G or T")
+    return contigs
+
+
+def _lines(data: bytes) -> list:
+    """Lines without their ends; a CR elsewhere is refused."""
+    lines = data.removesuffix(b"\n").split(b"\n")
+    lines = [line.removesuffix(b"\r") for line in lines]
+    if any(b"\r" in line for line in lines):
+        raise RefusedError("a CR inside a line")
+    return lines
+
+
+def _fastq(lines) -> list:
+    found = []
+    while lines:
+        if not lines[0]:
+            if any(lines):
+                raise RefusedError("a blank line between records")
+            break
+        record, lines = lines[:4], lines[4:]
+        if len(record) < 4 and not (len(record) == 3 and not record[1]):
+            raise RefusedError("truncated")
+        header, sequence, plus, quality = [*record, b""][:4]
+        if header[:1] != b"@" or plus[:1] != b"+":
+            raise RefusedError("no record of four lines")
+        name, letters = _read_name(header[1:]), _letters([sequence], b"")
+        if len(quality) != len(letters):
+            raise RefusedError("lengths differ")
+        if not re.fullmatch(rb"[!-~]*", quality):
+            raise RefusedError("a quality")
+        found.append((name, letters, quality.decode()))
+    return found
+
+
+def _fasta(lines) -> list:
+    """(header, lines of letters) of each record."""
+    records: list = []
+    for line in lines:
+        if line[:1] == b">":
+            records.append((line[1:], []))
+        else:
+            records[-1][1].append(line)
+    return records
+
+
+def _letters(lines, skipped) -> str:
+    joined = b"".join(lines).translate(None, skipped)
+    if not re.fullmatch(rb"[A-Za-z.]*", joined):
+        raise RefusedError("a byte that is no letter")
+    return joined.decode()
+
+
+def _first_word(header: bytes) -> bytes:
+    return re.split(rb"[ \t]", header, maxsplit=1)[0]
+
+
+def _read_name(header: bytes) -> str:
+    name = _first_word(header)
+    if len(name) > LONGEST_NAME:
+        raise RefusedError("a long name")
+    if not re.fullmatch(rb"([!-?A-~][!-~]*)?", name):
+        raise RefusedError(f"a name that SAM cannot hold: {name!r}")
+    return name.decode()
+
+
+def sequences(data: bytes) -> list:
+    """(name, sequence) of each record that ``fmx pairwise`` aligns."""
+    data = data.lstrip(BLANK)
+    if data[:1] != b">":
+        raise RefusedError("no FASTA")
+    found = []
+    for header, lines in _fasta(_lines(data)):
+        name = _read_name(header)
+        if not name:
+            raise RefusedError("no name")
+        found.append((name, _letters(lines, b" \t")))
+    return found
+
+
+def lacks_end(data: bytes) -> bool:
+    """Whether a gzip file of BGZF blocks has lost the empty one at its end (SAM specification, 4.1.2).
+
+    Walks the blocks by the sizes in their headers; a file that is not BGZF to its end lacks nothing.
+    """
+    at, size = 0, 0
+    while at < len(data):
+        header = data[at : at + 18]
+        if header[:4] != b"\x1f\x8b\x08\x04" or header[10:16] != b"\x06\0BC\x02\0":
+            return False
+        size = int.from_bytes(header[16:18], "little") + 1
+        at += size
+    return at == len(data) and size > 0 and data[-4:] != b"\0\0\0\0"

@@ -1,0 +1,155 @@
+"""The loop: kinds of cases in turn by their shares of the time, findings, and making these smaller."""
+
+import random
+import re
+import shutil
+import time
+from collections import Counter
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+from . import kinds, rules, world
+from .case import Case
+from .runner import Runner
+
+KINDS = sorted(module.name for module in iter_modules(kinds.__path__))
+KEPT = 3  # cases of a kind of finding
+SHRINKING = 10.0  # seconds for a case
+
+
+class Session:
+    """``work`` is an empty folder for everything; ``limit`` seconds a command may take.
+
+    ``found``: {signature: [(case, complaints, outcomes)]}; ``counts``: {(kind, exit code): cases}.
+    """
+
+    def __init__(self, work: Path, limit=60.0):
+        self.work, self.folder, self.world = work, work / "case", work / "world"
+        self.limit, self.found, self.counts, self._many = limit, {}, Counter(), Counter()
+        world.make(self.world)
+        self._world_before = _stamps(self.world)
+        self._runner = Runner(work / "standard", limit)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._runner.stop()
+
+    def run(self, seconds: float, seed: int, only=()) -> None:
+        """Make and run cases for some time; case i of a kind is the same for the same seed."""
+        names = list(only) or KINDS
+        modules = {name: import_module(f".kinds.{name}", __package__) for name in names}
+        spent, number = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            kind = min(names, key=lambda name: spent[name] / modules[name].SHARE)
+            start = time.monotonic()
+            rng = random.Random(f"{seed} {kind} {number[kind]}")
+            case = replace(modules[kind].make(rng, self.world), kind=kind, name=f"{seed}-{number[kind]}")
+            self._look_at(case)
+            number[kind] += 1
+            spent[kind] += time.monotonic() - start
+
+    def _look_at(self, case: Case) -> None:
+        complaints, outcomes = self.play(case)
+        self.counts[case.kind, outcomes[-1].code if not outcomes[-1].broken else "broken"] += 1
+        if not complaints:
+            return
+        mark = signature(case, complaints)
+        self._many[mark] += 1
+        kept = self.found.setdefault(mark, [])
+        if len(kept) < KEPT:
+            case = self._smaller(case, mark)
+            kept.append((case, *self.play(case)))
+
+    def play(self, case: Case) -> tuple:
+        """(complaints, outcomes) of a case."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir()
+        case.write_files(self.folder)
+        module = import_module(f".kinds.{case.kind}", __package__)
+        runner = self._runner
+        if own := getattr(module, "environment", None):  # a process of its own
+            runner = Runner(self.work / "standard", self.limit, **own(self.folder))
+        complaints, outcomes = [], []
+        try:
+            for arguments in case.commands:
+                before = rules.snapshot(self.folder)
+                outcome = runner.run(self.folder, arguments, case.stdin, case.chunk_size)
+                outcomes.append(outcome)
+                complaints += rules.of_exit(outcome)
+                after = rules.snapshot(self.folder)
+                complaints += rules.of_files(before, after, case.outputs, outcome.code != 0)
+                if outcome.code != 0:
+                    break
+        finally:
+            if runner is not self._runner:
+                runner.stop()
+        if not complaints:
+            complaints = module.check(case, outcomes, self.folder)
+        if _stamps(self.world) != self._world_before:
+            complaints = ["changed an index that was only to be read"]
+            shutil.rmtree(self.world)
+            world.make(self.world)
+            self._world_before = _stamps(self.world)
+        return complaints, outcomes
+
+    def _smaller(self, case: Case, mark: str) -> Case:
+        """A case with the same complaint and less in it: fewer arguments, fewer and shorter pieces of its files."""
+        end = time.monotonic() + SHRINKING
+
+        def is_one(other) -> bool:
+            complaints, _ = self.play(other)
+            return bool(complaints) and signature(other, complaints) == mark
+
+        smaller = getattr(import_module(f".kinds.{case.kind}", __package__), "smaller", lambda case: ())
+        again = True
+        while again:
+            again = False
+            for other in smaller(case):
+                if time.monotonic() > end:
+                    return case
+                if is_one(other):
+                    case, again = other, True
+                    break
+        return case
+
+    def report(self) -> str:
+        """What was run and what was found, as text."""
+        lines = []
+        for kind in sorted({kind for kind, _ in self.counts}):
+            exits = {code: n for (name, code), n in self.counts.items() if name == kind}
+            shown = ", ".join(f"{n} exit {code}" for code, n in sorted(exits.items(), key=str))
+            lines.append(f"{kind:<10} {sum(exits.values()):>7} cases: {shown}")
+        for mark, kept in self.found.items():
+            case, complaints, outcomes = kept[0]
+            lines += ["", f"FOUND {self._many[mark]} x {mark}", f"  {case.kind} {case.name}: {case.what}"]
+            lines += [f"  - {text}" for text in complaints[:3]]
+            lines += [f"  $ fmx {' '.join(map(ascii, outcome.arguments))}" for outcome in outcomes]
+        lines.append(f"{sum(self.counts.values())} cases, {len(self.found)} kinds of finding")
+        return "\n".join(lines)
+
+    def save(self, folder: Path) -> None:
+        """Keep all findings."""
+        for i, kept in enumerate(self.found.values()):
+            for j, (case, complaints, outcomes) in enumerate(kept):
+                case.save(folder / f"{i}-{j}-{case.kind}-{case.name}", complaints, outcomes)
+
+
+def signature(case, complaints) -> str:
+    """What tells one finding from another: the first complaint without its numbers and quoted parts."""
+    text = re.sub(r"'[^']*'|\"[^\"]*\"", "'...'", complaints[0].split("\n")[0])
+    return (
+        f"{case.kind} {case.commands[0][0] if case.commands[0] else ''}: {re.sub(r'[0-9]+', 'N', text)[:160]}"
+    )
+
+
+def _stamps(folder: Path) -> dict:
+    stamps = {}
+    for path in folder.rglob("*"):
+        at = path.lstat()
+        stamps[path] = at.st_ino, at.st_size, at.st_mtime_ns
+    return stamps

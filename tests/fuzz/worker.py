@@ -1,0 +1,79 @@
+"""The child of a Runner: runs one command line after another, as ``fmx`` would, and tells how each ended.
+
+A request is a line of JSON (see Runner.run), the answer one, too: {"code": exit code, "grown": bytes}.
+"""
+
+import faulthandler
+import json
+import os
+import resource
+import sys
+import traceback
+
+MOST_MEMORY = 6 << 30  # of addresses; keeps the machine alive
+
+
+def main(requests, replies) -> None:
+    from fmx import cli
+
+    faulthandler.enable()
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for line in requests:
+        task = json.loads(line)
+        before = _start_watch()
+        code = _run(cli, task)
+        print(json.dumps({"code": code, "grown": _peak() - before}), file=replies, flush=True)
+
+
+def _run(cli, task) -> int:
+    os.chdir(task["folder"])
+    for fd, (path, flags) in enumerate(
+        zip(task["standard"], (os.O_RDONLY, os.O_WRONLY, os.O_WRONLY), strict=True)
+    ):
+        opened = os.open(path, flags)
+        os.dup2(opened, fd)
+        os.close(opened)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", closefd=False, errors="backslashreplace")  # noqa: SIM115
+    sys.argv = ["fmx", *task["arguments"]]
+    _set_chunk_size(task["chunk_size"])
+    try:
+        code = cli.run(task["arguments"])
+        sys.stdout.flush()
+    except SystemExit as stop:
+        code = stop.code
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stderr.flush()
+    return code
+
+
+def _set_chunk_size(size) -> None:
+    """Chunks of few bytes show borders that files of a few records never reach."""
+    from fmx import chunks
+
+    original = getattr(chunks.read_chunks, "original", chunks.read_chunks)
+    chunks.read_chunks = original
+    if size:
+        chunks.read_chunks = lambda paths, _: original(paths, size)
+        chunks.read_chunks.original = original
+
+
+def _start_watch() -> int:
+    """Forget the highest memory use so far; returns the present one in bytes."""
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+    return _peak()
+
+
+def _peak() -> int:
+    with open("/proc/self/status") as file:
+        (line,) = [line for line in file if line.startswith("VmHWM")]
+    return 1024 * int(line.split()[1])
+
+
+if __name__ == "__main__":
+    main(os.fdopen(int(sys.argv[1])), os.fdopen(int(sys.argv[2]), "w"))
