@@ -1,0 +1,231 @@
+"""Options and arguments in odd combinations and with odd values, drawn from the tables of the commands themselves."""
+
+import os
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from fmx import options
+from fmx.cli import fmx
+
+from .. import world
+from ..case import Case
+
+SHARE = 4
+NUMBERS = [
+    "0",
+    "1",
+    "2",
+    "-1",
+    "3",
+    "7",
+    "64",
+    "1e3",
+    "0x10",
+    "1_0",
+    " 5",
+    "",
+    "x",
+    "NaN",
+    "9" * 30,
+    str(2**63),
+    "-0",
+]
+REALS = ["0", "1", "0.5", "-0.5", "nan", "inf", "-inf", "1e-320", "1e309", "", "x", "0.97", "1.0000001"]
+SIZES = [
+    "0",
+    "1",
+    "500M",
+    "8G",
+    "1.5K",
+    "-5",
+    "1e9",
+    "nan",
+    "9" * 400,
+    "9" * 30 + "T",
+    "",
+    "M",
+    "0.000001",
+    "3 G",
+    "100KB",
+]
+WORDS = [
+    "", "-", "x", "auto", "\udcff", "\x1b[31m", "a\nb", "a\tb", "é", "bvsfm-k2-d96", "bvsfm-k9", "cofi", "kstep-k2-d64",
+    "a,b", ",", "@RG\\tID:x", "@RG\\tID:x y", "@RG\\tID:x\\tSM", "@RG\\tID:\udce9", "ACGT", "AT C", "A" * 300, "NNN",
+    "acgu", ">a", "cpu", "cuda", "cuda_full",
+]  # fmt: skip
+PATHS = [
+    "reads.fq", "more.fa", "ref.fa", "ref.fmx", "empty", "junk", "link.fq", "hard.fq", "dir", "dir/reads.fq", "no/file",
+    "nowhere", "-", "", ".", "/", "./reads.fq", "ref.fmx/meta.json", "/dev/null", "/dev/full", "b\udcffd.fq", "a\nb.fa",
+    "e\x1b[2Jc.fa", "link.fmx", "ref.fmx/",
+]  # fmt: skip
+OUTPUTS = [
+    "out.sam", "out.bam", "new.fmx", "old.sam", "out.sam.gz", "out.cram", "x.BAM", "out.npz", "out.tsv", "\udcfe.sam",
+    "n\n.sam", "other.fmx", *PATHS,
+]  # fmt: skip
+WRITES = {
+    "output",
+    "counts",
+    "checkpoint",
+    "json_path",
+    "work",
+    "folder",
+}  # parameters that name what is written
+TOO_MUCH = {  # values that are allowed and ask for more time or memory than a case has
+    "prefix_length": {str(n) for n in range(9, 16)},
+    "threads": {"1024"},
+    "n_reads": None,
+}
+
+
+def commands() -> list:
+    """(words, click command) of every command that fmx has."""
+    found = []
+    for name in fmx.list_commands(None):
+        command = fmx.get_command(None, name)
+        if isinstance(command, click.Group):
+            found += [
+                ([name, inner], command.get_command(None, inner)) for inner in command.list_commands(None)
+            ]
+        else:
+            found.append(([name], command))
+    return found
+
+
+def make(rng, folder) -> Case:
+    words, command = rng.choice(COMMANDS)
+    if words[0] == "bench" and rng.random() < 0.8:
+        words, command = rng.choice([pair for pair in COMMANDS if pair[0][0] != "bench"])
+    arguments, written, read = [], [], []
+    wanted = [p for p in command.params if not isinstance(p, click.Argument)]
+    for parameter in rng.sample(wanted, rng.randrange(min(len(wanted), 5) + 1)):
+        for _ in range(rng.choice([1, 1, 1, 2])):
+            flag = rng.choice([*parameter.opts, *parameter.secondary_opts])
+            arguments.append(flag)
+            if not (parameter.is_flag or parameter.count):
+                value = _value(rng, parameter)
+                arguments.append(value)
+                (written if parameter.name in WRITES else read).append(value)
+    given = [p for p in command.params if isinstance(p, click.Argument)]
+    positional = [
+        _right(rng, words) if rng.random() < 0.7 else rng.choice([*PATHS, *WORDS])
+        for p in given
+        for _ in range(rng.choice([1, 1, 1, 2, 0]) if p.nargs == -1 or not p.required else 1)
+    ]
+    places = [rng.randrange(2) * len(arguments) for _ in positional]
+    for place, value in zip(places, positional, strict=True):
+        arguments[place:place] = [value]
+    if words[0] == "bench":
+        arguments.append("--unheard-of")  # a benchmark that starts takes minutes
+    if words[0] == "tune":
+        arguments.append("--plan")
+    if rng.random() < 0.5 and any("--quiet" in p.opts for p in wanted):
+        arguments.insert(0, "-q")
+    facts = {"written": written, "read": [*read, *positional]}
+    if rng.random() < 0.02:
+        words = rng.choice([[], ["--debug"], ["serach"], ["--help"], ["--version"], [rng.choice(WORDS)]])
+    files = _files(rng, folder)
+    return Case(
+        "arguments",
+        "",
+        [[*words, *arguments]],
+        files,
+        " ".join(words),
+        _outputs(words, facts),
+        files["reads.fq"],
+        None,
+        facts,
+    )
+
+
+def _right(rng, words) -> str:
+    """An argument that makes sense."""
+    if words[0] == "index":
+        return rng.choice(["ref.fa", "ref.fa", "ref.fmx"])
+    if words[0] in ("inspect", "tune"):
+        return "ref.fmx"
+    return rng.choice(["reads.fq", "more.fa", "more.fa"])
+
+
+def _value(rng, parameter) -> str:
+    kind = parameter.type
+    if rng.random() < 0.05:
+        return rng.choice([*WORDS, *NUMBERS])
+    if isinstance(kind, click.Choice):
+        return rng.choice([*kind.choices, *kind.choices, "nope", kind.choices[0].upper(), ""])
+    if isinstance(kind, click.IntRange | click.FloatRange):
+        border = [
+            kind.min,
+            kind.max,
+            *(x + d for x in (kind.min, kind.max) if x is not None for d in (-1, 1)),
+        ]
+        near = [str(x) for x in border if x is not None]
+        values = [*near, *near, *(NUMBERS if isinstance(kind, click.IntRange) else REALS)]
+    elif isinstance(kind, options.Bytes):
+        values = SIZES
+    elif kind is click.INT:
+        values = NUMBERS
+    elif kind is click.FLOAT:
+        values = REALS
+    elif parameter.name in WRITES:
+        values = OUTPUTS
+    elif isinstance(kind, click.Path) or parameter.name == "index_path":
+        values = ["ref.fmx", "ref.fmx", *PATHS]
+    else:
+        values = WORDS
+    refused = TOO_MUCH.get(parameter.name) or ()
+    return rng.choice([value for value in values if value not in refused])
+
+
+def _files(rng, folder) -> dict:
+    index = {
+        f"ref.fmx/{name.partition('/')[2]}": data
+        for name, data in world.files_of(folder, "whole.fmx").items()
+    }
+    reads = world.fastq(rng, 4)
+    return {
+        **index,
+        "reads.fq": reads,
+        "more.fa": world.fasta(rng, 3, 20),
+        "ref.fa": world.reference(rng),
+        "empty": b"",
+        "junk": rng.randbytes(50),
+        "link.fq": "reads.fq",
+        "link.fmx": "ref.fmx",
+        "dir/reads.fq": reads,
+        "b\udcffd.fq": reads,
+        "a\nb.fa": b">a\nACGT\n",
+        "e\x1b[2Jc.fa": b">a\nAC\x1b[2JGT\n",
+        "old.sam": b"an old output\n",
+    }
+
+
+def _outputs(words, facts) -> list:
+    """What a command may write: what it was told to, unless it reads that, too; an index beside its reference."""
+    used = {os.path.normpath(value) for value in facts["read"]}
+    outputs = [os.path.normpath(value) for value in facts["written"]]
+    outputs = [value for value in outputs if value not in used and value != "."]
+    if words[:1] == ["index"]:
+        outputs += [f"{Path(value).name}.fmx" for value in used] + [
+            str(Path(value).with_suffix(".fmx")) for value in used
+        ]
+        outputs += [value for value in used if value == "ref.fmx"]
+    return outputs
+
+
+def check(case, outcomes, folder) -> list:
+    """Any of exit 0, 1 and 2 will do: what holds for every command is looked at for every kind."""
+    return []
+
+
+def smaller(case):
+    """Cases with an argument less."""
+    (arguments,) = case.commands
+    for i in range(1, len(arguments)):
+        yield replace(case, commands=[arguments[:i] + arguments[i + 1 :]])
+        yield replace(case, commands=[arguments[:i] + arguments[i + 2 :]])
+
+
+COMMANDS = commands()
