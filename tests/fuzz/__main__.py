@@ -16,7 +16,7 @@ def main() -> int:
     parser.add_argument(
         "--only", action="append", choices=KINDS, default=[], help="kinds of cases; repeatable"
     )
-    parser.add_argument("--limit", type=float, default=60, help="seconds that a command may take")
+    parser.add_argument("--limit", type=float, default=120, help="seconds that a command may take")
     parser.add_argument("--keep", type=Path, default=Path("fuzz-findings"), help="folder for findings")
     parser.add_argument("--replay", type=Path, help="folder of one finding: run it again")
     given = parser.parse_args()

@@ -34,7 +34,7 @@ class Outcome:
 class Runner:
     """``folder`` holds what is passed to and from the child; ``environment`` adds to that of this process."""
 
-    def __init__(self, folder: Path, limit=60.0, **environment):
+    def __init__(self, folder: Path, limit=120.0, **environment):
         self.folder, self.limit, self._child, self._runs = folder, limit, None, 0
         self._environment = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
         self._environment.pop("FMX_INDEX", None)

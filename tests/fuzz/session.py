@@ -25,7 +25,7 @@ class Session:
     ``found``: {signature: [(case, complaints, outcomes)]}; ``counts``: {(kind, exit code): cases}.
     """
 
-    def __init__(self, work: Path, limit=60.0):
+    def __init__(self, work: Path, limit=120.0):
         self.work, self.folder, self.world = work, work / "case", work / "world"
         self.limit, self.found, self.counts, self._many = limit, {}, Counter(), Counter()
         world.make(self.world)
@@ -128,7 +128,7 @@ class Session:
             case, complaints, outcomes = kept[0]
             lines += ["", f"FOUND {self._many[mark]} x {mark}", f"  {case.kind} {case.name}: {case.what}"]
             lines += [f"  - {text}" for text in complaints[:3]]
-            lines += [f"  $ fmx {' '.join(map(ascii, outcome.arguments))}" for outcome in outcomes]
+            lines += [f"  $ fmx {' '.join(ascii(text)[:80] for text in outcome.arguments)}" for outcome in outcomes]
         lines.append(f"{sum(self.counts.values())} cases, {len(self.found)} kinds of finding")
         return "\n".join(lines)
 

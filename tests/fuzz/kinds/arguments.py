@@ -58,12 +58,12 @@ WORDS = [
 ]  # fmt: skip
 PATHS = [
     "reads.fq", "more.fa", "ref.fa", "ref.fmx", "empty", "junk", "link.fq", "hard.fq", "dir", "dir/reads.fq", "no/file",
-    "nowhere", "-", "", ".", "/", "./reads.fq", "ref.fmx/meta.json", "/dev/null", "/dev/full", "b\udcffd.fq", "a\nb.fa",
+    "nowhere", "-", "", ".", "/", "./reads.fq", "ref.fmx/meta.json", "/dev/null", "b\udcffd.fq", "a\nb.fa",
     "e\x1b[2Jc.fa", "link.fmx", "ref.fmx/",
 ]  # fmt: skip
 OUTPUTS = [
     "out.sam", "out.bam", "new.fmx", "old.sam", "out.sam.gz", "out.cram", "x.BAM", "out.npz", "out.tsv", "\udcfe.sam",
-    "n\n.sam", "other.fmx", *PATHS,
+    "n\n.sam", "other.fmx", "/dev/full", *PATHS,
 ]  # fmt: skip
 WRITES = {
     "output",
@@ -120,7 +120,7 @@ def make(rng, folder) -> Case:
     if words[0] == "bench":
         arguments.append("--unheard-of")  # a benchmark that starts takes minutes
     if words[0] == "tune":
-        arguments.append("--plan")
+        arguments += ["--plan", "-t", "1"]  # the rates of a machine are measured once for each number of threads
     if rng.random() < 0.5 and any("--quiet" in p.opts for p in wanted):
         arguments.insert(0, "-q")
     facts = {"written": written, "read": [*read, *positional]}
@@ -207,11 +207,10 @@ def _outputs(words, facts) -> list:
     used = {os.path.normpath(value) for value in facts["read"]}
     outputs = [os.path.normpath(value) for value in facts["written"]]
     outputs = [value for value in outputs if value not in used and value != "."]
-    if words[:1] == ["index"]:
-        outputs += [f"{Path(value).name}.fmx" for value in used] + [
-            str(Path(value).with_suffix(".fmx")) for value in used
-        ]
-        outputs += [value for value in used if value == "ref.fmx"]
+    if words[:1] == ["index"]:  # which makes up a name beside its reference, and may add to an index
+        beside = [Path(value) for value in used if value not in (".", "/")]
+        outputs += [str(path.with_name(f"{path.name.partition('.')[0]}.fmx")) for path in beside]
+        outputs += [str(path.with_name(f"{path.name}.fmx")) for path in beside] + [str(path) for path in beside if path.suffix == ".fmx"]
     return outputs
 
 
