@@ -1,10 +1,11 @@
-# make demo: see it work.  make test: all tests.  make check: style and types.  make test-gpu: on a CUDA device.
+# make demo: see it work.  make test: all tests.  make check: style and types.  make fuzz: damaged inputs.
+# make test-gpu: on a CUDA device.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DATA := fmx/data
 
-.PHONY: demo test golden check test-gpu clean
+.PHONY: demo test golden check fuzz test-gpu clean
 
 $(BIN)/fmx: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -33,6 +34,12 @@ test: $(BIN)/fmx
 	bash tests/install_peers.sh
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
+# Damaged inputs and odd commands for some time, as in 'make fuzz SECONDS=3600 SEED=7' (tests/fuzz/__init__.py).
+SECONDS ?= 60
+SEED ?= 1
+fuzz: $(BIN)/fmx
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
+
 # The protocols of the GPU's engines and of building on a device, and what happens when it fails; they fail
 # where there is none.
 GPU_PYTHON ?= $(BIN)/python
@@ -50,4 +57,4 @@ golden: $(BIN)/fmx
 	$(BIN)/python -m pytest -q tests/test_golden.py --update-golden
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) demo fuzz-findings .pytest_cache .ruff_cache .mypy_cache

@@ -3,12 +3,14 @@
 import gzip
 
 TOKENS = [
-    b"\r", b"\n", b"\n\n", b"\r\n", b"\0", b"\x1b[2J", b"@", b"+", b">", b" ", b"\t", b"\x0b", b"\x0c", b"*", b"=",
-    b"-", b".", b"N", b"U", b"x", b"IIII", b"\x7f", b"\xff\xfe", "ä".encode(), b"\x1f\x8b", b"18446744073709551616",
+    b"\r", b"\n", b"\n\n", b"\r\n", b"\0", b"\x1b[2J", b"@", b"+", b">", b" ", b"\t", b"\x0b", b"\x0c", b"*",
+    b"=", b"-", b".", b"N", b"U", b"x", b"IIII", b"\x7f", b"\xff\xfe", "ä".encode(), b"\x1f\x8b",
+    b"18446744073709551616",
 ]  # fmt: skip
 NAMES = [
-    b"", b"*", b"=", b"@SQ", b"@", b"a" * 254, b"a" * 255, b"a b", b" a", b"a\tb", b"a\x00b", b"\x01", b"\x7f",
-    b"\xff", "é".encode(), b"a\x1b[31m", b">", b"+", b"r1/1", b"a,b", b"<a>", b"a\\tb", b'"', b"a\xc2\x85b",
+    b"", b"*", b"=", b"@SQ", b"@", b"a" * 254, b"a" * 255, b"a b", b" a", b"a\tb", b"a\x00b", b"\x01",
+    b"\x7f", b"\xff", "é".encode(), b"a\x1b[31m", b">", b"+", b"r1/1", b"a,b",
+    b"<a>", b"a\\tb", b'"', b"a\xc2\x85b",
 ]  # fmt: skip
 
 
@@ -162,8 +164,8 @@ def no_last_newline(rng, data):
 
 
 LINES = [
-    double_a_line, drop_a_line, swap_lines, blank_line, leading_blank, return_at_end, another_start, another_name,
-    long_line, other_letters, all_returns, only_returns, no_last_newline,
+    double_a_line, drop_a_line, swap_lines, blank_line, leading_blank, return_at_end, another_start,
+    another_name, long_line, other_letters, all_returns, only_returns, no_last_newline,
 ]  # fmt: skip
 TEXT = [*LINES, *LINES, *BYTES]
 

@@ -1,4 +1,4 @@
-"""Damage to an index folder: to its bytes, to meta.json as JSON, to its arrays; and making checksums right again."""
+"""Damage to an index folder: to its bytes, to meta.json, to its arrays; and checksums made right again."""
 
 import io
 import json
@@ -11,8 +11,8 @@ from . import mutate
 META = "meta.json"
 NUMBERS = [-1, 0, 1, 2, 3, 7, 255, 256, 4096, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**62, 2**63 - 1, -(2**63)]
 JUNK = [
-    None, True, "", "x", "a\nb\x1b[2J", "é\udcff", [], {}, [[]], {"a": 1}, 0.5, -0.0, 1e308, float("nan"), float("inf"),
-    10**30, 2**63, 2**64, *NUMBERS,
+    None, True, "", "x", "a\nb\x1b[2J", "é\udcff", [], {}, [[]], {"a": 1}, 0.5, -0.0, 1e308, float("nan"),
+    float("inf"), 10**30, 2**63, 2**64, *NUMBERS,
 ]  # fmt: skip
 TYPES = [
     "uint8",

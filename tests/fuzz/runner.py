@@ -1,5 +1,6 @@
 """Runs command lines of fmx in a child process that may crash, hang or swell; a new one is started then."""
 
+import contextlib
 import json
 import os
 import select
@@ -64,8 +65,9 @@ class Runner:
 
     def _ask(self, request) -> tuple:
         """(answer, how the child ended if it did)."""
-        self._requests.write(request)
-        self._requests.flush()
+        with contextlib.suppress(BrokenPipeError):  # it has crashed since
+            self._requests.write(request)
+            self._requests.flush()
         ready, _, _ = select.select([self._replies], [], [], self.limit)
         line = self._replies.readline() if ready else ""
         if line:
@@ -95,8 +97,6 @@ class Runner:
             self._child.kill()
             self._child.wait()
             self._replies.close()
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 self._requests.close()
-            except BrokenPipeError:
-                pass
             self._child = None

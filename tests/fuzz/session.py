@@ -41,7 +41,7 @@ class Session:
     def run(self, seconds: float, seed: int, only=()) -> None:
         """Make and run cases for some time; case i of a kind is the same for the same seed."""
         names = list(only) or KINDS
-        modules = {name: import_module(f".kinds.{name}", __package__) for name in names}
+        modules = {name: self.module(name) for name in names}
         spent, number = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0)
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -52,6 +52,10 @@ class Session:
             self._look_at(case)
             number[kind] += 1
             spent[kind] += time.monotonic() - start
+
+    def module(self, kind: str):
+        """The module of a kind of case."""
+        return import_module(f".kinds.{kind}", __package__)
 
     def _look_at(self, case: Case) -> None:
         complaints, outcomes = self.play(case)
@@ -70,7 +74,7 @@ class Session:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
         case.write_files(self.folder)
-        module = import_module(f".kinds.{case.kind}", __package__)
+        module = self.module(case.kind)
         runner = self._runner
         if own := getattr(module, "environment", None):  # a process of its own
             runner = Runner(self.work / "standard", self.limit, **own(self.folder))
@@ -98,14 +102,14 @@ class Session:
         return complaints, outcomes
 
     def _smaller(self, case: Case, mark: str) -> Case:
-        """A case with the same complaint and less in it: fewer arguments, fewer and shorter pieces of its files."""
+        """A case with the same complaint and less in it: fewer arguments, fewer lines."""
         end = time.monotonic() + SHRINKING
 
         def is_one(other) -> bool:
             complaints, _ = self.play(other)
             return bool(complaints) and signature(other, complaints) == mark
 
-        smaller = getattr(import_module(f".kinds.{case.kind}", __package__), "smaller", lambda case: ())
+        smaller = getattr(self.module(case.kind), "smaller", lambda case: ())
         again = True
         while again:
             again = False
@@ -128,7 +132,9 @@ class Session:
             case, complaints, outcomes = kept[0]
             lines += ["", f"FOUND {self._many[mark]} x {mark}", f"  {case.kind} {case.name}: {case.what}"]
             lines += [f"  - {text}" for text in complaints[:3]]
-            lines += [f"  $ fmx {' '.join(ascii(text)[:80] for text in outcome.arguments)}" for outcome in outcomes]
+            lines += [
+                f"  $ fmx {' '.join(ascii(text)[:80] for text in outcome.arguments)}" for outcome in outcomes
+            ]
         lines.append(f"{sum(self.counts.values())} cases, {len(self.found)} kinds of finding")
         return "\n".join(lines)
 

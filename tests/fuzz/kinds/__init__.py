@@ -1,5 +1,14 @@
-"""One file a kind of case.  Each has SHARE of the time, make(rng, folder) -> Case, check(case, results) -> list.
+"""One file a kind of case.  Each has SHARE of the time, make(rng, folder), check(case, outcomes, folder).
 
-``folder`` holds the world's indexes; ``results`` is a list of (Outcome, folder of the case) of the commands that
-were run.
+make    -> Case, from what the world holds in ``folder``
+check   -> list of what is wrong with the outcomes of the commands that were run, in the case's ``folder``
 """
+
+
+def judged(oracle, *given) -> list:
+    """What an oracle that asserts has to say of an output: output that it cannot even read is wrong, too."""
+    try:
+        oracle(*given)
+    except (AssertionError, ValueError, LookupError, StopIteration, OSError) as error:
+        return [f"wrong output: {type(error).__name__} {str(error)[:300]}".strip()]
+    return []

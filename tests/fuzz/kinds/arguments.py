@@ -1,8 +1,7 @@
-"""Options and arguments in odd combinations and with odd values, drawn from the tables of the commands themselves."""
+"""Options and arguments in odd combinations and with odd values, drawn from the commands' own tables."""
 
 import os
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -52,18 +51,18 @@ SIZES = [
     "100KB",
 ]
 WORDS = [
-    "", "-", "x", "auto", "\udcff", "\x1b[31m", "a\nb", "a\tb", "é", "bvsfm-k2-d96", "bvsfm-k9", "cofi", "kstep-k2-d64",
-    "a,b", ",", "@RG\\tID:x", "@RG\\tID:x y", "@RG\\tID:x\\tSM", "@RG\\tID:\udce9", "ACGT", "AT C", "A" * 300, "NNN",
-    "acgu", ">a", "cpu", "cuda", "cuda_full",
+    "", "-", "x", "auto", "\udcff", "\x1b[31m", "a\nb", "a\tb", "é", "bvsfm-k2-d96", "bvsfm-k9", "cofi",
+    "kstep-k2-d64", "a,b", ",", "@RG\\tID:x", "@RG\\tID:x y", "@RG\\tID:x\\tSM", "@RG\\tID:\udce9", "ACGT",
+    "AT C", "A" * 300, "NNN", "acgu", ">a", "cpu", "cuda", "cuda_full",
 ]  # fmt: skip
 PATHS = [
-    "reads.fq", "more.fa", "ref.fa", "ref.fmx", "empty", "junk", "link.fq", "hard.fq", "dir", "dir/reads.fq", "no/file",
+    "reads.fq", "more.fa", "ref.fa", "ref.fmx", "empty", "junk", "link.fq", "dir", "dir/reads.fq", "no/file",
     "nowhere", "-", "", ".", "/", "./reads.fq", "ref.fmx/meta.json", "/dev/null", "b\udcffd.fq", "a\nb.fa",
     "e\x1b[2Jc.fa", "link.fmx", "ref.fmx/",
 ]  # fmt: skip
 OUTPUTS = [
-    "out.sam", "out.bam", "new.fmx", "old.sam", "out.sam.gz", "out.cram", "x.BAM", "out.npz", "out.tsv", "\udcfe.sam",
-    "n\n.sam", "other.fmx", "/dev/full", *PATHS,
+    "out.sam", "out.bam", "new.fmx", "old.sam", "out.sam.gz", "out.cram", "x.BAM", "out.npz", "out.tsv",
+    "\udcfe.sam", "n\n.sam", "other.fmx", "/dev/full", *PATHS,
 ]  # fmt: skip
 WRITES = {
     "output",
@@ -120,7 +119,11 @@ def make(rng, folder) -> Case:
     if words[0] == "bench":
         arguments.append("--unheard-of")  # a benchmark that starts takes minutes
     if words[0] == "tune":
-        arguments += ["--plan", "-t", "1"]  # the rates of a machine are measured once for each number of threads
+        arguments += [
+            "--plan",
+            "-t",
+            "1",
+        ]  # the rates of a machine are measured once for each number of threads
     if rng.random() < 0.5 and any("--quiet" in p.opts for p in wanted):
         arguments.insert(0, "-q")
     facts = {"written": written, "read": [*read, *positional]}
@@ -203,14 +206,16 @@ def _files(rng, folder) -> dict:
 
 
 def _outputs(words, facts) -> list:
-    """What a command may write: what it was told to, unless it reads that, too; an index beside its reference."""
+    """What a command may write: what it was told to and does not read; an index beside its reference."""
     used = {os.path.normpath(value) for value in facts["read"]}
     outputs = [os.path.normpath(value) for value in facts["written"]]
     outputs = [value for value in outputs if value not in used and value != "."]
     if words[:1] == ["index"]:  # which makes up a name beside its reference, and may add to an index
         beside = [Path(value) for value in used if value not in (".", "/")]
         outputs += [str(path.with_name(f"{path.name.partition('.')[0]}.fmx")) for path in beside]
-        outputs += [str(path.with_name(f"{path.name}.fmx")) for path in beside] + [str(path) for path in beside if path.suffix == ".fmx"]
+        outputs += [str(path.with_name(f"{path.name}.fmx")) for path in beside] + [
+            str(path) for path in beside if path.suffix == ".fmx"
+        ]
     return outputs
 
 

@@ -12,7 +12,7 @@ from . import damaged
 
 SHARE = 2
 CACHE = "cache"
-COMMANDS = {"search": ["-a"], "locate": []}
+SEARCH = ["search", "-q", "-a", "-x"]
 
 
 def environment(folder) -> dict:
@@ -21,7 +21,6 @@ def environment(folder) -> dict:
 
 
 def make(rng, folder) -> Case:
-    command = rng.choice(list(COMMANDS))
     files = compiled(folder)
     names = rng.sample(sorted(files), rng.choice([1, 1, 1, len(files)]))
     way = rng.choice(["bytes", "bytes", "head", "swapped", "json"])
@@ -41,7 +40,7 @@ def make(rng, folder) -> Case:
             files[name], what = mutate.mutated(rng, files[name], mutate.BYTES)
     shown = names[0] if len(names) == 1 else "all files"
     files = {**files, damaged.READS: world.fasta(rng, 6)}
-    arguments = [command, "-q", "-x", f"{world.FOLDER}/whole.fmx", *COMMANDS[command], damaged.READS]
+    arguments = [*SEARCH, f"{world.FOLDER}/whole.fmx", damaged.READS]
     return Case("code", "", [arguments], files, f"{shown}: {what}", [CACHE])
 
 
@@ -51,16 +50,15 @@ def _compiled(folder) -> dict:
     reads = work / damaged.READS
     reads.write_bytes(b">a\nACGT\n")
     with Runner(work / "standard", 300, **environment(work)) as runner:
-        for command, options in COMMANDS.items():
-            outcome = runner.run(work, [command, "-x", str(folder / "whole.fmx"), *options, str(reads)])
-            assert outcome.code == 0, outcome.message
+        outcome = runner.run(work, [*SEARCH, str(folder / "whole.fmx"), str(reads)])
+        assert outcome.code == 0, outcome.message
     found = {str(path.relative_to(work)): path.read_bytes() for path in (work / CACHE).rglob("*.o")}
     shutil.rmtree(work)
     return found
 
 
 def compiled(folder) -> dict:
-    """The files of code that the commands use, {name with the cache's folder: bytes}."""
+    """The files of code that a search uses, {name with the cache's folder: bytes}."""
     return dict(_compiled(folder))
 
 

@@ -2,14 +2,15 @@
 
 from .. import mutate_index, oracle, world
 from ..case import Case
-from . import reads
+from . import judged, reads
 
 SHARE = 2
 INDEX = "ref.fmx"
 READS = "reads.fa"
 FACTS = {  # what kinds/reads.py wants to know of the commands below
     "search": {
-        "limit": None, "at_most": None, "group": None, "unmapped": True, "strands": [0, 1], "output": None, "counts": False,
+        "limit": None, "at_most": None, "group": None, "unmapped": True, "strands": [0, 1], "output": None,
+        "counts": False,
     },
     "locate": {"strands": [0, 1], "form": "tsv"},
     "mem": {"least": 8, "strand": "-b", "kind": ""},
@@ -58,8 +59,6 @@ def check(case, outcomes, folder) -> list:
     if outcome.code:
         return [] if outcome.code == 1 else [f"exit {outcome.code}"]
     if command in reads.ANSWERS:
-        try:
-            reads.ANSWERS[command](FACTS[command], oracle.reads(case.files[READS]), outcome.out, folder)
-        except AssertionError as error:
-            return [f"{command}: wrong output {str(error)[:300]}"]
+        records = oracle.reads(case.files[READS])
+        return judged(reads.ANSWERS[command], FACTS[command], records, outcome.out, folder)
     return []

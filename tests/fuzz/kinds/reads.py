@@ -7,6 +7,7 @@ from align import naive_nw
 
 from .. import mutate, oracle, world
 from ..case import Case, smaller_files
+from . import judged
 
 SHARE = 4
 
@@ -107,11 +108,7 @@ def check(case, outcomes, folder) -> list:
         return [] if outcome.code else [f"{command} took what must be refused: {error}"]
     if outcome.code:
         return [f"{command} refused what is whole: {outcome.message.strip()[:200]}"]
-    try:
-        ANSWERS[command](case.facts, records, outcome.out, folder)
-    except AssertionError as error:
-        return [f"{command}: wrong output {str(error)[:300]}"]
-    return []
+    return judged(ANSWERS[command], case.facts, records, outcome.out, folder)
 
 
 def _check_search(facts, records, out, folder):

@@ -4,6 +4,7 @@ import validate
 
 from .. import mutate, oracle, world
 from ..case import Case, smaller_files
+from . import judged
 
 SHARE = 2
 READS = "reads.fa"
@@ -31,11 +32,7 @@ def check(case, outcomes, folder) -> list:
         return [] if outcomes[0].code == 1 else [f"took what must be refused: {error}"]
     if outcomes[-1].code:
         return [f"refused what is whole: {outcomes[-1].message.strip()[:200]}"]
-    try:
-        validate.check(outcomes[-1].out, contigs, oracle.reads(case.files[READS]), limit=None)
-    except AssertionError as error:
-        return [f"wrong output {str(error)[:300]}"]
-    return []
+    return judged(validate.check, outcomes[-1].out, contigs, oracle.reads(case.files[READS]), None)
 
 
 def smaller(case):

@@ -1,0 +1,90 @@
+"""The fuzzer (tests/fuzz): a minute of it finds nothing, and what it looks for it would see."""
+
+import os
+import random
+import signal
+from dataclasses import replace
+
+import pytest
+from fuzz import case, rules
+from fuzz.kinds import reads
+from fuzz.runner import Outcome, Runner
+from fuzz.session import KINDS, Session
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    with Session(tmp_path_factory.mktemp("fuzz")) as made:
+        yield made
+
+
+def answered(session) -> tuple:
+    """A case of a search of standard output whose reads are whole, and its outcome."""
+    for number in range(1000):
+        found = replace(reads.make(random.Random(number), session.world), kind="reads", name="x")
+        if found.commands[0][0] == "search" and "-o" not in found.commands[0] and not found.chunk_size:
+            complaints, (outcome,) = session.play(found)
+            if outcome.code == 0 and outcome.out.count(b"\tNH:i:") > 3:
+                assert complaints == []
+                return found, outcome
+    raise AssertionError
+
+
+def test_a_lost_read_and_a_moved_hit_are_seen(session):
+    found, outcome = answered(session)
+    lines = outcome.out.split(b"\n")
+    assert reads.check(found, [outcome], session.folder) == []
+    (complaint,) = reads.check(found, [replace(outcome, out=b"\n".join([*lines[:-2], b""]))], session.folder)
+    assert "wrong output" in complaint
+    moved = [line.replace(b"NH:i:1\t", b"NH:i:2\t").replace(b"NH:i:0", b"NH:i:1") for line in lines]
+    (complaint,) = reads.check(found, [replace(outcome, out=b"\n".join(moved))], session.folder)
+    assert "wrong output" in complaint
+
+
+@pytest.mark.parametrize(
+    ("code", "err", "word"),
+    [
+        (1, "Traceback (most recent call last):\nKeyError: 'x'\n", "traceback: KeyError"),
+        (1, "", "0 lines"),
+        (1, "fmx: error: a\nfmx: error: b\n", "2 lines"),
+        (1, "fmx: error: a\x1b[2J\n", "raw bytes"),
+        (0, "fmx: error: a\n", "exit 0 with an error"),
+        (0, "Exception ignored in: x\n", "not a message"),
+        (2, "what?\n", "exit 2"),
+        (3, "", "exit code 3"),
+    ],
+)
+def test_bad_ends_and_messages_are_seen(code, err, word):
+    (complaint,) = rules.of_exit(Outcome([], code, b"", err.encode(), 0.1))
+    assert word in complaint
+
+
+def test_changed_inputs_and_things_left_behind_are_seen():
+    before = {"reads.fq": "1", "ref.fmx/meta.json": "2"}
+    assert rules.of_files(before, before, [], failed=False) == []
+    assert rules.of_files(before, {**before, "out.sam": "3"}, ["out.sam"], failed=False) == []
+    for after in ({**before, "reads.fq": "0"}, {"reads.fq": "1"}, {**before, ".out.sam.partial": "3"}):
+        assert len(rules.of_files(before, after, ["out.sam"], failed=False)) == 1
+    assert len(rules.of_files(before, {**before, "out.sam": "3"}, ["out.sam"], failed=True)) == 1
+
+
+def test_a_crash_and_a_hang_are_seen(tmp_path):
+    with Runner(tmp_path / "a") as runner:
+        assert runner.run(tmp_path, ["--version"]).code == 0
+        os.kill(runner._child.pid, signal.SIGSEGV)
+        runner._child.wait()
+        assert runner.run(tmp_path, ["--version"]).broken.startswith("crash: SIGSEGV")
+        assert runner.run(tmp_path, ["--version"]).code == 0
+    with Runner(tmp_path / "b", limit=0) as runner:
+        assert runner.run(tmp_path, ["--version"]).broken.startswith("hang")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_case_is_the_same_for_the_same_seed_and_can_be_kept(kind, session, tmp_path):
+    make = session.module(kind).make
+    one, same, other = (
+        replace(make(random.Random(seed), session.world), kind=kind, name=str(seed)) for seed in (5, 5, 6)
+    )
+    assert one == same != other
+    one.save(tmp_path / "kept", ["a complaint"], [])
+    assert case.load(tmp_path / "kept") == one
