@@ -8,6 +8,7 @@ import gc
 import importlib
 import os
 import pkgutil
+import re
 import signal
 import sys
 from contextlib import suppress
@@ -54,6 +55,7 @@ def run(arguments) -> int:
     """Run one command line; returns the exit code."""
     debug = "--debug" in arguments[:1]
     try:
+        _refuse_empty(arguments)
         # Not fmx.main: it would turn a closed pipe into exit code 1.
         with fmx.make_context("fmx", list(arguments)) as context:
             fmx.invoke(context)
@@ -86,6 +88,13 @@ def run(arguments) -> int:
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         return _report(error, what, debug)
+
+
+def _refuse_empty(arguments) -> None:
+    """No argument means anything when empty; a variable of a script had no value."""
+    for before, argument in zip(["fmx", *arguments], arguments, strict=False):
+        if not argument or re.fullmatch("--[a-z-]+=", argument):
+            raise click.UsageError(f"empty argument after '{argument or before}'")
 
 
 def _report(error, message, debug) -> int:

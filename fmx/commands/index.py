@@ -12,6 +12,7 @@ from .. import options
     "--layout",
     "layout_names",
     metavar="NAME[,NAME]",
+    callback=options.no_empty_name,
     help="Layouts to build, or auto: by --max-memory [default: bvsfm-k2-d96].",
 )
 @click.option(

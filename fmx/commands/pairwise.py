@@ -4,13 +4,14 @@ import click
 
 from .. import options
 
+_SCORE = click.IntRange(-(2**31 // 3), 2**31 // 3)
 _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
 
 
 @click.command("pairwise", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("seqs", metavar="SEQS.FA")
 @click.argument("other", metavar="[OTHER.FA]", required=False)
-@click.option("--id", "identity", type=click.FloatRange(0, 1), default=0.0, help="Least identity, 0 to 1.")
+@click.option("--id", "identity", type=options.Number(0, 1), default=0.0, help="Least identity, 0 to 1.")
 @click.option(
     "--iddef",
     type=_DEFINITIONS,
@@ -19,9 +20,9 @@ _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
     help="Identity as vsearch numbers it: matches over 0 the shorter sequence, 1 the alignment, 2 the "
     "alignment without terminal gaps; 3 one minus mismatches and gap openings over the longer; 4 as 1.",
 )
-@click.option("--match", type=int, default=4, show_default=True, help="Score of equal letters.")
-@click.option("--mismatch", type=int, default=-5, show_default=True, help="Score of unequal letters.")
-@click.option("--gap", type=int, default=-10, show_default=True, help="Score of one gap symbol.")
+@click.option("--match", type=_SCORE, default=4, show_default=True, help="Score of equal letters.")
+@click.option("--mismatch", type=_SCORE, default=-5, show_default=True, help="Score of unequal letters.")
+@click.option("--gap", type=_SCORE, default=-10, show_default=True, help="Score of one gap symbol.")
 @options.output
 @click.option("--paf", is_flag=True, help="Write PAF instead of a table with a header line.")
 @click.option("--cigar", is_flag=True, help="Add the path of each alignment.")

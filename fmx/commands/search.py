@@ -1,5 +1,7 @@
 """fmx search: map reads to an index, SAM or BAM out."""
 
+import re
+
 import click
 
 from .. import options
@@ -10,11 +12,11 @@ from .. import options
 @options.index
 @options.output
 @click.option(
-    "-k", "limit", type=click.IntRange(1), default=1, show_default=True, help="Report up to N hits a read."
+    "-k", "limit", type=options.COUNT, default=1, show_default=True, help="Report up to N hits a read."
 )
 @click.option("-a", "--all", "report_all", is_flag=True, help="Report all hits.")
 @click.option(
-    "-m", "at_most", type=click.IntRange(1), metavar="N", help="Report no hit of a read with more than N."
+    "-m", "at_most", type=options.COUNT, metavar="N", help="Report no hit of a read with more than N."
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**62), help="Draw the reported hits by this seed and the read's name."
@@ -65,11 +67,25 @@ def command(reads, index_path, output, limit, report_all, at_most, seed, forward
 
 
 def _read_group(text):
-    """(@RG line, its ID) of --rg, where \\t stands for a tab."""
-    if not text:
+    """(@RG line, its ID) of --rg, where \\t stands for a tab; only what SAM's specification allows."""
+    if text is None:
         return "", ""
     line = text.replace("\\t", "\t")
-    ids = [item[3:] for item in line.split("\t")[1:] if item.startswith("ID:")]
-    if not line.startswith("@RG\t") or len(ids) != 1 or not ids[0] or "\n" in line:
-        raise click.BadParameter(r"must look like '@RG\tID:name', with one ID", param_hint="--rg")
-    return line, ids[0]
+    start, *fields = line.split("\t")
+    tags = [field[:2] for field in fields]
+    values = {field[:2]: field[3:] for field in fields}
+    if start != "@RG" or not values.get("ID"):
+        _refuse(r"must look like '@RG\tID:name\tSM:sample'")
+    for field in fields:
+        described = field.startswith("DS:") and field.isprintable()  # which may hold UTF-8
+        if not re.fullmatch("[A-Za-z][A-Za-z0-9]:[ -~]+", field) and not described:
+            _refuse(f"'{field}' is not two letters, a colon and printable ASCII")
+        if tags.count(field[:2]) > 1:
+            _refuse(f"{field[:2]} is there twice")
+    if " " in values["ID"]:
+        _refuse("the ID holds a space")
+    return line, values["ID"]
+
+
+def _refuse(what):
+    raise click.BadParameter(what, param_hint="--rg")

@@ -11,11 +11,13 @@ from .. import options
 @click.argument("index_path", metavar="[INDEX]", required=False)
 @click.option(
     "--bases",
-    type=options.Bytes(),
+    type=options.Bytes(10**13),
     metavar="N",
     help="Instead of INDEX: for a reference of N bases, as in 3G.",
 )
-@click.option("--length", type=click.IntRange(1), default=100, show_default=True, help="Bases of a read.")
+@click.option(
+    "--length", type=click.IntRange(1, 2**31), default=100, show_default=True, help="Bases of a read."
+)
 @click.option(
     "--memory-limit", type=options.Bytes(), metavar="SIZE",
     help="Bytes of an index that a search may read.  [default: half of what is free; of a GPU, all]",
