@@ -10,5 +10,5 @@ __all__ = ["LCP", "build_lcp", "build_rank", "make_suffix_array", "plan_passes",
 def make_suffix_array(machine, text, progress=None):
     """uint32[n] on the machine, of a text (uint8[n] codes) that is there.  Raises DeviceError."""
     if machine.serial:
-        return suffix_array(text)
+        return suffix_array(text, n_threads=machine.n_threads)
     return sort_suffixes(machine, text, machine.memory, progress)[0]

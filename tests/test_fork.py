@@ -1,0 +1,73 @@
+"""The sorter of suffixes: in forked processes, with the threads it is given, and without memory."""
+
+import os
+import subprocess
+import sys
+
+import journeys
+import numpy as np
+import pytest
+from conftest import ROOT
+from texts import numbered, random_letters
+
+PROGRAM = """
+import multiprocessing, sys
+import fmx
+
+def build(name):
+    return fmx.build("r.fa", name, threads={threads}).locate(["GATTACA", "ACGT"]).tobytes()
+
+def search(_):
+    return index.search(["GATTACA", "ACGT"] * 5, k=None).tobytes(), index.count(["ACG"]).tolist()
+
+if __name__ == "__main__":
+    fork = multiprocessing.get_context("fork")
+    ours = build("parent.fmx")
+    index = fmx.open("parent.fmx", threads={threads})
+    found = search(None)
+    with fork.Pool(2) as pool:
+        assert pool.map_async(search, range(3)).get(60) == [found] * 3
+        assert pool.map_async(build, ["child1.fmx", "child2.fmx", "child3.fmx"]).get(60) == [ours] * 3
+    assert build("parent.fmx") == ours
+    print("the same")
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_children_build_and_search_as_the_parent_does(threads, tmp_path):
+    (tmp_path / "r.fa").write_bytes(journeys.fasta(numbered([random_letters(300_000, "fork")])))
+    (tmp_path / "program.py").write_text(PROGRAM.format(threads=threads))
+    command = [sys.executable, "-W", "ignore", "program.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False, timeout=200,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "the same\n"), done.stderr
+
+
+def test_the_sorter_has_a_thread_of_its_own_and_as_many_as_it_is_given(monkeypatch):
+    import threading
+    from types import SimpleNamespace
+
+    from fmx.suffix_array import divsufsort
+
+    asked = []
+    openmp = SimpleNamespace(omp_set_num_threads=lambda n: asked.append((n, threading.current_thread())))
+    monkeypatch.setattr(divsufsort, "libdivsufsort", openmp)
+    text = np.array([1, 2, 1, 3], np.uint8)
+    assert divsufsort.suffix_array(text, n_threads=3).tolist() == [0, 2, 1, 3]
+    assert divsufsort.suffix_array(text).tolist() == [0, 2, 1, 3]
+    [(n, thread)] = asked
+    assert n == 3
+    assert thread is not threading.current_thread()
+
+
+def test_a_sorter_without_memory_says_so(monkeypatch):
+    from fmx.suffix_array import divsufsort
+
+    def refuse(text, force64):
+        raise Exception("libdivsufsort error", -2)
+
+    monkeypatch.setattr(divsufsort.pydivsufsort, "divsufsort", refuse)
+    with pytest.raises(MemoryError, match="suffixes"):
+        divsufsort.suffix_array(np.array([1, 2], np.uint8))
