@@ -1,13 +1,12 @@
 """fmx for Python programs: build and open an index, search reads, get NumPy arrays back."""
 
-from pathlib import Path
-
 import numpy as np
 
-from . import chunks, hits, layouts, mapping, workflow
+from . import arguments, chunks, hits, layouts, mapping, prefix_table, workflow
 from . import index as index_module
 from .parallel import available_cores
 
+ENGINES = ("cpu", "cuda", "auto")
 STRANDS = {"both": mapping.BOTH, "forward": mapping.FORWARD, "reverse": mapping.REVERSE}
 HIT = np.dtype(
     [("read", "i8"), ("contig", "i4"), ("position", "i8"), ("reverse", "?"), ("occurrences", "i8")]
@@ -20,13 +19,18 @@ def build(
     """Index a FASTA file and return the opened Index.
 
     ``path`` defaults to the reference's name with .fmx; ``engine`` cpu, cuda or auto makes it.  Raises
-    InputError, OutputError, UnsupportedError, DeviceError.
+    InputError, OutputError, UnsupportedError, DeviceError; TypeError and ValueError for other arguments.
     """
-    path = path or workflow.default_index_path(reference)
-    names = layout.split(",")
+    arguments.file("reference", reference)
+    path = workflow.default_index_path(reference) if path is None else arguments.file("path", path)
+    names = arguments.names("layout", layout)
+    sa_rate = arguments.whole("sa_rate", sa_rate, 1, 4096, 1)
+    if names == ["auto"] and sa_rate != 1:
+        raise ValueError("sa_rate must be 1 with layout auto, which chooses it")
+    lengths = prefix_table.MIN_LENGTH, prefix_table.MAX_LENGTH
     workflow.build_index(
-        reference, path, names, sa_rate, prefix_length, threads or available_cores(),
-        device=workflow.Device(engine),
+        reference, path, names, sa_rate, arguments.whole("prefix_length", prefix_length, *lengths, None),
+        _threads(threads), device=workflow.Device(arguments.one_of("engine", engine, ENGINES)),
     )  # fmt: skip
     return open_index(path, threads=threads)
 
@@ -34,17 +38,26 @@ def build(
 def open_index(path, *, layout=None, method="auto", threads=None) -> "Index":
     """Open an index; every byte that a search reads is checked.
 
-    ``layout`` and ``method`` as of ``fmx search``.  Raises IndexFileError, UnsupportedError.
+    ``layout`` and ``method`` as of ``fmx search``.  Raises IndexFileError, UnsupportedError; TypeError and
+    ValueError for other arguments.
     """
-    n_threads = threads or available_cores()
+    arguments.file("path", path)
+    if layout is not None:
+        arguments.names("layout", layout)
+    arguments.one_of("method", method, index_module.METHODS)
+    n_threads = _threads(threads)
     return Index(index_module.load(path, layout, method, n_threads), n_threads)
+
+
+def _threads(threads) -> int:
+    return arguments.whole("threads", threads, 1, 1024, available_cores())
 
 
 class Index:
     """An opened index.
 
-    ``contigs`` list of names; ``lengths`` int64 array of their lengths.  Reads are given as a list of str or
-    bytes, or as the path of a FASTA or FASTQ file.
+    ``contigs`` list of names; ``lengths`` int64 array of their lengths.  Reads are given as str or bytes in a
+    list, an array or a generator, or as the path of a FASTA or FASTQ file.
     """
 
     def __init__(self, fm_index, threads):
@@ -63,10 +76,12 @@ class Index:
         Fields: ``read`` number in the order given, ``contig`` index into ``contigs``, ``position`` 0-based,
         ``reverse`` True on the minus strand, ``occurrences`` of the read in all, reported or not.  Sorted by
         read, contig, position, strand.  Reads that do not occur have no row.  ``at_most`` and ``seed`` as -m
-        and --seed of ``fmx search``.  Raises InputError.
+        and --seed of ``fmx search``.  Raises InputError; TypeError and ValueError for other arguments.
         """
         policy = hits.SelectionPolicy(
-            hits.ALL if k is None else k, at_most or hits.ALL, -1 if seed is None else seed
+            arguments.whole("k", k, 1, hits.ALL, hits.ALL),
+            arguments.whole("at_most", at_most, 1, hits.ALL, hits.ALL),
+            arguments.whole("seed", seed, 0, hits.ALL, -1),
         )
         mapper = self._mapper(strands, policy)
         blocks = self._index.reference.blocks
@@ -99,17 +114,15 @@ class Index:
         return np.concatenate([np.empty(0, np.int64), *mapping.in_order(work, source, self._threads)])
 
     def _mapper(self, strands, policy):
-        if strands not in STRANDS:
-            raise ValueError(f"strands must be one of {', '.join(STRANDS)}, not {strands!r}")
-        options = mapping.MapOptions(policy, STRANDS[strands], self._threads)
+        strands = STRANDS[arguments.one_of("strands", strands, STRANDS)]
+        options = mapping.MapOptions(policy, strands, self._threads)
         return mapping.make_mapper(self._index, options)
 
 
 def _source(reads):
     """What read_chunks reads: a path, or sequences as FASTA."""
-    if isinstance(reads, str | Path):
-        return reads
-    return chunks.literal_fasta(reads)
+    given = arguments.reads(reads)
+    return given if given is reads else chunks.literal_fasta(given)
 
 
 def _as_rows(blocks, start, found) -> np.ndarray:
