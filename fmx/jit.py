@@ -1,8 +1,8 @@
 """The only door to the compiler: decorators, dispatch by type, popcount, prefetch, block copies.
 
 No module but jit*.py imports numba, and this one does so only to compile (jit_compiler.py).  Machine code
-is kept on disk, and jit_store.py loads and calls it without numba, whose import and types would take half
-a second of each command.
+is kept on disk (jit_store.py) and called (jit_native.py) without numba, whose import and types would take
+half a second of each command.
 
     compiled     called from Python, without holding its global lock
     inlined      a piece of compiled functions, written in Python
@@ -11,66 +11,51 @@ a second of each command.
 """
 
 import functools
-import hashlib
 import os
-import sys
-import tempfile
 import threading
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 
-from . import jit_store
+from . import jit_llvm, jit_native, jit_store
 
 DISABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")  # plain Python, as in the CUDA simulator
 
 
-def _digest() -> str:
-    """Names the code on disk by what it depends on: fmx's sources, the compiler and the processor.
-
-    All sources, because a function is compiled together with all it calls.
-    """
-    root, compiler = Path(__file__).parent, find_spec("numba")
-    state = hashlib.sha256(f"{sys.version} {np.__version__} {jit_store.processor()}".encode())
-    if compiler is not None and compiler.origin:
-        state.update(Path(compiler.origin).with_name("_version.py").read_bytes())
-    for path in sorted(root.rglob("*.py")):
-        state.update(path.relative_to(root).as_posix().encode())
-        state.update(path.read_bytes())
-    return state.hexdigest()[:16]
-
-
-def _cache_folder() -> Path:
-    base = os.environ.get("FMX_CACHE") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    folder = Path(base).expanduser() / "fmx" / _digest()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
-    except OSError:
-        pass
-    folder = Path(tempfile.gettempdir()) / f"fmx-{os.getuid()}" / folder.name
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-CACHE = _cache_folder()
 _lock = threading.RLock()
 _before_compiling: list = []
 
 
-def on_first_compile(callback) -> None:
-    """Call ``callback()`` once, when something is compiled that the disk does not hold yet.
+def on_first_compile(say) -> None:
+    """Call ``say(text)`` once, when something is compiled that the disk does not hold yet.
 
     The last callback given counts, so that an earlier command of the same process has no say.
     """
-    _before_compiling[:] = [callback]
+    _before_compiling[:] = [say]
 
 
+@functools.cache
 def _compiler():
+    jit_llvm.need_room(jit_llvm.COMPILER)
     return import_module(".jit_compiler", __package__)
+
+
+@functools.cache
+def _is_callable() -> bool:
+    """Whether the compiler's code can be called without numba."""
+    return import_module(".jit_probe", __package__).holds(_compiler())
+
+
+def _tell() -> None:
+    """Say that something is compiled, and whether that is so each time."""
+    while _before_compiling:
+        why = ""
+        if not jit_store.is_kept():
+            where = jit_store.folder() or "a folder without a home"
+            why = f": {where} cannot be kept from others; name another by FMX_CACHE"
+        elif not _is_callable():
+            why = ": fmx does not know this numba or NumPy; see what it requires"
+        _before_compiling.pop()(f"compiling for this machine ({f'each time{why}' if why else 'once'}) ...")
 
 
 class Piece:
@@ -104,27 +89,27 @@ class Compiled(Piece):
         self._natives: dict = {}
 
     def __call__(self, *arguments):
-        kinds, slots = jit_store.spread(arguments)
+        kinds, slots = jit_native.spread(arguments)
         native = self._natives.get(kinds)
         if native is None:
             with _lock:
-                native = jit_store.Native(self._find(kinds, arguments))
-                self._natives[kinds] = native
-        return native(slots)
+                native = self._natives[kinds] = self._find(kinds, arguments)
+        return native(slots, arguments)
 
     def _find(self, kinds, arguments):
         function = self.function
         # What is not of fmx or holds variables of another function is not told apart by its name.
         keep = function.__module__.startswith("fmx.") and not function.__closure__
-        path = CACHE / jit_store.file_name(f"{function.__module__}.{function.__qualname__}", kinds)
-        code = jit_store.load(path) if keep else None
+        name = jit_store.name_of(function, kinds)
+        code = jit_store.load(name) if keep else None
         if code is None:
-            while _before_compiling:
-                _before_compiling.pop()()
+            _tell()
+            if not _is_callable():
+                return _compiler().by_numba(function)
             code = _compiler().machine_code(self.made, arguments)
             if keep:
-                jit_store.save(path, code)
-        return code
+                jit_store.save(name, code)
+        return jit_native.Native(code)
 
 
 def compiled(function):

@@ -2,7 +2,6 @@
 
 from importlib import import_module
 
-import llvmlite.binding as llvm
 import numba
 from numba import types
 from numba.core.registry import cpu_target
@@ -10,18 +9,13 @@ from numba.extending import overload, typeof_impl
 
 from .jit import Piece
 from .jit_entry import entry
-from .jit_store import Code, new_target
+from .jit_llvm import COMPILING, llvm, need_room, new_target
+from .jit_native import Code
 
 # Compiled code allocates nothing (_nrt=False): otherwise each piece of a loop counts references to the arrays
 # it is given, by atomic operations that cost more than the work.  Nothing needs numba's ways to be called.
-_OPTIONS = {
-    "nogil": True,
-    "error_model": "numpy",
-    "boundscheck": False,
-    "_nrt": False,
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
+_FROM_PYTHON = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
+_OPTIONS = {**_FROM_PYTHON, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Without this, LLVM calls the pieces of a loop with every field of every array as an argument.
 _INLINE = {**_OPTIONS, "forceinline": True}
 
@@ -34,6 +28,12 @@ def _type_of_piece(piece, context):
 def dispatcher(function):
     """A function by itself."""
     return numba.njit(**_OPTIONS)(function)
+
+
+def by_numba(function):
+    """A function as numba itself calls it: a stand-in for a jit_native.Native where that cannot be had."""
+    called = numba.njit(**_FROM_PYTHON)(function)
+    return lambda slots, arguments: called(*arguments)
 
 
 def inlined(function):
@@ -58,6 +58,7 @@ def choice(dispatch, bodies, default):
 
 def machine_code(dispatcher, arguments) -> Code:
     """The Code of a dispatcher for arguments such as these."""
+    need_room(COMPILING)
     signature = tuple(map(numba.typeof, arguments))
     dispatcher.compile(signature)
     made = dispatcher.overloads[signature]

@@ -8,8 +8,9 @@ from unittest import mock
 
 import numpy as np
 
+from . import jit_store
 from .errors import CUDA_EXTRA, DeviceError, installed
-from .jit import CACHE, Piece
+from .jit import Piece
 
 with installed("numba-cuda", CUDA_EXTRA):
     import numba_cuda  # noqa: F401  # the package of this name, not what numba itself once held
@@ -24,13 +25,15 @@ with installed("numba-cuda", CUDA_EXTRA):
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 int32, int64, uint8 = types.int32, types.int64, types.uint8
-config.CACHE_DIR = cuda_config.CACHE_DIR = str(CACHE)
+config.CACHE_DIR = cuda_config.CACHE_DIR = str(jit_store.folder() or "")
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small last batch is no reason to speak
 
 
 def kernel(function, max_registers=None):
-    """A CUDA kernel, compiled at its first launch, cached on disk (not by ``max_registers``: use one)."""
-    return cuda.jit(function) if SIMULATED else cuda.jit(cache=True, max_registers=max_registers)(function)
+    """A CUDA kernel, compiled at its first launch, kept on disk (not by ``max_registers``: use one)."""
+    if SIMULATED:
+        return cuda.jit(function)
+    return cuda.jit(cache=jit_store.is_kept(), max_registers=max_registers)(function)
 
 
 def fresh_kernel(function, max_registers=None):

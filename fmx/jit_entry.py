@@ -9,7 +9,7 @@ whose fields the machine reads faster than Python does.
 import numpy as np
 from llvmlite import ir
 
-from .jit_store import ENTRY
+from .jit_native import ENTRY
 
 _BYTES, _WORD, _STATUS = ir.IntType(8).as_pointer(), ir.IntType(64), ir.IntType(32)
 _WORDS, _NOTHING = _WORD.as_pointer(), ir.Constant(_BYTES, None)

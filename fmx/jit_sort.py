@@ -2,13 +2,11 @@
 
 import contextlib
 import functools
-import os
 
 import numpy as np
 
-from . import jit_device
+from . import jit_device, jit_store
 from .errors import CUDA_EXTRA, installed
-from .jit import CACHE
 from .jit_cuda import SIMULATED, cuda
 
 
@@ -56,19 +54,16 @@ def library():
 def _sorter(capability):
     """The compiled sort of (uint64, uint32) pairs for GPUs of a compute capability."""
     compute = library()
-    kept = CACHE / f"radix_sort-{capability[0]}{capability[1]}"
-    try:
-        return compute.deserialize(kept.read_bytes())
-    except (OSError, ValueError):  # not there, or of another version of cuda-cccl
-        pass
+    name = f"radix_sort-{capability[0]}{capability[1]}"
+    kept = jit_store.read(name)
+    if kept is not None:
+        with contextlib.suppress(ValueError):  # of another version of cuda-cccl
+            return compute.deserialize(kept)
     keys, values = (_Shown(jit_device.empty(1, kind)) for kind in (np.uint64, np.uint32))
     sorter = compute.make_radix_sort(
         d_in_keys=compute.DoubleBuffer(keys, keys), d_out_keys=None,
         d_in_values=compute.DoubleBuffer(values, values), d_out_values=None,
         order=compute.SortOrder.ASCENDING,
     )  # fmt: skip
-    aside = kept.with_suffix(f".{os.getpid()}")
-    with contextlib.suppress(OSError):  # without a cache it is compiled in every run
-        aside.write_bytes(compute.serialize(sorter))
-        aside.replace(kept)
+    jit_store.write(name, compute.serialize(sorter))
     return sorter

@@ -1,177 +1,119 @@
-"""Machine code of compiled functions: kept on disk, loaded by LLVM, called by way of jit_entry.py."""
+"""Machine code on disk: a file for each function and combination of types, in a folder of ours alone.
 
-import contextlib
-import ctypes
+A file is a checksum over all that follows: a line that says whose code it is (the function and the kinds
+of its arguments), a line of JSON (symbol, type of the result, size of the body), the body, the entry.
+Anything else found in its place is as good as nothing: the function is compiled anew.
+"""
+
 import functools
 import hashlib
 import json
-import os
+import re
 import sys
-import zlib
-from array import array
-from importlib import import_module
-from typing import Any, NamedTuple
+from importlib.util import find_spec
+from pathlib import Path
 
-import llvmlite.binding as llvm
 import numpy as np
 
-_NUMBERS = {
-    f"{letter}{bits // 8}": getattr(ctypes, f"c_{name}{bits}")
-    for letter, name in (("i", "int"), ("u", "uint"))
-    for bits in (8, 16, 32, 64)
-} | {"f4": ctypes.c_float, "f8": ctypes.c_double, "?": ctypes.c_bool}
-_AS_BITS = {"u8", "f4", "f8"}
-ENTRY = "fmx_entry"
-_FLAGS = 0x503  # of an array, that numba tells apart: C and Fortran order, aligned, writeable
+from . import jit_folder
+from .jit_llvm import llvm, processor
+from .jit_native import Code
+
+_CHECK = hashlib.sha256().digest_size
+_LARGEST = 1 << 26  # bytes of a file; ours have some 10 kB
+_PROOF = "convention"  # a file that says that jit_probe.py has found the code to do what it must
 
 
-class Code(NamedTuple):
-    """``symbol`` is the function's name in ``body``, an object file; ``entry`` is that of jit_entry.py.
+@functools.cache
+def folder() -> Path | None:
+    """The folder of this code; None where the environment names none.  It need not be there."""
+    base = jit_folder.base()
+    return base / _digest() if base else None
 
-    ``result`` is None, the type of a number (as "i8"), or [class, *results] for a tuple, where class is
-    "module:name" for a NamedTuple and "" for a plain one.
+
+def _digest() -> str:
+    """Names the code on disk by what it depends on: fmx's sources, the compiler and the processor.
+
+    All sources, because a function is compiled together with all it calls.
     """
-
-    symbol: str
-    result: Any
-    body: bytes
-    entry: bytes
-
-
-def processor() -> str:
-    """What the code is compiled for, as numba sees it."""
-    name = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
-    features = os.environ.get("NUMBA_CPU_FEATURES") or llvm.get_host_cpu_features().flatten()
-    return f"{llvm.get_process_triple()} {name} {features}"
+    root, compiler = Path(__file__).parent, find_spec("numba")
+    state = hashlib.sha256(f"{sys.version} {np.__version__} {llvm.llvm_version_info} {processor()}".encode())
+    if compiler is not None and compiler.origin:
+        state.update(Path(compiler.origin).with_name("_version.py").read_bytes())
+    for path in sorted(root.rglob("*.py")):
+        state.update(path.relative_to(root).as_posix().encode())
+        state.update(path.read_bytes())
+    return state.hexdigest()[:16]
 
 
-def spread(arguments):
-    """The kinds of arguments, a tuple, and the list of their slots."""
-    kinds: list = []
-    slots: list = []
-    _spread(arguments, kinds, slots)
-    return tuple(kinds), slots
-
-
-def _spread(values, kinds, slots):
-    for value in values:
-        if isinstance(value, np.ndarray):
-            kinds += value.dtype, value.ndim, value.flags.num & _FLAGS
-            slots.append(id(value))
-        elif isinstance(value, tuple):
-            kinds += type(value), len(value)
-            _spread(value, kinds, slots)
-        elif value is None:
-            kinds.append(None)
-            slots.append(0)
-        else:
-            kind = _number(value)
-            kinds.append(kind)
-            slots.append(_bits(value, kind) if kind in _AS_BITS else int(value))
-
-
-def _number(value) -> str:
-    if isinstance(value, bool | np.bool_):
-        return "?"
-    if isinstance(value, int):
-        return "i8" if value < 1 << 63 else "u8"
-    if isinstance(value, float):
-        return "f8"
-    if isinstance(value, np.number) and value.dtype.str[1:] in _NUMBERS:
-        return value.dtype.str[1:]
-    raise TypeError(f"compiled code takes no {type(value).__name__}")
-
-
-def _bits(value, kind) -> int:
-    """Those of a number, as a whole number that a slot can hold."""
-    return int.from_bytes(np.dtype(kind).type(value).tobytes(), sys.byteorder, signed=True)
-
-
-def _c_result(result):
-    """Where a result goes, and the function that makes a value of what is there."""
-    if result is None:
-        return ctypes.c_void_p, lambda place: None
-    if isinstance(result, str):
-        return _NUMBERS[result], lambda place: place.value
-    name, *elements = result
-    fields = [_c_result(element) for element in elements]
-    names = [f"f{i}" for i in range(len(fields))]
-
-    class Place(ctypes.Structure):
-        _fields_ = [(name, kind) for name, (kind, _) in zip(names, fields, strict=True)]
-
-    make = _class(name)._make if name else tuple
-
-    def value(place):
-        parts = (getattr(place, name) for name in names)
-        plain = (isinstance(element, str) for element in elements)
-        return make(
-            part if simple else read(part)
-            for part, simple, (_, read) in zip(parts, plain, fields, strict=True)
-        )
-
-    return Place, value
-
-
-def _class(name):
-    module, _, path = name.partition(":")
-    return functools.reduce(getattr, path.split("."), import_module(module))
-
-
-class Native:
-    """Code in memory; called with slots of arguments of its kinds."""
-
-    def __init__(self, code: Code):
-        # Each in an engine of its own: names that numba gives in different processes may be the same.
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), new_target())
-        for machine in (code.body, code.entry):
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(machine))
-        self._engine.finalize_object()
-        kind = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-        self._function = kind(self._engine.get_function_address(ENTRY))
-        self._symbol = code.symbol
-        self._place, self._value = _c_result(code.result)
-
-    def __call__(self, slots):
-        place, slots = self._place(), array("q", slots)
-        status = self._function(ctypes.addressof(place), slots.buffer_info()[0])
-        if status not in (0, -2):
-            raise RuntimeError(f"{self._symbol} ended with status {status}")
-        return self._value(place)
-
-
-def new_target():
-    """An engine owns its target."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm.Target.from_default_triple().create_target_machine()
-
-
-def file_name(function: str, kinds: tuple) -> str:
-    """Name of the file that holds a function's code for arguments of these kinds."""
+def name_of(function, kinds: tuple) -> str:
+    """Whose code it is: the function and the kinds of its arguments."""
     names = [f"{k.__module__}.{k.__qualname__}" if isinstance(k, type) else repr(k) for k in kinds]
-    return f"{function}-{hashlib.sha256(' '.join(names).encode()).hexdigest()[:16]}.o"
+    return " ".join([f"{function.__module__}.{function.__qualname__}", *names])
 
 
-def save(path, code: Code) -> None:
-    """Write a file of code, which appears whole or, where there is no room, not at all."""
-    machine = code.body + code.entry
-    head = json.dumps([code.symbol, code.result, len(code.body), zlib.crc32(machine)]).encode()
-    draft = path.with_name(f"{path.name}.{os.urandom(6).hex()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(head + b"\n" + machine)
-        draft.replace(path)
-    except OSError:  # it is compiled again next time
-        with contextlib.suppress(OSError):
-            draft.unlink()
+def _file(name: str) -> str:
+    return f"{name.partition(' ')[0]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
 
 
-def load(path) -> Code | None:
-    """The code of a file, or None if none can be read or it is damaged."""
-    try:
-        head, _, machine = path.read_bytes().partition(b"\n")
-        symbol, result, size, check = json.loads(head)
-    except (OSError, ValueError):
+def read(name: str) -> bytes | None:
+    """What is kept under a name; None if there is nothing, or it is damaged or of another name."""
+    where = folder()
+    data = jit_folder.read(where, _file(name), _LARGEST) if where else None
+    if data is None or hashlib.sha256(data[_CHECK:]).digest() != data[:_CHECK]:
         return None
-    return Code(symbol, result, machine[:size], machine[size:]) if zlib.crc32(machine) == check else None
+    whose, _, held = data[_CHECK:].partition(b"\n")
+    return held if whose == name.encode() else None
+
+
+def write(name: str, data: bytes) -> None:
+    """Keep bytes under a name (one line), where there is a folder for them."""
+    where = folder()
+    if where:
+        held = name.encode() + b"\n" + data
+        jit_folder.write(where, _file(name), hashlib.sha256(held).digest() + held)
+
+
+def pack(code: Code) -> bytes:
+    """Code as bytes."""
+    return json.dumps([code.symbol, code.result, len(code.body)]).encode() + b"\n" + code.body + code.entry
+
+
+def unpack(data: bytes) -> Code:
+    """Code from bytes.  Raises ValueError, TypeError or RecursionError if they are none."""
+    head, _, machine = data.partition(b"\n")
+    symbol, result, size = json.loads(head)
+    return Code(symbol, result, machine[:size], machine[size:])
+
+
+def load(name: str) -> Code | None:
+    """The code of a name, if it is kept."""
+    data = read(name)
+    try:
+        return unpack(data) if data is not None else None
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+def save(name: str, code: Code) -> None:
+    """Keep code under a name."""
+    write(name, pack(code))
+
+
+def is_kept() -> bool:
+    """Whether there is a folder that is ours alone to keep code in."""
+    where = folder()
+    return where is not None and jit_folder.is_ours(where)
+
+
+def is_proven() -> bool:
+    """Whether code of this folder has been found to do what it must."""
+    return read(_PROOF) is not None
+
+
+def keep_proof() -> None:
+    """Tell other processes that code of this folder does what it must; folders of old code go."""
+    write(_PROOF, b"")
+    where = folder()
+    if where:
+        jit_folder.prune(where.parent, re.compile("[0-9a-f]{16}").fullmatch)

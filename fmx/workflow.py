@@ -32,7 +32,7 @@ __all__ = [
 
 def tell_compiling(progress) -> None:
     """Say it when code is compiled, which happens in the first run with new options."""
-    jit.on_first_compile(lambda: progress.say("compiling for this machine (once) ..."))
+    jit.on_first_compile(progress.say)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import journeys
 import pytest
 from texts import numbered, random_letters
 
-from fmx import index_store, jit, layouts, plan
+from fmx import index_store, layouts, plan
 from fmx.errors import UnsupportedError
 from fmx.progress import Progress
 from fmx.tuning import choices, cost, journey, rates, store, trial
@@ -128,7 +128,7 @@ def test_every_engine_offered_can_search_its_layout():
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """An empty cache, in which the CPU has round rates; how often they were measured."""
-    monkeypatch.setattr(jit, "CACHE", tmp_path / "fmx" / "digest")
+    monkeypatch.setenv("FMX_CACHE", str(tmp_path))
     measured = []
 
     def measure(device, n_threads, huge_pages=False):
@@ -187,7 +187,7 @@ def test_the_plan_is_printed_and_nothing_tried(cache, command, monkeypatch):
     assert len(cache) == 2
 
 
-def test_a_small_run_for_real_is_kept(cache, command, monkeypatch):
+def test_a_small_run_for_real_is_kept(cache, command, tmp_path, monkeypatch):
     monkeypatch.setitem(journey.SAMPLE, "cpu", 50_000)
     monkeypatch.setitem(trial.N_READS, "cpu", 2000)
     monkeypatch.setattr(choices.layouts, "all_names", lambda: [layouts.parse_name("bvsfm-k2-d96")])
@@ -201,7 +201,7 @@ def test_a_small_run_for_real_is_kept(cache, command, monkeypatch):
     monkeypatch.setattr(trial, "reads_per_second", None)
     again = command(*arguments).out.decode()
     assert again.startswith(result.out.decode().rstrip())
-    kept = json.loads(next(jit.CACHE.parent.glob("tune/round-machine-2-threads.json")).read_text())
+    kept = json.loads((tmp_path / "fmx" / "tune" / "round-machine-2-threads.json").read_text())
     assert again.rstrip().endswith("to measure again")
     assert len(kept["results"]) == 1
 

@@ -21,7 +21,7 @@ from .sequences import read_sequences
 def pairwise(form, options):
     """Run ``fmx pairwise``; ``form`` is tsv, paf, npz or phylip."""
     progress = Progress(options["quiet"])
-    on_first_compile(lambda: progress.say("compiling for this machine (once)"))
+    on_first_compile(progress.say)
     names, queries = read_sequences(options["seqs"])
     other_names, targets = read_sequences(options["other"]) if options["other"] else (names, queries)
     matrix_of = options["matrix"]

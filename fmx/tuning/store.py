@@ -1,12 +1,10 @@
 """What has been measured on a device, kept beside the compiled code: <cache>/fmx/tune/<device>.json."""
 
 import json
-import os
 import re
 import time
-from pathlib import Path
 
-from .. import jit
+from .. import jit_folder
 from .rates import Rates
 
 
@@ -15,9 +13,10 @@ class Store:
 
     def __init__(self, device: str):
         name = re.sub(r"[^A-Za-z0-9]+", "-", device).strip("-").lower()
-        self.device, self.path = device, Path(jit.CACHE).parent / "tune" / f"{name}.json"
+        base = jit_folder.base()
+        self.device, self.path = device, base / "tune" / f"{name}.json" if base else None
         try:
-            self._held = json.loads(self.path.read_text())
+            self._held = json.loads(self.path.read_text()) if self.path else {}
         except (OSError, ValueError):
             self._held = {}
 
@@ -44,7 +43,6 @@ class Store:
 
     def _keep(self, key, value) -> None:
         self._held[key] = value
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        aside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        aside.write_text(json.dumps(self._held, indent=1) + "\n")
-        aside.replace(self.path)
+        if self.path:
+            data = json.dumps(self._held, indent=1).encode() + b"\n"
+            jit_folder.write(self.path.parent, self.path.name, data, alone=False)

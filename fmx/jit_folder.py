@@ -1,0 +1,131 @@
+"""Folders that are ours alone: where machine code may be kept, and where it is loaded from.
+
+Who can write machine code that we load can do whatever we can.  So a file is read or written only in a
+folder that is ours, closed to everybody else (0700), and no link, below folders that nobody else can
+change; and the file is ours and a plain one.  What is looked at is what was opened, never a name.
+"""
+
+import os
+import shutil
+import stat
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW  # may be entered but not listed
+_DAY = 86400
+
+
+def base() -> Path | None:
+    """The folder below which fmx keeps what it can make again; None where the environment names none."""
+    shared = os.environ.get("XDG_CACHE_HOME", "")
+    cache = os.environ.get("FMX_CACHE") or (shared if os.path.isabs(shared) else "~/.cache")
+    cache = os.path.join(os.path.expanduser(cache), "fmx")
+    try:
+        return None if cache.startswith("~") else Path(os.path.realpath(cache))
+    except OSError:  # relative to a folder that is gone
+        return None
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether a folder (an absolute path without links) is ours alone, made here if it is missing."""
+    with suppress(OSError), _opened(folder, make=True):
+        return True
+    return False
+
+
+def read(folder: Path, name: str, at_most: int) -> bytes | None:
+    """What is in a file; None if there is none, it is longer, or it or the folder is not ours alone."""
+    with suppress(OSError), _opened(folder) as within:
+        # Without waiting: a pipe in its place would wait for a writer.
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=within)
+        with open(file, "rb") as stream:
+            state = os.fstat(file)
+            if stat.S_ISREG(state.st_mode) and _is_mine(state) and state.st_size <= at_most:
+                return stream.read(at_most)
+    return None
+
+
+def write(folder: Path, name: str, data: bytes, alone=True) -> None:
+    """Put a file into a folder, whole or, where that cannot be, not at all.
+
+    Not ``alone``: others may look into the folder.
+    """
+    with suppress(OSError), _opened(folder, True, alone) as within:
+        draft = f"{name}.{os.urandom(8).hex()}"
+        try:
+            file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=within)
+            with open(file, "wb") as stream:
+                stream.write(data)
+            os.replace(draft, name, src_dir_fd=within, dst_dir_fd=within)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(draft, dir_fd=within)
+            raise
+
+
+def prune(folder: Path, is_old, keep=4, days=30) -> None:
+    """Remove folders of ours below ``folder`` whose name ``is_old``: all unused for ``days`` but the newest.
+
+    Who still uses one finds nothing there and makes it again.
+    """
+    with suppress(OSError), _opened(folder, alone=False) as within:
+        states = {name: os.lstat(name, dir_fd=within) for name in os.listdir(within) if is_old(name)}
+        mine = [name for name, state in states.items() if stat.S_ISDIR(state.st_mode) and _is_mine(state)]
+        for name in sorted(mine, key=lambda name: -states[name].st_mtime)[keep:]:
+            if states[name].st_mtime < time.time() - days * _DAY:
+                shutil.rmtree(name, ignore_errors=True, dir_fd=within)
+
+
+@contextmanager
+def _opened(folder: Path, make=False, alone=True):
+    """A descriptor of a folder, opened step by step.  Raises OSError, also if others could change it.
+
+    ``alone``: nobody else may look into it either.
+    """
+    here = os.open("/", _WAY)
+    try:
+        *above, last = folder.parts[1:]
+        for name in above:
+            here = _step(here, name, _WAY, make)
+        here = _step(here, last, _FOLDER, make)
+        state = os.fstat(here)
+        if state.st_uid != os.geteuid() or state.st_mode & (0o077 if alone else 0o022):
+            raise PermissionError(f"{folder} is not ours alone")
+        if state.st_mtime < time.time() - _DAY:
+            os.utime(here)  # it is in use
+        yield here
+    finally:
+        os.close(here)
+
+
+def _step(here: int, name: str, how: int, make: bool) -> int:
+    """A descriptor of a folder in the folder ``here``, in whose place it comes."""
+    _check_way(os.fstat(here))
+    try:
+        found = os.open(name, how, dir_fd=here)
+    except FileNotFoundError:
+        if not make:
+            raise
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=here)
+        found = os.open(name, how, dir_fd=here)
+    os.dup2(found, here, inheritable=False)
+    os.close(found)
+    return here
+
+
+def _check_way(state) -> None:
+    """Refuse a folder in which others could put another folder in place of ours."""
+    # Who owns / can change all; in a container without root it seems to be somebody else.
+    trusted = state.st_uid in (0, os.geteuid(), os.stat("/").st_uid)
+    # Where each user has a group of the same number, that group is nobody else.
+    own_group = state.st_gid == os.getegid() == os.geteuid()
+    others = stat.S_IWOTH | (0 if own_group else stat.S_IWGRP)
+    if not trusted or (state.st_mode & others and not state.st_mode & stat.S_ISVTX):
+        raise PermissionError("others can change what is in this folder")
+
+
+def _is_mine(state) -> bool:
+    return state.st_uid == os.geteuid() and not state.st_mode & 0o022
