@@ -36,7 +36,7 @@ def on_first_compile(say) -> None:
 
 @functools.cache
 def _compiler():
-    jit_llvm.need_room(jit_llvm.COMPILER)
+    jit_llvm.need_room(jit_llvm.COMPILING)
     return import_module(".jit_compiler", __package__)
 
 

@@ -43,7 +43,7 @@ def read(folder: Path, name: str, at_most: int) -> bytes | None:
         with open(file, "rb") as stream:
             state = os.fstat(file)
             if stat.S_ISREG(state.st_mode) and _is_mine(state) and state.st_size <= at_most:
-                return stream.read(at_most)
+                return stream.read(state.st_size)
     return None
 
 

@@ -6,8 +6,8 @@ import resource
 from .errors import FmxError
 
 MB = 1 << 20
-# Address space that is taken by LLVM, by the code of a function, by numba, by compiling one more function.
-LLVM, CODE, COMPILER, COMPILING = 200 * MB, 32 * MB, 320 * MB, 128 * MB
+# Address space that is taken by LLVM, by the code of a function, and by numba when it compiles one.
+LLVM, CODE, COMPILING = 200 * MB, 32 * MB, 160 * MB
 
 
 def need_room(size: int) -> None:

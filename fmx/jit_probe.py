@@ -79,7 +79,7 @@ def _ask(codes: str) -> list:
     """What ``answer`` prints in a process of its own, which may crash."""
     program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import answer; answer()"
     done = subprocess.run(
-        [sys.executable, "-c", program], input=codes, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", program], input=codes, capture_output=True, text=True, timeout=120
     )
     return done.stdout.splitlines() if done.returncode == 0 else []
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_rooms import ROOT
 
-from fmx import jit, jit_bits, jit_lanes
+from fmx import jit, jit_bits, jit_lanes, jit_store
 from fmx.jit import compiled, inlined
 
 WORDS = st.integers(0, 2**64 - 1)
@@ -151,7 +151,7 @@ def test_what_has_no_kind_is_refused():
 
 def keep(function, monkeypatch, folder):
     """The function, compiled as if it were one of fmx."""
-    monkeypatch.setattr(jit, "CACHE", folder)
+    monkeypatch.setattr(jit_store, "folder", lambda: folder)
     function.__module__ = "fmx.of_a_test"
     return compiled(function)
 
@@ -161,11 +161,11 @@ def test_code_is_kept_told_apart_by_types_and_damage_is_noticed(tmp_path, monkey
         return 2 * x
 
     heard = []
-    jit.on_first_compile(lambda: heard.append(1))
+    jit.on_first_compile(heard.append)
     assert keep(double, monkeypatch, tmp_path)(21) == 42
     assert keep(double, monkeypatch, tmp_path)(1.5) == 3.0
-    kept = sorted(tmp_path.iterdir())
-    assert (len(kept), heard) == (2, [1])
+    kept = sorted(tmp_path.glob("fmx.of_a_test.*"))
+    assert (len(kept), heard) == (2, ["compiling for this machine (once) ..."])
     monkeypatch.setattr(jit, "_compiler", None)
     assert keep(double, monkeypatch, tmp_path)(4) == 8  # nothing can be compiled now
     monkeypatch.undo()
@@ -191,13 +191,13 @@ def test_where_nothing_can_be_kept_it_is_compiled_each_time(tmp_path, monkeypatc
     for _ in range(2):
         assert keep(triple, monkeypatch, tmp_path / "file" / "below")(5) == 15
     assert keep(triple, monkeypatch, tmp_path / "new" / "folder")(5) == 15
-    assert len(list((tmp_path / "new" / "folder").iterdir())) == 1
+    assert len(list((tmp_path / "new" / "folder").glob("fmx.*"))) == 1
 
 
 def test_what_holds_variables_of_another_function_is_not_kept(tmp_path, monkeypatch):
     for number in (2, 3):
         assert keep(times(number), monkeypatch, tmp_path)(5) == 5 * number
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.glob("fmx.*")) == []
 
 
 def test_a_contract_binds_by_type_in_machine_code_and_in_python():

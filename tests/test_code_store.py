@@ -1,0 +1,514 @@
+"""Machine code on disk: only ours is loaded, whole and of the right function, and none is needed."""
+
+import os
+import pwd
+import stat
+import subprocess
+import sys
+import threading
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from fmx import jit, jit_compiler, jit_entry, jit_folder, jit_probe, jit_store
+from fmx.jit_native import Code
+
+STRANGER = 12345
+IS_ROOT = os.geteuid() == 0
+CODE = Code("symbol", ["", "i8", None], b"body\n\0", b"entry")
+LIMIT = 1 << 20
+LAMBDA = ROOT / "fmx" / "data"
+
+
+def give_away(path, monkeypatch) -> None:
+    """Make a file or folder that of another user: in truth where we may, else in what is seen of it."""
+    if IS_ROOT:
+        os.chown(path, STRANGER, STRANGER, follow_symlinks=False)
+        return
+    given, fstat = os.lstat(path).st_ino, os.fstat
+
+    def seen(file):
+        state = fstat(file)
+        if state.st_ino != given:
+            return state
+        fields = list(state)
+        fields[4:6] = STRANGER, STRANGER
+        return os.stat_result(fields)
+
+    monkeypatch.setattr(jit_folder.os, "fstat", seen)
+
+
+@pytest.fixture
+def ours(tmp_path):
+    """A folder that is ours alone, with the file "file" in it."""
+    path = tmp_path / "above" / "ours"
+    jit_folder.write(path, "file", b"data")
+    assert jit_folder.read(path, "file", LIMIT) == b"data"
+    return path
+
+
+def is_refused(path) -> bool:
+    """Whether a folder is not used, for reading or writing."""
+    before = sorted(os.listdir(path))
+    jit_folder.write(path, "other", b"data")
+    return (
+        not jit_folder.is_ours(path)
+        and jit_folder.read(path, "file", LIMIT) is None
+        and sorted(os.listdir(path)) == before
+    )
+
+
+def test_folders_are_made_for_us_alone(tmp_path):
+    before = os.umask(0)
+    try:
+        jit_folder.write(tmp_path / "a" / "b" / "c", "file", b"")
+    finally:
+        os.umask(before)
+    for path, mode in (("a", 0o700), ("a/b", 0o700), ("a/b/c", 0o700), ("a/b/c/file", 0o600)):
+        assert stat.S_IMODE(os.stat(tmp_path / path).st_mode) == mode
+    assert os.listdir(tmp_path / "a" / "b" / "c") == ["file"]
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o710, 0o701, 0o770, 0o777, 0o1777])
+def test_a_folder_open_to_others_is_not_used(ours, mode):
+    ours.chmod(mode)
+    assert is_refused(ours)
+
+
+def test_a_folder_of_another_user_is_not_used(ours, monkeypatch):
+    give_away(ours, monkeypatch)
+    assert is_refused(ours)
+
+
+def test_a_folder_below_one_of_another_user_is_not_used(ours, monkeypatch):
+    give_away(ours.parent, monkeypatch)
+    assert is_refused(ours)
+
+
+def test_a_link_to_a_folder_is_not_used(ours):
+    link = ours.parent / "link"
+    link.symlink_to(ours)
+    assert is_refused(link)
+    (ours.parent / "way").symlink_to(ours.parent)
+    assert is_refused(ours.parent / "way" / "ours")
+
+
+@pytest.mark.parametrize(("mode", "used"), [(0o777, False), (0o757, False), (0o1777, True), (0o755, True)])
+def test_a_folder_that_others_could_exchange_is_not_used(ours, mode, used):
+    ours.parent.chmod(mode)
+    assert jit_folder.is_ours(ours) == used
+    assert is_refused(ours) != used
+
+
+def test_a_group_of_others_could_exchange_it_and_a_group_of_our_own_not(ours, monkeypatch):
+    ours.parent.chmod(0o770)
+    group = os.stat(ours.parent).st_gid
+    monkeypatch.setattr(jit_folder.os, "getegid", lambda: group + 1)
+    assert is_refused(ours)
+    monkeypatch.undo()
+    assert jit_folder.is_ours(ours) == (group == os.getegid() == os.geteuid())
+
+
+def test_a_file_of_another_user_is_not_read(ours, monkeypatch):
+    give_away(ours / "file", monkeypatch)
+    assert jit_folder.read(ours, "file", LIMIT) is None
+
+
+def sparse(path):
+    with open(path, "wb") as stream:
+        stream.truncate(10**10)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda path: path.mkdir(),
+        lambda path: os.mkfifo(path),
+        lambda path: path.symlink_to(path.with_name("held")),
+        lambda path: path.symlink_to(path),
+        lambda path: (path.write_bytes(b"data"), path.chmod(0o666)),
+        lambda path: path.write_bytes(bytes(LIMIT + 1)),
+        sparse,
+    ],
+    ids=["folder", "pipe", "link", "circle", "writable", "long", "sparse"],
+)
+def test_what_is_no_plain_file_of_ours_is_not_read(ours, make):
+    (ours / "held").write_bytes(b"data")
+    (ours / "file").unlink()
+    make(ours / "file")
+    assert jit_folder.read(ours, "file", LIMIT) is None
+    jit_folder.write(ours, "file", b"new")  # a folder stays, anything else makes way
+    assert jit_folder.read(ours, "file", LIMIT) == (None if (ours / "file").is_dir() else b"new")
+    assert sorted(os.listdir(ours)) == ["file", "held"]
+
+
+def test_the_environment_names_the_folder(monkeypatch, tmp_path):
+    for name in ("FMX_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert jit_folder.base() == tmp_path / ".cache" / "fmx"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # counts for nothing by its specification
+    assert jit_folder.base() == tmp_path / ".cache" / "fmx"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "shared"))
+    assert jit_folder.base() == tmp_path / "shared" / "fmx"
+    monkeypatch.setenv("FMX_CACHE", "~/mine")
+    assert jit_folder.base() == tmp_path / "mine" / "fmx"
+    (tmp_path / "link").symlink_to(tmp_path / "away")
+    monkeypatch.setenv("FMX_CACHE", str(tmp_path / "link"))
+    assert jit_folder.base() == tmp_path / "away" / "fmx"
+
+
+def test_without_a_home_there_is_no_folder(monkeypatch):
+    def unknown(number):
+        raise KeyError(number)
+
+    for name in ("FMX_CACHE", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert jit_folder.base() is None
+    monkeypatch.setattr(jit_store, "folder", jit_store.folder.__wrapped__)
+    assert jit_store.folder() is None
+    assert jit_store.load("name") is None
+    jit_store.save("name", CODE)
+    jit_store.keep_proof()
+    assert not jit_store.is_kept()
+    assert not jit_store.is_proven()
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """An empty folder of code."""
+    monkeypatch.setattr(jit_store, "folder", lambda: tmp_path / "code")
+    return tmp_path / "code"
+
+
+def only_file(folder) -> Path:
+    (path,) = folder.iterdir()
+    return path
+
+
+def test_every_damage_of_a_file_is_noticed(store):
+    jit_store.save("fmx.f i8", CODE)
+    assert jit_store.load("fmx.f i8") == CODE
+    path = only_file(store)
+    whole = path.read_bytes()
+    for i in range(len(whole)):
+        for other in (
+            whole[:i],
+            whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :],
+            whole[:i] + whole[i + 1 :],
+        ):
+            path.write_bytes(other)
+            assert jit_store.load("fmx.f i8") is None
+    path.write_bytes(whole + b"\0")
+    assert jit_store.load("fmx.f i8") is None
+    path.write_bytes(whole)
+    assert jit_store.load("fmx.f i8") == CODE
+
+
+@pytest.mark.parametrize(("before", "after"), [('"i8"', '"f8"'), (", 6]", ", 7]"), ('"symbol"', '"synbol"')])
+def test_an_edited_head_is_noticed(store, before, after):
+    jit_store.save("fmx.f i8", CODE)
+    path = only_file(store)
+    data = path.read_bytes()
+    assert data.count(before.encode()) == 1
+    path.write_bytes(data.replace(before.encode(), after.encode()))
+    assert jit_store.load("fmx.f i8") is None
+
+
+def test_files_in_each_others_place_are_noticed(store):
+    jit_store.save("fmx.f i8", CODE)
+    first = only_file(store)
+    held = first.read_bytes()
+    jit_store.save("fmx.f f8", CODE._replace(symbol="other"))
+    (second,) = set(store.iterdir()) - {first}
+    first.write_bytes(second.read_bytes())
+    second.write_bytes(held)
+    assert jit_store.load("fmx.f i8") is jit_store.load("fmx.f f8") is None
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"5", b"null", b"[" * 100_000, b'{"a":' * 100_000, b"", b"[1]", b'["a",0,"b"]', b"\xff"],
+)
+def test_odd_heads_with_the_right_checksum_are_noticed(store, head):
+    jit_store.save("fmx.f i8", CODE)
+    held = b"fmx.f i8\n" + head + b"\nmachine"
+    only_file(store).write_bytes(sha256(held).digest() + held)
+    assert jit_store.read("fmx.f i8") == head + b"\nmachine"
+    assert jit_store.load("fmx.f i8") is None
+
+
+def test_a_file_is_whole_whoever_else_writes_it(store):
+    codes = [CODE._replace(body=bytes([i]) * 50_000 * i) for i in range(1, 5)]
+    jit_store.save("name", codes[0])
+    done = threading.Event()
+
+    def save(code):
+        while not done.is_set():
+            jit_store.save("name", code)
+
+    threads = [threading.Thread(target=save, args=(code,)) for code in codes]
+    for thread in threads:
+        thread.start()
+    try:
+        assert all(jit_store.load("name") in codes for _ in range(500))
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert len(list(store.iterdir())) == 1
+
+
+def old(path, days):
+    path.mkdir(mode=0o700, parents=True)
+    (path / "below").mkdir()
+    (path / "below" / "file").write_text("")
+    os.utime(path, (time.time() - 86400 * days,) * 2)
+    return path
+
+
+def test_folders_of_old_code_go_and_nothing_else(tmp_path, monkeypatch):
+    base = tmp_path / "fmx"
+    named = [f"{i:016x}" for i in range(10)]
+    gone = [old(base / name, 40 + i) for i, name in enumerate(named[4:8])]
+    kept = [old(base / name, 31 + i) for i, name in enumerate(named[:3])]  # the newest, old as they are
+    kept += [old(base / name, 400) for name in ("tune", "0123456789abcdeg", "0123")]
+    elsewhere = old(tmp_path / "elsewhere", 400)
+    (base / named[8]).symlink_to(elsewhere)
+    if IS_ROOT:
+        kept.append(old(base / named[9], 400))
+        os.chown(kept[-1], STRANGER, STRANGER)
+    monkeypatch.setattr(jit_store, "folder", lambda: base / ("f" * 16))
+    jit_store.keep_proof()
+    assert jit_store.is_proven()
+    assert [path for path in gone if path.exists()] == []
+    assert [
+        path for path in [*kept, elsewhere / "below" / "file", base / named[8]] if not path.exists()
+    ] == []
+
+
+def test_a_folder_in_use_is_not_old(store):
+    jit_store.save("name", CODE)
+    os.utime(store, (0, 0))
+    assert jit_store.load("name") == CODE
+    assert os.stat(store).st_mtime > time.time() - 60
+
+
+def test_who_uses_a_folder_that_goes_makes_it_again(store):
+    jit_store.save("name", CODE)
+    only_file(store).unlink()
+    store.rmdir()
+    assert jit_store.load("name") is None
+    jit_store.save("name", CODE)
+    assert jit_store.load("name") == CODE
+
+
+# The convention of numba and the layout of NumPy's arrays
+
+
+def slope(table, x):
+    return table[1, 2] - table[0, 0] * x, not x
+
+
+@pytest.fixture
+def anew(store, monkeypatch):
+    """A function: ``slope``, compiled as if it were of fmx by a process that has compiled nothing yet."""
+    jit._is_callable.cache_clear()
+    yield lambda: jit.compiled(slope)
+    jit._is_callable.cache_clear()
+
+
+def swapped(monkeypatch):
+    """As if NumPy kept strides before shapes."""
+    monkeypatch.setattr(jit_entry, "_SHAPE", 3)
+    monkeypatch.setattr(jit_entry, "_STRIDES", 2)
+
+
+def beyond(monkeypatch):
+    """As if the head of a Python object had another size: a crash."""
+    monkeypatch.setattr(jit_entry, "_HEAD", 1 << 40)
+
+
+def ordered(monkeypatch):
+    """As if numba passed the size of items before that of arrays."""
+    array = jit_entry._array
+    monkeypatch.setattr(
+        jit_entry, "_array", lambda *given: [(f := array(*given))[i] for i in (0, 1, 3, 2)] + f[4:]
+    )
+
+
+def without(monkeypatch):
+    """As if numba had no dispatcher as we know it."""
+    monkeypatch.setattr(jit_compiler, "machine_code", lambda *_: 1 // 0)
+
+
+@pytest.mark.parametrize("differs", [swapped, beyond, ordered, without])
+def test_where_the_convention_differs_numba_calls(anew, store, monkeypatch, differs):
+    import numpy as np
+
+    monkeypatch.setattr(slope, "__module__", "fmx.of_a_test")
+    heard = []
+    jit.on_first_compile(heard.append)
+    differs(monkeypatch)
+    assert not jit_probe.holds(jit_compiler)
+    table = np.arange(6.0).reshape(2, 3)
+    assert anew()(table, 4) == (5.0, False)
+    assert anew()(table.T[:, ::-1].T + 1, 0) == slope(table.T[:, ::-1].T + 1, 0)
+    assert len(heard) == 1
+    assert "does not know this numba" in heard[0]
+    assert not store.exists() or os.listdir(store) == []
+
+
+def test_what_the_convention_is_was_found_out_once_for_a_folder(anew, store, monkeypatch):
+    asked = []
+    ask = jit_probe._ask
+    monkeypatch.setattr(jit_probe, "_ask", lambda codes: asked.append(1) or ask(codes))
+    for _ in range(2):
+        jit._is_callable.cache_clear()
+        assert jit_probe.holds(jit_compiler)
+    assert asked == [1]
+    assert len(os.listdir(store)) == 1
+
+
+# Whole commands
+
+
+def fmx(*arguments, program="from fmx.cli import main; main()", variables=(), **how):
+    """Run a command in a process of its own."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", f"import sys; {program}", *map(str, arguments)],
+        env=environment | dict(variables), capture_output=True, text=True, check=False, **how,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    """The path of an index, and of a folder in which the code to search it is kept."""
+    folder = tmp_path_factory.mktemp("index")
+    cache = {"FMX_CACHE": str(folder / "cache")}
+    assert fmx("index", LAMBDA / "lambda.fa.gz", "-o", folder / "l.fmx", variables=cache).returncode == 0
+    return folder / "l.fmx", cache
+
+
+def records(done) -> list:
+    """The records of SAM, whose head tells the command."""
+    return [line for line in done.stdout.splitlines() if not line.startswith("@")]
+
+
+def search(index, **how):
+    return fmx("search", "-x", index, "-t", "1", LAMBDA / "lambda_reads.fq.gz", **how)
+
+
+@pytest.fixture(scope="module")
+def found(index):
+    """What a search finds."""
+    path, cache = index
+    done = search(path, variables=cache)
+    assert done.returncode == 0, done.stderr
+    assert len(records(done)) == 2000
+    return records(done)
+
+
+def test_importing_makes_nothing(tmp_path):
+    program = (
+        "import pkgutil, importlib, fmx.cli, fmx.library, fmx.jit_compiler; from fmx import commands;"
+        "[importlib.import_module(f'fmx.commands.{m.name}') for m in pkgutil.iter_modules(commands.__path__)]"
+    )
+    names = {name: str(tmp_path / name) for name in ("FMX_CACHE", "XDG_CACHE_HOME", "HOME", "TMPDIR")}
+    done = fmx(program=program, variables=names)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_home_passwd_entry_and_room_for_files_all_works(folder):
+    program = (
+        "import os, pwd; os.environ.pop('HOME', None); pwd.getpwuid = lambda number: {}[number];"
+        "from fmx.cli import main; main()"
+    )
+    done = fmx(
+        "index", LAMBDA / "lambda.fa.gz", "-o", "l.fmx",
+        program=program, variables={"TMPDIR": "/proc/nowhere"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "(each time: " in done.stderr.splitlines()[0]
+    assert os.listdir(folder) == ["l.fmx"]
+
+
+def test_code_that_another_user_planted_does_not_run(index, found, tmp_path, monkeypatch):
+    """The folder that was taken where there was no other, and the one that FMX_CACHE names."""
+    path, cache = index
+    (real,) = (folder for folder in Path(cache["FMX_CACHE"], "fmx").iterdir() if folder.name != "tune")
+    planted = {}
+    for above in (tmp_path / f"fmx-{os.getuid()}", tmp_path / "cache" / "fmx"):
+        (above / real.name).mkdir(parents=True)
+        for file in real.iterdir():
+            planted[above / real.name / file.name] = file.stat().st_size
+            (above / real.name / file.name).write_bytes(bytes(file.stat().st_size))
+            if IS_ROOT:
+                os.chown(above / real.name / file.name, STRANGER, STRANGER)
+        (above / real.name).chmod(0o777)
+    for cache in ("/proc/nowhere", tmp_path / "cache"):
+        done = search(path, variables={"FMX_CACHE": str(cache), "TMPDIR": str(tmp_path)})
+        assert (done.returncode, records(done)) == (0, found), done.stderr
+        assert "(each time: " in done.stderr
+    assert {file: file.stat().st_size for file in tmp_path.rglob("*.fmx*") if file.is_file()} == {}
+    assert {file: len(file.read_bytes().strip(b"\0")) for file in planted} == dict.fromkeys(planted, 0)
+
+
+def test_every_damaged_file_is_made_anew(index, found, tmp_path):
+    path, cache = index
+    (real,) = (folder for folder in Path(cache["FMX_CACHE"], "fmx").iterdir() if folder.name != "tune")
+    files = sorted(file for file in real.iterdir() if file.name.startswith("fmx."))
+    whole = {file: file.read_bytes() for file in files}
+    for file, other in zip(files, files[1:] + files[:1], strict=True):
+        file.write_bytes(whole[other])
+    done = search(path, variables=cache)
+    assert (done.returncode, records(done)) == (0, found), done.stderr
+    mended = [
+        file for file in files if file.read_bytes() != whole[files[(files.index(file) + 1) % len(files)]]
+    ]
+    assert len(mended) >= 5  # those that a search needs
+    search(path, variables=cache)
+    assert "compiling" not in search(path, variables=cache).stderr
+
+
+def test_a_whole_search_by_numbas_own_calls(index, found, tmp_path):
+    program = "from fmx import jit_entry; jit_entry._HEAD = 1 << 40; from fmx.cli import main; main()"
+    done = search(index[0], program=program, variables={"FMX_CACHE": str(tmp_path)})
+    assert (done.returncode, records(done)) == (0, found), done.stderr
+    assert "does not know this numba" in done.stderr
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
+
+
+# A limit on memory
+
+
+def limited(megabytes):
+    return f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({megabytes << 20},) * 2); "
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells what is taken")
+@pytest.mark.parametrize("is_warm", [True, False])
+def test_too_little_memory_for_the_compiler_is_one_line(index, found, tmp_path, is_warm):
+    path, cache = index
+    codes = set()
+    for megabytes in (160, 240, 320, 345, 1200) if is_warm else (360, 400, 440, 480, 520, 560, 1200):
+        done = search(
+            path, program=limited(megabytes) + "from fmx.cli import main; main()",
+            variables={"OPENBLAS_NUM_THREADS": "1", **(cache if is_warm else {"FMX_CACHE": str(tmp_path)})},
+        )  # fmt: skip
+        codes.add(done.returncode)
+        if done.returncode:
+            last = done.stderr.splitlines()[-1]
+            assert done.returncode == 1, (megabytes, done.stderr)
+            assert last.startswith("fmx: error: out of memory"), (megabytes, done.stderr)
+            assert len(done.stderr.splitlines()) <= 2
+        else:
+            assert records(done) == found
+    assert codes == {0, 1}
