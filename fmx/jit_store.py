@@ -53,7 +53,7 @@ def name_of(function, kinds: tuple) -> str:
 
 
 def _file(name: str) -> str:
-    return f"{name.partition(' ')[0]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+    return f"{name.partition(' ')[0]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}.o"
 
 
 def read(name: str) -> bytes | None:

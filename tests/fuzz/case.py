@@ -30,7 +30,7 @@ class Case:
         """Lay the files out in a folder."""
         for name, content in self.files.items():
             path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(0o700, parents=True, exist_ok=True)  # or code in it is not loaded
             if isinstance(content, str):
                 path.symlink_to(content)
             else:
