@@ -116,10 +116,20 @@ def _forget_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _on_ending(handler) -> None:
+    """Let TERM and HUP call ``handler``, but if they are ignored: nohup does so."""
+    for number in ENDING:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
 def _stop(number, _) -> None:
-    for other in ENDING:
-        signal.signal(other, lambda *_: None)  # once is enough: cleaning up is not to be cut short
+    _on_ending(_go_on)  # once is enough: cleaning up is not to be cut short
     raise Stopped(number)
+
+
+def _go_on(*_) -> None:
+    """What is done, or is being cleaned up, needs no stopping."""
 
 
 def main() -> None:
@@ -127,8 +137,8 @@ def main() -> None:
     open_closed_streams()
     if "_FMX_COMPLETE" in os.environ:  # click's shell completion
         fmx.main(prog_name="fmx")
-    for number in ENDING:
-        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores HUP, and so do we
-            signal.signal(number, _stop)
+    _on_ending(_stop)
     gc.disable()  # a run makes no garbage in cycles; scanning the compiler's objects only delays the start
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    _on_ending(_go_on)
+    sys.exit(code)

@@ -1,22 +1,18 @@
 """Every error: its exit code, one line that names the place, no traceback, no output left half-written."""
 
-import contextlib
 import gzip
 import json
 import os
-import signal
 import subprocess
-import sys
-import time
 
 import journeys
 import numpy as np
 import pytest
+from runs import MAIN, started
 from texts import numbered, random_letters
 
 GENOME = numbered([random_letters(700, "g1"), random_letters(300, "g2") + "NNN" + random_letters(50, "g3")])
 GOOD = journeys.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(50)])
-MAIN = [sys.executable, "-m", "fmx"]
 
 
 @pytest.fixture
@@ -359,16 +355,6 @@ def test_an_output_that_cannot_be_made(indexed, command):
     assert "no/r.fmx: cannot write" in complaint(command("index", "-q", "r.fa", "-o", "no/r.fmx"))
 
 
-@contextlib.contextmanager
-def started(arguments, **pipes):
-    """A command under way; killed if it is still running at the end."""
-    with subprocess.Popen([*MAIN, *arguments], **pipes) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
 def test_a_closed_pipe_ends_quietly(indexed):
     (indexed / "r.fq").write_bytes(GOOD * 2000)
     for arguments in (["search", "-q", "r.fq"], ["locate", "-q", "r.fq"], ["mem", "-q", "r.fq"]):
@@ -377,30 +363,6 @@ def test_a_closed_pipe_ends_quietly(indexed):
             process.stdout.close()
             assert process.stderr.read() == b""
             assert process.wait(60) == 141
-
-
-@pytest.mark.parametrize("output", ["out.sam", "out.bam"])
-def test_interrupting_leaves_no_output(output, indexed):
-    arguments = ["search", "-", "-o", output]
-    with started(
-        arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=take_interrupts
-    ) as process:
-        partial, deadline = None, time.monotonic() + 120
-        while partial is None or partial.stat().st_size < 100_000:  # until it is in the middle of its work
-            process.stdin.write(GOOD * 1000)
-            partial = next(indexed.glob(".*.partial"), None)
-            assert time.monotonic() < deadline
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert err.decode().splitlines()[-1] == "fmx: interrupted"
-    assert "Traceback" not in err.decode()
-    assert [path.name for path in indexed.iterdir()] == ["ref.fmx"]
-
-
-def take_interrupts():
-    """A background process of a shell script may have been started with SIGINT ignored."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def test_debug_shows_the_traceback(indexed):

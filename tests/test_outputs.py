@@ -47,8 +47,12 @@ ENDINGS = {
 @pytest.mark.parametrize("name", ENDINGS)
 @pytest.mark.parametrize(
     "arguments",
-    [["search", "-", "-o", "out.sam"], ["mem", "-l", "5", "-", "-o", "out"]],
-    ids=["search", "mem"],
+    [
+        ["search", "-", "-o", "out.sam"],
+        ["search", "-", "-o", "out.bam"],
+        ["mem", "-l", "5", "-", "-o", "out"],
+    ],
+    ids=["SAM", "BAM", "mem"],
 )
 def test_signals_leave_no_output(arguments, name, indexed):
     code, line = ENDINGS[name]
@@ -123,6 +127,17 @@ def test_of_two_runs_at_once_one_wins_whole(indexed):
     assert len(found) == 100_000
     assert set(found) in ({b"one"}, {b"two"})
     assert not list(indexed.glob(".*.partial"))
+
+
+def test_process_numbers_may_repeat(folder, monkeypatch):
+    """Those of two containers that share storage do."""
+    monkeypatch.setattr(os, "getpid", lambda: 7)
+    (folder / ".x.7.partial").write_bytes(b"left by a killed run")
+    with streams.whole_output(folder / "x") as one, streams.whole_output(folder / "x") as two:
+        for _ in range(3):
+            one.write(b"1" * 100_000)
+            two.write(b"2" * 100_000)
+    assert (folder / "x").read_bytes() == b"1" * 300_000
 
 
 @pytest.mark.parametrize("name", ["TERM", "HUP", "KILL"])
