@@ -8,6 +8,8 @@ import pysam
 import pytest
 from runs import MAIN
 
+from fmx import drafts
+
 GENOME = [("c1", "ACGTTGCAAC" * 4 + "GGTACATTCG")]
 GOOD = b"".join(b"@r%d\nACGTTGCAAC\n+\nIIIIIIIIII\n" % i for i in range(50))
 FASTA = b">a\nACGTTGCAAC\n>b\nACGTTGCTAC\n"
@@ -107,6 +109,14 @@ def test_a_checkpoint_is_a_regular_file(indexed, command):
     assert (indexed / "fifo").exists()
 
 
+def test_a_checkpoint_serves_one_run_at_a_time(indexed, command):
+    with open("kept", "wb") as held:
+        drafts.lock(held.fileno())
+        result = command("pairwise", "-q", "q.fa", "-o", "out", "--checkpoint", "kept")
+    assert (result.code, sorted(contents(indexed))) == (1, ["kept", "q.fa", "q.fq"])
+    assert "kept: another run keeps its work there" in result.err
+
+
 def test_a_link_stays_a_link(indexed, command):
     (indexed / "there").mkdir()
     (indexed / "out.sam").symlink_to("there/real.sam")
@@ -116,10 +126,12 @@ def test_a_link_stays_a_link(indexed, command):
         assert os.listdir("there") == ["real.sam"]
 
 
-@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize("name", ["like /dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 def test_an_open_descriptor_is_written_as_it_is(name, indexed):
-    if not os.path.exists(name):
+    if not os.path.exists("/proc/self/fd/1"):
         pytest.skip("this system has no such names")
+    (indexed / "like /dev").mkdir()
+    (indexed / "like /dev/stdout").symlink_to("/proc/self/fd/1")
     with open("log", "wb") as output:
         output.write(b"before\n")
         output.flush()
