@@ -8,17 +8,17 @@ from pathlib import Path
 from . import __version__, layouts
 from .dna import pack_text, unpack_text
 from .errors import DeviceError, UnsupportedError
-from .index import reference_arrays
-from .index_store import IndexExtender, IndexWriter, read_checked
+from .index import load, reference_arrays
+from .index_writer import IndexExtender, IndexWriter
 from .parallel import start
-from .parts import MAX_SYMBOLS, cut, part_arrays, part_of, part_sizes, part_span, part_writers
+from .parts import MAX_SYMBOLS, cut, part_arrays, part_of, part_sizes, part_writers
 from .plan import plan_index
 from .prefix_table import default_length, make_prefix_table
 from .progress import Progress
 from .reference import read_fasta
 from .sampled_sa import sample
 from .seed_table import default_length as default_seed_length
-from .seed_table import first_rows
+from .seed_table import first_rows, longest_strings
 from .suffix_array import build_lcp, build_rank, make_suffix_array, plan_passes
 from .work import CPU, Cores
 
@@ -42,7 +42,7 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
         layouts.parse_name(name)
     if device.engine == "cuda":
         choose_machine(device, n_threads)  # before the reference is read for nothing
-    with IndexWriter(path, n_threads) as writer:
+    with IndexWriter(path, n_threads, _waiting(path, progress)) as writer:
         with progress.stage("read reference"):
             reference, text = read_fasta(fasta)
             spans = cut(reference, part_size)
@@ -55,7 +55,12 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
                 raise UnsupportedError(
                     "--with-lcp needs the whole suffix array: leave out --sa-rate, raise --max-memory"
                 )
-            names = list(dict.fromkeys(layouts.parse_name(name, max(sizes)) for name in layout_names))
+            names = _named(layout_names, max(sizes))
+            if prefix_length and prefix_length > longest_strings(max(sizes)):
+                raise UnsupportedError(
+                    f"--prefix-length {prefix_length} is more than a text of {max(sizes)} symbols needs: "
+                    f"at most {longest_strings(max(sizes))}"
+                )
             for key, array in reference_arrays(reference).items():
                 writer.add(key, array)
         prefix_length = prefix_length or default_length(max(sizes))
@@ -119,20 +124,24 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with
     progress = progress or Progress(quiet=True)
     for name in layout_names:
         layouts.parse_name(name)
-    with IndexExtender(path, n_threads) as writer:
+    with IndexExtender(path, n_threads, _waiting(path, progress)) as writer:
         held, sizes = writer.meta["layouts"], part_sizes(writer.meta)
         if writer.meta["sa_rate"] != 1:
             raise UnsupportedError(
-                f"{path} keeps every {writer.meta['sa_rate']}th position of its suffix array; additions are "
-                f"built from all: build the index again with --layout {','.join([*held, *layout_names])}"
+                f"{path} keeps every {writer.meta['sa_rate']}th position of its suffix array; additions "
+                f"are built from all: build the index again with --layout {','.join([*held, *layout_names])}"
             )
-        asked = dict.fromkeys(layouts.parse_name(name, max(sizes)) for name in layout_names)
+        asked = _named(layout_names, max(sizes))
         names = [name for name in asked if str(name) not in held]
         adds_lcp = with_lcp and "lcp.rank" not in part_arrays(writer.meta, 0)
         machine = choose_machine(device, n_threads, max(sizes))
-        for number, part in enumerate(part_writers(writer, len(sizes), progress)):
-            with progress.stage("read index"):
-                text, sa = _read_text_and_sa(path, writer.meta, number, n_threads)
+        with progress.stage("read index"):
+            opened = load(path, method="verify", n_threads=n_threads)
+        for part, own in zip(part_writers(writer, len(sizes), progress), opened.parts, strict=True):
+            sa, blocks = own.sa.positions, own.reference.blocks
+            text = unpack_text(
+                own.text_words, blocks.text_start + blocks.length, own.reference.n_text, n_threads
+            )
             with machine.errors():
                 if adds_lcp:
                     with progress.stage("LCP and rank arrays"):
@@ -145,15 +154,20 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with
     return [*map(str, names), *(["lcp"] if adds_lcp else [])]
 
 
-def _read_text_and_sa(path, meta, number, n_threads):
-    """(codes of the text, suffix array) of a part, checked."""
-    source = part_arrays(meta, number)
-    names = ["block_text_start", "block_length", source["text_words"], source["sa_positions"]]
-    start, length, words, sa = read_checked(path, meta, names, n_threads).values()
-    first, last = part_span(meta, number)
-    ends = start + length
-    ends = ends[(first <= ends) & (ends < last)] - first
-    return unpack_text(words, ends, last - first, n_threads), sa
+def _named(layout_names, n_text) -> list:
+    """The layouts of these names, each once, for a text of n_text symbols.  Raises UnsupportedError."""
+    names = list(dict.fromkeys(layouts.parse_name(name, n_text) for name in layout_names))
+    most = longest_strings(n_text)
+    for name in names:
+        if name.k > most:
+            raise UnsupportedError(
+                f"{name} is more than a text of {n_text} symbols needs: k is at most {most}"
+            )
+    return names
+
+
+def _waiting(path, progress):
+    return lambda: progress.say(f"{path}: waiting for another fmx that changes this index ...")
 
 
 def _add_tables(machine, writer, text, prefix_length, seed_length, progress):

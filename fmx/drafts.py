@@ -46,7 +46,7 @@ class DraftFile(_Draft):
         self.file.flush()
         os.fsync(self.file.fileno())
         os.replace(self.path, self.final)
-        _sync_names(self.final.parent)
+        sync_names(self.final.parent)
 
     def __exit__(self, *_):
         with suppress(OSError):
@@ -73,7 +73,7 @@ class DraftFolder(_Draft):
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
             _replace(self.path, self.final)
-        _sync_names(self.final.parent)
+        sync_names(self.final.parent)
 
     def __exit__(self, *_):
         shutil.rmtree(self.path, ignore_errors=True)
@@ -86,7 +86,7 @@ def sync_tree(folder) -> None:
         for name in names:
             with open(os.path.join(parent, name), "rb") as file:
                 os.fsync(file.fileno())
-        _sync_names(parent)
+        sync_names(parent)
 
 
 def sweep(final) -> None:
@@ -148,7 +148,7 @@ def lock(descriptor) -> bool:
     return True
 
 
-def _sync_names(folder) -> None:
+def sync_names(folder) -> None:
     """Bring the names in a folder to disk; some file systems cannot, and keep them in their own way."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import index_store, layouts, plan
 from .errors import IndexFileError, UnsupportedError
+from .index_check import check_reference
 from .parts import own_name, part_arrays, part_of, part_sizes, part_span
 from .prefix_table import PrefixTable
 from .reference import COLUMNS, Reference, make_blocks
@@ -79,25 +80,32 @@ def load(
     layout_name = _choose_layout(meta, layout) if method == "backward" else None
     wanted = [name for name in meta["arrays"] if _is_wanted(own_name(name), method, layout_name)]
     arrays = index_store.read_checked(path, meta, wanted, n_threads)
+    reference = _reference(path, meta, arrays)
     n_parts = len(part_sizes(meta))
+    if n_parts == 1:
+        return _part(path, meta, 0, reference, method, layout_name, arrays)
+    parts = []
+    for number in range(n_parts):
+        own = {key: arrays[name] for key, name in part_arrays(meta, number).items() if name in arrays}
+        blocks = part_of(reference, *part_span(meta, number))
+        parts.append(_part(path, meta, number, blocks, method, layout_name, own))
+    return JoinedIndex(path, meta, reference, tuple(parts))
+
+
+def verify(path, meta, n_threads=1) -> None:
+    """Read every array of an index, needed or not, and check it.  Raises IndexFileError."""
+    _reference(path, meta, index_store.read_checked(path, meta, list(meta["arrays"]), n_threads))
+
+
+def _reference(path, meta, arrays) -> Reference:
+    names = arrays["contig_names"].tobytes().decode("latin-1").split("\n")
+    columns = [arrays[f"block_{column}"] for column in COLUMNS]
     try:
-        reference = Reference(
-            arrays["contig_names"].tobytes().decode().split("\n"),
-            arrays["contig_lengths"],
-            arrays["contig_md5"],
-            make_blocks(*(arrays[f"block_{column}"] for column in COLUMNS)),
-            meta["n_text"],
-        )
-        if n_parts == 1:
-            return _part(path, meta, 0, reference, method, layout_name, arrays)
-        parts = []
-        for number in range(n_parts):
-            own = {key: arrays[name] for key, name in part_arrays(meta, number).items() if name in arrays}
-            blocks = part_of(reference, *part_span(meta, number))
-            parts.append(_part(path, meta, number, blocks, method, layout_name, own))
-        return JoinedIndex(path, meta, reference, tuple(parts))
-    except (KeyError, TypeError) as error:
-        raise IndexFileError(f"{path}: incomplete ({error}); build the index again") from error
+        check_reference(meta, names, arrays["contig_lengths"], columns)
+    except ValueError as error:
+        raise IndexFileError(f"{path}: no index can be so ({error}); build the index again") from error
+    blocks = make_blocks(*columns)
+    return Reference(names, arrays["contig_lengths"], arrays["contig_md5"], blocks, meta["n_text"])
 
 
 def _part(path, meta, number, reference, method, layout_name, arrays) -> FMIndex:

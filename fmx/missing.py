@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .bwt import NONE
+from .form import Form
 from .jit import at, inlined
 from .sorting import lower_bound
 from .work import ONE_CORE, choose
@@ -35,11 +36,29 @@ def _choose_without_symbol(choice, row):
 def build_missing(codes, machine=ONE_CORE):
     """The array of a k-step BWT (``codes`` uint8[n] of bwt.kmer_bwt), on the machine."""
     rows = machine.to_host(machine.select(WithoutSymbol(codes), codes.size))
-    n = codes.size + _BEYOND
-    shift = (n // max(rows.size, _MIN_RUNS)).bit_length()
-    n_runs = (n >> shift) + 1
-    starts = np.searchsorted(rows, np.arange(n_runs + 1) << shift) + n_runs + 2
+    shift = ((codes.size + _BEYOND) // max(rows.size, _MIN_RUNS)).bit_length()
+    starts = _starts(rows, codes.size, shift)
     return machine.take(np.concatenate([[shift], starts, rows]).astype(np.uint32))
+
+
+def _starts(rows, n, shift):
+    n_runs = (n + _BEYOND >> shift) + 1
+    return np.searchsorted(rows, np.arange(n_runs + 1) << shift) + n_runs + 2
+
+
+def form_of_missing(n) -> Form:
+    """What the array must be for a BWT of n rows."""
+
+    def holds(missing):
+        shift = int(missing[0]) if missing.size else 64
+        n_starts = (n + _BEYOND >> shift) + 2
+        if shift > 32 or missing.size < 1 + n_starts:
+            return False
+        rows = missing[1 + n_starts :].astype(np.int64)
+        ascend = bool((np.diff(rows) > 0).all()) and (rows.size == 0 or rows[-1] < n)
+        return ascend and np.array_equal(missing[1 : 1 + n_starts], _starts(rows, n, shift))
+
+    return Form("uint32", (None,), holds=holds)
 
 
 @inlined

@@ -71,8 +71,7 @@ def backward_bytes(sizes: list, layout: str, sa_rate: int, prefix_length: int | 
 def _other_bytes(sizes: list, prefix_length: int | None) -> int:
     """The prefix tables, and what a few contigs and the rows without a k-symbol take."""
     q = prefix_length or prefix_table.default_length(max(sizes))
-    pairs = (4 ** (q + 1) - 1) // 3
-    return len(sizes) * 8 * pairs + 40_000
+    return len(sizes) * 8 * prefix_table.n_pairs(q) + 40_000
 
 
 def plan_index(sizes: list, max_memory: int | None = None) -> Plan:

@@ -57,10 +57,15 @@ def default_length(n_text: int) -> int:
     return q
 
 
+def n_pairs(q: int) -> int:
+    """Pairs of all levels up to q."""
+    return (4 ** (q + 1) - 1) // 3
+
+
 def build_prefix_table(text, q) -> PrefixTable:
     """Count the strings of every length in ``text`` (uint8 codes, separator 0); no suffix array needed."""
-    pairs = np.zeros(2 * ((4 ** (q + 1) - 1) // 3), np.uint32)
-    ended = np.zeros((4**q - 1) // 3, np.uint32)
+    pairs = np.zeros(2 * n_pairs(q), np.uint32)
+    ended = np.zeros(n_pairs(q - 1), np.uint32)
     _count(text, q, pairs, ended)
     _accumulate(q, pairs, ended)
     return PrefixTable(pairs, q)
@@ -78,7 +83,7 @@ def make_prefix_table(machine, text, sa, q) -> PrefixTable:
     """The table on the machine: counted in the text, or by a GPU searched for in ``sa``."""
     if machine.serial:
         return build_prefix_table(text, q)
-    pairs = machine.empty(2 * ((4 ** (q + 1) - 1) // 3), np.uint32)
+    pairs = machine.empty(2 * n_pairs(q), np.uint32)
     machine.run(FindPairs(text, sa, pairs), pairs.size // 2)
     return PrefixTable(pairs, q)
 

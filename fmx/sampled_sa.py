@@ -73,6 +73,11 @@ class Mark(NamedTuple):
     marks: Any
 
 
+def n_mark_words(n: int) -> int:
+    """Words of the marks over n rows."""
+    return (n // _D + 1) * _W
+
+
 def sample(sa, block_starts, s, k, ahead=0, machine=ONE_CORE) -> SampledSA:
     """Keep every s-th position of ``sa`` (uint32[n], on the machine) for walks of up to k symbols a step.
 
@@ -81,11 +86,11 @@ def sample(sa, block_starts, s, k, ahead=0, machine=ONE_CORE) -> SampledSA:
     """
     bits = np.zeros(sa.size // 8 + 1, np.uint8)
     _keep_positions(sa.size, block_starts, s, k, ahead, bits)
-    kept, n_entries = Kept(sa, machine.take(bits)), sa.size // _D + 1
-    n_rows = n_entries * _D
+    kept, n_words = Kept(sa, machine.take(bits)), n_mark_words(sa.size)
+    n_rows = n_words // _W * _D
     ends = machine.count(kept, n_rows, _D)
     positions = machine.pick(kept, n_rows, ends, machine.empty(int(ends[-1]), np.uint32), _D)
-    marks = machine.zeros(n_entries * _W, np.uint64)
+    marks = machine.zeros(n_words, np.uint64)
     machine.run(Mark(kept, machine.take(ends[:-1]), marks), n_rows, machine.part_size(n_rows, _D))
     return SampledSA(positions, marks)
 

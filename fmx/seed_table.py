@@ -33,6 +33,11 @@ def default_length(n_text: int) -> int:
     return s
 
 
+def longest_strings(n_text: int) -> int:
+    """The longest strings of which a table, or a layout, may have an entry for each: 10, or 4^s <= 4 n."""
+    return max(10, (n_text.bit_length() + 1) // 2)
+
+
 def build_seed_table(text, s) -> SeedTable:
     """Count the strings of s symbols of ``text`` (uint8 codes, separator 0)."""
     starts = np.zeros(4**s + 1, np.uint32)

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from . import __version__, jit, layouts, mapping, plan
 from .building import add_layouts, build_index, default_index_path
 from .errors import DeviceError, shown
-from .index_store import read_array, read_checked, read_meta
+from .index import verify as verify_index
+from .index_store import read_meta
 from .mapping import MapOptions, Summary, compile_all, map_reads
 from .output import bam, sam, table
 from .output.text import make_names
@@ -124,17 +125,14 @@ def find_matches(fm_index, paths, options, output, progress=None, device=CPU):
 
 
 def inspect(path, verify=False, n_threads=1) -> dict:
-    """meta.json of an index with the size of each part; ``verify`` checks every checksum.
+    """meta.json of an index with the size of each part; ``verify`` checks every array.
 
     ``search``: the way that would be taken now, why, and what each way reads; ``layout_sizes``: for each
     layout (bytes a symbol, bytes a symbol by the formula of its paper).
     """
     meta = read_meta(path)
-    names = list(meta["arrays"])
     if verify:
-        read_checked(path, meta, names, n_threads)
-    for name in names:
-        read_array(path, meta, name)
+        verify_index(path, meta, n_threads)
     sizes = {name: _layout_sizes(meta, name) for name in meta["layouts"]}
     total = sum(array["bytes"] for array in meta["arrays"].values())
     way, reason = plan.choose_way(meta)

@@ -16,14 +16,16 @@ from . import alternate, bvsfm, cofi, kstep
 
 @dataclass(frozen=True)
 class Family:
-    """One kind of layout: its builder, its size by the paper's formula, and its types.
+    """One kind of layout: its builder, its arrays, its size by the paper's formula, and its types.
 
-    ``build(text, sa, k, d, n_threads)``; ``bytes_per_symbol(k, d, n)`` of a text of n symbols; ``types`` by
+    ``build(text, sa, k, d, machine)``; ``forms(k, d, n)`` what its arrays must be, by field;
+    ``bytes_per_symbol(k, d, n)`` of a text of n symbols; ``types`` by
     (k, d), the default first; of a text of n symbols the default is the first that ``fits(k, n)``.
     ``walks_forward``: its ``neighbour`` lies k symbols after a row, not before it.
     """
 
     build: Callable
+    forms: Callable
     bytes_per_symbol: Callable
     types: dict
     fits: Callable = lambda k, n: True
@@ -31,15 +33,15 @@ class Family:
 
 
 def _kstep(parameters):
-    return Family(kstep.build, kstep.bytes_per_symbol, {p: kstep.TYPES[p] for p in parameters})
+    return Family(kstep.build, kstep.forms, kstep.bytes_per_symbol, {p: kstep.TYPES[p] for p in parameters})
 
 
 REGISTRY = {
-    "bvsfm": Family(bvsfm.build, bvsfm.bytes_per_symbol, bvsfm.TYPES),
+    "bvsfm": Family(bvsfm.build, bvsfm.forms, bvsfm.bytes_per_symbol, bvsfm.TYPES),
     "sampled": _kstep(kstep.SAMPLED),
     "kstep": _kstep(kstep.KSTEP),
-    "alternate": Family(alternate.build, alternate.bytes_per_symbol, alternate.TYPES),
-    "cofi": Family(cofi.build, cofi.bytes_per_symbol, cofi.TYPES, cofi.fits, walks_forward=True),
+    "alternate": Family(alternate.build, alternate.forms, alternate.bytes_per_symbol, alternate.TYPES),
+    "cofi": Family(cofi.build, cofi.forms, cofi.bytes_per_symbol, cofi.TYPES, cofi.fits, walks_forward=True),
 }
 DEFAULT = "bvsfm-k2-d96"
 
@@ -59,6 +61,11 @@ class LayoutName:
     def k_ahead(self) -> int:
         """Symbols of a step forwards, 0 if ``neighbour`` walks backwards."""
         return self.k if REGISTRY[self.family].walks_forward else 0
+
+    def forms(self, n_text) -> dict:
+        """What the arrays must be (form.Form), by their names in an index."""
+        found = REGISTRY[self.family].forms(self.k, self.d, n_text)
+        return {f"{self}.{field}": form for field, form in found.items()}
 
     def bytes_per_symbol(self, n_text) -> float:
         """Size by the paper's formula, in a text of n_text symbols."""

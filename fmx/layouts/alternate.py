@@ -26,8 +26,9 @@ import numpy as np
 from .. import bitplanes
 from ..bwt import NONE, fill_layout, kmer_bwt, write_counters
 from ..contracts import ROW, address, fill, lanes, occ, preceding, prefetch_extend, share
+from ..form import Form
 from ..jit import at, bits_from, bits_from32, inlined, popcount, prefetch, quotient
-from ..missing import build_missing, missing_between
+from ..missing import build_missing, form_of_missing, missing_between
 from ..work import ONE_CORE
 
 # ``entries`` uint64, two words a lane; ``missing`` uint32, the rows without k-symbol (missing.py).
@@ -45,13 +46,21 @@ def bytes_per_symbol(k, d, n):
     return (2 * 4**k + 2 * k * d / 8) / d
 
 
+def _n_words(k, d, n):
+    # Whole runs, or pairs of them, and the border after the last one.
+    n_runs = n // d + 1
+    return n_runs * (4 + d // 16) + 4 if k == 2 else (n_runs + 1) // 2 * 2 * (d // 32 + 1) + 2
+
+
+def forms(k, d, n):
+    return {"entries": Form("uint64", (_n_words(k, d, n),)), "missing": form_of_missing(n)}
+
+
 def build(text, sa, k, d, machine=ONE_CORE):
     """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
     codes = kmer_bwt(text, sa, k, machine)
-    n_runs = codes.size // d + 1
-    # Whole runs, or pairs of them, and the border after the last one.
-    n_words = n_runs * (4 + d // 16) + 4 if k == 2 else (n_runs + 1) // 2 * 2 * (d // 32 + 1) + 2
-    layout = TYPES[k, d](machine.zeros(n_words, np.uint64), build_missing(codes, machine), k)
+    entries = machine.zeros(_n_words(k, d, codes.size), np.uint64)
+    layout = TYPES[k, d](entries, build_missing(codes, machine), k)
     fill_layout(machine, layout, text, sa, codes, d, 2)
     return layout
 

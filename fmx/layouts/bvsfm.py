@@ -17,6 +17,7 @@ from .. import bitcolumn
 from ..bitcolumn import low_bits
 from ..bwt import NONE, fill_layout, kmer_bwt
 from ..contracts import address, fill, lanes, preceding, prefetch_extend, share
+from ..form import Form
 from ..jit import at, popcount, prefetch, quotient
 from ..work import ONE_CORE
 
@@ -54,11 +55,18 @@ def bytes_per_symbol(k, d, n):
     return 4**k * _bytes(d) / d
 
 
+def _n_words(k, d, n):
+    return (n // d + 1) * 4**k * (_bytes(d) // 8)
+
+
+def forms(k, d, n):
+    return {"entries": Form("uint64", (_n_words(k, d, n),))}
+
+
 def build(text, sa, k, d, machine=ONE_CORE):
     """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
     codes = kmer_bwt(text, sa, k, machine)
-    entries = machine.zeros((codes.size // d + 1) * 4**k * (_bytes(d) // 8), np.uint64)
-    layout = TYPES[k, d](entries, k)
+    layout = TYPES[k, d](machine.zeros(_n_words(k, d, codes.size), np.uint64), k)
     fill_layout(machine, layout, text, sa, codes, d)
     return layout
 

@@ -34,6 +34,7 @@ from ..contracts import (
     prefetch_symbol,
 )
 from ..errors import UnsupportedError
+from ..form import Form
 from ..jit import at, inlined, prefetch
 from ..seed_table import first_rows
 from ..work import ONE_CORE, do
@@ -75,6 +76,10 @@ def bytes_per_symbol(k, d, n):
 def fits(k, n) -> bool:
     """Whether the offsets are no bigger than the changes, or cannot be smaller."""
     return k == 2 or 4**k + 1 <= n
+
+
+def forms(k, d, n):
+    return {"offsets": Form("uint32", (4**k + 1,), n, ascends=True), "changes": Form("uint32", (n,))}
 
 
 class Invert(NamedTuple):

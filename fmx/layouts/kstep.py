@@ -18,8 +18,9 @@ import numpy as np
 from .. import bitplanes
 from ..bwt import fill_layout, kmer_bwt, write_counters
 from ..contracts import address, fill, lanes, occ, preceding, prefetch_extend, share
+from ..form import Form
 from ..jit import at, prefetch, quotient
-from ..missing import build_missing, missing_between
+from ..missing import build_missing, form_of_missing, missing_between
 from ..work import ONE_CORE
 
 SAMPLED = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 256 bytes
@@ -36,11 +37,18 @@ def bytes_per_symbol(k, d, n):
     return (4 * 4**k + 2 * k * d / 8) / d
 
 
+def _n_words(k, d, n):
+    return (n // d + 1) * (4**k // 2 + 2 * d // bitplanes.POSITIONS[k])
+
+
+def forms(k, d, n):
+    return {"entries": Form("uint64", (_n_words(k, d, n),)), "missing": form_of_missing(n)}
+
+
 def build(text, sa, k, d, machine=ONE_CORE):
     """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
     codes = kmer_bwt(text, sa, k, machine)
-    n_words = 4**k // 2 + 2 * d // bitplanes.POSITIONS[k]
-    entries = machine.zeros((codes.size // d + 1) * n_words, np.uint64)
+    entries = machine.zeros(_n_words(k, d, codes.size), np.uint64)
     layout = TYPES[k, d](entries, build_missing(codes, machine), k)
     fill_layout(machine, layout, text, sa, codes, d)
     return layout

@@ -1,0 +1,296 @@
+"""An index whose checksums are right and whose contents are not: refused in one line, never a crash."""
+
+import json
+import os
+import shutil
+
+import journeys
+import numpy as np
+import pytest
+from forks import Forks
+from hostile import edit, put, say
+from texts import numbered, random_letters
+
+from fmx import parts, workflow
+
+CONTIGS = numbered([random_letters(700, "g1"), random_letters(300, "g2") + "NNN" + random_letters(50, "g3")])
+READS = journeys.fastq([(f"r{i}", CONTIGS[0][1][7 * i : 7 * i + 40]) for i in range(50)])
+LAYOUTS = ["bvsfm-k2-d96", "cofi-k4", "kstep-k3-d63", "alternate-k1-d64"]
+N = 700 + 300 + 50 + 3  # symbols
+HUGE = 2**40
+
+
+def entry(name, **values):
+    return lambda meta: meta["arrays"][name].update(values)
+
+
+def moved(name, to):
+    return lambda meta: meta["arrays"].update({to: meta["arrays"].pop(name)})
+
+
+def transposed(array):
+    return np.asfortranarray(array)
+
+
+def swapped(array):
+    array = array.copy()
+    array[:2] = array[1::-1]
+    return array
+
+
+def names(text):
+    return lambda array: np.frombuffer(text, np.uint8)
+
+
+ALL = slice(None)
+WHOLE = {  # of an index with the whole suffix array, LCP arrays and layouts
+    "position at the end": {"sa_positions": put(5, N)},
+    "positions beyond": {"sa_positions": put(ALL, 2**32 - 1)},
+    "too few positions": {"sa_positions": lambda a: a[:-1].copy()},
+    "positions of 64 bits": {"sa_positions": lambda a: a.astype(np.uint64)},
+    "signed positions": {"sa_positions": lambda a: a.astype(np.int32)},
+    "big-endian positions": {"sa_positions": lambda a: a.astype(">u4")},
+    "positions as a table": {"sa_positions": lambda a: a.reshape(1, -1)},
+    "digests by columns": {"contig_md5": transposed},
+    "seeds beyond": {"seed_starts": put(-1, 2**32 - 1)},
+    "all seeds beyond": {"seed_starts": put(ALL, 2**31)},
+    "seeds out of order": {"seed_starts": put(3, N)},
+    "too few seeds": {"seed_starts": lambda a: a[:100].copy()},
+    "pairs beyond": {"prefix_pairs": put(ALL, 2**32 - 1)},
+    "one pair beyond": {"prefix_pairs": put(1, N + 1)},
+    "too few pairs": {"prefix_pairs": lambda a: a[:4].copy()},
+    "too few words": {"text_words": lambda a: a[:1].copy()},
+    "ranks beyond": {"lcp__rank": put(ALL, 2**32 - 1)},
+    "one rank beyond": {"lcp__rank": put(7, N)},
+    "too few ranks": {"lcp__rank": lambda a: a[:1].copy()},
+    "LCP too short": {"lcp__small": lambda a: a[:1].copy()},
+    "large LCP values without rows": {"lcp__values": lambda a: np.zeros(a.size + 1, np.uint32)},
+    "cofi's offsets beyond": {"cofi-k4__offsets": put(ALL, 2**32 - 1)},
+    "cofi's offsets out of order": {"cofi-k4__offsets": put(9, N)},
+    "too few offsets": {"cofi-k4__offsets": lambda a: a[:5].copy()},
+    "too few changes": {"cofi-k4__changes": lambda a: a[:5].copy()},
+    "too few entries": {"bvsfm-k2-d96__entries": lambda a: a[:2].copy()},
+    "missing: no shift": {"kstep-k3-d63__missing": put(0, 2**32 - 1)},
+    "missing: starts beyond": {"kstep-k3-d63__missing": put(slice(1, 90), 2**32 - 1)},
+    "missing: nothing": {"alternate-k1-d64__missing": lambda a: a[:0].copy()},
+    "block beyond the text": {"block_length": put(1, HUGE)},
+    "block of negative length": {"block_length": put(1, -1)},
+    "blocks over each other": {"block_text_start": put(1, 5)},
+    "blocks out of order": {"block_text_start": swapped},
+    "block beyond its contig": {"block_contig_start": put(2, 320)},
+    "block before its contig": {"block_contig_start": put(0, -7)},
+    "block at the end of numbers": {"block_contig_start": put(0, 2**63 - 1)},
+    "block of no contig": {"block_contig": put(2, 2)},
+    "block of contig -1": {"block_contig": put(0, -1)},
+    "blocks of contigs out of order": {"block_contig": put(0, 1)},
+    "blocks of a contig over each other": {"block_contig_start": put(2, 299)},
+    "contig of length 0": {"contig_lengths": put(0, 0)},
+    "contig of negative length": {"contig_lengths": put(0, -(2**63))},
+    "contig longer than all": {"contig_lengths": put(0, 2**62)},
+    "one name": {"contig_names": names(b"x")},
+    "three names": {"contig_names": names(b"x\ny\nz")},
+    "the same name twice": {"contig_names": names(b"x\nx")},
+    "empty name": {"contig_names": names(b"\nx")},
+    "name with a tab": {"contig_names": names(b"x\ty\nz")},
+    "name with an escape": {"contig_names": names(b"x\x1b\nz")},
+    "name that is no UTF-8": {"contig_names": names(b"\xff\nz")},
+    "no names": {"contig_names": names(b"")},
+    "n_text larger": {"change": say(n_text=N + 1)},
+    "n_text huge": {"change": say(n_text=HUGE)},
+    "n_text beyond 64 bits": {"change": say(n_text=2**70)},
+    "n_text 0": {"change": say(n_text=0)},
+    "n_text as text": {"change": say(n_text=str(N))},
+    "n_text true": {"change": say(n_text=True)},
+    "n_text as a fraction": {"change": say(n_text=N + 0.0)},
+    "n_text missing": {"change": lambda meta: meta.pop("n_text")},
+    "n_contigs wrong": {"change": say(n_contigs=3)},
+    "n_blocks wrong": {"change": say(n_blocks=2)},
+    "n_bases wrong": {"change": say(n_bases=5)},
+    "seed_length 0": {"change": say(seed_length=0)},
+    "seed_length -1": {"change": say(seed_length=-1)},
+    "seed_length huge": {"change": say(seed_length=31)},
+    "seed_length one off": {"change": say(seed_length=6)},
+    "seed_length null": {"change": say(seed_length=None)},
+    "prefix_length wrong": {"change": say(prefix_length=5)},
+    "prefix_length huge": {"change": say(prefix_length=10**9)},
+    "prefix_length a list": {"change": say(prefix_length=[4])},
+    "sa_rate 0": {"change": say(sa_rate=0)},
+    "sa_rate 2": {"change": say(sa_rate=2)},
+    "sa_rate text": {"change": say(sa_rate="1")},
+    "layouts empty": {"change": say(layouts=[])},
+    "layouts a number": {"change": say(layouts=7)},
+    "layouts of numbers": {"change": say(layouts=[7])},
+    "layouts nested": {"change": say(layouts=[[]])},
+    "an unknown layout": {"change": say(layouts=["nope"])},
+    "a layout that leads out": {"change": say(layouts=["../bvsfm-k2-d96"])},
+    "a layout without arrays": {"change": say(layouts=[*LAYOUTS, "bvsfm-k1-d96"])},
+    "a layout twice": {"change": say(layouts=[*LAYOUTS, LAYOUTS[0]])},
+    "a layout's short name": {"change": say(layouts=["bvsfm", *LAYOUTS[1:]])},
+    "another layout's entries": {"change": say(layouts=["bvsfm-k3-d96", *LAYOUTS[1:]])},
+    "parts a number": {"change": say(parts=3)},
+    "one part": {"change": say(parts=[N])},
+    "parts that do not add up": {"change": say(parts=[5, 6])},
+    "parts of no arrays": {"change": say(parts=[701, N - 701])},
+    "parts negative": {"change": say(parts=[-1, N + 1])},
+    "arrays a list": {"change": say(arrays=[])},
+    "arrays null": {"change": say(arrays=None)},
+    "no arrays": {"change": say(arrays={})},
+    "an array not listed": {"change": lambda meta: meta["arrays"].pop("sa_positions")},
+    "an array too many": {"change": lambda meta: meta["arrays"].update(x=meta["arrays"]["contig_names"])},
+    "an array that leads out": {"change": moved("sa_positions", "../whole.fmx/sa_positions")},
+    "an array anywhere": {"change": moved("sa_positions", "/etc/sa_positions")},
+    "an entry null": {"change": lambda meta: meta["arrays"].update(sa_positions=None)},
+    "an entry a list": {"change": lambda meta: meta["arrays"].update(sa_positions=[])},
+    "an entry empty": {"change": lambda meta: meta["arrays"].update(sa_positions={})},
+    "an LCP entry odd": {"change": lambda meta: meta["arrays"].update({"lcp.rows": {"shape": {"a": 1}}})},
+    "shape of text": {"change": entry("sa_positions", shape=["x"])},
+    "shape null": {"change": entry("sa_positions", shape=None)},
+    "shape negative": {"change": entry("contig_names", shape=[-1])},
+    "shape huge": {"change": entry("contig_names", shape=[2**61], bytes=2**61)},
+    "dtype odd": {"change": entry("sa_positions", dtype="O")},
+    "dtype a list": {"change": entry("sa_positions", dtype=["u4"])},
+    "bytes wrong": {"change": entry("sa_positions", bytes=-1)},
+    "bytes null": {"change": entry("sa_positions", bytes=None)},
+    "checksums missing": {"change": lambda meta: meta["arrays"]["sa_positions"].pop("checksums")},
+    "checksums a number": {"change": entry("sa_positions", checksums=5)},
+    "checksums of numbers": {"change": entry("sa_positions", checksums=[5])},
+    "format true": {"change": say(format=True)},
+    "format infinite": {"change": say(format=float("inf"))},
+    "version with an escape": {"change": say(fmx_version="\x1b[2J")},
+    "version null": {"change": say(fmx_version=None)},
+    "a list": {"change": lambda meta: [meta]},
+}
+SAMPLED = {
+    "kept positions beyond": {"sa_positions": put(0, N)},
+    "too few marks": {"sa_marks": lambda a: a[:2].copy()},
+    "sa_rate 1": {"change": say(sa_rate=1)},
+    "seeds that are not there": {"change": say(seed_length=4)},
+}
+JOINED = {
+    "positions beyond": {"part1___sa_positions": put(0, 352 + 3)},
+    "parts swapped": {"change": lambda meta: meta["parts"].reverse()},
+    "parts that end within a contig": {"change": say(parts=[N - 51, 51])},
+    "too many parts": {"change": say(parts=[701, 200, N - 901])},
+    "a part's array not listed": {"change": lambda meta: meta["arrays"].pop("part1/sa_positions")},
+    "an array of the whole": {"change": moved("part1/sa_positions", "sa_positions")},
+}
+
+
+@pytest.fixture(scope="module")
+def run():
+    forks = Forks()
+    yield forks
+    forks.close()
+
+
+def refused(done, path):
+    err = done.stderr
+    assert done.returncode == 1, (done.returncode, err[-2000:])
+    (line,) = [line for line in err.splitlines() if "compiling" not in line]
+    assert line.startswith(f"fmx: error: {path}")
+    assert "build the index again" in line
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    """A folder of whole.fmx, sampled.fmx and joined.fmx, and r.fq."""
+    folder = tmp_path_factory.mktemp("good")
+    journeys.build(folder / "whole.fmx", CONTIGS, LAYOUTS, with_lcp=True)
+    journeys.build(folder / "sampled.fmx", CONTIGS, LAYOUTS, sa_rate=4)
+    workflow.build_index(journeys.fasta(CONTIGS), folder / "joined.fmx", part_size=800)
+    (folder / "r.fq").write_bytes(READS)
+    return folder
+
+
+@pytest.fixture
+def copies(good, tmp_path):
+    shutil.copytree(good, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def ways(path):
+    """Commands that read every array between them."""
+    reads = path.parent / "r.fq"
+    yield "search", "-q", "-a", "-x", path, reads
+    if path.name == "whole.fmx":
+        yield "mem", "-q", "-l", "20", "--algorithm", "mummergpu", "-x", path, reads
+    if path.name != "joined.fmx":
+        for layout in LAYOUTS:
+            yield "search", "-q", "-a", "--layout", layout, "-x", path, reads
+
+
+def readers(path, name):
+    """The commands that must see what is wrong with an array, or with meta.json."""
+    layout = name.partition("__")[0] if "__" in name and "___" not in name else None
+    if layout == "lcp":
+        return [way for way in ways(path) if way[0] == "mem"]
+    if layout:
+        return [way for way in ways(path) if layout in way]
+    return [next(ways(path)), ("inspect", "--verify", path)]
+
+
+@pytest.mark.parametrize(("index", "case"), [
+    *(("whole", case) for case in WHOLE), *(("sampled", case) for case in SAMPLED),
+    *(("joined", case) for case in JOINED),
+])  # fmt: skip
+def test_what_no_index_can_hold_is_refused(index, case, copies, run):
+    changes = {"whole": WHOLE, "sampled": SAMPLED, "joined": JOINED}[index][case]
+    path = copies / f"{index}.fmx"
+    edit(path, **changes)
+    for way in readers(path, next(iter(changes))):
+        refused(run(*way), path)
+
+
+def test_the_indexes_are_good(copies, run):
+    for name in ("whole", "sampled", "joined"):
+        path = copies / f"{name}.fmx"
+        edit(path)
+        for way in [*ways(path), ("inspect", "--verify", path)]:
+            done = run(*way)
+            assert (done.returncode, done.stderr) == (0, ""), way
+    assert parts.part_sizes(json.loads((copies / "joined.fmx" / "meta.json").read_text())) == [701, N - 701]
+
+
+def test_json_that_is_nested_too_deeply(copies, run):
+    path = copies / "whole.fmx"
+    for text in ("[" * 10**6, '{"a":' * 10**6, "9" * 10**5):
+        (path / "meta.json").write_text(text)
+        refused(run("inspect", path), path / "meta.json")
+
+
+def test_nothing_is_added_to_a_lying_index(copies, run):
+    path = copies / "whole.fmx"
+    for changes in ({"change": say(n_text=N + 1)}, {"sa_positions": put(ALL, 2**32 - 1)},
+                    {"block_length": put(1, HUGE)}, {"change": say(n_text=N)}):  # fmt: skip
+        edit(path, **changes)
+        refused(run("index", "-q", "--add", "--layout", "sampled", path), path)
+
+
+@pytest.mark.parametrize("name", ["whole", "sampled", "joined"])
+def test_every_array_is_looked_at_whatever_is_searched(name, copies, run):
+    path = copies / f"{name}.fmx"
+    for array in sorted(path.rglob("*.npy")):
+        good = array.read_bytes()
+        for bad in (good[:-1], good + b"\0", b"", None):
+            if bad is None:
+                array.unlink()
+            else:
+                array.write_bytes(bad)
+            with pytest.raises(Exception, match="build the index again") as caught:
+                workflow.inspect(path)
+            assert str(array) in str(caught.value)
+        array.write_bytes(good)
+    array.unlink()
+    refused(run(*next(ways(path))), array)
+
+
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(copies, run):
+    path = copies / "whole.fmx"
+    for name in ("sa_positions.npy", "meta.json"):
+        (path / name).rename(path / "kept")
+        os.mkfifo(path / name)
+        done = run("inspect", path)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert str(path / name) in done.stderr
+        (path / name).unlink()
+        (path / "kept").rename(path / name)
