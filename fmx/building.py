@@ -215,6 +215,8 @@ def _add_layout(machine, writer, name, text, sa):
 def default_index_path(reference) -> str:
     """Where the index of a reference goes: beside it, its name with .fmx in place of .fa.gz and the like."""
     path = Path(reference)
+    if not path.name:
+        path = path.resolve() / "index"  # of a folder, which reading it will refuse
     if path.suffix in (".gz", ".bgz", ".bgzf"):
         path = path.with_suffix("")
     return str(path.with_suffix(".fmx"))

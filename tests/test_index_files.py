@@ -1,0 +1,391 @@
+"""Index folders on disk: what is replaced, by whom, what a kill leaves, and what opening them can meet."""
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import journeys
+import pytest
+from texts import numbered, random_letters
+
+from fmx import cli, drafts, index, index_store, index_writer, workflow
+from fmx.errors import IndexFileError, OutputError
+
+ONE = journeys.fasta(numbered([random_letters(500, "one")]))
+TWO = journeys.fasta(numbered([random_letters(600, "two"), "ACGTNNACC"]))
+MAIN = [sys.executable, "-m", "fmx"]
+
+
+@pytest.fixture
+def home(folder):
+    """A folder with one.fa, two.fa, their sizes of text in SIZES, and ref.fmx of one.fa."""
+    (folder / "one.fa").write_bytes(ONE)
+    (folder / "two.fa").write_bytes(TWO)
+    workflow.build_index("one.fa", "ref.fmx")
+    return folder
+
+
+def n_text(path="ref.fmx"):
+    """Symbols in an index, all of it checked."""
+    return workflow.inspect(path, verify=True)["n_text"]
+
+
+def error(result, code=1) -> str:
+    assert result.code == code, result.err
+    assert "Traceback" not in result.err
+    line = [line for line in result.err.splitlines() if "compiling" not in line][-1]
+    assert line.startswith(("fmx: error: ", "Error: ", "error: ")) or code == 2
+    return line
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    "name", ["thesis.txt", "x.npy", "part0/mine.npy", ".hidden", "more/meta.json", "meta.json~"]
+)
+def test_a_file_of_the_user_in_an_index_is_never_erased(name, home, command):
+    file = home / "ref.fmx" / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("mine")
+    message = error(command("index", "-q", "two.fa", "-o", "ref.fmx"))
+    assert "ref.fmx holds " in message
+    assert "which fmx did not write" in message
+    assert (file.read_text(), n_text()) == ("mine", 501)
+    assert names(home) == ["one.fa", "ref.fmx", "two.fa"]
+
+
+def test_an_empty_folder_of_the_user_is_not_erased(home, command):
+    (home / "ref.fmx" / "notes").mkdir()
+    assert "ref.fmx holds notes" in error(command("index", "-q", "two.fa", "-o", "ref.fmx"))
+
+
+@pytest.mark.parametrize(
+    "meta", ["{}", "", '{"name": "a web page"}', "[]", '{"format": 1, "checksum": ""}', "null"]
+)
+def test_another_folder_with_a_meta_json_is_never_erased(meta, home, command):
+    (home / "site").mkdir()
+    (home / "site" / "meta.json").write_text(meta)
+    (home / "site" / "photo.jpg").write_text("mine")
+    assert "site exists and is not a whole fmx index" in error(command("index", "-q", "one.fa", "-o", "site"))
+    assert names(home / "site") == ["meta.json", "photo.jpg"]
+
+
+def test_what_was_put_there_during_the_build_is_not_erased(home):
+    with index_writer.IndexWriter("ref.fmx") as writer:
+        (home / "ref.fmx" / "mine").write_text("x")
+        with pytest.raises(OutputError, match="mine"):
+            writer.commit({})
+    assert n_text() == 501
+    assert names(home) == ["one.fa", "ref.fmx", "two.fa"]
+
+
+def test_what_killed_additions_left_is_no_file_of_the_user(home):
+    for stale in (".4711.partial", ".added.0123456789abcdef.partial"):
+        (home / "ref.fmx" / stale).mkdir()
+        (home / "ref.fmx" / stale / "cofi-k4.offsets.npy").write_text("x")
+    (home / "ref.fmx" / "cofi-k4.offsets.npy").write_text("x")  # moved, and then killed
+    assert workflow.add_layouts("ref.fmx", ["sampled"]) == ["sampled-k1-d64"]
+    assert not list((home / "ref.fmx").glob(".*"))
+    (home / "ref.fmx" / ".4711.partial").mkdir()
+    workflow.build_index("two.fa", "ref.fmx")
+    assert n_text() == 610
+    assert names(home) == ["one.fa", "ref.fmx", "two.fa"]
+
+
+def test_a_damaged_array_can_be_built_again(home):
+    (home / "ref.fmx" / "sa_positions.npy").write_text("x")
+    (home / "ref.fmx" / "text_words.npy").unlink()
+    workflow.build_index("one.fa", "ref.fmx")
+    assert n_text() == 501
+
+
+def test_an_index_of_another_format_can_be_built_again(home):
+    meta = json.loads((home / "ref.fmx" / "meta.json").read_text())
+    meta["format"], meta["arrays"]["of_old"] = 0, {}
+    (home / "ref.fmx" / "meta.json").write_text(json.dumps(meta))
+    (home / "ref.fmx" / "of_old.npy").write_text("x")
+    workflow.build_index("one.fa", "ref.fmx")
+    assert n_text() == 501
+
+
+KILLED = """
+import os, signal, sys
+from fmx import drafts, workflow
+count = 0
+def counted(function):
+    def stopping(*arguments, **named):
+        global count
+        count += 1
+        if count == int(sys.argv[1]):
+            if sys.argv[2] == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise OSError(5, "Input/output error")
+        return function(*arguments, **named)
+    return stopping
+if sys.argv[3] == "aside":
+    drafts._exchange = lambda *names: False
+for module, name in [(os, "rename"), (os, "replace"), (os, "fsync"), (drafts, "_exchange"),
+                     (drafts.shutil, "rmtree")]:
+    setattr(module, name, counted(getattr(module, name)))
+import pathlib
+pathlib.Path.replace = lambda self, other: os.replace(self, other)
+if sys.argv[4] == "build":
+    workflow.build_index("two.fa", "ref.fmx")
+else:
+    workflow.add_layouts("ref.fmx", ["sampled"])
+print("done", count)
+"""
+
+
+@pytest.mark.parametrize("way", ["exchange", "aside"])
+@pytest.mark.parametrize("how", ["kill", "fail"])
+def test_an_end_at_any_step_of_replacing_leaves_an_index(how, way, home, monkeypatch):
+    monkeypatch.setattr(drafts, "STALE", -1)
+    step, states = 0, []
+    while True:
+        step += 1
+        ended = subprocess.run(
+            [sys.executable, "-c", KILLED, str(step), how, way, "build"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if way == "aside" and not (home / "ref.fmx").exists():
+            assert how == "kill"
+            drafts.sweep(home / "ref.fmx")  # what the next build begins with
+        states.append(n_text())
+        if ended.stdout.startswith("done"):
+            break
+    assert set(states) == {501, 610}
+    assert states == sorted(states)
+    drafts.sweep(home / "ref.fmx")
+    assert names(home) == ["one.fa", "ref.fmx", "two.fa"]
+
+
+@pytest.mark.parametrize("how", ["kill", "fail"])
+def test_an_end_at_any_step_of_adding_leaves_an_index(how, home):
+    step = 0
+    while True:
+        step += 1
+        ended = subprocess.run(
+            [sys.executable, "-c", KILLED, str(step), how, "-", "add"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        held = workflow.inspect("ref.fmx", verify=True)["layouts"]
+        if ended.stdout.startswith("done"):
+            break
+        assert held[0] == "bvsfm-k2-d96"
+    assert "sampled-k1-d64" in held
+    assert not list((home / "ref.fmx").glob(".*"))
+
+
+def together(*commands):
+    """Run commands at once; their exit codes."""
+    started = [subprocess.Popen([*MAIN, *command], stderr=subprocess.PIPE) for command in commands]
+    return [process.communicate(timeout=300) and process.returncode for process in started]
+
+
+def test_two_additions_at_once_are_both_there(home):
+    layouts = ["sampled", "cofi-k4", "kstep"]
+    codes = together(*(["index", "-q", "-t1", "--add", "--layout", name, "ref.fmx"] for name in layouts))
+    assert codes == [0, 0, 0]
+    held = workflow.inspect("ref.fmx", verify=True)["layouts"]
+    assert {name.partition("-")[0] for name in held} == {"bvsfm", "sampled", "cofi", "kstep"}
+    assert not list((home / "ref.fmx").glob(".*"))
+
+
+def test_of_two_builds_at_once_one_wins_whole(home):
+    for place in ("ref.fmx", "new.fmx"):
+        codes = together(*(["index", "-q", "-t1", f"{name}.fa", "-o", place] for name in ("one", "two")))
+        assert codes == [0, 0]
+        assert n_text(place) in (501, 610)
+    assert names(home) == ["new.fmx", "one.fa", "ref.fmx", "two.fa"]
+
+
+def test_a_build_waits_for_an_addition_and_an_addition_for_a_build(home):
+    build = [*MAIN, "index", "-t1", "two.fa", "-o", "ref.fmx"]
+    add = [*MAIN, "index", "-t1", "--add", "--layout", "sampled", "ref.fmx"]
+    for command, expected in ((build, ["bvsfm-k2-d96"]), (add, ["bvsfm-k2-d96", "sampled-k1-d64"])):
+        with index_writer.IndexExtender("ref.fmx"):
+            process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+            for line in process.stderr:
+                if "waiting for another fmx" in line:
+                    break
+            assert process.poll() is None
+            assert n_text() == (501 if command is build else 610)
+        process.communicate(timeout=300)
+        assert process.returncode == 0
+        assert workflow.inspect("ref.fmx", verify=True)["layouts"] == expected
+
+
+def test_interrupting_a_wait_ends_it(home):
+    with index_writer.IndexExtender("ref.fmx"):
+        add = [*MAIN, "index", "-t1", "--add", "--layout", "sampled", "ref.fmx"]
+        process = subprocess.Popen(add, stderr=subprocess.PIPE, text=True)
+        for line in process.stderr:
+            if "waiting for another fmx" in line:
+                break
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode == 130
+
+
+def test_a_link_is_written_through(home, command):
+    (home / "real").mkdir()
+    (home / "ref.fmx").rename(home / "real" / "a.fmx")
+    (home / "link.fmx").symlink_to("real/a.fmx")
+    assert command("index", "-q", "two.fa", "-o", "link.fmx").code == 0
+    (home / "new.fmx").symlink_to("real/b.fmx")
+    assert command("index", "-q", "two.fa", "-o", "new.fmx").code == 0
+    assert (home / "link.fmx").is_symlink()
+    assert (home / "new.fmx").is_symlink()
+    assert names(home / "real") == ["a.fmx", "b.fmx"]
+    assert n_text("real/a.fmx") == n_text("real/b.fmx") == 610
+
+
+def test_names_of_outputs(home, command):
+    assert command("index", "-q", "two.fa", "-o", "ref.fmx/").code == 0
+    assert command("index", "-q", "two.fa", "-o", "new.fmx/").code == 0
+    assert n_text() == n_text("new.fmx") == 610
+    assert "No such file or directory" in error(command("index", "-q", "two.fa", "-o", "no/new.fmx"))
+    assert "one.fa/x.fmx: cannot write here: Not a directory" in error(
+        command("index", "-q", "two.fa", "-o", "one.fa/x.fmx")
+    )
+    assert "File name too long" in error(command("index", "-q", "two.fa", "-o", "x" * 256))
+    assert "-o" in error(command("index", "-q", "two.fa", "-o", ""), 2)
+    assert names(home) == ["new.fmx", "one.fa", "ref.fmx", "two.fa"]
+
+
+def test_where_an_index_cannot_be_made(home, command):
+    with contextlib.suppress(OSError):
+        os.mkdir("/proc/fmx")
+    assert "/proc/new.fmx: cannot write here: " in error(
+        command("index", "-q", "two.fa", "-o", "/proc/new.fmx")
+    )
+
+
+def test_the_current_folder_is_not_replaced(home, command):
+    for place, output in (("ref.fmx", "."), ("ref.fmx", "../ref.fmx")):
+        with contextlib.chdir(home / place):
+            message = error(command("index", "-q", "../two.fa", "-o", output))
+            assert "the folder that you are in" in message
+            assert command("index", "-q", "--add", "--layout", "sampled", ".").code == 0
+    assert "two.fa" in names(home)
+    assert ". exists and is not a whole fmx index" in error(command("index", "-q", "two.fa", "-o", "."))
+
+
+def test_a_reference_without_a_name(home, command):
+    assert "REFERENCE" in error(command("index", ""), 2)
+    assert ".: Is a directory" in error(command("index", "-q", "."))
+    assert "ref.fmx: Is a directory" in error(command("index", "-q", "ref.fmx"))
+    assert "/: Is a directory" in error(command("index", "-q", "/"))
+    assert "..: Is a directory" in error(command("index", "-q", ".."))
+    assert names(home) == ["one.fa", "ref.fmx", "two.fa"]
+
+
+def test_too_many_open_files_are_told_as_such(home):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    meta, taken = index_store.read_meta("ref.fmx"), []
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        with contextlib.suppress(OSError):
+            while True:
+                taken.append(os.open("/dev/null", os.O_RDONLY))
+        for ask in (lambda: index_store.read_meta("ref.fmx"), lambda: index.load("ref.fmx"),
+                    lambda: index_store.read_array("ref.fmx", meta, "sa_positions")):  # fmt: skip
+            with pytest.raises(IndexFileError, match="Too many open files") as caught:
+                ask()
+            assert "build the index again" not in str(caught.value)
+        os.close(taken.pop())
+        with pytest.raises(IndexFileError, match="Too many open files"):
+            index.load("ref.fmx")
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("what", ["EACCES", "ENFILE", "ENOMEM", "EIO", "ESTALE"])
+@pytest.mark.parametrize("name", ["meta.json", "sa_positions.npy", "contig_names.npy"])
+def test_what_the_system_says_is_told(what, name, home, monkeypatch, command):
+    import builtins
+    import errno
+    import io
+
+    code, real = getattr(errno, what), io.open
+
+    def failing(file, *arguments, **named):
+        if str(file).endswith(name):
+            raise OSError(code, os.strerror(code), str(file))
+        return real(file, *arguments, **named)
+
+    monkeypatch.setattr(builtins, "open", failing)
+    monkeypatch.setattr(io, "open", failing)
+    message = error(command("inspect", "ref.fmx"))
+    assert f"ref.fmx/{name}: cannot read: {os.strerror(code)}" in message
+    assert "build the index again" not in message
+
+
+def test_lack_of_address_space_is_told_as_such(home, monkeypatch):
+    def mapped(*_, **__):
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr(index_store.np, "memmap", mapped)
+    with pytest.raises(IndexFileError, match="cannot read: Cannot allocate memory"):
+        index.load("ref.fmx")
+
+
+@pytest.mark.parametrize("text", ["A" * 18, "ACGT" * 300])
+def test_tables_are_bounded_by_the_text(text, folder, command):
+    (folder / "r.fa").write_text(f">x\n{text}\n")
+    start = time.monotonic()
+    for arguments in (["--layout", "cofi-k15"], ["--layout", "bvsfm,cofi-k11"], ["--prefix-length", "15"]):
+        message = error(command("index", "-q", "r.fa", *arguments))
+        assert "at most 10" in message
+        assert names(folder) == ["r.fa"]
+    assert command("index", "-q", "r.fa", "--layout", "cofi").code == 0
+    assert "k is at most 10" in error(command("index", "-q", "--add", "--layout", "cofi-k12", "r.fmx"))
+    assert command("index", "-q", "--add", "--layout", "cofi-k10", "r.fmx").code == 0
+    assert command("index", "-q", "--prefix-length", "10", "r.fa").code == 0
+    assert time.monotonic() - start < 100
+
+
+def test_the_bound_grows_with_the_text():
+    from fmx.seed_table import longest_strings
+
+    assert [longest_strings(n) for n in (2, 4**9 - 1, 4**10 - 1, 4**10, 3 * 10**7, 2**32 - 2)] == [
+        10, 10, 10, 11, 13, 16,
+    ]  # fmt: skip
+
+
+def test_the_arrays_of_an_addition_are_on_disk_before_they_count(home, monkeypatch):
+    order = []
+    real_sync, real_replace = os.fsync, type(home).replace
+    monkeypatch.setattr(
+        os, "fsync", lambda fd: (order.append(os.readlink(f"/proc/self/fd/{fd}")), real_sync(fd))[1]
+    )
+    monkeypatch.setattr(
+        type(home), "replace", lambda self, to: (order.append(f"to {to}"), real_replace(self, to))[1]
+    )
+    assert cli.run(["index", "-q", "--add", "--layout", "sampled", "ref.fmx"]) == 0
+    (moved,) = [
+        i for i, what in enumerate(order) if what.endswith("sampled-k1-d64.entries.npy") and what[:3] == "to "
+    ]
+    (committed,) = [i for i, what in enumerate(order) if what == "to ref.fmx/meta.json"]
+    synced = [
+        i for i, what in enumerate(order) if what.endswith("sampled-k1-d64.entries.npy") and what[:3] != "to "
+    ]
+    assert synced[0] < moved < committed
+    assert any(what.endswith(".partial/meta.json") for what in order[:committed])
+    assert str(home / "ref.fmx") in order[moved:committed]
+    assert order[-1].endswith("ref.fmx") or order[-1].endswith(str(home / "ref.fmx"))
