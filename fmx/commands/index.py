@@ -36,10 +36,6 @@ from .. import options
 def command(reference, output, layout_names, sa_rate, prefix_length, max_memory, engine, device, gpu_memory,
             with_lcp, add, threads, quiet):  # fmt: skip
     """Build an index of REFERENCE, a FASTA file (plain, gzip, bgzf; - for standard input)."""
-    if not reference or output == "":
-        raise click.UsageError(
-            "REFERENCE is empty" if not reference else "-o is empty: name the index directory"
-        )
     if add and (not (layout_names or with_lcp) or output or sa_rate != 1 or prefix_length):
         raise click.UsageError(
             "--add goes with --layout and --with-lcp alone: fmx index --add --layout NAME INDEX"
