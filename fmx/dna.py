@@ -40,6 +40,7 @@ def _letter_table(upper: bytes, to: bytes) -> np.ndarray:
 
 IUPAC = b"ACGTUNRYSWKMBDHV"
 CODE = _code_table()  # byte -> code
+LETTERS = bytes(np.flatnonzero(CODE != INVALID).tolist())  # bytes that may stand in a sequence
 UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> letter written
 
 

@@ -9,11 +9,27 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .chunks import CR, NEWLINE, skip_blank
 from .dna import CODE, OTHER, WORD, pack_letters, reverse_complement, symbols
 from .errors import InputError
-from .jit import compiled, find_byte, inlined
+from .jit import compiled, find_byte, inlined, load_big_endian
+from .jit_bits import leading_zeros
+from .read_problems import (
+    AT_FIRST,
+    BAD_NAME,
+    BLANK_BEFORE,
+    INNER_CR,
+    LENGTHS,
+    LETTER,
+    NO_AT,
+    NO_PLUS,
+    OK,
+    QUALITY,
+    TRUNCATED,
+    complaint,
+)
 
-MAX_NAME = 254  # SAM's limit
+TAB, SPACE = 9, 32
 FORWARD, REVERSE = 1, 2  # strands, as bits
 
 
@@ -43,18 +59,6 @@ class Patterns(NamedTuple):
     length: np.ndarray
 
 
-_OK, _TRUNCATED, _NO_AT, _NO_PLUS, _LENGTHS, _LETTER, _QUALITY, _NAME = range(8)
-_MESSAGES = {
-    _TRUNCATED: "the file ends within this record: truncated FASTQ",
-    _NO_AT: "does not start with '@': not a FASTQ record of four lines",
-    _NO_PLUS: "its third line does not start with '+': not a FASTQ record of four lines",
-    _LENGTHS: "sequence and quality differ in length",
-    _LETTER: "the sequence holds a byte that is not a letter",
-    _QUALITY: "the quality holds a byte outside '!' to '~'",
-    _NAME: f"its name is longer than {MAX_NAME} characters, the limit of SAM",
-}
-
-
 def parse(chunk) -> ReadBatch:
     """The reads of a chunk.  Raises InputError that names the record."""
     n = chunk.n_bound
@@ -63,8 +67,18 @@ def parse(chunk) -> ReadBatch:
     scan = _scan_fastq if chunk.is_fastq else _scan_fasta
     n_reads, problem = scan(batch, CODE)
     if problem:
-        raise InputError(chunk.path, f"record {chunk.number + n_reads}", _MESSAGES[problem])
+        raise InputError(
+            chunk.path, f"record {chunk.number + n_reads}", complaint(chunk, batch, n_reads, problem)
+        )
     return ReadBatch(chunk.data, *(field[:n_reads] for field in batch[1:]))
+
+
+def limit_names(chunk, batch, most) -> None:
+    """Raise InputError that names the first record of a chunk whose name has more than ``most`` bytes."""
+    if most is not None and batch.name_length.max(initial=0) > most:
+        number = chunk.number + int(np.argmax(batch.name_length > most))
+        what = f"its name is longer than {most} characters, the limit of SAM and BAM; rename it"
+        raise InputError(chunk.path, f"record {number}", what)
 
 
 def pack(batch, strands=FORWARD | REVERSE) -> Patterns:
@@ -82,23 +96,51 @@ def pack(batch, strands=FORWARD | REVERSE) -> Patterns:
 @inlined
 def _line_end(data, i):
     """(end of the line at i without its CR, start of the next line)."""
-    newline = find_byte(data, 10, i, data.size)
+    newline = find_byte(data, NEWLINE, i, data.size)
     end = newline
-    if end > i and data[end - 1] == 13:
+    if end > i and data[end - 1] == CR:
         end -= 1
     return end, newline + 1
 
 
 @inlined
-def _take_name(batch, r, start, end):
-    """Note the first word of a header line; True if SAM can hold it."""
-    space = find_byte(batch.data, 32, start, end)
-    stop = end if space < 0 else space
-    tab = find_byte(batch.data, 9, start, stop)
-    stop = stop if tab < 0 else tab
-    batch.name_start[r] = start
-    batch.name_length[r] = stop - start
-    return stop - start <= MAX_NAME
+def _name_end(data, i):
+    """Index of the first byte from i on that is no printable ASCII or a space: the data end with one."""
+    while i + 8 <= data.size:
+        x = load_big_endian(data, i)
+        low = x & np.uint64(0x7F7F7F7F7F7F7F7F)
+        least = low + np.uint64(0x5F5F5F5F5F5F5F5F)  # bit 7 of a byte: it is '!' or more
+        most = low + np.uint64(0x0101010101010101)  # bit 7: it is more than '~'
+        stops = (~least | most | x) & np.uint64(0x8080808080808080)
+        if stops:
+            return i + (leading_zeros(stops) >> 3)
+        i += 8
+    while 32 < data[i] < 127:
+        i += 1
+    return i
+
+
+@inlined
+def _take_header(batch, r, i):
+    """Note the name, the first word of a header line whose rest begins at i: the next line, or -problem."""
+    data = batch.data
+    stop = _name_end(data, i)
+    batch.name_start[r], batch.name_length[r] = i, stop - i
+    if data[i] == ord("@"):
+        return -AT_FIRST
+    if data[stop] == SPACE or data[stop] == TAB:
+        newline = find_byte(data, NEWLINE, stop, data.size)
+        return -INNER_CR if _has_cr(data, stop, newline) else newline + 1
+    if data[stop] == CR:
+        stop += 1
+    return stop + 1 if data[stop] == NEWLINE else -BAD_NAME
+
+
+@inlined
+def _has_cr(data, start, newline):
+    """True if there is a CR before the one that may precede the LF at ``newline``."""
+    found = find_byte(data, CR, start, newline)
+    return found >= 0 and found < newline - 1
 
 
 @inlined
@@ -127,46 +169,59 @@ def _check_qualities(data, start, n):
     return bad == 0
 
 
+@inlined
+def _after_records(data, i):
+    """The problem with what follows the last record: blank lines may only end the file."""
+    j = skip_blank(data, i)
+    return OK if j == data.size else BLANK_BEFORE if j > i else NO_AT
+
+
 @compiled
 def _scan_fastq(batch, code):
     """Fill the batch; (number of whole records, problem with the next one)."""
     data, i, n = batch.data, 0, 0
     while i < data.size:
-        end, after = _line_end(data, i)
-        if end == i:  # blank lines may only end the file
-            while i < data.size and (data[i] == 10 or data[i] == 13):
-                i += 1
-            return n, (_OK if i == data.size else _NO_AT)
         if data[i] != ord("@"):
-            return n, _NO_AT
-        if not _take_name(batch, n, i + 1, end):
-            return n, _NAME
+            return n, _after_records(data, i)
+        after = _take_header(batch, n, i + 1)
+        if after < 0:
+            return n, -after
         if after >= data.size:
-            return n, _TRUNCATED
+            return n, TRUNCATED
         batch.start[n] = after
         end, after = _line_end(data, after)
         batch.length[n] = end - batch.start[n]
         if after >= data.size:
-            return n, _TRUNCATED
+            return n, TRUNCATED
         if data[after] != ord("+"):
-            return n, _NO_PLUS
-        end, after = _line_end(data, after)
+            return n, NO_PLUS
+        if data[after + 1] == NEWLINE:
+            after += 2
+        else:
+            plus = after
+            end, after = _line_end(data, plus)
+            if _has_cr(data, plus, after - 1):
+                return n, INNER_CR
         if after >= data.size:
             if batch.length[n] > 0:
-                return n, _TRUNCATED
+                return n, TRUNCATED
             batch.quality_start[n] = data.size
         else:
             batch.quality_start[n] = after
-            end, after = _line_end(data, after)
+            end = after + batch.length[n]
+            if end < data.size and data[end] == NEWLINE:  # then qualities in their range are the line
+                after = end + 1
+            else:
+                end, after = _line_end(data, after)
             if end - batch.quality_start[n] != batch.length[n]:
-                return n, _LENGTHS
+                return n, LENGTHS
         if not _check_letters(batch, n, code):
-            return n, _LETTER
+            return n, LETTER
         if not _check_qualities(data, batch.quality_start[n], batch.length[n]):
-            return n, _QUALITY
+            return n, QUALITY
         i = after
         n += 1
-    return n, _OK
+    return n, OK
 
 
 @compiled
@@ -174,23 +229,23 @@ def _scan_fasta(batch, code):
     """Fill the batch, joining the lines of a sequence in place."""
     data, i, n = batch.data, 0, 0
     while i < data.size:
-        end, after = _line_end(data, i)
-        if not _take_name(batch, n, i + 1, end):
-            return n, _NAME
+        after = _take_header(batch, n, i + 1)
+        if after < 0:
+            return n, -after
         i = to = batch.start[n] = after
         while i < data.size and data[i] != ord(">"):
             end, after = _line_end(data, i)
             for j in range(i, end):
-                if data[j] != 32 and data[j] != 9:
+                if data[j] != SPACE and data[j] != TAB:
                     data[to] = data[j]
                     to += 1
             i = after
         batch.length[n] = to - batch.start[n]
         batch.quality_start[n] = -1
         if not _check_letters(batch, n, code):
-            return n, _LETTER
+            return n, LETTER
         n += 1
-    return n, _OK
+    return n, OK
 
 
 @compiled

@@ -9,11 +9,13 @@ separator that sorts before A; runs of N cost nothing:
 """
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from .chunks import CR, NEWLINE, about_cr
 from .dna import CODE
 from .errors import InputError
 from .jit import at, compiled, find_byte, inlined
@@ -24,9 +26,11 @@ SEPARATOR = 0  # code of the separator in the text; A C G T are 1 2 3 4 there
 _UPPER = np.zeros(256, np.uint8)  # byte -> upper-case letter of the reference, 0: not a letter
 for _letter in range(ord("A"), ord("Z") + 1):
     _UPPER[_letter] = _UPPER[_letter + 32] = _letter
-_UPPER[ord(".")] = ord("N")
+_UPPER[ord(".")] = ord(".")
 _BLANK = np.zeros(256, np.bool_)
-_BLANK[[ord(" "), ord("\t"), ord("\r")]] = True
+_BLANK[[ord(" "), ord("\t"), CR]] = True
+_NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")  # SAM's RNAME
+_SAM_HOLDS = "is none that SAM allows: letters, digits and !#$%&+./:;?@^_|~- and, but not first, * and ="
 
 
 class Blocks(NamedTuple):
@@ -121,14 +125,12 @@ def _names(path, headers, header_starts) -> list:
     raw = headers.tobytes()
     names, seen = [], set()
     for i in range(header_starts.size - 1):
-        words = raw[header_starts[i] : header_starts[i + 1]].split(None, 1)
-        if not words:
+        header = raw[header_starts[i] : header_starts[i + 1]].replace(b"\t", b" ").strip(b" \r")
+        name = header.split(b" ", 1)[0].decode("utf-8", "surrogateescape")
+        if not name:
             raise InputError(path, f"contig number {i + 1}", "has no name after '>'")
-        name = words[0].decode("latin-1")
-        if not (name.isascii() and name.isprintable()):
-            raise InputError(path, f"contig number {i + 1}", "its name is not printable ASCII text")
-        if name[0] in "*=":
-            raise InputError(path, f"contig {name}", "its name starts with '*' or '=', which SAM forbids")
+        if not _NAME.fullmatch(name):
+            raise InputError(path, f"contig number {i + 1}", f"its name {name} {_SAM_HOLDS}; rename it")
         if name in seen:
             raise InputError(path, f"contig {name}", "occurs twice; names must differ")
         seen.add(name)
@@ -150,7 +152,7 @@ def _read_letters(source, chunk_size=1 << 23):
     letters, headers = np.empty(source.size_hint() + 1, np.uint8), np.empty(1 << 12, np.uint8)
     starts, header_starts = np.zeros(1 << 10, np.int64), np.zeros(1 << 10, np.int64)
     chunk = np.empty(chunk_size, np.uint8)
-    state = np.zeros(6, np.int64)
+    state = np.zeros(7, np.int64)
     state[_AT_LINE_START] = state[_LINE] = 1
     while n := source.readinto(chunk):
         piece = chunk[:n]
@@ -161,7 +163,7 @@ def _read_letters(source, chunk_size=1 << 23):
         header_starts = _grown(header_starts, state[_N_CONTIGS], n_more)
         bad = _scan(piece, state, _UPPER, _BLANK, letters, starts, headers, header_starts)
         if bad >= 0:
-            raise InputError(source.path, f"line {state[_LINE]}", _complaint(piece[bad], state))
+            raise InputError(source.path, f"line {state[_LINE]}", _complaint(piece, bad, state))
     n_contigs, n_letters = int(state[_N_CONTIGS]), int(state[_N_LETTERS])
     if n_contigs == 0:
         raise InputError(source.path, "", "is empty: expected FASTA")
@@ -174,14 +176,17 @@ def _read_letters(source, chunk_size=1 << 23):
     )
 
 
-def _complaint(byte, state) -> str:
+def _complaint(piece, bad, state) -> str:
+    byte = piece[bad]
+    if state[_AFTER_CR]:
+        return about_cr(piece)
     if state[_N_CONTIGS] == 0:
         hint = " (this looks like FASTQ)" if byte == ord("@") else ""
         return f"expected '>' at the start of a FASTA file, found {bytes([byte])!r}{hint}"
     return f"{bytes([byte])!r} is not a letter of a sequence"
 
 
-_AT_LINE_START, _IN_HEADER, _LINE, _N_CONTIGS, _N_LETTERS, _N_HEADER_BYTES = range(6)
+_AT_LINE_START, _IN_HEADER, _LINE, _N_CONTIGS, _N_LETTERS, _N_HEADER_BYTES, _AFTER_CR = range(7)
 
 
 @compiled
@@ -190,14 +195,21 @@ def _scan(chunk, state, upper, blank, letters, starts, headers, header_starts):
     n_letters, n_contigs, n_header_bytes = state[_N_LETTERS], state[_N_CONTIGS], state[_N_HEADER_BYTES]
     i, bad = 0, -1
     while i < chunk.size and bad < 0:
+        if state[_AFTER_CR] and chunk[i] != NEWLINE:
+            bad = i
+            break
+        state[_AFTER_CR] = 0
         if state[_AT_LINE_START] and chunk[i] == ord(">"):
             starts[n_contigs], header_starts[n_contigs] = n_letters, n_header_bytes
             n_contigs += 1
             state[_IN_HEADER], state[_AT_LINE_START] = 1, 0
             i += 1
             continue
-        newline = find_byte(chunk, 10, i, chunk.size)
+        newline = find_byte(chunk, NEWLINE, i, chunk.size)
         stop = chunk.size if newline < 0 else newline
+        cr = find_byte(chunk, CR, i, stop)
+        if cr >= 0:  # what follows it must be a LF
+            state[_AFTER_CR], stop, newline = 1, cr + 1, -1
         if state[_IN_HEADER]:
             for j in range(i, stop):
                 headers[n_header_bytes] = chunk[j]
@@ -216,7 +228,7 @@ def _scan(chunk, state, upper, blank, letters, starts, headers, header_starts):
         elif bad < 0:
             state[_LINE] += 1
             state[_IN_HEADER], state[_AT_LINE_START] = 0, 1
-        i = stop + 1
+        i = stop + (newline >= 0)
     state[_N_LETTERS], state[_N_CONTIGS], state[_N_HEADER_BYTES] = n_letters, n_contigs, n_header_bytes
     return bad
 

@@ -125,10 +125,10 @@ BAD_REFERENCES = {
     "empty contig": (b">a\nACGT\n>b\n>c\nAC\n", ["contig b", "no sequence"]),
     "empty contig at the end": (b">a\nACGT\n>b\n", ["contig b", "no sequence"]),
     "no name": (b">a\nACGT\n>\nAC\n", ["contig number 2", "no name"]),
-    "a name that is no ASCII": (">ä\nACGT\n".encode(), ["contig number 1", "ASCII"]),
-    "a name that means no contig": (b">*\nACGT\n", ["contig *", "SAM"]),
-    "a name that means the same contig": (b">=\nACGT\n", ["contig =", "SAM"]),
-    "a name that cannot be printed": (b">a\x01\nACGT\n", ["contig number 1", "ASCII"]),
+    "a name that is no ASCII": (">ä\nACGT\n".encode(), ["contig number 1", "SAM"]),
+    "a name that means no contig": (b">*\nACGT\n", ["contig number 1", "name *", "SAM"]),
+    "a name that means the same contig": (b">=\nACGT\n", ["contig number 1", "name =", "SAM"]),
+    "a name that cannot be printed": (b">a\x01\nACGT\n", ["contig number 1", "SAM"]),
     "only N": (b">a\nNNNN\n>b\nRY\n", ["no A, C, G or T"]),
 }
 

@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..chunks import read_chunks
 from ..dna import CODE, INVALID
 from ..errors import InputError
-from ..streams import Source
-
-_BLANK = b" \t\r\n\v\f"
-_DASHES = b"-*"  # symbols of alignments: refused, since removing them silently would change the sequence
+from ..reads import parse
+from ..streams import STANDARD
 
 
 class Sequences(NamedTuple):
@@ -41,46 +40,26 @@ def encode(strings) -> Sequences:
 
 def read_sequences(path):
     """(names, Sequences) of a FASTA file: plain, gzip or '-'.  Raises InputError for anything else."""
-    with Source(path) as source:
-        data = _read_all(source)
-        name = source.path
-    if not data.strip(_BLANK):
-        raise InputError(name, "", "is empty: expected FASTA")
-    check_begin(name, data.lstrip(_BLANK)[0])
-    names, pieces, lengths = [], [], []
-    for record in (b"\n" + data.lstrip(_BLANK)).split(b"\n>")[1:]:
-        header, _, body = record.partition(b"\n")
-        words = header.split(None, 1)
-        if not words:
-            raise InputError(name, f"record {len(names) + 1}", "has no name after '>'")
-        names.append(words[0].decode("utf-8", "backslashreplace"))
-        letters = body.translate(None, _BLANK)
-        codes = CODE[np.frombuffer(letters, np.uint8)]
-        if (codes == INVALID).any():
-            bad = letters[int(np.argmax(codes == INVALID))]
-            hint = " (an alignment? remove its gaps)" if bad in _DASHES else ""
-            raise InputError(
-                name,
-                f"record {len(names)} ({names[-1]})",
-                f"{bytes([bad])!r} is not a letter of a sequence{hint}",
-            )
-        pieces.append(codes)
-        lengths.append(codes.size)
+    names, pieces = [], []
+    for chunk in read_chunks([path], check=check_begin):
+        batch = parse(chunk)
+        for r in range(batch.length.size):
+            start, name = batch.start[r], batch.name_start[r]
+            if batch.name_length[r] == 0:
+                raise InputError(chunk.path, f"record {len(names) + 1}", "has no name after '>'")
+            names.append(batch.data[name : name + batch.name_length[r]].tobytes().decode())
+            pieces.append(CODE[batch.data[start : start + batch.length[r]]])
+    if not names:
+        raise InputError("standard input" if path == STANDARD else path, "", "is empty: expected FASTA")
     starts = np.zeros(len(names) + 1, np.int64)
-    np.cumsum(lengths, out=starts[1:])
+    np.cumsum([piece.size for piece in pieces], out=starts[1:])
     return names, Sequences(np.concatenate(pieces), starts)
 
 
-def check_begin(path, byte) -> None:
-    """Raise InputError if no FASTA file begins with ``byte``."""
+def check_begin(path, byte) -> bool:
+    """False, it is no FASTQ.  Raises InputError if no FASTA file begins with ``byte``."""
     if byte != ord(">"):
         hint = " (this looks like FASTQ)" if byte == ord("@") else ""
         found = bytes([byte])
         raise InputError(path, "line 1", f"expected '>' at the start of a FASTA file, found {found!r}{hint}")
-
-
-def _read_all(source, size=1 << 22) -> bytes:
-    parts, buffer = [], np.empty(size, np.uint8)
-    while n := source.readinto(buffer):
-        parts.append(buffer[:n].tobytes())
-    return b"".join(parts)
+    return False

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import chunks, reads
 from ..mapping import BOTH, in_order, make_query
+from ..output.sam import LONGEST_NAME
 from ..progress import Progress
 from . import mummergpu, output, seeds
 from .contracts import collect, seek
@@ -86,7 +87,7 @@ class Finder:
         if chunk.data.size < 2 * self.task_size:
             yield partial(self._whole, chunk)
             return
-        batch = reads.parse(chunk)
+        batch = self._parse(chunk)
         strands = make_strands(batch, self.options.strands)
         counts, row, n_rows = (batch.length.size, int(batch.length.sum())), 0, 2 * batch.length.size
         kept, kept_back = [], self.options.unique == IN_BOTH
@@ -100,8 +101,13 @@ class Finder:
         rest = _unique_in_query(strands, kept) if kept_back else ()
         yield partial(self._rest, counts, batch, strands, rest, (row, n_rows))
 
-    def _whole(self, chunk):
+    def _parse(self, chunk):
         batch = reads.parse(chunk)
+        reads.limit_names(chunk, batch, LONGEST_NAME if isinstance(self.form, output.Sam) else None)
+        return batch
+
+    def _whole(self, chunk):
+        batch = self._parse(chunk)
         strands = make_strands(batch, self.options.strands)
         counts = batch.length.size, int(batch.length.sum())
         return self._part(counts, batch, strands, (0, 2 * batch.length.size))

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import by_type, compiled, inlined, low_bits
-from ..jit_bits import trailing_zeros
-from ..output.text import Names, as_bytes, put_all, put_byte, put_bytes, put_name, put_number
+from ..jit import by_type, compiled, inlined
+from ..output.text import Names, as_bytes, put_all, put_byte, put_bytes, put_name, put_number, put_padded
 from ..reads import FORWARD, REVERSE
 from ..reference import Blocks, find_block
 
@@ -88,8 +87,9 @@ def write(form, batch, strands, matches, rows, spare) -> np.ndarray:
 
     They are the beginning of an array of their own, or of ``spare`` (deque), whose arrays are taken from it.
     """
-    n_rows, longest = rows[1] - rows[0], int(batch.name_length.max(initial=0))
-    space = (n_rows + matches.length.size) * (_NUMBERS + longest + int(np.diff(form.names.first).max()))
+    n_lines = rows[1] - rows[0] + matches.length.size
+    space = n_lines * (_NUMBERS + int(np.diff(form.names.first).max()))
+    space += int(_name_space(batch, strands, matches, *rows))
     if isinstance(form, Sam):
         space += 2 * int(matches.length.sum())
     out = _take(spare, space + 32)
@@ -103,6 +103,17 @@ def _take(spare, size) -> np.ndarray:
     except IndexError:
         return np.empty(size, np.uint8)
     return out if out.size >= size else np.empty(size, np.uint8)
+
+
+@compiled
+def _name_space(batch, strands, matches, row, last_row):
+    """Bytes of the names of rows and of matches."""
+    space = np.int64(0)
+    for i in range(row, last_row):
+        space += batch.name_length[i >> 1]
+    for j in range(matches.length.size):
+        space += batch.name_length[strands.row[matches.strand[j]] >> 1]
+    return space
 
 
 @compiled
@@ -136,30 +147,10 @@ def _place(form, batch, strands, matches, j):
 
 @inlined
 def put_query(out, at, batch, r):
+    """The name of a query; * if it has none."""
+    if batch.name_length[r] == 0:
+        return put_byte(out, at, STAR)
     return put_bytes(out, at, batch.data, batch.name_start[r], batch.name_length[r])
-
-
-@inlined
-def _put_padded(out, at, x):
-    """A number in eight columns or more."""
-    if x >= 10**8:
-        return put_number(out, at, x)
-    digits = _eight_digits(np.uint64(x))
-    blank = min(trailing_zeros(digits) >> 3, 7)
-    shown = digits + np.uint64(0x3030303030303030) - (np.uint64(0x1010101010101010) & low_bits(8 * blank))
-    for j in range(8):
-        out[np.uint64(at + j)] = np.uint8((shown >> np.uint64(8 * j)) & np.uint64(255))
-    return at + 8
-
-
-@inlined
-def _eight_digits(x):
-    """The decimal digits of x < 10^8 as bytes of a uint64, the first lowest, by halving all parts at once."""
-    x = x // np.uint64(10000) | (x % np.uint64(10000)) << np.uint64(32)
-    high = ((x * np.uint64(10486)) >> np.uint64(20)) & np.uint64(0x0000007F0000007F)
-    x = high | (x - np.uint64(100) * high) << np.uint64(16)
-    high = ((x * np.uint64(103)) >> np.uint64(10)) & np.uint64(0x000F000F000F000F)
-    return high | (x - np.uint64(10) * high) << np.uint64(8)
 
 
 @inlined
@@ -172,7 +163,8 @@ def _head_mummer(form, out, at, batch, row):
     if form.which & (REVERSE if row & 1 else FORWARD) == 0:
         return at
     at = put_byte(out, put_byte(out, at, 62), SPACE)
-    at = put_query(out, at, batch, row >> 1)
+    if batch.name_length[row >> 1] > 0:
+        at = put_query(out, at, batch, row >> 1)
     if row & 1:
         at = put_all(out, at, _REVERSE)
     if form.lengths:
@@ -189,10 +181,10 @@ def _match_mummer(form, out, at, batch, row, position, place):
         while at < end:
             at = put_byte(out, at, SPACE)
         at = _put_gap(out, at)
-    at = _put_gap(out, _put_padded(out, at, place.start + 1))
+    at = _put_gap(out, put_padded(out, at, place.start + 1))
     reverse = form.original and place.reverse
-    at = _put_gap(out, _put_padded(out, at, place.end if reverse else position + 1))
-    return put_byte(out, _put_padded(out, at, place.length), LINE)
+    at = _put_gap(out, put_padded(out, at, place.end if reverse else position + 1))
+    return put_byte(out, put_padded(out, at, place.length), LINE)
 
 
 @put_head.register(Paf)
@@ -262,8 +254,6 @@ def _put_clip(out, at, n):
 def _match_sam(form, out, at, batch, row, position, place):
     q = place.query
     at = put_query(out, at, batch, q)
-    if batch.name_length[q] == 0:
-        at = put_byte(out, at, STAR)
     at = put_number(out, put_byte(out, at, TAB), 16 if place.reverse else 0)
     at = put_name(out, put_byte(out, at, TAB), form.names, place.contig)
     at = put_number(out, put_byte(out, at, TAB), place.start + 1)

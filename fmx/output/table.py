@@ -11,7 +11,12 @@ TSV_HEADER = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
 
 
 class TableWriter:
-    """One line a hit, 0-based and half-open: BED6 (name; score 0), or TSV with the number of occurrences."""
+    """One line a hit, 0-based and half-open: BED6 (name; score 0), or TSV with the number of occurrences.
+
+    A read without a name is named by its letters.
+    """
+
+    longest_name = None
 
     def __init__(self, names: Names, blocks, bed: bool):
         self.names, self.blocks, self.bed = names, blocks, bed
@@ -19,6 +24,11 @@ class TableWriter:
 
     def format(self, batch, hits, start, first_hit, last_hit) -> np.ndarray:
         """Lines of reads ``start`` onwards, as far as their hits are first_hit to last_hit."""
+        nameless = batch.name_length == 0
+        batch = batch._replace(
+            name_start=np.where(nameless, batch.start, batch.name_start),
+            name_length=np.where(nameless, batch.length, batch.name_length),
+        )
         out = np.empty(record_space(batch, hits, start, first_hit, last_hit, self._fixed), np.uint8)
         n = _format(batch, hits, start, first_hit, last_hit, self.names, self.blocks, self.bed, out)
         return out[:n]

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dna import UPPER
-from ..jit import compiled, copy_bytes, inlined
+from ..jit import compiled, copy_bytes, inlined, low_bits
+from ..jit_bits import trailing_zeros
 
 
 class Names(NamedTuple):
@@ -56,6 +57,29 @@ def put_number(out, at, x):
         out[np.uint64(j)] = 48 + x % 10
         x //= 10
     return at + n
+
+
+@inlined
+def put_padded(out, at, x):
+    """A number in eight columns or more."""
+    if x >= 10**8:
+        return put_number(out, at, x)
+    digits = _eight_digits(np.uint64(x))
+    blank = min(trailing_zeros(digits) >> 3, 7)
+    shown = digits + np.uint64(0x3030303030303030) - (np.uint64(0x1010101010101010) & low_bits(8 * blank))
+    for j in range(8):
+        out[np.uint64(at + j)] = np.uint8((shown >> np.uint64(8 * j)) & np.uint64(255))
+    return at + 8
+
+
+@inlined
+def _eight_digits(x):
+    """The decimal digits of x < 10^8 as bytes of a uint64, the first lowest, by halving all parts at once."""
+    x = x // np.uint64(10000) | (x % np.uint64(10000)) << np.uint64(32)
+    high = ((x * np.uint64(10486)) >> np.uint64(20)) & np.uint64(0x0000007F0000007F)
+    x = high | (x - np.uint64(100) * high) << np.uint64(16)
+    high = ((x * np.uint64(103)) >> np.uint64(10)) & np.uint64(0x000F000F000F000F)
+    return high | (x - np.uint64(10) * high) << np.uint64(8)
 
 
 @inlined

@@ -192,7 +192,7 @@ def test_identities_are_vsearchs(tmp_path, genes):
         ("ACGT\n", "expected '>'"),
         (">a\nACGT\n>\nAC\n", "record 2: has no name"),
         (">a\nAC-GT\n", "an alignment? remove its gaps"),
-        (">a\nAC7GT\n", "is not a letter of a sequence"),
+        (">a\nAC7GT\n", "a byte that is not a letter: b'7'"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(tmp_path, capsys, content, message):

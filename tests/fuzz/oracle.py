@@ -22,8 +22,15 @@ def unpacked(data: bytes) -> bytes:
         raise RefusedError(f"gzip: {error}") from None
 
 
-def reads(data: bytes) -> list:
-    """(name, sequence, quality or None) of each read of a FASTA or FASTQ file."""
+def reads(data: bytes, longest: int = LONGEST_NAME) -> list:
+    """(name, sequence, quality or None) of each read of a FASTA or FASTQ file; ``longest`` name allowed."""
+    found = _records(data)
+    if any(len(name) > longest for name, _, _ in found):
+        raise RefusedError("a long name")
+    return found
+
+
+def _records(data: bytes) -> list:
     data = data.lstrip(BLANK)
     if not data:
         return []
@@ -41,7 +48,7 @@ def reference(data: bytes) -> list:
         raise RefusedError("no FASTA")
     contigs = []
     for header, letters in _fasta(_lines(data)):
-        name = _first_word(header)
+        name = _first_word(header.lstrip(b" \t"))
         if not re.fullmatch(rb"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*", name):
             raise RefusedError(f"a contig's name: {name!r}")
         sequence = _letters(letters, b" \t")
@@ -56,10 +63,10 @@ def reference(data: bytes) -> list:
 
 
 def _lines(data: bytes) -> list:
-    """Lines without their ends; a CR elsewhere is refused."""
+    """Lines without their ends; a CR elsewhere is refused, but for white space at the end of the file."""
     lines = data.removesuffix(b"\n").split(b"\n")
     lines = [line.removesuffix(b"\r") for line in lines]
-    if any(b"\r" in line for line in lines):
+    if any(b"\r" in line for line in lines[: len(data.rstrip(BLANK).split(b"\n"))]):
         raise RefusedError("a CR inside a line")
     return lines
 
@@ -67,8 +74,8 @@ def _lines(data: bytes) -> list:
 def _fastq(lines) -> list:
     found = []
     while lines:
-        if not lines[0]:
-            if any(lines):
+        if not lines[0].strip(BLANK):
+            if any(line.strip(BLANK) for line in lines):
                 raise RefusedError("a blank line between records")
             break
         record, lines = lines[:4], lines[4:]
@@ -110,8 +117,6 @@ def _first_word(header: bytes) -> bytes:
 
 def _read_name(header: bytes) -> str:
     name = _first_word(header)
-    if len(name) > LONGEST_NAME:
-        raise RefusedError("a long name")
     if not re.fullmatch(rb"([!-?A-~][!-~]*)?", name):
         raise RefusedError(f"a name that SAM cannot hold: {name!r}")
     return name.decode()

@@ -1,0 +1,186 @@
+"""Ends of lines: LF and CR LF are the same; a CR inside a line is refused by name in every input."""
+
+import gzip
+import subprocess
+import sys
+
+import journeys
+import pytest
+from texts import numbered, random_letters
+
+from fmx import reads
+from fmx.chunks import read_chunks
+from fmx.errors import InputError
+
+GENOME = numbered([random_letters(700, "ends"), random_letters(300, "of lines")])
+READS = [(f"r{i} a comment", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(9)]
+FASTA, FASTQ = journeys.fasta(READS), journeys.fastq(READS)
+MAC = "line ends are CR alone: convert with"
+INSIDE = "a CR inside a line"
+
+
+def mac(data: bytes) -> bytes:
+    """As a classic Macintosh wrote it."""
+    return data.replace(b"\n", b"\r")
+
+
+BAD = {
+    "a file of the Macintosh": (mac(FASTA), mac(FASTQ), "record 1: " + MAC),
+    "the same and one LF at the end": (mac(FASTA)[:-1] + b"\n", mac(FASTQ)[:-1] + b"\n", "record 1: " + MAC),
+    "in the first name": (b">x\rACGT\n" + FASTA, b"@x\rACGT\n+\nIIII\n" + FASTQ, "record 1: "),
+    "in a name": (FASTA + b">x\ry\nACGT\n", FASTQ + b"@x\ry\nACGT\n+\nIIII\n", "record 10: " + INSIDE),
+    "in a comment": (
+        FASTA + b">x y\rACGT\r>z\nACGT\n", FASTQ + b"@x y\rz\nACGT\n+\nIIII\n", "record 10: " + INSIDE,
+    ),
+    "in a sequence": (FASTA + b">x\nAC\rGT\n", FASTQ + b"@x\nAC\rGT\n+\nIIII\n", "record 10: " + INSIDE),
+    "twice at an end": (
+        FASTA + b">x\nACGT\r\r\n", FASTQ + b"@x\nACGT\r\r\n+\nIIIII\n", "record 10: " + INSIDE,
+    ),
+    "for the end of a sequence": (
+        FASTA + b">x\nAC\r>y\nGT\n", FASTQ + b"@x\nACGT\r+\nIIII\n", "record 10: " + INSIDE,
+    ),
+    "in a plus line": (None, FASTQ + b"@x\nACGT\n+x\ry\nIIII\n", "record 10: " + INSIDE),
+    "in a quality": (None, FASTQ + b"@x\nACGT\n+\nII\rI\n", "record 10: " + INSIDE),
+}  # fmt: skip
+CASES = [(name, kind) for name in BAD for kind in ("FASTA", "FASTQ") if BAD[name][kind == "FASTQ"]]
+
+
+def parsed(data, chunk_size=1 << 23) -> list:
+    """Names and sequences of all records."""
+    found = []
+    for chunk in read_chunks([data], chunk_size):
+        batch = reads.parse(chunk)
+        text = batch.data.tobytes()
+        for r in range(batch.length.size):
+            name, start = batch.name_start[r], batch.start[r]
+            found.append((text[name : name + batch.name_length[r]], text[start : start + batch.length[r]]))
+    return found
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+@pytest.mark.parametrize("chunk_size", [1, 7, 40, 100, 1 << 20])
+def test_a_cr_inside_a_line_of_reads_is_refused(name, kind, chunk_size):
+    data, words = BAD[name][kind == "FASTQ"], BAD[name][2]
+    with pytest.raises(InputError) as error:
+        parsed(data, chunk_size)
+    assert words in str(error.value)
+    assert "CR" in str(error.value)
+    assert "tr '\\r' '\\n'" in str(error.value)
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_every_command_refuses_it(name, kind, folder, index_of, command):
+    data, words = BAD[name][kind == "FASTQ"], BAD[name][2]
+    (folder / "in").write_bytes(data)
+    runs = [["search"], ["locate"], ["mem"]]
+    if kind == "FASTA":
+        runs.append(["pairwise"])
+    for run in runs:
+        where = [] if run == ["pairwise"] else ["-x", index_of(GENOME)]
+        result = command(*run, "-q", *where, "in", "-o", "out")
+        assert result.code == 1
+        (line,) = result.err.splitlines()
+        assert line.startswith("fmx: error: in: ")
+        assert words in line
+        assert not (folder / "out").exists()
+    if kind == "FASTA":
+        result = command("index", "-q", "in", "-o", "out.fmx")
+        assert result.code == 1
+        assert "fmx: error: in: line " in result.err
+        assert (MAC if MAC in words else "CR") in result.err
+
+
+@pytest.mark.parametrize("cut", range(1, 12))
+def test_a_reference_with_a_cr_at_the_border_of_a_piece(cut, monkeypatch):
+    from fmx import reference
+
+    read_letters = reference._read_letters
+    monkeypatch.setattr(reference, "_read_letters", lambda source: read_letters(source, cut))
+    whole, _ = reference.read_fasta(b">x y\r\nACGT\r\nAC\r\n>z\r\nGT\r")
+    assert (whole.names, whole.lengths.tolist()) == (["x", "z"], [6, 2])
+    for bad, line in ((b">x\nAC\rGT\n", 2), (b">x\nACGT\r\r\n", 2), (b">x y\r>z\nAC\n", 1), (b">x\rAC\r", 1)):
+        with pytest.raises(InputError, match=rf"line {line}: .*CR"):
+            reference.read_fasta(bad)
+
+
+def test_crlf_and_lf_are_the_same(folder, index_of, command):
+    for name, data in (("lf", FASTQ), ("crlf", FASTQ.replace(b"\n", b"\r\n")), ("end", FASTQ[:-1] + b"\r")):
+        (folder / name).write_bytes(data)
+    found = [command("search", "-q", "-x", index_of(GENOME), name).records for name in ("lf", "crlf", "end")]
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) == 9
+
+
+RECORD = b"@a b\nACGT\n+\nIIII\n"
+EMPTY = b"@e\n\n+\n\n"
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("n_blank", range(1, 14))
+def test_blank_lines_between_records_are_refused_at_every_border(n_blank, end):
+    for before in (RECORD, EMPTY, RECORD * 3, RECORD + EMPTY):
+        blank, number = b"\n" * n_blank, before.count(b"@") + 1
+        data = (before + blank + RECORD * 2).replace(b"\n", end)
+        for chunk_size in range(1, len(data) + 2):
+            with pytest.raises(InputError, match=rf"record {number}: a blank line stands between records"):
+                parsed(data, chunk_size)
+        data = (b"\n" * n_blank + before + blank).replace(b"\n", end)
+        for chunk_size in range(1, len(data) + 2):
+            assert len(parsed(data, chunk_size)) == number - 1
+
+
+@pytest.mark.parametrize("space", [b" ", b"\t", b"  "])
+@pytest.mark.parametrize(("line", "what"), [(1, "sequence"), (3, "quality")])
+def test_white_space_at_an_end_is_called_so(line, what, space):
+    lines = RECORD.splitlines()
+    lines[line] += space
+    with pytest.raises(InputError, match=f"record 2: its {what} line ends with white space: remove it"):
+        parsed(RECORD + b"\n".join(lines) + b"\n")
+
+
+def memory_of(code, path) -> int:
+    """Bytes that a program takes at most, beyond what it takes after a start."""
+    program = f"""
+import sys
+from fmx import chunks, reads
+from fmx.errors import InputError
+
+def peak():  # of this program alone, which ru_maxrss is not
+    lines = open("/proc/self/status").read().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+
+def count(paths):
+    return sum(reads.parse(chunk).length.size for chunk in chunks.read_chunks(paths))
+
+count([b"@a\\nA\\n+\\nI\\n", b">a\\nA\\n"])
+base = peak()
+{code}
+print(peak() - base)
+"""
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+@pytest.mark.parametrize("records", [b"", RECORD])
+def test_a_gzip_of_newlines_takes_little(records, folder):
+    blank = gzip.compress(b"\n" * (1 << 20), 9)
+    (folder / "blank.gz").write_bytes(gzip.compress(records) + blank * 200)
+    code = f"assert count(sys.argv[1:]) == {len(records) > 0:d}"
+    assert memory_of(code, folder / "blank.gz") < 70 << 20
+
+
+@pytest.mark.parametrize("kind", ["FASTA", "FASTQ"])
+def test_a_long_record_takes_its_size_and_half(kind, folder):
+    n = 100 << 20
+    (folder / "long").write_bytes(
+        b">a\n" + b"A" * n + b"\n" if kind == "FASTA" else b"@a\n" + b"A" * n + b"\n+\n" + b"I" * n + b"\n"
+    )
+    memory = memory_of("assert count(sys.argv[1:]) == 1", folder / "long")
+    assert memory < 1.5 * (folder / "long").stat().st_size
+
+
+def test_a_mac_file_is_refused_before_it_is_read_whole(folder):
+    (folder / "mac").write_bytes(mac(FASTQ) * 300_000)
+    code = "try:\n    count(sys.argv[1:])\nexcept InputError as error:\n    assert 'CR alone' in str(error)"
+    assert memory_of(code, folder / "mac") < 40 << 20

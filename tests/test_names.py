@@ -1,0 +1,173 @@
+"""One rule for names: what SAM can hold is written as it is in every format, anything else is refused."""
+
+import subprocess
+
+import journeys
+import pytest
+from texts import numbered, random_letters
+
+GENOME = numbered([random_letters(700, "names"), random_letters(300, "of reads")])
+LETTERS = GENOME[0][1][10:60]
+GOOD = [
+    "r1", "SRR5204809.1", "a/1", "x@y", "*", "=", "<>&'\"", "!~", "n" * 254, "1" * 7, "2" * 8, "3" * 9,
+]  # fmt: skip
+BAD = {
+    b"@x": "its name starts with '@'",
+    b"@": "its name starts with '@'",
+    b"\x00": r"b'\x00'",
+    b"x\x00": r"b'\x00'",
+    b"x\x01y": r"b'\x01'",
+    b"x\x1b[1m": r"b'\x1b'",
+    b"x\x0by": r"b'\x0b'",
+    b"x\x7f": r"b'\x7f'",
+    b"\xc3\xa9": r"b'\xc3'",
+    b"seventee\xff": r"b'\xff'",
+    b"x\x80 comment": r"b'\x80'",
+}
+FORMATS = [
+    ["search", "-o", "out.sam"],
+    ["search", "-o", "out.bam"],
+    *(["locate", "-o", "out", "--format", kind] for kind in ("tsv", "bed", "sam")),
+    *(["mem", "-o", "out", "--format", kind] for kind in ("mummer", "paf", "bed", "tsv", "sam")),
+    ["pairwise", "-o", "out"],
+    ["pairwise", "-o", "out", "--paf"],
+    ["pairwise", "-o", "out", "--matrix", "score"],
+]
+
+
+def run(command, index, arguments, source):
+    """A command over a file of reads or sequences."""
+    where = [] if arguments[0] == "pairwise" else ["-x", index]
+    return command(*arguments, "-q", *where, source)
+
+
+@pytest.mark.parametrize("name", BAD, ids=repr)
+@pytest.mark.parametrize("kind", ["FASTA", "FASTQ"])
+def test_a_name_that_sam_cannot_hold_is_refused_by_every_command(name, kind, folder, index_of, command):
+    letters = LETTERS.encode()
+    first, last = (b">a\n%s\n", b">%s\n%s\n") if kind == "FASTA" else (
+        b"@a\n%s\n+\n" + b"I" * 50 + b"\n", b"@%s\n%s\n+\n" + b"I" * 50 + b"\n"
+    )  # fmt: skip
+    (folder / "in").write_bytes(first % letters * 3 + last % (name, letters) + first % letters)
+    for arguments in FORMATS:
+        if arguments[0] == "pairwise" and kind == "FASTQ":
+            continue
+        result = run(command, index_of(GENOME), arguments, "in")
+        assert result.code == 1, arguments
+        (line,) = result.err.splitlines()
+        assert line.startswith("fmx: error: in: record 4: ")
+        assert BAD[name] in line
+        assert "rename it" in line
+        assert not (folder / arguments[2]).exists()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", " a comment\n", "\ta comment\r\n"])
+@pytest.mark.parametrize("kind", ["FASTA", "FASTQ"])
+def test_names_are_written_as_they_are(kind, end, folder, index_of, command, peer):
+    lines = {"FASTA": ">{}{}{}\n", "FASTQ": "@{}{}{}\n+\n" + "I" * 50 + "\n"}
+    (folder / "in").write_text("".join(lines[kind].format(name, end, LETTERS) for name in GOOD), newline="")
+    for arguments in FORMATS:
+        if arguments[0] == "pairwise" and kind == "FASTQ":
+            continue
+        result = run(command, index_of(GENOME), arguments, "in")
+        assert (result.code, result.err) == (0, ""), arguments
+        output = folder / arguments[2]
+        if arguments[2].endswith((".sam", ".bam")) or arguments[-1] == "sam":
+            read = [peer("samtools"), "view", output]
+            done = subprocess.run(read, capture_output=True, text=True, check=True)
+            assert done.stderr == ""
+            found = [line.split("\t")[0] for line in done.stdout.splitlines()]
+        elif arguments[0] == "pairwise" and "--matrix" not in arguments:
+            found = [GOOD[0]]
+            for line in output.read_text().splitlines():
+                if line.split("\t")[0] == GOOD[0]:
+                    found.append(line.split("\t")[1 if "--paf" not in arguments else 5])
+        elif arguments[0] == "pairwise":
+            found = [line.split(" ")[0] for line in output.read_text().splitlines()[1:]]
+        else:
+            column = 3 if arguments[-1] == "bed" else 0
+            found = [line.split("\t")[column] for line in output.read_text().splitlines()]
+            if arguments[-1] == "mummer":
+                found = [line[2:] for line in found if line.startswith(">")]
+            elif arguments[-1] == "tsv":
+                del found[0]
+        if arguments[0] == "pairwise" and "--paf" not in arguments and "--matrix" not in arguments:
+            found.remove("target") if "target" in found else None
+        assert list(dict.fromkeys(found)) == GOOD, arguments
+
+
+def test_a_name_over_254_is_refused_for_sam_and_bam_only(folder, index_of, command):
+    names = ["short", "n" * 254, "m" * 255, "o" * 3000]
+    (folder / "in").write_bytes(journeys.fasta([(name, LETTERS) for name in names]))
+    for arguments in FORMATS:
+        result = run(command, index_of(GENOME), arguments, "in")
+        if arguments[2].endswith((".sam", ".bam")) or arguments[-1] == "sam":
+            assert result.code == 1
+            assert (
+                "in: record 3: its name is longer than 254 characters, the limit of SAM and BAM" in result.err
+            )
+            assert not (folder / arguments[2]).exists()
+        else:
+            assert (result.code, result.err) == (0, "")
+            assert all(name in (folder / arguments[2]).read_text() for name in names)
+            (folder / arguments[2]).unlink()
+
+
+def test_reads_without_a_name(folder, index_of, command, peer):
+    (folder / "in").write_text(f">\n{LETTERS}\n> \n{LETTERS[:40].lower()}\n>  c d\n{LETTERS[:41]}\n")
+    index = index_of(GENOME)
+    for output in ("out.sam", "out.bam"):
+        assert command("search", "-q", "-x", index, "in", "-o", output).code == 0
+        read = [peer("samtools"), "view", folder / output]
+        done = subprocess.run(read, capture_output=True, text=True, check=True)
+        assert [line.split("\t")[0] for line in done.stdout.splitlines()] == ["*", "*", "*"]
+    named = [LETTERS, LETTERS[:40].lower(), LETTERS[:41]]  # a pattern is its own name
+    lines = command("locate", "-q", "-x", index, "in").out.decode().splitlines()[1:]
+    assert [line.split("\t")[0] for line in lines] == named
+    lines = command("locate", "-q", "-x", index, "in", "--format", "bed").out.decode().splitlines()
+    assert [line.split("\t")[3] for line in lines] == named
+    for kind, column in (("paf", 0), ("tsv", 0), ("bed", 3), ("sam", 0)):
+        lines = command("mem", "-q", "-x", index, "in", "--format", kind).out.decode().splitlines()
+        lines = [line for line in lines if not line.startswith(("query\t", "@"))]
+        assert [line.split("\t")[column] for line in lines] == ["*", "*", "*"]
+
+
+RNAME = "0azAZ!#$%&+./:;?@^_|~-"
+
+
+@pytest.mark.parametrize("name", [*RNAME, "x" + RNAME + "*=", "HLA:HLA00001", "gi|9626243|ref", "c" * 300])
+def test_contig_names_of_the_specification(name, folder, command, peer):
+    (folder / "r.fa").write_text(f">{name} words\r\n{LETTERS}\r\n")
+    (folder / "r.fq").write_bytes(journeys.fastq([("r", LETTERS)]))
+    assert command("index", "-q", "r.fa").code == 0
+    for output in ("out.sam", "out.bam"):
+        assert command("search", "-q", "r.fq", "-o", output).code == 0
+        read = [peer("samtools"), "view", folder / output]
+        done = subprocess.run(read, capture_output=True, text=True, check=True)
+        assert [line.split("\t")[2] for line in done.stdout.splitlines()] == [name]
+
+
+@pytest.mark.parametrize(
+    "name", ["*", "*a", "=a", *"\\,\"'`()[]{}<>", "a,b", "chr1(x)", "a\x0bb", "a\x7f", "ä"]
+)
+def test_contig_names_outside_the_specification_are_refused(name, folder, command):
+    (folder / "r.fa").write_text(f">ok\n{LETTERS}\n>{name} words\n{LETTERS}\n", newline="")
+    result = command("index", "-q", "r.fa")
+    assert result.code == 1
+    (line,) = result.err.splitlines()
+    assert "r.fa: contig number 2: its name " in line
+    assert not name.isprintable() or f"its name {name} " in line
+    assert "SAM" in line
+    assert "rename it" in line
+
+
+def test_digests_are_those_of_samtools(folder, command, peer):
+    (folder / "r.fa").write_text(">a\nACGT..acgtNNRYryKM.\n>b\n.....A\n>c\nuUtT\n")
+    dictionary = subprocess.run(
+        [peer("samtools"), "dict", "r.fa"], capture_output=True, text=True, check=True, cwd=folder
+    ).stdout
+    assert command("index", "-q", "r.fa").code == 0
+    (folder / "r.fq").write_bytes(journeys.fastq([("r", "ACGT")]))
+    header = command("search", "-q", "r.fq").out.decode().splitlines()
+    found = [line.split("\t")[1:4] for line in header if line.startswith("@SQ")]
+    assert found == [line.split("\t")[1:4] for line in dictionary.splitlines() if line.startswith("@SQ")]
