@@ -49,11 +49,11 @@ def device_function(function):
 def devices() -> list:
     """Numbers of the GPUs here.  Raises DeviceError where there is none."""
     try:
-        found = len(cuda.gpus)
+        found = len(cuda.gpus) if SIMULATED or cuda.is_available() else 0
     except Exception as error:
         raise DeviceError(f"no CUDA device can be used: {error}; use --device cpu") from error
     if not found:
-        raise DeviceError("no CUDA device was found; use --device cpu")
+        raise DeviceError("no GPU that CUDA can use was found: check 'nvidia-smi', or use --device cpu")
     return list(range(found))
 
 

@@ -87,7 +87,7 @@ device = click.option(
     "--device", type=click.IntRange(0, 999), default=0, show_default=True, help="Which GPU."
 )
 gpu_memory = click.option(
-    "--gpu-memory", type=Number(0.001, 1e6), metavar="GB",
+    "--gpu-memory", type=Number(1e-6, 1e6), metavar="GB",
     help="Memory of the GPU to use at most.  [default: all that is free]",
 )  # fmt: skip
 output = click.option(

@@ -229,8 +229,8 @@ def test_phylip_of_two_files_is_refused(tmp_path):
 
 def test_scores_too_large_are_refused(tmp_path, capsys):
     fasta = str(write(tmp_path / "s.fa", SMALL))
-    assert run(["pairwise", fasta, "--match", "2000000000", "-o", str(tmp_path / "out")]) == 1
-    assert "divide them" in capsys.readouterr().err
+    assert run(["pairwise", fasta, "--match", "2000000000", "-o", str(tmp_path / "out")]) == 2
+    assert "715827882" in capsys.readouterr().err
 
 
 def test_without_a_gpu_cuda_is_refused(tmp_path):
