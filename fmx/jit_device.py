@@ -13,11 +13,6 @@ from .errors import DeviceError, LostDeviceError
 from .jit_warp import SIMULATED, WARP, cuda
 
 
-def is_available() -> bool:
-    """Whether there is a GPU that answers."""
-    return SIMULATED or cuda.is_available()
-
-
 def open_device(number=0):
     """Make a GPU the one that this thread uses; its name.  Raises DeviceError."""
     if SIMULATED:

@@ -11,6 +11,8 @@ from types import SimpleNamespace
 import pytest
 from conftest import ROOT
 
+from fmx import workflow
+
 REMEDY = "pip install 'fmx-mapper[cuda]'"
 # In a folder of PYTHONPATH, Python runs this at its start.
 BLOCK = """
@@ -163,6 +165,38 @@ def test_the_library(engine, said, fmx):
     done = fmx(f'{sys.executable} -c "{program}"')
     assert said in done.stdout + done.stderr
     assert "DeviceError" not in done.stderr or REMEDY in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "index ref.fa.gz -o gpu.fmx --engine", "search -x ref.fmx reads.fq.gz --engine",
+        "mem -x ref.fmx genome.fa --engine", "pairwise genes.fa --device",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("driver", ["none", "no library"])
+def test_a_driver_is_no_condition_either(line, driver, work):
+    """The packages are there; of the driver there is nothing, or a file that is no library."""
+    pytest.importorskip("numba_cuda", reason=REMEDY)
+    (work / "libcuda.so").write_text("no library\n")
+    path = {"none": work / "nothing.so", "no library": work / "libcuda.so"}[driver]
+    command = [sys.executable, "-m", "fmx", *line.split()]
+    environment = os.environ | {"NUMBA_CUDA_DRIVER": str(path), "PYTHONPATH": str(ROOT)}
+
+    def run(engine):
+        return subprocess.run(
+            [*command, engine], cwd=work, env=environment, capture_output=True, text=True, check=False
+        )
+
+    if not (work / "ref.fmx").exists():
+        workflow.build_index(work / "ref.fa.gz", work / "ref.fmx")
+    done = run("cuda")
+    assert done.returncode == 1
+    assert re.fullmatch(r"fmx: error: no GPU that CUDA can use was found: .*\n", done.stderr), done.stderr
+    if line.endswith("--engine"):
+        done = run("auto")
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count("no GPU that CUDA can use was found") == 1
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ class Checkpoint:
             exists = os.path.exists(path) and os.path.getsize(path) > 0
             self._file = open(path, "r+b" if exists else "w+b")  # noqa: SIM115
             if not lock(self._file.fileno()):
+                self._file.close()
                 raise OutputError(f"{path}: another run keeps its work there; name another --checkpoint")
             if exists:
                 self._read(title)
