@@ -240,11 +240,17 @@ def test_a_trial_corrects_the_prediction(cache, monkeypatch):
         assert row["corrected"] == pytest.approx(1 / (2 * search + locate))
 
 
-def test_a_damaged_store_is_measured_anew(cache):
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "5", "null", "[]", "[" * 100_000, "{}", '{"rates": 5}', '{"rates": [[64, 1]], "results": []}',
+     lambda text: text.replace("100000000.0", "200000000.0"), lambda text: text.replace("64", '"64"')],
+)  # fmt: skip
+def test_a_damaged_store_is_measured_anew(text, cache):
     kept = store.Store("a device")
     assert kept.rates(lambda: ROUND).table == ROUND.table
     assert store.Store("a device").rates(None).table == ROUND.table
-    kept.path.write_text("{")
+    kept.path.write_text(text if isinstance(text, str) else text(kept.path.read_text()))
+    assert store.Store("a device").result("anything") is None
     assert store.Store("a device").rates(lambda: Rates("x", {64: {1: 2.0}})).table == {64: {1: 2.0}}
 
 

@@ -1,5 +1,6 @@
 """What has been measured on a device, kept beside the compiled code: <cache>/fmx/tune/<device>.json."""
 
+import hashlib
 import json
 import re
 import time
@@ -9,16 +10,19 @@ from .rates import Rates
 
 
 class Store:
-    """The file of one device.  One that cannot be read counts as empty."""
+    """The file of one device.  One that cannot be read, or was changed, counts as empty."""
 
     def __init__(self, device: str):
         name = re.sub(r"[^A-Za-z0-9]+", "-", device).strip("-").lower()
         base = jit_folder.base()
         self.device, self.path = device, base / "tune" / f"{name}.json" if base else None
+        self._held: dict = {}
         try:
-            self._held = json.loads(self.path.read_text()) if self.path else {}
-        except (OSError, ValueError):
-            self._held = {}
+            held = json.loads(self.path.read_text()) if self.path else {}
+            if held.pop("checksum", "") == _checksum(held):
+                self._held = held
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError):  # no such file, or no dict
+            pass
 
     def rates(self, measure) -> Rates:
         """The rates of the device: those kept, else what ``measure()`` gives, kept from now on."""
@@ -44,5 +48,9 @@ class Store:
     def _keep(self, key, value) -> None:
         self._held[key] = value
         if self.path:
-            data = json.dumps(self._held, indent=1).encode() + b"\n"
-            jit_folder.write(self.path.parent, self.path.name, data, alone=False)
+            data = json.dumps({**self._held, "checksum": _checksum(self._held)}, indent=1) + "\n"
+            jit_folder.write(self.path.parent, self.path.name, data.encode(), alone=False)
+
+
+def _checksum(held) -> str:
+    return hashlib.sha256(json.dumps(held).encode()).hexdigest()[:16]
