@@ -29,9 +29,9 @@ def base() -> Path | None:
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether a folder (an absolute path without links) is ours alone, made here if it is missing."""
-    with suppress(OSError), _opened(folder, make=True):
-        return True
+    """Whether a folder (an absolute path without links) is ours alone and can be written; made if missing."""
+    with suppress(OSError), _opened(folder, make=True) as within:
+        return os.access(".", os.W_OK, dir_fd=within)
     return False
 
 

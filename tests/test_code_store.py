@@ -112,6 +112,12 @@ def test_a_group_of_others_could_exchange_it_and_a_group_of_our_own_not(ours, mo
     assert jit_folder.is_ours(ours) == (group == os.getegid() == os.geteuid())
 
 
+def test_a_folder_that_cannot_be_written_is_read(ours, monkeypatch):
+    monkeypatch.setattr(jit_folder.os, "access", lambda *_, **__: False)  # root may write anything
+    assert not jit_folder.is_ours(ours)
+    assert jit_folder.read(ours, "file", LIMIT) == b"data"
+
+
 def test_a_file_of_another_user_is_not_read(ours, monkeypatch):
     give_away(ours / "file", monkeypatch)
     assert jit_folder.read(ours, "file", LIMIT) is None
@@ -498,7 +504,7 @@ def limited(megabytes):
 def test_too_little_memory_for_the_compiler_is_one_line(index, found, tmp_path, is_warm):
     path, cache = index
     codes = set()
-    for megabytes in (160, 240, 320, 345, 1200) if is_warm else (360, 400, 440, 480, 520, 560, 1200):
+    for megabytes in (160, 240, 320, 345, 1200) if is_warm else (360, 420, 480, 560, 1200):
         done = search(
             path, program=limited(megabytes) + "from fmx.cli import main; main()",
             variables={"OPENBLAS_NUM_THREADS": "1", **(cache if is_warm else {"FMX_CACHE": str(tmp_path)})},
