@@ -1,4 +1,10 @@
-"""Lets ``python -m fmx`` stand for ``fmx``."""
+"""The door of ``fmx`` and ``python -m fmx``: an interrupt ends it silently while there is nothing to undo."""
+
+import _signal  # type: ignore[import-not-found]  # at hand, where signal takes milliseconds
+import os
+
+if _signal.getsignal(_signal.SIGINT) == _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, lambda number, _: os._exit(128 + number))
 
 from .cli import main
 

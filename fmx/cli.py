@@ -15,15 +15,9 @@ from contextlib import suppress
 
 import click
 
-from . import __version__, commands
+from . import __version__, commands, signals
 from .errors import FmxError, LostDeviceError, shown
 from .terminal import open_closed_streams, tell
-
-ENDING = (signal.SIGTERM, signal.SIGHUP)
-
-
-class Stopped(KeyboardInterrupt):
-    """A signal that ends us, on the same way out as an interrupt."""
 
 
 class Commands(click.Group):
@@ -69,12 +63,11 @@ def run(arguments) -> int:
         return error.exit_code
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except Stopped as stopped:
-        tell(f"fmx: stopped by {signal.Signals(stopped.args[0]).name}")
-        return 128 + stopped.args[0]
-    except (KeyboardInterrupt, click.Abort):
-        tell("fmx: interrupted")
-        return 130
+    except (KeyboardInterrupt, click.Abort) as stop:
+        number = stop.args[0] if isinstance(stop, signals.Stopped) else signal.SIGINT
+        name = signal.Signals(number).name
+        tell("fmx: interrupted" if number == signal.SIGINT else f"fmx: stopped by {name}")
+        return 128 + number
     except BrokenPipeError:
         _forget_stdout()
         return 141
@@ -116,29 +109,10 @@ def _forget_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _on_ending(handler) -> None:
-    """Let TERM and HUP call ``handler``, but if they are ignored: nohup does so."""
-    for number in ENDING:
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, handler)
-
-
-def _stop(number, _) -> None:
-    _on_ending(_go_on)  # once is enough: cleaning up is not to be cut short
-    raise Stopped(number)
-
-
-def _go_on(*_) -> None:
-    """What is done, or is being cleaned up, needs no stopping."""
-
-
 def main() -> None:
     """Entry point of the ``fmx`` command."""
     open_closed_streams()
     if "_FMX_COMPLETE" in os.environ:  # click's shell completion
         fmx.main(prog_name="fmx")
-    _on_ending(_stop)
     gc.disable()  # a run makes no garbage in cycles; scanning the compiler's objects only delays the start
-    code = run(sys.argv[1:])
-    _on_ending(_go_on)
-    sys.exit(code)
+    signals.run(run, sys.argv[1:])

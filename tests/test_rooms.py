@@ -68,7 +68,7 @@ def test_layouts_engines_and_queries_do_not_know_each_other(path):
 def test_imports_go_down_the_house(path):
     imported = rooms_of(path)
     if room(path) == "cli":
-        assert imported <= {"__version__", "commands", "errors", "terminal"}
+        assert imported <= {"__version__", "commands", "errors", "signals", "terminal"}
     if room(path) not in {"cli", "__main__"}:
         assert "cli" not in imported
     if room(path) not in {"cli", "commands"}:

@@ -54,6 +54,7 @@ def _read(terminal) -> bytes:
     ],
 )
 def test_odd_arguments_reach_the_terminal_escaped(arguments, code, folder):
+    (folder / "r.fq").write_bytes(b"@r\nACGT\n+\nIIII\n")
     returned, said = lines_of(*arguments)
     assert returned == code
     said = said.replace(CLEAR, "\n")

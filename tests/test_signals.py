@@ -1,0 +1,96 @@
+"""A signal at any moment of a run: its exit code, one line at most, no traceback, nothing half-made."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import journeys
+import pytest
+from runs import MAIN, take_signals
+from texts import numbered, random_letters
+
+GENOME = numbered([random_letters(700, "g1")])
+READS = journeys.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(50)])
+
+
+@pytest.fixture
+def home(folder, index_of):
+    """A folder that holds ref.fmx and reads."""
+    (folder / "ref.fmx").symlink_to(index_of(GENOME))
+    (folder / "r.fq").write_bytes(READS)
+    return folder
+
+
+def interrupted(arguments, delay, n_signals=1):
+    """(exit code, stderr) of a command that gets SIGINT after some seconds, and again each millisecond."""
+    with subprocess.Popen([*MAIN, *arguments], stderr=subprocess.PIPE, preexec_fn=take_signals) as process:
+        time.sleep(delay)
+        for _ in range(n_signals):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.001)
+        _, err = process.communicate(timeout=60)
+    return process.returncode, err.decode()
+
+
+def is_pythons_own(code, err) -> bool:
+    """Came the signal while Python started, before fmx/__main__.py ran?"""
+    return code not in (0, 130) and "fmx/__main__.py" not in err
+
+
+@pytest.mark.parametrize(("n_signals", "n_runs"), [(1, 30), (20, 15)], ids=["once", "often"])
+def test_an_interrupt_at_any_time(n_signals, n_runs, home):
+    arguments = ["search", "-q", "r.fq", "-o", "out.sam"]
+    for _ in range(2):  # the first compiles
+        start = time.monotonic()
+        subprocess.run([*MAIN, *arguments], check=True)
+    whole = time.monotonic() - start
+    (home / "out.sam").unlink()
+    codes = []
+    for i in range(n_runs):
+        code, err = interrupted(arguments, 1.1 * whole * i / n_runs, n_signals)
+        if is_pythons_own(code, err):
+            continue
+        codes.append(code)
+        assert err in ("", "fmx: interrupted\n"), (i, err)
+        assert code in (0, 130), (i, err)
+        assert not list(home.glob(".*.partial"))
+        assert (home / "out.sam").exists() or code == 130
+        (home / "out.sam").unlink(missing_ok=True)
+    assert codes.count(130) > 3
+
+
+PREPARE = """
+import atexit, ctypes, os, signal, sys, time
+from fmx import signals
+signal.signal(signal.SIGINT, signal.default_int_handler)
+def interrupt(): os.kill(os.getpid(), signal.SIGINT)
+"""
+IN_A_CALLBACK = """
+def work():
+    ctypes.CFUNCTYPE(None)(interrupt)()
+    time.sleep(30)
+"""
+AS_ANOTHER_ERROR = """
+def work():
+    try:
+        interrupt()
+        time.sleep(30)
+    except KeyboardInterrupt:
+        raise ImportError("no such thing")
+"""
+TOO_LATE = """
+def work():
+    atexit.register(interrupt)
+    return 0
+"""
+
+
+@pytest.mark.parametrize(("work", "code"), [(IN_A_CALLBACK, 130), (AS_ANOTHER_ERROR, 130), (TOO_LATE, 0)])
+def test_an_interrupt_is_not_lost_in_a_library(work, code):
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", PREPARE + work + "signals.run(work)"], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (code, b"", b"")
+    assert time.monotonic() - start < 20
