@@ -46,6 +46,13 @@ def device_function(function):
     return cuda.jit(device=True)(function)
 
 
+def check_compiler() -> None:
+    """Import what numba-cuda itself imports only for its first kernel.  Raises DeviceError if it cannot."""
+    if not SIMULATED:
+        with installed("numba-cuda", CUDA_EXTRA):
+            cuda_target.target_context.refresh()
+
+
 def devices() -> list:
     """Numbers of the GPUs here.  Raises DeviceError where there is none."""
     try:
@@ -54,6 +61,7 @@ def devices() -> list:
         raise DeviceError(f"no CUDA device can be used: {error}; use --device cpu") from error
     if not found:
         raise DeviceError("no GPU that CUDA can use was found: check 'nvidia-smi', or use --device cpu")
+    check_compiler()
     return list(range(found))
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from .errors import DeviceError, LostDeviceError
+from .jit_cuda import check_compiler
 from .jit_warp import SIMULATED, WARP, cuda
 
 
@@ -23,6 +24,7 @@ def open_device(number=0):
         n = len(cuda.gpus)
         if not 0 <= number < n:
             raise DeviceError(f"no GPU number {number}: this machine has {n}, counted from 0")
+        check_compiler()
         cuda.select_device(number)
         name = cuda.get_current_device().name
         return name.decode() if isinstance(name, bytes) else name

@@ -12,6 +12,7 @@ import pytest
 from conftest import ROOT
 
 from fmx import workflow
+from fmx.errors import DeviceError
 
 REMEDY = "pip install 'fmx-mapper[cuda]'"
 # In a folder of PYTHONPATH, Python runs this at its start.
@@ -199,6 +200,28 @@ def test_a_driver_is_no_condition_either(line, driver, work):
         assert done.stderr.count("no GPU that CUDA can use was found") == 1
 
 
+def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch):
+    """As it does where NumPy is newer than it knows: found out when the GPU is opened, not amid the work."""
+    pytest.importorskip("numba_cuda", reason=REMEDY)
+    from fmx import jit_cuda, jit_device
+    from fmx.building import choose_machine
+    from fmx.work import Cores, Device
+
+    def refresh():
+        raise AttributeError("module 'numpy' has no attribute 'row_stack'")
+
+    gpus = SimpleNamespace(is_available=lambda: True, gpus=["a GPU"])
+    for module in (jit_cuda, jit_device):
+        monkeypatch.setattr(module, "cuda", gpus)
+    monkeypatch.setattr(
+        jit_cuda, "cuda_target", SimpleNamespace(target_context=SimpleNamespace(refresh=refresh))
+    )
+    for opens in (jit_cuda.devices, jit_device.open_device, lambda: choose_machine(Device("cuda"), 1)):
+        with pytest.raises(DeviceError, match=r"^numba-cuda .*row_stack.*fmx-mapper\[cuda\]"):
+            opens()
+    assert isinstance(choose_machine(Device("auto"), 1, 1000), Cores)
+
+
 @pytest.fixture
 def gpu_without_sort(monkeypatch):
     """A GPU that answers, and no cuda-cccl."""
@@ -213,7 +236,6 @@ def gpu_without_sort(monkeypatch):
 
 def test_a_gpu_without_a_sort_is_noticed_before_the_work(gpu_without_sort):
     from fmx.building import choose_machine
-    from fmx.errors import DeviceError
     from fmx.work import Cores, Device
 
     with pytest.raises(DeviceError, match=r"cuda-cccl.*fmx-mapper\[cuda\]"):
