@@ -203,7 +203,7 @@ def test_a_driver_is_no_condition_either(line, driver, work):
 def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch):
     """As it does where NumPy is newer than it knows: found out when the GPU is opened, not amid the work."""
     pytest.importorskip("numba_cuda", reason=REMEDY)
-    from fmx import jit_cuda, jit_device
+    from fmx import device_work, jit_cuda, jit_device  # noqa: F401  (the kernels of the first are made now)
     from fmx.building import choose_machine
     from fmx.work import Cores, Device
 
