@@ -44,7 +44,7 @@ def _check_clashes(inputs, outputs, index):
             continue
         if identity in taken:
             raise click.UsageError(f"{option} {path} is the same file as {taken[identity]}; name another")
-        if whole and whole in _folders(path):
+        if whole and str(path) != STANDARD and whole in _folders(path):
             raise click.UsageError(f"{option} {path} lies in the index {index}; name a place outside it")
         taken[identity] = f"{option} {path}"
 

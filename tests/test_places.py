@@ -91,6 +91,14 @@ def test_redirected_standard_streams_are_places_too(indexed):
     assert done.returncode == 2
 
 
+def test_a_search_from_within_the_index_may_answer_elsewhere(indexed):
+    with open("out.sam", "wb") as file:
+        subprocess.run(
+            [*MAIN, "search", "-x", ".", "../q.fq"], stdout=file, cwd=indexed / "ref.fmx", check=True
+        )
+    assert (indexed / "out.sam").read_bytes().count(b"\nr") == 50
+
+
 def test_devices_and_inputs_may_repeat(indexed, command):
     result = command("search", "-q", "q.fq", "q.fq", "-o", os.devnull, "--counts", os.devnull)
     assert (result.code, result.err) == (0, "")
