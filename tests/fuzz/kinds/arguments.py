@@ -113,9 +113,8 @@ def make(rng, folder) -> Case:
         for p in given
         for _ in range(rng.choice([1, 1, 1, 2, 0]) if p.nargs == -1 or not p.required else 1)
     ]
-    places = [rng.randrange(2) * len(arguments) for _ in positional]
-    for place, value in zip(places, positional, strict=True):
-        arguments[place:place] = [value]
+    n_first = rng.randrange(len(positional) + 1)
+    arguments = [*positional[:n_first], *arguments, *positional[n_first:]]
     if words[0] == "bench":
         arguments.append("--unheard-of")  # a benchmark that starts takes minutes
     if words[0] == "tune":
