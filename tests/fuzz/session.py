@@ -42,6 +42,9 @@ class Session:
         """Make and run cases for some time; case i of a kind is the same for the same seed."""
         names = list(only) or KINDS
         modules = {name: self.module(name) for name in names}
+        for module in modules.values():
+            if prepare := getattr(module, "prepare", None):
+                prepare(self.world)
         spent, number = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0)
         end = time.monotonic() + seconds
         while time.monotonic() < end:

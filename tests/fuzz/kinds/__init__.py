@@ -1,7 +1,9 @@
 """One file a kind of case.  Each has SHARE of the time, make(rng, folder), check(case, outcomes, folder).
 
-make    -> Case, from what the world holds in ``folder``
-check   -> list of what is wrong with the outcomes of the commands that were run, in the case's ``folder``
+make     -> Case, from what the world holds in ``folder``
+check    -> list of what is wrong with the outcomes of the commands that were run, in the case's ``folder``
+prepare  (world's folder) what takes long, before the clock starts; optional
+smaller  (case) -> cases with a piece less; optional
 """
 
 

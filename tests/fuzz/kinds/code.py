@@ -10,7 +10,7 @@ from ..case import Case
 from ..runner import Runner
 from . import damaged
 
-SHARE = 2
+SHARE = 3
 CACHE = "cache"
 SEARCH = ["search", "-q", "-a", "-x"]
 
@@ -21,7 +21,7 @@ def environment(folder) -> dict:
 
 
 def make(rng, folder) -> Case:
-    files = compiled(folder)
+    files = dict(_compiled(folder))
     names = rng.sample(sorted(files), rng.choice([1, 1, 1, len(files)]))
     way = rng.choice(["bytes", "bytes", "head", "swapped", "json"])
     what = way
@@ -44,8 +44,13 @@ def make(rng, folder) -> Case:
     return Case("code", "", [arguments], files, f"{shown}: {what}", [CACHE])
 
 
+def prepare(folder) -> None:
+    _compiled(folder)
+
+
 @functools.cache
 def _compiled(folder) -> dict:
+    """The files of code that a search uses, {name with the cache's folder: bytes}."""
     work = Path(mkdtemp(dir=folder.parent))
     reads = work / damaged.READS
     reads.write_bytes(b">a\nACGT\n")
@@ -55,11 +60,6 @@ def _compiled(folder) -> dict:
     found = {str(path.relative_to(work)): path.read_bytes() for path in (work / CACHE).rglob("*.o")}
     shutil.rmtree(work)
     return found
-
-
-def compiled(folder) -> dict:
-    """The files of code that a search uses, {name with the cache's folder: bytes}."""
-    return dict(_compiled(folder))
 
 
 def check(case, outcomes, folder) -> list:
