@@ -58,7 +58,7 @@ def _set_chunk_size(size) -> None:
     original = getattr(chunks.read_chunks, "original", chunks.read_chunks)
     chunks.read_chunks = original
     if size:
-        chunks.read_chunks = lambda paths, _: original(paths, size)
+        chunks.read_chunks = lambda paths, _=None, **more: original(paths, size, **more)
         chunks.read_chunks.original = original
 
 
