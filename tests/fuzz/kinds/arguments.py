@@ -72,6 +72,7 @@ WRITES = {
     "work",
     "folder",
 }  # parameters that name what is written
+LINKS = {"link.fq": "reads.fq", "link.fmx": "ref.fmx"}
 TOO_MUCH = {  # values that are allowed and ask for more time or memory than a case has
     "prefix_length": {str(n) for n in range(9, 16)},
     "threads": {"1024"},
@@ -194,8 +195,7 @@ def _files(rng, folder) -> dict:
         "ref.fa": world.reference(rng),
         "empty": b"",
         "junk": rng.randbytes(50),
-        "link.fq": "reads.fq",
-        "link.fmx": "ref.fmx",
+        **LINKS,
         "dir/reads.fq": reads,
         "b\udcffd.fq": reads,
         "a\nb.fa": b">a\nACGT\n",
@@ -206,8 +206,8 @@ def _files(rng, folder) -> dict:
 
 def _outputs(words, facts) -> list:
     """What a command may write: what it was told to and does not read; an index beside its reference."""
-    used = {os.path.normpath(value) for value in facts["read"]}
-    outputs = [os.path.normpath(value) for value in facts["written"]]
+    used = {_place(value) for value in facts["read"]}
+    outputs = [_place(value) for value in facts["written"]]
     outputs = [value for value in outputs if value not in used and value != "."]
     if words[:1] == ["index"]:  # which makes up a name beside its reference, and may add to an index
         beside = [Path(value) for value in used if value not in (".", "/")]
@@ -216,6 +216,12 @@ def _outputs(words, facts) -> list:
             str(path) for path in beside if path.suffix == ".fmx"
         ]
     return outputs
+
+
+def _place(value: str) -> str:
+    """The file or folder that a name stands for: links are followed."""
+    place = os.path.normpath(value)
+    return LINKS.get(place, place)
 
 
 def check(case, outcomes, folder) -> list:
