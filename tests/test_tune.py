@@ -93,6 +93,16 @@ def test_fetches_of_seed_and_verify_by_hand():
     assert cost.locate_fetches(2**26, Choice("verify", 1, 10, "cpu")) == []
 
 
+@pytest.mark.parametrize("way", ["bvsfm-k2-d96", "kstep-k3-d63", "cofi-k10"])
+def test_the_longest_reads_are_predicted_at_once(way):
+    """Steps beyond the first ones, where an interval has one row, are like each other."""
+    choice, k = Choice(way, 1, 9, "cpu"), layouts.parse_name(way).k
+    few, some, many = (cost.search_fetches(2**40, 40 + k * steps, choice)[-1] for steps in (100, 200, 2**30))
+    a_step = (some.times - few.times) / 100
+    assert a_step >= 1
+    assert many.times == pytest.approx(few.times + (2**30 - 100) * a_step)
+
+
 def test_seconds_of_a_read_by_hand():
     """Four fetches from much memory at 10 M/s, of which a share is reached; once for each part."""
     far = Rates("far", {64: {1: 1e7}})

@@ -36,6 +36,7 @@ SHARES = {
     },
 }  # fmt: skip
 SHARES_ALONE = {"verify": (0.85, 0.33), "cofi": (0.7, 0.3)}  # without entries: cuda_task-naive16
+_NARROW = 33  # steps after which an interval of any text has one row, each of a symbol or more
 _PIECE = 64  # bytes that memory gives at least: a line of a CPU, two sectors of a GPU
 
 
@@ -83,14 +84,18 @@ def search_fetches(n, length, choice) -> list:
     looked_up -= (looked_up - length) % name.k if length > looked_up else 0
     if name.d is None:
         return _cofi(n, length, name.k, looked_up, choice.prefix_length)
-    widths = [_width(n, done) for done in range(looked_up, length, name.k)]
-    entries = sum(1 + min(1, width / name.d) for width in widths)
+    entries = _sum(range(looked_up, length, name.k), n, lambda width: 1 + min(1, width / name.d))
     touched = _touched(16 * lanes_of(choice.way, n), _apart(name, n))
     return [_pair(choice.prefix_length), Fetches(entries, touched, name.bytes_per_symbol(n) * n)]
 
 
 def _width(n, length) -> float:
     return max(1, n / 4**length)
+
+
+def _sum(steps, n, cost) -> float:
+    """Of ``cost(width)`` of the interval after each of these lengths (a range); it is 1 in the end."""
+    return sum(cost(_width(n, length)) for length in steps[:_NARROW]) + len(steps[_NARROW:]) * cost(1)
 
 
 def _pair(q) -> Fetches:
@@ -119,9 +124,9 @@ def _cofi(n, length, k, looked_up, q) -> list:
     if looked_up < 0:  # both borders of its strings are sought in the layout
         looked_up += k
         table = [Fetches(2, 8, 4 * 4**k), Fetches(2 * search, 64, 4 * n)]
-    widths = [_width(n, done) for done in range(looked_up, length, k)]
-    lines = sum(search + min(1, min(width, column) / 16) for width in widths)
-    return [*table, Fetches(len(widths), 8, 4 * 4**k), Fetches(lines, 64, 4 * n)]
+    steps = range(looked_up, length, k)
+    lines = _sum(steps, n, lambda width: search + min(1, min(width, column) / 16))
+    return [*table, Fetches(len(steps), 8, 4 * 4**k), Fetches(lines, 64, 4 * n)]
 
 
 def _verify(n, length, few) -> list:

@@ -43,7 +43,7 @@ def _records(data: bytes) -> list:
 
 def reference(data: bytes) -> list:
     """(name, sequence) of each contig of a reference."""
-    data = data.lstrip(BLANK)
+    data = re.sub(rb"\A([ \t]*\r?\n)*", b"", data)
     if data[:1] != b">":
         raise RefusedError("no FASTA")
     contigs = []
