@@ -93,8 +93,17 @@ def load(
 
 
 def verify(path, meta, n_threads=1) -> None:
-    """Read every array of an index, needed or not, and check it.  Raises IndexFileError."""
-    _reference(path, meta, index_store.read_checked(path, meta, list(meta["arrays"]), n_threads))
+    """Read every array of an index, needed or not, and compare them.  Raises IndexFileError."""
+    from .index_verify import contradictions
+
+    arrays = index_store.read_checked(path, meta, list(meta["arrays"]), n_threads)
+    _reference(path, meta, arrays)
+    for number, n in enumerate(part_sizes(meta)):
+        own = {key: arrays[name] for key, name in part_arrays(meta, number).items()}
+        held = {name: _load_layout(name, own) for name in meta["layouts"]}
+        lcp = _lcp_of(own) if "lcp.rank" in own else None
+        for wrong in contradictions(held, _load_sa(own), lcp, n, n_threads):
+            raise IndexFileError(f"{path}: no index can be so ({wrong}); build the index again")
 
 
 def _reference(path, meta, arrays) -> Reference:
@@ -132,11 +141,15 @@ def load_lcp(index, n_threads=1) -> tuple:
         raise UnsupportedError(
             f"{index.path} has no LCP array; add it with 'fmx index --add --with-lcp {index.path}'"
         )
+    names = {key: name for key, name in held.items() if key.startswith("lcp.")}
+    arrays = index_store.read_checked(index.path, index.meta, names.values(), n_threads)
+    return _lcp_of({key: arrays[name] for key, name in names.items()})
+
+
+def _lcp_of(arrays) -> tuple:
     from .suffix_array import LCP  # which imports divsufsort
 
-    names = [held[f"lcp.{name}"] for name in (*LCP._fields, "rank")]
-    *lcp, rank = index_store.read_checked(index.path, index.meta, names, n_threads).values()
-    return LCP(*lcp), rank
+    return LCP(*(arrays[f"lcp.{name}"] for name in LCP._fields)), arrays["lcp.rank"]
 
 
 def _choose_method(meta, layout, method, max_memory) -> tuple:
@@ -164,7 +177,9 @@ def _is_wanted(array_name, method, layout_name) -> bool:
 def _load_layout(layout_name, arrays):
     if layout_name is None:
         return None
-    fields = {name.split(".")[1]: array for name, array in arrays.items() if "." in name}
+    fields = {
+        name.split(".")[1]: array for name, array in arrays.items() if name.startswith(f"{layout_name}.")
+    }
     return layouts.layout_from_arrays(layouts.parse_name(layout_name), fields)
 
 

@@ -26,6 +26,7 @@ _RANGES = {  # of the numbers in meta.json
     "prefix_length": (prefix_table.MIN_LENGTH, prefix_table.MAX_LENGTH),
     "seed_length": (0, seed_table.MAX_LENGTH),
 }
+_LARGE = 255  # as in suffix_array/lcp.py, whose room loads the sorter
 _LCP = ("lcp.small", "lcp.rows", "lcp.values", "lcp.rank")
 
 
@@ -120,7 +121,9 @@ def _forms_of_part(meta, folder, n) -> dict:
     if any(name.endswith("lcp.rank") for name in meta["arrays"]):
         large = meta["arrays"].get(f"{folder}lcp.rows")
         shape = large.get("shape") if isinstance(large, dict) else None
-        found["lcp.small"] = Form("uint8", (n,))
+        found["lcp.small"] = Form(
+            "uint8", (n,), None if shape != [0] else _LARGE - 1, holds=lambda small: small[0] == 0
+        )
         found["lcp.rows"] = Form("uint32", (None,), n - 1, ascends=True)
         found["lcp.values"] = Form("uint32", tuple(shape) if isinstance(shape, list) else (None,), n)
         found["lcp.rank"] = Form("uint32", (n,), n - 1)

@@ -13,7 +13,7 @@ import numpy as np
 
 from .bitcolumn import count_before, is_set, set_bit
 from .contracts import neighbour, position_of, prefetch_position
-from .jit import compiled, prefetch
+from .jit import compiled, inlined, prefetch
 from .work import ONE_CORE, choose, do
 
 _D, _W = 96, 2  # positions and words of an entry of the marks, one lane
@@ -42,12 +42,29 @@ def _prefetch_full(sa, row):
     prefetch(sa.positions, row)
 
 
+@inlined
+def is_kept(sa, row):
+    """Whether the position of a row is at hand."""
+    entry = row // _D
+    return is_set(sa.marks, entry * _W, row - entry * _D)
+
+
+def marks_hold(sa: SampledSA) -> bool:
+    """Whether the marks count themselves, and as many as there are positions."""
+    entries = sa.marks.reshape(-1, _W)
+    ends = np.cumsum(
+        np.bitwise_count(entries[:, 0] >> np.uint64(32)) + np.bitwise_count(entries[:, 1]), dtype=np.int64
+    )
+    before = entries[:, 0] & np.uint64(2**32 - 1)
+    return bool(before[0] == 0 and ends[-1] == sa.positions.size and (before[1:] == ends[:-1]).all())
+
+
 @position_of.register(SampledSA)
 def _position_sampled(sa, layout, row):
     steps = 0
     while True:
-        entry = row // _D
-        if is_set(sa.marks, entry * _W, row - entry * _D):
+        if is_kept(sa, row):
+            entry = row // _D
             return np.int64(sa.positions[count_before(sa.marks, entry * _W, row - entry * _D, 1)]) + steps
         row, step = neighbour(layout, row)
         steps -= step

@@ -65,6 +65,8 @@ WHOLE = {  # of an index with the whole suffix array, LCP arrays and layouts
     "too few ranks": {"lcp__rank": lambda a: a[:1].copy()},
     "LCP too short": {"lcp__small": lambda a: a[:1].copy()},
     "large LCP values without rows": {"lcp__values": lambda a: np.zeros(a.size + 1, np.uint32)},
+    "LCP of the first row": {"lcp__small": put(0, 30)},
+    "large LCP values that are not there": {"lcp__small": put(slice(1, None), 255)},
     "cofi's offsets beyond": {"cofi-k4__offsets": put(ALL, 2**32 - 1)},
     "cofi's offsets out of order": {"cofi-k4__offsets": put(9, N)},
     "too few offsets": {"cofi-k4__offsets": lambda a: a[:5].copy()},
@@ -256,6 +258,54 @@ def test_json_that_is_nested_too_deeply(copies, run):
     for text in ("[" * 10**6, '{"a":' * 10**6, "9" * 10**5):
         (path / "meta.json").write_text(text)
         refused(run("inspect", path), path / "meta.json")
+
+
+def flip(place):
+    def flip(array):
+        array = array.copy()
+        array[place] ^= 1 << 7
+        return array
+
+    return flip
+
+
+def turned(array):
+    array = array.copy()
+    array[100:200] = array[199:99:-1]
+    return array
+
+
+VERIFIED = {
+    "a position twice": ("whole", {"sa_positions": put(5, 9)}),
+    "a rank of another": ("whole", {"lcp__rank": put(5, 9)}),
+    "LCP values in excess": ("whole", {"lcp__small": put(9, 255)}),
+    **{
+        f"counters of {name}": ("whole", {f"{name}__entries": put(8, 2**64 - 1)})
+        for name in LAYOUTS if name != "cofi-k4"
+    },
+    **{
+        f"a bit of {name}": ("whole", {f"{name}__entries": flip(place)})
+        for name, place in (("bvsfm-k2-d96", 41), ("kstep-k3-d63", 34), ("alternate-k1-d64", 2))
+    },
+    "changes beyond": ("whole", {"cofi-k4__changes": put(700, N)}),
+    "changes out of order": ("whole", {"cofi-k4__changes": turned}),
+    "all changes the same": ("whole", {"cofi-k4__changes": put(ALL, 5)}),
+    "marks without positions": ("sampled", {"sa_marks": put(ALL, 2**64 - 1)}),
+    "no marks": ("sampled", {"sa_marks": put(ALL, 0)}),
+    "too few kept positions": ("sampled", {"sa_positions": lambda a: a[:1].copy()}),
+    "kept positions all the same": ("sampled", {"sa_positions": put(ALL, N - 1)}),
+    "changes that lead nowhere": ("sampled", {"cofi-k4__changes": put(ALL, 2**32 - 16)}),
+    "changes that lead round": ("sampled", {"cofi-k4__changes": put(ALL, 500)}),
+    "entries of zeros": ("sampled", {"alternate-k1-d64__entries": put(ALL, 0)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", VERIFIED)
+def test_what_takes_longer_to_see_is_seen_by_verify(case, copies, run):
+    name, changes = VERIFIED[case]
+    path = copies / f"{name}.fmx"
+    edit(path, **changes)
+    refused(run("inspect", "--verify", path), path)
 
 
 def test_nothing_is_added_to_a_lying_index(copies, run):

@@ -1,0 +1,103 @@
+"""Whether the arrays of an index agree with each other: more work than opening one should be.
+
+Opening looks at shapes and ranges (index_check.py).  Here what layouts count is counted again, every row of a
+sampled suffix array is followed to its position, and positions must be a permutation.  That the suffix array
+is sorted, and the text's, is not looked at: whoever built an index is trusted with that.
+"""
+
+import numpy as np
+
+from .contracts import first_wrong, goes_on, lanes, neighbour, position_of
+from .jit import compiled
+from .layouts import parse_name
+from .parallel import run_all, spans
+from .sampled_sa import SampledSA, is_kept, marks_hold
+from .suffix_array.lcp import LARGE
+
+_UNKNOWN = 2**32 - 1
+_STRETCH = 1 << 20  # rows looked at together
+_LONGEST = 1 << 17  # steps of a walk: 4096 positions are left out at most, of 15 symbols a step
+
+
+def contradictions(layouts, sa, lcp, n, n_threads=1):
+    """Yield what is wrong with a part of n symbols.
+
+    ``layouts`` by name; ``sa`` FullSA or SampledSA; ``lcp`` (LCP, rank array) or None.
+    """
+    sampled = isinstance(sa, SampledSA)
+    if sampled and not marks_hold(sa):
+        yield "its marks and kept positions differ in number"
+        return
+    if not sampled and not _is_permutation(sa.positions):
+        yield "its suffix array holds a position twice"
+    for name, layout in layouts.items():
+        if not _counts_hold(layout, parse_name(name).d or 1, n, n_threads):
+            yield f"{name} contradicts itself"
+        elif sampled:
+            found = np.full(n, _UNKNOWN, np.uint32)
+            if not _locate_all(layout, sa, np.empty(_LONGEST, np.int64), found) or not _is_permutation(found):
+                yield f"rows of {name} do not lead to positions"
+    if lcp is not None and not _lcp_holds(*lcp, sa.positions):
+        yield "its LCP and rank arrays are not of its suffix array"
+
+
+def _is_permutation(positions) -> bool:
+    seen = np.zeros(positions.size, np.bool_)
+    for i in range(0, positions.size, _STRETCH):
+        seen[positions[i : i + _STRETCH]] = True
+    return bool(seen.all())
+
+
+def _lcp_holds(lcp, rank, sa) -> bool:
+    for i in range(0, sa.size, _STRETCH):
+        rows = rank[sa[i : i + _STRETCH]]
+        if not np.array_equal(rows, np.arange(i, i + rows.size)):
+            return False
+    return np.array_equal(np.flatnonzero(lcp.small == LARGE), lcp.rows) and bool((lcp.values >= LARGE).all())
+
+
+def _counts_hold(layout, d, n, n_threads) -> bool:
+    """Whether each column begins where the one before has ended, and every row is counted once."""
+    if lanes(layout) == 0:
+        columns = spans(layout.offsets.size - 1, n_threads)
+        return all(
+            run_all(_agree, [(layout, d, *span, np.empty((2, 0), np.int64)) for span in columns], n_threads)
+        )
+    cuts = spans(n, n_threads, d)
+    counts = [np.empty((2, 4**layout.k), np.int64) for _ in cuts]
+    work = [(layout, d, *span, own) for span, own in zip(cuts, counts, strict=True)]
+    if not all(run_all(_agree, work, n_threads)):
+        return False
+    first, last = counts[0][0], counts[-1][1]
+    return first[0] >= 0 and last[-1] <= n and bool((last[:-1] <= first[1:]).all())
+
+
+@compiled
+def _agree(layout, d, start, stop, counts):
+    return first_wrong(layout, d, start, stop, counts) < 0
+
+
+@compiled
+def _locate_all(layout, sa, walk, found):
+    """Write the position of every row; False if a walk leads out of the rows or the text, or nowhere."""
+    n = found.size
+    for first in range(n):
+        row, n_steps, step = np.int64(first), 0, np.int64(0)
+        while np.int64(found[row]) == _UNKNOWN:
+            if is_kept(sa, row):
+                found[row] = position_of(sa, layout, row)
+            elif n_steps == walk.size or not goes_on(layout, row):
+                return False
+            else:
+                walk[n_steps] = row
+                n_steps += 1
+                row, step = neighbour(layout, row)
+                if row < 0 or row >= n:
+                    return False
+        position = np.int64(found[row])
+        for i in range(n_steps - 1, -1, -1):
+            position -= step
+            if position < 0 or position >= n:
+                return False
+            found[walk[i]] = position
+    return True
