@@ -10,7 +10,7 @@ from ..errors import shown
 
 @click.command()
 @click.argument("index_path", metavar="[INDEX]", required=False)
-@click.option("--verify", is_flag=True, help="Check every checksum.")
+@click.option("--verify", is_flag=True, help="Check every checksum, and that the arrays agree.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @options.threads
 def command(index_path, verify, as_json, threads):
@@ -21,7 +21,7 @@ def command(index_path, verify, as_json, threads):
     if as_json:
         click.echo(json.dumps(found | ({"verified": True} if verify else {}), indent=1))
         return
-    lines = [*_lines(found), *(["", "  every checksum is right"] if verify else [])]
+    lines = [*_lines(found), *(["", "  every checksum is right, and the arrays agree"] if verify else [])]
     click.echo("\n".join(map(shown, lines)))
 
 
