@@ -76,7 +76,7 @@ def part_arrays(meta: dict, number: int) -> dict:
 
 
 class PartWriter:
-    """Adds the arrays of one part to an index_store.IndexWriter."""
+    """Adds the arrays of one part to an index_writer.IndexWriter."""
 
     def __init__(self, writer, number: int):
         self.writer, self.number = writer, number

@@ -28,8 +28,7 @@ def edit(path, change=None, **arrays):
     changed = change(meta) if change else None
     meta = meta if changed is None else changed
     if isinstance(meta, dict):
-        checksum = getattr(index_store, "meta_checksum", None) or index_store._meta_checksum
-        meta["checksum"] = checksum(meta)
+        meta["checksum"] = index_store.meta_checksum(meta)
     (path / "meta.json").write_text(json.dumps(meta))
 
 
