@@ -183,9 +183,8 @@ class DeviceMapper(Mapper):
                 channel.receive(name, b - a, getattr(found, name)[a:b])
             a = b
 
-    def select(self, batch, intervals, span, tally):
-        blocks = self.index.reference.blocks
-        return located.select([(self, intervals, 0)], blocks, batch, span, self.options.policy, tally)
+    def select(self, batch, intervals, span):
+        return located.select(self.parts_of(intervals), batch, span, self.options.policy)
 
     def locate(self, lo, size):
         """Text positions of rows lo[i] to lo[i] + size[i], one i after the other, looked up by the device."""

@@ -12,7 +12,6 @@ import numpy as np
 
 from .contracts import position_of, prefetch_position
 from .jit import compiled, inlined
-from .reference import find_block
 from .sorting import sort
 
 ALL = 2**62  # a limit that is none
@@ -57,11 +56,8 @@ def count(intervals) -> np.ndarray:
     return size[0::2] + size[1::2]
 
 
-def select(sa, layout, blocks, batch, intervals, span, policy, tally) -> Hits:
-    """The hits of reads span[0] to span[1] of a batch.
-
-    ``tally`` int64[n_contigs, 2] gains (reads, hits) per contig over all occurrences, unless it has no rows.
-    """
+def select(sa, layout, batch, intervals, span, policy) -> Hits:
+    """The hits of reads span[0] to span[1] of a batch."""
     start, stop = span
     total = count(Intervals(intervals.lo[2 * start : 2 * stop], intervals.hi[2 * start : 2 * stop]))
     reported = np.where(total > policy.at_most, 0, np.minimum(total, policy.limit))
@@ -69,12 +65,12 @@ def select(sa, layout, blocks, batch, intervals, span, policy, tally) -> Hits:
     np.cumsum(reported, out=first[1:])
     hits = Hits(first, np.empty(first[-1], np.int64), np.empty(first[-1], np.bool_), total)
     scratch = np.empty(max(1, int(total.max(initial=0))), np.int64)
-    _select(sa, layout, blocks, batch, intervals, start, hits, policy.seed, scratch, tally)
+    _select(sa, layout, batch, intervals, start, hits, policy.seed, scratch)
     return hits
 
 
 @compiled
-def _select(sa, layout, blocks, batch, intervals, start, hits, seed, scratch, tally):
+def _select(sa, layout, batch, intervals, start, hits, seed, scratch):
     n_reads = hits.total.size
     for r in range(n_reads):
         if r + _AHEAD < n_reads:
@@ -87,14 +83,12 @@ def _select(sa, layout, blocks, batch, intervals, start, hits, seed, scratch, ta
         if n == 0:
             continue
         total = hits.total[r]
-        if n == 1 and seed < 0 and tally.shape[0] == 0:
+        if n == 1 and seed < 0:
             key = _first_key(sa, layout, intervals, 2 * (start + r))
             hits.position[out], hits.reverse[out] = key >> 1, key & 1
             continue
         _all_keys(sa, layout, intervals, 2 * (start + r), scratch)
         sort(scratch, total)
-        if tally.shape[0] > 0:
-            _tally_contigs(blocks, scratch, total, tally)
         if seed >= 0 and n < total:
             _draw(scratch, total, n, _hash_name(batch, start + r, seed))
         for j in range(n):
@@ -118,16 +112,6 @@ def _all_keys(sa, layout, intervals, row, keys):
         for i in range(np.int64(intervals.lo[row + strand]), np.int64(intervals.hi[row + strand])):
             keys[n] = position_of(sa, layout, i) * 2 + strand
             n += 1
-
-
-@inlined
-def _tally_contigs(blocks, keys, total, tally):
-    previous = np.int64(-1)
-    for j in range(total):
-        contig = blocks.contig[find_block(blocks, keys[j] >> 1)]
-        tally[contig, 0] += contig != previous
-        tally[contig, 1] += 1
-        previous = contig
 
 
 @inlined

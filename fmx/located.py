@@ -38,7 +38,7 @@ def _positions(sa, layout, lo, size, found):
             n += 1
 
 
-def select(parts, blocks, batch, span, policy, tally) -> Hits:
+def select(parts, batch, span, policy) -> Hits:
     """The hits of reads span[0] to span[1] of a batch, as hits.select gives them for the whole text.
 
     ``parts``: of each part of the text a mapper that locates, its Intervals, and where it starts in the text.
@@ -57,7 +57,7 @@ def select(parts, blocks, batch, span, policy, tally) -> Hits:
         sa, first = _locate(parts, lo[:, own], size[:, own] * np.repeat(is_located[start:stop], 2))
         intervals = _renumbered(first, size[:, own].sum(axis=0), span[0] + start, batch)
         reads = span[0] + start, span[0] + stop
-        found.append(hits.select(sa, None, blocks, batch, intervals, reads, policy, tally))
+        found.append(hits.select(sa, None, batch, intervals, reads, policy))
         start = stop
     return found[0] if len(found) == 1 else _joined(found)
 

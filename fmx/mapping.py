@@ -17,6 +17,7 @@ from .engines import cpu
 from .parts import part_span
 from .progress import Progress
 from .queries import Exact, Verify
+from .tally import tally
 
 SLICE_HITS = 1 << 17  # hits located and formatted at a time
 FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
@@ -87,8 +88,12 @@ class Mapping:
         """Exact number of occurrences of each read, int64[n_reads]."""
         raise NotImplementedError
 
-    def select(self, batch, intervals, span, tally):
+    def select(self, batch, intervals, span):
         """The hits of reads span[0] to span[1]."""
+        raise NotImplementedError
+
+    def parts_of(self, intervals) -> list:
+        """Of each part of the text (mapper, its intervals, where it starts)."""
         raise NotImplementedError
 
     def hits_of(self, batch, intervals):
@@ -96,14 +101,16 @@ class Mapping:
         options = self.options
         total = self.count(intervals)
         reported = np.where(total > options.policy.at_most, 0, np.minimum(total, options.policy.limit))
+        if self.n_tally:
+            table = self._take_tally()
+            tally(self.parts_of(intervals), self.index.reference.blocks, total, options.policy.at_most, table)
+            self.tallies.append(table)
         ends = np.cumsum(np.maximum(reported, 1))
         start, n_reads = 0, batch.length.size
         while start < n_reads:
             done = ends[start - 1] if start else 0
             stop = max(start + 1, int(np.searchsorted(ends, done + SLICE_HITS, "right")))
-            tally = self._take_tally()
-            yield start, self.select(batch, intervals, (start, stop), tally)
-            self.tallies.append(tally)
+            yield start, self.select(batch, intervals, (start, stop))
             start = stop
 
     def _take_tally(self):
@@ -143,11 +150,11 @@ class Mapper(Mapping):
     def count(self, intervals):
         return hits.count(intervals)
 
-    def select(self, batch, intervals, span, tally):
-        index = self.index
-        return hits.select(
-            index.sa, index.layout, index.reference.blocks, batch, intervals, span, self.options.policy, tally
-        )
+    def select(self, batch, intervals, span):
+        return hits.select(self.index.sa, self.index.layout, batch, intervals, span, self.options.policy)
+
+    def parts_of(self, intervals):
+        return [(self, intervals, 0)]
 
     def locate(self, lo, size) -> np.ndarray:
         """Text positions of rows lo[i] to lo[i] + size[i], one i after the other."""
@@ -169,10 +176,11 @@ class JoinedMapper(Mapping):
     def count(self, intervals):
         return np.sum([hits.count(own) for own in intervals], axis=0)
 
-    def select(self, batch, intervals, span, tally):
-        parts = list(zip(self.mappers, intervals, self.starts, strict=True))
-        blocks = self.index.reference.blocks
-        return located.select(parts, blocks, batch, span, self.options.policy, tally)
+    def select(self, batch, intervals, span):
+        return located.select(self.parts_of(intervals), batch, span, self.options.policy)
+
+    def parts_of(self, intervals):
+        return list(zip(self.mappers, intervals, self.starts, strict=True))
 
 
 def join(index, mappers) -> Mapping:

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import naive
-import numpy as np
 
 from fmx import hits, index, reads, workflow
 from fmx.chunks import literal_fasta, read_chunks
@@ -86,9 +85,8 @@ def ask(fm_index, sequences, engine=cpu, policy=ALL_HITS, strands=BOTH) -> Answe
     batch = batch_of(sequences)
     intervals = engine.search(make_query(fm_index), reads.pack(batch, strands))
     sizes = (intervals.hi.astype(int) - intervals.lo).reshape(-1, 2)
-    span, no_tally = (0, len(sequences)), np.zeros((0, 2), np.int64)
-    blocks = fm_index.reference.blocks
-    found = hits.select(fm_index.sa, fm_index.layout, blocks, batch, intervals, span, policy, no_tally)
+    span = (0, len(sequences))
+    found = hits.select(fm_index.sa, fm_index.layout, batch, intervals, span, policy)
     listed = [places(fm_index, found, r) for r in range(len(sequences))]
     return Answer([tuple(pair) for pair in sizes.tolist()], listed, found.total.tolist())
 

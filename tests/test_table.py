@@ -3,7 +3,7 @@
 import journeys
 import naive
 import pytest
-from texts import TEXTS, reads_of
+from texts import TEXTS, numbered, random_letters, reads_of
 
 HEADER = "pattern\tcontig\tstart\tend\tstrand\toccurrences"
 
@@ -56,3 +56,26 @@ def test_counts_per_contig(arguments, folder, index_of, command):
         hits = [sum(place[0] == number for place in places) for places in found]
         expected.append(f"{name}\t{len(sequence)}\t{sum(n > 0 for n in hits)}\t{sum(hits)}")
     assert (folder / "counts.tsv").read_text().splitlines() == expected
+
+
+def test_counts_locate_repeated_reads_once(folder, index_of, command, monkeypatch):
+    """Time was that of sorting every occurrence of every read; one-base reads came to no end."""
+    from fmx import located, tally
+
+    contigs = numbered([random_letters(40, f"contig {i}") for i in range(200)])
+    sequences = [*"ACGT" * 100, "AC", "GT", contigs[7][1], contigs[7][1]]
+    (folder / "r.fq").write_bytes(journeys.fastq(enumerate(sequences)))
+    positions, located_rows = located.positions, []
+    monkeypatch.setattr(
+        located, "positions", lambda *given: located_rows.append(given[3].sum()) or positions(*given)
+    )
+    monkeypatch.setattr(tally, "_MOST", 999)
+    arguments = ["search", "-q", "-x", index_of(contigs), "r.fq", "-o", "out.sam", "--counts", "counts.tsv"]
+    assert command(*arguments).code == 0
+    assert sum(located_rows) < 3 * 200 * 40
+    assert max(located_rows) <= 999
+    found = {sequence: naive.locate(contigs, sequence) for sequence in set(sequences)}
+    rows = (folder / "counts.tsv").read_text().splitlines()[1:]
+    for number, ((name, letters), row) in enumerate(zip(contigs, rows, strict=True)):
+        hits = [sum(place[0] == number for place in found[sequence]) for sequence in sequences]
+        assert row == f"{name}\t{len(letters)}\t{sum(n > 0 for n in hits)}\t{sum(hits)}"
