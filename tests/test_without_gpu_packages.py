@@ -103,7 +103,7 @@ def test_every_help_is_there(fmx, work):
 AUTO = [
     "fmx index ref.fa.gz -o {name}.fmx",
     "fmx index ref.fa.gz -o {name}.fmx --layout cofi-k3",
-    "fmx search reads.fq.gz -a -o {name}.tsv --no-unmapped",
+    "fmx search reads.fq.gz -a -o {name}.sam",
     "fmx mem -l 20 genome.fa -o {name}.mem",
     "fmx mem -l 20 --algorithm mummergpu genome.fa -o {name}.mem",
 ]
