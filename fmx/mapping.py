@@ -44,15 +44,18 @@ class Summary:
     unique: int = 0
     suppressed: int = 0
     hits: int = 0
+    hopeless: int = 0  # nothing in them can be searched
 
     def sentence(self, seconds: float) -> str:
         """What happened, in one line."""
         share = 100 * self.mapped / max(self.reads, 1)
         more = f", {self.suppressed:,} with too many" if self.suppressed else ""
+        hopeless = f"; {self.hopeless:,} cannot occur: empty, or a letter other than A C G T U"
         return (
             f"{self.reads:,} reads: {self.mapped:,} occur ({share:.2f} %), "
             f"{self.unique:,} of them once{more}; "
             f"{self.hits:,} occurrences; {seconds:.1f} s, {self.reads / max(seconds, 1e-9):,.0f} reads/s"
+            f"{hopeless if self.hopeless else ''}"
         )
 
     def add(self, other) -> None:
@@ -133,6 +136,7 @@ class Mapping:
             unique=int(np.count_nonzero((total == 1) & ~suppressed)),
             suppressed=int(np.count_nonzero(suppressed)),
             hits=int(total[~suppressed].sum()),
+            hopeless=int(np.count_nonzero(~batch.searchable)),
         )
 
 

@@ -183,6 +183,24 @@ def test_identities_are_vsearchs(tmp_path, genes):
             assert mine == naive_nw.identity(path, len(a), len(b), definition)
 
 
+def test_identity_2_differs_from_vsearch_where_insertions_meet_deletions_at_an_end(tmp_path):
+    """The footnote of docs/align.md."""
+    if shutil.which("vsearch") is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("vsearch is not installed, but CI=true")
+        pytest.skip("vsearch is not installed")
+    fasta = write(tmp_path / "s.fa", [("a", "CACGTTGCATTGCAC"), ("b", "GACGTTGCATTGCAC")])
+    command = [
+        "vsearch", "--allpairs_global", str(fasta), "--acceptall", "--quiet", "--qmask", "none",
+        "--minseqlength", "1", "--gapopen", "0I/0E", "--gapext", "1I/1E", "--mismatch", "-12",
+        "--userout", str(tmp_path / "v.tsv"), "--userfields", "id2+aln",
+    ]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True)
+    assert (tmp_path / "v.tsv").read_text() == "93.3\tID" + "M" * 14 + "\n"
+    found = pairwise(tmp_path, fasta, "--iddef", 2, "--mismatch", -12, "--gap", -1, "--cigar")
+    assert found.decode().splitlines()[1] == "a\tb\t54\t1.000000\t16\t14\t1D1I14="
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

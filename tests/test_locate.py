@@ -1,0 +1,44 @@
+"""Patterns of fmx locate: any length, any way to give them, and a word on those that cannot occur."""
+
+import pytest
+from texts import numbered, random_letters
+
+GENOME = numbered([random_letters(3000, "patterns"), "ACGTACGT"])
+LONG = GENOME[0][1][100:2600]
+
+
+@pytest.mark.parametrize("length", [254, 255, 256, 2500])
+def test_long_patterns_are_their_own_names_where_sam_is_not_written(length, folder, index_of, command):
+    pattern, index = LONG[:length], index_of(GENOME)
+    place = f"{GENOME[0][0]}\t100\t{100 + length}"
+    result = command("locate", "-q", "-x", index, "-p", pattern)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.decode().splitlines()[1:] == [f"{pattern}\t{place}\t+\t1"]
+    result = command("locate", "-q", "-x", index, "-p", pattern, "--format", "bed")
+    assert result.out.decode() == f"{place}\t{pattern}\t0\t+\n"
+    result = command("locate", "-q", "-x", index, "-p", pattern, "--format", "sam")
+    assert result.code == (length > 254)
+    assert ("record 1: its name is longer than 254 characters" in result.err) == (length > 254)
+
+
+@pytest.mark.parametrize(
+    ("bad", "byte"),
+    [("AT C", "b' '"), ("A\tC", r"b'\t'"), ("A\nC", r"b'\n'"), ("A\r", r"b'\r'"), ("A>C", "b'>'"), ("@AC", "b'@'"),
+     ("A-C", "b'-'"), ("é", r"b'\xc3'"), ("\udcff", r"b'\xff'")],
+)  # fmt: skip
+def test_a_pattern_with_anything_but_letters_is_refused(bad, byte, folder, index_of, command):
+    result = command("locate", "-q", "-x", index_of(GENOME), "-p", "ACGT", "-p", bad)
+    assert (result.code, result.out) == (1, b"")
+    assert result.err == f"fmx: error: given sequences: record 2: {byte} is not a letter of a sequence\n"
+
+
+@pytest.mark.parametrize("bad", ["N", "ACGTN", "ACR", ""])
+def test_a_pattern_that_cannot_occur_is_told(bad, folder, index_of, command):
+    index = index_of(GENOME)
+    result = command("locate", "-x", index, "-p", "ACGTACGT", "-p", bad)
+    assert result.code == (0 if bad else 2)
+    assert not bad or "; 1 cannot occur: empty, or a letter other than A C G T U" in result.err
+    (folder / "p.fa").write_text(f">a\nACGTACGT\n>b\n{bad}\n>c\n{bad}\n")
+    assert "; 2 cannot occur: " in command("locate", "-x", index, "p.fa").err
+    assert "; 2 cannot occur: " in command("search", "-x", index, "p.fa").err
+    assert "cannot occur" not in command("locate", "-x", index, "-p", "ACGTACGT", "-p", "TTTTTTTTTTTTTTT").err
