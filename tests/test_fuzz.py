@@ -11,6 +11,21 @@ from fuzz.kinds import reads
 from fuzz.runner import Outcome, Runner
 from fuzz.session import KINDS, Session
 
+CASES = {
+    "reads": 700, "reference": 120, "packed": 300, "damaged": 150, "hostile": 200, "arguments": 350,
+    "code": 4,
+}  # fmt: skip
+
+
+@pytest.mark.timeout(900)
+def test_a_minute_of_fuzzing_finds_nothing(tmp_path):
+    """The same cases for everybody; a minute on two idle cores, and what must be compiled first."""
+    with Session(tmp_path) as session:
+        session.run_first(CASES, seed=1)
+        assert not session.found, session.report()
+    for kind in ("reads", "reference", "packed", "damaged", "hostile", "arguments"):
+        assert all(session.counts[kind, code] for code in (0, 1)), session.report()
+
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):

@@ -41,20 +41,32 @@ class Session:
     def run(self, seconds: float, seed: int, only=()) -> None:
         """Make and run cases for some time; case i of a kind is the same for the same seed."""
         names = list(only) or KINDS
-        modules = {name: self.module(name) for name in names}
-        for module in modules.values():
-            if prepare := getattr(module, "prepare", None):
-                prepare(self.world)
+        shares = {name: self.module(name).SHARE for name in names}
         spent, number = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0)
+        self._prepare(names)
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            kind = min(names, key=lambda name: spent[name] / modules[name].SHARE)
+            kind = min(names, key=lambda name: spent[name] / shares[name])
             start = time.monotonic()
-            rng = random.Random(f"{seed} {kind} {number[kind]}")
-            case = replace(modules[kind].make(rng, self.world), kind=kind, name=f"{seed}-{number[kind]}")
-            self._look_at(case)
+            self._look_at(self._case(kind, seed, number[kind]))
             number[kind] += 1
             spent[kind] += time.monotonic() - start
+
+    def run_first(self, numbers: dict, seed: int) -> None:
+        """Run the first cases of each kind, {kind: how many}."""
+        self._prepare(numbers)
+        for kind, n in numbers.items():
+            for number in range(n):
+                self._look_at(self._case(kind, seed, number))
+
+    def _prepare(self, names) -> None:
+        for name in names:
+            if prepare := getattr(self.module(name), "prepare", None):
+                prepare(self.world)
+
+    def _case(self, kind, seed, number) -> Case:
+        rng = random.Random(f"{seed} {kind} {number}")
+        return replace(self.module(kind).make(rng, self.world), kind=kind, name=f"{seed}-{number}")
 
     def module(self, kind: str):
         """The module of a kind of case."""

@@ -9,8 +9,11 @@ SHARE = 3
 
 def make(rng, folder) -> Case:
     name = rng.choice(sorted(world.INDEXES))
-    files, what = mutate_index.hostile(rng, world.files_of(folder, name), name)
-    return damaged.case_of(rng, name, files, what, "hostile")
+    files, what, is_trusted = mutate_index.hostile(rng, world.files_of(folder, name), name)
+    case = damaged.case_of(rng, name, files, what, "hostile")
+    if is_trusted or rng.random() < 0.3:  # docs/formats.md: only after this
+        case.commands.insert(0, ["inspect", "--verify", damaged.INDEX])
+    return case
 
 
 def check(case, outcomes, folder) -> list:
