@@ -120,7 +120,7 @@ def test_names_that_no_file_has(path, reference):
 
 
 @pytest.mark.parametrize(
-    "reads", [None, 5, 2.5, True, b"ACGT", bytearray(b"A"), {"r1": "ACGT"}, {"ACGT"}, object()], ids=repr
+    "reads", [None, 5, 2.5, True, b"ACGT", bytearray(b"A"), {"r1": "ACGT"}, {"ACGT"}, Ellipsis], ids=repr
 )
 def test_reads_that_are_none(reads, opened):
     for ask in (opened.search, opened.locate, opened.count):
