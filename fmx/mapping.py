@@ -208,7 +208,8 @@ def map_chunks(mapper, source, writer, sink, progress=None) -> Summary:
 
     def work(chunk):
         batch, intervals = mapper.search(chunk)
-        reads.limit_names(chunk, batch, writer.longest_name)
+        if writer.is_sam:
+            reads.check_sam(chunk, batch)
         pieces = _pieces(mapper, batch, intervals, writer)
         return mapper.summarise(batch, intervals), chain([next(pieces, b"")], pieces)
 

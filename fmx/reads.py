@@ -30,6 +30,7 @@ from .read_problems import (
 )
 
 TAB, SPACE = 9, 32
+LONGEST_NAME, LONGEST_READ = 254, 2**28 - 1  # of SAM and BAM: an operation of a CIGAR has 28 bits
 FORWARD, REVERSE = 1, 2  # strands, as bits
 
 
@@ -73,12 +74,16 @@ def parse(chunk) -> ReadBatch:
     return ReadBatch(chunk.data, *(field[:n_reads] for field in batch[1:]))
 
 
-def limit_names(chunk, batch, most) -> None:
-    """Raise InputError that names the first record of a chunk whose name has more than ``most`` bytes."""
-    if most is not None and batch.name_length.max(initial=0) > most:
-        number = chunk.number + int(np.argmax(batch.name_length > most))
-        what = f"its name is longer than {most} characters, the limit of SAM and BAM; rename it"
-        raise InputError(chunk.path, f"record {number}", what)
+def check_sam(chunk, batch) -> None:
+    """Raise InputError that names the first record of a chunk that SAM and BAM cannot hold."""
+    for lengths, most, what, remedy in (
+        (batch.name_length, LONGEST_NAME, "name is longer than {} characters", "rename it"),
+        (batch.length, LONGEST_READ, "sequence is longer than {} letters", "write another format"),
+    ):
+        if lengths.max(initial=0) > most:
+            number = chunk.number + int(np.argmax(lengths > most))
+            what = f"its {what.format(most)}, the limit of SAM and BAM; {remedy}"
+            raise InputError(chunk.path, f"record {number}", what)
 
 
 def pack(batch, strands=FORWARD | REVERSE) -> Patterns:

@@ -171,3 +171,20 @@ def test_digests_are_those_of_samtools(folder, command, peer):
     header = command("search", "-q", "r.fq").out.decode().splitlines()
     found = [line.split("\t")[1:4] for line in header if line.startswith("@SQ")]
     assert found == [line.split("\t")[1:4] for line in dictionary.splitlines() if line.startswith("@SQ")]
+
+
+def test_a_sequence_that_a_cigar_cannot_hold_is_refused_for_sam_and_bam_only(
+    folder, index_of, command, monkeypatch
+):
+    from fmx import reads
+
+    assert reads.LONGEST_READ == (1 << 28) - 1
+    monkeypatch.setattr(reads, "LONGEST_READ", 49)
+    (folder / "in").write_bytes(journeys.fasta([("a", LETTERS[:49]), ("b", LETTERS)]))
+    for arguments in FORMATS:
+        result = run(command, index_of(GENOME), arguments, "in")
+        if arguments[2].endswith((".sam", ".bam")) or arguments[-1] == "sam":
+            assert result.code == 1
+            assert "in: record 2: its sequence is longer than 49 letters, the limit of SAM" in result.err
+        else:
+            assert (result.code, result.err) == (0, "")

@@ -41,19 +41,26 @@ def encode(strings) -> Sequences:
 def read_sequences(path):
     """(names, Sequences) of a FASTA file: plain, gzip or '-'.  Raises InputError for anything else."""
     names, pieces = [], []
-    for chunk in read_chunks([path], check=check_begin):
-        batch = parse(chunk)
-        for r in range(batch.length.size):
-            start, name = batch.start[r], batch.name_start[r]
-            if batch.name_length[r] == 0:
-                raise InputError(chunk.path, f"record {len(names) + 1}", "has no name after '>'")
-            names.append(batch.data[name : name + batch.name_length[r]].tobytes().decode())
-            pieces.append(CODE[batch.data[start : start + batch.length[r]]])
+    for name, codes in _records(path):
+        names.append(name)
+        pieces.append(codes)
     if not names:
         raise InputError("standard input" if path == STANDARD else path, "", "is empty: expected FASTA")
     starts = np.zeros(len(names) + 1, np.int64)
     np.cumsum([piece.size for piece in pieces], out=starts[1:])
     return names, Sequences(np.concatenate(pieces), starts)
+
+
+def _records(path):
+    """Yield (name, codes) of each record."""
+    for chunk in read_chunks([path], check=check_begin):
+        batch = parse(chunk)
+        for r in range(batch.length.size):
+            start, name = batch.start[r], batch.name_start[r]
+            if batch.name_length[r] == 0:
+                raise InputError(chunk.path, f"record {chunk.number + r}", "has no name after '>'")
+            letters = batch.data[start : start + batch.length[r]]
+            yield batch.data[name : name + batch.name_length[r]].tobytes().decode(), CODE[letters]
 
 
 def check_begin(path, byte) -> bool:

@@ -14,7 +14,6 @@ import numpy as np
 
 from .. import chunks, reads
 from ..mapping import BOTH, in_order, make_query
-from ..output.sam import LONGEST_NAME
 from ..progress import Progress
 from . import mummergpu, output, seeds
 from .contracts import collect, seek
@@ -103,7 +102,8 @@ class Finder:
 
     def _parse(self, chunk):
         batch = reads.parse(chunk)
-        reads.limit_names(chunk, batch, LONGEST_NAME if isinstance(self.form, output.Sam) else None)
+        if isinstance(self.form, output.Sam):
+            reads.check_sam(chunk, batch)
         return batch
 
     def _whole(self, chunk):

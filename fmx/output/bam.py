@@ -13,7 +13,7 @@ from isal import isal_zlib
 from ..errors import UnsupportedError
 from ..jit import compiled, inlined
 from ..reference import find_block
-from .sam import LONGEST_NAME, MAPQ
+from .sam import MAPQ
 from .text import (
     as_bytes,
     put_all,
@@ -70,7 +70,7 @@ def header(reference, sam_header: bytes) -> bytes:
 class BamWriter:
     """Formats batches as compressed BAM; one instance serves all threads."""
 
-    longest_name = LONGEST_NAME
+    is_sam = True
 
     def __init__(self, blocks, unmapped: bool, read_group_id: str = ""):
         self.blocks, self.unmapped = blocks, unmapped

@@ -19,7 +19,6 @@ from .text import (
 )
 
 TAB, STAR, LINE = 9, 42, 10
-LONGEST_NAME = 254  # bytes
 _UNMAPPED = as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
 _NH, _HI, _NM_MD = as_bytes("\tNH:i:"), as_bytes("\tHI:i:"), as_bytes("\tNM:i:0\tMD:Z:")
 _MATCH = as_bytes("M\t*\t0\t0\t")
@@ -49,7 +48,7 @@ MAPQ = np.array([0, *(mapping_quality(n) for n in range(1, 32))], np.int64)  # 0
 class SamWriter:
     """Formats batches as SAM text; one instance serves all threads."""
 
-    longest_name = LONGEST_NAME
+    is_sam = True
 
     def __init__(self, names: Names, blocks, unmapped: bool, read_group_id: str = ""):
         self.names, self.blocks, self.unmapped = names, blocks, unmapped

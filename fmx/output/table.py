@@ -16,7 +16,7 @@ class TableWriter:
     A read without a name is named by its letters.
     """
 
-    longest_name = None
+    is_sam = False
 
     def __init__(self, names: Names, blocks, bed: bool):
         self.names, self.blocks, self.bed = names, blocks, bed
