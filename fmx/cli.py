@@ -79,7 +79,8 @@ def run(arguments) -> int:
     except MemoryError as error:
         return _report(error, "out of memory; use fewer threads or a machine with more memory", debug)
     except OSError as error:
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        what = error.strerror or str(error)
+        what = f"{error.filename}: {what}" if error.filename else what
         return _report(error, what, debug)
 
 

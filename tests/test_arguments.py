@@ -229,6 +229,13 @@ def test_names_of_files_that_are_no_utf8(home, command, peer):
     assert command("search", names["reads"], "-x", f"{ODD}.fmx").code == 0
 
 
+def test_patterns_that_are_no_utf8_are_one_line(home, command):
+    result = command("locate", "-p", "AC\udcff")
+    assert (result.code, result.out) == (1, b"")
+    (line,) = result.err.splitlines()
+    assert r"\xff" in line
+
+
 def test_the_help_of_every_command_needs_no_further_package(home, command):
     for name in ("index", "search", "locate", "mem", "pairwise", "inspect", "tune", "bench"):
         result = command(name, "--help")
