@@ -6,7 +6,7 @@ import os
 if _signal.getsignal(_signal.SIGINT) == _signal.default_int_handler:
     _signal.signal(_signal.SIGINT, lambda number, _: os._exit(128 + number))
 
-from .cli import main
+from .cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -7,12 +7,12 @@ is sorted, and the text's, is not looked at: whoever built an index is trusted w
 
 import numpy as np
 
-from .contracts import first_wrong, goes_on, lanes, neighbour, position_of
-from .jit import compiled
-from .layouts import parse_name
-from .parallel import run_all, spans
-from .sampled_sa import SampledSA, is_kept, marks_hold
-from .suffix_array.lcp import LARGE
+from .compiler.functions import compiled
+from .index.building.suffix_array.lcp import LARGE
+from .index.contracts import first_wrong, goes_on, lanes, neighbour, position_of
+from .index.layouts import parse_name
+from .index.sampled_sa import SampledSA, is_kept, marks_hold
+from .machines.threads import run_all, spans
 
 _UNKNOWN = 2**32 - 1
 _STRETCH = 1 << 20  # rows looked at together

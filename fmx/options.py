@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from .engines import CUDA
 from .errors import IndexFileError
-from .parallel import available_cores
+from .machines.threads import available_cores
+from .search.engines import CUDA
 
 
 class Bytes(click.ParamType):
@@ -113,6 +113,6 @@ def find_index(path) -> Path:
 
 def open_index(path, layout, method, n_threads, max_memory=None):
     """The index to use, opened (FMIndex)."""
-    from . import index as index_module
+    from .index import fm_index as index_module
 
     return index_module.load(find_index(path), layout, method, n_threads, max_memory)

@@ -12,18 +12,21 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from . import __version__, jit, layouts, mapping, plan
-from .building import add_layouts, build_index, default_index_path
+from . import __version__
+from .compiler import functions
 from .errors import DeviceError, shown
-from .index import verify as verify_index
-from .index_store import read_meta
-from .mapping import MapOptions, Summary, compile_all, map_reads
+from .index import layouts, plan
+from .index.building.journey import add_layouts, build_index, default_index_path
+from .index.fm_index import verify as verify_index
+from .index.parts import part_sizes
+from .index.store import read_meta
+from .input.streams import whole_output
+from .machines.jobs import CPU, Device
+from .machines.progress import Progress
 from .output import bam, sam, table
 from .output.text import make_names
-from .parts import part_sizes
-from .progress import Progress
-from .streams import whole_output
-from .work import CPU, Device
+from .search import mapping
+from .search.mapping import MapOptions, Summary, compile_all, map_reads
 
 __all__ = [
     "Device", "Output", "add_layouts", "build_index", "default_index_path", "find_matches", "inspect",
@@ -33,7 +36,7 @@ __all__ = [
 
 def tell_compiling(progress) -> None:
     """Say it when code is compiled, which happens in the first run with new options."""
-    jit.on_first_compile(progress.say)
+    functions.on_first_compile(progress.say)
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,11 @@ def make_mapper(fm_index, options, n_tally, device, progress) -> mapping.Mapping
     if device.engine == "cpu":
         return mapping.make_mapper(fm_index, options, n_tally)
     try:
-        from . import device_mapping
+        from .search import gpu_mapping
 
         engine = None if device.engine in ("cuda", "auto") else device.engine
-        gpu = device_mapping.Gpu(fm_index, options.n_threads, device.number, device.memory)
-        mapper = device_mapping.make_mapper(fm_index, options, n_tally, engine, gpu)
+        gpu = gpu_mapping.Gpu(fm_index, options.n_threads, device.number, device.memory)
+        mapper = gpu_mapping.make_mapper(fm_index, options, n_tally, engine, gpu)
     except DeviceError as error:
         if device.engine != "auto":
             raise

@@ -15,8 +15,9 @@ os.environ.setdefault("FMX_CACHE", str(ROOT / ".pytest_cache" / "compiled"))  # 
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 
-import fmx.engines  # noqa: E402
-from fmx import cli, layouts  # noqa: E402
+import fmx.search.engines  # noqa: E402
+from fmx.cli import main  # noqa: E402
+from fmx.index import layouts  # noqa: E402
 
 IN_CI = os.environ.get("CI") == "true"
 # One layout of each family, its default for a small text, and other k and d.
@@ -25,7 +26,7 @@ LAYOUTS = [
     "bvsfm-k1-d224",
     "kstep-k3-d63",
 ]
-ENGINES = [module.name for module in pkgutil.iter_modules(fmx.engines.__path__)]
+ENGINES = [module.name for module in pkgutil.iter_modules(fmx.search.engines.__path__)]
 ENGINES = [name for name in ENGINES if not name.startswith("cuda")]  # they have tests/cuda
 WAYS = ["verify", *LAYOUTS]  # a query and what it needs: see journeys.load
 
@@ -66,7 +67,7 @@ def layout(request):
 @pytest.fixture(params=ENGINES)
 def engine(request):
     """The module of an engine."""
-    return importlib.import_module(f"fmx.engines.{request.param}")
+    return importlib.import_module(f"fmx.search.engines.{request.param}")
 
 
 @pytest.fixture(params=WAYS)
@@ -115,7 +116,7 @@ def command(capfdbinary, monkeypatch):
         monkeypatch.setattr(sys, "argv", ["fmx", *arguments])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin))))
         capfdbinary.readouterr()
-        code = cli.run(arguments)
+        code = main.run(arguments)
         sys.stdout.flush()
         out, err = capfdbinary.readouterr()
         return Result(code, out, err.decode())

@@ -45,7 +45,7 @@ def _answer(arguments) -> list:
             code = 70
             try:
                 sys.argv = ["fmx", *arguments]
-                code = cli.run(arguments)
+                code = main.run(arguments)
                 sys.stdout.flush()
                 sys.stderr.flush()
             finally:
@@ -60,7 +60,8 @@ def _answer(arguments) -> list:
 
 if __name__ == "__main__":
     sys.path.pop(0)
-    from fmx import cli, workflow  # noqa: F401
+    from fmx import workflow  # noqa: F401
+    from fmx.cli import main
 
     for line in sys.stdin:
         print(json.dumps(_answer(json.loads(line))), flush=True)

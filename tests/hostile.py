@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fmx import index_store
+from fmx.index import store
 
 
 def edit(path, change=None, **arrays):
@@ -23,12 +23,12 @@ def edit(path, change=None, **arrays):
             "dtype": str(array.dtype),
             "shape": list(array.shape),
             "bytes": array.nbytes,
-            "checksums": index_store.checksums(array),
+            "checksums": store.checksums(array),
         }
     changed = change(meta) if change else None
     meta = meta if changed is None else changed
     if isinstance(meta, dict):
-        meta["checksum"] = index_store.meta_checksum(meta)
+        meta["checksum"] = store.meta_checksum(meta)
     (path / "meta.json").write_text(json.dumps(meta))
 
 

@@ -4,11 +4,14 @@ from typing import NamedTuple
 
 import naive
 
-from fmx import hits, index, reads, workflow
-from fmx.chunks import literal_fasta, read_chunks
-from fmx.engines import cpu
-from fmx.mapping import BOTH, make_query
-from fmx.reference import find_block
+from fmx import workflow
+from fmx.index import fm_index as index
+from fmx.index.reference import find_block
+from fmx.input import reads
+from fmx.input.chunks import literal_fasta, read_chunks
+from fmx.search import hits
+from fmx.search.engines import cpu
+from fmx.search.mapping import BOTH, make_query
 
 ALL_HITS = hits.SelectionPolicy(hits.ALL)
 

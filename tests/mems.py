@@ -7,12 +7,12 @@ import numpy as np
 from packed import pack
 from texts import numbered
 
-from fmx.dna import pack_text
+from fmx.index.building.suffix_array.lcp import build_lcp, build_rank
+from fmx.index.reference import make_blocks
+from fmx.input.dna import pack_text
 from fmx.mem.contracts import Matches, Strands, collect, seek
 from fmx.mem.mummergpu import MummerGpu
 from fmx.mem.rank_walk import Segment
-from fmx.reference import make_blocks
-from fmx.suffix_array.lcp import build_lcp, build_rank
 
 
 def mummergpu(letters, least) -> MummerGpu:

@@ -5,9 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from fmx import index, layouts, workflow
-from fmx.cli import run
+from fmx import workflow
+from fmx.cli.main import run
 from fmx.errors import UnsupportedError
+from fmx.index import fm_index, layouts
 
 FASTA = ">x\n" + "ACGTTGCANNNACCAGTTGACA" * 40 + "\n>y\nGATTACA\n>z\nA\n"
 NAMES = ["sampled-k1-d64", "alternate-k2-d64", "cofi-k4"]
@@ -74,4 +75,4 @@ def test_search_is_the_same_with_every_layout(reference, tmp_path, sa_rate):
         assert run(["search", "-q", "-a", "-x", str(path), "--layout", name, "-o", str(out), str(reads)]) == 0
         outputs.append([line for line in out.read_text().split("\n") if not line.startswith("@PG")])
     assert all(output == outputs[0] for output in outputs)
-    assert index.load(path, "cofi").layout_name == "cofi-k9"
+    assert fm_index.load(path, "cofi").layout_name == "cofi-k9"

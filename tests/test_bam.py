@@ -10,8 +10,8 @@ from test_sam import named
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.errors import UnsupportedError
+from fmx.index.reference import read_fasta
 from fmx.output import bam
-from fmx.reference import read_fasta
 
 NAMES = ["one letter", "contigs of 1 to 6", "IUPAC", "repeats across separators"]
 OPTIONS = [["-a"], ["-k", "2", "-m", "5", "--rg", r"@RG\tID:x"], ["--no-unmapped"]]

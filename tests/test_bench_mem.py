@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from fmx.bench import _mem_data, _mem_stages
-from fmx.cli import run
+from fmx.bench.kit import mem_data, mem_stages
+from fmx.cli.main import run
 from fmx.errors import FmxError
 
 
@@ -15,7 +15,7 @@ def tables(tmp_path_factory):
     pytest.importorskip("matplotlib", reason="pip install 'fmx-mapper[dev]'")
     folder = tmp_path_factory.mktemp("bench")
     monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.setitem(_mem_data.WORKLOADS, "SUIS", _mem_data.Workload(36, (15, 20)))
+    monkeypatch.setitem(mem_data.WORKLOADS, "SUIS", mem_data.Workload(36, (15, 20)))
     arguments = ["--size", "20000", "--bases", "3000", "--runs", "1", "-t", "2", "--workload", "SUIS"]
     assert run(["bench", "mem", *arguments, "--work", str(folder), "-o", str(folder)]) == 0
     monkeypatch.undo()
@@ -45,15 +45,15 @@ def test_commands_have_a_row_each_and_mummer_where_it_is(tables, peer):
 
 def test_queries_are_those_asked_for(tmp_path):
     fasta, queries = tmp_path / "ref.fa", tmp_path / "q.fa"
-    _mem_data.write_reference(fasta, 5000)
-    assert _mem_data.write_queries(fasta, 36_000, 36, queries) == 1000
-    strands = _mem_stages.read_strands(queries)
+    mem_data.write_reference(fasta, 5000)
+    assert mem_data.write_queries(fasta, 36_000, 36, queries) == 1000
+    strands = mem_stages.read_strands(queries)
     assert set(strands.length.tolist()) == {36}
     again = tmp_path / "again.fa"
-    _mem_data.write_queries(fasta, 36_000, 36, again)
+    mem_data.write_queries(fasta, 36_000, 36, again)
     assert again.read_bytes() == queries.read_bytes()
     with pytest.raises(FmxError, match="no block of 5001 bases"):
-        _mem_data.write_queries(fasta, 36_000, 5001, queries)
+        mem_data.write_queries(fasta, 36_000, 5001, queries)
 
 
 def test_an_algorithm_that_finds_something_else_stops_the_bench():
@@ -61,11 +61,11 @@ def test_an_algorithm_that_finds_something_else_stops_the_bench():
 
     host, strands = mems.mummergpu("ACGTTGCAACCAGT$", 4), mems.strands(["GTTGCC", "ACCAGT"])
     expected: dict = {}
-    row = _mem_stages.measure(host, strands, 2, 1, 1, expected)
+    row = mem_stages.measure(host, strands, 2, 1, 1, expected)
     assert row["matches"] == 2
     assert expected == {4: np.array([2, 0, 10, 11]).tolist()}
     with pytest.raises(FmxError, match="other matches"):
-        _mem_stages.measure(host, strands, 2, 1, 1, {4: [2, 0, 10, 12]})
+        mem_stages.measure(host, strands, 2, 1, 1, {4: [2, 0, 10, 12]})
 
 
 def test_a_workload_that_does_not_exist(capsys):

@@ -5,14 +5,16 @@ import re
 import numpy as np
 import pytest
 
-from fmx import bwt, dna, layouts, missing, prefix_table, sampled_sa, seed_table, work
-from fmx.bench import _device_text as device_text
-from fmx.bench import _texts
-from fmx.bench import _wide_rows as wide_rows
-from fmx.hits import Intervals
-from fmx.layouts import cofi
-from fmx.reads import Patterns
-from fmx.suffix_array import radix, symbols3
+from fmx.bench.kit import device_text, wide_rows
+from fmx.index import layouts, prefix_table, sampled_sa, seed_table
+from fmx.index.building import bwt
+from fmx.index.building.suffix_array import radix, symbols3
+from fmx.index.layouts import cofi, missing
+from fmx.input import dna
+from fmx.input.reads import Patterns
+from fmx.machines import jobs
+from fmx.measure import texts
+from fmx.search.hits import Intervals
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 BYTES, ROWS, WORDS, NUMBERS = (np.zeros(2, kind) for kind in (np.uint8, np.uint32, np.uint64, np.int64))
@@ -35,8 +37,8 @@ JOBS = (
     radix.RankKeys(ROWS, ROWS, ROWS, ZERO, ZERO, ROWS, WORDS),
     radix.Place(WORDS, ROWS, LISTED, ROWS, ROWS),
     radix.Place(WORDS, ROWS, RUN, ROWS, ROWS),
-    *(work.Count(choice, NUMBERS) for choice in CHOICES),
-    *(work.Pick(choice, NUMBERS, ROWS) for choice in CHOICES),
+    *(jobs.Count(choice, NUMBERS) for choice in CHOICES),
+    *(jobs.Pick(choice, NUMBERS, ROWS) for choice in CHOICES),
     bwt.Transform(BYTES, ROWS, 2, BYTES),
     bwt.CountCodes(BYTES, TABLE),
     dna.PackText(BYTES, WORDS),
@@ -47,8 +49,8 @@ JOBS = (
     cofi.FindChanges(BYTES, ROWS, 15, ROWS),
     wide_rows.Widen(BYTES, WORDS, ROWS, 16, WORDS),
     device_text.Draw(BYTES, WORDS, KEY, 100, PATTERNS, ROWS),
-    _texts.Randomize(BYTES, KEY),
-    _texts.Repeat(BYTES, KEY),
+    texts.Randomize(BYTES, KEY),
+    texts.Repeat(BYTES, KEY),
     *(
         bwt.FillRuns(cls(*({"entries": WORDS, "k": name.k}.get(f, ROWS) for f in cls._fields)), BYTES, TABLE)
         for cls, name in LAYOUTS.items()
@@ -59,8 +61,8 @@ JOBS = (
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: f"{type(job).__name__} {type(job[0]).__name__}")
 def test_code_of_every_job(job):
-    from fmx.device_work import do_kernel
-    from fmx.jit_warp import ptx_of
+    from fmx.compiler.warp import ptx_of
+    from fmx.machines.gpu_jobs import do_kernel
 
     ptx = re.sub(r"_Z\w+", "NAME", ptx_of(do_kernel, (job, ZERO, ZERO), (8, 0)))  # names may hold anything
     assert ".f64" not in ptx
@@ -71,8 +73,8 @@ def test_code_of_every_job(job):
 def test_every_job_is_compiled_here():
     """All NamedTuples that ``do`` or ``choose`` know."""
     known = {type(job) for job in JOBS} | {type(choice) for choice in CHOICES}
-    assert all(work.do.knows(job) for job in JOBS)
-    assert all(work.choose.knows(choice) for choice in CHOICES)
+    assert all(jobs.do.knows(job) for job in JOBS)
+    assert all(jobs.choose.knows(choice) for choice in CHOICES)
     modules = (
         bwt,
         dna,
@@ -80,9 +82,9 @@ def test_every_job_is_compiled_here():
         prefix_table,
         sampled_sa,
         seed_table,
-        work,
+        jobs,
         device_text,
-        _texts,
+        texts,
         cofi,
         radix,
         symbols3,
@@ -91,4 +93,4 @@ def test_every_job_is_compiled_here():
         for value in vars(module).values():
             if isinstance(value, type) and issubclass(value, tuple) and value.__module__ == module.__name__:
                 example = value.__new__(value, *[None] * len(value._fields))
-                assert value in known or not (work.do.knows(example) or work.choose.knows(example)), value
+                assert value in known or not (jobs.do.knows(example) or jobs.choose.knows(example)), value

@@ -11,8 +11,10 @@ from output_of import bgzf, without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
 import fmx
-from fmx import cli, index, workflow
-from fmx.mapping import MapOptions
+from fmx import workflow
+from fmx.cli import main
+from fmx.index import fm_index
+from fmx.search.mapping import MapOptions
 
 CONTIGS = TEXTS["repeats across separators"]
 FASTA = journeys.fasta(CONTIGS, width=11)
@@ -119,7 +121,7 @@ def test_several_files_are_mapped_in_order(expected, folder, index_of, command):
 @pytest.mark.parametrize("chunk_size", [1, 7, 100, 1000, 1 << 21])
 @pytest.mark.parametrize("kind", ["sam", "bam", "tsv"])
 def test_threads_and_chunks_do_not_change_the_output(kind, chunk_size, n_threads, folder, index_of):
-    from fmx.hits import ALL, SelectionPolicy
+    from fmx.search.hits import ALL, SelectionPolicy
 
     (folder / "r.fq").write_bytes(FASTQ)
     policy = SelectionPolicy(ALL)
@@ -127,7 +129,7 @@ def test_threads_and_chunks_do_not_change_the_output(kind, chunk_size, n_threads
     for threads, size in ((1, 1 << 21), (n_threads, chunk_size)):
         options = MapOptions(policy, n_threads=threads, chunk_size=size)
         workflow.search(
-            index.load(index_of(CONTIGS)), ["r.fq", "r.fq"], options, workflow.Output("out", kind)
+            fm_index.load(index_of(CONTIGS)), ["r.fq", "r.fq"], options, workflow.Output("out", kind)
         )
         data = (folder / "out").read_bytes()
         outputs.append(gzip.decompress(data) if kind == "bam" else data)
@@ -136,7 +138,7 @@ def test_threads_and_chunks_do_not_change_the_output(kind, chunk_size, n_threads
 
 @pytest.mark.parametrize("slice_hits", [1, 2, 3, 17])
 def test_the_slices_of_hits_do_not_change_the_output(slice_hits, expected, index_of, command, monkeypatch):
-    from fmx import mapping
+    from fmx.search import mapping
 
     monkeypatch.setattr(mapping, "SLICE_HITS", slice_hits)
     result = command("search", "-q", "-a", "-x", index_of(CONTIGS), "plain.fq", "--counts", "counts.tsv")
@@ -155,11 +157,11 @@ def test_methods_and_layouts_write_the_same_bytes(sa_rate, expected, index_of, c
 
 
 def test_a_seed_draws_the_same_hits_whatever_the_threads(folder, index_of, command):
-    index = index_of(numbered([random_letters(30, "unit") * 40]))
+    fm_index = index_of(numbered([random_letters(30, "unit") * 40]))
     reads = [(f"r{i}", random_letters(30, "unit")[i % 12 : i % 12 + 12]) for i in range(300)]
     (folder / "r.fq").write_bytes(journeys.fastq(reads))
     one, three, other = (
-        command("search", "-q", "-x", index, "r.fq", "--seed", seed, "-t", threads).records
+        command("search", "-q", "-x", fm_index, "r.fq", "--seed", seed, "-t", threads).records
         for seed, threads in ((1, 1), (1, 3), (2, 1))
     )
     assert one == three
@@ -202,7 +204,7 @@ def test_an_older_index_is_replaced(folder, command):
 def test_help_of_every_command(command):
     result = command("--help")
     assert result.code == 0
-    names = cli.fmx.list_commands(None)
+    names = main.fmx.list_commands(None)
     assert {"index", "search", "locate", "inspect"} <= set(names)
     for name in names:
         assert name in result.out.decode()

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from fmx import jit, jit_compiler, jit_entry, jit_folder, jit_probe, jit_store
-from fmx.jit_native import Code
+from fmx.compiler import entry_point, functions, numba_cpu, object_cache, probe
+from fmx.compiler import folder as jit_folder
+from fmx.compiler.native import Code
 
 STRANGER = 12345
 IS_ROOT = os.geteuid() == 0
@@ -176,19 +177,19 @@ def test_without_a_home_there_is_no_folder(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(pwd, "getpwuid", unknown)
     assert jit_folder.base() is None
-    monkeypatch.setattr(jit_store, "folder", jit_store.folder.__wrapped__)
-    assert jit_store.folder() is None
-    assert jit_store.load("name") is None
-    jit_store.save("name", CODE)
-    jit_store.keep_proof()
-    assert not jit_store.is_kept()
-    assert not jit_store.is_proven()
+    monkeypatch.setattr(object_cache, "folder", object_cache.folder.__wrapped__)
+    assert object_cache.folder() is None
+    assert object_cache.load("name") is None
+    object_cache.save("name", CODE)
+    object_cache.keep_proof()
+    assert not object_cache.is_kept()
+    assert not object_cache.is_proven()
 
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
     """An empty folder of code."""
-    monkeypatch.setattr(jit_store, "folder", lambda: tmp_path / "code")
+    monkeypatch.setattr(object_cache, "folder", lambda: tmp_path / "code")
     return tmp_path / "code"
 
 
@@ -198,8 +199,8 @@ def only_file(folder) -> Path:
 
 
 def test_every_damage_of_a_file_is_noticed(store):
-    jit_store.save("fmx.f i8", CODE)
-    assert jit_store.load("fmx.f i8") == CODE
+    object_cache.save("fmx.f i8", CODE)
+    assert object_cache.load("fmx.f i8") == CODE
     path = only_file(store)
     whole = path.read_bytes()
     for i in range(len(whole)):
@@ -209,32 +210,32 @@ def test_every_damage_of_a_file_is_noticed(store):
             whole[:i] + whole[i + 1 :],
         ):
             path.write_bytes(other)
-            assert jit_store.load("fmx.f i8") is None
+            assert object_cache.load("fmx.f i8") is None
     path.write_bytes(whole + b"\0")
-    assert jit_store.load("fmx.f i8") is None
+    assert object_cache.load("fmx.f i8") is None
     path.write_bytes(whole)
-    assert jit_store.load("fmx.f i8") == CODE
+    assert object_cache.load("fmx.f i8") == CODE
 
 
 @pytest.mark.parametrize(("before", "after"), [('"i8"', '"f8"'), (", 6]", ", 7]"), ('"symbol"', '"synbol"')])
 def test_an_edited_head_is_noticed(store, before, after):
-    jit_store.save("fmx.f i8", CODE)
+    object_cache.save("fmx.f i8", CODE)
     path = only_file(store)
     data = path.read_bytes()
     assert data.count(before.encode()) == 1
     path.write_bytes(data.replace(before.encode(), after.encode()))
-    assert jit_store.load("fmx.f i8") is None
+    assert object_cache.load("fmx.f i8") is None
 
 
 def test_files_in_each_others_place_are_noticed(store):
-    jit_store.save("fmx.f i8", CODE)
+    object_cache.save("fmx.f i8", CODE)
     first = only_file(store)
     held = first.read_bytes()
-    jit_store.save("fmx.f f8", CODE._replace(symbol="other"))
+    object_cache.save("fmx.f f8", CODE._replace(symbol="other"))
     (second,) = set(store.iterdir()) - {first}
     first.write_bytes(second.read_bytes())
     second.write_bytes(held)
-    assert jit_store.load("fmx.f i8") is jit_store.load("fmx.f f8") is None
+    assert object_cache.load("fmx.f i8") is object_cache.load("fmx.f f8") is None
 
 
 @pytest.mark.parametrize(
@@ -242,27 +243,27 @@ def test_files_in_each_others_place_are_noticed(store):
     [b"5", b"null", b"[" * 100_000, b'{"a":' * 100_000, b"", b"[1]", b'["a",0,"b"]', b"\xff"],
 )
 def test_odd_heads_with_the_right_checksum_are_noticed(store, head):
-    jit_store.save("fmx.f i8", CODE)
+    object_cache.save("fmx.f i8", CODE)
     held = b"fmx.f i8\n" + head + b"\nmachine"
     only_file(store).write_bytes(sha256(held).digest() + held)
-    assert jit_store.read("fmx.f i8") == head + b"\nmachine"
-    assert jit_store.load("fmx.f i8") is None
+    assert object_cache.read("fmx.f i8") == head + b"\nmachine"
+    assert object_cache.load("fmx.f i8") is None
 
 
 def test_a_file_is_whole_whoever_else_writes_it(store):
     codes = [CODE._replace(body=bytes([i]) * 50_000 * i) for i in range(1, 5)]
-    jit_store.save("name", codes[0])
+    object_cache.save("name", codes[0])
     done = threading.Event()
 
     def save(code):
         while not done.is_set():
-            jit_store.save("name", code)
+            object_cache.save("name", code)
 
     threads = [threading.Thread(target=save, args=(code,)) for code in codes]
     for thread in threads:
         thread.start()
     try:
-        assert all(jit_store.load("name") in codes for _ in range(500))
+        assert all(object_cache.load("name") in codes for _ in range(500))
     finally:
         done.set()
         for thread in threads:
@@ -289,9 +290,9 @@ def test_folders_of_old_code_go_and_nothing_else(tmp_path, monkeypatch):
     if IS_ROOT:
         kept.append(old(base / named[9], 400))
         os.chown(kept[-1], STRANGER, STRANGER)
-    monkeypatch.setattr(jit_store, "folder", lambda: base / ("f" * 16))
-    jit_store.keep_proof()
-    assert jit_store.is_proven()
+    monkeypatch.setattr(object_cache, "folder", lambda: base / ("f" * 16))
+    object_cache.keep_proof()
+    assert object_cache.is_proven()
     assert [path for path in gone if path.exists()] == []
     assert [
         path for path in [*kept, elsewhere / "below" / "file", base / named[8]] if not path.exists()
@@ -299,19 +300,19 @@ def test_folders_of_old_code_go_and_nothing_else(tmp_path, monkeypatch):
 
 
 def test_a_folder_in_use_is_not_old(store):
-    jit_store.save("name", CODE)
+    object_cache.save("name", CODE)
     os.utime(store, (0, 0))
-    assert jit_store.load("name") == CODE
+    assert object_cache.load("name") == CODE
     assert os.stat(store).st_mtime > time.time() - 60
 
 
 def test_who_uses_a_folder_that_goes_makes_it_again(store):
-    jit_store.save("name", CODE)
+    object_cache.save("name", CODE)
     only_file(store).unlink()
     store.rmdir()
-    assert jit_store.load("name") is None
-    jit_store.save("name", CODE)
-    assert jit_store.load("name") == CODE
+    assert object_cache.load("name") is None
+    object_cache.save("name", CODE)
+    assert object_cache.load("name") == CODE
 
 
 # The convention of numba and the layout of NumPy's arrays
@@ -324,33 +325,33 @@ def slope(table, x):
 @pytest.fixture
 def anew(store, monkeypatch):
     """A function: ``slope``, compiled as if it were of fmx by a process that has compiled nothing yet."""
-    jit._is_callable.cache_clear()
-    yield lambda: jit.compiled(slope)
-    jit._is_callable.cache_clear()
+    functions._is_callable.cache_clear()
+    yield lambda: functions.compiled(slope)
+    functions._is_callable.cache_clear()
 
 
 def swapped(monkeypatch):
     """As if NumPy kept strides before shapes."""
-    monkeypatch.setattr(jit_entry, "_SHAPE", 3)
-    monkeypatch.setattr(jit_entry, "_STRIDES", 2)
+    monkeypatch.setattr(entry_point, "_SHAPE", 3)
+    monkeypatch.setattr(entry_point, "_STRIDES", 2)
 
 
 def beyond(monkeypatch):
     """As if the head of a Python object had another size: a crash."""
-    monkeypatch.setattr(jit_entry, "_HEAD", 1 << 40)
+    monkeypatch.setattr(entry_point, "_HEAD", 1 << 40)
 
 
 def ordered(monkeypatch):
     """As if numba passed the size of items before that of arrays."""
-    array = jit_entry._array
+    array = entry_point._array
     monkeypatch.setattr(
-        jit_entry, "_array", lambda *given: [(f := array(*given))[i] for i in (0, 1, 3, 2)] + f[4:]
+        entry_point, "_array", lambda *given: [(f := array(*given))[i] for i in (0, 1, 3, 2)] + f[4:]
     )
 
 
 def without(monkeypatch):
     """As if numba had no dispatcher as we know it."""
-    monkeypatch.setattr(jit_compiler, "machine_code", lambda *_: 1 // 0)
+    monkeypatch.setattr(numba_cpu, "machine_code", lambda *_: 1 // 0)
 
 
 @pytest.mark.parametrize("differs", [swapped, beyond, ordered, without])
@@ -359,9 +360,9 @@ def test_where_the_convention_differs_numba_calls(anew, store, monkeypatch, diff
 
     monkeypatch.setattr(slope, "__module__", "fmx.of_a_test")
     heard = []
-    jit.on_first_compile(heard.append)
+    functions.on_first_compile(heard.append)
     differs(monkeypatch)
-    assert not jit_probe.holds(jit_compiler)
+    assert not probe.holds(numba_cpu)
     table = np.arange(6.0).reshape(2, 3)
     assert anew()(table, 4) == (5.0, False)
     assert anew()(table.T[:, ::-1].T + 1, 0) == slope(table.T[:, ::-1].T + 1, 0)
@@ -372,11 +373,11 @@ def test_where_the_convention_differs_numba_calls(anew, store, monkeypatch, diff
 
 def test_what_the_convention_is_was_found_out_once_for_a_folder(anew, store, monkeypatch):
     asked = []
-    ask = jit_probe._ask
-    monkeypatch.setattr(jit_probe, "_ask", lambda codes: asked.append(1) or ask(codes))
+    ask = probe._ask
+    monkeypatch.setattr(probe, "_ask", lambda codes: asked.append(1) or ask(codes))
     for _ in range(2):
-        jit._is_callable.cache_clear()
-        assert jit_probe.holds(jit_compiler)
+        functions._is_callable.cache_clear()
+        assert probe.holds(numba_cpu)
     assert asked == [1]
     assert len(os.listdir(store)) == 1
 
@@ -384,7 +385,7 @@ def test_what_the_convention_is_was_found_out_once_for_a_folder(anew, store, mon
 # Whole commands
 
 
-def fmx(*arguments, program="from fmx.cli import main; main()", variables=(), **how):
+def fmx(*arguments, program="from fmx.cli.main import main; main()", variables=(), **how):
     """Run a command in a process of its own."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
@@ -423,8 +424,9 @@ def found(index):
 
 def test_importing_makes_nothing(tmp_path):
     program = (
-        "import pkgutil, importlib, fmx.cli, fmx.library, fmx.jit_compiler; from fmx import commands;"
-        "[importlib.import_module(f'fmx.commands.{m.name}') for m in pkgutil.iter_modules(commands.__path__)]"
+        "import pkgutil, importlib, fmx.cli.main, fmx.library, fmx.compiler.numba_cpu;"
+        "from fmx.cli import commands as c;"
+        "[importlib.import_module(f'fmx.cli.commands.{m.name}') for m in pkgutil.iter_modules(c.__path__)]"
     )
     names = {name: str(tmp_path / name) for name in ("FMX_CACHE", "XDG_CACHE_HOME", "HOME", "TMPDIR")}
     done = fmx(program=program, variables=names)
@@ -435,7 +437,7 @@ def test_importing_makes_nothing(tmp_path):
 def test_without_home_passwd_entry_and_room_for_files_all_works(folder):
     program = (
         "import os, pwd; os.environ.pop('HOME', None); pwd.getpwuid = lambda number: {}[number];"
-        "from fmx.cli import main; main()"
+        "from fmx.cli.main import main; main()"
     )
     done = fmx(
         "index", LAMBDA / "lambda.fa.gz", "-o", "l.fmx",
@@ -485,7 +487,10 @@ def test_every_damaged_file_is_made_anew(index, found, tmp_path):
 
 
 def test_a_whole_search_by_numbas_own_calls(index, found, tmp_path):
-    program = "from fmx import jit_entry; jit_entry._HEAD = 1 << 40; from fmx.cli import main; main()"
+    program = (
+        "from fmx.compiler import entry_point; entry_point._HEAD = 1 << 40;"
+        "from fmx.cli.main import main; main()"
+    )
     done = search(index[0], program=program, variables={"FMX_CACHE": str(tmp_path)})
     assert (done.returncode, records(done)) == (0, found), done.stderr
     assert "does not know this numba" in done.stderr
@@ -506,7 +511,7 @@ def test_too_little_memory_for_the_compiler_is_one_line(index, found, tmp_path, 
     codes = set()
     for megabytes in (160, 240, 320, 345, 1200) if is_warm else (360, 420, 480, 560, 1200):
         done = search(
-            path, program=limited(megabytes) + "from fmx.cli import main; main()",
+            path, program=limited(megabytes) + "from fmx.cli.main import main; main()",
             variables={"OPENBLAS_NUM_THREADS": "1", **(cache if is_warm else {"FMX_CACHE": str(tmp_path)})},
         )  # fmt: skip
         codes.add(done.returncode)

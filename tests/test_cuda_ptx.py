@@ -7,15 +7,16 @@ import sys
 import numpy as np
 import pytest
 
-from fmx import engines, layouts
-from fmx.contracts import lanes, on_device
 from fmx.errors import UnsupportedError
-from fmx.hits import Intervals
-from fmx.prefix_table import PrefixTable
-from fmx.queries import Exact, Verify
-from fmx.reads import Patterns
-from fmx.reference import make_blocks
-from fmx.seed_table import SeedTable
+from fmx.index import layouts
+from fmx.index.contracts import lanes, on_device
+from fmx.index.prefix_table import PrefixTable
+from fmx.index.reference import make_blocks
+from fmx.index.seed_table import SeedTable
+from fmx.input.reads import Patterns
+from fmx.search import engines
+from fmx.search.hits import Intervals
+from fmx.search.queries import Exact, Verify
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 WORDS, NUMBERS, ROWS = np.zeros(2, np.uint64), np.zeros(2, np.int64), np.zeros(2, np.uint32)
@@ -32,7 +33,7 @@ def query_of(cls, name):
 
 def compile_pair(query, engine, capability) -> str:
     """The PTX of an engine for a query."""
-    from fmx.jit_warp import ptx_of
+    from fmx.compiler.warp import ptx_of
 
     launch = engines.prepare(engine, query)
     return ptx_of(launch.kernel, (*launch.arguments, query, PATTERNS, INTERVALS), capability)

@@ -8,7 +8,8 @@ import journeys
 import pytest
 from conftest import ROOT
 
-from fmx import layouts, workflow
+from fmx import workflow
+from fmx.index import layouts
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 SIMULATOR = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
@@ -41,7 +42,7 @@ def test_every_array_is_built_as_by_the_cpu():
 def run(*arguments, simulated=False):
     """An fmx command."""
     environment = SIMULATOR if simulated else os.environ
-    program = "import sys; sys.setswitchinterval(1e-5); from fmx.cli import main; main()"
+    program = "import sys; sys.setswitchinterval(1e-5); from fmx.cli.main import main; main()"
     command = [sys.executable, "-c", program, *map(str, arguments)]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
-from fmx import jit_device
-from fmx.bench import _device_runs
+from fmx.machines import gpu
+from fmx.measure import gpu_timing
 
 ALIVE: weakref.WeakSet = weakref.WeakSet()
 
@@ -25,8 +25,8 @@ class Array:
 @pytest.fixture
 def device(monkeypatch):
     """A device for one Array at a time; garbage is left lying."""
-    monkeypatch.setattr(jit_device, "SIMULATED", False)
-    monkeypatch.setattr(jit_device, "cuda", SimpleNamespace(device_array=Array))
+    monkeypatch.setattr(gpu, "SIMULATED", False)
+    monkeypatch.setattr(gpu, "cuda", SimpleNamespace(device_array=Array))
     gc.disable()
     yield
     gc.enable()
@@ -39,15 +39,15 @@ def leave_in_a_cycle(array):
 
 
 def test_garbage_gives_way_to_a_new_array(device):
-    leave_in_a_cycle(jit_device.empty(3, "uint8"))
+    leave_in_a_cycle(gpu.empty(3, "uint8"))
     assert len(ALIVE) == 1
-    assert jit_device.empty(3, "uint8") in ALIVE
+    assert gpu.empty(3, "uint8") in ALIVE
 
 
 def test_memory_that_is_in_use_is_an_error(device):
-    held = jit_device.empty(3, "uint8")
+    held = gpu.empty(3, "uint8")
     with pytest.raises(RuntimeError, match="OUT_OF_MEMORY"):
-        jit_device.empty(3, "uint8")
+        gpu.empty(3, "uint8")
     assert held in ALIVE
 
 
@@ -56,9 +56,9 @@ def test_free_memory_is_told_without_garbage(device, monkeypatch):
         get_memory_info=lambda: SimpleNamespace(free=100 - 60 * len(ALIVE)),
         memory_manager=SimpleNamespace(deallocations=SimpleNamespace(clear=lambda: None)),
     )
-    monkeypatch.setattr(jit_device.cuda, "current_context", lambda: context, raising=False)
-    leave_in_a_cycle(jit_device.empty(3, "uint8"))
-    assert jit_device.free_bytes() == 100
+    monkeypatch.setattr(gpu.cuda, "current_context", lambda: context, raising=False)
+    leave_in_a_cycle(gpu.empty(3, "uint8"))
+    assert gpu.free_bytes() == 100
 
 
 def test_energy_is_counted_between_moves_of_the_counter(monkeypatch):
@@ -68,14 +68,14 @@ def test_energy_is_counted_between_moves_of_the_counter(monkeypatch):
         nvmlDeviceGetHandleByIndex=lambda number: number,
         nvmlDeviceGetTotalEnergyConsumption=lambda device: 40_000 * int(clock.now / 0.1),
     )
-    monkeypatch.setattr(_device_runs, "_nvml", lambda: counter)
-    monkeypatch.setattr(_device_runs.time, "perf_counter", lambda: clock.now)
-    monkeypatch.setattr(jit_device, "number", lambda: 0)
-    monkeypatch.setattr(jit_device, "synchronize", lambda: None)
+    monkeypatch.setattr(gpu_timing, "_nvml", lambda: counter)
+    monkeypatch.setattr(gpu_timing.time, "perf_counter", lambda: clock.now)
+    monkeypatch.setattr(gpu, "number", lambda: 0)
+    monkeypatch.setattr(gpu, "synchronize", lambda: None)
 
     def work():
         clock.now += 0.03
 
-    joules, watts = _device_runs.joules(work, at_least=3)
+    joules, watts = gpu_timing.joules(work, at_least=3)
     assert joules == pytest.approx(12, rel=0.01)
     assert watts == pytest.approx(400, rel=0.01)

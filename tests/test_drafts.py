@@ -9,12 +9,12 @@ import time
 
 import pytest
 
-from fmx import drafts
-from fmx.drafts import DraftFile, DraftFolder
+from fmx.system import drafts
+from fmx.system.drafts import DraftFile, DraftFolder
 
 OWNER = """
 import sys, time
-from fmx.drafts import DraftFile, DraftFolder
+from fmx.system.drafts import DraftFile, DraftFolder
 with (DraftFolder if sys.argv[2] == "folder" else DraftFile)(sys.argv[1]) as draft:
     print(draft.path, flush=True)
     time.sleep(600)

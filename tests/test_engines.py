@@ -7,9 +7,11 @@ import pytest
 from conftest import ENGINES, LAYOUTS, WAYS
 from texts import TEXTS, numbered, random_letters, reads_of
 
-from fmx import layouts, queries, reads
-from fmx.engines import cpu
-from fmx.mapping import make_query
+from fmx.index import layouts
+from fmx.input import reads
+from fmx.search import queries
+from fmx.search.engines import cpu
+from fmx.search.mapping import make_query
 
 SA_RATES = (1, 2, 3, 5, 8, 64)
 

@@ -49,7 +49,7 @@ def test_the_sorter_has_a_thread_of_its_own_and_as_many_as_it_is_given(monkeypat
     import threading
     from types import SimpleNamespace
 
-    from fmx.suffix_array import divsufsort
+    from fmx.index.building.suffix_array import divsufsort
 
     asked = []
     openmp = SimpleNamespace(omp_set_num_threads=lambda n: asked.append((n, threading.current_thread())))
@@ -63,7 +63,7 @@ def test_the_sorter_has_a_thread_of_its_own_and_as_many_as_it_is_given(monkeypat
 
 
 def test_a_sorter_without_memory_says_so(monkeypatch):
-    from fmx.suffix_array import divsufsort
+    from fmx.index.building.suffix_array import divsufsort
 
     def refuse(text, force64):
         raise Exception("libdivsufsort error", -2)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from texts import TEXTS, numbered, random_letters, reads_of
 
-from fmx.hits import ALL, SelectionPolicy
-from fmx.jit import compiled
-from fmx.sorting import sort
+from fmx.compiler.functions import compiled
+from fmx.compiler.sorting import sort
+from fmx.search.hits import ALL, SelectionPolicy
 
 CONTIGS = TEXTS["repeats across separators"]
 READS = reads_of(CONTIGS)

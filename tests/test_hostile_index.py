@@ -11,7 +11,8 @@ from forks import Forks
 from hostile import edit, put, say
 from texts import numbered, random_letters
 
-from fmx import parts, workflow
+from fmx import workflow
+from fmx.index import parts
 
 CONTIGS = numbered([random_letters(700, "g1"), random_letters(300, "g2") + "NNN" + random_letters(50, "g3")])
 READS = journeys.fastq([(f"r{i}", CONTIGS[0][1][7 * i : 7 * i + 40]) for i in range(50)])

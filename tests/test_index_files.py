@@ -13,8 +13,12 @@ import journeys
 import pytest
 from texts import numbered, random_letters
 
-from fmx import cli, drafts, index, index_store, index_writer, workflow
+from fmx import workflow
+from fmx.cli import main
 from fmx.errors import IndexFileError, OutputError
+from fmx.index import fm_index, store
+from fmx.index import writer as index_writer
+from fmx.system import drafts
 
 ONE = journeys.fasta(numbered([random_letters(500, "one")]))
 TWO = journeys.fasta(numbered([random_letters(600, "two"), "ACGTNNACC"]))
@@ -295,20 +299,20 @@ def test_a_reference_without_a_name(home, command):
 
 def test_too_many_open_files_are_told_as_such(home):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    meta, taken = index_store.read_meta("ref.fmx"), []
+    meta, taken = store.read_meta("ref.fmx"), []
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
         with contextlib.suppress(OSError):
             while True:
                 taken.append(os.open("/dev/null", os.O_RDONLY))
-        for ask in (lambda: index_store.read_meta("ref.fmx"), lambda: index.load("ref.fmx"),
-                    lambda: index_store.read_array("ref.fmx", meta, "sa_positions")):  # fmt: skip
+        for ask in (lambda: store.read_meta("ref.fmx"), lambda: fm_index.load("ref.fmx"),
+                    lambda: store.read_array("ref.fmx", meta, "sa_positions")):  # fmt: skip
             with pytest.raises(IndexFileError, match="Too many open files") as caught:
                 ask()
             assert "build the index again" not in str(caught.value)
         os.close(taken.pop())
         with pytest.raises(IndexFileError, match="Too many open files"):
-            index.load("ref.fmx")
+            fm_index.load("ref.fmx")
     finally:
         for descriptor in taken:
             os.close(descriptor)
@@ -340,9 +344,9 @@ def test_lack_of_address_space_is_told_as_such(home, monkeypatch):
     def mapped(*_, **__):
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr(index_store.np, "memmap", mapped)
+    monkeypatch.setattr(store.np, "memmap", mapped)
     with pytest.raises(IndexFileError, match="cannot read: Cannot allocate memory"):
-        index.load("ref.fmx")
+        fm_index.load("ref.fmx")
 
 
 @pytest.mark.parametrize("text", ["A" * 18, "ACGT" * 300])
@@ -361,7 +365,7 @@ def test_tables_are_bounded_by_the_text(text, folder, command):
 
 
 def test_the_bound_grows_with_the_text():
-    from fmx.seed_table import longest_strings
+    from fmx.index.seed_table import longest_strings
 
     assert [longest_strings(n) for n in (2, 4**9 - 1, 4**10 - 1, 4**10, 3 * 10**7, 2**32 - 2)] == [
         10, 10, 10, 11, 13, 16,
@@ -377,7 +381,7 @@ def test_the_arrays_of_an_addition_are_on_disk_before_they_count(home, monkeypat
     monkeypatch.setattr(
         type(home), "replace", lambda self, to: (order.append(f"to {to}"), real_replace(self, to))[1]
     )
-    assert cli.run(["index", "-q", "--add", "--layout", "sampled", "ref.fmx"]) == 0
+    assert main.run(["index", "-q", "--add", "--layout", "sampled", "ref.fmx"]) == 0
     (moved,) = [
         i for i, what in enumerate(order) if what.endswith("sampled-k1-d64.entries.npy") and what[:3] == "to "
     ]

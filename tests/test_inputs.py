@@ -12,9 +12,9 @@ import pytest
 from output_of import bgzf
 from runs import MAIN
 
-from fmx.chunks import look_at
 from fmx.errors import InputError
-from fmx.streams import Source
+from fmx.input.chunks import look_at
+from fmx.input.streams import Source
 
 GENOME = [("c1", "ACGTTGCAAC" * 4 + "GGTACATTCG")]
 GOOD = b"".join(b"@r%d\nACGTTGCAAC\n+\nIIIIIIIIII\n" % i for i in range(50))

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_rooms import ROOT
 
-from fmx import jit, jit_bits, jit_lanes, jit_store
-from fmx.jit import compiled, inlined
+from fmx.compiler import bits as jit_bits
+from fmx.compiler import functions, object_cache, simd
+from fmx.compiler.functions import compiled, inlined
 
 WORDS = st.integers(0, 2**64 - 1)
-BYTES = st.binary(min_size=2 * jit_lanes.LANES, max_size=2 * jit_lanes.LANES)
+BYTES = st.binary(min_size=2 * simd.LANES, max_size=2 * simd.LANES)
 
 
 class Inner(NamedTuple):
@@ -30,7 +31,7 @@ class Outer(NamedTuple):
 
 @compiled
 def popcount(x):
-    return jit.popcount(x)
+    return functions.popcount(x)
 
 
 @compiled
@@ -45,31 +46,31 @@ def trailing_zeros(x):
 
 @compiled
 def bits(n):
-    return jit.bits_from(n), jit.bits_from32(n), jit.low_bits(n)
+    return functions.bits_from(n), functions.bits_from32(n), functions.low_bits(n)
 
 
 @compiled
 def of_bytes(data, byte, start, stop, target):
-    jit.prefetch(data, start)
-    jit.copy_bytes(target, 1, data, 2, 9)
-    return jit.find_byte(data, byte, start, stop), jit.load_big_endian(data, start)
+    functions.prefetch(data, start)
+    functions.copy_bytes(target, 1, data, 2, 9)
+    return functions.find_byte(data, byte, start, stop), functions.load_big_endian(data, start)
 
 
 @compiled
 def of_lanes(a, b, first, last, out, sums):
-    v, w = jit_lanes.load(a, 3), jit_lanes.load(b, 5)
-    larger, smaller = jit_lanes.maximum(v, w), jit_lanes.choose(v, w, v, jit_lanes.fill(a, 7))
-    jit_lanes.store(out, 1, jit_lanes.within(jit_lanes.minus(larger, w), first, last))
-    jit_lanes.store(out, 33, smaller)
-    differences = jit_lanes.add_difference(jit_lanes.zero_sums(), v, w)
-    jit_lanes.store(sums, 2, differences)
-    return jit_lanes.equal_bits(v, w), jit_lanes.total(differences)
+    v, w = simd.load(a, 3), simd.load(b, 5)
+    larger, smaller = simd.maximum(v, w), simd.choose(v, w, v, simd.fill(a, 7))
+    simd.store(out, 1, simd.within(simd.minus(larger, w), first, last))
+    simd.store(out, 33, smaller)
+    differences = simd.add_difference(simd.zero_sums(), v, w)
+    simd.store(sums, 2, differences)
+    return simd.equal_bits(v, w), simd.total(differences)
 
 
 @given(x=WORDS)
 def test_bits_are_counted(x):
     x = np.uint64(x)
-    assert popcount(x) == jit.popcount(x) == bin(int(x)).count("1")
+    assert popcount(x) == functions.popcount(x) == bin(int(x)).count("1")
     assert leading_zeros(x) == jit_bits.leading_zeros(x) == 64 - int(x).bit_length()
     assert trailing_zeros(x) == jit_bits.trailing_zeros(x)
 
@@ -151,7 +152,7 @@ def test_what_has_no_kind_is_refused():
 
 def keep(function, monkeypatch, folder):
     """The function, compiled as if it were one of fmx."""
-    monkeypatch.setattr(jit_store, "folder", lambda: folder)
+    monkeypatch.setattr(object_cache, "folder", lambda: folder)
     function.__module__ = "fmx.of_a_test"
     return compiled(function)
 
@@ -161,12 +162,12 @@ def test_code_is_kept_told_apart_by_types_and_damage_is_noticed(tmp_path, monkey
         return 2 * x
 
     heard = []
-    jit.on_first_compile(heard.append)
+    functions.on_first_compile(heard.append)
     assert keep(double, monkeypatch, tmp_path)(21) == 42
     assert keep(double, monkeypatch, tmp_path)(1.5) == 3.0
     kept = sorted(tmp_path.glob("fmx.of_a_test.*"))
     assert (len(kept), heard) == (2, ["compiling for this machine (once) ..."])
-    monkeypatch.setattr(jit, "_compiler", None)
+    monkeypatch.setattr(functions, "_compiler", None)
     assert keep(double, monkeypatch, tmp_path)(4) == 8  # nothing can be compiled now
     monkeypatch.undo()
     for harm in (lambda data: data[:-1], lambda data: b"", lambda data: data[:-9] + b"123456789"):
@@ -207,7 +208,7 @@ def test_a_contract_binds_by_type_in_machine_code_and_in_python():
     class Thrice(NamedTuple):
         x: int
 
-    @jit.by_type
+    @functions.by_type
     def value(first, more):
         """What it is worth."""
 
@@ -248,7 +249,7 @@ COMMANDS = [
 
 def test_a_second_command_does_not_import_the_compiler(tmp_path):
     code = (
-        "import sys; from fmx.cli import run; code = run(sys.argv[1:]);"
+        "import sys; from fmx.cli.main import run; code = run(sys.argv[1:]);"
         "print(code, 'numba' in sys.modules, file=sys.stderr)"
     )
     (tmp_path / "pair.fa").write_text(">a\nACGTTGCA\n>b\nACGATGCA\n")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from texts import TEXTS
 
-from fmx import contracts, layouts
+from fmx.compiler.functions import compiled
 from fmx.errors import UnsupportedError
-from fmx.jit import compiled
+from fmx.index import contracts, layouts
 
 
 @compiled

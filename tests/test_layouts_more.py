@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from fmx import layouts
-from fmx.contracts import address, extend, lanes, lookup, neighbour, occ, position_of, preceding, share
-from fmx.engines import cpu
-from fmx.jit import compiled
-from fmx.layouts import cofi
-from fmx.layouts.unprefetched import Unprefetched
-from fmx.prefix_table import build_prefix_table
-from fmx.queries import Exact
-from fmx.reads import Patterns
-from fmx.sampled_sa import sample
-from fmx.suffix_array import suffix_array
-from fmx.work import Cores
+from fmx.bench.kit.unprefetched import Unprefetched
+from fmx.compiler.functions import compiled
+from fmx.index import layouts
+from fmx.index.building.suffix_array import suffix_array
+from fmx.index.contracts import address, extend, lanes, lookup, neighbour, occ, position_of, preceding, share
+from fmx.index.layouts import cofi
+from fmx.index.prefix_table import build_prefix_table
+from fmx.index.sampled_sa import sample
+from fmx.input.reads import Patterns
+from fmx.machines.jobs import Cores
+from fmx.search.engines import cpu
+from fmx.search.queries import Exact
 
 NAMES = [str(name) for name in layouts.all_names() if name.family != "cofi" or name.k <= 9]
 

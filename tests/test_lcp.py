@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from texts import TEXTS, numbered
 
 from fmx import workflow
-from fmx.cli import run
+from fmx.cli.main import run
 from fmx.errors import IndexFileError, UnsupportedError
-from fmx.index import load, load_lcp
-from fmx.parts import part_span
-from fmx.suffix_array import LCP, build_lcp, build_rank, suffix_array
-from fmx.suffix_array.lcp import lcp_at, lcp_below
+from fmx.index.building.suffix_array import LCP, build_lcp, build_rank, suffix_array
+from fmx.index.building.suffix_array.lcp import lcp_at, lcp_below
+from fmx.index.fm_index import load, load_lcp
+from fmx.index.parts import part_span
 
 LONG = numbered(["ACGTTGCA" * 60, "ACGTTGCA" * 60 + "C", "A" * 700 + "N" + "A" * 255, "A" * 256])
 

@@ -8,9 +8,9 @@ import journeys
 import pytest
 from texts import numbered, random_letters
 
-from fmx import reads
-from fmx.chunks import read_chunks
 from fmx.errors import InputError
+from fmx.input import reads
+from fmx.input.chunks import read_chunks
 
 GENOME = numbered([random_letters(700, "ends"), random_letters(300, "of lines")])
 READS = [(f"r{i} a comment", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(9)]
@@ -92,7 +92,7 @@ def test_every_command_refuses_it(name, kind, folder, index_of, command):
 
 @pytest.mark.parametrize("cut", range(1, 12))
 def test_a_reference_with_a_cr_at_the_border_of_a_piece(cut, monkeypatch):
-    from fmx import reference
+    from fmx.index import reference
 
     read_letters = reference._read_letters
     monkeypatch.setattr(reference, "_read_letters", lambda source: read_letters(source, cut))

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from texts import TEXTS, numbered, random_letters
 
-from fmx import index
-from fmx.chunks import literal_fasta
+from fmx.index import fm_index
+from fmx.input.chunks import literal_fasta
+from fmx.input.reads import FORWARD, REVERSE
 from fmx.mem import journey, matching, seeds
 from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, MemOptions
 from fmx.mem.unique import take
-from fmx.reads import FORWARD, REVERSE
 
 UNIQUE = [ALL, IN_REFERENCE, IN_BOTH]
 
@@ -25,7 +25,7 @@ def find(path, queries, options, kind="tsv", task_size=None, many=None) -> bytes
 
     Windows of more than ``many`` rows are taken as two.
     """
-    opened = index.load(path, method="verify") if isinstance(path, (str, Path)) else path
+    opened = fm_index.load(path, method="verify") if isinstance(path, (str, Path)) else path
     output = journey.MemOutput(kind=kind)
     finder = matching.Finder(opened, options, journey.make_form(opened.reference, options, output))
     finder.task_size = task_size or finder.task_size

@@ -177,7 +177,7 @@ def test_an_index_without_a_whole_suffix_array(folder, index_of, command):
 
 def test_help_is_instant():
     code = (
-        "import sys; from fmx.cli import run; code = run(['mem', '--help']);"
+        "import sys; from fmx.cli.main import run; code = run(['mem', '--help']);"
         "assert not {'numba', 'numpy'} & set(sys.modules); sys.exit(code)"
     )
     assert (

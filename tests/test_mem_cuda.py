@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
+from fmx.index.prefix_table import PrefixTable
+from fmx.index.reference import make_blocks
+from fmx.index.seed_table import SeedTable
 from fmx.mem.seeds import Seeds
-from fmx.prefix_table import PrefixTable
-from fmx.reference import make_blocks
-from fmx.seed_table import SeedTable
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 SIMULATOR = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
@@ -43,10 +43,10 @@ def arguments() -> dict:
 @pytest.mark.parametrize("capability", [(8, 0), (9, 0)], ids=str)
 @pytest.mark.parametrize("name", arguments())
 def test_code_of_the_kernels(name, capability):
-    from fmx.jit_warp import ptx_of
-    from fmx.mem import device_kernels
+    from fmx.compiler.warp import ptx_of
+    from fmx.mem import seeds_kernels
 
-    ptx = re.sub(r"_Z\w+", "NAME", ptx_of(getattr(device_kernels, name), arguments()[name], capability))
+    ptx = re.sub(r"_Z\w+", "NAME", ptx_of(getattr(seeds_kernels, name), arguments()[name], capability))
     assert ".f64" not in ptx
     assert "call" not in ptx
     assert not re.search(r"\.local|ld\.local|st\.local", ptx), "local memory"

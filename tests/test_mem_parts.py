@@ -15,10 +15,11 @@ from test_mem import UNIQUE, broken, expect, find, queries_of, rows
 from test_parts import SEVERAL, far_apart, part_size_of, symbols_of
 from texts import TEXTS, numbered, random_letters
 
-from fmx import index, workflow
+from fmx import workflow
+from fmx.index import fm_index
+from fmx.input.reads import FORWARD, REVERSE
 from fmx.mem import slices
 from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, MemOptions
-from fmx.reads import FORWARD, REVERSE
 
 BOTH = FORWARD | REVERSE
 KINDS = ["mummer", "paf", "bed", "tsv", "sam"]
@@ -36,7 +37,7 @@ def build_both(folder, contigs, part_size):
 def test_awkward_references_in_parts(name, tmp_path):
     contigs = TEXTS[name]
     one, several = build_both(tmp_path, contigs, part_size_of(contigs))
-    assert len(index.load(several).parts) > 1
+    assert len(fm_index.load(several).parts) > 1
     for algorithm in ALGORITHMS:
         for unique in UNIQUE:
             for least in (1, 3, 10):
@@ -70,7 +71,7 @@ def test_what_occurs_once_in_each_of_two_parts_is_not_unique(tmp_path):
     unit, own = random_letters(60, "unit"), random_letters(50, "own")
     contigs = numbered([unit, own, unit])
     _, several = build_both(tmp_path, contigs, 61)
-    assert len(index.load(several).parts) == 3
+    assert len(fm_index.load(several).parts) == 3
     for unique in UNIQUE:
         found = rows(find(several, [unit + own], MemOptions(20, FORWARD, unique)))
         assert [row[4] for row in found] == (["c0", "c2", "c1"] if unique == ALL else ["c1"])
@@ -82,7 +83,7 @@ def test_repeats_across_parts_in_slices_of_any_size(n_rows, tmp_path, monkeypatc
     contigs = numbered(["AC" * 90 + random_letters(9, i) for i in range(5)])
     query = "AC" * 30 + "G" + "AC" * 40
     one, several = build_both(tmp_path, contigs, 2 * 190)
-    assert len(index.load(several).parts) == 3
+    assert len(fm_index.load(several).parts) == 3
     for algorithm in ALGORITHMS:
         options = MemOptions(15, BOTH, ALL, 1, algorithm)
         monkeypatch.setattr(slices, "rows_at_once", lambda matcher: 10**6)
@@ -97,7 +98,7 @@ def test_positions_beyond_32_bits_are_kept(kind, tmp_path):
     unit = random_letters(90, "far")
     contigs = numbered([unit, naive.reverse_complement(unit[:50]), unit[20:] + "NN" + unit[:30], "A" * 40])
     _, path = build_both(tmp_path, contigs, 105)
-    near = index.load(path)
+    near = fm_index.load(path)
     far = far_apart(near)
     assert far.reference.blocks.text_start[-1] > 2 * 2**33
     queries = [unit, unit[:60] + "N" + unit[10:], "A" * 50]
@@ -134,7 +135,7 @@ def test_slices_are_no_larger_than_asked_for(tmp_path, monkeypatch):
     """Of three parts 10 rows each are looked at, or those of one window, whose matches are 418 at most."""
     contigs = numbered(["AC" * 90 + random_letters(9, i) for i in range(5)])
     _, path = build_both(tmp_path, contigs, 2 * 190)
-    opened, strands = index.load(path, method="verify"), mems.strands(["AC" * 30 + "G" + "AC" * 40])
+    opened, strands = fm_index.load(path, method="verify"), mems.strands(["AC" * 30 + "G" + "AC" * 40])
     monkeypatch.setattr(slices, "rows_at_once", lambda matcher: 10)
     joined = slices.join(opened, [ALGORITHMS["mummergpu"](part, 15) for part in opened.parts])
     sizes = [matches.length.size for matches in slices.slices(joined, strands)]

@@ -11,9 +11,9 @@ pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 
 @pytest.mark.parametrize("capability", [(8, 0), (9, 0)], ids=str)
 def test_code_of_the_matching_kernel(capability):
-    from fmx.jit_warp import ptx_of
+    from fmx.compiler.warp import ptx_of
     from fmx.mem.mummergpu import empty_found
-    from fmx.mem.mummergpu_cuda import match_kernel
+    from fmx.mem.mummergpu_gpu import match_kernel
     from fmx.mem.rank_walk import make_jobs
 
     host, strands = mems.mummergpu("ACGT$", 1), mems.strands(["ACG"])

@@ -11,7 +11,7 @@ from texts import numbered, random_letters
 # The high-water mark of /proc, since that of getrusage begins with the memory of the process that starts it.
 MEASURED = """
 import re, sys
-from fmx.cli import run
+from fmx.cli.main import run
 code = run(sys.argv[1:])
 print(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1], file=sys.stderr)
 sys.exit(code)

@@ -12,7 +12,7 @@ import journeys
 import pytest
 from runs import MAIN, feed_until, started
 
-from fmx import streams
+from fmx.input import streams
 
 GENOME = [("c1", "ACGTTGCAAC" * 4 + "GGTACATTCG")]
 GOOD = b"".join(b"@r%d\nACGTTGCAAC\n+\nIIIIIIIIII\n" % i for i in range(50))

@@ -12,11 +12,14 @@ from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
 import fmx
-from fmx import index, index_store, located, mapping, parts, plan, reads, workflow
+from fmx import workflow
 from fmx.errors import IndexFileError, UnsupportedError
-from fmx.hits import ALL, SelectionPolicy
-from fmx.mapping import MapOptions
-from fmx.reference import make_blocks, read_fasta
+from fmx.index import fm_index, parts, plan, store
+from fmx.index.reference import make_blocks, read_fasta
+from fmx.input import reads
+from fmx.search import located, mapping
+from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mapping import MapOptions
 
 UNIT = random_letters(400, "unit")
 REPEATS = numbered(
@@ -77,7 +80,7 @@ SEVERAL = [name for name in TEXTS if len(TEXTS[name]) > 1 and max(symbols_of(TEX
 def test_awkward_references_in_parts(name, folder, command):
     contigs = TEXTS[name]
     one, several = build_both(folder, contigs, LAYOUTS[0], 1, part_size_of(contigs))
-    assert len(parts.part_sizes(index_store.read_meta(several))) > 1
+    assert len(parts.part_sizes(store.read_meta(several))) > 1
     (folder / "reads.fa").write_bytes(
         b"".join(b">r%d\n%s\n" % (i, read.encode()) for i, read in enumerate(reads_of(contigs)))
     )
@@ -89,7 +92,7 @@ def test_awkward_references_in_parts(name, folder, command):
 def test_every_way_to_search_parts(layout, sa_rate, folder, command, monkeypatch):
     built, way = (LAYOUTS[0], []) if layout == "verify" else (layout, ["--layout", layout])
     one, several = build_both(folder, REPEATS, built, sa_rate, 600)
-    assert len(parts.part_sizes(index_store.read_meta(several))) == 4
+    assert len(parts.part_sizes(store.read_meta(several))) == 4
     (folder / "reads.fq").write_bytes(journeys.fastq(enumerate(reads_of(REPEATS))))
     expected = outputs(one, "reads.fq", command, folder, *way)
     assert outputs(several, "reads.fq", command, folder, *way) == expected
@@ -125,7 +128,7 @@ def far_apart(near):
 def test_positions_beyond_32_bits_are_kept(folder):
     """What is written stays the same."""
     _, path = build_both(folder, REPEATS, LAYOUTS[0], 1, 600)
-    near = index.load(path)
+    near = fm_index.load(path)
     far = far_apart(near)
     assert far.reference.blocks.text_start[-1] > 3 * 2**33
     (folder / "reads.fa").write_bytes(journeys.fasta(numbered([UNIT[:40], REPEATS[5][1][:30], "A", "C"])))
@@ -194,7 +197,7 @@ def test_inspect_shows_the_parts_and_verify_finds_damage_in_any(folder, command)
     data[-9] ^= 1
     file.write_bytes(data)
     with pytest.raises(IndexFileError, match=r"part2/text_words\.npy: damaged"):
-        index.load(several)
+        fm_index.load(several)
     assert "part2/text_words.npy: damaged" in command("inspect", "--verify", several).err
 
 
@@ -205,9 +208,11 @@ def test_a_plan_for_parts_is_what_they_take(folder):
         workflow.build_index(
             journeys.fasta(contigs), "r.fmx", ["auto"], max_memory=max_memory, part_size=30_001
         )
-        meta = index_store.read_meta("r.fmx")
+        meta = store.read_meta("r.fmx")
         assert (meta["layouts"], meta["sa_rate"]) == ([chosen.layout], chosen.sa_rate)
         assert meta["parts"] == [30_001, 20_001]
         way, _ = plan.choose_way(meta, max_memory)
         assert plan.ways_to_search(meta)[way] == pytest.approx(chosen.n_bytes, rel=0.1, abs=80_000)
-        assert {part.method for part in index.load("r.fmx", max_memory=max_memory).parts} == {chosen.method}
+        assert {part.method for part in fm_index.load("r.fmx", max_memory=max_memory).parts} == {
+            chosen.method
+        }

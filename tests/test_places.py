@@ -8,7 +8,7 @@ import pysam
 import pytest
 from runs import MAIN
 
-from fmx import drafts
+from fmx.system import drafts
 
 GENOME = [("c1", "ACGTTGCAAC" * 4 + "GGTACATTCG")]
 GOOD = b"".join(b"@r%d\nACGTTGCAAC\n+\nIIIIIIIIII\n" % i for i in range(50))

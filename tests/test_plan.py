@@ -6,8 +6,8 @@ import journeys
 import pytest
 from texts import numbered, random_letters
 
-from fmx import index, index_store, plan
 from fmx.errors import UnsupportedError
+from fmx.index import fm_index, plan, store
 
 CONTIGS = numbered([random_letters(30_000, 1), random_letters(20_000, 2)])
 
@@ -31,12 +31,12 @@ def test_more_memory_never_gives_a_slower_index():
 def test_a_planned_index_takes_what_was_promised_and_finds_all(max_memory, tmp_path):
     chosen = plan.plan_index([50_002], max_memory)
     path = journeys.build(tmp_path / "r.fmx", CONTIGS, ["auto"], max_memory=max_memory)
-    meta = index_store.read_meta(path)
+    meta = store.read_meta(path)
     assert (meta["layouts"], meta["sa_rate"]) == ([chosen.layout], chosen.sa_rate)
     way, _ = plan.choose_way(meta, max_memory)
     assert way == ("verify" if chosen.method == "verify" else chosen.layout)
     assert plan.ways_to_search(meta)[way] == pytest.approx(chosen.n_bytes, rel=0.1, abs=40_000)
-    opened = index.load(path, max_memory=max_memory)
+    opened = fm_index.load(path, max_memory=max_memory)
     assert opened.method == chosen.method
     reads = [CONTIGS[0][1][100:150], CONTIGS[1][1][-30:], random_letters(40, 9)]
     assert journeys.ask(opened, reads) == journeys.expect(CONTIGS, reads)

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import example, given, settings
 from texts import numbered
 
-from fmx import index, library, workflow
-from fmx.chunks import literal_fasta
-from fmx.hits import ALL, SelectionPolicy
-from fmx.mapping import MapOptions
+from fmx import library, workflow
+from fmx.index import fm_index
+from fmx.input.chunks import literal_fasta
+from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mapping import MapOptions
 
 LETTERS = st.sampled_from(["ACGT", "ACGTN", "AC", "A", "ACGTacgtuN", "ANNNN", "ACGTRYSWKMBDHVN."])
 
@@ -105,7 +106,7 @@ def places(hits, flip=False) -> set:
 @example((numbered(["ACGT"]), ["ACGT"] * 3), 1, 1)
 def test_chunks_and_threads_never_change_the_bytes(folder_of_this, question, chunk_size, n_threads):
     contigs, reads = question
-    opened = index.load(built(folder_of_this, contigs))
+    opened = fm_index.load(built(folder_of_this, contigs))
     output = workflow.Output(folder_of_this / "out.sam", "sam")
     texts = []
     for size, threads in ((1 << 20, 1), (chunk_size, n_threads)):

@@ -7,17 +7,18 @@ from hypothesis import strategies as st
 from test_reference import codes
 from texts import TEXTS
 
-from fmx import dna, layouts, prefix_table, reference, sampled_sa, seed_table
-from fmx.bench import _device_text as device_text
-from fmx.bench import _texts
-from fmx.engines import cpu
+from fmx.bench.kit import device_text
 from fmx.errors import DeviceError
-from fmx.hits import Intervals
-from fmx.queries import Exact
-from fmx.suffix_array import suffix_array
-from fmx.suffix_array.radix import sort_suffixes
-from fmx.suffix_array.symbols3 import PER_KEY
-from fmx.work import Cores
+from fmx.index import layouts, prefix_table, reference, sampled_sa, seed_table
+from fmx.index.building.suffix_array import suffix_array
+from fmx.index.building.suffix_array.radix import sort_suffixes
+from fmx.index.building.suffix_array.symbols3 import PER_KEY
+from fmx.input import dna
+from fmx.machines.jobs import Cores
+from fmx.measure import texts
+from fmx.search.engines import cpu
+from fmx.search.hits import Intervals
+from fmx.search.queries import Exact
 
 STANDING, SORTED = 18, 24  # bytes a symbol that the sort needs, and for each suffix of a pass
 
@@ -121,7 +122,7 @@ def test_tables_found_by_search_are_those_counted(name):
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_arrays_do_not_depend_on_the_parts(n_threads):
     """Nor on whether their columns were counted or searched for."""
-    text = _texts.make_codes(Cores(), _texts.Repeat, 7000)
+    text = texts.make_codes(Cores(), texts.Repeat, 7000)
     sa, starts = suffix_array(text), np.zeros(1, np.int64)
     one, other = Cores(1), CoresThatSearch(n_threads)
     np.testing.assert_array_equal(dna.pack_text(text, one), dna.pack_text(text, other))
@@ -139,7 +140,7 @@ def test_arrays_do_not_depend_on_the_parts(n_threads):
             np.testing.assert_array_equal(getattr(found, field), getattr(expected, field), f"{name} {field}")
 
 
-@pytest.mark.parametrize("kind", [_texts.Randomize, _texts.Repeat])
+@pytest.mark.parametrize("kind", [texts.Randomize, texts.Repeat])
 def test_the_bench_knows_a_wrong_interval(kind):
     text = device_text.make_text(MACHINE, kind, 20_000)
     row_of = device_text.rows_of(MACHINE, text)

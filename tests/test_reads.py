@@ -11,9 +11,9 @@ import pytest
 from conftest import ROOT
 from texts import TEXTS, reads_of
 
-from fmx import reads
-from fmx.chunks import literal_fasta, read_chunks
 from fmx.errors import InputError
+from fmx.input import reads
+from fmx.input.chunks import literal_fasta, read_chunks
 
 SIZES = [1, 2, 3, 5, 7, 11, 64, 1000, 1 << 21]
 SEQUENCES = reads_of(TEXTS["IUPAC"])
@@ -105,7 +105,7 @@ def test_given_sequences_cannot_smuggle_in_records():
 def test_lines_are_counted_in_whole_registers(processor, tmp_path):
     """On processors with AVX-512, too, and not by loads of a byte each."""
     program = (
-        "from fmx.chunks import _cut_fastq; f = _cut_fastq.made; f.compile('(uint8[::1], boolean)'); "
+        "from fmx.input.chunks import _cut_fastq; f = _cut_fastq.made; f.compile('(uint8[::1], boolean)'); "
         "print(*f.inspect_asm().values())"
     )
     target = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": "", "FMX_CACHE": str(tmp_path)}

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from texts import TEXTS
 
-from fmx import bwt, dna, prefix_table, reference, seed_table
-from fmx.sampled_sa import sample
-from fmx.suffix_array import suffix_array
-from fmx.work import Cores
+from fmx.index import prefix_table, reference, seed_table
+from fmx.index.building import bwt
+from fmx.index.building.suffix_array import suffix_array
+from fmx.index.sampled_sa import sample
+from fmx.input import dna
+from fmx.machines.jobs import Cores
 
 LETTERS = "$ACGT"
 

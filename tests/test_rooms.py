@@ -86,7 +86,7 @@ def test_imports_go_down_the_house(path):
 )
 def test_help_needs_neither_compiler_nor_formats(arguments):
     code = (
-        "import sys; from fmx.cli import run; code = run(sys.argv[1:]);"
+        "import sys; from fmx.cli.main import run; code = run(sys.argv[1:]);"
         "slow = {'numba', 'pysam', 'numpy', 'llvmlite', 'pydivsufsort', 'isal'} & set(sys.modules);"
         "assert not slow, slow; sys.exit(code)"
     )

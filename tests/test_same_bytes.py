@@ -7,9 +7,10 @@ import pytest
 from journeys import fasta
 from output_of import without_program
 
-from fmx import index, layouts, workflow
-from fmx.hits import ALL, SelectionPolicy
-from fmx.mapping import MapOptions
+from fmx import workflow
+from fmx.index import fm_index, layouts
+from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mapping import MapOptions
 
 WAYS = [
     "verify", "sampled-k1", "kstep-k2", "kstep-k3", "alternate-k1", "alternate-k2", "bvsfm-k1", "bvsfm-k2",
@@ -64,7 +65,7 @@ def sam(case, way, policy, n_threads=1, chunk_size=1 << 21) -> bytes:
     """The SAM of all reads, without the line that holds the command."""
     path, reads = case
     verify = way == "verify"
-    opened = index.load(path, None if verify else way, "verify" if verify else "backward")
+    opened = fm_index.load(path, None if verify else way, "verify" if verify else "backward")
     output = workflow.Output(str(reads.with_suffix(".sam")))
     workflow.search(opened, [reads], MapOptions(policy, n_threads=n_threads, chunk_size=chunk_size), output)
     return without_program(reads.with_suffix(".sam").read_bytes())

@@ -7,9 +7,10 @@ import journeys
 import pytest
 from texts import numbered, random_letters
 
-from fmx import index_store, layouts, plan
 from fmx.errors import UnsupportedError
-from fmx.progress import Progress
+from fmx.index import layouts, plan
+from fmx.index import store as index_store
+from fmx.machines.progress import Progress
 from fmx.tuning import choices, cost, journey, rates, store, trial
 from fmx.tuning.choices import Place
 from fmx.tuning.cost import Choice, Fetches
@@ -146,7 +147,7 @@ def cache(tmp_path, monkeypatch):
         return Rates(device, ROUND.table)
 
     monkeypatch.setattr(journey, "measure_cpu", measure)
-    monkeypatch.setattr("fmx.bench._runs.machine", lambda: "round machine")
+    monkeypatch.setattr("fmx.measure.timing.machine", lambda: "round machine")
     return measured
 
 

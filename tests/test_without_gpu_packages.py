@@ -203,20 +203,19 @@ def test_a_driver_is_no_condition_either(line, driver, work):
 def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch):
     """As it does where NumPy is newer than it knows: found out when the GPU is opened, not amid the work."""
     pytest.importorskip("numba_cuda", reason=REMEDY)
-    from fmx import device_work, jit_cuda, jit_device  # noqa: F401  (the kernels of the first are made now)
-    from fmx.building import choose_machine
-    from fmx.work import Cores, Device
+    from fmx.compiler import cuda
+    from fmx.index.building.journey import choose_machine
+    from fmx.machines import gpu
+    from fmx.machines.jobs import Cores, Device
 
     def refresh():
         raise AttributeError("module 'numpy' has no attribute 'row_stack'")
 
     gpus = SimpleNamespace(is_available=lambda: True, gpus=["a GPU"])
-    for module in (jit_cuda, jit_device):
+    for module in (cuda, gpu):
         monkeypatch.setattr(module, "cuda", gpus)
-    monkeypatch.setattr(
-        jit_cuda, "cuda_target", SimpleNamespace(target_context=SimpleNamespace(refresh=refresh))
-    )
-    for opens in (jit_cuda.devices, jit_device.open_device, lambda: choose_machine(Device("cuda"), 1)):
+    monkeypatch.setattr(cuda, "cuda_target", SimpleNamespace(target_context=SimpleNamespace(refresh=refresh)))
+    for opens in (cuda.devices, gpu.open_device, lambda: choose_machine(Device("cuda"), 1)):
         with pytest.raises(DeviceError, match=r"^numba-cuda .*row_stack.*fmx-mapper\[cuda\]"):
             opens()
     assert isinstance(choose_machine(Device("auto"), 1, 1000), Cores)
@@ -226,17 +225,17 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch):
 def gpu_without_sort(monkeypatch):
     """A GPU that answers, and no cuda-cccl."""
     pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
-    from fmx import device_work, jit_sort
+    from fmx.machines import gpu_jobs, gpu_sort
 
     device = SimpleNamespace(open_device=lambda number: "GPU", free_bytes=lambda: 10**9)
-    monkeypatch.setattr(device_work, "jit_device", device)
-    monkeypatch.setattr(jit_sort, "SIMULATED", False)
+    monkeypatch.setattr(gpu_jobs, "jit_device", device)
+    monkeypatch.setattr(gpu_sort, "SIMULATED", False)
     monkeypatch.setitem(sys.modules, "cuda", None)
 
 
 def test_a_gpu_without_a_sort_is_noticed_before_the_work(gpu_without_sort):
-    from fmx.building import choose_machine
-    from fmx.work import Cores, Device
+    from fmx.index.building.journey import choose_machine
+    from fmx.machines.jobs import Cores, Device
 
     with pytest.raises(DeviceError, match=r"cuda-cccl.*fmx-mapper\[cuda\]"):
         choose_machine(Device("cuda"), 1, 1000)
@@ -246,11 +245,11 @@ def test_a_gpu_without_a_sort_is_noticed_before_the_work(gpu_without_sort):
 
 
 def test_energy_that_cannot_be_measured_is_said_once(monkeypatch, capsys):
-    from fmx.bench import _device_runs
+    from fmx.measure import gpu_timing
 
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    monkeypatch.setitem(sys.modules, "fmx.jit_device", SimpleNamespace())
-    _device_runs._nvml.cache_clear()
-    assert [_device_runs.joules(None) for _ in range(2)] == [(None, None)] * 2
+    monkeypatch.setitem(sys.modules, "fmx.machines.gpu", SimpleNamespace())
+    gpu_timing._nvml.cache_clear()
+    assert [gpu_timing.joules(None) for _ in range(2)] == [(None, None)] * 2
     assert capsys.readouterr().err.count(REMEDY) == 1
-    _device_runs._nvml.cache_clear()
+    gpu_timing._nvml.cache_clear()

@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import inlined
-from ..jit_lanes import LANES, choose, equal_bits, fill, load, maximum, minus, store, within
+from ..compiler.functions import inlined
+from ..compiler.simd import LANES, choose, equal_bits, fill, load, maximum, minus, store, within
 
 PAD = LANES
 MATCH, MISMATCH, INSERT, DELETE = range(4)  # =, X, I (query only), D (target only)

@@ -21,7 +21,7 @@ from math import ceil, floor
 
 import numpy as np
 
-from ..jit import compiled, inlined
+from ..compiler.functions import compiled, inlined
 
 DEFINITIONS = {
     0: "matching columns / length of the shorter sequence",

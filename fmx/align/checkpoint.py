@@ -10,8 +10,8 @@ import os
 import struct
 import zlib
 
-from ..drafts import lock
 from ..errors import InputError, OutputError
+from ..system.drafts import lock
 
 _HEAD = struct.Struct("<QQI")
 _TITLE = "fmx pairwise checkpoint 1 "

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import compiled
+from ..compiler.functions import compiled
 from .band import make_work
 from .bounds import least_score, most_gaps
 from .lanes import score_lanes, work_arrays

@@ -6,10 +6,10 @@ from contextlib import ExitStack
 
 import numpy as np
 
-from ..jit import on_first_compile
-from ..parallel import available_cores
-from ..progress import Progress
-from ..streams import whole_output
+from ..compiler.functions import on_first_compile
+from ..input.streams import whole_output
+from ..machines.progress import Progress
+from ..machines.threads import available_cores
 from .checkpoint import Checkpoint
 from .dispatch import Board, cpu_loop, run
 from .jobs import Job, Shared, Worker, cut

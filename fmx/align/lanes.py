@@ -15,8 +15,8 @@ along the last row up to a lane's own length gives H, so lanes of unequal length
 
 import numpy as np
 
-from ..jit import compiled, inlined
-from ..jit_lanes import LANES, load, maximum, minus, store
+from ..compiler.functions import compiled, inlined
+from ..compiler.simd import LANES, load, maximum, minus, store
 
 SLICE = 32
 N_CODES = 5

@@ -10,8 +10,8 @@ alignment is needed.  Both shortcuts make distances smaller, never larger, so no
 
 import numpy as np
 
-from ..jit import compiled, inlined
-from ..jit_lanes import LANES, add_difference, load, total, zero_sums
+from ..compiler.functions import compiled, inlined
+from ..compiler.simd import LANES, add_difference, load, total, zero_sums
 from .bounds import most_differing_grams
 
 Q = 6

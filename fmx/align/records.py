@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import compiled, inlined
+from ..compiler.functions import compiled, inlined
 from .band import DELETE, INSERT, MATCH, MISMATCH, align_pair
 from .bounds import identity, most_gaps
 

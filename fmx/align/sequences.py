@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..chunks import read_chunks
-from ..dna import CODE, INVALID
 from ..errors import InputError
-from ..reads import parse
-from ..streams import STANDARD
+from ..input.chunks import read_chunks
+from ..input.dna import CODE, INVALID
+from ..input.reads import parse
+from ..input.streams import STANDARD
 
 
 class Sequences(NamedTuple):

@@ -23,6 +23,6 @@ EXPERIMENTS = ("designs", "threads", "sizes", "cpu")
 @click.option("--energy/--no-energy", default=True, help="Also measure joules, by NVML.")
 def command(**given):
     """The papers' GPU experiments: tables and figures in a folder."""
-    from . import _device_designs
+    from .kit import device_designs
 
-    _device_designs.run(**given)
+    device_designs.run(**given)

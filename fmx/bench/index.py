@@ -21,6 +21,6 @@ from .. import options
 @click.option("--runs", "n_runs", default=3, show_default=True, help="Runs of each stage.")
 def command(**given):
     """How fast a GPU builds an index, and whether searches on it are right."""
-    from . import _device_builds
+    from .kit import device_builds
 
-    _device_builds.run(**given)
+    device_builds.run(**given)

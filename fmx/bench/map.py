@@ -40,8 +40,8 @@ def command(reference, reads, simulate, length, peers, runs, zipped, bam, work, 
     """
     if bool(reads) == bool(simulate):
         raise click.UsageError("give READS or --simulate N")
-    from . import _runs
-    from ._simulate import write_reads
+    from ..measure import timing
+    from .kit.simulate import write_reads
 
     missing = [tool for tool in _tools(peers) if shutil.which(tool) is None]
     if missing:
@@ -56,12 +56,14 @@ def command(reference, reads, simulate, length, peers, runs, zipped, bam, work, 
         else:
             reads, n_reads = [_joined(reads, folder)], None
         if zipped:
-            _runs.run(["gzip", "-kf1", reads[0]])
+            timing.run(["gzip", "-kf1", reads[0]])
             reads = [Path(f"{reads[0]}.gz")]
-        click.echo(f"machine: {_runs.machine()}; {threads} threads; medians of {runs} runs of whole commands")
+        click.echo(
+            f"machine: {timing.machine()}; {threads} threads; medians of {runs} runs of whole commands"
+        )
         builds, maps = _commands(fasta, reads[0], peers, threads, folder, bam)
-        _report("index", _runs.in_turn(builds, runs), None)
-        _report("map", _runs.in_turn(maps, runs), n_reads or _count_records(reads[0]))
+        _report("index", timing.in_turn(builds, runs), None)
+        _report("map", timing.in_turn(maps, runs), n_reads or _count_records(reads[0]))
 
 
 def _tools(peers) -> list:
@@ -71,7 +73,7 @@ def _tools(peers) -> list:
 
 def _commands(fasta, reads, peers, threads, folder, bam):
     """({name: build command}, {name: map command})."""
-    from ._runs import fmx_command
+    from ..measure.timing import fmx_command
 
     index, sam = folder / "fmx.fmx", folder / "fmx.sam"
     search = ["search", "-q", "-t", threads, "-x", index, reads, "-o"]
@@ -110,7 +112,7 @@ def _commands(fasta, reads, peers, threads, folder, bam):
 
 
 def _report(what, runs, n_reads) -> None:
-    from ._runs import median_wall
+    from ..measure.timing import median_wall
 
     base = {False: median_wall(runs["fmx"]), True: median_wall(runs.get("fmx -a", runs["fmx"]))}
     click.echo(f"\n| {what} | wall s | CPU s | reads/s | times fmx |\n|---|---|---|---|---|")
@@ -124,7 +126,7 @@ def _report(what, runs, n_reads) -> None:
 
 def plain(reference, folder) -> Path:
     """The reference as plain FASTA in the work folder, for tools that read nothing else."""
-    from ..streams import Source
+    from ..input.streams import Source
 
     target = folder / "reference.fa"
     with Source(reference) as source, open(target, "wb") as file:
@@ -134,7 +136,7 @@ def plain(reference, folder) -> Path:
 
 def _joined(reads, folder) -> Path:
     """All reads files, one after the other, as one plain file."""
-    from ..streams import Source
+    from ..input.streams import Source
 
     target = folder / "reads.fq"
     with open(target, "wb") as file:
@@ -153,7 +155,7 @@ def _copy(source, file) -> None:
 
 
 def _count_records(path) -> int:
-    from ..chunks import read_chunks
-    from ..reads import parse
+    from ..input.chunks import read_chunks
+    from ..input.reads import parse
 
     return sum(parse(chunk).length.size for chunk in read_chunks([path]))

@@ -45,12 +45,12 @@ class Case(NamedTuple):
 @options.threads
 def command(reference, size, bases, names, experiment, engines, algorithms, runs, work, output, threads):
     """Time finding maximal matches, stage by stage and as whole commands, and mummer if it is installed."""
-    from . import _mem_data as data
-    from . import _runs
+    from ..measure import timing
+    from .kit import mem_data as data
 
     asked = experiment or EXPERIMENTS
     if "stages" in asked:
-        from . import _mem_figures  # which needs matplotlib: here, before the work
+        from .kit import mem_figures  # which needs matplotlib: here, before the work
 
     unknown = [name for name in names if name not in data.WORKLOADS]
     if unknown:
@@ -64,12 +64,12 @@ def command(reference, size, bases, names, experiment, engines, algorithms, runs
         if "stages" in asked:
             rows, machine = _stages(index, cases, ways, runs, threads)
             _save(output, "mem-stages", machine, rows)
-            _mem_figures.draw(output, rows, machine)
+            mem_figures.draw(output, rows, machine)
         if "commands" in asked:
             _save(
                 output,
                 "mem-commands",
-                _runs.machine(),
+                timing.machine(),
                 _commands(fasta, index, cases, ways, runs, threads),
             )
 
@@ -77,7 +77,7 @@ def command(reference, size, bases, names, experiment, engines, algorithms, runs
 def _prepare(reference, size, folder, threads) -> tuple:
     """(the reference as plain FASTA, its index)."""
     from .. import workflow
-    from ._mem_data import write_reference
+    from .kit.mem_data import write_reference
     from .map import plain
 
     fasta, index = folder / "reference.fa", folder / "reference.fmx"
@@ -91,7 +91,7 @@ def _prepare(reference, size, folder, threads) -> tuple:
 
 def _case(name, fasta, bases, folder) -> Case:
     """A workload and its queries as a file."""
-    from . import _mem_data as data
+    from .kit import mem_data as data
 
     workload, queries = data.WORKLOADS[name], folder / f"{name}.fa"
     return Case(name, workload, queries, data.write_queries(fasta, bases, workload.length, queries))
@@ -99,11 +99,11 @@ def _case(name, fasta, bases, folder) -> Case:
 
 def _stages(index, cases, ways, runs, threads) -> tuple:
     """(a row for each workload, least length, algorithm and engine; the machine in words)."""
-    from .. import index as index_module
-    from . import _device_runs, _runs
-    from . import _mem_stages as stages
+    from ..index import fm_index as index_module
+    from ..measure import gpu_timing, timing
+    from .kit import mem_stages as stages
 
-    opened, rows, machine = index_module.load(index, method="verify"), [], _runs.machine()
+    opened, rows, machine = index_module.load(index, method="verify"), [], timing.machine()
     for case in cases:
         strands = stages.read_strands(case.queries)
         expected: dict = {}
@@ -113,7 +113,7 @@ def _stages(index, cases, ways, runs, threads) -> tuple:
                    "configuration": configuration, "algorithm": algorithm,
                    "engine": "GPU" if engine == "cuda" else f"{threads} threads"}  # fmt: skip
             rows.append(row | stages.measure(matcher, strands, case.n_queries, threads, runs, expected))
-            click.echo(_device_runs.markdown(rows[-1:]).splitlines()[-1], err=True)
+            click.echo(gpu_timing.markdown(rows[-1:]).splitlines()[-1], err=True)
             if engine == "cuda" and ";" not in machine:
                 machine = f"{matcher.name}; {machine}"
     return rows, machine
@@ -121,7 +121,7 @@ def _stages(index, cases, ways, runs, threads) -> tuple:
 
 def _commands(fasta, index, cases, ways, runs, threads) -> list:
     """A row for each workload, least length and command: seconds, and against mummer less its index."""
-    from . import _runs
+    from ..measure import timing
 
     nothing, rows = fasta.with_name("nothing.fa"), []
     nothing.write_text(">nothing\nACGT\n")
@@ -129,7 +129,7 @@ def _commands(fasta, index, cases, ways, runs, threads) -> list:
         for configuration, least in enumerate(case.workload.leasts, 1):
             commands = {}
             for algorithm, engine in ways:
-                commands[f"fmx {algorithm} {engine}"] = _runs.fmx_command(
+                commands[f"fmx {algorithm} {engine}"] = timing.fmx_command(
                     "mem", "-q", "-b", "-l", least, "-t", threads, "-x", index, "--algorithm", algorithm,
                     "--engine", engine, case.queries,
                 )  # fmt: skip
@@ -137,8 +137,8 @@ def _commands(fasta, index, cases, ways, runs, threads) -> list:
                 mummer = ["mummer", "-maxmatch", "-b", "-n", "-l", str(least), str(fasta)]
                 commands["mummer"] = [*mummer, str(case.queries)]
                 commands["mummer's index"] = [*mummer, str(nothing)]
-            found = _runs.in_turn(commands, runs)
-            wall = {name: _runs.median_wall(items) for name, items in found.items()}
+            found = timing.in_turn(commands, runs)
+            wall = {name: timing.median_wall(items) for name, items in found.items()}
             cpu = {name: statistics.median(item.cpu for item in items) for name, items in found.items()}
             if "mummer" in wall:
                 build = "mummer's index"
@@ -154,7 +154,7 @@ def _commands(fasta, index, cases, ways, runs, threads) -> list:
 
 
 def _save(folder, name, machine, rows) -> None:
-    from . import _device_runs
+    from ..measure import gpu_timing
 
-    _device_runs.save(folder, name, machine, rows)
-    click.echo(f"\n{machine}\n\n{_device_runs.markdown(rows)}")
+    gpu_timing.save(folder, name, machine, rows)
+    click.echo(f"\n{machine}\n\n{gpu_timing.markdown(rows)}")

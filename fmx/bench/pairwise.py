@@ -39,8 +39,8 @@ def command(genes, gpu, parts, json_path, runs, threads):
     if genes and "filter" in parts:
         rows += filter_job(genes, threads, runs)
     if gpu:
-        from ..jit_cuda import devices
-        from . import _pairwise_gpu as device
+        from ..compiler.cuda import devices
+        from .kit import pairwise_gpu as device
 
         devices()
         for part in ("peak", "slices", "kernels", "batches", "copies"):
@@ -130,7 +130,7 @@ def first_genes(genes, n, path):
     """Write the first n records of a FASTA file (plain or gzip)."""
     import numpy as np
 
-    from ..streams import Source
+    from ..input.streams import Source
 
     buffer, data = np.empty(1 << 20, np.uint8), b""
     with Source(genes) as source:
@@ -141,7 +141,7 @@ def first_genes(genes, n, path):
 
 def filter_job(genes, threads, runs, n=200):
     """Whole commands: pairs of the first 200 genes at 97 % with paths; fmx's three ways, and vsearch."""
-    from . import _runs
+    from ..measure import timing
 
     with tempfile.TemporaryDirectory() as folder:
         fasta = Path(folder) / "genes.fa"
@@ -149,18 +149,18 @@ def filter_job(genes, threads, runs, n=200):
         base = ["pairwise", fasta, "-t", threads, "-o", Path(folder) / "out.tsv", "-q"]
         kept = ["--id", 0.97, "--cigar"]
         commands = {
-            "fmx --id 0.97": _runs.fmx_command(*base, *kept),
-            "fmx --id 0.97 --no-prefilter": _runs.fmx_command(
+            "fmx --id 0.97": timing.fmx_command(*base, *kept),
+            "fmx --id 0.97 --no-prefilter": timing.fmx_command(
                 *base, "--id", 0.97, "--cigar", "--no-prefilter"
             ),
-            "fmx, all paths": _runs.fmx_command(*base, "--cigar"),
+            "fmx, all paths": timing.fmx_command(*base, "--cigar"),
         }
         if shutil.which("vsearch"):
             commands["vsearch --id 0.97"] = [
                 "vsearch", "--allpairs_global", str(fasta), "--id", "0.97", "--threads", str(threads),
                 "--quiet", "--userout", str(Path(folder) / "v.tsv"), "--userfields", "query+target+id+caln",
             ]  # fmt: skip
-        runs_of = _runs.in_turn(commands, runs)
+        runs_of = timing.in_turn(commands, runs)
     pairs = n * (n - 1) // 2
     return [
         _row("filter", name, threads, min(item.wall for item in found), pairs)
@@ -170,7 +170,7 @@ def filter_job(genes, threads, runs, n=200):
 
 def _gpu_filter(genes, n=200):
     """Table 5: the filter job with scores from one kernel or another, paths on one CPU thread."""
-    from ._pairwise_filter import table_5
+    from .kit.pairwise_filter import table_5
 
     with tempfile.TemporaryDirectory() as folder:
         fasta = Path(folder) / "genes.fa"

@@ -12,6 +12,6 @@ import click
 @click.option("--largest", default=64.0, show_default=True, help="Largest footprint, in GB.")
 def command(**given):
     """Random-access ceiling of the GPU by entry size, group size and footprint."""
-    from . import _device_roofline
+    from ..measure import roofline
 
-    _device_roofline.run(**given)
+    roofline.run(**given)

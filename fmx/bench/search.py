@@ -30,14 +30,15 @@ SIZES = (1, 10, 30, 100)
 @options.threads
 def command(sizes, n_reads, length, runs, questions, folder, threads):
     """Measure the search engines of this machine: layouts, reference sizes, switches, k of COFI, columns."""
-    from . import _runs, _search_figures
-    from ._search_experiment import Experiment
+    from ..measure import timing
+    from .kit import search_figures
+    from .kit.search_experiment import Experiment
 
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     asked = questions or ("layouts", "sizes", "switches", "steps", "columns")
     report = [
-        f"machine: {_runs.machine()}; {threads} threads; {n_reads:,} reads of {length} bases, one strand"
+        f"machine: {timing.machine()}; {threads} threads; {n_reads:,} reads of {length} bases, one strand"
     ]
     experiments = {}
 
@@ -48,15 +49,15 @@ def command(sizes, n_reads, length, runs, questions, folder, threads):
         return experiments[megabases]
 
     if "sizes" in asked:
-        report.append(_search_figures.sizes(sizes, experiment, target))
+        report.append(search_figures.sizes(sizes, experiment, target))
     if "layouts" in asked:
-        report.append(_search_figures.layouts(experiment(sizes[-1]), target))
+        report.append(search_figures.layouts(experiment(sizes[-1]), target))
     if "switches" in asked:
-        report.append(_search_figures.switches(experiment(sizes[-1]), target))
+        report.append(search_figures.switches(experiment(sizes[-1]), target))
     if "steps" in asked:
-        report.append(_search_figures.steps(experiment(sizes[-1]), target))
+        report.append(search_figures.steps(experiment(sizes[-1]), target))
     if "columns" in asked:
-        report.append(_search_figures.columns(experiment(sizes[-1]), target))
+        report.append(search_figures.columns(experiment(sizes[-1]), target))
     text = "\n\n".join(report)
     (target / "search.md").write_text(text + "\n")
     click.echo(text)

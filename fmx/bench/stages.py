@@ -12,10 +12,12 @@ from contextlib import contextmanager
 
 import click
 
-from .. import mapping, options, reads, workflow
-from ..chunks import read_chunks
-from ..progress import Progress
-from ..streams import whole_output
+from .. import options, workflow
+from ..input import reads
+from ..input.chunks import read_chunks
+from ..input.streams import whole_output
+from ..machines.progress import Progress
+from ..search import mapping
 
 MAIN = ("read", "write")  # the main thread's; else it waits for the workers
 

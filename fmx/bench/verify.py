@@ -20,6 +20,6 @@ TEXTS = ("random", "repeats")
 )
 def command(**given):
     """How fast a GPU can seed and verify."""
-    from . import _device_seeds
+    from .kit import device_seeds
 
-    _device_seeds.run(**given)
+    device_seeds.run(**given)

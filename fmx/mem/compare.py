@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ..dna import WORD, symbols
-from ..jit import at, inlined
-from ..jit_bits import leading_zeros
-from ..reference import block_end
+from ..compiler.bits import leading_zeros
+from ..compiler.functions import at, inlined
+from ..index.reference import block_end
+from ..input.dna import WORD, symbols
 
 
 @inlined

@@ -4,9 +4,9 @@ import time
 from dataclasses import dataclass
 
 from ..errors import DeviceError
+from ..input.streams import whole_output
 from ..output.text import make_names
-from ..streams import whole_output
-from . import output as forms
+from . import formats as forms
 from .matching import Finder, compile_all
 from .matching import find as find_all
 from .slices import join
@@ -55,7 +55,7 @@ def make_matcher(fm_index, options, device, progress):
     if device.engine == "cpu":
         return None
     try:
-        from . import device as on_device
+        from . import seeds_gpu as on_device
 
         matchers = [
             on_device.make_matcher(part, options, device.number, memory)
@@ -74,8 +74,8 @@ def _shares(fm_index, device) -> list:
     """Memory of the GPU for each part (None: all), by its share of the text; a tenth is left for strands."""
     if len(fm_index.parts) == 1:
         return [device.memory]
-    from .. import jit_device
+    from ..machines import gpu
 
-    jit_device.open_device(device.number)
-    room = min(9 * jit_device.free_bytes() // 10, device.memory or 2**63)
+    gpu.open_device(device.number)
+    room = min(9 * gpu.free_bytes() // 10, device.memory or 2**63)
     return [room * part.reference.n_text // fm_index.reference.n_text for part in fm_index.parts]

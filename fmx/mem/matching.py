@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import chunks, reads
-from ..mapping import BOTH, in_order, make_query
-from ..progress import Progress
-from . import mummergpu, output, seeds
+from ..input import chunks, reads
+from ..machines.progress import Progress
+from ..search.mapping import BOTH, in_order, make_query
+from . import formats, mummergpu, seeds
 from .contracts import collect, seek
 from .slices import join, join_matches, parts_of, slices
 from .strands import cut, make_strands
@@ -77,9 +77,9 @@ class Finder:
         for matches in found:
             n = matches.length.size
             stop = max(row, int(strands.row[matches.strand[-1]]) + 1) if n else row
-            yield output.write(self.form, batch, strands, matches, (row, stop), self.spare), n
+            yield formats.write(self.form, batch, strands, matches, (row, stop), self.spare), n
             row = stop
-        yield output.write(self.form, batch, strands, join_matches([]), (row, last_row), self.spare), 0
+        yield formats.write(self.form, batch, strands, join_matches([]), (row, last_row), self.spare), 0
 
     def tasks(self, chunk):
         """Yield the work of a chunk: functions that give (queries, bases, pieces)."""
@@ -102,7 +102,7 @@ class Finder:
 
     def _parse(self, chunk):
         batch = reads.parse(chunk)
-        if isinstance(self.form, output.Sam):
+        if isinstance(self.form, formats.Sam):
             reads.check_sam(chunk, batch)
         return batch
 
@@ -155,7 +155,7 @@ def compile_all(finder) -> None:
         collect(matcher, strands, seek(matcher, strands), 0, 0, nothing)
     if finder.options.unique:
         in_reference(finder.queries, strands, nothing)
-    output.write(finder.form, batch, strands, nothing, (0, 2), finder.spare)
+    formats.write(finder.form, batch, strands, nothing, (0, 2), finder.spare)
 
 
 def find(finder, paths, sink, progress=None) -> Summary:

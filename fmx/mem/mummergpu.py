@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..index import load_lcp
-from ..jit import at, compiled, inlined, prefetch
-from ..parallel import run_all, spans
-from ..reference import find_block
-from ..suffix_array.lcp import LCP, lcp_below
+from ..compiler.functions import at, compiled, inlined, prefetch
+from ..index.building.suffix_array.lcp import LCP, lcp_below
+from ..index.fm_index import load_lcp
+from ..index.reference import find_block
+from ..machines.threads import run_all, spans
 from .compare import symbol
 from .contracts import Matches, collect, seek
 from .order import put_in_order

@@ -6,7 +6,7 @@ While the matches of an anchor are sought, ``position`` holds position << 32 | t
 
 import numpy as np
 
-from ..jit import at, inlined
+from ..compiler.functions import at, inlined
 
 _RUN = 12  # matches sorted by insertion
 _MANY = 24  # matches sorted by digits

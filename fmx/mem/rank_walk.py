@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import at, inlined
-from ..reference import Blocks
-from ..suffix_array.lcp import LARGE
+from ..compiler.functions import at, inlined
+from ..index.building.suffix_array.lcp import LARGE
+from ..index.reference import Blocks
 from .compare import compare
 
 N_SUBQUERIES = 1024  # of a job at most: longer strands are several jobs, each begun by binary search

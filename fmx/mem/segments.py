@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dna import WORD
+from ..compiler.functions import compiled
 from ..errors import DeviceError
-from ..jit import compiled
-from ..parallel import run_all, spans
+from ..input.dna import WORD
+from ..machines.threads import run_all, spans
 from .rank_walk import Found, Segment
 
 SUFFIX_BYTES = 9  # of sa, rank and lcp

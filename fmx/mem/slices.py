@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..parts import part_span
+from ..index.parts import part_span
 from .contracts import Matches, collect, rows_at_once, seek
 from .unique import take
 

@@ -5,7 +5,7 @@ from collections import Counter
 from contextlib import contextmanager
 from threading import Lock
 
-from .. import jit_device
+from ..machines import gpu
 
 
 class Stages:
@@ -24,5 +24,5 @@ class Stages:
         """Count the time that the host spends within, and the device with what it is given there."""
         start = time.perf_counter()
         yield
-        jit_device.synchronize()
+        gpu.synchronize()
         self.add(stage, time.perf_counter() - start)

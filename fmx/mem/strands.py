@@ -8,9 +8,9 @@ Any other symbol matches nothing, so no match spans two runs.
 
 import numpy as np
 
-from ..dna import CODE, WORD
-from ..jit import compiled, inlined
-from ..reads import FORWARD, REVERSE, pack_read, pack_reverse
+from ..compiler.functions import compiled, inlined
+from ..input.dna import CODE, WORD
+from ..input.reads import FORWARD, REVERSE, pack_read, pack_reverse
 from .contracts import Strands
 
 

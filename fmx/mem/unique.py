@@ -6,10 +6,10 @@ is unique in the query if they occur once in the query's row (one strand of it).
 
 import numpy as np
 
-from ..dna import WORD, symbols
-from ..engines import cpu
-from ..jit import at, compiled
-from ..reads import Patterns
+from ..compiler.functions import at, compiled
+from ..input.dna import WORD, symbols
+from ..input.reads import Patterns
+from ..search.engines import cpu
 from .contracts import Matches
 
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dna import symbols
-from ..jit import at, inlined, low_bits
-from ..jit_bits import leading_zeros, trailing_zeros
-from ..prefix_table import PrefixTable, pair_index
-from ..reference import Blocks, find_block
-from ..seed_table import SeedTable
+from ..compiler.bits import leading_zeros, trailing_zeros
+from ..compiler.functions import at, inlined, low_bits
+from ..index.prefix_table import PrefixTable, pair_index
+from ..index.reference import Blocks, find_block
+from ..index.seed_table import SeedTable
+from ..input.dna import symbols
 from .compare import common_prefix
 
 MANY = 512

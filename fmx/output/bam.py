@@ -10,9 +10,9 @@ import zlib
 import numpy as np
 from isal import isal_zlib
 
+from ..compiler.functions import compiled, inlined
 from ..errors import UnsupportedError
-from ..jit import compiled, inlined
-from ..reference import find_block
+from ..index.reference import find_block
 from .sam import MAPQ
 from .text import (
     as_bytes,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..jit import compiled, inlined
-from ..reference import find_block
+from ..compiler.functions import compiled, inlined
+from ..index.reference import find_block
 from .text import (
     Names,
     as_bytes,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..jit import compiled
-from ..reference import find_block
+from ..compiler.functions import compiled
+from ..index.reference import find_block
 from .text import Names, put_byte, put_bytes, put_name, put_number, record_space
 
 TAB, LINE, PLUS, MINUS = 9, 10, 43, 45

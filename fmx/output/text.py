@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dna import UPPER
-from ..jit import compiled, copy_bytes, inlined, low_bits
-from ..jit_bits import trailing_zeros
+from ..compiler.bits import trailing_zeros
+from ..compiler.functions import compiled, copy_bytes, inlined, low_bits
+from ..input.dna import UPPER
 
 
 class Names(NamedTuple):

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
-from .. import layouts, prefix_table, seed_table
-from ..parts import part_sizes
-from ..plan import ways_to_search
+from ..index import layouts, prefix_table, seed_table
+from ..index.parts import part_sizes
+from ..index.plan import ways_to_search
 from .cost import SHARES, Choice, lanes_of, locate_seconds, n_bytes, search_seconds
 from .rates import Rates
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from math import ceil, gcd, inf, log2
 from typing import NamedTuple
 
-from .. import layouts, plan, seed_table
-from ..queries.verify import FEW, FEW_ON_DEVICE
+from ..index import layouts, plan, seed_table
+from ..search.queries.verify import FEW, FEW_ON_DEVICE
 
 # Of the ceiling of a CPU, by family of layouts (M, docs/tune.md).
 CPU_SHARES = {"verify": 0.33, "bvsfm": 0.45, "sampled": 0.4, "kstep": 0.38, "alternate": 0.26, "cofi": 0.5}

@@ -8,11 +8,11 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..building import build_index
 from ..errors import DeviceError, UnsupportedError
-from ..index_store import read_meta
-from ..parts import MAX_SYMBOLS, part_sizes
-from ..plan import available_memory
+from ..index.building.journey import build_index
+from ..index.parts import MAX_SYMBOLS, part_sizes
+from ..index.plan import available_memory
+from ..index.store import read_meta
 from . import choices, trial
 from .choices import Place
 from .rates import measure_cpu, measure_gpu
@@ -90,11 +90,11 @@ def _parts_of(n_bases) -> list:
 
 def _places(question, progress) -> tuple:
     """(the Places asked for, their Stores, what huge pages would change)."""
-    from ..bench import _runs
+    from ..measure import timing
 
     places, stores, note = [], [], ""
     if question.engine != "cuda":
-        device = f"{_runs.machine()}, {question.n_threads} threads"
+        device = f"{timing.machine()}, {question.n_threads} threads"
         stores.append(Store(device))
         with progress.stage("rates of this CPU"):
             rates = stores[-1].rates(lambda: measure_cpu(device, question.n_threads))
@@ -108,13 +108,13 @@ def _places(question, progress) -> tuple:
         places.append(Place("cpu", rates, question.memory or available_memory() // 2))
     if question.engine != "cpu":
         try:
-            from .. import jit_device
+            from ..machines import gpu
 
-            device = jit_device.open_device()
+            device = gpu.open_device()
             stores.append(Store(device))
             with progress.stage("rates of the GPU"):
                 rates = stores[-1].rates(lambda: measure_gpu(device))
-            room = jit_device.free_bytes() - _GPU_RESERVE
+            room = gpu.free_bytes() - _GPU_RESERVE
             places.append(Place("cuda", rates, min(room, question.memory or room)))
         except DeviceError as error:
             if question.engine == "cuda":
@@ -155,7 +155,7 @@ def _try(question, sizes, found, row, progress) -> None:
 
 
 def _on_sample(question, choice, n) -> dict:
-    from ..bench._search_experiment import make_text
+    from ..bench.kit.search_experiment import make_text
 
     letters = bytes.maketrans(bytes(range(1, 5)), b"ACGT")
     fasta = b">sample\n" + make_text(n)[:n].tobytes().translate(letters) + b"\n"

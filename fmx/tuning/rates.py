@@ -12,10 +12,10 @@ from math import log2
 
 import numpy as np
 
-from ..engines.cpu import N_SLOTS
-from ..jit import compiled, inlined, prefetch
-from ..parallel import run_all
-from ..plan import available_memory
+from ..compiler.functions import compiled, inlined, prefetch
+from ..index.plan import available_memory
+from ..machines.threads import run_all
+from ..search.engines.cpu import N_SLOTS
 
 LINE = 64  # bytes of a cache line
 CPU_ENTRIES = (LINE, 2 * LINE, 4 * LINE)
@@ -112,11 +112,11 @@ def _chase(words, n_lines, chain, n_steps):
 
 def measure_gpu(device) -> Rates:
     """The rates of the GPU that this thread has opened, 16 bytes a thread.  Raises DeviceError."""
-    from .. import jit_device
-    from ..bench import _device_roofline as roofline
+    from ..machines import gpu
+    from ..measure import roofline
 
-    with jit_device.errors():
-        footprints = [n for n in GPU_FOOTPRINTS if n <= jit_device.free_bytes() // 2]
+    with gpu.errors():
+        footprints = [n for n in GPU_FOOTPRINTS if n <= gpu.free_bytes() // 2]
         words = roofline.random_words(footprints[-1])
         table = {
             entry: {n: roofline.rate(words, n, entry // 16, together=True) for n in footprints}

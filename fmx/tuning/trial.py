@@ -5,16 +5,17 @@ from functools import partial
 
 import numpy as np
 
-from .. import engines, index_store
-from ..dna import WORD, symbols
-from ..engines import cpu
+from ..compiler.functions import compiled
 from ..errors import FmxError, UnsupportedError
-from ..index import load
-from ..jit import compiled
-from ..mapping import make_query
-from ..parallel import run_all, spans
-from ..parts import part_arrays
-from ..reads import Patterns
+from ..index import store
+from ..index.fm_index import load
+from ..index.parts import part_arrays
+from ..input.dna import WORD, symbols
+from ..input.reads import Patterns
+from ..machines.threads import run_all, spans
+from ..search import engines
+from ..search.engines import cpu
+from ..search.mapping import make_query
 
 N_READS = {"cpu": 200_000, "cuda": 4_000_000}  # a thread of the CPU, a GPU
 _RUNS = 3
@@ -49,7 +50,7 @@ def draw(fm_index, n, length) -> Patterns:
     if not rooms.sum():
         raise FmxError(f"{fm_index.path}: no contig holds {length} bases in a row: give a smaller --length")
     name = part_arrays(fm_index.meta, 0)["text_words"]
-    words = index_store.read_array(fm_index.path, fm_index.meta, name)
+    words = store.read_array(fm_index.path, fm_index.meta, name)
     edges = np.append(0, np.cumsum(rooms))
     drawn = np.random.default_rng(1).integers(0, edges[-1], n)
     block = np.searchsorted(edges, drawn, "right") - 1
@@ -93,20 +94,21 @@ def _on_cpu(part, patterns, n_threads, number) -> float:
 
 def _on_gpu(part, patterns, number) -> dict:
     """{engine: seconds of the best run}, by events; reads and index lie on the device."""
-    from .. import device, jit_device
-    from ..hits import Intervals
+    from ..machines import gpu
+    from ..search import gpu_search
+    from ..search.hits import Intervals
 
     query, spent = make_query(part), {}
-    with jit_device.errors():
-        on_device = device.upload(query), device.upload(patterns)
+    with gpu.errors():
+        on_device = gpu_search.upload(query), gpu_search.upload(patterns)
         for engine in engines.CUDA:
             try:
                 launch = engines.prepare(engine, query)
             except UnsupportedError:
                 continue
-            found = Intervals(*(jit_device.zeros(patterns.length.size, np.uint32) for _ in Intervals._fields))
+            found = Intervals(*(gpu.zeros(patterns.length.size, np.uint32) for _ in Intervals._fields))
             launch(*on_device, found)
-            _check(part, Intervals(*(jit_device.to_host(array) for array in found)), number)
-            runs = [jit_device.timed(partial(launch, *on_device, found)) for _ in range(_RUNS)]
+            _check(part, Intervals(*(gpu.to_host(array) for array in found)), number)
+            runs = [gpu.timed(partial(launch, *on_device, found)) for _ in range(_RUNS)]
             spent[engine] = min(runs)
     return spent

@@ -6,16 +6,16 @@ import pytest
 
 from fmx.align.cuda import batch as batches
 from fmx.align.cuda.batch import global_bytes, make_batch, matrix_starts, shared_bytes
-from fmx.align.cuda.dscan import run_dscan
 from fmx.align.cuda.lazy import lazy_kernel, run_lazy
 from fmx.align.cuda.packed import Doubles, fits, gain_words, packed_kernel, pair_up
-from fmx.align.cuda.rscan import run_rscan
-from fmx.align.cuda.tiled import run_tiled
 from fmx.align.cuda.worker import Scorer
 from fmx.align.jobs import Job, Pairs
 from fmx.align.scoring import Scoring
 from fmx.align.sequences import encode
-from fmx.jit_cuda import SIMULATED, cuda
+from fmx.bench.kit.dscan import run_dscan
+from fmx.bench.kit.rscan import run_rscan
+from fmx.bench.kit.tiled import run_tiled
+from fmx.compiler.cuda import SIMULATED, cuda
 
 from . import naive_nw
 

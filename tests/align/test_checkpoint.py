@@ -6,7 +6,7 @@ import pytest
 
 from fmx.align import journey
 from fmx.align.checkpoint import Checkpoint
-from fmx.cli import run
+from fmx.cli.main import run
 from fmx.errors import InputError
 
 from .families import family

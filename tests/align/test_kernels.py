@@ -47,8 +47,9 @@ def signatures():
     """(name, kernel, signature) of every kernel."""
     from numba import types
 
-    from fmx.align.cuda import dscan, lazy, packed, rscan, tiled
+    from fmx.align.cuda import lazy, packed
     from fmx.align.cuda.batch import Batch
+    from fmx.bench.kit import dscan, rscan, tiled
 
     byte, word, number, index = (t[::1] for t in (types.uint8, types.uint32, types.int32, types.int64))
     batch = types.NamedTuple((byte, index, byte, index, number, number, number), Batch)
@@ -65,7 +66,7 @@ def signatures():
 
 @pytest.mark.parametrize("name", ["tiled", "dscan", "rscan", "lazy", "packed"])
 def test_kernels_compile_to_ptx(name):
-    from fmx.jit_cuda import compile_to_ptx
+    from fmx.compiler.cuda import compile_to_ptx
 
     ptx = compile_to_ptx(*signatures()[name])
     assert ".visible .entry" in ptx

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fmx.align.bounds import identity
-from fmx.cli import run
+from fmx.cli.main import run
 
 from . import naive_nw
 from .families import family
@@ -79,7 +79,7 @@ def test_two_files_are_multiplied(tmp_path):
 
 
 def test_progress_tells_rate_and_time_left(tmp_path, monkeypatch):
-    from fmx.progress import Progress
+    from fmx.machines.progress import Progress
 
     shown = []
     monkeypatch.setattr(Progress, "show", lambda self, message: shown.append(message))
@@ -253,7 +253,7 @@ def test_scores_too_large_are_refused(tmp_path, capsys):
 
 def test_without_a_gpu_cuda_is_refused(tmp_path):
     code = (
-        "import sys; from unittest import mock; from fmx.cli import run; import fmx.jit_cuda as j;"
+        "import sys; from unittest import mock; from fmx.cli.main import run; import fmx.compiler.cuda as j;"
         "mock.patch.object(type(j.cuda.gpus), '__len__', lambda self: 0).start();"
         f"sys.exit(run(['pairwise', {str(write(tmp_path / 's.fa', SMALL))!r}, '--device', 'cuda']))"
     )

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from fmx.align.band import make_work
 from fmx.align.bounds import least_score, most_gaps, paper_bound
 from fmx.align.jobs import Job, Pairs, Shared, Worker, plan
-from fmx.align.matrix import walk_matrix
 from fmx.align.scoring import Scoring
 from fmx.align.sequences import encode
+from fmx.bench.kit.matrix import walk_matrix
 
 from . import naive_nw
 from .families import AWKWARD, family, mutate

@@ -29,8 +29,8 @@ def texts(simulated):
     """Yield (name, codes, numbers of passes, with every layout)."""
     import numpy as np
 
-    from fmx.bench._texts import Repeat, make_codes
-    from fmx.work import ONE_CORE
+    from fmx.machines.jobs import ONE_CORE
+    from fmx.measure.texts import Repeat, make_codes
 
     rng = np.random.default_rng(5)
 
@@ -63,12 +63,12 @@ def arrays_of(machine, codes, sa, names) -> dict:
     """{name: array of the host} of all parts of an index."""
     import numpy as np
 
-    from fmx import layouts
-    from fmx.dna import pack_text
-    from fmx.prefix_table import default_length, make_prefix_table
-    from fmx.sampled_sa import sample
-    from fmx.seed_table import default_length as default_seed_length
-    from fmx.seed_table import first_rows
+    from fmx.index import layouts
+    from fmx.index.prefix_table import default_length, make_prefix_table
+    from fmx.index.sampled_sa import sample
+    from fmx.index.seed_table import default_length as default_seed_length
+    from fmx.index.seed_table import first_rows
+    from fmx.input.dna import pack_text
 
     n, ends = codes.size, np.flatnonzero(machine.to_host(codes) == 0)
     found = {
@@ -91,8 +91,8 @@ def differing(gpu, cores, codes, names, passes) -> list:
     """Names of the arrays that the GPU makes otherwise; (their number, rounds of the sort)."""
     import numpy as np
 
-    from fmx.suffix_array import suffix_array
-    from fmx.suffix_array.radix import sort_suffixes
+    from fmx.index.building.suffix_array import suffix_array
+    from fmx.index.building.suffix_array.radix import sort_suffixes
 
     memory = gpu.memory if passes == 1 else STANDING * codes.size + SORTED * codes.size // passes
     expected_sa, there = suffix_array(codes), gpu.take(codes)
@@ -111,10 +111,10 @@ def differing(gpu, cores, codes, names, passes) -> list:
 def main(options) -> int:
     if options.simulator:
         simulator.start()
-    from fmx import layouts
-    from fmx.device_work import Gpu
-    from fmx.parallel import available_cores
-    from fmx.work import Cores
+    from fmx.index import layouts
+    from fmx.machines.gpu_jobs import Gpu
+    from fmx.machines.jobs import Cores
+    from fmx.machines.threads import available_cores
 
     gpu, cores, failures = Gpu(), Cores(available_cores()), 0
     print("on", gpu.name)

@@ -21,11 +21,11 @@ START = """
 import sys
 import weakref
 sys.setswitchinterval(1e-5)
-import fmx.chunks
-fmx.chunks.CHUNK_SIZE = 1 << 12  # many chunks of a small file
+import fmx.input.chunks
+fmx.input.chunks.CHUNK_SIZE = 1 << 12  # many chunks of a small file
 from fmx import device, device_mapping, jit_device
-from fmx.jit_cuda import fresh_kernel
-from fmx.jit_warp import cuda
+from fmx.compiler.cuda import fresh_kernel
+from fmx.compiler.warp import cuda
 
 device_mapping.CHUNK_SIZE = 0
 
@@ -76,7 +76,7 @@ def lose_at_launch(number, text):
     at_launch(number, lambda: fail(text))
 """
 MAIN = """
-from fmx.cli import main
+from fmx.cli.main import main
 main()
 """
 WILD = """

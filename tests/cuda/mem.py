@@ -64,22 +64,22 @@ def compare(path, contigs, queries, least) -> list:
     import journeys
     from test_mem import expect, rows
 
-    from fmx import index
-    from fmx.chunks import literal_fasta
-    from fmx.mem import device, journey, matching
-    from fmx.mem.device_kernels import BLOCK
+    from fmx.index import fm_index
+    from fmx.input.chunks import literal_fasta
+    from fmx.input.reads import FORWARD, REVERSE
+    from fmx.mem import journey, matching, seeds_gpu
     from fmx.mem.seeds import make_seeds
-    from fmx.reads import FORWARD, REVERSE
+    from fmx.mem.seeds_kernels import BLOCK
 
     if not path.exists():  # by a process of its own: the simulator builds none
         environment = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
         command = [sys.executable, "-m", "fmx", "index", "-q", "-", "-o", path]
         subprocess.run(command, input=journeys.fasta(contigs), env=environment, cwd=ROOT, check=True)
-    opened = index.load(path, method="verify")
+    opened = fm_index.load(path, method="verify")
     form = journey.make_form(opened.reference, None, journey.MemOutput(kind="tsv"))
     lines = []
-    for n_rows in (None, 17, 300, device.ROWS):
-        matcher = device.DeviceMatcher(make_seeds(opened, least), n_threads=3) if n_rows else None
+    for n_rows in (None, 17, 300, seeds_gpu.ROWS):
+        matcher = seeds_gpu.DeviceMatcher(make_seeds(opened, least), n_threads=3) if n_rows else None
         if matcher:
             matcher.n_rows, matcher.n_windows = n_rows, max(n_rows // BLOCK, 1) * BLOCK
         options = matching.MemOptions(least, FORWARD | REVERSE, matching.ALL, 3)

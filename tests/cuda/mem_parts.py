@@ -59,14 +59,14 @@ def compare(path, contigs, queries, few):
     """Yield (what is compared, a function that gives the GPU's lines, those of plain comparison)."""
     from test_mem import expect, rows
 
-    from fmx import index
-    from fmx.chunks import literal_fasta
+    from fmx.index import fm_index
+    from fmx.input.chunks import literal_fasta
+    from fmx.input.reads import FORWARD, REVERSE
+    from fmx.machines.jobs import Device
+    from fmx.machines.progress import Progress
     from fmx.mem import journey, matching
-    from fmx.progress import Progress
-    from fmx.reads import FORWARD, REVERSE
-    from fmx.work import Device
 
-    opened = index.load(path, method="verify")
+    opened = fm_index.load(path, method="verify")
     assert len(opened.parts) > 2
     form = journey.make_form(opened.reference, None, journey.MemOutput(kind="tsv"))
     both, quiet = FORWARD | REVERSE, Progress(quiet=True)

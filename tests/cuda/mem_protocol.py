@@ -20,10 +20,10 @@ def main(simulated) -> int:
         simulator.start()
     import mems
 
-    from fmx import jit_device
-    from fmx.mem.mummergpu_cuda import DeviceMummerGpu
+    from fmx.machines import gpu
+    from fmx.mem.mummergpu_gpu import DeviceMummerGpu
 
-    print("on", jit_device.open_device())
+    print("on", gpu.open_device())
     failures = n_done = 0
     for name, (blocks, queries, leasts) in cases(simulated).items():
         letters = "".join(f"{block}$" for block in blocks)

@@ -33,10 +33,11 @@ def arguments():
 def main(options) -> int:
     if options.simulator:
         simulator.start()
-    from fmx import device, jit_device
-    from fmx.jit_warp import local_bytes
+    from fmx.compiler.warp import local_bytes
+    from fmx.machines import gpu
+    from fmx.search import gpu_search
 
-    print("on", jit_device.open_device())
+    print("on", gpu.open_device())
     failures = n_done = 0
     kernels: dict = {}
     for text_name in BLOCKS if not options.simulator else ["many blocks"]:
@@ -44,7 +45,7 @@ def main(options) -> int:
         expected = [expect(rows, sequence) for sequence in sequences]
         for name, engine, launch, query in pairs(letters, rows, options.parts):
             began = time.perf_counter()
-            found = device.run(launch, query, patterns)
+            found = gpu_search.run(launch, query, patterns)
             kernels[engine.split("-")[0], launch.kernel] = launch.kernel
             intervals = list(zip(found.lo.tolist(), found.hi.tolist(), strict=True))
             failures += intervals != expected
@@ -62,7 +63,7 @@ def make_text(name, few):
     from packed import pack
     from texts import random_letters
 
-    from fmx.reads import Patterns
+    from fmx.input.reads import Patterns
 
     letters = "".join(f"{block}$" for block in BLOCKS[name](Letters(random_letters)))
     if few:
@@ -100,13 +101,14 @@ def pairs(letters, rows, parts):
     """Yield (layout, engine, launch, query) for all that go together."""
     import numpy as np
 
-    from fmx import engines, layouts
-    from fmx.dna import pack_text
     from fmx.errors import UnsupportedError
-    from fmx.prefix_table import build_prefix_table
-    from fmx.queries import Exact, Verify
-    from fmx.reference import make_blocks
-    from fmx.seed_table import build_seed_table
+    from fmx.index import layouts
+    from fmx.index.prefix_table import build_prefix_table
+    from fmx.index.reference import make_blocks
+    from fmx.index.seed_table import build_seed_table
+    from fmx.input.dna import pack_text
+    from fmx.search import engines
+    from fmx.search.queries import Exact, Verify
 
     text = np.array(["$ACGT".index(letter) for letter in letters], np.uint8)
     sa = np.array([len(letters) - len(suffix) for suffix in rows], np.uint32)

@@ -14,7 +14,7 @@ MOST_MEMORY = 6 << 30  # of addresses; keeps the machine alive
 
 
 def main(requests, replies) -> None:
-    from fmx import cli
+    from fmx.cli import main as cli
 
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
@@ -53,7 +53,7 @@ def _run(cli, task) -> int:
 
 def _set_chunk_size(size) -> None:
     """Chunks of few bytes show borders that files of a few records never reach."""
-    from fmx import chunks
+    from fmx.input import chunks
 
     original = getattr(chunks.read_chunks, "original", chunks.read_chunks)
     chunks.read_chunks = original

@@ -6,7 +6,8 @@ from pathlib import Path
 import journeys
 import naive
 
-from fmx import layouts, workflow
+from fmx import workflow
+from fmx.index import layouts
 
 FOLDER = "../world"  # as cases see it
 

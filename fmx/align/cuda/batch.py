@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...jit_cuda import cuda, device_function
+from ...compiler.cuda import cuda, device_function
 
 
 class Batch(NamedTuple):

@@ -10,7 +10,7 @@ Global: batch x l ints.  Shared: (k ints, k codes) x block.  Only scores come ba
 
 import numpy as np
 
-from ...jit_cuda import cuda, int32, kernel, uint8
+from ...compiler.cuda import cuda, int32, kernel, uint8
 from .batch import cell, extent, query_code, shared_bytes
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...jit_cuda import add_max_u16x2, cuda, fresh_kernel, kernel, max_u16x2, permute_bytes
+from ...compiler.cuda import add_max_u16x2, cuda, fresh_kernel, kernel, max_u16x2, permute_bytes
 
 LIMIT = 65535
 SLICE, BLOCK, REGISTERS = 48, 384, 168  # measured: docs/align-benchmarks.md

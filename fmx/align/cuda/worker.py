@@ -8,8 +8,8 @@ from collections import deque
 
 import numpy as np
 
+from ...compiler.cuda import SIMULATED, cuda, devices, multiprocessors
 from ...errors import UnsupportedError
-from ...jit_cuda import SIMULATED, cuda, devices, multiprocessors
 from ..dispatch import Board
 from ..jobs import Pairs, Worker, plan, select
 from .lazy import run_lazy

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fmx import options
-from fmx.cli import fmx
+from fmx.cli.main import fmx
 
 from .. import world
 from ..case import Case

@@ -1,0 +1,1 @@
+"""What several questions of the bench share."""

@@ -1,0 +1,124 @@
+"""How many random places of memory a query reads a pattern, and what is read there.
+
+entries            the different entries of each step, one or two
+COFI               of each step the pair of offsets, and the different sectors of changes that it looks at
+seed and verify    each seed, row of the suffix array, and piece of text
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...compiler.warp import INT64, cuda, device, kernel, thread_index
+from ...index.contracts import HI, LO, N_STATE, address, advance, begin, lanes, occ, start
+from ...index.layouts.cofi import HOLE
+from ...input.dna import symbols
+from ...machines import gpu
+from ...measure.gpu_timing import launch
+from ...search.queries.verify import STAGE, TEXTS
+
+SECTOR = 32  # bytes that memory gives at least
+
+
+class Accesses(NamedTuple):
+    """A pattern's accesses: their mean number, the bytes of each, how many lanes of 16 bytes their places are
+    multiples of, and the bytes that they are spread over."""
+
+    per_pattern: float
+    entry: int
+    apart: int
+    n_bytes: int
+
+
+@kernel
+def count_entries_kernel(query, patterns, counts, words):
+    """Of each pattern, its number of entries, and the bits of all the words that these start at."""
+    i = thread_index()
+    if i < patterns.length.size:
+        lo, hi, left = start(query, patterns, i)
+        k, n, bits = np.int64(query.layout.k), np.int64(0), np.int64(0)
+        while left > 0 and lo < hi:
+            left -= k
+            c = np.int64(symbols(patterns.words, patterns.first[i], left, k))
+            lo_word, hi_word = address(query.layout, c, lo)[0], address(query.layout, c, hi)[0]
+            n += 1 if lo_word == hi_word else 2
+            bits |= lo_word | hi_word
+            lo, hi = occ(query.layout, c, lo), occ(query.layout, c, hi)
+        counts[i] = n
+        words[i] = np.uint64(bits)
+
+
+@device
+def probe(changes, left, right, value, sector):
+    """As sorting.lower_bound: (index, the sector looked at last, how many others were looked at)."""
+    n = np.int64(0)
+    while left < right:
+        middle = (left + right) >> 1
+        if 4 * middle // SECTOR != sector:
+            sector, n = 4 * middle // SECTOR, n + 1
+        if np.int64(changes[middle]) < value:
+            left = middle + 1
+        else:
+            right = middle
+    return left, sector, n
+
+
+@kernel
+def count_cofi_kernel(query, patterns, counts):
+    i = thread_index()
+    if i < patterns.length.size:
+        lo, hi, left = start(query, patterns, i)
+        k, layout, n = np.int64(query.layout.k), query.layout, np.int64(0)
+        length = patterns.length[i] - left
+        if length > query.prefix.q:  # looked up by the layout: the borders of a shorter string
+            c = np.int64(symbols(patterns.words, patterns.first[i], left, length)) << (2 * (k - length))
+            for code, value in ((c, HOLE + length), (c + (np.int64(1) << (2 * (k - length))), HOLE)):
+                begins = np.int64(layout.offsets[code - 1]) if code > 0 else np.int64(0)
+                n += 1 + probe(layout.changes, begins, np.int64(layout.offsets[code]), value, np.int64(-1))[2]
+        while left > 0 and lo < hi:
+            left -= k
+            c = np.int64(symbols(patterns.words, patterns.first[i], left, k))
+            begins, ends = np.int64(layout.offsets[c]), np.int64(layout.offsets[c + 1])
+            first, sector, n_first = probe(layout.changes, begins, ends, lo, np.int64(-1))
+            last, _, n_second = probe(layout.changes, first, min(ends, first + hi - lo), hi, sector)
+            lo, hi = first, last
+            n += 1 + n_first + n_second
+        counts[i] = n
+
+
+@kernel
+def count_steps_kernel(query, patterns, counts):
+    """The steps of seed and verify, each of which reads one place, or the text of some rows."""
+    i = thread_index()
+    if i < patterns.length.size:
+        state = cuda.local.array((1, N_STATE), INT64)
+        state[0, LO] = state[0, HI] = 0
+        begin(query, patterns, i, state, 0)
+        n, done = np.int64(0), False
+        while not done:
+            n += max(state[0, HI] - state[0, LO], 1) if state[0, STAGE] == TEXTS else 1
+            done = advance(query, patterns, state, 0)
+        counts[i] = n
+
+
+def count(query, patterns, n_sampled=200_000) -> Accesses:
+    """The accesses of a query, from the first patterns."""
+    n = min(n_sampled, patterns.length.size)
+    some = type(patterns)(patterns.words, patterns.first[:n], patterns.length[:n])
+    counts = gpu.zeros(n, np.int64)
+    if not hasattr(query, "layout"):
+        launch(count_steps_kernel, n, query, some, counts)
+        n_bytes = query.sa.nbytes + query.words.nbytes + query.seeds.starts.nbytes
+        return Accesses(_mean(counts), SECTOR, 2, n_bytes)
+    layout = query.layout
+    if lanes(layout) == 0:
+        launch(count_cofi_kernel, n, query, some, counts)
+        return Accesses(_mean(counts), SECTOR, 2, layout.changes.nbytes + layout.offsets.nbytes)
+    words = gpu.zeros(n, np.uint64)
+    launch(count_entries_kernel, n, query, some, counts, words)
+    bits = int(np.bitwise_or.reduce(gpu.to_host(words)))
+    return Accesses(_mean(counts), 16 * lanes(layout), (bits & -bits) // 2 or 16, layout.entries.nbytes)
+
+
+def _mean(counts) -> float:
+    return float(gpu.to_host(counts).mean())

@@ -1,0 +1,139 @@
+"""The stages of finding matches, timed in one process: copy in, match, copy out, post-process.
+
+On a CPU there is no copying.  Matching is ``seek``, post-processing ``collect``; for the algorithm of
+MUMmerGPU++ the search for the rows around the one that was found belongs to post-processing, as in the paper.
+"""
+
+import time
+from functools import partial
+from itertools import chain
+
+import numpy as np
+
+from ...errors import FmxError
+from ...input import chunks, reads
+from ...machines.threads import run_all, spans
+from ...measure import gpu_timing
+from ...mem.contracts import Matches, Strands, collect, rows_at_once, seek
+from ...mem.matching import ALGORITHMS, LARGE_TASK, MemOptions
+from ...mem.mummergpu import MummerGpu, match_all, subqueries
+from ...mem.rank_walk import make_jobs
+from ...mem.strands import make_strands
+
+STAGES = ("copy in", "match", "copy out", "post-process")
+
+
+def read_strands(path) -> Strands:
+    """Both strands of all queries of a file."""
+    (chunk,) = chunks.read_chunks([path], 1 << 32)
+    return make_strands(reads.parse(chunk), reads.FORWARD | reads.REVERSE)
+
+
+def make_matcher(index, algorithm, least, engine, n_threads):
+    """A matcher over an index (FMIndex), on the CPU or (engine "cuda") on the first GPU."""
+    if engine == "cpu":
+        return ALGORITHMS[algorithm](index, least)
+    from ...mem import seeds_gpu
+
+    return seeds_gpu.make_matcher(index, MemOptions(least, n_threads=n_threads, algorithm=algorithm), 0, None)
+
+
+def measure(matcher, strands, n_queries, n_threads, n_runs, expected) -> dict:
+    """Seconds of each stage in the fastest run, rates, energy of all stages, and the number of matches.
+
+    There are n_runs on a CPU; on a GPU as many as fit into the time of an energy measurement, or one, each
+    by one thread of the host, so that nothing overlaps.  "wall" is what all stages take with n_threads
+    threads, which on a GPU share the queries out.  ``expected`` {least: sums of the matches} is filled by the
+    first matcher for a least length.  Raises FmxError if another one finds other matches.
+    """
+    if hasattr(matcher, "stages"):
+        sums = _check(matcher, _on_device(matcher, strands)[1], expected)  # compiles, and makes room
+        runs: list = []
+        joules, watts = gpu_timing.joules(lambda: runs.append(_on_device(matcher, strands)[0]))
+        runs = runs or [_on_device(matcher, strands)[0]]  # no NVML
+        n_parts = -(-int(strands.stop.sum()) // (2 * LARGE_TASK))  # as fmx mem has them, both strands
+        parts, walls = _parts(strands, n_parts), []
+        for _ in range(n_runs + 1):
+            wall, found = _together(matcher, parts, n_threads)
+            walls.append(wall)
+            _check(matcher, found, expected)
+    else:
+        joules, watts, parts, runs = None, None, _parts(strands, 8 * n_threads), []
+        _on_cpu(matcher, parts[:1], 1)
+        for _ in range(n_runs):
+            times, found = _on_cpu(matcher, parts, n_threads)
+            runs.append(times)
+            sums = _check(matcher, found, expected)
+        walls = [sum(times.values()) for times in runs]
+    times, wall = min(runs, key=lambda times: sum(times.values())), min(walls)
+    row = {stage: times.get(stage, 0.0) for stage in STAGES} | {"wall": wall}
+    row["Mqueries/s matched"] = n_queries / row["match"] / 1e6
+    row["Mqueries/s"] = n_queries / wall / 1e6
+    return row | {"mJ/query": joules and 1000 * joules / n_queries, "W": watts, "matches": sums[0]}
+
+
+def _parts(strands, n) -> list:
+    return [Strands(strands.words, *(column[a:b] for column in strands[1:]))
+            for a, b in spans(strands.length.size, n)]  # fmt: skip
+
+
+def _on_cpu(matcher, parts, n_threads) -> tuple:
+    start = time.perf_counter()
+    is_paper = isinstance(matcher, MummerGpu)
+    sought = run_all(partial(_match if is_paper else seek, matcher), [(part,) for part in parts], n_threads)
+    matched = time.perf_counter()
+    pairs = list(zip(parts, sought, strict=True))
+    found = run_all(partial(_collect, matcher, is_paper), pairs, n_threads)
+    times = {"match": matched - start, "post-process": time.perf_counter() - matched}
+    return times, chain.from_iterable(found)
+
+
+def _on_device(matcher, strands) -> tuple:
+    matcher.stages.seconds.clear()
+    start = time.perf_counter()
+    found = _all_stages(matcher, Strands(*strands))  # as others than those that are there
+    spent, times = time.perf_counter() - start, dict(matcher.stages.seconds)
+    return times | {"post-process": spent - sum(times.values())}, found
+
+
+def _together(matcher, parts, n_threads) -> tuple:
+    """(seconds, matches) of all stages of parts, by n_threads threads."""
+    start = time.perf_counter()
+    found = run_all(partial(_all_stages, matcher), [(part,) for part in parts], n_threads)
+    return time.perf_counter() - start, chain.from_iterable(found)
+
+
+def _all_stages(matcher, strands) -> list:
+    return _collect(matcher, False, strands, seek(matcher, strands))
+
+
+def _match(matcher, strands):
+    jobs = make_jobs(strands, matcher.least)
+    return jobs, match_all(matcher.segment, strands, jobs, matcher.least)
+
+
+def _collect(matcher, is_paper, strands, sought) -> list:
+    """All matches, in slices."""
+    anchors = subqueries(matcher.lcp, matcher.least, *sought) if is_paper else sought
+    ends, start, found = np.cumsum(anchors.hi.astype(np.int64) - anchors.lo), 0, []
+    size = rows_at_once(matcher)
+    while start < ends.size:
+        done = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, done + size, "right")))
+        matches = Matches(*(np.empty(ends[stop - 1] - done, np.int64) for _ in Matches._fields))
+        n = collect(matcher, strands, anchors, start, stop, matches)
+        found.append(Matches(*(column[:n] for column in matches)))
+        start = stop
+    return found
+
+
+def _check(matcher, found, expected) -> list:
+    """The number of matches and the sums of positions, places and lengths, as for every other matcher."""
+    sums = np.zeros(4, np.int64)
+    for matches in found:
+        sums += [matches.strand.size, *(int(column.sum()) for column in matches[1:])]
+    if expected.setdefault(matcher.least, sums.tolist()) != sums.tolist():
+        raise FmxError(
+            f"least {matcher.least}: other matches than {expected[matcher.least]}: {sums.tolist()}"
+        )
+    return sums.tolist()

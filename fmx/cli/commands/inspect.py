@@ -1,0 +1,52 @@
+"""fmx inspect: what is in an index."""
+
+import json
+
+import click
+
+from ... import options
+from ...errors import shown
+
+
+@click.command()
+@click.argument("index_path", metavar="[INDEX]", required=False)
+@click.option("--verify", is_flag=True, help="Check every checksum, and that the arrays agree.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@options.threads
+def command(index_path, verify, as_json, threads):
+    """Show what is in an index: contigs, layouts, parameters, sizes."""
+    from ... import workflow
+
+    found = workflow.inspect(options.find_index(index_path), verify, threads)
+    if as_json:
+        click.echo(json.dumps(found | ({"verified": True} if verify else {}), indent=1))
+        return
+    lines = [*_lines(found), *(["", "  every checksum is right, and the arrays agree"] if verify else [])]
+    click.echo("\n".join(map(shown, lines)))
+
+
+def _lines(found):
+    """What workflow.inspect found, in words."""
+    yield f"{found['path']}: fmx index, format {found['format']}, written by fmx {found['fmx_version']}"
+    yield f"  contigs        {found['n_contigs']:,} of {found['n_bases']:,} bases"
+    yield f"  text           {found['n_text']:,} symbols in {found['n_blocks']:,} blocks of A, C, G, T"
+    if sizes := found.get("parts"):
+        symbols = ", ".join(f"{n:,}" for n in sizes)
+        yield f"  parts          {len(sizes)} of {symbols} symbols"
+    for i, (name, (size, formula)) in enumerate(found["layout_sizes"].items()):
+        title = "layouts" if i == 0 else ""
+        yield f"  {title:<14} {name:<20} {size:.3f} bytes a symbol (its formula: {formula:.3f})"
+    sa = "whole" if found["sa_rate"] == 1 else f"every {found['sa_rate']}th position"
+    if any(name.endswith("lcp.rank") for name in found["arrays"]):
+        sa += ", its LCP array and rank array"
+    yield f"  suffix array   {sa}"
+    yield f"  prefix table   strings of up to {found['prefix_length']} symbols"
+    way = found["search"]["way"]
+    way = "seed and verify" if way == "verify" else f"backward search over {way}"
+    yield f"  search         by {way}: {found['search']['reason']}"
+    yield f"  size           {found['bytes']:,} bytes, {found['bytes'] / found['n_text']:.2f} a symbol"
+    yield ""
+    yield f"  {'array':<28} {'type':<8} {'shape':<14} {'bytes':>14}"
+    for name, array in found["arrays"].items():
+        shape = " x ".join(str(n) for n in array["shape"])
+        yield f"  {name:<28} {array['dtype']:<8} {shape:<14} {array['bytes']:>14,}"

@@ -1,0 +1,121 @@
+"""The command line: lazy commands, and errors turned into exit codes, once.
+
+Exit codes: 0 done; 1 the work failed; 2 the command was wrong; 129, 130, 143 ended by HUP, INT, TERM;
+141 the reader of our output went away.
+"""
+
+import gc
+import importlib
+import os
+import pkgutil
+import re
+import signal
+import sys
+from contextlib import suppress
+
+import click
+
+from .. import __version__
+from ..errors import FmxError, LostDeviceError, shown
+from ..system import signals
+from ..system.terminal import open_closed_streams, tell
+from . import commands
+
+
+class Commands(click.Group):
+    """One module of fmx/commands per command, imported when it is used."""
+
+    def list_commands(self, ctx):
+        return [module.name for module in pkgutil.iter_modules(commands.__path__)]
+
+    def get_command(self, ctx, name):
+        if name not in self.list_commands(ctx):
+            return None
+        return importlib.import_module(f".commands.{name}", __package__).command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.version_option(__version__, prog_name="fmx")
+def fmx(debug):
+    """Find every place where a DNA read occurs, letter for letter, in a reference genome.
+
+    \b
+    fmx index ref.fa                      build ref.fmx once
+    fmx search reads.fq.gz > hits.sam     map reads
+    fmx locate -p GATTACA                 list every occurrence
+    """
+
+
+def run(arguments) -> int:
+    """Run one command line; returns the exit code."""
+    debug = "--debug" in arguments[:1]
+    try:
+        _refuse_empty(arguments)
+        # Not fmx.main: it would turn a closed pipe into exit code 1.
+        with fmx.make_context("fmx", list(arguments)) as context:
+            fmx.invoke(context)
+        sys.stdout.flush()
+        return 0
+    except click.ClickException as error:
+        if not isinstance(error, click.exceptions.NoArgsIsHelpError):
+            error.message = shown(error.message)  # type: ignore[misc]  # it quotes the arguments
+        with suppress(OSError):
+            error.show()
+        return error.exit_code
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except (KeyboardInterrupt, click.Abort) as stop:
+        number = stop.args[0] if isinstance(stop, signals.Stopped) else signal.SIGINT
+        name = signal.Signals(number).name
+        tell("fmx: interrupted" if number == signal.SIGINT else f"fmx: stopped by {name}")
+        return 128 + number
+    except BrokenPipeError:
+        _forget_stdout()
+        return 141
+    except LostDeviceError as error:
+        # At exit numba would free what the device held, and print a traceback for each: all is gone.
+        os._exit(_report(error, str(error), debug))  # _report has flushed stdout and stderr
+    except FmxError as error:
+        return _report(error, str(error), debug)
+    except MemoryError as error:
+        return _report(error, "out of memory; use fewer threads or a machine with more memory", debug)
+    except OSError as error:
+        what = error.strerror or str(error)
+        what = f"{error.filename}: {what}" if error.filename else what
+        return _report(error, what, debug)
+
+
+def _refuse_empty(arguments) -> None:
+    """No argument means anything when empty; a variable of a script had no value."""
+    for before, argument in zip(["fmx", *arguments], arguments, strict=False):
+        if not argument or re.fullmatch("--[a-z-]+=", argument):
+            raise click.UsageError(f"empty argument after '{argument or before}'")
+
+
+def _report(error, message, debug) -> int:
+    if debug:
+        import traceback
+
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            tell(line)
+    tell(f"fmx: error: {message}")
+    _forget_stdout()
+    return 1
+
+
+def _forget_stdout() -> None:
+    """Keep Python from writing what is left in stdout's buffer to a place that refused it."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def main() -> None:
+    """Entry point of the ``fmx`` command."""
+    open_closed_streams()
+    if "_FMX_COMPLETE" in os.environ:  # click's shell completion
+        fmx.main(prog_name="fmx")
+    gc.disable()  # a run makes no garbage in cycles; scanning the compiler's objects only delays the start
+    signals.run(run, sys.argv[1:])

@@ -1,0 +1,119 @@
+"""Machine code on disk: a file for each function and combination of types, in a folder of ours alone.
+
+A file is a checksum over all that follows: a line that says whose code it is (the function and the kinds
+of its arguments), a line of JSON (symbol, type of the result, size of the body), the body, the entry.
+Anything else found in its place is as good as nothing: the function is compiled anew.
+"""
+
+import functools
+import hashlib
+import json
+import re
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from . import folder as jit_folder
+from .llvm import llvm, processor
+from .native import Code
+
+_CHECK = hashlib.sha256().digest_size
+_LARGEST = 1 << 26  # bytes of a file; ours have some 10 kB
+_PROOF = "convention"  # a file that says that jit_probe.py has found the code to do what it must
+
+
+@functools.cache
+def folder() -> Path | None:
+    """The folder of this code; None where the environment names none.  It need not be there."""
+    base = jit_folder.base()
+    return base / _digest() if base else None
+
+
+def _digest() -> str:
+    """Names the code on disk by what it depends on: fmx's sources, the compiler and the processor.
+
+    All sources, because a function is compiled together with all it calls.
+    """
+    root, compiler = Path(__file__).parent.parent, find_spec("numba")
+    state = hashlib.sha256(f"{sys.version} {np.__version__} {llvm.llvm_version_info} {processor()}".encode())
+    if compiler is not None and compiler.origin:
+        state.update(Path(compiler.origin).with_name("_version.py").read_bytes())
+    for path in sorted(root.rglob("*.py")):
+        state.update(path.relative_to(root).as_posix().encode())
+        state.update(path.read_bytes())
+    return state.hexdigest()[:16]
+
+
+def name_of(function, kinds: tuple) -> str:
+    """Whose code it is: the function and the kinds of its arguments."""
+    names = [f"{k.__module__}.{k.__qualname__}" if isinstance(k, type) else repr(k) for k in kinds]
+    return " ".join([f"{function.__module__}.{function.__qualname__}", *names])
+
+
+def _file(name: str) -> str:
+    return f"{name.partition(' ')[0]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}.o"
+
+
+def read(name: str) -> bytes | None:
+    """What is kept under a name; None if there is nothing, or it is damaged or of another name."""
+    where = folder()
+    data = jit_folder.read(where, _file(name), _LARGEST) if where else None
+    if data is None or hashlib.sha256(data[_CHECK:]).digest() != data[:_CHECK]:
+        return None
+    whose, _, held = data[_CHECK:].partition(b"\n")
+    return held if whose == name.encode() else None
+
+
+def write(name: str, data: bytes) -> None:
+    """Keep bytes under a name (one line), where there is a folder for them."""
+    where = folder()
+    if where:
+        held = name.encode() + b"\n" + data
+        jit_folder.write(where, _file(name), hashlib.sha256(held).digest() + held)
+
+
+def pack(code: Code) -> bytes:
+    """Code as bytes."""
+    return json.dumps([code.symbol, code.result, len(code.body)]).encode() + b"\n" + code.body + code.entry
+
+
+def unpack(data: bytes) -> Code:
+    """Code from bytes.  Raises ValueError, TypeError or RecursionError if they are none."""
+    head, _, machine = data.partition(b"\n")
+    symbol, result, size = json.loads(head)
+    return Code(symbol, result, machine[:size], machine[size:])
+
+
+def load(name: str) -> Code | None:
+    """The code of a name, if it is kept."""
+    data = read(name)
+    try:
+        return unpack(data) if data is not None else None
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+def save(name: str, code: Code) -> None:
+    """Keep code under a name."""
+    write(name, pack(code))
+
+
+def is_kept() -> bool:
+    """Whether there is a folder that is ours alone to keep code in."""
+    where = folder()
+    return where is not None and jit_folder.is_ours(where)
+
+
+def is_proven() -> bool:
+    """Whether code of this folder has been found to do what it must."""
+    return read(_PROOF) is not None
+
+
+def keep_proof() -> None:
+    """Tell other processes that code of this folder does what it must; folders of old code go."""
+    write(_PROOF, b"")
+    where = folder()
+    if where:
+        jit_folder.prune(where.parent, re.compile("[0-9a-f]{16}").fullmatch)

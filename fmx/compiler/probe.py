@@ -1,0 +1,93 @@
+"""Whether compiled code can be called as jit_entry.py calls it: by numba's convention, and NumPy's arrays.
+
+Another numba or NumPy may differ, and then such a call reads memory that it must not.  So before anything
+is compiled and kept, a process of its own calls two functions that take every kind of argument.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import native as jit_native
+from . import object_cache
+
+
+class Group(NamedTuple):
+    """A tuple with a name, to be passed and returned."""
+
+    table: Any
+    factor: Any
+
+
+def read_all(line, group, wide, small, half, flag, absent, pair):
+    """Takes every kind of argument, and returns every kind of result."""
+    total = group.factor + 0.0
+    for i in range(group.table.shape[0]):
+        for j in range(group.table.shape[1]):
+            total += group.table[i, j] * (10.0 * i + j)
+    more = wide, small, line[line.size - 1]
+    return Group(total / half, (more, pair[1])), not flag, absent is None, pair[0][0], line.size
+
+
+def write_one(line, i, value):
+    """Returns nothing."""
+    line[i] = value
+
+
+def _cases():
+    """Functions and arguments for them."""
+    line = np.arange(3, 40, dtype=np.uint8)[::3]
+    table = np.arange(60, dtype=np.float64).reshape(6, 10)[1:5, ::2]
+    fixed = np.asfortranarray(np.arange(6, dtype=np.int32).reshape(2, 3))
+    fixed.flags.writeable = False
+    wide, small = (-(2**62), np.uint64(2**63 + 5)), (np.int8(-7), np.uint16(65000), np.int32(-70000))
+    for group in Group(table, np.float32(0.5)), Group(fixed, 3.0):
+        yield read_all, (line, group, wide, small, 2.0, True, None, ((np.int16(-300),), np.bool_(1)))
+    yield write_one, (np.zeros(5, np.int64), 3, -(2**40))
+
+
+def _outcome(call, arguments) -> str:
+    """What a call returns, and leaves in its first argument, as text."""
+    return f"{_plain(call(*arguments))} {arguments[0].tolist()}"
+
+
+def _plain(value):
+    if isinstance(value, tuple):
+        return type(value).__name__, [_plain(element) for element in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def holds(compiler) -> bool:
+    """Whether the code of ``compiler`` (jit_compiler.py) can be called; tried once for a folder."""
+    if object_cache.is_proven():
+        return True
+    try:
+        codes = [compiler.machine_code(compiler.dispatcher(made), given) for made, given in _cases()]
+        answers = _ask(json.dumps([object_cache.pack(code).hex() for code in codes]))
+    except Exception:  # whatever another numba does not have, or say, any more
+        return False
+    if answers != [_outcome(*case) for case in _cases()]:
+        return False
+    object_cache.keep_proof()
+    return True
+
+
+def _ask(codes: str) -> list:
+    """What ``answer`` prints in a process of its own, which may crash."""
+    program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import answer; answer()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=codes, capture_output=True, text=True, timeout=120
+    )
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+def answer() -> None:
+    """Call the codes that standard input holds, and print the outcomes."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is an answer, too
+    for packed, (_, arguments) in zip(json.load(sys.stdin), _cases(), strict=True):
+        native = jit_native.Native(object_cache.unpack(bytes.fromhex(packed)))
+        print(_outcome(lambda *given: native(jit_native.spread(given)[1], given), arguments))  # noqa: B023

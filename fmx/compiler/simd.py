@@ -1,0 +1,83 @@
+"""Vectors of 32 lanes for compiled code: load, store, maximum, difference, equality.
+
+Such a vector lives in registers (one of 256 bits for bytes, four for int32; LLVM splits it on machines
+with narrower ones), so a loop written with it needs no luck with the auto-vectoriser.  Lanes hold numbers
+that are never negative: uint8, or int32 up to 2^31 - 1.  The instructions are in jit_lanes_emit.py; the
+bodies here say what they do, with an array for a vector.
+"""
+
+import functools
+
+import numpy as np
+
+from .functions import primitive
+
+LANES = 32
+_lanes = functools.partial(primitive, emitters="simd_llvm")
+
+
+@_lanes
+def load(array, i):
+    """The 32 elements of a contiguous array from i, any alignment."""
+    return array[i : i + LANES].copy()
+
+
+@_lanes
+def store(array, i, v):
+    """Write 32 elements of a contiguous array from i."""
+    array[i : i + LANES] = v
+
+
+@_lanes
+def fill(array, x):
+    """Every lane x; the array gives the element type."""
+    return np.full(LANES, x, array.dtype)
+
+
+@_lanes
+def maximum(v, w):
+    """The larger one, lane by lane."""
+    return np.maximum(v, w)
+
+
+@_lanes
+def minus(v, w):
+    """v - w, lane by lane."""
+    return v - w
+
+
+@_lanes
+def choose(v, w, x, y):
+    """x where v == w, else y."""
+    return np.where(v == w, x, y)
+
+
+@_lanes
+def within(v, first, last):
+    """v in the lanes first..last (both included), zero elsewhere."""
+    lane = np.arange(LANES)
+    return np.where((lane >= first) & (lane <= last), v, v.dtype.type(0))
+
+
+@_lanes
+def equal_bits(v, w):
+    """A uint32: bit l is set where lane l of v equals lane l of w."""
+    return np.packbits(v == w, bitorder="little").view(np.uint32)[0]
+
+
+@_lanes
+def add_difference(sums, v, w):
+    """sums + |v - w|, lane by lane: ``sums`` int32 lanes, v and w bytes (psadbw on x86)."""
+    return sums + np.abs(v.astype(np.int32) - w.astype(np.int32))
+
+
+@_lanes
+def zero_sums():
+    """int32 lanes of zero."""
+    return np.zeros(LANES, np.int32)
+
+
+@_lanes
+def total(sums):
+    """Sum of all lanes of int32 lanes, as int32."""
+    return sums.sum(dtype=np.int32)

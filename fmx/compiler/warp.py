@@ -1,0 +1,231 @@
+"""What threads of a GPU do together: lanes of a warp, 16-byte loads, shuffles, shared memory.
+
+Small compiled functions (jit.inlined, contracts) may be called from kernels as they are.  What only a GPU has
+is here, each beside what stands in for it in the CUDA simulator (NUMBA_ENABLE_CUDASIM=1 with
+NUMBA_DISABLE_JIT=1), where a thread is a Python thread and a warp is a whole block.
+
+``cuda.shared.array(0, dtype)`` in a kernel is the block's memory, its size given at the launch, and
+``cuda.local.array(shape, dtype)`` memory of one thread, in registers if it is indexed by constants only.
+Values that lanes exchange are whole numbers from 0 to 2^32 - 1, kept in int64.
+"""
+
+import threading
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from ..errors import DeviceError
+from .cuda import SIMULATED, compile_to_ptx, cuda, kernel
+from .functions import inlined
+
+__all__ = ["SIMULATED", "cuda", "kernel"]
+if SIMULATED and not numba.config.DISABLE_JIT:
+    raise DeviceError("the CUDA simulator needs NUMBA_DISABLE_JIT=1 besides NUMBA_ENABLE_CUDASIM=1")
+WARP = 32
+INT64, UINT32, UINT64 = map(np.dtype, (np.int64, np.uint32, np.uint64))  # for arrays of kernels
+_ALL = 0xFFFFFFFF
+
+
+def device(function):
+    """A piece of a kernel, always inlined."""
+    return function if SIMULATED else cuda.jit(device=True, forceinline=True)(function)
+
+
+if SIMULATED:
+    _ATOMIC = threading.Lock()
+
+    def _me():
+        return threading.current_thread()
+
+    def _exchange(value, source):
+        """Every thread of the block shows a value and takes that of thread ``source``."""
+        me = _me()
+        board = me._manager.__dict__.setdefault("board", {})
+        board[me.threadIdx.x] = value
+        me.syncthreads()
+        taken = np.int64(board.get(source, 0))
+        me.syncthreads()
+        return taken
+
+    def thread_index():
+        return _me().blockIdx.x * _me()._manager._block_dim[0] + _me().threadIdx.x
+
+    def grid_size():
+        return _me()._manager._grid_dim[0] * _me()._manager._block_dim[0]
+
+    def thread_in_block():
+        return _me().threadIdx.x
+
+    def sync_warp():
+        _me().syncthreads()
+
+    sync_block = sync_warp
+
+    def any_lane(condition):
+        me = _me()
+        votes = me._manager.__dict__.setdefault("votes", {})
+        votes[me.threadIdx.x] = bool(condition)
+        me.syncthreads()
+        result = any(votes.values())
+        me.syncthreads()
+        return result
+
+    def take(value, source):
+        return _exchange(int(value), thread_in_block() // WARP * WARP + source)
+
+    def take_across(value, mask):
+        return _exchange(int(value), thread_in_block() ^ mask)
+
+    def add_across(value, other, mask):
+        return (int(value) + take_across(other, mask)) & _ALL
+
+    def atomic_add(array, i, value):
+        with _ATOMIC:
+            old = array[i]
+            array[i] += value
+        return old
+
+    def load_lane(words, i):
+        return words[i], words[i + 1]
+
+    def store_lane(words, i, a, b):
+        words[i], words[i + 1] = a, b
+
+    load_lane_narrow = load_lane
+
+else:
+
+    @device
+    def thread_index():
+        """Index of this thread among all of the launch."""
+        return np.int64(cuda.blockIdx.x) * np.int64(cuda.blockDim.x) + np.int64(cuda.threadIdx.x)
+
+    @device
+    def grid_size():
+        """Number of threads of the launch."""
+        return np.int64(cuda.gridDim.x) * np.int64(cuda.blockDim.x)
+
+    @device
+    def thread_in_block():
+        """Index of this thread in its block; its lane is the lowest five bits."""
+        return np.int64(cuda.threadIdx.x)
+
+    @device
+    def sync_warp():
+        """Wait for the warp; what its threads wrote to shared memory can then be read by all."""
+        cuda.syncwarp()
+
+    @device
+    def sync_block():
+        """Wait for the block; what its threads wrote can then be read by all of them."""
+        cuda.syncthreads()
+
+    @device
+    def any_lane(condition):
+        """Whether the condition holds in any thread of the warp."""
+        return cuda.any_sync(_ALL, condition) != 0
+
+    @device
+    def take(value, source):
+        """The value that lane ``source`` of the warp holds."""
+        return np.int64(np.uint32(cuda.shfl_sync(_ALL, np.int32(value), np.int32(source))))
+
+    @device
+    def take_across(value, mask):
+        """The value of the lane whose number differs in the bits of ``mask``."""
+        return np.int64(np.uint32(cuda.shfl_xor_sync(_ALL, np.int32(value), np.int32(mask))))
+
+    @device
+    def add_across(value, other, mask):
+        """``value`` plus what the lane across shows as ``other``, modulo 2^32; both may be negative."""
+        across = cuda.shfl_xor_sync(_ALL, np.int32(other), np.int32(mask))
+        return np.int64(np.uint32(np.int32(value) + across))
+
+    @device
+    def atomic_add(array, i, value):
+        """Add to array[i] while others may; what it was before."""
+        return cuda.atomic.add(array, i, value)
+
+    def _pieces(context, builder, signature, arguments, pieces, bits):
+        """Load ``pieces`` numbers of ``bits`` from array[i] on, each by itself."""
+        view = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
+        number = ir.IntType(bits)
+        first = builder.bitcast(builder.gep(view.data, [arguments[1]]), number.as_pointer())
+        at = [builder.gep(first, [ir.Constant(ir.IntType(32), p)]) for p in range(pieces)]
+        return [builder.load(address, align=bits // 8) for address in at]
+
+    _PAIR = ir.VectorType(ir.IntType(64), 2)
+
+    def _pair_at(context, builder, signature, arguments):
+        """The address of words[i] and words[i + 1]."""
+        view = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
+        first = builder.gep(view.data, [arguments[1]])
+        return builder.bitcast(first, _PAIR.as_pointer(first.type.addrspace))
+
+    @intrinsic
+    def load_lane(typing, words, i):
+        """(words[i], words[i + 1]) of a uint64 array by one load of 16 bytes; i is even."""
+
+        def emit(context, builder, signature, arguments):
+            loaded = builder.load(_pair_at(context, builder, signature, arguments), align=16)
+            halves = [builder.extract_element(loaded, ir.Constant(ir.IntType(32), h)) for h in range(2)]
+            return context.make_tuple(builder, signature.return_type, halves)
+
+        return types.UniTuple(types.uint64, 2)(words, types.intp), emit
+
+    @intrinsic
+    def store_lane(typing, words, i, a, b):
+        """``words[i], words[i + 1] = a, b`` of a uint64 array by one store of 16 bytes; i is even."""
+
+        def emit(context, builder, signature, arguments):
+            pair = ir.Constant(_PAIR, ir.Undefined)
+            for h in range(2):
+                pair = builder.insert_element(pair, arguments[2 + h], ir.Constant(ir.IntType(32), h))
+            builder.store(pair, _pair_at(context, builder, signature, arguments), align=16)
+            return context.get_dummy_value()
+
+        return types.void(words, types.intp, types.uint64, types.uint64), emit
+
+    @intrinsic
+    def load_lane_narrow(typing, words, i):
+        """(words[i], words[i + 1]) of a uint64 array by four loads of 4 bytes."""
+
+        def emit(context, builder, signature, arguments):
+            quarters = _pieces(context, builder, signature, arguments, 4, 32)
+            wide = [builder.zext(quarter, ir.IntType(64)) for quarter in quarters]
+            half = ir.Constant(ir.IntType(64), 32)
+            words = [builder.or_(wide[2 * h], builder.shl(wide[2 * h + 1], half)) for h in range(2)]
+            return context.make_tuple(builder, signature.return_type, words)
+
+        return types.UniTuple(types.uint64, 2)(words, types.intp), emit
+
+
+@inlined
+def is_odd(lane):
+    """Whether a lane has the upper end of an interval: lanes 2i and 2i + 1 hold pattern i's lo and hi."""
+    return lane & 1 == 1
+
+
+def local_bytes(kernel) -> int:
+    """Memory of its own that a thread takes in any compiled form of a kernel; 0 if registers do."""
+    return 0 if SIMULATED else max(kernel.get_local_mem_per_thread().values())
+
+
+def ptx_of(kernel, arguments, capability) -> str:
+    """The PTX of a kernel for arguments such as these and a compute capability, say (9, 0); needs no GPU."""
+    signature = types.void(*(_device_type(numba.typeof(argument)) for argument in arguments))
+    return compile_to_ptx(kernel, signature, capability)
+
+
+def _device_type(type_of):
+    """The type of a host's value once its arrays are on the device: writable and contiguous."""
+    if isinstance(type_of, types.Array):
+        return types.Array(type_of.dtype, type_of.ndim, "C")
+    if isinstance(type_of, types.NamedTuple):
+        return types.NamedTuple(tuple(map(_device_type, type_of.types)), type_of.instance_class)
+    if isinstance(type_of, types.NamedUniTuple):
+        return types.NamedUniTuple(_device_type(type_of.dtype), type_of.count, type_of.instance_class)
+    return type_of

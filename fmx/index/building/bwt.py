@@ -1,0 +1,110 @@
+"""SA -> the k-step Burrows-Wheeler transform: for each row, the k symbols that precede its suffix.
+
+A row whose k preceding symbols hold a separator (or the start of the text) has no k-symbol: it is NONE and
+is counted in no column of an occurrence table, which is what makes hi - lo the exact number of occurrences.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.functions import inlined, prefetch
+from ...machines.jobs import ONE_CORE, do
+from ..contracts import fill
+from ..seed_table import first_rows
+
+NONE = 255  # code of a row without k-symbol
+MAX_K = 3  # 4^3 codes and NONE fit in a byte
+
+
+class Transform(NamedTuple):
+    """``text`` uint8[n], ``sa`` uint32[n] -> ``codes`` uint8[n], see kmer_bwt."""
+
+    text: Any
+    sa: Any
+    k: int
+    codes: Any
+
+
+class CountCodes(NamedTuple):
+    """``totals`` int64[parts, 4^k]: how often each code is in a part of ``codes``; zeros at first."""
+
+    codes: Any
+    totals: Any
+
+
+class FillRuns(NamedTuple):
+    """``codes`` into a ``layout``; ``before`` int64[parts, 4^k]: C + Occ at the start of each part."""
+
+    layout: Any
+    codes: Any
+    before: Any
+
+
+def kmer_bwt(text, sa, k, machine=ONE_CORE):
+    """uint8[n]: code of the k symbols before each suffix (first symbol highest), or NONE.
+
+    ``text`` uint8[n] (separator 0, A C G T 1 to 4), ``sa`` uint32[n], 1 <= k <= MAX_K.
+    """
+    codes = machine.empty(sa.size, np.uint8)
+    machine.run(Transform(text, sa, k, codes), sa.size)
+    return codes
+
+
+@do.register(Transform)
+def _transform(job, part, start, stop):
+    text, sa, k = job.text, job.sa, job.k
+    for row in range(start, stop):
+        ahead = row + 32
+        if ahead < stop:
+            prefetch(text, max(np.int64(sa[ahead]) - 1, 0))
+        position = np.int64(sa[row])
+        code = 0
+        if position < k:
+            code = NONE
+        else:
+            for j in range(position - k, position):
+                symbol = np.int64(text[j])
+                if symbol == 0:
+                    code = NONE
+                    break
+                code = code * 4 + symbol - 1
+        job.codes[row] = code
+
+
+@do.register(CountCodes)
+def _count_codes(job, part, start, stop):
+    for row in range(start, min(stop, job.codes.size)):
+        code = np.int64(job.codes[row])
+        if code != NONE:
+            job.totals[part, code] += 1
+
+
+@do.register(FillRuns)
+def _fill_runs(job, part, start, stop):
+    fill(job.layout, job.codes, start, stop, job.before, part)
+
+
+@inlined
+def write_counters(counts, part, first, stop, entries, word):
+    """Write the counters of the codes [first, stop), two in a word, from a word of ``entries`` on."""
+    for c in range(first, stop, 2):
+        entries[word] = np.uint64(counts[part, c]) | np.uint64(counts[part, c + 1]) << np.uint64(32)
+        word += 1
+
+
+def fill_layout(machine, layout, text, sa, codes, d, runs_together=1) -> None:
+    """Write a k-step BWT into the layout's arrays (zeros), n // d + 1 runs of d rows, the last one not full.
+
+    ``runs_together``: runs that share words.
+    """
+    n_rows = (codes.size // d + 1) * d
+    size = machine.part_size(n_rows, d * runs_together)
+    n_codes, n_parts = 4**layout.k, -(-n_rows // size)
+    totals = machine.zeros(n_parts * n_codes, np.int64).reshape(n_parts, n_codes)
+    machine.run(CountCodes(codes, totals), n_rows, size)
+    before = np.empty((n_parts, n_codes), np.int64)
+    before[0] = machine.to_host(first_rows(machine, text, sa, layout.k))[:-1]
+    np.cumsum(machine.to_host(totals)[:-1], axis=0, out=before[1:])
+    before[1:] += before[0]
+    machine.run(FillRuns(layout, codes, machine.take(before)), n_rows, size)

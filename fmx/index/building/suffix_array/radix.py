@@ -1,0 +1,250 @@
+"""Suffix array by radix sort and prefix doubling, in the parts of work.py: what a GPU does.
+
+    passes   sort the suffixes by their first 21 symbols, 3 bits each, in as many passes as memory asks for;
+             the rank of a suffix is the first row of those that look the same so far
+    rounds   h = 21, 42, 84 ...: sort those still tied by their rank and the rank of the suffix h further on;
+             what is alike afterwards shares its first 2 h symbols
+
+A round touches the tied rows only, and writes rows and ranks in place (Larsson and Sadakane 2007, "Faster
+suffix sorting"), so that repeats of m symbols end after log2(m / 21) rounds.  The tied rows are kept in
+order, and the rank of a group is its first row: a sort by rank puts each suffix into a row of its own group.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....compiler.functions import at, by_type, inlined
+from ....errors import DeviceError
+from ....machines.jobs import choose, do
+from . import symbols3
+from .symbols3 import PER_KEY, key
+
+_SAMPLE = 1 << 16  # suffixes by which the passes are cut
+# Bytes a symbol: text, its words, rows, ranks, tied rows before and after a round; bytes a suffix to sort.
+_STANDING, _SORTED = 1 + 8 / 21 + 4 + 4 + 8, 2 * (8 + 4)
+
+
+class InRange(NamedTuple):
+    """Chooses the suffixes whose first symbols are a key from ``low`` to ``high``, both included (uint64)."""
+
+    words: Any
+    low: Any
+    high: Any
+
+
+class FirstKeys(NamedTuple):
+    """The first symbols of suffixes: ``positions`` uint32 -> ``keys`` uint64."""
+
+    words: Any
+    positions: Any
+    keys: Any
+
+
+class Run(NamedTuple):
+    """The rows from ``first`` on."""
+
+    first: Any
+
+
+class Listed(NamedTuple):
+    """These rows, uint32, ascending."""
+
+    rows: Any
+
+
+class RankKeys(NamedTuple):
+    """What a round sorts: the rank of each row's suffix and that of the suffix h further, ``n_bits`` each."""
+
+    rows: Any
+    sa: Any
+    rank: Any
+    h: Any
+    n_bits: Any
+    positions: Any
+    keys: Any
+
+
+class Place(NamedTuple):
+    """Sorted ``keys`` and ``positions`` of some rows into ``sa`` and ``rank``."""
+
+    keys: Any
+    positions: Any
+    rows: Any
+    sa: Any
+    rank: Any
+
+
+class Tied(NamedTuple):
+    """Chooses the rows whose key another row has too."""
+
+    keys: Any
+    rows: Any
+
+
+@by_type
+def row_of(rows, j):
+    """The row of thing j."""
+
+
+@row_of.register(Run)
+def _row_of_run(rows, j):
+    return rows.first + j
+
+
+@row_of.register(Listed)
+def _row_of_listed(rows, j):
+    return np.int64(at(rows.rows, j))
+
+
+@inlined
+def _first_like(keys, j):
+    """The first index whose key is that of j; keys ascend.  Near ones are found at once."""
+    wanted, step = at(keys, j), np.int64(1)
+    while step <= j and at(keys, j - step) == wanted:
+        step <<= 1
+    high, low = j - (step >> 1), max(j - step, np.int64(-1))
+    while high - low > 1:
+        middle = (high + low) >> 1
+        if at(keys, middle) == wanted:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@choose.register(InRange)
+def _choose_in_range(choice, i):
+    found = key(choice.words, i, PER_KEY)
+    return i if choice.low <= found and found <= choice.high else np.int64(-1)
+
+
+@choose.register(Tied)
+def _choose_tied(choice, j):
+    keys = choice.keys
+    before = j > 0 and at(keys, j - 1) == at(keys, j)
+    after = j + 1 < keys.size and at(keys, j + 1) == at(keys, j)
+    return row_of(choice.rows, j) if before or after else np.int64(-1)
+
+
+@do.register(FirstKeys)
+def _first_keys(job, part, start, stop):
+    for j in range(start, stop):
+        job.keys[j] = key(job.words, np.int64(at(job.positions, j)), PER_KEY)
+
+
+@do.register(RankKeys)
+def _rank_keys(job, part, start, stop):
+    for j in range(start, stop):
+        position = np.int64(at(job.sa, np.int64(at(job.rows, j))))
+        further = position + job.h
+        second = np.uint64(0)  # nothing is left: before all others
+        if further < job.sa.size:
+            second = np.uint64(at(job.rank, further)) + np.uint64(1)
+        job.keys[j] = (np.uint64(at(job.rank, position)) << np.uint64(job.n_bits)) | second
+        job.positions[j] = position
+
+
+@do.register(Place)
+def _place(job, part, start, stop):
+    for j in range(start, stop):
+        position = at(job.positions, j)
+        job.sa[row_of(job.rows, j)] = position
+        job.rank[position] = row_of(job.rows, _first_like(job.keys, j))
+
+
+class Sorter:
+    """Buffers for sorting up to ``limit`` suffixes of n at a time on a machine."""
+
+    def __init__(self, machine, n, limit):
+        self.machine, self.sa, self.rank = machine, machine.empty(n, np.uint32), machine.empty(n, np.uint32)
+        self.keys = [machine.empty(limit, np.uint64) for _ in range(2)]
+        self.positions = [machine.empty(limit, np.uint32) for _ in range(2)]
+
+    def keys_and_positions(self, m) -> tuple:
+        """The first m places of the buffers."""
+        return self.keys[0][:m], self.positions[0][:m]
+
+    def sort(self, m, n_bits, rows):
+        """Sort the first m places of the buffers into ``rows`` (Run or Listed); the rows still tied."""
+        machine = self.machine
+        keys, positions = self.keys_and_positions(m)
+        spare_keys, spare_positions = self.keys[1][:m], self.positions[1][:m]
+        keys, positions = machine.sort_pairs(keys, positions, spare_keys, spare_positions, n_bits)
+        machine.run(Place(keys, positions, rows, self.sa, self.rank), m)
+        return machine.select(Tied(keys, rows), m)
+
+
+def plan_passes(n, memory) -> int:
+    """In how many passes n suffixes are sorted within ``memory`` bytes; DeviceError if none will do."""
+    left = memory - int(_STANDING * n)
+    if left < _SORTED * max(n // 64, 1):
+        needed = (_STANDING + _SORTED / 64) * n
+        raise DeviceError(
+            f"the suffix array of {n} symbols takes at least {needed / 1e9:.3g} GB of the GPU's memory and "
+            f"{memory / 1e9:.3g} may be used: raise --gpu-memory, or take --engine cpu"
+        )
+    return -(-_SORTED * n // left)
+
+
+def _cuts(machine, words, n, n_passes) -> list:
+    """Ranges of keys (low, high) with about as many suffixes each, by a sample of the text."""
+    everything = np.uint64(1 << 63)
+    if n_passes == 1:
+        return [(np.uint64(0), everything)]
+    chosen = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.uint32)
+    keys = machine.empty(chosen.size, np.uint64)
+    machine.run(FirstKeys(words, machine.take(chosen), keys), chosen.size)
+    ascending = np.sort(machine.to_host(keys))
+    n_ranges = n_passes + -(-n_passes // 4)  # some room for what the sample does not tell
+    highs = np.unique(ascending[np.arange(1, n_ranges) * chosen.size // n_ranges])
+    return list(zip([np.uint64(0), *(highs + np.uint64(1))], [*highs, everything], strict=True))
+
+
+def sort_suffixes(machine, text, memory, progress=None) -> tuple:
+    """(sa uint32[n], number of rounds) of ``text`` (uint8[n] codes, not empty), all on the machine.
+
+    The end of the text sorts before every symbol, as divsufsort has it.  ``memory`` in bytes, text included.
+    Raises DeviceError if that is too little.
+    """
+    n = text.size
+    n_passes = plan_passes(n, memory)
+    limit = min(n, int(memory - _STANDING * n) // _SORTED)
+    words = symbols3.pack(machine, text)
+    sorter, tied, done = Sorter(machine, n, limit), [], 0
+    for low, high in _cuts(machine, words, n, n_passes):
+        chosen = InRange(words, low, high)
+        ends = machine.count(chosen, n)
+        m = int(ends[-1])
+        if m > limit:
+            raise DeviceError(
+                f"{m} suffixes begin alike and {limit} can be sorted at once: raise --gpu-memory, or take "
+                "--engine cpu"
+            )
+        if m == 0:
+            continue
+        keys, positions = sorter.keys_and_positions(m)
+        machine.pick(chosen, n, ends, positions)
+        machine.run(FirstKeys(words, positions, keys), m)
+        tied.append(sorter.sort(m, 3 * PER_KEY, Run(np.int64(done))))
+        done += m
+    del words, chosen
+    return sorter.sa, _double(sorter, [rows for rows in tied if rows.size], progress)
+
+
+def _double(sorter, tied, progress) -> int:
+    """Rounds until no rows are tied; the number of rounds."""
+    machine, n = sorter.machine, sorter.sa.size
+    n_bits, h, n_rounds = n.bit_length(), PER_KEY, 0
+    while tied:
+        if progress:
+            n_tied = sum(rows.size for rows in tied)
+            progress.show(f"suffix array: {n_tied} of {n} suffixes share {h} symbols with another")
+        still = []
+        for rows in tied:
+            keys, positions = sorter.keys_and_positions(rows.size)
+            arguments = (rows, sorter.sa, sorter.rank, np.int64(h), np.int64(n_bits), positions, keys)
+            machine.run(RankKeys(*arguments), rows.size)
+            still.append(sorter.sort(rows.size, 2 * n_bits, Listed(rows)))
+        tied, h, n_rounds = [rows for rows in still if rows.size], 2 * h, n_rounds + 1
+    return n_rounds

@@ -1,0 +1,182 @@
+"""What an index must be: the one table of its arrays, by what meta.json says, and what meta.json may say.
+
+Checksums tell what is damaged; this tells what cannot be true, so that compiled code never reads beyond an
+array whoever wrote the index.  All raise ValueError, which says what is wrong.
+"""
+
+import re
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from ..input.dna import WORD
+from . import layouts, prefix_table, seed_table
+from .form import Form
+from .parts import MAX_SYMBOLS, part_sizes
+from .reference import COLUMNS
+from .sampled_sa import n_mark_words
+
+_LARGEST = 2**62
+_RANGES = {  # of the numbers in meta.json
+    "n_text": (2, _LARGEST),
+    "n_contigs": (1, _LARGEST),
+    "n_bases": (1, _LARGEST),
+    "n_blocks": (1, _LARGEST),
+    "sa_rate": (1, 4096),
+    "prefix_length": (prefix_table.MIN_LENGTH, prefix_table.MAX_LENGTH),
+    "seed_length": (0, seed_table.MAX_LENGTH),
+}
+_LARGE = 255  # as in suffix_array/lcp.py, whose room loads the sorter
+_LCP = ("lcp.small", "lcp.rows", "lcp.values", "lcp.rank")
+
+
+def check_meta(meta: dict) -> None:
+    """Types and ranges of all that is said, and that just the arrays are listed that there must be."""
+    for key, (low, high) in _RANGES.items():
+        if type(meta.get(key)) is not int or not low <= meta[key] <= high:
+            raise ValueError(f"{key} is no number from {low} to {high}")
+    if not re.fullmatch(r"[\w.+-]{1,80}", _text(meta.get("fmx_version")), re.ASCII):
+        raise ValueError("fmx_version is no version")
+    if (meta["sa_rate"] == 1) != (meta["seed_length"] >= seed_table.MIN_LENGTH):
+        raise ValueError("seed_length does not fit sa_rate")
+    _check_parts(meta)
+    names = meta.get("layouts")
+    if not isinstance(names, list) or not names or [_canonical(name) for name in names] != names:
+        raise ValueError("layouts is no list of layouts")
+    if len(set(names)) < len(names) or not isinstance(meta.get("arrays"), dict):
+        raise ValueError("a layout is listed twice, or arrays is no table")
+    wanted = forms(meta)
+    for name in wanted.keys() ^ meta["arrays"].keys():
+        raise ValueError(
+            "an array is not listed" if name in wanted else "an array is listed that has no place"
+        )
+    for name, form in wanted.items():
+        _check_entry(name, meta["arrays"][name], form)
+
+
+def _check_parts(meta):
+    sizes = meta.get("parts", [meta["n_text"]])
+    if (
+        not isinstance(sizes, list)
+        or any(type(n) is not int for n in sizes)
+        or ("parts" in meta) != (len(sizes) > 1)
+    ):
+        raise ValueError("parts is no list of numbers")
+    if any(not 2 <= n <= MAX_SYMBOLS for n in sizes) or sum(sizes) != meta["n_text"]:
+        raise ValueError("parts do not add up to n_text, or one is too large")
+
+
+def _check_entry(name, entry, form):
+    shape = entry.get("shape") if isinstance(entry, dict) else None
+    if not isinstance(shape, list) or any(type(n) is not int or not 0 <= n < _LARGEST for n in shape):
+        raise ValueError(f"{name} has no shape")
+    if entry.get("dtype") != form.dtype or not form.takes(shape):
+        raise ValueError(f"{name} is not of the type and size that it must be")
+    if entry.get("bytes") != np.dtype(form.dtype).itemsize * int(np.prod(shape, dtype=object)):
+        raise ValueError(f"{name} is not as many bytes as its shape takes")
+    if not isinstance(entry.get("checksums"), list):
+        raise ValueError(f"{name} has no checksums")
+
+
+def _text(value) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _canonical(name) -> str | None:
+    """The layout of that name, None if there is none."""
+    try:
+        return str(layouts.parse_name(_text(name)))
+    except UnsupportedError:
+        return None
+
+
+def forms(meta: dict) -> dict:
+    """{name: Form} of every array of an index."""
+    c, b, sizes = meta["n_contigs"], meta["n_blocks"], part_sizes(meta)
+    found = {
+        "contig_names": Form("uint8", (None,)),
+        "contig_lengths": Form("int64", (c,)),
+        "contig_md5": Form("uint8", (c, 16)),
+        **{f"block_{column}": Form("int64", (b,)) for column in COLUMNS},
+    }
+    for number, n in enumerate(sizes):
+        folder = f"part{number}/" if len(sizes) > 1 else ""
+        found.update({folder + name: form for name, form in _forms_of_part(meta, folder, n).items()})
+    return found
+
+
+def _forms_of_part(meta, folder, n) -> dict:
+    """The same for a part of n symbols, by its own names."""
+    found = {
+        "prefix_pairs": Form("uint32", (2 * prefix_table.n_pairs(meta["prefix_length"]),), n),
+        "text_words": Form("uint64", (-(-n // WORD) + 3,)),
+        "sa_positions": Form("uint32", (n if meta["sa_rate"] == 1 else None,), n - 1),
+    }
+    if meta["sa_rate"] == 1:
+        found["seed_starts"] = Form("uint32", (4 ** meta["seed_length"] + 1,), n, ascends=True)
+    else:
+        found["sa_marks"] = Form("uint64", (n_mark_words(n),))
+    for name in meta["layouts"]:
+        found.update(layouts.parse_name(name).forms(n))
+    if any(name.endswith("lcp.rank") for name in meta["arrays"]):
+        large = meta["arrays"].get(f"{folder}lcp.rows")
+        shape = large.get("shape") if isinstance(large, dict) else None
+        found["lcp.small"] = Form(
+            "uint8", (n,), None if shape != [0] else _LARGE - 1, holds=lambda small: small[0] == 0
+        )
+        found["lcp.rows"] = Form("uint32", (None,), n - 1, ascends=True)
+        found["lcp.values"] = Form("uint32", tuple(shape) if isinstance(shape, list) else (None,), n)
+        found["lcp.rank"] = Form("uint32", (n,), n - 1)
+    return found
+
+
+def is_array(name: str) -> bool:
+    """Whether an array of some index has this name."""
+    own = re.sub(r"^part\d+/", "", name)
+    layout, _, field = own.partition(".")
+    fixed = {"contig_names", "contig_lengths", "contig_md5", "prefix_pairs", "text_words", "sa_positions",
+             "seed_starts", "sa_marks", *(f"block_{column}" for column in COLUMNS), *_LCP}  # fmt: skip
+    return own in fixed or (
+        bool(field) and _canonical(layout) == layout and own in layouts.parse_name(layout).forms(2)
+    )
+
+
+def check_reference(meta: dict, names: list, lengths, columns) -> None:
+    """Contigs and blocks: they make the text, in order, without a gap, and parts end where contigs do.
+
+    ``names`` of the contigs, ``lengths`` int64[n_contigs], ``columns`` of Blocks, int64[n_blocks] each.
+    """
+    if len(names) != meta["n_contigs"] or len(set(names)) != len(names):
+        raise ValueError("there are not as many names as contigs")
+    letters = "".join(names)
+    if not all(names) or not letters.isascii() or not letters.isprintable() or " " in letters:
+        raise ValueError("a contig's name is empty or not printable ASCII")
+    if lengths.min() < 1 or lengths.max() > _LARGEST // lengths.size or lengths.sum() != meta["n_bases"]:
+        raise ValueError("the lengths of contigs do not add up")
+    text_start, contig, contig_start, length = columns
+    n = meta["n_text"]
+    if (
+        length.min() < 1
+        or length.max() >= n
+        or text_start.min() < 0
+        or text_start.max() >= n
+        or text_start[0] != 0
+    ):
+        raise ValueError("a block lies beyond the text")
+    if (np.append(text_start[1:], n) != text_start + length + 1).any():
+        raise ValueError("blocks do not follow each other")
+    if contig[0] < 0 or (np.diff(contig) < 0).any() or contig[-1] >= lengths.size:
+        raise ValueError("a block is of no contig")
+    if (
+        contig_start.min() < 0
+        or contig_start.max() > _LARGEST
+        or (contig_start + length > lengths[contig]).any()
+    ):
+        raise ValueError("a block lies beyond its contig")
+    same = contig[1:] == contig[:-1]
+    if (same & (contig_start[1:] <= contig_start[:-1] + length[:-1])).any():
+        raise ValueError("blocks of a contig lie over each other")
+    borders = np.cumsum(part_sizes(meta))[:-1]
+    first = np.searchsorted(text_start, borders)
+    if (np.append(text_start, -1)[first] != borders).any() or same[first - 1].any():
+        raise ValueError("a part does not end where a contig does")

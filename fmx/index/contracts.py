@@ -1,0 +1,170 @@
+"""What layouts, queries and suffix arrays promise: functions joined by the type of their first argument.
+
+A new layout, query or suffix array is one file that registers its bodies here; engines call only these.
+Rows, symbols and counts are int64.
+"""
+
+import numpy as np
+
+from ..compiler.functions import at, by_type, by_type_or_this
+
+# Layouts.  An entry is fetched in lanes of 16 bytes (two words of ``layout.entries``, uint64), and what it
+# counts is a sum over its lanes, so that an engine may bring the lanes in and add them up as it likes:
+#
+#     word, offset, surplus = address(layout, c, i)
+#     occ(c, i) = sum over lanes of share(layout, lane, a, b, c, offset) - surplus
+#
+# where a and b are the words ``word + 2 * lane`` and ``word + 2 * lane + 1``.  A layout whose counting is no
+# such sum has 0 lanes, and registers its own ``occ`` and ``extend``.
+
+
+ROW = 0x3FF  # of an offset
+
+
+@by_type
+def lanes(layout):
+    """Number of lanes of an entry; a constant of the layout's type."""
+
+
+@by_type
+def address(layout, c, i):
+    """(word, offset, surplus) of row i for the k-symbol c.
+
+    ``word`` is the first of its entry, even.  ``offset`` is what share needs of i: in the bits of ROW what is
+    its own, in two more what all rows have for which c is counted in this entry.  ``surplus`` is what the
+    entry counts too many: rows without k-symbol.
+    """
+
+
+@by_type
+def share(layout, lane, a, b, c, offset):
+    """What words a and b of a lane add to C[c] + Occ(c, i) + surplus."""
+
+
+@by_type_or_this
+def occ(layout, c, i):
+    """C[c] + Occ(c, i): LF mapping of row i for the k-symbol c (0 <= i <= n), by one thread."""
+    word, offset, surplus = address(layout, c, i)
+    total = np.int64(-surplus)
+    for lane in range(lanes(layout)):
+        a, b = at(layout.entries, word + 2 * lane), at(layout.entries, word + 2 * lane + 1)
+        total += share(layout, lane, a, b, c, offset)
+    return total
+
+
+@by_type_or_this
+def extend(layout, c, lo, hi):
+    """One backward-search step: the interval (lo, hi) of a string to that of the k-symbol c before it."""
+    return occ(layout, c, lo), occ(layout, c, hi)
+
+
+@by_type
+def prefetch_extend(layout, c, lo, hi):
+    """Ask the memory system for what ``extend`` will read first."""
+
+
+@by_type_or_this
+def prefetch_symbol(layout, c):
+    """Ask the memory system for what ``prefetch_extend`` reads itself: called one step before it."""
+
+
+@by_type
+def fill(layout, codes, start, stop, counts, part):
+    """Write rows [start, stop) of a k-step BWT (``codes``) into the layout's arrays, which hold zeros.
+
+    These are whole runs, the last one perhaps beyond the last row.  ``counts[part]`` holds C + Occ(., start),
+    and that of ``stop`` afterwards.  Not for layouts without entries.
+    """
+
+
+@by_type_or_this
+def lookup(layout, c, length):
+    """Interval of a string of ``length`` < k symbols that is longer than the prefix table's strings.
+
+    Only layouts whose k may exceed prefix_table.MIN_LENGTH + 1 are asked.
+    """
+    return np.int64(0), np.int64(0)
+
+
+@by_type
+def preceding(layout, row):
+    """The k-symbol that precedes the suffix of a row, or -1 if it holds a separator."""
+
+
+@by_type_or_this
+def neighbour(layout, row):
+    """(row, distance): a row whose suffix starts ``distance`` symbols further in the text; k before, here.
+
+    Not asked at the ends of a block, where there is none (sampled_sa.sample keeps those positions).
+    """
+    return occ(layout, preceding(layout, row), row), -layout.k
+
+
+@by_type_or_this
+def goes_on(layout, row):
+    """Whether a row has a neighbour."""
+    return preceding(layout, row) >= 0
+
+
+@by_type_or_this
+def first_wrong(layout, d, start, stop, counts):
+    """The first of rows start to stop where the counts of a layout contradict its k-symbols, or -1.
+
+    ``start`` is a multiple of d; ``counts`` int64[2, 4^k] gets what is before ``start``, and before ``stop``.
+    A layout without lanes is asked for k-symbols start to stop.
+    """
+    for c in range(counts.shape[1]):
+        counts[0, c] = counts[1, c] = occ(layout, c, start)
+    for row in range(start, stop):
+        if row % d == 0:
+            for c in range(counts.shape[1]):
+                if occ(layout, c, row) != counts[1, c]:
+                    return np.int64(row)
+        c = preceding(layout, row)
+        if c >= 0:
+            if occ(layout, c, row) != counts[1, c]:
+                return np.int64(row)
+            counts[1, c] += 1
+    for c in range(counts.shape[1]):
+        if occ(layout, c, stop) != counts[1, c]:
+            return np.int64(stop)
+    return np.int64(-1)
+
+
+@by_type_or_this
+def on_device(layout):
+    """The same layout or query as a GPU searches it best, another type over the same arrays perhaps."""
+    return layout
+
+
+@by_type
+def position_of(sa, layout, row):
+    """Text position of a row (int64)."""
+
+
+@by_type
+def prefetch_position(sa, row):
+    """Ask the memory system for what ``position_of`` will read first."""
+
+
+@by_type
+def begin(query, patterns, i, state, slot):
+    """Put pattern i into a slot of the engine's state and prefetch what its first step reads."""
+
+
+@by_type
+def advance(query, patterns, state, slot):
+    """Take one step in a slot; True when state[slot, LO] and state[slot, HI] are the answer."""
+
+
+@by_type
+def start(query, patterns, i):
+    """(lo, hi, left): the interval of the last symbols of pattern i, and how many are to come before them.
+
+    What is left is a multiple of ``query.layout.k``.  Only queries by backward search register this.
+    """
+
+
+# Columns of an engine's state, one row a slot; a query may use those from FREE on as it likes.
+PATTERN, LO, HI, LEFT, FREE = range(5)
+N_STATE = 12

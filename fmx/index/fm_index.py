@@ -1,0 +1,198 @@
+"""FMIndex: what is held of an index in memory, and which arrays on disk it is; JoinedIndex: several."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import IndexFileError, UnsupportedError
+from . import layouts, plan, store
+from .check import check_reference
+from .parts import own_name, part_arrays, part_of, part_sizes, part_span
+from .prefix_table import PrefixTable
+from .reference import COLUMNS, Reference, make_blocks
+from .sampled_sa import FullSA, SampledSA
+from .seed_table import SeedTable
+
+METHODS = ("auto", "verify", "backward")
+
+
+@dataclass(frozen=True)
+class FMIndex:
+    """What a search holds of an index.
+
+    ``method`` "verify" (seed and verify: whole suffix array, seed table, packed text; ``layout`` is None) or
+    "backward" (backward search: one layout; ``seeds`` and ``text_words`` are None).  ``sa`` is FullSA or
+    SampledSA; the reference holds no letters.  ``number`` of the part that it is, 0 if it is whole.
+    """
+
+    path: Path
+    meta: dict
+    number: int
+    reference: Reference
+    method: str
+    layout_name: str | None
+    layout: Any
+    sa: Any
+    prefix: PrefixTable
+    seeds: SeedTable | None
+    text_words: np.ndarray | None
+
+    @property
+    def parts(self) -> tuple["FMIndex", ...]:
+        """Itself, the only part."""
+        return (self,)
+
+
+@dataclass(frozen=True)
+class JoinedIndex:
+    """An index in several parts: ``reference`` is the whole one, each part has its own blocks (parts.py)."""
+
+    path: Path
+    meta: dict
+    reference: Reference
+    parts: tuple[FMIndex, ...]
+
+
+def reference_arrays(reference) -> dict:
+    """The arrays that hold a Reference on disk."""
+    names = [name.encode() for name in reference.names]
+    return {
+        "contig_names": np.frombuffer(b"\n".join(names), np.uint8),
+        "contig_lengths": reference.lengths,
+        "contig_md5": reference.md5,
+        **{f"block_{column}": getattr(reference.blocks, column) for column in COLUMNS},
+    }
+
+
+def load(
+    path, layout: str | None = None, method: str = "auto", n_threads=1, max_memory: int | None = None
+) -> FMIndex | JoinedIndex:
+    """Open an index: arrays mapped from disk, every byte that a search reads checked first.
+
+    ``method`` "auto" takes what plan.choose_way takes, unless a ``layout`` is named: that asks for backward
+    search over it.  Raises IndexFileError, UnsupportedError.
+    """
+    path = Path(path)
+    meta = store.read_meta(path)
+    method, layout = _choose_method(meta, layout, method, max_memory)
+    layout_name = _choose_layout(meta, layout) if method == "backward" else None
+    wanted = [name for name in meta["arrays"] if _is_wanted(own_name(name), method, layout_name)]
+    arrays = store.read_checked(path, meta, wanted, n_threads)
+    reference = _reference(path, meta, arrays)
+    n_parts = len(part_sizes(meta))
+    if n_parts == 1:
+        return _part(path, meta, 0, reference, method, layout_name, arrays)
+    parts = []
+    for number in range(n_parts):
+        own = {key: arrays[name] for key, name in part_arrays(meta, number).items() if name in arrays}
+        blocks = part_of(reference, *part_span(meta, number))
+        parts.append(_part(path, meta, number, blocks, method, layout_name, own))
+    return JoinedIndex(path, meta, reference, tuple(parts))
+
+
+def verify(path, meta, n_threads=1) -> None:
+    """Read every array of an index, needed or not, and compare them.  Raises IndexFileError."""
+    from ..index_verify import contradictions
+
+    arrays = store.read_checked(path, meta, list(meta["arrays"]), n_threads)
+    _reference(path, meta, arrays)
+    for number, n in enumerate(part_sizes(meta)):
+        own = {key: arrays[name] for key, name in part_arrays(meta, number).items()}
+        held = {name: _load_layout(name, own) for name in meta["layouts"]}
+        lcp = _lcp_of(own) if "lcp.rank" in own else None
+        for wrong in contradictions(held, _load_sa(own), lcp, n, n_threads):
+            raise IndexFileError(f"{path}: no index can be so ({wrong}); build the index again")
+
+
+def _reference(path, meta, arrays) -> Reference:
+    names = arrays["contig_names"].tobytes().decode("latin-1").split("\n")
+    columns = [arrays[f"block_{column}"] for column in COLUMNS]
+    try:
+        check_reference(meta, names, arrays["contig_lengths"], columns)
+    except ValueError as error:
+        raise IndexFileError(f"{path}: no index can be so ({error}); build the index again") from error
+    blocks = make_blocks(*columns)
+    return Reference(names, arrays["contig_lengths"], arrays["contig_md5"], blocks, meta["n_text"])
+
+
+def _part(path, meta, number, reference, method, layout_name, arrays) -> FMIndex:
+    is_verify = method == "verify"
+    return FMIndex(
+        path,
+        meta,
+        number,
+        reference,
+        method,
+        layout_name,
+        _load_layout(layout_name, arrays),
+        _load_sa(arrays),
+        PrefixTable(arrays["prefix_pairs"], meta["prefix_length"]),
+        SeedTable(arrays["seed_starts"], meta["seed_length"]) if is_verify else None,
+        arrays["text_words"] if is_verify else None,
+    )
+
+
+def load_lcp(index, n_threads=1) -> tuple:
+    """(LCP, rank array) of an FMIndex, every byte checked.  Raises IndexFileError, UnsupportedError."""
+    held = part_arrays(index.meta, index.number)
+    if "lcp.rank" not in held:
+        raise UnsupportedError(
+            f"{index.path} has no LCP array; add it with 'fmx index --add --with-lcp {index.path}'"
+        )
+    names = {key: name for key, name in held.items() if key.startswith("lcp.")}
+    arrays = store.read_checked(index.path, index.meta, names.values(), n_threads)
+    return _lcp_of({key: arrays[name] for key, name in names.items()})
+
+
+def _lcp_of(arrays) -> tuple:
+    from .building.suffix_array import LCP  # which imports divsufsort
+
+    return LCP(*(arrays[f"lcp.{name}"] for name in LCP._fields)), arrays["lcp.rank"]
+
+
+def _choose_method(meta, layout, method, max_memory) -> tuple:
+    """(method, layout or None)."""
+    if method == "auto" and layout in (None, "auto"):
+        way, _ = plan.choose_way(meta, max_memory)
+        return ("verify", None) if way == "verify" else ("backward", way)
+    if method == "verify" and layout is not None:
+        raise UnsupportedError(
+            "seed and verify uses no layout; leave out one of --method verify and --layout"
+        )
+    if method == "verify" and "seed_starts" not in part_arrays(meta, 0):
+        raise UnsupportedError(
+            "this index keeps no whole suffix array, so it cannot seed and verify: build it with --sa-rate 1"
+        )
+    return ("verify" if method == "verify" else "backward"), (None if layout == "auto" else layout)
+
+
+def _is_wanted(array_name, method, layout_name) -> bool:
+    if "." in array_name:
+        return layout_name is not None and array_name.startswith(f"{layout_name}.")
+    return method == "verify" or array_name not in ("seed_starts", "text_words")
+
+
+def _load_layout(layout_name, arrays):
+    if layout_name is None:
+        return None
+    fields = {
+        name.split(".")[1]: array for name, array in arrays.items() if name.startswith(f"{layout_name}.")
+    }
+    return layouts.layout_from_arrays(layouts.parse_name(layout_name), fields)
+
+
+def _load_sa(arrays):
+    if "sa_marks" in arrays:
+        return SampledSA(arrays["sa_positions"], arrays["sa_marks"])
+    return FullSA(arrays["sa_positions"])
+
+
+def _choose_layout(meta, layout) -> str:
+    if layout is None:
+        return meta["layouts"][0]
+    for name in layouts.matching(layout):
+        if str(name) in meta["layouts"]:
+            return str(name)
+    raise UnsupportedError(f"this index has no layout {layout}; it has: {', '.join(meta['layouts'])}")

@@ -1,0 +1,275 @@
+"""Alternate counters: half of the counters in every other entry (Chacon et al. 2015, section 2.3).
+
+Rows are cut into runs of d.  At the even borders between runs stand the counters of the lower half of the
+k-symbols, at the odd ones those of the upper half; so each run has the counter of any k-symbol at one of its
+ends, and an LF mapping counts the planes from there: forwards, or backwards from the border after the run.
+Either way it reads one window of lanes, which starts at the counters or ends with them.  k = 2, d = 64:
+
+    [low][low][0-31][32-63]  [high][high][0-31][32-63]  [low][low] ...
+     border 0  run 0          border 1    run 1          border 2
+
+      A window is 4 lanes: run 0 with border 0 or border 1, run 1 with border 1 or border 2.
+
+k = 1 has but 8 bytes of counters at a border, which share their lane with 32 positions of an even run (word:
+plane 0 in the low half, plane 1 in the high).  d = 64:
+
+    [A C counters | 0-31]  [32-63 | G T counters]  [0-63]  [A C counters | 0-31] ...
+     border 0, run 0        run 0, border 1        run 1    border 2, run 2
+
+Size: (2 * 4^k + 2k d / 8) / d bytes a symbol.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from ...compiler.functions import at, bits_from, bits_from32, inlined, popcount, prefetch, quotient
+from ...machines.jobs import ONE_CORE
+from ..building.bwt import NONE, fill_layout, kmer_bwt, write_counters
+from ..contracts import ROW, address, fill, lanes, occ, preceding, prefetch_extend, share
+from ..form import Form
+from . import bitplanes
+from .missing import build_missing, form_of_missing, missing_between
+
+# ``entries`` uint64, two words a lane; ``missing`` uint32, the rows without k-symbol (missing.py).
+TYPES = {
+    (k, d): namedtuple(f"Alternate{k}D{d}", "entries missing k", module=__name__)
+    for k, d in ((2, 64), (2, 192), (2, 448), (1, 64), (1, 192), (1, 448), (1, 960))
+}
+globals().update({cls.__name__: cls for cls in TYPES.values()})  # a cached signature finds its type by name
+
+# What address packs into the offset beside the row within the run: counted backwards; in an odd run.
+_BACKWARD, _ODD = 1 << 10, 1 << 11
+
+
+def bytes_per_symbol(k, d, n):
+    return (2 * 4**k + 2 * k * d / 8) / d
+
+
+def _n_words(k, d, n):
+    # Whole runs, or pairs of them, and the border after the last one.
+    n_runs = n // d + 1
+    return n_runs * (4 + d // 16) + 4 if k == 2 else (n_runs + 1) // 2 * 2 * (d // 32 + 1) + 2
+
+
+def forms(k, d, n):
+    return {"entries": Form("uint64", (_n_words(k, d, n),)), "missing": form_of_missing(n)}
+
+
+def build(text, sa, k, d, machine=ONE_CORE):
+    """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
+    codes = kmer_bwt(text, sa, k, machine)
+    entries = machine.zeros(_n_words(k, d, codes.size), np.uint64)
+    layout = TYPES[k, d](entries, build_missing(codes, machine), k)
+    fill_layout(machine, layout, text, sa, codes, d, 2)
+    return layout
+
+
+@inlined
+def _plane_bits(row, d):
+    """For k = 1, the bits of ``entries`` that are planes 0 and 1 of a row."""
+    pair = row // (2 * d)
+    bit, i = pair * 128 * (d // 32 + 1), row - pair * 2 * d
+    if i < 32:
+        return bit + 64 + i, bit + 96 + i
+    if d - 32 <= i < d:
+        return bit + i + d + 32, bit + i + d + 64
+    i += 32 if i < d else 64
+    bit += (i >> 6 << 7) + (i & 63)
+    return bit, bit + 64
+
+
+@inlined
+def _count_last_run(codes, stop, d, counts, part):
+    """Whether the last run ends at ``stop``; planes read as 0 after the last row, so that is counted too."""
+    if stop != (codes.size // d + 1) * d:
+        return False
+    counts[part, 0] += stop - codes.size
+    return True
+
+
+@inlined
+def _counted(misses, after, n, offset):
+    """What n positions add: those on the counter's side of the row, where ``after`` begins, less misses."""
+    backward = np.int32((offset & _BACKWARD) != 0)
+    others = misses | (after ^ np.uint64(np.int64(-backward)))
+    counted = n - popcount(np.uint32(others) if n == 32 else others)
+    return -counted if backward else counted
+
+
+@inlined
+def _packed(layout, c, i, row, d, backward):
+    """(offset, surplus) of row i, number ``row`` of its run; what is subtracted may be too much as well."""
+    surplus = np.int64(0)
+    if c == 0:
+        start, stop = (i, i - row + d) if backward else (i - row, i)
+        surplus = missing_between(layout.missing, start, stop)
+        surplus = -surplus if backward else surplus
+    return row | _BACKWARD if backward else row, surplus
+
+
+def _register(cls, k, d):
+    n_lanes = 2 + d // 32 if k == 2 else 1 + d // 64
+
+    @lanes.register(cls)
+    def lanes_alternate(layout):
+        return n_lanes
+
+    @prefetch_extend.register(cls)
+    def prefetch_extend_alternate(layout, c, lo, hi):
+        for i in (lo, hi):
+            word = window(c, i)[0]
+            for line in range(0, 2 * n_lanes, 8):
+                prefetch(layout.entries, word + line)
+            prefetch(layout.entries, word + 2 * n_lanes - 1)
+
+    if k == 2:
+        window = _register_two_step(cls, d)
+    else:
+        window = _register_one_step(cls, d)
+
+
+def _register_two_step(cls, d):
+    n_plane_lanes = d // 32
+    n_lanes = n_plane_lanes + 2
+
+    @inlined
+    def window(c, i):
+        run = quotient(i, d)
+        backward = (c >> 3) != (run & 1)
+        return 2 * (n_lanes * run + (2 if backward else 0)), i - run * d, backward
+
+    @inlined
+    def write_border(counts, part, run, entries):
+        first = 8 * (run & 1)
+        write_counters(counts, part, first, first + 8, entries, 2 * n_lanes * run)
+
+    @fill.register(cls)
+    def fill_two_step(layout, codes, start, stop, counts, part):
+        for run_start in range(start, stop, d):
+            run = run_start // d
+            write_border(counts, part, run, layout.entries)
+            word = 2 * n_lanes * run + 4
+            bitplanes.fill_run(2, codes, run_start, d, layout.entries, word, counts, part)
+        if _count_last_run(codes, stop, d, counts, part):
+            write_border(counts, part, stop // d, layout.entries)
+
+    @inlined
+    def counted_two_step(a, b, c, lane, offset):
+        misses = np.uint32(bitplanes.misses(2, a, b, c))
+        return _counted(misses, bits_from32((offset & ROW) - 32 * lane), 32, offset)
+
+    @address.register(cls)
+    def address_two_step(layout, c, i):
+        word, row, backward = window(c, i)
+        offset, surplus = _packed(layout, c, i, row, d, backward)
+        return word, offset, surplus
+
+    @occ.register(cls)
+    def occ_two_step(layout, c, i):
+        # One counter, and only the planes on its side of the row.
+        entries = layout.entries
+        word, offset, surplus = address(layout, c, i)
+        first, stop = 0, ((offset & ROW) >> 5) + 1
+        counter_word, planes = word, word + 4
+        if offset & _BACKWARD:
+            first, stop = (offset & ROW) >> 5, n_plane_lanes
+            counter_word, planes = word + 2 * n_plane_lanes, word
+        total = bitplanes.counter(at(entries, counter_word + (c >> 1 & 3)), c) - surplus
+        if d == 64:
+            first, stop = 0, 2
+        for lane in range(first, stop):
+            a, b = at(entries, planes + 2 * lane), at(entries, planes + 2 * lane + 1)
+            total += counted_two_step(a, b, c, lane, offset)
+        return total
+
+    @share.register(cls)
+    def share_two_step(layout, lane, a, b, c, offset):
+        first = np.int32(0 if offset & _BACKWARD else 2)  # of the lanes of planes
+        counted = counted_two_step(a, b, c, lane - first, offset)
+        holder = np.int32((c >> 2 & 1) + (n_plane_lanes if offset & _BACKWARD else 0))
+        counter = bitplanes.counter(b if c & 2 else a, c) if lane == holder else np.int64(0)
+        return counted if first <= lane < first + n_plane_lanes else counter
+
+    @preceding.register(cls)
+    def preceding_two_step(layout, row):
+        run = row // d
+        word = 2 * (n_lanes * run + 2 + (row - run * d) // 32)
+        c = bitplanes.code_at(2, layout.entries[word], layout.entries[word + 1], (row - run * d) % 32)
+        if c == 0 and missing_between(layout.missing, row, row + 1) > 0:
+            return np.int64(-1)
+        return c
+
+    return window
+
+
+def _register_one_step(cls, d):
+    m = d // 64
+    n_pair_lanes = 2 * m + 1
+
+    @inlined
+    def window(c, i):
+        pair = quotient(i, 2 * d)
+        row = i - pair * 2 * d
+        odd = row >= d
+        backward = (c >= 2) != odd
+        first = (m + 1 if backward else m) if odd else 0
+        return 2 * (n_pair_lanes * pair + first), (row - d if odd else row), backward, odd
+
+    @inlined
+    def write_border(counts, part, run, entries):
+        odd = run & 1
+        write_counters(counts, part, 2 * odd, 2 * odd + 2, entries, n_pair_lanes * run)
+
+    @fill.register(cls)
+    def fill_one_step(layout, codes, start, stop, counts, part):
+        for run_start in range(start, stop, d):
+            write_border(counts, part, run_start // d, layout.entries)
+            for row in range(run_start, min(run_start + d, codes.size)):
+                code = np.int64(at(codes, row))
+                if code != NONE:
+                    low, high = _plane_bits(row, d)
+                    layout.entries[low >> 6] |= np.uint64(code & 1) << np.uint64(low & 63)
+                    layout.entries[high >> 6] |= np.uint64(code >> 1) << np.uint64(high & 63)
+                    counts[part, code] += 1
+        if _count_last_run(codes, stop, d, counts, part):
+            write_border(counts, part, stop // d, layout.entries)
+
+    @address.register(cls)
+    def address_one_step(layout, c, i):
+        word, row, backward, odd = window(c, i)
+        offset, surplus = _packed(layout, c, i, row, d, backward)
+        return word, offset | _ODD if odd else offset, surplus
+
+    @share.register(cls)
+    def share_one_step(layout, lane, a, b, c, offset):
+        # An end lane: the counter in one word, 32 positions in the other, both of use for an even run only.
+        row, backward = offset & ROW, (offset & _BACKWARD) != 0
+        start = 64 * lane
+        if offset & _ODD:
+            if lane == (m if backward else 0):
+                return bitplanes.counter(a if backward else b, c)
+            start -= 0 if backward else 64
+        else:
+            if lane == 0 or lane == m:
+                misses = bitplanes.half_misses(b if lane == 0 else a, c)
+                total = _counted(misses, bits_from32(row - (0 if lane == 0 else d - 32)), 32, offset)
+                counter = bitplanes.counter(a if lane == 0 else b, c)
+                return total + counter if (lane == m) == backward else total
+            start -= 32
+        return _counted(bitplanes.misses(1, a, b, c), bits_from(row - start), 64, offset)
+
+    @preceding.register(cls)
+    def preceding_one_step(layout, row):
+        low, high = _plane_bits(row, d)
+        c = np.int64((layout.entries[low >> 6] >> np.uint64(low & 63)) & np.uint64(1))
+        c += np.int64((layout.entries[high >> 6] >> np.uint64(high & 63)) & np.uint64(1)) * 2
+        if c == 0 and missing_between(layout.missing, row, row + 1) > 0:
+            return np.int64(-1)
+        return c
+
+    return window
+
+
+for (_k, _d), _cls in TYPES.items():
+    _register(_cls, _k, _d)

@@ -1,0 +1,108 @@
+"""Bit planes of k-symbols, cut so that 16 bytes hold all planes of a run of positions.
+
+A lane (words a and b) holds 64, 32 or 21 positions for k = 1, 2, 3; plane p is bit p of the code:
+
+    k = 1    a | plane 0: 64 positions           |    b | plane 1: 64 positions           |
+    k = 2    a | plane 0: 32 | plane 1: 32       |    b | plane 2: 32 | plane 3: 32       |
+    k = 3    a | plane 0: 21 | 1: 21 | 2: 21 | - |    b | plane 3: 21 | 4: 21 | 5: 21 | - |
+               bit 0                       bit 63
+
+k is a constant wherever these are called, so that its branches and shifts fold.
+"""
+
+import numpy as np
+
+from ...compiler.functions import at, bits_from, bits_from32, inlined, popcount
+
+POSITIONS = (0, 64, 32, 21)  # in a lane, by k
+
+
+@inlined
+def _filled(code, p):
+    """32 bits like bit p of a code."""
+    return np.uint32(np.int32(np.int32(code) << (31 - p)) >> 31)
+
+
+@inlined
+def half_misses(word, code):
+    """Where 32 positions, with two planes in the halves of a word, are not a code of two bits (uint32)."""
+    low, high = np.uint32(word), np.uint32(word >> np.uint64(32))
+    return np.uint32((low ^ _filled(code, 0)) | (high ^ _filled(code, 1)))
+
+
+@inlined
+def _spread(bits):
+    """A word in which each of the 3 low bits of ``bits`` fills its plane of 21."""
+    x = np.uint64(bits)
+    planes = (
+        (x & np.uint64(1)) | ((x & np.uint64(2)) << np.uint64(20)) | ((x & np.uint64(4)) << np.uint64(40))
+    )
+    return planes * np.uint64(0x1FFFFF)
+
+
+@inlined
+def misses(k, a, b, c):
+    """Bit i tells whether position i of a lane is not c; bits from POSITIONS[k] on are noise (uint64)."""
+    if k == 1:
+        first, second = np.uint64(_filled(c, 0)), np.uint64(_filled(c, 1))
+        return (a ^ (first | first << np.uint64(32))) | (b ^ (second | second << np.uint64(32)))
+    if k == 2:
+        return np.uint64(half_misses(a, c) | half_misses(b, c >> 2))
+    x = (a ^ _spread(c)) | (b ^ _spread(c >> 3))
+    return x | (x >> np.uint64(21)) | (x >> np.uint64(42))
+
+
+@inlined
+def count_before(k, a, b, c, stop):
+    """Number of positions of a lane before ``stop`` that are c; stop may lie outside the lane."""
+    if k == 2:
+        return 32 - popcount(np.uint32(misses(k, a, b, c)) | bits_from32(stop))
+    return 64 - popcount(misses(k, a, b, c) | bits_from(stop if k == 1 else min(stop, POSITIONS[k])))
+
+
+@inlined
+def counter(pair, c):
+    """The counter of c in a word of two, those of an even and an odd k-symbol."""
+    return np.int64(np.uint32(pair >> np.uint64(32)) if c & 1 else np.uint32(pair))
+
+
+@inlined
+def code_at(k, a, b, position):
+    """The code at a position of a lane."""
+    code = np.int64(0)
+    for p in range(k):
+        shift = np.uint64(position + p * POSITIONS[k])
+        code |= np.int64((a >> shift) & np.uint64(1)) << p
+        code |= np.int64((b >> shift) & np.uint64(1)) << (k + p)
+    return code
+
+
+@inlined
+def planes(k, code, position):
+    """The bits (in words a and b of a lane) of a code at a position."""
+    a, b = np.uint64(0), np.uint64(0)
+    for p in range(k):
+        shift = np.uint64(position + p * POSITIONS[k])
+        a |= (np.uint64(code >> p) & np.uint64(1)) << shift
+        b |= (np.uint64(code >> (k + p)) & np.uint64(1)) << shift
+    return a, b
+
+
+@inlined
+def fill_run(k, codes, run_start, d, entries, word, counts, part):
+    """Write the planes of the run of d rows from ``run_start``, from a word on, and count its codes.
+
+    ``codes`` uint8[n], those from 4^k on (a row without k-symbol) are written as 0 and not counted.
+    """
+    n_positions = POSITIONS[k]
+    for lane_start in range(run_start, min(run_start + d, codes.size), n_positions):
+        a, b = np.uint64(0), np.uint64(0)
+        for row in range(lane_start, min(lane_start + n_positions, codes.size)):
+            code = np.int64(at(codes, row))
+            if code < 1 << (2 * k):
+                in_a, in_b = planes(k, code, row - lane_start)
+                a |= in_a
+                b |= in_b
+                counts[part, code] += 1
+        entries[word], entries[word + 1] = a, b
+        word += 2

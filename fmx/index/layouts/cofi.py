@@ -1,0 +1,241 @@
+"""COFI, the compressed sparse FM-index for large k-steps (Langarita et al. 2020, section 4).
+
+    offsets    first row of every k-symbol: where its column starts in changes; then n
+    changes    changes[j] is the j-th row that a k-symbol precedes, the columns one after the other
+
+Within a column the rows ascend, so LF(c, i) is the place of i in column c: two lower-bound searches take an
+interval (lo, hi) k symbols back, the second one among the hi - lo elements from where the first ended.
+The row at place j of changes is the suffix at row j less its first k symbols: changes[j] = ISA[SA[j] + k].
+
+Suffixes that meet a separator after l < k symbols belong to no column, but stand between two.  They keep
+their rows, with changes = HOLE + l: more than any row, so that every search ends before them, and an order
+that finds the rows of strings shorter than k:
+
+    row        0 1 2 ...
+    changes    HOLE+0 | column AA: 3 9 17 | HOLE+1 (C$) | column CA: ...
+               offsets:  ^ AA, also of AC, AG, AT if absent: ^      ^ CA
+
+Size: 4 bytes a symbol (changes) and 4 (4^k + 1) bytes (offsets).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiler import sorting
+from ...compiler.functions import at, inlined, prefetch
+from ...errors import UnsupportedError
+from ...machines.jobs import ONE_CORE, do
+from ..contracts import (
+    extend,
+    first_wrong,
+    goes_on,
+    lanes,
+    lookup,
+    neighbour,
+    occ,
+    on_device,
+    prefetch_extend,
+    prefetch_symbol,
+)
+from ..form import Form
+from ..seed_table import first_rows
+
+HOLE = 2**32 - 16
+
+
+class Cofi(NamedTuple):
+    """``offsets`` uint32[4^k + 1], ``changes`` uint32[n]."""
+
+    offsets: np.ndarray
+    changes: np.ndarray
+    k: int
+
+
+class CofiBranching(NamedTuple):
+    """Cofi whose searches branch, for GPUs and for measurement."""
+
+    offsets: np.ndarray
+    changes: np.ndarray
+    k: int
+
+
+class CofiWhole(NamedTuple):
+    """Cofi that searches the whole column twice, for measurement."""
+
+    offsets: np.ndarray
+    changes: np.ndarray
+    k: int
+
+
+TYPES = {(k, None): Cofi for k in range(15, 1, -1)}
+
+
+def bytes_per_symbol(k, d, n):
+    return 4 + 4 * (4**k + 1) / n
+
+
+def fits(k, n) -> bool:
+    """Whether the offsets are no bigger than the changes, or cannot be smaller."""
+    return k == 2 or 4**k + 1 <= n
+
+
+def forms(k, d, n):
+    return {"offsets": Form("uint32", (4**k + 1,), n, ascends=True), "changes": Form("uint32", (n,))}
+
+
+class Invert(NamedTuple):
+    """``sa`` uint32[n] -> ``row_of`` uint32[n]."""
+
+    sa: Any
+    row_of: Any
+
+
+class FindChanges(NamedTuple):
+    """``changes`` by text position."""
+
+    text: Any
+    row_of: Any
+    k: int
+    changes: Any
+
+
+def build(text, sa, k, d=None, machine=ONE_CORE):
+    """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
+    n = text.size
+    if n > HOLE:
+        raise UnsupportedError(f"cofi holds at most {HOLE} symbols of text, this one has {n}")
+    row_of, changes = machine.empty(n, np.uint32), machine.empty(n, np.uint32)
+    machine.run(Invert(sa, row_of), n)
+    machine.run(FindChanges(text, row_of, k, changes), n)
+    del row_of
+    return Cofi(first_rows(machine, text, sa, k), changes, k)
+
+
+@do.register(Invert)
+def _invert(job, part, start, stop):
+    for row in range(start, stop):
+        if row + 32 < stop:
+            prefetch(job.row_of, np.int64(job.sa[row + 32]))
+        job.row_of[job.sa[row]] = row
+
+
+@do.register(FindChanges)
+def _find_changes(job, part, start, stop):
+    text, row_of, k = job.text, job.row_of, job.k
+    length = np.int64(0)  # symbols from a position to the next separator, at most k
+    while length < k and stop + length < text.size and text[stop + length] != 0:
+        length += 1
+    for position in range(stop - 1, start - 1, -1):
+        if position - 32 >= start:
+            prefetch(job.changes, np.int64(row_of[position - 32]))
+        length = np.int64(0) if text[position] == 0 else min(length + 1, np.int64(k))
+        row = np.int64(row_of[position + k]) if length == k else HOLE + length
+        job.changes[row_of[position]] = row
+
+
+@inlined
+def _lower_bound(changes, left, right, row):
+    """Index of the first element of changes[left:right] that is not less than ``row`` (left > 0).
+
+    Four halvings do for most columns: they run whatever the size, so that nothing is left to predict.
+    """
+    n = right - left
+    while n >> 4 > 0:
+        left, n = _halved(changes, left, n, row)
+    for _ in range(4):
+        left, n = _halved(changes, left, n, row)
+    return left + (n & np.int64(np.int64(at(changes, left - np.int64(n == 0))) < row))
+
+
+@inlined
+def _lower_bound_of_few(changes, left, right, row):
+    """The same where there is mostly one element: as many halvings as it takes."""
+    n = right - left
+    while n > 1:
+        left, n = _halved(changes, left, n, row)
+    return left + (n & np.int64(np.int64(at(changes, left - np.int64(n == 0))) < row))
+
+
+@inlined
+def _halved(changes, left, n, row):
+    """One step of a search among n elements, without a branch; no step for n < 2."""
+    half = n >> 1
+    return left + (half & -np.int64(np.int64(at(changes, left + half - 1)) < row)), n - half
+
+
+@inlined
+def _border(layout, c, value):
+    """The first row from the column before c on whose changes are ``value`` or more, up to that of c."""
+    left = np.int64(at(layout.offsets, c - 1)) if c > 0 else np.int64(0)
+    return sorting.lower_bound(layout.changes, left, np.int64(at(layout.offsets, c)), value)
+
+
+def _register(cls, lower_bound, second):
+    limited = cls is not CofiWhole
+
+    @lanes.register(cls)
+    def lanes_cofi(layout):
+        return 0
+
+    @occ.register(cls)
+    def occ_cofi(layout, c, i):
+        left, right = np.int64(at(layout.offsets, c)), np.int64(at(layout.offsets, c + 1))
+        return lower_bound(layout.changes, left, right, i)
+
+    @extend.register(cls)
+    def extend_cofi(layout, c, lo, hi):
+        left, right = np.int64(at(layout.offsets, c)), np.int64(at(layout.offsets, c + 1))
+        first = lower_bound(layout.changes, left, right, lo)
+        if limited:
+            left, right = first, min(right, first + (hi - lo))
+        return first, second(layout.changes, left, right, hi)
+
+    @prefetch_symbol.register(cls)
+    def prefetch_symbol_cofi(layout, c):
+        prefetch(layout.offsets, c)
+
+    @prefetch_extend.register(cls)
+    def prefetch_extend_cofi(layout, c, lo, hi):
+        # The first pivot, and either the ends of a short column or the second pivots of a long one.
+        left, right = np.int64(at(layout.offsets, c)), np.int64(at(layout.offsets, c + 1))
+        pivot = (left + right) >> 1
+        spread = (right - left) >> (2 if right - left > 32 else 1)
+        prefetch(layout.changes, pivot - spread)
+        prefetch(layout.changes, pivot)
+        prefetch(layout.changes, pivot + spread)
+
+    @lookup.register(cls)
+    def lookup_cofi(layout, c, length):
+        shift = 2 * (layout.k - length)
+        return _border(layout, c << shift, HOLE + length), _border(layout, (c + 1) << shift, HOLE)
+
+    @neighbour.register(cls)
+    def neighbour_cofi(layout, row):
+        return np.int64(at(layout.changes, row)), layout.k
+
+    @goes_on.register(cls)
+    def goes_on_cofi(layout, row):
+        return np.int64(at(layout.changes, row)) < HOLE
+
+    @first_wrong.register(cls)
+    def first_wrong_cofi(layout, d, start, stop, counts):
+        n = layout.changes.size
+        for c in range(start, stop):
+            first, before = np.int64(layout.offsets[c]), np.int64(-1)
+            for j in range(np.int64(0) if c == 0 else first, np.int64(layout.offsets[c + 1])):
+                row = np.int64(layout.changes[j])
+                if n <= row < HOLE or (j < first and row < HOLE) or (j >= first and row < before):
+                    return np.int64(j)
+                before = row if j >= first else np.int64(-1)
+        return np.int64(-1)
+
+
+@on_device.register(Cofi)
+def on_device_cofi(layout):
+    return CofiBranching(*layout)  # a GPU guesses nothing, and reads no more than it must
+
+
+_register(Cofi, _lower_bound, _lower_bound_of_few)
+_register(CofiBranching, sorting.lower_bound, sorting.lower_bound)
+_register(CofiWhole, _lower_bound, _lower_bound)

@@ -1,0 +1,129 @@
+"""The sampled FM-index and its k-step form: counters, then bit planes (Chacon et al. 2015, 2.1 and 2.2).
+
+Rows are cut into runs of d.  An entry holds what precedes its run, 4^k counters of 4 bytes with C[c] already
+added, then the 2k bit planes of the run (bitplanes.py); in lanes of 16 bytes, for k = 1, d = 192:
+
+    lane 0                    lane 1                        lane 2            lane 3
+    | A | C | G | T |         | plane 0, plane 1: 0-63 |    | 64-127 |        | 128-191 |
+      counters                  positions of the run
+
+An LF mapping reads one counter and the planes before its row.
+Size: (4 * 4^k + 2k d / 8) / d bytes a symbol; for k = 3 two bits of each lane are spare.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from ...compiler.functions import at, prefetch, quotient
+from ...machines.jobs import ONE_CORE
+from ..building.bwt import fill_layout, kmer_bwt, write_counters
+from ..contracts import address, fill, lanes, occ, preceding, prefetch_extend, share
+from ..form import Form
+from . import bitplanes
+from .missing import build_missing, form_of_missing, missing_between
+
+SAMPLED = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 256 bytes
+KSTEP = ((2, 64), (2, 192), (2, 448), (3, 63), (3, 189), (3, 336))  # 96, 160, 288, 304, 400, 512 bytes
+# One type a (k, d), so that both are constants of the compiled code.  ``entries`` uint64, two words a lane;
+# ``missing`` uint32, the rows without k-symbol (missing.py).
+TYPES = {
+    (k, d): namedtuple(f"KStep{k}D{d}", "entries missing k", module=__name__) for k, d in SAMPLED + KSTEP
+}
+globals().update({cls.__name__: cls for cls in TYPES.values()})  # a cached signature finds its type by name
+
+
+def bytes_per_symbol(k, d, n):
+    return (4 * 4**k + 2 * k * d / 8) / d
+
+
+def _n_words(k, d, n):
+    return (n // d + 1) * (4**k // 2 + 2 * d // bitplanes.POSITIONS[k])
+
+
+def forms(k, d, n):
+    return {"entries": Form("uint64", (_n_words(k, d, n),)), "missing": form_of_missing(n)}
+
+
+def build(text, sa, k, d, machine=ONE_CORE):
+    """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
+    codes = kmer_bwt(text, sa, k, machine)
+    entries = machine.zeros(_n_words(k, d, codes.size), np.uint64)
+    layout = TYPES[k, d](entries, build_missing(codes, machine), k)
+    fill_layout(machine, layout, text, sa, codes, d)
+    return layout
+
+
+def _register(cls, k, d):
+    n_positions, n_counter_lanes = bitplanes.POSITIONS[k], 4 ** (k - 1)
+    n_lanes = n_counter_lanes + d // n_positions
+
+    @fill.register(cls)
+    def fill_kstep(layout, codes, start, stop, counts, part):
+        for run_start in range(start, stop, d):
+            word = 2 * n_lanes * (run_start // d)
+            write_counters(counts, part, 0, 4**k, layout.entries, word)
+            word += 2 * n_counter_lanes
+            bitplanes.fill_run(k, codes, run_start, d, layout.entries, word, counts, part)
+
+    @lanes.register(cls)
+    def lanes_kstep(layout):
+        return n_lanes
+
+    @address.register(cls)
+    def address_kstep(layout, c, i):
+        run = quotient(i, d)
+        offset, surplus = i - run * d, np.int64(0)
+        if c == 0:
+            surplus = missing_between(layout.missing, i - offset, i)
+        return 2 * n_lanes * run, offset, surplus
+
+    @share.register(cls)
+    def share_kstep(layout, lane, a, b, c, offset):
+        stop = np.int32(offset - n_positions * (lane - n_counter_lanes))
+        counted = bitplanes.count_before(k, a, b, c, stop)
+        counter = bitplanes.counter(b if c & 2 else a, c) if lane == c >> 2 else np.int64(0)
+        return counter if lane < n_counter_lanes else counted
+
+    @occ.register(cls)
+    def occ_kstep(layout, c, i):
+        # One counter, and the planes up to the row only.
+        entries = layout.entries
+        word, stop, surplus = address(layout, c, i)
+        total = bitplanes.counter(at(entries, word + (c >> 1)), c) - surplus
+        word += 2 * n_counter_lanes
+        if n_lanes > n_counter_lanes + 1:
+            while stop > n_positions:
+                total += bitplanes.count_before(k, at(entries, word), at(entries, word + 1), c, n_positions)
+                stop -= n_positions
+                word += 2
+        return total + bitplanes.count_before(k, at(entries, word), at(entries, word + 1), c, stop)
+
+    @prefetch_extend.register(cls)
+    def prefetch_extend_kstep(layout, c, lo, hi):
+        for i in (lo, hi):
+            run = quotient(i, d)
+            word = 2 * n_lanes * run
+            prefetch(layout.entries, word + (c >> 1))
+            first = word + 2 * n_counter_lanes
+            if n_lanes > 4:
+                last = first + 2 * (quotient(i - run * d, n_positions))
+                while first < last:
+                    prefetch(layout.entries, first)
+                    first += 8
+                prefetch(layout.entries, last)
+
+    @preceding.register(cls)
+    def preceding_kstep(layout, row):
+        run = row // d
+        lane = (row - run * d) // n_positions
+        word = 2 * (n_lanes * run + n_counter_lanes + lane)
+        position = row - run * d - lane * n_positions
+        c = bitplanes.code_at(k, at(layout.entries, word), at(layout.entries, word + 1), position)
+        if c == 0 and missing_between(layout.missing, row, row + 1) > 0:
+            return np.int64(-1)
+        return c
+
+
+for (_k, _d), _cls in TYPES.items():
+    _register(_cls, _k, _d)

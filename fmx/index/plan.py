@@ -1,0 +1,141 @@
+"""Choosing an index, and a way to search it, by the size of the reference and the memory there is.
+
+Seed and verify is fastest and needs the whole suffix array; backward search over a small layout with a
+sampled suffix array needs a sixth of its memory or less.  Sizes are of what a search reads, in bytes.
+"""
+
+import os
+from dataclasses import dataclass
+
+from ..errors import UnsupportedError
+from ..system import cgroup
+from . import layouts, prefix_table, seed_table
+from .parts import own_name
+
+# (layout, sa_rate), from fast and large to slow and small.
+CHOICES = (
+    ("bvsfm-k2-d96", 1),
+    ("bvsfm-k2-d96", 4),
+    ("bvsfm-k2-d96", 16),
+    ("bvsfm-k2-d224", 16),
+    ("alternate-k2-d192", 16),
+    ("alternate-k2-d448", 32),
+    ("alternate-k1-d448", 32),
+    ("alternate-k1-d960", 64),
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to build and how it will be searched: ``n_bytes`` that a search reads, and the reason in words."""
+
+    layout: str
+    sa_rate: int
+    method: str
+    n_bytes: int
+    reason: str
+
+
+def available_memory() -> int:
+    """Bytes that this process may take now, within the limit of a container or a batch job."""
+    return int(min(_free_memory(), cgroup.memory()))
+
+
+def _free_memory() -> int:
+    """Bytes that programs may take, by the kernel's estimate; else all of the machine."""
+    try:
+        with open("/proc/meminfo") as file:
+            for line in file:
+                if line.startswith("MemAvailable"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def verify_bytes(sizes: list, prefix_length: int | None = None) -> int:
+    """What seed and verify reads: suffix array, packed text, seed table, prefix table.
+
+    ``sizes``: symbols of each part of the text; the largest sets the length of strings in the tables of all.
+    """
+    n_text, seed_length = sum(sizes), seed_table.default_length(max(sizes))
+    return 4 * n_text + n_text // 4 + len(sizes) * 4 * 4**seed_length + _other_bytes(sizes, prefix_length)
+
+
+def backward_bytes(sizes: list, layout: str, sa_rate: int, prefix_length: int | None = None) -> int:
+    """What backward search reads: layout, suffix array (sampled: and its marks), prefix table."""
+    n_text, name = sum(sizes), layouts.parse_name(layout, max(sizes))
+    sa = 4 * n_text if sa_rate == 1 else 4 * n_text // sa_rate + n_text // 6
+    return int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + _other_bytes(sizes, prefix_length)
+
+
+def _other_bytes(sizes: list, prefix_length: int | None) -> int:
+    """The prefix tables, and what a few contigs and the rows without a k-symbol take."""
+    q = prefix_length or prefix_table.default_length(max(sizes))
+    return len(sizes) * 8 * prefix_table.n_pairs(q) + 40_000
+
+
+def plan_index(sizes: list, max_memory: int | None = None) -> Plan:
+    """The fastest index whose search fits into ``max_memory`` bytes (default: half of what is available).
+
+    ``sizes``: symbols of each part of the text.  Raises UnsupportedError if none does.
+    """
+    limit = max_memory or available_memory() // 2
+    needed = verify_bytes(sizes)
+    if needed <= limit:
+        reason = f"seed and verify reads {_megabytes(needed)} of {_megabytes(limit)}"
+        return Plan(CHOICES[0][0], 1, "verify", needed, reason)
+    for layout, sa_rate in CHOICES:
+        smaller = backward_bytes(sizes, layout, sa_rate)
+        if smaller <= limit:
+            reason = (
+                f"seed and verify would read {_megabytes(needed)}, more than {_megabytes(limit)}; "
+                f"backward search over {layout} reads {_megabytes(smaller)}"
+            )
+            return Plan(layout, sa_rate, "backward", smaller, reason)
+    raise UnsupportedError(
+        f"the smallest index of {sum(sizes)} symbols needs {_megabytes(smaller)}, more than "
+        f"{_megabytes(limit)}; allow more with --max-memory or split the reference by contigs"
+    )
+
+
+def own_sizes(meta: dict) -> dict:
+    """Bytes of the arrays of an index by their names within a part, over all parts."""
+    sizes: dict = {}
+    for name, array in meta["arrays"].items():
+        sizes[own_name(name)] = sizes.get(own_name(name), 0) + array["bytes"]
+    return sizes
+
+
+def ways_to_search(meta: dict) -> dict:
+    """What each way of searching an index reads, in bytes: {"verify": n, layout: n}, fastest first."""
+    sizes = own_sizes(meta)
+    shared = sum(size for name, size in sizes.items() if "." not in name)
+    verify_only = sizes.get("seed_starts", 0) + sizes.get("text_words", 0)
+    ways = {"verify": shared} if "seed_starts" in sizes else {}
+    for layout in meta["layouts"]:
+        own = sum(size for name, size in sizes.items() if name.startswith(f"{layout}."))
+        ways[layout] = shared - verify_only + own
+    return ways
+
+
+def choose_way(meta: dict, max_memory: int | None = None) -> tuple:
+    """(way, reason): the first of ``ways_to_search`` that fits into ``max_memory`` (default: what is free).
+
+    Raises UnsupportedError if the memory was given and nothing fits.
+    """
+    limit, ways = max_memory or available_memory(), ways_to_search(meta)
+    for way, n_bytes in ways.items():
+        if n_bytes <= limit:
+            return way, f"reads {_megabytes(n_bytes)} of {_megabytes(limit)}"
+    way = min(ways, key=lambda name: ways[name])
+    if max_memory:
+        raise UnsupportedError(
+            f"the smallest way to search this index, {way}, reads {_megabytes(ways[way])}, more than "
+            f"{_megabytes(limit)}; allow more with --max-memory or add a smaller layout"
+        )
+    return way, f"reads {_megabytes(ways[way])}, more than the {_megabytes(limit)} that are free"
+
+
+def _megabytes(n: int) -> str:
+    return f"{n / 1e6:,.0f} MB" if n >= 10**7 else f"{n / 1e6:.2g} MB"

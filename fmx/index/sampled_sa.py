@@ -1,0 +1,144 @@
+"""Rows -> text positions: the whole suffix array, or every s-th position and an LF walk.
+
+A walk takes k-steps, so positions are kept in groups of k: offset o in a block is kept if o mod (k s) < k.
+From any position at most s - 1 steps of k lead to a kept one (or more steps of less than k), and the start
+of a block is always kept (its row has no preceding k-symbol).  A layout that walks forwards (COFI) needs the
+last k positions of a block too.  1/s of the positions are kept, and these.  A bit column marks the kept rows;
+the count before a row is the index of its position.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import compiled, inlined, prefetch
+from ..machines.jobs import ONE_CORE, choose, do
+from .bitcolumn import count_before, is_set, set_bit
+from .contracts import neighbour, position_of, prefetch_position
+
+_D, _W = 96, 2  # positions and words of an entry of the marks, one lane
+
+
+class FullSA(NamedTuple):
+    """``positions`` uint32[n], by row (of located.py: int64)."""
+
+    positions: np.ndarray
+
+
+class SampledSA(NamedTuple):
+    """``positions`` uint32[kept], by row; ``marks`` uint64 bit column (d = 96) over the n rows."""
+
+    positions: np.ndarray
+    marks: np.ndarray
+
+
+@position_of.register(FullSA)
+def _position_full(sa, layout, row):
+    return np.int64(sa.positions[row])
+
+
+@prefetch_position.register(FullSA)
+def _prefetch_full(sa, row):
+    prefetch(sa.positions, row)
+
+
+@inlined
+def is_kept(sa, row):
+    """Whether the position of a row is at hand."""
+    entry = row // _D
+    return is_set(sa.marks, entry * _W, row - entry * _D)
+
+
+def marks_hold(sa: SampledSA) -> bool:
+    """Whether the marks count themselves, and as many as there are positions."""
+    entries = sa.marks.reshape(-1, _W)
+    ends = np.cumsum(
+        np.bitwise_count(entries[:, 0] >> np.uint64(32)) + np.bitwise_count(entries[:, 1]), dtype=np.int64
+    )
+    before = entries[:, 0] & np.uint64(2**32 - 1)
+    return bool(before[0] == 0 and ends[-1] == sa.positions.size and (before[1:] == ends[:-1]).all())
+
+
+@position_of.register(SampledSA)
+def _position_sampled(sa, layout, row):
+    steps = 0
+    while True:
+        if is_kept(sa, row):
+            entry = row // _D
+            return np.int64(sa.positions[count_before(sa.marks, entry * _W, row - entry * _D, 1)]) + steps
+        row, step = neighbour(layout, row)
+        steps -= step
+
+
+@prefetch_position.register(SampledSA)
+def _prefetch_sampled(sa, row):
+    prefetch(sa.marks, row // _D * _W)
+
+
+class Kept(NamedTuple):
+    """Chooses the rows whose positions have their bit in ``bits`` (uint8, 8 positions each)."""
+
+    sa: Any
+    bits: Any
+
+
+class Mark(NamedTuple):
+    """``marks`` of the chosen rows; ``before`` int64[parts]: how many there are before each part."""
+
+    kept: Any
+    before: Any
+    marks: Any
+
+
+def n_mark_words(n: int) -> int:
+    """Words of the marks over n rows."""
+    return (n // _D + 1) * _W
+
+
+def sample(sa, block_starts, s, k, ahead=0, machine=ONE_CORE) -> SampledSA:
+    """Keep every s-th position of ``sa`` (uint32[n], on the machine) for walks of up to k symbols a step.
+
+    ``ahead`` is the largest k of the layouts that walk forwards, 0 if there is none; ``block_starts``
+    int64[n_blocks], text positions in ascending order.
+    """
+    bits = np.zeros(sa.size // 8 + 1, np.uint8)
+    _keep_positions(sa.size, block_starts, s, k, ahead, bits)
+    kept, n_words = Kept(sa, machine.take(bits)), n_mark_words(sa.size)
+    n_rows = n_words // _W * _D
+    ends = machine.count(kept, n_rows, _D)
+    positions = machine.pick(kept, n_rows, ends, machine.empty(int(ends[-1]), np.uint32), _D)
+    marks = machine.zeros(n_words, np.uint64)
+    machine.run(Mark(kept, machine.take(ends[:-1]), marks), n_rows, machine.part_size(n_rows, _D))
+    return SampledSA(positions, marks)
+
+
+@compiled
+def _keep_positions(n, block_starts, s, k, ahead, kept):
+    """Set the bits of the kept text positions."""
+    for block in range(block_starts.size):
+        stop = block_starts[block + 1] if block + 1 < block_starts.size else n
+        for start in range(block_starts[block], stop, k * s):
+            for position in range(start, min(start + k, stop)):
+                kept[position >> 3] |= np.uint8(1 << (position & 7))
+        for position in range(max(block_starts[block], stop - ahead), stop):
+            kept[position >> 3] |= np.uint8(1 << (position & 7))
+
+
+@choose.register(Kept)
+def _choose_kept(choice, row):
+    if row >= choice.sa.size:
+        return np.int64(-1)
+    position = np.int64(choice.sa[row])
+    return position if (choice.bits[position >> 3] >> np.uint8(position & 7)) & np.uint8(1) else np.int64(-1)
+
+
+@do.register(Mark)
+def _mark(job, part, start, stop):
+    n_kept = job.before[part]
+    for first in range(start, stop, _D):
+        entry = first // _D
+        job.marks[entry * _W] = np.uint64(n_kept)
+        for row in range(first, first + _D):
+            if choose(job.kept, row) >= 0:
+                set_bit(job.marks, entry * _W, row - first)
+                n_kept += 1

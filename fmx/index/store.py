@@ -1,0 +1,155 @@
+"""The index on disk: a directory of .npy arrays and meta.json, written aside and renamed when whole.
+
+    ref.fmx/
+      meta.json            format, versions, parameters, one entry an array: dtype, shape, bytes, checksums
+      contig_names.npy ... opened with mmap_mode="r"
+      part0/ part1/ ...    the arrays of each part, if there are several (parts.py)
+
+Each array has one xxh3 checksum for every PIECE bytes of its data, and meta.json one of itself.  What the
+arrays must be beside that tells index_check.py.  Writing is in index_writer.py.
+"""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import xxhash
+
+from ..errors import IndexFileError
+from ..machines.threads import run_all
+from .check import check_meta, forms
+from .form import Form, scan
+
+FORMAT = 1
+PIECE = 1 << 26
+META = "meta.json"
+
+
+def checksums(array, n_threads=1) -> list:
+    """Hexadecimal xxh3-64 of each PIECE bytes of the array's data."""
+    return [digest for digest, _ in run_all(scan, _pieces(array, Form("", ())), n_threads)]
+
+
+def _pieces(array, form) -> list:
+    """Arguments of form.scan for the array's data, PIECE bytes at a time."""
+    flat, step = np.ascontiguousarray(array).reshape(-1), PIECE // array.itemsize
+    return [(flat, i, min(i + step, flat.size), form) for i in range(0, max(flat.size, 1), step)]
+
+
+def meta_checksum(meta: dict) -> str:
+    """Hexadecimal xxh3-64 of all that a meta.json says but this."""
+    body = {key: value for key, value in meta.items() if key != "checksum"}
+    return xxhash.xxh3_64_hexdigest(json.dumps(body, sort_keys=True).encode())
+
+
+def read_meta(path) -> dict:
+    """meta.json, checked, and of every array whether its file is as long as it must be.
+
+    Raises IndexFileError: missing, damaged, of another format, or not what an index can be.
+    """
+    path = Path(path)
+    meta = read_any_meta(path)
+    if meta["format"] != FORMAT:
+        raise IndexFileError(
+            f"{path}: index format {meta['format']}, this fmx reads {FORMAT}; build the index again"
+        )
+    try:
+        check_meta(meta)
+    except ValueError as error:
+        raise IndexFileError(f"{path / META}: no index can be so ({error}); build the index again") from error
+    for name in meta["arrays"]:
+        _data_start(path, meta, name)
+    return meta
+
+
+def read_any_meta(path: Path) -> dict:
+    """meta.json of an index of any format, its checksum right.  Raises IndexFileError."""
+    file = path / META
+    try:
+        if not stat.S_ISDIR(path.stat().st_mode):
+            raise FileNotFoundError
+        text = _regular(file).read_text()
+    except FileNotFoundError:
+        if path.is_dir():
+            raise IndexFileError(f"{path}: has no {META}, so it is not an fmx index") from None
+        raise IndexFileError(
+            f"{path}: no index here; build one with 'fmx index REFERENCE.fa -o {path}'"
+        ) from None
+    except OSError as error:
+        raise IndexFileError(f"{file}: cannot read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise IndexFileError(f"{file}: damaged; build the index again") from error
+    try:
+        meta = json.loads(text)
+        checksum, version = meta["checksum"], meta["format"]
+        is_right = type(version) is int and (version != FORMAT or checksum == meta_checksum(meta))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise IndexFileError(f"{file}: damaged; build the index again") from error
+    if not is_right:
+        raise IndexFileError(f"{file}: damaged (checksum differs); build the index again")
+    return meta
+
+
+def _regular(file: Path) -> Path:
+    """The file, unless it is a pipe or a device, which could be waited for for ever."""
+    if not stat.S_ISREG(file.stat().st_mode):
+        raise OSError(f"{file.name} is not a regular file")
+    return file
+
+
+def _data_start(path, meta: dict, name: str) -> int:
+    """Where the data begin in the file of an array.  Raises IndexFileError if it is not as meta.json says."""
+    file, entry = Path(path) / f"{name}.npy", meta["arrays"][name]
+    try:
+        with open(_regular(file), "rb") as opened:
+            head = opened.read(10)
+            size, length = os.fstat(opened.fileno()).st_size, int.from_bytes(head[8:], "little")
+            header = opened.read(length)
+    except FileNotFoundError:
+        raise IndexFileError(f"{file}: missing; build the index again") from None
+    except OSError as error:
+        raise IndexFileError(f"{file}: cannot read: {error.strerror or error}") from error
+    if head[:8] != b"\x93NUMPY\x01\x00" or len(header) < length or size != 10 + length + entry["bytes"]:
+        raise IndexFileError(f"{file}: truncated or damaged; build the index again")
+    descr, shape = np.dtype(entry["dtype"]).str, tuple(entry["shape"])
+    wanted = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
+    if header.strip() != wanted.encode():
+        raise IndexFileError(f"{file}: damaged (its header differs from {META}); build the index again")
+    return 10 + length
+
+
+def read_array(path, meta: dict, name: str):
+    """One array of an index, mapped from disk.  Raises IndexFileError if it is not as meta.json says."""
+    start, entry = _data_start(path, meta, name), meta["arrays"][name]
+    file = Path(path) / f"{name}.npy"
+    try:
+        array = np.memmap(file, entry["dtype"], "r", start, tuple(entry["shape"]))
+    except OSError as error:
+        raise IndexFileError(f"{file}: cannot read: {error.strerror or error}") from error
+    return array.view(np.ndarray)
+
+
+def read_checked(path, meta: dict, names, n_threads=1) -> dict:
+    """Arrays by name, mapped from disk, every byte compared with its checksums, and values with their Form.
+
+    Raises IndexFileError for the first that differs.  The pieces of all arrays are shared out over threads
+    together, the largest first.
+    """
+    arrays, wanted = {name: read_array(path, meta, name) for name in names}, forms(meta)
+    pieces = {
+        (name, i): piece for name in names for i, piece in enumerate(_pieces(arrays[name], wanted[name]))
+    }
+    largest_first = sorted(pieces, key=lambda key: pieces[key][1] - pieces[key][2])
+    found = dict(
+        zip(largest_first, run_all(scan, [pieces[key] for key in largest_first], n_threads), strict=True)
+    )
+    for name in names:
+        file, own = Path(path) / f"{name}.npy", [found[key] for key in pieces if key[0] == name]
+        if [digest for digest, _ in own] != meta["arrays"][name]["checksums"]:
+            raise IndexFileError(f"{file}: damaged (checksum differs); build the index again")
+        holds = wanted[name].holds
+        if not all(is_right for _, is_right in own) or (holds and not holds(arrays[name])):
+            raise IndexFileError(f"{file}: no index can hold such values; build the index again")
+    return arrays

@@ -1,0 +1,165 @@
+"""Writing an index: beside its final place, or beside what an index holds; either whole or not at all.
+
+Who changes an index that exists holds a lock on its folder (flock), so that of two at once one waits.
+"""
+
+import fcntl
+import json
+import os
+import re
+import shutil
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import IndexFileError, OutputError
+from ..system.drafts import DraftFolder, sync_names, sync_tree
+from .check import is_array
+from .store import FORMAT, META, checksums, meta_checksum, read_any_meta, read_meta
+
+_DRAFT = re.compile(r"\.(\d+|\w+\.[0-9a-f]{16})\.partial")  # of an addition that was killed, in an index
+
+
+class IndexWriter:
+    """Writes an index beside its final place; ``commit`` puts it there, anything else leaves nothing.
+
+    ``waiting`` is called before another one that changes the index is waited for.
+    """
+
+    def __init__(self, path, n_threads=1, waiting=None):
+        self.path = Path(path)
+        self.n_threads, self.waiting = n_threads, waiting
+        self.arrays: dict = {}
+
+    def __enter__(self):
+        refuse_unless_ours(self.path)
+        self._opened = ExitStack()
+        with self._told("write here"):
+            self._draft = self._opened.enter_context(DraftFolder(self.path))
+        return self
+
+    def __exit__(self, *failure):
+        self._opened.__exit__(*failure)
+
+    @contextmanager
+    def _told(self, what):
+        try:
+            yield
+        except OSError as error:
+            raise OutputError(f"{self.path}: cannot {what}: {error.strerror or error}") from error
+
+    def add(self, name: str, array) -> None:
+        """Write one array; a name with a slash goes into a folder."""
+        with self._told(f"write {name}"):
+            file = self._draft.path / f"{name}.npy"
+            file.parent.mkdir(exist_ok=True)
+            np.save(file, array)
+        self.arrays[name] = {
+            "dtype": str(array.dtype),
+            "shape": list(array.shape),
+            "bytes": array.nbytes,
+            "checksums": checksums(array, self.n_threads),
+        }
+
+    def commit(self, meta: dict) -> None:
+        """Write meta.json and put the index in its place, replacing an older one."""
+        self._write_meta({"format": FORMAT, **meta, "arrays": self.arrays})
+        with self._told("write"), _locked(self.path, self.waiting):
+            refuse_unless_ours(self.path)
+            self._draft.commit()
+
+    def _write_meta(self, meta: dict) -> None:
+        meta["checksum"] = meta_checksum(meta)
+        with self._told(f"write {META}"):
+            (self._draft.path / META).write_text(json.dumps(meta, indent=1) + "\n")
+
+
+class IndexExtender(IndexWriter):
+    """Adds arrays to an index, alone at it.  They belong to it once meta.json is replaced, the last step."""
+
+    def __enter__(self):
+        with ExitStack() as opened:
+            with self._told("change it"):
+                opened.enter_context(_locked(self.path, self.waiting))
+            self.meta = read_meta(self.path)
+            with self._told("write here"):
+                for found in [entry.path for entry in os.scandir(self.path) if _DRAFT.fullmatch(entry.name)]:
+                    shutil.rmtree(found, ignore_errors=True)
+                self._draft = opened.enter_context(DraftFolder(self.path / "added"))
+            self._opened = opened.pop_all()
+        return self
+
+    def commit(self, meta: dict) -> None:
+        """Move the arrays into the index and replace what ``meta`` names in meta.json."""
+        self._write_meta({**self.meta, **meta, "arrays": {**self.meta["arrays"], **self.arrays}})
+        with self._told("write"):
+            sync_tree(self._draft.path)
+            files = [self.path / f"{name}.npy" for name in self.arrays]
+            for file in files:
+                (self._draft.path / file.relative_to(self.path)).replace(file)
+            for folder in {file.parent for file in files}:
+                sync_names(folder)
+            (self._draft.path / META).replace(self.path / META)
+            sync_names(self.path)
+
+
+def refuse_unless_ours(path: Path) -> None:
+    """Raise OutputError unless the place is free, or holds an index and no file that fmx did not write."""
+    if not path.exists():
+        return
+    try:
+        listed = read_any_meta(path).get("arrays")
+    except IndexFileError as error:
+        raise OutputError(
+            f"{path} exists and is not a whole fmx index; remove it or choose another -o"
+        ) from error
+    with suppress(FileNotFoundError):  # of a current folder that is gone
+        if Path.cwd().is_relative_to(path.resolve()):
+            raise OutputError(
+                f"{path}: cannot replace the folder that you are in; leave it, or choose another -o"
+            )
+    for parent, folders, files in os.walk(path):
+        inside = Path(parent).relative_to(path)
+        folders[:] = [name for name in folders if not _DRAFT.fullmatch(name)]
+        strange = [name for name in folders if not re.fullmatch(r"part\d+", name)]
+        strange += [name for name in files if not _is_ours((inside / name).as_posix(), listed)]
+        if strange:
+            raise OutputError(
+                f"{path} holds {inside / strange[0]}, which fmx did not write: move it away, "
+                "or choose another -o"
+            )
+
+
+def _is_ours(name: str, listed) -> bool:
+    array = name.removesuffix(".npy")
+    return name == META or (name != array and (array in (listed or ()) or is_array(array)))
+
+
+@contextmanager
+def _locked(path, waiting=None):
+    """Alone at a folder, if there is one: whoever holds it is waited for.  Raises OSError."""
+    descriptor = None
+    try:
+        while os.path.isdir(path):
+            descriptor = os.open(path, os.O_RDONLY)
+            with suppress(OSError):  # some shared storage has no locks
+                _lock(descriptor, waiting)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    break
+            os.close(descriptor)  # it was replaced meanwhile: lock its successor
+            descriptor = None
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _lock(descriptor, waiting):
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if waiting:
+            waiting()
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

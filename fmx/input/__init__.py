@@ -1,0 +1,1 @@
+"""Bytes in: streams, chunks of records, reads, letters."""

@@ -1,0 +1,145 @@
+"""DNA letters, their codes, and 2-bit packing.
+
+A C G T are 0 1 2 3.  A packed word (uint64) holds 32 symbols, the first in the highest bits, so that
+words compare as strings:
+
+    bit 63 62 | 61 60 | ...           | 1 0
+        s[0]  | s[1]  | ...           | s[31]
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import at, compiled, inlined, load_big_endian
+from ..machines.jobs import ONE_CORE, do
+from ..machines.threads import run_all, spans
+
+OTHER = 4  # a letter that matches nothing: N, IUPAC codes, '.'
+INVALID = 255  # a byte that is no sequence at all
+WORD = 32  # symbols in a packed word
+
+
+def _code_table() -> np.ndarray:
+    table = np.full(256, INVALID, np.uint8)
+    for letter in b"ABCDEFGHIJKLMNOPQRSTUVWXYZ":
+        table[letter] = table[letter + 32] = OTHER
+    table[ord(".")] = OTHER
+    for code, letters in enumerate((b"Aa", b"Cc", b"Gg", b"TtUu")):
+        for letter in letters:
+            table[letter] = code
+    return table
+
+
+def _letter_table(upper: bytes, to: bytes) -> np.ndarray:
+    table = np.full(256, ord("N"), np.uint8)
+    for letter, other in zip(upper, to, strict=True):
+        table[letter] = table[letter | 32] = other
+    return table
+
+
+IUPAC = b"ACGTUNRYSWKMBDHV"
+CODE = _code_table()  # byte -> code
+LETTERS = bytes(np.flatnonzero(CODE != INVALID).tolist())  # bytes that may stand in a sequence
+UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> letter written
+
+
+@inlined
+def symbols(words, first, i, k):
+    """The k symbols (1 <= k <= 32) from symbol i of the packed string at word ``first``, as a uint64.
+
+    Reads one word beyond the one that holds symbol i: packed arrays end with a spare word.
+    """
+    word = first + (i >> 5)
+    shift = np.uint64((i & 31) * 2)
+    high = at(words, word) << shift
+    low = (at(words, word + 1) >> np.uint64(1)) >> (np.uint64(63) - shift)
+    return (high | low) >> np.uint64(64 - 2 * k)
+
+
+@inlined
+def symbol_before(words, first, left, k, ahead, n_ahead):
+    """The k-symbol before symbol ``left`` of the packed string at word ``first``, one after the other.
+
+    The first call has ``n_ahead`` 0, later ones what this returns: (c, left - k, ahead, n_ahead), where
+    ``ahead`` uint64 holds the ``n_ahead`` symbols before that, so that memory is read once in 32 symbols.
+    """
+    if n_ahead < k:
+        n_ahead = min(left, np.int32(WORD))
+        ahead = symbols(words, first, left - n_ahead, n_ahead)
+    c = np.int32(ahead & np.uint64((1 << 2 * k) - 1))
+    return c, np.int32(left - k), ahead >> np.uint64(2 * k), np.int32(n_ahead - k)
+
+
+@inlined
+def pack_letters(data, i):
+    """Eight letters (A C G T U, any case) of ``data`` (uint8) from index i as 16 bits, the first highest.
+
+    Bits 1 and 2 of a letter tell it apart: A 00, C 01, T and U 10, G 11; then G and T change places.
+    """
+    x = (load_big_endian(data, i) >> np.uint64(1)) & np.uint64(0x0303030303030303)
+    x ^= (x >> np.uint64(1)) & np.uint64(0x0101010101010101)
+    x = (x | (x >> np.uint64(6))) & np.uint64(0x000F000F000F000F)
+    x = (x | (x >> np.uint64(12))) & np.uint64(0x000000FF000000FF)
+    return (x | (x >> np.uint64(24))) & np.uint64(0xFFFF)
+
+
+@inlined
+def reverse_complement(x, k):
+    """The reverse complement of k symbols held in the low bits of a uint64."""
+    x = ~x
+    x = ((x & np.uint64(0x3333333333333333)) << np.uint64(2)) | (
+        (x >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    x = ((x & np.uint64(0x0F0F0F0F0F0F0F0F)) << np.uint64(4)) | (
+        (x >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    )
+    x = ((x & np.uint64(0x00FF00FF00FF00FF)) << np.uint64(8)) | (
+        (x >> np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
+    )
+    x = ((x & np.uint64(0x0000FFFF0000FFFF)) << np.uint64(16)) | (
+        (x >> np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
+    )
+    x = (x << np.uint64(32)) | (x >> np.uint64(32))
+    return x >> np.uint64(64 - 2 * k)
+
+
+class PackText(NamedTuple):
+    """``text`` uint8[n] -> ``words``, see pack_text."""
+
+    text: Any
+    words: Any
+
+
+def pack_text(text, machine=ONE_CORE):
+    """A text (uint8[n]: separator 0, A C G T 1 to 4) as uint64 words; a separator is stored as A.
+
+    Three spare words follow, so that ``symbols`` may read 32 symbols from any position of the text.
+    """
+    words = machine.empty(-(-text.size // WORD) + 3, np.uint64)
+    machine.run(PackText(text, words), words.size)
+    return words
+
+
+def unpack_text(words, separators, n_text, n_threads=1) -> np.ndarray:
+    """The text (uint8[n_text]) of packed words, with separators at these positions (int64)."""
+    text = np.empty(n_text, np.uint8)
+    run_all(_unpack_text, [(words, *span, text) for span in spans(n_text, n_threads)], n_threads)
+    text[separators] = 0
+    return text
+
+
+@compiled
+def _unpack_text(words, start, stop, text):
+    for i in range(start, stop):
+        text[i] = 1 + ((words[i >> 5] >> np.uint64(62 - 2 * (i & 31))) & np.uint64(3))
+
+
+@do.register(PackText)
+def _pack_text(job, part, start, stop):
+    for w in range(start, stop):
+        word = np.uint64(0)
+        for i in range(WORD * w, min(WORD * w + WORD, job.text.size)):
+            symbol = np.uint64(max(np.int64(at(job.text, i)), 1) - 1)
+            word |= symbol << np.uint64(62 - 2 * (i & 31))
+        job.words[w] = word

@@ -1,0 +1,142 @@
+"""fmx for Python programs: build and open an index, search reads, get NumPy arrays back."""
+
+import numpy as np
+
+from .. import workflow
+from ..index import fm_index as index_module
+from ..index import layouts, prefix_table
+from ..input import chunks
+from ..machines.threads import available_cores
+from ..search import hits, mapping
+from . import arguments
+
+ENGINES = ("cpu", "cuda", "auto")
+STRANDS = {"both": mapping.BOTH, "forward": mapping.FORWARD, "reverse": mapping.REVERSE}
+HIT = np.dtype(
+    [("read", "i8"), ("contig", "i4"), ("position", "i8"), ("reverse", "?"), ("occurrences", "i8")]
+)
+
+
+def build(
+    reference, path=None, *, layout=layouts.DEFAULT, sa_rate=1, prefix_length=None, threads=None, engine="cpu"
+):
+    """Index a FASTA file and return the opened Index.
+
+    ``path`` defaults to the reference's name with .fmx; ``engine`` cpu, cuda or auto makes it.  Raises
+    InputError, OutputError, UnsupportedError, DeviceError; TypeError and ValueError for other arguments.
+    """
+    arguments.file("reference", reference)
+    path = workflow.default_index_path(reference) if path is None else arguments.file("path", path)
+    names = arguments.names("layout", layout)
+    sa_rate = arguments.whole("sa_rate", sa_rate, 1, 4096, 1)
+    if names == ["auto"] and sa_rate != 1:
+        raise ValueError("sa_rate must be 1 with layout auto, which chooses it")
+    lengths = prefix_table.MIN_LENGTH, prefix_table.MAX_LENGTH
+    workflow.build_index(
+        reference, path, names, sa_rate, arguments.whole("prefix_length", prefix_length, *lengths, None),
+        _threads(threads), device=workflow.Device(arguments.one_of("engine", engine, ENGINES)),
+    )  # fmt: skip
+    return open_index(path, threads=threads)
+
+
+def open_index(path, *, layout=None, method="auto", threads=None) -> "Index":
+    """Open an index; every byte that a search reads is checked.
+
+    ``layout`` and ``method`` as of ``fmx search``.  Raises IndexFileError, UnsupportedError; TypeError and
+    ValueError for other arguments.
+    """
+    arguments.file("path", path)
+    if layout is not None:
+        arguments.names("layout", layout)
+    arguments.one_of("method", method, index_module.METHODS)
+    n_threads = _threads(threads)
+    return Index(index_module.load(path, layout, method, n_threads), n_threads)
+
+
+def _threads(threads) -> int:
+    return arguments.whole("threads", threads, 1, 1024, available_cores())
+
+
+class Index:
+    """An opened index.
+
+    ``contigs`` list of names; ``lengths`` int64 array of their lengths.  Reads are given as str or bytes in a
+    list, an array or a generator, or as the path of a FASTA or FASTQ file.
+    """
+
+    def __init__(self, fm_index, threads):
+        self._index = fm_index
+        self._threads = threads
+        self.path = self._index.path
+        self.contigs = self._index.reference.names
+        self.lengths = np.asarray(self._index.reference.lengths)
+
+    def __repr__(self):
+        return f"<fmx.Index {self.path}: {len(self.contigs)} contigs, {int(self.lengths.sum())} bases>"
+
+    def search(self, reads, *, k=1, strands="both", at_most=None, seed=None) -> np.ndarray:
+        """Up to ``k`` hits of each read (None: all), as a structured array of dtype ``fmx.HIT``.
+
+        Fields: ``read`` number in the order given, ``contig`` index into ``contigs``, ``position`` 0-based,
+        ``reverse`` True on the minus strand, ``occurrences`` of the read in all, reported or not.  Sorted by
+        read, contig, position, strand.  Reads that do not occur have no row.  ``at_most`` and ``seed`` as -m
+        and --seed of ``fmx search``.  Raises InputError; TypeError and ValueError for other arguments.
+        """
+        policy = hits.SelectionPolicy(
+            arguments.whole("k", k, 1, hits.ALL, hits.ALL),
+            arguments.whole("at_most", at_most, 1, hits.ALL, hits.ALL),
+            arguments.whole("seed", seed, 0, hits.ALL, -1),
+        )
+        mapper = self._mapper(strands, policy)
+        blocks = self._index.reference.blocks
+
+        def work(chunk):
+            batch, intervals = mapper.search(chunk)
+            found = [_as_rows(blocks, start, part) for start, part in mapper.hits_of(batch, intervals)]
+            return batch.length.size, found
+
+        parts, n_reads = [np.empty(0, HIT)], 0
+        for n, found in mapping.in_order(work, chunks.read_chunks([_source(reads)]), self._threads):
+            for rows in found:
+                rows["read"] += n_reads
+                parts.append(rows)
+            n_reads += n
+        return np.concatenate(parts)
+
+    def locate(self, patterns, *, strands="both") -> np.ndarray:
+        """Every occurrence of each pattern; as ``search`` with ``k=None``."""
+        return self.search(patterns, k=None, strands=strands)
+
+    def count(self, reads, *, strands="both") -> np.ndarray:
+        """Number of occurrences of each read, int64; nothing is located."""
+        mapper = self._mapper(strands, hits.SelectionPolicy())
+
+        def work(chunk):
+            return mapper.count(mapper.search(chunk)[1])
+
+        source = chunks.read_chunks([_source(reads)])
+        return np.concatenate([np.empty(0, np.int64), *mapping.in_order(work, source, self._threads)])
+
+    def _mapper(self, strands, policy):
+        strands = STRANDS[arguments.one_of("strands", strands, STRANDS)]
+        options = mapping.MapOptions(policy, strands, self._threads)
+        return mapping.make_mapper(self._index, options)
+
+
+def _source(reads):
+    """What read_chunks reads: a path, or sequences as FASTA."""
+    given = arguments.reads(reads)
+    return given if given is reads else chunks.literal_fasta(given)
+
+
+def _as_rows(blocks, start, found) -> np.ndarray:
+    rows = np.empty(found.position.size, HIT)
+    position = found.position
+    block = np.searchsorted(blocks.text_start, position, "right") - 1
+    n_hits = np.diff(found.first)
+    rows["read"] = np.repeat(np.arange(start, start + n_hits.size), n_hits)
+    rows["contig"] = blocks.contig[block]
+    rows["position"] = position - blocks.text_start[block] + blocks.contig_start[block]
+    rows["reverse"] = found.reverse
+    rows["occurrences"] = np.repeat(found.total, n_hits)
+    return rows

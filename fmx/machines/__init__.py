@@ -1,0 +1,1 @@
+"""Who works: cores and threads, GPUs, jobs done by either, progress."""

@@ -1,0 +1,143 @@
+"""Work in parts: the steps that make an index's arrays, written once, done by the CPU's cores or by a GPU.
+
+A job is a NamedTuple of arrays; a body of ``do`` for its type does the things [start, stop) of it, and the
+parts of a job do not know of each other.  A machine says how large parts are and who does them: Cores gives
+one to each thread of the CPU, device_work.Gpu one to each thread of the GPU.
+"""
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import by_type, compiled
+from .threads import run_all
+
+
+@by_type
+def do(job, part, start, stop):
+    """Do the things [start, stop) of a job, which are its part number ``part``."""
+
+
+@by_type
+def choose(choice, i):
+    """What is kept of thing i, a number from 0 to 2^32 - 1, or -1 if it is not chosen."""
+
+
+class Count(NamedTuple):
+    """``totals`` int64[parts]: how many things of each part are chosen."""
+
+    choice: Any
+    totals: Any
+
+
+class Pick(NamedTuple):
+    """``picked`` uint32: what is kept of the chosen, those of a part from ``starts`` int64[parts] on."""
+
+    choice: Any
+    starts: Any
+    picked: Any
+
+
+@do.register(Count)
+def _count(job, part, start, stop):
+    n = np.int64(0)
+    for i in range(start, stop):
+        if choose(job.choice, i) >= 0:
+            n += 1
+    job.totals[part] = n
+
+
+@do.register(Pick)
+def _pick(job, part, start, stop):
+    to = job.starts[part]
+    for i in range(start, stop):
+        kept = choose(job.choice, i)
+        if kept >= 0:
+            job.picked[to] = kept
+            to += 1
+
+
+class Machine:
+    """What both machines can do; a machine's arrays lie in its own memory.
+
+    empty, zeros (n, dtype); take (an array of the host, or a NamedTuple of them, to the machine); to_host;
+    run (job, n, size); part_size (n, multiple); sort_pairs; synchronize.
+    """
+
+    serial = False  # whether one thread may well pass over a whole text
+
+    def select(self, choice, n):
+        """uint32: what is kept of the chosen among n things, in their order."""
+        ends = self.count(choice, n)
+        return self.pick(choice, n, ends, self.empty(int(ends[-1]), np.uint32))
+
+    def count(self, choice, n, multiple=1):
+        """int64 on the host: 0, then the number of the chosen up to the end of each part."""
+        size = self.part_size(n, multiple)
+        totals = self.zeros(-(-n // size), np.int64)
+        self.run(Count(choice, totals), n, size)
+        return np.concatenate([[0], np.cumsum(self.to_host(totals))])
+
+    def pick(self, choice, n, ends, into, multiple=1):
+        """What is kept of the chosen, at the beginning of ``into``; ``ends`` is their ``count``."""
+        if ends[-1]:
+            self.run(Pick(choice, self.take(ends[:-1]), into), n, self.part_size(n, multiple))
+        return into[: ends[-1]]
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where work is done: ``engine`` cpu, cuda, auto or one of engines.CUDA; the number of a GPU, and how
+    much of its memory may be used, in bytes (None: all)."""
+
+    engine: str = "cpu"
+    number: int = 0
+    memory: int | None = None
+
+
+CPU = Device()
+
+
+class Cores(Machine):
+    """Some threads of the CPU."""
+
+    empty, zeros, serial = staticmethod(np.empty), staticmethod(np.zeros), True
+    errors = nullcontext
+
+    def __init__(self, n_threads=1, name="the CPU"):
+        self.n_threads, self.name = n_threads, name
+
+    def take(self, value):
+        return value
+
+    def to_host(self, array):
+        return array
+
+    def synchronize(self):
+        pass
+
+    def part_size(self, n, multiple=1) -> int:
+        """Things of a part, a multiple of ``multiple``, such that every thread has one part of n things."""
+        return max(-(-n // self.n_threads // multiple), 1) * multiple
+
+    def run(self, job, n, size=None):
+        """Do all n things of a job, ``size`` in a part; without it, in parts of any size."""
+        size = size or self.part_size(n)
+        parts = [(job, part, start, min(start + size, n)) for part, start in enumerate(range(0, n, size))]
+        run_all(_do_part, parts, self.n_threads)
+
+    def sort_pairs(self, keys, values, spare_keys, spare_values, n_bits):
+        """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""
+        order = np.argsort(keys, kind="stable")
+        spare_keys[:], spare_values[:] = keys[order], values[order]
+        return spare_keys, spare_values
+
+
+ONE_CORE = Cores()
+
+
+@compiled
+def _do_part(job, part, start, stop):
+    do(job, part, start, stop)

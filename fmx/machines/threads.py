@@ -1,0 +1,40 @@
+"""Work spread over threads: compiled pieces run without Python's global lock."""
+
+import math
+import os
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+from ..system import cgroup
+
+
+def available_cores() -> int:
+    """Cores this process may use: by its affinity, and by the quota of a container or a batch job."""
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = cgroup.cores()
+    return own if quota > own else max(math.ceil(quota), 1)
+
+
+def spans(n: int, n_parts: int, multiple: int = 1) -> list:
+    """Cut range(n) into at most n_parts (start, stop) whose borders are multiples of ``multiple``."""
+    n_units = -(-n // multiple)
+    cuts = sorted({n_units * part // n_parts * multiple for part in range(n_parts)} | {n})
+    return [(start, min(stop, n)) for start, stop in pairwise(cuts)]
+
+
+def run_all(function, arguments, n_threads: int) -> list:
+    """``[function(*a) for a in arguments]``, by n_threads threads."""
+    if n_threads == 1 or len(arguments) == 1:
+        return [function(*a) for a in arguments]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(lambda a: function(*a), arguments))
+
+
+def start(n_threads: int, function, *arguments):
+    """Start a function beside the caller if a thread is free; call what is returned for its value."""
+    if n_threads == 1:
+        return lambda: function(*arguments)
+    pool = ThreadPoolExecutor(1)
+    future = pool.submit(function, *arguments)
+    pool.shutdown(wait=False)
+    return future.result

@@ -1,0 +1,179 @@
+"""How many random entries a second a GPU fetches (fmx bench roofline)."""
+
+from collections import namedtuple
+
+import click
+import numpy as np
+
+from ..compiler.functions import by_type
+from ..compiler.warp import add_across, kernel, load_lane, thread_index
+from ..machines import gpu
+from . import gpu_timing
+from .gpu_timing import launch
+from .texts import below, scramble
+
+GROUPS = (1, 2, 4, 8, 16)  # lanes of 16 bytes
+CELLS: dict = {n: namedtuple(f"Cells{n}", "words n", module=__name__) for n in GROUPS}
+globals().update({cls.__name__: cls for cls in CELLS.values()})  # a cached signature finds its type by name
+N_THREADS, GB = 256, 10**9
+_PER_MULTIPROCESSOR = 2048 // N_THREADS  # blocks: all threads are under way, from the first to the last step
+
+
+@by_type
+def cell_lanes(cells):
+    """Lanes of a cell, a constant of its type."""
+
+
+def _register(cls, n):
+    @cell_lanes.register(cls)
+    def lanes_of_cell(cells):
+        return n
+
+
+for _n, _cls in CELLS.items():
+    _register(_cls, _n)
+
+
+@kernel
+def fill_kernel(words, seed):
+    i = thread_index()
+    if i < words.size:
+        words[i] = scramble(np.uint64(i) ^ np.uint64(seed))
+
+
+@kernel
+def together_kernel(cells, apart, n_steps, out):
+    """A group of threads fetches a cell, 16 bytes each; cells begin ``apart`` lanes from one another."""
+    size, thread = np.int64(cell_lanes(cells)), thread_index()
+    x = scramble(thread // size)
+    for _ in range(n_steps):
+        a, b = load_lane(cells.words, 2 * (below(x, cells.n) * apart + (thread & (size - 1))))
+        seen = np.int64((a ^ b) & np.uint64(0xFFFFFFFF))
+        for step in range(4):
+            if (1 << step) < size:
+                seen = add_across(seen, seen, 1 << step)
+        x = scramble(x ^ np.uint64(seen))
+    if x == np.uint64(1):
+        out[0] = x
+
+
+@kernel
+def alone_kernel(cells, n_steps, out):
+    """Each thread fetches a cell, 16 bytes at a time."""
+    size = np.int64(cell_lanes(cells))
+    x = scramble(thread_index())
+    for _ in range(n_steps):
+        word, seen = 2 * below(x, cells.n) * size, np.uint64(0)
+        for lane in range(size):
+            a, b = load_lane(cells.words, word + 2 * lane)
+            seen ^= a ^ b
+        x = scramble(x ^ seen)
+    if x == np.uint64(1):
+        out[0] = x
+
+
+@kernel
+def word_kernel(cells, n_steps, out):
+    """Each thread fetches a cell of 8 bytes."""
+    x = scramble(thread_index())
+    for _ in range(n_steps):
+        x = scramble(x ^ cells.words[below(x, cells.n)])
+    if x == np.uint64(1):
+        out[0] = x
+
+
+def random_words(n_bytes):
+    """Words of the device that look random."""
+    words = gpu.empty(n_bytes // 8, np.uint64)
+    launch(fill_kernel, words.size, words, np.uint64(5))
+    return words
+
+
+def rate(words, n_bytes, n_lanes, together, apart=None) -> float:
+    """Entries of 16 n_lanes bytes (8 for none) fetched a second, from the first n_bytes of ``words``.
+
+    Those fetched together may overlap: they begin every ``apart`` lanes (None: one after the other).
+    """
+    entry, apart = 16 * n_lanes or 8, apart or n_lanes
+    n_cells = n_bytes // entry if apart == n_lanes else (n_bytes - entry) // (16 * apart)
+    cells = CELLS[max(n_lanes, 1)](words, n_cells)
+    function = word_kernel if n_lanes == 0 else together_kernel if together else alone_kernel
+    arguments = (cells, apart) if function is together_kernel else (cells,)
+    n_blocks = _PER_MULTIPROCESSOR * gpu.n_multiprocessors()
+    n_steps = 3000 if not together or n_lanes < 4 else 1500 * n_lanes
+    out = gpu.zeros(1, np.uint64)
+    spent = gpu_timing.seconds(lambda: function[n_blocks, N_THREADS](*arguments, n_steps, out))
+    return n_blocks * N_THREADS * n_steps / (max(n_lanes, 1) if together else 1) / spent
+
+
+class Ceiling:
+    """How many entries a second the device fetches, by lanes together, measured when it is asked.
+
+    From at most ``largest`` bytes, which are the device's again once it is measured.
+    """
+
+    def __init__(self, largest=32 * GB):
+        self.largest, self.known = largest, {}
+
+    def __call__(self, entry, n_bytes, apart=GROUPS[-1]) -> float:
+        """Entries of ``entry`` bytes a second from ``n_bytes``, that begin at multiples of ``apart`` lanes.
+
+        Between sizes of 16 2^i by their times.
+        """
+        n_lanes = max(1, -(-entry // 16))
+        small = 1 << (n_lanes.bit_length() - 1)
+        if small >= GROUPS[-1]:
+            return self._measured(GROUPS[-1], n_bytes, apart) * 16 * GROUPS[-1] / entry
+        share = (n_lanes - small) / small
+        seconds = (1 - share) / self._measured(small, n_bytes, apart)
+        return 1 / (seconds + (share / self._measured(2 * small, n_bytes, apart) if share else 0))
+
+    def _measured(self, n_lanes, n_bytes, apart):
+        n_bytes, apart = min(n_bytes, self.largest), min(apart, n_lanes)
+        key = n_lanes, apart, round(n_bytes / GB, 2)
+        if key not in self.known:
+            self.known[key] = rate(random_words(n_bytes), n_bytes, n_lanes, together=True, apart=apart)
+        return self.known[key]
+
+
+def table(footprints) -> list:
+    """A row for each entry size, group and footprint (bytes)."""
+    words = random_words(max(footprints))
+    rows = []
+    for n_lanes in (0, *GROUPS):
+        for together in (False, True) if n_lanes > 1 else (False,):
+            for n_bytes in footprints:
+                speed = rate(words, n_bytes, n_lanes, together)
+                entry = 16 * n_lanes or 8
+                rows.append(
+                    {
+                        "entry B": entry,
+                        "threads": n_lanes if together else 1,
+                        "footprint GB": n_bytes / GB,
+                        "G entries/s": speed / 1e9,
+                        "GB/s": speed * entry / 1e9,
+                    }
+                )
+    return rows
+
+
+def run(output, largest):
+    """The whole of it; the arguments are the command's."""
+    device = gpu_timing.require_device()
+    footprints = [int(GB * 2.0**e) for e in range(-2, 7) if 2.0**e <= largest]
+    with gpu.errors():
+        rows = table(footprints)
+    gpu_timing.save(output, "roofline", device, rows)
+    click.echo(gpu_timing.markdown(rows))
+    draw(f"{output}/roofline.png", rows, device)
+
+
+def draw(path, rows, device) -> None:
+    """The figure of the rows."""
+    lines: dict = {}
+    for row in rows:
+        label = f"{row['entry B']} B, " + ("a thread" if row["threads"] == 1 else f"{row['threads']} threads")
+        xs, ys = lines.setdefault(label, ([], []))
+        xs.append(row["footprint GB"])
+        ys.append(row["G entries/s"])
+    gpu_timing.plot(path, lines, "footprint (GB)", "G entries / s", f"Random entries fetched, {device}")

@@ -1,0 +1,89 @@
+"""A text with the repeats of a genome, made by any machine: each symbol is a function of its position.
+
+cells of 512 symbols    of 100: 45 copies of 64 families of repeats, 5 to 20 % of their symbols changed,
+                        3 tandem repeats of units of 1 to 60 symbols, the others random
+a duplicated part       1/50 of the text, at its end, the same as a part at its beginning
+one letter              a run of 2^16 A, or 1/100 of a small text
+24 contigs              a separator after each
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import inlined
+from ..machines.jobs import do
+
+_CELL = 512
+
+
+class Randomize(NamedTuple):
+    """``text`` uint8[n]: separator 0, A C G T 1 to 4."""
+
+    text: Any
+    seed: Any
+
+
+class Repeat(NamedTuple):
+    """``text`` uint8[n]: separator 0, A C G T 1 to 4."""
+
+    text: Any
+    seed: Any
+
+
+@inlined
+def scramble(x):
+    """A random-looking word for each word (splitmix64)."""
+    x = np.uint64(x) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@inlined
+def below(x, n):
+    """A number from 0 to n - 1 (n < 2^32) from a random word."""
+    return np.int64(((x >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+
+
+@inlined
+def draw(seed, i, n):
+    """A number from 0 to n - 1 for each i of a seed."""
+    return below(scramble(seed ^ scramble(i)), n)
+
+
+@inlined
+def _symbol(seed, i):
+    """Symbol i, 0 to 3, of a text without end."""
+    cell, offset = i // _CELL, i % _CELL
+    kind = draw(seed + np.uint64(1), cell, 100)
+    if kind < 45:
+        if draw(seed + np.uint64(2), i, 1000) >= 50 + draw(seed + np.uint64(3), cell, 150):
+            return draw(seed + np.uint64(4), draw(seed + np.uint64(5), cell, 64) * _CELL + offset, 4)
+    elif kind < 48:
+        unit = 1 + draw(seed + np.uint64(7), cell, 60)
+        return draw(seed + np.uint64(6), cell * 64 + offset % unit, 4)
+    return draw(seed, i, 4)
+
+
+@do.register(Repeat)
+def _repeat(job, part, start, stop):
+    n = job.text.size
+    copied, run, contig = n // 50, min(1 << 16, n // 100), n // 24 + 1
+    for i in range(start, stop):
+        source = i - n + copied + n // 10 if i >= n - copied else i
+        symbol = np.int64(0) if n // 2 <= source and source < n // 2 + run else _symbol(job.seed, source)
+        job.text[i] = 0 if (i + 1) % contig == 0 or i + 1 == n else symbol + 1
+
+
+@do.register(Randomize)
+def _randomize(job, part, start, stop):
+    for i in range(start, stop):
+        job.text[i] = 1 + draw(job.seed, i, 4) if i + 1 < job.text.size else 0
+
+
+def make_codes(machine, kind, n, seed=1):
+    """uint8[n] on the machine, the last symbol a separator; ``kind`` Randomize or Repeat."""
+    text = machine.empty(n, np.uint8)
+    machine.run(kind(text, np.uint64(seed)), n)
+    return text

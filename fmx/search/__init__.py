@@ -1,0 +1,1 @@
+"""Reads -> SA intervals -> hits."""

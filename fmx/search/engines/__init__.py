@@ -1,0 +1,27 @@
+"""How the work is spread: one file an engine, each with ``search(query, patterns) -> Intervals``.
+
+Engines of GPUs are imported by name, since that imports CUDA; each has ``prepare(query, ...)`` besides, which
+gives a device.Launch for patterns that are on the device already.
+"""
+
+import importlib
+
+from ...errors import UnsupportedError
+
+# Names of the GPU's engines: module, variant.
+CUDA = {
+    "cuda_task-naive": ("cuda_task", "naive"),
+    "cuda_task-naive16": ("cuda_task", "naive16"),
+    "cuda_task-improved": ("cuda_task", "improved"),
+    "cuda_memory": ("cuda_memory",),
+    "cuda_full": ("cuda_full",),
+    **{f"cuda_full-{size}": ("cuda_full", size) for size in (2, 4, 8, 16)},
+}
+
+
+def prepare(name, query):
+    """The Launch of a GPU's engine for a query.  Raises UnsupportedError, DeviceError."""
+    if name not in CUDA:
+        raise UnsupportedError(f"no engine {name!r} of GPUs; there are: {', '.join(CUDA)}")
+    module, *variant = CUDA[name]
+    return importlib.import_module(f".{module}", __package__).prepare(query, *variant)

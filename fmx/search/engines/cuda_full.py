@@ -1,0 +1,214 @@
+"""Full-cooperative search on a GPU (Chacon et al. 2014, section 4.3): a group loads and counts together.
+
+A thread has one end of a pattern's interval, and lanes 2i and 2i + 1 the two ends of one.  A group of 2 to 16
+threads takes the entries of its members in turn, both ends of a pattern at a time, a lane each:
+
+    1 show the address to the group        4 count, each thread in its own lane
+    2 load the entry                       5 add up over the group
+    3 show the symbol and both offsets     6 the owners keep their sums
+
+Step 3 is one number, and hi's entry is loaded only if it is another than lo's, which is seldom once an
+interval is narrow.  Sums are added up together: first even threads give their share of hi for their
+neighbour's share of lo, and go on with lo alone, odd threads with hi; then each half of four threads goes on
+with one pattern alone, and so on, so that 7 shuffles add up the 8 sums of a group of 8.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from ...compiler.functions import by_type
+from ...compiler.warp import (
+    WARP,
+    add_across,
+    any_lane,
+    device,
+    is_odd,
+    kernel,
+    load_lane,
+    take,
+    take_across,
+    thread_in_block,
+    thread_index,
+)
+from ...errors import UnsupportedError
+from ...index.contracts import ROW, address, lanes, share, start
+from ...input.dna import symbol_before
+from ..gpu_search import Launch, group_size, run
+
+N_THREADS = 128
+SIZES = (2, 4, 8, 16)
+_MUCH = 3 << 28  # bytes: 0.8 GB
+GROUPS: dict = {size: namedtuple(f"Group{size}", "size", module=__name__) for size in SIZES}
+globals().update({cls.__name__: cls for cls in GROUPS.values()})  # a cached signature finds its type by name
+
+
+def search(query, patterns, size=None):
+    """The interval of every pattern, as the CPU engine gives it."""
+    return run(prepare(query, size), query, patterns)
+
+
+def prepare(query, size=None) -> Launch:
+    """How to launch the search of a query by groups of ``size`` (None: one that fits its entries).
+
+    Raises UnsupportedError where query, layout and size do not go together.
+    """
+    if not start.knows(query):
+        raise UnsupportedError(
+            "cuda_full shares the counting of backward search, which this query is not: use cuda_task"
+        )
+    if lanes(query.layout) < 2:
+        raise UnsupportedError(
+            "cuda_full counts entries of 32 bytes or more by several threads; those of this layout are for "
+            "one: use cuda_task"
+        )
+    fitting = group_size(lanes(query.layout))
+    size = size or _best_size(lanes(query.layout), query.layout.entries.nbytes)
+    if size not in SIZES or size > fitting:
+        raise UnsupportedError(
+            f"a group of {size} does not share out entries of {lanes(query.layout)} lanes: cuda_full takes "
+            "2, 4, 8 or 16 threads, and no more than there are lanes"
+        )
+    return Launch(full_kernel, 2, N_THREADS, (GROUPS[size](size),))
+
+
+def _best_size(n_lanes, n_bytes) -> int:
+    """The fastest group, as measured (benchmarks-gpu.md): about four lanes a thread, save for six lanes, and
+    for eight where entries take much memory."""
+    if n_lanes == 6 or (n_lanes == 8 and n_bytes > _MUCH):
+        return 8
+    return 2 if n_lanes <= 8 else 4
+
+
+# What a group must know of a pattern's step, in one number: the k-symbol, whether the ends lie in different
+# entries, and their offsets.
+_APART, _LO, _HI = 6, 8, 20
+
+
+@device
+def fetch(layout, about, spot, own, size, j):
+    """What a thread needs of the pattern that members j and j + 1 of its group own.
+
+    (number of the step, where lo's entry is, the lane that knows where hi's is, two words of lo's entry)
+    """
+    first, part = np.int32((own & ~(size - 1)) + j), min(own & (size - 1), np.int32(lanes(layout) - 1))
+    lo_spot = take(spot, first)
+    a, b = load_lane(layout.entries, 2 * lo_spot + 2 * part)
+    return np.uint32(take(about, first)), lo_spot, first + 1, a, b
+
+
+@device
+def shares(layout, first, size, spot, a, b, c, offset):
+    """What a thread's lanes of the entry at ``spot`` add: every one from ``first`` on by the group's size.
+
+    ``a`` and ``b`` are the words of the first one.
+    """
+    n_lanes = np.int32(lanes(layout))
+    total = share(layout, first, a, b, c, offset) if first < n_lanes else np.int64(0)
+    for turn in range(1, (n_lanes + size - 1) // size):
+        lane = np.int32(first + turn * size)
+        if lane < n_lanes:
+            a, b = load_lane(layout.entries, 2 * spot + 2 * lane)
+            total += share(layout, lane, a, b, c, offset)
+    return total
+
+
+@device
+def one(layout, spot, own, size, fetched):
+    """Of a pattern: even threads lo's sum over two neighbours, odd ones hi's."""
+    about, lo_spot, hi_owner, a, b = fetched
+    c, member = np.int32(about & 63), np.int32(own & (size - 1))
+    lo_offset, hi_offset = np.int32(about >> _LO & 0xFFF), np.int32(about >> _HI)
+    lo_share = shares(layout, member, size, lo_spot, a, b, c, lo_offset)
+    if any_lane(about & np.uint32(1 << _APART) != 0):
+        hi_spot = take(spot, hi_owner)
+        x, y = load_lane(layout.entries, 2 * hi_spot + 2 * min(member, np.int32(lanes(layout) - 1)))
+        hi_share = shares(layout, member, size, hi_spot, x, y, c, hi_offset)
+    else:
+        hi_offset = np.int32(lo_offset & ~ROW | hi_offset & ROW)  # the compiler sees what is the same
+        hi_share = shares(layout, member, size, lo_spot, a, b, c, hi_offset)
+    kept, given = (hi_share, lo_share) if is_odd(own) else (lo_share, hi_share)
+    return np.uint32(add_across(kept, given, 1))
+
+
+@device
+def fold(own, first, second, mask):
+    """One sum of two: threads with the bit of ``mask`` go on with the second, the others with the first."""
+    kept, given = (second, first) if own & mask else (first, second)
+    return np.uint32(add_across(kept, given, mask))
+
+
+@device
+def two(layout, spot, own, size, fetched, following):
+    """The sums of two patterns, each in the threads of its half of four."""
+    sums = one(layout, spot, own, size, fetched), one(layout, spot, own, size, following)
+    return fold(own, sums[0], sums[1], 2)
+
+
+@device
+def four(layout, about, spot, own, size, j):
+    """The sums of four patterns, each in two threads of eight."""
+    a, b = fetch(layout, about, spot, own, size, j), fetch(layout, about, spot, own, size, j + 2)
+    c, d = fetch(layout, about, spot, own, size, j + 4), fetch(layout, about, spot, own, size, j + 6)
+    return fold(own, two(layout, spot, own, size, a, b), two(layout, spot, own, size, c, d), 4)
+
+
+@by_type
+def gather(group, layout, about, spot, own):
+    """What the entries of a group's members add up to, each sum in the thread that owns it."""
+
+
+@gather.register(GROUPS[2])
+def _gather_2(group, layout, about, spot, own):
+    size = np.int32(2)
+    return one(layout, spot, own, size, fetch(layout, about, spot, own, size, 0))
+
+
+@gather.register(GROUPS[4])
+def _gather_4(group, layout, about, spot, own):
+    size = np.int32(4)
+    fetched, following = fetch(layout, about, spot, own, size, 0), fetch(layout, about, spot, own, size, 2)
+    return two(layout, spot, own, size, fetched, following)
+
+
+@gather.register(GROUPS[8])
+def _gather_8(group, layout, about, spot, own):
+    return four(layout, about, spot, own, np.int32(8), 0)
+
+
+@gather.register(GROUPS[16])
+def _gather_16(group, layout, about, spot, own):
+    size = np.int32(16)
+    sums = four(layout, about, spot, own, size, 0), four(layout, about, spot, own, size, 8)
+    return fold(own, sums[0], sums[1], 8)
+
+
+@kernel
+def full_kernel(group, query, patterns, intervals):
+    thread, own = thread_index(), np.int32(thread_in_block() & (WARP - 1))
+    layout, k, i = query.layout, np.int32(query.layout.k), thread >> 1
+    end, left, n_ahead, ahead, first = np.uint32(0), np.int32(0), np.int32(0), np.uint64(0), np.int64(0)
+    searching = False
+    if i < patterns.length.size and patterns.length[i] > 0:
+        first = patterns.first[i]
+        lo, hi, to_come = start(query, patterns, i)
+        left, searching = np.int32(to_come), to_come > 0 and lo != hi
+        if lo != hi:
+            end = np.uint32(hi) if is_odd(own) else np.uint32(lo)
+    while any_lane(searching):
+        c, offset, spot, surplus = np.int32(0), np.int32(0), np.uint32(0), np.int64(0)
+        if searching:
+            c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
+            word, row, surplus = address(layout, np.int64(c), np.int64(end))
+            offset, spot = np.int32(row), np.uint32(word >> 1)
+        about = np.uint32(np.int64(c) | np.int64(offset) << _LO | take_across(offset, 1) << _HI)
+        if take_across(spot, 1) != spot:
+            about = np.uint32(about | np.uint32(1 << _APART))
+        total = gather(group, layout, about, spot, own)
+        if searching:
+            end = np.uint32(np.int64(total) - surplus)
+        searching = take_across(end, 1) != end and left > 0 and searching
+    other = take_across(end, 1)
+    if not is_odd(own) and i < patterns.length.size and end < other:
+        intervals.lo[i] = end
+        intervals.hi[i] = np.uint32(other)

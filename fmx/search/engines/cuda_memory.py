@@ -1,0 +1,105 @@
+"""Memory-cooperative search on a GPU (Chacon et al. 2014, section 4.2): a group loads, each thread counts.
+
+A thread has one end of a pattern's interval.  In each step the threads of a group show where their entries
+are, bring in one member's entry after the other, a lane each, and then count alone, from shared memory:
+
+    shared memory of a warp   | 32 addresses | entry of thread 0 | spare | ... | entry of thread 31 | spare |
+"""
+
+import numpy as np
+
+from ...compiler.warp import (
+    UINT64,
+    WARP,
+    any_lane,
+    cuda,
+    is_odd,
+    kernel,
+    load_lane,
+    store_lane,
+    sync_warp,
+    thread_in_block,
+    thread_index,
+)
+from ...errors import UnsupportedError
+from ...index.contracts import address, lanes, share, start
+from ...input.dna import symbol_before
+from ..gpu_search import Launch, group_size, run
+
+SHARED_BYTES = 48 << 10  # what a block may have without asking
+
+
+def search(query, patterns):
+    """The interval of every pattern, as the CPU engine gives it."""
+    return run(prepare(query), query, patterns)
+
+
+def prepare(query) -> Launch:
+    """How to launch the search of a query.  Raises UnsupportedError where the two do not go together."""
+    if not start.knows(query):
+        raise UnsupportedError(
+            "cuda_memory shares the loads of backward search, which this query is not: use cuda_task"
+        )
+    n_lanes = lanes(query.layout)
+    if n_lanes < 2:
+        raise UnsupportedError(
+            "cuda_memory brings in entries of 32 bytes or more by several threads; those of this layout are "
+            "for one: use cuda_task"
+        )
+    n_bytes = 8 * WARP * (1 + 2 * (n_lanes + 1))
+    n_warps = max(1, min(4, SHARED_BYTES // n_bytes))
+    return Launch(memory_kernel, 2, n_warps * WARP, shared_bytes=n_warps * n_bytes)
+
+
+@kernel
+def memory_kernel(query, patterns, intervals):
+    thread, own = thread_index(), np.int32(thread_in_block())
+    layout, k, n_lanes = query.layout, np.int32(query.layout.k), np.int32(lanes(query.layout))
+    size, stride = np.int32(group_size(n_lanes)), np.int32(2 * (n_lanes + 1))
+    words = cuda.shared.array(0, UINT64)
+    board = np.int32((own >> 5) * WARP * (1 + stride))  # of this warp
+    lane = np.int32(own & (WARP - 1))
+    base, member = np.int32(lane & ~(size - 1)), np.int32(lane & (size - 1))
+    mine = np.int32(board + WARP + lane * stride)
+    i = thread >> 1
+    end, other, left, first = np.uint32(0), np.uint32(0), np.int32(0), np.int64(0)
+    n_ahead, ahead = np.int32(0), np.uint64(0)
+    if i < patterns.length.size and patterns.length[i] > 0:
+        first = patterns.first[i]
+        lo, hi, to_come = start(query, patterns, i)
+        left = np.int32(to_come)
+        end, other = (np.uint32(hi), np.uint32(lo)) if is_odd(lane) else (np.uint32(lo), np.uint32(hi))
+    searching = left > 0 and end != other
+    while any_lane(searching):
+        c, offset, spot, surplus = np.int32(0), np.int32(0), np.int64(0), np.int64(0)
+        if searching:
+            c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
+            spot, row, surplus = address(layout, np.int64(c), np.int64(end))
+            offset = np.int32(row)
+        words[board + lane] = np.uint64(spot)
+        sync_warp()
+        for j in range(0, size, 2):  # two at a time, so that two loads are under way
+            this, that = np.int64(words[board + base + j]), np.int64(words[board + base + j + 1])
+            to = np.int32(board + WARP + (base + j) * stride)
+            for turn in range((n_lanes + size - 1) // size):
+                part = np.int32(member + turn * size)
+                if part < n_lanes:
+                    a, b = load_lane(layout.entries, this + 2 * part)
+                    x, y = load_lane(layout.entries, that + 2 * part)
+                    store_lane(words, to + 2 * part, a, b)
+                    store_lane(words, to + stride + 2 * part, x, y)
+        sync_warp()
+        if searching:
+            end = np.uint32(-surplus)
+            for part in range(n_lanes):
+                a, b = load_lane(words, mine + 2 * part)
+                end = np.uint32(end + share(layout, np.int32(part), a, b, c, offset))
+            words[board + lane] = np.uint64(end)
+        sync_warp()
+        if searching:
+            other = np.uint32(words[board + (lane ^ 1)])
+            searching = left > 0 and end != other
+        sync_warp()
+    if not is_odd(lane) and i < patterns.length.size and end < other:
+        intervals.lo[i] = end
+        intervals.hi[i] = other

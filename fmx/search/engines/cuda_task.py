@@ -1,0 +1,168 @@
+"""Task-parallel search on a GPU: threads work alone (Chacon et al. 2014 and 2015, section 4.1).
+
+    variant     threads a pattern     an entry is loaded
+    naive       1, for lo and hi      by 4-byte loads
+    naive16     1, for lo and hi      by 16-byte loads
+    improved    2, one for each end   by 16-byte loads; the other end is read in shared memory
+
+Queries that are no backward search, and layouts that step in their own way, run as they are, one thread a
+pattern (naive16; there are no entries to load otherwise).
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ...compiler.functions import by_type, inlined
+from ...compiler.warp import (
+    INT64,
+    UINT32,
+    any_lane,
+    cuda,
+    device,
+    is_odd,
+    kernel,
+    load_lane,
+    load_lane_narrow,
+    sync_warp,
+    thread_in_block,
+    thread_index,
+)
+from ...errors import UnsupportedError
+from ...index.contracts import HI, LO, N_STATE, address, advance, begin, extend, lanes, share, start
+from ...input.dna import symbol_before
+from ..gpu_search import Launch, run
+
+VARIANTS = ("improved", "naive16", "naive")
+N_THREADS = 128
+
+
+class Narrow(NamedTuple):
+    """Entries by loads of 4 bytes."""
+
+    n_bytes: int = 4
+
+
+class Wide(NamedTuple):
+    """Entries by loads of 16 bytes."""
+
+    n_bytes: int = 16
+
+
+class Own(NamedTuple):
+    """No entries: the layout steps in its own way."""
+
+    n_bytes: int = 0
+
+
+@by_type
+def step(how, layout, c, lo, hi):
+    """The interval (lo, hi) of a string to that of the k-symbol c before it."""
+
+
+@step.register(Narrow)
+def _step_narrow(how, layout, c, lo, hi):
+    return count(load_lane_narrow, layout, c, lo), count(load_lane_narrow, layout, c, hi)
+
+
+@step.register(Wide)
+def _step_wide(how, layout, c, lo, hi):
+    return count(load_lane, layout, c, lo), count(load_lane, layout, c, hi)
+
+
+@step.register(Own)
+def _step_own(how, layout, c, lo, hi):
+    return extend(layout, c, lo, hi)
+
+
+def search(query, patterns, variant=VARIANTS[0]):
+    """The interval of every pattern, as the CPU engine gives it."""
+    return run(prepare(query, variant), query, patterns)
+
+
+def prepare(query, variant=VARIANTS[0]) -> Launch:
+    """How to launch a variant for a query.  Raises UnsupportedError where the two do not go together."""
+    if variant not in VARIANTS:
+        raise UnsupportedError(f"no variant {variant!r} of cuda_task; there are: {', '.join(VARIANTS)}")
+    by_steps = start.knows(query)
+    if not by_steps or lanes(query.layout) == 0:
+        if variant == "naive":
+            raise UnsupportedError(
+                "cuda_task naive loads entries by 4 bytes, and here are none: use cuda_task naive16"
+            )
+        if not by_steps:
+            return Launch(machine_kernel, 1, N_THREADS)
+        return Launch(alone_kernel, 1, N_THREADS, (Own(),))
+    if variant == "improved":
+        return Launch(improved_kernel, 2, N_THREADS, shared_bytes=4 * N_THREADS)
+    return Launch(alone_kernel, 1, N_THREADS, (Narrow() if variant == "naive" else Wide(),))
+
+
+@inlined
+def count(load, layout, c, i):
+    """C[c] + Occ(c, i), from all lanes of the entry."""
+    word, offset, surplus = address(layout, c, i)
+    total = np.uint32(-surplus)
+    for lane in range(lanes(layout)):
+        a, b = load(layout.entries, word + 2 * lane)
+        total = np.uint32(total + share(layout, np.int32(lane), a, b, c, np.int32(offset)))
+    return np.int64(total)
+
+
+@device
+def write(intervals, i, lo, hi):
+    """Note an answer; the arrays hold zeros before, which is the empty one."""
+    if lo < hi:
+        intervals.lo[i] = np.uint32(lo)
+        intervals.hi[i] = np.uint32(hi)
+
+
+@kernel
+def alone_kernel(how, query, patterns, intervals):
+    i = thread_index()
+    if i < patterns.length.size and patterns.length[i] > 0:
+        lo, hi, to_come = start(query, patterns, i)
+        k, first, left = np.int32(query.layout.k), patterns.first[i], np.int32(to_come)
+        n_ahead, ahead = np.int32(0), np.uint64(0)
+        while left > 0 and lo < hi:
+            c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
+            lo, hi = step(how, query.layout, np.int64(c), lo, hi)
+        write(intervals, i, lo, hi)
+
+
+@partial(kernel, max_registers=64)  # so that all loads of an entry are under way at once
+def improved_kernel(query, patterns, intervals):
+    thread, own = thread_index(), thread_in_block()
+    i, ends, k = thread >> 1, cuda.shared.array(0, UINT32), np.int32(query.layout.k)
+    end, other, left, first = np.uint32(0), np.uint32(0), np.int32(0), np.int64(0)
+    n_ahead, ahead = np.int32(0), np.uint64(0)
+    if i < patterns.length.size and patterns.length[i] > 0:
+        first = patterns.first[i]
+        lo, hi, to_come = start(query, patterns, i)
+        left = np.int32(to_come)
+        end, other = (np.uint32(hi), np.uint32(lo)) if is_odd(own) else (np.uint32(lo), np.uint32(hi))
+    searching = left > 0 and end != other
+    while any_lane(searching):
+        if searching:
+            c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
+            end = np.uint32(count(load_lane, query.layout, np.int64(c), np.int64(end)))
+            ends[own] = end
+        sync_warp()
+        if searching:
+            other = ends[own ^ 1]
+            searching = left > 0 and end != other
+        sync_warp()
+    if not is_odd(own) and i < patterns.length.size:
+        write(intervals, i, end, other)
+
+
+@kernel
+def machine_kernel(query, patterns, intervals):
+    i = thread_index()
+    if i < patterns.length.size and patterns.length[i] > 0:
+        state = cuda.local.array((1, N_STATE), INT64)
+        begin(query, patterns, i, state, 0)
+        while not advance(query, patterns, state, 0):
+            pass
+        write(intervals, i, state[0, LO], state[0, HI])

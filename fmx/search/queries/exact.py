@@ -1,0 +1,114 @@
+"""Exact occurrence of a pattern by backward search (Ferragina and Manzini 2000; k-steps: Chacon et al. 2013).
+
+The last symbols come from the prefix table: the most it holds, less what would leave a remainder, so that
+every later step is a whole k-step towards the front of the pattern.  Where k is so large that this leaves
+more symbols than the table holds, the layout looks them up itself.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.functions import at, inlined
+from ...index.contracts import (
+    FREE,
+    HI,
+    LEFT,
+    LO,
+    PATTERN,
+    advance,
+    begin,
+    extend,
+    lookup,
+    prefetch_extend,
+    prefetch_symbol,
+    start,
+)
+from ...index.prefix_table import PrefixTable, pair_index, prefetch_pair
+from ...input.dna import symbols
+
+PAIR, SYMBOL = FREE, FREE + 1  # the pair to look up, or what is done; the k-symbol of the step under way
+_STEP, _LOOKUP = -1, -2
+
+
+class Exact(NamedTuple):
+    """Backward search over one layout."""
+
+    prefix: PrefixTable
+    layout: Any
+
+
+@inlined
+def _looked_up(query, length):
+    """How many of the last symbols come from a table, and whether that is the prefix table."""
+    k = query.layout.k
+    looked_up = min(length, np.int64(query.prefix.q))
+    if length > looked_up:
+        looked_up -= (looked_up - length) % k
+    if looked_up < 0:
+        return looked_up + k, False
+    return looked_up, True
+
+
+@begin.register(Exact)
+def begin_exact(query, patterns, i, state, slot):
+    length = at(patterns.length, i)
+    looked_up, in_prefix_table = _looked_up(query, length)
+    state[slot, PATTERN] = i
+    if in_prefix_table:
+        pair = pair_index(patterns.words, at(patterns.first, i), length - looked_up, looked_up)
+        prefetch_pair(query.prefix, pair)
+        state[slot, PAIR] = pair
+    else:
+        state[slot, PAIR] = _LOOKUP
+    state[slot, LEFT] = length - looked_up
+    _prefetch_step(query, patterns, i, length - looked_up)
+
+
+@start.register(Exact)
+def start_exact(query, patterns, i):
+    length, first = patterns.length[i], patterns.first[i]
+    looked_up, in_prefix_table = _looked_up(query, length)
+    left = length - looked_up
+    if in_prefix_table:
+        pair = pair_index(patterns.words, first, left, looked_up)
+        lo, hi = np.int64(query.prefix.pairs[2 * pair]), np.int64(query.prefix.pairs[2 * pair + 1])
+    else:
+        c = np.int64(symbols(patterns.words, first, left, looked_up))
+        lo, hi = lookup(query.layout, c, looked_up)
+    return lo, hi, left
+
+
+@inlined
+def _prefetch_step(query, patterns, i, left):
+    """Announce the k-symbol before symbol ``left`` of pattern i, the one of the step after the next."""
+    k = query.layout.k
+    if left >= k:
+        prefetch_symbol(query.layout, np.int64(symbols(patterns.words, at(patterns.first, i), left - k, k)))
+
+
+@advance.register(Exact)
+def advance_exact(query, patterns, state, slot):
+    pair, left = state[slot, PAIR], state[slot, LEFT]
+    if pair >= 0:
+        lo, hi = np.int64(at(query.prefix.pairs, 2 * pair)), np.int64(at(query.prefix.pairs, 2 * pair + 1))
+        state[slot, PAIR] = _STEP
+    elif pair == _LOOKUP:
+        length = patterns.length[state[slot, PATTERN]] - left
+        c = np.int64(symbols(patterns.words, at(patterns.first, state[slot, PATTERN]), left, length))
+        lo, hi = lookup(query.layout, c, length)
+        state[slot, PAIR] = _STEP
+    else:
+        lo, hi = extend(query.layout, state[slot, SYMBOL], state[slot, LO], state[slot, HI])
+    state[slot, LO] = lo
+    state[slot, HI] = hi
+    if left == 0 or lo >= hi:
+        return True
+    k = query.layout.k
+    left -= k
+    c = np.int64(symbols(patterns.words, at(patterns.first, state[slot, PATTERN]), left, k))
+    prefetch_extend(query.layout, c, lo, hi)
+    _prefetch_step(query, patterns, state[slot, PATTERN], left)
+    state[slot, LEFT] = left
+    state[slot, SYMBOL] = c
+    return False

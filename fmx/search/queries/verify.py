@@ -1,0 +1,227 @@
+"""Seed and verify: the seed table, then the suffix array and the packed text compared directly.
+
+The rows that start with the first s symbols of a pattern come from the seed table.  The rows that start
+with all of it are a run of these: SA[row] gives a place in the text, where 32 symbols are compared at a
+time.  While the run is wide, binary search narrows it; the last few rows are all looked at together, since
+their places are independent of each other.  Most intervals are that narrow from the start, so a read costs
+three to five memory accesses, whatever its length; and the answer is the same interval that backward search
+gives.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...compiler.functions import at, by_type, inlined, prefetch
+from ...index.contracts import FREE, HI, LO, PATTERN, advance, begin, on_device
+from ...index.prefix_table import PrefixTable, pair_index, prefetch_pair
+from ...index.reference import Blocks, block_end
+from ...index.seed_table import SeedTable
+from ...input.dna import symbols
+
+# LO, HI bound the row sought; STAGE: what has been asked of the memory system; MIDDLE: the row looked at;
+# FIRST: the first row of the answer, -1 while it is sought; LAST, TOP bound the row after the answer.
+STAGE, MIDDLE, FIRST, LAST, TOP, POSITION = range(FREE, FREE + 6)
+_PAIR, _SEED, _ROW, _TEXT, _ROWS, TEXTS = range(6)
+FEW, FEW_ON_DEVICE = 8, 1  # rows that are looked at together
+
+
+class Verify(NamedTuple):
+    """``sa`` uint32[n], the whole suffix array; ``words`` the packed text."""
+
+    prefix: PrefixTable
+    seeds: SeedTable
+    sa: np.ndarray
+    words: np.ndarray
+    blocks: Blocks
+
+
+class VerifyOnDevice(NamedTuple):
+    """Verify for a GPU, where a thread that compares many rows in turn holds up all others of its warp."""
+
+    prefix: PrefixTable
+    seeds: SeedTable
+    sa: np.ndarray
+    words: np.ndarray
+    blocks: Blocks
+
+
+@on_device.register(Verify)
+def on_device_verify(query):
+    return VerifyOnDevice(*query)
+
+
+@by_type
+def few(query):
+    """Rows that are looked at together, a constant of the query's type."""
+
+
+@few.register(Verify)
+def few_of_verify(query):
+    return FEW
+
+
+@few.register(VerifyOnDevice)
+def few_on_device(query):
+    return FEW_ON_DEVICE
+
+
+@begin.register(VerifyOnDevice)
+@begin.register(Verify)
+def begin_verify(query, patterns, i, state, slot):
+    length, first = at(patterns.length, i), at(patterns.first, i)
+    state[slot, PATTERN] = i
+    if length <= query.prefix.q:
+        state[slot, STAGE] = _PAIR
+        state[slot, MIDDLE] = pair_index(patterns.words, first, 0, length)
+        prefetch_pair(query.prefix, state[slot, MIDDLE])
+        return
+    known = min(length, np.int64(query.seeds.s))
+    spare = 2 * (query.seeds.s - known)
+    seed = np.int64(symbols(patterns.words, first, 0, known))
+    prefetch(query.seeds.starts, seed << spare)
+    state[slot, STAGE] = _SEED
+    # A suffix that ends within s symbols may start with a pattern shorter than s: it lies in the run before.
+    state[slot, LO] = (seed << spare) - (spare > 0)
+    state[slot, HI] = (seed + 1) << spare
+
+
+@advance.register(VerifyOnDevice)
+@advance.register(Verify)
+def advance_verify(query, patterns, state, slot):
+    stage, i = state[slot, STAGE], state[slot, PATTERN]
+    if stage == _ROWS:
+        for row in range(state[slot, LO], state[slot, HI]):
+            _prefetch_text(query, np.int64(at(query.sa, row)))
+        state[slot, STAGE] = TEXTS
+        return False
+    if stage == _ROW:
+        state[slot, POSITION] = np.int64(at(query.sa, state[slot, MIDDLE]))
+        _prefetch_text(query, state[slot, POSITION])
+        state[slot, STAGE] = _TEXT
+        return False
+    if stage == _PAIR:
+        pair = state[slot, MIDDLE]
+        state[slot, LO] = np.int64(query.prefix.pairs[2 * pair])
+        state[slot, HI] = np.int64(query.prefix.pairs[2 * pair + 1])
+        return True
+    if stage == _SEED:
+        state[slot, LO] = np.int64(at(query.seeds.starts, state[slot, LO])) if state[slot, LO] >= 0 else 0
+        state[slot, HI] = np.int64(at(query.seeds.starts, state[slot, HI]))
+        state[slot, FIRST] = -1
+        state[slot, LAST] = -1
+        state[slot, TOP] = state[slot, HI]
+    elif stage == TEXTS:
+        if _bound_equal(query, patterns, i, state, slot):
+            return True
+    else:
+        _narrow(state, slot, _compare(query, patterns, i, state[slot, POSITION]))
+    if state[slot, LO] == state[slot, HI] and _turn(state, slot):
+        return True
+    if state[slot, HI] - state[slot, LO] <= few(query):
+        prefetch(query.sa, state[slot, LO])
+        prefetch(query.sa, state[slot, HI] - 1)
+        state[slot, STAGE] = _ROWS
+        return False
+    state[slot, MIDDLE] = (state[slot, LO] + state[slot, HI]) >> 1
+    prefetch(query.sa, state[slot, MIDDLE])
+    state[slot, STAGE] = _ROW
+    return False
+
+
+@inlined
+def _prefetch_text(query, position):
+    """The first 32 symbols, which tell most rows apart."""
+    prefetch(query.words, position >> 5)
+    prefetch(query.words, (position + 31) >> 5)
+
+
+@inlined
+def _bound_equal(query, patterns, i, state, slot):
+    """Look at all rows between the bounds, of which the equal ones follow one another.
+
+    True if they are the answer; else they tell where the bounds meet.
+    """
+    lo = hi = np.int64(0)
+    for row in range(state[slot, LO], state[slot, HI]):
+        if _starts_with(query, patterns, i, np.int64(at(query.sa, row))):
+            lo = row if lo == hi else lo
+            hi = row + 1
+    if state[slot, FIRST] >= 0:
+        state[slot, LO] = hi if lo < hi else state[slot, LO]
+        state[slot, HI] = state[slot, LO]
+    elif state[slot, LAST] >= 0:
+        state[slot, HI] = lo if lo < hi else state[slot, HI]
+        state[slot, LO] = state[slot, HI]
+    else:
+        state[slot, LO] = lo
+        state[slot, HI] = hi
+        return True
+    return False
+
+
+@inlined
+def _starts_with(query, patterns, i, position):
+    """Whether pattern i stands at ``position``.  Most do not, and their first words tell."""
+    first, length = at(patterns.first, i), at(patterns.length, i)
+    if position + length > query.sa.size:
+        return False
+    done = np.int64(0)
+    while done < length:
+        k = min(length - done, 32)
+        ours = symbols(query.words, 0, position + done, k)
+        if ours != at(patterns.words, first + (done >> 5)) >> np.uint64(64 - 2 * k):
+            return False
+        done += 32
+    return position + length <= block_end(query.blocks, position)
+
+
+@inlined
+def _narrow(state, slot, order):
+    """Move a bound to the row looked at, whose suffix sorts before (-1), in (0) or after (1) the answer."""
+    middle = state[slot, MIDDLE]
+    seeking_last = state[slot, FIRST] >= 0
+    if order < 0 or (order == 0 and seeking_last):
+        state[slot, LO] = middle + 1
+        return
+    state[slot, HI] = middle
+    if not seeking_last:
+        if order > 0:
+            state[slot, TOP] = middle
+        elif state[slot, LAST] < 0:
+            state[slot, LAST] = middle + 1
+
+
+@inlined
+def _turn(state, slot):
+    """The bounds have met: True if the answer is known, else seek its other end."""
+    if state[slot, FIRST] < 0:
+        if state[slot, LAST] < 0:  # no row was equal: LO == HI is the empty answer
+            return True
+        state[slot, FIRST] = state[slot, LO]
+        state[slot, LO] = state[slot, LAST]
+        state[slot, HI] = state[slot, TOP]
+        if state[slot, LO] < state[slot, HI]:
+            return False
+    state[slot, HI] = state[slot, LO]
+    state[slot, LO] = state[slot, FIRST]
+    return True
+
+
+@inlined
+def _compare(query, patterns, i, position):
+    """-1, 0, 1: the suffix at ``position`` sorts before, starts with, sorts after pattern i.
+
+    A separator sorts before every symbol.
+    """
+    first, length = at(patterns.first, i), at(patterns.length, i)
+    stop = min(length, block_end(query.blocks, position) - position)
+    done = np.int64(0)
+    while done < stop:
+        k = min(stop - done, 32)
+        ours = symbols(query.words, 0, position + done, k)
+        theirs = at(patterns.words, first + (done >> 5)) >> np.uint64(64 - 2 * k)
+        if ours != theirs:
+            return -1 if ours < theirs else 1
+        done += 32
+    return 0 if stop == length else -1
