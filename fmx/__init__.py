@@ -4,12 +4,12 @@ index = fmx.build("ref.fa")            # or fmx.open("ref.fmx")
 hits = index.search(["GATTACA"])       # NumPy structured array, dtype fmx.HIT
 """
 
+from ._version import __version__
 from .errors import DeviceError, FmxError, IndexFileError, InputError, OutputError, UnsupportedError
 
-__version__ = "0.1.0"
 __all__ = [
     "DeviceError", "FmxError", "HIT", "Index", "IndexFileError", "InputError", "OutputError",
-    "UnsupportedError", "build", "open",
+    "UnsupportedError", "__version__", "build", "open",
 ]  # fmt: skip
 
 _LIBRARY = {"build": "build", "open": "open_index", "Index": "Index", "HIT": "HIT"}

@@ -1,4 +1,4 @@
-"""What can go wrong, as types; cli.py turns them into exit codes, once."""
+"""What can go wrong, as types; cli/main.py turns them into exit codes, once."""
 
 from contextlib import contextmanager
 

@@ -1,7 +1,7 @@
 """The journeys, on one page: build an index, map reads, list occurrences, look into an index.
 
-build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (building.py)
-search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM or BAM   (mapping.py)
+build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (index/building/journey.py)
+search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM or BAM   (search/mapping.py)
 locate  patterns -> the same, all hits -> TSV, BED or SAM
 mem     queries -> Strands -> Anchors -> Matches -> MUMmer's format, PAF, BED, TSV or SAM   (mem/)
 """
@@ -12,7 +12,7 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from . import __version__
+from ._version import __version__
 from .compiler import functions
 from .errors import DeviceError, shown
 from .index import layouts, plan

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_rooms import ROOT
 
-from fmx.compiler import bits as jit_bits
-from fmx.compiler import functions, object_cache, simd
+from fmx.compiler import contract, functions, object_cache, primitives, simd
 from fmx.compiler.functions import compiled, inlined
 
 WORDS = st.integers(0, 2**64 - 1)
@@ -31,29 +30,29 @@ class Outer(NamedTuple):
 
 @compiled
 def popcount(x):
-    return functions.popcount(x)
+    return primitives.popcount(x)
 
 
 @compiled
 def leading_zeros(x):
-    return jit_bits.leading_zeros(x)
+    return primitives.leading_zeros(x)
 
 
 @compiled
 def trailing_zeros(x):
-    return jit_bits.trailing_zeros(x)
+    return primitives.trailing_zeros(x)
 
 
 @compiled
 def bits(n):
-    return functions.bits_from(n), functions.bits_from32(n), functions.low_bits(n)
+    return primitives.bits_from(n), primitives.bits_from32(n), primitives.low_bits(n)
 
 
 @compiled
 def of_bytes(data, byte, start, stop, target):
-    functions.prefetch(data, start)
-    functions.copy_bytes(target, 1, data, 2, 9)
-    return functions.find_byte(data, byte, start, stop), functions.load_big_endian(data, start)
+    primitives.prefetch(data, start)
+    primitives.copy_bytes(target, 1, data, 2, 9)
+    return primitives.find_byte(data, byte, start, stop), primitives.load_big_endian(data, start)
 
 
 @compiled
@@ -70,9 +69,9 @@ def of_lanes(a, b, first, last, out, sums):
 @given(x=WORDS)
 def test_bits_are_counted(x):
     x = np.uint64(x)
-    assert popcount(x) == functions.popcount(x) == bin(int(x)).count("1")
-    assert leading_zeros(x) == jit_bits.leading_zeros(x) == 64 - int(x).bit_length()
-    assert trailing_zeros(x) == jit_bits.trailing_zeros(x)
+    assert popcount(x) == primitives.popcount(x) == bin(int(x)).count("1")
+    assert leading_zeros(x) == primitives.leading_zeros(x) == 64 - int(x).bit_length()
+    assert trailing_zeros(x) == primitives.trailing_zeros(x)
 
 
 @given(n=st.integers(-(2**31) + 1, 2**31 - 1) | st.integers(-3, 70))
@@ -167,7 +166,7 @@ def test_code_is_kept_told_apart_by_types_and_damage_is_noticed(tmp_path, monkey
     assert keep(double, monkeypatch, tmp_path)(1.5) == 3.0
     kept = sorted(tmp_path.glob("fmx.of_a_test.*"))
     assert (len(kept), heard) == (2, ["compiling for this machine (once) ..."])
-    monkeypatch.setattr(functions, "_compiler", None)
+    monkeypatch.setattr(functions, "compiler", None)
     assert keep(double, monkeypatch, tmp_path)(4) == 8  # nothing can be compiled now
     monkeypatch.undo()
     for harm in (lambda data: data[:-1], lambda data: b"", lambda data: data[:-9] + b"123456789"):
@@ -208,7 +207,7 @@ def test_a_contract_binds_by_type_in_machine_code_and_in_python():
     class Thrice(NamedTuple):
         x: int
 
-    @functions.by_type
+    @contract.by_type
     def value(first, more):
         """What it is worth."""
 

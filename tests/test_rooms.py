@@ -43,8 +43,8 @@ def name_of(path) -> str:
 def test_the_reader_of_imports_sees_them():
     seen = rooms_of(ROOT / "fmx" / "layouts" / "bvsfm.py")
     assert {"bitcolumn", "contracts", "jit"} <= seen
-    assert "numba" in modules_of(ROOT / "fmx" / "jit_compiler.py")
-    assert "layouts" in rooms_of(ROOT / "fmx" / "commands" / "index.py")  # inside a function
+    assert "numba" in modules_of(ROOT / "fmx" / "compiler/numba_cpu.py")
+    assert "layouts" in rooms_of(ROOT / "fmx" / "commands" / "index/fm_index.py")  # inside a function
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

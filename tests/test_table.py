@@ -60,8 +60,7 @@ def test_counts_per_contig(arguments, folder, index_of, command):
 
 def test_counts_locate_repeated_reads_once(folder, index_of, command, monkeypatch):
     """Time was that of sorting every occurrence of every read; one-base reads came to no end."""
-    from fmx import tally
-    from fmx.search import located
+    from fmx.search import located, tally
 
     contigs = numbered([random_letters(40, f"contig {i}") for i in range(200)])
     sequences = [*"ACGT" * 100, "AC", "GT", contigs[7][1], contigs[7][1]]

@@ -25,4 +25,5 @@ def command(**given):
     """The papers' GPU experiments: tables and figures in a folder."""
     from .kit import device_designs
 
+    given["experiment"] = given["experiment"] or EXPERIMENTS
     device_designs.run(**given)

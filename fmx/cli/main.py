@@ -15,7 +15,7 @@ from contextlib import suppress
 
 import click
 
-from .. import __version__
+from .._version import __version__
 from ..errors import FmxError, LostDeviceError, shown
 from ..system import signals
 from ..system.terminal import open_closed_streams, tell

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import CUDA_EXTRA, DeviceError, installed
 from . import object_cache
-from .functions import Piece
+from .piece import Piece
 
 with installed("numba-cuda", CUDA_EXTRA):
     import numba_cuda  # noqa: F401  # the package of this name, not what numba itself once held

@@ -1,27 +1,22 @@
-"""The only door to the compiler: decorators, dispatch by type, popcount, prefetch, block copies.
+"""What is compiled: functions that Python calls, and pieces of them.
 
-No module but jit*.py imports numba, and this one does so only to compile (jit_compiler.py).  Machine code
-is kept on disk (jit_store.py) and called (jit_native.py) without numba, whose import and types would take
+No room but this imports numba, and this module does so only to compile (numba_cpu.py).  Machine code
+is kept on disk (object_cache.py) and called (native.py) without numba, whose import and types would take
 half a second of each command.
 
     compiled     called from Python, without holding its global lock
     inlined      a piece of compiled functions, written in Python
-    primitive    a piece of a few instructions (jit_emit.py); its Python body says what they do
+    primitive    a piece of a few instructions (primitives_llvm.py); its Python body says what they do
     by_type      a contract: a piece whose body is chosen by the type of its first argument
 """
 
 import functools
-import os
 import threading
 from importlib import import_module
 
-import numpy as np
-
 from . import llvm, object_cache
-from . import native as jit_native
-
-DISABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")  # plain Python, as in the CUDA simulator
-
+from .native import Native, spread
+from .piece import DISABLED, Piece
 
 _lock = threading.RLock()
 _before_compiling: list = []
@@ -36,7 +31,8 @@ def on_first_compile(say) -> None:
 
 
 @functools.cache
-def _compiler():
+def compiler():
+    """The module that compiles, which imports numba."""
     llvm.need_room(llvm.COMPILING)
     return import_module(".numba_cpu", __package__)
 
@@ -44,7 +40,7 @@ def _compiler():
 @functools.cache
 def _is_callable() -> bool:
     """Whether the compiler's code can be called without numba."""
-    return import_module(".probe", __package__).holds(_compiler())
+    return import_module(".probe", __package__).holds(compiler())
 
 
 def _tell() -> None:
@@ -59,38 +55,15 @@ def _tell() -> None:
         _before_compiling.pop()(f"compiling for this machine ({f'each time{why}' if why else 'once'}) ...")
 
 
-class Piece:
-    """A function that compiled code calls.  Python that calls it runs it as it is written."""
-
-    def __init__(self, function, make):
-        self.function, self._make = function, make
-        functools.update_wrapper(self, function)
-
-    def __call__(self, *arguments):
-        return self.function(*arguments)
-
-    @functools.cached_property
-    def made(self):
-        """What stands for it in numba: a dispatcher, an intrinsic, or a function with an overload."""
-        return self._make(_compiler())
-
-    @functools.cache  # noqa: B019  (pieces are as many as there are functions, and stay)
-    def type_in(self, typing_context):
-        """The type that a compiler, numba's for the CPU or that for GPUs, gives it."""
-        made = self.made
-        typing_context.refresh()  # it may be new
-        return typing_context.resolve_value_type(made)
-
-
 class Compiled(Piece):
     """A function that Python calls as machine code, compiled once for each combination of types."""
 
     def __init__(self, function):
-        super().__init__(function, lambda compiler: compiler.dispatcher(function))
+        super().__init__(function, lambda: compiler().dispatcher(function))
         self._natives: dict = {}
 
     def __call__(self, *arguments):
-        kinds, slots = jit_native.spread(arguments)
+        kinds, slots = spread(arguments)
         native = self._natives.get(kinds)
         if native is None:
             with _lock:
@@ -106,11 +79,11 @@ class Compiled(Piece):
         if code is None:
             _tell()
             if not _is_callable():
-                return _compiler().by_numba(function)
-            code = _compiler().machine_code(self.made, arguments)
+                return compiler().by_numba(function)
+            code = compiler().machine_code(self.made, arguments)
             if keep:
                 object_cache.save(name, code)
-        return jit_native.Native(code)
+        return Native(code)
 
 
 def compiled(function):
@@ -122,104 +95,11 @@ def inlined(function):
     """A small piece of a compiled function, always inlined."""
     if DISABLED:
         return function
-    return Piece(function, lambda compiler: compiler.inlined(function))
+    return Piece(function, lambda: compiler().inlined(function))
 
 
 def primitive(function, emitters="primitives_llvm"):
     """A piece that ``emitters`` makes of instructions, under the same name."""
     if DISABLED:
         return function
-    return Piece(function, lambda compiler: compiler.intrinsic(emitters, function.__name__))
-
-
-def by_type(contract, default=None):
-    """Turn a contract into a function whose body is chosen by the type of its first argument.
-
-    ``@contract.register(Type)`` adds the body for a NamedTuple type.  Compiled code binds it at compile
-    time; plain Python looks it up by ``type(first)``.  A type without a body gets ``default``, if any.
-    """
-    bodies: dict = {}
-
-    def dispatch(first, *rest):
-        return (bodies.get(type(first)) or default or bodies[type(first)])(first, *rest)
-
-    def register(cls):
-        def add(body):
-            bodies[cls] = body
-            return body
-
-        return add
-
-    chosen = functools.wraps(contract)(dispatch)
-    made = Piece(chosen, lambda compiler: compiler.choice(dispatch, bodies, default))
-    made.register = register
-    made.knows = lambda first: type(first) in bodies
-    return made
-
-
-def by_type_or_this(contract):
-    """A contract whose own body serves every type that registers none."""
-    return by_type(contract, contract)
-
-
-@inlined
-def at(array, i):
-    """``array[i]`` for i >= 0: an unsigned index spares the test for counting from the end."""
-    return array[np.uint64(i)]
-
-
-@primitive
-def popcount(x):
-    """Number of set bits of a uint64, as int64."""
-    return np.int64(int(x).bit_count())
-
-
-@primitive
-def bits_from(n):
-    """A uint64 with all bits set but the n lowest; all for n < 0, none for n > 63 (-2^31 < n < 2^31)."""
-    return np.uint64(2**64 - (1 << max(0, min(int(n), 64))))
-
-
-@primitive
-def bits_from32(n):
-    """The same of 32 bits, a uint32."""
-    return np.uint32(2**32 - (1 << max(0, min(int(n), 32))))
-
-
-@inlined
-def low_bits(n):
-    """A uint64 whose n lowest bits are set; none for n < 0, all for n > 63 (-2^31 < n < 2^31)."""
-    return ~bits_from(n)
-
-
-@inlined
-def quotient(i, d):
-    """i // d for 0 <= i < 2^32 and a constant d, by 32-bit arithmetic."""
-    return np.int64(np.uint32(i) // np.uint32(d))
-
-
-@primitive
-def prefetch(array, i):
-    """Ask the memory system for the cache line of ``array[i]`` (flat index of a contiguous array).
-
-    Nothing on a GPU, which hides waiting by other threads.
-    """
-
-
-@primitive
-def copy_bytes(target, i, source, j, n):
-    """``target[i:i+n] = source[j:j+n]`` for uint8 arrays that do not overlap."""
-    target[i : i + n] = source[j : j + n]
-
-
-@primitive
-def find_byte(data, byte, start, stop):
-    """Index of the first ``byte`` in ``data[start:stop]`` (uint8), or -1: libc's memchr."""
-    found = np.flatnonzero(data[start:stop] == byte)
-    return start + int(found[0]) if found.size else -1
-
-
-@primitive
-def load_big_endian(data, i):
-    """The 8 bytes of ``data`` (uint8) from index i as a uint64, the first in the highest byte."""
-    return np.uint64(int.from_bytes(data[i : i + 8].tobytes(), "big"))
+    return Piece(function, lambda: compiler().intrinsic(emitters, function.__name__))

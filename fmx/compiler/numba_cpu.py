@@ -1,4 +1,4 @@
-"""The compiler behind jit.py: numba's dispatchers and types, and the machine code it makes."""
+"""The compiler behind functions.py: numba's dispatchers and types, and the machine code it makes."""
 
 from importlib import import_module
 
@@ -8,9 +8,9 @@ from numba.core.registry import cpu_target
 from numba.extending import overload, typeof_impl
 
 from .entry_point import entry
-from .functions import Piece
 from .llvm import COMPILING, llvm, need_room, new_target
 from .native import Code
+from .piece import Piece
 
 # Compiled code allocates nothing (_nrt=False): otherwise each piece of a loop counts references to the arrays
 # it is given, by atomic operations that cost more than the work.  Nothing needs numba's ways to be called.

@@ -21,7 +21,7 @@ from .native import Code
 
 _CHECK = hashlib.sha256().digest_size
 _LARGEST = 1 << 26  # bytes of a file; ours have some 10 kB
-_PROOF = "convention"  # a file that says that jit_probe.py has found the code to do what it must
+_PROOF = "convention"  # a file that says that probe.py has found the code to do what it must
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""The primitives of jit.py and jit_bits.py as instructions, for the CPU and in kernels."""
+"""The primitives of functions.py and bits.py as instructions, for the CPU and in kernels."""
 
 from llvmlite import ir
 from numba import types

@@ -1,4 +1,4 @@
-"""Whether compiled code can be called as jit_entry.py calls it: by numba's convention, and NumPy's arrays.
+"""Whether compiled code can be called as entry_point.py calls it: by numba's convention, and NumPy's arrays.
 
 Another numba or NumPy may differ, and then such a call reads memory that it must not.  So before anything
 is compiled and kept, a process of its own calls two functions that take every kind of argument.
@@ -62,7 +62,7 @@ def _plain(value):
 
 
 def holds(compiler) -> bool:
-    """Whether the code of ``compiler`` (jit_compiler.py) can be called; tried once for a folder."""
+    """Whether the code of ``compiler`` (numba_cpu.py) can be called; tried once for a folder."""
     if object_cache.is_proven():
         return True
     try:

@@ -2,7 +2,7 @@
 
 Such a vector lives in registers (one of 256 bits for bytes, four for int32; LLVM splits it on machines
 with narrower ones), so a loop written with it needs no luck with the auto-vectoriser.  Lanes hold numbers
-that are never negative: uint8, or int32 up to 2^31 - 1.  The instructions are in jit_lanes_emit.py; the
+that are never negative: uint8, or int32 up to 2^31 - 1.  The instructions are in simd_llvm.py; the
 bodies here say what they do, with an array for a vector.
 """
 

@@ -1,4 +1,4 @@
-"""The vectors of jit_lanes.py as instructions."""
+"""The vectors of simd.py as instructions."""
 
 from llvmlite import ir
 from numba import types

@@ -1,8 +1,9 @@
-"""Sorting in place and searching what is sorted; compiled code here may not allocate (see jit.py)."""
+"""Sorting in place and searching what is sorted; compiled code here may not allocate (see functions.py)."""
 
 import numpy as np
 
-from .functions import at, inlined
+from .functions import inlined
+from .primitives import at
 
 _SMALL = 24
 

@@ -10,7 +10,8 @@ An entry is w words of 64 bits for d = 64 w - 32 positions (w = 2: d = 96, 16 by
 
 import numpy as np
 
-from ..compiler.functions import bits_from32, inlined, low_bits, popcount
+from ..compiler.functions import inlined
+from ..compiler.primitives import bits_from32, low_bits, popcount
 
 
 @inlined

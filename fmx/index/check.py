@@ -26,7 +26,7 @@ _RANGES = {  # of the numbers in meta.json
     "prefix_length": (prefix_table.MIN_LENGTH, prefix_table.MAX_LENGTH),
     "seed_length": (0, seed_table.MAX_LENGTH),
 }
-_LARGE = 255  # as in suffix_array/lcp.py, whose room loads the sorter
+_LARGE = 255  # as in building/suffix_array/lcp.py, whose room loads the sorter
 _LCP = ("lcp.small", "lcp.rows", "lcp.values", "lcp.rank")
 
 

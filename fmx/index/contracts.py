@@ -6,7 +6,8 @@ Rows, symbols and counts are int64.
 
 import numpy as np
 
-from ..compiler.functions import at, by_type, by_type_or_this
+from ..compiler.contract import by_type, by_type_or_this
+from ..compiler.primitives import at
 
 # Layouts.  An entry is fetched in lanes of 16 bytes (two words of ``layout.entries``, uint64), and what it
 # counts is a sum over its lanes, so that an engine may bring the lanes in and add them up as it likes:

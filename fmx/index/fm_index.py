@@ -94,7 +94,7 @@ def load(
 
 def verify(path, meta, n_threads=1) -> None:
     """Read every array of an index, needed or not, and compare them.  Raises IndexFileError."""
-    from ..index_verify import contradictions
+    from .verify import contradictions
 
     arrays = store.read_checked(path, meta, list(meta["arrays"]), n_threads)
     _reference(path, meta, arrays)

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined, prefetch
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import prefetch
 from ..input.dna import symbols
 from ..machines.jobs import do
 from .seed_table import first_row

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import at, compiled, find_byte, inlined
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at, find_byte
 from ..errors import InputError
 from ..input.chunks import CR, NEWLINE, about_cr
 from ..input.dna import CODE

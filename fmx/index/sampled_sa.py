@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined, prefetch
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import prefetch
 from ..machines.jobs import ONE_CORE, choose, do
 from .bitcolumn import count_before, is_set, set_bit
 from .contracts import neighbour, position_of, prefetch_position
@@ -20,7 +21,7 @@ _D, _W = 96, 2  # positions and words of an entry of the marks, one lane
 
 
 class FullSA(NamedTuple):
-    """``positions`` uint32[n], by row (of located.py: int64)."""
+    """``positions`` uint32[n], by row (of search/located.py: int64)."""
 
     positions: np.ndarray
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import at, compiled, inlined
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at
 from ..machines.jobs import do
 
 MIN_LENGTH, MAX_LENGTH = 4, 13

@@ -6,7 +6,7 @@
       part0/ part1/ ...    the arrays of each part, if there are several (parts.py)
 
 Each array has one xxh3 checksum for every PIECE bytes of its data, and meta.json one of itself.  What the
-arrays must be beside that tells index_check.py.  Writing is in index_writer.py.
+arrays must be beside that tells check.py.  Writing is in writer.py.
 """
 
 import json

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compiler.functions import at, compiled, find_byte, inlined
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at, find_byte
 from ..errors import InputError
 from .dna import LETTERS
 from .streams import STANDARD, Source

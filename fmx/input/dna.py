@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import at, compiled, inlined, load_big_endian
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at, load_big_endian
 from ..machines.jobs import ONE_CORE, do
 from ..machines.threads import run_all, spans
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.bits import leading_zeros
-from ..compiler.functions import compiled, find_byte, inlined, load_big_endian
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import find_byte, leading_zeros, load_big_endian
 from ..errors import InputError
 from .chunks import CR, NEWLINE, skip_blank
 from .dna import CODE, OTHER, WORD, pack_letters, reverse_complement, symbols

@@ -1,4 +1,4 @@
-"""The jobs of work.py on a GPU: a part is a thread's, so that no step needs a kernel of its own."""
+"""The jobs of jobs.py on a GPU: a part is a thread's, so that no step needs a kernel of its own."""
 
 import numpy as np
 

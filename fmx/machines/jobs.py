@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import by_type, compiled
+from ..compiler.contract import by_type
+from ..compiler.functions import compiled
 from .threads import run_all
 
 

@@ -5,7 +5,7 @@ from collections import namedtuple
 import click
 import numpy as np
 
-from ..compiler.functions import by_type
+from ..compiler.contract import by_type
 from ..compiler.warp import add_across, kernel, load_lane, thread_index
 from ..machines import gpu
 from . import gpu_timing

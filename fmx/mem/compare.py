@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..compiler.bits import leading_zeros
-from ..compiler.functions import at, inlined
+from ..compiler.functions import inlined
+from ..compiler.primitives import at, leading_zeros
 from ..index.reference import block_end
 from ..input.dna import WORD, symbols
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import by_type, by_type_or_this
+from ..compiler.contract import by_type, by_type_or_this
 
 ROWS_AT_ONCE = 1 << 17
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import by_type, compiled, inlined
+from ..compiler.contract import by_type
+from ..compiler.functions import compiled, inlined
 from ..index.reference import Blocks, find_block
 from ..input.reads import FORWARD, REVERSE
 from ..output.text import Names, as_bytes, put_all, put_byte, put_bytes, put_name, put_number, put_padded

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import at, compiled, inlined, prefetch
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at, prefetch
 from ..index.building.suffix_array.lcp import LCP, lcp_below
 from ..index.fm_index import load_lcp
 from ..index.reference import find_block

@@ -1,4 +1,4 @@
-"""Matches of one anchor into order, in place: compiled code here may not allocate (see jit.py).
+"""Matches of one anchor into order, in place: compiled code allocates nothing (compiler/functions.py).
 
 While the matches of an anchor are sought, ``position`` holds position << 32 | text, and ``strand`` and
 ``text`` are room for sorting.
@@ -6,7 +6,8 @@ While the matches of an anchor are sought, ``position`` holds position << 32 | t
 
 import numpy as np
 
-from ..compiler.functions import at, inlined
+from ..compiler.functions import inlined
+from ..compiler.primitives import at
 
 _RUN = 12  # matches sorted by insertion
 _MANY = 24  # matches sorted by digits

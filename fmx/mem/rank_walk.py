@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import at, inlined
+from ..compiler.functions import inlined
+from ..compiler.primitives import at
 from ..index.building.suffix_array.lcp import LARGE
 from ..index.reference import Blocks
 from .compare import compare

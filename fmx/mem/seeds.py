@@ -25,7 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import at, compiled, inlined, prefetch
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at, prefetch
 from .compare import compare
 from .contracts import collect, seek
 from .order import N_DIGITS, put_many_in_order

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import at, inlined
+from ..compiler.functions import inlined
+from ..compiler.primitives import at
 from ..compiler.sorting import find_run
 from ..compiler.warp import (
     INT64,

@@ -1,7 +1,7 @@
 """The matches of strands, a slice after the other, so that memory is bounded whatever is found.
 
-An index in parts (parts.py) is cut where contigs end, so a match is in one part, and each part has a matcher
-of its own.  Their slices are merged up to the first place (strand, position) at which one of them ends, for
+An index in parts is cut where contigs end, so a match is in one part, and each part has a matcher of its
+own.  Their slices are merged up to the first place (strand, position) at which one of them ends, for
 there only later places follow:
 
     part 0    | a a b c | c+ ...       places, ascending

@@ -6,7 +6,8 @@ is unique in the query if they occur once in the query's row (one strand of it).
 
 import numpy as np
 
-from ..compiler.functions import at, compiled
+from ..compiler.functions import compiled
+from ..compiler.primitives import at
 from ..input.dna import WORD, symbols
 from ..input.reads import Patterns
 from ..search.engines import cpu

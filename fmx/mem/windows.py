@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.bits import leading_zeros, trailing_zeros
-from ..compiler.functions import at, inlined, low_bits
+from ..compiler.functions import inlined
+from ..compiler.primitives import at, leading_zeros, low_bits, trailing_zeros
 from ..index.prefix_table import PrefixTable, pair_index
 from ..index.reference import Blocks, find_block
 from ..index.seed_table import SeedTable

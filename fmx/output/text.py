@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.bits import trailing_zeros
-from ..compiler.functions import compiled, copy_bytes, inlined, low_bits
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import copy_bytes, low_bits, trailing_zeros
 from ..input.dna import UPPER
 
 

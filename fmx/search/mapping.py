@@ -15,10 +15,10 @@ import numpy as np
 from ..index.parts import part_span
 from ..input import chunks, reads
 from ..machines.progress import Progress
-from ..tally import tally
 from . import hits, located
 from .engines import cpu
 from .queries import Exact, Verify
+from .tally import tally
 
 SLICE_HITS = 1 << 17  # hits located and formatted at a time
 FORWARD, REVERSE = reads.FORWARD, reads.REVERSE

@@ -155,7 +155,7 @@ def _try(question, sizes, found, row, progress) -> None:
 
 
 def _on_sample(question, choice, n) -> dict:
-    from ..bench.kit.search_experiment import make_text
+    from ..measure.random_text import make_text
 
     letters = bytes.maketrans(bytes(range(1, 5)), b"ACGT")
     fasta = b">sample\n" + make_text(n)[:n].tobytes().translate(letters) + b"\n"

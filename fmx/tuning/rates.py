@@ -12,7 +12,8 @@ from math import log2
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined, prefetch
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import prefetch
 from ..index.plan import available_memory
 from ..machines.threads import run_all
 from ..search.engines.cpu import N_SLOTS

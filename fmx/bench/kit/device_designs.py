@@ -12,7 +12,6 @@ from ...measure import gpu_timing as runs
 from ...measure import roofline
 from ...measure.texts import Randomize
 from ...search import engines, gpu_search
-from ..gpu import EXPERIMENTS
 from . import device_accesses as accesses
 from . import device_index as indexes
 from . import device_text
@@ -142,7 +141,6 @@ def by_size(make_bench, sizes, names, engine, ceiling) -> list:
 def run(output, bases, queries, length, prefix, experiment, names, engine_names, energy):
     """The whole of it; the arguments are the command's."""
     name = runs.require_device()
-    chosen = experiment or EXPERIMENTS
 
     def say(line):
         click.echo(line, err=True)
@@ -155,20 +153,20 @@ def run(output, bases, queries, length, prefix, experiment, names, engine_names,
         draw(f"{output}/", experiment, rows, name)
 
     with gpu.errors():
-        ceiling = None if chosen == ("cpu",) else roofline.Ceiling()
+        ceiling = None if experiment == ("cpu",) else roofline.Ceiling()
         bench = make_bench(bases)
-        if "designs" in chosen:
+        if "designs" in experiment:
             rows = designs(bench, names or ALL, engine_names or engines.CUDA, ceiling, energy, say)
             keep("designs", rows)
-        if "threads" in chosen:
+        if "threads" in experiment:
             rows = by_threads(bench, ONE_STEP[:1], engines.CUDA, ceiling)
             keep("threads", rows)
-        if "cpu" in chosen:
+        if "cpu" in experiment:
             from . import host_runs
 
             runs.save(output, "cpu", name, host_runs.table(bench, available_cores()))
         del bench
-        if "sizes" in chosen:
+        if "sizes" in experiment:
             sizes = [bases // 16, bases // 4, bases // 2, bases, 2 * bases]
             rows = by_size(make_bench, sizes, BY_SIZE, "cuda_full", ceiling)
             keep("sizes", rows)

@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import at, inlined
+from ...compiler.functions import inlined
+from ...compiler.primitives import at
 from ...index.building.suffix_array.radix import sort_suffixes
 from ...index.layouts.cofi import Invert
 from ...index.reference import make_blocks

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...errors import FmxError
 from ...index.reference import read_fasta
-from .search_experiment import make_text
+from ...measure.random_text import make_text
 
 CHANGED = 0.01  # share of a query's symbols that differ from the reference
 _LETTERS = np.frombuffer(b"NACGT", np.uint8)  # by text code

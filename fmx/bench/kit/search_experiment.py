@@ -14,10 +14,9 @@ from ...input.dna import pack_text
 from ...input.reads import Patterns
 from ...machines.jobs import Cores
 from ...machines.threads import run_all, spans
+from ...measure.random_text import make_text
 from ...search.engines import cpu
 from ...search.queries import Exact, Verify
-
-REPEATED = 0.3  # share of the reference that is copied from elsewhere in it
 
 
 @dataclass(frozen=True)
@@ -37,20 +36,6 @@ class Speed:
     def lf_operations(self) -> float:
         """Giga LF operations per second: two a base (Langarita et al. 2020, section 6)."""
         return 2 * self.gigabases
-
-
-def make_text(n, seed=1) -> np.ndarray:
-    """A random text of n bases in one block (codes 1 to 4, a separator last), a part of it copies."""
-    rng = np.random.default_rng(seed)
-    text = np.zeros(n + 1, np.uint8)
-    text[:n] = rng.integers(1, 5, n, np.uint8)
-    copied = 0
-    while copied < REPEATED * n:
-        length = int(min(rng.integers(300, 6000), n // 4))
-        source, target = rng.integers(0, n - length, 2)
-        text[target : target + length] = text[source : source + length]
-        copied += length
-    return text
 
 
 def aligned(array) -> np.ndarray:

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import at, inlined
+from ...compiler.functions import inlined
+from ...compiler.primitives import at
 from ...compiler.warp import kernel, load_lane, thread_index
 from ...input.dna import symbols
 from ...machines.jobs import do

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import inlined, prefetch
+from ...compiler.functions import inlined
+from ...compiler.primitives import prefetch
 from ...machines.jobs import ONE_CORE, do
 from ..contracts import fill
 from ..seed_table import first_rows

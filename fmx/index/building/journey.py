@@ -5,7 +5,7 @@ The CPU counts the tables in the text while a second thread sorts the suffix arr
 
 from pathlib import Path
 
-from ... import __version__
+from ..._version import __version__
 from ...errors import DeviceError, UnsupportedError
 from ...input.dna import pack_text, unpack_text
 from ...machines.jobs import CPU, Cores
@@ -34,7 +34,7 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
     ``sa_rate`` keeps every s-th position of the suffix array.  The layout "auto" stands for what
     plan.plan_index chooses for ``max_memory``, together with its sa_rate.  ``device`` (work.Device) makes the
     arrays; they do not depend on it.  A text of more than ``part_size`` symbols is indexed in parts
-    (parts.py).  ``with_lcp`` also makes the LCP and rank arrays, on the CPU.
+    (index/parts.py).  ``with_lcp`` also makes the LCP and rank arrays, on the CPU.
     Peak memory: docs/architecture.md.
     """
     progress = progress or Progress(quiet=True)

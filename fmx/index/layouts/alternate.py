@@ -23,7 +23,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from ...compiler.functions import at, bits_from, bits_from32, inlined, popcount, prefetch, quotient
+from ...compiler.functions import inlined
+from ...compiler.primitives import at, bits_from, bits_from32, popcount, prefetch, quotient
 from ...machines.jobs import ONE_CORE
 from ..building.bwt import NONE, fill_layout, kmer_bwt, write_counters
 from ..contracts import ROW, address, fill, lanes, occ, preceding, prefetch_extend, share

@@ -12,7 +12,8 @@ k is a constant wherever these are called, so that its branches and shifts fold.
 
 import numpy as np
 
-from ...compiler.functions import at, bits_from, bits_from32, inlined, popcount
+from ...compiler.functions import inlined
+from ...compiler.primitives import at, bits_from, bits_from32, popcount
 
 POSITIONS = (0, 64, 32, 21)  # in a lane, by k
 

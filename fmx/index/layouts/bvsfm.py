@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import at, popcount, prefetch, quotient
+from ...compiler.primitives import at, popcount, prefetch, quotient
 from ...machines.jobs import ONE_CORE
 from .. import bitcolumn
 from ..bitcolumn import low_bits

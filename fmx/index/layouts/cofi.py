@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiler import sorting
-from ...compiler.functions import at, inlined, prefetch
+from ...compiler.functions import inlined
+from ...compiler.primitives import at, prefetch
 from ...errors import UnsupportedError
 from ...machines.jobs import ONE_CORE, do
 from ..contracts import (

@@ -15,7 +15,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from ...compiler.functions import at, prefetch, quotient
+from ...compiler.primitives import at, prefetch, quotient
 from ...machines.jobs import ONE_CORE
 from ..building.bwt import fill_layout, kmer_bwt, write_counters
 from ..contracts import address, fill, lanes, occ, preceding, prefetch_extend, share

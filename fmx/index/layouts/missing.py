@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import at, inlined
+from ...compiler.functions import inlined
+from ...compiler.primitives import at
 from ...compiler.sorting import lower_bound
 from ...machines.jobs import ONE_CORE, choose
 from ..building.bwt import NONE

@@ -17,7 +17,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from ...compiler.functions import by_type
+from ...compiler.contract import by_type
 from ...compiler.warp import (
     WARP,
     add_across,

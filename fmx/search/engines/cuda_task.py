@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import by_type, inlined
+from ...compiler.contract import by_type
+from ...compiler.functions import inlined
 from ...compiler.warp import (
     INT64,
     UINT32,

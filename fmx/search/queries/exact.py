@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import at, inlined
+from ...compiler.functions import inlined
+from ...compiler.primitives import at
 from ...index.contracts import (
     FREE,
     HI,

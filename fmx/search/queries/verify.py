@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import at, by_type, inlined, prefetch
+from ...compiler.contract import by_type
+from ...compiler.functions import inlined
+from ...compiler.primitives import at, prefetch
 from ...index.contracts import FREE, HI, LO, PATTERN, advance, begin, on_device
 from ...index.prefix_table import PrefixTable, pair_index, prefetch_pair
 from ...index.reference import Blocks, block_end

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....compiler.functions import at, compiled, inlined, prefetch
+from ....compiler.functions import compiled, inlined
+from ....compiler.primitives import at, prefetch
 from ....machines.threads import run_all, spans
 
 LARGE = 255  # the byte of a value that is in the list

@@ -1,4 +1,4 @@
-"""Suffix array by radix sort and prefix doubling, in the parts of work.py: what a GPU does.
+"""Suffix array by radix sort and prefix doubling, in the parts of machines/jobs.py: what a GPU does.
 
     passes   sort the suffixes by their first 21 symbols, 3 bits each, in as many passes as memory asks for;
              the rank of a suffix is the first row of those that look the same so far
@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....compiler.functions import at, by_type, inlined
+from ....compiler.contract import by_type
+from ....compiler.functions import inlined
+from ....compiler.primitives import at
 from ....errors import DeviceError
 from ....machines.jobs import choose, do
 from . import symbols3

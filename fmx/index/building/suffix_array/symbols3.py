@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....compiler.functions import at, inlined, quotient
+from ....compiler.functions import inlined
+from ....compiler.primitives import at, quotient
 from ....machines.jobs import do
 
 PER_KEY = 21  # symbols of a word, and of the longest key

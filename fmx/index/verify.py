@@ -1,18 +1,18 @@
 """Whether the arrays of an index agree with each other: more work than opening one should be.
 
-Opening looks at shapes and ranges (index_check.py).  Here what layouts count is counted again, every row of a
+Opening looks at shapes and ranges (check.py).  Here what layouts count is counted again, every row of a
 sampled suffix array is followed to its position, and positions must be a permutation.  That the suffix array
 is sorted, and the text's, is not looked at: whoever built an index is trusted with that.
 """
 
 import numpy as np
 
-from .compiler.functions import compiled
-from .index.building.suffix_array.lcp import LARGE
-from .index.contracts import first_wrong, goes_on, lanes, neighbour, position_of
-from .index.layouts import parse_name
-from .index.sampled_sa import SampledSA, is_kept, marks_hold
-from .machines.threads import run_all, spans
+from ..compiler.functions import compiled
+from ..machines.threads import run_all, spans
+from .building.suffix_array.lcp import LARGE
+from .contracts import first_wrong, goes_on, lanes, neighbour, position_of
+from .layouts import parse_name
+from .sampled_sa import SampledSA, is_kept, marks_hold
 
 _UNKNOWN = 2**32 - 1
 _STRETCH = 1 << 20  # rows looked at together

@@ -6,8 +6,8 @@ located once, however many they are.
 
 import numpy as np
 
-from .compiler.functions import compiled
-from .index.reference import find_block
+from ..compiler.functions import compiled
+from ..index.reference import find_block
 
 _MANY = 64  # occurrences, from which on reads are looked at for being the same
 _MOST = 1 << 17  # positions located at a time

@@ -1,0 +1,30 @@
+"""Pieces: functions that compiled code calls, in whichever compiler."""
+
+import functools
+import os
+
+DISABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")  # plain Python, as in the CUDA simulator
+
+
+class Piece:
+    """A function that compiled code calls.  Python that calls it runs it as it is written."""
+
+    def __init__(self, function, make):
+        """``make()`` gives what stands for it in numba."""
+        self.function, self._make = function, make
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *arguments):
+        return self.function(*arguments)
+
+    @functools.cached_property
+    def made(self):
+        """What stands for it in numba: a dispatcher, an intrinsic, or a function with an overload."""
+        return self._make()
+
+    @functools.cache  # noqa: B019  (pieces are as many as there are functions, and stay)
+    def type_in(self, typing_context):
+        """The type that a compiler, numba's for the CPU or that for GPUs, gives it."""
+        made = self.made
+        typing_context.refresh()  # it may be new
+        return typing_context.resolve_value_type(made)

@@ -1,0 +1,80 @@
+"""What a few instructions do, of bits, bytes and memory: primitives_llvm.py makes what Python here says."""
+
+import numpy as np
+
+from .functions import inlined, primitive
+
+
+@inlined
+def at(array, i):
+    """``array[i]`` for i >= 0: an unsigned index spares the test for counting from the end."""
+    return array[np.uint64(i)]
+
+
+@primitive
+def popcount(x):
+    """Number of set bits of a uint64, as int64."""
+    return np.int64(int(x).bit_count())
+
+
+@primitive
+def bits_from(n):
+    """A uint64 with all bits set but the n lowest; all for n < 0, none for n > 63 (-2^31 < n < 2^31)."""
+    return np.uint64(2**64 - (1 << max(0, min(int(n), 64))))
+
+
+@primitive
+def bits_from32(n):
+    """The same of 32 bits, a uint32."""
+    return np.uint32(2**32 - (1 << max(0, min(int(n), 32))))
+
+
+@inlined
+def low_bits(n):
+    """A uint64 whose n lowest bits are set; none for n < 0, all for n > 63 (-2^31 < n < 2^31)."""
+    return ~bits_from(n)
+
+
+@inlined
+def quotient(i, d):
+    """i // d for 0 <= i < 2^32 and a constant d, by 32-bit arithmetic."""
+    return np.int64(np.uint32(i) // np.uint32(d))
+
+
+@primitive
+def prefetch(array, i):
+    """Ask the memory system for the cache line of ``array[i]`` (flat index of a contiguous array).
+
+    Nothing on a GPU, which hides waiting by other threads.
+    """
+
+
+@primitive
+def copy_bytes(target, i, source, j, n):
+    """``target[i:i+n] = source[j:j+n]`` for uint8 arrays that do not overlap."""
+    target[i : i + n] = source[j : j + n]
+
+
+@primitive
+def find_byte(data, byte, start, stop):
+    """Index of the first ``byte`` in ``data[start:stop]`` (uint8), or -1: libc's memchr."""
+    found = np.flatnonzero(data[start:stop] == byte)
+    return start + int(found[0]) if found.size else -1
+
+
+@primitive
+def load_big_endian(data, i):
+    """The 8 bytes of ``data`` (uint8) from index i as a uint64, the first in the highest byte."""
+    return np.uint64(int.from_bytes(data[i : i + 8].tobytes(), "big"))
+
+
+@primitive
+def leading_zeros(x):
+    """Number of zeros above the highest set bit of a uint64, as int64; 64 if there is none."""
+    return np.int64(64 - int(x).bit_length())
+
+
+@primitive
+def trailing_zeros(x):
+    """Number of zeros below the lowest set bit of a uint64, as int64; 64 if there is none."""
+    return np.int64((int(x) & -int(x)).bit_length() - 1 if x else 64)
