@@ -54,7 +54,7 @@ test-gpu:
 
 # Writes the expected outputs of tests/data/golden anew: read the difference before it is committed.
 golden: $(BIN)/fmx
-	$(BIN)/python -m pytest -q tests/test_golden.py --update-golden
+	$(BIN)/python -m pytest -q tests/cli/test_golden.py --update-golden
 
 clean:
 	rm -rf $(VENV) demo fuzz-findings .pytest_cache .ruff_cache .mypy_cache

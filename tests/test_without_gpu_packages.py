@@ -225,11 +225,12 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch):
 def gpu_without_sort(monkeypatch):
     """A GPU that answers, and no cuda-cccl."""
     pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
-    from fmx.machines import gpu_jobs, gpu_sort
+    from fmx.compiler import radix_sort
+    from fmx.machines import gpu_jobs
 
     device = SimpleNamespace(open_device=lambda number: "GPU", free_bytes=lambda: 10**9)
     monkeypatch.setattr(gpu_jobs, "jit_device", device)
-    monkeypatch.setattr(gpu_sort, "SIMULATED", False)
+    monkeypatch.setattr(radix_sort, "SIMULATED", False)
     monkeypatch.setitem(sys.modules, "cuda", None)
 
 

@@ -31,7 +31,7 @@ def dispatcher(function):
 
 
 def by_numba(function):
-    """A function as numba itself calls it: a stand-in for a jit_native.Native where that cannot be had."""
+    """A function as numba itself calls it: a stand-in for a native.Native where that cannot be had."""
     called = numba.njit(**_FROM_PYTHON)(function)
     return lambda slots, arguments: called(*arguments)
 

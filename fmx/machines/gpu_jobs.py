@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from ..compiler import radix_sort
 from ..compiler.warp import kernel, thread_index
 from ..errors import DeviceError
-from . import gpu, gpu_sort
+from . import gpu
 from .jobs import Machine, do
 
 _N_THREADS = 256
@@ -30,7 +31,7 @@ class Gpu(Machine):
     def __init__(self, number=0, memory=None):
         """Raises DeviceError where there is no such GPU, or no package that sorts on it."""
         self.name = f"GPU {number}, {gpu.open_device(number)}"
-        gpu_sort.library()  # here, not amid the work
+        radix_sort.library()  # here, not amid the work
         free = gpu.free_bytes()
         if memory and memory > free:
             raise DeviceError(f"GPU {number} has {free / 1e9:.1f} GB free: lower --gpu-memory")
@@ -56,4 +57,4 @@ class Gpu(Machine):
 
     def sort_pairs(self, keys, values, spare_keys, spare_values, n_bits):
         """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""
-        return gpu_sort.sort_pairs(keys, values, spare_keys, spare_values, n_bits)
+        return radix_sort.sort_pairs(keys, values, spare_keys, spare_values, n_bits)

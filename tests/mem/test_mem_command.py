@@ -3,7 +3,6 @@
 import gzip
 import subprocess
 import sys
-from pathlib import Path
 
 import journeys
 import naive
@@ -15,8 +14,8 @@ from texts import numbered, random_letters
 
 from fmx import workflow
 
-GOLDEN = Path(__file__).parent / "data" / "golden_mem"
-READS = Path(__file__).parent / "data" / "reads.fq"
+GOLDEN = ROOT / "tests" / "data" / "golden_mem"
+READS = ROOT / "tests" / "data" / "reads.fq"
 COMMANDS = {
     "both.txt": ["-b", "-l", "15"],
     "reverse.txt": ["-r", "-l", "12", "-c", "-L", "-F"],

@@ -6,15 +6,14 @@ changes one says why.
 
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 import validate
 from conftest import LAYOUTS, ROOT
 from output_of import without_program
 
-GOLDEN = Path(__file__).parent / "data" / "golden"
-REFERENCE, READS = ROOT / "fmx" / "data" / "lambda.fa.gz", Path(__file__).parent / "data" / "reads.fq"
+GOLDEN = ROOT / "tests" / "data" / "golden"
+REFERENCE, READS = ROOT / "fmx" / "data" / "lambda.fa.gz", ROOT / "tests" / "data" / "reads.fq"
 COMMANDS = {
     "first.sam": ["search", READS],
     "all.sam": ["search", READS, "-a", "--rg", r"@RG\tID:run1\tSM:phage"],

@@ -5,10 +5,9 @@ import functools
 
 import numpy as np
 
-from ..compiler import object_cache
-from ..compiler.cuda import SIMULATED, cuda
 from ..errors import CUDA_EXTRA, installed
-from . import gpu
+from . import object_cache
+from .cuda import SIMULATED, cuda
 
 
 class _Shown:
@@ -36,7 +35,7 @@ def sort_pairs(keys, values, spare_keys, spare_values, n_bits):
         _sorter(cuda.get_current_device().compute_capability),
         **arrays, num_items=keys.size, begin_bit=0, end_bit=n_bits,
     )  # fmt: skip
-    sort(temp_storage=gpu.empty(max(sort(temp_storage=None), 1), np.uint8))
+    sort(temp_storage=cuda.device_array(max(sort(temp_storage=None), 1), np.uint8))
     return (spare_keys, spare_values) if both_keys.selector else (keys, values)
 
 
@@ -60,7 +59,7 @@ def _sorter(capability):
     if kept is not None:
         with contextlib.suppress(ValueError):  # of another version of cuda-cccl
             return compute.deserialize(kept)
-    keys, values = (_Shown(gpu.empty(1, kind)) for kind in (np.uint64, np.uint32))
+    keys, values = (_Shown(cuda.device_array(1, kind)) for kind in (np.uint64, np.uint32))
     sorter = compute.make_radix_sort(
         d_in_keys=compute.DoubleBuffer(keys, keys), d_out_keys=None,
         d_in_values=compute.DoubleBuffer(values, values), d_out_values=None,
