@@ -1,4 +1,4 @@
-"""The house, held to its table in docs/architecture.md: who imports whom, the compiler, the length of files."""
+"""The house, held to its table in docs/architecture.md: who imports whom, the compiler, short files."""
 
 import ast
 import re

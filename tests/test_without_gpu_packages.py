@@ -29,7 +29,7 @@ sys.meta_path.insert(0, Blocker())
 README = re.search(r"## Use it\n\n((?:    .*\n)+)", (ROOT / "README.md").read_text())[1].splitlines()
 EVERY_HELP = """
 import sys, click
-from fmx import cli
+from fmx.cli import main as cli
 def walk(command, words):
     assert cli.run([*words, "--help"]) == 0, words
     if isinstance(command, click.Group):
@@ -229,7 +229,7 @@ def gpu_without_sort(monkeypatch):
     from fmx.machines import gpu_jobs
 
     device = SimpleNamespace(open_device=lambda number: "GPU", free_bytes=lambda: 10**9)
-    monkeypatch.setattr(gpu_jobs, "jit_device", device)
+    monkeypatch.setattr(gpu_jobs, "gpu", device)
     monkeypatch.setattr(radix_sort, "SIMULATED", False)
     monkeypatch.setitem(sys.modules, "cuda", None)
 

@@ -17,11 +17,11 @@ class _Shown:
         self.__cuda_array_interface__ = array.__cuda_array_interface__
 
 
-def sort_pairs(keys, values, spare_keys, spare_values, n_bits):
+def sort_pairs(keys, values, spare_keys, spare_values, n_bits, empty):
     """Pairs sorted by the lowest ``n_bits`` of their keys: (keys, values), in these arrays or the spare ones.
 
     ``keys`` uint64[n], ``values`` uint32[n] and two more such arrays, all on the device; equal keys keep
-    their order.  NumPy sorts in the CUDA simulator.
+    their order; ``empty(n, dtype)`` makes room on the device.  NumPy sorts in the CUDA simulator.
     """
     if SIMULATED:
         order = np.argsort(keys & np.uint64((1 << n_bits) - 1), kind="stable")
@@ -35,7 +35,7 @@ def sort_pairs(keys, values, spare_keys, spare_values, n_bits):
         _sorter(cuda.get_current_device().compute_capability),
         **arrays, num_items=keys.size, begin_bit=0, end_bit=n_bits,
     )  # fmt: skip
-    sort(temp_storage=cuda.device_array(max(sort(temp_storage=None), 1), np.uint8))
+    sort(temp_storage=empty(max(sort(temp_storage=None), 1), np.uint8))
     return (spare_keys, spare_values) if both_keys.selector else (keys, values)
 
 

@@ -57,4 +57,4 @@ class Gpu(Machine):
 
     def sort_pairs(self, keys, values, spare_keys, spare_values, n_bits):
         """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""
-        return radix_sort.sort_pairs(keys, values, spare_keys, spare_values, n_bits)
+        return radix_sort.sort_pairs(keys, values, spare_keys, spare_values, n_bits, gpu.empty)

@@ -62,7 +62,7 @@ def test_an_interrupt_at_any_time(n_signals, n_runs, home):
 
 PREPARE = """
 import atexit, ctypes, os, signal, sys, time
-from fmx import signals
+from fmx.system import signals
 signal.signal(signal.SIGINT, signal.default_int_handler)
 def interrupt(): os.kill(os.getpid(), signal.SIGINT)
 """

@@ -23,21 +23,22 @@ import weakref
 sys.setswitchinterval(1e-5)
 import fmx.input.chunks
 fmx.input.chunks.CHUNK_SIZE = 1 << 12  # many chunks of a small file
-from fmx import device, device_mapping, jit_device
+from fmx.machines import gpu
+from fmx.search import gpu_mapping, gpu_search
 from fmx.compiler.cuda import fresh_kernel
 from fmx.compiler.warp import cuda
 
-device_mapping.CHUNK_SIZE = 0
+gpu_mapping.CHUNK_SIZE = 0
 
 
 def take_memory(left):
     '''Take all memory of the GPU but so many bytes, as another program would.'''
-    jit_device.open_device()
-    n, taken = jit_device.free_bytes() - left, []
+    gpu.open_device()
+    n, taken = gpu.free_bytes() - left, []
     while n >= 1 << 20:
         try:
             taken.append(cuda.device_array(n, "uint8"))
-            n = jit_device.free_bytes() - left
+            n = gpu.free_bytes() - left
         except Exception:
             n //= 2
     return taken
@@ -45,7 +46,7 @@ def take_memory(left):
 
 def at_launch(number, happens):
     '''Call a function before the search of that number is started.'''
-    launch, done = device.Launch.__call__, []
+    launch, done = gpu_search.Launch.__call__, []
 
     def launch_or_fail(*arguments):
         done.append(1)
@@ -53,7 +54,7 @@ def at_launch(number, happens):
             happens()
         launch(*arguments)
 
-    device.Launch.__call__ = launch_or_fail
+    gpu_search.Launch.__call__ = launch_or_fail
 
 
 class CudaAPIError(Exception):

@@ -85,5 +85,5 @@ def _summary(message: str) -> str:
 
 def _frame_of_crash(message: str) -> str:
     places = re.findall(r'File ".*?/(fmx/[^"]*)", line \d+ in (\S+)', message)
-    places = [place for place in places if "jit" not in place[0] and "parallel" not in place[0]]
+    places = [place for place in places if not place[0].startswith(("fmx/compiler/", "fmx/machines/"))]
     return f"in {places[0][0]}:{places[0][1]}" if places else ""

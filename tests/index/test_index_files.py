@@ -121,7 +121,8 @@ def test_an_index_of_another_format_can_be_built_again(home):
 
 KILLED = """
 import os, signal, sys
-from fmx import drafts, workflow
+from fmx import workflow
+from fmx.system import drafts
 count = 0
 def counted(function):
     def stopping(*arguments, **named):

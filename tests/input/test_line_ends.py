@@ -142,7 +142,7 @@ def memory_of(code, path) -> int:
     """Bytes that a program takes at most, beyond what it takes after a start."""
     program = f"""
 import sys
-from fmx import chunks, reads
+from fmx.input import chunks, reads
 from fmx.errors import InputError
 
 def peak():  # of this program alone, which ru_maxrss is not
