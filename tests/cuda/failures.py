@@ -67,13 +67,13 @@ def fail(text):
 
 def lose_at_launch(number, text):
     '''Fail in such a way that nothing can be freed any more, of which numba prints a traceback each.'''
-    make = device_mapping.Channel.__init__
+    make = gpu_mapping.Channel.__init__
 
     def make_unfreeable(channel, *arguments):
         make(channel, *arguments)
         weakref.finalize(channel, fail, "[709] Call to cuMemFreeHost: CUDA_ERROR_CONTEXT_IS_DESTROYED")
 
-    device_mapping.Channel.__init__ = make_unfreeable
+    gpu_mapping.Channel.__init__ = make_unfreeable
     at_launch(number, lambda: fail(text))
 """
 MAIN = """
@@ -88,7 +88,7 @@ def wild_kernel(words):
 at_launch(3, lambda: wild_kernel[1, 1](cuda.device_array(1, "uint64")))
 """
 SMALL_CHANNELS = """
-device_mapping.Channel.__init__.__defaults__ = (1 << 18, 64)  # a read of 3,000 bases needs a larger one
+gpu_mapping.Channel.__init__.__defaults__ = (1 << 18, 64)  # a read of 3,000 bases needs a larger one
 at_launch(3, lambda: globals().update(taken=take_memory(1 << 20)))
 """
 FULL, LOST, NO_ROOM = "the GPU's memory is full", "the GPU does not answer", "raise --gpu-memory"
