@@ -165,7 +165,7 @@ def check_reference(meta: dict, names: list, lengths, columns) -> None:
         raise ValueError("a block lies beyond the text")
     if (np.append(text_start[1:], n) != text_start + length + 1).any():
         raise ValueError("blocks do not follow each other")
-    if contig[0] < 0 or (np.diff(contig) < 0).any() or contig[-1] >= lengths.size:
+    if contig[0] < 0 or (contig[1:] < contig[:-1]).any() or contig[-1] >= lengths.size:
         raise ValueError("a block is of no contig")
     if (
         contig_start.min() < 0

@@ -56,8 +56,8 @@ def of_exit(outcome) -> list:
     return wrong
 
 
-def of_files(before: dict, after: dict, outputs, failed: bool) -> list:
-    """What is wrong with the files: inputs changed, things left behind, half-made outputs of what failed."""
+def of_files(before: dict, after: dict, outputs, failed: bool, kept=()) -> list:
+    """What is wrong with the files: inputs changed, things left, outputs of what failed but ``kept``."""
     wrong = []
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) == after.get(name):
@@ -65,7 +65,7 @@ def of_files(before: dict, after: dict, outputs, failed: bool) -> list:
         is_output = any(name == output or name.startswith(f"{output}/") for output in outputs)
         if not is_output:
             wrong.append(f"{'changed' if name in before else 'left behind'}: {_plain(name)}")
-        elif failed:
+        elif failed and name not in kept:
             wrong.append(f"an output of a command that failed: {_plain(name)}")
     return wrong
 

@@ -101,7 +101,9 @@ class Session:
                 outcomes.append(outcome)
                 complaints += rules.of_exit(outcome)
                 after = rules.snapshot(self.folder)
-                complaints += rules.of_files(before, after, case.outputs, outcome.code != 0)
+                complaints += rules.of_files(
+                    before, after, case.outputs, outcome.code != 0, case.facts.get("kept", ())
+                )
                 if outcome.code != 0:
                     break
         finally:

@@ -85,6 +85,7 @@ WHOLE = {  # of an index with the whole suffix array, LCP arrays and layouts
     "block at the end of numbers": {"block_contig_start": put(0, 2**63 - 1)},
     "block of no contig": {"block_contig": put(2, 2)},
     "block of contig -1": {"block_contig": put(0, -1)},
+    "block of the least contig": {"block_contig": put(2, -(2**63))},
     "blocks of contigs out of order": {"block_contig": put(0, 1)},
     "blocks of a contig over each other": {"block_contig_start": put(2, 299)},
     "contig of length 0": {"contig_lengths": put(0, 0)},

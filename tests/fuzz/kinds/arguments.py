@@ -14,42 +14,13 @@ from ..case import Case
 
 SHARE = 4
 NUMBERS = [
-    "0",
-    "1",
-    "2",
-    "-1",
-    "3",
-    "7",
-    "64",
-    "1e3",
-    "0x10",
-    "1_0",
-    " 5",
-    "",
-    "x",
-    "NaN",
-    "9" * 30,
-    str(2**63),
-    "-0",
-]
+    "0", "1", "2", "-1", "3", "7", "64", "1e3", "0x10", "1_0", " 5", "", "x", "NaN", "9" * 30, str(2**63),
+]  # fmt: skip
 REALS = ["0", "1", "0.5", "-0.5", "nan", "inf", "-inf", "1e-320", "1e309", "", "x", "0.97", "1.0000001"]
 SIZES = [
-    "0",
-    "1",
-    "500M",
-    "8G",
-    "1.5K",
-    "-5",
-    "1e9",
-    "nan",
-    "9" * 400,
-    "9" * 30 + "T",
-    "",
-    "M",
-    "0.000001",
-    "3 G",
+    "0", "1", "500M", "8G", "1.5K", "-5", "1e9", "nan", "9" * 400, "9" * 30 + "T", "", "M", "0.000001", "3 G",
     "100KB",
-]
+]  # fmt: skip
 WORDS = [
     "", "-", "x", "auto", "\udcff", "\x1b[31m", "a\nb", "a\tb", "é", "bvsfm-k2-d96", "bvsfm-k9", "cofi",
     "kstep-k2-d64", "a,b", ",", "@RG\\tID:x", "@RG\\tID:x y", "@RG\\tID:x\\tSM", "@RG\\tID:\udce9", "ACGT",
@@ -64,14 +35,8 @@ OUTPUTS = [
     "out.sam", "out.bam", "new.fmx", "old.sam", "out.sam.gz", "out.cram", "x.BAM", "out.npz", "out.tsv",
     "\udcfe.sam", "n\n.sam", "other.fmx", "/dev/full", *PATHS,
 ]  # fmt: skip
-WRITES = {
-    "output",
-    "counts",
-    "checkpoint",
-    "json_path",
-    "work",
-    "folder",
-}  # parameters that name what is written
+# Parameters that name what is written.
+WRITES = {"output", "counts", "checkpoint", "json_path", "work", "folder"}
 LINKS = {"link.fq": "reads.fq", "link.fmx": "ref.fmx"}
 TOO_MUCH = {  # values that are allowed and ask for more time or memory than a case has
     "prefix_length": {str(n) for n in range(9, 16)},
@@ -98,16 +63,7 @@ def make(rng, folder) -> Case:
     words, command = rng.choice(COMMANDS)
     if words[0] == "bench" and rng.random() < 0.8:
         words, command = rng.choice([pair for pair in COMMANDS if pair[0][0] != "bench"])
-    arguments, written, read = [], [], []
-    wanted = [p for p in command.params if not isinstance(p, click.Argument)]
-    for parameter in rng.sample(wanted, rng.randrange(min(len(wanted), 5) + 1)):
-        for _ in range(rng.choice([1, 1, 1, 2])):
-            flag = rng.choice([*parameter.opts, *parameter.secondary_opts])
-            arguments.append(flag)
-            if not (parameter.is_flag or parameter.count):
-                value = _value(rng, parameter)
-                arguments.append(value)
-                (written if parameter.name in WRITES else read).append(value)
+    arguments, facts = _options(rng, command)
     given = [p for p in command.params if isinstance(p, click.Argument)]
     positional = [
         _right(rng, words) if rng.random() < 0.7 else rng.choice([*PATHS, *WORDS])
@@ -118,15 +74,11 @@ def make(rng, folder) -> Case:
     arguments = [*positional[:n_first], *arguments, *positional[n_first:]]
     if words[0] == "bench":
         arguments.append("--unheard-of")  # a benchmark that starts takes minutes
-    if words[0] == "tune":
-        arguments += [
-            "--plan",
-            "-t",
-            "1",
-        ]  # the rates of a machine are measured once for each number of threads
-    if rng.random() < 0.5 and any("--quiet" in p.opts for p in wanted):
+    if words[0] == "tune":  # the rates of a machine are measured once for each number of threads
+        arguments += ["--plan", "-t", "1"]
+    if rng.random() < 0.5 and any("--quiet" in p.opts for p in command.params):
         arguments.insert(0, "-q")
-    facts = {"written": written, "read": [*read, *positional]}
+    facts["read"] += positional
     if rng.random() < 0.02:
         words = rng.choice([[], ["--debug"], ["serach"], ["--help"], ["--version"], [rng.choice(WORDS)]])
     files = _files(rng, folder)
@@ -141,6 +93,23 @@ def make(rng, folder) -> Case:
         None,
         facts,
     )
+
+
+def _options(rng, command) -> tuple:
+    """(options of a command with their values; which of these are written, read, and kept by what fails)."""
+    arguments, facts = [], {"written": [], "read": [], "kept": []}
+    wanted = [p for p in command.params if not isinstance(p, click.Argument)]
+    for parameter in rng.sample(wanted, rng.randrange(min(len(wanted), 5) + 1)):
+        for _ in range(rng.choice([1, 1, 1, 2])):
+            arguments.append(rng.choice([*parameter.opts, *parameter.secondary_opts]))
+            if parameter.is_flag or parameter.count:
+                continue
+            value = _value(rng, parameter)
+            arguments.append(value)
+            facts["written" if parameter.name in WRITES else "read"].append(value)
+            if parameter.name == "checkpoint":
+                facts["kept"].append(_place(value))
+    return arguments, facts
 
 
 def _right(rng, words) -> str:
