@@ -121,3 +121,10 @@ def test_no_path_of_a_machine_is_written_down():
         pytest.skip("not a clone: nothing tells which files belong to the project")
     found = [name_of(path) for path in tracked() if path.is_file() and home.search(path.read_bytes())]
     assert found == []
+
+
+def test_the_tests_that_a_document_names_are_there():
+    text = (ROOT / "docs" / "reliability.md").read_text()
+    named = set(re.findall(r"[\w/]*\btest_\w+\.py", text))
+    assert len(named) > 20
+    assert [name for name in sorted(named) if not (ROOT / "tests" / name).is_file()] == []
