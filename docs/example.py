@@ -16,3 +16,5 @@ for hit in hits:
     print(hit["read"], index.contigs[hit["contig"]], hit["position"], strand, "of", hit["occurrences"])
 
 print(index.count(["GATTACA", "ACGT", "CCC"]))
+
+print(fmx.pairwise(["GATTACA", "GATTTACA", "CCCC"], identity=0.8))

@@ -4,6 +4,7 @@ build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/
 search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM or BAM   (search/mapping.py)
 locate  patterns -> the same, all hits -> TSV, BED or SAM
 mem     queries -> Strands -> Anchors -> Matches -> MUMmer's format, PAF, BED, TSV or SAM   (mem/)
+pairwise   sequences -> chunks of pairs -> Records -> TSV, PAF or a matrix   (align/)
 """
 
 import shlex
@@ -29,8 +30,8 @@ from .search import mapping
 from .search.mapping import MapOptions, Summary, compile_all, map_reads
 
 __all__ = [
-    "Device", "Output", "add_layouts", "build_index", "default_index_path", "find_matches", "inspect",
-    "kind_of", "search", "tell_compiling",
+    "Device", "Output", "add_layouts", "align_pairs", "build_index", "default_index_path", "find_matches",
+    "inspect", "kind_of", "search", "tell_compiling",
 ]  # fmt: skip
 
 
@@ -125,6 +126,18 @@ def find_matches(fm_index, paths, options, output, progress=None, device=CPU):
     tell_compiling(progress)
     head = sam.header(fm_index.reference, __version__, _command_line()) if output.kind == "sam" else b""
     return journey.find(fm_index, paths, options, output, head, progress, device)
+
+
+def align_pairs(paths, options, output, progress=None, device=CPU) -> None:
+    """Align all pairs of a FASTA file ('-' for stdin), or each sequence of it with each of a second one.
+
+    ``options`` align.journey.PairOptions, ``output`` align.journey.PairOutput.
+    """
+    from .align import journey
+
+    progress = progress or Progress(quiet=True)
+    tell_compiling(progress)
+    journey.align(paths, options, output, progress, device)
 
 
 def inspect(path, verify=False, n_threads=1) -> dict:

@@ -1,15 +1,14 @@
-"""From the command's options to its output: one page."""
+"""``fmx pairwise`` from sequences to what is written: one page."""
 
 import hashlib
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..compiler.functions import on_first_compile
+from ..errors import DeviceError
 from ..input.streams import whole_output
-from ..machines.progress import Progress
-from ..machines.threads import available_cores
 from .checkpoint import Checkpoint
 from .dispatch import Board, cpu_loop, run
 from .jobs import Job, Shared, Worker, cut
@@ -18,67 +17,115 @@ from .scoring import Scoring
 from .sequences import read_sequences
 
 
-def pairwise(form, options):
-    """Run ``fmx pairwise``; ``form`` is tsv, paf, npz or phylip."""
-    progress = Progress(options["quiet"])
-    on_first_compile(progress.say)
-    names, queries = read_sequences(options["seqs"])
-    other_names, targets = read_sequences(options["other"]) if options["other"] else (names, queries)
-    matrix_of = options["matrix"]
-    job = Job(
-        queries,
-        targets,
-        half=not options["other"],
-        scoring=Scoring(options["match"], options["mismatch"], options["gap"]),
-        definition=int(options["iddef"]),
-        identity=options["identity"],
-        diagonal=matrix_of is not None,
-        paths=matrix_of != "score",
-        prefilter=not options["no_prefilter"],
-    )
+@dataclass(frozen=True)
+class PairOptions:
+    """How pairs are scored, and which are kept: those of ``identity`` (0 to 1) or more, as vsearch's
+    ``definition`` counts it.  ``prefilter`` False: none is ruled out before its score is known."""
+
+    scoring: Scoring = field(default_factory=Scoring)
+    definition: int = 1
+    identity: float = 0.0
+    prefilter: bool = True
+    n_threads: int = 1
+
+
+@dataclass(frozen=True)
+class PairOutput:
+    """What is written: ``kind`` tsv or paf, with paths where ``cigar``; or npz or phylip, a matrix of
+    ``values`` score or identity.  ``checkpoint``: a file that keeps finished work."""
+
+    path: str = "-"
+    kind: str = "tsv"
+    cigar: bool = False
+    values: str | None = None
+    checkpoint: str | None = None
+
+
+def align(paths, options, output, progress, device) -> None:
+    """Align all pairs of a FASTA file, or of two, and write what ``output`` says."""
+    gpus = open_gpus(device, progress)
+    names, job = read_job(paths, options, output.values)
     with ExitStack() as stack:
         chunks = cut(job)
-        kept = _checkpoint(job, chunks, form, options, (names, other_names), stack)
-        file = stack.enter_context(whole_output(options["output"]))
-        results = _resumed(job, chunks, form, options, (names, other_names), kept, stack)
+        kept = _checkpoint(job, chunks, output, names, stack)
+        file = stack.enter_context(whole_output(output.path))
+        pack = _pack_values if output.values else Rows(job, names, output.kind, output.cigar)
+        done = kept.done if kept else {}
+        todo = [(number, chunk) for number, chunk in enumerate(chunks) if number not in done]
+        computed = compute(job, todo, options.n_threads, pack, gpus, device.engine == "both")
+        stack.callback(computed.close)
+        results = _resumed(len(chunks), kept, computed)
         rate = _Rate(job, chunks, progress)
-        if matrix_of:
-            matrix = Matrix(job, matrix_of == "score")
+        if output.values:
+            matrix = Matrix(job, output.values == "score")
             for number, data in results:
                 matrix.put(chunks[number], np.frombuffer(data, matrix.dtype))
                 rate.step(number)
-            matrix.write(file, form, names, other_names)
+            matrix.write(file, output.kind, *names)
         else:
-            if form == "tsv":
-                file.write(header(options["cigar"]))
+            if output.kind == "tsv":
+                file.write(header(output.cigar))
             for number, data in results:
                 file.write(data)
                 rate.step(number)
         rate.end()
 
 
-def _checkpoint(job, chunks, form, options, names, stack):
+def records(paths, options, progress, device):
+    """(Job, its Records in order, a piece at a time) of all pairs of a FASTA file, or of two."""
+    gpus = open_gpus(device, progress)
+    _, job = read_job(paths, options)
+    todo = list(enumerate(cut(job)))
+    computed = compute(job, todo, options.n_threads, gpus=gpus, shared_out=device.engine == "both")
+    return job, (found for _, found in computed)
+
+
+def read_job(paths, options, values=None):
+    """((names of queries, of targets), Job) of one FASTA file or of two."""
+    inputs = [read_sequences(path) for path in paths]
+    job = Job(
+        inputs[0][1],
+        inputs[-1][1],
+        half=len(inputs) == 1,
+        scoring=options.scoring,
+        definition=options.definition,
+        identity=options.identity,
+        diagonal=values is not None,
+        paths=values != "score",
+        prefilter=options.prefilter,
+    )
+    return (inputs[0][0], inputs[-1][0]), job
+
+
+def open_gpus(device, progress) -> list:
+    """Numbers of the GPUs that score pairs; none where the CPU does."""
+    if device.engine == "cpu":
+        return []
+    try:
+        from ..compiler.cuda import devices
+
+        return devices(device.number)
+    except DeviceError as error:
+        if device.engine != "auto":
+            raise
+        progress.say(f"aligning on the CPU: {error}")
+        return []
+
+
+def _checkpoint(job, chunks, output, names, stack):
     """The job's checkpoint, or None; removed once the output is whole, kept after any error."""
-    if not options["checkpoint"]:
+    if not output.checkpoint:
         return None
-    shape = f"{job.digest()} {form} {options['matrix']} {options['cigar']} {_digest(chunks)} {_digest(names)}"
-    kept = Checkpoint(options["checkpoint"], shape)
+    wanted = f"{output.kind} {output.values} {output.cigar}"
+    kept = Checkpoint(output.checkpoint, f"{job.digest()} {wanted} {_digest(chunks)} {_digest(names)}")
     stack.push(lambda kind, *_: kept.close(finished=kind is None))
     return kept
 
 
-def _resumed(job, chunks, form, options, names, kept, stack):
+def _resumed(n_chunks, kept, computed):
     """(number, bytes) of every chunk in order: from the checkpoint if it is there, else computed."""
-    if form in ("npz", "phylip"):
-        pack = _pack_values
-    else:
-        pack = Rows(job, *names, form, options["cigar"])
-    done = kept.done if kept else {}
-    todo = [(number, chunk) for number, chunk in enumerate(chunks) if number not in done]
-    computed = compute(job, todo, options["device"], options["threads"], pack)
-    stack.callback(computed.close)
-    for number in range(len(chunks)):
-        if number in done:
+    for number in range(n_chunks):
+        if kept and number in kept.done:
             yield number, kept.load(number)
             continue
         _, data = next(computed)
@@ -95,19 +142,22 @@ def _pack_values(result) -> bytes:
     return (result if isinstance(result, np.ndarray) else result.identity).tobytes()
 
 
-def compute(job, todo, device="cpu", threads=None, pack=lambda result: result):
-    """(number, packed result) of the chunks ``todo`` [(number, (first, last))], in order."""
+def compute(job, todo, n_threads=1, pack=lambda result: result, gpus=(), shared_out=False):
+    """(number, packed result) of the chunks ``todo`` [(number, (first, last))], in order.
+
+    GPUs of the numbers ``gpus`` score them, and threads of the CPU trace the paths; without a GPU, or with
+    ``shared_out``, the threads score too.
+    """
     if not todo:
         return
     shared, board = Shared(job), Board(todo)
-    threads = threads or available_cores()
     loops = []
-    if device != "cpu":
+    if gpus:
         from .cuda.worker import cuda_loops
 
-        loops = cuda_loops(board, job, shared, pack)
-    chunks = device != "cuda"
-    for _ in range(threads if chunks or job.paths else 0):
+        loops = cuda_loops(board, job, shared, pack, gpus)
+    chunks = shared_out or not gpus
+    for _ in range(n_threads if chunks or job.paths else 0):
         loops.append(lambda: cpu_loop(board, Worker(job, shared), pack, chunks))
     yield from run(board, loops)
 

@@ -21,35 +21,48 @@ def cigar(records, r) -> str:
     return "".join(f"{run >> 2}{_OPERATIONS[run & 3]}" for run in runs)
 
 
+PAIR = np.dtype(
+    [("query", "i8"), ("target", "i8"), ("score", "i8"), ("identity", "f8"), ("length", "i8"),
+     ("matches", "i8")]
+)  # fmt: skip
+
+
+def as_rows(job, records) -> np.ndarray:
+    """Records as an array of PAIR, with scores in place of H."""
+    rows = np.empty(records.h.size, PAIR)
+    for name in ("query", "target", "identity", "length", "matches"):
+        rows[name] = getattr(records, name)
+    letters = job.queries.lengths()[records.query] + job.targets.lengths()[records.target]
+    rows["score"] = job.scoring.score(records.h, letters)
+    return rows
+
+
 def header(with_cigar) -> bytes:
     """First line of a TSV."""
     return b"query\ttarget\tscore\tidentity\tlength\tmatches" + (b"\tcigar\n" if with_cigar else b"\n")
 
 
 class Rows:
-    """Turns Records into bytes of one format."""
+    """Turns Records into bytes of one format; ``names`` of the queries and of the targets."""
 
-    def __init__(self, job, query_names, target_names, form, with_cigar):
+    def __init__(self, job, names, form, with_cigar):
         self._job, self._form, self._with_cigar = job, form, with_cigar
-        self._names = query_names, target_names
+        self._names = names
         self._lengths = job.queries.lengths(), job.targets.lengths()
 
     def __call__(self, records) -> bytes:
-        letters = self._lengths[0][records.query] + self._lengths[1][records.target]
-        scores = self._job.scoring.score(records.h, letters).tolist()
-        columns = (column.tolist() for column in records[:6])
         line = self._paf if self._form == "paf" else self._tsv
-        rows = enumerate(zip(*columns, strict=True))
-        return "".join(line(records, r, scores[r], row) for r, row in rows).encode()
+        rows = as_rows(self._job, records).tolist()
+        return "".join(line(records, r, row) for r, row in enumerate(rows)).encode()
 
-    def _tsv(self, records, r, score, row):
-        query, target, _, identity, length, matches = row
+    def _tsv(self, records, r, row):
+        query, target, score, identity, length, matches = row
         tail = f"\t{cigar(records, r)}\n" if self._with_cigar else "\n"
         names = f"{self._names[0][query]}\t{self._names[1][target]}"
         return f"{names}\t{score}\t{identity:.6f}\t{length}\t{matches}{tail}"
 
-    def _paf(self, records, r, score, row):
-        query, target, _, identity, length, matches = row
+    def _paf(self, records, r, row):
+        query, target, score, identity, length, matches = row
         m, n = int(self._lengths[0][query]), int(self._lengths[1][target])
         tail = f"\tcg:Z:{cigar(records, r)}\n" if self._with_cigar else "\n"
         return (

@@ -39,15 +39,15 @@ def encode(strings) -> Sequences:
 
 
 def read_sequences(path):
-    """(names, Sequences) of a FASTA file: plain, gzip or '-'.  Raises InputError for anything else."""
-    names, pieces = [], []
+    """(names, Sequences) of FASTA: a file, '-', or bytes, which may be none.  Raises InputError."""
+    names, pieces = [], [np.empty(0, np.uint8)]
     for name, codes in _records(path):
         names.append(name)
         pieces.append(codes)
-    if not names:
+    if not names and not isinstance(path, bytes):
         raise InputError("standard input" if path == STANDARD else path, "", "is empty: expected FASTA")
     starts = np.zeros(len(names) + 1, np.int64)
-    np.cumsum([piece.size for piece in pieces], out=starts[1:])
+    np.cumsum([piece.size for piece in pieces[1:]], out=starts[1:])
     return names, Sequences(np.concatenate(pieces), starts)
 
 

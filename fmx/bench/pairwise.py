@@ -87,7 +87,7 @@ def scores(threads, runs, n=120):
             job = Job(sequences, sequences, half=True, scoring=scoring, paths=False)
             todo = list(enumerate(cut(job)))
             seconds = _seconds(
-                lambda job=job, todo=todo, t=n_threads: list(compute(job, todo, threads=t)), runs
+                lambda job=job, todo=todo, t=n_threads: list(compute(job, todo, n_threads=t)), runs
             )
             rows.append(_row("scores", f"fmx {name}", n_threads, seconds, n_pairs, cells))
         seconds = _parasail(codes, n, n_threads, runs)

@@ -53,16 +53,18 @@ def check_compiler() -> None:
             cuda_target.target_context.refresh()
 
 
-def devices() -> list:
-    """Numbers of the GPUs here.  Raises DeviceError where there is none."""
+def devices(number=None) -> list:
+    """Numbers of the GPUs here, or of the one that is named.  Raises DeviceError where there is none."""
     try:
         found = len(cuda.gpus) if SIMULATED or cuda.is_available() else 0
     except Exception as error:
-        raise DeviceError(f"no CUDA device can be used: {error}; use --device cpu") from error
+        raise DeviceError(f"no CUDA device can be used: {error}; take --engine cpu") from error
     if not found:
-        raise DeviceError("no GPU that CUDA can use was found: check 'nvidia-smi', or use --device cpu")
+        raise DeviceError("no GPU that CUDA can use was found: check 'nvidia-smi', or take --engine cpu")
+    if number is not None and number >= found:
+        raise DeviceError(f"no GPU number {number}: this machine has {found}, counted from 0")
     check_compiler()
-    return list(range(found))
+    return list(range(found)) if number is None else [number]
 
 
 def compile_to_ptx(function, signature, capability=(9, 0)) -> str:

@@ -6,11 +6,9 @@ from .. import workflow
 from ..index import fm_index as index_module
 from ..index import layouts, prefix_table
 from ..input import chunks
-from ..machines.threads import available_cores
 from ..search import hits, mapping
 from . import arguments
 
-ENGINES = ("cpu", "cuda", "auto")
 STRANDS = {"both": mapping.BOTH, "forward": mapping.FORWARD, "reverse": mapping.REVERSE}
 HIT = np.dtype(
     [("read", "i8"), ("contig", "i4"), ("position", "i8"), ("reverse", "?"), ("occurrences", "i8")]
@@ -32,9 +30,10 @@ def build(
     if names == ["auto"] and sa_rate != 1:
         raise ValueError("sa_rate must be 1 with layout auto, which chooses it")
     lengths = prefix_table.MIN_LENGTH, prefix_table.MAX_LENGTH
+    device = workflow.Device(arguments.one_of("engine", engine, arguments.ENGINES))
     workflow.build_index(
         reference, path, names, sa_rate, arguments.whole("prefix_length", prefix_length, *lengths, None),
-        _threads(threads), device=workflow.Device(arguments.one_of("engine", engine, ENGINES)),
+        arguments.threads(threads), device=device,
     )  # fmt: skip
     return open_index(path, threads=threads)
 
@@ -49,12 +48,8 @@ def open_index(path, *, layout=None, method="auto", threads=None) -> "Index":
     if layout is not None:
         arguments.names("layout", layout)
     arguments.one_of("method", method, index_module.METHODS)
-    n_threads = _threads(threads)
+    n_threads = arguments.threads(threads)
     return Index(index_module.load(path, layout, method, n_threads), n_threads)
-
-
-def _threads(threads) -> int:
-    return arguments.whole("threads", threads, 1, 1024, available_cores())
 
 
 class Index:
@@ -95,8 +90,9 @@ class Index:
             found = [_as_rows(blocks, start, part) for start, part in mapper.hits_of(batch, intervals)]
             return batch.length.size, found
 
+        source = chunks.read_chunks([arguments.source("reads", reads)])
         parts, n_reads = [np.empty(0, HIT)], 0
-        for n, found in mapping.in_order(work, chunks.read_chunks([_source(reads)]), self._threads):
+        for n, found in mapping.in_order(work, source, self._threads):
             for rows in found:
                 rows["read"] += n_reads
                 parts.append(rows)
@@ -114,19 +110,13 @@ class Index:
         def work(chunk):
             return mapper.count(mapper.search(chunk)[1])
 
-        source = chunks.read_chunks([_source(reads)])
+        source = chunks.read_chunks([arguments.source("reads", reads)])
         return np.concatenate([np.empty(0, np.int64), *mapping.in_order(work, source, self._threads)])
 
     def _mapper(self, strands, policy):
         strands = STRANDS[arguments.one_of("strands", strands, STRANDS)]
         options = mapping.MapOptions(policy, strands, self._threads)
         return mapping.make_mapper(self._index, options)
-
-
-def _source(reads):
-    """What read_chunks reads: a path, or sequences as FASTA."""
-    given = arguments.reads(reads)
-    return given if given is reads else chunks.literal_fasta(given)
 
 
 def _as_rows(blocks, start, found) -> np.ndarray:

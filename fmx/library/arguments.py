@@ -3,6 +3,12 @@
 import operator
 import os
 from collections.abc import Iterable, Mapping
+from numbers import Real
+
+from ..input.chunks import literal_fasta
+from ..machines.threads import available_cores
+
+ENGINES = ("cpu", "cuda", "auto")
 
 
 def whole(name, value, least, most, default):
@@ -17,6 +23,21 @@ def whole(name, value, least, most, default):
     if not least <= number <= most:
         raise ValueError(must)
     return number
+
+
+def share(name, value) -> float:
+    """A number from 0 to 1, as a float."""
+    must = f"{name} must be a number from 0 to 1, not {value!r:.60}"
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(must)
+    if not 0 <= float(value) <= 1:
+        raise ValueError(must)
+    return float(value)
+
+
+def threads(value) -> int:
+    """A number of threads; all cores for None."""
+    return whole("threads", value, 1, 1024, available_cores())
 
 
 def one_of(name, value, choices):
@@ -47,23 +68,23 @@ def names(name, value) -> list:
     return value.split(",")
 
 
-def reads(value):
-    """A path, or an iterator over sequences, str or bytes, that is not a path."""
-    must = "reads must be a path, or sequences (str or bytes) in a list, an array or a generator"
+def source(name, value):
+    """What read_chunks reads: a path, or sequences (str or bytes) as FASTA."""
+    must = f"{name} must be a path, or sequences (str or bytes) in a list, an array or a generator"
     if isinstance(value, str) and (value.isalpha() or not value) and not os.path.exists(value):
         raise ValueError(
             f"{must}: no file has the name {value!r:.60}; for a single read, give [{value!r:.60}]"
         )
     if isinstance(value, str | os.PathLike):
-        return file("reads", value)
+        return file(name, value)
     if isinstance(value, bytes | bytearray | Mapping | set | frozenset) or not isinstance(value, Iterable):
         raise TypeError(f"{must}, not {type(value).__name__}")
-    return (_sequence(i, sequence) for i, sequence in enumerate(value))
+    return literal_fasta(_sequence(f"{name}[{i}]", sequence) for i, sequence in enumerate(value))
 
 
-def _sequence(i, value):
+def _sequence(name, value):
     if not isinstance(value, str | bytes):
-        raise TypeError(f"reads[{i}] must be str or bytes, not {value!r:.60}")
+        raise TypeError(f"{name} must be str or bytes, not {value!r:.60}")
     if isinstance(value, str) and not value.isascii():
-        raise ValueError(f"reads[{i}] must hold letters of ASCII, not {value!r:.60}")
+        raise ValueError(f"{name} must hold letters of ASCII, not {value!r:.60}")
     return value

@@ -90,11 +90,11 @@ class Machine:
 
 @dataclass(frozen=True)
 class Device:
-    """Where work is done: ``engine`` cpu, cuda, auto or one of engines.CUDA; the number of a GPU, and how
-    much of its memory may be used, in bytes (None: all)."""
+    """Where work is done: ``engine`` cpu, cuda, auto, one of engines.CUDA, or both (pairwise); the number of
+    a GPU (None, of pairwise: all GPUs), and how much of its memory may be used, in bytes (None: all)."""
 
     engine: str = "cpu"
-    number: int = 0
+    number: int | None = 0
     memory: int | None = None
 
 

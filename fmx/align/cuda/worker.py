@@ -8,7 +8,7 @@ from collections import deque
 
 import numpy as np
 
-from ...compiler.cuda import SIMULATED, cuda, devices, multiprocessors
+from ...compiler.cuda import SIMULATED, cuda, multiprocessors
 from ...errors import UnsupportedError
 from ..dispatch import Board
 from ..jobs import Pairs, Worker, plan, select
@@ -26,7 +26,7 @@ class Scorer:
         self.job, self.packed = job, fits(job.queries, job.targets, job.scoring.gains)
         longest = [int(s.lengths().max(initial=0)) for s in (job.queries, job.targets)]
         if not self.packed and max(job.scoring.gains) * min(longest) > 2**31 - 1:
-            raise UnsupportedError("scores of these sequences need more than 32 bits: use --device cpu")
+            raise UnsupportedError("scores of these sequences need more than 32 bits: take --engine cpu")
         self.n_threads = multiprocessors(device) * RESIDENT * BLOCK if not SIMULATED else 4
         self.longest = longest[0]
         queries, targets = job.queries, job.targets
@@ -178,10 +178,10 @@ def _tracer(pairs, h):
     return trace
 
 
-def cuda_loops(board, job, shared, pack) -> list:
-    """One loop a GPU.  Raises DeviceError where there is none."""
+def cuda_loops(board, job, shared, pack, numbers) -> list:
+    """One loop for each GPU of ``numbers``."""
 
     def loop(device):
         return lambda: _gpu_loop(board, job, shared, pack, device)
 
-    return [loop(device) for device in devices()]
+    return [loop(device) for device in numbers]

@@ -50,13 +50,23 @@ def command(**given):
     fmx pairwise genes.fa --matrix identity -o genes.npz
     """
     form = _form(given)
-    from ...align import journey
+    from ... import workflow
+    from ...align.journey import PairOptions, PairOutput
+    from ...align.scoring import Scoring
     from ...align.sequences import check_begin
+    from ...machines.progress import Progress
     from ..places import check_places
 
+    inputs = [path for path in (given["seqs"], given["other"]) if path]
     outputs = {"-o": (given["output"], [form.upper()]), "--checkpoint": (given["checkpoint"], [])}
-    check_places([path for path in (given["seqs"], given["other"]) if path], outputs, check=check_begin)
-    journey.pairwise(form, given)
+    check_places(inputs, outputs, check=check_begin)
+    scoring = Scoring(given["match"], given["mismatch"], given["gap"])
+    prefilter = not given["no_prefilter"]
+    wanted = PairOptions(scoring, int(given["iddef"]), given["identity"], prefilter, given["threads"])
+    where = PairOutput(given["output"], form, given["cigar"], given["matrix"], given["checkpoint"])
+    workflow.align_pairs(
+        inputs, wanted, where, Progress(given["quiet"]), workflow.Device(given["device"], None)
+    )
 
 
 def _form(given) -> str:

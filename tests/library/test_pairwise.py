@@ -1,0 +1,80 @@
+"""fmx.pairwise gives what fmx pairwise writes, and refuses what it cannot mean."""
+
+import math
+
+import pytest
+
+import fmx
+
+SEQUENCES = ["ACGTTGCAACGTTAGC", "acguugcacgttagc", "", "ACGTTGNAACGTTAGC", "T", "GGGGGGCCCC"]
+
+
+@pytest.fixture
+def fasta(tmp_path):
+    path = tmp_path / "s.fa"
+    path.write_text("".join(f">{i}\n{sequence}\n" for i, sequence in enumerate(SEQUENCES)))
+    return path
+
+
+def rows(table) -> list:
+    """Lines of a table that was written, as rows of fmx.PAIR."""
+    lines = [line.split(b"\t") for line in table.splitlines()[1:]]
+    return [tuple((float if i == 3 else int)(cell) for i, cell in enumerate(line)) for line in lines]
+
+
+def as_written(found) -> list:
+    """Rows of fmx.PAIR with identities as a table has them."""
+    return [(*row[:3], float(f"{row[3]:.6f}"), *row[4:]) for row in found.tolist()]
+
+
+OPTIONS = [
+    ({}, []),
+    ({"identity": 0.9}, ["--id", "0.9"]),
+    ({"identity": 0.5, "iddef": 3, "threads": 1}, ["--id", "0.5", "--iddef", "3"]),
+    (
+        {"match": 2, "mismatch": -9, "gap": -1, "engine": "auto"},
+        ["--match", 2, "--mismatch", -9, "--gap", -1],
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "options"), OPTIONS, ids=str)
+def test_the_array_holds_what_the_command_writes(given, options, fasta, command):
+    for files, sequences in (([fasta], [SEQUENCES]), ([fasta, fasta], [SEQUENCES, fasta])):
+        found = fmx.pairwise(*sequences, **given)
+        assert found.dtype == fmx.PAIR
+        assert as_written(found) == rows(command("pairwise", "-q", *files, *options).out)
+        assert found.size
+
+
+def test_sequences_may_be_bytes_a_generator_a_path_or_none(fasta):
+    wanted = fmx.pairwise(SEQUENCES).tolist()
+    assert fmx.pairwise(fasta).tolist() == wanted
+    assert fmx.pairwise(sequence.encode() for sequence in SEQUENCES).tolist() == wanted
+    assert fmx.pairwise([]).dtype == fmx.PAIR
+    assert fmx.pairwise([]).size == fmx.pairwise(SEQUENCES, []).size == fmx.pairwise([], SEQUENCES).size == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("identity", -0.1, ValueError), ("identity", 97, ValueError), ("identity", math.nan, ValueError),
+        ("identity", "0.9", TypeError), ("identity", True, TypeError), ("identity", None, TypeError),
+        ("iddef", 5, ValueError), ("match", 2**31, ValueError), ("gap", 0.5, TypeError),
+        ("engine", "gpu", ValueError), ("threads", 0, ValueError), ("other", 7, TypeError),
+        ("other", "ACGT", ValueError),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(name, value, error):
+    with pytest.raises(error, match=f"^{name} must be "):
+        fmx.pairwise(SEQUENCES, **{name: value})
+
+
+def test_a_sequence_that_is_none_is_named(tmp_path):
+    with pytest.raises(fmx.InputError, match="record 2"):
+        fmx.pairwise(["A", "A-C"])
+    with pytest.raises(TypeError, match=r"sequences\[1\] must be"):
+        fmx.pairwise(["A", 3])
+    (tmp_path / "empty.fa").write_text("")
+    with pytest.raises(fmx.InputError, match=r"empty\.fa: is empty"):
+        fmx.pairwise(tmp_path / "empty.fa")
