@@ -50,6 +50,12 @@ def prefetch(array, i):
 
 
 @primitive
+def trap():
+    """Stop the program, or the kernel: what was promised not to happen has happened."""
+    raise AssertionError("a contract of compiled code is broken")
+
+
+@primitive
 def copy_bytes(target, i, source, j, n):
     """``target[i:i+n] = source[j:j+n]`` for uint8 arrays that do not overlap."""
     target[i : i + n] = source[j : j + n]

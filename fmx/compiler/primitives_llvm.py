@@ -86,6 +86,16 @@ def prefetch(typing, array, i):
 
 
 @intrinsic
+def trap(typing):
+    def emit(context, builder, signature, arguments):
+        kind = ir.FunctionType(ir.VoidType(), [])
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.trap"), [])
+        return context.get_dummy_value()
+
+    return types.void(), emit
+
+
+@intrinsic
 def copy_bytes(typing, target, i, source, j, n):
     def emit(context, builder, signature, arguments):
         to = _pointer(context, builder, signature.args[0], arguments[0], arguments[1])

@@ -7,7 +7,7 @@ Rows, symbols and counts are int64.
 import numpy as np
 
 from ..compiler.contract import by_type, by_type_or_this
-from ..compiler.primitives import at
+from ..compiler.primitives import at, trap
 
 # Layouts.  An entry is fetched in lanes of 16 bytes (two words of ``layout.entries``, uint64), and what it
 # counts is a sum over its lanes, so that an engine may bring the lanes in and add them up as it likes:
@@ -82,8 +82,10 @@ def fill(layout, codes, start, stop, counts, part):
 def lookup(layout, c, length):
     """Interval of a string of ``length`` < k symbols that is longer than the prefix table's strings.
 
-    Only layouts whose k may exceed prefix_table.MIN_LENGTH + 1 are asked.
+    Only a layout whose k exceeds prefix_table.MIN_LENGTH + 1 is asked, and it has no answer but its own:
+    queries.Exact refuses one that registers none.
     """
+    trap()
     return np.int64(0), np.int64(0)
 
 

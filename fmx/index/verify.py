@@ -59,7 +59,7 @@ def _lcp_holds(lcp, rank, sa) -> bool:
 def _counts_hold(layout, d, n, n_threads) -> bool:
     """Whether each column begins where the one before has ended, and every row is counted once."""
     if lanes(layout) == 0:
-        columns = spans(layout.offsets.size - 1, n_threads)
+        columns = spans(4**layout.k, n_threads)
         return all(
             run_all(_agree, [(layout, d, *span, np.empty((2, 0), np.int64)) for span in columns], n_threads)
         )

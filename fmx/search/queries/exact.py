@@ -11,6 +11,7 @@ import numpy as np
 
 from ...compiler.functions import inlined
 from ...compiler.primitives import at
+from ...errors import UnsupportedError
 from ...index.contracts import (
     FREE,
     HI,
@@ -25,18 +26,30 @@ from ...index.contracts import (
     prefetch_symbol,
     start,
 )
-from ...index.prefix_table import PrefixTable, pair_index, prefetch_pair
+from ...index.prefix_table import MIN_LENGTH, PrefixTable, pair_index, prefetch_pair
 from ...input.dna import symbols
 
 PAIR, SYMBOL = FREE, FREE + 1  # the pair to look up, or what is done; the k-symbol of the step under way
 _STEP, _LOOKUP = -1, -2
 
 
-class Exact(NamedTuple):
-    """Backward search over one layout."""
-
+class _Fields(NamedTuple):
     prefix: PrefixTable
     layout: Any
+
+
+class Exact(_Fields):
+    """Backward search over one layout.  Raises UnsupportedError if reads would be lost."""
+
+    __slots__ = ()
+
+    def __new__(cls, prefix, layout):
+        if layout.k > MIN_LENGTH + 1 and not lookup.knows(layout):
+            raise UnsupportedError(
+                f"{type(layout).__name__} steps over {layout.k} symbols and finds no shorter strings: its "
+                "file must register contracts.lookup"
+            )
+        return super().__new__(cls, prefix, layout)
 
 
 @inlined
