@@ -18,8 +18,12 @@ from ..compiler.primitives import at, trap
 # where a and b are the words ``word + 2 * lane`` and ``word + 2 * lane + 1``.  A layout whose counting is no
 # such sum has 0 lanes, and registers its own ``occ`` and ``extend``.
 
-
-ROW = 0x3FF  # of an offset
+# Limits of layouts with lanes.  Engines of GPUs keep rows, counts and numbers of lanes in 32 bits, and pack a
+# k-symbol and two offsets into as many.
+SYMBOL_BITS, OFFSET_BITS, ROW_BITS = 6, 12, 10  # k is at most 3
+ROW = (1 << ROW_BITS) - 1  # of an offset; so an entry counts in ROW + 1 rows at most
+MAX_LANES = 64  # those of the threads of a warp fit into the shared memory of a block
+MAX_ROWS = 2**32 - 2
 
 
 @by_type

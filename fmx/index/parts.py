@@ -13,9 +13,10 @@ from itertools import pairwise
 import numpy as np
 
 from ..errors import UnsupportedError
+from .contracts import MAX_ROWS
 from .reference import make_blocks
 
-MAX_SYMBOLS = 2**32 - 2  # of a part
+MAX_SYMBOLS = MAX_ROWS  # of a part
 
 
 def cut(reference, part_size: int = MAX_SYMBOLS) -> list:

@@ -2,11 +2,14 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
+from texts import random_letters
 
 from fmx.errors import UnsupportedError
 from fmx.index import layouts
-from fmx.index.contracts import lookup
+from fmx.index.building.suffix_array import suffix_array
+from fmx.index.contracts import MAX_LANES, MAX_ROWS, OFFSET_BITS, ROW, SYMBOL_BITS, address, lanes, lookup
 from fmx.index.prefix_table import MIN_LENGTH, PrefixTable
 from fmx.search.queries import Exact
 
@@ -40,3 +43,33 @@ def test_a_lookup_that_is_not_there_has_no_answer():
 @pytest.mark.parametrize("name", layouts.all_names(), ids=str)
 def test_every_layout_can_be_searched(name):
     assert Exact(PREFIX, example(name)).layout.k == name.k
+
+
+@pytest.mark.parametrize("name", [x for x in layouts.all_names() if lanes(example(x))], ids=str)
+def test_a_layout_keeps_the_limits_of_engines(name):
+    """Every address of a text of some runs, whose contigs end near borders of runs."""
+    assert 0 < lanes(example(name)) <= MAX_LANES
+    assert 2 * name.k <= SYMBOL_BITS
+    assert name.d <= ROW + 1
+    assert name.forms(MAX_ROWS)[f"{name}.entries"].shape[0] // 2 <= 2**32
+    blocks = [random_letters(n, n) for n in (1, 2, 3, name.d - 3, name.d, 2 * name.d, 17)]
+    text = np.array(["$ACGT".index(letter) for block in blocks for letter in block + "$"], np.uint8)
+    layout = layouts.REGISTRY[name.family].build(text, suffix_array(text), name.k, name.d)
+    rows = {
+        *range(0, text.size + 1, 13),
+        *range(0, text.size + 1, name.d),
+        *range(name.d - 1, text.size, name.d),
+    }
+    common: dict = {}  # to all rows of an entry, what is in the bits beyond those of ROW
+    for c in sorted({0, 1, 4**name.k // 2, 4**name.k - 1}):
+        for i in rows:
+            word, offset, surplus = address(layout, np.int64(c), np.int64(i))
+            assert word % 2 == 0
+            assert 0 <= word <= layout.entries.size - 2 * lanes(layout)
+            assert 0 <= offset < 1 << OFFSET_BITS
+            assert common.setdefault((c, word), offset & ~ROW) == offset & ~ROW
+            assert abs(surplus) <= name.d
+
+
+def test_an_engine_packs_what_the_limits_allow():
+    assert SYMBOL_BITS + 1 + 2 * OFFSET_BITS <= 32

@@ -40,7 +40,7 @@ TYPES = {
 globals().update({cls.__name__: cls for cls in TYPES.values()})  # a cached signature finds its type by name
 
 # What address packs into the offset beside the row within the run: counted backwards; in an odd run.
-_BACKWARD, _ODD = 1 << 10, 1 << 11
+_BACKWARD, _ODD = ROW + 1, 2 * (ROW + 1)
 
 
 def bytes_per_symbol(k, d, n):

@@ -17,9 +17,10 @@ from ...compiler.primitives import at
 from ...compiler.sorting import lower_bound
 from ...machines.jobs import ONE_CORE, choose
 from ..building.bwt import NONE
+from ..contracts import ROW
 from ..form import Form
 
-_BEYOND = 1024  # rows after the last that may be asked for: no entry is longer
+_BEYOND = ROW + 1  # rows after the last that may be asked for: no entry is longer
 _MIN_RUNS = 4096
 
 

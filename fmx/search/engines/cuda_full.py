@@ -32,7 +32,7 @@ from ...compiler.warp import (
     thread_index,
 )
 from ...errors import UnsupportedError
-from ...index.contracts import ROW, address, lanes, share, start
+from ...index.contracts import OFFSET_BITS, ROW, SYMBOL_BITS, address, lanes, share, start
 from ...input.dna import symbol_before
 from ..gpu_search import Launch, group_size, run
 
@@ -82,7 +82,8 @@ def _best_size(n_lanes, n_bytes) -> int:
 
 # What a group must know of a pattern's step, in one number: the k-symbol, whether the ends lie in different
 # entries, and their offsets.
-_APART, _LO, _HI = 6, 8, 20
+_APART, _LO, _HI = SYMBOL_BITS, 32 - 2 * OFFSET_BITS, 32 - OFFSET_BITS
+_SYMBOL, _OFFSET = (1 << SYMBOL_BITS) - 1, (1 << OFFSET_BITS) - 1
 
 
 @device
@@ -117,8 +118,8 @@ def shares(layout, first, size, spot, a, b, c, offset):
 def one(layout, spot, own, size, fetched):
     """Of a pattern: even threads lo's sum over two neighbours, odd ones hi's."""
     about, lo_spot, hi_owner, a, b = fetched
-    c, member = np.int32(about & 63), np.int32(own & (size - 1))
-    lo_offset, hi_offset = np.int32(about >> _LO & 0xFFF), np.int32(about >> _HI)
+    c, member = np.int32(about & _SYMBOL), np.int32(own & (size - 1))
+    lo_offset, hi_offset = np.int32(about >> _LO & _OFFSET), np.int32(about >> _HI)
     lo_share = shares(layout, member, size, lo_spot, a, b, c, lo_offset)
     if any_lane(about & np.uint32(1 << _APART) != 0):
         hi_spot = take(spot, hi_owner)
