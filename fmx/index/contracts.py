@@ -104,7 +104,7 @@ def neighbour(layout, row):
 
     Not asked at the ends of a block, where there is none (sampled_sa.sample keeps those positions).
     """
-    return occ(layout, preceding(layout, row), row), -layout.k
+    return occ(layout, max(preceding(layout, row), np.int64(0)), row), -layout.k
 
 
 @by_type_or_this

@@ -12,7 +12,7 @@ from .check import check_reference
 from .parts import own_name, part_arrays, part_of, part_sizes, part_span
 from .prefix_table import PrefixTable
 from .reference import COLUMNS, Reference, make_blocks
-from .sampled_sa import FullSA, SampledSA
+from .sampled_sa import FullSA, SampledSA, reach_of
 from .seed_table import SeedTable
 
 METHODS = ("auto", "verify", "backward")
@@ -102,7 +102,7 @@ def verify(path, meta, n_threads=1) -> None:
         own = {key: arrays[name] for key, name in part_arrays(meta, number).items()}
         held = {name: _load_layout(name, own) for name in meta["layouts"]}
         lcp = _lcp_of(own) if "lcp.rank" in own else None
-        for wrong in contradictions(held, _load_sa(own), lcp, n, n_threads):
+        for wrong in contradictions(held, _load_sa(meta, number, own), lcp, n, n_threads):
             raise IndexFileError(f"{path}: no index can be so ({wrong}); build the index again")
 
 
@@ -127,7 +127,7 @@ def _part(path, meta, number, reference, method, layout_name, arrays) -> FMIndex
         method,
         layout_name,
         _load_layout(layout_name, arrays),
-        _load_sa(arrays),
+        _load_sa(meta, number, arrays),
         PrefixTable(arrays["prefix_pairs"], meta["prefix_length"]),
         SeedTable(arrays["seed_starts"], meta["seed_length"]) if is_verify else None,
         arrays["text_words"] if is_verify else None,
@@ -183,9 +183,10 @@ def _load_layout(layout_name, arrays):
     return layouts.layout_from_arrays(layouts.parse_name(layout_name), fields)
 
 
-def _load_sa(arrays):
+def _load_sa(meta, number, arrays):
     if "sa_marks" in arrays:
-        return SampledSA(arrays["sa_positions"], arrays["sa_marks"])
+        reach = reach_of(meta["sa_rate"], max(layouts.parse_name(name).k for name in meta["layouts"]))
+        return SampledSA(arrays["sa_positions"], arrays["sa_marks"], part_sizes(meta)[number], reach)
     return FullSA(arrays["sa_positions"])
 
 

@@ -27,10 +27,20 @@ class FullSA(NamedTuple):
 
 
 class SampledSA(NamedTuple):
-    """``positions`` uint32[kept], by row; ``marks`` uint64 bit column (d = 96) over the n rows."""
+    """``positions`` uint32[kept], by row; ``marks`` uint64 bit column (d = 96) over the ``n`` rows.
+
+    ``reach``: symbols that a walk may take.
+    """
 
     positions: np.ndarray
     marks: np.ndarray
+    n: int
+    reach: int
+
+
+def reach_of(s: int, k: int) -> int:
+    """Symbols that a walk may take where every s-th position is kept for steps of up to k symbols."""
+    return k * (s + 1)
 
 
 @position_of.register(FullSA)
@@ -62,13 +72,16 @@ def marks_hold(sa: SampledSA) -> bool:
 
 @position_of.register(SampledSA)
 def _position_sampled(sa, layout, row):
-    steps = 0
-    while True:
+    distance = np.int64(0)
+    while 0 <= row < sa.n and abs(distance) <= sa.reach:  # always, unless arrays contradict each other
         if is_kept(sa, row):
             entry = row // _D
-            return np.int64(sa.positions[count_before(sa.marks, entry * _W, row - entry * _D, 1)]) + steps
+            i = count_before(sa.marks, entry * _W, row - entry * _D, 1)
+            position = np.int64(sa.positions[i]) + distance if i < sa.positions.size else np.int64(-1)
+            return position if 0 <= position < sa.n else np.int64(0)
         row, step = neighbour(layout, row)
-        steps -= step
+        distance -= step
+    return np.int64(0)
 
 
 @prefetch_position.register(SampledSA)
@@ -110,7 +123,7 @@ def sample(sa, block_starts, s, k, ahead=0, machine=ONE_CORE) -> SampledSA:
     positions = machine.pick(kept, n_rows, ends, machine.empty(int(ends[-1]), np.uint32), _D)
     marks = machine.zeros(n_words, np.uint64)
     machine.run(Mark(kept, machine.take(ends[:-1]), marks), n_rows, machine.part_size(n_rows, _D))
-    return SampledSA(positions, marks)
+    return SampledSA(positions, marks, sa.size, reach_of(s, k))
 
 
 @compiled

@@ -16,7 +16,6 @@ from .sampled_sa import SampledSA, is_kept, marks_hold
 
 _UNKNOWN = 2**32 - 1
 _STRETCH = 1 << 20  # rows looked at together
-_LONGEST = 1 << 17  # steps of a walk: 4096 positions are left out at most, of 15 symbols a step
 
 
 def contradictions(layouts, sa, lcp, n, n_threads=1):
@@ -35,7 +34,9 @@ def contradictions(layouts, sa, lcp, n, n_threads=1):
             yield f"{name} contradicts itself"
         elif sampled:
             found = np.full(n, _UNKNOWN, np.uint32)
-            if not _locate_all(layout, sa, np.empty(_LONGEST, np.int64), found) or not _is_permutation(found):
+            if not _locate_all(layout, sa, np.empty(sa.reach + 1, np.int64), found) or not _is_permutation(
+                found
+            ):
                 yield f"rows of {name} do not lead to positions"
     if lcp is not None and not _lcp_holds(*lcp, sa.positions):
         yield "its LCP and rank arrays are not of its suffix array"

@@ -114,6 +114,8 @@ def advance_exact(query, patterns, state, slot):
         state[slot, PAIR] = _STEP
     else:
         lo, hi = extend(query.layout, state[slot, SYMBOL], state[slot, LO], state[slot, HI])
+        if lo < 0 or hi > np.int64(at(query.prefix.pairs, 1)):  # counters that contradict each other: no row
+            lo = hi = np.int64(0)
     state[slot, LO] = lo
     state[slot, HI] = hi
     if left == 0 or lo >= hi:
