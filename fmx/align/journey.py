@@ -2,15 +2,15 @@
 
 import hashlib
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..errors import DeviceError
 from ..input.streams import whole_output
+from ..machines.pipeline import Road, run
 from .checkpoint import Checkpoint
-from .dispatch import Board, cpu_loop, run
 from .jobs import Job, Shared, Worker, cut
 from .output import Matrix, Rows, header
 from .scoring import Scoring
@@ -150,16 +150,30 @@ def compute(job, todo, n_threads=1, pack=lambda result: result, gpus=(), shared_
     """
     if not todo:
         return
-    shared, board = Shared(job), Board(todo)
+    shared, road = Shared(job), Road(chunk for _, chunk in todo)
     loops = []
     if gpus:
         from .cuda.worker import cuda_loops
 
-        loops = cuda_loops(board, job, shared, pack, gpus)
+        loops = cuda_loops(road, job, shared, pack, gpus)
     chunks = shared_out or not gpus
     for _ in range(n_threads if chunks or job.paths else 0):
-        loops.append(lambda: cpu_loop(board, Worker(job, shared), pack, chunks))
-    yield from run(board, loops)
+        loops.append(lambda: _cpu_loop(road, Worker(job, shared), pack, chunks))
+    with closing(run(road, loops, None)) as results:
+        for (number, _), result in zip(todo, results, strict=True):
+            yield number, result
+
+
+def _cpu_loop(road, worker, pack, chunks):
+    """One CPU worker, which also packs its results; without ``chunks`` it only traces what a GPU scored."""
+    while (taken := road.take(items=chunks)) is not None:
+        ticket, work = taken
+        road.do(ticket, _packed, work, worker, pack)
+
+
+def _packed(work, worker, pack):
+    """The result of a chunk, or of what follows a GPU's scores, as it is written."""
+    return pack(work(worker) if callable(work) else worker.chunk(work))
 
 
 class _Rate:

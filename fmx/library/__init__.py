@@ -6,6 +6,7 @@ from .. import workflow
 from ..index import fm_index as index_module
 from ..index import layouts, prefix_table
 from ..input import chunks
+from ..machines.pipeline import travel
 from ..search import hits, mapping
 from . import arguments
 
@@ -85,17 +86,19 @@ class Index:
         mapper = self._mapper(strands, policy)
         blocks = self._index.reference.blocks
 
-        def work(chunk):
+        def work(emit, chunk):
             batch, intervals = mapper.search(chunk)
-            found = [_as_rows(blocks, start, part) for start, part in mapper.hits_of(batch, intervals)]
-            return batch.length.size, found
+            for start, part in mapper.hits_of(batch, intervals):
+                emit(_as_rows(blocks, start, part))
+            return batch.length.size
+
+        def keep(rows):
+            rows["read"] += n_reads
+            parts.append(rows)
 
         source = chunks.read_chunks([arguments.source("reads", reads)])
         parts, n_reads = [np.empty(0, HIT)], 0
-        for n, found in mapping.in_order(work, source, self._threads):
-            for rows in found:
-                rows["read"] += n_reads
-                parts.append(rows)
+        for n in travel(source, work, self._threads, keep):
             n_reads += n
         return np.concatenate(parts)
 
@@ -107,11 +110,13 @@ class Index:
         """Number of occurrences of each read, int64; nothing is located."""
         mapper = self._mapper(strands, hits.SelectionPolicy())
 
-        def work(chunk):
-            return mapper.count(mapper.search(chunk)[1])
+        def work(emit, chunk):
+            emit(mapper.count(mapper.search(chunk)[1]))
 
-        source = chunks.read_chunks([arguments.source("reads", reads)])
-        return np.concatenate([np.empty(0, np.int64), *mapping.in_order(work, source, self._threads)])
+        source, parts = chunks.read_chunks([arguments.source("reads", reads)]), [np.empty(0, np.int64)]
+        for _ in travel(source, work, self._threads, parts.append):
+            pass
+        return np.concatenate(parts)
 
     def _mapper(self, strands, policy):
         strands = STRANDS[arguments.one_of("strands", strands, STRANDS)]

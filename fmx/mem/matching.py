@@ -7,14 +7,16 @@ import time
 from collections import deque
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from operator import itemgetter
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
 from ..input import chunks, reads
+from ..machines.pipeline import travel
 from ..machines.progress import Progress
-from ..search.mapping import BOTH, in_order, make_query
+from ..search.mapping import BOTH, make_query
 from . import formats, mummergpu, seeds
 from .contracts import collect, seek
 from .slices import join, join_matches, parts_of, slices
@@ -23,7 +25,6 @@ from .unique import in_query, in_reference
 
 TASK = 1 << 20  # starts of matches in a piece of work: longer queries are shared out
 LARGE_TASK = 1 << 24  # the same for a GPU
-PIECES = 1 << 25  # bytes of lines that may wait for those of the task before
 
 # name -> make(index, least): the matcher.
 ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mummergpu}
@@ -71,34 +72,35 @@ class Finder:
             return (in_reference(self.queries, strands, matches) for matches in found)
         return found
 
-    def lines(self, batch, strands, found, rows):
-        """Yield (lines, number of matches) of the Matches in ``found``; with header lines of a row span."""
-        row, last_row = rows
+    def lines(self, emit, batch, strands, found, rows):
+        """Emit the lines of Matches, with the header lines of a span of rows; the number of matches."""
+        (row, last_row), n_matches = rows, 0
         for matches in found:
             n = matches.length.size
             stop = max(row, int(strands.row[matches.strand[-1]]) + 1) if n else row
-            yield formats.write(self.form, batch, strands, matches, (row, stop), self.spare), n
-            row = stop
-        yield formats.write(self.form, batch, strands, join_matches([]), (row, last_row), self.spare), 0
+            emit(formats.write(self.form, batch, strands, matches, (row, stop), self.spare))
+            row, n_matches = stop, n_matches + n
+        emit(formats.write(self.form, batch, strands, join_matches([]), (row, last_row), self.spare))
+        return n_matches
 
     def tasks(self, chunk):
-        """Yield the work of a chunk: functions that give (queries, bases, pieces)."""
+        """Yield the work of a chunk: functions of ``emit`` that give (queries, bases, matches)."""
         if chunk.data.size < 2 * self.task_size:
             yield partial(self._whole, chunk)
             return
         batch = self._parse(chunk)
         strands = make_strands(batch, self.options.strands)
         counts, row, n_rows = (batch.length.size, int(batch.length.sum())), 0, 2 * batch.length.size
-        kept, kept_back = [], self.options.unique == IN_BOTH
+        kept, n_kept, is_kept_back = SimpleQueue(), 0, self.options.unique == IN_BOTH
         for first, part in cut(strands, self.task_size):
             stop = int(part.row[-1]) + 1  # a row's header goes with its first start
-            if kept_back:
+            if is_kept_back:
                 yield partial(self._keep, part, first, kept)
+                n_kept += 1
             else:
                 yield partial(self._part, counts, batch, part, (row, stop))
                 counts, row = (0, 0), stop
-        rest = _unique_in_query(strands, kept) if kept_back else ()
-        yield partial(self._rest, counts, batch, strands, rest, (row, n_rows))
+        yield partial(self._rest, counts, batch, strands, kept, n_kept, (row, n_rows))
 
     def _parse(self, chunk):
         batch = reads.parse(chunk)
@@ -106,44 +108,36 @@ class Finder:
             reads.check_sam(chunk, batch)
         return batch
 
-    def _whole(self, chunk):
+    def _whole(self, chunk, emit):
         batch = self._parse(chunk)
         strands = make_strands(batch, self.options.strands)
         counts = batch.length.size, int(batch.length.sum())
-        return self._part(counts, batch, strands, (0, 2 * batch.length.size))
+        return self._part(counts, batch, strands, (0, 2 * batch.length.size), emit)
 
-    def _part(self, counts, batch, strands, rows):
-        """The pieces too, made here as far as they are not too large, the rest when they are asked for."""
+    def _part(self, counts, batch, strands, rows, emit):
         found = self.matches_of(strands)
         if self.options.unique == IN_BOTH:
             found = _unique_in_query(strands, found)
-        pieces = self.lines(batch, strands, found, rows)
-        made, size = [], 0
-        for piece in pieces:
-            made.append(piece)
-            size += piece[0].size
-            if size > PIECES:
-                break
-        return (*counts, chain(made, pieces))
+        return (*counts, self.lines(emit, batch, strands, found, rows))
 
-    def _keep(self, strands, first, kept):
-        """Add what is found in strands ``first`` and on to ``kept``, in order: when pieces are asked for."""
-        found = join_matches(self.matches_of(strands))
-        return 0, 0, _add(found._replace(strand=found.strand + first), kept)
+    def _keep(self, strands, first, kept, emit):
+        """Put what is found in strands ``first`` and on into ``kept``, for ``_rest``, which waits for it."""
+        found = join_matches([])
+        try:
+            found = join_matches(self.matches_of(strands))
+        finally:
+            kept.put((first, found._replace(strand=found.strand + first)))
+        return 0, 0, 0
 
-    def _rest(self, counts, batch, strands, found, rows):
-        return (*counts, self.lines(batch, strands, found, rows))
+    def _rest(self, counts, batch, strands, kept, n_kept, rows, emit):
+        parts = sorted((kept.get() for _ in range(n_kept)), key=itemgetter(0))
+        found = _unique_in_query(strands, [part for _, part in parts]) if parts else ()
+        return (*counts, self.lines(emit, batch, strands, found, rows))
 
 
 def _unique_in_query(strands, found):
     """Yield the Matches that are unique in their row, of all that are unique in the reference."""
     yield in_query(strands, join_matches(found))
-
-
-def _add(found, kept):
-    """No pieces."""
-    kept.append(found)
-    yield from ()
 
 
 def compile_all(finder) -> None:
@@ -161,14 +155,20 @@ def compile_all(finder) -> None:
 def find(finder, paths, sink, progress=None) -> Summary:
     """Find the matches of files of queries, in order, and write their lines to ``sink`` (a binary file)."""
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
-    work = (task for chunk in chunks.read_chunks(paths, finder.task_size) for task in finder.tasks(chunk))
-    for queries, bases, pieces in in_order(lambda task: task(), work, finder.options.n_threads):
+    tasks = (task for chunk in chunks.read_chunks(paths, finder.task_size) for task in finder.tasks(chunk))
+
+    def write(lines):
+        sink.write(lines)
+        finder.spare.append(lines.base)
+
+    for queries, bases, matches in travel(tasks, _do, finder.options.n_threads, write):
         summary.queries += queries
         summary.bases += bases
-        for lines, n in pieces:
-            sink.write(lines)
-            finder.spare.append(lines.base)
-            summary.matches += n
+        summary.matches += matches
         rate = summary.bases / max(time.monotonic() - start, 1e-9)
         progress.show(f"{summary.queries:,} queries, {rate:,.0f} bases/s, {summary.matches:,} matches")
     return summary
+
+
+def _do(emit, task):
+    return task(emit)

@@ -5,15 +5,14 @@ bytes -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> records
 
 import time
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from ..index.parts import part_span
 from ..input import chunks, reads
+from ..machines.pipeline import travel
 from ..machines.progress import Progress
 from . import hits, located
 from .engines import cpu
@@ -207,16 +206,15 @@ def map_chunks(mapper, source, writer, sink, progress=None) -> Summary:
     """The same for chunks, in order."""
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
 
-    def work(chunk):
+    def work(emit, chunk):
         batch, intervals = mapper.search(chunk)
         if writer.is_sam:
             reads.check_sam(chunk, batch)
-        pieces = _pieces(mapper, batch, intervals, writer)
-        return mapper.summarise(batch, intervals), chain([next(pieces, b"")], pieces)
+        for piece in _pieces(mapper, batch, intervals, writer):
+            emit(piece)
+        return mapper.summarise(batch, intervals)
 
-    for part, pieces in in_order(work, source, mapper.options.n_threads):
-        for piece in pieces:
-            sink.write(piece)
+    for part in travel(source, work, mapper.options.n_threads, sink.write):
         summary.add(part)
         rate = summary.reads / max(time.monotonic() - start, 1e-9)
         progress.show(f"{summary.reads:,} reads, {rate:,.0f} reads/s, {summary.mapped:,} mapped")
@@ -234,22 +232,7 @@ def compile_all(mapper, writer) -> None:
 
 
 def _pieces(mapper, batch, intervals, writer):
-    """Records of a chunk in pieces; all but the first are made when they are asked for."""
+    """Yield the records of a chunk in pieces."""
     for start, found in mapper.hits_of(batch, intervals):
         for first in range(0, max(1, found.position.size), SLICE_HITS):
             yield writer.format(batch, found, start, first, first + SLICE_HITS)
-
-
-def in_order(work, items, n_threads):
-    """Yield work(item) for each item in order, at most 2 n_threads at once, by n_threads threads."""
-    pool = ThreadPoolExecutor(n_threads)
-    pending: deque = deque()
-    try:
-        for item in items:
-            pending.append(pool.submit(work, item))
-            if len(pending) >= 2 * n_threads:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)

@@ -8,11 +8,8 @@ import subprocess
 import journeys
 import numpy as np
 import pytest
+from bad_reads import BAD_READS, GENOME, GOOD, complaint, cut_gzip
 from runs import MAIN, started
-from texts import numbered, random_letters
-
-GENOME = numbered([random_letters(700, "g1"), random_letters(300, "g2") + "NNN" + random_letters(50, "g3")])
-GOOD = journeys.fastq([(f"r{i}", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(50)])
 
 
 @pytest.fixture
@@ -20,59 +17,6 @@ def indexed(folder, index_of):
     """A folder that holds ref.fmx."""
     (folder / "ref.fmx").symlink_to(index_of(GENOME))
     return folder
-
-
-def complaint(result) -> str:
-    """The one line that a failed command says."""
-    assert result.code == 1, result.err
-    assert "Traceback" not in result.err
-    (line,) = [line for line in result.err.splitlines() if "compiling" not in line]
-    assert line.startswith("fmx: error: ")
-    return line
-
-
-def cut_gzip(data: bytes) -> bytes:
-    whole = gzip.compress(data)
-    return whole[: len(whole) * 2 // 3]
-
-
-def flipped_gzip(data: bytes) -> bytes:
-    whole = bytearray(gzip.compress(data))
-    whole[-6] ^= 1  # of the checksum
-    return bytes(whole)
-
-
-def broken_gzip(data: bytes) -> bytes:
-    whole = gzip.compress(data)
-    return whole[:12] + b"\xff\xff\xff" + whole[15:]
-
-
-BAD_READS = {
-    "truncated gzip": (cut_gzip(GOOD), ["gzip stream", "truncated"]),
-    "gzip without its end": (gzip.compress(GOOD)[:-8], ["gzip stream", "truncated"]),
-    "damaged gzip": (flipped_gzip(GOOD), ["gzip stream", "damaged"]),
-    "damaged in the middle": (broken_gzip(GOOD), ["gzip stream", "damaged"]),
-    "junk after gzip": (gzip.compress(GOOD) + b"junk" * 9, ["gzip stream", "damaged"]),
-    "second gzip member truncated": (gzip.compress(GOOD) + cut_gzip(GOOD), ["gzip stream"]),
-    "no gzip after its magic bytes": (b"\x1f\x8b" + b"junk" * 20, ["gzip stream"]),
-    "truncated in a name": (GOOD + b"@last", ["record 51", "truncated FASTQ"]),
-    "truncated in a sequence": (GOOD + b"@last\nACG", ["record 51", "truncated FASTQ"]),
-    "truncated before the plus": (GOOD + b"@last\nACG\n", ["record 51", "truncated FASTQ"]),
-    "truncated after the plus": (GOOD + b"@last\nACG\n+\n", ["record 51", "truncated FASTQ"]),
-    "truncated in a quality": (GOOD[:-3], ["record 50", "sequence and quality differ in length"]),
-    "quality too long": (b"@a\nACGT\n+\nIIIII\n" + GOOD, ["record 1", "differ in length"]),
-    "quality too short": (GOOD + b"@a\nACGT\n+\nIII\n" + GOOD, ["record 51", "differ in length"]),
-    "no plus line": (b"@a\nACGT\nACGT\nIIII\n" + GOOD, ["record 1", "third line"]),
-    "a stray line": (GOOD + b"stray\n" + GOOD, ["record 51", "'@'"]),
-    "a letter that is none": (GOOD + b"@a\nAC1T\n+\nIIII\n", ["record 51", "not a letter"]),
-    "a quality that is none": (GOOD + b"@a\nACGT\n+\nII\x07I\n", ["record 51", "quality"]),
-    "a name too long for SAM": (b"@" + b"n" * 255 + b"\nA\n+\nI\n", ["record 1", "254"]),
-    "neither FASTA nor FASTQ": (b"read\tACGT\n", ["first byte", "'@' (FASTQ) or '>' (FASTA)", "b'r'"]),
-    "a letter that is none in FASTA": (b">a\nACGT\n>b\nAC-GT\n", ["record 2", "not a letter"]),
-    "binary junk": (np.random.default_rng(1).bytes(5000), ["first byte"]),
-    "binary junk after '@'": (b"@" + np.random.default_rng(2).bytes(5000), ["record 1"]),
-    "binary junk after '>'": (b">" + np.random.default_rng(3).bytes(5000), ["record 1"]),
-}
 
 
 @pytest.mark.parametrize("how", ["file", "stdin"])

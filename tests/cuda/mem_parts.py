@@ -17,7 +17,7 @@ from pathlib import Path
 import simulator
 
 ROOT = Path(__file__).parent.parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "tests" / "mem"), str(ROOT / "tests"), str(ROOT)]
 BUILD = """
 import sys
 from fmx import workflow

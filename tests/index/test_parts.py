@@ -1,7 +1,6 @@
 """An index in parts gives the bytes of an index in one piece: every output, way to search and option."""
 
 import json
-from dataclasses import replace
 
 import journeys
 import numpy as np
@@ -9,13 +8,14 @@ import pysam
 import pytest
 from conftest import LAYOUTS
 from output_of import without_program
+from several import SEVERAL, far_apart, part_size_of, symbols_of
 from texts import TEXTS, numbered, random_letters, reads_of
 
 import fmx
 from fmx import workflow
 from fmx.errors import IndexFileError, UnsupportedError
 from fmx.index import fm_index, parts, plan, store
-from fmx.index.reference import make_blocks, read_fasta
+from fmx.index.reference import read_fasta
 from fmx.input import reads
 from fmx.search import located, mapping
 from fmx.search.hits import ALL, SelectionPolicy
@@ -35,19 +35,6 @@ COMMANDS = {
     "bed": ["locate", "--format", "bed"],
     "sam": ["locate", "--format", "sam"],
 }
-
-
-def symbols_of(contigs) -> list:
-    """Symbols that each contig takes in the text."""
-    reference, _ = read_fasta(journeys.fasta(contigs))
-    blocks = reference.blocks
-    return np.bincount(blocks.contig, blocks.length + 1, len(contigs)).astype(int).tolist()
-
-
-def part_size_of(contigs) -> int:
-    """A size that gives about three parts, as far as the contigs allow."""
-    sizes = symbols_of(contigs)
-    return max(*sizes, sum(sizes) // 3 + 1) if len(sizes) > 1 else sizes[0]
 
 
 def build_both(folder, contigs, layout, sa_rate, part_size):
@@ -71,9 +58,6 @@ def outputs(path, reads, command, folder, *options) -> dict:
     with pysam.AlignmentFile(folder / "x.bam", check_sq=False) as file:
         found["bam"] = [record.to_string() for record in file.fetch(until_eof=True)]
     return found
-
-
-SEVERAL = [name for name in TEXTS if len(TEXTS[name]) > 1 and max(symbols_of(TEXTS[name])) > 1]
 
 
 @pytest.mark.parametrize("name", SEVERAL)
@@ -112,17 +96,6 @@ def test_the_library_opens_parts(folder):
     ):
         assert ask(opened[1]).tolist() == ask(opened[0]).tolist()
     assert opened[1].contigs == opened[0].contigs
-
-
-def far_apart(near):
-    """A small index in parts (JoinedIndex), its parts told to lie 2^33 symbols apart."""
-    sizes = near.meta["parts"]
-    blocks = near.reference.blocks
-    part = np.searchsorted(np.cumsum(sizes), blocks.text_start, "right")
-    moved = make_blocks(blocks.text_start + (part << 33), blocks.contig, blocks.contig_start, blocks.length)
-    n_text = near.reference.n_text + (len(sizes) << 33)
-    meta = {**near.meta, "parts": [n + 2**33 for n in sizes]}
-    return replace(near, meta=meta, reference=replace(near.reference, blocks=moved, n_text=n_text))
 
 
 def test_positions_beyond_32_bits_are_kept(folder):

@@ -7,9 +7,9 @@ import sys
 import journeys
 import naive
 import pytest
+from bad_reads import BAD_READS, complaint
 from conftest import ROOT
 from output_of import bgzf, without_program
-from test_errors import BAD_READS, complaint
 from texts import numbered, random_letters
 
 from fmx import workflow

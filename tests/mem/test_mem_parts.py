@@ -11,8 +11,8 @@ from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from output_of import without_program
+from several import SEVERAL, far_apart, part_size_of, symbols_of
 from test_mem import UNIQUE, broken, expect, find, queries_of, rows
-from test_parts import SEVERAL, far_apart, part_size_of, symbols_of
 from texts import TEXTS, numbered, random_letters
 
 from fmx import workflow

@@ -5,5 +5,5 @@ dscan.py    DScan-mNW          a block a pair, three diagonals shared       writ
 rscan.py    RScan-mNW          a thread a pair, two rows shared             writes the matrix
 lazy.py     LazyRScan-mNW      a thread a pair, one row shared              last columns only
 packed.py   LazyRScan, 16 bit  a thread two pairs, the row in registers     last columns only
-batch.py    what they compute on          worker.py  a GPU at the dispatcher's board
+batch.py    what they compute on          worker.py  a GPU as one of the workers
 """

@@ -1,4 +1,4 @@
-"""A GPU at the dispatcher's board: pulls chunks, scores their pairs, leaves the paths to the CPU workers.
+"""A GPU as a worker (machines/pipeline.py): pulls chunks, scores their pairs, leaves the paths to the CPU.
 
 Two flights alternate (pinned memory, a stream each): while one computes, the other's pairs are copied in and
 its scores out. A flight gathers chunks until it can fill the GPU.
@@ -10,7 +10,6 @@ import numpy as np
 
 from ...compiler.cuda import SIMULATED, cuda, multiprocessors
 from ...errors import UnsupportedError
-from ..dispatch import Board
 from ..jobs import Pairs, Worker, plan, select
 from .lazy import run_lazy
 from .packed import BLOCK, Doubles, fits, gain_words, packed_kernel, pair_up
@@ -125,14 +124,14 @@ class Flight:
         return np.asarray(halves)[self._slot].astype(np.int64)
 
 
-def _gpu_loop(board: Board, job, shared, pack, device):
+def _gpu_loop(road, job, shared, pack, device):
     """Pull groups of chunks, keep two in flight, hand scores on."""
     cuda.select_device(device)
     scorer, tools = Scorer(job, device), Worker(job, shared)
     idle: deque = deque([scorer.flight(), scorer.flight()])
     flying: deque = deque()
     while True:
-        group = _pull(board, job, shared, wait=not flying) if idle else []
+        group = _pull(road, job, shared, wait=not flying) if idle else []
         if group:
             flight = idle.popleft()
             flight.start(Pairs(*(np.concatenate(both) for both in zip(*(g[1] for g in group), strict=True))))
@@ -141,32 +140,32 @@ def _gpu_loop(board: Board, job, shared, pack, device):
             return
         if not idle or not group:
             flight, group = flying.popleft()
-            _hand_on(board, job, pack, tools, group, flight.finish())
+            _hand_on(road, job, pack, tools, group, flight.finish())
             idle.append(flight)
 
 
-def _pull(board, job, shared, wait):
-    """Some chunks and their pairs: [(number, Pairs)]."""
+def _pull(road, job, shared, wait):
+    """Some chunks and their pairs: [(ticket, Pairs)]."""
     group, n = [], 0
     while n < PAIRS:
-        work = board.take(traces=False, wait=wait and not group)
-        if work is None:
+        taken = road.take(follow_ups=False, wait=wait and not group)
+        if taken is None:
             break
-        number, chunk = work[1]
-        group.append((number, select(job, shared, chunk)))
+        ticket, chunk = taken
+        group.append((ticket, select(job, shared, chunk)))
         n += group[-1][1].query.size
     return group
 
 
-def _hand_on(board, job, pack, tools, group, h):
+def _hand_on(road, job, pack, tools, group, h):
     at = 0
-    for number, pairs in group:
+    for ticket, pairs in group:
         values = h[at : at + pairs.query.size]
         at += pairs.query.size
         if not job.paths:
-            board.put(number, pack(tools.totals(pairs, values)))
+            road.finish(ticket, pack(tools.totals(pairs, values)))
             continue
-        board.add_trace((number, _tracer(pairs, values)))
+        road.follow_up(ticket, _tracer(pairs, values))
 
 
 def _tracer(pairs, h):
@@ -178,10 +177,10 @@ def _tracer(pairs, h):
     return trace
 
 
-def cuda_loops(board, job, shared, pack, numbers) -> list:
+def cuda_loops(road, job, shared, pack, numbers) -> list:
     """One loop for each GPU of ``numbers``."""
 
     def loop(device):
-        return lambda: _gpu_loop(board, job, shared, pack, device)
+        return lambda: _gpu_loop(road, job, shared, pack, device)
 
     return [loop(device) for device in numbers]

@@ -1,0 +1,149 @@
+"""The road: every item once, pieces and results in order, in bounded memory, errors heard, nobody asleep."""
+
+import random
+import threading
+import time
+from functools import partial
+
+import pytest
+
+from fmx.machines import pipeline
+from fmx.machines.pipeline import Road, run, travel
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left():
+    before = threading.active_count()
+    yield
+    assert threading.active_count() == before
+
+
+def fill(emit, i):
+    """Some pieces that tell whose they are, at odd times."""
+    chance = random.Random(i)
+    for j in range(chance.randrange(4)):
+        if chance.random() < 0.2:
+            time.sleep(0.0005)
+        emit(b"%d.%d " % (i, j))
+    return i
+
+
+@pytest.mark.parametrize("budget", [1, 10, 1000])
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_pieces_and_results_keep_the_order(n_threads, budget, monkeypatch):
+    monkeypatch.setattr(Road.__init__, "__defaults__", (budget, 256))
+    written, expected = [], []
+    assert list(travel(range(100), fill, n_threads, written.append)) == list(range(100))
+    for i in range(100):
+        fill(expected.append, i)
+    assert written == expected
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_the_first_error_in_order_ends_the_run_after_what_came_before(n_threads):
+    def items():
+        yield from range(60)
+        raise KeyError("reading")
+
+    def work(emit, i):
+        emit(b"%d " % i)
+        if i in (40, 50):
+            raise ValueError(i)
+        return i
+
+    written, results = [], []
+    with pytest.raises(ValueError, match="40"):
+        results.extend(travel(items(), work, n_threads, written.append))
+    assert written[:40] == [b"%d " % i for i in range(40)]
+    with pytest.raises(KeyError):
+        list(travel(items(), lambda emit, i: i, n_threads, written.append))
+
+
+def test_a_caller_who_leaves_sends_the_workers_home():
+    results = travel(range(1000), fill, 3, lambda piece: None)
+    assert next(results) == 0
+    results.close()
+
+
+def test_what_waits_is_bounded_and_the_first_may_always_go_on():
+    """The first item emits much and last, while all others are held."""
+    held, most, gate = [0], [0], threading.Event()
+    lock = threading.Lock()
+
+    def work(emit, i):
+        if i == 0:
+            gate.wait(10)
+        for _ in range(10):
+            emit(bytes(100))
+            with lock:
+                held[0] += 100
+                most[0] = max(most[0], held[0])
+            if i == 3:
+                gate.set()
+        return i
+
+    def write(piece):
+        with lock:
+            held[0] -= len(piece)
+
+    road = Road(range(40), budget=1000)
+
+    def loop():
+        while (taken := road.take()) is not None:
+            road.do(taken[0], work, partial(road.emit, taken[0]), taken[1])
+
+    assert list(run(road, [loop] * 4, write)) == list(range(40))
+    assert most[0] <= 1000 + 4 * 100
+
+
+def test_nobody_runs_far_ahead_of_the_writer():
+    road, taken = Road(range(20), ahead=7), 0
+    while road.take(wait=False):
+        taken += 1
+    assert taken == 7
+
+
+def chunks_only(road):
+    while (taken := road.take(follow_ups=False)) is not None:
+        ticket, i = taken
+        road.follow_up(ticket, lambda i=i: i * i)
+
+
+def rest(road, items=True):
+    while (taken := road.take(items=items)) is not None:
+        ticket, item = taken
+        road.do(ticket, item) if callable(item) else road.do(ticket, pow, item, 2)
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 7, 256])
+def test_nobody_sleeps_through_an_item_or_a_follow_up(ahead):
+    """Two workers that only begin items, one that only ends them and two that do both."""
+    road = Road(range(300), ahead=ahead)
+    loops = [partial(chunks_only, road)] * 2 + [partial(rest, road, False)] + [partial(rest, road)] * 2
+    assert list(run(road, loops, None)) == [i * i for i in range(300)]
+
+
+def test_a_worker_that_fails_by_itself_ends_the_run():
+    road = Road(range(9))
+
+    def broken():
+        road.take()
+        raise RuntimeError("no GPU")
+
+    with pytest.raises(RuntimeError, match="no GPU"):
+        list(run(road, [broken], None))
+
+
+def test_items_that_are_left_are_closed():
+    closed = []
+
+    def items():
+        try:
+            yield from range(100)
+        finally:
+            closed.append(1)
+
+    results = pipeline.travel(items(), lambda emit, i: i, 2, None)
+    next(results)
+    results.close()
+    assert closed == [1]
