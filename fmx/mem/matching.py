@@ -95,7 +95,7 @@ class Finder:
         for first, part in cut(strands, self.task_size):
             stop = int(part.row[-1]) + 1  # a row's header goes with its first start
             if is_kept_back:
-                yield partial(self._keep, part, first, kept)
+                yield partial(self._keep, part, first, n_kept, kept)
                 n_kept += 1
             else:
                 yield partial(self._part, counts, batch, part, (row, stop))
@@ -120,13 +120,13 @@ class Finder:
             found = _unique_in_query(strands, found)
         return (*counts, self.lines(emit, batch, strands, found, rows))
 
-    def _keep(self, strands, first, kept, emit):
+    def _keep(self, strands, first, number, kept, emit):
         """Put what is found in strands ``first`` and on into ``kept``, for ``_rest``, which waits for it."""
         found = join_matches([])
         try:
             found = join_matches(self.matches_of(strands))
         finally:
-            kept.put((first, found._replace(strand=found.strand + first)))
+            kept.put((number, found._replace(strand=found.strand + first)))
         return 0, 0, 0
 
     def _rest(self, counts, batch, strands, kept, n_kept, rows, emit):
