@@ -19,6 +19,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import prefetch
 from ..input.dna import symbols
 from ..machines.jobs import do
+from .kmers import count_strings, note, note_ended
 from .seed_table import first_row
 
 MIN_LENGTH, MAX_LENGTH = 4, 15
@@ -63,11 +64,19 @@ def n_pairs(q: int) -> int:
     return (4 ** (q + 1) - 1) // 3
 
 
+class Counts(NamedTuple):
+    """Strings of q symbols, each in the first half of its pair; suffixes shorter than q, by levels."""
+
+    pairs: Any
+    ended: Any
+    q: int
+
+
 def build_prefix_table(text, q) -> PrefixTable:
     """Count the strings of every length in ``text`` (uint8 codes, separator 0); no suffix array needed."""
     pairs = np.zeros(2 * n_pairs(q), np.uint32)
     ended = np.zeros(n_pairs(q - 1), np.uint32)
-    _count(text, q, pairs, ended)
+    count_strings(text, q, Counts(pairs, ended, q))
     _accumulate(q, pairs, ended)
     return PrefixTable(pairs, q)
 
@@ -100,23 +109,14 @@ def _find_pairs(job, part, start, stop):
         job.pairs[2 * pair + 1] = first_row(job.text, job.sa, c, length, True)
 
 
-@compiled
-def _count(text, q, pairs, ended):
-    """Occurrences of each string of q symbols into pairs[2 p], and of each shorter suffix of a block."""
-    mask = (np.int64(1) << (2 * q)) - 1
-    base = level_start(q)
-    code = run = np.int64(0)
-    for i in range(text.size):
-        symbol = np.int64(text[i])
-        if symbol:
-            code = ((code << 2) | (symbol - 1)) & mask
-            run += 1
-            if run >= q:
-                pairs[2 * (base + code)] += np.uint32(1)
-        else:
-            for length in range(min(run + 1, q)):
-                ended[level_start(length) + (code & ((np.int64(1) << (2 * length)) - 1))] += np.uint32(1)
-            code = run = np.int64(0)
+@note.register(Counts)
+def _note(counts, code):
+    counts.pairs[2 * (level_start(counts.q) + code)] += np.uint32(1)
+
+
+@note_ended.register(Counts)
+def _note_ended(counts, code, length):
+    counts.ended[level_start(length) + code] += np.uint32(1)
 
 
 @compiled

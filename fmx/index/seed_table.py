@@ -15,6 +15,7 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at
 from ..machines.jobs import do
+from .kmers import count_strings, note, note_ended
 
 MIN_LENGTH, MAX_LENGTH = 4, 13
 
@@ -41,10 +42,10 @@ def longest_strings(n_text: int) -> int:
 
 def build_seed_table(text, s) -> SeedTable:
     """Count the strings of s symbols of ``text`` (uint8 codes, separator 0)."""
-    starts = np.zeros(4**s + 1, np.uint32)
-    _count(text, s, starts)
-    _accumulate(starts)
-    return SeedTable(starts, s)
+    table = SeedTable(np.zeros(4**s + 1, np.uint32), s)
+    count_strings(text, s, table)
+    _accumulate(table.starts)
+    return table
 
 
 class FindStarts(NamedTuple):
@@ -97,22 +98,14 @@ def _sorts_before(text, position, c, s, or_same):
     return or_same
 
 
-@compiled
-def _count(text, s, starts):
-    mask = (np.int64(1) << (2 * s)) - 1
-    code = run = np.int64(0)
-    for i in range(text.size):
-        symbol = np.int64(text[i])
-        if symbol:
-            code = ((code << 2) | (symbol - 1)) & mask
-            run += 1
-            if run >= s:
-                starts[code + 1] += np.uint32(1)
-        else:
-            for length in range(min(run + 1, s)):
-                ending = code & ((np.int64(1) << (2 * length)) - 1)
-                starts[ending << (2 * (s - length))] += np.uint32(1)
-            code = run = np.int64(0)
+@note.register(SeedTable)
+def _note(counts, code):
+    counts.starts[code + 1] += np.uint32(1)
+
+
+@note_ended.register(SeedTable)
+def _note_ended(counts, code, length):
+    counts.starts[code << (2 * (counts.s - length))] += np.uint32(1)
 
 
 @compiled
