@@ -1,6 +1,8 @@
 """Contracts: functions whose body is chosen by the type of their first argument."""
 
 import functools
+import sys
+from collections import namedtuple
 
 from .functions import compiler
 from .piece import Piece
@@ -34,3 +36,13 @@ def by_type(contract, default=None):
 def by_type_or_this(contract):
     """A contract whose own body serves every type that registers none."""
     return by_type(contract, contract)
+
+
+def static_type(name, fields, module):
+    """A NamedTuple type for bodies of its own, one of many that differ by constants of compiled code.
+
+    Kept machine code finds its types by their names in modules, so it becomes one of ``module``.
+    """
+    cls = namedtuple(name, fields, module=module)
+    setattr(sys.modules[module], name, cls)
+    return cls

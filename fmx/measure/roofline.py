@@ -1,11 +1,9 @@
 """How many random entries a second a GPU fetches (fmx bench roofline)."""
 
-from collections import namedtuple
-
 import click
 import numpy as np
 
-from ..compiler.contract import by_type
+from ..compiler.contract import by_type, static_type
 from ..compiler.warp import add_across, kernel, load_lane, thread_index
 from ..machines import gpu
 from . import gpu_timing
@@ -13,8 +11,7 @@ from .gpu_timing import launch
 from .texts import below, scramble
 
 GROUPS = (1, 2, 4, 8, 16)  # lanes of 16 bytes
-CELLS: dict = {n: namedtuple(f"Cells{n}", "words n", module=__name__) for n in GROUPS}
-globals().update({cls.__name__: cls for cls in CELLS.values()})  # a cached signature finds its type by name
+CELLS: dict = {n: static_type(f"Cells{n}", "words n", __name__) for n in GROUPS}
 N_THREADS, GB = 256, 10**9
 _PER_MULTIPROCESSOR = 2048 // N_THREADS  # blocks: all threads are under way, from the first to the last step
 

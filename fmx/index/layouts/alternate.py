@@ -19,10 +19,9 @@ plane 0 in the low half, plane 1 in the high).  d = 64:
 Size: (2 * 4^k + 2k d / 8) / d bytes a symbol.
 """
 
-from collections import namedtuple
-
 import numpy as np
 
+from ...compiler.contract import static_type
 from ...compiler.functions import inlined
 from ...compiler.primitives import at, bits_from, bits_from32, popcount, prefetch, quotient
 from ...machines.jobs import ONE_CORE
@@ -34,10 +33,9 @@ from .missing import build_missing, form_of_missing, missing_between
 
 # ``entries`` uint64, two words a lane; ``missing`` uint32, the rows without k-symbol (missing.py).
 TYPES = {
-    (k, d): namedtuple(f"Alternate{k}D{d}", "entries missing k", module=__name__)
+    (k, d): static_type(f"Alternate{k}D{d}", "entries missing k", __name__)
     for k, d in ((2, 64), (2, 192), (2, 448), (1, 64), (1, 192), (1, 448), (1, 960))
 }
-globals().update({cls.__name__: cls for cls in TYPES.values()})  # a cached signature finds its type by name
 
 # What address packs into the offset beside the row within the run: counted backwards; in an odd run.
 _BACKWARD, _ODD = ROW + 1, 2 * (ROW + 1)

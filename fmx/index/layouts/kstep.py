@@ -11,10 +11,9 @@ An LF mapping reads one counter and the planes before its row.
 Size: (4 * 4^k + 2k d / 8) / d bytes a symbol; for k = 3 two bits of each lane are spare.
 """
 
-from collections import namedtuple
-
 import numpy as np
 
+from ...compiler.contract import static_type
 from ...compiler.primitives import at, prefetch, quotient
 from ...machines.jobs import ONE_CORE
 from ..building.bwt import fill_layout, kmer_bwt, write_counters
@@ -27,10 +26,7 @@ SAMPLED = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 256
 KSTEP = ((2, 64), (2, 192), (2, 448), (3, 63), (3, 189), (3, 336))  # 96, 160, 288, 304, 400, 512 bytes
 # One type a (k, d), so that both are constants of the compiled code.  ``entries`` uint64, two words a lane;
 # ``missing`` uint32, the rows without k-symbol (missing.py).
-TYPES = {
-    (k, d): namedtuple(f"KStep{k}D{d}", "entries missing k", module=__name__) for k, d in SAMPLED + KSTEP
-}
-globals().update({cls.__name__: cls for cls in TYPES.values()})  # a cached signature finds its type by name
+TYPES = {(k, d): static_type(f"KStep{k}D{d}", "entries missing k", __name__) for k, d in SAMPLED + KSTEP}
 
 
 def bytes_per_symbol(k, d, n):

@@ -13,11 +13,9 @@ neighbour's share of lo, and go on with lo alone, odd threads with hi; then each
 with one pattern alone, and so on, so that 7 shuffles add up the 8 sums of a group of 8.
 """
 
-from collections import namedtuple
-
 import numpy as np
 
-from ...compiler.contract import by_type
+from ...compiler.contract import by_type, static_type
 from ...compiler.warp import (
     WARP,
     add_across,
@@ -39,8 +37,7 @@ from ..gpu_search import Launch, group_size, run
 N_THREADS = 128
 SIZES = (2, 4, 8, 16)
 _MUCH = 3 << 28  # bytes: 0.8 GB
-GROUPS: dict = {size: namedtuple(f"Group{size}", "size", module=__name__) for size in SIZES}
-globals().update({cls.__name__: cls for cls in GROUPS.values()})  # a cached signature finds its type by name
+GROUPS: dict = {size: static_type(f"Group{size}", "size", __name__) for size in SIZES}
 
 
 def search(query, patterns, size=None):
