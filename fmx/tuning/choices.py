@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import product
 
 from ..index import layouts, prefix_table, seed_table
-from ..index.parts import part_sizes
 from ..index.plan import ways_to_search
 from .cost import SHARES, Choice, lanes_of, locate_seconds, n_bytes, search_seconds
 from .rates import Rates
@@ -64,27 +63,27 @@ def every(n: int, kind: str):
     """Every Choice there is for a text of n symbols."""
     shortest = prefix_table.default_length(n)
     longest = max(shortest, min(LONGEST_PREFIX, seed_table.default_length(n)))
-    for engine in engines_for("verify", n, kind):
+    for engine in engines_for("verify", kind):
         yield Choice("verify", 1, shortest, engine)
     for name in layouts.all_names():
-        if layouts.REGISTRY[name.family].fits(name.k, n):
+        if name.kind.fits(name.k, n):
             for prefix_length, sa_rate in product(range(shortest, longest + 1), SA_RATES):
-                for engine in engines_for(str(name), n, kind):
+                for engine in engines_for(str(name), kind):
                     yield Choice(str(name), sa_rate, prefix_length, engine)
 
 
 def of_index(meta: dict, kind: str):
     """Every Choice that an index offers."""
     for way in ways_to_search(meta):
-        for engine in engines_for(way, max(part_sizes(meta)), kind):
+        for engine in engines_for(way, kind):
             yield Choice(way, meta["sa_rate"], meta["prefix_length"], engine)
 
 
-def engines_for(way, n, kind) -> list:
+def engines_for(way, kind) -> list:
     """The engines of a CPU or a GPU that can search by a way, as far as their shares are known."""
     if kind == "cpu":
         return ["cpu"]
-    lanes = lanes_of(way, n)
+    lanes = lanes_of(way)
     if lanes == 0:
         return ["cuda_task-naive16"]
     return [engine for engine, known in SHARES.items() if min(known) <= lanes]

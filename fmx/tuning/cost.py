@@ -13,13 +13,13 @@ itself corrects them.
 
 from dataclasses import dataclass
 from math import ceil, gcd, inf, log2
-from typing import NamedTuple
 
 from ..index import layouts, plan, seed_table
+from ..index.family import Fetches, sum_over
 from ..search.queries.verify import FEW, FEW_ON_DEVICE
 
-# Of the ceiling of a CPU, by family of layouts (M, docs/tune.md).
-CPU_SHARES = {"verify": 0.33, "bvsfm": 0.45, "sampled": 0.4, "kstep": 0.38, "alternate": 0.26, "cofi": 0.5}
+# Of the ceilings of a CPU and of a GPU's memory and its cache, of seed and verify; layouts say their own.
+VERIFY_CPU, VERIFY_GPU = 0.33, (0.85, 0.33)
 # Of the ceilings of a GPU's memory and of its cache, by engine and lanes of an entry (H200, docs/tune.md).
 SHARES = {
     "cuda_task-improved": {
@@ -35,17 +35,7 @@ SHARES = {
         18: (0.95, 1),
     },
 }  # fmt: skip
-SHARES_ALONE = {"verify": (0.85, 0.33), "cofi": (0.7, 0.3)}  # without entries: cuda_task-naive16
-_NARROW = 33  # steps after which an interval of any text has one row, each of a symbol or more
 _PIECE = 64  # bytes that memory gives at least: a line of a CPU, two sectors of a GPU
-
-
-class Fetches(NamedTuple):
-    """Fetches of ``entry`` bytes from random places in ``footprint`` bytes, so many times a read."""
-
-    times: float
-    entry: float
-    footprint: float
 
 
 @dataclass(frozen=True)
@@ -66,13 +56,9 @@ def n_bytes(sizes, choice) -> int:
     return plan.backward_bytes(sizes, choice.way, choice.sa_rate, choice.prefix_length)
 
 
-def lanes_of(way, n) -> int:
-    """Lanes of 16 bytes of an entry of a layout; 0 for COFI and for seed and verify, which have none."""
-    name = None if way == "verify" else layouts.parse_name(way)
-    if name is None or name.d is None:
-        return 0
-    n_entries = 4**name.k if name.family == "bvsfm" else 1  # of a run of d rows
-    return -(-round(name.bytes_per_symbol(n) * name.d / n_entries) // 16)
+def lanes_of(way) -> int:
+    """Lanes of 16 bytes of an entry of a layout; 0 for those that have none, and for seed and verify."""
+    return 0 if way == "verify" else layouts.parse_name(way).lanes
 
 
 def search_fetches(n, length, choice) -> list:
@@ -82,20 +68,12 @@ def search_fetches(n, length, choice) -> list:
     name = layouts.parse_name(choice.way)
     looked_up = min(length, choice.prefix_length)
     looked_up -= (looked_up - length) % name.k if length > looked_up else 0
-    if name.d is None:
-        return _cofi(n, length, name.k, looked_up, choice.prefix_length)
-    entries = _sum(range(looked_up, length, name.k), n, lambda width: 1 + min(1, width / name.d))
-    touched = _touched(16 * lanes_of(choice.way, n), _apart(name, n))
-    return [_pair(choice.prefix_length), Fetches(entries, touched, name.bytes_per_symbol(n) * n)]
-
-
-def _width(n, length) -> float:
-    return max(1, n / 4**length)
-
-
-def _sum(steps, n, cost) -> float:
-    """Of ``cost(width)`` of the interval after each of these lengths (a range); it is 1 in the end."""
-    return sum(cost(_width(n, length)) for length in steps[:_NARROW]) + len(steps[_NARROW:]) * cost(1)
+    table = _pair(choice.prefix_length)
+    if name.kind.fetches:
+        return name.kind.fetches(n, length, name.k, looked_up, table)
+    entries = sum_over(range(looked_up, length, name.k), n, lambda rows: 1 + min(1, rows / name.d))
+    touched = _touched(16 * name.lanes, name.kind.apart(name.k, name.lanes))
+    return [table, Fetches(entries, touched, name.bytes_per_symbol(n) * n)]
 
 
 def _pair(q) -> Fetches:
@@ -103,30 +81,11 @@ def _pair(q) -> Fetches:
     return Fetches(1, 8, 8 * (4 ** (q + 1) - 1) / 3)
 
 
-def _apart(name, n) -> int:
-    """Bytes that all places of a layout's entries are multiples of."""
-    if name.family == "alternate":
-        return 16 * name.k
-    return 16 * lanes_of(str(name), n)
-
-
 def _touched(entry, apart) -> float:
     """Bytes of the pieces of memory that an entry lies in, the mean of its places; its own in one piece."""
     starts = range(0, _PIECE, gcd(apart, _PIECE))
     pieces = [ceil((start + entry) / _PIECE) for start in starts]
     return entry if max(pieces) == 1 else _PIECE * sum(pieces) / len(pieces)
-
-
-def _cofi(n, length, k, looked_up, q) -> list:
-    """Offsets, and lines of changes: a search in a column, 16 rows a line, then on to the interval's end."""
-    column = _width(n, k)
-    search, table = 1 + max(0, log2(column / 16)), [_pair(q)]
-    if looked_up < 0:  # both borders of its strings are sought in the layout
-        looked_up += k
-        table = [Fetches(2, 8, 4 * 4**k), Fetches(2 * search, 64, 4 * n)]
-    steps = range(looked_up, length, k)
-    lines = _sum(steps, n, lambda width: search + min(1, min(width, column) / 16))
-    return [*table, Fetches(len(steps), 8, 4 * 4**k), Fetches(lines, 64, 4 * n)]
 
 
 def _verify(n, length, few) -> list:
@@ -166,16 +125,18 @@ def _seconds(fetches, choice, n, rates) -> float:
     def fetching(most):
         return sum(times * rates.seconds(entry, min(footprint, most)) for times, entry, footprint in fetches)
 
-    memory, cache = _shares(choice, n)
+    memory, cache = _shares(choice)
     return max(fetching(inf) / memory, fetching(0) / cache)
 
 
-def _shares(choice, n) -> tuple:
+def _shares(choice) -> tuple:
     """Of memory and of the cache; on a GPU by the next larger number of lanes known, or the largest."""
-    family, lanes = choice.way.split("-")[0], lanes_of(choice.way, n)
+    kind = None if choice.way == "verify" else layouts.parse_name(choice.way).kind
     if choice.engine == "cpu":
-        return CPU_SHARES[family], CPU_SHARES[family]
+        share = kind.cpu_share if kind else VERIFY_CPU
+        return share, share
+    lanes = lanes_of(choice.way)
     if lanes == 0:
-        return SHARES_ALONE[family]
+        return kind.gpu_shares if kind else VERIFY_GPU
     known = SHARES[choice.engine]
     return known[next((n for n in known if n >= lanes), max(known))]

@@ -10,10 +10,11 @@ from texts import numbered, random_letters
 from fmx.errors import UnsupportedError
 from fmx.index import layouts, plan
 from fmx.index import store as index_store
+from fmx.index.family import Fetches
 from fmx.machines.progress import Progress
 from fmx.tuning import choices, cost, journey, rates, store, trial
 from fmx.tuning.choices import Place
-from fmx.tuning.cost import Choice, Fetches
+from fmx.tuning.cost import Choice
 from fmx.tuning.rates import Rates
 
 MB, GB = 10**6, 10**9
@@ -39,7 +40,7 @@ def test_seconds_of_a_fetch():
     ],
 )  # fmt: skip
 def test_lanes_are_those_of_the_layouts(name, lanes):
-    assert cost.lanes_of(name, MB) == lanes
+    assert cost.lanes_of(name) == lanes
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_the_longest_reads_are_predicted_at_once(way):
 def test_seconds_of_a_read_by_hand():
     """Four fetches from much memory at 10 M/s, of which a share is reached; once for each part."""
     far = Rates("far", {64: {1: 1e7}})
-    verify, share = Choice("verify", 1, 10, "cpu"), cost.CPU_SHARES["verify"]
+    verify, share = Choice("verify", 1, 10, "cpu"), cost.VERIFY_CPU
     assert cost.search_seconds([2**26], 100, verify, far) == pytest.approx(4e-7 / share)
     assert cost.search_seconds([2**26, 2**26], 100, verify, far) == pytest.approx(8e-7 / share)
 
@@ -123,9 +124,15 @@ def test_a_gpu_is_held_up_by_its_memory_or_by_what_it_counts(monkeypatch):
         assert cost.search_seconds([4 * GB], 100, choice, rates) == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.parametrize("family", layouts.REGISTRY)
+def test_a_layout_without_lanes_says_what_it_fetches(family):
+    kind, has_lanes = layouts.REGISTRY[family], layouts.parse_name(family).lanes > 0
+    assert 0 < kind.cpu_share <= 1
+    assert has_lanes == (kind.fetches is None) == (kind.gpu_shares == ())
+
+
 def test_every_engine_offered_can_search_its_layout():
     offered = {(choice.way, choice.engine) for choice in choices.every(100 * MB, "cuda")}
-    assert set(cost.CPU_SHARES) == {"verify", *layouts.REGISTRY}
     assert ("verify", "cuda_task-naive16") in offered
     assert ("bvsfm-k2-d96", "cuda_full") not in offered  # one lane: nothing to share
     assert {engine for way, engine in offered if way == "sampled-k1-d64"} == {

@@ -17,7 +17,7 @@ def first_patterns(patterns, n):
 def make_layout(machine, text, name):
     """A layout of a DeviceText by its name."""
     name = layouts.parse_name(name, text.n)
-    return layouts.REGISTRY[name.family].build(text.codes, text.sa, name.k, name.d, machine)
+    return name.kind.build(text.codes, text.sa, name.k, name.d, machine)
 
 
 def exact(prefix, layout) -> Exact:

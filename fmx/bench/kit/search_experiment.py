@@ -87,8 +87,7 @@ class Experiment:
     def layout(self, name: str):
         """A layout by its name, aligned as an index on disk is."""
         parsed = layouts.parse_name(name, self.text.size)
-        build = layouts.REGISTRY[parsed.family].build
-        built = build(self.text, self.sa, parsed.k, parsed.d, Cores(self.n_threads))
+        built = parsed.kind.build(self.text, self.sa, parsed.k, parsed.d, Cores(self.n_threads))
         return type(built)(*(aligned(x) if isinstance(x, np.ndarray) else x for x in built))
 
     def backward(self, layout):

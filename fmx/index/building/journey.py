@@ -207,7 +207,7 @@ def _add_lcp(writer, text, sa, n_threads):
 
 
 def _add_layout(machine, writer, name, text, sa):
-    layout = layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, machine)
+    layout = name.kind.build(text, sa, name.k, name.d, machine)
     for key, value in layout._asdict().items():
         if not isinstance(value, int):
             writer.add(f"{name}.{key}", machine.to_host(value))

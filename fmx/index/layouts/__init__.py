@@ -1,47 +1,25 @@
 """How occurrences are stored: one file a layout.
 
-To add a layout: write its file (a NamedTuple of its arrays, a ``build``, and bodies for the contracts lanes,
-address, share, prefetch_extend and preceding), and add it to REGISTRY.  The protocol tests find it there.
+To add a layout: write its file, which ends in a Family, and add that to REGISTRY (docs/adding.md).  All else,
+the protocol tests included, finds it there.
 
 A layout is named NAME-kK-dD, for example bvsfm-k2-d96, or cofi-k13, which has no d; k and d may be left out.
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...errors import UnsupportedError
+from ..contracts import lanes
+from ..family import Family
 from . import alternate, bvsfm, cofi, kstep
 
-
-@dataclass(frozen=True)
-class Family:
-    """One kind of layout: its builder, its arrays, its size by the paper's formula, and its types.
-
-    ``build(text, sa, k, d, machine)``; ``forms(k, d, n)`` what its arrays must be, by field;
-    ``bytes_per_symbol(k, d, n)`` of a text of n symbols; ``types`` by
-    (k, d), the default first; of a text of n symbols the default is the first that ``fits(k, n)``.
-    ``walks_forward``: its ``neighbour`` lies k symbols after a row, not before it.
-    """
-
-    build: Callable
-    forms: Callable
-    bytes_per_symbol: Callable
-    types: dict
-    fits: Callable = lambda k, n: True
-    walks_forward: bool = False
-
-
-def _kstep(parameters):
-    return Family(kstep.build, kstep.forms, kstep.bytes_per_symbol, {p: kstep.TYPES[p] for p in parameters})
-
-
 REGISTRY = {
-    "bvsfm": Family(bvsfm.build, bvsfm.forms, bvsfm.bytes_per_symbol, bvsfm.TYPES),
-    "sampled": _kstep(kstep.SAMPLED),
-    "kstep": _kstep(kstep.KSTEP),
-    "alternate": Family(alternate.build, alternate.forms, alternate.bytes_per_symbol, alternate.TYPES),
-    "cofi": Family(cofi.build, cofi.forms, cofi.bytes_per_symbol, cofi.TYPES, cofi.fits, walks_forward=True),
+    "bvsfm": bvsfm.FAMILY,
+    "sampled": kstep.SAMPLED,
+    "kstep": kstep.KSTEP,
+    "alternate": alternate.FAMILY,
+    "cofi": cofi.FAMILY,
 }
 DEFAULT = "bvsfm-k2-d96"
 
@@ -58,24 +36,34 @@ class LayoutName:
         return f"{self.family}-k{self.k}" + (f"-d{self.d}" if self.d else "")
 
     @property
+    def kind(self) -> Family:
+        """Its entry of the registry."""
+        return REGISTRY[self.family]
+
+    @property
     def k_ahead(self) -> int:
         """Symbols of a step forwards, 0 if ``neighbour`` walks backwards."""
-        return self.k if REGISTRY[self.family].walks_forward else 0
+        return self.k if self.kind.walks_forward else 0
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of 16 bytes of an entry, 0 if it has none."""
+        return lanes(layout_from_arrays(self, dict.fromkeys(self.kind.types[self.k, self.d]._fields)))
 
     def forms(self, n_text) -> dict:
         """What the arrays must be (form.Form), by their names in an index."""
-        found = REGISTRY[self.family].forms(self.k, self.d, n_text)
+        found = self.kind.forms(self.k, self.d, n_text)
         return {f"{self}.{field}": form for field, form in found.items()}
 
     def bytes_per_symbol(self, n_text) -> float:
         """Size by the paper's formula, in a text of n_text symbols."""
-        return REGISTRY[self.family].bytes_per_symbol(self.k, self.d, n_text)
+        return self.kind.bytes_per_symbol(self.k, self.d, n_text)
 
 
 def parse_name(name: str, n_text: int | None = None) -> LayoutName:
     """Complete and check a layout name, for a text of n_text symbols; UnsupportedError lists what exists."""
     found = matching(name)
-    return next((x for x in found if n_text is None or REGISTRY[x.family].fits(x.k, n_text)), found[0])
+    return next((x for x in found if n_text is None or x.kind.fits(x.k, n_text)), found[0])
 
 
 def matching(name: str) -> list:
@@ -102,4 +90,4 @@ def all_names() -> list:
 
 def layout_from_arrays(name: LayoutName, arrays: dict):
     """The layout's NamedTuple from its stored arrays (name of field -> array)."""
-    return REGISTRY[name.family].types[name.k, name.d](**arrays, k=name.k)
+    return name.kind.types[name.k, name.d](**arrays | {"k": name.k})

@@ -27,6 +27,7 @@ from ...compiler.primitives import at, bits_from, bits_from32, popcount, prefetc
 from ...machines.jobs import ONE_CORE
 from ..building.bwt import NONE, fill_layout, kmer_bwt, write_counters
 from ..contracts import ROW, address, fill, lanes, occ, preceding, prefetch_extend, share
+from ..family import Family
 from ..form import Form
 from . import bitplanes
 from .missing import build_missing, form_of_missing, missing_between
@@ -272,3 +273,5 @@ def _register_one_step(cls, d):
 
 for (_k, _d), _cls in TYPES.items():
     _register(_cls, _k, _d)
+# A window begins at any lane for k = 1, at every other one for k = 2.
+FAMILY = Family(build, forms, bytes_per_symbol, TYPES, cpu_share=0.26, apart=lambda k, lanes: 16 * k)

@@ -19,6 +19,7 @@ from .. import bitcolumn
 from ..bitcolumn import low_bits
 from ..building.bwt import NONE, fill_layout, kmer_bwt
 from ..contracts import address, fill, lanes, preceding, prefetch_extend, share
+from ..family import Family
 from ..form import Form
 
 
@@ -126,3 +127,4 @@ def _register(cls, d):
 
 for _d, _cls in _BY_D.items():
     _register(_cls, _d)
+FAMILY = Family(build, forms, bytes_per_symbol, TYPES, cpu_share=0.45)

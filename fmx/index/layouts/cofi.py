@@ -18,6 +18,7 @@ that finds the rows of strings shorter than k:
 Size: 4 bytes a symbol (changes) and 4 (4^k + 1) bytes (offsets).
 """
 
+from math import log2
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,7 @@ from ..contracts import (
     prefetch_extend,
     prefetch_symbol,
 )
+from ..family import Family, Fetches, sum_over, width
 from ..form import Form
 from ..seed_table import first_rows
 
@@ -79,6 +81,18 @@ def bytes_per_symbol(k, d, n):
 def fits(k, n) -> bool:
     """Whether the offsets are no bigger than the changes, or cannot be smaller."""
     return k == 2 or 4**k + 1 <= n
+
+
+def fetches(n, length, k, looked_up, table) -> list:
+    """Offsets, and lines of changes: a search in a column, 16 rows a line, then on to the interval's end."""
+    column = width(n, k)
+    search, first = 1 + max(0, log2(column / 16)), [table]
+    if looked_up < 0:  # both borders of its strings are sought in the layout
+        looked_up += k
+        first = [Fetches(2, 8, 4 * 4**k), Fetches(2 * search, 64, 4 * n)]
+    steps = range(looked_up, length, k)
+    lines = sum_over(steps, n, lambda rows: search + min(1, min(rows, column) / 16))
+    return [*first, Fetches(len(steps), 8, 4 * 4**k), Fetches(lines, 64, 4 * n)]
 
 
 def forms(k, d, n):
@@ -240,3 +254,14 @@ def on_device_cofi(layout):
 _register(Cofi, _lower_bound, _lower_bound_of_few)
 _register(CofiBranching, sorting.lower_bound, sorting.lower_bound)
 _register(CofiWhole, _lower_bound, _lower_bound)
+FAMILY = Family(
+    build,
+    forms,
+    bytes_per_symbol,
+    TYPES,
+    cpu_share=0.5,
+    fits=fits,
+    walks_forward=True,
+    fetches=fetches,
+    gpu_shares=(0.7, 0.3),
+)

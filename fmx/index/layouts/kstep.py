@@ -18,15 +18,18 @@ from ...compiler.primitives import at, prefetch, quotient
 from ...machines.jobs import ONE_CORE
 from ..building.bwt import fill_layout, kmer_bwt, write_counters
 from ..contracts import address, fill, lanes, occ, preceding, prefetch_extend, share
+from ..family import Family
 from ..form import Form
 from . import bitplanes
 from .missing import build_missing, form_of_missing, missing_between
 
-SAMPLED = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 256 bytes
-KSTEP = ((2, 64), (2, 192), (2, 448), (3, 63), (3, 189), (3, 336))  # 96, 160, 288, 304, 400, 512 bytes
+_ONE_STEP = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 256 bytes
+_MORE_STEPS = ((2, 64), (2, 192), (2, 448), (3, 63), (3, 189), (3, 336))  # 96, 160, 288, 304, 400, 512 bytes
 # One type a (k, d), so that both are constants of the compiled code.  ``entries`` uint64, two words a lane;
 # ``missing`` uint32, the rows without k-symbol (missing.py).
-TYPES = {(k, d): static_type(f"KStep{k}D{d}", "entries missing k", __name__) for k, d in SAMPLED + KSTEP}
+TYPES = {
+    (k, d): static_type(f"KStep{k}D{d}", "entries missing k", __name__) for k, d in _ONE_STEP + _MORE_STEPS
+}
 
 
 def bytes_per_symbol(k, d, n):
@@ -123,3 +126,10 @@ def _register(cls, k, d):
 
 for (_k, _d), _cls in TYPES.items():
     _register(_cls, _k, _d)
+
+
+def _family(parameters, cpu_share):
+    return Family(build, forms, bytes_per_symbol, {p: TYPES[p] for p in parameters}, cpu_share)
+
+
+SAMPLED, KSTEP = _family(_ONE_STEP, 0.4), _family(_MORE_STEPS, 0.38)
