@@ -73,7 +73,8 @@ class Compiled(Piece):
     def _find(self, kinds, arguments):
         function = self.function
         # What is not of fmx or holds variables of another function is not told apart by its name.
-        keep = function.__module__.startswith("fmx.") and not function.__closure__
+        named = [function, *(kind for kind in kinds if isinstance(kind, type) and kind is not tuple)]
+        keep = all(x.__module__.startswith("fmx.") for x in named) and not function.__closure__
         name = object_cache.name_of(function, kinds)
         code = object_cache.load(name) if keep else None
         if code is None:

@@ -1,0 +1,112 @@
+"""A layout as docs/adding.md tells it: counters, then codes; for the tests, nobody would search by it.
+
+Rows are cut into runs of 32.  An entry holds the counters of its run, C[c] already added, then the k-symbols
+of its rows, 4 bits each, 15 for a row without:
+
+    lane 0 | A C | G T |    lane 1 | rows 0-15 | rows 16-31 |
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fmx.compiler.functions import inlined
+from fmx.compiler.primitives import prefetch
+from fmx.index.building.bwt import NONE, fill_layout, kmer_bwt, write_counters
+from fmx.index.contracts import address, fill, lanes, preceding, prefetch_extend, share
+from fmx.index.family import Family
+from fmx.index.form import Form
+from fmx.machines.jobs import ONE_CORE
+
+D = 32
+
+
+class Plain(NamedTuple):
+    """``entries`` uint64[4 * ceil((n + 1) / 32)]."""
+
+    entries: np.ndarray
+    k: int
+
+
+TYPES = {(1, D): Plain}
+
+
+def bytes_per_symbol(k, d, n):
+    return 32 / d
+
+
+def _n_words(n):
+    return 4 * (n // D + 1)
+
+
+def forms(k, d, n):
+    return {"entries": Form("uint64", (_n_words(n),))}
+
+
+def build(text, sa, k, d, machine=ONE_CORE):
+    """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
+    codes = kmer_bwt(text, sa, k, machine)
+    layout = Plain(machine.zeros(_n_words(codes.size), np.uint64), k)
+    fill_layout(machine, layout, text, sa, codes, d)
+    return layout
+
+
+@inlined
+def _code(word, row):
+    return np.int64((word >> np.uint64(4 * row)) & np.uint64(15))
+
+
+@inlined
+def _count(word, c, n_rows):
+    """How many of the first rows of a word are c."""
+    n = np.int64(0)
+    for row in range(min(n_rows, 16)):
+        n += np.int64(_code(word, row) == c)
+    return n
+
+
+@lanes.register(Plain)
+def _lanes(layout):
+    return 2
+
+
+@fill.register(Plain)
+def _fill(layout, codes, start, stop, counts, part):
+    for first in range(start, stop, D):
+        word = first // D * 4
+        write_counters(counts, part, 0, 4, layout.entries, word)
+        for row in range(first, min(first + D, codes.size)):
+            code, i = np.int64(codes[row]), row - first
+            if code == NONE:
+                code = np.int64(15)
+            else:
+                counts[part, code] += 1
+            layout.entries[word + 2 + i // 16] |= np.uint64(code) << np.uint64(4 * (i % 16))
+
+
+@address.register(Plain)
+def _address(layout, c, i):
+    return i // D * 4, i % D, np.int64(0)
+
+
+@share.register(Plain)
+def _share(layout, lane, a, b, c, offset):
+    if lane == 1:
+        return _count(a, c, offset) + _count(b, c, offset - 16)
+    pair = b if c & 2 else a
+    return np.int64((pair >> np.uint64(32 if c & 1 else 0)) & np.uint64(2**32 - 1))
+
+
+@prefetch_extend.register(Plain)
+def _prefetch_extend(layout, c, lo, hi):
+    prefetch(layout.entries, lo // D * 4)
+    prefetch(layout.entries, hi // D * 4)
+
+
+@preceding.register(Plain)
+def _preceding(layout, row):
+    code = _code(layout.entries[row // D * 4 + 2 + row % D // 16], row % 16)
+    return code if code < 4 else np.int64(-1)
+
+
+FAMILY = Family(build, forms, bytes_per_symbol, TYPES, cpu_share=0.3)

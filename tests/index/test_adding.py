@@ -1,0 +1,102 @@
+"""A layout added by the steps of docs/adding.md, a file and a line of the registry: everything knows it."""
+
+import journeys
+import naive
+import numpy as np
+import plain_layout
+import pytest
+from texts import TEXTS, random_letters
+
+from fmx.compiler import object_cache
+from fmx.compiler.functions import Compiled, compiled
+from fmx.index import contracts, layouts, verify
+from fmx.tuning import choices, journey
+from fmx.tuning.choices import Place
+from fmx.tuning.rates import Rates
+
+NAME = "plain-k1-d32"
+RATES = Rates("round", {64: {10**6: 1e8, 10**9: 1e7}})
+CONTIGS = [
+    ("one", random_letters(700, 1)),
+    ("two", "ACGT" * 30 + "N" + random_letters(90, 2)),
+    ("three", "A"),
+]
+READS = [
+    "A",
+    "ACGTACGT",
+    CONTIGS[0][1][50:130],
+    CONTIGS[1][1][100:119],
+    naive.reverse_complement(CONTIGS[0][1][-33:]),
+]
+
+
+@pytest.fixture(autouse=True)
+def added(monkeypatch):
+    """The line of the registry."""
+    monkeypatch.setitem(layouts.REGISTRY, "plain", plain_layout.FAMILY)
+
+
+@compiled
+def all_occ(layout, out):
+    for c in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            out[c, i] = contracts.occ(layout, c, i)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_law_of_occ(text, tmp_path):
+    contigs = TEXTS[text]
+    held = journeys.load(journeys.build(tmp_path / "ref.fmx", contigs, [NAME]), NAME).layout
+    letters = naive.text_of(contigs)
+    rows = naive.suffix_array(letters)
+    expected = np.array([naive.occ_column(letters, rows, letter) for letter in "ACGT"])
+    found = np.empty_like(expected)
+    all_occ(held, found)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("sa_rate", [1, 5])
+def test_a_search_over_it(tmp_path, sa_rate):
+    index = journeys.build(tmp_path / "ref.fmx", CONTIGS, [NAME], sa_rate)
+    assert journeys.ask(journeys.load(index, NAME), READS) == journeys.expect(CONTIGS, READS)
+
+
+def test_commands_know_it(tmp_path, command, monkeypatch):
+    monkeypatch.setenv("FMX_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(journey, "measure_cpu", lambda device, n_threads, huge_pages=False: RATES)
+    index, reference, reads = tmp_path / "ref.fmx", tmp_path / "ref.fa", tmp_path / "reads.fa"
+    reference.write_bytes(journeys.fasta(CONTIGS))
+    reads.write_bytes(journeys.fasta([(f"r{i}", read) for i, read in enumerate(READS)]))
+    done = command("index", "-q", "--layout", "plain,bvsfm", "--sa-rate", "3", "-o", index, reference)
+    assert (done.code, done.err) == (0, "")
+    shown = command("inspect", "--verify", index)
+    assert (shown.code, NAME in shown.out.decode()) == (0, True)
+    answers = [
+        command("search", "-q", "-a", "-x", index, "--layout", name, reads) for name in ("plain", "bvsfm")
+    ]
+    assert answers[0].records == answers[1].records
+    assert answers[0].code == answers[1].code == 0
+    planned = command("tune", "-q", "--engine", "cpu", "-t", "1", "--plan", index)
+    assert planned.code == 0
+    assert NAME in planned.out.decode()
+
+
+def test_tune_ranks_it():
+    found = choices.ranked(
+        [10**6], 100, [Place("cpu", RATES, 10**9)], lambda kind: choices.every(10**6, kind)
+    )
+    assert NAME in [prediction.choice.way for prediction in found]
+    assert choices.engines_for(NAME, "cuda") == ["cuda_task-improved", "cuda_memory", "cuda_full"]
+
+
+def test_code_of_a_type_that_is_not_of_fmx_is_not_kept(tmp_path, monkeypatch):
+    """Kept code is told apart by names and by fmx's sources, and those of the type are not among them."""
+    kept: list = []
+    monkeypatch.setattr(object_cache, "load", lambda name: None)
+    monkeypatch.setattr(object_cache, "save", lambda name, code: kept.append(name))
+    index = journeys.build(tmp_path / "ref.fmx", CONTIGS, [NAME, layouts.DEFAULT])
+    for name, n_columns in ((NAME, 4), (layouts.DEFAULT, 16)):
+        layout, counts = journeys.load(index, name).layout, np.zeros((2, n_columns), np.int64)
+        kept.clear()
+        assert Compiled(verify._agree.function)(layout, layouts.parse_name(name).d, 0, 96, counts)
+        assert len(kept) == (name != NAME)
