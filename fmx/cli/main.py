@@ -80,6 +80,12 @@ def run(arguments) -> int:
         return _report(error, str(error), debug)
     except MemoryError as error:
         return _report(error, "out of memory; use fewer threads or a machine with more memory", debug)
+    except RuntimeError as error:
+        if "start new thread" not in str(error):
+            raise
+        return _report(
+            error, "cannot start a thread: use fewer (-t), or raise the limits of this shell", debug
+        )
     except OSError as error:
         what = error.strerror or str(error)
         what = f"{error.filename}: {what}" if error.filename else what

@@ -227,12 +227,13 @@ def run(road, loops, write):
             road.fail(error)
 
     threads = [threading.Thread(target=guarded, args=(loop,), daemon=True) for loop in loops]
-    for thread in threads:
-        thread.start()
     try:
+        for thread in threads:
+            thread.start()
         yield from road.results(write)
     finally:
         road.stop()
         for thread in threads:
-            thread.join()
+            if thread.ident is not None:  # it could be started
+                thread.join()
         road.close()

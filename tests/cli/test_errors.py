@@ -315,3 +315,17 @@ def test_debug_shows_the_traceback(indexed):
     assert b"Traceback" in done.stderr
     assert b"no.fq: No such file" in done.stderr
     assert os.listdir(indexed) == ["ref.fmx"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["search", "r.fq"], ["mem", "r.fq"], ["pairwise", "r.fa"], ["index", "r.fa", "-o", "n.fmx"]]
+)
+def test_threads_that_cannot_be_started_are_one_line(arguments, indexed, command, monkeypatch):
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    (indexed / "r.fq").write_bytes(GOOD)
+    (indexed / "r.fa").write_bytes(journeys.fasta(GENOME))
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    assert "cannot start a thread" in complaint(command(*arguments, "-q", "-t", "2"))
+    assert sorted(path.name for path in indexed.iterdir()) == ["r.fa", "r.fq", "ref.fmx"]

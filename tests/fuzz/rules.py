@@ -49,7 +49,7 @@ def of_exit(outcome) -> list:
     if outcome.code == 0 and errors:
         wrong.append("exit 0 with an error")
     if outcome.code == 2:
-        if not any(line.startswith(("Error: ", "fmx: error: ")) for line in lines):
+        if not any(line.startswith(("Error: ", "fmx: error: ", "Usage: ")) for line in lines):
             wrong.append("exit 2 without an error")
     elif others:
         wrong.append(f"not a message of fmx on stderr: {others[0][:100]!r}")

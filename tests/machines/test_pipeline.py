@@ -147,3 +147,16 @@ def test_items_that_are_left_are_closed():
     next(results)
     results.close()
     assert closed == [1]
+
+
+def test_threads_that_cannot_be_started_end_the_run(monkeypatch):
+    start, before = threading.Thread.start, threading.active_count()
+
+    def start_two(thread):
+        if threading.active_count() >= before + 2:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_two)
+    with pytest.raises(RuntimeError, match="new thread"):
+        list(travel(range(500), fill, 9, [].append))
