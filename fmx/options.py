@@ -12,19 +12,21 @@ from .search.engines import CUDA
 
 
 class Bytes(click.ParamType):
-    """A size such as 500M or 8G, in bytes; up to ``most``."""
+    """A size such as 500M or 8G, in bytes, up to ``most``; without a unit only where ``bare``."""
 
     name = "size"
 
-    def __init__(self, most=2**62):
-        self.most = most
+    def __init__(self, most=2**62, bare=False):
+        self.most, self.bare = most, bare
 
     def convert(self, value, param, ctx):
         if isinstance(value, int):
             return value
         units = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", value.strip().upper())
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(B?)", value.strip().upper())
         n_bytes = float(match[1]) * units[match[2]] if match else 0
+        if match and not self.bare and not match[2] + match[3]:
+            self.fail(f"{value} of what? Say {value}G or {value}M: a size such as 8G or 500M", param, ctx)
         if n_bytes < 1:
             self.fail(f"{value!r} is not a size such as 500M or 8G", param, ctx)
         if n_bytes > self.most:
@@ -32,14 +34,41 @@ class Bytes(click.ParamType):
         return int(n_bytes)
 
 
-class Number(click.FloatRange):
-    """A number in a range, which nan is not."""
+class Number(click.ParamType):
+    """A number from ``least`` to ``most``: an int, or a float, and then not nan."""
+
+    name = "n"
+
+    def __init__(self, least, most, kind=int):
+        self.least, self.most, self.kind = least, most, kind
 
     def convert(self, value, param, ctx):
-        number = super().convert(value, param, ctx)
-        if number != number:
-            self.fail(f"{value!r} is not a number", param, ctx)
+        try:
+            number = self.kind(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a {'whole ' if self.kind is int else ''}number", param, ctx)
+        if not self.least <= number <= self.most:
+            self.fail(f"{value} is not in the range {self.least} to {self.most}", param, ctx)
         return number
+
+
+class GpuNumber(Number):
+    """The number of a GPU."""
+
+    def convert(self, value, param, ctx):
+        if value in ("cpu", "cuda", "both"):
+            self.fail(f"{value!r} is no number of a GPU; say --engine {value}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def former(name, now):
+    """An option of former versions, refused with what to say now."""
+
+    def refuse(ctx, param, value):
+        if value:
+            raise click.UsageError(f"there is no {name} any more; say {now}")
+
+    return click.option(name, is_flag=True, hidden=True, is_eager=True, expose_value=False, callback=refuse)
 
 
 def no_empty_name(_, param, value):
@@ -49,50 +78,76 @@ def no_empty_name(_, param, value):
     return value
 
 
-COUNT = click.IntRange(1, 2**62)  # as far as compiled code counts
+COUNT = Number(1, 2**62)  # as far as compiled code counts
+PROCESSORS = ("cpu", "cuda", "auto")
+_WHERE = "Where to compute: cpu, cuda (a GPU), or auto (a GPU if one can be used)."
 
 threads = click.option(
-    "-t", "--threads", type=click.IntRange(1, 1024), default=available_cores, show_default="all cores",
+    "-t", "--threads", type=Number(1, 1024), default=available_cores, show_default="all cores",
     help="Threads to use.",
 )  # fmt: skip
-quiet = click.option("-q", "--quiet", is_flag=True, help="No messages on stderr but errors.")
+quiet = click.option("-q", "--quiet", is_flag=True, help="Print nothing on standard error but errors.")
 index = click.option(
     "-x", "--index", "index_path", type=click.Path(),
-    help="Index directory. Default: $FMX_INDEX, else the only *.fmx folder here.",
+    help="The index.  [default: $FMX_INDEX, else the only .fmx folder here]",
 )  # fmt: skip
+index_again = click.option(
+    "-x", "--index", "index_path", type=click.Path(), help="The index: the same as INDEX."
+)
 layout = click.option(
     "--layout", metavar="NAME", callback=no_empty_name,
-    help="Backward search over this layout of the index, or auto.",
+    help="Search backward over this layout of the index; auto takes the fastest.",
 )  # fmt: skip
 max_memory = click.option(
-    "--max-memory",
-    type=Bytes(),
-    metavar="SIZE",
-    help="Choose what reads at most this of an index, as in 500M or 8G.",
-)
+    "--max-memory", type=Bytes(), metavar="SIZE",
+    help="Pick the fastest search that fits in SIZE of memory, as in 500M or 8G.",
+)  # fmt: skip
 method = click.option(
     "--method", type=click.Choice(["auto", "verify", "backward"]), default="auto", show_default=True,
-    help="Seed and verify, or backward search; auto: verify where the index allows it.",
+    help="Seed and verify, or search backward; auto verifies where the index allows it.",
 )  # fmt: skip
 engine = click.option(
-    "--engine", type=click.Choice(["cpu", "cuda", "auto", *CUDA]), metavar="NAME", default="cpu",
-    show_default=True,
-    help="cpu, cuda (the best engine of a GPU), auto (a GPU if there is one), or an engine of GPUs by name.",
+    "--engine", type=click.Choice([*PROCESSORS, *CUDA]), metavar="NAME", default="cpu", show_default=True,
+    help=f"{_WHERE} Or an engine of GPUs by its name (docs/engines.md).",
 )  # fmt: skip
-build_engine = click.option(
-    "--engine", type=click.Choice(["cpu", "cuda", "auto"]), default="cpu", show_default=True,
-    help="Who makes the index: the CPU, a GPU, or a GPU if there is one; the index is the same.",
+processor = click.option(
+    "--engine", type=click.Choice(PROCESSORS), metavar="NAME", default="cpu", show_default=True, help=_WHERE
+)
+processors = click.option(
+    "--engine", type=click.Choice([*PROCESSORS, "both"]), metavar="NAME", default="cpu", show_default=True,
+    help="Where to compute scores: cpu, cuda (GPUs), both, or auto (GPUs if any can be used).",
 )  # fmt: skip
 device = click.option(
-    "--device", type=click.IntRange(0, 999), default=0, show_default=True, help="Which GPU."
+    "--device", type=GpuNumber(0, 999), default=0, show_default=True, help="Which GPU, counted from 0."
+)
+all_devices = click.option(
+    "--device", type=GpuNumber(0, 999), show_default="all there are", help="Which GPU, counted from 0."
 )
 gpu_memory = click.option(
-    "--gpu-memory", type=Number(1e-6, 1e6), metavar="GB",
-    help="Memory of the GPU to use at most.  [default: all that is free]",
+    "--gpu-memory", type=Bytes(), metavar="SIZE", show_default="all that is free",
+    help="Use at most SIZE of the GPU's memory, as in 500M or 8G.",
 )  # fmt: skip
 output = click.option(
     "-o", "--output", type=click.Path(), default="-", show_default="standard output", help="File to write."
 )
+forward_only = click.option("--forward-only", is_flag=True, help="Look only for sequences as given.")
+reverse_only = click.option("--reverse-only", is_flag=True, help="Look only for their reverse complements.")
+
+
+def strands_of(forward_only, reverse_only) -> int:
+    """Which strands are searched.  Raises UsageError if none is left."""
+    if forward_only and reverse_only:
+        raise click.UsageError("--forward-only and --reverse-only exclude each other")
+    from .input.reads import FORWARD, REVERSE
+
+    return FORWARD if forward_only else REVERSE if reverse_only else FORWARD | REVERSE
+
+
+def one_index(argument, option):
+    """The index that is named as an argument or with -x, or None."""
+    if argument and option:
+        raise click.UsageError("name the index once: as INDEX or with -x")
+    return argument or option
 
 
 def find_index(path) -> Path:

@@ -135,8 +135,8 @@ def without_command(text) -> list:
         "fmx mem genome.fa --engine cuda",
         "fmx mem --algorithm mummergpu genome.fa --engine cuda",
         "fmx tune --bases 1M --plan --engine cuda",
-        "fmx pairwise genes.fa --device cuda",
-        "fmx pairwise genes.fa --device both",
+        "fmx pairwise genes.fa --engine cuda",
+        "fmx pairwise genes.fa --engine both",
         "fmx bench gpu", "fmx bench index", "fmx bench roofline", "fmx bench verify",
         "fmx bench pairwise --gpu --part peak",
         "fmx bench mem --engine cuda --experiment commands --workload HS1 --size 1000 --bases 1000",
@@ -172,7 +172,7 @@ def test_the_library(engine, said, fmx):
     "line",
     [
         "index ref.fa.gz -o gpu.fmx --engine", "search -x ref.fmx reads.fq.gz --engine",
-        "mem -x ref.fmx genome.fa --engine", "pairwise genes.fa --device",
+        "mem -x ref.fmx genome.fa --engine", "pairwise genes.fa --engine",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("driver", ["none", "no library"])

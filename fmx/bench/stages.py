@@ -109,7 +109,7 @@ def table(spent, wall, n_threads) -> list:
 def command(files, index_path, output, layout, method, engine, device, gpu_memory, threads):
     """Seconds of all threads by stage, for READS searched as fmx search does it, SAM out."""
     fm_index = options.open_index(index_path, layout, method, threads)
-    gpu = workflow.Device(engine, device, int(gpu_memory * 10**9) if gpu_memory else None)
+    gpu = workflow.Device(engine, device, gpu_memory)
     mapper = workflow.make_mapper(
         fm_index, mapping.MapOptions(n_threads=threads), 0, gpu, Progress(quiet=True)
     )

@@ -83,14 +83,14 @@ def plan_index(sizes: list, max_memory: int | None = None) -> Plan:
     limit = max_memory or available_memory() // 2
     needed = verify_bytes(sizes)
     if needed <= limit:
-        reason = f"seed and verify reads {_megabytes(needed)} of {_megabytes(limit)}"
+        reason = f"seed and verify needs {_megabytes(needed)} of {_megabytes(limit)}"
         return Plan(CHOICES[0][0], 1, "verify", needed, reason)
     for layout, sa_rate in CHOICES:
         smaller = backward_bytes(sizes, layout, sa_rate)
         if smaller <= limit:
             reason = (
-                f"seed and verify would read {_megabytes(needed)}, more than {_megabytes(limit)}; "
-                f"backward search over {layout} reads {_megabytes(smaller)}"
+                f"seed and verify would need {_megabytes(needed)}, more than {_megabytes(limit)}; "
+                f"backward search over {layout} needs {_megabytes(smaller)}"
             )
             return Plan(layout, sa_rate, "backward", smaller, reason)
     raise UnsupportedError(
@@ -125,16 +125,17 @@ def choose_way(meta: dict, max_memory: int | None = None) -> tuple:
     Raises UnsupportedError if the memory was given and nothing fits.
     """
     limit, ways = max_memory or available_memory(), ways_to_search(meta)
+    whose = "may be used" if max_memory else "are free"
     for way, n_bytes in ways.items():
         if n_bytes <= limit:
-            return way, f"reads {_megabytes(n_bytes)} of {_megabytes(limit)}"
+            return way, f"needs {_megabytes(n_bytes)}; {_megabytes(limit)} {whose}"
     way = min(ways, key=lambda name: ways[name])
     if max_memory:
         raise UnsupportedError(
-            f"the smallest way to search this index, {way}, reads {_megabytes(ways[way])}, more than "
+            f"the smallest way to search this index, {way}, needs {_megabytes(ways[way])}, more than "
             f"{_megabytes(limit)}; allow more with --max-memory or add a smaller layout"
         )
-    return way, f"reads {_megabytes(ways[way])}, more than the {_megabytes(limit)} that are free"
+    return way, f"needs {_megabytes(ways[way])}, more than the {_megabytes(limit)} that are free"
 
 
 def _megabytes(n: int) -> str:

@@ -94,7 +94,8 @@ def test_one_sequence_has_no_pair(tmp_path):
 
 
 def test_paf_columns(tmp_path):
-    got = pairwise(tmp_path, write(tmp_path / "s.fa", SMALL[:2]), "--paf", "--cigar", name="out.paf").decode()
+    fasta = write(tmp_path / "s.fa", SMALL[:2])
+    got = pairwise(tmp_path, fasta, "--format", "paf", "--cigar", name="out.paf").decode()
     assert got == (
         "a\t16\t0\t16\t+\tb\t15\t0\t15\t15\t16\t255\tAS:i:50\tid:f:0.937500\tcg:Z:"
         f"{cigar(naive_nw.align(SMALL[0][1], SMALL[1][1]))}\n"
@@ -228,7 +229,7 @@ def test_bad_input_is_refused_in_one_line(tmp_path, capsys, content, message):
     "options",
     [
         ["--matrix", "score", "--id", "0.9"],
-        ["--matrix", "score", "--paf"],
+        ["--matrix", "score", "--format", "tsv"],
         ["--matrix", "identity", "--cigar"],
         ["--id", "97"],
         ["--iddef", "5"],
@@ -255,7 +256,7 @@ def test_without_a_gpu_cuda_is_refused(tmp_path):
     code = (
         "import sys; from unittest import mock; from fmx.cli.main import run; import fmx.compiler.cuda as j;"
         "mock.patch.object(type(j.cuda.gpus), '__len__', lambda self: 0).start();"
-        f"sys.exit(run(['pairwise', {str(write(tmp_path / 's.fa', SMALL))!r}, '--device', 'cuda']))"
+        f"sys.exit(run(['pairwise', {str(write(tmp_path / 's.fa', SMALL))!r}, '--engine', 'cuda']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 1, done.stderr

@@ -30,7 +30,7 @@ NUMBERS = {
     "search r.fq --seed": HUGE,
     "search r.fq -t": [*HUGE, "0", "999999"],
     "search r.fq --device": HUGE,
-    "search r.fq --gpu-memory": ["nan", "inf", "-inf", "0", "-1", "1e-300", "1e300"],
+    "search r.fq --gpu-memory": ["nan", "inf", "-inf", "0", "-1", "1e-300", "1e300", "2", "0.5", "0G"],
     "search r.fq --max-memory": [
         "9e99G",
         "nan",
@@ -41,6 +41,7 @@ NUMBERS = {
         "9" * 30 + "G",
         "9" * 400,
         "1P",
+        "2000000",
     ],
     "mem r.fq -l": HUGE,
     "index ref.fa --sa-rate": HUGE,

@@ -96,8 +96,8 @@ FULL, LOST, NO_ROOM = "the GPU's memory is full", "the GPU does not answer", "ra
 # a context in which every call fails, as a lost device does.  That the process resets its own device is not
 # tried for real: it frees pinned memory and streams that are in use, of which the driver may crash.
 REAL = {
-    "limit too small": ("", ("--gpu-memory", "0.001"), NO_ROOM),
-    "limit larger than the GPU": ("", ("--gpu-memory", "1000000"), ""),
+    "limit too small": ("", ("--gpu-memory", "1M"), NO_ROOM),
+    "limit larger than the GPU": ("", ("--gpu-memory", "1000T"), ""),
     "memory taken before": ("taken = take_memory(210 << 20)", (), NO_ROOM),  # of which fmx leaves 200
     "memory taken in between": (SMALL_CHANNELS, ("-t", "1"), FULL),  # by more threads it could be too late
     "kernel fails": (WILD, (), LOST),

@@ -30,7 +30,7 @@ FORMATS = [
     *(["locate", "-o", "out", "--format", kind] for kind in ("tsv", "bed", "sam")),
     *(["mem", "-o", "out", "--format", kind] for kind in ("mummer", "paf", "bed", "tsv", "sam")),
     ["pairwise", "-o", "out"],
-    ["pairwise", "-o", "out", "--paf"],
+    ["pairwise", "-o", "out", "--format", "paf"],
     ["pairwise", "-o", "out", "--matrix", "score"],
 ]
 
@@ -81,7 +81,7 @@ def test_names_are_written_as_they_are(kind, end, folder, index_of, command, pee
             found = [GOOD[0]]
             for line in output.read_text().splitlines():
                 if line.split("\t")[0] == GOOD[0]:
-                    found.append(line.split("\t")[1 if "--paf" not in arguments else 5])
+                    found.append(line.split("\t")[1 if "paf" not in arguments else 5])
         elif arguments[0] == "pairwise":
             found = [line.split(" ")[0] for line in output.read_text().splitlines()[1:]]
         else:
@@ -91,7 +91,7 @@ def test_names_are_written_as_they_are(kind, end, folder, index_of, command, pee
                 found = [line[2:] for line in found if line.startswith(">")]
             elif arguments[-1] == "tsv":
                 del found[0]
-        if arguments[0] == "pairwise" and "--paf" not in arguments and "--matrix" not in arguments:
+        if arguments[0] == "pairwise" and "paf" not in arguments and "--matrix" not in arguments:
             found.remove("target") if "target" in found else None
         assert list(dict.fromkeys(found)) == GOOD, arguments
 
@@ -176,7 +176,7 @@ def test_digests_are_those_of_samtools(folder, command, peer):
 def test_a_sequence_that_a_cigar_cannot_hold_is_refused_for_sam_and_bam_only(
     folder, index_of, command, monkeypatch
 ):
-    from fmx import reads
+    from fmx.input import reads
 
     assert reads.LONGEST_READ == (1 << 28) - 1
     monkeypatch.setattr(reads, "LONGEST_READ", 49)

@@ -179,7 +179,7 @@ SUFFIXES = [
     ["mem", "q.fq", "--format", "paf", "-o", "x.paf.gz"],
     ["pairwise", "q.fa", "-o", "x.npz"],
     ["pairwise", "q.fa", "-o", "x.paf"],
-    ["pairwise", "q.fa", "--paf", "-o", "x.tsv"],
+    ["pairwise", "q.fa", "--format", "paf", "-o", "x.tsv"],
     ["pairwise", "q.fa", "-o", "x.tsv.gz"],
     ["pairwise", "q.fa", "--matrix", "score", "-o", "x.tsv"],
 ]  # fmt: skip

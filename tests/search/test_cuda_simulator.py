@@ -49,7 +49,7 @@ def run(*arguments, simulated=False):
 
 @pytest.mark.parametrize(
     "options",
-    [("--layout", "bvsfm,cofi-k3"), ("--layout", "alternate", "--sa-rate", "3"), ("--gpu-memory", "0.00001")],
+    [("--layout", "bvsfm,cofi-k3"), ("--layout", "alternate", "--sa-rate", "3"), ("--gpu-memory", "10K")],
     ids=" ".join,
 )
 def test_a_gpu_writes_the_index_of_the_cpu(options, tmp_path):
@@ -86,7 +86,7 @@ def test_layouts_added_by_a_gpu_are_those_of_the_cpu(tmp_path, index_of):
 
 def test_memory_that_is_too_small_for_a_build_is_an_error(tmp_path):
     (tmp_path / "r.fa").write_text(">a\n" + "ACGGT" * 200 + "\n")
-    build = ["index", tmp_path / "r.fa", "--gpu-memory", 0.00001, "--engine"]
+    build = ["index", tmp_path / "r.fa", "--gpu-memory", "10K", "--engine"]
     done = run(*build, "cuda", simulated=True)
     assert done.returncode == 1
     assert b"raise --gpu-memory" in done.stderr
@@ -96,9 +96,9 @@ def test_memory_that_is_too_small_for_a_build_is_an_error(tmp_path):
     assert b"building on the CPU: the suffix array of 1001 symbols takes" in done.stderr
 
 
-def search(*arguments, simulated=False):
-    """Standard output (less @PG) and error of fmx search."""
-    done = run("search", *arguments, simulated=simulated)
+def search(*arguments, simulated=False, name="search"):
+    """Standard output (less @PG) and error of fmx search, or locate."""
+    done = run(name, *arguments, simulated=simulated)
     lines = [line for line in done.stdout.splitlines() if not line.startswith(b"@PG")]
     return done.returncode, lines, done.stderr.decode()
 
@@ -160,6 +160,25 @@ def test_the_output_is_that_of_the_cpu(options, reads, indexed):
     assert found[:2] == expected[:2], found[2]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--format", "sam", "--reverse-only"),
+        ("--format", "bed", "--layout", "sampled", "--gpu-memory", "1G"),
+    ],
+    ids=lambda options: " ".join(options) or "default",
+)
+def test_located_occurrences_are_those_of_the_cpu(options, reads, indexed):
+    expected = search(reads, "-x", indexed, "-q", "-t", 1, *options, name="locate")
+    on_gpu = ("-x", indexed, "-t", 1, "--engine", "cuda", *options)
+    found = search(reads, *on_gpu, simulated=True, name="locate")
+    assert expected[0] == 0
+    assert len(expected[1]) > 3
+    assert found[:2] == expected[:2], found[2]
+    assert "searching on GPU 0, CUDA simulator" in found[2]
+
+
 @pytest.mark.parametrize("options", [("-a",), ("--layout", "sampled")], ids=" ".join)
 def test_an_index_in_parts_gives_the_same(options, reads, indexed, in_parts):
     expected = search(reads, "-x", indexed, "-q", "-t", 1, *options)
@@ -169,7 +188,7 @@ def test_an_index_in_parts_gives_the_same(options, reads, indexed, in_parts):
 
 
 def test_an_index_that_does_not_fit_is_an_error_that_says_so(reads, indexed):
-    found = search(reads, "-x", indexed, "--engine", "cuda", "--gpu-memory", 0.001, simulated=True)
+    found = search(reads, "-x", indexed, "--engine", "cuda", "--gpu-memory", "1M", simulated=True)
     assert found[0] == 1
     assert "raise --gpu-memory" in found[2]
 

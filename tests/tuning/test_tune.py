@@ -189,7 +189,7 @@ way                 engine              sa-rate  prefix  reads MB      predicted
 def test_the_plan_is_printed_and_nothing_tried(cache, command, monkeypatch):
     monkeypatch.setattr(trial, "reads_per_second", None)
     arguments = ["tune", "-q", "--bases", "1M", "--length", "50", "--engine", "cpu", "-t", "2", "--plan"]
-    result = command(*arguments, "--memory-limit", "7M")
+    result = command(*arguments, "--max-memory", "7M")
     assert (result.code, result.err) == (0, "")
     text = result.out.decode()
     assert text.startswith(PLAN)

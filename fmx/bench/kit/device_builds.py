@@ -98,7 +98,7 @@ def run(output, symbols, layout_names, queries, length, gpu_memory, n_runs):
     device_name = runs.require_device()
     layout_names = layout_names or ("bvsfm-k2-d96", "cofi")
     with gpu.errors():
-        machine = Gpu(memory=int(gpu_memory * 10**9) if gpu_memory else None)
+        machine = Gpu(memory=gpu_memory)
         warm_up = make_codes(machine, Repeat, WARM_UP)
         _, compiling = clocked(lambda: build(machine, warm_up, layout_names, 1))
         click.echo(f"compiled and ran {WARM_UP} symbols in {compiling:.1f} s", err=True)

@@ -22,4 +22,4 @@ class Questions(click.Group):
 
 @click.group(cls=Questions)
 def command():
-    """Measure this machine and compare with peers."""
+    """Measure this machine, and compare fmx with other tools."""

@@ -7,35 +7,34 @@ from ... import options
 
 @click.command()
 @click.argument("reference")
-@click.option("-o", "--output", type=click.Path(), help="Index directory [default: REFERENCE with .fmx].")
+@click.option("-o", "--output", type=click.Path(), help="Folder to write.  [default: REFERENCE with .fmx]")
 @click.option(
-    "--layout",
-    "layout_names",
-    metavar="NAME[,NAME]",
-    callback=options.no_empty_name,
-    help="Layouts to build, or auto: by --max-memory [default: bvsfm-k2-d96].",
-)
-@click.option(
-    "--sa-rate", type=click.IntRange(1, 4096), default=1, show_default=True,
-    help="Keep every s-th position of the suffix array: a smaller index, slower to locate.",
+    "--layout", "layout_names", metavar="NAME[,NAME]", callback=options.no_empty_name,
+    help="Layouts to build; auto picks one by --max-memory.  [default: bvsfm-k2-d96]",
 )  # fmt: skip
 @click.option(
-    "--prefix-length", type=click.IntRange(4, 15), show_default="by size of the reference",
-    help="Longest string looked up in the prefix table.",
+    "--sa-rate", type=options.Number(1, 4096), default=1, show_default=True,
+    help="Keep every N-th position of the suffix array: the index is smaller, and slower to report hits.",
+)  # fmt: skip
+@click.option(
+    "--prefix-length", type=options.Number(4, 15), show_default="by size of the reference",
+    help="Look up the first N letters of a read in a table, 4 to 15.",
 )  # fmt: skip
 @options.max_memory
-@options.build_engine
+@options.processor
 @options.device
 @options.gpu_memory
-@click.option(
-    "--with-lcp", is_flag=True, help="Also the LCP and rank arrays, for fmx mem --algorithm mummergpu."
-)
-@click.option("--add", is_flag=True, help="REFERENCE is an index: add the layouts, or the LCP array, to it.")
+@click.option("--with-lcp", is_flag=True, help="Add what fmx mem --algorithm mummergpu needs.")
+@click.option("--add", is_flag=True, help="REFERENCE is an index: add layouts, or the LCP array, to it.")
 @options.threads
 @options.quiet
 def command(reference, output, layout_names, sa_rate, prefix_length, max_memory, engine, device, gpu_memory,
             with_lcp, add, threads, quiet):  # fmt: skip
-    """Build an index of REFERENCE, a FASTA file (plain, gzip, bgzf; - for standard input)."""
+    """Build an index of a reference.
+
+    REFERENCE is a FASTA file, plain or gzip; - is standard input. The index is the same whatever --engine
+    and --threads are.
+    """
     if add and (not (layout_names or with_lcp) or output or sa_rate != 1 or prefix_length):
         raise click.UsageError(
             "--add goes with --layout and --with-lcp alone: fmx index --add --layout NAME INDEX"
@@ -51,7 +50,7 @@ def command(reference, output, layout_names, sa_rate, prefix_length, max_memory,
     from ...machines.progress import Progress
 
     progress = Progress(quiet)
-    where = workflow.Device(engine, device, int(gpu_memory * 10**9) if gpu_memory else None)
+    where = workflow.Device(engine, device, gpu_memory)
     workflow.tell_compiling(progress)
     if add:
         names = layout_names.split(",") if layout_names else []

@@ -9,15 +9,19 @@ from ...errors import shown
 
 
 @click.command()
-@click.argument("index_path", metavar="[INDEX]", required=False)
+@click.argument("argument", metavar="[INDEX]", required=False)
+@options.index_again
 @click.option("--verify", is_flag=True, help="Check every checksum, and that the arrays agree.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @options.threads
-def command(index_path, verify, as_json, threads):
-    """Show what is in an index: contigs, layouts, parameters, sizes."""
+def command(argument, index_path, verify, as_json, threads):
+    """Show what is in an index: contigs, layouts, sizes.
+
+    Without INDEX it is $FMX_INDEX, else the only .fmx folder here.
+    """
     from ... import workflow
 
-    found = workflow.inspect(options.find_index(index_path), verify, threads)
+    found = workflow.inspect(options.find_index(options.one_index(argument, index_path)), verify, threads)
     if as_json:
         click.echo(json.dumps(found | ({"verified": True} if verify else {}), indent=1))
         return

@@ -8,39 +8,38 @@ from ... import options
 @click.command()
 @click.argument("queries", nargs=-1, required=True)
 @click.option(
-    "-l", "least", type=click.IntRange(1, 2**31), default=20, show_default=True, metavar="N",
-    help="Least length of a match.",
+    "-l", "least", type=options.Number(1, 2**31), default=20, show_default=True, metavar="N",
+    help="Leave out matches shorter than N.",
 )  # fmt: skip
-@click.option("-b", "both", is_flag=True, help="Forward and reverse complement matches.")
-@click.option("-r", "reverse", is_flag=True, help="Only reverse complement matches.")
-@click.option("--maxmatch", is_flag=True, help="All maximal matches, unique or not. This is the default.")
-@click.option("--mumreference", is_flag=True, help="Matches that are unique in the reference.")
-@click.option("--mum", is_flag=True, help="Matches that are unique in the reference and in the query.")
-@click.option("-c", "original", is_flag=True, help="Positions of reverse matches as in the given query.")
-@click.option("-L", "lengths", is_flag=True, help="Lengths of the queries on their header lines.")
-@click.option("-F", "four_columns", is_flag=True, help="Four columns, for one reference sequence too.")
+@click.option("-b", "both", is_flag=True, help="Match queries and their reverse complements.")
+@click.option("-r", "reverse", is_flag=True, help="Match only the reverse complements.")
+@click.option("--maxmatch", is_flag=True, help="Report all maximal matches; this is the default.")
+@click.option("--mumreference", is_flag=True, help="Report matches that occur once in the reference.")
+@click.option("--mum", is_flag=True, help="Report matches that occur once in reference and query.")
+@click.option("-c", "original", is_flag=True, help="Give reverse matches by positions in the query as given.")
+@click.option("-L", "lengths", is_flag=True, help="Write the length of each query on its header line.")
+@click.option("-F", "four_columns", is_flag=True, help="Write four columns for a single contig, too.")
 @click.option(
     "--format", "kind", type=click.Choice(["mummer", "paf", "bed", "tsv", "sam"]), default="mummer",
-    show_default=True, help="MUMmer's format, PAF, BED6, TSV with a header line, or SAM.",
+    show_default=True, help="What to write: MUMmer's format, PAF, BED6, TSV with a header line, or SAM.",
 )  # fmt: skip
 @click.option(
     "--algorithm", type=click.Choice(["seeds", "mummergpu"]), default="seeds", show_default=True,
-    help="mummergpu: that of MUMmerGPU++, on an index built --with-lcp; the matches are the same.",
+    help="mummergpu is that of MUMmerGPU++ and needs an index built --with-lcp; the matches are the same.",
 )  # fmt: skip
 @options.index
 @options.output
-@click.option(
-    "--engine", type=click.Choice(["cpu", "cuda", "auto"]), default="cpu", show_default=True,
-    help="auto: a GPU if there is one.",
-)  # fmt: skip
+@options.processor
 @options.device
 @options.gpu_memory
 @options.threads
 @options.quiet
 def command(queries, least, both, reverse, maxmatch, mumreference, mum, original, lengths, four_columns,
             kind, algorithm, index_path, output, engine, device, gpu_memory, threads, quiet):  # fmt: skip
-    """Find the maximal exact matches of QUERIES, FASTA or FASTQ files (plain, gzip, bgzf; - for standard
-    input), as mummer does with its option -n: reads, contigs or whole genomes.
+    """Find maximal exact matches of sequences.
+
+    QUERIES are reads, contigs or whole genomes, in FASTA or FASTQ files, plain or gzip; - is standard input.
+    The matches are those of mummer with its option -n.
 
     \b
     fmx mem -x ref.fmx -b -l 25 reads.fa > matches.txt
@@ -66,7 +65,7 @@ def command(queries, least, both, reverse, maxmatch, mumreference, mum, original
         queries, {"-o": (output, ["MUMmer's format" if kind == "mummer" else kind.upper()])}, index_path
     )
     fm_index = options.open_index(index_path, None, "verify", threads)
-    gpu = workflow.Device(engine, device, int(gpu_memory * 10**9) if gpu_memory else None)
+    processor = workflow.Device(engine, device, gpu_memory)
     where = MemOutput(output, kind, original, lengths, four_columns)
     wanted = MemOptions(least, strands, unique, threads, algorithm)
-    workflow.find_matches(fm_index, queries, wanted, where, Progress(quiet), gpu)
+    workflow.find_matches(fm_index, queries, wanted, where, Progress(quiet), processor)

@@ -4,46 +4,52 @@ import click
 
 from ... import options
 
-_SCORE = click.IntRange(-(2**31 // 3), 2**31 // 3)
+_SCORE = options.Number(-(2**31 // 3), 2**31 // 3)
 _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
 
 
-@click.command("pairwise", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command()
 @click.argument("seqs", metavar="SEQS.FA")
 @click.argument("other", metavar="[OTHER.FA]", required=False)
-@click.option("--id", "identity", type=options.Number(0, 1), default=0.0, help="Least identity, 0 to 1.")
 @click.option(
-    "--iddef",
-    type=_DEFINITIONS,
-    default="1",
-    show_default=True,
-    help="Identity as vsearch numbers it: matches over 0 the shorter sequence, 1 the alignment, 2 the "
-    "alignment without terminal gaps; 3 one minus mismatches and gap openings over the longer; 4 as 1.",
+    "--id",
+    "identity",
+    type=options.Number(0, 1, float),
+    default=0.0,
+    help="Leave out pairs of less identity than this, 0 to 1.",
 )
+@click.option(
+    "--iddef", type=_DEFINITIONS, default="1", show_default=True,
+    help="How identity is counted, numbered as by vsearch: matches over the shorter sequence (0), over the "
+    "alignment (1 and 4), over the alignment without the gaps at its ends (2); one minus mismatches and gap "
+    "openings over the longer sequence (3).",
+)  # fmt: skip
 @click.option("--match", type=_SCORE, default=4, show_default=True, help="Score of equal letters.")
 @click.option("--mismatch", type=_SCORE, default=-5, show_default=True, help="Score of unequal letters.")
-@click.option("--gap", type=_SCORE, default=-10, show_default=True, help="Score of one gap symbol.")
+@click.option("--gap", type=_SCORE, default=-10, show_default=True, help="Score of a letter against a gap.")
 @options.output
-@click.option("--paf", is_flag=True, help="Write PAF instead of a table with a header line.")
-@click.option("--cigar", is_flag=True, help="Add the path of each alignment.")
 @click.option(
-    "--matrix",
-    type=click.Choice(["score", "identity"]),
-    help="Write all values as a matrix: npz if FILE ends so, else PHYLIP (one input only).",
-)
+    "--format", "kind", type=click.Choice(["tsv", "paf"]), show_default="tsv",
+    help="What to write: TSV with a header line, or PAF.",
+)  # fmt: skip
+@options.former("--paf", "--format paf")
+@click.option("--cigar", is_flag=True, help="Add each alignment as a CIGAR.")
+@click.option(
+    "--matrix", type=click.Choice(["score", "identity"]),
+    help="Write all pairs as a matrix instead: npz with -o NAME.npz, else PHYLIP (one input only).",
+)  # fmt: skip
 @click.option("--checkpoint", metavar="FILE", help="Keep finished work here; a killed run resumes from it.")
+@options.processors
+@options.all_devices
 @options.threads
 @click.option(
-    "--device",
-    type=click.Choice(["cpu", "cuda", "both"]),
-    default="cpu",
-    show_default=True,
-    help="Who computes scores; paths are always traced on the CPU.",
+    "--no-prefilter", is_flag=True, help="Score every pair, even those that their short words rule out."
 )
-@click.option("--no-prefilter", is_flag=True, help="Score every pair, also those ruled out beforehand.")
 @options.quiet
 def command(**given):
-    """Align all pairs of SEQS.FA (or SEQS.FA x OTHER.FA) from end to end.
+    """Align all pairs of sequences from end to end.
+
+    Pairs are those of one FASTA file, or each sequence of SEQS.FA with each of OTHER.FA.
 
     \b
     fmx pairwise genes.fa --id 0.97 --cigar > close.tsv
@@ -64,18 +70,17 @@ def command(**given):
     prefilter = not given["no_prefilter"]
     wanted = PairOptions(scoring, int(given["iddef"]), given["identity"], prefilter, given["threads"])
     where = PairOutput(given["output"], form, given["cigar"], given["matrix"], given["checkpoint"])
-    workflow.align_pairs(
-        inputs, wanted, where, Progress(given["quiet"]), workflow.Device(given["device"], None)
-    )
+    processor = workflow.Device(given["engine"], given["device"])
+    workflow.align_pairs(inputs, wanted, where, Progress(given["quiet"]), processor)
 
 
 def _form(given) -> str:
     """Which output is wanted; refuses what contradicts itself."""
     if given["matrix"] is None:
-        return "paf" if given["paf"] else "tsv"
-    for name in ("paf", "cigar"):
-        if given[name]:
-            raise click.UsageError(f"--matrix and --{name} exclude each other")
+        return given["kind"] or "tsv"
+    for option, value in (("--format", given["kind"]), ("--cigar", given["cigar"])):
+        if value:
+            raise click.UsageError(f"--matrix and {option} exclude each other")
     if given["identity"] > 0:
         raise click.UsageError("--matrix holds every pair: leave --id out")
     if given["output"].lower().endswith(".npz"):

@@ -12,21 +12,23 @@ from ... import options
 @options.index
 @options.output
 @click.option(
-    "-k", "limit", type=options.COUNT, default=1, show_default=True, help="Report up to N hits a read."
+    "-k", "limit", type=options.COUNT, default=1, show_default=True, help="Report up to N hits of each read."
 )
-@click.option("-a", "--all", "report_all", is_flag=True, help="Report all hits.")
+@click.option("-a", "--all", "report_all", is_flag=True, help="Report every hit.")
 @click.option(
-    "-m", "at_most", type=options.COUNT, metavar="N", help="Report no hit of a read with more than N."
+    "-m",
+    "at_most",
+    type=options.COUNT,
+    metavar="N",
+    help="Treat reads with more than N occurrences as unmapped.",
 )
+@click.option("--seed", type=options.Number(0, 2**62), help="Choose hits at random; same seed, same choice.")
+@options.forward_only
+@options.reverse_only
+@click.option("--no-unmapped", is_flag=True, help="Leave out reads without a reported hit.")
+@click.option("--rg", metavar="LINE", help=r"Read group of all reads, as in '@RG\tID:lane1\tSM:sample'.")
 @click.option(
-    "--seed", type=click.IntRange(0, 2**62), help="Draw the reported hits by this seed and the read's name."
-)
-@click.option("--forward-only", is_flag=True, help="Only the strand as given.")
-@click.option("--reverse-only", is_flag=True, help="Only the reverse complement.")
-@click.option("--no-unmapped", is_flag=True, help="No records of reads without a reported hit.")
-@click.option("--rg", metavar="LINE", help=r"Read group, for example '@RG\tID:lane1\tSM:sample'.")
-@click.option(
-    "--counts", type=click.Path(), metavar="FILE", help="Also write reads and hits per contig (TSV)."
+    "--counts", type=click.Path(), metavar="FILE", help="Also write a table of reads and hits per contig."
 )
 @options.layout
 @options.method
@@ -39,22 +41,21 @@ from ... import options
 def command(reads, index_path, output, limit, report_all, at_most, seed, forward_only, reverse_only,
             no_unmapped, rg, counts, layout, method, max_memory, engine, device, gpu_memory, threads,
             quiet):  # fmt: skip
-    """Map READS, FASTA or FASTQ files (plain, gzip, bgzf; - for standard input), in order.
+    """Map reads to an index.
 
-    Writes one SAM record per read; NH is the exact number of occurrences. -o NAME.bam writes BAM.
+    READS are FASTA or FASTQ files, plain or gzip; - is standard input. Writes SAM, or BAM with -o NAME.bam, a
+    record for each hit, in the order of the reads. NH is the exact number of occurrences.
     """
-    if forward_only and reverse_only:
-        raise click.UsageError("--forward-only and --reverse-only exclude each other")
+    strands = options.strands_of(forward_only, reverse_only)
     if report_all and limit != 1:
         raise click.UsageError("-a and -k exclude each other")
     read_group, read_group_id = _read_group(rg)
     from ... import workflow
     from ...machines.progress import Progress
     from ...search.hits import ALL, SelectionPolicy
-    from ...search.mapping import BOTH, FORWARD, REVERSE, MapOptions
+    from ...search.mapping import MapOptions
     from ..places import check_places
 
-    strands = FORWARD if forward_only else REVERSE if reverse_only else BOTH
     policy = SelectionPolicy(ALL if report_all else limit, at_most or ALL, -1 if seed is None else seed)
     where = workflow.Output(
         output, workflow.kind_of(output), not no_unmapped, read_group, read_group_id, counts
@@ -62,8 +63,8 @@ def command(reads, index_path, output, limit, report_all, at_most, seed, forward
     index_path = options.find_index(index_path)
     check_places(reads, {"-o": (output, ["SAM", "BAM"]), "--counts": (counts, ["TSV"])}, index_path)
     fm_index = options.open_index(index_path, layout, method, threads, max_memory)
-    gpu = workflow.Device(engine, device, int(gpu_memory * 10**9) if gpu_memory else None)
-    workflow.search(fm_index, reads, MapOptions(policy, strands, threads), where, Progress(quiet), gpu)
+    processor = workflow.Device(engine, device, gpu_memory)
+    workflow.search(fm_index, reads, MapOptions(policy, strands, threads), where, Progress(quiet), processor)
 
 
 def _read_group(text):

@@ -1,0 +1,103 @@
+"""One grammar of options: a name means the same in every command, and former spellings say the new one."""
+
+import importlib
+import os
+import pkgutil
+
+import click
+import journeys
+import pytest
+from texts import numbered, random_letters
+
+from fmx.cli import commands
+
+COMMANDS = {
+    module.name: importlib.import_module(f"fmx.cli.commands.{module.name}").command
+    for module in pkgutil.iter_modules(commands.__path__)
+}
+NAMES = {"-x": "--index", "-o": "--output", "-t": "--threads", "-q": "--quiet"}
+TYPES = {"--device": "n", "--gpu-memory": "size", "--max-memory": "size", "--threads": "n"}
+
+
+def options(name) -> list:
+    return [item for item in COMMANDS[name].params if isinstance(item, click.Option) and not item.hidden]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_option_means_the_same_everywhere(name):
+    for option in options(name):
+        for short, long in NAMES.items():
+            assert (short in option.opts) == (long in option.opts)
+        for long, kind in TYPES.items():
+            assert long not in option.opts or option.type.name == kind
+        if "--engine" in option.opts:
+            assert set(option.type.choices) >= {"cpu", "cuda", "auto"}
+
+
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"bench"}))
+def test_commands_take_what_makes_sense_for_them(name):
+    found = {text for option in options(name) for text in option.opts}
+    assert "-t" in found
+    assert "-q" in found or name == "inspect"
+    assert "-x" in found or name in ("index", "pairwise")
+    assert "-o" in found or name in ("inspect", "tune")
+    assert "--engine" in found or name == "inspect"
+    assert ("--device" in found) == (name not in ("inspect", "tune"))
+
+
+@pytest.fixture
+def home(folder):
+    contigs = numbered([random_letters(300, "grammar")])
+    journeys.build(folder / "ref.fmx", contigs)
+    (folder / "r.fa").write_bytes(b">a\nACGT\n>b\nACGA\n" + journeys.fasta(contigs))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "now"),
+    [
+        ("pairwise r.fa --paf", "say --format paf"),
+        ("pairwise r.fa --device cpu", "say --engine cpu"),
+        ("pairwise r.fa --device cuda", "say --engine cuda"),
+        ("pairwise --device both r.fa", "say --engine both"),
+        ("search r.fa --device cuda", "say --engine cuda"),
+        ("search r.fa --gpu-memory 2", "Say 2G or 2M"),
+        ("mem r.fa --gpu-memory 0.5", "Say 0.5G or 0.5M"),
+        ("index r.fa --max-memory 8", "Say 8G or 8M"),
+        ("tune --memory-limit 8G --bases 1M", "say --max-memory"),
+        ("tune --bases 1M --memory-limit 8G", "say --max-memory"),
+    ],
+)
+def test_former_spellings_say_the_new_one(arguments, now, home, command):
+    result = command(*arguments.split())
+    assert (result.code, result.out) == (2, b"")
+    line = result.err.splitlines()[-1]
+    assert line.startswith("Error: ")
+    assert now in line
+    assert sorted(path.name for path in home.iterdir()) == ["r.fa", "ref.fmx"]
+
+
+def test_an_index_is_named_as_an_argument_or_by_an_option(home, command):
+    found = [command("inspect", *words, "--json") for words in (["ref.fmx"], ["-x", "ref.fmx"])]
+    assert [result.code for result in found] == [0, 0]
+    assert len({result.out.split(b'"search"')[0] for result in found}) == 1
+    for name in ("inspect", "tune"):
+        result = command(name, "ref.fmx", "-x", "ref.fmx")
+        assert result.code == 2
+        assert "name the index once" in result.err
+
+
+@pytest.mark.skipif(os.path.exists("/dev/nvidia0"), reason="there is a GPU")
+@pytest.mark.parametrize("name", ["pairwise", "locate", "search", "mem"])
+def test_auto_takes_the_cpu_where_there_is_no_gpu_and_says_so(name, home, command):
+    expected = command(name, "r.fa", "-q")
+    assert expected.out
+    assert command(name, "r.fa", "--engine", "cuda").code == 1
+    found = command(name, "r.fa", "--engine", "auto")
+    assert found.code == 0
+    assert without_command(found.out) == without_command(expected.out)
+    assert "on the CPU: no GPU" in found.err
+
+
+def without_command(text) -> list:
+    return [line for line in text.splitlines() if not line.startswith(b"@PG")]
