@@ -47,8 +47,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         parameters = getattr(item, "callspec", None) and item.callspec.params
         layout = parameters and (parameters.get("way") or parameters.get("layout"))
-        if layout:
-            item.add_marker(pytest.mark.xdist_group(str(layout)))
+        if isinstance(layout, str):
+            item.add_marker(pytest.mark.xdist_group(layout))
 
 
 def missing(what: str):
