@@ -4,8 +4,6 @@ GPU run it by name: pytest tests/align/device_kernels.py."""
 import numpy as np
 import pytest
 
-from fmx.align.cuda import batch as batches
-from fmx.align.cuda.batch import global_bytes, make_batch, matrix_starts, shared_bytes
 from fmx.align.cuda.lazy import lazy_kernel, run_lazy
 from fmx.align.cuda.packed import Doubles, fits, gain_words, packed_kernel, pair_up
 from fmx.align.cuda.worker import Scorer
@@ -13,6 +11,7 @@ from fmx.align.jobs import Job, Pairs
 from fmx.align.scoring import Scoring
 from fmx.align.sequences import encode
 from fmx.bench.kit.dscan import run_dscan
+from fmx.bench.kit.pairwise_batch import INT, global_bytes, make_batch, matrix_starts, shared_bytes
 from fmx.bench.kit.rscan import run_rscan
 from fmx.bench.kit.tiled import run_tiled
 from fmx.compiler.cuda import SIMULATED, cuda
@@ -141,7 +140,7 @@ def test_memory_is_the_papers_table_1():
     assert shared_bytes("rscan", 32, 32) == 32 * 32 * (2 * 4 + 1) + 32 * 16
     assert shared_bytes("lazy", 18, 128) == 128 * 18 * (4 + 1)
     starts = matrix_starts(encode(["A" * 12]), encode(["C" * 12]), np.array([0]), np.array([0]))
-    assert starts[-1] * batches.INT == global_bytes("rscan", 1, 12)
+    assert starts[-1] * INT == global_bytes("rscan", 1, 12)
 
 
 @pytest.mark.skipif(not SIMULATED, reason="only the simulator checks every access to shared memory")

@@ -8,8 +8,9 @@ A matrix with more rows than fit is taken in strips of ``rows`` rows; a strip re
 above from global memory.  Shared: 3 rows ints, 2 rows codes; target codes are a ring, one new a step.
 """
 
-from ...align.cuda.batch import cell, extent, query_code, shared_bytes
+from ...align.cuda.batch import cell, extent, query_code
 from ...compiler.cuda import cuda, int32, kernel, uint8
+from .pairwise_batch import shared_bytes
 
 ROWS = 3072  # 14 bytes a row: 42 kB of the 48 that every GPU gives a block
 

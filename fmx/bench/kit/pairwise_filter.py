@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...align.cuda.batch import make_batch, matrix_starts
 from ...align.cuda.lazy import run_lazy
 from ...align.cuda.worker import Scorer
 from ...align.jobs import Job, Shared, Worker, plan, select
 from ...align.sequences import read_sequences
 from ...compiler.cuda import cuda, kernel
 from .dscan import run_dscan
+from .pairwise_batch import make_batch, matrix_starts
 
 
 def _dscan(job, pairs, n_batch=2048):

@@ -5,13 +5,13 @@ import time
 
 import numpy as np
 
-from ...align.cuda.batch import global_bytes, make_batch, matrix_starts, shared_bytes
 from ...align.cuda.lazy import run_lazy
 from ...align.cuda.packed import Doubles, gain_words, packed_kernel, pair_up
 from ...align.scoring import Scoring
 from ...align.sequences import Sequences
 from ...compiler.cuda import add_max_u16x2, cuda, fresh_kernel, max_u16x2, multiprocessors, permute_bytes
 from .dscan import run_dscan
+from .pairwise_batch import global_bytes, make_batch, matrix_starts, shared_bytes
 from .rscan import run_rscan
 from .tiled import run_tiled
 

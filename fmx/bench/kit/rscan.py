@@ -10,8 +10,9 @@ phase meets a bank twice.
 
 import numpy as np
 
-from ...align.cuda.batch import cell, extent, query_code, shared_bytes
+from ...align.cuda.batch import cell, extent, query_code
 from ...compiler.cuda import cuda, int32, int64, kernel, uint8
+from .pairwise_batch import shared_bytes
 
 
 @kernel

@@ -9,8 +9,9 @@
 The tile stays in shared memory (k^2 ints, 2k codes) and is then written row by row, coalesced.
 """
 
-from ...align.cuda.batch import cell, extent, query_code, shared_bytes
+from ...align.cuda.batch import cell, extent, query_code
 from ...compiler.cuda import cuda, int32, kernel, uint8
+from .pairwise_batch import shared_bytes
 
 
 @kernel
