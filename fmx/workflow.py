@@ -12,6 +12,8 @@ import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 
 from ._version import __version__
 from .compiler import functions
@@ -24,8 +26,7 @@ from .index.store import read_meta
 from .input.streams import whole_output
 from .machines.jobs import CPU, Device
 from .machines.progress import Progress
-from .output import bam, sam, table
-from .output.text import make_names
+from .output import FORMATS, sam, table
 from .search import mapping
 from .search.mapping import MapOptions, Summary, compile_all, map_reads
 
@@ -42,7 +43,7 @@ def tell_compiling(progress) -> None:
 
 @dataclass(frozen=True)
 class Output:
-    """What is written: ``kind`` sam, bam, bed or tsv; the rest is for sam and bam."""
+    """What is written: ``kind`` one of output.FORMATS; the rest is for sam and bam."""
 
     path: str = "-"
     kind: str = "sam"
@@ -104,15 +105,8 @@ def _command_line() -> str:
 
 def make_writer(reference, output):
     """(writer, bytes before the first record)."""
-    names = make_names(reference.names)
-    if output.kind in ("bed", "tsv"):
-        bed = output.kind == "bed"
-        return table.TableWriter(names, reference.blocks, bed), b"" if bed else table.TSV_HEADER
-    head = sam.header(reference, __version__, _command_line(), output.read_group)
-    if output.kind == "bam":
-        writer = bam.BamWriter(reference.blocks, output.unmapped, output.read_group_id)
-        return writer, bam.header(reference, head)
-    return sam.SamWriter(names, reference.blocks, output.unmapped, output.read_group_id), head
+    header = partial(sam.header, reference, __version__, _command_line(), output.read_group)
+    return import_module(FORMATS[output.kind]).open_writer(reference, output, header)
 
 
 def find_matches(fm_index, paths, options, output, progress=None, device=CPU):

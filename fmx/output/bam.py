@@ -67,6 +67,12 @@ def header(reference, sam_header: bytes) -> bytes:
     return bgzf(b"".join(parts))
 
 
+def open_writer(reference, output, sam_header):
+    """(writer, bytes before the first record)."""
+    writer = BamWriter(reference.blocks, output.unmapped, output.read_group_id)
+    return writer, header(reference, sam_header())
+
+
 class BamWriter:
     """Formats batches as compressed BAM; one instance serves all threads."""
 

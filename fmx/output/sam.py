@@ -7,6 +7,7 @@ from ..index.reference import find_block
 from .text import (
     Names,
     as_bytes,
+    make_names,
     put_all,
     put_backwards,
     put_byte,
@@ -43,6 +44,12 @@ def mapping_quality(n: int) -> int:
 
 
 MAPQ = np.array([0, *(mapping_quality(n) for n in range(1, 32))], np.int64)  # 0 from n = 10 on
+
+
+def open_writer(reference, output, sam_header):
+    """(writer, bytes before the first record)."""
+    names = make_names(reference.names)
+    return SamWriter(names, reference.blocks, output.unmapped, output.read_group_id), sam_header()
 
 
 class SamWriter:

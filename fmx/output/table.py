@@ -4,10 +4,16 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..index.reference import find_block
-from .text import Names, put_byte, put_bytes, put_name, put_number, record_space
+from .text import Names, make_names, put_byte, put_bytes, put_name, put_number, record_space
 
 TAB, LINE, PLUS, MINUS = 9, 10, 43, 45
 TSV_HEADER = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
+
+
+def open_writer(reference, output, sam_header):
+    """(writer, bytes before the first record)."""
+    bed = output.kind == "bed"
+    return TableWriter(make_names(reference.names), reference.blocks, bed), b"" if bed else TSV_HEADER
 
 
 class TableWriter:

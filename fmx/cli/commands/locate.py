@@ -3,14 +3,15 @@
 import click
 
 from ... import options
+from ...output import FORMATS
 
 
 @click.command()
 @click.argument("patterns", nargs=-1)
 @click.option("-p", "--pattern", "given", multiple=True, metavar="SEQUENCE", help="A pattern; repeatable.")
 @click.option(
-    "--format", "kind", type=click.Choice(["tsv", "bed", "sam"]), default="tsv", show_default=True,
-    help="What to write: TSV with a header line, BED6, or SAM.",
+    "--format", "kind", type=click.Choice([kind for kind in FORMATS if kind != "bam"]),
+    default="tsv", show_default=True, help="What to write: TSV with a header line, BED6, or SAM.",
 )  # fmt: skip
 @options.forward_only
 @options.reverse_only
