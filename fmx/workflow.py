@@ -17,14 +17,14 @@ from importlib import import_module
 
 from ._version import __version__
 from .compiler import functions
-from .errors import DeviceError, shown
+from .errors import shown
 from .index import layouts, plan
 from .index.building.journey import add_layouts, build_index, default_index_path
 from .index.fm_index import verify as verify_index
 from .index.parts import part_sizes
 from .index.store import read_meta
 from .input.streams import whole_output
-from .machines.jobs import CPU, Device
+from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
 from .output import FORMATS, sam, table
 from .search import mapping
@@ -80,22 +80,17 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     return summary
 
 
-def make_mapper(fm_index, options, n_tally, device, progress) -> mapping.Mapping:
-    if device.engine == "cpu":
-        return mapping.make_mapper(fm_index, options, n_tally)
-    try:
+def make_mapper(fm_index, options, n_tally, device, progress) -> mapping.Mapper:
+    def on_gpu(session):
         from .search import gpu_mapping
 
         engine = None if device.engine in ("cuda", "auto") else device.engine
-        gpu = gpu_mapping.Gpu(fm_index, options.n_threads, device.number, device.memory)
-        mapper = gpu_mapping.make_mapper(fm_index, options, n_tally, engine, gpu)
-    except DeviceError as error:
-        if device.engine != "auto":
-            raise
-        progress.say(f"searching on the CPU: {error}")
+        return gpu_mapping.make_mapper(fm_index, options, n_tally, engine, session)
+
+    def on_cpu():
         return mapping.make_mapper(fm_index, options, n_tally)
-    progress.say(f"searching on GPU {device.number}, {gpu.name}")
-    return mapper
+
+    return choose_place(device, on_gpu, on_cpu, lambda where: progress.say(f"searching on {where}"))
 
 
 def _command_line() -> str:

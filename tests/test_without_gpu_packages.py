@@ -1,6 +1,7 @@
 """fmx where the packages for GPUs and figures are missing or broken: all that needs none works, the rest says
 in one line what to install."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -206,7 +207,8 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch):
     from fmx.compiler import cuda
     from fmx.index.building.journey import choose_machine
     from fmx.machines import gpu
-    from fmx.machines.jobs import Cores, Device
+    from fmx.machines.jobs import Cores
+    from fmx.machines.places import Device
 
     def refresh():
         raise AttributeError("module 'numpy' has no attribute 'row_stack'")
@@ -226,23 +228,27 @@ def gpu_without_sort(monkeypatch):
     """A GPU that answers, and no cuda-cccl."""
     pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
     from fmx.compiler import radix_sort
-    from fmx.machines import gpu_jobs
+    from fmx.machines import gpu_session
 
-    device = SimpleNamespace(open_device=lambda number: "GPU", free_bytes=lambda: 10**9)
-    monkeypatch.setattr(gpu_jobs, "gpu", device)
+    device = SimpleNamespace(
+        open_device=lambda number: "GPU", free_bytes=lambda: 10**9, errors=contextlib.nullcontext
+    )
+    monkeypatch.setattr(gpu_session, "gpu", device)
     monkeypatch.setattr(radix_sort, "SIMULATED", False)
     monkeypatch.setitem(sys.modules, "cuda", None)
 
 
 def test_a_gpu_without_a_sort_is_noticed_before_the_work(gpu_without_sort):
     from fmx.index.building.journey import choose_machine
-    from fmx.machines.jobs import Cores, Device
+    from fmx.machines.jobs import Cores
+    from fmx.machines.places import Device
 
     with pytest.raises(DeviceError, match=r"cuda-cccl.*fmx-mapper\[cuda\]"):
         choose_machine(Device("cuda"), 1, 1000)
-    chosen = choose_machine(Device("auto"), 1, 1000)
-    assert isinstance(chosen, Cores)
-    assert "cuda-cccl" in chosen.name
+    told: list = []
+    assert isinstance(choose_machine(Device("auto"), 1, 1000, told.append), Cores)
+    assert len(told) == 1
+    assert "cuda-cccl" in told[0]
 
 
 def test_energy_that_cannot_be_measured_is_said_once(monkeypatch, capsys):

@@ -81,9 +81,6 @@ def watch(clock, mapper, writer) -> None:
     mapper.hits_of = lambda *arguments: clock.items("locate", hits_of(*arguments))
     mapper.summarise = clock.calls("summarise", mapper.summarise)
     writer.format = clock.calls("format", writer.format)
-    for channel in mapper.all_channels:
-        for name in ("send", "receive", "wait"):
-            setattr(channel, name, clock.calls(name, getattr(channel, name)))
 
 
 def table(spent, wall, n_threads) -> list:

@@ -5,7 +5,7 @@ import numpy as np
 from ..align import journey
 from ..align.output import PAIR, as_rows
 from ..align.scoring import LIMIT, Scoring
-from ..machines.jobs import Device
+from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments
 

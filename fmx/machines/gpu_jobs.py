@@ -4,7 +4,6 @@ import numpy as np
 
 from ..compiler import radix_sort
 from ..compiler.warp import kernel, thread_index
-from ..errors import DeviceError
 from . import gpu
 from .jobs import Machine, do
 
@@ -22,20 +21,16 @@ def do_kernel(job, n, size):
 
 
 class Gpu(Machine):
-    """One GPU.  ``memory``: how much of its memory may be used, in bytes."""
+    """The GPU of a GpuSession, of which ``memory`` bytes may be used."""
 
     empty, zeros = staticmethod(gpu.empty), staticmethod(gpu.zeros)
     to_host = staticmethod(gpu.to_host)
     synchronize, errors = staticmethod(gpu.synchronize), staticmethod(gpu.errors)
 
-    def __init__(self, number=0, memory=None):
-        """Raises DeviceError where there is no such GPU, or no package that sorts on it."""
-        self.name = f"GPU {number}, {gpu.open_device(number)}"
+    def __init__(self, session):
+        """Raises DeviceError where there is no package that sorts on it."""
         radix_sort.library()  # here, not amid the work
-        free = gpu.free_bytes()
-        if memory and memory > free:
-            raise DeviceError(f"GPU {number} has {free / 1e9:.1f} GB free: lower --gpu-memory")
-        self.memory = memory or free * 19 // 20
+        self.name, self.memory = str(session), session.memory
 
     def take(self, value):
         if isinstance(value, np.ndarray):

@@ -1,16 +1,41 @@
-"""What one piece of work on a GPU takes: a stream, buffers at both ends, and the time of each stage.
+"""A GPU as a command uses it: how much memory there is for whom, and flights, each a stream with its buffers.
 
 While one flight computes, another's data are copied and the host packs and unpacks for a third.
 """
 
 import time
+from collections import Counter
 from contextlib import contextmanager
+from copy import copy
 from itertools import pairwise
 from queue import LifoQueue
+from threading import Lock
 
 import numpy as np
 
 from . import gpu
+from .places import room_beside
+
+RESERVE = 512 << 20  # bytes left to the device and the libraries on it, or a twentieth of what is free
+
+
+class Clock:
+    """``seconds`` sums up what each stage has taken, of all threads of the host together."""
+
+    def __init__(self):
+        self.seconds: Counter = Counter()
+        self._lock = Lock()
+
+    def add(self, stage, seconds):
+        with self._lock:
+            self.seconds[stage] += seconds
+
+    @contextmanager
+    def timed(self, stage):
+        """Count the time that the host spends within."""
+        start = time.perf_counter()
+        yield
+        self.add(stage, time.perf_counter() - start)
 
 
 class Rooms:
@@ -47,18 +72,13 @@ class Desks:
 class Flight:
     """A stream; ``there``, Rooms of the device; ``here``, pinned Rooms of the host."""
 
-    def __init__(self, stages):
-        self.stages, self.stream = stages, gpu.stream()
+    def __init__(self, clock, rooms):
+        self.clock, self.stream = clock, gpu.stream()
         self.there, self.here = Rooms(gpu.empty), Rooms(gpu.pinned)
+        for name, (n, dtype) in rooms.items():
+            self.there(name, n, dtype), self.here(name, n, dtype)
         self.holds: object = None  # what its owner has left there
         self._marks: list = []
-
-    @contextmanager
-    def timed(self, stage):
-        """Count the time that the host spends within to a stage."""
-        start = time.perf_counter()
-        yield
-        self.stages.add(stage, time.perf_counter() - start)
 
     def begin(self, stage):
         """What the stream is given from now on belongs to a stage."""
@@ -67,7 +87,7 @@ class Flight:
     def pack(self, name, arrays):
         """Arrays of one type, one after the other, in pinned memory."""
         n, dtype = sum(array.size for array in arrays), arrays[0].dtype
-        with self.timed("copy in"):
+        with self.clock.timed("copy in"):
             return np.concatenate(arrays, out=self.here(name, n, dtype)[:n])
 
     def send(self, name, packed):
@@ -89,22 +109,17 @@ class Flight:
         self.begin("")
         gpu.synchronize(self.stream)
         for (stage, start), (_, stop) in pairwise(self._marks):
-            self.stages.add(stage, gpu.seconds_between(start, stop))
+            self.clock.add(stage, gpu.seconds_between(start, stop))
         self._marks.clear()
-
-
-def flights_for(n_threads, most) -> int:
-    """How many flights serve threads of the host; the CUDA simulator runs one kernel at a time."""
-    return 1 if gpu.SIMULATED else min(n_threads, most)
 
 
 class Flights:
     """Some flights over one GPU, each used by one thread of the host at a time."""
 
-    def __init__(self, n, stages, number):
-        self._number, self._idle = number, LifoQueue()
+    def __init__(self, n, session, rooms):
+        self._number, self._idle = session.number, LifoQueue()
         for _ in range(n):
-            self._idle.put(Flight(stages))
+            self._idle.put(Flight(session.clock, rooms))
 
     def run(self, work, *arguments):
         """``work(flight, ...)`` with one that nobody uses.  Raises DeviceError."""
@@ -115,3 +130,38 @@ class Flights:
                 return work(flight, *arguments)
             finally:
                 self._idle.put(flight)
+
+
+class GpuSession:
+    """The opened GPU ``number``, its ``name``, the ``memory`` of it that may be used, and a ``clock``.
+
+    ``memory``: bytes that the user allows, or None; what is free is less, but for a reserve.  Raises
+    DeviceError where there is no such GPU.
+    """
+
+    def __init__(self, number=0, memory=None):
+        self.number, self.name, self.clock = number, gpu.open_device(number), Clock()
+        with gpu.errors():
+            free = gpu.free_bytes()
+        spare = max(free - max(RESERVE, free // 20), 0)
+        self.memory = min(spare, memory or spare)
+
+    def __str__(self):
+        return f"GPU {self.number}, {self.name}"
+
+    def share(self, part, whole) -> "GpuSession":
+        """The same GPU, with a share of its memory as ``part`` is one of ``whole``."""
+        own = copy(self)
+        own.memory = self.memory * part // whole
+        return own
+
+    def flights(self, most, resident=0, rooms=None) -> Flights:
+        """Flights for threads of the host, ``most`` at most, as many as fit beside ``resident`` bytes.
+
+        ``rooms`` {name: (n, dtype)}: buffers that each has at both ends at once.  Raises DeviceError.
+        """
+        rooms = rooms or {}
+        of_one = sum(n * np.dtype(dtype).itemsize for n, dtype in rooms.values())
+        n = min(most, room_beside(self.memory, resident, of_one) // max(of_one, 1))
+        with gpu.errors():
+            return Flights(1 if gpu.SIMULATED else n, self, rooms)  # the simulator runs a kernel at a time

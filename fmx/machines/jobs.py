@@ -6,7 +6,6 @@ one to each thread of the CPU, device_work.Gpu one to each thread of the GPU.
 """
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,27 +87,14 @@ class Machine:
         return into[: ends[-1]]
 
 
-@dataclass(frozen=True)
-class Device:
-    """Where work is done: ``engine`` cpu, cuda, auto, one of engines.CUDA, or both (pairwise); the number of
-    a GPU (None, of pairwise: all GPUs), and how much of its memory may be used, in bytes (None: all)."""
-
-    engine: str = "cpu"
-    number: int | None = 0
-    memory: int | None = None
-
-
-CPU = Device()
-
-
 class Cores(Machine):
     """Some threads of the CPU."""
 
     empty, zeros, serial = staticmethod(np.empty), staticmethod(np.zeros), True
     errors = nullcontext
 
-    def __init__(self, n_threads=1, name="the CPU"):
-        self.n_threads, self.name = n_threads, name
+    def __init__(self, n_threads=1):
+        self.n_threads = n_threads
 
     def take(self, value):
         return value

@@ -3,8 +3,8 @@
 import time
 from dataclasses import dataclass
 
-from ..errors import DeviceError
 from ..input.streams import whole_output
+from ..machines.places import choose_place
 from ..output.text import make_names
 from . import formats as forms
 from .matching import Finder, compile_all
@@ -51,31 +51,14 @@ def make_form(reference, options, output):
 
 
 def make_matcher(fm_index, options, device, progress):
-    """A matcher on a GPU, or None for one on the CPU."""
-    if device.engine == "cpu":
-        return None
-    try:
+    """A matcher on a GPU, or None for one on the CPU.  Parts have memory by their shares of the text."""
+
+    def on_gpu(session):
         from . import seeds_gpu as on_device
 
-        matchers = [
-            on_device.make_matcher(part, options, device.number, memory)
-            for part, memory in zip(fm_index.parts, _shares(fm_index, device), strict=True)
-        ]
-    except DeviceError as error:
-        if device.engine != "auto":
-            raise
-        progress.say(f"searching on the CPU: {error}")
-        return None
-    progress.say(f"searching on GPU {device.number}, {matchers[0].name}")
-    return join(fm_index, matchers)
+        whole = fm_index.reference.n_text
+        shares = [session.share(part.reference.n_text, whole) for part in fm_index.parts]
+        parts = zip(fm_index.parts, shares, strict=True)
+        return join(fm_index, [on_device.make_matcher(part, options, share) for part, share in parts])
 
-
-def _shares(fm_index, device) -> list:
-    """Memory of the GPU for each part (None: all), by its share of the text; a tenth is left for strands."""
-    if len(fm_index.parts) == 1:
-        return [device.memory]
-    from ..machines import gpu
-
-    gpu.open_device(device.number)
-    room = min(9 * gpu.free_bytes() // 10, device.memory or 2**63)
-    return [room * part.reference.n_text // fm_index.reference.n_text for part in fm_index.parts]
+    return choose_place(device, on_gpu, lambda: None, lambda where: progress.say(f"searching on {where}"))

@@ -17,17 +17,15 @@ import numpy as np
 from ..compiler.warp import kernel, thread_index
 from ..input.dna import WORD
 from ..machines import gpu
-from ..machines.gpu_session import Desks, Flights, flights_for
+from ..machines.gpu_session import Desks
 from ..search import gpu_search
 from .contracts import ROWS_AT_ONCE, Strands, collect, rows_at_once, seek
 from .mummergpu import collect_together, empty_found, subqueries
 from .rank_walk import Found, Jobs, Segment, make_jobs, match_job
 from .segments import cut_segments, divide, merge, rounds, words_of
-from .stages import Stages
 
 N_FLIGHTS = 2  # at most
 N_THREADS = 128
-_RESERVE = 200 << 20  # memory of the device for its own purposes
 
 
 @kernel
@@ -38,25 +36,23 @@ def match_kernel(segment, strands, jobs, least, found):
 
 
 class DeviceMummerGpu:
-    """A matcher on GPU ``number`` that takes at most ``gpu_memory`` bytes of it (None: all that is free).
+    """A matcher on a GPU, within the memory of a GpuSession.
 
     ``host`` is its MummerGpu; ``n_threads`` of the CPU share the post-processing of some queries.  Raises
     DeviceError.
     """
 
-    def __init__(self, host, number=0, gpu_memory=None, n_threads=1):
-        self.host, self.least, self.number, self.stages = host, host.least, number, Stages()
-        self.n_threads = n_threads
-        self.name = gpu.open_device(number)
+    def __init__(self, host, session, n_threads=1):
+        self.host, self.least, self.n_threads = host, host.least, n_threads
+        self.number, self.clock = session.number, session.clock
         self._one_at_a_time = threading.Lock()
-        whole, n_flights = host.segment, flights_for(n_threads, N_FLIGHTS)
+        whole, n_flights = host.segment, min(n_threads, N_FLIGHTS)
         with gpu.errors():
-            room = min(gpu.free_bytes() - _RESERVE, gpu_memory or 2**63)
             shared = gpu_search.n_bytes((whole.words, whole.blocks))
-            self.division = divide(whole.sa.size, shared, room, n_flights)
+            self.division = divide(whole.sa.size, shared, session.memory, n_flights)
             if self.division.is_tight(whole.sa.size):
-                n_flights, self.division = 1, divide(whole.sa.size, shared, room)
-            self.flights, self.desks = Flights(n_flights, self.stages, number), Desks()
+                n_flights, self.division = 1, divide(whole.sa.size, shared, session.memory)
+            self.flights, self.desks = session.flights(n_flights), Desks()
             self.segments = cut_segments(whole, self.division.n_suffixes, gpu.pinned, n_threads)
             n = self.segments[0].sa.size
             self._room = [gpu.empty(n, kind) for kind in (np.uint32, np.uint32, np.uint8)]
@@ -115,7 +111,7 @@ class DeviceMummerGpu:
     def _bring(self, segment):
         """A segment on the device, where there is room for one."""
         if self._held[0] is not segment:
-            with self.stages.timed("copy in"):
+            with self.clock.timed("copy in"):
                 arrays = [
                     gpu.copy(source, room)[: source.size]
                     for source, room in zip(segment[:3], self._room, strict=True)

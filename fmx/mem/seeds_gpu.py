@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled
-from ..errors import DeviceError
 from ..machines import gpu
-from ..machines.gpu_session import Desks, Flights, Rooms, flights_for
+from ..machines.gpu_session import Desks, Rooms
+from ..machines.places import room_beside
 from ..machines.threads import run_all, spans
 from ..search import gpu_search
 from .contracts import Matches, Strands, collect, rows_at_once, seek
@@ -37,15 +37,12 @@ from .seeds_kernels import (
     windows_of,
 )
 from .segments import words_of
-from .stages import Stages
 from .windows import n_windows
 
-GB = 10**9
 ROWS = 1 << 25  # looked at, at a time
 _LEAST_ROWS = 1 << 18
 N_FLIGHTS = 4  # at most
 _ROW_BYTES = 64  # of a flight's buffers, for each of them and as many windows
-_RESERVE = 512 << 20  # memory of the device for its own purposes and for strands
 _RESIDENT = 2048  # threads of a multiprocessor
 _MANY = 1 << 18  # matches that threads of the host share
 _BY_ROW = "keys", "values", "found keys", "found values"
@@ -76,33 +73,26 @@ class DeviceAnchors(NamedTuple):
 class DeviceMatcher:
     """A matcher whose arrays are on a GPU, for ``n_threads`` of the host.  Raises DeviceError."""
 
-    def __init__(self, matcher, number=0, memory=None, n_threads=1):
-        self.name = gpu.open_device(number)
-        self.host, self.least, self.stages = matcher, matcher.least, Stages()
-        self.n_threads = n_threads
+    def __init__(self, matcher, session, n_threads=1):
+        self.host, self.least, self.clock, self.n_threads = matcher, matcher.least, session.clock, n_threads
+        room = room_beside(session.memory, gpu_search.n_bytes(matcher), _ROW_BYTES * _LEAST_ROWS)
+        n_flights = max(1, min(n_threads, N_FLIGHTS, room // (_ROW_BYTES * ROWS)))
+        self.n_rows = min(ROWS, room // n_flights // _ROW_BYTES)
+        self.n_windows = max(self.n_rows // BLOCK, 1) * BLOCK
+        self.flights, self.desks = session.flights(n_flights), Desks()
         with gpu.errors():
-            room = min(gpu.free_bytes() - _RESERVE, memory or 2**63) - gpu_search.n_bytes(matcher)
-            if room < _ROW_BYTES * _LEAST_ROWS:
-                raise DeviceError(
-                    f"the index needs {gpu_search.n_bytes(matcher) / GB:.2f} GB of GPU memory and room for "
-                    "results: raise --gpu-memory, free memory, or take --engine cpu"
-                )
-            n_flights = max(1, min(flights_for(n_threads, N_FLIGHTS), room // (_ROW_BYTES * ROWS)))
-            self.n_rows = min(ROWS, room // n_flights // _ROW_BYTES)
-            self.n_windows = max(self.n_rows // BLOCK, 1) * BLOCK
             self.resident = gpu.n_multiprocessors() * _RESIDENT
-            self.flights, self.desks = Flights(n_flights, self.stages, number), Desks()
-            with self.stages.timed("copy in"):
+            with self.clock.timed("copy in"):
                 self.seeds = gpu_search.upload(matcher)
         nothing = np.zeros(0, np.int64)  # kernels must not be compiled by several threads at once
         seek_on_device(self, Strands(np.zeros(1, np.uint64), *[nothing] * 6))
 
 
-def make_matcher(index, options, number, memory):
-    """The matcher of an algorithm and an opened index on a GPU, within ``memory`` bytes (None: all free)."""
+def make_matcher(index, options, session):
+    """The matcher of an algorithm and an opened index on the GPU of a GpuSession."""
     if options.algorithm == "mummergpu":
-        return DeviceMummerGpu(make_mummergpu(index, options.least), number, memory, options.n_threads)
-    return DeviceMatcher(make_seeds(index, options.least), number, memory, options.n_threads)
+        return DeviceMummerGpu(make_mummergpu(index, options.least), session, options.n_threads)
+    return DeviceMatcher(make_seeds(index, options.least), session, options.n_threads)
 
 
 @rows_at_once.register(DeviceMatcher)
@@ -153,7 +143,7 @@ def _bring(flight, matcher, strands):
     if flight.holds is None or flight.holds[0] is not strands:
         flight.holds, n, (base, words) = None, strands.first.size, words_of(strands)
         words = flight.send("words", flight.pack("words", [words]))
-        with flight.timed("copy in"):
+        with flight.clock.timed("copy in"):
             narrow = flight.here("columns", 5 * n + 1, np.uint32)[: 5 * n + 1]
             n_of_all = _pack(matcher.host, strands, base, narrow)
         flight.begin("copy in")  # the words are on their way meanwhile
@@ -217,7 +207,7 @@ def _count_rows(flight, matcher, there, n):
         _seek_rows(flight, matcher, there, start, stop, table)
         flight.wait()
         _, short, long, _ = table_sizes(n_blocks)
-        with flight.timed("copy out"):
+        with flight.clock.timed("copy out"):
             sizes = windows_of(gpu.copy(table, np.empty(short, np.int64)), n_blocks).total
         if sizes.max() > matcher.n_rows:
             windows = windows_of(gpu.copy(table, np.empty(long, np.int64)), n_blocks)

@@ -19,6 +19,7 @@ import numpy as np
 from ..compiler.functions import compiled
 from ..errors import DeviceError
 from ..input.dna import WORD
+from ..machines.places import room_beside
 from ..machines.threads import run_all, spans
 from .rank_walk import Found, Segment
 
@@ -45,14 +46,9 @@ def divide(n_text, shared, room, n_flights=1) -> Division:
 
     A quarter of what they leave is for queries, at most QUERY_BYTES for each flight.  Raises DeviceError.
     """
-    rest = room - shared
+    rest = room_beside(room, shared, 2 * SUFFIX_BYTES, "the text")
     queries = min(QUERY_BYTES * n_flights, rest // 4)
     n_suffixes = min((rest - queries) // SUFFIX_BYTES, n_text)
-    if n_suffixes < 1:
-        raise DeviceError(
-            f"the text alone takes {shared / 1e9:.3g} GB of {max(room, 0) / 1e9:.3g} GB of GPU memory: raise "
-            "--gpu-memory, free memory, or take --engine cpu"
-        )
     of_one = queries // n_flights
     return Division(n_suffixes, of_one // 4, of_one - of_one // 4)
 

@@ -7,6 +7,8 @@ other in each:
     interval     | read 0 part 0 | read 0 part 1 | its reverse part 0 | its reverse part 1 | read 1 ...
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ..compiler.functions import compiled
@@ -19,11 +21,17 @@ MOST = 1 << 17  # positions located at a time, or those of one read
 _AHEAD = 16  # intervals whose rows are prefetched
 
 
-def positions(sa, layout, lo, size) -> np.ndarray:
-    """Text positions, int64, of rows lo[i] to lo[i] + size[i] of a part, one i after the other."""
-    found = np.empty(size.sum(), np.int64)
-    _positions(sa, layout, lo, size, found)
-    return found
+class Locator(NamedTuple):
+    """Looks up where rows of a part are, on the CPU; on a GPU: gpu_mapping.GpuLocator."""
+
+    sa: Any
+    layout: Any
+
+    def locate(self, lo, size) -> np.ndarray:
+        """Text positions, int64, of rows lo[i] to lo[i] + size[i] of a part, one i after the other."""
+        found = np.empty(size.sum(), np.int64)
+        _positions(self.sa, self.layout, lo, size, found)
+        return found
 
 
 @compiled
@@ -41,8 +49,11 @@ def _positions(sa, layout, lo, size, found):
 def select(parts, batch, span, policy) -> Hits:
     """The hits of reads span[0] to span[1] of a batch, as hits.select gives them for the whole text.
 
-    ``parts``: of each part of the text a mapper that locates, its Intervals, and where it starts in the text.
+    ``parts``: of each part of the text a locator, its Intervals, and where it starts in the text.
     """
+    locator, intervals, _ = parts[0]
+    if len(parts) == 1 and isinstance(locator, Locator):  # the rows are at hand
+        return hits.select(*locator, batch, intervals, span, policy)
     rows = slice(2 * span[0], 2 * span[1])
     lo = np.array([intervals.lo[rows] for _, intervals, _ in parts])
     size = np.array([intervals.hi[rows] for _, intervals, _ in parts]) - lo.astype(np.int64)
@@ -66,8 +77,8 @@ def _locate(parts, lo, size):
     """(FullSA, first row of each interval in it) of the rows of the intervals, arrays [n_parts, n]."""
     ends = np.cumsum(size.T).reshape(size.T.shape).T
     located = np.empty(size.sum(), np.int64)
-    for part, (mapper, _, start) in enumerate(parts):
-        own = mapper.locate(lo[part], size[part])
+    for part, (locator, _, start) in enumerate(parts):
+        own = locator.locate(lo[part], size[part])
         _spread(own, ends[part] - size[part], size[part], start, located)
     return FullSA(located), ends[0] - size[0]
 

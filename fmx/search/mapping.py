@@ -6,7 +6,7 @@ bytes -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> records
 import time
 from collections import deque
 from dataclasses import dataclass, field, fields
-from typing import Any
+from functools import partial, reduce
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..machines.pipeline import travel
 from ..machines.progress import Progress
 from . import hits, located
 from .engines import cpu
+from .located import Locator
 from .queries import Exact, Verify
 from .tally import tally
 
@@ -70,34 +71,39 @@ def make_query(index):
     return Verify(index.prefix, index.seeds, index.sa.positions, index.text_words, index.reference.blocks)
 
 
-class Mapping:
-    """One set of options; turns chunks into pieces of output.  A mapper is one of these for an index."""
+class Mapper:
+    """Turns chunks into pieces of output, with one set of options.
 
-    def __init__(self, options: MapOptions, n_tally: int = 0):
-        self.options, self.n_tally = options, n_tally
+    Of each part of the text ``searchers`` hold what turns Patterns into Intervals, ``locators`` what turns
+    rows into positions (located.py); both are of the CPU or of a GPU.
+    """
+
+    def __init__(self, index, options: MapOptions, n_tally: int, searchers, locators):
+        self.index, self.options, self.n_tally = index, options, n_tally
+        self.searchers, self.locators = searchers, locators
+        self.starts = [part_span(index.meta, number)[0] for number in range(len(locators))]
         self.tallies: deque = deque()  # one table for each thread that is counting
-        self.all_channels: list = []  # to a GPU
 
     def search(self, chunk):
-        """(ReadBatch, intervals) of a chunk; who made the intervals knows what they are."""
+        """(ReadBatch, intervals) of a chunk."""
         batch = reads.parse(chunk)
         return batch, self.intervals(reads.pack(batch, self.options.strands))
 
-    def intervals(self, patterns):
-        """Intervals of patterns."""
-        raise NotImplementedError
+    def intervals(self, patterns) -> list:
+        """Intervals of patterns in each part of the text."""
+        return [search(patterns) for search in self.searchers]
 
     def count(self, intervals) -> np.ndarray:
         """Exact number of occurrences of each read, int64[n_reads]."""
-        raise NotImplementedError
+        return reduce(np.add, map(hits.count, intervals))
 
     def select(self, batch, intervals, span):
         """The hits of reads span[0] to span[1]."""
-        raise NotImplementedError
+        return located.select(self.parts_of(intervals), batch, span, self.options.policy)
 
     def parts_of(self, intervals) -> list:
-        """Of each part of the text (mapper, its intervals, where it starts)."""
-        raise NotImplementedError
+        """Of each part of the text (locator, intervals, where it starts)."""
+        return list(zip(self.locators, intervals, self.starts, strict=True))
 
     def hits_of(self, batch, intervals):
         """Yield (start, Hits) for runs of reads with at most SLICE_HITS reported hits, or one read."""
@@ -140,61 +146,10 @@ class Mapping:
         )
 
 
-class Mapper(Mapping):
-    """Maps to one FMIndex, on the CPU."""
-
-    def __init__(self, index, options: MapOptions, n_tally: int = 0):
-        super().__init__(options, n_tally)
-        self.index = index
-        self.query: Any = make_query(index)
-
-    def intervals(self, patterns):
-        return cpu.search(self.query, patterns)
-
-    def count(self, intervals):
-        return hits.count(intervals)
-
-    def select(self, batch, intervals, span):
-        return hits.select(self.index.sa, self.index.layout, batch, intervals, span, self.options.policy)
-
-    def parts_of(self, intervals):
-        return [(self, intervals, 0)]
-
-    def locate(self, lo, size) -> np.ndarray:
-        """Text positions of rows lo[i] to lo[i] + size[i], one i after the other."""
-        return located.positions(self.index.sa, self.index.layout, lo, size)
-
-
-class JoinedMapper(Mapping):
-    """Maps to the parts of a JoinedIndex, by one mapper each."""
-
-    def __init__(self, index, mappers):
-        super().__init__(mappers[0].options, mappers[0].n_tally)
-        self.index, self.mappers, self.all_channels = index, mappers, mappers[0].all_channels
-        self.starts = [part_span(index.meta, number)[0] for number in range(len(mappers))]
-
-    def intervals(self, patterns):
-        """Intervals in each part, a list."""
-        return [mapper.intervals(patterns) for mapper in self.mappers]
-
-    def count(self, intervals):
-        return np.sum([hits.count(own) for own in intervals], axis=0)
-
-    def select(self, batch, intervals, span):
-        return located.select(self.parts_of(intervals), batch, span, self.options.policy)
-
-    def parts_of(self, intervals):
-        return list(zip(self.mappers, intervals, self.starts, strict=True))
-
-
-def join(index, mappers) -> Mapping:
-    """What maps to an index by a mapper of each of its parts."""
-    return mappers[0] if len(mappers) == 1 else JoinedMapper(index, mappers)
-
-
-def make_mapper(index, options: MapOptions, n_tally: int = 0) -> Mapping:
+def make_mapper(index, options: MapOptions, n_tally: int = 0) -> Mapper:
     """What maps to an FMIndex or a JoinedIndex on the CPU."""
-    return join(index, [Mapper(part, options, n_tally) for part in index.parts])
+    searchers = [partial(cpu.search, make_query(part)) for part in index.parts]
+    return Mapper(index, options, n_tally, searchers, [Locator(part.sa, part.layout) for part in index.parts])
 
 
 def map_reads(mapper, paths, writer, sink, progress=None) -> Summary:

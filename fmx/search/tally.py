@@ -16,7 +16,7 @@ _MOST = 1 << 17  # positions located at a time
 def tally(parts, blocks, total, at_most, table) -> None:
     """Add to ``table`` int64[n_contigs, 2] the (reads, hits) of all reads of a batch.
 
-    ``parts``: of each part of the text a mapper that locates, its Intervals, and where it starts in the text;
+    ``parts``: of each part of the text a locator, its Intervals, and where it starts in the text;
     ``total`` int64[n_reads] occurrences; reads with more than ``at_most`` do not count.
     """
     reads = np.flatnonzero((total > 0) & (total <= at_most))
@@ -27,10 +27,10 @@ def tally(parts, blocks, total, at_most, table) -> None:
     rows = np.concatenate([rows[~many], repeated])
     weight = np.append(np.ones(rows.shape[0] - n_times.size, np.int64), n_times)
     seen = np.full(table.shape[0], -1, np.int64)
-    for part, (mapper, _, start) in enumerate(parts):  # a contig is in one part
+    for part, (locator, _, start) in enumerate(parts):  # a contig is in one part
         lo, hi = (rows[:, 4 * part + i : 4 * part + i + 2].ravel() for i in (0, 2))
         for first, piece_lo, size in _pieces(lo, hi - lo):
-            _count(mapper.locate(piece_lo, size), start, size, first, weight, blocks, seen, table)
+            _count(locator.locate(piece_lo, size), start, size, first, weight, blocks, seen, table)
 
 
 def _pieces(lo, size):

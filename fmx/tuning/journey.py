@@ -8,11 +8,12 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import DeviceError, UnsupportedError
+from ..errors import UnsupportedError
 from ..index.building.journey import build_index
 from ..index.parts import MAX_SYMBOLS, part_sizes
 from ..index.plan import available_memory
 from ..index.store import read_meta
+from ..machines.places import Device, choose_place
 from . import choices, trial
 from .choices import Place
 from .rates import measure_cpu, measure_gpu
@@ -20,7 +21,6 @@ from .store import Store
 
 SAMPLE = {"cpu": 20_000_000, "cuda": 100_000_000}  # bases of the text that choices are tried on
 N_TRIED, N_SHOWN = 3, 10
-_GPU_RESERVE = 10**9  # bytes for reads and answers
 
 
 @dataclass(frozen=True)
@@ -106,20 +106,15 @@ def _places(question, progress) -> tuple:
             f"{1e-6 / huge.seconds(64, most):.0f} M from huge pages"
         )
         places.append(Place("cpu", rates, question.memory or available_memory() // 2))
-    if question.engine != "cpu":
-        try:
-            from ..machines import gpu
 
-            device = gpu.open_device()
-            stores.append(Store(device))
-            with progress.stage("rates of the GPU"):
-                rates = stores[-1].rates(lambda: measure_gpu(device))
-            room = gpu.free_bytes() - _GPU_RESERVE
-            places.append(Place("cuda", rates, min(room, question.memory or room)))
-        except DeviceError as error:
-            if question.engine == "cuda":
-                raise
-            progress.say(f"without a GPU: {error}")
+    def on_gpu(session):
+        stores.append(Store(session.name))
+        with progress.stage("rates of the GPU"):
+            rates = stores[-1].rates(lambda: measure_gpu(session.name))
+        places.append(Place("cuda", rates, session.memory))
+
+    where = Device(question.engine, memory=question.memory)
+    choose_place(where, on_gpu, lambda: None, lambda place: progress.say(f"measured {place}"))
     return places, stores, note
 
 

@@ -113,10 +113,11 @@ def main(options) -> int:
         simulator.start()
     from fmx.index import layouts
     from fmx.machines.gpu_jobs import Gpu
+    from fmx.machines.gpu_session import GpuSession
     from fmx.machines.jobs import Cores
     from fmx.machines.threads import available_cores
 
-    gpu, cores, failures = Gpu(), Cores(available_cores()), 0
+    gpu, cores, failures = Gpu(GpuSession()), Cores(available_cores()), 0
     print("on", gpu.name)
     every = [
         name

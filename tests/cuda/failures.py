@@ -23,7 +23,7 @@ import weakref
 sys.setswitchinterval(1e-5)
 import fmx.input.chunks
 fmx.input.chunks.CHUNK_SIZE = 1 << 12  # many chunks of a small file
-from fmx.machines import gpu
+from fmx.machines import gpu, gpu_session
 from fmx.search import gpu_mapping, gpu_search
 from fmx.compiler.cuda import fresh_kernel
 from fmx.compiler.warp import cuda
@@ -67,13 +67,13 @@ def fail(text):
 
 def lose_at_launch(number, text):
     '''Fail in such a way that nothing can be freed any more, of which numba prints a traceback each.'''
-    make = gpu_mapping.Channel.__init__
+    make = gpu_session.Flight.__init__
 
-    def make_unfreeable(channel, *arguments):
-        make(channel, *arguments)
-        weakref.finalize(channel, fail, "[709] Call to cuMemFreeHost: CUDA_ERROR_CONTEXT_IS_DESTROYED")
+    def make_unfreeable(flight, *arguments):
+        make(flight, *arguments)
+        weakref.finalize(flight, fail, "[709] Call to cuMemFreeHost: CUDA_ERROR_CONTEXT_IS_DESTROYED")
 
-    gpu_mapping.Channel.__init__ = make_unfreeable
+    gpu_session.Flight.__init__ = make_unfreeable
     at_launch(number, lambda: fail(text))
 """
 MAIN = """
@@ -87,8 +87,9 @@ def wild_kernel(words):
 
 at_launch(3, lambda: wild_kernel[1, 1](cuda.device_array(1, "uint64")))
 """
-SMALL_CHANNELS = """
-gpu_mapping.Channel.__init__.__defaults__ = (1 << 18, 64)  # a read of 3,000 bases needs a larger one
+SMALL_ROOMS = """
+gpu_mapping.ROOMS, empty = {}, gpu.empty  # so that a read of 3,000 bases needs larger ones
+gpu.empty = lambda n, dtype: empty(n + (1 << 23), dtype)[:n]
 at_launch(3, lambda: globals().update(taken=take_memory(1 << 20)))
 """
 FULL, LOST, NO_ROOM = "the GPU's memory is full", "the GPU does not answer", "raise --gpu-memory"
@@ -98,8 +99,8 @@ FULL, LOST, NO_ROOM = "the GPU's memory is full", "the GPU does not answer", "ra
 REAL = {
     "limit too small": ("", ("--gpu-memory", "1M"), NO_ROOM),
     "limit larger than the GPU": ("", ("--gpu-memory", "1000T"), ""),
-    "memory taken before": ("taken = take_memory(210 << 20)", (), NO_ROOM),  # of which fmx leaves 200
-    "memory taken in between": (SMALL_CHANNELS, ("-t", "1"), FULL),  # by more threads it could be too late
+    "memory taken before": ("taken = take_memory(210 << 20)", (), NO_ROOM),  # fewer than fmx leaves
+    "memory taken in between": (SMALL_ROOMS, ("-t", "1"), FULL),  # by more threads it could be too late
     "kernel fails": (WILD, (), LOST),
     "kernel fails, one thread": (WILD, ("-t", "1"), LOST),
 }

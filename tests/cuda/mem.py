@@ -67,6 +67,7 @@ def compare(path, contigs, queries, least) -> list:
     from fmx.index import fm_index
     from fmx.input.chunks import literal_fasta
     from fmx.input.reads import FORWARD, REVERSE
+    from fmx.machines.gpu_session import GpuSession
     from fmx.mem import journey, matching, seeds_gpu
     from fmx.mem.seeds import make_seeds
     from fmx.mem.seeds_kernels import BLOCK
@@ -79,7 +80,9 @@ def compare(path, contigs, queries, least) -> list:
     form = journey.make_form(opened.reference, None, journey.MemOutput(kind="tsv"))
     lines = []
     for n_rows in (None, 17, 300, seeds_gpu.ROWS):
-        matcher = seeds_gpu.DeviceMatcher(make_seeds(opened, least), n_threads=3) if n_rows else None
+        matcher = (
+            seeds_gpu.DeviceMatcher(make_seeds(opened, least), GpuSession(), n_threads=3) if n_rows else None
+        )
         if matcher:
             matcher.n_rows, matcher.n_windows = n_rows, max(n_rows // BLOCK, 1) * BLOCK
         options = matching.MemOptions(least, FORWARD | REVERSE, matching.ALL, 3)

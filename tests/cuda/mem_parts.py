@@ -62,7 +62,7 @@ def compare(path, contigs, queries, few):
     from fmx.index import fm_index
     from fmx.input.chunks import literal_fasta
     from fmx.input.reads import FORWARD, REVERSE
-    from fmx.machines.jobs import Device
+    from fmx.machines.places import Device
     from fmx.machines.progress import Progress
     from fmx.mem import journey, matching
 

@@ -21,6 +21,7 @@ def main(simulated) -> int:
     import mems
 
     from fmx.machines import gpu
+    from fmx.machines.gpu_session import GpuSession
     from fmx.mem.mummergpu_gpu import DeviceMummerGpu
 
     print("on", gpu.open_device())
@@ -33,7 +34,7 @@ def main(simulated) -> int:
             shared = host.segment.words.nbytes + sum(column.nbytes for column in host.segment.blocks[:5])
             for room in (None, shared + 4400):
                 began = time.perf_counter()
-                matcher = DeviceMummerGpu(host, gpu_memory=room, n_threads=3)
+                matcher = DeviceMummerGpu(host, GpuSession(memory=room), n_threads=3)
                 found = mems.ask(matcher, queries)
                 if len(matcher.segments) > 1:  # the second time from the last segment to the first
                     found = found if found == mems.ask(matcher, queries) else []

@@ -12,6 +12,7 @@ from ...index.seed_table import first_rows
 from ...input.dna import pack_text
 from ...machines import gpu
 from ...machines.gpu_jobs import Gpu
+from ...machines.gpu_session import GpuSession
 from ...measure import gpu_timing as runs
 from ...measure.texts import Repeat, make_codes
 from ...search import engines, gpu_search
@@ -98,7 +99,7 @@ def run(output, symbols, layout_names, queries, length, gpu_memory, n_runs):
     device_name = runs.require_device()
     layout_names = layout_names or ("bvsfm-k2-d96", "cofi")
     with gpu.errors():
-        machine = Gpu(memory=gpu_memory)
+        machine = Gpu(GpuSession(memory=gpu_memory))
         warm_up = make_codes(machine, Repeat, WARM_UP)
         _, compiling = clocked(lambda: build(machine, warm_up, layout_names, 1))
         click.echo(f"compiled and ran {WARM_UP} symbols in {compiling:.1f} s", err=True)

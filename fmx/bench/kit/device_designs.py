@@ -7,6 +7,7 @@ from ...index.contracts import lanes
 from ...index.prefix_table import make_prefix_table
 from ...machines import gpu
 from ...machines.gpu_jobs import Gpu
+from ...machines.gpu_session import GpuSession
 from ...machines.threads import available_cores
 from ...measure import gpu_timing as runs
 from ...measure import roofline
@@ -28,7 +29,7 @@ class Bench:
     """One random text on the device, patterns drawn from it, and queries over it."""
 
     def __init__(self, n_bases, n_patterns, length, q):
-        self.machine, self.length, self.n_patterns = Gpu(), length, n_patterns
+        self.machine, self.length, self.n_patterns = Gpu(GpuSession()), length, n_patterns
         self.text = device_text.make_text(self.machine, Randomize, n_bases + 1)
         self.row_of = device_text.rows_of(self.machine, self.text)
         drawn = device_text.make_patterns(self.machine, self.text, n_patterns, length)

@@ -5,6 +5,7 @@ import click
 from ...index.seed_table import first_rows
 from ...machines import gpu
 from ...machines.gpu_jobs import Gpu
+from ...machines.gpu_session import GpuSession
 from ...measure import gpu_timing as runs
 from ...measure.texts import Randomize, Repeat
 from ...search import engines, gpu_search
@@ -53,7 +54,7 @@ def run(output, symbols, kinds, queries, length, seeds):
             f"from the seed's symbols to {wide_rows.SYMBOLS} more", param_hint="--length"
         )
     with gpu.errors():
-        machine, rows = Gpu(), []
+        machine, rows = Gpu(GpuSession()), []
         for kind in kinds or TEXTS:
             rows += attempts(
                 machine, kind, symbols, queries, length, seeds, lambda line: click.echo(line, err=True)

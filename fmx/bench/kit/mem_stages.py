@@ -33,9 +33,11 @@ def make_matcher(index, algorithm, least, engine, n_threads):
     """A matcher over an index (FMIndex), on the CPU or (engine "cuda") on the first GPU."""
     if engine == "cpu":
         return ALGORITHMS[algorithm](index, least)
+    from ...machines.gpu_session import GpuSession
     from ...mem import seeds_gpu
 
-    return seeds_gpu.make_matcher(index, MemOptions(least, n_threads=n_threads, algorithm=algorithm), 0, None)
+    options = MemOptions(least, n_threads=n_threads, algorithm=algorithm)
+    return seeds_gpu.make_matcher(index, options, GpuSession())
 
 
 def measure(matcher, strands, n_queries, n_threads, n_runs, expected) -> dict:
@@ -46,7 +48,7 @@ def measure(matcher, strands, n_queries, n_threads, n_runs, expected) -> dict:
     threads, which on a GPU share the queries out.  ``expected`` {least: sums of the matches} is filled by the
     first matcher for a least length.  Raises FmxError if another one finds other matches.
     """
-    if hasattr(matcher, "stages"):
+    if hasattr(matcher, "clock"):
         sums = _check(matcher, _on_device(matcher, strands)[1], expected)  # compiles, and makes room
         runs: list = []
         joules, watts = gpu_timing.joules(lambda: runs.append(_on_device(matcher, strands)[0]))
@@ -89,10 +91,10 @@ def _on_cpu(matcher, parts, n_threads) -> tuple:
 
 
 def _on_device(matcher, strands) -> tuple:
-    matcher.stages.seconds.clear()
+    matcher.clock.seconds.clear()
     start = time.perf_counter()
     found = _all_stages(matcher, Strands(*strands))  # as others than those that are there
-    spent, times = time.perf_counter() - start, dict(matcher.stages.seconds)
+    spent, times = time.perf_counter() - start, dict(matcher.clock.seconds)
     return times | {"post-process": spent - sum(times.values())}, found
 
 

@@ -6,9 +6,10 @@ The CPU counts the tables in the text while a second thread sorts the suffix arr
 from pathlib import Path
 
 from ..._version import __version__
-from ...errors import DeviceError, UnsupportedError
+from ...errors import UnsupportedError
 from ...input.dna import pack_text, unpack_text
-from ...machines.jobs import CPU, Cores
+from ...machines.jobs import Cores
+from ...machines.places import CPU, choose_place
 from ...machines.progress import Progress
 from ...machines.threads import start
 from .. import layouts
@@ -32,8 +33,8 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
     """Index a FASTA file into the directory ``path``.
 
     ``sa_rate`` keeps every s-th position of the suffix array.  The layout "auto" stands for what
-    plan.plan_index chooses for ``max_memory``, together with its sa_rate.  ``device`` (work.Device) makes the
-    arrays; they do not depend on it.  A text of more than ``part_size`` symbols is indexed in parts
+    plan.plan_index chooses for ``max_memory``, together with its sa_rate.  ``device`` makes the arrays;
+    they do not depend on it.  A text of more than ``part_size`` symbols is indexed in parts
     (index/parts.py).  ``with_lcp`` also makes the LCP and rank arrays, on the CPU.
     Peak memory: docs/architecture.md.
     """
@@ -66,9 +67,9 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
                 writer.add(key, array)
         prefix_length = prefix_length or default_length(max(sizes))
         seed_length = default_seed_length(max(sizes)) if sa_rate == 1 else 0
-        machine = choose_machine(device, n_threads, max(sizes))
-        if device.engine != "cpu":
-            progress.say(f"building on {machine.name}")
+        machine = choose_machine(
+            device, n_threads, max(sizes), lambda where: progress.say(f"building on {where}")
+        )
         for part, span in zip(part_writers(writer, len(spans), progress), spans, strict=True):
             with machine.errors():
                 own, own_text = part_of(reference, *span), machine.take(text[slice(*span)])
@@ -99,20 +100,16 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
         )
 
 
-def choose_machine(device, n_threads, n_text=0):
-    """Who makes the arrays of an index of n_text symbols (work.Machine).  Raises DeviceError."""
-    if device.engine == "cpu":
-        return Cores(n_threads)
-    try:
+def choose_machine(device, n_threads, n_text=0, tell=lambda where: None):
+    """Who makes the arrays of an index of n_text symbols (jobs.Machine).  Raises DeviceError."""
+
+    def on_gpu(session):
         from ...machines.gpu_jobs import Gpu
 
-        machine = Gpu(device.number, device.memory)
-        plan_passes(n_text, machine.memory)
-    except DeviceError as error:
-        if device.engine != "auto":
-            raise
-        return Cores(n_threads, f"the CPU: {error}")
-    return machine
+        plan_passes(n_text, session.memory)
+        return Gpu(session)
+
+    return choose_place(device, on_gpu, lambda: Cores(n_threads), tell)
 
 
 def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with_lcp=False) -> list:

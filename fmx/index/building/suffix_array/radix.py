@@ -19,6 +19,7 @@ from ....compiler.functions import inlined
 from ....compiler.primitives import at
 from ....errors import DeviceError
 from ....machines.jobs import choose, do
+from ....machines.places import room_beside
 from . import symbols3
 from .symbols3 import PER_KEY, key
 
@@ -179,13 +180,8 @@ class Sorter:
 
 def plan_passes(n, memory) -> int:
     """In how many passes n suffixes are sorted within ``memory`` bytes; DeviceError if none will do."""
-    left = memory - int(_STANDING * n)
-    if left < _SORTED * max(n // 64, 1):
-        needed = (_STANDING + _SORTED / 64) * n
-        raise DeviceError(
-            f"the suffix array of {n} symbols takes at least {needed / 1e9:.3g} GB of the GPU's memory and "
-            f"{memory / 1e9:.3g} may be used: raise --gpu-memory, or take --engine cpu"
-        )
+    least = _SORTED * max(n // 64, 1)
+    left = room_beside(memory, int(_STANDING * n), least, f"the suffix array of {n} symbols")
     return -(-_SORTED * n // left)
 
 
