@@ -217,7 +217,7 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch):
     for module in (cuda, gpu):
         monkeypatch.setattr(module, "cuda", gpus)
     monkeypatch.setattr(cuda, "cuda_target", SimpleNamespace(target_context=SimpleNamespace(refresh=refresh)))
-    for opens in (cuda.devices, gpu.open_device, lambda: choose_machine(Device("cuda"), 1)):
+    for opens in (gpu.open_device, lambda: choose_machine(Device("cuda"), 1)):
         with pytest.raises(DeviceError, match=r"^numba-cuda .*row_stack.*fmx-mapper\[cuda\]"):
             opens()
     assert isinstance(choose_machine(Device("auto"), 1, 1000), Cores)

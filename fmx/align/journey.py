@@ -3,13 +3,13 @@
 import hashlib
 import time
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..errors import DeviceError
 from ..input.streams import whole_output
 from ..machines.pipeline import Road, run
+from ..machines.places import choose_place
 from .checkpoint import Checkpoint
 from .jobs import Job, Shared, Worker, cut
 from .output import Matrix, Rows, header
@@ -98,18 +98,16 @@ def read_job(paths, options, values=None):
 
 
 def open_gpus(device, progress) -> list:
-    """Numbers of the GPUs that score pairs; none where the CPU does."""
-    if device.engine == "cpu":
-        return []
-    try:
-        from ..compiler.cuda import devices
+    """GpuSessions of the GPUs that score pairs; none where the CPU does."""
 
-        return devices(device.number)
-    except DeviceError as error:
-        if device.engine != "auto":
-            raise
-        progress.say(f"aligning on the CPU: {error}")
-        return []
+    def on_gpu(session):
+        from ..machines import gpu, gpu_session
+
+        others = range(1, gpu.n_devices()) if device.number is None else ()
+        return [session, *(gpu_session.GpuSession(number, device.memory) for number in others)]
+
+    first = replace(device, number=device.number or 0)
+    return choose_place(first, on_gpu, lambda: [], lambda where: progress.say(f"aligning on {where}"))
 
 
 def _checkpoint(job, chunks, output, names, stack):
@@ -145,7 +143,7 @@ def _pack_values(result) -> bytes:
 def compute(job, todo, n_threads=1, pack=lambda result: result, gpus=(), shared_out=False):
     """(number, packed result) of the chunks ``todo`` [(number, (first, last))], in order.
 
-    GPUs of the numbers ``gpus`` score them, and threads of the CPU trace the paths; without a GPU, or with
+    The GpuSessions ``gpus`` score them, and threads of the CPU trace the paths; without a GPU, or with
     ``shared_out``, the threads score too.
     """
     if not todo:

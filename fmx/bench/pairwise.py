@@ -39,10 +39,10 @@ def command(genes, gpu, parts, json_path, runs, threads):
     if genes and "filter" in parts:
         rows += filter_job(genes, threads, runs)
     if gpu:
-        from ..compiler.cuda import devices
+        from ..machines.gpu import open_device
         from .kit import pairwise_gpu as device
 
-        devices()
+        open_device()
         for part in ("peak", "slices", "kernels", "batches", "copies"):
             if part in parts:
                 rows += getattr(device, part)()

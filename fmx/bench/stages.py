@@ -1,7 +1,7 @@
 """fmx bench stages: where the time of a whole search goes, stage by stage, with all its threads.
 
-The journey is that of ``fmx search``, and each stage adds up the seconds that threads spend in it: SEARCH and
-LOCATE without what stands below them, which is of a GPU only: copies, and waiting for the device.
+The journey is that of ``fmx search``, and each stage adds up the seconds that threads spend in it.  What a
+GPU does while they wait in SEARCH and LOCATE comes after them, by its own clock.
 """
 
 import os
@@ -112,7 +112,9 @@ def command(files, index_path, output, layout, method, engine, device, gpu_memor
     )
     writer, _ = workflow.make_writer(fm_index.reference, workflow.Output())
     mapping.compile_all(mapper, writer)
-    clock = Clock()
+    clock, flights = Clock(), getattr(mapper.searchers[0], "flights", None)
+    if flights:
+        flights.clock.seconds.clear()
     watch(clock, mapper, writer)
     start = time.perf_counter()
     with whole_output(output) as file:
@@ -121,5 +123,7 @@ def command(files, index_path, output, layout, method, engine, device, gpu_memor
     wall = time.perf_counter() - start
     for stage, seconds, share in table(clock.spent, wall, threads):
         click.echo(f"{stage:16}{seconds:9.3f} s {100 * share:5.1f} %")
+    for stage, seconds in flights.clock.seconds.items() if flights else ():
+        click.echo(f"GPU: {stage:11}{seconds:9.3f} s")
     speed = summary.reads / wall / 1e6
     click.echo(f"{summary.reads:,} reads, {threads} threads, {wall:.3f} s, {speed:.2f} M reads/s")

@@ -3,12 +3,11 @@
 Under NUMBA_ENABLE_CUDASIM=1 kernels run as Python and the packed operations are done by plain means.
 """
 
-import functools
 from unittest import mock
 
 import numpy as np
 
-from ..errors import CUDA_EXTRA, DeviceError, installed
+from ..errors import CUDA_EXTRA, installed
 from . import object_cache
 from .piece import Piece
 
@@ -24,6 +23,7 @@ with installed("numba-cuda", CUDA_EXTRA):
         from numba.cuda.typing.typeof import typeof_impl
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
+WARP = 32
 int32, int64, uint8 = types.int32, types.int64, types.uint8
 config.CACHE_DIR = cuda_config.CACHE_DIR = str(object_cache.folder() or "")
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small last batch is no reason to speak
@@ -51,20 +51,6 @@ def check_compiler() -> None:
     if not SIMULATED:
         with installed("numba-cuda", CUDA_EXTRA):
             cuda_target.target_context.refresh()
-
-
-def devices(number=None) -> list:
-    """Numbers of the GPUs here, or of the one that is named.  Raises DeviceError where there is none."""
-    try:
-        found = len(cuda.gpus) if SIMULATED or cuda.is_available() else 0
-    except Exception as error:
-        raise DeviceError(f"no CUDA device can be used: {error}; take --engine cpu") from error
-    if not found:
-        raise DeviceError("no GPU that CUDA can use was found: check 'nvidia-smi', or take --engine cpu")
-    if number is not None and number >= found:
-        raise DeviceError(f"no GPU number {number}: this machine has {found}, counted from 0")
-    check_compiler()
-    return list(range(found)) if number is None else [number]
 
 
 def compile_to_ptx(function, signature, capability=(9, 0)) -> str:
@@ -131,9 +117,3 @@ else:
     def permute_bytes(typing, low, high, selector):
         """Four bytes of the eight of ``low`` and ``high``, each picked by a hex digit 0-7 of the selector."""
         return _assembly("prmt.b32 $0, $1, $2, $3;", 3)
-
-
-@functools.cache
-def multiprocessors(device) -> int:
-    """Streaming multiprocessors of a GPU (1 in the simulator)."""
-    return 1 if SIMULATED else cuda.gpus[device].MULTIPROCESSOR_COUNT

@@ -18,13 +18,12 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from ..errors import DeviceError
-from .cuda import SIMULATED, compile_to_ptx, cuda, kernel
+from .cuda import SIMULATED, WARP, compile_to_ptx, cuda, kernel
 from .functions import inlined
 
-__all__ = ["SIMULATED", "cuda", "kernel"]
+__all__ = ["SIMULATED", "WARP", "cuda", "kernel"]
 if SIMULATED and not numba.config.DISABLE_JIT:
     raise DeviceError("the CUDA simulator needs NUMBA_DISABLE_JIT=1 besides NUMBA_ENABLE_CUDASIM=1")
-WARP = 32
 INT64, UINT32, UINT64 = map(np.dtype, (np.int64, np.uint32, np.uint64))  # for arrays of kernels
 _ALL = 0xFFFFFFFF
 

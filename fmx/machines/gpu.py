@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ..compiler.cuda import check_compiler
-from ..compiler.warp import SIMULATED, WARP, cuda
+from ..compiler.cuda import SIMULATED, WARP, check_compiler, cuda
 from ..errors import DeviceError, LostDeviceError
 
 
@@ -160,6 +159,11 @@ def free_bytes() -> int:
 def number() -> int:
     """Which GPU this thread uses."""
     return 0 if SIMULATED else cuda.get_current_device().id
+
+
+def n_devices() -> int:
+    """GPUs of this machine, where there is one."""
+    return len(cuda.gpus)
 
 
 def n_multiprocessors() -> int:

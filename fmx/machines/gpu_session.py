@@ -117,19 +117,20 @@ class Flights:
     """Some flights over one GPU, each used by one thread of the host at a time."""
 
     def __init__(self, n, session, rooms):
-        self._number, self._idle = session.number, LifoQueue()
+        self.clock, self._session, self._idle = session.clock, session, LifoQueue()
         for _ in range(n):
-            self._idle.put(Flight(session.clock, rooms))
+            self._idle.put(session.flight(rooms))
 
     def run(self, work, *arguments):
         """``work(flight, ...)`` with one that nobody uses.  Raises DeviceError."""
-        gpu.use(self._number)
-        with gpu.errors():
-            flight = self._idle.get()
-            try:
-                return work(flight, *arguments)
-            finally:
-                self._idle.put(flight)
+        return self._session.run(self._run, work, *arguments)
+
+    def _run(self, work, *arguments):
+        flight = self._idle.get()
+        try:
+            return work(flight, *arguments)
+        finally:
+            self._idle.put(flight)
 
 
 class GpuSession:
@@ -154,6 +155,16 @@ class GpuSession:
         own = copy(self)
         own.memory = self.memory * part // whole
         return own
+
+    def run(self, work, *arguments):
+        """``work(...)`` by this thread with this GPU.  Raises DeviceError."""
+        gpu.use(self.number)
+        with gpu.errors():
+            return work(*arguments)
+
+    def flight(self, rooms=None) -> Flight:
+        """A flight of its owner alone."""
+        return Flight(self.clock, rooms or {})
 
     def flights(self, most, resident=0, rooms=None) -> Flights:
         """Flights for threads of the host, ``most`` at most, as many as fit beside ``resident`` bytes.

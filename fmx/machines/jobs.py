@@ -2,7 +2,7 @@
 
 A job is a NamedTuple of arrays; a body of ``do`` for its type does the things [start, stop) of it, and the
 parts of a job do not know of each other.  A machine says how large parts are and who does them: Cores gives
-one to each thread of the CPU, device_work.Gpu one to each thread of the GPU.
+one to each thread of the CPU, gpu_jobs.Gpu one to each thread of the GPU.
 """
 
 from contextlib import nullcontext

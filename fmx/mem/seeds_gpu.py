@@ -9,7 +9,8 @@
 The work that waits for memory is spread evenly however many rows a window has, and only what is a match
 comes back.  The kernels follow each other without a word from the host: where windows have more rows than
 there is room for, the later ones do nothing, and the host cuts the windows into slices.  Each thread of the
-host takes a flight of its own (flight.py), so that copies and packing for one overlap with another's kernels.
+host takes a flight of its own (gpu_session.py), so that copies and packing for one overlap with another's
+kernels.
 """
 
 from typing import NamedTuple

@@ -15,6 +15,7 @@ from fmx.bench.kit.pairwise_batch import INT, global_bytes, make_batch, matrix_s
 from fmx.bench.kit.rscan import run_rscan
 from fmx.bench.kit.tiled import run_tiled
 from fmx.compiler.cuda import SIMULATED, cuda
+from fmx.machines.gpu_session import GpuSession
 
 from . import naive_nw
 
@@ -110,12 +111,13 @@ def test_a_flight_scores_any_list_of_pairs(scoring):
     s = encode(SEQUENCES)
     job = Job(s, s, half=False, scoring=scoring)
     assert fits(s, s, scoring.gains) == (scoring.match == 4)
-    flight = Scorer(job).flight()
+    scorer = Scorer(job, session := GpuSession())
+    flight = session.flight()
     for n in (len(PAIRS), 0, 3):  # a flight is used again and again
         pairs = np.array(sorted(PAIRS)[:n], np.int64).reshape(-1, 2)
-        flight.start(Pairs(pairs[:, 0].copy(), pairs[:, 1].copy()))
+        scorer.start(flight, Pairs(pairs[:, 0].copy(), pairs[:, 1].copy()))
         letters = s.lengths()[pairs[:, 0]] + s.lengths()[pairs[:, 1]]
-        got = scoring.score(flight.finish(), letters).tolist()
+        got = scoring.score(scorer.finish(flight), letters).tolist()
         want = [
             naive_nw.score(SEQUENCES[a], SEQUENCES[b], scoring.match, scoring.mismatch, scoring.gap)
             for a, b in pairs

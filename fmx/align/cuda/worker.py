@@ -1,6 +1,6 @@
 """A GPU as a worker (machines/pipeline.py): pulls chunks, scores their pairs, leaves the paths to the CPU.
 
-Two flights alternate (pinned memory, a stream each): while one computes, the other's pairs are copied in and
+Flights alternate (machines/gpu_session.py): while one computes, the other's pairs are copied in and
 its scores out. A flight gathers chunks until it can fill the GPU.
 """
 
@@ -8,139 +8,102 @@ from collections import deque
 
 import numpy as np
 
-from ...compiler.cuda import SIMULATED, cuda, multiprocessors
+from ...compiler.cuda import SIMULATED
 from ...errors import UnsupportedError
+from ...machines import gpu
+from ...machines.places import room_beside
 from ..jobs import Pairs, Worker, plan, select
+from .batch import Batch
 from .lazy import run_lazy
 from .packed import BLOCK, Doubles, fits, gain_words, packed_kernel, pair_up
 
 RESIDENT = 1  # blocks of packed.BLOCK threads on a multiprocessor
+N_FLIGHTS = 2
 PAIRS = 1 << 19  # in a flight, as long as chunks are there
 
 
 class Scorer:
-    """The sequences of a job on one GPU, and H of lists of pairs of them."""
+    """The sequences of a job on a GPU, and H of lists of pairs of them, one list a flight."""
 
-    def __init__(self, job, device=0):
+    def __init__(self, job, session):
         self.job, self.packed = job, fits(job.queries, job.targets, job.scoring.gains)
         longest = [int(s.lengths().max(initial=0)) for s in (job.queries, job.targets)]
         if not self.packed and max(job.scoring.gains) * min(longest) > 2**31 - 1:
             raise UnsupportedError("scores of these sequences need more than 32 bits: take --engine cpu")
-        self.n_threads = multiprocessors(device) * RESIDENT * BLOCK if not SIMULATED else 4
-        self.longest = longest[0]
-        queries, targets = job.queries, job.targets
-        if self.packed:
-            words = gain_words(queries.codes, job.scoring.gains)
-            self._words = cuda.to_device(np.append(words, np.uint32(0)))
-        self._codes = cuda.to_device(np.append(queries.codes, np.uint8(0)))
-        self._query_starts = cuda.to_device(queries.starts)
-        self._target = cuda.to_device(np.append(targets.codes, np.uint8(0)))
-        self._target_starts = cuda.to_device(targets.starts)
-        self._gains = cuda.to_device(np.array(job.scoring.gains, np.int32))
+        self.session, self.longest, queries, targets = session, longest[0], job.queries, job.targets
+        codes = gain_words(queries.codes, job.scoring.gains) if self.packed else queries.codes
+        arrays = [
+            np.append(codes, codes.dtype.type(0)), queries.starts,
+            np.append(targets.codes, np.uint8(0)), targets.starts, np.array(job.scoring.gains, np.int32),
+        ]  # fmt: skip
+        self.n_threads = 4 if SIMULATED else gpu.n_multiprocessors() * RESIDENT * BLOCK
+        column = 4 * (self.longest + 1) * (self.n_threads if self.packed else 1)
+        resident = sum(array.nbytes for array in arrays)
+        room_beside(session.memory, resident, N_FLIGHTS * (column + 16 * PAIRS), "the set of sequences")
+        *self._sequences, self._gains = map(gpu.to_device, arrays)
         self._place = np.argsort(np.argsort(targets.lengths()))  # of each target by length
 
     def order(self, pairs):
         """The order of pairs by query, then by length of the target, so that neighbours take as long."""
         return np.argsort(pairs.query * self._place.size + self._place[pairs.target])
 
-    def flight(self):
-        """Scratch for one list of pairs at a time."""
-        return Flight(self)
-
-
-class Flight:
-    """One stream, its pinned buffers and its device memory."""
-
-    def __init__(self, scorer):
-        self._scorer, self._stream = scorer, cuda.stream()
-        self._n = self._n_work = self._slot = self._columns = 0
-        self._pinned = self._out = self._column = self._lists = None
-
-    def _room(self, n_work):
-        """Buffers for n_work threads' worth of pairs."""
-        if self._pinned is None or self._pinned.shape[1] < n_work:
-            size = max(n_work, 1024)
-            self._pinned = cuda.pinned_array((3, size), np.int32)
-            self._lists = [cuda.device_array(size, np.int32) for _ in range(3)]
-            self._out = cuda.pinned_array(size, np.uint32)
-            self._device_out = cuda.device_array(size, np.uint32)
-
-    def _column_room(self, n, dtype):
-        if self._columns < n:
-            self._column, self._columns = cuda.device_array(n, dtype), n
-        return self._column
-
-    def start(self, pairs):
+    def start(self, flight, pairs):
         """Send the pairs and begin; returns at once."""
-        s, stream = self._scorer, self._stream
-        order = s.order(pairs)
-        if s.packed:
-            query, first, second, slot = pair_up(pairs.query[order], pairs.target[order])
+        order = self.order(pairs)
+        if self.packed:
+            *lists, slots = pair_up(pairs.query[order], pairs.target[order])
         else:
-            query, first = pairs.query[order], pairs.target[order]
-            second, slot = first, np.arange(query.size)
-        self._n, self._n_work = pairs.query.size, query.size
-        self._slot = np.empty(self._n, np.int64)
-        self._slot[order] = slot
-        if not self._n:
+            lists = [pairs.query[order].astype(np.int32), pairs.target[order].astype(np.int32)]
+            slots = np.arange(order.size)
+        n, slot = lists[0].size, np.empty(order.size, np.int64)
+        slot[order] = slots
+        kind = np.uint32 if self.packed else np.int32
+        out = flight.here("out", n, kind)[:n]
+        flight.holds = out, slot
+        if not n:
             return
-        self._room(query.size)
-        for row, values in enumerate((query, first, second)):
-            self._pinned[row, : query.size] = values
-            self._lists[row].copy_to_device(self._pinned[row], stream)
-        if s.packed:
-            self._run_packed(stream)
-        else:
-            self._run_wide(stream)
-        self._device_out.copy_to_host(self._out, stream)
+        packed = [(str(i), flight.pack(str(i), [values])) for i, values in enumerate(lists)]
+        flight.begin("copy in")
+        there, lists = flight.there("out", n, kind), [flight.send(*item) for item in packed]
+        flight.begin("score")
+        (self._run_packed if self.packed else self._run_wide)(flight, lists, there, n)
+        flight.receive([there], [out])
 
-    def _run_packed(self, stream):
-        s = self._scorer
+    def _run_packed(self, flight, lists, out, n):
         block = 2 if SIMULATED else BLOCK
-        blocks = max(1, min(-(-self._n_work // block), s.n_threads // block))
-        column = self._column_room((s.longest + 1) * blocks * block, np.uint32)
-        doubles = Doubles(s._words, s._query_starts, s._target, s._target_starts, *self._lists)
-        mismatch = np.uint32(s.job.scoring.gains[1])
-        packed_kernel()[blocks, block, stream](doubles, mismatch, column, self._device_out, self._n_work)
+        blocks = max(1, min(-(-n // block), self.n_threads // block))
+        column = flight.there("column", (self.longest + 1) * blocks * block, np.uint32)
+        doubles, mismatch = Doubles(*self._sequences, *lists), np.uint32(self.job.scoring.gains[1])
+        packed_kernel()[blocks, block, flight.stream](doubles, mismatch, column, out, n)
 
-    def _run_wide(self, stream):
-        from .batch import Batch
+    def _run_wide(self, flight, lists, out, n):
+        column = flight.there("column", self.longest * n, np.int32)
+        run_lazy(Batch(*self._sequences, *lists, self._gains), column, out, n, stream=flight.stream)
 
-        s = self._scorer
-        n = self._n_work
-        column = self._column_room(s.longest * n, np.int32)
-        batch = Batch(
-            s._codes, s._query_starts, s._target, s._target_starts, self._lists[0], self._lists[1], s._gains
-        )
-        run_lazy(batch, column, self._device_out.view(np.int32), n, stream=stream)
-
-    def finish(self):
-        """H of the pairs, int64, in their order."""
-        if not self._n:
-            return np.empty(0, np.int64)
-        self._stream.synchronize()
-        out = self._out[: self._n_work]
-        halves = out.view("<u2") if self._scorer.packed else out
-        return np.asarray(halves)[self._slot].astype(np.int64)
+    def finish(self, flight):
+        """H of the pairs that the flight was started with, int64, in their order."""
+        flight.wait()
+        out, slot = flight.holds
+        return (out.view("<u2") if self.packed else out)[slot].astype(np.int64)
 
 
-def _gpu_loop(road, job, shared, pack, device):
-    """Pull groups of chunks, keep two in flight, hand scores on."""
-    cuda.select_device(device)
-    scorer, tools = Scorer(job, device), Worker(job, shared)
-    idle: deque = deque([scorer.flight(), scorer.flight()])
+def _gpu_loop(road, job, shared, pack, session):
+    """Pull groups of chunks, keep some in flight, hand scores on."""
+    scorer, tools = Scorer(job, session), Worker(job, shared)
+    idle = deque(session.flight() for _ in range(N_FLIGHTS))
     flying: deque = deque()
     while True:
         group = _pull(road, job, shared, wait=not flying) if idle else []
         if group:
             flight = idle.popleft()
-            flight.start(Pairs(*(np.concatenate(both) for both in zip(*(g[1] for g in group), strict=True))))
+            columns = zip(*(pairs for _, pairs in group), strict=True)
+            scorer.start(flight, Pairs(*map(np.concatenate, columns)))
             flying.append((flight, group))
         if not flying:
             return
         if not idle or not group:
             flight, group = flying.popleft()
-            _hand_on(road, job, pack, tools, group, flight.finish())
+            _hand_on(road, job, pack, tools, group, scorer.finish(flight))
             idle.append(flight)
 
 
@@ -177,10 +140,10 @@ def _tracer(pairs, h):
     return trace
 
 
-def cuda_loops(road, job, shared, pack, numbers) -> list:
-    """One loop for each GPU of ``numbers``."""
+def cuda_loops(road, job, shared, pack, sessions) -> list:
+    """One loop for each GpuSession."""
 
-    def loop(device):
-        return lambda: _gpu_loop(road, job, shared, pack, device)
+    def loop(session):
+        return lambda: session.run(_gpu_loop, road, job, shared, pack, session)
 
-    return [loop(device) for device in numbers]
+    return [loop(session) for session in sessions]

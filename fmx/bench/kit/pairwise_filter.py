@@ -10,6 +10,7 @@ from ...align.cuda.worker import Scorer
 from ...align.jobs import Job, Shared, Worker, plan, select
 from ...align.sequences import read_sequences
 from ...compiler.cuda import cuda, kernel
+from ...machines.gpu_session import GpuSession
 from .dscan import run_dscan
 from .pairwise_batch import make_batch, matrix_starts
 
@@ -69,11 +70,12 @@ def table_5(fasta):
     worker = Worker(job, shared)
     n = sequences.starts.size - 1
     pairs = select(job, shared, (0, n))
-    flight = Scorer(job).flight()
+    scorer = Scorer(job, session := GpuSession())
+    flight = session.flight()
 
     def packed():
-        flight.start(pairs)
-        return flight.finish()
+        scorer.start(flight, pairs)
+        return scorer.finish(flight)
 
     ways = {
         "CPU, every pair traced": None,

@@ -9,7 +9,8 @@ from ...align.cuda.lazy import run_lazy
 from ...align.cuda.packed import Doubles, gain_words, packed_kernel, pair_up
 from ...align.scoring import Scoring
 from ...align.sequences import Sequences
-from ...compiler.cuda import add_max_u16x2, cuda, fresh_kernel, max_u16x2, multiprocessors, permute_bytes
+from ...compiler.cuda import add_max_u16x2, cuda, fresh_kernel, max_u16x2, permute_bytes
+from ...machines.gpu import n_multiprocessors
 from .dscan import run_dscan
 from .pairwise_batch import global_bytes, make_batch, matrix_starts, shared_bytes
 from .rscan import run_rscan
@@ -99,7 +100,7 @@ def _packed(length, k, registers, block, waves=4, n_runs=3):
     kernel[1, block](*arguments(tiny, tiny, zeros, zeros, block, 8))
     used = max(kernel.get_regs_per_thread().values())
     per_sm = min(2048 // block, 65536 // (-(-used // 8) * 8 * block))
-    blocks = multiprocessors(0) * per_sm
+    blocks = n_multiprocessors() * per_sm
     n_pairs = 2 * blocks * block * waves
     query = np.sort(np.arange(n_pairs) // 2 % 2048)
     target = (np.arange(n_pairs) * 7) % 2048
@@ -128,7 +129,7 @@ def peak():
         "PRMT": cuda.jit(device=True)(lambda x, y: permute_bytes(x, y, y)),
     }
     rows = []
-    blocks, block, n = multiprocessors(0) * 8, 256, 2000
+    blocks, block, n = n_multiprocessors() * 8, 256, 2000
     out = cuda.device_array(blocks * block, np.uint32)
     for name, step in steps.items():
         kernel = make(step)
