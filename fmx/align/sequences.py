@@ -6,6 +6,7 @@
 Unlike a reference, names may repeat and sequences may be empty.
 """
 
+from contextlib import closing
 from typing import NamedTuple
 
 import numpy as np
@@ -53,14 +54,15 @@ def read_sequences(path):
 
 def _records(path):
     """Yield (name, codes) of each record."""
-    for chunk in read_chunks([path], check=check_begin):
-        batch = parse(chunk)
-        for r in range(batch.length.size):
-            start, name = batch.start[r], batch.name_start[r]
-            if batch.name_length[r] == 0:
-                raise InputError(chunk.path, f"record {chunk.number + r}", "has no name after '>'")
-            letters = batch.data[start : start + batch.length[r]]
-            yield batch.data[name : name + batch.name_length[r]].tobytes().decode(), CODE[letters]
+    with closing(read_chunks([path], check=check_begin)) as chunks:
+        for chunk in chunks:
+            batch = parse(chunk)
+            for r in range(batch.length.size):
+                start, name = batch.start[r], batch.name_start[r]
+                if batch.name_length[r] == 0:
+                    raise InputError(chunk.path, f"record {chunk.number + r}", "has no name after '>'")
+                letters = batch.data[start : start + batch.length[r]]
+                yield batch.data[name : name + batch.name_length[r]].tobytes().decode(), CODE[letters]
 
 
 def check_begin(path, byte) -> bool:

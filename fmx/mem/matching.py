@@ -5,6 +5,7 @@ bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
 
 import time
 from collections import deque
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -155,19 +156,24 @@ def compile_all(finder) -> None:
 def find(finder, paths, sink, progress=None) -> Summary:
     """Find the matches of files of queries, in order, and write their lines to ``sink`` (a binary file)."""
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
-    tasks = (task for chunk in chunks.read_chunks(paths, finder.task_size) for task in finder.tasks(chunk))
 
     def write(lines):
         sink.write(lines)
         finder.spare.append(lines.base)
 
-    for queries, bases, matches in travel(tasks, _do, finder.options.n_threads, write):
+    for queries, bases, matches in travel(_tasks(finder, paths), _do, finder.options.n_threads, write):
         summary.queries += queries
         summary.bases += bases
         summary.matches += matches
         rate = summary.bases / max(time.monotonic() - start, 1e-9)
         progress.show(f"{summary.queries:,} queries, {rate:,.0f} bases/s, {summary.matches:,} matches")
     return summary
+
+
+def _tasks(finder, paths):
+    with closing(chunks.read_chunks(paths, finder.task_size)) as source:
+        for chunk in source:
+            yield from finder.tasks(chunk)
 
 
 def _do(emit, task):

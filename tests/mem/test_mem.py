@@ -13,6 +13,7 @@ from texts import TEXTS, numbered, random_letters
 from fmx.index import fm_index
 from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
+from fmx.machines import pipeline
 from fmx.mem import journey, matching, seeds
 from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, MemOptions
 from fmx.mem.unique import take
@@ -140,7 +141,7 @@ def test_threads_and_tasks_do_not_matter(kind, unique, index_of, monkeypatch):
     path = index_of(contigs)
     expected = find(path, queries, MemOptions(9, FORWARD | REVERSE, unique), kind)
     assert expected.count(b"\n") > 5
-    monkeypatch.setattr(matching, "PIECES", 1)
+    monkeypatch.setattr(pipeline.Road.__init__, "__defaults__", (1, pipeline.AHEAD))  # a piece at a time
     for n_threads, task_size in ((1, 10), (3, 64), (2, 1000)):
         options = MemOptions(9, FORWARD | REVERSE, unique, n_threads)
         assert find(path, queries, options, kind, task_size) == expected

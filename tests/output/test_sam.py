@@ -23,7 +23,7 @@ OPTIONS = {
     "forward": (["-a", "--forward-only"], {"limit": None, "strands": (naive.FORWARD,)}),
     "reverse": (["-a", "--reverse-only"], {"limit": None, "strands": (naive.REVERSE,)}),
     "no unmapped": (["-k", "2", "--no-unmapped", "-m", "9"], {"limit": 2, "at_most": 9, "unmapped": False}),
-    "read group": (["--rg", r"@RG\tID:lane 1\tSM:s"], {"group": "lane 1"}),
+    "read group": (["--rg", r"@RG\tID:lane1\tSM:a sample"], {"group": "lane1"}),
 }
 
 
