@@ -41,7 +41,7 @@ def check_meta(meta: dict) -> None:
         raise ValueError("seed_length does not fit sa_rate")
     _check_parts(meta)
     names = meta.get("layouts")
-    if not isinstance(names, list) or not names or [_canonical(name) for name in names] != names:
+    if not isinstance(names, list) or not names or any(_canonical(name) != _text(name) for name in names):
         raise ValueError("layouts is no list of layouts")
     if len(set(names)) < len(names) or not isinstance(meta.get("arrays"), dict):
         raise ValueError("a layout is listed twice, or arrays is no table")

@@ -125,6 +125,7 @@ WHOLE = {  # of an index with the whole suffix array, LCP arrays and layouts
     "layouts a number": {"change": say(layouts=7)},
     "layouts of numbers": {"change": say(layouts=[7])},
     "layouts nested": {"change": say(layouts=[[]])},
+    "a layout that is nothing": {"change": say(layouts=[None, *LAYOUTS[1:]])},
     "an unknown layout": {"change": say(layouts=["nope"])},
     "a layout that leads out": {"change": say(layouts=["../bvsfm-k2-d96"])},
     "a layout without arrays": {"change": say(layouts=[*LAYOUTS, "bvsfm-k1-d96"])},
