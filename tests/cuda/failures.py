@@ -90,7 +90,7 @@ at_launch(3, lambda: wild_kernel[1, 1](cuda.device_array(1, "uint64")))
 SMALL_ROOMS = """
 gpu_mapping.ROOMS, empty = {}, gpu.empty  # so that a read of 3,000 bases needs larger ones
 gpu.empty = lambda n, dtype: empty(n + (1 << 23), dtype)[:n]
-at_launch(3, lambda: globals().update(taken=take_memory(1 << 20)))
+at_launch(1, lambda: globals().update(taken=take_memory(1 << 20)))
 """
 FULL, LOST, NO_ROOM = "the GPU's memory is full", "the GPU does not answer", "raise --gpu-memory"
 # name: lines to run first, options, what is said ("" if the search must succeed).  A kernel that fails leaves

@@ -41,7 +41,7 @@ def test_records_of_fastq(name, options, folder, index_of, command):
     result = command("search", "-q", "-x", index_of(contigs), "reads.fq", *arguments)
     assert (result.code, result.err) == (0, "")
     sam = validate.check(result.out, contigs, reads, **expected)
-    assert ["@RG", "ID:lane 1", "SM:s"] in sam.header or "group" not in expected
+    assert ["@RG", "ID:lane1", "SM:a sample"] in sam.header or "group" not in expected
 
 
 def test_records_of_fasta_have_no_quality(folder, index_of, command):

@@ -65,9 +65,9 @@ def test_counts_locate_repeated_reads_once(folder, index_of, command, monkeypatc
     contigs = numbered([random_letters(40, f"contig {i}") for i in range(200)])
     sequences = [*"ACGT" * 100, "AC", "GT", contigs[7][1], contigs[7][1]]
     (folder / "r.fq").write_bytes(journeys.fastq(enumerate(sequences)))
-    positions, located_rows = located.positions, []
+    positions, located_rows = located._positions, []
     monkeypatch.setattr(
-        located, "positions", lambda *given: located_rows.append(given[3].sum()) or positions(*given)
+        located, "_positions", lambda *given: located_rows.append(given[3].sum()) or positions(*given)
     )
     monkeypatch.setattr(tally, "_MOST", 999)
     arguments = ["search", "-q", "-x", index_of(contigs), "r.fq", "-o", "out.sam", "--counts", "counts.tsv"]
