@@ -14,7 +14,7 @@ from threading import Lock
 import numpy as np
 
 from . import gpu
-from .places import room_beside
+from .gpu_memory import room_beside
 
 RESERVE = 512 << 20  # bytes left to the device and the libraries on it, or a twentieth of what is free
 

@@ -18,17 +18,6 @@ class Device:
 CPU = Device()
 
 
-def room_beside(memory, resident, least, what="the index") -> int:
-    """Bytes of ``memory`` beside ``resident`` ones.  Raises DeviceError if they are fewer than ``least``."""
-    if memory - resident < least:
-        raise DeviceError(
-            f"{what} takes {(resident + least) / 1e9:.3g} GB of GPU memory with its buffers, and there are "
-            f"{memory / 1e9:.3g} GB: raise --gpu-memory, free memory, name a smaller --layout, or take "
-            "--engine cpu"
-        )
-    return memory - resident
-
-
 def choose_place(device, on_gpu, on_cpu, tell):
     """What ``on_gpu(session)`` gives for an opened GPU, or ``on_cpu()`` where a Device asks for the CPU.
 

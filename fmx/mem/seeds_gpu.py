@@ -19,8 +19,8 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..machines import gpu
+from ..machines.gpu_memory import room_beside
 from ..machines.gpu_session import Desks, Rooms
-from ..machines.places import room_beside
 from ..machines.threads import run_all, spans
 from ..search import gpu_search
 from .contracts import Matches, Strands, collect, rows_at_once, seek

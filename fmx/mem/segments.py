@@ -19,7 +19,7 @@ import numpy as np
 from ..compiler.functions import compiled
 from ..errors import DeviceError
 from ..input.dna import WORD
-from ..machines.places import room_beside
+from ..machines.gpu_memory import room_beside
 from ..machines.threads import run_all, spans
 from .rank_walk import Found, Segment
 

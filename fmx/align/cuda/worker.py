@@ -11,7 +11,7 @@ import numpy as np
 from ...compiler.cuda import SIMULATED
 from ...errors import UnsupportedError
 from ...machines import gpu
-from ...machines.places import room_beside
+from ...machines.gpu_memory import room_beside
 from ..jobs import Pairs, Worker, plan, select
 from .batch import Batch
 from .lazy import run_lazy

@@ -18,8 +18,8 @@ from ....compiler.contract import by_type
 from ....compiler.functions import inlined
 from ....compiler.primitives import at
 from ....errors import DeviceError
+from ....machines.gpu_memory import room_beside
 from ....machines.jobs import choose, do
-from ....machines.places import room_beside
 from . import symbols3
 from .symbols3 import PER_KEY, key
 
