@@ -27,8 +27,10 @@ from .input.streams import whole_output
 from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
 from .output import FORMATS, sam, table
-from .search import mapping
-from .search.mapping import MapOptions, Summary, compile_all, map_reads
+from .search.mapper import MapOptions, Mapper
+from .search.mapper import make_mapper as make_cpu_mapper
+from .search.mapping import compile_all, map_reads
+from .search.summary import Summary
 
 __all__ = [
     "Device", "Output", "add_layouts", "align_pairs", "build_index", "default_index_path", "find_matches",
@@ -80,7 +82,7 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     return summary
 
 
-def make_mapper(fm_index, options, n_tally, device, progress) -> mapping.Mapper:
+def make_mapper(fm_index, options, n_tally, device, progress) -> Mapper:
     def on_gpu(session):
         from .search import gpu_mapping
 
@@ -88,7 +90,7 @@ def make_mapper(fm_index, options, n_tally, device, progress) -> mapping.Mapper:
         return gpu_mapping.make_mapper(fm_index, options, n_tally, engine, session)
 
     def on_cpu():
-        return mapping.make_mapper(fm_index, options, n_tally)
+        return make_cpu_mapper(fm_index, options, n_tally)
 
     return choose_place(device, on_gpu, on_cpu, lambda where: progress.say(f"searching on {where}"))
 

@@ -11,7 +11,7 @@ from fmx.input import reads
 from fmx.input.chunks import literal_fasta, read_chunks
 from fmx.search import hits
 from fmx.search.engines import cpu
-from fmx.search.mapping import BOTH, make_query
+from fmx.search.mapper import BOTH, make_query
 
 ALL_HITS = hits.SelectionPolicy(hits.ALL)
 

@@ -18,6 +18,7 @@ from ..input.chunks import read_chunks
 from ..input.streams import whole_output
 from ..machines.progress import Progress
 from ..search import mapping
+from ..search.mapper import MapOptions
 
 MAIN = ("read", "write")  # the main thread's; else it waits for the workers
 
@@ -107,9 +108,7 @@ def command(files, index_path, output, layout, method, engine, device, gpu_memor
     """Seconds of all threads by stage, for READS searched as fmx search does it, SAM out."""
     fm_index = options.open_index(index_path, layout, method, threads)
     gpu = workflow.Device(engine, device, gpu_memory)
-    mapper = workflow.make_mapper(
-        fm_index, mapping.MapOptions(n_threads=threads), 0, gpu, Progress(quiet=True)
-    )
+    mapper = workflow.make_mapper(fm_index, MapOptions(n_threads=threads), 0, gpu, Progress(quiet=True))
     writer, _ = workflow.make_writer(fm_index.reference, workflow.Output())
     mapping.compile_all(mapper, writer)
     clock, flights = Clock(), getattr(mapper.searchers[0], "flights", None)

@@ -7,10 +7,11 @@ from ..index import fm_index as index_module
 from ..index import layouts, prefix_table
 from ..input import chunks
 from ..machines.pipeline import travel
-from ..search import hits, mapping
+from ..search import hits
+from ..search.mapper import BOTH, FORWARD, REVERSE, MapOptions, make_mapper
 from . import arguments
 
-STRANDS = {"both": mapping.BOTH, "forward": mapping.FORWARD, "reverse": mapping.REVERSE}
+STRANDS = {"both": BOTH, "forward": FORWARD, "reverse": REVERSE}
 HIT = np.dtype(
     [("read", "i8"), ("contig", "i4"), ("position", "i8"), ("reverse", "?"), ("occurrences", "i8")]
 )
@@ -120,8 +121,7 @@ class Index:
 
     def _mapper(self, strands, policy):
         strands = STRANDS[arguments.one_of("strands", strands, STRANDS)]
-        options = mapping.MapOptions(policy, strands, self._threads)
-        return mapping.make_mapper(self._index, options)
+        return make_mapper(self._index, MapOptions(policy, strands, self._threads))
 
 
 def _as_rows(blocks, start, found) -> np.ndarray:

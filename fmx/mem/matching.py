@@ -17,7 +17,7 @@ import numpy as np
 from ..input import chunks, reads
 from ..machines.pipeline import travel
 from ..machines.progress import Progress
-from ..search.mapping import BOTH, make_query
+from ..search.mapper import BOTH, make_query
 from . import formats, mummergpu, seeds
 from .contracts import collect, seek
 from .slices import join, join_matches, parts_of, slices

@@ -20,7 +20,7 @@ from ..input.reads import Patterns
 from ..machines import gpu
 from . import engines, gpu_search
 from .hits import Intervals
-from .mapping import Mapper, make_query
+from .mapper import Mapper, make_query
 
 N_PATTERNS, N_WORDS = 1 << 18, 1 << 21  # of a batch; a longer pattern is one by itself
 N_POSITIONS = 2 * N_PATTERNS

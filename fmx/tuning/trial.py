@@ -15,7 +15,7 @@ from ..input.reads import Patterns
 from ..machines.threads import run_all, spans
 from ..search import engines
 from ..search.engines import cpu
-from ..search.mapping import make_query
+from ..search.mapper import make_query
 
 N_READS = {"cpu": 200_000, "cuda": 4_000_000}  # a thread of the CPU, a GPU
 _RUNS = 3

@@ -17,9 +17,9 @@ from fmx.errors import IndexFileError, UnsupportedError
 from fmx.index import fm_index, parts, plan, store
 from fmx.index.reference import read_fasta
 from fmx.input import reads
-from fmx.search import located, mapping
+from fmx.search import located
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapping import MapOptions
+from fmx.search.mapper import MapOptions, make_mapper
 
 UNIT = random_letters(400, "unit")
 REPEATS = numbered(
@@ -112,7 +112,7 @@ def test_positions_beyond_32_bits_are_kept(folder):
                 workflow.search(opened, ["reads.fa"], MapOptions(policy), workflow.Output(name, kind))
                 written.append(without_program((folder / name).read_bytes()))
             assert written[0] == written[1]
-    mapper = mapping.make_mapper(far, MapOptions(SelectionPolicy(ALL)))
+    mapper = make_mapper(far, MapOptions(SelectionPolicy(ALL)))
     batch = journeys.batch_of([REPEATS[5][1][:30]])
     intervals = mapper.intervals(reads.pack(batch))
     assert mapper.select(batch, intervals, (0, 1)).position.min() > 3 * 2**33

@@ -7,7 +7,7 @@ from fmx import workflow
 from fmx.input.chunks import literal_fasta
 from fmx.output import FORMATS
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapping import BOTH, MapOptions
+from fmx.search.mapper import BOTH, MapOptions
 
 CONTIGS = [("one", "ACGTTGCAGATTACA")]
 READS = ["ACGT", "TTT", "GATTACA", "TGTAATC"]

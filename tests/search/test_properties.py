@@ -11,7 +11,7 @@ from fmx import library, workflow
 from fmx.index import fm_index
 from fmx.input.chunks import literal_fasta
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapping import MapOptions
+from fmx.search.mapper import MapOptions
 
 LETTERS = st.sampled_from(["ACGT", "ACGTN", "AC", "A", "ACGTacgtuN", "ANNNN", "ACGTRYSWKMBDHVN."])
 

@@ -39,7 +39,7 @@ def command(patterns, given, kind, forward_only, reverse_only, index_path, outpu
     from ...input.chunks import literal_fasta
     from ...machines.progress import Progress
     from ...search.hits import ALL, SelectionPolicy
-    from ...search.mapping import MapOptions
+    from ...search.mapper import MapOptions
     from ..places import check_places
 
     sources = [literal_fasta(given, given)] if given else patterns

@@ -53,7 +53,7 @@ def command(reads, index_path, output, limit, report_all, at_most, seed, forward
     from ... import workflow
     from ...machines.progress import Progress
     from ...search.hits import ALL, SelectionPolicy
-    from ...search.mapping import MapOptions
+    from ...search.mapper import MapOptions
     from ..places import check_places
 
     policy = SelectionPolicy(ALL if report_all else limit, at_most or ALL, -1 if seed is None else seed)

@@ -1,0 +1,32 @@
+"""What a run of fmx search has seen."""
+
+from dataclasses import dataclass, fields
+
+
+@dataclass
+class Summary:
+    """What a run has seen, in reads (``hits`` in occurrences)."""
+
+    reads: int = 0
+    bases: int = 0
+    mapped: int = 0
+    unique: int = 0
+    suppressed: int = 0
+    hits: int = 0
+    hopeless: int = 0  # nothing in them can be searched
+
+    def sentence(self, seconds: float) -> str:
+        """What happened, in one line."""
+        share = 100 * self.mapped / max(self.reads, 1)
+        more = f", {self.suppressed:,} with too many" if self.suppressed else ""
+        hopeless = f"; {self.hopeless:,} cannot occur: empty, or a letter other than A C G T U"
+        return (
+            f"{self.reads:,} reads: {self.mapped:,} occur ({share:.2f} %), "
+            f"{self.unique:,} of them once{more}; "
+            f"{self.hits:,} occurrences; {seconds:.1f} s, {self.reads / max(seconds, 1e-9):,.0f} reads/s"
+            f"{hopeless if self.hopeless else ''}"
+        )
+
+    def add(self, other) -> None:
+        for item in fields(self):
+            setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
