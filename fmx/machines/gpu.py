@@ -24,7 +24,7 @@ def open_device(number=0):
         if not 0 <= number < n:
             raise DeviceError(f"no GPU number {number}: this machine has {n}, counted from 0")
         check_compiler()
-        cuda.select_device(number)
+        use(number)
         name = cuda.get_current_device().name
         return name.decode() if isinstance(name, bytes) else name
 
@@ -125,8 +125,8 @@ def copy(source, target, stream=0):
 
 
 def use(number):
-    """Let this thread use a GPU that ``open_device`` has opened."""
-    if not SIMULATED and number:
+    """Let this thread use a GPU from now on, whichever it has used before."""
+    if not SIMULATED and ((now := cuda.gpus.current) is None or now.id != number):
         cuda.select_device(number)
 
 

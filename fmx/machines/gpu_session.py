@@ -174,5 +174,4 @@ class GpuSession:
         rooms = rooms or {}
         of_one = sum(n * np.dtype(dtype).itemsize for n, dtype in rooms.values())
         n = min(most, room_beside(self.memory, resident, of_one) // max(of_one, 1))
-        with gpu.errors():
-            return Flights(1 if gpu.SIMULATED else n, self, rooms)  # the simulator runs a kernel at a time
+        return self.run(Flights, 1 if gpu.SIMULATED else n, self, rooms)  # the simulator runs one kernel

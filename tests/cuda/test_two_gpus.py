@@ -1,0 +1,98 @@
+"""Two GPUs of one machine: fmx pairwise on both, and every command on the second, write the CPU's bytes.
+
+    pytest tests/cuda/test_two_gpus.py
+
+skips where there are fewer than two.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+from align.families import family
+
+from fmx.compiler.cuda import SIMULATED, cuda
+
+ROOT = Path(__file__).parent.parent.parent
+N_GPUS = len(cuda.gpus) if not SIMULATED and cuda.is_available() else 0
+pytestmark = pytest.mark.skipif(N_GPUS < 2, reason=f"needs two GPUs, there are {N_GPUS}")
+
+
+@pytest.fixture(scope="module")
+def genes(tmp_path_factory):
+    """600 related sequences, most of some 300 bases, one of 1,500."""
+    path = tmp_path_factory.mktemp("genes") / "genes.fa"
+    sequences = [*family(5, 20, 30, 300, 0.2), "ACGTTGCA" * 190]
+    path.write_text("".join(f">s{i}\n{sequence}\n" for i, sequence in enumerate(sequences)))
+    return path
+
+
+def fmx(*arguments) -> bytes:
+    """What a command writes to standard output, without the line that holds the command."""
+    done = subprocess.run(
+        [sys.executable, "-m", "fmx", *map(str, arguments)], capture_output=True, check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return b"".join(line for line in done.stdout.splitlines(True) if not line.startswith(b"@PG"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--cigar"], ["--id", 0.9, "--cigar"], ["--id", 0.97, "--no-prefilter"], ["--matrix", "score"],
+        ["--match", 5000, "--mismatch", -3, "--gap", -7],  # by the kernel of 32 bits
+    ],
+    ids=str,
+)  # fmt: skip
+def test_pairwise_writes_the_bytes_of_the_cpu(genes, options):
+    wanted = fmx("pairwise", "-q", genes, *options)
+    assert len(wanted.splitlines()) > 100
+    for where in (["cuda"], ["both"], ["auto"], ["cuda", "--device", 0], ["cuda", "--device", 1]):
+        assert fmx("pairwise", "-q", genes, *options, "--engine", *where) == wanted, where
+
+
+def test_both_gpus_score(genes, monkeypatch):
+    """In one process, twice: the second time after the last GPU was the one in use."""
+    import fmx
+    from fmx.align.cuda import worker
+
+    started, start = Counter(), worker.Scorer.start
+    all_there = threading.Barrier(N_GPUS)
+
+    def counted(scorer, flight, pairs):
+        assert cuda.get_current_device().id == scorer.session.number
+        started[scorer.session.number] += 1
+        if started[scorer.session.number] == 1:
+            all_there.wait(120)
+        start(scorer, flight, pairs)
+
+    monkeypatch.setattr(worker.Scorer, "start", counted)
+    monkeypatch.setattr(worker, "PAIRS", 1)  # a chunk a flight
+    wanted = fmx.pairwise(genes)
+    for _ in range(2):
+        started.clear()
+        found = fmx.pairwise(genes, engine="cuda")
+        assert (found == wanted).all()
+        assert started.keys() == set(range(N_GPUS))
+
+
+def test_commands_of_one_gpu_run_on_the_second(genes, tmp_path):
+    index, reads = tmp_path / "ref.fmx", tmp_path / "reads.fa"
+    letters = "".join(np.random.default_rng(2).choice(list("ACGT"), 200_000))
+    (tmp_path / "ref.fa").write_text(f">c\n{letters}\n")
+    reads.write_text("".join(f">r{i}\n{letters[i : i + 80]}\n" for i in range(0, 150_000, 50)))
+    fmx("index", "-q", "-o", index, tmp_path / "ref.fa")
+    fmx("index", "-q", "-o", tmp_path / "gpu.fmx", tmp_path / "ref.fa", "--engine", "cuda", "--device", 1)
+    for array in sorted(index.rglob("*.npy")):
+        assert (tmp_path / "gpu.fmx" / array.relative_to(index)).read_bytes() == array.read_bytes(), array
+    for command in (["search", "-a"], ["locate"], ["mem", "-l", 20]):
+        command = [*command, "-q", "-x", index, reads]
+        assert fmx(*command, "--engine", "cuda", "--device", 1) == fmx(*command), command
