@@ -1,12 +1,15 @@
 """Options that several commands share, and how an index is found."""
 
+import functools
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 
 from .errors import IndexFileError
+from .machines.places import Device
 from .machines.threads import available_cores
 from .search.engines import CUDA
 
@@ -61,6 +64,21 @@ class GpuNumber(Number):
         return super().convert(value, param, ctx)
 
 
+def command(function):
+    """A click command whose function takes all that was given as one object: ``given.threads`` and so on."""
+
+    @functools.wraps(function)
+    def take(**given):
+        return function(SimpleNamespace(**given))
+
+    return click.command()(take)
+
+
+def together(*options):
+    """A decorator that adds several options, in this order."""
+    return lambda function: functools.reduce(lambda made, add: add(made), reversed(options), function)
+
+
 def former(name, now):
     """An option of former versions, refused with what to say now."""
 
@@ -106,23 +124,25 @@ method = click.option(
     "--method", type=click.Choice(["auto", "verify", "backward"]), default="auto", show_default=True,
     help="Seed and verify, or search backward; auto verifies where the index allows it.",
 )  # fmt: skip
-engine = click.option(
-    "--engine", type=click.Choice([*PROCESSORS, *CUDA]), metavar="NAME", default="cpu", show_default=True,
-    help=f"{_WHERE} Or an engine of GPUs by its name (docs/engines.md).",
-)  # fmt: skip
-processor = click.option(
-    "--engine", type=click.Choice(PROCESSORS), metavar="NAME", default="cpu", show_default=True, help=_WHERE
+
+
+def engine_of(help_text, more=(), default="cpu"):
+    """--engine: one of PROCESSORS, or of ``more``."""
+    names = click.Choice([*PROCESSORS, *more])
+    return click.option(
+        "--engine", type=names, metavar="NAME", default=default, show_default=True, help=help_text
+    )
+
+
+engine = engine_of(f"{_WHERE} Or an engine of GPUs by its name (docs/engines.md).", CUDA)
+processor = engine_of(_WHERE)
+processors = engine_of(
+    "Where to compute scores: cpu, cuda (GPUs), both, or auto (GPUs if any can be used).", ["both"]
 )
-processors = click.option(
-    "--engine", type=click.Choice([*PROCESSORS, "both"]), metavar="NAME", default="cpu", show_default=True,
-    help="Where to compute scores: cpu, cuda (GPUs), both, or auto (GPUs if any can be used).",
-)  # fmt: skip
-device = click.option(
-    "--device", type=GpuNumber(0, 999), default=0, show_default=True, help="Which GPU, counted from 0."
+_number = functools.partial(
+    click.option, "--device", type=GpuNumber(0, 999), help="Which GPU, counted from 0."
 )
-all_devices = click.option(
-    "--device", type=GpuNumber(0, 999), show_default="all there are", help="Which GPU, counted from 0."
-)
+device, all_devices = _number(default=0, show_default=True), _number(show_default="all there are")
 gpu_memory = click.option(
     "--gpu-memory", type=Bytes(), metavar="SIZE", show_default="all that is free",
     help="Use at most SIZE of the GPU's memory, as in 500M or 8G.",
@@ -130,24 +150,33 @@ gpu_memory = click.option(
 output = click.option(
     "-o", "--output", type=click.Path(), default="-", show_default="standard output", help="File to write."
 )
-forward_only = click.option("--forward-only", is_flag=True, help="Look only for sequences as given.")
-reverse_only = click.option("--reverse-only", is_flag=True, help="Look only for their reverse complements.")
+strands = together(
+    click.option("--forward-only", is_flag=True, help="Look only for sequences as given."),
+    click.option("--reverse-only", is_flag=True, help="Look only for their reverse complements."),
+)
+running = together(threads, quiet)
+searching = together(layout, method, max_memory, engine, device, gpu_memory, running)
 
 
-def strands_of(forward_only, reverse_only) -> int:
+def device_of(given) -> Device:
+    """Where to compute, by --engine, --device and --gpu-memory."""
+    return Device(given.engine, given.device, given.gpu_memory)
+
+
+def strands_of(given) -> int:
     """Which strands are searched.  Raises UsageError if none is left."""
-    if forward_only and reverse_only:
+    if given.forward_only and given.reverse_only:
         raise click.UsageError("--forward-only and --reverse-only exclude each other")
     from .input.reads import FORWARD, REVERSE
 
-    return FORWARD if forward_only else REVERSE if reverse_only else FORWARD | REVERSE
+    return FORWARD if given.forward_only else REVERSE if given.reverse_only else FORWARD | REVERSE
 
 
-def one_index(argument, option):
+def one_index(given):
     """The index that is named as an argument or with -x, or None."""
-    if argument and option:
+    if given.argument and given.index_path:
         raise click.UsageError("name the index once: as INDEX or with -x")
-    return argument or option
+    return given.argument or given.index_path
 
 
 def find_index(path) -> Path:

@@ -5,7 +5,7 @@ import click
 from ... import options
 
 
-@click.command()
+@options.command
 @click.argument("reference")
 @click.option("-o", "--output", type=click.Path(), help="Folder to write.  [default: REFERENCE with .fmx]")
 @click.option(
@@ -26,41 +26,39 @@ from ... import options
 @options.gpu_memory
 @click.option("--with-lcp", is_flag=True, help="Add what fmx mem --algorithm mummergpu needs.")
 @click.option("--add", is_flag=True, help="REFERENCE is an index: add layouts, or the LCP array, to it.")
-@options.threads
-@options.quiet
-def command(reference, output, layout_names, sa_rate, prefix_length, max_memory, engine, device, gpu_memory,
-            with_lcp, add, threads, quiet):  # fmt: skip
+@options.running
+def command(given):
     """Build an index of a reference.
 
     REFERENCE is a FASTA file, plain or gzip; - is standard input. The index is the same whatever --engine
     and --threads are.
     """
-    if add and (not (layout_names or with_lcp) or output or sa_rate != 1 or prefix_length):
+    layout_names, other = given.layout_names, given.output or given.sa_rate != 1 or given.prefix_length
+    if given.add and (other or not (layout_names or given.with_lcp)):
         raise click.UsageError(
             "--add goes with --layout and --with-lcp alone: fmx index --add --layout NAME INDEX"
         )
-    if max_memory and layout_names is None:
+    if given.max_memory and layout_names is None:
         layout_names = "auto"
-    if layout_names == "auto" and sa_rate != 1:
+    if layout_names == "auto" and given.sa_rate != 1:
         raise click.UsageError("--layout auto chooses --sa-rate itself")
-    if reference == "-" and output is None:
+    if given.reference == "-" and given.output is None:
         raise click.UsageError("with '-' as the reference, say where the index goes: -o NAME.fmx")
     from ... import workflow
     from ...index import layouts
     from ...machines.progress import Progress
 
-    progress = Progress(quiet)
-    where = workflow.Device(engine, device, gpu_memory)
+    progress, where, reference = Progress(given.quiet), options.device_of(given), given.reference
     workflow.tell_compiling(progress)
-    if add:
+    if given.add:
         names = layout_names.split(",") if layout_names else []
-        added = workflow.add_layouts(reference, names, threads, progress, where, with_lcp)
+        added = workflow.add_layouts(reference, names, given.threads, progress, where, given.with_lcp)
         progress.say(f"{reference}: added {', '.join(added)}" if added else f"{reference} has them already")
         return
-    path = output or workflow.default_index_path(reference)
+    path = given.output or workflow.default_index_path(reference)
     names = layout_names.split(",") if layout_names else [layouts.DEFAULT]
     workflow.build_index(
-        reference, path, names, sa_rate, prefix_length, threads, progress, max_memory, where,
-        with_lcp=with_lcp,
+        reference, path, names, given.sa_rate, given.prefix_length, given.threads, progress,
+        given.max_memory, where, with_lcp=given.with_lcp,
     )  # fmt: skip
     progress.say(f"wrote {path}; look at it with 'fmx inspect {path}'")

@@ -8,25 +8,26 @@ from ... import options
 from ...errors import shown
 
 
-@click.command()
+@options.command
 @click.argument("argument", metavar="[INDEX]", required=False)
 @options.index_again
 @click.option("--verify", is_flag=True, help="Check every checksum, and that the arrays agree.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @options.threads
-def command(argument, index_path, verify, as_json, threads):
+def command(given):
     """Show what is in an index: contigs, layouts, sizes.
 
     Without INDEX it is $FMX_INDEX, else the only .fmx folder here.
     """
     from ... import workflow
 
-    found = workflow.inspect(options.find_index(options.one_index(argument, index_path)), verify, threads)
-    if as_json:
-        click.echo(json.dumps(found | ({"verified": True} if verify else {}), indent=1))
+    path = options.find_index(options.one_index(given))
+    found = workflow.inspect(path, given.verify, given.threads)
+    if given.as_json:
+        click.echo(json.dumps(found | ({"verified": True} if given.verify else {}), indent=1))
         return
-    lines = [*_lines(found), *(["", "  every checksum is right, and the arrays agree"] if verify else [])]
-    click.echo("\n".join(map(shown, lines)))
+    verified = ["", "  every checksum is right, and the arrays agree"] if given.verify else []
+    click.echo("\n".join(map(shown, [*_lines(found), *verified])))
 
 
 def _lines(found):

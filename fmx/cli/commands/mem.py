@@ -5,7 +5,7 @@ import click
 from ... import options
 
 
-@click.command()
+@options.command
 @click.argument("queries", nargs=-1, required=True)
 @click.option(
     "-l", "least", type=options.Number(1, 2**31), default=20, show_default=True, metavar="N",
@@ -32,10 +32,8 @@ from ... import options
 @options.processor
 @options.device
 @options.gpu_memory
-@options.threads
-@options.quiet
-def command(queries, least, both, reverse, maxmatch, mumreference, mum, original, lengths, four_columns,
-            kind, algorithm, index_path, output, engine, device, gpu_memory, threads, quiet):  # fmt: skip
+@options.running
+def command(given):
     """Find maximal exact matches of sequences.
 
     QUERIES are reads, contigs or whole genomes, in FASTA or FASTQ files, plain or gzip; - is standard input.
@@ -45,11 +43,12 @@ def command(queries, least, both, reverse, maxmatch, mumreference, mum, original
     fmx mem -x ref.fmx -b -l 25 reads.fa > matches.txt
     fmx mem -x ref.fmx --mum -b --format paf genome.fa.gz -o matches.paf
     """
-    if both and reverse:
+    if given.both and given.reverse:
         raise click.UsageError("-b and -r exclude each other")
-    if maxmatch + mumreference + mum > 1:
+    if given.maxmatch + given.mumreference + given.mum > 1:
         raise click.UsageError("--maxmatch, --mumreference and --mum exclude each other")
-    if kind != "mummer" and (original or lengths or four_columns):
+    layout = given.original, given.lengths, given.four_columns
+    if given.kind != "mummer" and any(layout):
         raise click.UsageError("-c, -L and -F belong to --format mummer")
     from ... import workflow
     from ...input.reads import FORWARD, REVERSE
@@ -58,14 +57,13 @@ def command(queries, least, both, reverse, maxmatch, mumreference, mum, original
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions
     from ..places import check_places
 
-    strands = FORWARD | REVERSE if both else REVERSE if reverse else FORWARD
-    unique = IN_BOTH if mum else IN_REFERENCE if mumreference else ALL
-    index_path = options.find_index(index_path)
-    check_places(
-        queries, {"-o": (output, ["MUMmer's format" if kind == "mummer" else kind.upper()])}, index_path
-    )
-    fm_index = options.open_index(index_path, None, "verify", threads)
-    processor = workflow.Device(engine, device, gpu_memory)
-    where = MemOutput(output, kind, original, lengths, four_columns)
-    wanted = MemOptions(least, strands, unique, threads, algorithm)
-    workflow.find_matches(fm_index, queries, wanted, where, Progress(quiet), processor)
+    strands = FORWARD | REVERSE if given.both else REVERSE if given.reverse else FORWARD
+    unique = IN_BOTH if given.mum else IN_REFERENCE if given.mumreference else ALL
+    index_path = options.find_index(given.index_path)
+    form = "MUMmer's format" if given.kind == "mummer" else given.kind.upper()
+    check_places(given.queries, {"-o": (given.output, [form])}, index_path)
+    fm_index = options.open_index(index_path, None, "verify", given.threads)
+    where = MemOutput(given.output, given.kind, *layout)
+    wanted = MemOptions(given.least, strands, unique, given.threads, given.algorithm)
+    progress, device = Progress(given.quiet), options.device_of(given)
+    workflow.find_matches(fm_index, given.queries, wanted, where, progress, device)

@@ -8,16 +8,13 @@ _SCORE = options.Number(-(2**31 // 3), 2**31 // 3)
 _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
 
 
-@click.command()
+@options.command
 @click.argument("seqs", metavar="SEQS.FA")
 @click.argument("other", metavar="[OTHER.FA]", required=False)
 @click.option(
-    "--id",
-    "identity",
-    type=options.Number(0, 1, float),
-    default=0.0,
+    "--id", "identity", type=options.Number(0, 1, float), default=0.0,
     help="Leave out pairs of less identity than this, 0 to 1.",
-)
+)  # fmt: skip
 @click.option(
     "--iddef", type=_DEFINITIONS, default="1", show_default=True,
     help="How identity is counted, numbered as by vsearch: matches over the shorter sequence (0), over the "
@@ -46,7 +43,7 @@ _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
     "--no-prefilter", is_flag=True, help="Score every pair, even those that their short words rule out."
 )
 @options.quiet
-def command(**given):
+def command(given):
     """Align all pairs of sequences from end to end.
 
     Pairs are those of one FASTA file, or each sequence of SEQS.FA with each of OTHER.FA.
@@ -63,28 +60,27 @@ def command(**given):
     from ...machines.progress import Progress
     from ..places import check_places
 
-    inputs = [path for path in (given["seqs"], given["other"]) if path]
-    outputs = {"-o": (given["output"], [form.upper()]), "--checkpoint": (given["checkpoint"], [])}
+    inputs = [path for path in (given.seqs, given.other) if path]
+    outputs = {"-o": (given.output, [form.upper()]), "--checkpoint": (given.checkpoint, [])}
     check_places(inputs, outputs, check=check_begin)
-    scoring = Scoring(given["match"], given["mismatch"], given["gap"])
-    prefilter = not given["no_prefilter"]
-    wanted = PairOptions(scoring, int(given["iddef"]), given["identity"], prefilter, given["threads"])
-    where = PairOutput(given["output"], form, given["cigar"], given["matrix"], given["checkpoint"])
-    processor = workflow.Device(given["engine"], given["device"])
-    workflow.align_pairs(inputs, wanted, where, Progress(given["quiet"]), processor)
+    scoring, prefilter = Scoring(given.match, given.mismatch, given.gap), not given.no_prefilter
+    wanted = PairOptions(scoring, int(given.iddef), given.identity, prefilter, given.threads)
+    where = PairOutput(given.output, form, given.cigar, given.matrix, given.checkpoint)
+    device = workflow.Device(given.engine, given.device)
+    workflow.align_pairs(inputs, wanted, where, Progress(given.quiet), device)
 
 
 def _form(given) -> str:
     """Which output is wanted; refuses what contradicts itself."""
-    if given["matrix"] is None:
-        return given["kind"] or "tsv"
-    for option, value in (("--format", given["kind"]), ("--cigar", given["cigar"])):
+    if given.matrix is None:
+        return given.kind or "tsv"
+    for option, value in (("--format", given.kind), ("--cigar", given.cigar)):
         if value:
             raise click.UsageError(f"--matrix and {option} exclude each other")
-    if given["identity"] > 0:
+    if given.identity > 0:
         raise click.UsageError("--matrix holds every pair: leave --id out")
-    if given["output"].lower().endswith(".npz"):
+    if given.output.lower().endswith(".npz"):
         return "npz"
-    if given["other"]:
+    if given.other:
         raise click.UsageError("PHYLIP needs a square matrix: give one input, or -o FILE.npz")
     return "phylip"

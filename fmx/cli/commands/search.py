@@ -7,7 +7,7 @@ import click
 from ... import options
 
 
-@click.command()
+@options.command
 @click.argument("reads", nargs=-1, required=True)
 @options.index
 @options.output
@@ -16,55 +16,35 @@ from ... import options
 )
 @click.option("-a", "--all", "report_all", is_flag=True, help="Report every hit.")
 @click.option(
-    "-m",
-    "at_most",
-    type=options.COUNT,
-    metavar="N",
+    "-m", "at_most", type=options.COUNT, metavar="N",
     help="Treat reads with more than N occurrences as unmapped.",
-)
+)  # fmt: skip
 @click.option("--seed", type=options.Number(0, 2**62), help="Choose hits at random; same seed, same choice.")
-@options.forward_only
-@options.reverse_only
+@options.strands
 @click.option("--no-unmapped", is_flag=True, help="Leave out reads without a reported hit.")
 @click.option("--rg", metavar="LINE", help=r"Read group of all reads, as in '@RG\tID:lane1\tSM:sample'.")
 @click.option(
     "--counts", type=click.Path(), metavar="FILE", help="Also write a table of reads and hits per contig."
 )
-@options.layout
-@options.method
-@options.max_memory
-@options.engine
-@options.device
-@options.gpu_memory
-@options.threads
-@options.quiet
-def command(reads, index_path, output, limit, report_all, at_most, seed, forward_only, reverse_only,
-            no_unmapped, rg, counts, layout, method, max_memory, engine, device, gpu_memory, threads,
-            quiet):  # fmt: skip
+@options.searching
+def command(given):
     """Map reads to an index.
 
     READS are FASTA or FASTQ files, plain or gzip; - is standard input. Writes SAM, or BAM with -o NAME.bam, a
     record for each hit, in the order of the reads. NH is the exact number of occurrences.
     """
-    strands = options.strands_of(forward_only, reverse_only)
-    if report_all and limit != 1:
+    if given.report_all and given.limit != 1:
         raise click.UsageError("-a and -k exclude each other")
-    read_group, read_group_id = _read_group(rg)
-    from ... import workflow
-    from ...machines.progress import Progress
+    read_group = _read_group(given.rg)
     from ...search.hits import ALL, SelectionPolicy
-    from ...search.mapper import MapOptions
-    from ..places import check_places
+    from ...workflow import Output, kind_of
+    from ..mapping import map_to_index
 
-    policy = SelectionPolicy(ALL if report_all else limit, at_most or ALL, -1 if seed is None else seed)
-    where = workflow.Output(
-        output, workflow.kind_of(output), not no_unmapped, read_group, read_group_id, counts
-    )
-    index_path = options.find_index(index_path)
-    check_places(reads, {"-o": (output, ["SAM", "BAM"]), "--counts": (counts, ["TSV"])}, index_path)
-    fm_index = options.open_index(index_path, layout, method, threads, max_memory)
-    processor = workflow.Device(engine, device, gpu_memory)
-    workflow.search(fm_index, reads, MapOptions(policy, strands, threads), where, Progress(quiet), processor)
+    path, seed = given.output, -1 if given.seed is None else given.seed
+    policy = SelectionPolicy(ALL if given.report_all else given.limit, given.at_most or ALL, seed)
+    output = Output(path, kind_of(path), not given.no_unmapped, *read_group, given.counts)
+    outputs = {"-o": (path, ["SAM", "BAM"]), "--counts": (given.counts, ["TSV"])}
+    map_to_index(given, given.reads, outputs, policy, output)
 
 
 def _read_group(text):

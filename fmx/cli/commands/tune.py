@@ -7,7 +7,7 @@ import click
 from ... import options
 
 
-@click.command()
+@options.command
 @click.argument("argument", metavar="[INDEX]", required=False)
 @options.index_again
 @click.option(
@@ -22,31 +22,28 @@ from ... import options
     help="Use at most SIZE of memory, as in 500M or 8G.  [default: half of what is free; of a GPU, all]",
 )  # fmt: skip
 @options.former("--memory-limit", "--max-memory")
-@click.option(
-    "--engine", type=click.Choice(options.PROCESSORS), metavar="NAME", default="auto", show_default=True,
-    help="Where to search: cpu, cuda (a GPU), or auto (wherever it is fastest).",
-)  # fmt: skip
+@options.engine_of("Where to search: cpu, cuda (a GPU), or auto (wherever it is fastest).", default="auto")
 @click.option(
     "--plan", "plan_only", is_flag=True, help="Only predict from the rates of this machine, and try nothing."
 )
-@options.threads
-@options.quiet
-def command(argument, index_path, bases, length, max_memory, engine, plan_only, threads, quiet):
+@options.running
+def command(given):
     """Find the fastest index and search for this machine.
 
     Measures the machine, predicts the speed of every layout, tries the first three on INDEX or on a made-up
     sample of a reference, and keeps the answer.
     """
-    index_path = options.one_index(argument, index_path)
-    if bool(index_path) == bool(bases):
+    index_path = options.one_index(given)
+    if bool(index_path) == bool(given.bases):
         raise click.UsageError("give either an index or the size of a reference, --bases")
     from ... import workflow
     from ...machines.progress import Progress
     from ...tuning import journey, report
 
-    progress = Progress(quiet)
+    progress = Progress(given.quiet)
     workflow.tell_compiling(progress)
     question = journey.Question(
-        Path(index_path) if index_path else None, bases or 0, length, max_memory, engine, threads
-    )
-    click.echo(report.text(journey.tune(question, plan_only, progress)))
+        Path(index_path) if index_path else None,
+        given.bases or 0, given.length, given.max_memory, given.engine, given.threads,
+    )  # fmt: skip
+    click.echo(report.text(journey.tune(question, given.plan_only, progress)))
