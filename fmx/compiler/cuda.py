@@ -19,8 +19,9 @@ with installed("numba-cuda", CUDA_EXTRA):
     if not config.ENABLE_CUDASIM:
         from llvmlite import ir
         from numba.cuda.descriptor import cuda_target
-        from numba.cuda.extending import intrinsic
         from numba.cuda.typing.typeof import typeof_impl
+
+        from .instruction import instruction
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 WARP = 32
@@ -91,29 +92,23 @@ else:
     def _type_of_piece(piece, context):
         return piece.type_in(cuda_target.typing_context)
 
-    def _assembly(text, n):
-        """An intrinsic of n uint32 that is one piece of PTX."""
+    def _assembly(builder, text, *words):
+        """One piece of PTX, of words (uint32) and for one."""
         word = ir.IntType(32)
-        signature = types.uint32(*[types.uint32] * n)
-        constraint = ",".join(["=r"] + ["r"] * n)
+        constraint = ",".join(["=r"] + ["r"] * len(words))
+        return builder.asm(ir.FunctionType(word, [word] * len(words)), text, constraint, words, False)
 
-        def emit(context, builder, signature, arguments):
-            function = ir.FunctionType(word, [word] * n)
-            return builder.asm(function, text, constraint, arguments, False)
-
-        return signature, emit
-
-    @intrinsic
-    def max_u16x2(typing, x, y):
+    @instruction(lambda x, y: types.uint32(types.uint32, types.uint32))
+    def max_u16x2(builder, x, y):
         """The larger one in each 16-bit half."""
-        return _assembly("max.u16x2 $0, $1, $2;", 2)
+        return _assembly(builder, "max.u16x2 $0, $1, $2;", x, y)
 
-    @intrinsic
-    def add_max_u16x2(typing, x, y, z):
+    @instruction(lambda x, y, z: types.uint32(types.uint32, types.uint32, types.uint32))
+    def add_max_u16x2(builder, x, y, z):
         """max(x + y, z) in each 16-bit half; sums wrap.  One instruction (VIADDMNMX) from sm_90 on."""
-        return _assembly("{ .reg .b32 t; add.u16x2 t, $1, $2; max.u16x2 $0, t, $3; }", 3)
+        return _assembly(builder, "{ .reg .b32 t; add.u16x2 t, $1, $2; max.u16x2 $0, t, $3; }", x, y, z)
 
-    @intrinsic
-    def permute_bytes(typing, low, high, selector):
+    @instruction(lambda low, high, selector: types.uint32(types.uint32, types.uint32, types.uint32))
+    def permute_bytes(builder, low, high, selector):
         """Four bytes of the eight of ``low`` and ``high``, each picked by a hex digit 0-7 of the selector."""
-        return _assembly("prmt.b32 $0, $1, $2, $3;", 3)
+        return _assembly(builder, "prmt.b32 $0, $1, $2, $3;", low, high, selector)

@@ -2,12 +2,12 @@
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.extending import models, register_model
 
+from .instruction import call, instruction
 from .simd import LANES
 
-_WORD = ir.IntType(64)
+_NUMBER = ir.IntType(32)
 
 
 class LanesType(types.Type):
@@ -17,157 +17,88 @@ class LanesType(types.Type):
         self.dtype = dtype
         super().__init__(f"Lanes({dtype})")
 
-    @property
-    def vector(self):
-        return ir.VectorType(ir.IntType(self.dtype.bitwidth), LANES)
-
 
 @register_model(LanesType)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager, lanes):
-        super().__init__(manager, lanes, lanes.vector)
+        super().__init__(manager, lanes, _vector(ir.IntType(lanes.dtype.bitwidth)))
 
 
-def _address(context, builder, signature, arguments, lanes):
-    view = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
-    return builder.bitcast(builder.gep(view.data, [arguments[1]]), lanes.vector.as_pointer())
+_SUMS = LanesType(types.int32)
 
 
-def _constant(value, bits):
-    return ir.Constant(ir.VectorType(ir.IntType(bits), LANES), [value] * LANES)
+def _vector(element):
+    return ir.VectorType(element, LANES)
 
 
-def _splat(builder, scalar, vector):
-    start = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(start, ir.Constant(vector, ir.Undefined), _constant(0, 32))
+def _address(builder, array, i):
+    return builder.bitcast(builder.gep(array, [i]), _vector(array.type.pointee).as_pointer())
 
 
-@intrinsic
-def load(typing, array, i):
-    lanes = LanesType(array.dtype)
-
-    def emit(context, builder, signature, arguments):
-        address = _address(context, builder, signature, arguments, lanes)
-        return builder.load(address, align=array.dtype.bitwidth // 8)
-
-    return lanes(array, types.intp), emit
+def _splat(builder, scalar):
+    """Every lane ``scalar``."""
+    nothing = ir.Constant(_vector(scalar.type), ir.Undefined)
+    start = builder.insert_element(nothing, scalar, _NUMBER(0))
+    return builder.shuffle_vector(start, nothing, ir.Constant(_vector(_NUMBER), [0] * LANES))
 
 
-@intrinsic
-def store(typing, array, i, v):
-
-    def emit(context, builder, signature, arguments):
-        address = _address(context, builder, signature, arguments, v)
-        builder.store(arguments[2], address, align=v.dtype.bitwidth // 8)
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp, v), emit
+@instruction(lambda array, i: LanesType(array.dtype)(array, types.intp))
+def load(builder, array, i):
+    return builder.load(_address(builder, array, i), align=array.type.pointee.width // 8)
 
 
-@intrinsic
-def fill(typing, array, x):
-    lanes = LanesType(array.dtype)
-
-    def emit(context, builder, signature, arguments):
-        element = lanes.vector.element
-        x = arguments[1]
-        x = builder.trunc(x, element) if x.type.width > element.width else x
-        return _splat(builder, x, lanes.vector)
-
-    return lanes(array, types.intp), emit
+@instruction(lambda array, i, v: types.void(array, types.intp, v))
+def store(builder, array, i, v):
+    builder.store(v, _address(builder, array, i), align=array.type.pointee.width // 8)
 
 
-@intrinsic
-def maximum(typing, v, w):
-
-    def emit(context, builder, signature, arguments):
-        a, b = arguments
-        compare = builder.icmp_signed if v.dtype.signed else builder.icmp_unsigned
-        return builder.select(compare(">", a, b), a, b)
-
-    return v(v, w), emit
+@instruction(lambda array, x: LanesType(array.dtype)(array, types.intp))
+def fill(builder, array, x):
+    element = array.type.pointee
+    return _splat(builder, builder.trunc(x, element) if x.type.width > element.width else x)
 
 
-@intrinsic
-def minus(typing, v, w):
-
-    def emit(context, builder, signature, arguments):
-        return builder.sub(*arguments)
-
-    return v(v, w), emit
+@instruction(lambda v, w: v(v, w))
+def maximum(builder, v, w):
+    greater = builder.icmp_unsigned if v.type.element.width == 8 else builder.icmp_signed
+    return builder.select(greater(">", v, w), v, w)
 
 
-@intrinsic
-def choose(typing, v, w, x, y):
-
-    def emit(context, builder, signature, arguments):
-        a, b, then, other = arguments
-        return builder.select(builder.icmp_unsigned("==", a, b), then, other)
-
-    return x(v, w, x, y), emit
+@instruction(lambda v, w: v(v, w))
+def minus(builder, v, w):
+    return builder.sub(v, w)
 
 
-@intrinsic
-def within(typing, v, first, last):
-
-    def emit(context, builder, signature, arguments):
-        a, low, high = arguments
-        vector = ir.VectorType(ir.IntType(32), LANES)
-        number = ir.Constant(vector, list(range(LANES)))
-        narrow = [_splat(builder, builder.trunc(x, ir.IntType(32)), vector) for x in (low, high)]
-        inside = builder.and_(
-            builder.icmp_signed(">=", number, narrow[0]), builder.icmp_signed("<=", number, narrow[1])
-        )
-        return builder.select(inside, a, ir.Constant(a.type, [0] * LANES))
-
-    return v(v, types.intp, types.intp), emit
+@instruction(lambda v, w, x, y: x(v, w, x, y))
+def choose(builder, v, w, x, y):
+    return builder.select(builder.icmp_unsigned("==", v, w), x, y)
 
 
-@intrinsic
-def equal_bits(typing, v, w):
-
-    def emit(context, builder, signature, arguments):
-        return builder.bitcast(builder.icmp_unsigned("==", *arguments), ir.IntType(32))
-
-    return types.uint32(v, w), emit
-
-
-@intrinsic
-def add_difference(typing, sums, v, w):
-
-    def emit(context, builder, signature, arguments):
-        total, a, b = arguments
-        wide = total.type
-        difference = builder.sub(builder.zext(a, wide), builder.zext(b, wide))
-        absolute = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(wide, [wide, ir.IntType(1)]),
-            f"llvm.abs.v{LANES}i32",
-        )
-        return builder.add(total, builder.call(absolute, [difference, ir.IntType(1)(0)]))
-
-    return sums(sums, v, w), emit
+@instruction(lambda v, first, last: v(v, types.intp, types.intp))
+def within(builder, v, first, last):
+    lane = ir.Constant(_vector(_NUMBER), list(range(LANES)))
+    low, high = (_splat(builder, builder.trunc(x, _NUMBER)) for x in (first, last))
+    inside = builder.and_(builder.icmp_signed(">=", lane, low), builder.icmp_signed("<=", lane, high))
+    return builder.select(inside, v, ir.Constant(v.type, [0] * LANES))
 
 
-@intrinsic
-def zero_sums(typing):
-    lanes = LanesType(types.int32)
-
-    def emit(context, builder, signature, arguments):
-        return ir.Constant(lanes.vector, [0] * LANES)
-
-    return lanes(), emit
+@instruction(lambda v, w: types.uint32(v, w))
+def equal_bits(builder, v, w):
+    return builder.bitcast(builder.icmp_unsigned("==", v, w), _NUMBER)
 
 
-@intrinsic
-def total(typing, sums):
+@instruction(lambda sums, v, w: sums(sums, v, w))
+def add_difference(builder, sums, v, w):
+    difference = builder.sub(builder.zext(v, sums.type), builder.zext(w, sums.type))
+    absolute = call(builder, f"llvm.abs.v{LANES}i32", sums.type, difference, ir.IntType(1)(0))
+    return builder.add(sums, absolute)
 
-    def emit(context, builder, signature, arguments):
-        reduce = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.IntType(32), [arguments[0].type]),
-            f"llvm.vector.reduce.add.v{LANES}i32",
-        )
-        return builder.call(reduce, [arguments[0]])
 
-    return types.int32(sums), emit
+@instruction(_SUMS)
+def zero_sums(builder):
+    return ir.Constant(_vector(_NUMBER), [0] * LANES)
+
+
+@instruction(lambda sums: types.int32(sums))
+def total(builder, sums):
+    return call(builder, f"llvm.vector.reduce.add.v{LANES}i32", _NUMBER, sums)

@@ -1,7 +1,7 @@
 """What threads of a GPU do together: lanes of a warp, 16-byte loads, shuffles, shared memory.
 
-Small compiled functions (jit.inlined, contracts) may be called from kernels as they are.  What only a GPU has
-is here, each beside what stands in for it in the CUDA simulator (NUMBA_ENABLE_CUDASIM=1 with
+Small compiled functions (functions.inlined, contracts) may be called from kernels as they are.  What only a
+GPU has is here, each beside what stands in for it in the CUDA simulator (NUMBA_ENABLE_CUDASIM=1 with
 NUMBA_DISABLE_JIT=1), where a thread is a Python thread and a warp is a whole block.
 
 ``cuda.shared.array(0, dtype)`` in a kernel is the block's memory, its size given at the launch, and
@@ -14,12 +14,12 @@ import threading
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+from numba.core import types
 
 from ..errors import DeviceError
 from .cuda import SIMULATED, WARP, compile_to_ptx, cuda, kernel
 from .functions import inlined
+from .instruction import instruction
 
 __all__ = ["SIMULATED", "WARP", "cuda", "kernel"]
 if SIMULATED and not numba.config.DISABLE_JIT:
@@ -148,58 +148,43 @@ else:
         """Add to array[i] while others may; what it was before."""
         return cuda.atomic.add(array, i, value)
 
-    def _pieces(context, builder, signature, arguments, pieces, bits):
-        """Load ``pieces`` numbers of ``bits`` from array[i] on, each by itself."""
-        view = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
-        number = ir.IntType(bits)
-        first = builder.bitcast(builder.gep(view.data, [arguments[1]]), number.as_pointer())
-        at = [builder.gep(first, [ir.Constant(ir.IntType(32), p)]) for p in range(pieces)]
-        return [builder.load(address, align=bits // 8) for address in at]
+    _HALF, _NUMBER, _PAIR = ir.IntType(64), ir.IntType(32), ir.VectorType(ir.IntType(64), 2)
 
-    _PAIR = ir.VectorType(ir.IntType(64), 2)
-
-    def _pair_at(context, builder, signature, arguments):
+    def _pair_at(builder, words, i):
         """The address of words[i] and words[i + 1]."""
-        view = cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0])
-        first = builder.gep(view.data, [arguments[1]])
+        first = builder.gep(words, [i])
         return builder.bitcast(first, _PAIR.as_pointer(first.type.addrspace))
 
-    @intrinsic
-    def load_lane(typing, words, i):
+    def _two_words(words, i):
+        return types.UniTuple(types.uint64, 2)(words, types.intp)
+
+    def _made(builder, halves):
+        """A tuple of two words, as compiled code holds it."""
+        made = ir.Constant(ir.ArrayType(_HALF, 2), ir.Undefined)
+        for h, half in enumerate(halves):
+            made = builder.insert_value(made, half, h)
+        return made
+
+    @instruction(_two_words)
+    def load_lane(builder, words, i):
         """(words[i], words[i + 1]) of a uint64 array by one load of 16 bytes; i is even."""
+        loaded = builder.load(_pair_at(builder, words, i), align=16)
+        return _made(builder, [builder.extract_element(loaded, _NUMBER(h)) for h in range(2)])
 
-        def emit(context, builder, signature, arguments):
-            loaded = builder.load(_pair_at(context, builder, signature, arguments), align=16)
-            halves = [builder.extract_element(loaded, ir.Constant(ir.IntType(32), h)) for h in range(2)]
-            return context.make_tuple(builder, signature.return_type, halves)
-
-        return types.UniTuple(types.uint64, 2)(words, types.intp), emit
-
-    @intrinsic
-    def store_lane(typing, words, i, a, b):
+    @instruction(lambda words, i, a, b: types.void(words, types.intp, types.uint64, types.uint64))
+    def store_lane(builder, words, i, a, b):
         """``words[i], words[i + 1] = a, b`` of a uint64 array by one store of 16 bytes; i is even."""
+        pair = builder.insert_element(ir.Constant(_PAIR, ir.Undefined), a, _NUMBER(0))
+        builder.store(builder.insert_element(pair, b, _NUMBER(1)), _pair_at(builder, words, i), align=16)
 
-        def emit(context, builder, signature, arguments):
-            pair = ir.Constant(_PAIR, ir.Undefined)
-            for h in range(2):
-                pair = builder.insert_element(pair, arguments[2 + h], ir.Constant(ir.IntType(32), h))
-            builder.store(pair, _pair_at(context, builder, signature, arguments), align=16)
-            return context.get_dummy_value()
-
-        return types.void(words, types.intp, types.uint64, types.uint64), emit
-
-    @intrinsic
-    def load_lane_narrow(typing, words, i):
+    @instruction(_two_words)
+    def load_lane_narrow(builder, words, i):
         """(words[i], words[i + 1]) of a uint64 array by four loads of 4 bytes."""
-
-        def emit(context, builder, signature, arguments):
-            quarters = _pieces(context, builder, signature, arguments, 4, 32)
-            wide = [builder.zext(quarter, ir.IntType(64)) for quarter in quarters]
-            half = ir.Constant(ir.IntType(64), 32)
-            words = [builder.or_(wide[2 * h], builder.shl(wide[2 * h + 1], half)) for h in range(2)]
-            return context.make_tuple(builder, signature.return_type, words)
-
-        return types.UniTuple(types.uint64, 2)(words, types.intp), emit
+        first = builder.bitcast(builder.gep(words, [i]), _NUMBER.as_pointer())
+        quarters = [builder.load(builder.gep(first, [_NUMBER(p)]), align=4) for p in range(4)]
+        wide = [builder.zext(quarter, _HALF) for quarter in quarters]
+        high = [builder.shl(upper, _HALF(32)) for upper in wide[1::2]]
+        return _made(builder, [builder.or_(low, up) for low, up in zip(wide[::2], high, strict=True)])
 
 
 @inlined
