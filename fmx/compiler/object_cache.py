@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import folder as jit_folder
+from . import private
 from .llvm import llvm, processor
 from .native import Code
 
@@ -27,7 +27,7 @@ _PROOF = "convention"  # a file that says that probe.py has found the code to do
 @functools.cache
 def folder() -> Path | None:
     """The folder of this code; None where the environment names none.  It need not be there."""
-    base = jit_folder.base()
+    base = private.base()
     return base / _digest() if base else None
 
 
@@ -59,7 +59,7 @@ def _file(name: str) -> str:
 def read(name: str) -> bytes | None:
     """What is kept under a name; None if there is nothing, or it is damaged or of another name."""
     where = folder()
-    data = jit_folder.read(where, _file(name), _LARGEST) if where else None
+    data = private.read(where, _file(name), _LARGEST) if where else None
     if data is None or hashlib.sha256(data[_CHECK:]).digest() != data[:_CHECK]:
         return None
     whose, _, held = data[_CHECK:].partition(b"\n")
@@ -71,7 +71,7 @@ def write(name: str, data: bytes) -> None:
     where = folder()
     if where:
         held = name.encode() + b"\n" + data
-        jit_folder.write(where, _file(name), hashlib.sha256(held).digest() + held)
+        private.write(where, _file(name), hashlib.sha256(held).digest() + held)
 
 
 def pack(code: Code) -> bytes:
@@ -103,7 +103,7 @@ def save(name: str, code: Code) -> None:
 def is_kept() -> bool:
     """Whether there is a folder that is ours alone to keep code in."""
     where = folder()
-    return where is not None and jit_folder.is_ours(where)
+    return where is not None and private.is_ours(where)
 
 
 def is_proven() -> bool:
@@ -116,4 +116,4 @@ def keep_proof() -> None:
     write(_PROOF, b"")
     where = folder()
     if where:
-        jit_folder.prune(where.parent, re.compile("[0-9a-f]{16}").fullmatch)
+        private.prune(where.parent, re.compile("[0-9a-f]{16}").fullmatch)

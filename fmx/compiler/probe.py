@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import native as jit_native
 from . import object_cache
+from .native import Native, spread
 
 
 class Group(NamedTuple):
@@ -89,5 +89,5 @@ def answer() -> None:
     """Call the codes that standard input holds, and print the outcomes."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is an answer, too
     for packed, (_, arguments) in zip(json.load(sys.stdin), _cases(), strict=True):
-        native = jit_native.Native(object_cache.unpack(bytes.fromhex(packed)))
-        print(_outcome(lambda *given: native(jit_native.spread(given)[1], given), arguments))  # noqa: B023
+        native = Native(object_cache.unpack(bytes.fromhex(packed)))
+        print(_outcome(lambda *given: native(spread(given)[1], given), arguments))  # noqa: B023

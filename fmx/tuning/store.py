@@ -5,7 +5,7 @@ import json
 import re
 import time
 
-from ..compiler import folder
+from ..compiler import private
 from .rates import Rates
 
 
@@ -14,7 +14,7 @@ class Store:
 
     def __init__(self, device: str):
         name = re.sub(r"[^A-Za-z0-9]+", "-", device).strip("-").lower()
-        base = folder.base()
+        base = private.base()
         self.device, self.path = device, base / "tune" / f"{name}.json" if base else None
         self._held: dict = {}
         try:
@@ -49,7 +49,7 @@ class Store:
         self._held[key] = value
         if self.path:
             data = json.dumps({**self._held, "checksum": _checksum(self._held)}, indent=1) + "\n"
-            folder.write(self.path.parent, self.path.name, data.encode(), alone=False)
+            private.write(self.path.parent, self.path.name, data.encode(), alone=False)
 
 
 def _checksum(held) -> str:

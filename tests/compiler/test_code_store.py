@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from fmx.compiler import entry_point, functions, numba_cpu, object_cache, probe
-from fmx.compiler import folder as jit_folder
+from fmx.compiler import entry_point, functions, numba_cpu, object_cache, private, probe
 from fmx.compiler.native import Code
 
 STRANGER = 12345
@@ -39,25 +38,25 @@ def give_away(path, monkeypatch) -> None:
         fields[4:6] = STRANGER, STRANGER
         return os.stat_result(fields)
 
-    monkeypatch.setattr(jit_folder.os, "fstat", seen)
+    monkeypatch.setattr(private.os, "fstat", seen)
 
 
 @pytest.fixture
 def ours(tmp_path):
     """A folder that is ours alone, with the file "file" in it."""
     path = tmp_path / "above" / "ours"
-    jit_folder.write(path, "file", b"data")
-    assert jit_folder.read(path, "file", LIMIT) == b"data"
+    private.write(path, "file", b"data")
+    assert private.read(path, "file", LIMIT) == b"data"
     return path
 
 
 def is_refused(path) -> bool:
     """Whether a folder is not used, for reading or writing."""
     before = sorted(os.listdir(path))
-    jit_folder.write(path, "other", b"data")
+    private.write(path, "other", b"data")
     return (
-        not jit_folder.is_ours(path)
-        and jit_folder.read(path, "file", LIMIT) is None
+        not private.is_ours(path)
+        and private.read(path, "file", LIMIT) is None
         and sorted(os.listdir(path)) == before
     )
 
@@ -65,7 +64,7 @@ def is_refused(path) -> bool:
 def test_folders_are_made_for_us_alone(tmp_path):
     before = os.umask(0)
     try:
-        jit_folder.write(tmp_path / "a" / "b" / "c", "file", b"")
+        private.write(tmp_path / "a" / "b" / "c", "file", b"")
     finally:
         os.umask(before)
     for path, mode in (("a", 0o700), ("a/b", 0o700), ("a/b/c", 0o700), ("a/b/c/file", 0o600)):
@@ -100,28 +99,28 @@ def test_a_link_to_a_folder_is_not_used(ours):
 @pytest.mark.parametrize(("mode", "used"), [(0o777, False), (0o757, False), (0o1777, True), (0o755, True)])
 def test_a_folder_that_others_could_exchange_is_not_used(ours, mode, used):
     ours.parent.chmod(mode)
-    assert jit_folder.is_ours(ours) == used
+    assert private.is_ours(ours) == used
     assert is_refused(ours) != used
 
 
 def test_a_group_of_others_could_exchange_it_and_a_group_of_our_own_not(ours, monkeypatch):
     ours.parent.chmod(0o770)
     group = os.stat(ours.parent).st_gid
-    monkeypatch.setattr(jit_folder.os, "getegid", lambda: group + 1)
+    monkeypatch.setattr(private.os, "getegid", lambda: group + 1)
     assert is_refused(ours)
     monkeypatch.undo()
-    assert jit_folder.is_ours(ours) == (group == os.getegid() == os.geteuid())
+    assert private.is_ours(ours) == (group == os.getegid() == os.geteuid())
 
 
 def test_a_folder_that_cannot_be_written_is_read(ours, monkeypatch):
-    monkeypatch.setattr(jit_folder.os, "access", lambda *_, **__: False)  # root may write anything
-    assert not jit_folder.is_ours(ours)
-    assert jit_folder.read(ours, "file", LIMIT) == b"data"
+    monkeypatch.setattr(private.os, "access", lambda *_, **__: False)  # root may write anything
+    assert not private.is_ours(ours)
+    assert private.read(ours, "file", LIMIT) == b"data"
 
 
 def test_a_file_of_another_user_is_not_read(ours, monkeypatch):
     give_away(ours / "file", monkeypatch)
-    assert jit_folder.read(ours, "file", LIMIT) is None
+    assert private.read(ours, "file", LIMIT) is None
 
 
 def sparse(path):
@@ -147,9 +146,9 @@ def test_what_is_no_plain_file_of_ours_is_not_read(ours, make):
     (ours / "held").write_bytes(b"data")
     (ours / "file").unlink()
     make(ours / "file")
-    assert jit_folder.read(ours, "file", LIMIT) is None
-    jit_folder.write(ours, "file", b"new")  # a folder stays, anything else makes way
-    assert jit_folder.read(ours, "file", LIMIT) == (None if (ours / "file").is_dir() else b"new")
+    assert private.read(ours, "file", LIMIT) is None
+    private.write(ours, "file", b"new")  # a folder stays, anything else makes way
+    assert private.read(ours, "file", LIMIT) == (None if (ours / "file").is_dir() else b"new")
     assert sorted(os.listdir(ours)) == ["file", "held"]
 
 
@@ -157,16 +156,16 @@ def test_the_environment_names_the_folder(monkeypatch, tmp_path):
     for name in ("FMX_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert jit_folder.base() == tmp_path / ".cache" / "fmx"
+    assert private.base() == tmp_path / ".cache" / "fmx"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # counts for nothing by its specification
-    assert jit_folder.base() == tmp_path / ".cache" / "fmx"
+    assert private.base() == tmp_path / ".cache" / "fmx"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "shared"))
-    assert jit_folder.base() == tmp_path / "shared" / "fmx"
+    assert private.base() == tmp_path / "shared" / "fmx"
     monkeypatch.setenv("FMX_CACHE", "~/mine")
-    assert jit_folder.base() == tmp_path / "mine" / "fmx"
+    assert private.base() == tmp_path / "mine" / "fmx"
     (tmp_path / "link").symlink_to(tmp_path / "away")
     monkeypatch.setenv("FMX_CACHE", str(tmp_path / "link"))
-    assert jit_folder.base() == tmp_path / "away" / "fmx"
+    assert private.base() == tmp_path / "away" / "fmx"
 
 
 def test_without_a_home_there_is_no_folder(monkeypatch):
@@ -176,7 +175,7 @@ def test_without_a_home_there_is_no_folder(monkeypatch):
     for name in ("FMX_CACHE", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(pwd, "getpwuid", unknown)
-    assert jit_folder.base() is None
+    assert private.base() is None
     monkeypatch.setattr(object_cache, "folder", object_cache.folder.__wrapped__)
     assert object_cache.folder() is None
     assert object_cache.load("name") is None
