@@ -1,0 +1,176 @@
+"""The documents tell no tale: commands parse, files, links and names are there, terms have one meaning."""
+
+import importlib
+import re
+import shlex
+
+import click
+import pytest
+from conftest import ROOT
+
+from fmx.cli.main import fmx
+
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+EXAMPLES = [*PAGES, *sorted((ROOT / "fmx" / "cli").rglob("*.py"))]  # with the examples of --help
+SOURCES = [
+    path for folder in ("fmx", "tests", "docs") for path in (ROOT / folder).rglob("*") if path.is_file()
+]
+NAMES = {path.relative_to(ROOT).as_posix() for path in [*SOURCES, *PAGES, ROOT / "Makefile"]}
+FOLDERS = {f"{parent.as_posix()}/" for name in NAMES for parent in (ROOT / name).relative_to(ROOT).parents}
+NOT_OURS = {
+    "np",
+    "cuda",
+    "out",
+    "hits",
+    "contig",
+    "meta",
+    "nvidia",
+    "machine",
+}  # what stands before a dot in other names
+
+
+def name_of(path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def code_of(text) -> list:
+    """Lines of code blocks, indented or fenced."""
+    fenced = re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^ {4,}(\S.*)$", text, re.MULTILINE) + "".join(fenced).splitlines()
+
+
+def inline_of(text) -> list:
+    """What stands in backticks within a paragraph, on one line."""
+    text = re.sub(r"^```\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    return [" ".join(found.split()) for found in re.findall(r"`([^`]+)`", text)]
+
+
+def words_of(line) -> list:
+    """Arguments of the fmx command in a line, less comment, redirection and what stands before it."""
+    found = re.match(r"(?:taskset -c \S+ |python -m )?fmx (.*)", re.split(r"\s[>#|]|  ", line)[0])
+    return shlex.split(found[1]) if found else []
+
+
+def wrong_with(words, whole) -> str:
+    """What is wrong with a command line; where it is not ``whole``, arguments and values may be missing."""
+    command: click.Command = fmx
+    context = click.Context(fmx, info_name="fmx")
+    while isinstance(command, click.Group) and words and re.match("[a-z]", words[0]):
+        name, *words = words
+        found = command.get_command(context, name)
+        if not found:
+            return f"no command {name}"
+        command, context = found, click.Context(found, parent=context, info_name=name)
+    try:
+        command.make_context(command.name, list(words), parent=context.parent)
+    except (click.exceptions.Exit, click.exceptions.NoArgsIsHelpError):  # --help, --version, fmx alone
+        return ""
+    except (click.MissingParameter, click.BadOptionUsage) as error:
+        return error.format_message() if whole else ""
+    except click.BadParameter as error:
+        missing = "does not exist" in error.message  # a file that is not here
+        placeholder = not whole and any(word.isupper() for word in words)  # as in --max-memory SIZE
+        return "" if missing or placeholder else error.message
+    except click.UsageError as error:
+        return error.message
+    return ""
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=name_of)
+def test_every_command_parses(path):
+    text = path.read_text()
+    lines = [(line, True) for line in code_of(text)]
+    lines += [(line.replace("...", ""), False) for line in inline_of(text) if path.suffix == ".md"]
+    for line, whole in lines:
+        words = words_of(line)
+        assert "COMMAND" in words or not wrong_with(words, whole and bool(words)), line
+
+
+def test_wrong_commands_are_noticed():
+    assert words_of("taskset -c 1,2 fmx bench search -t 2 > x  # why") == ["bench", "search", "-t", "2"]
+    lines = (
+        "fmx serch",
+        "fmx search --engin cpu",
+        "fmx bench maps",
+        "fmx search -k many r.fa",
+        "fmx tune a b",
+    )
+    for line in lines:
+        assert wrong_with(words_of(line), whole=False)
+    assert wrong_with(["search"], whole=True)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_every_file_and_name_is_there(path):
+    for quoted in inline_of(path.read_text()):
+        if "NAME" in quoted:
+            continue
+        if re.fullmatch(r"[\w./-]+\.(py|md|sh)|(fmx|tests|docs|[a-z]+)/[\w./]*", quoted):
+            places = [prefix + quoted for prefix in ("", "fmx/", "tests/", "docs/")]
+            assert any(name.endswith(f"/{quoted}") or name in places for name in NAMES | FOLDERS), (
+                f"no file {quoted}"
+            )
+        elif found := re.fullmatch(r"([a-z_]+)\.([A-Za-z_]+)(\(.*\))?", quoted):
+            module, name = found[1], found[2]
+            if module in NOT_OURS or name in ("fmx", "npy", "lock", "entries"):
+                continue
+            if module == "fmx":
+                assert hasattr(importlib.import_module("fmx"), name), quoted
+                continue
+            texts = [p.read_text() for p in SOURCES if p.name == f"{module}.py" or p.parent.name == module]
+            assert any(re.search(rf"\b{name}\b", text) for text in texts), f"nothing is {quoted}"
+
+
+def anchors(path) -> set:
+    titles = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_every_link_leads_somewhere(path):
+    for link in re.findall(r"\]\(([^)]+)\)", path.read_text()):
+        name, _, anchor = link.partition("#")
+        target = path.parent / name if name else path
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_a_page_begins_with_what_it_is_for(path):
+    title, empty, first, *_ = path.read_text().splitlines()
+    assert title.startswith("# ")
+    assert not empty
+    assert re.match(r"[A-Z`*]|fmx", first), first
+
+
+def glossary() -> list:
+    """(term, meaning) of each term; those of one row share its meaning."""
+    rows = re.findall(
+        r"^\| (?!term )(.*?) \| (.*) \|$", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE
+    )
+    return [(term.strip("` "), meaning) for terms, meaning in rows for term in terms.split(", ")]
+
+
+def test_a_term_has_one_meaning():
+    terms = [term for term, _ in glossary()]
+    assert len(terms) > 60
+    assert sorted(terms) == sorted(set(terms))
+
+
+def test_a_term_is_used():
+    texts = [path.read_text() for path in PAGES if path.name != "glossary.md"]
+    texts += [path.read_text() for path in SOURCES if path.suffix == ".py"]
+    text = "\n".join(texts)
+    assert [term for term, _ in glossary() if not re.search(rf"\b{re.escape(term)}s?\b", text, re.I)] == []
+
+
+def test_the_readme_tells_the_speeds_of_the_tables():
+    rows = re.findall(
+        r"^\| .*? \| .*? \| (.*) \| \[\w+\]\((.*)\) \|$", (ROOT / "README.md").read_text(), re.MULTILINE
+    )
+    assert len(rows) > 5
+    for cells, page in rows:
+        said = re.findall(r"(?<![\w.-])\d+(?:\.\d+)?(?= s\b| \||$)", cells)
+        assert said
+        text = (ROOT / page).read_text()
+        assert [number for number in said if not re.search(rf"(?<![\d.]){number}(?![\d])", text)] == []
