@@ -125,6 +125,8 @@ class Native:
     def __call__(self, slots, arguments):
         place, slots = self._place(), array("q", slots)
         status = self._function(ctypes.addressof(place), slots.buffer_info()[0])
+        if status > 0:  # the only exception of compiled code (piece.CHECKED)
+            raise IndexError(f"{self._symbol}: an index is out of bounds")
         if status not in (0, -2):
             raise RuntimeError(f"{self._symbol} ended with status {status}")
         return self._value(place)

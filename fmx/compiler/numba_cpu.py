@@ -10,11 +10,11 @@ from numba.extending import overload, typeof_impl
 from .entry_point import entry
 from .llvm import COMPILING, llvm, need_room, new_target
 from .native import Code
-from .piece import Piece
+from .piece import CHECKED, Piece
 
 # Compiled code allocates nothing (_nrt=False): otherwise each piece of a loop counts references to the arrays
 # it is given, by atomic operations that cost more than the work.  Nothing needs numba's ways to be called.
-_FROM_PYTHON = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
+_FROM_PYTHON = {"nogil": True, "error_model": "numpy", "boundscheck": CHECKED, "_nrt": False}
 _OPTIONS = {**_FROM_PYTHON, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 # Without this, LLVM calls the pieces of a loop with every field of every array as an argument.
 _INLINE = {**_OPTIONS, "forceinline": True}

@@ -18,6 +18,7 @@ import numpy as np
 from . import private
 from .llvm import llvm, processor
 from .native import Code
+from .piece import CHECKED
 
 _CHECK = hashlib.sha256().digest_size
 _LARGEST = 1 << 26  # bytes of a file; ours have some 10 kB
@@ -34,10 +35,12 @@ def folder() -> Path | None:
 def _digest() -> str:
     """Names the code on disk by what it depends on: fmx's sources, the compiler and the processor.
 
-    All sources, because a function is compiled together with all it calls.
+    All sources, because a function is compiled together with all it calls.  Code that checks its indices
+    never mixes with code that does not.
     """
     root, compiler = Path(__file__).parent.parent, find_spec("numba")
-    state = hashlib.sha256(f"{sys.version} {np.__version__} {llvm.llvm_version_info} {processor()}".encode())
+    versions = f"{sys.version} {np.__version__} {llvm.llvm_version_info} {processor()}"
+    state = hashlib.sha256(f"{versions}{' checked' if CHECKED else ''}".encode())
     if compiler is not None and compiler.origin:
         state.update(Path(compiler.origin).with_name("_version.py").read_bytes())
     for path in sorted(root.rglob("*.py")):

@@ -3,7 +3,13 @@
 import functools
 import os
 
-DISABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")  # plain Python, as in the CUDA simulator
+
+def _is_set(name) -> bool:
+    return os.environ.get(name, "0") not in ("", "0")
+
+
+DISABLED = _is_set("NUMBA_DISABLE_JIT")  # plain Python, as in the CUDA simulator
+CHECKED = _is_set("NUMBA_BOUNDSCHECK")  # compiled code raises IndexError for an index outside of its array
 
 
 class Piece:

@@ -67,13 +67,19 @@ def trap(builder):
     call(builder, "llvm.trap", _NOTHING)
 
 
-@instruction(lambda target, i, source, j, n: types.void(target, types.intp, source, types.intp, types.intp))
+@instruction(
+    lambda target, i, source, j, n: types.void(target, types.intp, source, types.intp, types.intp),
+    lambda builder, target, i, source, j, n: [(0, i, n), (2, j, n)],
+)
 def copy_bytes(builder, target, i, source, j, n):
     to, start = _address(builder, target, i), _address(builder, source, j)
     cgutils.raw_memcpy(builder, to, start, n, _WORD(1), align=1)
 
 
-@instruction(lambda data, byte, start, stop: types.intp(data, types.uint8, types.intp, types.intp))
+@instruction(
+    lambda data, byte, start, stop: types.intp(data, types.uint8, types.intp, types.intp),
+    lambda builder, data, byte, start, stop: [(0, start, builder.sub(stop, start))],
+)
 def find_byte(builder, data, byte, start, stop):
     length = builder.sub(stop, start)
     found = call(builder, "memchr", _BYTES, builder.gep(data, [start]), builder.zext(byte, _NUMBER), length)
@@ -82,7 +88,7 @@ def find_byte(builder, data, byte, start, stop):
     return builder.select(builder.icmp_unsigned("==", place, _WORD(0)), _WORD(-1), offset)
 
 
-@instruction(lambda data, i: types.uint64(data, types.intp))
+@instruction(lambda data, i: types.uint64(data, types.intp), lambda builder, data, i: [(0, i, 8)])
 def load_big_endian(builder, data, i):
     address = builder.bitcast(builder.gep(data, [i]), _WORD.as_pointer())
     return builder.bswap(builder.load(address, align=1, typ=_WORD))

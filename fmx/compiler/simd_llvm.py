@@ -42,12 +42,16 @@ def _splat(builder, scalar):
     return builder.shuffle_vector(start, nothing, ir.Constant(_vector(_NUMBER), [0] * LANES))
 
 
-@instruction(lambda array, i: LanesType(array.dtype)(array, types.intp))
+def _touches(builder, array, i, v=None):
+    return [(0, i, LANES)]
+
+
+@instruction(lambda array, i: LanesType(array.dtype)(array, types.intp), _touches)
 def load(builder, array, i):
     return builder.load(_address(builder, array, i), align=array.type.pointee.width // 8)
 
 
-@instruction(lambda array, i, v: types.void(array, types.intp, v))
+@instruction(lambda array, i, v: types.void(array, types.intp, v), _touches)
 def store(builder, array, i, v):
     builder.store(v, _address(builder, array, i), align=array.type.pointee.width // 8)
 

@@ -1,0 +1,199 @@
+"""Every index checked: fmx runs with NUMBA_BOUNDSCHECK=1 over hostile data, and writes the same bytes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import journeys
+import naive
+import numpy as np
+import pytest
+from conftest import LAYOUTS, ROOT
+from output_of import without_program
+from texts import TEXTS, random_letters
+
+from fmx.compiler import piece, primitives, simd
+from fmx.compiler.functions import compiled, inlined
+
+SIZE = 64
+
+
+class Held(NamedTuple):
+    """An array in a tuple, as compiled code passes it."""
+
+    data: Any
+
+
+@inlined
+def _piece(held, i):
+    return primitives.at(held.data, i)
+
+
+@compiled
+def read(held, i):
+    return held.data[i]
+
+
+@compiled
+def read_in_a_piece(held, i):
+    return _piece(held, i)
+
+
+@compiled
+def write(held, i):
+    held.data[i] = 1
+
+
+@compiled
+def read_of_a_slice(held, i):
+    return held.data[8:][i - 8]
+
+
+@compiled
+def copy_from(held, i):
+    primitives.copy_bytes(held.data, 0, held.data, i, 4)
+
+
+@compiled
+def copy_to(held, i):
+    primitives.copy_bytes(held.data, i, held.data, 0, 4)
+
+
+@compiled
+def find(held, i):
+    return primitives.find_byte(held.data, np.uint8(9), 3, i)
+
+
+@compiled
+def load_word(held, i):
+    return primitives.load_big_endian(held.data, i)
+
+
+@compiled
+def load_lanes(held, i):
+    return simd.equal_bits(simd.load(held.data, i), simd.load(held.data, 0))
+
+
+@compiled
+def store_lanes(held, i):
+    simd.store(held.data, i, simd.load(held.data, 0))
+
+
+# function -> the last index that it may be given
+LAST = {
+    read: SIZE - 1, read_in_a_piece: SIZE - 1, write: SIZE - 1, read_of_a_slice: SIZE - 1,
+    copy_from: SIZE - 4, copy_to: SIZE - 4, find: SIZE, load_word: SIZE - 8,
+    load_lanes: SIZE - simd.LANES, store_lanes: SIZE - simd.LANES,
+}  # fmt: skip
+
+
+def tell_what_is_caught() -> None:
+    """For the process of the test: print the functions that refuse the index after their last."""
+    held, caught = Held(np.zeros(SIZE, np.uint8)), []
+    for function, last in LAST.items():
+        function(held, last)
+        try:
+            function(held, last + 1)
+        except IndexError:
+            caught.append(function.__name__)
+    print(json.dumps(caught))
+
+
+def run_checked(code, checked=True, **given) -> subprocess.CompletedProcess:
+    """A Python program whose compiled code checks its indices, or does not."""
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)])
+    settings = {**os.environ, "PYTHONPATH": paths, "NUMBA_BOUNDSCHECK": str(int(checked))}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=settings, capture_output=True, text=True, check=False, **given
+    )
+
+
+def test_an_overrun_is_caught():
+    done = run_checked("import test_bounds; test_bounds.tell_what_is_caught()")
+    assert (done.stderr, json.loads(done.stdout)) == ("", [function.__name__ for function in LAST])
+    assert not piece.CHECKED  # of this process, whose code is not mixed with that
+
+
+CONTIGS = [
+    *((f"{'long' * 50}{i}", sequence) for i, (_, sequence) in enumerate(TEXTS["IUPAC"])),
+    *((f"e{i}", sequence) for i, (_, sequence) in enumerate(TEXTS["repeats across separators"])),
+    ("poly", "A" * 3000), ("n", "NNNNN"), ("x", "G"), ("random", random_letters(2500, "bounds")),
+]  # fmt: skip
+WHOLE = [sequence for _, sequence in CONTIGS]
+
+
+def reads() -> list:
+    """(name, letters): whole contigs and their ends on both strands; one letter, none, others."""
+    ends = [s for whole in WHOLE for n in (1, 12, 33) for s in (whole[:n], whole[-n:])]
+    known = [s for s in [*WHOLE, *ends] if set(s) <= set("ACGT") and len(s) < 2600]
+    turned = [naive.reverse_complement(s) for s in known]
+    odd = ["", "N", "acgu", "ACGTN", "T" * 40, random_letters(70, "nowhere"), random_letters(9000, "long")]
+    named = enumerate([*known, *turned, *odd])
+    return [("n" * (254 if i % 7 == 3 else i % 5), s) for i, s in named]
+
+
+def mixed_fasta(records) -> bytes:
+    """Records of lines of odd lengths that end with CR LF, without a line's end after the last."""
+    lines = [f">{name} more\r\n" + "\r\n".join([s[:7], s[7:]]) for name, s in records]
+    return "\r\n".join(lines).encode()
+
+
+def commands(layout) -> list:
+    """Commands for an index over which reads are searched by seed and verify, or backward over a layout."""
+    if layout != "verify":
+        way = ["-q", "-x", "l.fmx", "-t", "2"]
+        return [
+            ["index", "-q", "ref.fa", "-o", "l.fmx", "--layout", layout, "--sa-rate", "7"],
+            ["search", *way, "r.fq", "-a", "-o", "all.sam"],
+            ["locate", *way, "-p", "A", "-p", "GATTACA", "-o", "few.tsv"],
+        ]
+    way = ["-q", "-x", "ref.fmx", "-t", "2"]
+    group = ["--rg", r"@RG\tID:" + "g" * 300]
+    found = [
+        ["index", "-q", "ref.fa", "-o", "ref.fmx", "--with-lcp"],
+        ["inspect", "--verify", "ref.fmx"],
+        ["search", *way, "r.fq", "-a", "-o", "all.sam", *group, "--counts", "all.tsv"],
+        ["search", *way, "r.fa", "-k", "3", "--seed", "5", "-o", "drawn.bam", *group],
+        ["search", *way, "r.fq", "-m", "9", "--no-unmapped", "-a", "-o", "few.bam"],
+        ["locate", *way, "r.fq", "-o", "places.tsv"],
+        ["locate", *way, "r.fa", "--format", "bed", "-o", "places.bed"],
+        ["locate", *way, "-p", "A", "-p", "T" * 30, "--format", "sam", "-o", "few.sam"],
+        ["mem", *way, "r.fa", "-l", "15", "--mum", "-b", "-F", "-L", "-o", "mum.out"],
+        ["mem", *way, "r.fq", "-l", "15", "-b", "--algorithm", "mummergpu", "-o", "lcp.out"],
+        ["pairwise", "-q", "s.fa", "--id", "0.5", "--cigar", "-o", "pairs.tsv"],
+        ["pairwise", "-q", "s.fa", "s.fa", "--format", "paf", "--cigar", "--no-prefilter", "-o", "pairs.paf"],
+        ["pairwise", "-q", "s.fa", "--matrix", "identity", "-o", "matrix.npz"],
+    ]  # fmt: skip
+    for kind in ("mummer", "paf", "bed", "tsv", "sam"):
+        found.append(["mem", *way, "r.fq", "-l", "11", "-b", "--format", kind, "-o", f"mem.{kind}"])
+    return found
+
+
+def written(folder, lines, checked) -> dict:
+    """Exit codes of commands, and the bytes of all files that they write."""
+    folder.mkdir()
+    (folder / "ref.fa").write_bytes(journeys.fasta(CONTIGS, 61))
+    (folder / "r.fq").write_bytes(journeys.fastq(reads()))
+    (folder / "r.fa").write_bytes(mixed_fasta(reads()))
+    pairs = [(f"{'s' * (i * 40)}{i}", s) for i, (_, s) in enumerate(reads()) if set(s) <= set("ACGT") and s]
+    (folder / "s.fa").write_bytes(journeys.fasta(pairs[::2]))
+    code = (
+        "import json, sys\nfrom fmx.cli.main import run\n"
+        "for line in json.load(sys.stdin):\n    sys.argv = ['fmx', *line]\n    print('exit', run(line))"
+    )
+    done = run_checked(code, checked, input=json.dumps(lines), cwd=folder)
+    assert done.stderr.replace("fmx: compiling for this machine (once) ...\n", "") == ""
+    files = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    codes = [line for line in done.stdout.splitlines() if line.startswith("exit ")]
+    return {name: without_program(data) for name, data in files.items()} | {"codes": codes}
+
+
+@pytest.mark.parametrize("layout", ["verify", *LAYOUTS[:5]])
+def test_commands_write_the_same_with_every_index_checked(layout, tmp_path):
+    lines = commands(layout)
+    checked = written(tmp_path / "checked", lines, True)
+    assert checked["codes"] == ["exit 0"] * len(lines)
+    assert checked == written(tmp_path / "plain", lines, False)
