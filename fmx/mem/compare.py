@@ -1,11 +1,22 @@
 """Comparing a query with the text, 32 symbols at a time."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..compiler.functions import inlined
-from ..compiler.primitives import at, leading_zeros
+from ..compiler.primitives import at, leading_zeros, trailing_zeros
 from ..index.reference import block_end
 from ..input.dna import WORD, symbols
+
+
+class Subquery(NamedTuple):
+    """Symbols ``i`` to ``m`` (half-open) of the packed string at word ``first``; a spare word follows it."""
+
+    words: np.ndarray
+    first: int
+    i: int
+    m: int
 
 
 @inlined
@@ -15,15 +26,15 @@ def symbol(words, first, i):
 
 
 @inlined
-def common_prefix(words, position, query_words, first, i, most):
-    """How many symbols, ``most`` at most, the text from ``position`` and a query from symbol i share.
+def common_prefix(words, position, subquery, known, most):
+    """How many symbols, ``most`` at most, the text from ``position`` and a subquery share; ``known`` do.
 
-    ``words`` the packed text; the query's words start at ``first``, and more follow them.
+    ``words`` the packed text.
     """
-    done = 0
+    done = known
     while done < most:
         ours = symbols(words, 0, position + done, WORD)
-        difference = ours ^ symbols(query_words, first, i + done, WORD)
+        difference = ours ^ symbols(subquery.words, subquery.first, subquery.i + done, WORD)
         if difference:
             return min(done + (leading_zeros(difference) >> 1), most)
         done += WORD
@@ -31,21 +42,35 @@ def common_prefix(words, position, query_words, first, i, most):
 
 
 @inlined
-def compare(matcher, position, query_words, first, i, m, known):
-    """(symbols in common, order) of the suffix at ``position`` and the subquery i of a strand of m symbols.
+def common_suffix(words, position, subquery, most):
+    """How many symbols, ``most`` at most, are the same just before ``position`` and before a subquery."""
+    done = np.int64(0)
+    while done < most:
+        k = min(most - done, WORD)
+        ours = symbols(words, 0, position - done - k, k)
+        difference = ours ^ symbols(subquery.words, subquery.first, subquery.i - done - k, k)
+        if difference:
+            return done + (trailing_zeros(difference) >> 1)
+        done += k
+    return most
 
-    ``known`` of them are known to match.  The order is -1, 0, 1 for a subquery that sorts before the suffix,
-    is a prefix of it, sorts after it.  ``matcher`` has the text's ``words`` and ``blocks``.
+
+@inlined
+def compare(text, position, subquery, known):
+    """(symbols in common, order) of the suffix at ``position`` and a subquery, which share ``known`` ones.
+
+    The order is -1, 0, 1 for a subquery that sorts before the suffix, is a prefix of it, sorts after it.
+    ``text`` has the packed ``words`` and ``blocks``.
     """
-    if known == m - i:
+    m = subquery.m - subquery.i
+    if known == m:
         return known, np.int64(0)
-    stop = block_end(matcher.blocks, position) - position
-    most = min(m - i, stop)
-    more = most - known
-    length = known + common_prefix(matcher.words, position + known, query_words, first, i + known, more)
-    if length == m - i:
+    stop = block_end(text.blocks, position) - position
+    length = common_prefix(text.words, position, subquery, known, min(m, stop))
+    if length == m:
         return length, np.int64(0)
     if length == stop:
         return length, np.int64(1)
-    ours, theirs = symbol(matcher.words, 0, position + length), symbol(query_words, first, i + length)
+    ours = symbol(text.words, 0, position + length)
+    theirs = symbol(subquery.words, subquery.first, subquery.i + length)
     return length, np.int64(1) if theirs > ours else np.int64(-1)

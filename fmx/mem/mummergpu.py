@@ -26,10 +26,11 @@ from ..index.reference import find_block
 from ..machines.threads import run_all, spans
 from .compare import symbol
 from .contracts import Matches, collect, seek
-from .order import put_in_order
+from .order import N_DIGITS, put_in_order
 from .rank_walk import Found, Jobs, Segment, make_jobs, match_job
 
 _AHEAD = 8  # anchors
+_NOTHING = np.uint64(4)  # a symbol like no other
 
 
 class MummerGpu(NamedTuple):
@@ -73,7 +74,7 @@ def seek_on_cpu(matcher, strands) -> Subqueries:
 
 @collect.register(MummerGpu)
 def collect_on_cpu(matcher, strands, anchors, start, stop, matches) -> int:
-    return _collect(matcher, strands, anchors, start, stop, matches)
+    return _collect(matcher, strands, anchors, start, stop, np.empty(N_DIGITS, np.int64), matches)
 
 
 def collect_together(matcher, strands, anchors, start, stop, matches, n_threads) -> int:
@@ -82,7 +83,7 @@ def collect_together(matcher, strands, anchors, start, stop, matches, n_threads)
     ends = np.append(0, np.cumsum(rows))
     cuts = spans(stop - start, n_threads)
     rooms = [Matches(*(column[ends[a] : ends[b]] for column in matches)) for a, b in cuts]
-    work = [(matcher, strands, anchors, start + a, start + b, room)
+    work = [(matcher, strands, anchors, start + a, start + b, np.empty(N_DIGITS, np.int64), room)
             for (a, b), room in zip(cuts, rooms, strict=True)]  # fmt: skip
     n = 0
     for found, room in zip(run_all(_collect, work, n_threads), rooms, strict=True):
@@ -135,6 +136,7 @@ def _count(least, jobs, found):
 
 @compiled
 def _take(lcp, least, jobs, found, anchors):
+    """Write the subqueries of jobs that match, and their rows, which are found by scanning the LCP array."""
     n = 0
     for job in range(jobs.strand.size):
         shift = jobs.begin[job] - jobs.slot[job]
@@ -142,36 +144,24 @@ def _take(lcp, least, jobs, found, anchors):
             if slot + _AHEAD < found.row.size and found.length[slot + _AHEAD] >= least:
                 prefetch(lcp.small, np.int64(found.row[slot + _AHEAD]))
             if found.length[slot] >= least:
-                row = np.int64(found.row[slot])
-                anchors.strand[n] = jobs.strand[job]
-                anchors.position[n] = shift + slot
-                anchors.row[n] = row
-                anchors.length[n] = found.length[slot]
-                anchors.lo[n] = _first_row(lcp, row, least)
-                anchors.hi[n] = _end_row(lcp, row, least)
+                lo = np.int64(found.row[slot])
+                hi = lo + 1
+                anchors.row[n], anchors.length[n] = lo, found.length[slot]
+                while lcp_below(lcp, lo, least) == least:
+                    lo -= 1
+                while hi < lcp.small.size and lcp_below(lcp, hi, least) == least:
+                    hi += 1
+                anchors.lo[n], anchors.hi[n] = lo, hi
+                anchors.strand[n], anchors.position[n] = jobs.strand[job], shift + slot
                 n += 1
 
 
-@inlined
-def _first_row(lcp, row, least):
-    """The first of the rows around ``row`` that share ``least`` symbols with it."""
-    while lcp_below(lcp, row, least) == least:
-        row -= 1
-    return row
-
-
-@inlined
-def _end_row(lcp, row, least):
-    """The end of these rows."""
-    row += 1
-    while row < lcp.small.size and lcp_below(lcp, row, least) == least:
-        row += 1
-    return row
-
-
 @compiled
-def _collect(matcher, strands, anchors, start, stop, matches):
-    """Post-processing: all matches of some anchors, those of each in the order of the text."""
+def _collect(matcher, strands, anchors, start, stop, counts, matches):
+    """Post-processing: all matches of some anchors, those of each in the order of the text.
+
+    ``counts`` int64[N_DIGITS] is for its own use.
+    """
     n = 0
     for a in range(start, stop):
         if a + 2 * _AHEAD < stop:
@@ -180,35 +170,36 @@ def _collect(matcher, strands, anchors, start, stop, matches):
             prefetch(matcher.segment.words, np.int64(matcher.segment.sa[at(anchors.row, a + _AHEAD)]) >> 5)
         before = n
         n = _scan(matcher, strands, anchors, a, matches, n)
-        put_in_order(matches, before, n, anchors.strand[a])
+        put_in_order(matches, before, n, anchors.strand[a], counts)
     return n
 
 
 @inlined
 def _scan(matcher, strands, anchors, a, matches, n):
     """Write the maximal matches of an anchor from n on; the n after them."""
-    lo, hi = np.int64(anchors.lo[a]), np.int64(anchors.hi[a])
-    middle, length = np.int64(anchors.row[a]), np.int64(anchors.length[a])
+    middle, length, i = np.int64(anchors.row[a]), np.int64(anchors.length[a]), anchors.position[a]
+    before = symbol(strands.words, strands.first[anchors.strand[a]], i - 1) if i > 0 else _NOTHING
     shared = length
-    for row in range(middle, lo - 1, -1):
-        n = _note(matcher, strands, anchors, a, row, shared, matches, n)
+    for row in range(middle, np.int64(anchors.lo[a]) - 1, -1):
+        n = _note(matcher, i, before, row, shared, matches, n)
         shared = lcp_below(matcher.lcp, row, shared)
     shared = length
-    for row in range(middle + 1, hi):
+    for row in range(middle + 1, np.int64(anchors.hi[a])):
         shared = lcp_below(matcher.lcp, row, shared)
-        n = _note(matcher, strands, anchors, a, row, shared, matches, n)
+        n = _note(matcher, i, before, row, shared, matches, n)
     return n
 
 
 @inlined
-def _note(matcher, strands, anchors, a, row, length, matches, n):
-    """Write a match, as order.py has it, unless it can be longer to the left; the n after it."""
-    text, strand, i = np.int64(matcher.segment.sa[row]), anchors.strand[a], anchors.position[a]
-    if i > 0 and text > 0:
-        words = matcher.segment.words
-        if symbol(strands.words, strands.first[strand], i - 1) == symbol(words, 0, text - 1):
-            blocks = matcher.segment.blocks
-            if at(blocks.text_start, find_block(blocks, text)) < text:
-                return n
+def _note(matcher, i, before, row, length, matches, n):
+    """Write a match of subquery i, as order.py has it, unless it goes on to the left; the n after it.
+
+    ``before`` is the symbol before the subquery.
+    """
+    text = np.int64(matcher.segment.sa[row])
+    if text > 0 and symbol(matcher.segment.words, 0, text - 1) == before:
+        blocks = matcher.segment.blocks
+        if at(blocks.text_start, find_block(blocks, text)) < text:
+            return n
     matches.position[n], matches.length[n] = (i << 32) | text, length
     return n + 1

@@ -24,7 +24,7 @@ from ..compiler.functions import inlined
 from ..compiler.primitives import at
 from ..index.building.suffix_array.lcp import LARGE
 from ..index.reference import Blocks
-from .compare import compare
+from .compare import Subquery, compare
 
 N_SUBQUERIES = 1024  # of a job at most: longer strands are several jobs, each begun by binary search
 
@@ -85,16 +85,15 @@ def match_job(segment, strands, jobs, least, job, found):
     i, n = at(jobs.begin, job), np.int64(segment.sa.size)
     position = row = length = np.int64(0)
     for slot in range(at(jobs.slot, job), at(jobs.slot, job + 1)):
+        subquery = Subquery(strands.words, first, i, m)
         next_one = position + 1 - segment.first
         if length >= least and length > 1 and next_one < n:
             row = np.int64(at(segment.rank, next_one))
-            length, order = compare(segment, position + 1, strands.words, first, i, m, length - 1)
-            if order < 0:
-                row, length = _scan_up(segment, strands.words, first, i, m, row, length)
-            elif order > 0:
-                row, length = _scan_down(segment, strands.words, first, i, m, row, length)
+            length, order = compare(segment, position + 1, subquery, length - 1)
+            if order != 0:
+                row, length = _scan(segment, subquery, row, length, order)
         else:
-            row, length = _binary_search(segment, strands.words, first, i, m)
+            row, length = _binary_search(segment, subquery)
         position = np.int64(at(segment.sa, row))
         found.row[slot] = np.uint32(row)
         found.length[slot] = np.uint32(length)
@@ -102,43 +101,28 @@ def match_job(segment, strands, jobs, least, job, found):
 
 
 @inlined
-def _scan_up(segment, query_words, first, i, m, row, length):
-    """(row, length) of a longest match, from a row whose suffix sorts after the subquery."""
-    order = np.int64(-1)
-    while order < 0 and row > 0:
-        shared = np.int64(at(segment.lcp, row))
+def _scan(segment, subquery, row, length, step):
+    """(row, length) of a longest match, from a row whose suffix has ``length`` symbols of the subquery.
+
+    ``step`` is where the subquery's own place is: 1, in rows below that sort after it, or -1, above.
+    """
+    order = step
+    while order == step and 0 <= row + step < segment.sa.size:
+        shared = np.int64(at(segment.lcp, max(row, row + step)))
         if shared < length and shared < LARGE:
             break
         if shared <= length:
-            position = np.int64(at(segment.sa, row - 1))
-            longer, order = compare(segment, position, query_words, first, i, m, shared)
+            position = np.int64(at(segment.sa, row + step))
+            longer, order = compare(segment, position, subquery, shared)
             if longer < length:
                 break
             length = longer
-        row -= 1
+        row += step
     return row, length
 
 
 @inlined
-def _scan_down(segment, query_words, first, i, m, row, length):
-    """(row, length) of a longest match, from a row whose suffix sorts before the subquery."""
-    order = np.int64(1)
-    while order > 0 and row + 1 < segment.sa.size:
-        shared = np.int64(at(segment.lcp, row + 1))
-        if shared < length and shared < LARGE:
-            break
-        if shared <= length:
-            position = np.int64(at(segment.sa, row + 1))
-            longer, order = compare(segment, position, query_words, first, i, m, shared)
-            if longer < length:
-                break
-            length = longer
-        row += 1
-    return row, length
-
-
-@inlined
-def _binary_search(segment, query_words, first, i, m):
+def _binary_search(segment, subquery):
     """(row, length) of a longest match: one of the two rows between which the subquery belongs.
 
     The symbols that both bounds share with the subquery are not compared again (Manber and Myers 1990).
@@ -148,8 +132,7 @@ def _binary_search(segment, query_words, first, i, m):
     while high - low > 1:
         middle = (low + high) >> 1
         position = np.int64(at(segment.sa, middle))
-        known = min(low_length, high_length)
-        length, order = compare(segment, position, query_words, first, i, m, known)
+        length, order = compare(segment, position, subquery, min(low_length, high_length))
         if order == 0:
             return middle, length
         if order < 0:

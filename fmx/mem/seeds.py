@@ -27,9 +27,9 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
-from .compare import compare
+from .compare import Subquery, compare
 from .contracts import collect, seek
-from .order import N_DIGITS, put_many_in_order
+from .order import N_DIGITS, put_in_order
 from .windows import (
     Seeds,
     extend,
@@ -46,7 +46,7 @@ from .windows import (
 _GROUP = 64  # windows looked up, and rows compared, at a time
 _AHEAD = 24  # anchors whose rows are prefetched
 _LOOKUP, _SKEW = 8, 4  # cost of a lookup in rows compared; how uneven strings are in genomes
-_LO, _HI, _STRAND, _POSITION = range(4)
+_FIRST, _END, _STRAND, _POSITION = range(4)
 
 
 class Windows(NamedTuple):
@@ -62,9 +62,7 @@ class Windows(NamedTuple):
 def make_seeds(index, least) -> Seeds:
     """A matcher over an index that was opened for seed and verify."""
     width = best_width(index.sa.positions.size, index.seeds.s, least)
-    return Seeds(
-        index.prefix, index.seeds, index.sa.positions, index.text_words, index.reference.blocks, least, width
-    )
+    return Seeds(index.seeds, index.sa.positions, index.text_words, index.reference.blocks, least, width)
 
 
 def best_width(n, s, least) -> int:
@@ -90,7 +88,7 @@ def seek_seeds(matcher, strands) -> Windows:
 def collect_seeds(matcher, strands, anchors, start, stop, matches):
     """The matches of windows start to stop."""
     places, counts = np.empty((_GROUP, 2), np.int64), np.empty(N_DIGITS, np.int64)
-    return _collect(matcher, strands, anchors, start, stop, places, counts, matches)
+    return _collect(matcher, strands, anchors, (start, stop), places, counts, matches)
 
 
 @compiled
@@ -110,12 +108,9 @@ def _seek(matcher, strands, windows, places):
         window = first_window(matcher, strands, i)
         for j in range(n_windows(matcher, strands, i)):
             position = (window + j) * step_of(matcher)
-            lo, hi, by_prefix = lookup(matcher, strands, i, position)
-            if by_prefix:
-                prefetch(matcher.prefix.pairs, lo)
-            else:
-                prefetch(matcher.seeds.starts, hi)
-            places[waiting, _LO], places[waiting, _HI] = lo, hi
+            first, end = lookup(matcher, strands, i, position)
+            prefetch(matcher.seeds.starts, end)
+            places[waiting, _FIRST], places[waiting, _END] = first, end
             places[waiting, _STRAND], places[waiting, _POSITION] = i, position
             waiting += 1
             if waiting == _GROUP:
@@ -127,15 +122,17 @@ def _seek(matcher, strands, windows, places):
 def _keep(matcher, strands, windows, places, n, waiting):
     """Look up the rows of the windows that wait, and write those that have any from n on."""
     step = step_of(matcher)
+    half = (step + 1) >> 1
     for j in range(waiting):
-        lo, hi = rows_of(matcher, places[j, _LO], places[j, _HI], matcher.width <= matcher.prefix.q)
+        lo, hi = rows_of(matcher, places[j, _FIRST], places[j, _END])
         strand, position = places[j, _STRAND], places[j, _POSITION]
         if hi - lo <= matcher.many or step == 1:
             n = _write(windows, n, strand, position, lo, hi, step)
         else:
-            half = (step + 1) >> 1
-            n = _narrow(matcher, strands, windows, n, strand, position - half, half, step - half)
-            n = _narrow(matcher, strands, windows, n, strand, position, half, half)
+            lo, hi = _narrow(matcher, strands, strand, position - half, half)
+            n = _write(windows, n, strand, position - half, lo, hi, step - half)
+            lo, hi = _narrow(matcher, strands, strand, position, half)
+            n = _write(windows, n, strand, position, lo, hi, half)
     return n
 
 
@@ -149,26 +146,24 @@ def _write(windows, n, strand, position, lo, hi, reach):
 
 
 @inlined
-def _narrow(matcher, strands, windows, n, strand, position, half, reach):
-    """Write the wider window at a position, if there is one."""
-    wide = np.int64(matcher.least) - half + 1
-    if position < 0 or position + wide > at(strands.length, strand):
-        return n
-    lo, hi, by_prefix = lookup(matcher, strands, strand, position)
-    lo, hi = rows_of(matcher, lo, hi, by_prefix)
-    lo = _first_row(matcher, strands, strand, position, wide, lo, hi, np.int64(0))
-    hi = _first_row(matcher, strands, strand, position, wide, lo, hi, np.int64(-1))
-    return _write(windows, n, strand, position, lo, hi, reach)
+def _narrow(matcher, strands, strand, position, half):
+    """The rows of the wider window at a position; none if there is no such window."""
+    end = position + np.int64(matcher.least) - half + 1
+    if position < 0 or end > at(strands.length, strand):
+        return np.int64(0), np.int64(0)
+    window = Subquery(strands.words, at(strands.first, strand), position, end)
+    first, end = lookup(matcher, strands, strand, position)
+    lo, hi = rows_of(matcher, first, end)
+    lo = _first_row(matcher, window, lo, hi, np.int64(0))
+    return lo, _first_row(matcher, window, lo, hi, np.int64(-1))
 
 
 @inlined
-def _first_row(matcher, strands, strand, position, wide, lo, hi, order):
-    """The first of rows lo to hi to which the ``wide`` symbols at a position compare as ``order`` or less."""
-    first = at(strands.first, strand)
+def _first_row(matcher, window, lo, hi, order):
+    """The first of rows lo to hi to which a window (Subquery) compares as ``order`` or less."""
     while lo < hi:
         middle = (lo + hi) >> 1
-        text = np.int64(at(matcher.sa, middle))
-        _, found = compare(matcher, text, strands.words, first, position, position + wide, np.int64(0))
+        _, found = compare(matcher, np.int64(at(matcher.sa, middle)), window, np.int64(0))
         if found <= order:
             hi = middle
         else:
@@ -177,8 +172,12 @@ def _first_row(matcher, strands, strand, position, wide, lo, hi, order):
 
 
 @compiled
-def _collect(matcher, strands, anchors, start, stop, places, counts, matches):
-    """Write the matches of anchors start to stop; their number.  ``places`` and ``counts`` are its own."""
+def _collect(matcher, strands, anchors, span, places, counts, matches):
+    """Write the matches of anchors span[0] to span[1]; their number.
+
+    ``places`` int64[_GROUP, 2] and ``counts`` int64[N_DIGITS] are for its own use.
+    """
+    start, stop = span
     n = first = np.int64(0)  # the matches from ``first`` on belong to anchor ``owner``
     owner, anchor = np.int64(-1), np.int64(start)
     strand = position = reach = np.int64(0)
@@ -201,7 +200,7 @@ def _collect(matcher, strands, anchors, start, stop, places, counts, matches):
                     prefetch(matcher.sa, np.int64(anchors.lo[min(anchor + _AHEAD, stop - 1)]))
         for j in range(waiting):
             if places[j, 0] != owner:
-                put_many_in_order(matches, first, n, strand, counts)
+                put_in_order(matches, first, n, strand, counts)
                 owner, first = places[j, 0], n
                 strand, position, reach = anchors.strand[owner], anchors.position[owner], anchors.reach[owner]
                 frame, outside = frame_of(matcher, strands, strand, position)
@@ -211,5 +210,5 @@ def _collect(matcher, strands, anchors, start, stop, places, counts, matches):
                     matches.position[n] = ((position - left) << 32) | (places[j, 1] - left)
                     matches.length[n] = length
                     n += 1
-    put_many_in_order(matches, first, n, strand, counts)
+    put_in_order(matches, first, n, strand, counts)
     return n

@@ -9,11 +9,10 @@ import numpy as np
 
 from ..compiler.functions import inlined
 from ..compiler.primitives import at, leading_zeros, low_bits, trailing_zeros
-from ..index.prefix_table import PrefixTable, pair_index
 from ..index.reference import Blocks, find_block
 from ..index.seed_table import SeedTable
 from ..input.dna import symbols
-from .compare import common_prefix
+from .compare import Subquery, common_prefix, common_suffix
 
 MANY = 512
 _ODD = np.uint64(0x5555555555555555)
@@ -25,7 +24,6 @@ class Seeds(NamedTuple):
     The CPU takes windows of more than ``many`` rows as two.
     """
 
-    prefix: PrefixTable
     seeds: SeedTable
     sa: np.ndarray
     words: np.ndarray
@@ -58,28 +56,19 @@ def n_windows(matcher, strands, i):
 
 @inlined
 def lookup(matcher, strands, i, position):
-    """(where the first row of a window is told, where the row after the last, whether by the prefix table).
-
-    The seed table's rows may hold some that do not start with the window.
-    """
-    first, width = at(strands.first, i), np.int64(matcher.width)
-    if width <= matcher.prefix.q:
-        pair = pair_index(strands.words, first, position, width)
-        return 2 * pair, 2 * pair + 1, True
+    """Where the seed table tells a window's first row, -1 for row 0, and the row after its last."""
+    width = np.int64(matcher.width)
     spare = 2 * (matcher.seeds.s - width)
-    seed = np.int64(symbols(strands.words, first, position, width))
+    seed = np.int64(symbols(strands.words, at(strands.first, i), position, width))
     # A suffix that ends within s symbols may start with a window shorter than s: it lies in the run before.
-    return (seed << spare) - (spare > 0), (seed + 1) << spare, False
+    return (seed << spare) - (spare > 0), (seed + 1) << spare
 
 
 @inlined
-def rows_of(matcher, lo, hi, by_prefix):
-    """The rows [lo, hi) that ``lookup`` has told the place of."""
-    if by_prefix:
-        return np.int64(at(matcher.prefix.pairs, lo)), np.int64(at(matcher.prefix.pairs, hi))
-    return np.int64(at(matcher.seeds.starts, lo)) if lo >= 0 else np.int64(0), np.int64(
-        at(matcher.seeds.starts, hi)
-    )
+def rows_of(matcher, first, end):
+    """The rows [lo, hi) that ``lookup`` has told the place of; some may not start with the window."""
+    starts = matcher.seeds.starts
+    return np.int64(at(starts, first)) if first >= 0 else np.int64(0), np.int64(at(starts, end))
 
 
 @inlined
@@ -89,14 +78,15 @@ def extend(matcher, strands, i, position, text, reach):
     ``left`` symbols of it lie before the window; with ``reach`` or more there it belongs to another window.
     """
     least = np.int64(matcher.least)
-    left = _agree_before(matcher, strands, i, position, text, min(reach, min(position, text)))
+    window = Subquery(strands.words, at(strands.first, i), position, at(strands.length, i))
+    left = common_suffix(matcher.words, text, window, min(reach, min(position, text)))
     block = np.int64(-1)
     if left == reach:  # it covers the window before this one, unless it crosses into the block before
         block = find_block(matcher.blocks, text)
         if text - at(matcher.blocks.text_start, block) >= reach:
             return np.int64(0), np.int64(0)
-    most = min(at(strands.length, i) - position, matcher.sa.size - text)
-    right = common_prefix(matcher.words, text, strands.words, at(strands.first, i), position, most)
+    most = min(window.m - position, matcher.sa.size - text)
+    right = common_prefix(matcher.words, text, window, np.int64(0), most)
     if left + right < least:
         return np.int64(0), np.int64(0)
     if block < 0:
@@ -108,20 +98,6 @@ def extend(matcher, strands, i, position, text, reach):
     if length < least or begins < at(strands.start, i) or begins >= at(strands.stop, i):
         return np.int64(0), np.int64(0)
     return left, length
-
-
-@inlined
-def _agree_before(matcher, strands, i, position, text, most):
-    """How many symbols before the two places are the same, up to ``most``."""
-    first, done = at(strands.first, i), np.int64(0)
-    while done < most:
-        k = min(most - done, 32)
-        ours = symbols(matcher.words, 0, text - done - k, k)
-        differ = ours ^ symbols(strands.words, first, position - done - k, k)
-        if differ != 0:
-            return done + (trailing_zeros(differ) >> 1)
-        done += k
-    return most
 
 
 @inlined
