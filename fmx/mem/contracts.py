@@ -39,19 +39,6 @@ class Strands(NamedTuple):
     offset: np.ndarray
 
 
-class Anchors(NamedTuple):
-    """Places in strands, ascending by (strand, position), and the rows [lo, hi) to look at for each.
-
-    ``strand``, ``position`` int64[n], symbols into it; ``lo``, ``hi`` uint32[n].  An anchor has at most
-    hi - lo matches.  A matcher may return a type of its own that has these fields and more.
-    """
-
-    strand: np.ndarray
-    position: np.ndarray
-    lo: np.ndarray
-    hi: np.ndarray
-
-
 class Matches(NamedTuple):
     """Matches, ascending by (strand, position, text).  All int64[n].
 
@@ -66,7 +53,11 @@ class Matches(NamedTuple):
 
 @by_type
 def seek(matcher, strands):
-    """The anchors of all strands, and their rows; those without any may be left out."""
+    """The anchors of all strands, ascending by (strand, position); those without rows may be left out.
+
+    A NamedTuple of columns, among them ``strand``, ``position`` int64[n], symbols into it, and ``lo``, ``hi``
+    uint32[n], half-open: the rows to look at.  An anchor has at most hi - lo matches.
+    """
 
 
 @by_type

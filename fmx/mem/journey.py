@@ -7,7 +7,7 @@ from ..input.streams import whole_output
 from ..machines.places import choose_place
 from ..output.text import make_names
 from . import formats as forms
-from .matching import Finder, compile_all
+from .matching import ALGORITHMS, Finder, compile_all
 from .matching import find as find_all
 from .slices import join
 
@@ -54,11 +54,18 @@ def make_matcher(fm_index, options, device, progress):
     """A matcher on a GPU, or None for one on the CPU.  Parts have memory by their shares of the text."""
 
     def on_gpu(session):
-        from . import seeds_gpu as on_device
-
         whole = fm_index.reference.n_text
         shares = [session.share(part.reference.n_text, whole) for part in fm_index.parts]
         parts = zip(fm_index.parts, shares, strict=True)
-        return join(fm_index, [on_device.make_matcher(part, options, share) for part, share in parts])
+        return join(fm_index, [gpu_matcher(part, options, share) for part, share in parts])
 
     return choose_place(device, on_gpu, lambda: None, lambda where: progress.say(f"searching on {where}"))
+
+
+def gpu_matcher(index, options, session):
+    """The matcher of an algorithm and an opened index on the GPU of a GpuSession."""
+    from .mummergpu_gpu import GpuMummer
+    from .seeds_gpu import GpuSeeds
+
+    kind = {"seeds": GpuSeeds, "mummergpu": GpuMummer}[options.algorithm]
+    return kind(ALGORITHMS[options.algorithm](index, options.least), session, options.n_threads)

@@ -19,8 +19,7 @@ from ..machines.pipeline import travel
 from ..machines.progress import Progress
 from ..search.mapper import BOTH, make_query
 from . import formats, mummergpu, seeds
-from .contracts import collect, seek
-from .slices import join, join_matches, parts_of, slices
+from .slices import join, join_matches, room_for, slices
 from .strands import cut, make_strands
 from .unique import in_query, in_reference
 
@@ -81,7 +80,7 @@ class Finder:
             stop = max(row, int(strands.row[matches.strand[-1]]) + 1) if n else row
             emit(formats.write(self.form, batch, strands, matches, (row, stop), self.spare))
             row, n_matches = stop, n_matches + n
-        emit(formats.write(self.form, batch, strands, join_matches([]), (row, last_row), self.spare))
+        emit(formats.write(self.form, batch, strands, room_for(0), (row, last_row), self.spare))
         return n_matches
 
     def tasks(self, chunk):
@@ -123,7 +122,7 @@ class Finder:
 
     def _keep(self, strands, first, number, kept, emit):
         """Put what is found in strands ``first`` and on into ``kept``, for ``_rest``, which waits for it."""
-        found = join_matches([])
+        found = room_for(0)
         try:
             found = join_matches(self.matches_of(strands))
         finally:
@@ -142,12 +141,12 @@ def _unique_in_query(strands, found):
 
 
 def compile_all(finder) -> None:
-    """Do everything with no match, so that what is not compiled yet is compiled before the clock starts."""
+    """Do everything with no match: what is not compiled yet is, by one thread, before the clock starts."""
     fasta = np.frombuffer(b">q\nACGT\n", np.uint8).copy()
     batch = reads.parse(chunks.Chunk("", fasta, False, 1, 1))
-    strands, nothing = make_strands(batch, finder.options.strands), join_matches([])
-    for matcher in parts_of(finder.matcher):
-        collect(matcher, strands, seek(matcher, strands), 0, 0, nothing)
+    strands, nothing = make_strands(batch, finder.options.strands), room_for(0)
+    for _ in slices(finder.matcher, strands):
+        pass
     if finder.options.unique:
         in_reference(finder.queries, strands, nothing)
     formats.write(finder.form, batch, strands, nothing, (0, 2), finder.spare)

@@ -35,7 +35,7 @@ def match_kernel(segment, strands, jobs, least, found):
         match_job(segment, strands, jobs, least, job, found)
 
 
-class DeviceMummerGpu:
+class GpuMummer:
     """A matcher on a GPU, within the memory of a GpuSession.
 
     ``host`` is its MummerGpu; ``n_threads`` of the CPU share the post-processing of some queries.  Raises
@@ -133,7 +133,7 @@ def _slice(strands, jobs, start, stop):
     return piece._replace(words=words, first=piece.first - base), its_jobs
 
 
-@seek.register(DeviceMummerGpu)
+@seek.register(GpuMummer)
 def seek_on_device(matcher, strands):
     jobs, rooms = make_jobs(strands, matcher.least), matcher.desks.take()
     n = int(jobs.slot[-1])
@@ -146,11 +146,11 @@ def seek_on_device(matcher, strands):
     return anchors
 
 
-@collect.register(DeviceMummerGpu)
+@collect.register(GpuMummer)
 def collect_of_device(matcher, strands, anchors, start, stop, matches) -> int:
     return collect_together(matcher.host, strands, anchors, start, stop, matches, matcher.n_threads)
 
 
-@rows_at_once.register(DeviceMummerGpu)
+@rows_at_once.register(GpuMummer)
 def _rows_at_once(matcher):
     return ROWS_AT_ONCE * matcher.n_threads

@@ -8,7 +8,8 @@ one atomic addition that also counts the blocks, so that places ascend in the or
                                              running   0  52  92 136 (174)
 
 and no running total over all windows is needed.  Matches take their places likewise; ``spans`` tells which
-are a block's, so that the host, which reads them once, reads them in the order of the windows.
+are a block's, so that the host, which reads them once, reads them in the order of the windows.  Where there
+are more rows than room for them, compare and gather do nothing.
 """
 
 from typing import NamedTuple
@@ -32,7 +33,7 @@ from ..compiler.warp import (
 )
 from ..machines import gpu
 from .contracts import Strands
-from .order import sort_pairs
+from .order import Pairs, sort_pairs
 from .windows import extend, first_window, frame_of, lookup, may_match, rows_of, step_of
 
 BLOCK = gpu.block_size(128)  # windows of a block, a thread each
@@ -40,52 +41,75 @@ _TURN = 40  # bits of a number of rows; the turn is above them
 ROW_BITS = (1 << _TURN) - 1
 
 
-class BlocksOfWindows(NamedTuple):
-    """n blocks of windows.  ``counters`` int64[2]: turns << 40 | rows, and matches.
+class Queries(NamedTuple):
+    """Strands as they go to a GPU: ``words`` uint64 of ``n`` strands, and ``columns`` uint32[5n + 1].
 
-    By block ``spans`` int64[2n], where its matches begin and how many they are, and ``total`` int64[n], its
-    rows.  By turn ``block`` int64[n].  By turn and window ``running`` int64[n * BLOCK + 1], the rows of all
-    windows before, ``place`` int64[n * BLOCK], strand << 32 | position, and ``row``, the first row.
+    The columns are first, length, start and stop (contracts.Strands), and the running total of windows.
+    """
+
+    words: np.ndarray
+    columns: np.ndarray
+    n: int
+
+
+class Table(NamedTuple):
+    """What kernels tell each other of ``n`` blocks of windows, with room for ``most`` rows.
+
+    ``numbers`` int64 is one array, for a kernel is launched the sooner the fewer it is given; parts_of tells
+    its parts.
+    """
+
+    numbers: np.ndarray
+    n: int
+    most: int
+
+
+class Parts(NamedTuple):
+    """The parts of a Table of n blocks.  ``counters`` int64[2]: turns << 40 | rows, and matches.
+
+    By block ``spans`` int64[2n], where its matches begin and how many they are.  By turn ``block`` int64[n].
+    By turn and window ``running`` int64[n * BLOCK + 1], the rows of all windows before, ``place``
+    int64[n * BLOCK], strand << 32 | position, and ``row``, the first row.
     """
 
     counters: np.ndarray
     spans: np.ndarray
-    total: np.ndarray
     block: np.ndarray
     running: np.ndarray
     place: np.ndarray
     row: np.ndarray
 
 
-def table_sizes(n) -> tuple:
-    """Numbers in the table of n blocks, up to the end of spans, of total, of running and of all."""
-    return 2 + 2 * n, 2 + 3 * n, 3 + 4 * n + n * BLOCK, 3 + 4 * n + 3 * n * BLOCK
+def report_size(n) -> int:
+    """Numbers of a table of n blocks that the host reads: counters and spans."""
+    return 2 + 2 * n
+
+
+def table_size(n) -> int:
+    """Numbers in a table of n blocks."""
+    return 3 + 3 * n + 3 * n * BLOCK
 
 
 @inlined
-def windows_of(table, n):
-    """The BlocksOfWindows in an array: a kernel is launched the sooner the fewer arrays it is given."""
-    a, size = 2 + 4 * n, n * BLOCK
+def parts_of(table):
+    """The Parts of a table."""
+    numbers, n, size = table.numbers, table.n, table.n * BLOCK
+    a = 2 + 3 * n
     b = a + size + 1
-    return BlocksOfWindows(
-        table[:2], table[2 : 2 + 2 * n], table[2 + 2 * n : 2 + 3 * n], table[2 + 3 * n : a],
-        table[a:b], table[b : b + size], table[b + size : b + 2 * size],
+    return Parts(
+        numbers[:2], numbers[2 : 2 + 2 * n], numbers[2 + 2 * n : a],
+        numbers[a:b], numbers[b : b + size], numbers[b + size : b + 2 * size],
     )  # fmt: skip
 
 
 @inlined
-def strands_of(words, columns, n):
-    """(n Strands, without row and offset, running total of their windows) in two arrays."""
-    nothing = columns[:0]
+def strands_of(queries):
+    """Queries as Strands without row and offset."""
+    n, columns = queries.n, queries.columns
     return Strands(
-        words,
-        columns[:n],
-        columns[n : 2 * n],
-        columns[2 * n : 3 * n],
-        columns[3 * n : 4 * n],
-        nothing,
-        nothing,
-    ), columns[4 * n : 5 * n + 1]
+        queries.words, columns[:n], columns[n : 2 * n], columns[2 * n : 3 * n], columns[3 * n : 4 * n],
+        columns[:0], columns[:0],
+    )  # fmt: skip
 
 
 @device
@@ -106,99 +130,95 @@ def add_up(sums, value):
 
 
 @kernel
-def widen_kernel(columns, wide, n):
-    """Columns of strands, uint32, as the int64 that all code takes."""
-    i = thread_index()
-    if i < n:
-        wide[i] = np.int64(columns[i])
+def seek_kernel(matcher, queries, start, stop, table):
+    """Rows of windows start to stop: a thread a window, a block of threads a block of windows.
 
-
-@kernel
-def seek_kernel(matcher, words, columns, n_strands, start, stop, table, n_blocks):
-    """Rows of windows start to stop."""
+    ``matcher`` Seeds, ``queries`` Queries, ``table`` Table whose counters are 0.
+    """
     sums = cuda.shared.array(BLOCK, INT64)
-    strands, first = strands_of(words, columns, n_strands)
-    windows = windows_of(table, n_blocks)
+    strands, parts = strands_of(queries), parts_of(table)
+    first = queries.columns[4 * queries.n : 5 * queries.n + 1]
     t, j = thread_in_block(), start + thread_index()
     i = position = lo = hi = np.int64(0)
     if j < stop:
         i = np.int64(find_run(first, j))
         position = (first_window(matcher, strands, i) + j - first[i]) * step_of(matcher)
-        lo, hi, by_prefix = lookup(matcher, strands, i, position)
-        lo, hi = rows_of(matcher, lo, hi, by_prefix)
+        lo, hi = lookup(matcher, strands, i, position)
+        lo, hi = rows_of(matcher, lo, hi)
     before, total = add_up(sums, hi - lo)
     if t == 0:
-        sums[0] = atomic_add(windows.counters, 0, np.int64(1 << _TURN) + total)
+        sums[0] = atomic_add(parts.counters, 0, np.int64(1 << _TURN) + total)
     sync_block()
     turn, base = sums[0] >> _TURN, sums[0] & ROW_BITS
     k = turn * BLOCK + t
-    windows.place[k], windows.row[k] = (i << 32) | position, lo
-    windows.running[k] = base + before
+    parts.place[k], parts.row[k] = (i << 32) | position, lo
+    parts.running[k] = base + before
     if t == 0:
-        block = (j - start) // BLOCK
-        windows.block[turn], windows.total[block] = block, total
-        if turn == n_blocks - 1:
-            windows.running[k + BLOCK] = base + total
+        parts.block[turn] = (j - start) // BLOCK
+        if turn == table.n - 1:
+            parts.running[k + BLOCK] = base + total
 
 
 @kernel
-def compare_kernel(matcher, words, columns, n_strands, table, n_blocks, most, keys, values):
-    """The match of each row: its key, position << 32 | text, and value, strand << 32 | length or 0.
+def compare_kernel(matcher, queries, table, pairs):
+    """The match of each row, by any number of threads, each of which takes rows in turn.
 
-    Nothing is done, here and in gather_kernel, if there are more than ``most`` rows.
+    ``pairs`` Pairs of a row: position << 32 | text, and strand << 32 | length, or 0 where there is none.
     """
-    windows = windows_of(table, n_blocks)
-    n_rows = windows.counters[0] & ROW_BITS
-    if n_rows <= most:
-        strands, _ = strands_of(words, columns, n_strands)
+    parts = parts_of(table)
+    n_rows = parts.counters[0] & ROW_BITS
+    if n_rows <= table.most:
+        strands = strands_of(queries)
         for c in range(thread_index(), n_rows, grid_size()):
-            k = find_run(windows.running, c)
-            i, position = windows.place[k] >> 32, windows.place[k] & 0xFFFFFFFF
-            text = np.int64(at(matcher.sa, windows.row[k] + c - windows.running[k]))
+            k = find_run(parts.running, c)
+            i, position = parts.place[k] >> 32, parts.place[k] & 0xFFFFFFFF
+            text = np.int64(at(matcher.sa, parts.row[k] + c - parts.running[k]))
             frame, outside = frame_of(matcher, strands, i, position)
             value = np.int64(0)
             if may_match(matcher, frame, outside, text):
                 left, length = extend(matcher, strands, i, position, text, step_of(matcher))
                 if length > 0:
-                    keys[c] = ((position - left) << 32) | (text - left)
+                    pairs.keys[c] = ((position - left) << 32) | (text - left)
                     value = (i << 32) | length
-            values[c] = value
+            pairs.values[c] = value
 
 
 @kernel
-def gather_kernel(table, n_blocks, most, keys, values, found_keys, found_values):
-    """Let the matches of a block of windows close ranks, and sort those of each window."""
+def gather_kernel(table, pairs, found):
+    """Let the matches of a block of windows close ranks, and sort those of each window.
+
+    A block of threads a block of windows, a thread a window; from ``pairs`` into ``found``, both Pairs.
+    """
     counts = cuda.shared.array(BLOCK, UINT32)
     sums = cuda.shared.array(BLOCK, INT64)  # the simulator knows them apart by their lines
-    windows = windows_of(table, n_blocks)
-    if (windows.counters[0] & ROW_BITS) <= most:
+    parts = parts_of(table)
+    if (parts.counters[0] & ROW_BITS) <= table.most:
         t, turn = thread_in_block(), thread_index() // BLOCK
-        running = windows.running[turn * BLOCK : (turn + 1) * BLOCK + 1]
+        running = parts.running[turn * BLOCK : (turn + 1) * BLOCK + 1]
         counts[t] = 0
         sync_block()
         for c in range(running[0] + t, running[BLOCK], BLOCK):
-            if values[c] != 0:
+            if pairs.values[c] != 0:
                 atomic_add(counts, find_run(running, c), np.uint32(1))
         sync_block()
         n = np.int64(counts[t])
         before, total = add_up(sums, n)
         counts[t] = before
         if t == 0:
-            sums[0] = atomic_add(windows.counters, 1, total)
-            block = windows.block[turn]
-            windows.spans[2 * block], windows.spans[2 * block + 1] = sums[0], total
+            sums[0] = atomic_add(parts.counters, 1, total)
+            block = parts.block[turn]
+            parts.spans[2 * block], parts.spans[2 * block + 1] = sums[0], total
         sync_block()
         base = sums[0]
         for c in range(running[0] + t, running[BLOCK], BLOCK):
-            if values[c] != 0:
+            if pairs.values[c] != 0:
                 to = base + np.int64(atomic_add(counts, find_run(running, c), np.uint32(1)))
-                found_keys[to], found_values[to] = keys[c], values[c]
+                found.keys[to], found.values[to] = pairs.keys[c], pairs.values[c]
         sync_block()
         if n > 1:
             begin, row = base + before, running[t]
-            our_keys, our_values = found_keys[begin : begin + n], found_values[begin : begin + n]
-            sorted_keys, sorted_values = sort_pairs(
-                our_keys, our_values, keys[row : row + n], values[row : row + n], 0, n
-            )
+            ours = Pairs(found.keys[begin : begin + n], found.values[begin : begin + n])
+            other = Pairs(pairs.keys[row : row + n], pairs.values[row : row + n])
+            in_order = sort_pairs(ours, other, 0, n)
             for j in range(n):
-                our_keys[j], our_values[j] = sorted_keys[j], sorted_values[j]
+                ours.keys[j], ours.values[j] = in_order.keys[j], in_order.values[j]

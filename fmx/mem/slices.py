@@ -9,11 +9,11 @@ there only later places follow:
     merged    | a a b b c | ...        of the same place, the parts in order
 """
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from ..compiler.contract import by_type_or_this
 from ..index.parts import part_span
 from .contracts import Matches, collect, rows_at_once, seek
 from .unique import take
@@ -33,17 +33,26 @@ def join(index, matchers):
     return Joined(matchers, [part_span(index.meta, number)[0] for number in range(len(matchers))])
 
 
-def parts_of(matcher) -> list:
-    """The matchers of the parts."""
-    return matcher.matchers if isinstance(matcher, Joined) else [matcher]
-
-
+@by_type_or_this
 def slices(matcher, strands):
-    """Yield the Matches of strands in order; a slice's arrays are used again for the next one."""
-    if not isinstance(matcher, Joined):
-        yield from _of_one(matcher, strands)
-        return
-    streams = [_of_one(part, strands) for part in matcher.matchers]
+    """Yield the Matches of strands in order, none of them empty; the next slice may be in the same arrays."""
+    anchors, most, start = seek(matcher, strands), rows_at_once(matcher), 0
+    rows = anchors.hi - anchors.lo
+    ends = np.append(0, np.cumsum(rows, dtype=np.int64))
+    matches = room_for(max(min(int(ends[-1]), most), int(rows.max(initial=0))))
+    while True:
+        stop = max(int(np.searchsorted(ends, ends[start] + most, "right")) - 1, min(start + 1, rows.size))
+        n = collect(matcher, strands, anchors, start, stop, matches)
+        if n:
+            yield take(matches, slice(n))
+        if stop == rows.size:
+            return
+        start = stop
+
+
+@slices.register(Joined)
+def _slices_of_parts(matcher, strands):
+    streams = [slices(part, strands) for part in matcher.matchers]
     waiting = [next(stream, None) for stream in streams]
     while any(matches is not None for matches in waiting):
         last = min(_places(matches)[-1] for matches in waiting if matches is not None)
@@ -61,29 +70,16 @@ def slices(matcher, strands):
                 waiting[part] = next(streams[part], None)
 
 
+def room_for(n) -> Matches:
+    """Arrays for n matches."""
+    return Matches(*(np.empty(n, np.int64) for _ in Matches._fields))
+
+
 def join_matches(several) -> Matches:
     """Matches one after the other, in arrays of their own."""
-    nothing = Matches(*(np.empty(0, np.int64) for _ in Matches._fields))
-    return Matches(*(np.concatenate(columns) for columns in zip(nothing, *several, strict=True)))
+    return Matches(*(np.concatenate(columns) for columns in zip(room_for(0), *several, strict=True)))
 
 
 def _places(matches) -> np.ndarray:
     """Where matches start, as one number each; ascending."""
     return (matches.strand << 32) | matches.position
-
-
-def _of_one(matcher, strands):
-    """The slices of one matcher that hold any match."""
-    anchors, most = seek(matcher, strands), rows_at_once(matcher)
-    ends = np.zeros(anchors.lo.size + 1, np.int64)
-    np.cumsum(anchors.hi - anchors.lo, out=ends[1:])
-    borders = [0]
-    while borders[-1] < ends.size - 1:
-        start = borders[-1]
-        borders.append(max(start + 1, int(np.searchsorted(ends, ends[start] + most, "right")) - 1))
-    room = int(np.diff(ends[borders]).max(initial=0))
-    matches = Matches(*(np.empty(room, np.int64) for _ in Matches._fields))
-    for start, stop in pairwise(borders):
-        n = collect(matcher, strands, anchors, start, stop, matches)
-        if n:
-            yield take(matches, slice(n))

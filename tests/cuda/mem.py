@@ -80,13 +80,12 @@ def compare(path, contigs, queries, least) -> list:
     form = journey.make_form(opened.reference, None, journey.MemOutput(kind="tsv"))
     lines = []
     for n_rows in (None, 17, 300, seeds_gpu.ROWS):
-        matcher = (
-            seeds_gpu.DeviceMatcher(make_seeds(opened, least), GpuSession(), n_threads=3) if n_rows else None
-        )
+        matcher = seeds_gpu.GpuSeeds(make_seeds(opened, least), GpuSession(), n_threads=3) if n_rows else None
         if matcher:
             matcher.n_rows, matcher.n_windows = n_rows, max(n_rows // BLOCK, 1) * BLOCK
         options = matching.MemOptions(least, FORWARD | REVERSE, matching.ALL, 3)
         finder, sink = matching.Finder(opened, options, form, matcher), io.BytesIO()
+        matching.compile_all(finder)
         finder.task_size = 100  # so that threads share the work
         matching.find(finder, [literal_fasta(queries)], sink)
         lines.append(tuple(rows(sink.getvalue())))

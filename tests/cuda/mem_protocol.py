@@ -22,7 +22,7 @@ def main(simulated) -> int:
 
     from fmx.machines import gpu
     from fmx.machines.gpu_session import GpuSession
-    from fmx.mem.mummergpu_gpu import DeviceMummerGpu
+    from fmx.mem.mummergpu_gpu import GpuMummer
 
     print("on", gpu.open_device())
     failures = n_done = 0
@@ -34,7 +34,7 @@ def main(simulated) -> int:
             shared = host.segment.words.nbytes + sum(column.nbytes for column in host.segment.blocks[:5])
             for room in (None, shared + 4400):
                 began = time.perf_counter()
-                matcher = DeviceMummerGpu(host, GpuSession(memory=room), n_threads=3)
+                matcher = GpuMummer(host, GpuSession(memory=room), n_threads=3)
                 found = mems.ask(matcher, queries)
                 if len(matcher.segments) > 1:  # the second time from the last segment to the first
                     found = found if found == mems.ask(matcher, queries) else []

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from fmx.index.prefix_table import PrefixTable
 from fmx.index.reference import make_blocks
 from fmx.index.seed_table import SeedTable
 from fmx.mem.seeds import Seeds
@@ -30,13 +29,15 @@ def arguments() -> dict:
     """What each kernel is given, with empty arrays."""
     block = np.zeros(1, np.int64)
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
-    matcher = Seeds(PrefixTable(ROWS, 8), SeedTable(ROWS, 5), ROWS, WORDS, blocks, 20, 5)
-    there = matcher, WORDS, NUMBERS, 1
+    from fmx.mem.order import Pairs
+    from fmx.mem.seeds_kernels import Queries, Table
+
+    matcher = Seeds(SeedTable(ROWS, 5), ROWS, WORDS, blocks, 20, 5)
+    queries, table, pairs = Queries(WORDS, ROWS, 1), Table(NUMBERS, 1, 1), Pairs(NUMBERS, NUMBERS)
     return {
-        "widen_kernel": (ROWS, NUMBERS, 1),
-        "seek_kernel": (*there, 0, 1, NUMBERS, 1),
-        "compare_kernel": (*there, NUMBERS, 1, 1, NUMBERS, NUMBERS),
-        "gather_kernel": (NUMBERS, 1, 1, *[NUMBERS] * 4),
+        "seek_kernel": (matcher, queries, 0, 1, table),
+        "compare_kernel": (matcher, queries, table, pairs),
+        "gather_kernel": (table, pairs, pairs),
     }
 
 

@@ -18,6 +18,7 @@ from ...mem.contracts import Matches, Strands, collect, rows_at_once, seek
 from ...mem.matching import ALGORITHMS, LARGE_TASK, MemOptions
 from ...mem.mummergpu import MummerGpu, match_all, subqueries
 from ...mem.rank_walk import make_jobs
+from ...mem.slices import slices
 from ...mem.strands import make_strands
 
 STAGES = ("copy in", "match", "copy out", "post-process")
@@ -34,10 +35,9 @@ def make_matcher(index, algorithm, least, engine, n_threads):
     if engine == "cpu":
         return ALGORITHMS[algorithm](index, least)
     from ...machines.gpu_session import GpuSession
-    from ...mem import seeds_gpu
+    from ...mem.journey import gpu_matcher
 
-    options = MemOptions(least, n_threads=n_threads, algorithm=algorithm)
-    return seeds_gpu.make_matcher(index, options, GpuSession())
+    return gpu_matcher(index, MemOptions(least, n_threads=n_threads, algorithm=algorithm), GpuSession())
 
 
 def measure(matcher, strands, n_queries, n_threads, n_runs, expected) -> dict:
@@ -106,6 +106,8 @@ def _together(matcher, parts, n_threads) -> tuple:
 
 
 def _all_stages(matcher, strands) -> list:
+    if not seek.knows(matcher):
+        return list(slices(matcher, strands))  # in arrays of their own
     return _collect(matcher, False, strands, seek(matcher, strands))
 
 
