@@ -31,6 +31,7 @@ from .search.mapper import MapOptions, Mapper
 from .search.mapper import make_mapper as make_cpu_mapper
 from .search.mapping import compile_all, map_reads
 from .search.summary import Summary
+from .search.tally import Tally
 
 __all__ = [
     "Device", "Output", "add_layouts", "align_pairs", "build_index", "default_index_path", "find_matches",
@@ -65,7 +66,8 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
     reference = fm_index.reference
-    mapper = make_mapper(fm_index, options, len(reference.names) if output.counts else 0, device, progress)
+    tally = Tally(reference) if output.counts else None
+    mapper = make_mapper(fm_index, options, device, progress, tally)
     writer, head = make_writer(reference, output)
     compile_all(mapper, writer)
     start = time.monotonic()
@@ -74,23 +76,25 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
         counts = output.counts and stack.enter_context(whole_output(output.counts))
         sink.write(head)
         summary = map_reads(mapper, paths, writer, sink, progress)
-        if counts:
-            counts.write(table.counts_table(reference, mapper.tally()))
+        if counts and tally:
+            counts.write(table.counts_table(reference, tally.table()))
     if summary.reads == 0:
         progress.say(f"warning: no reads in {', '.join(map(str, paths))}")
     progress.say(summary.sentence(time.monotonic() - start))
     return summary
 
 
-def make_mapper(fm_index, options, n_tally, device, progress) -> Mapper:
+def make_mapper(fm_index, options, device, progress, tally=None, clock=None) -> Mapper:
+    """What maps to an index where a Device says, or wherever it can be."""
+
     def on_gpu(session):
         from .search import gpu_mapping
 
         engine = None if device.engine in ("cuda", "auto") else device.engine
-        return gpu_mapping.make_mapper(fm_index, options, n_tally, engine, session)
+        return gpu_mapping.make_mapper(fm_index, options, session, engine, tally, clock)
 
     def on_cpu():
-        return make_cpu_mapper(fm_index, options, n_tally)
+        return make_cpu_mapper(fm_index, options, tally, clock)
 
     return choose_place(device, on_gpu, on_cpu, lambda where: progress.say(f"searching on {where}"))
 

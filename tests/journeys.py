@@ -58,10 +58,15 @@ def build(
     return path
 
 
+def chunk_of(sequences):
+    """Sequences as one Chunk."""
+    (chunk,) = read_chunks([literal_fasta(sequences)])
+    return chunk
+
+
 def batch_of(sequences):
     """Sequences as one ReadBatch."""
-    (chunk,) = read_chunks([literal_fasta(sequences)])
-    return reads.parse(chunk)
+    return reads.parse(chunk_of(sequences))
 
 
 def places(fm_index, found, r) -> list:
@@ -88,8 +93,8 @@ def ask(fm_index, sequences, engine=cpu, policy=ALL_HITS, strands=BOTH) -> Answe
     batch = batch_of(sequences)
     intervals = engine.search(make_query(fm_index), reads.pack(batch, strands))
     sizes = (intervals.hi.astype(int) - intervals.lo).reshape(-1, 2)
-    span = (0, len(sequences))
-    found = hits.select(fm_index.sa, fm_index.layout, batch, intervals, span, policy)
+    rows = hits.Rows(fm_index.sa, fm_index.layout, *intervals)
+    found = hits.select(rows, batch, 0, sizes.sum(axis=1), policy)
     listed = [places(fm_index, found, r) for r in range(len(sequences))]
     return Answer([tuple(pair) for pair in sizes.tolist()], listed, found.total.tolist())
 

@@ -21,7 +21,7 @@ _D, _W = 96, 2  # positions and words of an entry of the marks, one lane
 
 
 class FullSA(NamedTuple):
-    """``positions`` uint32[n], by row (of search/located.py: int64)."""
+    """``positions`` uint32[n], by row."""
 
     positions: np.ndarray
 

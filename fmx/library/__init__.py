@@ -88,10 +88,10 @@ class Index:
         blocks = self._index.reference.blocks
 
         def work(emit, chunk):
-            batch, intervals = mapper.search(chunk)
-            for start, part in mapper.hits_of(batch, intervals):
+            found = mapper.search(chunk)
+            for start, part in mapper.hits_of(found):
                 emit(_as_rows(blocks, start, part))
-            return batch.length.size
+            return found.total.size
 
         def keep(rows):
             rows["read"] += n_reads
@@ -112,7 +112,7 @@ class Index:
         mapper = self._mapper(strands, hits.SelectionPolicy())
 
         def work(emit, chunk):
-            emit(mapper.count(mapper.search(chunk)[1]))
+            emit(mapper.search(chunk).total)
 
         source, parts = chunks.read_chunks([arguments.source("reads", reads)]), [np.empty(0, np.int64)]
         for _ in travel(source, work, self._threads, parts.append):

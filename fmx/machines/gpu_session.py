@@ -3,39 +3,17 @@
 While one flight computes, another's data are copied and the host packs and unpacks for a third.
 """
 
-import time
-from collections import Counter
-from contextlib import contextmanager
 from copy import copy
 from itertools import pairwise
 from queue import LifoQueue
-from threading import Lock
 
 import numpy as np
 
 from . import gpu
+from .clock import Clock
 from .gpu_memory import room_beside
 
 RESERVE = 512 << 20  # bytes left to the device and the libraries on it, or a twentieth of what is free
-
-
-class Clock:
-    """``seconds`` sums up what each stage has taken, of all threads of the host together."""
-
-    def __init__(self):
-        self.seconds: Counter = Counter()
-        self._lock = Lock()
-
-    def add(self, stage, seconds):
-        with self._lock:
-            self.seconds[stage] += seconds
-
-    @contextmanager
-    def timed(self, stage):
-        """Count the time that the host spends within."""
-        start = time.perf_counter()
-        yield
-        self.add(stage, time.perf_counter() - start)
 
 
 class Rooms:

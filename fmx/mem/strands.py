@@ -11,6 +11,7 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..input.dna import CODE, WORD
 from ..input.reads import FORWARD, REVERSE, pack_read, pack_reverse
+from ..machines.portions import cuts
 from .contracts import Strands
 
 
@@ -85,14 +86,6 @@ def cut(strands, size):
 
     Each of them wants up to ``size`` starts.
     """
-    ends = np.cumsum(strands.stop)
-    total = int(ends[-1]) if ends.size else 0
-    for begin in range(0, total, size):
-        end = min(begin + size, total)
-        a = int(np.searchsorted(ends, begin, "right"))
-        b = int(np.searchsorted(ends, end, "left")) + 1
-        part = Strands(strands.words, *(column[a:b] for column in strands[1:]))
-        start, stop = part.start.copy(), part.stop.copy()
-        start[0] = begin - (ends[a] - strands.stop[a])
-        stop[-1] = end - (ends[b - 1] - strands.stop[b - 1])
+    for a, start, stop in cuts(strands.stop, size):
+        part = Strands(strands.words, *(column[a : a + start.size] for column in strands[1:]))
         yield a, part._replace(start=start, stop=stop)

@@ -6,7 +6,7 @@ searched and the host parses and formats the rest.  A chunk goes through in batc
     patterns -> pinned buffer -> device: search -> intervals
     rows of the reported reads -> device: locate -> positions, in the order of the rows
 
-located.py chooses from the positions, so the output is that of the CPU, byte for byte.
+Hits are chosen from the positions as on the CPU, so the output is the same, byte for byte.
 """
 
 from dataclasses import replace
@@ -15,6 +15,7 @@ import numpy as np
 
 from ..compiler.warp import kernel, thread_index
 from ..index.contracts import lanes, position_of, start
+from ..index.parts import part_span
 from ..index.sampled_sa import FullSA
 from ..input.reads import Patterns
 from ..machines import gpu
@@ -89,18 +90,21 @@ class GpuSearcher:
 
 
 class GpuLocator:
-    """Looks up where rows of a part are, by what its GpuSearcher has on the GPU, or else brings there."""
+    """Looks up rows of a part of the text, which begins at ``start``, as located.Locator does on the CPU.
 
-    def __init__(self, searcher, sa):
-        self.flights, held = searcher.flights, getattr(searcher.query, "sa", None)
+    By what the part's GpuSearcher has on the GPU, or else brings there.
+    """
+
+    def __init__(self, searcher, sa, start):
+        self.start, self.flights, held = start, searcher.flights, getattr(searcher.query, "sa", None)
         with gpu.errors():
             self.sa = FullSA(held) if held is not None else gpu_search.upload(sa)
         self.layout = getattr(searcher.query, "layout", self.sa)
 
     def locate(self, lo, size):
-        """Text positions of rows lo[i] to lo[i] + size[i], one i after the other."""
+        """Text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, one i after the other."""
         first = np.append(0, np.cumsum(size))
-        positions = np.empty(first[-1], np.uint32)
+        positions = np.empty(first[-1], np.int64)
         self.flights.run(self._locate, np.ascontiguousarray(lo), first, positions)
         return positions
 
@@ -118,11 +122,11 @@ class GpuLocator:
                 )  # fmt: skip
                 flight.receive([there], [here])
                 flight.wait()
-                positions[begin : begin + n] = here
+                np.add(here, self.start, out=positions[begin : begin + n], dtype=np.int64)
 
 
-def make_mapper(index, options, n_tally, engine, session) -> Mapper:
-    """What maps to an index on a GPU; ``engine`` is one of engines.CUDA, or None for the best one.
+def make_mapper(index, options, session, engine=None, tally=None, clock=None) -> Mapper:
+    """What maps to an index on a session's GPU; ``engine`` is one of engines.CUDA, or None for the best one.
 
     Raises DeviceError, UnsupportedError.
     """
@@ -130,9 +134,11 @@ def make_mapper(index, options, n_tally, engine, session) -> Mapper:
     resident = sum(map(gpu_search.n_bytes, zip(queries, (part.sa for part in index.parts), strict=True)))
     flights = session.flights(options.n_threads, resident, ROOMS)
     searchers = [GpuSearcher(flights, query, engine) for query in queries]
-    locators = [GpuLocator(search, part.sa) for search, part in zip(searchers, index.parts, strict=True)]
+    locators = [
+        GpuLocator(searchers[i], part.sa, part_span(index.meta, i)[0]) for i, part in enumerate(index.parts)
+    ]
     options = replace(options, chunk_size=max(options.chunk_size, CHUNK_SIZE))
-    return Mapper(index, options, n_tally, searchers, locators)
+    return Mapper(zip(searchers, locators, strict=True), options, tally, clock, session)
 
 
 def _sent(flight, arrays) -> list:

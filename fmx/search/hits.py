@@ -1,27 +1,31 @@
-"""Intervals -> hits: which occurrences of a read are reported, and where they are.
+"""Occurrences -> hits: which occurrences of a read are reported, and where they are.
 
 The rule (SelectionPolicy): all occurrences of a read, of both strands, in the order of contig, position,
 strand (+ first); of these the first ``limit``, or ``limit`` of them drawn by a seed and the read's name;
 none if there are more than ``at_most``.  The number of occurrences is known before any is located.
+
+Occurrences have numbers, from lo[i] to hi[i], i = 2r for read r and 2r + 1 for its reverse.  Contracts turn
+these into positions: rows of a suffix array that is at hand (Rows), or what was located before (located.py).
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compiler.contract import by_type, by_type_or_this
 from ..compiler.functions import compiled, inlined
 from ..compiler.sorting import sort
 from ..index.contracts import position_of, prefetch_position
 
 ALL = 2**62  # a limit that is none
-_AHEAD = 16  # reads whose rows are prefetched
+_AHEAD = 16  # reads whose occurrences are prefetched
 
 
 class Intervals(NamedTuple):
     """SA intervals, half-open.  ``lo``, ``hi`` uint32[2 * n_reads]: row 2r is read r, 2r + 1 its reverse.
 
-    Of located.py, int64.
+    Of all parts of a text together: uint32[n_parts, 2 * n_reads].
     """
 
     lo: np.ndarray
@@ -41,6 +45,12 @@ class Hits(NamedTuple):
     total: np.ndarray
 
 
+def count(intervals) -> np.ndarray:
+    """Exact number of occurrences of each read, int64[n_reads], by Intervals [n_parts, 2 * n_reads]."""
+    size = (intervals.hi.astype(np.int64) - intervals.lo).sum(axis=0)
+    return size[0::2] + size[1::2]
+
+
 @dataclass(frozen=True)
 class SelectionPolicy:
     """At most ``limit`` hits of a read, none if more than ``at_most``; ``seed`` < 0: the first ones."""
@@ -49,68 +59,96 @@ class SelectionPolicy:
     at_most: int = ALL
     seed: int = -1
 
+    def eligible(self, total) -> np.ndarray:
+        """The occurrences, of int64[n_reads] in all, that hits are chosen from."""
+        return np.where(total > self.at_most, 0, total)
 
-def count(intervals) -> np.ndarray:
-    """Exact number of occurrences of each read, int64[n_reads]."""
-    size = intervals.hi.astype(np.int64) - intervals.lo
-    return size[0::2] + size[1::2]
+    def reported(self, total) -> np.ndarray:
+        """How many of them are reported."""
+        return np.minimum(self.eligible(total), self.limit)
 
 
-def select(sa, layout, batch, intervals, span, policy) -> Hits:
-    """The hits of reads span[0] to span[1] of a batch."""
-    start, stop = span
-    total = count(Intervals(intervals.lo[2 * start : 2 * stop], intervals.hi[2 * start : 2 * stop]))
-    reported = np.where(total > policy.at_most, 0, np.minimum(total, policy.limit))
-    first = np.zeros(stop - start + 1, np.int64)
-    np.cumsum(reported, out=first[1:])
+@by_type
+def position_at(occurrences, number):
+    """Text position (int64) of an occurrence."""
+
+
+@by_type_or_this
+def prefetch_at(occurrences, number):
+    """Ask the memory system for what ``position_at`` will read first."""
+
+
+class Rows(NamedTuple):
+    """Occurrences in one part, by their rows; ``sa`` and ``layout`` say where they are."""
+
+    sa: Any
+    layout: Any
+    lo: np.ndarray
+    hi: np.ndarray
+
+
+@position_at.register(Rows)
+def _position_of_row(rows, row):
+    return position_of(rows.sa, rows.layout, row)
+
+
+@prefetch_at.register(Rows)
+def _prefetch_row(rows, row):
+    prefetch_position(rows.sa, row)
+
+
+def select(occurrences, batch, start, total, policy) -> Hits:
+    """The hits of reads start, start + 1, ... of a batch, which have ``total`` int64[n] occurrences."""
+    first = np.append(0, np.cumsum(policy.reported(total)))
     hits = Hits(first, np.empty(first[-1], np.int64), np.empty(first[-1], np.bool_), total)
-    scratch = np.empty(max(1, int(total.max(initial=0))), np.int64)
-    _select(sa, layout, batch, intervals, start, hits, policy.seed, scratch)
+    keys = np.empty(int(policy.eligible(total).max(initial=1)), np.int64)
+    _select(occurrences, batch, start, hits, policy.seed, keys)
     return hits
 
 
 @compiled
-def _select(sa, layout, batch, intervals, start, hits, seed, scratch):
+def _select(occurrences, batch, start, hits, seed, keys):
+    """Fill ``hits`` but for its counts; ``keys`` int64[most occurrences of a read] is scratch."""
     n_reads = hits.total.size
     for r in range(n_reads):
         if r + _AHEAD < n_reads:
-            row = 2 * (start + r + _AHEAD)
-            if intervals.lo[row] < intervals.hi[row]:
-                prefetch_position(sa, np.int64(intervals.lo[row]))
-            elif intervals.lo[row + 1] < intervals.hi[row + 1]:
-                prefetch_position(sa, np.int64(intervals.lo[row + 1]))
+            for i in range(2 * (r + _AHEAD), 2 * (r + _AHEAD) + 2):
+                if occurrences.lo[i] < occurrences.hi[i]:
+                    prefetch_at(occurrences, np.int64(occurrences.lo[i]))
+                    break
         out, n = hits.first[r], hits.first[r + 1] - hits.first[r]
         if n == 0:
             continue
-        total = hits.total[r]
         if n == 1 and seed < 0:
-            key = _first_key(sa, layout, intervals, 2 * (start + r))
-            hits.position[out], hits.reverse[out] = key >> 1, key & 1
-            continue
-        _all_keys(sa, layout, intervals, 2 * (start + r), scratch)
-        sort(scratch, total)
-        if seed >= 0 and n < total:
-            _draw(scratch, total, n, _hash_name(batch, start + r, seed))
+            keys[0] = _first_key(occurrences, r)
+        else:
+            total = hits.total[r]
+            _all_keys(occurrences, r, keys)
+            sort(keys, total)
+            if seed >= 0 and n < total:
+                _draw(keys, total, n, _hash_name(batch, start + r, seed))
         for j in range(n):
-            hits.position[out + j], hits.reverse[out + j] = scratch[j] >> 1, scratch[j] & 1
+            hits.position[out + j], hits.reverse[out + j] = keys[j] >> 1, keys[j] & 1
 
 
 @inlined
-def _first_key(sa, layout, intervals, row):
+def _first_key(occurrences, r):
     """The smallest key, position * 2 + strand, of a read's occurrences."""
     smallest = np.int64(ALL)
     for strand in range(2):
-        for i in range(np.int64(intervals.lo[row + strand]), np.int64(intervals.hi[row + strand])):
-            smallest = min(smallest, position_of(sa, layout, i) * 2 + strand)
+        i = 2 * r + strand
+        for number in range(np.int64(occurrences.lo[i]), np.int64(occurrences.hi[i])):
+            smallest = min(smallest, position_at(occurrences, number) * 2 + strand)
     return smallest
 
 
 @inlined
-def _all_keys(sa, layout, intervals, row, keys):
+def _all_keys(occurrences, r, keys):
     n = 0
     for strand in range(2):
-        for i in range(np.int64(intervals.lo[row + strand]), np.int64(intervals.hi[row + strand])):
-            keys[n] = position_of(sa, layout, i) * 2 + strand
+        i = 2 * r + strand
+        for number in range(np.int64(occurrences.lo[i]), np.int64(occurrences.hi[i])):
+            keys[n] = position_at(occurrences, number) * 2 + strand
             n += 1
 
 

@@ -24,12 +24,13 @@ def map_chunks(mapper, source, writer, sink, progress=None) -> Summary:
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
 
     def work(emit, chunk):
-        batch, intervals = mapper.search(chunk)
+        found = mapper.search(chunk)
         if writer.is_sam:
-            reads.check_sam(chunk, batch)
-        for piece in _pieces(mapper, batch, intervals, writer):
+            reads.check_sam(chunk, found.batch)
+        for piece in _pieces(mapper, found, writer):
             emit(piece)
-        return mapper.summarise(batch, intervals)
+        with mapper.timed("summarise"):
+            return Summary.of(found, mapper.options.policy)
 
     for part in travel(source, work, mapper.options.n_threads, sink.write):
         summary.add(part)
@@ -42,14 +43,16 @@ def map_chunks(mapper, source, writer, sink, progress=None) -> Summary:
 def compile_all(mapper, writer) -> None:
     """Map one made-up read, so that what is not compiled yet is compiled before the clock starts."""
     fastq = np.frombuffer(b"@r\nACGT\n+\nIIII\n", np.uint8).copy()
-    batch, intervals = mapper.search(chunks.Chunk("", fastq, True, 1, 1))
-    for _ in _pieces(mapper, batch, intervals, writer):
+    for _ in _pieces(mapper, mapper.search(chunks.Chunk("", fastq, True, 1, 1)), writer):
         pass
-    mapper.tallies.clear()
+    if mapper.tally:
+        mapper.tally.clear()
 
 
-def _pieces(mapper, batch, intervals, writer):
+def _pieces(mapper, found, writer):
     """Yield the records of a chunk in pieces."""
-    for start, found in mapper.hits_of(batch, intervals):
-        for first in range(0, max(1, found.position.size), SLICE_HITS):
-            yield writer.format(batch, found, start, first, first + SLICE_HITS)
+    for start, hits in mapper.hits_of(found):
+        for first in range(0, max(1, hits.position.size), SLICE_HITS):
+            with mapper.timed("format"):
+                piece = writer.format(found.batch, hits, start, first, first + SLICE_HITS)
+            yield piece

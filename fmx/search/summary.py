@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, fields
 
+import numpy as np
+
 
 @dataclass
 class Summary:
@@ -14,6 +16,20 @@ class Summary:
     suppressed: int = 0
     hits: int = 0
     hopeless: int = 0  # nothing in them can be searched
+
+    @classmethod
+    def of(cls, found, policy) -> "Summary":
+        """What was Found in a batch."""
+        total, eligible = found.total, policy.eligible(found.total)
+        return cls(
+            reads=total.size,
+            bases=int(found.batch.length.sum()),
+            mapped=int(np.count_nonzero(eligible)),
+            unique=int(np.count_nonzero(eligible == 1)),
+            suppressed=int(np.count_nonzero(total != eligible)),
+            hits=int(eligible.sum()),
+            hopeless=int(np.count_nonzero(~found.batch.searchable)),
+        )
 
     def sentence(self, seconds: float) -> str:
         """What happened, in one line."""

@@ -17,7 +17,7 @@ def test_stages_account_for_all_the_time(threads, command, index_of, tmp_path):
     lines = done.out.decode().splitlines()
     seconds = {line[:16].strip(): float(line[16:25]) for line in lines[:-1]}
     assert set(seconds) == {
-        "main: read", "main: write", "main: wait", "parse", "pack", "search", "locate", "format", "summarise",
+        "main: write", "main: wait", "read", "parse", "pack", "search", "locate", "format", "summarise",
         "idle",
     }  # fmt: skip
     wall = float(lines[-1].split(", ")[-2].removesuffix(" s"))

@@ -16,10 +16,9 @@ from fmx import workflow
 from fmx.errors import IndexFileError, UnsupportedError
 from fmx.index import fm_index, parts, plan, store
 from fmx.index.reference import read_fasta
-from fmx.input import reads
-from fmx.search import located
+from fmx.search import mapper
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import MapOptions, make_mapper
+from fmx.search.mapper import MapOptions
 
 UNIT = random_letters(400, "unit")
 REPEATS = numbered(
@@ -80,7 +79,7 @@ def test_every_way_to_search_parts(layout, sa_rate, folder, command, monkeypatch
     (folder / "reads.fq").write_bytes(journeys.fastq(enumerate(reads_of(REPEATS))))
     expected = outputs(one, "reads.fq", command, folder, *way)
     assert outputs(several, "reads.fq", command, folder, *way) == expected
-    monkeypatch.setattr(located, "MOST", 3)  # hits of a few reads are located at a time
+    monkeypatch.setattr(mapper, "SLICE_HITS", 3)  # hits of a few reads are located at a time
     assert outputs(several, "reads.fq", command, folder, *way) == expected
 
 
@@ -112,10 +111,10 @@ def test_positions_beyond_32_bits_are_kept(folder):
                 workflow.search(opened, ["reads.fa"], MapOptions(policy), workflow.Output(name, kind))
                 written.append(without_program((folder / name).read_bytes()))
             assert written[0] == written[1]
-    mapper = make_mapper(far, MapOptions(SelectionPolicy(ALL)))
-    batch = journeys.batch_of([REPEATS[5][1][:30]])
-    intervals = mapper.intervals(reads.pack(batch))
-    assert mapper.select(batch, intervals, (0, 1)).position.min() > 3 * 2**33
+    far_mapper = mapper.make_mapper(far, MapOptions(SelectionPolicy(ALL)))
+    found = far_mapper.search(journeys.chunk_of([REPEATS[5][1][:30]]))
+    ((_, hits),) = far_mapper.hits_of(found)
+    assert hits.position.min() > 3 * 2**33
 
 
 def test_parts_are_whole_contigs_in_order():

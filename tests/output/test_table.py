@@ -67,7 +67,7 @@ def test_counts_locate_repeated_reads_once(folder, index_of, command, monkeypatc
     (folder / "r.fq").write_bytes(journeys.fastq(enumerate(sequences)))
     positions, located_rows = located._positions, []
     monkeypatch.setattr(
-        located, "_positions", lambda *given: located_rows.append(given[3].sum()) or positions(*given)
+        located, "_positions", lambda *given: located_rows.append(given[4].sum()) or positions(*given)
     )
     monkeypatch.setattr(tally, "_MOST", 999)
     arguments = ["search", "-q", "-x", index_of(contigs), "r.fq", "-o", "out.sam", "--counts", "counts.tsv"]

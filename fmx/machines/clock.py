@@ -1,0 +1,25 @@
+"""What the stages of a piece of work take."""
+
+import time
+from collections import Counter
+from contextlib import contextmanager
+from threading import Lock
+
+
+class Clock:
+    """``seconds`` sums up what each stage has taken, of all threads of the host together."""
+
+    def __init__(self):
+        self.seconds: Counter = Counter()
+        self._lock = Lock()
+
+    def add(self, stage, seconds):
+        with self._lock:
+            self.seconds[stage] += seconds
+
+    @contextmanager
+    def timed(self, stage):
+        """Count the time that the host spends within."""
+        start = time.perf_counter()
+        yield
+        self.add(stage, time.perf_counter() - start)
