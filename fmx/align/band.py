@@ -25,6 +25,7 @@ import numpy as np
 
 from ..compiler.functions import inlined
 from ..compiler.simd import LANES, choose, equal_bits, fill, load, maximum, minus, store, within
+from .sequences import extent
 
 PAD = LANES
 MATCH, MISMATCH, INSERT, DELETE = range(4)  # =, X, I (query only), D (target only)
@@ -65,18 +66,40 @@ def make_work(m, n, dtype, step=8192, n_bits=1 << 24):
     )
 
 
+class Band(NamedTuple):
+    """Of a pair of lengths ``m`` and ``n``: of each diagonal ``rows`` rows, whole blocks of 32, from where
+    i - j is ``low``.  A row or column that was left out once and taken up again would see differences of two
+    different places."""
+
+    m: int
+    n: int
+    low: int
+    rows: int
+
+
+class Stretch(NamedTuple):
+    """Diagonals ``first`` + 1 to ``last`` and of them the rows ``floor`` to ``ceiling``; bits, where they are
+    recorded, have room for ``n_blocks`` of 32 rows a diagonal."""
+
+    first: int
+    last: int
+    floor: int
+    ceiling: int
+    n_blocks: int
+
+
 @inlined
-def _copy_codes(queries, query, targets, target, work):
+def _copy_codes(task, query, target, work):
     """Codes into the scratch; what must never be equal gets different codes on the two sides."""
-    start, m = queries.starts[query], queries.starts[query + 1] - queries.starts[query]
+    start, m = extent(task.queries, query)
     work.query[:PAD] = 6
     for i in range(m):
-        work.query[PAD + i] = queries.codes[start + i]
+        work.query[PAD + i] = task.queries.codes[start + i]
     work.query[PAD + m : 2 * PAD + m] = 6
-    start, n = targets.starts[target], targets.starts[target + 1] - targets.starts[target]
+    start, n = extent(task.targets, target)
     work.target[:PAD] = 7
     for j in range(n):
-        code = targets.codes[start + j]
+        code = task.targets.codes[start + j]
         work.target[PAD + n - 1 - j] = code if code < 4 else np.uint8(5)
     work.target[PAD + n : 2 * PAD + n] = 7
     return m, n
@@ -90,21 +113,18 @@ def _first_block(d, low, floor):
 
 
 @inlined
-def _sweep(work, m, n, first, last, low, rows, floor, ceiling, gains, n_blocks, record):
-    """Compute diagonals first+1..last of rows floor..ceiling; returns the sum of differences along the
-    staircase nearest to the straight line, which over all diagonals is H.
-
-    The band is ``rows`` rows of each diagonal, whole blocks of 32: a row or column that was left out once and
-    taken up again would see differences of two different places.
-    """
+def _sweep(work, band, stretch, gains, record):
+    """Compute a Stretch, and its bits if ``record``; returns the sum of differences, int64, along the
+    staircase nearest to the straight line, which over all diagonals is H."""
     down, across, bits = work.down, work.across, work.bits
+    m, n, first = band.m, band.n, stretch.first
     match, mismatch = fill(down, gains[0]), fill(down, gains[1])
     h, row = np.int64(0), first * m // (m + n)
-    for d in range(first + 1, last + 1):
-        base, block = _first_block(d, low, floor)
+    for d in range(first + 1, stretch.last + 1):
+        base, block = _first_block(d, band.low, stretch.floor)
         top, bottom = max(1, d - n), min(m, d - 1)
         start = base + (max(block, (top - base) >> 5) << 5)
-        stop = min(min(bottom, ceiling), base + rows - 1)
+        stop = min(min(bottom, stretch.ceiling), base + band.rows - 1)
         for i in range(start, stop + 1, LANES):
             r, c = PAD + i - 1, PAD + n - d + i
             left, above = load(down, r), load(across, c)
@@ -115,7 +135,7 @@ def _sweep(work, m, n, first, last, low, rows, floor, ceiling, gains, n_blocks, 
             store(down, r, minus(best, above))
             store(across, c, minus(best, left))
             if record:
-                at = ((d - first - 1) * n_blocks + ((i - base) >> 5) - block) * 2
+                at = ((d - first - 1) * stretch.n_blocks + ((i - base) >> 5) - block) * 2
                 bits[at] = equal_bits(best, gain)
                 bits[at + 1] = equal_bits(best, above)
         below = d * m // (m + n)
@@ -129,6 +149,7 @@ def _sweep(work, m, n, first, last, low, rows, floor, ceiling, gains, n_blocks, 
 
 @inlined
 def push(runs, n_runs, operation, length):
+    """Add to a path of ``n_runs`` runs, int64 length * 4 + operation; their number then."""
     if length > 0:
         if n_runs and (runs[n_runs - 1] & 3) == operation:
             runs[n_runs - 1] += length << 2
@@ -139,15 +160,15 @@ def push(runs, n_runs, operation, length):
 
 
 @inlined
-def _walk(work, i, j, first, low, floor, n_blocks, diagonal, n, n_runs):
-    """Follow the bits from (i, j) back to diagonal ``first`` or an edge."""
-    while i > 0 and j > 0 and i + j > first:
+def _walk(work, band, stretch, diagonal, i, j, n_runs):
+    """Follow the bits of a Stretch from (i, j) to its first diagonal or an edge: (i, j, n_runs) there."""
+    while i > 0 and j > 0 and i + j > stretch.first:
         d = i + j
-        base, block = _first_block(d, low, floor)
+        base, block = _first_block(d, band.low, stretch.floor)
         offset = i - base
-        at = ((d - first - 1) * n_blocks + (offset >> 5) - block) * 2
+        at = ((d - stretch.first - 1) * stretch.n_blocks + (offset >> 5) - block) * 2
         bit = np.uint32(1) << np.uint32(offset & 31)
-        equal = work.query[PAD + i - 1] == work.target[PAD + n - j]
+        equal = work.query[PAD + i - 1] == work.target[PAD + band.n - j]
         if work.bits[at] & bit and (diagonal[0] if equal else diagonal[1]):
             n_runs = push(work.runs, n_runs, MATCH if equal else MISMATCH, 1)
             i, j = i - 1, j - 1
@@ -161,28 +182,32 @@ def _walk(work, i, j, first, low, floor, n_blocks, diagonal, n, n_runs):
 
 
 @inlined
-def _save(work, m, n, slot, restore):
-    size_m, size_n = m + 2 * PAD, n + 2 * PAD
-    at = slot * (size_m + size_n)
-    for i in range(size_m):
-        if restore:
-            work.down[i] = work.saved[at + i]
-        else:
-            work.saved[at + i] = work.down[i]
-    for i in range(size_n):
-        if restore:
-            work.across[i] = work.saved[at + size_m + i]
-        else:
-            work.saved[at + size_m + i] = work.across[i]
+def _copy(source, start, target, to, size):
+    for i in range(size):
+        target[to + i] = source[start + i]
 
 
 @inlined
-def align_pair(queries, query, targets, target, work, gains, diagonal, low, high, least):
-    """(H, number of runs in work.runs); no path (0 runs) where H < ``least``.
+def _save(work, band, slot, restore):
+    """Keep both arrays of differences in a slot, or bring them back."""
+    size_m, size_n = band.m + 2 * PAD, band.n + 2 * PAD
+    at = slot * (size_m + size_n)
+    if restore:
+        _copy(work.saved, at, work.down, 0, size_m)
+        _copy(work.saved, at + size_m, work.across, 0, size_n)
+    else:
+        _copy(work.down, 0, work.saved, at, size_m)
+        _copy(work.across, 0, work.saved, at + size_m, size_n)
+
+
+@inlined
+def align_pair(task, query, target, work, low, high, least):
+    """(H, number of runs in work.runs) of a pair of a Task; no path (0 runs) where H < ``least``.
 
     ``low``, ``high``: the band, low <= min(0, m - n), high >= max(0, m - n).
     """
-    m, n = _copy_codes(queries, query, targets, target, work)
+    gains, diagonal = task.weights.gains, task.weights.diagonal
+    m, n = _copy_codes(task, query, target, work)
     low, high = max(low, -n), min(high, m)
     work.down[: m + 2 * PAD] = 0
     work.across[: n + 2 * PAD] = 0
@@ -193,28 +218,29 @@ def align_pair(queries, query, targets, target, work, gains, diagonal, low, high
             n_runs = push(work.runs, n_runs, DELETE, n)
         return h, n_runs
     n_blocks = ((high - low) // 2 + LANES) // LANES
-    i, j, rows = m, n, n_blocks * LANES
+    i, j, band = m, n, Band(m, n, low, n_blocks * LANES)
     if everything * n_blocks * 2 <= work.bits.size:
-        h = _sweep(work, m, n, 0, everything, low, rows, -everything, m, gains, n_blocks, True)
+        whole = Stretch(0, everything, -everything, m, n_blocks)
+        h = _sweep(work, band, whole, gains, True)
         if h < least:
             return h, n_runs
-        i, j, n_runs = _walk(work, i, j, 0, low, -everything, n_blocks, diagonal, n, n_runs)
+        i, j, n_runs = _walk(work, band, whole, diagonal, i, j, n_runs)
     else:
         step = work.step[0]
         for first in range(0, everything, step):
-            _save(work, m, n, first // step, False)
-            last = min(first + step, everything)
-            h += _sweep(work, m, n, first, last, low, rows, -everything, m, gains, n_blocks, False)
+            _save(work, band, first // step, False)
+            piece = Stretch(first, min(first + step, everything), -everything, m, n_blocks)
+            h += _sweep(work, band, piece, gains, False)
         if h < least:
             return h, n_runs
         n_blocks = min(n_blocks, step // LANES + 3)
         while i > 0 and j > 0:
             slot = (i + j - 1) // step
             first, last = slot * step, i + j
-            floor = i - (last - first)
-            _save(work, m, n, slot, True)
-            _sweep(work, m, n, first, last, low, rows, floor, i, gains, n_blocks, True)
-            i, j, n_runs = _walk(work, i, j, first, low, floor, n_blocks, diagonal, n, n_runs)
+            piece = Stretch(first, last, i - (last - first), i, n_blocks)
+            _save(work, band, slot, True)
+            _sweep(work, band, piece, gains, True)
+            i, j, n_runs = _walk(work, band, piece, diagonal, i, j, n_runs)
     n_runs = push(work.runs, n_runs, INSERT, i)
     n_runs = push(work.runs, n_runs, DELETE, j)
     return h, n_runs

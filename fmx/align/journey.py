@@ -4,6 +4,7 @@ import hashlib
 import time
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from ..input.streams import whole_output
 from ..machines.pipeline import Road, run
 from ..machines.places import choose_place
 from .checkpoint import Checkpoint
-from .jobs import Job, Shared, Worker, cut
+from .jobs import Job, cut
 from .output import Matrix, Rows, header
 from .scoring import Scoring
 from .sequences import read_sequences
+from .worker import Worker
 
 
 @dataclass(frozen=True)
@@ -83,18 +85,12 @@ def records(paths, options, progress, device):
 def read_job(paths, options, values=None):
     """((names of queries, of targets), Job) of one FASTA file or of two."""
     inputs = [read_sequences(path) for path in paths]
+    names, (queries, targets) = zip(inputs[0], inputs[-1], strict=True)
     job = Job(
-        inputs[0][1],
-        inputs[-1][1],
-        half=len(inputs) == 1,
-        scoring=options.scoring,
-        definition=options.definition,
-        identity=options.identity,
-        diagonal=values is not None,
-        paths=values != "score",
-        prefilter=options.prefilter,
-    )
-    return (inputs[0][0], inputs[-1][0]), job
+        queries, targets, len(inputs) == 1, options.scoring, options.definition, options.identity,
+        diagonal=values is not None, paths=values != "score", prefilter=options.prefilter,
+    )  # fmt: skip
+    return names, job
 
 
 def open_gpus(device, progress) -> list:
@@ -148,15 +144,13 @@ def compute(job, todo, n_threads=1, pack=lambda result: result, gpus=(), shared_
     """
     if not todo:
         return
-    shared, road = Shared(job), Road(chunk for _, chunk in todo)
-    loops = []
+    road, chunks = Road(chunk for _, chunk in todo), shared_out or not gpus
+    n_workers = n_threads if chunks or job.paths else 0
+    loops = [partial(_cpu_loop, road, Worker(job), pack, chunks) for _ in range(n_workers)]
     if gpus:
         from .cuda.worker import cuda_loops
 
-        loops = cuda_loops(road, job, shared, pack, gpus)
-    chunks = shared_out or not gpus
-    for _ in range(n_threads if chunks or job.paths else 0):
-        loops.append(lambda: _cpu_loop(road, Worker(job, shared), pack, chunks))
+        loops += cuda_loops(road, job, pack, gpus)
     with closing(run(road, loops, None)) as results:
         for (number, _), result in zip(todo, results, strict=True):
             yield number, result

@@ -13,33 +13,41 @@ With t = max(gain, left, above) a cell hands on  across' = t - left,  down' = t 
 along the last row up to a lane's own length gives H, so lanes of unequal length need no padding value.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.simd import LANES, load, maximum, minus, store
+from .sequences import extent
 
 SLICE = 32
 N_CODES = 5
 
 
-def work_arrays(longest, dtype):
-    """Scratch for one thread: rows up to ``longest``."""
-    return (
-        np.empty((longest + 4) * LANES, dtype),
-        np.empty(SLICE * LANES, dtype),
-        np.empty(N_CODES * SLICE * LANES, dtype),
-    )
+class Lanes(NamedTuple):
+    """Scratch of one thread, flat arrays of differences, lane last, as drawn above."""
+
+    down: np.ndarray
+    across: np.ndarray
+    profile: np.ndarray
+
+
+def make_lanes(longest, dtype) -> Lanes:
+    """Lanes for queries of up to ``longest`` letters; ``dtype`` is that of Scoring."""
+    return Lanes(*(np.empty(n * LANES, dtype) for n in (longest + 4, SLICE, N_CODES * SLICE)))
 
 
 @inlined
-def _fill_profile(targets, chosen, first, n_lanes, column, match, mismatch, profile):
-    profile[:] = mismatch
-    for lane in range(n_lanes):
-        start, stop = targets.starts[chosen[first + lane]], targets.starts[chosen[first + lane] + 1]
-        for j in range(min(SLICE, stop - start - column)):
+def _fill_profile(targets, chosen, column, gains, profile):
+    """The gain of each letter against SLICE columns of the ``chosen`` targets, one a lane."""
+    profile[:] = gains[1]
+    for lane in range(chosen.size):
+        start, length = extent(targets, chosen[lane])
+        for j in range(min(SLICE, length - column)):
             code = targets.codes[start + column + j]
             if code < 4:
-                profile[(code * SLICE + j) * LANES + lane] = match
+                profile[(code * SLICE + j) * LANES + lane] = gains[0]
 
 
 @inlined
@@ -81,27 +89,30 @@ def _run_slice(codes, down, across, profile):
         i += 1
 
 
-@compiled
-def score_lanes(queries, targets, query, chosen, gains, down, across, profile, out):
-    """H of ``query`` against each of the ``chosen`` targets (ascending lengths waste least), into ``out``.
+@inlined
+def _score_chosen(task, query, chosen, work, out):
+    """H of ``query`` against the ``chosen`` targets, int64, at most one a lane, into ``out`` int64."""
+    start, m = extent(task.queries, query)
+    codes, longest = task.queries.codes[start : start + m], 0
+    for lane in range(chosen.size):
+        out[lane] = 0
+        longest = max(longest, extent(task.targets, chosen[lane])[1])
+    work.down[: m * LANES] = 0
+    for column in range(0, longest, SLICE):
+        _fill_profile(task.targets, chosen, column, task.weights.gains, work.profile)
+        _run_slice(codes, work.down, work.across, work.profile)
+        for lane in range(chosen.size):
+            for j in range(min(SLICE, extent(task.targets, chosen[lane])[1] - column)):
+                out[lane] += np.int64(work.across[j * LANES + lane])
 
-    ``chosen`` int64[m]; ``gains`` (match, mismatch); ``out`` int64[m].
-    """
-    codes = queries.codes[queries.starts[query] : queries.starts[query + 1]]
-    match, mismatch = gains
-    for first in range(0, chosen.size, LANES):
-        n_lanes = min(LANES, chosen.size - first)
-        longest = 0
-        for lane in range(n_lanes):
-            c = chosen[first + lane]
-            out[first + lane] = 0
-            longest = max(longest, targets.starts[c + 1] - targets.starts[c])
-        down[: codes.size * LANES] = 0
-        for column in range(0, longest, SLICE):
-            _fill_profile(targets, chosen, first, n_lanes, column, match, mismatch, profile)
-            _run_slice(codes, down, across, profile)
-            for lane in range(n_lanes):
-                c = chosen[first + lane]
-                length = targets.starts[c + 1] - targets.starts[c]
-                for j in range(min(SLICE, length - column)):
-                    out[first + lane] += np.int64(across[j * LANES + lane])
+
+@compiled
+def score_lanes(task, pairs, work, out):
+    """H of each pair of a Task into ``out`` int64[n]; ``pairs`` as Job.order has them; ``work``: Lanes."""
+    begin, n = 0, pairs.query.size
+    while begin < n:
+        query, end = pairs.query[begin], begin + 1
+        while end < min(begin + LANES, n) and pairs.query[end] == query:
+            end += 1
+        _score_chosen(task, query, pairs.target[begin:end], work, out[begin:end])
+        begin = end

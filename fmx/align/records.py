@@ -6,7 +6,8 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from .band import DELETE, INSERT, MATCH, MISMATCH, align_pair
-from .bounds import identity, most_gaps
+from .bounds import Counts, identity, most_gaps
+from .sequences import extent
 
 
 class Records(NamedTuple):
@@ -35,9 +36,32 @@ def empty_records(n, n_runs):
     )
 
 
+def first_of(records, n) -> Records:
+    """The first n records, copied so that the room they did not need is given back."""
+    columns = [column[:n].copy() for column in records[:6]]
+    runs = records.runs[: records.first_run[n]].copy()
+    return Records._make([*columns, records.first_run[: n + 1].copy(), runs])
+
+
+def joined(parts) -> Records:
+    """The records of all parts, one after the other."""
+    *columns, _, runs = (np.concatenate(column) for column in zip(*parts, strict=True))
+    n_runs = np.concatenate([np.diff(part.first_run) for part in parts])
+    return Records._make([*columns, np.append(0, np.cumsum(n_runs)), runs])
+
+
+def by_pair(records) -> Records:
+    """The records in the order of their pairs."""
+    order, n_runs = np.lexsort((records.target, records.query)), np.diff(records.first_run)
+    begins = np.repeat(records.first_run[:-1][order], n_runs[order])
+    first_run = np.append(0, np.cumsum(n_runs[order]))
+    pick = begins + np.arange(begins.size) - np.repeat(first_run[:-1], n_runs[order])
+    return Records._make([*(column[order] for column in records[:6]), first_run, records.runs[pick]])
+
+
 @inlined
-def _measure(runs, n_runs, definition, m, n):
-    """(identity, length, matches) of a path given last run first."""
+def _measure(task, runs, n_runs, m, n):
+    """(identity, length, matches) of a path given last run first, of sequences of lengths m and n."""
     matches = mismatches = length = openings = terminal = 0
     for r in range(n_runs):
         operation, count = runs[r] & 3, runs[r] >> 2
@@ -56,40 +80,38 @@ def _measure(runs, n_runs, definition, m, n):
                 break
             terminal += run >> 2
             r += 1
-    if terminal > length:  # a path of gaps only was counted from both ends
-        terminal = length
-    return identity(definition, m, n, matches, mismatches, length, terminal, openings), length, matches
+    terminal = min(terminal, length)  # a path of gaps only was counted from both ends
+    counts = Counts(matches, mismatches, length, terminal, openings)
+    return identity(task.definition, m, n, counts), length, matches
 
 
 @compiled
-def align_list(queries, targets, pairs, known, start, work, scoring, definition, p, records, n_records):
-    """Align pairs from ``start`` on and keep those of identity >= p; stops early if ``records`` is full.
+def align_list(task, pairs, known, start, work, records):
+    """Align pairs of a Task from ``start`` on and keep those of its identity; stops early if ``records``, of
+    which nothing is used yet, is full.
 
-    ``pairs`` (query int64[n], target int64[n]); ``known`` (h, least): H of each pair from a score pass, or no
-    row, and the least score worth a path; ``scoring`` (gains, diagonal, scores, divisor).  Returns
-    (next pair, number of records).
+    ``known`` (h, least), int64: H of each pair from a score pass, or no row, and the least score worth a
+    path; ``work``: band.Work.  Returns (next pair, number of records).
     """
-    gains, diagonal, scores, divisor = scoring
-    for at in range(start, pairs[0].size):
-        query, target = pairs[0][at], pairs[1][at]
-        m = queries.starts[query + 1] - queries.starts[query]
-        n = targets.starts[target + 1] - targets.starts[target]
+    (h_known, least), (_, _, gap), n_records = known, task.weights.scores, 0
+    for at in range(start, pairs.query.size):
+        query, target = pairs.query[at], pairs.target[at]
+        m, n = extent(task.queries, query)[1], extent(task.targets, target)[1]
         n_used = records.first_run[n_records]
         if n_records == records.h.size or records.runs.size - n_used < m + n + 1:
             return at, n_records
-        least = known[1][at]
-        score = known[0][at] * divisor + (m + n) * scores[2] if known[0].size else least
-        if score < least:
+        score = h_known[at] * task.weights.divisor + (m + n) * gap if h_known.size else least[at]
+        if score < least[at]:
             continue
-        gaps = most_gaps(definition, p, m, n, score, scores)
+        gaps = most_gaps(task.definition, task.identity, m, n, score, task.weights.scores)
         spare = (gaps - abs(m - n)) // 2 + 1
         low, high = min(0, m - n) - spare, max(0, m - n) + spare
-        least_h = np.int64(np.ceil((least - (m + n) * scores[2]) / divisor))
-        h, n_runs = align_pair(queries, query, targets, target, work, gains, diagonal, low, high, least_h)
+        least_h = np.int64(np.ceil((least[at] - (m + n) * gap) / task.weights.divisor))
+        h, n_runs = align_pair(task, query, target, work, low, high, least_h)
         if h < least_h:
             continue
-        value, length, matches = _measure(work.runs, n_runs, definition, m, n)
-        if value < p:
+        value, length, matches = _measure(task, work.runs, n_runs, m, n)
+        if value < task.identity:
             continue
         records.query[n_records], records.target[n_records] = query, target
         records.h[n_records], records.identity[n_records] = h, value
@@ -98,4 +120,4 @@ def align_list(queries, targets, pairs, known, start, work, scoring, definition,
             records.runs[n_used + r] = work.runs[n_runs - 1 - r]
         n_records += 1
         records.first_run[n_records] = n_used + n_runs
-    return pairs[0].size, n_records
+    return pairs.query.size, n_records

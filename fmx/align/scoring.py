@@ -11,12 +11,22 @@ between 0 and the larger addend: for ordinary scores a byte holds it whatever th
 
 from dataclasses import dataclass
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import UnsupportedError
 
 LIMIT = 2**31 - 1
+
+
+class Weights(NamedTuple):
+    """A Scoring as compiled code takes it: ``scores`` (match, mismatch, gap), all else as of Scoring."""
+
+    scores: tuple[int, int, int]
+    gains: tuple[int, int]
+    diagonal: tuple[bool, bool]
+    divisor: int
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,10 @@ class Scoring:
     def diagonal(self) -> tuple[bool, bool]:
         """May an optimal path hold a match, a mismatch?  Not where two gaps score more."""
         return self.raw[0] >= 0, self.raw[1] >= 0
+
+    @property
+    def weights(self) -> Weights:
+        return Weights((self.match, self.mismatch, self.gap), self.gains, self.diagonal, self.divisor)
 
     @property
     def dtype(self):

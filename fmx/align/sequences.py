@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..compiler.functions import inlined
 from ..errors import InputError
 from ..input.chunks import read_chunks
-from ..input.dna import CODE, INVALID
+from ..input.dna import CODE
 from ..input.reads import parse
 from ..input.streams import STANDARD
 
@@ -24,45 +25,40 @@ class Sequences(NamedTuple):
     codes: np.ndarray
     starts: np.ndarray
 
+    @property
+    def n(self) -> int:
+        return self.starts.size - 1
+
     def lengths(self) -> np.ndarray:
         return np.diff(self.starts)
 
+    @property
+    def longest(self) -> int:
+        return int(self.lengths().max(initial=0))
 
-def encode(strings) -> Sequences:
-    """Sequences from a list of str or bytes."""
-    raw = [s.encode() if isinstance(s, str) else bytes(s) for s in strings]
-    codes = CODE[np.frombuffer(b"".join(raw), np.uint8)]
-    if (codes == INVALID).any():
-        raise ValueError("a sequence holds a byte that is no letter")
-    starts = np.zeros(len(raw) + 1, np.int64)
-    np.cumsum([len(s) for s in raw], out=starts[1:])
-    return Sequences(codes, starts)
+
+@inlined
+def extent(sequences, i):
+    """(where sequence i begins in ``codes``, its length)."""
+    return sequences.starts[i], sequences.starts[i + 1] - sequences.starts[i]
 
 
 def read_sequences(path):
     """(names, Sequences) of FASTA: a file, '-', or bytes, which may be none.  Raises InputError."""
     names, pieces = [], [np.empty(0, np.uint8)]
-    for name, codes in _records(path):
-        names.append(name)
-        pieces.append(codes)
-    if not names and not isinstance(path, bytes):
-        raise InputError("standard input" if path == STANDARD else path, "", "is empty: expected FASTA")
-    starts = np.zeros(len(names) + 1, np.int64)
-    np.cumsum([piece.size for piece in pieces[1:]], out=starts[1:])
-    return names, Sequences(np.concatenate(pieces), starts)
-
-
-def _records(path):
-    """Yield (name, codes) of each record."""
     with closing(read_chunks([path], check=check_begin)) as chunks:
         for chunk in chunks:
             batch = parse(chunk)
             for r in range(batch.length.size):
-                start, name = batch.start[r], batch.name_start[r]
                 if batch.name_length[r] == 0:
                     raise InputError(chunk.path, f"record {chunk.number + r}", "has no name after '>'")
-                letters = batch.data[start : start + batch.length[r]]
-                yield batch.data[name : name + batch.name_length[r]].tobytes().decode(), CODE[letters]
+                name, start = batch.name_start[r], batch.start[r]
+                names.append(batch.data[name : name + batch.name_length[r]].tobytes().decode())
+                pieces.append(CODE[batch.data[start : start + batch.length[r]]])
+    if not names and not isinstance(path, bytes):
+        raise InputError("standard input" if path == STANDARD else path, "", "is empty: expected FASTA")
+    starts = np.cumsum([piece.size for piece in pieces], dtype=np.int64)
+    return names, Sequences(np.concatenate(pieces), starts)
 
 
 def check_begin(path, byte) -> bool:

@@ -1,15 +1,18 @@
 """The kernels against the definition.  test_kernels.py runs this file in the simulator; on a machine with a
 GPU run it by name: pytest tests/align/device_kernels.py."""
 
+import threading
+
 import numpy as np
 import pytest
 
+from fmx.align.cuda import worker
 from fmx.align.cuda.lazy import lazy_kernel, run_lazy
 from fmx.align.cuda.packed import Doubles, fits, gain_words, packed_kernel, pair_up
 from fmx.align.cuda.worker import Scorer
 from fmx.align.jobs import Job, Pairs
+from fmx.align.journey import compute
 from fmx.align.scoring import Scoring
-from fmx.align.sequences import encode
 from fmx.bench.kit.dscan import run_dscan
 from fmx.bench.kit.pairwise_batch import INT, global_bytes, make_batch, matrix_starts, shared_bytes
 from fmx.bench.kit.rscan import run_rscan
@@ -18,6 +21,7 @@ from fmx.compiler.cuda import SIMULATED, cuda
 from fmx.machines.gpu_session import GpuSession
 
 from . import naive_nw
+from .families import encode, family
 
 SEQUENCES = ["ACGTACGTAC", "ACGNTACG", "A", "", "TTGACGTACgtT", "ACGTTCGTAC", "CATG"]
 PAIRS = [(0, 1), (1, 4), (4, 0), (2, 5), (0, 5), (6, 2), (3, 0), (0, 3), (5, 4)]
@@ -123,6 +127,38 @@ def test_a_flight_scores_any_list_of_pairs(scoring):
             for a, b in pairs
         ]
         assert got == want
+
+
+@pytest.mark.parametrize("paths", [False, True], ids=["scores", "paths"])
+def test_sessions_share_a_job_and_nothing_else(paths, monkeypatch):
+    """Two threads, each with a session: as of two GPUs, or both of the one that is there."""
+    one_kernel_at_a_time, both, started = threading.Lock(), threading.Barrier(2), {}
+    start = Scorer.start
+
+    def counted(scorer, flight, pairs):
+        if scorer.session not in started:
+            both.wait(60)
+        started.setdefault(scorer.session, set()).add(flight)
+        with one_kernel_at_a_time:  # as the simulator has it
+            start(scorer, flight, pairs)
+
+    monkeypatch.setattr(Scorer, "start", counted)
+    monkeypatch.setattr(worker, "PAIRS", 1)  # a chunk a flight
+    s = encode([*SEQUENCES, *family(4, 3, 3, 12, 0.3)])
+    job = Job(s, s, half=True, paths=paths)
+    todo = [(number, (number, number + 1)) for number in range(s.n - 1)]
+    number = 1 if not SIMULATED and len(cuda.gpus) > 1 else 0
+    sessions = [GpuSession(0), GpuSession(number)]
+    found = list(compute(job, todo, 2, gpus=sessions))
+    assert [number for number, _ in found] == [number for number, _ in todo]
+    for (_, ours), (_, wanted) in zip(found, compute(job, todo), strict=True):
+        for a, b in zip(ours, wanted, strict=True) if paths else [(ours, wanted)]:
+            assert (a == b).all()
+    assert started.keys() == set(sessions)
+    assert not started[sessions[0]] & started[sessions[1]]
+    clocks = [session.clock for session in sessions]
+    assert all("score" in clock.seconds for clock in clocks)
+    assert clocks[0] is not clocks[1]
 
 
 def test_sixteen_bits_are_used_only_where_they_are_exact():

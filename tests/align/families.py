@@ -1,6 +1,11 @@
-"""Made-up related sequences."""
+"""Made-up related sequences, and sequences in memory."""
 
 import random
+
+import numpy as np
+
+from fmx.align.sequences import Sequences
+from fmx.input.dna import CODE
 
 
 def mutate(random_, sequence, n_edits, letters="ACGT"):
@@ -41,3 +46,9 @@ AWKWARD = [
     *family(seed=5, n_roots=2, n_children=5, length=61, most=0.3),
     *family(seed=6, n_roots=1, n_children=4, length=130, most=0.3),
 ]
+
+
+def encode(strings) -> Sequences:
+    """Sequences from strings."""
+    codes = CODE[np.frombuffer("".join(strings).encode(), np.uint8)]
+    return Sequences(codes, np.cumsum([0, *map(len, strings)]))

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fmx.align.band import make_work
-from fmx.align.bounds import least_score, most_gaps, paper_bound
-from fmx.align.jobs import Job, Pairs, Shared, Worker, plan
+from fmx.align.bounds import least_score, most_gaps
+from fmx.align.jobs import Job, Pairs
 from fmx.align.scoring import Scoring
-from fmx.align.sequences import encode
+from fmx.align.worker import Worker, plan
 from fmx.bench.kit.matrix import walk_matrix
 
 from . import naive_nw
-from .families import AWKWARD, family, mutate
+from .families import AWKWARD, encode, family, mutate
 from .test_scores import SCORINGS
 
 
@@ -31,7 +31,7 @@ def align_all(sequences, scoring=None, definition=1, p=0.0, known=False, work=No
     n = len(sequences)
     both = np.array(only or [(i, j) for i in range(n) for j in range(n)])
     pairs = Pairs(both[:, 0].copy(), both[:, 1].copy())
-    worker = Worker(job, Shared(job))
+    worker = Worker(job)
     worker._work = work
     least, _ = plan(job, pairs)
     records = worker.align(pairs, least, worker.score(pairs) if known else None)
@@ -117,6 +117,13 @@ def test_paths_of_genes_rescore_to_parasail(peers, genes):
         assert rescored(way, Scoring()) == score == peers.nw_scan_16(genes[i], genes[j], 10, 10, matrix).score
         assert len(way) - way.count("D") == len(genes[i])
         assert len(way) - way.count("I") == len(genes[j])
+
+
+def paper_bound(p, m, n, match, gap):
+    """The bound L of Truong et al. 2014, section 5.4, which holds for identities 1 and 4 where two gaps cost
+    no less than a mismatch."""
+    longest = max(m, n)
+    return longest * p * match + 2 * longest * gap * (1 - p)
 
 
 def test_our_bound_is_never_below_the_papers():

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fmx.align.jobs import Job, Pairs, Shared, Worker
+from fmx.align.jobs import Job, Pairs
 from fmx.align.scoring import LIMIT, Scoring
-from fmx.align.sequences import encode
+from fmx.align.worker import Worker
 from fmx.errors import UnsupportedError
 
 from . import naive_nw
-from .families import AWKWARD
+from .families import AWKWARD, encode
 
 SCORINGS = [
     Scoring(),
@@ -30,8 +30,7 @@ def scores(sequences, scoring):
     job = Job(s, s, half=False, scoring=scoring, paths=False)
     n = len(sequences)
     pairs = Pairs(np.repeat(np.arange(n), n), np.tile(np.arange(n), n))
-    worker = Worker(job, Shared(job))
-    return worker.totals(pairs, worker.score(pairs)).reshape(n, n)
+    return job.totals(pairs, Worker(job).score(pairs)).reshape(n, n)
 
 
 @pytest.mark.parametrize("scoring", SCORINGS, ids=str)

@@ -1,4 +1,4 @@
-"""A batch of pairs on the device, and the cell that all kernels compute: H of scoring.py."""
+"""A batch of pairs on the GPU, and the cell that all kernels compute: H of scoring.py."""
 
 from typing import NamedTuple
 
@@ -22,15 +22,11 @@ class Batch(NamedTuple):
 
 @device_function
 def extent(batch, pair):
-    """(first code of the query, m, first code of the target, n)."""
+    """(first code of the query, its length m, first code of the target, its length n)."""
     query, target = batch.pair_query[pair], batch.pair_target[pair]
     a, b = batch.query_starts[query], batch.target_starts[target]
-    return (
-        a,
-        np.int32(batch.query_starts[query + 1] - a),
-        b,
-        np.int32(batch.target_starts[target + 1] - b),
-    )
+    m, n = batch.query_starts[query + 1] - a, batch.target_starts[target + 1] - b
+    return a, np.int32(m), b, np.int32(n)
 
 
 @device_function

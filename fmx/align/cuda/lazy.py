@@ -16,7 +16,8 @@ from .batch import cell, extent, query_code
 
 @kernel
 def lazy_kernel(batch, column, out, k, n_pairs):
-    """``column`` int32[longest m x n_pairs]; ``out`` int32[n_pairs]."""
+    """H of each pair of a Batch by a thread of its own (Truong et al. 2014: LazyRScan-mNW), ``k`` columns at
+    a time: ``column`` int32[longest m x n_pairs]; ``out`` int32[n_pairs]; shared memory: ``shared_bytes``."""
     block, t = cuda.blockDim.x, cuda.threadIdx.x
     pair = cuda.blockIdx.x * block + t
     if pair >= n_pairs:
@@ -57,6 +58,6 @@ def shared_bytes(k, block) -> int:
 
 
 def run_lazy(batch, column, out, n_pairs, block=64, k=16, stream=0):
-    """All pairs in one launch."""
+    """Start ``lazy_kernel`` for all pairs of a Batch."""
     grid, shared = -(-n_pairs // block), shared_bytes(k, block)
     lazy_kernel[grid, block, stream, shared](batch, column, out, k, n_pairs)

@@ -55,7 +55,9 @@ def packed_kernel(k=SLICE, registers=REGISTERS):
     """The kernel for slices of k columns, with at most so many registers a thread (None: as it likes)."""
 
     def run(doubles, mismatch, column, out, n_work):
-        """``column`` uint32[(longest m + 1) x threads]; ``out`` uint32[n_work], both H of a work item."""
+        """Both H of a work item of Doubles by a thread, for items more than there are threads one after
+        the other: ``mismatch`` uint32, its gain; ``column`` uint32[(longest m + 1) x threads]; ``out``
+        uint32[n_work]."""
         thread, stride = cuda.grid(1), cuda.gridsize(1)
         row = cuda.local.array(k, np.uint32)
         selector = cuda.local.array(k, np.uint32)

@@ -7,8 +7,9 @@ import numpy as np
 
 from ...align.cuda.lazy import run_lazy
 from ...align.cuda.worker import Scorer
-from ...align.jobs import Job, Shared, Worker, plan, select
+from ...align.jobs import Job
 from ...align.sequences import read_sequences
+from ...align.worker import Worker, plan, select
 from ...compiler.cuda import cuda, kernel
 from ...machines.gpu_session import GpuSession
 from .dscan import run_dscan
@@ -48,9 +49,9 @@ def _lazy(job, pairs):
     return out.copy_to_host().astype(np.int64)
 
 
-def _all(job, shared, pairs):
+def _all(job, pairs):
     """Every pair traced from its score on, those below the identity then dropped."""
-    worker = Worker(replace(job, identity=0.0), shared)
+    worker = Worker(replace(job, identity=0.0))
     least, _ = plan(worker.job, pairs)
     records = worker.align(pairs, least, worker.score(pairs))
     keep = records.identity >= job.identity
@@ -66,10 +67,7 @@ def table_5(fasta):
     """Seconds to filter and to trace, and pairs traced, for each way."""
     _, sequences = read_sequences(fasta)
     job = Job(sequences, sequences, half=True, identity=0.97, prefilter=False)
-    shared = Shared(job)
-    worker = Worker(job, shared)
-    n = sequences.starts.size - 1
-    pairs = select(job, shared, (0, n))
+    worker, pairs = Worker(job), select(job, (0, sequences.n))
     scorer = Scorer(job, session := GpuSession())
     flight = session.flight()
 
@@ -91,9 +89,9 @@ def table_5(fasta):
             least, _ = plan(job, pairs)
             h = score() if score else None
             filtered = time.perf_counter() - start
-            records = worker.align(pairs, least, h) if score else _all(job, shared, pairs)
+            records = worker.align(pairs, least, h) if score else _all(job, pairs)
             total = time.perf_counter() - start
-        traced = pairs.query.size if h is None else int((worker.totals(pairs, h) >= least).sum())
+        traced = pairs.query.size if h is None else int((job.totals(pairs, h) >= least).sum())
         found.add((records.query.tobytes(), records.target.tobytes(), records.runs.tobytes()))
         rows.append(
             {
