@@ -104,7 +104,7 @@ threads = click.option(
     "-t", "--threads", type=Number(1, 1024), default=available_cores, show_default="all cores",
     help="Threads to use.",
 )  # fmt: skip
-quiet = click.option("-q", "--quiet", is_flag=True, help="Print nothing on standard error but errors.")
+quiet = click.option("-q", "--quiet", is_flag=True, help="Print only errors on standard error.")
 index = click.option(
     "-x", "--index", "index_path", type=click.Path(),
     help="The index.  [default: $FMX_INDEX, else the only .fmx folder here]",
@@ -122,7 +122,7 @@ max_memory = click.option(
 )  # fmt: skip
 method = click.option(
     "--method", type=click.Choice(["auto", "verify", "backward"]), default="auto", show_default=True,
-    help="Seed and verify, or search backward; auto verifies where the index allows it.",
+    help="How to search: seed and verify, or backward search; auto verifies if the index can.",
 )  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def engine_of(help_text, more=(), default="cpu"):
     )
 
 
-engine = engine_of(f"{_WHERE} Or an engine of GPUs by its name (docs/engines.md).", CUDA)
+engine = engine_of(f"{_WHERE} Or a GPU engine by name (docs/engines.md).", CUDA)
 processor = engine_of(_WHERE)
 processors = engine_of(
     "Where to compute scores: cpu, cuda (GPUs), both, or auto (GPUs if any can be used).", ["both"]
@@ -166,7 +166,7 @@ def device_of(given) -> Device:
 def strands_of(given) -> int:
     """Which strands are searched.  Raises UsageError if none is left."""
     if given.forward_only and given.reverse_only:
-        raise click.UsageError("--forward-only and --reverse-only exclude each other")
+        raise click.UsageError("give only one of --forward-only and --reverse-only")
     from .input.reads import FORWARD, REVERSE
 
     return FORWARD if given.forward_only else REVERSE if given.reverse_only else FORWARD | REVERSE

@@ -31,7 +31,7 @@ class Checkpoint:
             self._file = open(path, "r+b" if exists else "w+b")  # noqa: SIM115
             if not lock(self._file.fileno()):
                 self._file.close()
-                raise OutputError(f"{path}: another run keeps its work there; name another --checkpoint")
+                raise OutputError(f"{path}: another run is using it; name another --checkpoint")
             if exists:
                 self._read(title)
             else:

@@ -40,7 +40,7 @@ class Scoring:
     def __post_init__(self):
         if max(abs(self.match), abs(self.mismatch), abs(self.gap)) * 3 > LIMIT:
             raise UnsupportedError(
-                f"scores {self.match}/{self.mismatch}/{self.gap}: larger than {LIMIT // 3}; divide them"
+                f"scores {self.match}/{self.mismatch}/{self.gap}: above {LIMIT // 3}; divide all of them"
             )
 
     @property

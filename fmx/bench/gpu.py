@@ -22,7 +22,10 @@ EXPERIMENTS = ("designs", "threads", "sizes", "cpu")
 @click.option("--engine", "engine_names", multiple=True, help="Only these engines (designs).")
 @click.option("--energy/--no-energy", default=True, help="Also measure joules, by NVML.")
 def command(**given):
-    """The papers' GPU experiments: tables and figures in a folder."""
+    """Run the GPU experiments of the papers.
+
+    Writes tables and figures into a folder.
+    """
     from .kit import device_designs
 
     given["experiment"] = given["experiment"] or EXPERIMENTS

@@ -20,7 +20,10 @@ from .. import options
 @options.gpu_memory
 @click.option("--runs", "n_runs", default=3, show_default=True, help="Runs of each stage.")
 def command(**given):
-    """How fast a GPU builds an index, and whether searches on it are right."""
+    """Time building an index on a GPU.
+
+    Also checks that searches on it are right.
+    """
     from .kit import device_builds
 
     device_builds.run(**given)

@@ -33,10 +33,10 @@ PEERS = ("bowtie", "bowtie-a", "yara")
 @click.option("--work", type=click.Path(), help="Folder to work in and keep [default: a temporary one].")
 @options.threads
 def command(reference, reads, simulate, length, peers, runs, zipped, bam, work, threads):
-    """Time indexing and mapping READS to REFERENCE with fmx and its peers, in turn.
+    """Time fmx and other mappers, side by side.
 
-    Prints medians of the wall time of whole commands. Put --work on a RAM disk: reads, indexes and outputs
-    lie there.
+    Indexes REFERENCE and maps READS with each in turn. Prints medians of the wall time of whole commands. Put
+    --work on a RAM disk: reads, indexes and outputs lie there.
     """
     if bool(reads) == bool(simulate):
         raise click.UsageError("give READS or --simulate N")

@@ -44,7 +44,10 @@ class Case(NamedTuple):
 @click.option("-o", "--output", default="mem", show_default=True, help="Folder for tables and figures.")
 @options.threads
 def command(reference, size, bases, names, experiment, engines, algorithms, runs, work, output, threads):
-    """Time finding maximal matches, stage by stage and as whole commands, and mummer if it is installed."""
+    """Time finding maximal exact matches.
+
+    Stage by stage and as whole commands, with mummer in the same run if it is installed.
+    """
     from ..measure import timing
     from .kit import mem_data as data
 

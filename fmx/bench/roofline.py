@@ -11,7 +11,10 @@ import click
 @click.option("-o", "--output", default="roofline", show_default=True, help="Folder for table and figure.")
 @click.option("--largest", default=64.0, show_default=True, help="Largest footprint, in GB.")
 def command(**given):
-    """Random-access ceiling of the GPU by entry size, group size and footprint."""
+    """Measure random access to a GPU's memory.
+
+    By size of the entry, threads that fetch it together, and size of the memory that it lies in.
+    """
     from ..measure import roofline
 
     roofline.run(**given)

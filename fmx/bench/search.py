@@ -29,7 +29,10 @@ SIZES = (1, 10, 30, 100)
               help="Folder for the figures and search.md.")  # fmt: skip
 @options.threads
 def command(sizes, n_reads, length, runs, questions, folder, threads):
-    """Measure the search engines of this machine: layouts, reference sizes, switches, k of COFI, columns."""
+    """Time searching alone, on the CPU.
+
+    By layout, size of the reference, switches of the engine, and k and columns of COFI.
+    """
     from ..measure import timing
     from .kit import search_figures
     from .kit.search_experiment import Experiment

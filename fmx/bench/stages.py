@@ -62,7 +62,10 @@ def table(spent, wall, n_threads) -> list:
 @options.gpu_memory
 @options.threads
 def command(files, index_path, output, layout, method, engine, device, gpu_memory, threads):
-    """Seconds of all threads by stage, for READS searched as fmx search does it, SAM out."""
+    """Time fmx search stage by stage.
+
+    Maps READS as fmx search does, to SAM, and prints the seconds of all threads by stage.
+    """
     fm_index = options.open_index(index_path, layout, method, threads)
     gpu = workflow.Device(engine, device, gpu_memory)
     clock = Clock()

@@ -19,7 +19,7 @@ TEXTS = ("random", "repeats")
     "--seed", "seeds", multiple=True, type=click.IntRange(4, 16), default=(13, 15, 16), show_default=True
 )
 def command(**given):
-    """How fast a GPU can seed and verify."""
+    """Time seed and verify on a GPU."""
     from .kit import device_seeds
 
     device_seeds.run(**given)

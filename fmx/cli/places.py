@@ -56,7 +56,7 @@ def _check_suffix(option, path, formats):
     if formats and suffix not in known and (suffix in FOREIGN or suffix in chain(*SUFFIXES.values())):
         what = " or ".join(formats)
         raise click.UsageError(
-            f"{option} {path}: this is {what}, not {suffix}; choose another name or format"
+            f"{option} {path}: the output is {what}, not {suffix}; choose another name or format"
         )
 
 

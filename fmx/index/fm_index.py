@@ -103,7 +103,7 @@ def verify(path, meta, n_threads=1) -> None:
         held = {name: _load_layout(name, own) for name in meta["layouts"]}
         lcp = _lcp_of(own) if "lcp.rank" in own else None
         for wrong in contradictions(held, _load_sa(meta, number, own), lcp, n, n_threads):
-            raise IndexFileError(f"{path}: no index can be so ({wrong}); build the index again")
+            raise IndexFileError(f"{path}: not a valid index ({wrong}); build it again")
 
 
 def _reference(path, meta, arrays) -> Reference:
@@ -112,7 +112,7 @@ def _reference(path, meta, arrays) -> Reference:
     try:
         check_reference(meta, names, arrays["contig_lengths"], columns)
     except ValueError as error:
-        raise IndexFileError(f"{path}: no index can be so ({error}); build the index again") from error
+        raise IndexFileError(f"{path}: not a valid index ({error}); build it again") from error
     blocks = make_blocks(*columns)
     return Reference(names, arrays["contig_lengths"], arrays["contig_md5"], blocks, meta["n_text"])
 
@@ -163,7 +163,7 @@ def _choose_method(meta, layout, method, max_memory) -> tuple:
         )
     if method == "verify" and "seed_starts" not in part_arrays(meta, 0):
         raise UnsupportedError(
-            "this index keeps no whole suffix array, so it cannot seed and verify: build it with --sa-rate 1"
+            "this index has no whole suffix array, so it cannot seed and verify: build it without --sa-rate"
         )
     return ("verify" if method == "verify" else "backward"), (None if layout == "auto" else layout)
 

@@ -94,8 +94,8 @@ def plan_index(sizes: list, max_memory: int | None = None) -> Plan:
             )
             return Plan(layout, sa_rate, "backward", smaller, reason)
     raise UnsupportedError(
-        f"the smallest index of {sum(sizes)} symbols needs {_megabytes(smaller)}, more than "
-        f"{_megabytes(limit)}; allow more with --max-memory or split the reference by contigs"
+        f"an index of {sum(sizes):,} symbols needs at least {_megabytes(smaller)}, and "
+        f"{_megabytes(limit)} are allowed; raise --max-memory, or split the reference by contigs"
     )
 
 
@@ -132,8 +132,8 @@ def choose_way(meta: dict, max_memory: int | None = None) -> tuple:
     way = min(ways, key=lambda name: ways[name])
     if max_memory:
         raise UnsupportedError(
-            f"the smallest way to search this index, {way}, needs {_megabytes(ways[way])}, more than "
-            f"{_megabytes(limit)}; allow more with --max-memory or add a smaller layout"
+            f"searching this index needs at least {_megabytes(ways[way])} (with {way}), and "
+            f"{_megabytes(limit)} are allowed; raise --max-memory, or add a smaller layout"
         )
     return way, f"needs {_megabytes(ways[way])}, more than the {_megabytes(limit)} that are free"
 

@@ -58,7 +58,7 @@ def read_meta(path) -> dict:
     try:
         check_meta(meta)
     except ValueError as error:
-        raise IndexFileError(f"{path / META}: no index can be so ({error}); build the index again") from error
+        raise IndexFileError(f"{path / META}: not a valid index ({error}); build it again") from error
     for name in meta["arrays"]:
         _data_start(path, meta, name)
     return meta
@@ -151,5 +151,5 @@ def read_checked(path, meta: dict, names, n_threads=1) -> dict:
             raise IndexFileError(f"{file}: damaged (checksum differs); build the index again")
         holds = wanted[name].holds
         if not all(is_right for _, is_right in own) or (holds and not holds(arrays[name])):
-            raise IndexFileError(f"{file}: no index can hold such values; build the index again")
+            raise IndexFileError(f"{file}: not valid (values out of range or order); build the index again")
     return arrays

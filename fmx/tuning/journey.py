@@ -63,7 +63,7 @@ def tune(question, plan_only=False, progress=None) -> dict:
     predicted = choices.ranked(sizes, question.length, places, offered)[:N_SHOWN]
     if not predicted:
         allowed = ", ".join(f"{place.memory / 1e9:.2f} GB ({place.kind})" for place in places)
-        raise UnsupportedError(f"no index of {sum(sizes):,} symbols fits into {allowed}: allow more memory")
+        raise UnsupportedError(f"no index of {sum(sizes):,} symbols fits into {allowed}: raise --max-memory")
     rows = [_row(found) for found in predicted]
     answer = {
         "devices": [place.rates.device for place in places],

@@ -5,7 +5,7 @@ from ..errors import shown
 
 def text(answer: dict) -> str:
     """Lines of text."""
-    lines = [f"device      {device}" for device in answer["devices"]]
+    lines = [f"machine     {device}" for device in answer["devices"]]
     lines += [f"memory      {answer['note']}"] if answer["note"] else []
     what = answer["index"] or "a reference"
     lines.append(
@@ -13,7 +13,7 @@ def text(answer: dict) -> str:
     )
     lines += ["", "million reads/s, searched and one hit located:", ""]
     lines.append(
-        _line("way", "engine", "sa-rate", "prefix", "reads MB", "predicted", "on sample", "corrected")
+        _line("search by", "engine", "sa-rate", "prefix", "reads MB", "predicted", "on sample", "corrected")
     )
     lines += [_line(*_cells(row)) for row in answer["rows"]]
     lines += ["", *_commands(answer)]

@@ -154,9 +154,9 @@ def test_bad_queries_are_refused(name, indexed, command):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["-b", "-r", "q.fa"], "exclude each other"),
-        (["--mum", "--maxmatch", "q.fa"], "exclude each other"),
-        (["--format", "paf", "-c", "q.fa"], "belong to --format mummer"),
+        (["-b", "-r", "q.fa"], "give only one of"),
+        (["--mum", "--maxmatch", "q.fa"], "give only one of"),
+        (["--format", "paf", "-c", "q.fa"], "go with --format mummer"),
         (["-l", "0", "q.fa"], "0 is not in the range"),
         ([], "Missing argument"),
     ],
@@ -171,7 +171,7 @@ def test_an_index_without_a_whole_suffix_array(folder, index_of, command):
     (folder / "q.fa").write_text(">q\nACGT\n")
     line = complaint(command("mem", "-x", index_of(CONTIGS, sa_rate=4), "q.fa"))
     assert "no whole suffix array" in line
-    assert "--sa-rate 1" in line
+    assert "without --sa-rate" in line
 
 
 def test_help_is_instant():

@@ -122,7 +122,7 @@ def test_a_checkpoint_serves_one_run_at_a_time(indexed, command):
         drafts.lock(held.fileno())
         result = command("pairwise", "-q", "q.fa", "-o", "out", "--checkpoint", "kept")
     assert (result.code, sorted(contents(indexed))) == (1, ["kept", "q.fa", "q.fq"])
-    assert "kept: another run keeps its work there" in result.err
+    assert "kept: another run is using it" in result.err
 
 
 def test_a_link_stays_a_link(indexed, command):
@@ -188,7 +188,7 @@ SUFFIXES = [
 @pytest.mark.parametrize("arguments", SUFFIXES, ids=" ".join)
 def test_a_suffix_of_another_format_is_refused(arguments, indexed, command):
     before = contents(indexed)
-    refused(command(*arguments), f"{arguments[-1]}: this is ")
+    refused(command(*arguments), f"{arguments[-1]}: the output is ")
     assert contents(indexed) == before
 
 

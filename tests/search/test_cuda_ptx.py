@@ -122,5 +122,5 @@ def test_code_of_seed_and_verify(capability, assemble):
     check(ptx, "cuda_task-naive16", counts=False, wide=False)
     check_registers(assemble(ptx, capability))
     for engine in ("cuda_task-naive", "cuda_memory", "cuda_full"):
-        with pytest.raises(UnsupportedError, match="use cuda_task"):
+        with pytest.raises(UnsupportedError, match="take cuda_task"):
             engines.prepare(engine, query)

@@ -171,18 +171,18 @@ def test_less_memory_leaves_fewer_choices_and_none_is_refused(cache):
         previous = ways
     assert not found
     question = journey.Question(None, 100 * MB, 100, MB, "cpu", 1)
-    with pytest.raises(UnsupportedError, match="allow more memory"):
+    with pytest.raises(UnsupportedError, match="raise --max-memory"):
         journey.tune(question, plan_only=True, progress=PROGRESS)
 
 
 PLAN = """\
-device      round machine, 2 threads
+machine     round machine, 2 threads
 memory      10 M lines/s from 1.0 GB; 10 M from huge pages
 reference   a reference, 1,000,000 symbols; reads of 50 bases, one strand
 
 million reads/s, searched and one hit located:
 
-way                 engine              sa-rate  prefix  reads MB      predicted      on sample      corrected
+search by           engine              sa-rate  prefix  reads MB      predicted      on sample      corrected
 """
 
 

@@ -18,14 +18,16 @@ from ... import options
 )  # fmt: skip
 @click.option(
     "--prefix-length", type=options.Number(4, 15), show_default="by size of the reference",
-    help="Look up the first N letters of a read in a table, 4 to 15.",
+    help="Keep a lookup table of all strings of up to N letters, 4 to 15.",
 )  # fmt: skip
 @options.max_memory
 @options.processor
 @options.device
 @options.gpu_memory
-@click.option("--with-lcp", is_flag=True, help="Add what fmx mem --algorithm mummergpu needs.")
-@click.option("--add", is_flag=True, help="REFERENCE is an index: add layouts, or the LCP array, to it.")
+@click.option(
+    "--with-lcp", is_flag=True, help="Add the LCP array, which fmx mem --algorithm mummergpu needs."
+)
+@click.option("--add", is_flag=True, help="REFERENCE is an index: add --layout or --with-lcp to it.")
 @options.running
 def command(given):
     """Build an index of a reference.
@@ -36,7 +38,7 @@ def command(given):
     layout_names, other = given.layout_names, given.output or given.sa_rate != 1 or given.prefix_length
     if given.add and (other or not (layout_names or given.with_lcp)):
         raise click.UsageError(
-            "--add goes with --layout and --with-lcp alone: fmx index --add --layout NAME INDEX"
+            "--add needs --layout or --with-lcp and goes with no -o, --sa-rate or --prefix-length"
         )
     if given.max_memory and layout_names is None:
         layout_names = "auto"

@@ -41,7 +41,7 @@ def _lines(found):
     for i, (name, (size, formula)) in enumerate(found["layout_sizes"].items()):
         title = "layouts" if i == 0 else ""
         yield f"  {title:<14} {name:<20} {size:.3f} bytes a symbol (its formula: {formula:.3f})"
-    sa = "whole" if found["sa_rate"] == 1 else f"every {found['sa_rate']}th position"
+    sa = "whole" if found["sa_rate"] == 1 else f"one in {found['sa_rate']} positions"
     if any(name.endswith("lcp.rank") for name in found["arrays"]):
         sa += ", its LCP array and rank array"
     yield f"  suffix array   {sa}"

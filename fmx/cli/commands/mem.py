@@ -18,14 +18,14 @@ from ... import options
 @click.option("--mum", is_flag=True, help="Report matches that occur once in reference and query.")
 @click.option("-c", "original", is_flag=True, help="Give reverse matches by positions in the query as given.")
 @click.option("-L", "lengths", is_flag=True, help="Write the length of each query on its header line.")
-@click.option("-F", "four_columns", is_flag=True, help="Write four columns for a single contig, too.")
+@click.option("-F", "four_columns", is_flag=True, help="Always write four columns, also for a single contig.")
 @click.option(
     "--format", "kind", type=click.Choice(["mummer", "paf", "bed", "tsv", "sam"]), default="mummer",
     show_default=True, help="What to write: MUMmer's format, PAF, BED6, TSV with a header line, or SAM.",
 )  # fmt: skip
 @click.option(
     "--algorithm", type=click.Choice(["seeds", "mummergpu"]), default="seeds", show_default=True,
-    help="mummergpu is that of MUMmerGPU++ and needs an index built --with-lcp; the matches are the same.",
+    help="seeds is fastest; mummergpu is that of MUMmerGPU++, finds the same and needs an index --with-lcp.",
 )  # fmt: skip
 @options.index
 @options.output
@@ -44,12 +44,12 @@ def command(given):
     fmx mem -x ref.fmx --mum -b --format paf genome.fa.gz -o matches.paf
     """
     if given.both and given.reverse:
-        raise click.UsageError("-b and -r exclude each other")
+        raise click.UsageError("give only one of -b and -r")
     if given.maxmatch + given.mumreference + given.mum > 1:
-        raise click.UsageError("--maxmatch, --mumreference and --mum exclude each other")
+        raise click.UsageError("give only one of --maxmatch, --mumreference and --mum")
     layout = given.original, given.lengths, given.four_columns
     if given.kind != "mummer" and any(layout):
-        raise click.UsageError("-c, -L and -F belong to --format mummer")
+        raise click.UsageError("-c, -L and -F go with --format mummer only")
     from ... import workflow
     from ...input.reads import FORWARD, REVERSE
     from ...machines.progress import Progress

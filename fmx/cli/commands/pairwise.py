@@ -40,7 +40,9 @@ _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
 @options.all_devices
 @options.threads
 @click.option(
-    "--no-prefilter", is_flag=True, help="Score every pair, even those that their short words rule out."
+    "--no-prefilter",
+    is_flag=True,
+    help="Score every pair, also those that the filter by short words would drop.",
 )
 @options.quiet
 def command(given):
@@ -76,7 +78,7 @@ def _form(given) -> str:
         return given.kind or "tsv"
     for option, value in (("--format", given.kind), ("--cigar", given.cigar)):
         if value:
-            raise click.UsageError(f"--matrix and {option} exclude each other")
+            raise click.UsageError(f"give only one of --matrix and {option}")
     if given.identity > 0:
         raise click.UsageError("--matrix holds every pair: leave --id out")
     if given.output.lower().endswith(".npz"):

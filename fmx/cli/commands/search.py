@@ -34,7 +34,7 @@ def command(given):
     record for each hit, in the order of the reads. NH is the exact number of occurrences.
     """
     if given.report_all and given.limit != 1:
-        raise click.UsageError("-a and -k exclude each other")
+        raise click.UsageError("give only one of -a and -k")
     read_group = _read_group(given.rg)
     from ...search.hits import ALL, SelectionPolicy
     from ...workflow import Output, kind_of

@@ -12,7 +12,7 @@ from ... import options
 @options.index_again
 @click.option(
     "--bases", type=options.Bytes(10**13, bare=True), metavar="N",
-    help="Without an index: for a reference of N bases, as in 3G.",
+    help="Instead of INDEX: for a reference of N bases, as in 3G.",
 )  # fmt: skip
 @click.option(
     "--length", type=options.Number(1, 2**31), default=100, show_default=True, help="Bases of a read."
@@ -23,15 +23,13 @@ from ... import options
 )  # fmt: skip
 @options.former("--memory-limit", "--max-memory")
 @options.engine_of("Where to search: cpu, cuda (a GPU), or auto (wherever it is fastest).", default="auto")
-@click.option(
-    "--plan", "plan_only", is_flag=True, help="Only predict from the rates of this machine, and try nothing."
-)
+@click.option("--plan", "plan_only", is_flag=True, help="Only predict; try nothing.")
 @options.running
 def command(given):
     """Find the fastest index and search for this machine.
 
-    Measures the machine, predicts the speed of every layout, tries the first three on INDEX or on a made-up
-    sample of a reference, and keeps the answer.
+    Measures this machine, predicts the speed of every layout, and tries the best three on INDEX or on a
+    made-up reference. Prints the commands to use, and keeps the answer.
     """
     index_path = options.one_index(given)
     if bool(index_path) == bool(given.bases):

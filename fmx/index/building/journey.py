@@ -36,7 +36,7 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
     plan.plan_index chooses for ``max_memory``, together with its sa_rate.  ``device`` makes the arrays;
     they do not depend on it.  A text of more than ``part_size`` symbols is indexed in parts
     (index/parts.py).  ``with_lcp`` also makes the LCP and rank arrays, on the CPU.
-    Peak memory: docs/architecture.md.
+    Peak memory: docs/building.md.
     """
     progress = progress or Progress(quiet=True)
     chosen_by_size = list(layout_names) == ["auto"]
@@ -52,16 +52,16 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
             if chosen_by_size:
                 chosen = plan_index(sizes, max_memory)
                 layout_names, sa_rate = [chosen.layout], chosen.sa_rate
-                progress.say(f"{chosen.layout}, every {sa_rate}. row of the suffix array: {chosen.reason}")
+                progress.say(f"chose --layout {chosen.layout} --sa-rate {sa_rate}: {chosen.reason}")
             if with_lcp and sa_rate != 1:
                 raise UnsupportedError(
-                    "--with-lcp needs the whole suffix array: leave out --sa-rate, raise --max-memory"
+                    "--with-lcp needs the whole suffix array: leave out --sa-rate, or raise --max-memory"
                 )
             names = _named(layout_names, max(sizes))
             if prefix_length and prefix_length > longest_strings(max(sizes)):
                 raise UnsupportedError(
-                    f"--prefix-length {prefix_length} is more than a text of {max(sizes)} symbols needs: "
-                    f"at most {longest_strings(max(sizes))}"
+                    f"--prefix-length {prefix_length} is too long for a reference of {max(sizes):,} symbols: "
+                    f"give at most {longest_strings(max(sizes))}"
                 )
             for key, array in reference_arrays(reference).items():
                 writer.add(key, array)
@@ -126,8 +126,8 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with
         held, sizes = writer.meta["layouts"], part_sizes(writer.meta)
         if writer.meta["sa_rate"] != 1:
             raise UnsupportedError(
-                f"{path} keeps every {writer.meta['sa_rate']}th position of its suffix array; additions "
-                f"are built from all: build the index again with --layout {','.join([*held, *layout_names])}"
+                f"{path} keeps one in {writer.meta['sa_rate']} positions of its suffix array, and additions "
+                f"need all: build the index again with --layout {','.join([*held, *layout_names])}"
             )
         asked = _named(layout_names, max(sizes))
         names = [name for name in asked if str(name) not in held]
@@ -159,7 +159,7 @@ def _named(layout_names, n_text) -> list:
     for name in names:
         if name.k > most:
             raise UnsupportedError(
-                f"{name} is more than a text of {n_text} symbols needs: k is at most {most}"
+                f"layout {name}: k is too large for a reference of {n_text:,} symbols; give at most {most}"
             )
     return names
 

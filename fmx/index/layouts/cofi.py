@@ -119,7 +119,9 @@ def build(text, sa, k, d=None, machine=ONE_CORE):
     """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
     n = text.size
     if n > HOLE:
-        raise UnsupportedError(f"cofi holds at most {HOLE} symbols of text, this one has {n}")
+        raise UnsupportedError(
+            f"cofi holds at most {HOLE} symbols of text, and this one has {n}: take another --layout"
+        )
     row_of, changes = machine.empty(n, np.uint32), machine.empty(n, np.uint32)
     machine.run(Invert(sa, row_of), n)
     machine.run(FindChanges(text, row_of, k, changes), n)

@@ -22,6 +22,6 @@ CUDA = {
 def prepare(name, query):
     """The Launch of a GPU's engine for a query.  Raises UnsupportedError, DeviceError."""
     if name not in CUDA:
-        raise UnsupportedError(f"no engine {name!r} of GPUs; there are: {', '.join(CUDA)}")
+        raise UnsupportedError(f"no GPU engine {name!r}; there are: {', '.join(CUDA)}")
     module, *variant = CUDA[name]
     return importlib.import_module(f".{module}", __package__).prepare(query, *variant)

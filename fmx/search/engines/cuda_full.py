@@ -51,20 +51,17 @@ def prepare(query, size=None) -> Launch:
     Raises UnsupportedError where query, layout and size do not go together.
     """
     if not start.knows(query):
-        raise UnsupportedError(
-            "cuda_full shares the counting of backward search, which this query is not: use cuda_task"
-        )
+        raise UnsupportedError("cuda_full runs backward search only: take cuda_task, or --method backward")
     if lanes(query.layout) < 2:
         raise UnsupportedError(
-            "cuda_full counts entries of 32 bytes or more by several threads; those of this layout are for "
-            "one: use cuda_task"
+            "cuda_full needs a layout with entries of 32 bytes or more: take cuda_task, or another --layout"
         )
     fitting = group_size(lanes(query.layout))
     size = size or _best_size(lanes(query.layout), query.layout.entries.nbytes)
     if size not in SIZES or size > fitting:
         raise UnsupportedError(
-            f"a group of {size} does not share out entries of {lanes(query.layout)} lanes: cuda_full takes "
-            "2, 4, 8 or 16 threads, and no more than there are lanes"
+            f"cuda_full-{size}: groups are of 2, 4, 8 or 16 threads, and entries of this layout take at most "
+            f"{fitting}: take cuda_full-{fitting}"
         )
     return Launch(full_kernel, 2, N_THREADS, (GROUPS[size](size),))
 

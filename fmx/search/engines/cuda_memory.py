@@ -37,14 +37,11 @@ def search(query, patterns):
 def prepare(query) -> Launch:
     """How to launch the search of a query.  Raises UnsupportedError where the two do not go together."""
     if not start.knows(query):
-        raise UnsupportedError(
-            "cuda_memory shares the loads of backward search, which this query is not: use cuda_task"
-        )
+        raise UnsupportedError("cuda_memory runs backward search only: take cuda_task, or --method backward")
     n_lanes = lanes(query.layout)
     if n_lanes < 2:
         raise UnsupportedError(
-            "cuda_memory brings in entries of 32 bytes or more by several threads; those of this layout are "
-            "for one: use cuda_task"
+            "cuda_memory needs a layout with entries of 32 bytes or more: take cuda_task, or another --layout"
         )
     n_bytes = 8 * WARP * (1 + 2 * (n_lanes + 1))
     n_warps = max(1, min(4, SHARED_BYTES // n_bytes))

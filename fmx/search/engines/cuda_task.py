@@ -90,7 +90,7 @@ def prepare(query, variant=VARIANTS[0]) -> Launch:
     if not by_steps or lanes(query.layout) == 0:
         if variant == "naive":
             raise UnsupportedError(
-                "cuda_task naive loads entries by 4 bytes, and here are none: use cuda_task naive16"
+                "cuda_task-naive needs a layout with entries: take cuda_task-naive16, or another --layout"
             )
         if not by_steps:
             return Launch(machine_kernel, 1, N_THREADS)
