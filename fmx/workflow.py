@@ -13,7 +13,6 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 
 from ._version import __version__
 from .compiler import functions
@@ -26,7 +25,7 @@ from .index.store import read_meta
 from .input.streams import whole_output
 from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
-from .output import FORMATS, sam, table
+from .output import module_of, sam, tsv
 from .search.mapper import MapOptions, Mapper
 from .search.mapper import make_mapper as make_cpu_mapper
 from .search.mapping import compile_all, map_reads
@@ -77,7 +76,7 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
         sink.write(head)
         summary = map_reads(mapper, paths, writer, sink, progress)
         if counts and tally:
-            counts.write(table.counts_table(reference, tally.table()))
+            counts.write(tsv.counts(reference, tally.table()))
     if summary.reads == 0:
         progress.say(f"warning: no reads in {', '.join(map(str, paths))}")
     progress.say(summary.sentence(time.monotonic() - start))
@@ -107,7 +106,7 @@ def _command_line() -> str:
 def make_writer(reference, output):
     """(writer, bytes before the first record)."""
     header = partial(sam.header, reference, __version__, _command_line(), output.read_group)
-    return import_module(FORMATS[output.kind]).open_writer(reference, output, header)
+    return module_of(output.kind).open_hits(reference, output, header)
 
 
 def find_matches(fm_index, paths, options, output, progress=None, device=CPU):
@@ -119,8 +118,8 @@ def find_matches(fm_index, paths, options, output, progress=None, device=CPU):
 
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
-    head = sam.header(fm_index.reference, __version__, _command_line()) if output.kind == "sam" else b""
-    return journey.find(fm_index, paths, options, output, head, progress, device)
+    header = partial(sam.header, fm_index.reference, __version__, _command_line())
+    return journey.find(fm_index, paths, options, output, header, progress, device)
 
 
 def align_pairs(paths, options, output, progress=None, device=CPU) -> None:

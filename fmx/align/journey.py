@@ -11,9 +11,10 @@ import numpy as np
 from ..input.streams import whole_output
 from ..machines.pipeline import Road, run
 from ..machines.places import choose_place
+from ..output import module_of
 from .checkpoint import Checkpoint
 from .jobs import Job, cut
-from .output import Matrix, Rows, header
+from .output import Matrix, scores_of
 from .scoring import Scoring
 from .sequences import read_sequences
 from .worker import Worker
@@ -51,7 +52,7 @@ def align(paths, options, output, progress, device) -> None:
         chunks = cut(job)
         kept = _checkpoint(job, chunks, output, names, stack)
         file = stack.enter_context(whole_output(output.path))
-        pack = _pack_values if output.values else Rows(job, names, output.kind, output.cigar)
+        pack, head = _packing(job, names, output)
         done = kept.done if kept else {}
         todo = [(number, chunk) for number, chunk in enumerate(chunks) if number not in done]
         computed = compute(job, todo, options.n_threads, pack, gpus, device.engine == "both")
@@ -65,8 +66,7 @@ def align(paths, options, output, progress, device) -> None:
                 rate.step(number)
             matrix.write(file, output.kind, *names)
         else:
-            if output.kind == "tsv":
-                file.write(header(output.cigar))
+            file.write(head)
             for number, data in results:
                 file.write(data)
                 rate.step(number)
@@ -130,6 +130,15 @@ def _resumed(n_chunks, kept, computed):
 
 def _digest(what) -> str:
     return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
+
+
+def _packing(job, names, output):
+    """(what makes bytes of a chunk's result, bytes before the first one)."""
+    if output.values:
+        return _pack_values, b""
+    lengths = job.queries.lengths(), job.targets.lengths()
+    writer, head = module_of(output.kind).open_pairs(names, lengths, output.cigar)
+    return lambda found: writer.format(found._replace(h=scores_of(job, found))), head
 
 
 def _pack_values(result) -> bytes:

@@ -1,25 +1,12 @@
-"""Records as text, and matrices.
+"""Records as an array, and matrices; output/ writes records as text.
 
-    TSV     query target score identity length matches [cigar], a header line first
-    PAF     the twelve columns, then AS:i score, id:f identity, cg:Z path
-    PHYLIP  a square matrix: number of sequences, then a line each, name and values
-    npz     arrays ``queries``, ``targets`` (names) and ``values``
-
-A path's letters are those of SAM: = match, X mismatch, I letter of the query only, D of the target only.
+PHYLIP  a square matrix: number of sequences, then a line each, name and values
+npz     arrays ``queries``, ``targets`` (names) and ``values``
 """
 
 import numpy as np
 
 from ..errors import UnsupportedError
-
-_OPERATIONS = "=XID"
-
-
-def cigar(records, r) -> str:
-    """The path of record r."""
-    runs = records.runs[records.first_run[r] : records.first_run[r + 1]].tolist()
-    return "".join(f"{run >> 2}{_OPERATIONS[run & 3]}" for run in runs)
-
 
 PAIR = np.dtype(
     [("query", "i8"), ("target", "i8"), ("score", "i8"), ("identity", "f8"), ("length", "i8"),
@@ -32,43 +19,14 @@ def as_rows(job, records) -> np.ndarray:
     rows = np.empty(records.h.size, PAIR)
     for name in ("query", "target", "identity", "length", "matches"):
         rows[name] = getattr(records, name)
-    letters = job.queries.lengths()[records.query] + job.targets.lengths()[records.target]
-    rows["score"] = job.scoring.score(records.h, letters)
+    rows["score"] = scores_of(job, records)
     return rows
 
 
-def header(with_cigar) -> bytes:
-    """First line of a TSV."""
-    return b"query\ttarget\tscore\tidentity\tlength\tmatches" + (b"\tcigar\n" if with_cigar else b"\n")
-
-
-class Rows:
-    """Turns Records into bytes of one format; ``names`` of the queries and of the targets."""
-
-    def __init__(self, job, names, form, with_cigar):
-        self._job, self._form, self._with_cigar = job, form, with_cigar
-        self._names = names
-        self._lengths = job.queries.lengths(), job.targets.lengths()
-
-    def __call__(self, records) -> bytes:
-        line = self._paf if self._form == "paf" else self._tsv
-        rows = as_rows(self._job, records).tolist()
-        return "".join(line(records, r, row) for r, row in enumerate(rows)).encode()
-
-    def _tsv(self, records, r, row):
-        query, target, score, identity, length, matches = row
-        tail = f"\t{cigar(records, r)}\n" if self._with_cigar else "\n"
-        names = f"{self._names[0][query]}\t{self._names[1][target]}"
-        return f"{names}\t{score}\t{identity:.6f}\t{length}\t{matches}{tail}"
-
-    def _paf(self, records, r, row):
-        query, target, score, identity, length, matches = row
-        m, n = int(self._lengths[0][query]), int(self._lengths[1][target])
-        tail = f"\tcg:Z:{cigar(records, r)}\n" if self._with_cigar else "\n"
-        return (
-            f"{self._names[0][query]}\t{m}\t0\t{m}\t+\t{self._names[1][target]}\t{n}\t0\t{n}\t"
-            f"{matches}\t{length}\t255\tAS:i:{score}\tid:f:{identity:.6f}{tail}"
-        )
+def scores_of(job, records) -> np.ndarray:
+    """The scores of Records, int64[n]."""
+    letters = job.queries.lengths()[records.query] + job.targets.lengths()[records.target]
+    return job.scoring.score(records.h, letters)
 
 
 class Matrix:

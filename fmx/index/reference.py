@@ -89,6 +89,21 @@ def find_block(blocks, position):
     return low
 
 
+class Place(NamedTuple):
+    """Where a text position lies: the number of a contig, and the position in it, from 0."""
+
+    contig: int
+    position: int
+
+
+@inlined
+def place_of(blocks, position):
+    """The Place of a text position."""
+    block = find_block(blocks, position)
+    start = position - at(blocks.text_start, block) + at(blocks.contig_start, block)
+    return Place(at(blocks.contig, block), start)
+
+
 @inlined
 def block_end(blocks, position):
     """Text position of the separator that ends the block of a position."""

@@ -3,8 +3,10 @@
 import numpy as np
 
 from .. import workflow
+from ..compiler.functions import compiled
 from ..index import fm_index as index_module
 from ..index import layouts, prefix_table
+from ..index.reference import place_of
 from ..input import chunks
 from ..machines.pipeline import travel
 from ..search import hits
@@ -127,11 +129,18 @@ class Index:
 def _as_rows(blocks, start, found) -> np.ndarray:
     rows = np.empty(found.position.size, HIT)
     position = found.position
-    block = np.searchsorted(blocks.text_start, position, "right") - 1
+    contig, place = np.empty(position.size, np.int64), np.empty(position.size, np.int64)
+    _fill_places(blocks, position, contig, place)
     n_hits = np.diff(found.first)
     rows["read"] = np.repeat(np.arange(start, start + n_hits.size), n_hits)
-    rows["contig"] = blocks.contig[block]
-    rows["position"] = position - blocks.text_start[block] + blocks.contig_start[block]
+    rows["contig"], rows["position"] = contig, place
     rows["reverse"] = found.reverse
     rows["occurrences"] = np.repeat(found.total, n_hits)
     return rows
+
+
+@compiled
+def _fill_places(blocks, position, contig, place):
+    """The Place of each text position; all int64[n]."""
+    for i in range(position.size):
+        contig[i], place[i] = place_of(blocks, position[i])

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from ..input.streams import whole_output
 from ..machines.places import choose_place
-from ..output.text import make_names
-from . import formats as forms
+from ..output import module_of
 from .matching import ALGORITHMS, Finder, compile_all
 from .matching import find as find_all
 from .slices import join
@@ -23,31 +22,20 @@ class MemOutput:
     four_columns: bool = False
 
 
-def find(fm_index, paths, options, output, head, progress, device):
-    """Find the matches of queries, in order; ``head`` is what a SAM file begins with.  Gives a Summary."""
-    form = make_form(fm_index.reference, options, output)
-    finder = Finder(fm_index, options, form, make_matcher(fm_index, options, device, progress))
+def find(fm_index, paths, options, output, sam_header, progress, device):
+    """Find the matches of queries, in order; ``sam_header()`` begins a SAM file.  Gives a Summary."""
+    open_matches = module_of(output.kind).open_matches
+    writer, head = open_matches(fm_index.reference, output, options.strands, sam_header)
+    finder = Finder(fm_index, options, writer, make_matcher(fm_index, options, device, progress))
     compile_all(finder)
     start = time.monotonic()
     with whole_output(output.path) as sink:
-        sink.write(forms.TSV_HEADER if output.kind == "tsv" else head)
+        sink.write(head)
         summary = find_all(finder, paths, sink, progress)
     if summary.queries == 0:
         progress.say(f"warning: no queries in {', '.join(map(str, paths))}")
     progress.say(summary.sentence(time.monotonic() - start))
     return summary
-
-
-def make_form(reference, options, output):
-    """The writer that an output asks for."""
-    names, blocks = make_names(reference.names), reference.blocks
-    if output.kind == "mummer":
-        columns = output.four_columns or len(reference.names) > 1
-        width = max(len(name.encode()) for name in reference.names) if columns else 0
-        return forms.Mummer(names, blocks, options.strands, width, output.original, output.lengths)
-    if output.kind == "paf":
-        return forms.Paf(names, blocks, reference.lengths)
-    return {"bed": forms.Bed, "tsv": forms.Tsv, "sam": forms.Sam}[output.kind](names, blocks)
 
 
 def make_matcher(fm_index, options, device, progress):

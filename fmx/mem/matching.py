@@ -4,7 +4,6 @@ bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
 """
 
 import time
-from collections import deque
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +17,7 @@ from ..input import chunks, reads
 from ..machines.pipeline import travel
 from ..machines.progress import Progress
 from ..search.mapper import BOTH, make_query
-from . import formats, mummergpu, seeds
+from . import mummergpu, seeds
 from .slices import join, join_matches, room_for, slices
 from .strands import cut, make_strands
 from .unique import in_query, in_reference
@@ -57,10 +56,9 @@ class Summary:
 class Finder:
     """One index and one set of options; turns chunks into pieces of output."""
 
-    def __init__(self, index, options: MemOptions, form, matcher=None):
-        self.options, self.form = options, form
+    def __init__(self, index, options: MemOptions, writer, matcher=None):
+        self.options, self.writer = options, writer
         self.task_size = TASK if matcher is None else LARGE_TASK
-        self.spare: deque = deque()  # arrays of lines that have been written, for others
         make = ALGORITHMS[options.algorithm]
         self.matcher: Any = matcher or join(index, [make(part, options.least) for part in index.parts])
         self.queries: list = [make_query(part) for part in index.parts] if options.unique else []
@@ -78,9 +76,9 @@ class Finder:
         for matches in found:
             n = matches.length.size
             stop = max(row, int(strands.row[matches.strand[-1]]) + 1) if n else row
-            emit(formats.write(self.form, batch, strands, matches, (row, stop), self.spare))
+            emit(self.writer.format(batch, strands, matches, (row, stop)))
             row, n_matches = stop, n_matches + n
-        emit(formats.write(self.form, batch, strands, room_for(0), (row, last_row), self.spare))
+        emit(self.writer.format(batch, strands, room_for(0), (row, last_row)))
         return n_matches
 
     def tasks(self, chunk):
@@ -104,7 +102,7 @@ class Finder:
 
     def _parse(self, chunk):
         batch = reads.parse(chunk)
-        if isinstance(self.form, formats.Sam):
+        if self.writer.is_sam:
             reads.check_sam(chunk, batch)
         return batch
 
@@ -149,7 +147,7 @@ def compile_all(finder) -> None:
         pass
     if finder.options.unique:
         in_reference(finder.queries, strands, nothing)
-    formats.write(finder.form, batch, strands, nothing, (0, 2), finder.spare)
+    finder.writer.format(batch, strands, nothing, (0, 2))
 
 
 def find(finder, paths, sink, progress=None) -> Summary:
@@ -158,7 +156,7 @@ def find(finder, paths, sink, progress=None) -> Summary:
 
     def write(lines):
         sink.write(lines)
-        finder.spare.append(lines.base)
+        finder.writer.written(lines)
 
     for queries, bases, matches in travel(_tasks(finder, paths), _do, finder.options.n_threads, write):
         summary.queries += queries

@@ -1,16 +1,42 @@
-"""How results are written: one file a format.
+"""How results are written: one file a format, for every command that writes it.
 
-To add a format: write its file and add it to FORMATS (docs/adding.md).  ``open_writer(reference, output,
-sam_header)`` of the file gives a writer and the bytes before the first record; ``output`` is workflow.Output,
-``sam_header()`` gives the bytes of SAM's header.
+To add a format: write its file and add its line to FORMATS (docs/adding.md).  What its commands write tells
+which of these functions the file has; each gives (writer, bytes before the first record):
 
-A writer: ``format(batch, hits, start, first_hit, last_hit)`` gives the bytes of some records, made in
-compiled code, and ``end()`` what stands after the last one; ``is_sam`` if reads must keep SAM's rules.
+    search, locate   open_hits(reference, output, sam_header)             hits.HitWriter
+    mem              open_matches(reference, output, which, sam_header)   matches.MatchWriter
+    pairwise         open_pairs(names, lengths, with_path)                pairs.PairWriter
+
+``output`` is what the command was told of its output; ``sam_header()`` gives the bytes of SAM's header;
+``which`` strands of queries are matched; ``names`` and ``lengths`` are those of queries and of targets.
 """
 
+from importlib import import_module
+from typing import NamedTuple
+
+
+class Format(NamedTuple):
+    """The module that writes a format, and the commands that offer it."""
+
+    module: str
+    commands: tuple
+
+
 FORMATS = {
-    "tsv": "fmx.output.table",
-    "bed": "fmx.output.table",
-    "sam": "fmx.output.sam",
-    "bam": "fmx.output.bam",
+    "mummer": Format("fmx.output.mummer", ("mem",)),
+    "tsv": Format("fmx.output.tsv", ("locate", "mem", "pairwise")),
+    "paf": Format("fmx.output.paf", ("mem", "pairwise")),
+    "bed": Format("fmx.output.bed", ("locate", "mem")),
+    "sam": Format("fmx.output.sam", ("search", "locate", "mem")),
+    "bam": Format("fmx.output.bam", ("search",)),
 }
+
+
+def kinds_of(command) -> list:
+    """The formats that a command offers."""
+    return [kind for kind, made in FORMATS.items() if command in made.commands]
+
+
+def module_of(kind):
+    """The module of a format, imported."""
+    return import_module(FORMATS[kind].module)

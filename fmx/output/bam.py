@@ -6,34 +6,26 @@ pysam's BGZF writer works at zlib's speed and holds Python's lock; isal at level
 
 import struct
 import zlib
+from typing import NamedTuple
 
 import numpy as np
 from isal import isal_zlib
 
-from ..compiler.functions import compiled, inlined
+from ..compiler.contract import static_type
+from ..compiler.functions import inlined
 from ..errors import UnsupportedError
-from ..index.reference import find_block
-from .sam import MAPQ
-from .text import (
-    as_bytes,
-    put_all,
-    put_backwards,
-    put_byte,
-    put_bytes,
-    put_complement,
-    put_letters,
-    put_number,
-    record_space,
-)
+from . import put
+from .hits import HitWriter
+from .records import contigs_of, put_record, put_unmapped
+from .sam import MAPQ, SamHits
 
 MAX_CONTIG = 2**31 - 1  # bases
 BLOCK = 0xFF00  # uncompressed bytes in a BGZF block
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-_FIXED = 96  # bytes of a record beside name, letters, qualities and read group
 _NIBBLE = np.full(256, 15, np.uint8)  # letter -> 4-bit code of BAM
 for _code, _letter in enumerate(b"=ACMGRSVTWYHKDBN"):
     _NIBBLE[_letter] = _code
-_NH, _HI, _NM, _MD = as_bytes("NHi"), as_bytes("HIi"), as_bytes("NMC\0"), as_bytes("MDZ")
+_NH, _HI, _EXACT = put.as_bytes("NHi"), put.as_bytes("HIi"), put.as_bytes("NMC\0MDZ")
 
 
 def bgzf(data) -> bytes:
@@ -67,33 +59,26 @@ def header(reference, sam_header: bytes) -> bytes:
     return bgzf(b"".join(parts))
 
 
-def open_writer(reference, output, sam_header):
-    """(writer, bytes before the first record)."""
-    writer = BamWriter(reference.blocks, output.unmapped, output.read_group_id)
-    return writer, header(reference, sam_header())
+class Core(NamedTuple):
+    """Fixed fields of a record: contig and 0-based position (-1: none), and numbers of the specification."""
+
+    contig: int
+    position: int
+    quality: int
+    bin: int
+    flag: int
+    n_cigar: int
+    length: int
 
 
-class BamWriter:
-    """Formats batches as compressed BAM; one instance serves all threads."""
+BamHits = static_type("BamHits", SamHits._fields, __name__)
 
-    is_sam = True
 
-    def __init__(self, blocks, unmapped: bool, read_group_id: str = ""):
-        self.blocks, self.unmapped = blocks, unmapped
-        self.tail = as_bytes(f"RGZ{read_group_id}\0" if read_group_id else "")
-
-    def format(self, batch, hits, start, first_hit, last_hit) -> bytes:
-        """Records of reads ``start`` onwards, as far as their hits are first_hit to last_hit."""
-        space = record_space(batch, hits, start, first_hit, last_hit, _FIXED + self.tail.size)
-        out = np.empty(space, np.uint8)
-        n = _format(
-            batch, hits, start, first_hit, last_hit, self.blocks, self.unmapped, self.tail,
-            MAPQ, _NIBBLE, out,
-        )  # fmt: skip
-        return bgzf(out[:n])
-
-    def end(self) -> bytes:
-        return BGZF_END
+def open_hits(reference, output, sam_header):
+    """(HitWriter, header)."""
+    tail = put.as_bytes(f"RGZ{output.read_group_id}\0" if output.read_group_id else "")
+    form = BamHits(*contigs_of(reference), output.unmapped, tail)
+    return HitWriter(form, True, bgzf, BGZF_END), header(reference, sam_header())
 
 
 @inlined
@@ -117,82 +102,76 @@ def _bin(start, end):
     return np.int64(0)
 
 
-@compiled
-def _format(batch, hits, start, first_hit, last_hit, blocks, unmapped, tail, mapq, nibble, out):
-    at = np.int64(0)
-    for i in range(hits.total.size):
-        r, total, first = start + i, hits.total[i], hits.first[i]
-        if hits.first[i + 1] == first and unmapped:
-            begin = at
-            at = _put_core(out, at, batch, r, -1, -1, 0, 4680, 4, 0, batch.length[r])
-            at = _put_read(out, at, batch, r, False, nibble)
-            at = _put_int(out, put_all(out, at, _NH), total, 4)
-            at = put_all(out, at, tail)
-            _put_int(out, begin, at - begin - 4, 4)
-        for hit in range(max(first, first_hit), min(hits.first[i + 1], last_hit)):
-            position, reverse, length = hits.position[hit], hits.reverse[hit], batch.length[r]
-            block = find_block(blocks, position)
-            place = position - blocks.text_start[block] + blocks.contig_start[block]
-            begin, flag = at, 16 * reverse + 256 * (hit > first)
-            at = _put_core(
-                out, at, batch, r, blocks.contig[block], place,
-                mapq[total] if total < mapq.size else 0,
-                _bin(place, place + length), flag, 1, 0 if hit > first else length,
-            )  # fmt: skip
-            at = _put_int(out, at, length << 4, 4)
-            if hit == first:
-                at = _put_read(out, at, batch, r, reverse, nibble)
-            at = _put_int(out, put_all(out, at, _NH), total, 4)
-            at = _put_int(out, put_all(out, at, _HI), hit - first + 1, 4)
-            at = put_all(out, put_all(out, at, _NM), _MD)
-            at = put_byte(out, put_number(out, at, length), 0)
-            at = put_all(out, at, tail)
-            _put_int(out, begin, at - begin - 4, 4)
+@put_record.register(BamHits)
+def _put_hit(form, out, at, batch, record):
+    begin, r, total, n = at, record.query, record.total, record.end
+    secondary = record.number > 1
+    core = Core(
+        record.contig, record.start, MAPQ[total] if total < MAPQ.size else 0,
+        _bin(record.start, record.start + n), 16 * record.reverse + 256 * secondary, 1, 0 if secondary else n,
+    )  # fmt: skip
+    at = _put_int(out, _put_core(out, at, batch, r, core), n << 4, 4)
+    if not secondary:
+        at = _put_read(out, at, batch, r, record.reverse)
+    at = _put_int(out, put.text(out, at, _NH), total, 4)
+    at = _put_int(out, put.text(out, at, _HI), record.number, 4)
+    at = put.byte(out, put.number(out, put.text(out, at, _EXACT), n), 0)
+    return _put_end(form, out, begin, at)
+
+
+@put_unmapped.register(BamHits)
+def _put_unmapped(form, out, at, batch, r, total):
+    if not form.unmapped:
+        return at
+    begin = at
+    at = _put_core(out, at, batch, r, Core(-1, -1, 0, 4680, 4, 0, batch.length[r]))
+    at = _put_read(out, at, batch, r, False)
+    return _put_end(form, out, begin, _put_int(out, put.text(out, at, _NH), total, 4))
+
+
+@inlined
+def _put_end(form, out, begin, at):
+    """The tail of a record, and its size at its start."""
+    at = put.text(out, at, form.tail)
+    _put_int(out, begin, at - begin - 4, 4)
     return at
 
 
 @inlined
-def _put_core(out, at, batch, r, contig, place, quality, bin_number, flag, n_cigar, length):
+def _put_core(out, at, batch, r, core):
     """The fixed part of a record and its name; the size at its start is written when it is known."""
-    n_name = max(1, batch.name_length[r])
-    at = _put_int(out, at + 4, contig, 4)
-    at = _put_int(out, at, place, 4)
-    at = put_byte(out, at, n_name + 1)
-    at = put_byte(out, at, quality)
-    at = _put_int(out, at, bin_number, 2)
-    at = _put_int(out, at, n_cigar, 2)
-    at = _put_int(out, at, flag, 2)
-    at = _put_int(out, at, length, 4)
+    at = _put_int(out, _put_int(out, at + 4, core.contig, 4), core.position, 4)
+    at = put.byte(out, at, max(1, batch.name_length[r]) + 1)
+    at = put.byte(out, at, core.quality)
+    at = _put_int(out, _put_int(out, at, core.bin, 2), core.n_cigar, 2)
+    at = _put_int(out, _put_int(out, at, core.flag, 2), core.length, 4)
     at = _put_int(out, _put_int(out, at, -1, 4), -1, 4)
-    at = _put_int(out, at, 0, 4)
-    if batch.name_length[r] == 0:
-        at = put_byte(out, at, 42)
-    at = put_bytes(out, at, batch.data, batch.name_start[r], batch.name_length[r])
-    return put_byte(out, at, 0)
+    at = put.query(out, _put_int(out, at, 0, 4), batch, r)
+    return put.byte(out, at, 0)
 
 
 @inlined
-def _put_read(out, at, batch, r, reverse, nibble):
+def _put_read(out, at, batch, r, reverse):
     """Letters, two in a byte, and qualities; the letters stand in the place of the qualities meanwhile."""
     n, quality = batch.length[r], batch.quality_start[r]
     n_bytes = (n + 1) >> 1
     letters = at + n_bytes
     if reverse:
-        put_complement(out, letters, batch, r)
+        put.complement(out, letters, batch, r)
     else:
-        put_letters(out, letters, batch, r)
+        put.letters(out, letters, batch, r)
     out[letters + n] = 61  # '=', 0 in BAM: the half that is left over
     for j in range(n_bytes):
-        out[at + j] = (nibble[out[letters + 2 * j]] << 4) | nibble[out[letters + 2 * j + 1]]
+        out[at + j] = (_NIBBLE[out[letters + 2 * j]] << 4) | _NIBBLE[out[letters + 2 * j + 1]]
     at = letters
     if quality < 0:
         for j in range(n):
             out[at + j] = 255
     else:
         if reverse:
-            put_backwards(out, at, batch.data, quality, n)
+            put.backwards(out, at, batch.data, quality, n)
         else:
-            put_bytes(out, at, batch.data, quality, n)
+            put.span(out, at, batch.data, quality, n)
         for j in range(n):
             out[at + j] -= 33
     return at + n

@@ -2,28 +2,18 @@
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
-from ..index.reference import find_block
-from .text import (
-    Names,
-    as_bytes,
-    make_names,
-    put_all,
-    put_backwards,
-    put_byte,
-    put_bytes,
-    put_complement,
-    put_letters,
-    put_name,
-    put_number,
-    record_space,
-)
+from ..compiler.contract import static_type
+from ..compiler.functions import inlined
+from . import put
+from .hits import HitWriter
+from .matches import MatchWriter
+from .records import LINED, contigs_of, put_record, put_unmapped
 
-TAB, STAR, LINE = 9, 42, 10
-_UNMAPPED = as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
-_NH, _HI, _NM_MD = as_bytes("\tNH:i:"), as_bytes("\tHI:i:"), as_bytes("\tNM:i:0\tMD:Z:")
-_MATCH = as_bytes("M\t*\t0\t0\t")
-_FIXED = 160  # bytes of a record beside names, letters and read group
+_UNMAPPED = put.as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
+_NH, _HI, _EXACT = map(put.as_bytes, ("\tNH:i:", "\tHI:i:", "\tNM:i:0\tMD:Z:"))
+_MATE, _NO_READ, _NO_QUALITY = map(put.as_bytes, ("\t*\t0\t0\t", "*\t*", "\t*"))
+MATCH, CLIP = b"MH"  # operations of a CIGAR
+UNKNOWN = 255  # mapping quality
 
 
 def header(reference, version, command_line, read_group="") -> bytes:
@@ -46,75 +36,92 @@ def mapping_quality(n: int) -> int:
 MAPQ = np.array([0, *(mapping_quality(n) for n in range(1, 32))], np.int64)  # 0 from n = 10 on
 
 
-def open_writer(reference, output, sam_header):
-    """(writer, bytes before the first record)."""
-    names = make_names(reference.names)
-    return SamWriter(names, reference.blocks, output.unmapped, output.read_group_id), sam_header()
+# Of hits also: whether a read without one has a record, and what ends a record, uint8[n].
+SamHits = static_type("SamHits", (*LINED, "unmapped", "tail"), __name__)
+SamMatches = static_type("SamMatches", LINED, __name__)
 
 
-class SamWriter:
-    """Formats batches as SAM text; one instance serves all threads."""
-
-    is_sam = True
-
-    def __init__(self, names: Names, blocks, unmapped: bool, read_group_id: str = ""):
-        self.names, self.blocks, self.unmapped = names, blocks, unmapped
-        self.tail = as_bytes(f"\tRG:Z:{read_group_id}" if read_group_id else "")
-        self._fixed = _FIXED + self.tail.size + int(np.diff(names.first).max())
-
-    def format(self, batch, hits, start, first_hit, last_hit) -> np.ndarray:
-        """Bytes of the records of reads ``start`` onwards, as far as their hits are first_hit to last_hit."""
-        space = record_space(batch, hits, start, first_hit, last_hit, self._fixed)
-        out = np.empty(space, np.uint8)
-        n = _format(
-            batch, hits, start, first_hit, last_hit, self.names, self.blocks, self.unmapped, self.tail,
-            MAPQ, out,
-        )  # fmt: skip
-        return out[:n]
-
-    def end(self) -> bytes:
-        return b""
+def open_hits(reference, output, sam_header):
+    """(HitWriter, header)."""
+    tail = put.as_bytes(f"\tRG:Z:{output.read_group_id}" if output.read_group_id else "")
+    form = SamHits(*contigs_of(reference), output.unmapped, tail)
+    return HitWriter(form, is_sam=True), sam_header()
 
 
-@compiled
-def _format(batch, hits, start, first_hit, last_hit, names, blocks, unmapped, tail, mapq, out):
-    at = np.int64(0)
-    for i in range(hits.total.size):
-        r, total, first = start + i, hits.total[i], hits.first[i]
-        if hits.first[i + 1] == first:
-            if unmapped:
-                at = put_bytes(out, at, batch.data, batch.name_start[r], batch.name_length[r])
-                if batch.name_length[r] == 0:
-                    at = put_byte(out, at, STAR)
-                at = put_all(out, at, _UNMAPPED)
-                at = _put_read(out, at, batch, r, False)
-                at = put_number(out, put_all(out, at, _NH), total)
-                at = put_byte(out, put_all(out, at, tail), LINE)
-            continue
-        for hit in range(max(first, first_hit), min(hits.first[i + 1], last_hit)):
-            position, reverse = hits.position[hit], hits.reverse[hit]
-            block = find_block(blocks, position)
-            at = put_bytes(out, at, batch.data, batch.name_start[r], batch.name_length[r])
-            if batch.name_length[r] == 0:
-                at = put_byte(out, at, STAR)
-            at = put_byte(out, at, TAB)
-            at = put_number(out, at, 16 * reverse + 256 * (hit > first))
-            at = put_name(out, put_byte(out, at, TAB), names, blocks.contig[block])
-            at = put_byte(out, at, TAB)
-            at = put_number(out, at, position - blocks.text_start[block] + blocks.contig_start[block] + 1)
-            at = put_number(out, put_byte(out, at, TAB), mapq[total] if total < mapq.size else 0)
-            at = put_number(out, put_byte(out, at, TAB), batch.length[r])
-            at = put_all(out, at, _MATCH)
-            if hit > first:
-                out[at], out[at + 1], out[at + 2] = STAR, TAB, STAR
-                at += 3
-            else:
-                at = _put_read(out, at, batch, r, reverse)
-            at = put_number(out, put_all(out, at, _NH), total)
-            at = put_number(out, put_all(out, at, _HI), hit - first + 1)
-            at = put_number(out, put_all(out, at, _NM_MD), batch.length[r])
-            at = put_byte(out, put_all(out, at, tail), LINE)
-    return at
+def open_matches(reference, output, which, sam_header):
+    """(MatchWriter, header)."""
+    return MatchWriter(SamMatches(*contigs_of(reference)), is_sam=True), sam_header()
+
+
+@inlined
+def _put_place(form, out, at, batch, record, flag, quality):
+    """The fields up to the quality, and a tab."""
+    at = put.field(out, put.query(out, at, batch, record.query), flag)
+    at = put.name_field(out, at, form.names, record.contig)
+    return put.byte(out, put.field(out, put.field(out, at, record.start + 1), quality), put.TAB)
+
+
+@put_record.register(SamHits)
+def _put_hit(form, out, at, batch, record):
+    r, total, secondary = record.query, record.total, record.number > 1
+    quality = MAPQ[total] if total < MAPQ.size else 0
+    at = _put_place(form, out, at, batch, record, 16 * record.reverse + 256 * secondary, quality)
+    at = put.text(out, put.byte(out, put.number(out, at, record.end), MATCH), _MATE)
+    at = put.text(out, at, _NO_READ) if secondary else _put_read(out, at, batch, r, record.reverse)
+    at = put.number(out, put.text(out, at, _NH), total)
+    at = put.number(out, put.text(out, at, _HI), record.number)
+    at = put.number(out, put.text(out, at, _EXACT), record.end)
+    return put.byte(out, put.text(out, at, form.tail), put.LINE)
+
+
+@put_unmapped.register(SamHits)
+def _put_unmapped(form, out, at, batch, r, total):
+    if not form.unmapped:
+        return at
+    at = put.text(out, put.query(out, at, batch, r), _UNMAPPED)
+    at = put.number(out, put.text(out, _put_read(out, at, batch, r, False), _NH), total)
+    return put.byte(out, put.text(out, at, form.tail), put.LINE)
+
+
+@put_record.register(SamMatches)
+def _put_match(form, out, at, batch, record):
+    """An alignment of a part of a query, the rest clipped away."""
+    n, before, after = record.end - record.begin, record.begin, batch.length[record.query] - record.end
+    if record.reverse:
+        before, after = after, before
+    at = _put_place(form, out, at, batch, record, 16 * record.reverse, UNKNOWN)
+    at = put.byte(out, put.number(out, _put_clip(out, at, before), n), MATCH)
+    at = put.text(out, _put_clip(out, at, after), _MATE)
+    at = _put_part(out, at, batch, record)
+    at = put.number(out, put.text(out, put.text(out, at, _NO_QUALITY), _EXACT), n)
+    return put.byte(out, at, put.LINE)
+
+
+@inlined
+def _put_clip(out, at, n):
+    return put.byte(out, put.number(out, at, n), CLIP) if n > 0 else at
+
+
+@inlined
+def _put_part(out, at, batch, record):
+    """The letters of a match, all of them A C G T U, as the strand asks."""
+    start, n = batch.start[record.query], record.end - record.begin
+    for j in range(n):
+        k = record.end - 1 - j if record.reverse else record.begin + j
+        out[at + j] = _letter(batch.data[start + k], record.reverse)
+    return at + n
+
+
+@inlined
+def _letter(byte, reverse):
+    """A letter (A C G T U, any case) in upper case, U as T; its complement on the reverse strand."""
+    code = (byte >> 1) & 3  # A 0, C 1, T and U 2, G 3
+    code = (code ^ 2) if reverse else code
+    if code == 0:
+        return np.uint8(65)
+    if code == 1:
+        return np.uint8(67)
+    return np.uint8(84) if code == 2 else np.uint8(71)
 
 
 @inlined
@@ -122,14 +129,14 @@ def _put_read(out, at, batch, r, reverse):
     """SEQ and QUAL, as the strand asks."""
     n, quality = batch.length[r], batch.quality_start[r]
     if n == 0:
-        at = put_byte(out, at, STAR)
+        at = put.byte(out, at, put.STAR)
     elif reverse:
-        at = put_complement(out, at, batch, r)
+        at = put.complement(out, at, batch, r)
     else:
-        at = put_letters(out, at, batch, r)
-    at = put_byte(out, at, TAB)
+        at = put.letters(out, at, batch, r)
+    at = put.byte(out, at, put.TAB)
     if quality < 0 or n == 0:
-        return put_byte(out, at, STAR)
+        return put.byte(out, at, put.STAR)
     if reverse:
-        return put_backwards(out, at, batch.data, quality, n)
-    return put_bytes(out, at, batch.data, quality, n)
+        return put.backwards(out, at, batch.data, quality, n)
+    return put.span(out, at, batch.data, quality, n)

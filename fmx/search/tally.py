@@ -9,7 +9,7 @@ from collections import deque
 import numpy as np
 
 from ..compiler.functions import compiled
-from ..index.reference import find_block
+from ..index.reference import place_of
 from ..machines.portions import cuts
 
 _MANY = 64  # occurrences, from which on reads are looked at for being the same
@@ -67,7 +67,7 @@ def _count(positions, size, first, weight, blocks, seen, table):
     for i in range(size.size):
         read = (first + i) >> 1
         for _ in range(size[i]):
-            contig = blocks.contig[find_block(blocks, positions[n])]
+            contig = place_of(blocks, positions[n]).contig
             table[contig, 0] += weight[read] * (seen[contig] != read)
             table[contig, 1] += weight[read]
             seen[contig] = read

@@ -68,23 +68,24 @@ def compare(path, contigs, queries, least) -> list:
     from fmx.input.chunks import literal_fasta
     from fmx.input.reads import FORWARD, REVERSE
     from fmx.machines.gpu_session import GpuSession
-    from fmx.mem import journey, matching, seeds_gpu
+    from fmx.mem import matching, seeds_gpu
     from fmx.mem.seeds import make_seeds
     from fmx.mem.seeds_kernels import BLOCK
+    from fmx.output import tsv
 
     if not path.exists():  # by a process of its own: the simulator builds none
         environment = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
         command = [sys.executable, "-m", "fmx", "index", "-q", "-", "-o", path]
         subprocess.run(command, input=journeys.fasta(contigs), env=environment, cwd=ROOT, check=True)
     opened = fm_index.load(path, method="verify")
-    form = journey.make_form(opened.reference, None, journey.MemOutput(kind="tsv"))
+    writer, _ = tsv.open_matches(opened.reference, None, 0, bytes)
     lines = []
     for n_rows in (None, 17, 300, seeds_gpu.ROWS):
         matcher = seeds_gpu.GpuSeeds(make_seeds(opened, least), GpuSession(), n_threads=3) if n_rows else None
         if matcher:
             matcher.n_rows, matcher.n_windows = n_rows, max(n_rows // BLOCK, 1) * BLOCK
         options = matching.MemOptions(least, FORWARD | REVERSE, matching.ALL, 3)
-        finder, sink = matching.Finder(opened, options, form, matcher), io.BytesIO()
+        finder, sink = matching.Finder(opened, options, writer, matcher), io.BytesIO()
         matching.compile_all(finder)
         finder.task_size = 100  # so that threads share the work
         matching.find(finder, [literal_fasta(queries)], sink)

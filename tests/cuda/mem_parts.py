@@ -65,15 +65,16 @@ def compare(path, contigs, queries, few):
     from fmx.machines.places import Device
     from fmx.machines.progress import Progress
     from fmx.mem import journey, matching
+    from fmx.output import tsv
 
     opened = fm_index.load(path, method="verify")
     assert len(opened.parts) > 2
-    form = journey.make_form(opened.reference, None, journey.MemOutput(kind="tsv"))
+    writer, _ = tsv.open_matches(opened.reference, None, 0, bytes)
     both, quiet = FORWARD | REVERSE, Progress(quiet=True)
 
     def found(options):
         matcher = journey.make_matcher(opened, options, Device("cuda"), quiet)
-        finder, sink = matching.Finder(opened, options, form, matcher), io.BytesIO()
+        finder, sink = matching.Finder(opened, options, writer, matcher), io.BytesIO()
         matching.find(finder, [literal_fasta(queries)], sink)
         return rows(sink.getvalue())
 

@@ -17,6 +17,7 @@ from fmx.machines import pipeline
 from fmx.mem import journey, matching, seeds
 from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, MemOptions
 from fmx.mem.unique import take
+from fmx.output import module_of
 
 UNIQUE = [ALL, IN_REFERENCE, IN_BOTH]
 
@@ -27,8 +28,8 @@ def find(path, queries, options, kind="tsv", task_size=None, many=None) -> bytes
     Windows of more than ``many`` rows are taken as two.
     """
     opened = fm_index.load(path, method="verify") if isinstance(path, (str, Path)) else path
-    output = journey.MemOutput(kind=kind)
-    finder = matching.Finder(opened, options, journey.make_form(opened.reference, options, output))
+    made = module_of(kind).open_matches(opened.reference, journey.MemOutput(), options.strands, bytes)
+    finder = matching.Finder(opened, options, made[0])
     finder.task_size = task_size or finder.task_size
     if many is not None and options.algorithm == "seeds":
         finder.matcher = finder.matcher._replace(many=many)

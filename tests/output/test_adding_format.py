@@ -2,29 +2,35 @@
 
 import journeys
 import naive
+import pytest
 
 from fmx import workflow
 from fmx.input.chunks import literal_fasta
-from fmx.output import FORMATS
+from fmx.output import FORMATS, Format, kinds_of
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import BOTH, MapOptions
 
-CONTIGS = [("one", "ACGTTGCAGATTACA")]
+CONTIGS = [("one", "ACGTTGCAGATTACA"), ("two", "TTTACGT")]
 READS = ["ACGT", "TTT", "GATTACA", "TGTAATC"]
 
 
 def test_a_search_writes_it(tmp_path, index_of, monkeypatch):
-    monkeypatch.setitem(FORMATS, "plain", "plain_format")
+    monkeypatch.setitem(FORMATS, "plain", Format("plain_format", ("locate",)))
+    assert kinds_of("locate")[-1] == "plain"
     index = journeys.load(index_of(CONTIGS), "verify")
     output = workflow.Output(str(tmp_path / "hits"), "plain")
     options = MapOptions(SelectionPolicy(ALL), BOTH, 1)
     workflow.search(index, [literal_fasta(READS)], options, output)
     hits = [(i, hit) for i, read in enumerate(READS) for hit in naive.locate(CONTIGS, read)]
-    lines = [f"{i} {position} {strand}" for i, (_, position, strand) in hits]
-    assert len(lines) == 4
-    assert (tmp_path / "hits").read_text().splitlines() == ["read position reverse", *lines, "end"]
+    lines = ["\t".join(map(str, (i, *hit))) for i, hit in hits]
+    assert len(lines) > 5
+    assert (tmp_path / "hits").read_text().splitlines() == ["read contig position reverse", *lines, "end"]
 
 
-def test_locate_offers_every_format_of_text(command):
-    text = [kind for kind in FORMATS if kind != "bam"]
-    assert f"[{'|'.join(text)}]" in command("locate", "--help").out.decode()
+@pytest.mark.parametrize(
+    ("verb", "kinds"),
+    [("locate", "tsv|bed|sam"), ("mem", "mummer|tsv|paf|bed|sam"), ("pairwise", "tsv|paf")],
+)
+def test_a_command_offers_its_formats(verb, kinds, command):
+    assert kinds_of(verb) == kinds.split("|")
+    assert f"[{kinds}]" in command(verb, "--help").out.decode()

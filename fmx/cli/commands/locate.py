@@ -3,14 +3,14 @@
 import click
 
 from ... import options
-from ...output import FORMATS
+from ...output import kinds_of
 
 
 @options.command
 @click.argument("patterns", nargs=-1)
 @click.option("-p", "--pattern", "literal", multiple=True, metavar="SEQUENCE", help="A pattern; repeatable.")
 @click.option(
-    "--format", "kind", type=click.Choice([kind for kind in FORMATS if kind != "bam"]),
+    "--format", "kind", type=click.Choice(kinds_of("locate")),
     default="tsv", show_default=True, help="What to write: TSV with a header line, BED6, or SAM.",
 )  # fmt: skip
 @options.strands

@@ -3,6 +3,7 @@
 import click
 
 from ... import options
+from ...output import kinds_of
 
 
 @options.command
@@ -20,7 +21,7 @@ from ... import options
 @click.option("-L", "lengths", is_flag=True, help="Write the length of each query on its header line.")
 @click.option("-F", "four_columns", is_flag=True, help="Always write four columns, also for a single contig.")
 @click.option(
-    "--format", "kind", type=click.Choice(["mummer", "paf", "bed", "tsv", "sam"]), default="mummer",
+    "--format", "kind", type=click.Choice(kinds_of("mem")), default="mummer",
     show_default=True, help="What to write: MUMmer's format, PAF, BED6, TSV with a header line, or SAM.",
 )  # fmt: skip
 @click.option(

@@ -3,6 +3,7 @@
 import click
 
 from ... import options
+from ...output import kinds_of
 
 _SCORE = options.Number(-(2**31 // 3), 2**31 // 3)
 _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
@@ -26,7 +27,7 @@ _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
 @click.option("--gap", type=_SCORE, default=-10, show_default=True, help="Score of a letter against a gap.")
 @options.output
 @click.option(
-    "--format", "kind", type=click.Choice(["tsv", "paf"]), show_default="tsv",
+    "--format", "kind", type=click.Choice(kinds_of("pairwise")), show_default="tsv",
     help="What to write: TSV with a header line, or PAF.",
 )  # fmt: skip
 @options.former("--paf", "--format paf")

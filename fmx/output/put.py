@@ -1,12 +1,19 @@
-"""Bytes of text in compiled code: numbers, names, sequences.  Each function returns the place after it."""
+"""Bytes into a buffer, in compiled code: numbers, names, sequences, fields of a line.
+
+Each function writes into ``out`` uint8[n] from ``at`` on and returns the place after it.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
+from ..compiler.contract import by_type_or_this
+from ..compiler.functions import inlined
 from ..compiler.primitives import copy_bytes, low_bits, trailing_zeros
 from ..input.dna import UPPER
+
+TAB, LINE, SPACE, PLUS, MINUS, STAR, DOT = b"\t\n +-*."
+DIGITS = 20  # bytes of the longest number: a uint64, or an int64 with its sign
 
 
 class Names(NamedTuple):
@@ -30,24 +37,24 @@ def as_bytes(text: str) -> np.ndarray:
 
 
 @inlined
-def put_bytes(out, at, source, start, n):
+def span(out, at, source, start, n):
     copy_bytes(out, at, source, start, n)
     return at + n
 
 
 @inlined
-def put_all(out, at, source):
-    return put_bytes(out, at, source, 0, source.size)
+def text(out, at, source):
+    return span(out, at, source, 0, source.size)
 
 
 @inlined
-def put_byte(out, at, byte):
-    out[np.uint64(at)] = byte
+def byte(out, at, x):
+    out[np.uint64(at)] = x
     return at + 1
 
 
-@inlined
-def put_number(out, at, x):
+@by_type_or_this
+def number(out, at, x):
     """Decimal digits of x >= 0."""
     n, y = 1, x
     while y >= 10:
@@ -60,10 +67,34 @@ def put_number(out, at, x):
 
 
 @inlined
-def put_padded(out, at, x):
+def signed(out, at, x):
+    """Decimal digits of any x, after its sign if that is -."""
+    return number(out, byte(out, at, MINUS), -x) if x < 0 else number(out, at, x)
+
+
+@inlined
+def share(out, at, x):
+    """0 <= x <= 1 with six decimals, the nearest ones and half to even as Python rounds.
+
+    x is split in two parts whose products with 10^6 are exact, so that no rounding precedes this one.
+    """
+    head = np.float64(np.float32(x))
+    high, low = head * 1e6, (x - head) * 1e6
+    n = np.int64(np.floor(high + low))
+    beyond = ((high - n) - 0.5) + low
+    if beyond > 0 or (beyond == 0 and n & 1):
+        n += 1
+    at = number(out, at, n // 1000000)
+    end = number(out, at, 1000000 + n % 1000000)
+    byte(out, at, DOT)
+    return end
+
+
+@by_type_or_this
+def padded(out, at, x):
     """A number in eight columns or more."""
     if x >= 10**8:
-        return put_number(out, at, x)
+        return number(out, at, x)
     digits = _eight_digits(np.uint64(x))
     blank = min(trailing_zeros(digits) >> 3, 7)
     shown = digits + np.uint64(0x3030303030303030) - (np.uint64(0x1010101010101010) & low_bits(8 * blank))
@@ -83,12 +114,38 @@ def _eight_digits(x):
 
 
 @inlined
-def put_name(out, at, names, i):
-    return put_bytes(out, at, names.data, names.first[i], names.first[i + 1] - names.first[i])
+def name(out, at, names, i):
+    return span(out, at, names.data, names.first[i], names.first[i + 1] - names.first[i])
 
 
 @inlined
-def put_letters(out, at, batch, r):
+def query(out, at, batch, r):
+    """The name of query r of a ReadBatch; * if it has none."""
+    if batch.name_length[r] == 0:
+        return byte(out, at, STAR)
+    return span(out, at, batch.data, batch.name_start[r], batch.name_length[r])
+
+
+@inlined
+def field(out, at, x):
+    """A tab and a number."""
+    return number(out, byte(out, at, TAB), x)
+
+
+@inlined
+def name_field(out, at, names, i):
+    """A tab and a name."""
+    return name(out, byte(out, at, TAB), names, i)
+
+
+@inlined
+def strand_field(out, at, reverse):
+    """A tab and the strand."""
+    return byte(out, byte(out, at, TAB), MINUS if reverse else PLUS)
+
+
+@inlined
+def letters(out, at, batch, r):
     """The letters of read r as given: upper case, U as T, other symbols by the table UPPER."""
     start, n = batch.start[r], batch.length[r]
     if batch.searchable[r]:  # arithmetic instead of a table: whole vectors of bytes at a time
@@ -103,7 +160,7 @@ def put_letters(out, at, batch, r):
 
 
 @inlined
-def put_complement(out, at, batch, r):
+def complement(out, at, batch, r):
     """The reverse complement of the letters of read r, which is searchable."""
     start, n = batch.start[r], batch.length[r]
     source, target = batch.data[start : start + n], out[at : at + n]
@@ -117,19 +174,27 @@ def put_complement(out, at, batch, r):
 
 
 @inlined
-def put_backwards(out, at, data, start, n):
+def backwards(out, at, data, start, n):
     source, target = data[start : start + n], out[at : at + n]
     for j in range(n):
         target[j] = source[n - 1 - j]
     return at + n
 
 
-@compiled
-def record_space(batch, hits, start, first_hit, last_hit, n_fixed):
-    """Bytes that are enough for the records of these hits: n_fixed and the name each, letters once a read."""
-    space = np.int64(0)
-    for i in range(hits.total.size):
-        n_hits = min(hits.first[i + 1], last_hit) - max(hits.first[i], first_hit)
-        r = start + i
-        space += 2 * batch.length[r] + max(n_hits, 1) * (batch.name_length[r] + n_fixed)
-    return space
+class Widest:
+    """An output that is written nowhere and where each number takes DIGITS bytes.
+
+    What is put into it in plain Python tells how many bytes a line takes at most.
+    """
+
+    def __setitem__(self, i, x):
+        pass
+
+    def __getitem__(self, i):
+        return self if isinstance(i, slice) else 0
+
+
+@number.register(Widest)
+@padded.register(Widest)
+def _put_widest(out, at, x):
+    return at + DIGITS

@@ -1,0 +1,26 @@
+"""BED6, for search and mem: contig, start, end, name of the query, 0, strand."""
+
+from ..compiler.contract import static_type
+from . import put
+from .hits import HitWriter
+from .matches import MatchWriter
+from .records import LINED, contigs_of, put_place, put_record
+
+Bed = static_type("Bed", LINED, __name__)
+
+
+def open_hits(reference, output, sam_header):
+    """(HitWriter, nothing)."""
+    return HitWriter(Bed(*contigs_of(reference))), b""
+
+
+def open_matches(reference, output, which, sam_header):
+    """(MatchWriter, nothing)."""
+    return MatchWriter(Bed(*contigs_of(reference))), b""
+
+
+@put_record.register(Bed)
+def _put_bed(form, out, at, batch, record):
+    at = put.byte(out, put_place(form, out, at, record), put.TAB)
+    at = put.field(out, put.query(out, at, batch, record.query), 0)
+    return put.byte(out, put.strand_field(out, at, record.reverse), put.LINE)

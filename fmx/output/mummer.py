@@ -1,0 +1,60 @@
+"""The format of MUMmer's mummer: a header line for each row, then a line a match, 1-based."""
+
+from typing import NamedTuple
+
+from ..index.reference import Blocks
+from ..input.reads import FORWARD, REVERSE
+from . import put
+from .matches import MatchWriter
+from .records import contigs_of, put_head, put_record
+
+_HEAD, _REVERSE, _LENGTH, _GAP = map(put.as_bytes, ("> ", " Reverse", "  Len = ", "  "))
+
+
+class Mummer(NamedTuple):
+    """``width`` of the column of contigs, 0 for none; ``which`` strands have header lines (reads.pack);
+    ``original`` and ``lengths`` as its options -c and -L."""
+
+    names: put.Names
+    blocks: Blocks
+    which: int
+    width: int
+    original: bool
+    lengths: bool
+
+
+def open_matches(reference, output, which, sam_header):
+    """(MatchWriter, nothing)."""
+    columns = output.four_columns or len(reference.names) > 1
+    width = max(len(name.encode()) for name in reference.names) if columns else 0
+    form = Mummer(*contigs_of(reference), which, width, output.original, output.lengths)
+    return MatchWriter(form), b""
+
+
+@put_head.register(Mummer)
+def _put_head(form, out, at, batch, row):
+    if form.which & (REVERSE if row & 1 else FORWARD) == 0:
+        return at
+    at = put.text(out, at, _HEAD)
+    if batch.name_length[row >> 1] > 0:
+        at = put.query(out, at, batch, row >> 1)
+    if row & 1:
+        at = put.text(out, at, _REVERSE)
+    if form.lengths:
+        at = put.number(out, put.text(out, at, _LENGTH), batch.length[row >> 1])
+    return put.byte(out, at, put.LINE)
+
+
+@put_record.register(Mummer)
+def _put_match(form, out, at, batch, record):
+    if form.width:
+        end = at + _GAP.size + form.width
+        at = put.name(out, put.text(out, at, _GAP), form.names, record.contig)
+        while at < end:
+            at = put.byte(out, at, put.SPACE)
+        at = put.text(out, at, _GAP)
+    begin = record.begin + 1
+    if record.reverse:
+        begin = record.end if form.original else batch.length[record.query] - record.end + 1
+    at = put.padded(out, put.text(out, put.padded(out, at, record.start + 1), _GAP), begin)
+    return put.byte(out, put.padded(out, put.text(out, at, _GAP), record.end - record.begin), put.LINE)

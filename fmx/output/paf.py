@@ -1,0 +1,77 @@
+"""PAF: the twelve columns, then cg:Z; for pairs AS:i and id:f (identity) before it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import inlined
+from ..index.reference import Blocks
+from . import put
+from .matches import MatchWriter
+from .pairs import PairWriter, put_pair
+from .records import contigs_of, put_record
+
+_PATH, _SCORE, _IDENTITY, _EQUAL = map(put.as_bytes, ("\tcg:Z:", "\tAS:i:", "\tid:f:", "="))
+UNKNOWN = 255  # mapping quality
+
+
+class PafMatches(NamedTuple):
+    """Contigs, their blocks, and ``lengths`` int64[n]."""
+
+    names: put.Names
+    blocks: Blocks
+    lengths: np.ndarray
+
+
+class PafPairs(NamedTuple):
+    """Sequences and their lengths, int64[n] each, and what precedes a path."""
+
+    queries: put.Names
+    targets: put.Names
+    path: np.ndarray
+    query_lengths: np.ndarray
+    target_lengths: np.ndarray
+
+
+def open_matches(reference, output, which, sam_header):
+    """(MatchWriter, nothing)."""
+    return MatchWriter(PafMatches(*contigs_of(reference), reference.lengths)), b""
+
+
+def open_pairs(names, lengths, with_path):
+    """(PairWriter, nothing)."""
+    return PairWriter(PafPairs(*map(put.make_names, names), _PATH, *lengths), with_path), b""
+
+
+@put_record.register(PafMatches)
+def _put_match(form, out, at, batch, record):
+    n = record.end - record.begin
+    at = put.field(out, put.query(out, at, batch, record.query), batch.length[record.query])
+    at = put.field(out, put.field(out, at, record.begin), record.end)
+    at = put.name_field(out, put.strand_field(out, at, record.reverse), form.names, record.contig)
+    at = put.field(out, put.field(out, at, form.lengths[record.contig]), record.start)
+    at = _put_sizes(out, put.field(out, at, record.start + n), n, n)
+    return put.byte(out, put.text(out, put.number(out, put.text(out, at, _PATH), n), _EQUAL), put.LINE)
+
+
+@put_pair.register(PafPairs)
+def _put_pair(form, out, at, records, r):
+    query, target = records.query[r], records.target[r]
+    at = _put_whole(out, put.name(out, at, form.queries, query), form.query_lengths[query])
+    at = put.name_field(out, put.strand_field(out, at, False), form.targets, target)
+    at = _put_whole(out, at, form.target_lengths[target])
+    at = _put_sizes(out, at, records.matches[r], records.length[r])
+    at = put.signed(out, put.text(out, at, _SCORE), records.h[r])
+    return put.share(out, put.text(out, at, _IDENTITY), records.identity[r])
+
+
+@inlined
+def _put_whole(out, at, n):
+    """A length, and start and end of all of it."""
+    return put.field(out, put.field(out, put.field(out, at, n), 0), n)
+
+
+@inlined
+def _put_sizes(out, at, matches, length):
+    """Matches, length of the alignment, and the quality."""
+    return put.field(out, put.field(out, put.field(out, at, matches), length), UNKNOWN)

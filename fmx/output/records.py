@@ -1,0 +1,76 @@
+"""A record, a line of output for an exact match, and the contracts that the formats' types fulfil.
+
+A type of a format is a NamedTuple with ``names`` (put.Names of the contigs) and ``blocks`` and whatever else
+its lines need.  It has a body for ``put_record``, and for the others where something is written.  A buffer is
+as large as these very bodies tell (``widest``), so no field can be forgotten.
+"""
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.contract import by_type, by_type_or_this
+from ..compiler.functions import inlined
+from ..input.reads import ReadBatch
+from . import put
+
+LINED = "names", "blocks"  # fields of most forms: put.Names of the contigs, Blocks of the reference
+
+
+class Record(NamedTuple):
+    """Symbols ``begin`` to ``end`` of a query as it was given, and ``start``, where they lie in a contig.
+
+    All 0-based and half-open.  ``reverse``: it is their reverse complement that lies there.  Of a hit
+    ``number`` counts the query's records from 1, and ``total`` is the number of all its occurrences.
+    """
+
+    query: int
+    begin: int
+    end: int
+    reverse: bool
+    contig: int
+    start: int
+    number: int
+    total: int
+
+
+def contigs_of(reference):
+    """The values of LINED."""
+    return put.make_names(reference.names), reference.blocks
+
+
+@by_type
+def put_record(form, out, at, batch, record):
+    """A Record into ``out`` uint8[n] from ``at`` on; the place after it."""
+
+
+@by_type_or_this
+def put_unmapped(form, out, at, batch, r, total):
+    """What is written of read r of which no hit is reported, with ``total`` occurrences: nothing."""
+    return at
+
+
+@by_type_or_this
+def put_head(form, out, at, batch, row):
+    """What precedes the records of a row (mem/strands.py): nothing."""
+    return at
+
+
+@inlined
+def put_place(form, out, at, record):
+    """Three fields: the contig, start and end there."""
+    at = put.field(out, put.name(out, at, form.names, record.contig), record.start)
+    return put.field(out, at, record.start + record.end - record.begin)
+
+
+def widest(form) -> int:
+    """Bytes that any record of a form takes at most, beside the name and the letters of its query."""
+    columns = (np.array([x]) for x in (0, 0, 0, 3, -1, True))  # no name, three letters without qualities
+    batch = ReadBatch(np.frombuffer(b"ACG", np.uint8), *columns)
+    contig = int(np.argmax(np.diff(form.names.first)))
+    sizes = [put_head(form, put.Widest(), 0, batch, row) for row in (0, 1)]
+    for reverse, number in product((False, True), (1, 2)):
+        record = Record(0, 1, 2, reverse, contig, 1, number, 3)
+        sizes.append(put_record(form, put.Widest(), 0, batch, record))
+    return max(*sizes, put_unmapped(form, put.Widest(), 0, batch, 0, 3))

@@ -1,0 +1,76 @@
+"""TSV with a header line: hits, matches (0-based, half-open) or pairs, and counts of reads."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.contract import static_type
+from . import put
+from .hits import HitWriter
+from .matches import MatchWriter
+from .pairs import PairWriter, put_pair
+from .records import LINED, contigs_of, put_place, put_record
+
+HITS = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
+MATCHES = b"query\tquery_start\tquery_end\tstrand\tcontig\tstart\tend\tlength\n"
+PAIRS = b"query\ttarget\tscore\tidentity\tlength\tmatches"
+
+
+TsvHits = static_type("TsvHits", LINED, __name__)
+TsvMatches = static_type("TsvMatches", LINED, __name__)
+
+
+class TsvPairs(NamedTuple):
+    """Sequences, and what precedes a path."""
+
+    queries: put.Names
+    targets: put.Names
+    path: np.ndarray
+
+
+def open_hits(reference, output, sam_header):
+    """(HitWriter, header line)."""
+    return HitWriter(TsvHits(*contigs_of(reference))), HITS
+
+
+def open_matches(reference, output, which, sam_header):
+    """(MatchWriter, header line)."""
+    return MatchWriter(TsvMatches(*contigs_of(reference))), MATCHES
+
+
+def open_pairs(names, lengths, with_path):
+    """(PairWriter, header line)."""
+    form = TsvPairs(*map(put.make_names, names), put.as_bytes("\t"))
+    return PairWriter(form, with_path), PAIRS + (b"\tcigar\n" if with_path else b"\n")
+
+
+@put_record.register(TsvHits)
+def _put_hit(form, out, at, batch, record):
+    at = put.byte(out, put.query(out, at, batch, record.query), put.TAB)
+    at = put.strand_field(out, put_place(form, out, at, record), record.reverse)
+    return put.byte(out, put.field(out, at, record.total), put.LINE)
+
+
+@put_record.register(TsvMatches)
+def _put_match(form, out, at, batch, record):
+    at = put.field(out, put.query(out, at, batch, record.query), record.begin)
+    at = put.byte(out, put.strand_field(out, put.field(out, at, record.end), record.reverse), put.TAB)
+    at = put_place(form, out, at, record)
+    return put.byte(out, put.field(out, at, record.end - record.begin), put.LINE)
+
+
+@put_pair.register(TsvPairs)
+def _put_pair(form, out, at, records, r):
+    at = put.name(out, at, form.queries, records.query[r])
+    at = put.name_field(out, at, form.targets, records.target[r])
+    at = put.signed(out, put.byte(out, at, put.TAB), records.h[r])
+    at = put.share(out, put.byte(out, at, put.TAB), records.identity[r])
+    return put.field(out, put.field(out, at, records.length[r]), records.matches[r])
+
+
+def counts(reference, tally) -> bytes:
+    """A line a contig: its length, reads that occur in it, and their occurrences."""
+    lines = ["contig\tlength\treads\thits\n"]
+    for name, length, (reads, hits) in zip(reference.names, reference.lengths, tally.tolist(), strict=True):
+        lines.append(f"{name}\t{length}\t{reads}\t{hits}\n")
+    return "".join(lines).encode()
