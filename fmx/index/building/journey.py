@@ -159,7 +159,7 @@ def _named(layout_names, n_text) -> list:
     for name in names:
         if name.k > most:
             raise UnsupportedError(
-                f"layout {name}: k is too large for a reference of {n_text:,} symbols; give at most {most}"
+                f"layout {name} is too large for a reference of {n_text:,} symbols: k is at most {most}"
             )
     return names
 
