@@ -37,6 +37,15 @@ class LostDeviceError(DeviceError):
     """A GPU that does not answer any more: what was held there is gone, and cannot be freed either."""
 
 
+@contextmanager
+def named_input(path):
+    """Around the reading of an input: errors of the system become InputError."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(path, "", error.strerror or str(error)) from error
+
+
 def shown(text: str) -> str:
     """A text as one line of a message: what is no character that can be seen is escaped.
 

@@ -8,7 +8,8 @@ from fmx import workflow
 from fmx.index import fm_index as index
 from fmx.index.reference import find_block
 from fmx.input import reads
-from fmx.input.chunks import literal_fasta, read_chunks
+from fmx.input.chunks import literal_fasta
+from fmx.input.spans import read_chunks
 from fmx.search import hits
 from fmx.search.engines import cpu
 from fmx.search.mapper import BOTH, make_query

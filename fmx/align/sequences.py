@@ -13,9 +13,9 @@ import numpy as np
 
 from ..compiler.functions import inlined
 from ..errors import InputError
-from ..input.chunks import read_chunks
 from ..input.dna import CODE
 from ..input.reads import parse
+from ..input.spans import read_chunks
 from ..input.streams import STANDARD
 
 

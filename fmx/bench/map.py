@@ -155,7 +155,7 @@ def _copy(source, file) -> None:
 
 
 def _count_records(path) -> int:
-    from ..input.chunks import read_chunks
     from ..input.reads import parse
+    from ..input.spans import read_chunks
 
     return sum(parse(chunk).length.size for chunk in read_chunks([path]))

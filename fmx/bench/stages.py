@@ -11,7 +11,7 @@ from collections import Counter
 import click
 
 from .. import options, workflow
-from ..input.chunks import read_chunks
+from ..input.spans import plan
 from ..input.streams import whole_output
 from ..machines.clock import Clock
 from ..machines.progress import Progress
@@ -31,14 +31,14 @@ class Sink:
 
 
 def timed(clock, source):
-    """The chunks of a source, whose reading is timed."""
+    """The spans of a source, whose making is timed: a stream is read so."""
     source = iter(source)
     while True:
         with clock.timed("read"):
-            chunk = next(source, None)
-        if chunk is None:
+            span = next(source, None)
+        if span is None:
             return
-        yield chunk
+        yield span
 
 
 def table(spent, wall, n_threads) -> list:
@@ -78,8 +78,8 @@ def command(files, index_path, output, layout, method, engine, device, gpu_memor
     clock.seconds.clear(), of_gpu.clear()
     start = time.perf_counter()
     with whole_output(output) as file:
-        source = timed(clock, read_chunks(files, mapper.options.chunk_size))
-        summary = mapping.map_chunks(mapper, source, writer, Sink(clock, file))
+        source = timed(clock, plan(files, mapper.options.chunk_size))
+        summary = mapping.map_spans(mapper, source, writer, Sink(clock, file))
     wall = time.perf_counter() - start
     for stage, seconds, share in table(clock.seconds, wall, threads):
         click.echo(f"{stage:16}{seconds:9.3f} s {100 * share:5.1f} %")

@@ -1,4 +1,4 @@
-"""Reads files -> chunks of whole records: bytes are cut at record borders before anything is parsed."""
+"""Chunks of whole records, and how bytes are cut at their borders, by counting, before anything is parsed."""
 
 import errno
 import os
@@ -31,6 +31,10 @@ class Chunk:
     number: int
     n_bound: int
 
+    def read(self) -> "Chunk":
+        """Itself: a Span of a stream that has been read."""
+        return self
+
 
 def begins_fastq(path, byte) -> bool:
     """Is a file that begins with ``byte`` FASTQ, or FASTA?  Raises InputError if it is neither."""
@@ -39,16 +43,6 @@ def begins_fastq(path, byte) -> bool:
     if byte == ord(">"):
         return False
     raise InputError(path, "first byte", f"expected '@' (FASTQ) or '>' (FASTA), found {bytes([byte])!r}")
-
-
-def read_chunks(paths, chunk_size=CHUNK_SIZE, check=begins_fastq):
-    """Yield the Chunks of several FASTA or FASTQ files in order.
-
-    A file without records yields nothing.  ``check`` (path, first byte) tells FASTQ and raises InputError.
-    """
-    for path in paths:
-        with Source(path) as source:
-            yield from _chunks_of(source, chunk_size, check)
 
 
 def look_at(path, check=begins_fastq) -> None:
@@ -70,7 +64,7 @@ def look_at(path, check=begins_fastq) -> None:
 
 
 def literal_fasta(sequences, names=None) -> bytes:
-    """Sequences (str or bytes) as FASTA, for read_chunks; named by their number from 0 unless named.
+    """Sequences (str or bytes) as FASTA, for spans.plan; named by their number from 0 unless named.
 
     Raises InputError for one that holds anything but letters.
     """
@@ -95,40 +89,6 @@ def about_cr(data) -> str:
     return f"line ends are CR alone: {_CONVERT}"
 
 
-def _chunks_of(source, chunk_size, check):
-    rest, number, is_fastq, after_blank = np.empty(0, np.uint8), 1, None, False
-    while True:
-        n = rest.size
-        buffer = np.empty(n + max(chunk_size, n) + 1, np.uint8)
-        buffer[:n] = rest
-        rest = buffer[:0]  # what it was cut from is free before more is read
-        n += source.readinto(buffer[n:-1])
-        last = n < buffer.size - 1
-        skipped = skip_blank(buffer[:n], 0)
-        after_blank = after_blank or skipped > 0
-        if skipped == n:
-            if last:
-                return
-            continue
-        if is_fastq is None:
-            is_fastq, after_blank = check(source.path, buffer[skipped]), False
-        elif after_blank:
-            raise InputError(source.path, f"record {number}", BLANK_LINE)
-        buffer, n = buffer[skipped:], n - skipped
-        if last and buffer[n - 1] != NEWLINE:
-            buffer[n] = NEWLINE
-            n += 1
-        stop, n_bound = _cut_fastq(buffer[:n], last) if is_fastq else _cut_fasta(buffer[:n], last)
-        rest = buffer[stop:n]
-        if stop:
-            yield Chunk(source.path, buffer[:stop], is_fastq, number, n_bound)
-            number += n_bound
-        elif number == 1 and (rest[:-1] == CR).any() and not (rest == NEWLINE).any():
-            raise InputError(source.path, "record 1", about_cr(rest))
-        if last:
-            return
-
-
 @inlined
 def _is_blank(byte):
     return byte == 32 or 9 <= byte <= 13
@@ -142,9 +102,23 @@ def skip_blank(data, i):
     return i
 
 
+@compiled
+def count(data, n, is_fastq):
+    """Newlines among the first n bytes of data (uint8): all (FASTQ), or those that a '>' follows (FASTA)."""
+    if is_fastq:
+        return _n_lines(data[:n])
+    found = 0
+    for start in range(0, min(n, data.size - 1), 128):
+        few = np.uint8(0)
+        for i in range(start, min(start + 128, min(n, data.size - 1))):
+            few = np.uint8(few + np.uint8((at(data, i) == NEWLINE) & (at(data, i + 1) == ord(">"))))
+        found += few
+    return found
+
+
 @inlined
 def _n_lines(data):
-    """Number of newlines, 128 bytes at a time: sums of 8 bits fill vector registers, and the reader waits."""
+    """Number of newlines, 128 bytes at a time: sums of 8 bits fill vector registers."""
     n_lines = 0
     for start in range(0, data.size, 128):
         few = np.uint8(0)
@@ -155,43 +129,40 @@ def _n_lines(data):
 
 
 @compiled
-def _cut_fastq(data, last):
-    """(end of the last whole record, number of records); everything if this is the file's end.
-
-    Blank lines that follow a record, four at a time, are left to what comes after.
-    """
-    n_lines, stop = _n_lines(data), data.size
-    n_records = (n_lines + 3) // 4
-    if not last:
-        n_records = n_lines // 4
-        for _ in range(n_lines % 4 + 1):
-            stop -= 1
-            while stop >= 0 and data[stop] != NEWLINE:
-                stop -= 1
-        stop += 1
-    end = stop
-    while end > 0 and _is_blank(data[end - 1]):
-        end -= 1
-    n_blank = _n_lines(data[end:stop]) - 1
-    if n_blank >= 4:
-        n_records -= n_blank // 4
-        stop = end
-        for _ in range(n_blank % 4 + 1):
-            stop = find_byte(data, NEWLINE, stop, data.size) + 1
-    return stop, n_records
+def find_border(data, i, left, is_fastq):
+    """(index behind the ``left``-th newline that counts, from i on, 0), or (where to go on, those left)."""
+    stop = data.size if is_fastq else data.size - 1
+    while left > 0:
+        newline = find_byte(data, NEWLINE, i, stop) if i < stop else -1
+        if newline < 0:
+            return max(i, stop), left
+        i = newline + 1
+        if is_fastq or data[i] == ord(">"):
+            left -= 1
+    return i, 0
 
 
 @compiled
-def _cut_fasta(data, last):
-    """(start of the last record, number of records before it); everything if this is the file's end."""
-    n_records = stop = i = 0
-    while i >= 0 and i < data.size:
-        if data[i] == ord(">"):
-            n_records += 1
-            stop = i
-        i = find_byte(data, NEWLINE, i, data.size) + 1
-        if i == 0:
-            break
-    if last:
-        return data.size, n_records
-    return stop, n_records - 1
+def find_blank(data, own, total):
+    """(start, record) of the blank lines after whole records of FASTQ that end data[:own]; (own, 0) if none.
+
+    ``total``: newlines of the file up to there, the one before its first record included.  A byte after
+    own tells whether a line that begins there is blank.
+    """
+    end = own
+    while end > 0 and _is_blank(data[end - 1]):
+        end -= 1
+    n_lines = total - _n_lines(data[end:own])
+    for i in range(end, own):
+        if data[i] == NEWLINE:
+            if n_lines % 4 == 0:
+                is_blank = i + 1 < data.size and _is_blank(data[i + 1])
+                return (i + 1, n_lines // 4 + 1) if is_blank else (own, 0)
+            n_lines += 1
+    return own, 0
+
+
+@compiled
+def is_mac(data):
+    """Is there no newline, but a CR before the last byte?"""
+    return find_byte(data, NEWLINE, 0, data.size) < 0 and find_byte(data, CR, 0, data.size - 1) >= 0

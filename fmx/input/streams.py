@@ -4,14 +4,13 @@ import io
 import os
 import stat
 import sys
-import zlib
 from contextlib import contextmanager
 from typing import Any
 
-from isal import igzip, isal_zlib
-
-from ..errors import InputError, OutputError
+from ..errors import OutputError, named_input
 from ..system.drafts import DraftFile
+from .gzipped import Gzip
+from .regular import RegularFile
 
 STANDARD = "-"
 
@@ -21,18 +20,15 @@ class Source:
 
     def __init__(self, path):
         self.path = "standard input" if str(path) == STANDARD else str(path)
-        try:
+        if isinstance(path, bytes):
+            self.path = "given sequences"
+        with named_input(self.path):
             if isinstance(path, bytes):
-                self.path = "given sequences"
                 self._raw: Any = io.BufferedReader(io.BytesIO(path))
             else:
                 self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")  # noqa: SIM115
-            self._file = self._raw
-            if self._raw.peek(2)[:2] == b"\x1f\x8b":
-                self._watched = _Watched(self._raw)
-                self._file = igzip.GzipFile(fileobj=self._watched, mode="rb")
-        except OSError as error:
-            raise InputError(self.path, "", error.strerror or str(error)) from error
+            self.is_gzip = self._raw.peek(2)[:2] == b"\x1f\x8b"
+        self._file = Gzip(self.path, self._raw) if self.is_gzip else self._raw
 
     def size_hint(self) -> int:
         """Bytes to expect: exact for a plain file, a guess otherwise."""
@@ -40,29 +36,23 @@ class Source:
             size = os.fstat(self._raw.fileno()).st_size
         except OSError:
             return 1 << 20
-        return size if self._file is self._raw else 4 * size
+        return 4 * size if self.is_gzip else size
+
+    def regular(self) -> RegularFile | None:
+        """What it reads, for any thread to read; None for what can only be read in order."""
+        if self._raw is sys.stdin.buffer or isinstance(self._raw.raw, io.BytesIO):
+            return None
+        status = os.fstat(self._raw.fileno())
+        is_regular = stat.S_ISREG(status.st_mode) and status.st_size > 0
+        return RegularFile(self.path, self._raw.fileno()) if is_regular else None
 
     def readinto(self, buffer) -> int:
-        """Fill ``buffer`` (uint8 array) from its start as far as the input goes; 0 at the end."""
+        """Fill ``buffer`` (uint8 array) from its start as far as the input goes; fewer at the end."""
         view, done = memoryview(buffer), 0
-        try:
-            while done < len(view):
-                n = self._file.readinto(view[done:])
-                if not n:
-                    self._check_end()
-                    break
+        with named_input(self.path):
+            while done < len(view) and (n := self._file.readinto(view[done:])):
                 done += n
-        except (EOFError, zlib.error, igzip.BadGzipFile, isal_zlib.IsalError) as error:  # type: ignore[misc]
-            raise InputError(
-                self.path, "gzip stream", f"truncated or damaged ({error}); transfer it again"
-            ) from error
-        except OSError as error:
-            raise InputError(self.path, "", error.strerror or str(error)) from error
         return done
-
-    def _check_end(self) -> None:
-        if self._file is not self._raw and self._watched.ends_inside():
-            raise EOFError("no end-of-file block of BGZF")
 
     def close(self) -> None:
         if self._raw is not sys.stdin.buffer:
@@ -73,33 +63,6 @@ class Source:
 
     def __exit__(self, *_):
         self.close()
-
-
-class _Watched(io.RawIOBase):
-    """Bytes on their way to the decompressor; the last are kept, to tell where a BGZF was cut."""
-
-    LONGEST = 1 << 16  # a block of BGZF, whose bytes 12 to 17 are "BC", 2, 0 and its length less 1
-
-    def __init__(self, raw):
-        self._raw, self._tail = raw, b""
-
-    def readable(self):
-        return True
-
-    def readinto(self, buffer) -> int:
-        n = self._raw.readinto(buffer)
-        last = bytes(memoryview(buffer)[max(0, n - self.LONGEST) : n])
-        self._tail = (self._tail + last)[-self.LONGEST :]
-        return n
-
-    def ends_inside(self) -> bool:
-        """Is the last member a block of BGZF that holds data?  The end of a whole file is an empty one."""
-        tail, at = self._tail, len(self._tail)
-        while (at := tail.rfind(b"\x1f\x8b\x08\x04", 0, at)) >= 0:
-            length = 1 + int.from_bytes(tail[at + 16 : at + 18], "little")
-            if tail[at + 12 : at + 16] == b"BC\2\0" and at + length == len(tail):
-                return tail[-4:] != bytes(4)
-        return False
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from ..compiler.functions import compiled
 from ..index import fm_index as index_module
 from ..index import layouts, prefix_table
 from ..index.reference import place_of
-from ..input import chunks
+from ..input import spans
 from ..machines.pipeline import travel
 from ..search import hits
 from ..search.mapper import BOTH, FORWARD, REVERSE, MapOptions, make_mapper
@@ -89,8 +89,8 @@ class Index:
         mapper = self._mapper(strands, policy)
         blocks = self._index.reference.blocks
 
-        def work(emit, chunk):
-            found = mapper.search(chunk)
+        def work(emit, span):
+            found = mapper.search(span.read())
             for start, part in mapper.hits_of(found):
                 emit(_as_rows(blocks, start, part))
             return found.total.size
@@ -99,7 +99,7 @@ class Index:
             rows["read"] += n_reads
             parts.append(rows)
 
-        source = chunks.read_chunks([arguments.source("reads", reads)])
+        source = spans.plan([arguments.source("reads", reads)])
         parts, n_reads = [np.empty(0, HIT)], 0
         for n in travel(source, work, self._threads, keep):
             n_reads += n
@@ -113,10 +113,10 @@ class Index:
         """Number of occurrences of each read, int64; nothing is located."""
         mapper = self._mapper(strands, hits.SelectionPolicy())
 
-        def work(emit, chunk):
-            emit(mapper.search(chunk).total)
+        def work(emit, span):
+            emit(mapper.search(span.read()).total)
 
-        source, parts = chunks.read_chunks([arguments.source("reads", reads)]), [np.empty(0, np.int64)]
+        source, parts = spans.plan([arguments.source("reads", reads)]), [np.empty(0, np.int64)]
         for _ in travel(source, work, self._threads, parts.append):
             pass
         return np.concatenate(parts)

@@ -69,7 +69,7 @@ def names(name, value) -> list:
 
 
 def source(name, value):
-    """What read_chunks reads: a path, or sequences (str or bytes) as FASTA."""
+    """What spans.plan takes: a path, or sequences (str or bytes) as FASTA."""
     must = f"{name} must be a path, or sequences (str or bytes) in a list, an array or a generator"
     if isinstance(value, str) and (value.isalpha() or not value) and not os.path.exists(value):
         raise ValueError(

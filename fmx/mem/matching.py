@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..input import chunks, reads
+from ..input import chunks, reads, spans
 from ..machines.pipeline import travel
 from ..machines.progress import Progress
 from ..search.mapper import BOTH, make_query
@@ -168,7 +168,7 @@ def find(finder, paths, sink, progress=None) -> Summary:
 
 
 def _tasks(finder, paths):
-    with closing(chunks.read_chunks(paths, finder.task_size)) as source:
+    with closing(spans.read_chunks(paths, finder.task_size)) as source:
         for chunk in source:
             yield from finder.tasks(chunk)
 

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from ..input import chunks, reads
+from ..input import chunks, reads, spans
 from ..machines.pipeline import travel
 from ..machines.progress import Progress
 from .mapper import SLICE_HITS
@@ -16,14 +16,16 @@ from .summary import Summary
 
 def map_reads(mapper, paths, writer, sink, progress=None) -> Summary:
     """Map files of reads, in order, and write the records to ``sink`` (a binary file)."""
-    return map_chunks(mapper, chunks.read_chunks(paths, mapper.options.chunk_size), writer, sink, progress)
+    return map_spans(mapper, spans.plan(paths, mapper.options.chunk_size), writer, sink, progress)
 
 
-def map_chunks(mapper, source, writer, sink, progress=None) -> Summary:
-    """The same for chunks, in order."""
+def map_spans(mapper, source, writer, sink, progress=None) -> Summary:
+    """The same for spans, in order."""
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
 
-    def work(emit, chunk):
+    def work(emit, span):
+        with mapper.timed("read"):
+            chunk = span.read()
         found = mapper.search(chunk)
         if writer.is_sam:
             reads.check_sam(chunk, found.batch)

@@ -53,13 +53,13 @@ def _run(cli, task) -> int:
 
 def _set_chunk_size(size) -> None:
     """Chunks of few bytes show borders that files of a few records never reach."""
-    from fmx.input import chunks
+    from fmx.input import spans
 
-    original = getattr(chunks.read_chunks, "original", chunks.read_chunks)
-    chunks.read_chunks = original
+    original = getattr(spans.plan, "original", spans.plan)
+    spans.plan = original
     if size:
-        chunks.read_chunks = lambda paths, _=None, **more: original(paths, size, **more)
-        chunks.read_chunks.original = original
+        spans.plan = lambda paths, _=None, *more, **named: original(paths, size, *more, **named)
+        spans.plan.original = original
 
 
 def _start_watch() -> int:

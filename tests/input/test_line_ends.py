@@ -10,7 +10,7 @@ from texts import numbered, random_letters
 
 from fmx.errors import InputError
 from fmx.input import reads
-from fmx.input.chunks import read_chunks
+from fmx.input.spans import read_chunks
 
 GENOME = numbered([random_letters(700, "ends"), random_letters(300, "of lines")])
 READS = [(f"r{i} a comment", GENOME[0][1][7 * i : 7 * i + 30]) for i in range(9)]
@@ -142,7 +142,7 @@ def memory_of(code, path) -> int:
     """Bytes that a program takes at most, beyond what it takes after a start."""
     program = f"""
 import sys
-from fmx.input import chunks, reads
+from fmx.input import reads, spans
 from fmx.errors import InputError
 
 def peak():  # of this program alone, which ru_maxrss is not
@@ -150,7 +150,7 @@ def peak():  # of this program alone, which ru_maxrss is not
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 def count(paths):
-    return sum(reads.parse(chunk).length.size for chunk in chunks.read_chunks(paths))
+    return sum(reads.parse(chunk).length.size for chunk in spans.read_chunks(paths))
 
 count([b"@a\\nA\\n+\\nI\\n", b">a\\nA\\n"])
 base = peak()

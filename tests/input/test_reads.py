@@ -13,7 +13,8 @@ from texts import TEXTS, reads_of
 
 from fmx.errors import InputError
 from fmx.input import reads
-from fmx.input.chunks import literal_fasta, read_chunks
+from fmx.input.chunks import literal_fasta
+from fmx.input.spans import read_chunks
 
 SIZES = [1, 2, 3, 5, 7, 11, 64, 1000, 1 << 21]
 SEQUENCES = reads_of(TEXTS["IUPAC"])
@@ -105,7 +106,7 @@ def test_given_sequences_cannot_smuggle_in_records():
 def test_lines_are_counted_in_whole_registers(processor, tmp_path):
     """On processors with AVX-512, too, and not by loads of a byte each."""
     program = (
-        "from fmx.input.chunks import _cut_fastq; f = _cut_fastq.made; f.compile('(uint8[::1], boolean)'); "
+        "from fmx.input.chunks import count; f = count.made; f.compile('(uint8[::1], int64, boolean)'); "
         "print(*f.inspect_asm().values())"
     )
     target = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": "", "FMX_CACHE": str(tmp_path)}

@@ -11,7 +11,8 @@ from itertools import chain
 import numpy as np
 
 from ...errors import FmxError
-from ...input import chunks, reads
+from ...input import reads
+from ...input.spans import read_chunks
 from ...machines.threads import run_all, spans
 from ...measure import gpu_timing
 from ...mem.contracts import Matches, Strands, collect, rows_at_once, seek
@@ -26,7 +27,7 @@ STAGES = ("copy in", "match", "copy out", "post-process")
 
 def read_strands(path) -> Strands:
     """Both strands of all queries of a file."""
-    (chunk,) = chunks.read_chunks([path], 1 << 32)
+    (chunk,) = read_chunks([path], 1 << 32)
     return make_strands(reads.parse(chunk), reads.FORWARD | reads.REVERSE)
 
 

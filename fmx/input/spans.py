@@ -1,0 +1,231 @@
+"""Inputs -> spans: runs of bytes that any thread can read by himself, cut into whole records by counting.
+
+A span of a plain file is a range of its bytes, one of BGZF some of its blocks; a stream is read span by span
+by whoever asks for the next.  A record belongs to the span that holds the newline before it (the first one
+of a file to the first), and is read to its end from beyond the span.  In FASTQ a record starts after every
+fourth newline of the file, whatever qualities begin with; in FASTA after one that a '>' follows.  A span
+counts its own newlines, learns from the span before it how many came earlier, and tells the next one:
+
+    spans           |            0 |            1 |           2 |
+    newlines        0  1  2  3  4    5  6  7  8  9  10 11 12 13     0 is thought before the first record
+    records         1           2             3           4
+"""
+
+import threading
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from .chunks import (
+    BLANK_LINE,
+    CHUNK_SIZE,
+    NEWLINE,
+    Chunk,
+    about_cr,
+    begins_fastq,
+    count,
+    find_blank,
+    find_border,
+    is_mac,
+    skip_blank,
+)
+from .gzipped import Blocks, after, blocks
+from .regular import Plain
+from .streams import Source
+
+BEYOND = 1 << 16  # bytes that are read beyond a span for its last record, at first
+
+
+class Before(NamedTuple):
+    """What stands before a span: newlines that count, and the record where blank lines began, or 0."""
+
+    total: int
+    blank: int = 0
+
+
+class Link:
+    """What one span tells the next one."""
+
+    def __init__(self, before=None):
+        self._is_told, self._before = threading.Event(), before
+        if before is not None:
+            self._is_told.set()
+
+    def tell(self, before):
+        """Let the next span know its Before, or None: what it finds is not wanted."""
+        self._before = before
+        self._is_told.set()
+
+    def wait(self) -> Before | None:
+        self._is_told.wait()
+        return self._before
+
+
+class Span:
+    """``size`` bytes of an input and the records that belong to them.
+
+    ``reader`` gives these bytes, fewer at the input's end, and then all after them; ``before`` and ``behind``
+    are the Links from the span before it and to the next.
+    """
+
+    def __init__(self, path, is_fastq, size, reader, before, behind):
+        self.path, self.is_fastq, self._size, self._reader = path, is_fastq, size, reader
+        self._before, self._behind = before, behind
+        self._buffer, self._n, self._is_end = np.empty(0, np.uint8), 0, False
+
+    def read(self) -> Chunk:
+        """Its records, once it is known what stands before it.  Raises InputError."""
+        return self.cut()[0]
+
+    def cut(self):
+        """(Chunk, what was read beyond it, the Before of that); the next span may be told less."""
+        try:
+            return self._cut()
+        except BaseException:
+            self._behind.tell(None)
+            raise
+
+    def _cut(self):
+        self._read_on(self._size + min(self._size, BEYOND))
+        own = min(self._n, self._size)
+        found = count(self._data(), own, self.is_fastq)
+        if (before := self._before.wait()) is None:
+            raise InputError(self.path, "", "what stands before could not be read")
+        is_first, period = before.total == 0, 4 if self.is_fastq else 1
+        total, blank, stop = before.total + is_first + found, before.blank, own
+        if self.is_fastq and not blank:
+            stop, blank = find_blank(self._data(), own, total)
+        self._behind.tell(Before(total, blank))
+        if before.blank and skip_blank(self._data()[:own], 0) < own:
+            raise InputError(self.path, f"record {blank}", BLANK_LINE)
+        number = 1 + -(-before.total // period)
+        n_records = (blank or 1 + -(-total // period)) - number
+        if before.blank or n_records == 0:
+            chunk = Chunk(self.path, self._buffer[:0], self.is_fastq, number, 0)
+            return chunk, self._data()[own:], Before(total, blank)
+        begin, _ = find_border(self._data(), 0, -before.total % period + 1 - is_first, self.is_fastq)
+        rest = own
+        if not blank:
+            left = -total % period  # newlines before the one that the next record follows
+            stop, rest = self._complete(own, left + 1)
+            total += left
+        chunk = Chunk(self.path, self._buffer[begin:stop], self.is_fastq, number, n_records)
+        return chunk, self._data()[rest:], Before(total, blank)
+
+    def _complete(self, own, left):
+        """Read on to where the next record begins or the input ends: (that, where what is unused begins)."""
+        i, beyond = own, BEYOND
+        while True:
+            i, left = find_border(self._data(), i, left, self.is_fastq)
+            if left == 0:
+                return i, i - 1
+            if self._is_end:
+                if self._buffer[self._n - 1] == NEWLINE:
+                    return self._n, self._n
+                self._buffer[self._n] = NEWLINE
+                return self._n + 1, self._n
+            if is_mac(self._data()):
+                raise InputError(self.path, "record 1", about_cr(self._data()))
+            beyond *= 2
+            room = self._buffer.size - 1 - self._n
+            self._read_on(min(beyond, room) if room else beyond)
+
+    def _read_on(self, more):
+        """Have that many more bytes in the buffer, or all."""
+        n = self._n + more
+        if n >= self._buffer.size:  # one is left for a newline
+            larger = np.empty(max(4 * self._n, n) + 1, np.uint8)
+            larger[: self._n] = self._data()
+            self._buffer = larger
+        self._n += self._reader.readinto(self._buffer[self._n : n])
+        self._is_end = self._n < n
+
+    def _data(self):
+        return self._buffer[: self._n]
+
+
+class Stream:
+    """The bytes of a Source or Gzip, of which ``rest`` (uint8) has been read."""
+
+    def __init__(self, file, rest):
+        self._file, self.rest, self._is_over = file, rest, False
+
+    def readinto(self, view) -> int:
+        """Fill ``view`` (uint8 array), as far as the stream goes.  Raises InputError."""
+        n = min(view.size, self.rest.size)
+        view[:n], self.rest = self.rest[:n], self.rest[n:]
+        if n < view.size and not self._is_over:
+            n += self._file.readinto(view[n:])
+            self._is_over = n < view.size
+        return n
+
+    def is_at_end(self) -> bool:
+        return self._is_over and self.rest.size == 0
+
+
+def plan(paths, size=CHUNK_SIZE, check=begins_fastq):
+    """Yield what can be ``read`` to Chunks, each of about ``size`` bytes of FASTA or FASTQ files, in order.
+
+    A span waits for those before it to be read: whoever takes one reads it at once.  A file without records
+    yields nothing.  ``check`` (path, first byte) tells FASTQ and raises InputError.
+    """
+    for path in paths:
+        with Source(path) as source:
+            yield from _plan(source, size, check)
+
+
+def read_chunks(paths, size=CHUNK_SIZE, check=begins_fastq):
+    """Yield the Chunks of several FASTA or FASTQ files in order: spans read one after the other."""
+    for span in plan(paths, size, check):
+        yield span.read()
+
+
+def _plan(source, size, check):
+    skip, head = _first(source)
+    if head.size == 0:
+        return
+    is_fastq, link, stop, file = check(source.path, head[0]), Link(Before(0)), 0, source.regular()
+    if file is not None:
+        for reader, n, end in (_blocks if source.is_gzip else _ranges)(file, size, skip):
+            before, link, stop = link, Link(), end
+            yield Span(source.path, is_fastq, n, reader, before, link)
+    if file is not None and stop == file.size and not (source.is_gzip and any(file.bytes(4, stop - 4))):
+        return  # all of it is planned; a BGZF ends with an empty block
+    stream = Stream(after(file, stop), head[:0]) if stop else Stream(source, head)
+    while not stream.is_at_end():
+        chunk, rest, before = Span(source.path, is_fastq, size, stream, link, Link()).cut()
+        stream.rest, link = np.concatenate([rest, stream.rest]), Link(before)
+        yield chunk
+
+
+def _ranges(file, size, skip):
+    """Yield (reader, its own bytes, where they end) for spans of a plain file."""
+    for start in range(skip, file.size, size):
+        n = min(size, file.size - start)
+        yield Plain(file, start), n, start + n
+
+
+def _blocks(file, size, skip):
+    """The same for the blocks of BGZF that a file begins with."""
+    start = stop = n = 0
+    for stop, more in blocks(file):
+        n += more
+        if n <= skip:
+            start, skip, n = stop, skip - n, 0
+        elif n - skip >= size:
+            yield Blocks(file, start, stop, skip, n - skip), n - skip, stop
+            start, skip, n = stop, 0, 0
+    if n > skip:
+        yield Blocks(file, start, stop, skip, n - skip), n - skip, stop
+
+
+def _first(source):
+    """(number of bytes before the first that is no white space, that byte and some more)."""
+    skip, head = 0, np.empty(BEYOND, np.uint8)
+    while n := source.readinto(head):
+        blank = skip_blank(head[:n], 0)
+        skip += blank
+        if blank < n:
+            return skip, head[blank:n]
+    return skip, head[:0]

@@ -1,0 +1,316 @@
+"""Spans: whatever cuts a file, its records, their numbers and its faults are those of one whole span."""
+
+import gzip
+import os
+import re
+import threading
+import time
+from itertools import chain, pairwise
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+from output_of import bgzf
+
+from fmx.errors import InputError
+from fmx.input import reads, spans
+from fmx.input.regular import RegularFile
+from fmx.input.spans import plan, read_chunks
+from fmx.machines.pipeline import travel
+
+SIZES = [1, 2, 3, 5, 7, 11, 64]
+WHOLE = 1 << 23
+
+
+def outcome(chunks) -> tuple:
+    """((number, name, sequence, quality) of every read, what is wrong with the next) of chunks."""
+    found = []
+    try:
+        for chunk in chunks:
+            batch = reads.parse(chunk)
+            assert batch.length.size <= chunk.n_bound
+            data = batch.data.tobytes()
+            for r in range(batch.length.size):
+                name, start, n = batch.name_start[r], batch.start[r], batch.length[r]
+                quality = batch.quality_start[r]
+                found.append((
+                    chunk.number + r, data[name : name + batch.name_length[r]], data[start : start + n],
+                    data[quality : quality + n] if quality >= 0 else None,
+                ))  # fmt: skip
+    except InputError as error:
+        return found, re.sub(r": .*\bCR\b.*", ": CR", str(error))  # which of two, a chunk tells by all of it
+    return found, ""
+
+
+def are_same(one, other) -> bool:
+    """The same fault, and before it the same records, of which a chunk with a fault gives none; or all."""
+    n = min(len(one[0]), len(other[0])) if one[1] else WHOLE
+    return one[1] == other[1] and one[0][:n] == other[0][:n]
+
+
+def by_threads(path, size, n_threads):
+    """The same of spans that several threads read."""
+    parts = []
+
+    def work(emit, span):
+        return outcome([span.read()])
+
+    try:
+        for part, problem in travel(plan([path], size), work, n_threads, None):
+            parts += part
+            if problem:
+                return parts, problem
+    except InputError as error:
+        return parts, str(error)
+    return parts, ""
+
+
+def check(path, size):
+    """However a file is cut, the outcome is that of one span."""
+    expected = outcome(read_chunks([path], WHOLE))
+    assert are_same(outcome(read_chunks([path], size)), expected)
+    return expected
+
+
+# Made to mislead
+
+letters = st.text("ACGTN", max_size=9)
+awkward = st.sampled_from(["@", "+", ">", "@@", "+>", "@r", ">x\t"])
+
+
+@st.composite
+def fastq(draw, spoiled=True):
+    """FASTQ whose qualities and names look like anything, with what may be wrong, and blank lines."""
+    end = draw(st.sampled_from(["\n", "\r\n"]))
+    text = end * draw(st.sampled_from([0, 0, 1, 5]))
+    for i in range(draw(st.integers(0, 8))):
+        sequence = draw(letters)
+        first = draw(st.sampled_from("@+>I!~"))
+        quality = (first * len(sequence))[:1] + draw(st.sampled_from("@+>I")) * (len(sequence) - 1)
+        name = draw(st.sampled_from(["", "r", "r +x", "r @", f"{i}", "r >"]))
+        plus = draw(st.sampled_from(["+", "+", "+@", "+r"]))
+        lines = [f"@{name}", sequence, plus, quality]
+        if spoiled and draw(st.integers(0, 15)) == 0:
+            kind = draw(st.integers(0, 4))
+            if kind == 0:
+                lines.insert(draw(st.integers(0, 4)), "")
+            elif kind == 1:
+                del lines[draw(st.integers(0, 3))]
+            elif kind == 2:
+                lines[1] += "!"
+            elif kind == 3:
+                lines[3] += "I"
+            else:
+                lines[draw(st.integers(0, 3))] = draw(st.sampled_from(["", " ", "@", "+", ">"]))
+        text += end.join(lines) + end
+    text += end * draw(st.sampled_from([0, 0, 0, 1, 2, 3, 4, 5, 9]))
+    if spoiled and draw(st.integers(0, 7)) == 0:
+        text += draw(st.sampled_from(["@r", " ", "x", f"@r{end}A{end}+{end}I{end}"]))
+    return text[: len(text) - draw(st.integers(0, 3 if spoiled else 0))].encode()
+
+
+@st.composite
+def fasta(draw, spoiled=True):
+    """FASTA of lines of any length, blank ones among them."""
+    end = draw(st.sampled_from(["\n", "\r\n"]))
+    text = end * draw(st.sampled_from([0, 0, 1, 5]))
+    for i in range(draw(st.integers(0, 8))):
+        text += f">{draw(st.sampled_from(['', 'r', f'{i}', 'a >b']))}{end}"
+        for _ in range(draw(st.integers(0, 3))):
+            text += draw(letters) + end
+        if spoiled and draw(st.integers(0, 15)) == 0:
+            text += draw(st.sampled_from(["!", "A>", "\r\rA", " >", "@"])) + end
+    return text[: len(text) - draw(st.integers(0, 2 if spoiled else 0))].encode()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("spans") / "reads"
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.one_of(fastq(), fasta()), size=st.sampled_from(SIZES), n_threads=st.sampled_from([1, 3]))
+def test_any_file_cut_anyhow_is_the_file(data, size, n_threads, place):
+    place.write_bytes(data)
+    expected = check(place, size)
+    assert are_same(by_threads(place, size, n_threads), expected)
+    found, problem = outcome(read_chunks([data], size))  # a stream
+    assert are_same((found, problem.replace("given sequences", str(place))), expected)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    data=st.one_of(fastq(), fasta()), size=st.sampled_from(SIZES), block=st.sampled_from([1, 2, 3, 7, 50]),
+    tail=st.booleans(),
+)  # fmt: skip
+def test_blocks_of_bgzf_anywhere_are_the_file(data, size, block, tail, place):
+    place.write_bytes(data)
+    expected = outcome(read_chunks([place], WHOLE))
+    cut = len(data) // 2 if tail else len(data)
+    place.write_bytes(bgzf(data[:cut], block) + (gzip.compress(data[cut:]) if tail else b""))
+    for found in (check(place, size), by_threads(place, size, 3)):
+        assert are_same(found, expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.one_of(fastq(spoiled=False), fasta(spoiled=False)))
+def test_records_that_are_right_are_read_as_they_stand(data, place):
+    """By a reader that splits lines, which knows neither spans nor numbers."""
+    place.write_bytes(data)
+    lines, expected = [line.rstrip(b"\r") for line in data.split(b"\n")], []
+    if data.strip().startswith(b"@"):
+        while lines and lines[0] == b"":
+            del lines[0]
+        for i in range(0, len(lines) - 3, 4):
+            if lines[i]:
+                expected.append((lines[i][1:].split(b" ")[0], lines[i + 1], lines[i + 3]))
+    else:
+        for line in lines:
+            if line.startswith(b">"):
+                expected.append((line[1:].split(b" ")[0], b"", None))
+            elif expected:
+                expected[-1] = (expected[-1][0], expected[-1][1] + line, None)
+    for size in (1, 4, 30):
+        found, problem = outcome(read_chunks([place], size))
+        assert problem == ""
+        assert found == [(i + 1, *record) for i, record in enumerate(expected)]
+
+
+TRICKY = b"".join(
+    b"@%s\n%s\n+%s\n%s\n" % record
+    for record in [
+        (b"a", b"ACGT", b"", b"@@@@"), (b"@b"[1:], b"AC", b"@x", b"@b"), (b"", b"", b"", b""),
+        (b"+", b"A", b"", b"+"), (b"c d", b"ACG", b"c d", b"+@>"), (b"e", b"AC", b"", b">>"),
+    ]
+)  # fmt: skip
+MANY_LINES = b">a\nAC\nGT\n>b >c\n\n>d\nA\n>\n>e\nACGT"
+
+
+@pytest.mark.parametrize("data", [TRICKY, MANY_LINES], ids=["FASTQ", "FASTA"])
+@pytest.mark.parametrize("spoil", [b"", b"\n\n\n\n\n", b"@bad\nAC!\n+\nIII\n"])
+def test_every_border(data, spoil, tmp_path):
+    """A span for each number of bytes, and blocks whose borders are each pair of places."""
+    (tmp_path / "x").write_bytes(data + spoil)
+    expected = outcome(read_chunks([tmp_path / "x"], WHOLE))
+    assert (len(expected[0]) >= 5) == (b"bad" not in spoil)
+    for size in range(1, len(data) + len(spoil) + 2):
+        check(tmp_path / "x", size)
+    for first in range(0, len(data), 3):
+        for second in range(first, len(data), 3):
+            cuts = [0, first, second, len(data + spoil)]
+            blocks = [bgzf((data + spoil)[a:b], WHOLE)[:-28] for a, b in pairwise(cuts)]
+            (tmp_path / "x").write_bytes(b"".join(blocks) + bgzf(b""))
+            assert are_same(outcome(read_chunks([tmp_path / "x"], 1)), expected)
+
+
+def with_other_fields(block: bytes) -> bytes:
+    """A block whose BC stands after another extra field."""
+    extra = b"XY\3\0abc" + block[12:18]
+    length = (len(block) + 7 - 1).to_bytes(2, "little")
+    return block[:10] + len(extra).to_bytes(2, "little") + extra[:-2] + length + block[18:]
+
+
+def blocks_of(data, size) -> list:
+    return [bgzf(data[i : i + size], size)[:-28] for i in range(0, len(data), size)]
+
+
+def test_blocks_whose_length_stands_after_another_field(tmp_path):
+    data = TRICKY * 40
+    blocks = [with_other_fields(block) for block in blocks_of(data, 300)]
+    end = with_other_fields(bgzf(b""))
+    (tmp_path / "x").write_bytes(b"".join([*blocks, end]))
+    assert gzip.decompress((tmp_path / "x").read_bytes()) == data
+    assert sum(isinstance(span, spans.Span) for span in plan([tmp_path / "x"], 600)) == len(blocks) // 2
+    found, problem = outcome(read_chunks([tmp_path / "x"], 600))
+    assert (len(found), problem) == (240, "")
+    (tmp_path / "x").write_bytes(b"".join(blocks))  # cut at a border of blocks
+    for size in (1, 600, WHOLE):
+        assert "no end-of-file block of BGZF" in outcome(read_chunks([tmp_path / "x"], size))[1]
+
+
+@pytest.mark.parametrize("size", [1, 100, WHOLE])
+def test_damaged_blocks_are_refused(size, tmp_path):
+    whole = b"".join(blocks_of(TRICKY * 9, 200)) + bgzf(b"")
+    (tmp_path / "x").write_bytes(whole)
+    expected = outcome(read_chunks([tmp_path / "x"], size))[0]
+    for i in range(0, len(whole) - 28, 3):
+        spoiled = bytearray(whole)
+        spoiled[i] ^= 0x10
+        (tmp_path / "x").write_bytes(spoiled)
+        found, problem = outcome(read_chunks([tmp_path / "x"], size))
+        same = found == expected and problem == ""
+        try:
+            assert not same or gzip.decompress(spoiled) == TRICKY * 9
+        except (OSError, EOFError):
+            pytest.fail(f"byte {i} is wrong and was not noticed")
+        assert same or "gzip stream: truncated or damaged" in problem or "first byte" in problem, (i, problem)
+
+
+# Files that change, and workers that fail
+
+
+def test_a_file_that_is_removed_is_read_to_its_end(tmp_path):
+    (tmp_path / "x").write_bytes(TRICKY * 50)
+    source = plan([tmp_path / "x"], 64)
+    first = next(source).read()
+    os.unlink(tmp_path / "x")
+    found = outcome([first, *(span.read() for span in source)])
+    assert (len(found[0]), found[1]) == (300, "")
+
+
+@pytest.mark.parametrize("make", [lambda data: data, lambda data: bgzf(data, 90)], ids=["plain", "BGZF"])
+def test_a_file_that_is_cut_meanwhile_is_refused(make, tmp_path):
+    (tmp_path / "x").write_bytes(make(TRICKY * 50))
+    source = plan([tmp_path / "x"], 64)
+    first = next(source).read()
+    os.truncate(tmp_path / "x", 1000)
+    found, problem = outcome(chain([first], (span.read() for span in source)))
+    assert len(found) < 300
+    assert "became shorter while it was read" in problem or "gzip stream: truncated" in problem
+
+
+def test_what_is_added_meanwhile_is_not_read(tmp_path):
+    (tmp_path / "x").write_bytes(TRICKY * 50)
+    source = plan([tmp_path / "x"], 64)
+    first = next(source).read()
+    with open(tmp_path / "x", "ab") as file:
+        file.write(TRICKY * 50)
+    found, problem = outcome(chain([first], (span.read() for span in source)))
+    assert (len(found), problem) == (300, "")
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("make", [lambda data: data, lambda data: bgzf(data, 90)], ids=["plain", "BGZF"])
+def test_a_span_that_cannot_be_read_leaves_nobody_waiting(make, n_threads, tmp_path, monkeypatch):
+    (tmp_path / "x").write_bytes(make(TRICKY * 50))
+    read = RegularFile.read
+
+    def fail(self, view, offset):
+        if offset > 1500 and len(view) > 20:
+            time.sleep(0.01)  # the next ones wait by now
+            raise InputError(self.path, "", f"worn out at {offset}")
+        return read(self, view, offset)
+
+    monkeypatch.setattr(RegularFile, "read", fail)
+    before = threading.active_count()
+    found, problem = by_threads(tmp_path / "x", 64, n_threads)
+    assert len(found) < 300
+    assert "worn out" in problem
+    assert threading.active_count() == before
+
+
+def test_a_caller_who_leaves_does_not_wait_for_what_is_not_read(tmp_path):
+    (tmp_path / "x").write_bytes(TRICKY * 500)
+    results = travel(plan([tmp_path / "x"], 64), lambda emit, span: span.read().number, 4, None)
+    assert next(results) == 1
+    results.close()
+
+
+@pytest.mark.parametrize("make", [lambda data: data, lambda data: bgzf(data, 90)], ids=["plain", "BGZF"])
+def test_files_are_closed_when_they_are_read(make, tmp_path):
+    (tmp_path / "x").write_bytes(make(TRICKY * 50))
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        assert len(by_threads(tmp_path / "x", 64, 3)[0]) == 300
+    next(plan([tmp_path / "x"], 64)).read()
+    assert len(os.listdir("/proc/self/fd")) == before
