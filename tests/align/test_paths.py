@@ -12,10 +12,10 @@ from fmx.align.bounds import least_score, most_gaps
 from fmx.align.jobs import Job, Pairs
 from fmx.align.scoring import Scoring
 from fmx.align.worker import Worker, plan
-from fmx.bench.kit.matrix import walk_matrix
 
 from . import naive_nw
 from .families import AWKWARD, encode, family, mutate
+from .matrix import walk_matrix
 from .test_scores import SCORINGS
 
 

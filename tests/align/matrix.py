@@ -5,8 +5,8 @@
 
 import numpy as np
 
-from ...align.band import DELETE, INSERT, MATCH, MISMATCH, push
-from ...compiler.functions import compiled, inlined
+from fmx.align.band import DELETE, INSERT, MATCH, MISMATCH, push
+from fmx.compiler.functions import compiled, inlined
 
 
 @inlined
