@@ -1,4 +1,4 @@
-"""fmx bench gpu: the papers' GPU experiments on this device, over a random text made there.
+"""fmx bench gpu: the papers' GPU experiments on this GPU, over a random text made there.
 
 designs      every layout and engine: bases, LF mappings, entries a second, share of the ceiling, energy
 threads      throughput against threads under way (Chacon et al. 2015, figure 6)
@@ -8,25 +8,28 @@ cpu          the best of the GPU against this machine's CPU (figure 5)
 
 import click
 
+from .. import options
+from .kit.options import count, length, only, output, queries
+
 EXPERIMENTS = ("designs", "threads", "sizes", "cpu")
 
 
 @click.command()
-@click.option("-o", "--output", default="gpu", show_default=True, help="Folder for tables and figures.")
-@click.option("--bases", default=10**9, show_default=True, help="Length of the reference.")
-@click.option("--queries", default=40 * 10**6, show_default=True, help="Number of patterns.")
-@click.option("--length", default=100, show_default=True, help="Length of a pattern.")
+@output("gpu")
+@options.device
+@count("--bases", default="1G", help="Length of the reference.")
+@queries
+@length
 @click.option("--prefix", default=8, show_default=True, help="Symbols that the prefix table looks up.")
-@click.option("--experiment", multiple=True, type=click.Choice(EXPERIMENTS), help="Only these.")
+@only("--experiment", "experiment", EXPERIMENTS, "experiment")
 @click.option("--layout", "names", multiple=True, help="Only these layouts (designs).")
-@click.option("--engine", "engine_names", multiple=True, help="Only these engines (designs).")
+@click.option("--engine", "engines", multiple=True, help="Only these engines of GPUs (designs).")
 @click.option("--energy/--no-energy", default=True, help="Also measure joules, by NVML.")
 def command(**given):
     """Run the GPU experiments of the papers.
 
     Writes tables and figures into a folder.
     """
-    from .kit import device_designs
+    from .kit import designs
 
-    given["experiment"] = given["experiment"] or EXPERIMENTS
-    device_designs.run(**given)
+    designs.run(given | {"experiment": given["experiment"] or EXPERIMENTS})

@@ -6,10 +6,14 @@ figures 3 and 10 (Chacon et al. 2015).
 
 import click
 
+from .. import options
+from .kit.options import count, output
+
 
 @click.command()
-@click.option("-o", "--output", default="roofline", show_default=True, help="Folder for table and figure.")
-@click.option("--largest", default=64.0, show_default=True, help="Largest footprint, in GB.")
+@output("roofline")
+@options.device
+@count("--largest", default="64G", help="Bytes of the largest footprint.")
 def command(**given):
     """Measure random access to a GPU's memory.
 

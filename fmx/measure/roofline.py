@@ -1,12 +1,11 @@
 """How many random entries a second a GPU fetches (fmx bench roofline)."""
 
-import click
 import numpy as np
 
 from ..compiler.contract import by_type, static_type
 from ..compiler.warp import add_across, kernel, load_lane, thread_index
 from ..machines import gpu
-from . import gpu_timing
+from . import gpu_timing, tables
 from .gpu_timing import launch
 from .texts import below, scramble
 
@@ -135,42 +134,26 @@ class Ceiling:
 
 def table(footprints) -> list:
     """A row for each entry size, group and footprint (bytes)."""
-    words = random_words(max(footprints))
-    rows = []
+    words, rows = random_words(max(footprints)), []
     for n_lanes in (0, *GROUPS):
         for together in (False, True) if n_lanes > 1 else (False,):
             for n_bytes in footprints:
-                speed = rate(words, n_bytes, n_lanes, together)
-                entry = 16 * n_lanes or 8
-                rows.append(
-                    {
-                        "entry B": entry,
-                        "threads": n_lanes if together else 1,
-                        "footprint GB": n_bytes / GB,
-                        "G entries/s": speed / 1e9,
-                        "GB/s": speed * entry / 1e9,
-                    }
-                )
+                speed, entry = rate(words, n_bytes, n_lanes, together), 16 * n_lanes or 8
+                row = {"entry B": entry, "threads": n_lanes if together else 1, "footprint GB": n_bytes / GB}
+                rows.append(row | {"G entries/s": speed / 1e9, "GB/s": speed * entry / 1e9})
     return rows
 
 
-def run(output, largest):
-    """The whole of it; the arguments are the command's."""
-    device = gpu_timing.require_device()
-    footprints = [int(GB * 2.0**e) for e in range(-2, 7) if 2.0**e <= largest]
+def run(output, device, largest):
+    """The whole of it: folder, number of the GPU, bytes of the largest footprint."""
+    name = gpu_timing.open_gpu(device)
     with gpu.errors():
-        rows = table(footprints)
-    gpu_timing.save(output, "roofline", device, rows)
-    click.echo(gpu_timing.markdown(rows))
-    draw(f"{output}/roofline.png", rows, device)
-
-
-def draw(path, rows, device) -> None:
-    """The figure of the rows."""
-    lines: dict = {}
-    for row in rows:
-        label = f"{row['entry B']} B, " + ("a thread" if row["threads"] == 1 else f"{row['threads']} threads")
-        xs, ys = lines.setdefault(label, ([], []))
-        xs.append(row["footprint GB"])
-        ys.append(row["G entries/s"])
-    gpu_timing.plot(path, lines, "footprint (GB)", "G entries / s", f"Random entries fetched, {device}")
+        rows = table([n for e in range(-2, 7) if (n := int(GB * 2.0**e)) <= largest])
+    tables.keep(output, "roofline", name, rows)
+    named = [
+        row | {"what": f"{row['entry B']} B, {row['threads']} thread{'s' * (row['threads'] > 1)}"}
+        for row in rows
+    ]
+    lines = tables.lines_of(named, "what", "footprint GB", "G entries/s")
+    title = f"Random entries fetched, {name}"
+    tables.plot(f"{output}/roofline.png", lines, "footprint (GB)", "G entries / s", title)

@@ -1,4 +1,6 @@
-"""A text with the repeats of a genome, made by any machine: each symbol is a function of its position.
+"""Texts to measure with: random_codes, and those that any machine makes, each symbol by its position.
+
+Repeat has the repeats of a genome:
 
 cells of 512 symbols    of 100: 45 copies of 64 families of repeats, 5 to 20 % of their symbols changed,
                         3 tandem repeats of units of 1 to 60 symbols, the others random
@@ -14,7 +16,8 @@ import numpy as np
 from ..compiler.functions import inlined
 from ..machines.jobs import do
 
-_CELL = 512
+_CELL, _REPEATED = 512, 0.3  # symbols; share of a random text that is copied from elsewhere in it
+_LETTERS = np.frombuffer(b"NACGT", np.uint8)
 
 
 class Randomize(NamedTuple):
@@ -87,3 +90,27 @@ def make_codes(machine, kind, n, seed=1):
     text = machine.empty(n, np.uint8)
     machine.run(kind(text, np.uint64(seed)), n)
     return text
+
+
+def random_codes(n, seed=1) -> np.ndarray:
+    """uint8[n + 1]: random symbols and a separator, _REPEATED of them in copies of 300 to 6000 symbols."""
+    rng = np.random.default_rng(seed)
+    text = np.zeros(n + 1, np.uint8)
+    text[:n] = rng.integers(1, 5, n, np.uint8)
+    copied = 0
+    while copied < _REPEATED * n:
+        length = int(min(rng.integers(300, 6000), n // 4))
+        source, target = rng.integers(0, n - length, 2)
+        text[target : target + length] = text[source : source + length]
+        copied += length
+    return text
+
+
+def random_fasta(n, seed=1) -> bytes:
+    """The same n symbols as FASTA."""
+    return b">random\n" + letters(random_codes(n, seed)[:-1]).tobytes() + b"\n"
+
+
+def letters(codes):
+    """Codes of a text as letters, uint8 both."""
+    return _LETTERS[codes]

@@ -1,4 +1,4 @@
-"""Timing whole commands in turn, and saying what was measured on which machine."""
+"""Timing work and whole commands, and saying what was measured on which machine."""
 
 import os
 import platform
@@ -9,19 +9,30 @@ import sys
 import time
 from dataclasses import dataclass
 
-from ..errors import FmxError, installed
+from ..errors import FmxError
 
 
 @dataclass(frozen=True)
 class Run:
-    """One finished command: seconds of wall and CPU."""
+    """One finished command, or the medians of several: seconds of wall and CPU."""
 
     wall: float
     cpu: float
 
 
+def best(work, n_runs=3) -> float:
+    """Least seconds that ``work()`` takes by the clock: other work on the machine only adds."""
+    least = float("inf")
+    for _ in range(n_runs):
+        start = time.perf_counter()
+        work()
+        least = min(least, time.perf_counter() - start)
+    return least
+
+
 def run(command, stdout=subprocess.DEVNULL) -> Run:
     """Run a command once.  Raises FmxError with its last words if it fails."""
+    command = [str(word) for word in command]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, check=False)
@@ -29,7 +40,7 @@ def run(command, stdout=subprocess.DEVNULL) -> Run:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         words = done.stderr.decode(errors="replace").strip()[-300:]
-        raise FmxError(f"{' '.join(map(str, command))}: exit {done.returncode}: {words}")
+        raise FmxError(f"{' '.join(command)}: exit {done.returncode}: {words}")
     return Run(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
@@ -44,23 +55,17 @@ def in_turn(commands: dict, n_runs: int) -> dict:
     return runs
 
 
-def median_wall(runs) -> float:
-    return statistics.median(item.wall for item in runs)
+def medians(commands: dict, n_runs: int) -> dict:
+    """{name: Run} of commands that are run in turn."""
+    return {
+        name: Run(statistics.median(run.wall for run in runs), statistics.median(run.cpu for run in runs))
+        for name, runs in in_turn(commands, n_runs).items()
+    }
 
 
 def fmx_command(*arguments) -> list:
     """The running fmx as a command line."""
-    return [sys.executable, "-m", "fmx", *map(str, arguments)]
-
-
-def pyplot():
-    """matplotlib.pyplot, drawing into files.  Raises FmxError without matplotlib."""
-    with installed("matplotlib", "matplotlib", FmxError):
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    return pyplot
+    return [sys.executable, "-m", "fmx", *arguments]
 
 
 def machine() -> str:

@@ -14,6 +14,8 @@ from ..index.parts import MAX_SYMBOLS, part_sizes
 from ..index.plan import available_memory
 from ..index.store import read_meta
 from ..machines.places import Device, choose_place
+from ..measure import timing
+from ..measure.texts import random_fasta
 from . import choices, trial
 from .choices import Place
 from .rates import measure_cpu, measure_gpu
@@ -90,8 +92,6 @@ def _parts_of(n_bases) -> list:
 
 def _places(question, progress) -> tuple:
     """(the Places asked for, their Stores, what huge pages would change)."""
-    from ..measure import timing
-
     places, stores, note = [], [], ""
     if question.engine != "cuda":
         device = f"{timing.machine()}, {question.n_threads} threads"
@@ -150,12 +150,8 @@ def _try(question, sizes, found, row, progress) -> None:
 
 
 def _on_sample(question, choice, n) -> dict:
-    from ..measure.random_text import make_text
-
-    letters = bytes.maketrans(bytes(range(1, 5)), b"ACGT")
-    fasta = b">sample\n" + make_text(n)[:n].tobytes().translate(letters) + b"\n"
     layout = "bvsfm-k2-d224" if choice.way == "verify" else choice.way
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sample.fmx"
-        build_index(fasta, path, [layout], choice.sa_rate, choice.prefix_length, question.n_threads)
+        build_index(random_fasta(n), path, [layout], choice.sa_rate, choice.prefix_length, question.n_threads)
         return trial.reads_per_second(path, choice, question.length, question.n_threads)

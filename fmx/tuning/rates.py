@@ -5,17 +5,18 @@ keeps many chains of fetches under way, as the engine does; on a GPU it is the r
 """
 
 import mmap
-import time
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
+from ..compiler.functions import compiled
 from ..compiler.primitives import prefetch
 from ..index.plan import available_memory
 from ..machines.threads import run_all
+from ..measure import timing
+from ..measure.texts import below, scramble
 from ..search.engines.cpu import N_SLOTS
 
 LINE = 64  # bytes of a cache line
@@ -23,7 +24,7 @@ CPU_ENTRIES = (LINE, 2 * LINE, 4 * LINE)
 CPU_FOOTPRINTS = tuple(2**e for e in (20, 23, 25, 27, 29, 31))
 GPU_ENTRIES = (8, 16, 32, 64, 128, 256)
 GPU_FOOTPRINTS = tuple(2**e for e in (25, 28, 30, 32, 35))
-_N_STEPS, _N_RUNS = 20_000, 3
+_N_STEPS = 20_000
 
 
 @dataclass(frozen=True)
@@ -73,40 +74,27 @@ def measure_cpu(device, n_threads, huge_pages=False) -> Rates:
 def _cpu_rate(words, n_lines, n_threads) -> float:
     chains = [np.arange(N_SLOTS, dtype=np.uint64) + np.uint64(N_SLOTS * i) for i in range(n_threads)]
     _chase(words, n_lines, chains[0], 10)  # compiles
-    best = np.inf
-    for _ in range(_N_RUNS):
-        start = time.perf_counter()
-        run_all(_chase, [(words, n_lines, chain, _N_STEPS) for chain in chains], n_threads)
-        best = min(best, time.perf_counter() - start)
-    return n_threads * N_SLOTS * _N_STEPS / best
-
-
-@inlined
-def _mixed(x):
-    """A random-looking word for each word."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    return x ^ (x >> np.uint64(27))
+    work = [(words, n_lines, chain, _N_STEPS) for chain in chains]
+    return n_threads * N_SLOTS * _N_STEPS / timing.best(lambda: run_all(_chase, work, n_threads))
 
 
 @compiled
 def _fill(words):
     for i in range(words.size):
-        words[i] = _mixed(np.uint64(i) + np.uint64(0x9E3779B97F4A7C15))
+        words[i] = scramble(i)
 
 
 @compiled
 def _chase(words, n_lines, chain, n_steps):
     """Take n_steps fetches in each chain, in turn; what a step reads was prefetched in the step before."""
-    n_entries = np.uint64(words.size // (8 * n_lines))
+    n_entries = words.size // (8 * n_lines)
     for _ in range(n_steps):
         for slot in range(chain.size):
-            first = np.int64(((chain[slot] >> np.uint64(32)) * n_entries) >> np.uint64(32)) * 8 * n_lines
-            seen = np.uint64(0)
+            first, seen = below(chain[slot], n_entries) * 8 * n_lines, np.uint64(0)
             for line in range(n_lines):
                 seen ^= words[first + 8 * line]
-            x = _mixed(chain[slot] ^ seen) + np.uint64(0x9E3779B97F4A7C15)
-            chain[slot] = x
-            following = np.int64(((x >> np.uint64(32)) * n_entries) >> np.uint64(32)) * 8 * n_lines
+            chain[slot] = scramble(chain[slot] ^ seen)
+            following = below(chain[slot], n_entries) * 8 * n_lines
             for line in range(n_lines):
                 prefetch(words, following + 8 * line)
 

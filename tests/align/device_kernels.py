@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from fmx.align.cuda import worker
-from fmx.align.cuda.lazy import lazy_kernel, run_lazy
+from fmx.align.cuda.lazy import lazy_kernel, shared_bytes
 from fmx.align.cuda.packed import Doubles, fits, gain_words, packed_kernel, pair_up
 from fmx.align.cuda.worker import Scorer
 from fmx.align.jobs import Job, Pairs
 from fmx.align.journey import compute
 from fmx.align.scoring import Scoring
 from fmx.bench.kit.dscan import run_dscan
-from fmx.bench.kit.pairwise_batch import INT, global_bytes, make_batch, matrix_starts, shared_bytes
+from fmx.bench.kit.matrices import Columns, Matrices
 from fmx.bench.kit.rscan import run_rscan
 from fmx.bench.kit.tiled import run_tiled
 from fmx.compiler.cuda import SIMULATED, cuda
@@ -28,10 +28,11 @@ PAIRS = [(0, 1), (1, 4), (4, 0), (2, 5), (0, 5), (6, 2), (3, 0), (0, 3), (5, 4)]
 SCORINGS = [Scoring(), Scoring(2, -9, -1)]
 
 
-def setting(scoring):
+def setting(kind, scoring):
+    """Matrices or Columns of the pairs."""
     s = encode(SEQUENCES)
     query, target = np.array(PAIRS).T
-    return s, query, target, make_batch(s, s, query, target, scoring.gains)
+    return kind(s, s, query, target, scoring.gains)
 
 
 def naive_h(a, b, scoring):
@@ -44,25 +45,23 @@ def naive_h(a, b, scoring):
 
 
 MATRIX_KERNELS = {
-    "tiled k=4": lambda b, s, m, longest, n: run_tiled(b, s, m, longest, n, k=4),
-    "tiled k=5": lambda b, s, m, longest, n: run_tiled(b, s, m, longest, n, k=5),
-    "dscan": lambda b, s, m, longest, n: run_dscan(b, s, m, longest, n, block=4),
-    "dscan in strips": lambda b, s, m, longest, n: run_dscan(b, s, m, longest, n, block=3, rows=4),
-    "dscan in rows": lambda b, s, m, longest, n: run_dscan(b, s, m, longest, n, block=2, rows=1),
-    "rscan": lambda b, s, m, longest, n: run_rscan(b, s, m, n, block=4, k=4),
-    "rscan k=5": lambda b, s, m, longest, n: run_rscan(b, s, m, n, block=2, k=5),
+    "tiled k=4": lambda m: run_tiled(m, k=4),
+    "tiled k=5": lambda m: run_tiled(m, k=5),
+    "dscan": lambda m: run_dscan(m, block=4),
+    "dscan in strips": lambda m: run_dscan(m, block=3, rows=4),
+    "dscan in rows": lambda m: run_dscan(m, block=2, rows=1),
+    "rscan": lambda m: run_rscan(m, block=4, k=4),
+    "rscan k=5": lambda m: run_rscan(m, block=2, k=5),
 }
 
 
 @pytest.mark.parametrize("scoring", SCORINGS, ids=str)
 @pytest.mark.parametrize("name", MATRIX_KERNELS)
 def test_whole_matrices_are_those_of_the_definition(name, scoring):
-    s, query, target, batch = setting(scoring)
-    starts = matrix_starts(s, s, query, target)
-    matrix = cuda.to_device(np.full(int(starts[-1]) + 1, -7, np.int32))
-    longest = max(map(len, SEQUENCES)), max(map(len, SEQUENCES))
-    MATRIX_KERNELS[name](batch, cuda.to_device(starts), matrix, longest, len(PAIRS))
-    got = matrix.copy_to_host().tolist()
+    m = setting(Matrices, scoring)
+    m.matrix = cuda.to_device(np.full(m.matrix.size, -7, np.int32))
+    MATRIX_KERNELS[name](m)
+    got, starts = m.matrix.copy_to_host().tolist(), m.starts.copy_to_host().tolist()
     for (a, b), first, last in zip(PAIRS, starts, starts[1:], strict=False):
         assert got[first:last] == naive_h(SEQUENCES[a], SEQUENCES[b], scoring), (a, b)
     assert got[-1] == -7
@@ -81,13 +80,10 @@ def wanted(scoring):
 @pytest.mark.parametrize("scoring", SCORINGS, ids=str)
 @pytest.mark.parametrize(("block", "k"), [(4, 4), (3, 5), (2, 16)])
 def test_lazy_scores_are_those_of_the_definition(block, k, scoring):
-    _, _, _, batch = setting(scoring)
-    n, longest = len(PAIRS), max(map(len, SEQUENCES))
-    column = cuda.device_array(n * longest, np.int32)
-    assert column.nbytes == global_bytes("lazy", n, longest)
-    out = cuda.to_device(np.full(n, -7, np.int32))
-    run_lazy(batch, column, out, n, block, k)
-    assert scores(out.copy_to_host(), scoring) == wanted(scoring)
+    columns = setting(Columns, scoring)
+    columns.out = cuda.to_device(np.full(len(PAIRS), -7, np.int32))
+    columns.run(block, k)
+    assert scores(columns.out.copy_to_host(), scoring) == wanted(scoring)
 
 
 @pytest.mark.parametrize("scoring", SCORINGS, ids=str)
@@ -169,22 +165,14 @@ def test_sixteen_bits_are_used_only_where_they_are_exact():
 
 
 def test_memory_is_the_papers_table_1():
-    assert global_bytes("tiled", 10, 1536) == global_bytes("dscan", 10, 1536) == 10 * 1536**2 * 4
-    assert global_bytes("rscan", 10, 1536) == 10 * 1536**2 * 4
-    assert global_bytes("lazy", 10, 1536) == 10 * 1536 * 4
-    assert global_bytes("packed", 10, 1536) == 10 * 1536 * 2
-    assert shared_bytes("tiled", 32) == 32 * 32 * 4 + 2 * 32
-    assert shared_bytes("dscan", 3072, longest=1536) == 3 * 1536 * 4 + 2 * 1536
-    assert shared_bytes("rscan", 32, 32) == 32 * 32 * (2 * 4 + 1) + 32 * 16
-    assert shared_bytes("lazy", 18, 128) == 128 * 18 * (4 + 1)
-    starts = matrix_starts(encode(["A" * 12]), encode(["C" * 12]), np.array([0]), np.array([0]))
-    assert starts[-1] * INT == global_bytes("rscan", 1, 12)
+    n, m, columns = len(PAIRS), setting(Matrices, Scoring()), setting(Columns, Scoring())
+    assert m.matrix.size == 1 + sum(len(SEQUENCES[a]) * len(SEQUENCES[b]) for a, b in PAIRS)
+    assert columns.column.size == n * max(map(len, SEQUENCES))
+    assert shared_bytes(18, 128) == 128 * 18 * (4 + 1)
 
 
 @pytest.mark.skipif(not SIMULATED, reason="only the simulator checks every access to shared memory")
 def test_shared_memory_is_needed_to_the_last_byte():
-    _, _, _, batch = setting(Scoring())
-    column = cuda.device_array(200, np.int32)
-    out = cuda.device_array(9, np.int32)
+    c = setting(Columns, Scoring())
     with pytest.raises(IndexError):
-        lazy_kernel[5, 2, 0, shared_bytes("lazy", 4, 2) - 4](batch, column, out, 4, 9)
+        lazy_kernel[5, 2, 0, shared_bytes(4, 2) - 4](c.batch, c.column, c.out, 4, 9)

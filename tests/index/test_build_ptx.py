@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from fmx.bench.kit import device_text, wide_rows
+from fmx.bench.kit import drawn, wide_rows
 from fmx.index import layouts, prefix_table, sampled_sa, seed_table
 from fmx.index.building import bwt
 from fmx.index.building.suffix_array import radix, symbols3
@@ -13,7 +13,7 @@ from fmx.index.layouts import cofi, missing
 from fmx.input import dna
 from fmx.input.reads import Patterns
 from fmx.machines import jobs
-from fmx.measure import texts
+from fmx.measure import patterns, texts
 from fmx.search.hits import Intervals
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
@@ -27,8 +27,8 @@ CHOICES = (
     radix.Tied(WORDS, RUN),
     missing.WithoutSymbol(BYTES),
     sampled_sa.Kept(ROWS, BYTES),
-    device_text.Separators(BYTES),
-    device_text.Wrong(BYTES, ROWS, ROWS, PATTERNS, ROWS, Intervals(ROWS, ROWS)),
+    drawn.Separators(BYTES),
+    drawn.Wrong(BYTES, ROWS, ROWS, PATTERNS, ROWS, Intervals(ROWS, ROWS)),
 )
 LAYOUTS = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in layouts.all_names()}
 JOBS = (
@@ -48,7 +48,8 @@ JOBS = (
     cofi.Invert(ROWS, ROWS),
     cofi.FindChanges(BYTES, ROWS, 15, ROWS),
     wide_rows.Widen(BYTES, WORDS, ROWS, 16, WORDS),
-    device_text.Draw(BYTES, WORDS, KEY, 100, PATTERNS, ROWS),
+    drawn.Draw(BYTES, KEY, 100, ROWS),
+    patterns.Cut(WORDS, ROWS, PATTERNS),
     texts.Randomize(BYTES, KEY),
     texts.Repeat(BYTES, KEY),
     *(
@@ -83,7 +84,8 @@ def test_every_job_is_compiled_here():
         sampled_sa,
         seed_table,
         jobs,
-        device_text,
+        drawn,
+        patterns,
         texts,
         cofi,
         radix,

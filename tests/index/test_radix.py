@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from test_reference import codes
 from texts import TEXTS
 
-from fmx.bench.kit import device_text
+from fmx.bench.kit.drawn import Drawn
 from fmx.errors import DeviceError
 from fmx.index import layouts, prefix_table, reference, sampled_sa, seed_table
 from fmx.index.building.suffix_array import suffix_array
@@ -18,7 +18,6 @@ from fmx.machines.jobs import Cores
 from fmx.measure import texts
 from fmx.search.engines import cpu
 from fmx.search.hits import Intervals
-from fmx.search.queries import Exact
 
 STANDING, SORTED = 18, 24  # bytes a symbol that the sort needs, and for each suffix of a pass
 
@@ -140,18 +139,11 @@ def test_arrays_do_not_depend_on_the_parts(n_threads):
             np.testing.assert_array_equal(getattr(found, field), getattr(expected, field), f"{name} {field}")
 
 
+@pytest.mark.parametrize("machine", [Cores(2), MACHINE], ids=["cores", "as a GPU"])
 @pytest.mark.parametrize("kind", [texts.Randomize, texts.Repeat])
-def test_the_bench_knows_a_wrong_interval(kind):
-    text = device_text.make_text(MACHINE, kind, 20_000)
-    row_of = device_text.rows_of(MACHINE, text)
-    patterns, positions = device_text.make_patterns(MACHINE, text, 300, 70)
-    prefix = prefix_table.make_prefix_table(MACHINE, text.codes, text.sa, 5)
-    bvsfm = layouts.REGISTRY["bvsfm"].build(text.codes, text.sa, 2, 96)
-    found = cpu.search(Exact(prefix, bvsfm), patterns)
-
-    def n_wrong(intervals):
-        return device_text.count_wrong(MACHINE, text, row_of, patterns, positions, intervals)
-
+def test_the_bench_knows_a_wrong_interval(kind, machine):
+    drawn = Drawn(machine, texts.make_codes(machine, kind, 20_000), 300, 70, 5)
+    found, n_wrong = cpu.search(drawn.query("bvsfm"), drawn.patterns), drawn.n_wrong
     assert n_wrong(found) == 0
     found.lo[3] += 1
     found.hi[5] += 1
@@ -159,3 +151,13 @@ def test_the_bench_knows_a_wrong_interval(kind):
     found.hi[[9, 10]] = found.lo[[9, 10]]
     assert n_wrong(found) == 5
     assert n_wrong(Intervals(np.zeros_like(found.lo), np.zeros_like(found.hi))) == 300
+
+
+def test_the_bench_reverses_what_it_draws():
+    drawn = Drawn(MACHINE, texts.random_codes(20_000), 200, 70)
+    patterns, codes = drawn.both_strands(), drawn.codes
+    for i, position in enumerate(drawn.positions.tolist()):
+        forward = codes[position : position + 70] - 1
+        for row, wanted in ((2 * i, forward), (2 * i + 1, 3 - forward[::-1])):
+            found = [int(dna.symbols(patterns.words, patterns.first[row], j, 1)) for j in range(70)]
+            assert found == wanted.tolist()

@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from fmx.bench.kit import mem_data, mem_stages
+from fmx.bench import mem
+from fmx.bench.kit import files, mem_stages
 from fmx.cli.main import run
 from fmx.errors import FmxError
+from fmx.measure import texts
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +17,7 @@ def tables(tmp_path_factory):
     pytest.importorskip("matplotlib", reason="pip install 'fmx-mapper[dev]'")
     folder = tmp_path_factory.mktemp("bench")
     monkeypatch = pytest.MonkeyPatch()
-    monkeypatch.setitem(mem_data.WORKLOADS, "SUIS", mem_data.Workload(36, (15, 20)))
+    monkeypatch.setitem(mem.WORKLOADS, "SUIS", mem.Workload(36, (15, 20)))
     arguments = ["--size", "20000", "--bases", "3000", "--runs", "1", "-t", "2", "--workload", "SUIS"]
     assert run(["bench", "mem", *arguments, "--work", str(folder), "-o", str(folder)]) == 0
     monkeypatch.undo()
@@ -45,15 +47,15 @@ def test_commands_have_a_row_each_and_mummer_where_it_is(tables, peer):
 
 def test_queries_are_those_asked_for(tmp_path):
     fasta, queries = tmp_path / "ref.fa", tmp_path / "q.fa"
-    mem_data.write_reference(fasta, 5000)
-    assert mem_data.write_queries(fasta, 36_000, 36, queries) == 1000
+    fasta.write_bytes(texts.random_fasta(5000))
+    assert files.write_reads(fasta, 1000, 36, queries, files.FASTA, mem.CHANGED) == 1000
     strands = mem_stages.read_strands(queries)
     assert set(strands.length.tolist()) == {36}
     again = tmp_path / "again.fa"
-    mem_data.write_queries(fasta, 36_000, 36, again)
+    files.write_reads(fasta, 1000, 36, again, files.FASTA, mem.CHANGED)
     assert again.read_bytes() == queries.read_bytes()
-    with pytest.raises(FmxError, match="no block of 5001 bases"):
-        mem_data.write_queries(fasta, 36_000, 5001, queries)
+    with pytest.raises(FmxError, match="no contig holds 5001 bases"):
+        files.write_reads(fasta, 7, 5001, queries)
 
 
 def test_an_algorithm_that_finds_something_else_stops_the_bench():
@@ -70,4 +72,4 @@ def test_an_algorithm_that_finds_something_else_stops_the_bench():
 
 def test_a_workload_that_does_not_exist(capsys):
     assert run(["bench", "mem", "--workload", "HS9"]) == 2
-    assert "there are: HS1, HS2, MONO, SUIS" in capsys.readouterr().err
+    assert "'HS1', 'HS2', 'MONO', 'SUIS'" in capsys.readouterr().err

@@ -10,13 +10,13 @@ above from global memory.  Shared: 3 rows ints, 2 rows codes; target codes are a
 
 from ...align.cuda.batch import cell, extent, query_code
 from ...compiler.cuda import cuda, int32, kernel, uint8
-from .pairwise_batch import shared_bytes
 
-ROWS = 3072  # 14 bytes a row: 42 kB of the 48 that every GPU gives a block
+ROWS, ROW_BYTES = 3072, 14  # 42 kB of the 48 that every GPU gives a block
 
 
 @kernel
 def dscan_kernel(batch, starts, matrix, rows):
+    """A block a pair of a Batch: its matrix, row by row, into ``matrix`` int32 from int64 starts[pair] on."""
     pair, t, n_threads = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
     a, m, b, n = extent(batch, pair)
     shared = cuda.shared.array(0, int32)
@@ -55,8 +55,8 @@ def dscan_kernel(batch, starts, matrix, rows):
         cuda.syncthreads()
 
 
-def run_dscan(batch, starts, matrix, longest, n_pairs, block=512, rows=ROWS, stream=0):
-    """All pairs in one launch."""
-    rows = max(1, min(rows, longest[0]))
-    shared = shared_bytes("dscan", rows, longest=rows)
-    dscan_kernel[n_pairs, block, stream, shared](batch, starts, matrix, rows)
+def run_dscan(matrices, block=512, rows=ROWS, stream=0):
+    """All pairs (matrices.Matrices) in one launch."""
+    rows = max(1, min(rows, matrices.longest[0]))
+    launch = dscan_kernel[matrices.n, block, stream, ROW_BYTES * rows]
+    launch(matrices.batch, matrices.starts, matrices.matrix, rows)

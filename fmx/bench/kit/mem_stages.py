@@ -11,10 +11,11 @@ from itertools import chain
 import numpy as np
 
 from ...errors import FmxError
+from ...index import fm_index
 from ...input import reads
 from ...input.spans import read_chunks
 from ...machines.threads import run_all, spans
-from ...measure import gpu_timing
+from ...measure import gpu_timing, tables
 from ...mem.contracts import Matches, Strands, collect, rows_at_once, seek
 from ...mem.matching import ALGORITHMS, LARGE_TASK, MemOptions
 from ...mem.mummergpu import MummerGpu, match_all, subqueries
@@ -31,14 +32,47 @@ def read_strands(path) -> Strands:
     return make_strands(reads.parse(chunk), reads.FORWARD | reads.REVERSE)
 
 
-def make_matcher(index, algorithm, least, engine, n_threads):
-    """A matcher over an index (FMIndex), on the CPU or (engine "cuda") on the first GPU."""
+def make_matcher(index, algorithm, least, engine, given):
+    """(a matcher over an index (FMIndex), on the CPU or (engine "cuda") on a GPU; where, in words)."""
     if engine == "cpu":
-        return ALGORITHMS[algorithm](index, least)
+        return ALGORITHMS[algorithm](index, least), f"{given['threads']} threads"
     from ...machines.gpu_session import GpuSession
     from ...mem.journey import gpu_matcher
 
-    return gpu_matcher(index, MemOptions(least, n_threads=n_threads, algorithm=algorithm), GpuSession())
+    options = MemOptions(least, n_threads=given["threads"], algorithm=algorithm)
+    session = GpuSession(given["device"])
+    return gpu_matcher(index, options, session), str(session)
+
+
+def run(path, work, ways, given) -> list:
+    """A row for each (row to begin with, file of queries, their number) and (algorithm, engine).
+
+    ``path``: an index with LCP array; ``given`` {option of the command: value}.
+    """
+    index, rows = fm_index.load(path, method="verify"), []
+    expected: dict = {}
+    for about, queries, n_queries in work:
+        strands = read_strands(queries)
+        for algorithm, engine in ways:
+            matcher, where = make_matcher(index, algorithm, about["least"], engine, given)
+            row = about | {"algorithm": algorithm, "engine": where}
+            sums = expected.setdefault(queries, {})
+            row |= measure(matcher, strands, n_queries, given["threads"], given["n_runs"], sums)
+            rows.append(tables.tell(row))
+    return rows
+
+
+def draw(folder, rows, machine) -> None:
+    """Time (figure 9) and share (figure 10) of each stage, at each workload's middle least length."""
+    times = {
+        f"{row['workload']} {row['algorithm']}\n{row['engine']}": [1000 * row[stage] for stage in STAGES]
+        for row in rows
+        if row["configuration"] == 2
+    }
+    shares = {name: [100 * x / sum(row) for x in row] for name, row in times.items()}
+    title = f"Stages of finding matches, {machine}"
+    tables.bars(f"{folder}/mem-stages.png", times, STAGES, "ms", title)
+    tables.bars(f"{folder}/mem-shares.png", shares, STAGES, "% of the time", title)
 
 
 def measure(matcher, strands, n_queries, n_threads, n_runs, expected) -> dict:

@@ -1,92 +1,52 @@
-"""GPU parts of fmx bench pairwise: the paper's figures 8 to 11 and tables 4 and 5 on this device."""
-
-import statistics
-import time
+"""GPU parts of fmx bench pairwise: the paper's figures 8 to 11 and table 4 on this GPU."""
 
 import numpy as np
 
-from ...align.cuda.lazy import run_lazy
+from ...align.cuda.lazy import shared_bytes
 from ...align.cuda.packed import Doubles, gain_words, packed_kernel, pair_up
-from ...align.scoring import Scoring
-from ...align.sequences import Sequences
-from ...compiler.cuda import add_max_u16x2, cuda, fresh_kernel, max_u16x2, permute_bytes
+from ...compiler.cuda import add_max_u16x2, cuda, device_function, fresh_kernel, max_u16x2, permute_bytes
 from ...machines.gpu import n_multiprocessors
-from .dscan import run_dscan
-from .pairwise_batch import global_bytes, make_batch, matrix_starts, shared_bytes
-from .rscan import run_rscan
-from .tiled import run_tiled
+from ...measure.gpu_timing import seconds
+from .matrices import GAINS, Columns, Matrices
+from .pairs import LENGTH, random_sequences, row
 
-GAINS = Scoring().gains
 MATRIX_BYTES = 24 << 30  # of matrices in a batch, at most
+N_SEQUENCES = 4096  # different ones of a large batch
+LENGTHS = (256, 512, 1024, 1536, 2048)
+SIZES = (1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)  # of batches
+MATRIX_KERNELS = (  # name, threads of a block, k
+    ("tiled", 0, 32), ("tiled", 0, 64), ("dscan", 128, 0), ("dscan", 256, 0), ("dscan", 512, 0),
+    ("rscan", 32, 32), ("rscan", 64, 32),
+)  # fmt: skip
+PACKED = (  # k, most registers, threads of a block
+    (8, None, 128), (16, 64, 128), (16, None, 128), (24, None, 128), (24, 96, 128), (32, None, 128),
+    (32, 112, 128), (32, 128, 128), (32, 112, 64), (32, 112, 256), (40, 128, 128), (48, 168, 128),
+    (48, 168, 384), (64, 224, 256),
+)  # fmt: skip
 
 
-def random_sequences(n, length, seed=1):
-    """n random sequences of one length."""
-    codes = np.random.default_rng(seed).integers(0, 4, n * length).astype(np.uint8)
-    return Sequences(codes, np.arange(n + 1, dtype=np.int64) * length)
+def _matrices(n_pairs, length) -> Matrices:
+    queries, targets = random_sequences(n_pairs, length), random_sequences(n_pairs, length, 2)
+    return Matrices(queries, targets, np.arange(n_pairs), np.arange(n_pairs))
 
 
-def timed(function, n_runs=3):
-    """Median seconds of ``function()`` with the device idle before and after; one run uncounted."""
-    seconds = []
-    for _ in range(n_runs + 1):
-        cuda.synchronize()
-        start = time.perf_counter()
-        function()
-        cuda.synchronize()
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds[1:])
+def _lazy(part, n_pairs, length, block, k) -> dict:
+    """A row of LazyRScan."""
+    queries, targets = (random_sequences(N_SEQUENCES, length, seed) for seed in (1, 2))
+    index = np.arange(n_pairs) % N_SEQUENCES
+    columns = Columns(queries, targets, index, np.roll(index, 1))
+    spent = seconds(lambda: columns.run(block, k), 1)
+    return row(part, "lazy", spent, n_pairs, length, block=block, k=k)
 
 
-def row(part, name, seconds, pairs, length, **more):
-    """One measurement."""
-    return {
-        "part": part,
-        "name": name,
-        **more,
-        "pairs": pairs,
-        "length": length,
-        "seconds": seconds,
-        "pairs_per_s": pairs / seconds,
-        "gcells_per_s": pairs * length * length / seconds / 1e9,
-    }
-
-
-class Matrices:
-    """A batch of equal pairs with room for whole matrices."""
-
-    def __init__(self, n_pairs, length):
-        self.n, self.length = n_pairs, length
-        queries, targets = random_sequences(n_pairs, length), random_sequences(n_pairs, length, 2)
-        index = np.arange(n_pairs)
-        self.batch = make_batch(queries, targets, index, index, GAINS)
-        self.starts = cuda.to_device(matrix_starts(queries, targets, index, index))
-        self.matrix = cuda.device_array(n_pairs * length * length + 1, np.int32)
-
-    def run(self, kernel, block=0, k=32, stream=0):
-        longest = self.length, self.length
-        if kernel == "tiled":
-            run_tiled(self.batch, self.starts, self.matrix, longest, self.n, k, stream)
-        elif kernel == "dscan":
-            run_dscan(self.batch, self.starts, self.matrix, longest, self.n, block or 512, stream=stream)
-        else:
-            run_rscan(self.batch, self.starts, self.matrix, self.n, block or 32, k, stream)
-
-
-def _lazy(n_pairs, length, block, k, n_runs=3):
-    queries, targets = random_sequences(4096, length), random_sequences(4096, length, 2)
-    index = np.arange(n_pairs) % 4096
-    batch = make_batch(queries, targets, index, np.roll(index, 1), GAINS)
-    column = cuda.device_array(global_bytes("lazy", n_pairs, length) // 4, np.int32)
-    out = cuda.device_array(n_pairs, np.int32)
-    return timed(lambda: run_lazy(batch, column, out, n_pairs, block, k), n_runs)
-
-
-def _packed(length, k, registers, block, waves=4, n_runs=3):
-    """(seconds, pairs, registers, threads) of the packed kernel at full occupancy."""
-    kernel = packed_kernel(k, registers)
-    queries, targets = random_sequences(2048, length), random_sequences(2048, length, 2)
-    tiny = random_sequences(1, 8)
+def _packed(part, length, k, registers, block, n_runs=2) -> dict:
+    """A row of the packed kernel at full occupancy, in two waves."""
+    kernel, n = packed_kernel(k, registers), N_SEQUENCES // 2
+    queries, targets, tiny = (
+        random_sequences(n, length),
+        random_sequences(n, length, 2),
+        random_sequences(1, 8),
+    )
 
     def arguments(s, t, query, target, n_threads, n_rows):
         query, first, second, _ = pair_up(query, target)
@@ -99,16 +59,15 @@ def _packed(length, k, registers, block, waves=4, n_runs=3):
     zeros = np.zeros(2, np.int64)
     kernel[1, block](*arguments(tiny, tiny, zeros, zeros, block, 8))
     used = max(kernel.get_regs_per_thread().values())
-    per_sm = min(2048 // block, 65536 // (-(-used // 8) * 8 * block))
-    blocks = n_multiprocessors() * per_sm
-    n_pairs = 2 * blocks * block * waves
-    query = np.sort(np.arange(n_pairs) // 2 % 2048)
-    target = (np.arange(n_pairs) * 7) % 2048
-    call = arguments(queries, targets, query, target, blocks * block, length)
-    return timed(lambda: kernel[blocks, block](*call), n_runs), n_pairs, used, blocks * block
+    blocks = n_multiprocessors() * min(2048 // block, 65536 // (-(-used // 8) * 8 * block))
+    pairs = np.arange(4 * blocks * block)
+    call = arguments(queries, targets, np.sort(pairs // 2 % n), pairs * 7 % n, blocks * block, length)
+    spent = seconds(lambda: kernel[blocks, block](*call), n_runs)
+    more = {"registers": used, "threads": blocks * block}
+    return row(part, "packed", spent, pairs.size, length, block=block, k=k, **more)
 
 
-def peak():
+def peak() -> list:
     """Instructions a second (lanes counted) of the packed kernel's three, each alone."""
 
     def make(step):
@@ -124,92 +83,76 @@ def peak():
         return fresh_kernel(run)
 
     steps = {
-        "VIMNMX.U16x2": cuda.jit(device=True)(lambda x, y: max_u16x2(x, y)),
-        "VIADDMNMX.U16x2": cuda.jit(device=True)(lambda x, y: add_max_u16x2(x, y, y)),
-        "PRMT": cuda.jit(device=True)(lambda x, y: permute_bytes(x, y, y)),
+        "VIMNMX.U16x2": device_function(lambda x, y: max_u16x2(x, y)),
+        "VIADDMNMX.U16x2": device_function(lambda x, y: add_max_u16x2(x, y, y)),
+        "PRMT": device_function(lambda x, y: permute_bytes(x, y, y)),
     }
     rows = []
     blocks, block, n = n_multiprocessors() * 8, 256, 2000
     out = cuda.device_array(blocks * block, np.uint32)
     for name, step in steps.items():
         kernel = make(step)
-        seconds = timed(lambda kernel=kernel: kernel[blocks, block](out, n))
-        rows.append({"part": "peak", "name": name, "gops_per_s": blocks * block * n * 32 / seconds / 1e9})
+        spent = seconds(lambda kernel=kernel: kernel[blocks, block](out, n))
+        rows.append({"part": "peak", "name": name, "gops_per_s": blocks * block * n * 32 / spent / 1e9})
     return rows
 
 
-def kernels(lengths=(256, 512, 1024, 1536, 2048)):
+def kernels() -> list:
     """Figures 8 and 9: the kernels on sequences of several lengths, batches as large as memory allows."""
     rows = []
-    for length in lengths:
+    for length in LENGTHS:
         n = min(MATRIX_BYTES // (4 * length * length), 16384)
-        m = Matrices(n, length)
-        for name, block, k in (
-            ("tiled", 0, 32), ("tiled", 0, 64), ("dscan", 128, 0), ("dscan", 256, 0), ("dscan", 512, 0),
-            ("rscan", 32, 32), ("rscan", 64, 32),
-        ):  # fmt: skip
-            seconds = timed(lambda m=m, name=name, block=block, k=k: m.run(name, block, k), 1)
-            rows.append(row("kernels", name, seconds, n, length, block=block, k=k))
-        n = 132 * 1024
-        rows.append(row("kernels", "lazy", _lazy(n, length, 128, 18, 1), n, length, block=128, k=18))
-        seconds, pairs, _, _ = _packed(length, 48, 168, 384, waves=2, n_runs=3)
-        rows.append(row("kernels", "packed", seconds, pairs, length, block=384, k=48))
+        m = _matrices(n, length)
+        for name, block, k in MATRIX_KERNELS:
+            spent = seconds(lambda name=name, block=block, k=k, m=m: m.run(name, block, k), 1)
+            rows.append(row("kernels", name, spent, n, length, block=block, k=k))
+        rows.append(_lazy("kernels", 132 * 1024, length, 128, 18))
+        rows.append(_packed("kernels", length, 48, 168, 384, n_runs=3))
     return rows
 
 
-def batches(length=1536, sizes=(1, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)):
+def batches() -> list:
     """Figures 8 and 10b: pairs at a time."""
     rows = []
-    for n in sizes:
-        m = Matrices(n, length)
+    for n in SIZES:
+        m = _matrices(n, LENGTH)
         for name in ("tiled", "dscan", "rscan"):
-            seconds = timed(lambda m=m, name=name: m.run(name), 1)
-            rows.append(row("batches", name, seconds, n, length))
+            rows.append(row("batches", name, seconds(lambda name=name, m=m: m.run(name), 1), n, LENGTH))
     return rows
 
 
-def copies(length=1536, n=128, n_batches=6):
+def copies(n=128, n_batches=6) -> list:
     """Figure 10a: DScan with its matrices copied out: pageable, pinned, pinned and double-buffered."""
-    m = Matrices(n, length)
-    halves = [Matrices(n // 2, length) for _ in range(2)]
-    pageable = np.empty(m.matrix.size, np.int32)
+    m, halves = _matrices(n, LENGTH), [_matrices(n // 2, LENGTH) for _ in range(2)]
     pinned = cuda.pinned_array(m.matrix.size, np.int32)
-    rows = []
-    for name, host in (("pageable", pageable), ("pinned", pinned)):
-
-        def run(host=host):
-            for _ in range(n_batches // 2):
-                m.run("dscan")
-                m.matrix.copy_to_host(host)
-
-        rows.append(row("copies", name, timed(run, 1), n * (n_batches // 2), length))
     streams = [cuda.stream(), cuda.stream()]
     parts = [pinned[: halves[0].matrix.size], pinned[m.matrix.size - halves[1].matrix.size :]]
 
-    def double():
+    def single(host):
+        for _ in range(n_batches // 2):
+            m.run("dscan")
+            m.matrix.copy_to_host(host)
+
+    def double(_):
         for i in range(n_batches):
-            half = halves[i % 2]
-            half.run("dscan", stream=streams[i % 2])
-            half.matrix.copy_to_host(parts[i % 2], streams[i % 2])
+            halves[i % 2].run("dscan", stream=streams[i % 2])
+            halves[i % 2].matrix.copy_to_host(parts[i % 2], streams[i % 2])
 
-    rows.append(row("copies", "double-buffered", timed(double, 1), n // 2 * n_batches, length))
-    return rows
+    ways = {
+        "pageable": (single, np.empty(m.matrix.size, np.int32)), "pinned": (single, pinned),
+        "double-buffered": (double, pinned),
+    }  # fmt: skip
+    return [
+        row("copies", name, seconds(lambda run=run, host=host: run(host), 1), n * (n_batches // 2), LENGTH)
+        for name, (run, host) in ways.items()
+    ]
 
 
-def slices(length=1536):
+def slices() -> list:
     """Table 4 and figure 11: block and slice size of LazyRScan; k and registers of the packed kernel."""
     rows = []
     for block in (32, 64, 128, 256, 512):
         for k in (4, 8, 12, 18, 37, 75):
-            if shared_bytes("lazy", k, block) <= 48 << 10:
-                n = 132 * 512
-                rows.append(row("slices", "lazy", _lazy(n, length, block, k, 1), n, length, block=block, k=k))
-    for k, registers, block in (
-        (8, None, 128), (16, 64, 128), (16, None, 128), (24, None, 128), (24, 96, 128), (32, None, 128),
-        (32, 112, 128), (32, 128, 128), (32, 112, 64), (32, 112, 256), (40, 128, 128), (48, 168, 128),
-        (48, 168, 384), (64, 224, 256),
-    ):  # fmt: skip
-        seconds, pairs, used, threads = _packed(length, k, registers, block, waves=2, n_runs=2)
-        more = {"block": block, "k": k, "registers": used, "threads": threads}
-        rows.append(row("slices", "packed", seconds, pairs, length, **more))
-    return rows
+            if shared_bytes(k, block) <= 48 << 10:
+                rows.append(_lazy("slices", 132 * 512, LENGTH, block, k))
+    return rows + [_packed("slices", LENGTH, *way) for way in PACKED]

@@ -12,11 +12,11 @@ import numpy as np
 
 from ...align.cuda.batch import cell, extent, query_code
 from ...compiler.cuda import cuda, int32, int64, kernel, uint8
-from .pairwise_batch import shared_bytes
 
 
 @kernel
 def rscan_kernel(batch, starts, matrix, k, n_pairs):
+    """A thread a pair of a Batch: its matrix, by rows, into ``matrix`` int32 from int64 starts[pair] on."""
     block, t = cuda.blockDim.x, cuda.threadIdx.x
     first = cuda.blockIdx.x * block
     pair = first + t
@@ -71,7 +71,8 @@ def rscan_kernel(batch, starts, matrix, k, n_pairs):
             new, previous = previous, new
 
 
-def run_rscan(batch, starts, matrix, n_pairs, block=32, k=32, stream=0):
-    """All pairs in one launch."""
-    grid, shared = -(-n_pairs // block), shared_bytes("rscan", k, block)
-    rscan_kernel[grid, block, stream, shared](batch, starts, matrix, k, n_pairs)
+def run_rscan(matrices, block=32, k=32, stream=0):
+    """All pairs (matrices.Matrices) in one launch."""
+    shared = (9 * k + 16) * block
+    launch = rscan_kernel[-(-matrices.n // block), block, stream, shared]
+    launch(matrices.batch, matrices.starts, matrices.matrix, k, matrices.n)

@@ -11,12 +11,12 @@ The tile stays in shared memory (k^2 ints, 2k codes) and is then written row by 
 
 from ...align.cuda.batch import cell, extent, query_code
 from ...compiler.cuda import cuda, int32, kernel, uint8
-from .pairwise_batch import shared_bytes
 
 
 @kernel
 def tiled_kernel(batch, starts, matrix, k, strip, first_tile, n_tiles):
-    """One tile a block: block b is tile first_tile + b % n_tiles of pair b // n_tiles, on ``strip``."""
+    """Block b does tile first_tile + b % n_tiles of a ``strip``, of pair b // n_tiles of a Batch,
+    into ``matrix`` int32, where the pair's begins at starts[pair] (int64)."""
     pair, t = cuda.blockIdx.x // n_tiles, cuda.threadIdx.x
     tile_row = first_tile + cuda.blockIdx.x % n_tiles
     a, m, b, n = extent(batch, pair)
@@ -56,12 +56,11 @@ def tiled_kernel(batch, starts, matrix, k, strip, first_tile, n_tiles):
             matrix[base + (row0 + r) * n + column0 + t] = shared[r * k + t]
 
 
-def run_tiled(batch, starts, matrix, longest, n_pairs, k=32, stream=0):
-    """All strips of all pairs; ``longest`` (m, n)."""
-    rows, columns = -(-longest[0] // k), -(-longest[1] // k)
+def run_tiled(matrices, k=32, stream=0):
+    """All strips of all pairs (matrices.Matrices)."""
+    rows, columns = (-(-length // k) for length in matrices.longest)
     for strip in range(rows + columns - 1 if rows and columns else 0):
         first = max(0, strip - columns + 1)
         n_tiles = min(strip, rows - 1) - first + 1
-        tiled_kernel[n_pairs * n_tiles, k, stream, shared_bytes("tiled", k)](
-            batch, starts, matrix, k, strip, first, n_tiles
-        )
+        launch = tiled_kernel[matrices.n * n_tiles, k, stream, 4 * k * k + 2 * k]
+        launch(matrices.batch, matrices.starts, matrices.matrix, k, strip, first, n_tiles)

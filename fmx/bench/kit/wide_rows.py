@@ -16,6 +16,7 @@ import numpy as np
 from ...compiler.functions import inlined
 from ...compiler.primitives import at
 from ...compiler.warp import kernel, load_lane, thread_index
+from ...index.seed_table import first_rows
 from ...input.dna import symbols
 from ...machines.jobs import do
 from ...measure.gpu_timing import N_THREADS
@@ -61,11 +62,11 @@ def _widen(job, part, start, stop):
             job.rows[4 * row + 1 + piece] = symbols(job.words, 0, i, 32)
 
 
-def widen(machine, text, starts, s) -> WideRows:
-    """The wide rows of a DeviceText."""
-    rows = machine.empty(4 * text.n, np.uint64)
-    machine.run(Widen(text.codes, text.words, text.sa, s, rows), text.n)
-    return WideRows(starts, s, rows)
+def widen(drawn, s) -> WideRows:
+    """The wide rows of the text of a Drawn, on its machine, with seeds of s symbols."""
+    rows = drawn.machine.empty(4 * drawn.n, np.uint64)
+    drawn.machine.run(Widen(drawn.codes, drawn.words, drawn.sa, s, rows), drawn.n)
+    return WideRows(first_rows(drawn.machine, drawn.codes, drawn.sa, s), s, rows)
 
 
 @inlined
@@ -78,7 +79,7 @@ def _piece(patterns, first, done, k, ours, n_ours):
 
 @kernel
 def search_kernel(query, patterns, intervals, n_each):
-    """Intervals of patterns (zeros at first), ``n_each`` by a thread."""
+    """Intervals of patterns (WideRows, Patterns; zeros at first), ``n_each`` by a thread."""
     thread, n = thread_index(), patterns.length.size
     n_threads = (n + n_each - 1) // n_each
     if thread >= n_threads:

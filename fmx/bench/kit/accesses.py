@@ -15,6 +15,7 @@ from ...index.layouts.cofi import HOLE
 from ...input.dna import symbols
 from ...machines import gpu
 from ...measure.gpu_timing import launch
+from ...measure.patterns import some
 from ...search.queries.verify import STAGE, TEXTS
 
 SECTOR = 32  # bytes that memory gives at least
@@ -32,7 +33,8 @@ class Accesses(NamedTuple):
 
 @kernel
 def count_entries_kernel(query, patterns, counts, words):
-    """Of each pattern, its number of entries, and the bits of all the words that these start at."""
+    """Of a thread's pattern: how many entries (counts int64[n]), the bits of all words that these start at
+    (words uint64[n])."""
     i = thread_index()
     if i < patterns.length.size:
         lo, hi, left = start(query, patterns, i)
@@ -65,6 +67,7 @@ def probe(changes, left, right, value, sector):
 
 @kernel
 def count_cofi_kernel(query, patterns, counts):
+    """Of a thread's pattern: how many pairs of offsets and sectors of changes (counts int64[n])."""
     i = thread_index()
     if i < patterns.length.size:
         lo, hi, left = start(query, patterns, i)
@@ -88,7 +91,8 @@ def count_cofi_kernel(query, patterns, counts):
 
 @kernel
 def count_steps_kernel(query, patterns, counts):
-    """The steps of seed and verify, each of which reads one place, or the text of some rows."""
+    """Of a thread's pattern: how many steps of seed and verify, each of which reads one place, or the text of
+    some rows (counts int64[n])."""
     i = thread_index()
     if i < patterns.length.size:
         state = cuda.local.array((1, N_STATE), INT64)
@@ -104,18 +108,18 @@ def count_steps_kernel(query, patterns, counts):
 def count(query, patterns, n_sampled=200_000) -> Accesses:
     """The accesses of a query, from the first patterns."""
     n = min(n_sampled, patterns.length.size)
-    some = type(patterns)(patterns.words, patterns.first[:n], patterns.length[:n])
+    patterns = some(patterns, 0, n)
     counts = gpu.zeros(n, np.int64)
     if not hasattr(query, "layout"):
-        launch(count_steps_kernel, n, query, some, counts)
+        launch(count_steps_kernel, n, query, patterns, counts)
         n_bytes = query.sa.nbytes + query.words.nbytes + query.seeds.starts.nbytes
         return Accesses(_mean(counts), SECTOR, 2, n_bytes)
     layout = query.layout
     if lanes(layout) == 0:
-        launch(count_cofi_kernel, n, query, some, counts)
+        launch(count_cofi_kernel, n, query, patterns, counts)
         return Accesses(_mean(counts), SECTOR, 2, layout.changes.nbytes + layout.offsets.nbytes)
     words = gpu.zeros(n, np.uint64)
-    launch(count_entries_kernel, n, query, some, counts, words)
+    launch(count_entries_kernel, n, query, patterns, counts, words)
     bits = int(np.bitwise_or.reduce(gpu.to_host(words)))
     return Accesses(_mean(counts), 16 * lanes(layout), (bits & -bits) // 2 or 16, layout.entries.nbytes)
 

@@ -1,0 +1,91 @@
+"""Building and searching an index on a GPU, timed and checked (fmx bench index)."""
+
+import statistics
+import time
+
+import click
+
+from ...index.building.suffix_array.radix import plan_passes, sort_suffixes
+from ...index.layouts import parse_name
+from ...index.prefix_table import default_length, make_prefix_table
+from ...index.seed_table import default_length as default_seed_length
+from ...index.seed_table import first_rows
+from ...input.dna import pack_text
+from ...machines import gpu
+from ...machines.gpu_jobs import Gpu
+from ...machines.gpu_session import GpuSession
+from ...measure import gpu_timing, tables
+from ...measure.texts import Repeat, make_codes
+from ...search import engines
+from .drawn import Drawn
+
+WARM_UP = 10**6
+
+
+def _clocked(work, n_runs) -> tuple:
+    """(what ``work()`` returns, the median of the seconds until the GPU has done it)."""
+    spent = []
+    for _ in range(n_runs):
+        result = None  # one at a time
+        gpu.synchronize()
+        start = time.perf_counter()
+        result = work()
+        gpu.synchronize()
+        spent.append(time.perf_counter() - start)
+    return result, statistics.median(spent)
+
+
+def build(machine, codes, layout_names, n_runs) -> list:
+    """A row for each layout: seconds of each stage."""
+    n, rows = codes.size, []
+    (sa, n_rounds), sorting = _clocked(lambda: sort_suffixes(machine, codes, machine.memory), n_runs)
+    _, tabling = _clocked(lambda: _tables(machine, codes, sa), n_runs)
+    for name in layout_names:
+        parsed = parse_name(name, n)
+        spent = _clocked(lambda x=parsed: x.kind.build(codes, sa, x.k, x.d, machine), n_runs)[1]
+        row = {"symbols": n, "passes": plan_passes(n, machine.memory), "rounds": n_rounds}
+        row |= {"suffix array s": sorting, "tables s": tabling, "layout": name, "layout s": spent}
+        rows.append(tables.tell(row | {"suffix array and layout s": sorting + spent}))
+    return rows
+
+
+def _tables(machine, codes, sa):
+    """The tables of an index."""
+    make_prefix_table(machine, codes, sa, default_length(codes.size))
+    first_rows(machine, codes, sa, default_seed_length(codes.size))
+    pack_text(codes, machine)
+
+
+def search(drawn, names) -> list:
+    """A row for each way to search: bases a second, and the number of wrong intervals."""
+    rows = []
+    for name in names:
+        query = drawn.query(name)
+        launch = engines.prepare("cuda_task-naive16", query)
+        row = {"symbols": drawn.n, "way": name, "patterns": drawn.positions.size, "length": drawn.length}
+        measured = drawn.measured(lambda some, to, q=query, go=launch: go(q, some, to))
+        rows.append(tables.tell(row | measured))
+        del query
+    return rows
+
+
+def run(given):
+    """The whole of it; ``given`` {option of the command: value}."""
+    gpu_timing.open_gpu(given["device"])
+    names, output = given["layout_names"] or ("bvsfm-k2-d96", "cofi"), given["output"]
+    with gpu.errors():
+        machine = Gpu(GpuSession(given["device"], given["gpu_memory"]))
+        warm_up = make_codes(machine, Repeat, WARM_UP)
+        _, compiling = _clocked(lambda: build(machine, warm_up, names, 1), 1)
+        click.echo(f"compiled and ran {WARM_UP} symbols in {compiling:.1f} s", err=True)
+        built, searched = [], []
+        for n in given["symbols"]:
+            codes = make_codes(machine, Repeat, n)
+            built += build(machine, codes, names, given["n_runs"])
+            drawn = Drawn(machine, codes, given["queries"], given["length"])
+            searched += search(drawn, ("verify", *names))
+            del codes, drawn
+    tables.keep(output, "build", machine.name, built)
+    tables.keep(output, "search", machine.name, searched)
+    if any(row["wrong"] for row in searched):
+        raise click.ClickException("some searches are wrong")

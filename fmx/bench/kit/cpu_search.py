@@ -1,0 +1,167 @@
+"""The questions of fmx bench search: each gives rows of a table, and draws a figure."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from ...errors import FmxError
+from ...index.layouts import cofi, parse_name
+from ...machines.jobs import Cores
+from ...measure import patterns, tables
+from ...measure.texts import random_codes
+from ...search.engines.cpu import N_SLOTS
+from ...search.queries import Exact
+from .drawn import Drawn
+from .unprefetched import Unprefetched
+
+COMPARED = (
+    "sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", "sampled-k1-d960", "kstep-k2-d64",
+    "kstep-k3-d63", "alternate-k1-d64", "alternate-k2-d64", "alternate-k2-d192", "bvsfm-k1-d64",
+    "bvsfm-k2-d64", "bvsfm-k2-d96", "bvsfm-k2-d224", "bvsfm-k3-d96", "cofi", "verify",
+)  # fmt: skip
+OVER_SIZES = ("sampled-k1-d64", "alternate-k2-d64", "bvsfm-k2-d64", "cofi", "verify")
+INTERLEAVED = ("bvsfm-k2-d64", "cofi", "verify")
+SLOTS = (1, 2, 4, 8, 16, 32, 64)
+BLOCK, ALPHA_BVSFM = 64, 1.088  # bytes of a cache block; cache misses of a bvSFM step (section 6)
+ON_SKYLAKE = 1.39  # what the paper has for COFI against bvSFM
+
+
+class Searches:
+    """Searches by ``n_threads`` for patterns that are drawn from a random text of ``megabases``."""
+
+    def __init__(self, megabases, n_reads, length, n_runs, n_threads):
+        self.megabases, self.n_runs, self.n_threads = megabases, n_runs, n_threads
+        self.drawn = Drawn(Cores(n_threads), random_codes(megabases * 10**6), n_reads, length)
+
+    def speed(self, query, n_slots=N_SLOTS) -> float:
+        """Gbases/s of a query, or of one by its name.  Raises FmxError if an answer is wrong."""
+        query = self.drawn.query(query) if isinstance(query, str) else query
+        found, gigabases = self.search(query, self.drawn.patterns, n_slots)
+        if n_wrong := self.drawn.n_wrong(found):
+            raise FmxError(f"{n_wrong} reads are not found where they are: the search is wrong")
+        return gigabases
+
+    def search(self, query, some, n_slots=N_SLOTS) -> tuple:
+        """(Intervals, Gbases/s) of a query for patterns."""
+        found, seconds = patterns.search(query, some, self.n_threads, self.n_runs, n_slots)
+        return found, some.length.sum() / seconds / 1e9
+
+
+def layouts(searches, path) -> list:
+    """Every layout and seed and verify on one reference; LF operations are two a base (section 6)."""
+    rows, drawn = [], searches.drawn
+
+    def add(name, size, gigabases):
+        row = {"layout": name, "bytes a base": size, "Gbases/s": gigabases, "GLFOP/s": 2 * gigabases}
+        rows.append(row | {"Mreads/s": 1000 * gigabases / drawn.length})
+
+    for name in COMPARED:
+        if name == "verify":
+            add(name, "4.25 and the seed table", searches.speed(name))
+        else:
+            parsed = parse_name(name, drawn.n)
+            add(str(parsed), parsed.bytes_per_symbol(drawn.n), searches.speed(name))
+    _, both = searches.search(drawn.query("verify"), drawn.both_strands())
+    add("verify, both strands", None, both / 2)  # of reads
+    bars = {row["layout"]: [row["Gbases/s"]] for row in rows}
+    tables.bars(path, bars, ["Gbases/s"], "Gbases/s", f"Search by layout, {searches.megabases} Mb reference")
+    base = bars["bvsfm-k2-d64"][0]
+    return [row | {"times bvsfm-k2-d64": row["Gbases/s"] / base} for row in rows]
+
+
+def sizes(megabases, searches_of, path) -> list:
+    """Throughput against reference size."""
+    rows = []
+    for size in sorted(megabases, key=lambda size: (size == megabases[-1], size)):  # the last one is kept
+        searches = searches_of(size)
+        rows.append({"Mb": size} | {name: searches.speed(name) for name in OVER_SIZES})
+    rows.sort(key=lambda row: row["Mb"])
+    _plot(path, rows, "Mb", "Search by reference size")
+    return rows
+
+
+def interleaving(searches, path) -> list:
+    """Patterns that a thread has under way."""
+    queries, rows = {name: searches.drawn.query(name) for name in INTERLEAVED}, []
+    for n in SLOTS:
+        rows.append({"patterns": n} | {name: searches.speed(query, n) for name, query in queries.items()})
+    _plot(path, rows, "patterns", "Sequence interleaving")
+    return rows
+
+
+def switches(searches, path) -> list:
+    """Prefetching, conditional moves, the bounded second search: each off and on."""
+    bvsfm, columns = (searches.drawn.layout(name) for name in ("bvsfm-k2-d64", "cofi"))
+    off_and_on = {
+        "bvsfm-k2-d64: prefetch": (Unprefetched(bvsfm, bvsfm.k), bvsfm),
+        "cofi: prefetch": (Unprefetched(columns, columns.k), columns),
+        "cofi: conditional moves": (cofi.CofiBranching(*columns), columns),
+        "cofi: second search bounded": (cofi.CofiWhole(*columns), columns),
+    }
+    rows = []
+    for name, forms in off_and_on.items():
+        off, on = (searches.speed(Exact(searches.drawn.prefix, form)) for form in forms)
+        rows.append({"switch": name, "off": off, "on": on, "on / off": on / off})
+    return rows
+
+
+def steps(searches, path) -> list:
+    """COFI for every k that fits the reference, against bvSFM with k = 2, d = 64."""
+    base, rows = searches.speed("bvsfm-k2-d64"), []
+    for k in range(2, 16):
+        if 4**k <= 16 * searches.drawn.n:
+            speed = searches.speed(f"cofi-k{k}")
+            rows.append({"k": k, "Gbases/s": speed, "times": speed / base, "paper, Skylake": ON_SKYLAKE})
+    lines = {name: ([row["k"] for row in rows], [row[name] for row in rows]) for name in list(rows[0])[2:]}
+    title = f"COFI, {searches.megabases} Mb reference"
+    tables.plot(path, lines, "k", "times bvsfm-k2-d64", title, log_x=False)
+    return rows
+
+
+def search_intensity(k, n_elements) -> float:
+    """LF operations per byte brought from memory by COFI (equations 6 and 7)."""
+    if n_elements <= 1:
+        misses = n_elements
+    elif n_elements <= 16:
+        misses = 2
+    else:
+        misses = math.ceil(math.log2(n_elements) - 2)
+    return 2 * k / ((1.0625 + misses) * BLOCK)
+
+
+def columns(searches, path) -> list:
+    """Column sizes of COFI and the search intensity that follows from them."""
+    layout = searches.drawn.layout("cofi")
+    held = np.diff(np.asarray(layout.offsets, np.int64))
+    edges = [0, 1, 2, *(2**i + 1 for i in range(2, 25))]
+    counts, _ = np.histogram(held, edges)
+    weights, _ = np.histogram(held, edges, weights=held)
+    rows = [
+        {
+            "elements": str(a) if b == a + 1 else f"{a}-{b - 1}",
+            "columns": f"{n:,}",
+            "share of all elements": weight / max(held.sum(), 1),
+            "LF per byte": search_intensity(layout.k, a),
+        }
+        for (a, b), n, weight in zip(pairwise(edges), counts, weights, strict=True)
+        if n
+    ]
+    bvsfm = {"elements": "bvsfm-k2-d64", "LF per byte": 2 * 2 / (ALPHA_BVSFM * BLOCK)}
+    bars = {row["elements"]: [row["LF per byte"]] for row in (*rows, bvsfm)}
+    tables.bars(
+        path, bars, ["LF"], "LF per byte", f"Search intensity by elements of a column, k = {layout.k}"
+    )
+    return [*rows, bvsfm]
+
+
+def _plot(path, rows, x, title) -> None:
+    """Gbases/s of each column but x."""
+    xs = [row[x] for row in rows]
+    lines = {name: (xs, [row[name] for row in rows]) for name in rows[0] if name != x}
+    tables.plot(path, lines, x, "Gbases/s", title)
+
+
+QUESTIONS = {
+    "layouts": layouts, "interleaving": interleaving, "switches": switches, "cofi": steps, "columns": columns,
+}  # fmt: skip

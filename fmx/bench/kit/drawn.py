@@ -1,0 +1,193 @@
+"""Patterns drawn from a text on a machine (the CPU's cores or a GPU), queries, what they must find."""
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.functions import compiled, inlined
+from ...compiler.primitives import at
+from ...index import layouts, prefix_table, seed_table
+from ...index.building.suffix_array import make_suffix_array
+from ...index.contracts import on_device
+from ...index.layouts.cofi import Invert
+from ...index.reference import make_blocks
+from ...input.dna import WORD, pack_text, reverse_complement, symbols
+from ...input.reads import Patterns
+from ...machines.jobs import choose, do
+from ...measure import gpu_timing
+from ...measure.patterns import cut
+from ...measure.texts import draw
+from ...search.hits import Intervals
+from ...search.queries import Exact, Verify
+
+
+class Separators(NamedTuple):
+    """Chooses the positions of separators."""
+
+    codes: Any
+
+
+class Draw(NamedTuple):
+    """``positions`` uint32 from which ``length`` symbols are in one block."""
+
+    codes: Any
+    seed: Any
+    length: int
+    positions: Any
+
+
+class Wrong(NamedTuple):
+    """Chooses the patterns whose interval is not exactly the rows that start with them, or lacks the row of
+    where they were drawn from; ``row_of`` uint32[n] by text position."""
+
+    codes: Any
+    sa: Any
+    row_of: Any
+    patterns: Any
+    positions: Any
+    intervals: Any
+
+
+@choose.register(Separators)
+def _choose_separators(choice, i):
+    return i if at(choice.codes, i) == 0 else np.int64(-1)
+
+
+@inlined
+def _has_separator(codes, start, stop):
+    i = start
+    while i < stop and at(codes, i) != 0:
+        i += 1
+    return i < stop
+
+
+@do.register(Draw)
+def _draw(job, part, start, stop):
+    for i in range(start, stop):
+        number, rooms = np.int64(i), job.codes.size - np.int64(job.length)
+        position = draw(job.seed, number, rooms)
+        while _has_separator(job.codes, position, position + job.length):
+            number += np.int64(1) << 32
+            position = draw(job.seed, number, rooms)
+        job.positions[i] = position
+
+
+@inlined
+def _starts_with(choice, row, i):
+    """Whether a row starts with pattern i."""
+    position, patterns = np.int64(at(choice.sa, row)), choice.patterns
+    if position + patterns.length[i] > choice.codes.size:
+        return False
+    for j in range(patterns.length[i]):
+        if at(choice.codes, position + j) != 1 + symbols(patterns.words, patterns.first[i], j, 1):
+            return False
+    return True
+
+
+@choose.register(Wrong)
+def _choose_wrong(choice, i):
+    lo, hi = np.int64(choice.intervals.lo[i]), np.int64(choice.intervals.hi[i])
+    row = np.int64(at(choice.row_of, np.int64(choice.positions[i])))
+    right = lo <= row and row < hi and _starts_with(choice, lo, i) and _starts_with(choice, hi - 1, i)
+    if right and lo > 0:
+        right = not _starts_with(choice, lo - 1, i)
+    if right and hi < choice.sa.size:
+        right = not _starts_with(choice, hi, i)
+    return np.int64(-1) if right else i
+
+
+class Drawn:
+    """``patterns`` of ``length`` symbols drawn from a text, from ``positions``, on a machine.
+
+    ``codes`` uint8[n] (a separator last), ``words`` the packed text, ``sa`` uint32[n], ``prefix`` a table of
+    strings up to q symbols (None: as an index has it).
+    """
+
+    def __init__(self, machine, codes, n_patterns, length, q=None):
+        self.machine, self.codes, self.length, self.n = machine, codes, length, codes.size
+        self.words = pack_text(codes, machine)
+        self.sa = make_suffix_array(machine, codes)
+        self.positions = machine.empty(n_patterns, np.uint32)
+        machine.run(Draw(codes, np.uint64(7), length, self.positions), n_patterns)
+        self.patterns = cut(machine, self.words, self.positions, length)
+        q = q or prefix_table.default_length(self.n)
+        self.prefix = prefix_table.make_prefix_table(machine, codes, self.sa, q)
+
+    def layout(self, name):
+        """A layout by its name; on the CPU its arrays begin at cache lines, as those of an index on disk."""
+        name = layouts.parse_name(name, self.n)
+        built = name.kind.build(self.codes, self.sa, name.k, name.d, self.machine)
+        return (
+            type(built)(*map(_aligned, built)) if self.machine.serial else on_device(self.machine.take(built))
+        )
+
+    def query(self, name, s=None):
+        """Backward search over a layout by its name, or "verify" with seeds of s symbols (None: as usual)."""
+        if name != "verify":
+            return Exact(self.prefix, self.layout(name))
+        s = s or seed_table.default_length(self.n)
+        seeds = seed_table.SeedTable(seed_table.first_rows(self.machine, self.codes, self.sa, s), s)
+        blocks = self.machine.take(self._blocks())
+        query = Verify(self.prefix, seeds, self.sa, self.words, blocks)
+        return query if self.machine.serial else on_device(query)
+
+    def _blocks(self):
+        """The blocks of the text, each a contig."""
+        ends = self.machine.to_host(self.machine.select(Separators(self.codes), self.n)).astype(np.int64)
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        return make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
+
+    @cached_property
+    def row_of(self):
+        """uint32[n]: the row of each text position."""
+        row_of = self.machine.empty(self.n, np.uint32)
+        self.machine.run(Invert(self.sa, row_of), self.n)
+        return row_of
+
+    def n_wrong(self, intervals) -> int:
+        """Number of patterns whose interval is not exactly that of their occurrences."""
+        wrong = Wrong(self.codes, self.sa, self.row_of, self.patterns, self.positions, intervals)
+        return int(self.machine.count(wrong, self.positions.size)[-1])
+
+    def no_intervals(self) -> Intervals:
+        """Room for the answers, zeros at first."""
+        return Intervals(*(self.machine.zeros(self.positions.size, np.uint32) for _ in Intervals._fields))
+
+    def measured(self, search, intervals=None) -> dict:
+        """A row of a GPU's ``search(patterns, intervals)``: how many answers are wrong, seconds, speed."""
+        intervals = intervals or self.no_intervals()
+        seconds = gpu_timing.seconds(lambda: search(self.patterns, intervals))
+        speed = self.positions.size * self.length / seconds / 1e9
+        return {"wrong": self.n_wrong(intervals), "s": seconds, "Gbases/s": speed}
+
+    def both_strands(self) -> Patterns:
+        """The patterns, each followed by its reverse complement (on the CPU)."""
+        reverse, n = np.zeros_like(self.patterns.words), self.patterns.words.size
+        _reverse(self.patterns, reverse)
+        first = np.stack([self.patterns.first, self.patterns.first + n], axis=1).ravel()
+        return Patterns(np.append(self.patterns.words, reverse), first, np.repeat(self.patterns.length, 2))
+
+
+def _aligned(array):
+    """A copy that begins at a cache line; what is no array as it is."""
+    if not isinstance(array, np.ndarray):
+        return array
+    room = np.empty(array.nbytes + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+@compiled
+def _reverse(patterns, words):
+    """The reverse complements of patterns into ``words``, each where its pattern is."""
+    for i in range(patterns.length.size):
+        left, word = patterns.length[i], patterns.first[i]
+        while left > 0:
+            k = min(left, WORD)
+            left -= k
+            found = reverse_complement(symbols(patterns.words, patterns.first[i], left, k), k)
+            words[word] = found << np.uint64(2 * (WORD - k))
+            word += 1

@@ -1,0 +1,61 @@
+"""Files to measure with: a folder, plain copies, and reads of a reference, seeded, half of them reversed."""
+
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from ...index.reference import read_fasta
+from ...input.streams import Source
+from ...measure.patterns import places
+from ...measure.texts import letters
+
+FASTQ, FASTA = "@{number}:{name}:{place}:{strand}\n{letters}\n+\n{quality}\n", ">{number}\n{letters}\n"
+_AT_ONCE = 50_000  # reads
+
+
+@contextmanager
+def work_folder(path=None):
+    """The folder to work in: ``path``, which is kept, or a temporary one."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(path or temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+
+
+def write_plain(paths, target) -> Path:
+    """All files, one after the other, as one that is not compressed: some tools read nothing else."""
+    buffer = np.empty(1 << 22, np.uint8)
+    with open(target, "wb") as file:
+        for path in paths:
+            with Source(path) as source:
+                while n := source.readinto(buffer):
+                    file.write(buffer[:n].data)
+    return target
+
+
+def write_reads(fasta, n, length, path, form=FASTQ, changed=0.0) -> int:
+    """Write n reads of a reference, a share of whose symbols is changed; n.
+
+    ``form`` says what of a read is written: number, name of the contig, 0-based place, strand, letters,
+    quality.  Raises FmxError if no block of the reference is that long.
+    """
+    reference, text = read_fasta(fasta)
+    blocks, rng = reference.blocks, np.random.default_rng(1)
+    record = {"quality": "I" * length}
+    with open(path, "w") as file:
+        for start in range(0, n, _AT_ONCE):
+            block, offset = places(blocks, length, min(_AT_ONCE, n - start), rng)
+            codes = text[(blocks.text_start[block] + offset)[:, None] + np.arange(length)]
+            if changed:
+                other = rng.random(codes.shape) < changed
+                codes[other] = (codes[other] + rng.integers(0, 3, int(other.sum()))) % 4 + 1
+            reverse = rng.random(block.size) < 0.5
+            codes[reverse] = 5 - codes[reverse, ::-1]
+            starts = blocks.contig_start[block] + offset
+            for i, read in enumerate(letters(codes)):
+                record.update(number=start + i, place=starts[i], strand="-" if reverse[i] else "+")
+                record.update(name=reference.names[blocks.contig[block[i]]], letters=read.tobytes().decode())
+                file.write(form.format_map(record))
+    return n
