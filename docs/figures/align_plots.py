@@ -10,7 +10,7 @@ mpl.rcParams["svg.hashsalt"] = "fmx"
 from matplotlib import pyplot as plt  # noqa: E402
 
 HERE = Path(__file__).parent
-ROWS = json.loads((HERE / "align-h200.json").read_text())
+ROWS = json.loads((HERE / "align-h200.json").read_text())["rows"]
 NAMES = {"tiled": "TiledDScan", "dscan": "DScan", "rscan": "RScan", "lazy": "LazyRScan", "packed": "packed"}
 
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from fmx.bench.kit import device_designs
+from fmx.bench.kit import designs
 
 HERE = Path(__file__).parent
 
@@ -14,4 +14,4 @@ def table(name):
 
 
 for name in ("designs", "sizes", "threads"):
-    device_designs.draw(f"{HERE}/gpu-", name, *table(name))
+    designs.draw(f"{HERE}/gpu-", name, *table(name))
