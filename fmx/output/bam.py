@@ -153,25 +153,18 @@ def _put_core(out, at, batch, r, core):
 @inlined
 def _put_read(out, at, batch, r, reverse):
     """Letters, two in a byte, and qualities; the letters stand in the place of the qualities meanwhile."""
-    n, quality = batch.length[r], batch.quality_start[r]
+    n = batch.length[r]
     n_bytes = (n + 1) >> 1
     letters = at + n_bytes
-    if reverse:
-        put.complement(out, letters, batch, r)
-    else:
-        put.letters(out, letters, batch, r)
+    put.letters(out, letters, batch, r, reverse)
     out[letters + n] = 61  # '=', 0 in BAM: the half that is left over
     for j in range(n_bytes):
         out[at + j] = (_NIBBLE[out[letters + 2 * j]] << 4) | _NIBBLE[out[letters + 2 * j + 1]]
-    at = letters
-    if quality < 0:
+    if batch.quality_start[r] < 0:
         for j in range(n):
-            out[at + j] = 255
+            out[letters + j] = 255
     else:
-        if reverse:
-            put.backwards(out, at, batch.data, quality, n)
-        else:
-            put.span(out, at, batch.data, quality, n)
+        put.qualities(out, letters, batch, r, reverse)
         for j in range(n):
-            out[at + j] -= 33
-    return at + n
+            out[letters + j] -= 33
+    return letters + n

@@ -145,37 +145,44 @@ def strand_field(out, at, reverse):
 
 
 @inlined
-def letters(out, at, batch, r):
-    """The letters of read r as given: upper case, U as T, other symbols by the table UPPER."""
+def letters(out, at, batch, r, reverse):
+    """The letters of read r as the strand asks; where it has others than A C G T U, as given, by UPPER."""
     start, n = batch.start[r], batch.length[r]
-    if batch.searchable[r]:  # arithmetic instead of a table: whole vectors of bytes at a time
-        source, target = batch.data[start : start + n], out[at : at + n]
+    if batch.searchable[r]:
+        return bases(out, at, batch.data, start, n, reverse)
+    for j in range(n):
+        out[at + j] = UPPER[batch.data[start + j]]
+    return at + n
+
+
+@inlined
+def bases(out, at, data, start, n, reverse):
+    """Letters A C G T U of any case in upper case, U as T, or their reverse complement.
+
+    Arithmetic does it, not a table: whole vectors of bytes at a time.
+    """
+    source, target = data[start : start + n], out[at : at + n]
+    if reverse:
+        for j in range(n):
+            x = source[n - 1 - j] & np.uint8(0xDF)
+            y = np.uint8(65)
+            y = np.uint8(84) if x == 65 else y
+            y = np.uint8(71) if x == 67 else y
+            target[j] = np.uint8(67) if x == 71 else y
+    else:
         for j in range(n):
             x = source[j] & np.uint8(0xDF)
             target[j] = np.uint8(84) if x == 85 else x
-    else:
-        for j in range(n):
-            out[at + j] = UPPER[batch.data[start + j]]
     return at + n
 
 
 @inlined
-def complement(out, at, batch, r):
-    """The reverse complement of the letters of read r, which is searchable."""
-    start, n = batch.start[r], batch.length[r]
+def qualities(out, at, batch, r, reverse):
+    """The qualities of read r, which has them, as the strand asks."""
+    start, n = batch.quality_start[r], batch.length[r]
+    if not reverse:
+        return span(out, at, batch.data, start, n)
     source, target = batch.data[start : start + n], out[at : at + n]
-    for j in range(n):
-        x = source[n - 1 - j] & np.uint8(0xDF)
-        y = np.uint8(65)
-        y = np.uint8(84) if x == 65 else y
-        y = np.uint8(71) if x == 67 else y
-        target[j] = np.uint8(67) if x == 71 else y
-    return at + n
-
-
-@inlined
-def backwards(out, at, data, start, n):
-    source, target = data[start : start + n], out[at : at + n]
     for j in range(n):
         target[j] = source[n - 1 - j]
     return at + n

@@ -92,7 +92,7 @@ def _put_match(form, out, at, batch, record):
     at = _put_place(form, out, at, batch, record, 16 * record.reverse, UNKNOWN)
     at = put.byte(out, put.number(out, _put_clip(out, at, before), n), MATCH)
     at = put.text(out, _put_clip(out, at, after), _MATE)
-    at = _put_part(out, at, batch, record)
+    at = put.bases(out, at, batch.data, batch.start[record.query] + record.begin, n, record.reverse)
     at = put.number(out, put.text(out, put.text(out, at, _NO_QUALITY), _EXACT), n)
     return put.byte(out, at, put.LINE)
 
@@ -103,40 +103,11 @@ def _put_clip(out, at, n):
 
 
 @inlined
-def _put_part(out, at, batch, record):
-    """The letters of a match, all of them A C G T U, as the strand asks."""
-    start, n = batch.start[record.query], record.end - record.begin
-    for j in range(n):
-        k = record.end - 1 - j if record.reverse else record.begin + j
-        out[at + j] = _letter(batch.data[start + k], record.reverse)
-    return at + n
-
-
-@inlined
-def _letter(byte, reverse):
-    """A letter (A C G T U, any case) in upper case, U as T; its complement on the reverse strand."""
-    code = (byte >> 1) & 3  # A 0, C 1, T and U 2, G 3
-    code = (code ^ 2) if reverse else code
-    if code == 0:
-        return np.uint8(65)
-    if code == 1:
-        return np.uint8(67)
-    return np.uint8(84) if code == 2 else np.uint8(71)
-
-
-@inlined
 def _put_read(out, at, batch, r, reverse):
     """SEQ and QUAL, as the strand asks."""
-    n, quality = batch.length[r], batch.quality_start[r]
-    if n == 0:
-        at = put.byte(out, at, put.STAR)
-    elif reverse:
-        at = put.complement(out, at, batch, r)
-    else:
-        at = put.letters(out, at, batch, r)
-    at = put.byte(out, at, put.TAB)
-    if quality < 0 or n == 0:
-        return put.byte(out, at, put.STAR)
-    if reverse:
-        return put.backwards(out, at, batch.data, quality, n)
-    return put.span(out, at, batch.data, quality, n)
+    if batch.length[r] == 0:
+        return put.text(out, at, _NO_READ)
+    at = put.letters(out, at, batch, r, reverse)
+    if batch.quality_start[r] < 0:
+        return put.text(out, at, _NO_QUALITY)
+    return put.qualities(out, put.byte(out, at, put.TAB), batch, r, reverse)
