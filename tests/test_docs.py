@@ -7,6 +7,7 @@ import shlex
 import click
 import pytest
 from conftest import ROOT
+from test_rooms import ROOMS, imports_of, room
 
 from fmx.cli.main import fmx
 
@@ -174,3 +175,30 @@ def test_the_readme_tells_the_speeds_of_the_tables():
         assert said
         text = (ROOT / page).read_text()
         assert [number for number in said if not re.search(rf"(?<![\d.]){number}(?![\d])", text)] == []
+
+
+def walks() -> list:
+    """(file that calls, file that is called, what is said of it) of the walks of docs/architecture.md."""
+    text = (ROOT / "docs" / "architecture.md").read_text().split("## The walks")[1].split("## The rooms")[0]
+    found, above = [], []
+    for indent, name, said in re.findall(r"^ {4}( *)([\w/]+\.py) *(.*)$", text, re.MULTILINE):
+        del above[len(indent) // 2 :]
+        assert len(above) == len(indent) // 2, name
+        if above:
+            found.append((above[-1], name, said))
+        above.append(name)
+    return found
+
+
+@pytest.mark.parametrize(("caller", "called", "said"), walks())
+def test_a_walk_never_climbs_and_goes_where_the_code_does(caller, called, said):
+    floors = [name for name, _ in ROOMS]
+    caller, called = ROOT / "fmx" / caller, ROOT / "fmx" / called
+    assert called.exists()
+    assert floors.index(room(called)) <= floors.index(room(caller))
+    module = (
+        called.relative_to(ROOT).as_posix().removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    )
+    names = imports_of(caller)
+    known = any(name == module or name.startswith(f"{module}.") for name in names)
+    assert known or said.startswith(("given", "contract", "by name")), sorted(names)
