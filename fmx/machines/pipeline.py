@@ -2,6 +2,7 @@
 
     items     an iterator, advanced by whoever needs work, one at a time
     workers   take an item and with it a ticket, emit pieces of output, and finish with a result
+    parts     what a worker may find its item to fall into: they stand in its place, and any worker does them
     caller    gets pieces and results in the order of the tickets, and does nothing else
 
 A slow worker pulls less often: that is all the load balancing there is.  Of pieces that must wait for those
@@ -11,18 +12,23 @@ before them, at most ``budget`` bytes are held; the owner of the ticket that is 
 import threading
 from collections import deque
 from functools import partial
+from heapq import heappop, heappush
 
 BUDGET = 64 << 20
 AHEAD = 256  # tickets given beyond the one that is due
 
 
 class Ticket:
-    """The place of one item in the order, and what its worker has handed over so far."""
+    """The place of one item in the ``order``, and what its worker has handed over so far."""
 
-    __slots__ = ("error", "is_done", "pieces", "result")
+    __slots__ = ("error", "is_done", "order", "pieces", "result")
 
-    def __init__(self):
-        self.pieces, self.is_done, self.result, self.error = deque(), False, None, None
+    def __init__(self, *order):
+        self.order, self.pieces, self.is_done, self.result, self.error = order, deque(), False, None, None
+
+
+class Parts(list):
+    """What an item falls into: functions of ``emit`` that any worker may do; each has a result of its own."""
 
 
 class Stopped(Exception):
@@ -39,7 +45,8 @@ class Road:
         self._for_items, self._for_follow_ups = threading.Condition(lock), threading.Condition(lock)
         self._for_room, self._for_pieces = threading.Condition(lock), threading.Condition(lock)
         self._tickets: deque = deque()  # from the one that is due on
-        self._follow_ups: deque = deque()
+        self._follow_ups: list = []  # a heap of (order, ticket, work)
+        self._n_pulled = 0
         self._held, self._is_whole, self._is_stopped = 0, False, False
         self._error = None  # of a worker, not of an item
 
@@ -52,9 +59,11 @@ class Road:
         while True:
             with waiting:
                 while True:
+                    if self._is_stopped:
+                        return None
                     if follow_ups and self._follow_ups:
-                        return self._follow_ups.popleft()
-                    if self._is_stopped or (self._is_whole and not (follow_ups and self._tickets)):
+                        return heappop(self._follow_ups)[1:]
+                    if self._is_whole and not (follow_ups and self._tickets):
                         return None
                     if items and not self._is_whole and len(self._tickets) < self._ahead:
                         break
@@ -68,7 +77,8 @@ class Road:
         with self._pulling:
             if self._is_whole or self._is_stopped:
                 return None
-            ticket, item = Ticket(), None
+            ticket, item = Ticket(self._n_pulled), None
+            self._n_pulled += 1
             try:
                 item = next(self._items)
             except StopIteration:
@@ -96,15 +106,25 @@ class Road:
     def follow_up(self, ticket, work):
         """Leave the rest of an item to whoever takes it: (ticket, work)."""
         with self._for_follow_ups:
-            self._follow_ups.append((ticket, work))
+            heappush(self._follow_ups, (ticket.order, ticket, work))
             self._for_follow_ups.notify()
             self._for_room.notify_all()  # who waits for room may be needed
+
+    def split(self, ticket, parts):
+        """Put parts of an item right behind its ticket, each with one of its own, for whoever takes them."""
+        with self._for_follow_ups:
+            at = self._tickets.index(ticket) + 1
+            for number, part in enumerate(parts):
+                behind = Ticket(*ticket.order, number)
+                self._tickets.insert(at + number, behind)
+                heappush(self._follow_ups, (behind.order, behind, part))
+            self._for_follow_ups.notify_all()
 
     def emit(self, ticket, piece):
         """Hand over a piece of output, an array or bytes; waits while too much is held.  Raises Stopped."""
         size = _size(piece)
         with self._for_room:
-            while self._held and self._held + size > self._budget and not self._follow_ups:
+            while self._held and self._held + size > self._budget and not self._is_due_left():
                 if self._is_stopped:
                     raise Stopped
                 if self._tickets[0] is ticket and not ticket.pieces:
@@ -116,6 +136,10 @@ class Road:
             self._held += size
             if self._tickets[0] is ticket:
                 self._for_pieces.notify()
+
+    def _is_due_left(self) -> bool:
+        """Does the ticket that is due wait for somebody to take it?"""
+        return bool(self._follow_ups) and self._follow_ups[0][1] is self._tickets[0]
 
     def do(self, ticket, work, *arguments):
         """Do an item: its result is ``work(*arguments)``."""
@@ -205,14 +229,22 @@ def _size(piece) -> int:
 def travel(items, work, n_threads, write):
     """Yield the result of ``work(emit, item)`` for each item in order, by n_threads threads.
 
-    ``emit`` takes pieces of output, which ``write`` is given in order by the caller's thread.
+    ``emit`` takes pieces of output, which ``write`` is given in order by the caller's thread.  Where the
+    result is Parts, the results of these are yielded in its place.
     """
     road = Road(items)
 
+    def step(ticket, item):
+        emit = partial(road.emit, ticket)
+        result = item(emit) if callable(item) else work(emit, item)
+        if isinstance(result, Parts):
+            road.split(ticket, result[1:])
+            return result[0](emit)
+        return result
+
     def loop():
         while (taken := road.take()) is not None:
-            ticket, item = taken
-            road.do(ticket, work, partial(road.emit, ticket), item)
+            road.do(taken[0], step, *taken)
 
     yield from run(road, [loop] * n_threads, write)
 

@@ -4,7 +4,6 @@ bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
 """
 
 import time
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..input import chunks, reads, spans
-from ..machines.pipeline import travel
+from ..machines.pipeline import Parts, travel
 from ..machines.progress import Progress
 from ..search.mapper import BOTH, make_query
 from . import mummergpu, seeds
@@ -82,7 +81,7 @@ class Finder:
         return n_matches
 
     def tasks(self, chunk):
-        """Yield the work of a chunk: functions of ``emit`` that give (queries, bases, matches)."""
+        """Yield the parts of a chunk: functions of ``emit`` that give (queries, bases, matches)."""
         if chunk.data.size < 2 * self.task_size:
             yield partial(self._whole, chunk)
             return
@@ -158,20 +157,14 @@ def find(finder, paths, sink, progress=None) -> Summary:
         sink.write(lines)
         finder.writer.written(lines)
 
-    for queries, bases, matches in travel(_tasks(finder, paths), _do, finder.options.n_threads, write):
+    def work(emit, span):
+        return Parts(finder.tasks(span.read()))
+
+    source = spans.plan(paths, finder.task_size)
+    for queries, bases, matches in travel(source, work, finder.options.n_threads, write):
         summary.queries += queries
         summary.bases += bases
         summary.matches += matches
         rate = summary.bases / max(time.monotonic() - start, 1e-9)
         progress.show(f"{summary.queries:,} queries, {rate:,.0f} bases/s, {summary.matches:,} matches")
     return summary
-
-
-def _tasks(finder, paths):
-    with closing(spans.read_chunks(paths, finder.task_size)) as source:
-        for chunk in source:
-            yield from finder.tasks(chunk)
-
-
-def _do(emit, task):
-    return task(emit)

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from fmx.machines import pipeline
-from fmx.machines.pipeline import Road, run, travel
+from fmx.machines.pipeline import Parts, Road, run, travel
 
 
 @pytest.fixture(autouse=True)
@@ -121,6 +121,73 @@ def test_nobody_sleeps_through_an_item_or_a_follow_up(ahead):
     road = Road(range(300), ahead=ahead)
     loops = [partial(chunks_only, road)] * 2 + [partial(rest, road, False)] + [partial(rest, road)] * 2
     assert list(run(road, loops, None)) == [i * i for i in range(300)]
+
+
+def falls_apart(emit, i):
+    """Item i, in up to six parts that emit for themselves; a multiple of 7 is one whole."""
+    if i % 7 == 0:
+        return fill(emit, 100 * i)
+    return Parts(partial(lambda j, emit: fill(emit, 100 * i + j), j) for j in range(1 + i % 6))
+
+
+@pytest.mark.parametrize("budget", [1, 10, 1000])
+@pytest.mark.parametrize("ahead", [1, 3, 256])
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_parts_of_an_item_stand_in_its_place(n_threads, ahead, budget, monkeypatch):
+    monkeypatch.setattr(Road.__init__, "__defaults__", (budget, ahead))
+    numbers = [100 * i + j for i in range(60) for j in range(1 if i % 7 == 0 else 1 + i % 6)]
+    written, expected = [], []
+    assert list(travel(range(60), falls_apart, n_threads, written.append)) == numbers
+    for number in numbers:
+        fill(expected.append, number)
+    assert written == expected
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_what_waits_is_bounded_though_items_fall_apart(n_threads, monkeypatch):
+    """Parts are done in the order of the output, whoever falls apart first."""
+    monkeypatch.setattr(Road.__init__, "__defaults__", (1000, 256))
+    lock, held, most = threading.Lock(), [0], [0]
+
+    def part(emit):
+        for _ in range(5):
+            emit(bytes(100))
+            with lock:
+                held[0] += 100
+                most[0] = max(most[0], held[0])
+
+    def work(emit, i):
+        time.sleep(0.01 * (i == 0))  # the others are in parts by then
+        return Parts([part] * 50)
+
+    def write(piece):
+        time.sleep(0.0001)
+        with lock:
+            held[0] -= len(piece)
+
+    assert list(travel(range(8), work, n_threads, write)) == [None] * 400
+    assert most[0] <= 1000 + n_threads * 100
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_an_error_in_a_part_ends_the_run_and_the_rest_is_not_done(n_threads):
+    done = []
+
+    def part(i, j, emit):
+        if (i, j) == (1, 2):
+            raise ValueError((i, j))
+        time.sleep(0.0005)
+        done.append((i, j))
+        return i, j
+
+    def work(emit, i):
+        return Parts(partial(part, i, j) for j in range(200))
+
+    results = []
+    with pytest.raises(ValueError, match=r"\(1, 2\)"):
+        results.extend(travel(range(100), work, n_threads, None))
+    assert results == [(0, j) for j in range(200)] + [(1, 0), (1, 1)]
+    assert len(done) < 1000
 
 
 def test_a_worker_that_fails_by_itself_ends_the_run():
