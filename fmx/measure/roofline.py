@@ -32,6 +32,7 @@ for _n, _cls in CELLS.items():
 
 @kernel
 def fill_kernel(words, seed):
+    """A thread a word: something random-looking into ``words`` uint64[n]."""
     i = thread_index()
     if i < words.size:
         words[i] = scramble(np.uint64(i) ^ np.uint64(seed))
@@ -39,7 +40,8 @@ def fill_kernel(words, seed):
 
 @kernel
 def together_kernel(cells, apart, n_steps, out):
-    """A group of threads fetches a cell, 16 bytes each; cells begin ``apart`` lanes from one another."""
+    """A group of threads fetches a cell (of uint64), 16 bytes each; cells begin ``apart`` lanes from one
+    another; ``out`` uint64[1] keeps the work from being dropped."""
     size, thread = np.int64(cell_lanes(cells)), thread_index()
     x = scramble(thread // size)
     for _ in range(n_steps):
@@ -55,7 +57,7 @@ def together_kernel(cells, apart, n_steps, out):
 
 @kernel
 def alone_kernel(cells, n_steps, out):
-    """Each thread fetches a cell, 16 bytes at a time."""
+    """Each thread fetches a cell, 16 bytes at a time; else as together_kernel."""
     size = np.int64(cell_lanes(cells))
     x = scramble(thread_index())
     for _ in range(n_steps):
@@ -70,7 +72,7 @@ def alone_kernel(cells, n_steps, out):
 
 @kernel
 def word_kernel(cells, n_steps, out):
-    """Each thread fetches a cell of 8 bytes."""
+    """Each thread fetches a cell of 8 bytes; else as together_kernel."""
     x = scramble(thread_index())
     for _ in range(n_steps):
         x = scramble(x ^ cells.words[below(x, cells.n)])

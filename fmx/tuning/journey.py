@@ -5,7 +5,7 @@ multiplied by measured over predicted, so that the model accounts for memory and
 """
 
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ..errors import UnsupportedError
@@ -57,24 +57,18 @@ def tune(question, plan_only=False, progress=None) -> dict:
     key = question.key(meta)
     if not plan_only and (known := store.result(key)):
         return {**known, "kept": str(store.path)}
-    offered = (
-        (lambda kind: choices.of_index(meta, kind))
-        if meta
-        else (lambda kind: choices.every(max(sizes), kind))
-    )
+
+    def offered(kind):
+        return choices.of_index(meta, kind) if meta else choices.every(max(sizes), kind)
+
     predicted = choices.ranked(sizes, question.length, places, offered)[:N_SHOWN]
     if not predicted:
         allowed = ", ".join(f"{place.memory / 1e9:.2f} GB ({place.kind})" for place in places)
         raise UnsupportedError(f"no index of {sum(sizes):,} symbols fits into {allowed}: raise --max-memory")
     rows = [_row(found) for found in predicted]
-    answer = {
-        "devices": [place.rates.device for place in places],
-        "note": note,
-        "n_text": sum(sizes),
-        "length": question.length,
-        "index": str(question.index) if question.index else None,
-        "rows": rows,
-    }
+    about = {"index": str(question.index) if question.index else None, "length": question.length}
+    devices = [place.rates.device for place in places]
+    answer = about | {"devices": devices, "note": note, "n_text": sum(sizes), "rows": rows}
     if plan_only:
         return answer
     for found, row in zip(predicted[:N_TRIED], rows, strict=False):
@@ -119,15 +113,7 @@ def _places(question, progress) -> tuple:
 
 
 def _row(found) -> dict:
-    choice = found.choice
-    return {
-        "way": choice.way,
-        "engine": choice.engine,
-        "sa_rate": choice.sa_rate,
-        "prefix_length": choice.prefix_length,
-        "n_bytes": found.n_bytes,
-        "predicted": found.reads,
-    }
+    return asdict(found.choice) | {"n_bytes": found.n_bytes, "predicted": found.reads}
 
 
 def _try(question, sizes, found, row, progress) -> None:

@@ -12,10 +12,8 @@ def text(answer: dict) -> str:
         f"reference   {what}, {answer['n_text']:,} symbols; reads of {answer['length']} bases, one strand"
     )
     lines += ["", "million reads/s, searched and one hit located:", ""]
-    lines.append(
-        _line("search by", "engine", "sa-rate", "prefix", "reads MB", "predicted", "on sample", "corrected")
-    )
-    lines += [_line(*_cells(row)) for row in answer["rows"]]
+    head = ("search by", "engine", "sa-rate", "prefix", "reads MB", "predicted", "on sample", "corrected")
+    lines += [_line(*cells) for cells in (head, *map(_cells, answer["rows"]))]
     lines += ["", *_commands(answer)]
     if "kept" in answer:
         lines.append(f"measured {answer['date']}; remove {answer['kept']} to measure again")
@@ -28,17 +26,12 @@ def _line(way, engine, sa_rate, prefix, size, *speeds) -> str:
 
 
 def _cells(row) -> list:
-    tried = "corrected" in row
-    return [
-        row["way"],
-        row["engine"],
-        row["sa_rate"],
-        row["prefix_length"],
-        f"{row['n_bytes'] / 1e6:,.0f}",
-        _million(row["predicted"]),
-        f"{_million(row['sample_predicted'])} > {_million(row['sample_measured'])}" if tried else "",
-        _million(row["corrected"]) if tried else "",
-    ]
+    cells = [row[name] for name in ("way", "engine", "sa_rate", "prefix_length")]
+    cells += [f"{row['n_bytes'] / 1e6:,.0f}", _million(row["predicted"])]
+    if "corrected" not in row:
+        return cells
+    on_sample = f"{_million(row['sample_predicted'])} > {_million(row['sample_measured'])}"
+    return [*cells, on_sample, _million(row["corrected"])]
 
 
 def _million(reads) -> str:
@@ -49,9 +42,8 @@ def _commands(answer) -> list:
     """How to index and search by the first row."""
     best = answer["rows"][0]
     verify = best["way"] == "verify"
-    search = (
-        f"fmx search {'--method verify' if verify else '--layout ' + best['way']} --engine {best['engine']}"
-    )
+    way = "--method verify" if verify else f"--layout {best['way']}"
+    search = f"fmx search {way} --engine {best['engine']}"
     if answer["index"]:
         return [f"search by    {search} -x {answer['index']} READS"]
     layout = "" if verify else f" --layout {best['way']} --sa-rate {best['sa_rate']}"

@@ -26,3 +26,45 @@ def test_stages_account_for_all_the_time(threads, command, index_of, tmp_path):
     workers = sum(value for name, value in seconds.items() if "main" not in name)
     assert workers == pytest.approx(threads * wall, abs=0.02)
     assert output.read_bytes().count(b"\n") == 380
+
+
+@pytest.mark.parametrize("changed", [0.0, 0.5])
+def test_simulated_reads_are_of_the_place_in_their_name(changed, tmp_path):
+    from texts import random_letters
+
+    from fmx.bench.kit import files
+
+    contigs = {"a": random_letters(300, 1) + "N" + random_letters(80, 2), "b": random_letters(90, 3)}
+    fasta, reads = tmp_path / "r.fa", tmp_path / "r.fq"
+    fasta.write_text("".join(f">{name}\n{letters}\n" for name, letters in contigs.items()))
+    assert files.write_reads(fasta, 200, 50, reads, changed=changed) == 200
+    lines = reads.read_text().splitlines()
+    seen, same = set(), 0
+    for name, letters, _, quality in zip(*(lines[i::4] for i in range(4)), strict=True):
+        number, contig, place, strand = name[1:].split(":")
+        seen.add((int(number), contig, strand))
+        assert len(letters) == len(quality) == 50
+        if strand == "-":
+            letters = letters[::-1].translate(str.maketrans("ACGT", "TGCA"))
+        source = contigs[contig][int(place) : int(place) + 50]
+        same += sum(a == b for a, b in zip(letters, source, strict=True))
+    assert {number for number, _, _ in seen} == set(range(200))
+    assert {(contig, strand) for _, contig, strand in seen} == {(c, s) for c in "ab" for s in "+-"}
+    assert same == 10_000 if not changed else 4_000 < same < 6_000
+
+
+def test_a_table_is_told_kept_and_drawn(tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="pip install 'fmx-mapper[dev]'")
+    from fmx.measure import tables
+
+    rows = [{"what": "a", "n": 1, "s": 0.123456}, {"what": "b", "n": 2, "s": 1234.5, "more": None}]
+    tables.tell(rows[0])
+    tables.keep(tmp_path / "new", "t", "a machine", rows)
+    shown = capsys.readouterr()
+    assert shown.err == "| a | 1 | 0.123 |\n"
+    table = "| what | n | s | more |\n| --- | --- | --- | --- |\n| a | 1 | 0.123 |  |\n| b | 2 | 1,234 |  |\n"
+    assert table in shown.out
+    assert table in (tmp_path / "new" / "t.md").read_text()
+    tables.plot(tmp_path / "lines.png", tables.lines_of(rows, "what", "n", "s"), "n", "s", "a title")
+    tables.bars(tmp_path / "bars.png", {"a": [1, 2], "b": [3, 4]}, ["x", "y"], "s", "a title")
+    assert all((tmp_path / name).stat().st_size > 1000 for name in ("lines.png", "bars.png"))

@@ -5,11 +5,9 @@ import time
 
 import click
 
+from ...index import prefix_table, seed_table
 from ...index.building.suffix_array.radix import plan_passes, sort_suffixes
 from ...index.layouts import parse_name
-from ...index.prefix_table import default_length, make_prefix_table
-from ...index.seed_table import default_length as default_seed_length
-from ...index.seed_table import first_rows
 from ...input.dna import pack_text
 from ...machines import gpu
 from ...machines.gpu_jobs import Gpu
@@ -51,8 +49,8 @@ def build(machine, codes, layout_names, n_runs) -> list:
 
 def _tables(machine, codes, sa):
     """The tables of an index."""
-    make_prefix_table(machine, codes, sa, default_length(codes.size))
-    first_rows(machine, codes, sa, default_seed_length(codes.size))
+    prefix_table.make_prefix_table(machine, codes, sa, prefix_table.default_length(codes.size))
+    seed_table.first_rows(machine, codes, sa, seed_table.default_length(codes.size))
     pack_text(codes, machine)
 
 

@@ -12,8 +12,8 @@ from ...index.building.suffix_array import make_suffix_array
 from ...index.contracts import on_device
 from ...index.layouts.cofi import Invert
 from ...index.reference import make_blocks
-from ...input.dna import WORD, pack_text, reverse_complement, symbols
-from ...input.reads import Patterns
+from ...input.dna import pack_text, symbols
+from ...input.reads import Patterns, pack_reverse
 from ...machines.jobs import choose, do
 from ...measure import gpu_timing
 from ...measure.patterns import cut
@@ -163,10 +163,11 @@ class Drawn:
 
     def both_strands(self) -> Patterns:
         """The patterns, each followed by its reverse complement (on the CPU)."""
-        reverse, n = np.zeros_like(self.patterns.words), self.patterns.words.size
-        _reverse(self.patterns, reverse)
-        first = np.stack([self.patterns.first, self.patterns.first + n], axis=1).ravel()
-        return Patterns(np.append(self.patterns.words, reverse), first, np.repeat(self.patterns.length, 2))
+        words, first, length = self.patterns
+        both = Patterns(np.append(words, np.zeros_like(words)), first, length)
+        _reverse(both, words.size)
+        first = np.stack([first, first + words.size], axis=1).ravel()
+        return Patterns(both.words, first, np.repeat(length, 2))
 
 
 def _aligned(array):
@@ -181,13 +182,7 @@ def _aligned(array):
 
 
 @compiled
-def _reverse(patterns, words):
-    """The reverse complements of patterns into ``words``, each where its pattern is."""
+def _reverse(patterns, n):
+    """The reverse complements of patterns, each n words behind its pattern."""
     for i in range(patterns.length.size):
-        left, word = patterns.length[i], patterns.first[i]
-        while left > 0:
-            k = min(left, WORD)
-            left -= k
-            found = reverse_complement(symbols(patterns.words, patterns.first[i], left, k), k)
-            words[word] = found << np.uint64(2 * (WORD - k))
-            word += 1
+        pack_reverse(patterns.words, patterns.first[i], n + patterns.first[i], patterns.length[i])

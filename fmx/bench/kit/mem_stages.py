@@ -16,12 +16,13 @@ from ...input import reads
 from ...input.spans import read_chunks
 from ...machines.threads import run_all, spans
 from ...measure import gpu_timing, tables
-from ...mem.contracts import Matches, Strands, collect, rows_at_once, seek
+from ...mem.contracts import Strands, collect, rows_at_once, seek
 from ...mem.matching import ALGORITHMS, LARGE_TASK, MemOptions
 from ...mem.mummergpu import MummerGpu, match_all, subqueries
 from ...mem.rank_walk import make_jobs
-from ...mem.slices import slices
+from ...mem.slices import room_for, slices
 from ...mem.strands import make_strands
+from ...mem.unique import take
 
 STAGES = ("copy in", "match", "copy out", "post-process")
 
@@ -154,14 +155,13 @@ def _match(matcher, strands):
 def _collect(matcher, is_paper, strands, sought) -> list:
     """All matches, in slices."""
     anchors = subqueries(matcher.lcp, matcher.least, *sought) if is_paper else sought
-    ends, start, found = np.cumsum(anchors.hi.astype(np.int64) - anchors.lo), 0, []
-    size = rows_at_once(matcher)
-    while start < ends.size:
-        done = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, done + size, "right")))
-        matches = Matches(*(np.empty(ends[stop - 1] - done, np.int64) for _ in Matches._fields))
+    ends, start, found = np.append(0, np.cumsum(anchors.hi.astype(np.int64) - anchors.lo)), 0, []
+    while start < ends.size - 1:
+        most = ends[start] + rows_at_once(matcher)
+        stop = max(start + 1, int(np.searchsorted(ends, most, "right")) - 1)
+        matches = room_for(ends[stop] - ends[start])
         n = collect(matcher, strands, anchors, start, stop, matches)
-        found.append(Matches(*(column[:n] for column in matches)))
+        found.append(take(matches, slice(n)))
         start = stop
     return found
 
@@ -172,7 +172,6 @@ def _check(matcher, found, expected) -> list:
     for matches in found:
         sums += [matches.strand.size, *(int(column.sum()) for column in matches[1:])]
     if expected.setdefault(matcher.least, sums.tolist()) != sums.tolist():
-        raise FmxError(
-            f"least {matcher.least}: other matches than {expected[matcher.least]}: {sums.tolist()}"
-        )
+        known = expected[matcher.least]
+        raise FmxError(f"least {matcher.least}: other matches than {known}: {sums.tolist()}")
     return sums.tolist()
