@@ -11,12 +11,11 @@ from math import log2
 
 import numpy as np
 
-from ..compiler.functions import compiled
+from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import prefetch
 from ..index.plan import available_memory
 from ..machines.threads import run_all
 from ..measure import timing
-from ..measure.texts import below, scramble
 from ..search.engines.cpu import N_SLOTS
 
 LINE = 64  # bytes of a cache line
@@ -78,23 +77,32 @@ def _cpu_rate(words, n_lines, n_threads) -> float:
     return n_threads * N_SLOTS * _N_STEPS / timing.best(lambda: run_all(_chase, work, n_threads))
 
 
+@inlined
+def _mixed(x):
+    """A random-looking word for each word, by so little work that fetching is what takes time."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    return x ^ (x >> np.uint64(27))
+
+
 @compiled
 def _fill(words):
     for i in range(words.size):
-        words[i] = scramble(i)
+        words[i] = _mixed(np.uint64(i) + np.uint64(0x9E3779B97F4A7C15))
 
 
 @compiled
 def _chase(words, n_lines, chain, n_steps):
     """Take n_steps fetches in each chain, in turn; what a step reads was prefetched in the step before."""
-    n_entries = words.size // (8 * n_lines)
+    n_entries = np.uint64(words.size // (8 * n_lines))
     for _ in range(n_steps):
         for slot in range(chain.size):
-            first, seen = below(chain[slot], n_entries) * 8 * n_lines, np.uint64(0)
+            first = np.int64(((chain[slot] >> np.uint64(32)) * n_entries) >> np.uint64(32)) * 8 * n_lines
+            seen = np.uint64(0)
             for line in range(n_lines):
                 seen ^= words[first + 8 * line]
-            chain[slot] = scramble(chain[slot] ^ seen)
-            following = below(chain[slot], n_entries) * 8 * n_lines
+            x = _mixed(chain[slot] ^ seen) + np.uint64(0x9E3779B97F4A7C15)
+            chain[slot] = x
+            following = np.int64(((x >> np.uint64(32)) * n_entries) >> np.uint64(32)) * 8 * n_lines
             for line in range(n_lines):
                 prefetch(words, following + 8 * line)
 
