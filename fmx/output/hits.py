@@ -4,10 +4,11 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..index.reference import place_of
+from .buffers import Buffers
 from .records import Record, put_record, put_unmapped, widest
 
 
-class HitWriter:
+class HitWriter(Buffers):
     """Formats batches by a form (records.py); one instance serves all threads.
 
     ``is_sam``: reads must keep SAM's rules, and one without a name is *; else its letters name it.
@@ -15,6 +16,7 @@ class HitWriter:
     """
 
     def __init__(self, form, is_sam=False, encode=None, end=b""):
+        super().__init__()
         self.form, self.is_sam = form, is_sam
         self._encode, self._end, self._widest = encode, end, widest(form)
 
@@ -22,9 +24,18 @@ class HitWriter:
         """Records of reads ``start`` onwards, as far as their hits are first_hit to last_hit."""
         if not self.is_sam:
             batch = _named_by_letters(batch)
-        out = np.empty(_room(batch, hits, start, first_hit, last_hit, self._widest), np.uint8)
+        out = self.take(_room(batch, hits, start, first_hit, last_hit, self._widest))
         out = out[: _write(self.form, batch, hits, start, first_hit, last_hit, out)]
-        return self._encode(out) if self._encode else out
+        if not self._encode:
+            return out
+        encoded = self._encode(out)
+        super().written(out)
+        return encoded
+
+    def written(self, piece) -> None:
+        """What ``format`` gave has been written."""
+        if not self._encode:
+            super().written(piece)
 
     def end(self) -> bytes:
         return self._end

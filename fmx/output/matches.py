@@ -1,47 +1,31 @@
 """Maximal matches of queries as records of a format."""
 
-from collections import deque
-
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..index.reference import place_of
+from .buffers import Buffers
 from .records import Record, put_head, put_record, widest
 
 
-class MatchWriter:
+class MatchWriter(Buffers):
     """Formats matches by a form (records.py); one instance serves all threads.
 
     ``is_sam``: queries must keep SAM's rules, and the letters of each match are written.
     """
 
     def __init__(self, form, is_sam=False):
+        super().__init__()
         self.form, self.is_sam, self._widest = form, is_sam, widest(form)
-        self._spare: deque = deque()  # arrays that have been written, for other lines
 
     def format(self, batch, strands, matches, rows) -> np.ndarray:
-        """Bytes of matches, and of what precedes each of ``rows`` (from, to), with matches or without.
-
-        They are the beginning of an array of their own; ``written`` says that it may be used again.
-        """
+        """Bytes of matches, and of what precedes each of ``rows`` (from, to), with matches or without."""
         n_lines = rows[1] - rows[0] + matches.length.size
         room = n_lines * self._widest + int(_room_of_names(batch, strands, matches, *rows))
         if self.is_sam:
             room += int(matches.length.sum())
-        out = self._take(room)
+        out = self.take(room)
         return out[: _write(self.form, batch, strands, matches, *rows, out)]
-
-    def _take(self, size) -> np.ndarray:
-        """An array of ``size`` bytes or more."""
-        try:
-            out = self._spare.pop()
-        except IndexError:
-            return np.empty(size, np.uint8)
-        return out if out.size >= size else np.empty(size, np.uint8)
-
-    def written(self, lines) -> None:
-        """What ``format`` gave is written."""
-        self._spare.append(lines.base)
 
 
 @compiled

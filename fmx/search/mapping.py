@@ -34,7 +34,11 @@ def map_spans(mapper, source, writer, sink, progress=None) -> Summary:
         with mapper.timed("summarise"):
             return Summary.of(found, mapper.options.policy)
 
-    for part in travel(source, work, mapper.options.n_threads, sink.write):
+    def write(piece):
+        sink.write(piece)
+        writer.written(piece)
+
+    for part in travel(source, work, mapper.options.n_threads, write):
         summary.add(part)
         rate = summary.reads / max(time.monotonic() - start, 1e-9)
         progress.show(f"{summary.reads:,} reads, {rate:,.0f} reads/s, {summary.mapped:,} mapped")
