@@ -41,30 +41,25 @@ class Checkpoint:
             raise OutputError(f"{path}: cannot keep a checkpoint: {error.strerror or error}") from error
 
     def _read(self, title):
-        size = os.fstat(self._file.fileno()).st_size
-        found = self._file.read(len(title))
-        if found != title and not title.startswith(found):
-            what = (
-                "belongs to other sequences or options"
-                if found.startswith(_TITLE.encode())
-                else "is no checkpoint"
-            )
+        """What is there, up to the first record that is not whole; all after that is cut off."""
+        size, found = os.fstat(self._file.fileno()).st_size, self._file.read(len(title))
+        if not title.startswith(found):
+            ours = found.startswith(_TITLE.encode())
+            what = "belongs to other sequences or options" if ours else "is no checkpoint"
             self._file.close()
             raise InputError(self.path, "", f"{what}; remove it or name another file")
-        end = len(title)
-        if found == title:
-            while len(head := self._file.read(_HEAD.size)) == _HEAD.size:
-                number, length, check = _HEAD.unpack(head)
-                if end + _HEAD.size + length > size:
-                    break
-                data = self._file.read(length)
-                if zlib.crc32(data, zlib.crc32(head[:16])) != check:
-                    break
-                self.done[number] = (end + _HEAD.size, length)
-                end += _HEAD.size + length
-        else:
+        if found != title:  # killed while it was written
             self._file.seek(0)
             self._file.write(title)
+        end = len(title)
+        while len(head := self._file.read(_HEAD.size)) == _HEAD.size:
+            number, length, check = _HEAD.unpack(head)
+            if end + _HEAD.size + length > size:
+                break
+            if zlib.crc32(self._file.read(length), zlib.crc32(head[:16])) != check:
+                break
+            self.done[number] = (end + _HEAD.size, length)
+            end += _HEAD.size + length
         self._file.truncate(end)
         self._file.seek(end)
 

@@ -54,32 +54,28 @@ def align(paths, options, output, progress, device) -> None:
         file = stack.enter_context(whole_output(output.path))
         pack, head = _packing(job, names, output)
         done = kept.done if kept else {}
-        todo = [(number, chunk) for number, chunk in enumerate(chunks) if number not in done]
+        todo = [chunk for number, chunk in enumerate(chunks) if number not in done]
         computed = compute(job, todo, options.n_threads, pack, gpus, device.engine == "both")
         stack.callback(computed.close)
-        results = _resumed(len(chunks), kept, computed)
-        rate = _Rate(job, chunks, progress)
+        sizes = [job.n_pairs(*chunk) for chunk in chunks]
+        results = _watched(_resumed(len(chunks), kept, computed), sizes, progress)
         if output.values:
             matrix = Matrix(job, output.values == "score")
-            for number, data in results:
-                matrix.put(chunks[number], np.frombuffer(data, matrix.dtype))
-                rate.step(number)
+            for chunk, data in zip(chunks, results, strict=True):
+                matrix.put(chunk, np.frombuffer(data, matrix.dtype))
             matrix.write(file, output.kind, *names)
         else:
             file.write(head)
-            for number, data in results:
+            for data in results:
                 file.write(data)
-                rate.step(number)
-        rate.end()
 
 
 def records(paths, options, progress, device):
     """(Job, its Records in order, a piece at a time) of all pairs of a FASTA file, or of two."""
     gpus = open_gpus(device, progress)
     _, job = read_job(paths, options)
-    todo = list(enumerate(cut(job)))
-    computed = compute(job, todo, options.n_threads, gpus=gpus, shared_out=device.engine == "both")
-    return job, (found for _, found in computed)
+    shared_out = device.engine == "both"
+    return job, compute(job, cut(job), options.n_threads, gpus=gpus, shared_out=shared_out)
 
 
 def read_job(paths, options, values=None):
@@ -117,15 +113,15 @@ def _checkpoint(job, chunks, output, names, stack):
 
 
 def _resumed(n_chunks, kept, computed):
-    """(number, bytes) of every chunk in order: from the checkpoint if it is there, else computed."""
+    """The bytes of every chunk in order: from the checkpoint if they are there, else computed."""
     for number in range(n_chunks):
         if kept and number in kept.done:
-            yield number, kept.load(number)
+            yield kept.load(number)
             continue
-        _, data = next(computed)
+        data = next(computed)
         if kept:
             kept.add(number, data)
-        yield number, data
+        yield data
 
 
 def _digest(what) -> str:
@@ -146,14 +142,14 @@ def _pack_values(result) -> bytes:
 
 
 def compute(job, todo, n_threads=1, pack=lambda result: result, gpus=(), shared_out=False):
-    """(number, packed result) of the chunks ``todo`` [(number, (first, last))], in order.
+    """Yield the packed result of each of the chunks ``todo`` (jobs.cut), in order.
 
     The GpuSessions ``gpus`` score them, and threads of the CPU trace the paths; without a GPU, or with
     ``shared_out``, the threads score too.
     """
     if not todo:
         return
-    road, chunks = Road(chunk for _, chunk in todo), shared_out or not gpus
+    road, chunks = Road(todo), shared_out or not gpus
     n_workers = n_threads if chunks or job.paths else 0
     loops = [partial(_cpu_loop, road, Worker(job), pack, chunks) for _ in range(n_workers)]
     if gpus:
@@ -161,8 +157,7 @@ def compute(job, todo, n_threads=1, pack=lambda result: result, gpus=(), shared_
 
         loops += cuda_loops(road, job, pack, gpus)
     with closing(run(road, loops, None)) as results:
-        for (number, _), result in zip(todo, results, strict=True):
-            yield number, result
+        yield from results
 
 
 def _cpu_loop(road, worker, pack, chunks):
@@ -177,21 +172,13 @@ def _packed(work, worker, pack):
     return pack(work(worker) if callable(work) else worker.chunk(work))
 
 
-class _Rate:
-    """Pairs per second and time left."""
-
-    def __init__(self, job, chunks, progress):
-        self._sizes, self._progress = [job.n_pairs(*chunk) for chunk in chunks], progress
-        self._total, self._done, self._start = sum(self._sizes), 0, time.monotonic()
-
-    def step(self, number):
-        self._done += self._sizes[number]
-        rate = self._done / max(time.monotonic() - self._start, 1e-9)
-        left = int((self._total - self._done) / rate) if rate else 0
-        self._progress.show(
-            f"{self._done:,} of {self._total:,} pairs, {rate:,.0f} pairs/s, {left // 60}:{left % 60:02d} left"
-        )
-
-    def end(self):
-        seconds = time.monotonic() - self._start
-        self._progress.say(f"{self._total:,} pairs in {seconds:.1f} s")
+def _watched(results, sizes, progress):
+    """The results of chunks of these ``sizes``, while it is told how many pairs are done, and time left."""
+    total, done, start = sum(sizes), 0, time.monotonic()
+    for size, result in zip(sizes, results, strict=True):
+        yield result
+        done += size
+        rate = done / max(time.monotonic() - start, 1e-9)
+        left = int((total - done) / rate) if rate else 0
+        progress.show(f"{done:,} of {total:,} pairs, {rate:,.0f} pairs/s, {left // 60}:{left % 60:02d} left")
+    progress.say(f"{total:,} pairs in {time.monotonic() - start:.1f} s")

@@ -25,14 +25,19 @@ def whole(name, value, least, most, default):
     return number
 
 
+def _checked(name, value, what, kinds, is_right):
+    """``value``; TypeError unless it is of the ``kinds``, ValueError unless right; ``what`` it must be."""
+    must = f"{name} must be {what}, not {value!r:.60}"
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        raise TypeError(must)
+    if not is_right(value):
+        raise ValueError(must)
+    return value
+
+
 def share(name, value) -> float:
     """A number from 0 to 1, as a float."""
-    must = f"{name} must be a number from 0 to 1, not {value!r:.60}"
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(must)
-    if not 0 <= float(value) <= 1:
-        raise ValueError(must)
-    return float(value)
+    return float(_checked(name, value, "a number from 0 to 1", Real, lambda value: 0 <= float(value) <= 1))
 
 
 def threads(value) -> int:
@@ -42,30 +47,21 @@ def threads(value) -> int:
 
 def one_of(name, value, choices):
     """One of some names."""
-    if not isinstance(value, str) or value not in choices:
-        error = ValueError if isinstance(value, str) else TypeError
-        raise error(f"{name} must be one of {', '.join(choices)}, not {value!r:.60}")
-    return value
+    return _checked(name, value, f"one of {', '.join(choices)}", str, lambda value: value in choices)
 
 
 def file(name, value):
     """The name of a file or folder."""
-    must = f"{name} must be a path (str or os.PathLike), not {value!r:.60}"
-    if not isinstance(value, str | os.PathLike):
-        raise TypeError(must)
-    if not os.fspath(value) or "\0" in str(value):
-        raise ValueError(must)
-    return value
+    return _checked(
+        name, value, "a path (str or os.PathLike)", str | os.PathLike,
+        lambda value: os.fspath(value) and "\0" not in str(value),
+    )  # fmt: skip
 
 
 def names(name, value) -> list:
     """Names with commas between them."""
-    must = f"{name} must be a name, or names with commas between them, not {value!r:.60}"
-    if not isinstance(value, str):
-        raise TypeError(must)
-    if not all(value.split(",")):
-        raise ValueError(must)
-    return value.split(",")
+    what = "a name, or names with commas between them"
+    return _checked(name, value, what, str, lambda value: all(value.split(","))).split(",")
 
 
 def source(name, value):

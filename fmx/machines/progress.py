@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import contextmanager
 
 from ..system.terminal import tell
 
@@ -26,19 +27,10 @@ class Progress:
             self._shown = now
             tell(message, end="")
 
+    @contextmanager
     def stage(self, name: str):
         """``with progress.stage("suffix array"):`` tells the stage and the seconds it took."""
-        return _Stage(self, name)
-
-
-class _Stage:
-    def __init__(self, progress, name):
-        self.progress, self.name = progress, name
-
-    def __enter__(self):
-        self.start = time.monotonic()
-        self.progress.show(f"{self.name} ...")
-
-    def __exit__(self, kind, *_):
-        if kind is None:
-            self.progress.say(f"{self.name}: {time.monotonic() - self.start:.1f} s")
+        start = time.monotonic()
+        self.show(f"{name} ...")
+        yield
+        self.say(f"{name}: {time.monotonic() - start:.1f} s")

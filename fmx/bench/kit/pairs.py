@@ -36,7 +36,7 @@ def scores(threads, n_runs) -> list:
     for n_threads in sorted({1, threads}):
         for name, scoring in (("bytes", Scoring()), ("int32", Scoring(400, -500, -1001))):
             job = Job(sequences, sequences, half=True, scoring=scoring, paths=False)
-            todo = list(enumerate(cut(job)))
+            todo = cut(job)
             seconds = _seconds(
                 lambda job=job, todo=todo, t=n_threads: list(compute(job, todo, n_threads=t)), n_runs
             )
