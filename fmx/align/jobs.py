@@ -62,6 +62,7 @@ class Job:
     prefilter: bool = True
 
     def first_target(self, query) -> int:
+        """The first target that ``query`` is paired with."""
         return first_target(self, query)
 
     def n_pairs(self, first, last) -> int:
@@ -70,6 +71,7 @@ class Job:
 
     @property
     def filtered(self) -> bool:
+        """Is any pair ruled out before its score is known?"""
         return self.prefilter and self.paths and self.identity > 0
 
     @cached_property

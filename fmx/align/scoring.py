@@ -50,6 +50,7 @@ class Scoring:
 
     @property
     def divisor(self) -> int:
+        """By which both are divided."""
         return gcd(max(self.raw[0], 0), max(self.raw[1], 0)) or 1
 
     @property
@@ -64,6 +65,7 @@ class Scoring:
 
     @property
     def weights(self) -> Weights:
+        """This for compiled code."""
         return Weights((self.match, self.mismatch, self.gap), self.gains, self.diagonal, self.divisor)
 
     @property

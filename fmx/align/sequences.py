@@ -27,13 +27,16 @@ class Sequences(NamedTuple):
 
     @property
     def n(self) -> int:
+        """How many sequences."""
         return self.starts.size - 1
 
     def lengths(self) -> np.ndarray:
+        """Letters of each, int64[n]."""
         return np.diff(self.starts)
 
     @property
     def longest(self) -> int:
+        """Letters of the longest, 0 if there is none."""
         return int(self.lengths().max(initial=0))
 
 

@@ -5,9 +5,7 @@ Exit codes: 0 done; 1 the work failed; 2 the command was wrong; 129, 130, 143 en
 """
 
 import gc
-import importlib
 import os
-import pkgutil
 import re
 import signal
 import sys
@@ -20,21 +18,10 @@ from ..errors import FmxError, LostDeviceError, shown
 from ..system import signals
 from ..system.terminal import open_closed_streams, tell
 from . import commands
+from .modules import Modules
 
 
-class Commands(click.Group):
-    """One module of fmx/commands per command, imported when it is used."""
-
-    def list_commands(self, ctx):
-        return [module.name for module in pkgutil.iter_modules(commands.__path__)]
-
-    def get_command(self, ctx, name):
-        if name not in self.list_commands(ctx):
-            return None
-        return importlib.import_module(f".commands.{name}", __package__).command
-
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Modules, package=commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.version_option(__version__, prog_name="fmx")
 def fmx(debug):

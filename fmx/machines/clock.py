@@ -14,6 +14,7 @@ class Clock:
         self._lock = Lock()
 
     def add(self, stage, seconds):
+        """Count some more."""
         with self._lock:
             self.seconds[stage] += seconds
 

@@ -33,6 +33,7 @@ class Gpu(Machine):
         self.name, self.memory = str(session), session.memory
 
     def take(self, value):
+        """An array, or a NamedTuple of them, copied to the GPU; anything else as it is."""
         if isinstance(value, np.ndarray):
             return gpu.to_device(value)
         if isinstance(value, tuple) and hasattr(value, "_fields"):

@@ -38,12 +38,14 @@ class Desks:
         self._idle: list = []
 
     def take(self) -> Rooms:
+        """Rooms that nobody uses, until they are given back."""
         try:
             return self._idle.pop()
         except IndexError:
             return Rooms(gpu.pinned)
 
     def give_back(self, rooms):
+        """Let another thread use them."""
         self._idle.append(rooms)
 
 
