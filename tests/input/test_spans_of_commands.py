@@ -1,0 +1,44 @@
+"""Whatever spans a command reads, and by however many threads, its output is the same."""
+
+import gzip
+
+import journeys
+import pytest
+from output_of import bgzf, without_program
+from texts import numbered, random_letters
+
+from fmx.input import spans
+
+GENOME = numbered([random_letters(900, "spans"), random_letters(400, "of commands")])
+LETTERS = GENOME[0][1]
+READS = [(f"r{i}", LETTERS[3 * i : 3 * i + 20 + i % 9]) for i in range(200)] + [("long", LETTERS * 5)]
+BLANK = b"\n" * 40
+FILES = {
+    "plain FASTQ": BLANK + journeys.fastq(READS) + BLANK,
+    "FASTA in lines": journeys.fasta(READS, width=30),
+    "BGZF": bgzf(journeys.fastq(READS), 300),
+    "gzip": gzip.compress(journeys.fastq(READS)),
+    "BGZF and then gzip": bgzf(journeys.fastq(READS[:90]), 300) + gzip.compress(journeys.fastq(READS[90:])),
+}
+COMMANDS = [["search", "-a"], ["locate"], ["mem", "-l", "15"]]
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: arguments[0])
+@pytest.mark.parametrize("name", FILES)
+def test_the_output_is_the_same(name, arguments, folder, index_of, command, monkeypatch):
+    (folder / "in").write_bytes(FILES[name])
+    run = [*arguments, "-q", "-x", index_of(GENOME), "in"]
+    expected, plan, planned = command(*run, "-t", 1), spans.plan, []
+    assert (expected.code, expected.err) == (0, "")
+    assert expected.out.count(b"\n") > 200
+    for size, threads in ((1, 2), (100, 1), (100, 3), (4000, 5)):
+
+        def small(paths, _=None, size=size, **more):
+            for span in plan(paths, size, **more):
+                planned.append(span)
+                yield span
+
+        monkeypatch.setattr(spans, "plan", small)
+        found = command(*run, "-t", threads)
+        assert without_program(found.out) == without_program(expected.out)
+    assert len(planned) > 20
