@@ -74,11 +74,11 @@ def prefetch_symbol(layout, c):
 
 
 @by_type
-def fill(layout, codes, start, stop, counts, part):
+def fill(layout, codes, start, stop, counts):
     """Write rows [start, stop) of a k-step BWT (``codes``) into the layout's arrays, which hold zeros.
 
-    These are whole runs, the last one perhaps beyond the last row.  ``counts[part]`` holds C + Occ(., start),
-    and that of ``stop`` afterwards.  Not for layouts without entries.
+    These are whole runs, the last one perhaps beyond the last row.  ``counts`` int64[4^k] holds
+    C + Occ(., start), and that of ``stop`` afterwards.  Not for layouts without entries.
     """
 
 

@@ -12,11 +12,9 @@ import numpy as np
 
 from fmx.compiler.functions import inlined
 from fmx.compiler.primitives import prefetch
-from fmx.index.building.bwt import NONE, fill_layout, kmer_bwt, write_counters
+from fmx.index.building.bwt import NONE, write_counters
 from fmx.index.contracts import address, fill, lanes, preceding, prefetch_extend, share
-from fmx.index.family import Family
-from fmx.index.form import Form
-from fmx.machines.jobs import ONE_CORE
+from fmx.index.layouts.entries import family_of_entries
 
 D = 32
 
@@ -35,20 +33,8 @@ def bytes_per_symbol(k, d, n):
     return 32 / d
 
 
-def _n_words(n):
+def _n_words(k, d, n):
     return 4 * (n // D + 1)
-
-
-def forms(k, d, n):
-    return {"entries": Form("uint64", (_n_words(n),))}
-
-
-def build(text, sa, k, d, machine=ONE_CORE):
-    """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
-    codes = kmer_bwt(text, sa, k, machine)
-    layout = Plain(machine.zeros(_n_words(codes.size), np.uint64), k)
-    fill_layout(machine, layout, text, sa, codes, d)
-    return layout
 
 
 @inlined
@@ -71,16 +57,16 @@ def _lanes(layout):
 
 
 @fill.register(Plain)
-def _fill(layout, codes, start, stop, counts, part):
+def _fill(layout, codes, start, stop, counts):
     for first in range(start, stop, D):
         word = first // D * 4
-        write_counters(counts, part, 0, 4, layout.entries, word)
+        write_counters(counts, 0, 4, layout.entries, word)
         for row in range(first, min(first + D, codes.size)):
             code, i = np.int64(codes[row]), row - first
             if code == NONE:
                 code = np.int64(15)
             else:
-                counts[part, code] += 1
+                counts[code] += 1
             layout.entries[word + 2 + i // 16] |= np.uint64(code) << np.uint64(4 * (i % 16))
 
 
@@ -109,4 +95,4 @@ def _preceding(layout, row):
     return code if code < 4 else np.int64(-1)
 
 
-FAMILY = Family(build, forms, bytes_per_symbol, TYPES, cpu_share=0.3)
+FAMILY = family_of_entries(TYPES, _n_words, bytes_per_symbol, cpu_share=0.3)

@@ -169,7 +169,7 @@ def looked_up(layout, c, length):
 def test_cofi_looks_up_strings_shorter_than_a_step(k):
     for what, text in texts(64):
         sa = suffix_array(text)
-        layout = layouts.REGISTRY["cofi"].build(text, sa, k)
+        layout = layouts.REGISTRY["cofi"].build(text, sa, k, None, Cores())
         suffixes = [text[p : p + k].tolist() for p in sa.tolist()]
         for length in range(1, k):
             for c in range(0, 4**length, max(1, 4**length // 61)):

@@ -83,14 +83,14 @@ def _count_codes(job, part, start, stop):
 
 @do.register(FillRuns)
 def _fill_runs(job, part, start, stop):
-    fill(job.layout, job.codes, start, stop, job.before, part)
+    fill(job.layout, job.codes, start, stop, job.before[part])
 
 
 @inlined
-def write_counters(counts, part, first, stop, entries, word):
+def write_counters(counts, first, stop, entries, word):
     """Write the counters of the codes [first, stop), two in a word, from a word of ``entries`` on."""
     for c in range(first, stop, 2):
-        entries[word] = np.uint64(counts[part, c]) | np.uint64(counts[part, c + 1]) << np.uint64(32)
+        entries[word] = np.uint64(counts[c]) | np.uint64(counts[c + 1]) << np.uint64(32)
         word += 1
 
 

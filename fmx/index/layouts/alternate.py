@@ -24,13 +24,11 @@ import numpy as np
 from ...compiler.contract import static_type
 from ...compiler.functions import inlined
 from ...compiler.primitives import at, bits_from, bits_from32, popcount, prefetch, quotient
-from ...machines.jobs import ONE_CORE
-from ..building.bwt import NONE, fill_layout, kmer_bwt, write_counters
+from ..building.bwt import NONE, write_counters
 from ..contracts import ROW, address, fill, lanes, occ, preceding, prefetch_extend, share
-from ..family import Family
-from ..form import Form
 from . import bitplanes
-from .missing import build_missing, form_of_missing, missing_between
+from .entries import family_of_entries
+from .missing import missing_between, or_none
 
 # ``entries`` uint64, two words a lane; ``missing`` uint32, the rows without k-symbol (missing.py).
 TYPES = {
@@ -43,6 +41,7 @@ _BACKWARD, _ODD = ROW + 1, 2 * (ROW + 1)
 
 
 def bytes_per_symbol(k, d, n):
+    """The size as above."""
     return (2 * 4**k + 2 * k * d / 8) / d
 
 
@@ -50,19 +49,6 @@ def _n_words(k, d, n):
     # Whole runs, or pairs of them, and the border after the last one.
     n_runs = n // d + 1
     return n_runs * (4 + d // 16) + 4 if k == 2 else (n_runs + 1) // 2 * 2 * (d // 32 + 1) + 2
-
-
-def forms(k, d, n):
-    return {"entries": Form("uint64", (_n_words(k, d, n),)), "missing": form_of_missing(n)}
-
-
-def build(text, sa, k, d, machine=ONE_CORE):
-    """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
-    codes = kmer_bwt(text, sa, k, machine)
-    entries = machine.zeros(_n_words(k, d, codes.size), np.uint64)
-    layout = TYPES[k, d](entries, build_missing(codes, machine), k)
-    fill_layout(machine, layout, text, sa, codes, d, 2)
-    return layout
 
 
 @inlined
@@ -80,11 +66,11 @@ def _plane_bits(row, d):
 
 
 @inlined
-def _count_last_run(codes, stop, d, counts, part):
+def _count_last_run(codes, stop, d, counts):
     """Whether the last run ends at ``stop``; planes read as 0 after the last row, so that is counted too."""
     if stop != (codes.size // d + 1) * d:
         return False
-    counts[part, 0] += stop - codes.size
+    counts[0] += stop - codes.size
     return True
 
 
@@ -95,17 +81,6 @@ def _counted(misses, after, n, offset):
     others = misses | (after ^ np.uint64(np.int64(-backward)))
     counted = n - popcount(np.uint32(others) if n == 32 else others)
     return -counted if backward else counted
-
-
-@inlined
-def _packed(layout, c, i, row, d, backward):
-    """(offset, surplus) of row i, number ``row`` of its run; what is subtracted may be too much as well."""
-    surplus = np.int64(0)
-    if c == 0:
-        start, stop = (i, i - row + d) if backward else (i - row, i)
-        surplus = missing_between(layout.missing, start, stop)
-        surplus = -surplus if backward else surplus
-    return row | _BACKWARD if backward else row, surplus
 
 
 def _register(cls, k, d):
@@ -123,10 +98,17 @@ def _register(cls, k, d):
                 prefetch(layout.entries, word + line)
             prefetch(layout.entries, word + 2 * n_lanes - 1)
 
-    if k == 2:
-        window = _register_two_step(cls, d)
-    else:
-        window = _register_one_step(cls, d)
+    @address.register(cls)
+    def address_alternate(layout, c, i):
+        word, row, backward, odd = window(c, i)
+        offset, surplus = row | _BACKWARD if backward else row, np.int64(0)
+        if c == 0:  # what is subtracted may be too much as well
+            start, stop = (i, i - row + d) if backward else (i - row, i)
+            surplus = missing_between(layout.missing, start, stop)
+            surplus = -surplus if backward else surplus
+        return word, offset | _ODD if odd else offset, surplus
+
+    window = _register_two_step(cls, d) if k == 2 else _register_one_step(cls, d)
 
 
 def _register_two_step(cls, d):
@@ -137,33 +119,27 @@ def _register_two_step(cls, d):
     def window(c, i):
         run = quotient(i, d)
         backward = (c >> 3) != (run & 1)
-        return 2 * (n_lanes * run + (2 if backward else 0)), i - run * d, backward
+        return 2 * (n_lanes * run + (2 if backward else 0)), i - run * d, backward, False
 
     @inlined
-    def write_border(counts, part, run, entries):
+    def write_border(counts, run, entries):
         first = 8 * (run & 1)
-        write_counters(counts, part, first, first + 8, entries, 2 * n_lanes * run)
+        write_counters(counts, first, first + 8, entries, 2 * n_lanes * run)
 
     @fill.register(cls)
-    def fill_two_step(layout, codes, start, stop, counts, part):
+    def fill_two_step(layout, codes, start, stop, counts):
         for run_start in range(start, stop, d):
             run = run_start // d
-            write_border(counts, part, run, layout.entries)
+            write_border(counts, run, layout.entries)
             word = 2 * n_lanes * run + 4
-            bitplanes.fill_run(2, codes, run_start, d, layout.entries, word, counts, part)
-        if _count_last_run(codes, stop, d, counts, part):
-            write_border(counts, part, stop // d, layout.entries)
+            bitplanes.fill_run(2, codes, run_start, d, layout.entries, word, counts)
+        if _count_last_run(codes, stop, d, counts):
+            write_border(counts, stop // d, layout.entries)
 
     @inlined
     def counted_two_step(a, b, c, lane, offset):
         misses = np.uint32(bitplanes.misses(2, a, b, c))
         return _counted(misses, bits_from32((offset & ROW) - 32 * lane), 32, offset)
-
-    @address.register(cls)
-    def address_two_step(layout, c, i):
-        word, row, backward = window(c, i)
-        offset, surplus = _packed(layout, c, i, row, d, backward)
-        return word, offset, surplus
 
     @occ.register(cls)
     def occ_two_step(layout, c, i):
@@ -196,9 +172,7 @@ def _register_two_step(cls, d):
         run = row // d
         word = 2 * (n_lanes * run + 2 + (row - run * d) // 32)
         c = bitplanes.code_at(2, layout.entries[word], layout.entries[word + 1], (row - run * d) % 32)
-        if c == 0 and missing_between(layout.missing, row, row + 1) > 0:
-            return np.int64(-1)
-        return c
+        return or_none(layout, c, row)
 
     return window
 
@@ -217,29 +191,23 @@ def _register_one_step(cls, d):
         return 2 * (n_pair_lanes * pair + first), (row - d if odd else row), backward, odd
 
     @inlined
-    def write_border(counts, part, run, entries):
+    def write_border(counts, run, entries):
         odd = run & 1
-        write_counters(counts, part, 2 * odd, 2 * odd + 2, entries, n_pair_lanes * run)
+        write_counters(counts, 2 * odd, 2 * odd + 2, entries, n_pair_lanes * run)
 
     @fill.register(cls)
-    def fill_one_step(layout, codes, start, stop, counts, part):
+    def fill_one_step(layout, codes, start, stop, counts):
         for run_start in range(start, stop, d):
-            write_border(counts, part, run_start // d, layout.entries)
+            write_border(counts, run_start // d, layout.entries)
             for row in range(run_start, min(run_start + d, codes.size)):
                 code = np.int64(at(codes, row))
                 if code != NONE:
                     low, high = _plane_bits(row, d)
                     layout.entries[low >> 6] |= np.uint64(code & 1) << np.uint64(low & 63)
                     layout.entries[high >> 6] |= np.uint64(code >> 1) << np.uint64(high & 63)
-                    counts[part, code] += 1
-        if _count_last_run(codes, stop, d, counts, part):
-            write_border(counts, part, stop // d, layout.entries)
-
-    @address.register(cls)
-    def address_one_step(layout, c, i):
-        word, row, backward, odd = window(c, i)
-        offset, surplus = _packed(layout, c, i, row, d, backward)
-        return word, offset | _ODD if odd else offset, surplus
+                    counts[code] += 1
+        if _count_last_run(codes, stop, d, counts):
+            write_border(counts, stop // d, layout.entries)
 
     @share.register(cls)
     def share_one_step(layout, lane, a, b, c, offset):
@@ -264,9 +232,7 @@ def _register_one_step(cls, d):
         low, high = _plane_bits(row, d)
         c = np.int64((layout.entries[low >> 6] >> np.uint64(low & 63)) & np.uint64(1))
         c += np.int64((layout.entries[high >> 6] >> np.uint64(high & 63)) & np.uint64(1)) * 2
-        if c == 0 and missing_between(layout.missing, row, row + 1) > 0:
-            return np.int64(-1)
-        return c
+        return or_none(layout, c, row)
 
     return window
 
@@ -274,4 +240,6 @@ def _register_one_step(cls, d):
 for (_k, _d), _cls in TYPES.items():
     _register(_cls, _k, _d)
 # A window begins at any lane for k = 1, at every other one for k = 2.
-FAMILY = Family(build, forms, bytes_per_symbol, TYPES, cpu_share=0.26, apart=lambda k, lanes: 16 * k)
+FAMILY = family_of_entries(
+    TYPES, _n_words, bytes_per_symbol, runs_together=2, cpu_share=0.26, apart=lambda k, lanes: 16 * k
+)

@@ -90,7 +90,7 @@ def planes(k, code, position):
 
 
 @inlined
-def fill_run(k, codes, run_start, d, entries, word, counts, part):
+def fill_run(k, codes, run_start, d, entries, word, counts):
     """Write the planes of the run of d rows from ``run_start``, from a word on, and count its codes.
 
     ``codes`` uint8[n], those from 4^k on (a row without k-symbol) are written as 0 and not counted.
@@ -104,6 +104,6 @@ def fill_run(k, codes, run_start, d, entries, word, counts, part):
                 in_a, in_b = planes(k, code, row - lane_start)
                 a |= in_a
                 b |= in_b
-                counts[part, code] += 1
+                counts[code] += 1
         entries[word], entries[word + 1] = a, b
         word += 2

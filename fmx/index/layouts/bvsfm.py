@@ -9,42 +9,19 @@ paper's 16 bytes, a word of counter and a word of bits.
 Size: 4^k * (entry) / d bytes a symbol; k = 2: 4 for d = 64 (12 GB of 3 Gb, section 3.1), 2.67, 2.29.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
+from ...compiler.contract import static_type
 from ...compiler.primitives import at, popcount, prefetch, quotient
-from ...machines.jobs import ONE_CORE
 from .. import bitcolumn
 from ..bitcolumn import low_bits
-from ..building.bwt import NONE, fill_layout, kmer_bwt
+from ..building.bwt import NONE
 from ..contracts import address, fill, lanes, preceding, prefetch_extend, share
-from ..family import Family
-from ..form import Form
+from .entries import family_of_entries
 
-
-class BvSFM64(NamedTuple):
-    """``entries`` uint64[ceil((n + 1) / 64) * 4^k * 2]."""
-
-    entries: np.ndarray
-    k: int
-
-
-class BvSFM96(NamedTuple):
-    """``entries`` uint64[ceil((n + 1) / 96) * 4^k * 2]."""
-
-    entries: np.ndarray
-    k: int
-
-
-class BvSFM224(NamedTuple):
-    """``entries`` uint64[ceil((n + 1) / 224) * 4^k * 4]."""
-
-    entries: np.ndarray
-    k: int
-
-
-_BY_D = {96: BvSFM96, 224: BvSFM224, 64: BvSFM64}
+# One type a d, a constant of the compiled code.  ``entries`` uint64[ceil((n + 1) / d) * 4^k * w], w words an
+# entry.
+_BY_D = {d: static_type(f"BvSFM{d}", "entries k", __name__) for d in (96, 224, 64)}
 TYPES = {(k, d): cls for k in (2, 1, 3) for d, cls in _BY_D.items()}
 
 
@@ -53,6 +30,7 @@ def _bytes(d):
 
 
 def bytes_per_symbol(k, d, n):
+    """The size as above."""
     return 4**k * _bytes(d) / d
 
 
@@ -60,34 +38,22 @@ def _n_words(k, d, n):
     return (n // d + 1) * 4**k * (_bytes(d) // 8)
 
 
-def forms(k, d, n):
-    return {"entries": Form("uint64", (_n_words(k, d, n),))}
-
-
-def build(text, sa, k, d, machine=ONE_CORE):
-    """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
-    codes = kmer_bwt(text, sa, k, machine)
-    layout = TYPES[k, d](machine.zeros(_n_words(k, d, codes.size), np.uint64), k)
-    fill_layout(machine, layout, text, sa, codes, d)
-    return layout
-
-
 def _register(cls, d):
     n_lanes, w, head = _bytes(d) // 16, _bytes(d) // 8, 8 * _bytes(d) - d  # head: bits before the vector
 
     @fill.register(cls)
-    def fill_bvsfm(layout, codes, start, stop, counts, part):
+    def fill_bvsfm(layout, codes, start, stop, counts):
         entries, n_columns = layout.entries, np.int64(1) << (2 * layout.k)
         for run_start in range(start, stop, d):
             first = run_start // d * n_columns * w
             for c in range(n_columns):
-                entries[first + c * w] = np.uint64(counts[part, c])
+                entries[first + c * w] = np.uint64(counts[c])
             for row in range(run_start, min(run_start + d, codes.size)):
                 c = np.int64(at(codes, row))
                 if c != NONE:
                     bit = row - run_start + head
                     entries[first + c * w + (bit >> 6)] |= np.uint64(1) << np.uint64(bit & 63)
-                    counts[part, c] += 1
+                    counts[c] += 1
 
     @lanes.register(cls)
     def lanes_bvsfm(layout):
@@ -127,4 +93,4 @@ def _register(cls, d):
 
 for _d, _cls in _BY_D.items():
     _register(_cls, _d)
-FAMILY = Family(build, forms, bytes_per_symbol, TYPES, cpu_share=0.45)
+FAMILY = family_of_entries(TYPES, _n_words, bytes_per_symbol, cpu_share=0.45)

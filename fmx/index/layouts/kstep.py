@@ -15,13 +15,11 @@ import numpy as np
 
 from ...compiler.contract import static_type
 from ...compiler.primitives import at, prefetch, quotient
-from ...machines.jobs import ONE_CORE
-from ..building.bwt import fill_layout, kmer_bwt, write_counters
+from ..building.bwt import write_counters
 from ..contracts import address, fill, lanes, occ, preceding, prefetch_extend, share
-from ..family import Family
-from ..form import Form
 from . import bitplanes
-from .missing import build_missing, form_of_missing, missing_between
+from .entries import family_of_entries
+from .missing import missing_between, or_none
 
 _ONE_STEP = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 256 bytes
 _MORE_STEPS = ((2, 64), (2, 192), (2, 448), (3, 63), (3, 189), (3, 336))  # 96, 160, 288, 304, 400, 512 bytes
@@ -33,6 +31,7 @@ TYPES = {
 
 
 def bytes_per_symbol(k, d, n):
+    """The size as above."""
     return (4 * 4**k + 2 * k * d / 8) / d
 
 
@@ -40,30 +39,17 @@ def _n_words(k, d, n):
     return (n // d + 1) * (4**k // 2 + 2 * d // bitplanes.POSITIONS[k])
 
 
-def forms(k, d, n):
-    return {"entries": Form("uint64", (_n_words(k, d, n),)), "missing": form_of_missing(n)}
-
-
-def build(text, sa, k, d, machine=ONE_CORE):
-    """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
-    codes = kmer_bwt(text, sa, k, machine)
-    entries = machine.zeros(_n_words(k, d, codes.size), np.uint64)
-    layout = TYPES[k, d](entries, build_missing(codes, machine), k)
-    fill_layout(machine, layout, text, sa, codes, d)
-    return layout
-
-
 def _register(cls, k, d):
     n_positions, n_counter_lanes = bitplanes.POSITIONS[k], 4 ** (k - 1)
     n_lanes = n_counter_lanes + d // n_positions
 
     @fill.register(cls)
-    def fill_kstep(layout, codes, start, stop, counts, part):
+    def fill_kstep(layout, codes, start, stop, counts):
         for run_start in range(start, stop, d):
             word = 2 * n_lanes * (run_start // d)
-            write_counters(counts, part, 0, 4**k, layout.entries, word)
+            write_counters(counts, 0, 4**k, layout.entries, word)
             word += 2 * n_counter_lanes
-            bitplanes.fill_run(k, codes, run_start, d, layout.entries, word, counts, part)
+            bitplanes.fill_run(k, codes, run_start, d, layout.entries, word, counts)
 
     @lanes.register(cls)
     def lanes_kstep(layout):
@@ -119,9 +105,7 @@ def _register(cls, k, d):
         word = 2 * (n_lanes * run + n_counter_lanes + lane)
         position = row - run * d - lane * n_positions
         c = bitplanes.code_at(k, at(layout.entries, word), at(layout.entries, word + 1), position)
-        if c == 0 and missing_between(layout.missing, row, row + 1) > 0:
-            return np.int64(-1)
-        return c
+        return or_none(layout, c, row)
 
 
 for (_k, _d), _cls in TYPES.items():
@@ -129,7 +113,8 @@ for (_k, _d), _cls in TYPES.items():
 
 
 def _family(parameters, cpu_share):
-    return Family(build, forms, bytes_per_symbol, {p: TYPES[p] for p in parameters}, cpu_share)
+    types = {p: TYPES[p] for p in parameters}
+    return family_of_entries(types, _n_words, bytes_per_symbol, cpu_share=cpu_share)
 
 
 SAMPLED, KSTEP = _family(_ONE_STEP, 0.4), _family(_MORE_STEPS, 0.38)

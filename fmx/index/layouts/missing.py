@@ -15,7 +15,7 @@ import numpy as np
 from ...compiler.functions import inlined
 from ...compiler.primitives import at
 from ...compiler.sorting import lower_bound
-from ...machines.jobs import ONE_CORE, choose
+from ...machines.jobs import choose
 from ..building.bwt import NONE
 from ..contracts import ROW
 from ..form import Form
@@ -35,7 +35,7 @@ def _choose_without_symbol(choice, row):
     return row if at(choice.codes, row) == NONE else np.int64(-1)
 
 
-def build_missing(codes, machine=ONE_CORE):
+def build_missing(codes, machine):
     """The array of a k-step BWT (``codes`` uint8[n] of bwt.kmer_bwt), on the machine."""
     rows = machine.to_host(machine.select(WithoutSymbol(codes), codes.size))
     shift = ((codes.size + _BEYOND) // max(rows.size, _MIN_RUNS)).bit_length()
@@ -77,3 +77,9 @@ def missing_between(missing, start, stop):
 def _index(missing, run, row):
     """Index of the first row of the array that is not before ``row``, which is in the run of that index."""
     return lower_bound(missing, np.int64(at(missing, run)), np.int64(at(missing, run + 1)), row)
+
+
+@inlined
+def or_none(layout, c, row):
+    """c, the k-symbol that planes show before a row, or -1 if it is none."""
+    return np.int64(-1) if c == 0 and missing_between(layout.missing, row, row + 1) > 0 else c
