@@ -56,13 +56,18 @@ def _sift(keys, root, n):
 
 
 @inlined
-def find_run(first, j):
-    """The run i that holds j, where run i is [first[i], first[i + 1]); there may be empty ones."""
-    low, high = 0, first.size - 1
+def last_until(array, low, high, value):
+    """Index of the last element of array[low:high], ascending, that is at most ``value``; else ``low``."""
     while high - low > 1:
         middle = (low + high) >> 1
-        if first[middle] <= j:
+        if at(array, middle) <= value:
             low = middle
         else:
             high = middle
     return low
+
+
+@inlined
+def find_run(first, j):
+    """The run i that holds j, where run i is [first[i], first[i + 1]); there may be empty ones."""
+    return last_until(first, 0, first.size - 1, j)

@@ -42,5 +42,6 @@ def is_set(entries, first, offset):
 
 @inlined
 def set_bit(entries, first, offset):
+    """Set the bit of position ``offset`` of the entry at word ``first``."""
     bit = offset + 32
     entries[first + (bit >> 6)] |= np.uint64(1) << np.uint64(bit & 63)

@@ -83,6 +83,7 @@ class PartWriter:
         self.writer, self.number = writer, number
 
     def add(self, name: str, array) -> None:
+        """Write one array of the part, by its own name."""
         self.writer.add(f"part{self.number}/{name}", array)
 
 

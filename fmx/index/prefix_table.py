@@ -48,6 +48,7 @@ def pair_index(words, first, i, length):
 
 @inlined
 def prefetch_pair(table, pair):
+    """Ask the memory system for a pair."""
     prefetch(table.pairs, 2 * pair)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, find_byte
+from ..compiler.sorting import last_until
 from ..errors import InputError
 from ..input.chunks import CR, NEWLINE, about_cr
 from ..input.dna import CODE
@@ -24,12 +25,12 @@ from ..input.streams import Source
 
 SEPARATOR = 0  # code of the separator in the text; A C G T are 1 2 3 4 there
 
-_UPPER = np.zeros(256, np.uint8)  # byte -> upper-case letter of the reference, 0: not a letter
+_BLANK = 1
+_UPPER = np.zeros(256, np.uint8)  # byte -> upper-case letter of the reference, _BLANK, or 0: neither
 for _letter in range(ord("A"), ord("Z") + 1):
     _UPPER[_letter] = _UPPER[_letter + 32] = _letter
 _UPPER[ord(".")] = ord(".")
-_BLANK = np.zeros(256, np.bool_)
-_BLANK[[ord(" "), ord("\t"), CR]] = True
+_UPPER[[ord(" "), ord("\t"), CR]] = _BLANK
 _NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")  # SAM's RNAME
 _SAM_HOLDS = "is none that SAM allows: letters, digits and !#$%&+./:;?@^_|~- and, but not first, * and ="
 
@@ -80,13 +81,7 @@ def find_block(blocks, position):
     """Index of the block that holds a text position."""
     cell = position >> blocks.shift
     low, high = at(blocks.coarse, cell), at(blocks.coarse, cell + 1) + 1
-    while high - low > 1:
-        middle = (low + high) >> 1
-        if at(blocks.text_start, middle) <= position:
-            low = middle
-        else:
-            high = middle
-    return low
+    return last_until(blocks.text_start, low, high, position)
 
 
 class Place(NamedTuple):
@@ -127,13 +122,12 @@ def read_fasta(path):
     md5 = np.empty((len(names), 16), np.uint8)
     for i in range(len(names)):
         md5[i] = np.frombuffer(hashlib.md5(letters[starts[i] : starts[i + 1]]).digest(), np.uint8)
-    n_blocks, n_symbols = _count_blocks(letters, starts, CODE)
+    nowhere = np.empty((4, 0), np.int64), np.empty(0, np.uint8)
+    n_blocks, n_text = map(int, _cut_blocks(letters, starts, CODE, *nowhere))
     if n_blocks == 0:
         raise InputError(source.path, "", "the reference holds no A, C, G or T: nothing to index")
-    n_text = int(n_symbols + n_blocks)
-    columns = np.empty((4, n_blocks), np.int64)
-    text = np.empty(n_text, np.uint8)
-    _fill_blocks(letters, starts, CODE, columns, text)
+    columns, text = np.empty((4, n_blocks), np.int64), np.empty(n_text, np.uint8)
+    _cut_blocks(letters, starts, CODE, columns, text)
     return Reference(names, lengths, md5, make_blocks(*columns), n_text), text
 
 
@@ -177,7 +171,7 @@ def _read_letters(source, chunk_size=1 << 23):
         headers = _grown(headers, state[_N_HEADER_BYTES], n)
         starts = _grown(starts, state[_N_CONTIGS], n_more)
         header_starts = _grown(header_starts, state[_N_CONTIGS], n_more)
-        bad = _scan(piece, state, _UPPER, _BLANK, letters, starts, headers, header_starts)
+        bad = _scan(piece, state, _UPPER, letters, starts, headers, header_starts)
         if bad >= 0:
             raise InputError(source.path, f"line {state[_LINE]}", _complaint(piece, bad, state))
     n_contigs, n_letters = int(state[_N_CONTIGS]), int(state[_N_LETTERS])
@@ -206,7 +200,7 @@ _AT_LINE_START, _IN_HEADER, _LINE, _N_CONTIGS, _N_LETTERS, _N_HEADER_BYTES, _AFT
 
 
 @compiled
-def _scan(chunk, state, upper, blank, letters, starts, headers, header_starts):
+def _scan(chunk, state, upper, letters, starts, headers, header_starts):
     """Take one chunk of FASTA bytes; state carries over.  Returns the index of a bad byte or -1."""
     n_letters, n_contigs, n_header_bytes = state[_N_LETTERS], state[_N_CONTIGS], state[_N_HEADER_BYTES]
     i, bad = 0, -1
@@ -233,10 +227,10 @@ def _scan(chunk, state, upper, blank, letters, starts, headers, header_starts):
         else:
             for j in range(i, stop):
                 letter = upper[chunk[j]]
-                if letter and n_contigs:
+                if letter > _BLANK and n_contigs:
                     letters[n_letters] = letter
                     n_letters += 1
-                elif not blank[chunk[j]]:
+                elif letter != _BLANK:
                     bad = j
                     break
         if newline < 0:
@@ -250,42 +244,24 @@ def _scan(chunk, state, upper, blank, letters, starts, headers, header_starts):
 
 
 @compiled
-def _count_blocks(letters, starts, code):
-    """(number of blocks, number of symbols in them)."""
-    n_blocks = n_symbols = 0
-    for contig in range(starts.size - 1):
-        inside = False
-        for i in range(starts[contig], starts[contig + 1]):
-            known = code[letters[i]] < 4
-            n_blocks += known and not inside
-            n_symbols += known
-            inside = known
-    return n_blocks, n_symbols
-
-
-@compiled
-def _fill_blocks(letters, starts, code, columns, text):
+def _cut_blocks(letters, starts, code, columns, text):
+    """(number of blocks, symbols of the text); both are written where ``text`` has room for them."""
     text_start, contigs, contig_start, length = columns
-    block, n = -1, 0
+    n_blocks, n, fills = 0, 0, text.size > 0
     for contig in range(starts.size - 1):
-        inside = False
-        for i in range(starts[contig], starts[contig + 1]):
-            symbol = code[letters[i]]
-            known = symbol < 4
-            if known:
-                if not inside:
-                    block += 1
-                    text_start[block] = n
-                    contigs[block] = contig
-                    contig_start[block] = i - starts[contig]
-                    length[block] = 0
-                text[n] = symbol + 1
-                n += 1
-                length[block] += 1
-            elif inside:
-                text[n] = SEPARATOR
-                n += 1
-            inside = known
-        if inside:
-            text[n] = SEPARATOR
-            n += 1
+        first = starts[contig]  # of a block
+        while first < starts[contig + 1]:
+            stop = first
+            while stop < starts[contig + 1] and code[letters[stop]] < 4:
+                if fills:
+                    text[n + stop - first] = code[letters[stop]] + 1
+                stop += 1
+            if stop > first:
+                if fills:
+                    text_start[n_blocks], contigs[n_blocks] = n, contig
+                    contig_start[n_blocks], length[n_blocks] = first - starts[contig], stop - first
+                    text[n + stop - first] = SEPARATOR
+                n_blocks += 1
+                n += stop - first + 1
+            first = stop + 1
+    return n_blocks, n
