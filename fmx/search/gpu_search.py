@@ -5,22 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.functions import inlined
 from ..index.contracts import on_device
 from ..machines import gpu
 from .hits import Intervals
-
-
-@inlined
-def group_size(n_lanes):
-    """Threads of a group that shares entries of ``n_lanes`` lanes: a power of two from 2 to 16."""
-    if n_lanes <= 2:
-        return 2
-    if n_lanes <= 4:
-        return 4
-    if n_lanes <= 8:
-        return 8
-    return 16
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""How the work is spread: one file an engine, each with ``search(query, patterns) -> Intervals``.
+"""How the work is spread: one file an engine.
 
-Engines of GPUs are imported by name, since that imports CUDA; each has ``prepare(query, ...)`` besides, which
-gives a device.Launch for patterns that are on the device already.
+That of the CPU has ``search(query, patterns) -> Intervals``.  Engines of GPUs are imported by name, since
+that imports CUDA; each has ``prepare(query, ...)``, which gives a gpu_search.Launch for what is on the GPU.
 """
 
 import importlib

@@ -30,9 +30,10 @@ from ...compiler.warp import (
     thread_index,
 )
 from ...errors import UnsupportedError
-from ...index.contracts import OFFSET_BITS, ROW, SYMBOL_BITS, address, lanes, share, start
+from ...index.contracts import OFFSET_BITS, ROW, SYMBOL_BITS, address, lanes, share
 from ...input.dna import symbol_before
-from ..gpu_search import Launch, group_size, run
+from ..gpu_search import Launch
+from .cuda_groups import begin_end, group_size, lanes_to_share, write
 
 N_THREADS = 128
 SIZES = (2, 4, 8, 16)
@@ -40,24 +41,14 @@ _MUCH = 3 << 28  # bytes: 0.8 GB
 GROUPS: dict = {size: static_type(f"Group{size}", "size", __name__) for size in SIZES}
 
 
-def search(query, patterns, size=None):
-    """The interval of every pattern, as the CPU engine gives it."""
-    return run(prepare(query, size), query, patterns)
-
-
 def prepare(query, size=None) -> Launch:
     """How to launch the search of a query by groups of ``size`` (None: one that fits its entries).
 
     Raises UnsupportedError where query, layout and size do not go together.
     """
-    if not start.knows(query):
-        raise UnsupportedError("cuda_full runs backward search only: take cuda_task, or --method backward")
-    if lanes(query.layout) < 2:
-        raise UnsupportedError(
-            "cuda_full needs a layout with entries of 32 bytes or more: take cuda_task, or another --layout"
-        )
-    fitting = group_size(lanes(query.layout))
-    size = size or _best_size(lanes(query.layout), query.layout.entries.nbytes)
+    n_lanes = lanes_to_share(query, "cuda_full")
+    fitting = group_size(n_lanes)
+    size = size or _best_size(n_lanes, query.layout.entries.nbytes)
     if size not in SIZES or size > fitting:
         raise UnsupportedError(
             f"cuda_full-{size}: groups are of 2, 4, 8 or 16 threads, and entries of this layout take at most "
@@ -88,18 +79,18 @@ def fetch(layout, about, spot, own, size, j):
     """
     first, part = np.int32((own & ~(size - 1)) + j), min(own & (size - 1), np.int32(lanes(layout) - 1))
     lo_spot = take(spot, first)
-    a, b = load_lane(layout.entries, 2 * lo_spot + 2 * part)
-    return np.uint32(take(about, first)), lo_spot, first + 1, a, b
+    words = load_lane(layout.entries, 2 * lo_spot + 2 * part)
+    return np.uint32(take(about, first)), lo_spot, first + 1, words
 
 
 @device
-def shares(layout, first, size, spot, a, b, c, offset):
+def shares(layout, first, size, spot, words, c, offset):
     """What a thread's lanes of the entry at ``spot`` add: every one from ``first`` on by the group's size.
 
-    ``a`` and ``b`` are the words of the first one.
+    ``words`` are the two of the first one.
     """
     n_lanes = np.int32(lanes(layout))
-    total = share(layout, first, a, b, c, offset) if first < n_lanes else np.int64(0)
+    total = share(layout, first, words[0], words[1], c, offset) if first < n_lanes else np.int64(0)
     for turn in range(1, (n_lanes + size - 1) // size):
         lane = np.int32(first + turn * size)
         if lane < n_lanes:
@@ -111,17 +102,17 @@ def shares(layout, first, size, spot, a, b, c, offset):
 @device
 def one(layout, spot, own, size, fetched):
     """Of a pattern: even threads lo's sum over two neighbours, odd ones hi's."""
-    about, lo_spot, hi_owner, a, b = fetched
+    about, lo_spot, hi_owner, words = fetched
     c, member = np.int32(about & _SYMBOL), np.int32(own & (size - 1))
     lo_offset, hi_offset = np.int32(about >> _LO & _OFFSET), np.int32(about >> _HI)
-    lo_share = shares(layout, member, size, lo_spot, a, b, c, lo_offset)
+    lo_share = shares(layout, member, size, lo_spot, words, c, lo_offset)
     if any_lane(about & np.uint32(1 << _APART) != 0):
         hi_spot = take(spot, hi_owner)
-        x, y = load_lane(layout.entries, 2 * hi_spot + 2 * min(member, np.int32(lanes(layout) - 1)))
-        hi_share = shares(layout, member, size, hi_spot, x, y, c, hi_offset)
+        others = load_lane(layout.entries, 2 * hi_spot + 2 * min(member, np.int32(lanes(layout) - 1)))
+        hi_share = shares(layout, member, size, hi_spot, others, c, hi_offset)
     else:
         hi_offset = np.int32(lo_offset & ~ROW | hi_offset & ROW)  # the compiler sees what is the same
-        hi_share = shares(layout, member, size, lo_spot, a, b, c, hi_offset)
+        hi_share = shares(layout, member, size, lo_spot, words, c, hi_offset)
     kept, given = (hi_share, lo_share) if is_odd(own) else (lo_share, hi_share)
     return np.uint32(add_across(kept, given, 1))
 
@@ -180,16 +171,11 @@ def _gather_16(group, layout, about, spot, own):
 
 @kernel
 def full_kernel(group, query, patterns, intervals):
+    """``intervals`` (zeros) of ``patterns``, by groups of a warp's threads, a thread for each end."""
     thread, own = thread_index(), np.int32(thread_in_block() & (WARP - 1))
     layout, k, i = query.layout, np.int32(query.layout.k), thread >> 1
-    end, left, n_ahead, ahead, first = np.uint32(0), np.int32(0), np.int32(0), np.uint64(0), np.int64(0)
-    searching = False
-    if i < patterns.length.size and patterns.length[i] > 0:
-        first = patterns.first[i]
-        lo, hi, to_come = start(query, patterns, i)
-        left, searching = np.int32(to_come), to_come > 0 and lo != hi
-        if lo != hi:
-            end = np.uint32(hi) if is_odd(own) else np.uint32(lo)
+    end, other, left, first, searching = begin_end(query, patterns, i, own)
+    n_ahead, ahead = np.int32(0), np.uint64(0)
     while any_lane(searching):
         c, offset, spot, surplus = np.int32(0), np.int32(0), np.uint32(0), np.int64(0)
         if searching:
@@ -204,6 +190,5 @@ def full_kernel(group, query, patterns, intervals):
             end = np.uint32(np.int64(total) - surplus)
         searching = take_across(end, 1) != end and left > 0 and searching
     other = take_across(end, 1)
-    if not is_odd(own) and i < patterns.length.size and end < other:
-        intervals.lo[i] = end
-        intervals.hi[i] = np.uint32(other)
+    if not is_odd(own) and i < patterns.length.size:
+        write(intervals, i, end, other)

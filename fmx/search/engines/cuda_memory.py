@@ -21,28 +21,17 @@ from ...compiler.warp import (
     thread_in_block,
     thread_index,
 )
-from ...errors import UnsupportedError
-from ...index.contracts import address, lanes, share, start
+from ...index.contracts import address, lanes, share
 from ...input.dna import symbol_before
-from ..gpu_search import Launch, group_size, run
+from ..gpu_search import Launch
+from .cuda_groups import begin_end, group_size, lanes_to_share, write
 
 SHARED_BYTES = 48 << 10  # what a block may have without asking
 
 
-def search(query, patterns):
-    """The interval of every pattern, as the CPU engine gives it."""
-    return run(prepare(query), query, patterns)
-
-
 def prepare(query) -> Launch:
     """How to launch the search of a query.  Raises UnsupportedError where the two do not go together."""
-    if not start.knows(query):
-        raise UnsupportedError("cuda_memory runs backward search only: take cuda_task, or --method backward")
-    n_lanes = lanes(query.layout)
-    if n_lanes < 2:
-        raise UnsupportedError(
-            "cuda_memory needs a layout with entries of 32 bytes or more: take cuda_task, or another --layout"
-        )
+    n_lanes = lanes_to_share(query, "cuda_memory")
     n_bytes = 8 * WARP * (1 + 2 * (n_lanes + 1))
     n_warps = max(1, min(4, SHARED_BYTES // n_bytes))
     return Launch(memory_kernel, 2, n_warps * WARP, shared_bytes=n_warps * n_bytes)
@@ -50,6 +39,10 @@ def prepare(query) -> Launch:
 
 @kernel
 def memory_kernel(query, patterns, intervals):
+    """``intervals`` (zeros) of ``patterns``, by groups of a warp's threads, a thread for each end.
+
+    Shared memory: 8 * WARP * (1 + 2 * (lanes + 1)) bytes a warp, as in the module's picture.
+    """
     thread, own = thread_index(), np.int32(thread_in_block())
     layout, k, n_lanes = query.layout, np.int32(query.layout.k), np.int32(lanes(query.layout))
     size, stride = np.int32(group_size(n_lanes)), np.int32(2 * (n_lanes + 1))
@@ -59,14 +52,8 @@ def memory_kernel(query, patterns, intervals):
     base, member = np.int32(lane & ~(size - 1)), np.int32(lane & (size - 1))
     mine = np.int32(board + WARP + lane * stride)
     i = thread >> 1
-    end, other, left, first = np.uint32(0), np.uint32(0), np.int32(0), np.int64(0)
+    end, other, left, first, searching = begin_end(query, patterns, i, lane)
     n_ahead, ahead = np.int32(0), np.uint64(0)
-    if i < patterns.length.size and patterns.length[i] > 0:
-        first = patterns.first[i]
-        lo, hi, to_come = start(query, patterns, i)
-        left = np.int32(to_come)
-        end, other = (np.uint32(hi), np.uint32(lo)) if is_odd(lane) else (np.uint32(lo), np.uint32(hi))
-    searching = left > 0 and end != other
     while any_lane(searching):
         c, offset, spot, surplus = np.int32(0), np.int32(0), np.int64(0), np.int64(0)
         if searching:
@@ -97,6 +84,5 @@ def memory_kernel(query, patterns, intervals):
             other = np.uint32(words[board + (lane ^ 1)])
             searching = left > 0 and end != other
         sync_warp()
-    if not is_odd(lane) and i < patterns.length.size and end < other:
-        intervals.lo[i] = end
-        intervals.hi[i] = other
+    if not is_odd(lane) and i < patterns.length.size:
+        write(intervals, i, end, other)

@@ -10,18 +10,16 @@ pattern (naive16; there are no entries to load otherwise).
 """
 
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.contract import by_type
+from ...compiler.contract import by_type, static_type
 from ...compiler.functions import inlined
 from ...compiler.warp import (
     INT64,
     UINT32,
     any_lane,
     cuda,
-    device,
     is_odd,
     kernel,
     load_lane,
@@ -33,28 +31,15 @@ from ...compiler.warp import (
 from ...errors import UnsupportedError
 from ...index.contracts import HI, LO, N_STATE, address, advance, begin, extend, lanes, share, start
 from ...input.dna import symbol_before
-from ..gpu_search import Launch, run
+from ..gpu_search import Launch
+from .cuda_groups import begin_end, write
 
 VARIANTS = ("improved", "naive16", "naive")
 N_THREADS = 128
 
 
-class Narrow(NamedTuple):
-    """Entries by loads of 4 bytes."""
-
-    n_bytes: int = 4
-
-
-class Wide(NamedTuple):
-    """Entries by loads of 16 bytes."""
-
-    n_bytes: int = 16
-
-
-class Own(NamedTuple):
-    """No entries: the layout steps in its own way."""
-
-    n_bytes: int = 0
+# How an entry comes: by loads of 4 bytes, of 16 bytes; there is none, and the layout steps in its own way.
+Narrow, Wide, Own = (static_type(name, "n_bytes", __name__) for name in ("Narrow", "Wide", "Own"))
 
 
 @by_type
@@ -77,11 +62,6 @@ def _step_own(how, layout, c, lo, hi):
     return extend(layout, c, lo, hi)
 
 
-def search(query, patterns, variant=VARIANTS[0]):
-    """The interval of every pattern, as the CPU engine gives it."""
-    return run(prepare(query, variant), query, patterns)
-
-
 def prepare(query, variant=VARIANTS[0]) -> Launch:
     """How to launch a variant for a query.  Raises UnsupportedError where the two do not go together."""
     if variant not in VARIANTS:
@@ -94,10 +74,10 @@ def prepare(query, variant=VARIANTS[0]) -> Launch:
             )
         if not by_steps:
             return Launch(machine_kernel, 1, N_THREADS)
-        return Launch(alone_kernel, 1, N_THREADS, (Own(),))
+        return Launch(alone_kernel, 1, N_THREADS, (Own(0),))
     if variant == "improved":
         return Launch(improved_kernel, 2, N_THREADS, shared_bytes=4 * N_THREADS)
-    return Launch(alone_kernel, 1, N_THREADS, (Narrow() if variant == "naive" else Wide(),))
+    return Launch(alone_kernel, 1, N_THREADS, (Narrow(4) if variant == "naive" else Wide(16),))
 
 
 @inlined
@@ -111,16 +91,9 @@ def count(load, layout, c, i):
     return np.int64(total)
 
 
-@device
-def write(intervals, i, lo, hi):
-    """Note an answer; the arrays hold zeros before, which is the empty one."""
-    if lo < hi:
-        intervals.lo[i] = np.uint32(lo)
-        intervals.hi[i] = np.uint32(hi)
-
-
 @kernel
 def alone_kernel(how, query, patterns, intervals):
+    """``intervals`` (zeros) of ``patterns`` by backward search, a thread a pattern; ``how`` it loads."""
     i = thread_index()
     if i < patterns.length.size and patterns.length[i] > 0:
         lo, hi, to_come = start(query, patterns, i)
@@ -134,16 +107,11 @@ def alone_kernel(how, query, patterns, intervals):
 
 @partial(kernel, max_registers=64)  # so that all loads of an entry are under way at once
 def improved_kernel(query, patterns, intervals):
+    """``intervals`` (zeros) of ``patterns``, a thread for each end.  Shared memory: 4 bytes a thread."""
     thread, own = thread_index(), thread_in_block()
     i, ends, k = thread >> 1, cuda.shared.array(0, UINT32), np.int32(query.layout.k)
-    end, other, left, first = np.uint32(0), np.uint32(0), np.int32(0), np.int64(0)
+    end, other, left, first, searching = begin_end(query, patterns, i, own)
     n_ahead, ahead = np.int32(0), np.uint64(0)
-    if i < patterns.length.size and patterns.length[i] > 0:
-        first = patterns.first[i]
-        lo, hi, to_come = start(query, patterns, i)
-        left = np.int32(to_come)
-        end, other = (np.uint32(hi), np.uint32(lo)) if is_odd(own) else (np.uint32(lo), np.uint32(hi))
-    searching = left > 0 and end != other
     while any_lane(searching):
         if searching:
             c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
@@ -160,6 +128,7 @@ def improved_kernel(query, patterns, intervals):
 
 @kernel
 def machine_kernel(query, patterns, intervals):
+    """``intervals`` (zeros) of ``patterns`` by any query, step by step as on the CPU, a thread a pattern."""
     i = thread_index()
     if i < patterns.length.size and patterns.length[i] > 0:
         state = cuda.local.array((1, N_STATE), INT64)

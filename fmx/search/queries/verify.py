@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.contract import by_type
+from ...compiler.contract import by_type, static_type
 from ...compiler.functions import inlined
 from ...compiler.primitives import at, prefetch
 from ...index.contracts import FREE, HI, LO, PATTERN, advance, begin, on_device
@@ -38,14 +38,8 @@ class Verify(NamedTuple):
     blocks: Blocks
 
 
-class VerifyOnDevice(NamedTuple):
-    """Verify for a GPU, where a thread that compares many rows in turn holds up all others of its warp."""
-
-    prefix: PrefixTable
-    seeds: SeedTable
-    sa: np.ndarray
-    words: np.ndarray
-    blocks: Blocks
+# Verify for a GPU, where a thread that compares many rows in turn holds up all others of its warp.
+VerifyOnDevice = static_type("VerifyOnDevice", Verify._fields, __name__)
 
 
 @on_device.register(Verify)
