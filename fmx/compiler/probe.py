@@ -23,14 +23,14 @@ class Group(NamedTuple):
     factor: Any
 
 
-def read_all(line, group, wide, small, half, flag, absent, pair):
+def read_all(line, group, wide, small, half, marks, pair):
     """Takes every kind of argument, and returns every kind of result."""
     total = group.factor + 0.0
     for i in range(group.table.shape[0]):
         for j in range(group.table.shape[1]):
             total += group.table[i, j] * (10.0 * i + j)
     more = wide, small, line[line.size - 1]
-    return Group(total / half, (more, pair[1])), not flag, absent is None, pair[0][0], line.size
+    return Group(total / half, (more, pair[1])), not marks[0], marks[1] is None, pair[0][0], line.size
 
 
 def write_one(line, i, value):
@@ -46,7 +46,7 @@ def _cases():
     fixed.flags.writeable = False
     wide, small = (-(2**62), np.uint64(2**63 + 5)), (np.int8(-7), np.uint16(65000), np.int32(-70000))
     for group in Group(table, np.float32(0.5)), Group(fixed, 3.0):
-        yield read_all, (line, group, wide, small, 2.0, True, None, ((np.int16(-300),), np.bool_(1)))
+        yield read_all, (line, group, wide, small, 2.0, (True, None), ((np.int16(-300),), np.bool_(1)))
     yield write_one, (np.zeros(5, np.int64), 3, -(2**40))
 
 

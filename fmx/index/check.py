@@ -5,6 +5,7 @@ array whoever wrote the index.  All raise ValueError, which says what is wrong.
 """
 
 import re
+from typing import Any
 
 import numpy as np
 
@@ -33,49 +34,47 @@ _LCP = ("lcp.small", "lcp.rows", "lcp.values", "lcp.rank")
 def check_meta(meta: dict) -> None:
     """Types and ranges of all that is said, and that just the arrays are listed that there must be."""
     for key, (low, high) in _RANGES.items():
-        if type(meta.get(key)) is not int or not low <= meta[key] <= high:
-            raise ValueError(f"{key} is no number from {low} to {high}")
-    if not re.fullmatch(r"[\w.+-]{1,80}", _text(meta.get("fmx_version")), re.ASCII):
-        raise ValueError("fmx_version is no version")
-    if (meta["sa_rate"] == 1) != (meta["seed_length"] >= seed_table.MIN_LENGTH):
-        raise ValueError("seed_length does not fit sa_rate")
-    _check_parts(meta)
-    names = meta.get("layouts")
-    if not isinstance(names, list) or not names or any(_canonical(name) != _text(name) for name in names):
-        raise ValueError("layouts is no list of layouts")
-    if len(set(names)) < len(names) or not isinstance(meta.get("arrays"), dict):
-        raise ValueError("a layout is listed twice, or arrays is no table")
-    wanted = forms(meta)
-    for name in wanted.keys() ^ meta["arrays"].keys():
-        raise ValueError(
-            "an array is not listed" if name in wanted else "an array is listed that has no place"
-        )
-    for name, form in wanted.items():
-        _check_entry(name, meta["arrays"][name], form)
-
-
-def _check_parts(meta):
+        _need(_is_whole(meta.get(key), low, high), f"{key} is no number from {low} to {high}")
+    version = re.fullmatch(r"[\w.+-]{1,80}", _text(meta.get("fmx_version")), re.ASCII)
+    _need(version is not None, "fmx_version is no version")
+    is_verify = meta["seed_length"] >= seed_table.MIN_LENGTH
+    _need((meta["sa_rate"] == 1) == is_verify, "seed_length does not fit sa_rate")
     sizes = meta.get("parts", [meta["n_text"]])
-    if (
-        not isinstance(sizes, list)
-        or any(type(n) is not int for n in sizes)
-        or ("parts" in meta) != (len(sizes) > 1)
-    ):
-        raise ValueError("parts is no list of numbers")
-    if any(not 2 <= n <= MAX_SYMBOLS for n in sizes) or sum(sizes) != meta["n_text"]:
-        raise ValueError("parts do not add up to n_text, or one is too large")
+    are_sizes = isinstance(sizes, list) and all(type(n) is int for n in sizes)
+    _need(are_sizes and ("parts" in meta) == (len(sizes) > 1), "parts is no list of numbers")
+    fit = all(2 <= n <= MAX_SYMBOLS for n in sizes) and sum(sizes) == meta["n_text"]
+    _need(fit, "parts do not add up to n_text, or one is too large")
+    names: Any = meta.get("layouts")
+    are_layouts = isinstance(names, list) and all(_canonical(name) == _text(name) for name in names)
+    _need(are_layouts and names, "layouts is no list of layouts")
+    arrays: Any = meta.get("arrays")
+    once = len(set(names)) == len(names) and isinstance(arrays, dict)
+    _need(once, "a layout is listed twice, or arrays is no table")
+    wanted = forms(meta)
+    _need(not wanted.keys() - arrays.keys(), "an array is not listed")
+    _need(not arrays.keys() - wanted.keys(), "an array is listed that has no place")
+    for name, form in wanted.items():
+        _check_entry(name, arrays[name], form)
+
+
+def _need(holds, wrong: str) -> None:
+    if not holds:
+        raise ValueError(wrong)
+
+
+def _is_whole(value, low, high) -> bool:
+    return type(value) is int and low <= value <= high
 
 
 def _check_entry(name, entry, form):
     shape = entry.get("shape") if isinstance(entry, dict) else None
-    if not isinstance(shape, list) or any(type(n) is not int or not 0 <= n < _LARGEST for n in shape):
-        raise ValueError(f"{name} has no shape")
-    if entry.get("dtype") != form.dtype or not form.takes(shape):
-        raise ValueError(f"{name} is not of the type and size that it must be")
-    if entry.get("bytes") != np.dtype(form.dtype).itemsize * int(np.prod(shape, dtype=object)):
-        raise ValueError(f"{name} is not as many bytes as its shape takes")
-    if not isinstance(entry.get("checksums"), list):
-        raise ValueError(f"{name} has no checksums")
+    has_shape = isinstance(shape, list) and all(_is_whole(n, 0, _LARGEST - 1) for n in shape)
+    _need(has_shape, f"{name} has no shape")
+    fits = entry.get("dtype") == form.dtype and form.takes(shape)
+    _need(fits, f"{name} is not of the type and size that it must be")
+    n_bytes = np.dtype(form.dtype).itemsize * int(np.prod(shape, dtype=object))
+    _need(entry.get("bytes") == n_bytes, f"{name} is not as many bytes as its shape takes")
+    _need(isinstance(entry.get("checksums"), list), f"{name} has no checksums")
 
 
 def _text(value) -> str:
@@ -146,37 +145,27 @@ def check_reference(meta: dict, names: list, lengths, columns) -> None:
 
     ``names`` of the contigs, ``lengths`` int64[n_contigs], ``columns`` of Blocks, int64[n_blocks] each.
     """
-    if len(names) != meta["n_contigs"] or len(set(names)) != len(names):
-        raise ValueError("there are not as many names as contigs")
+    all_named = len(names) == meta["n_contigs"] == len(set(names))
+    _need(all_named, "there are not as many names as contigs")
     letters = "".join(names)
-    if not all(names) or not letters.isascii() or not letters.isprintable() or " " in letters:
-        raise ValueError("a contig's name is empty or not printable ASCII")
-    if lengths.min() < 1 or lengths.max() > _LARGEST // lengths.size or lengths.sum() != meta["n_bases"]:
-        raise ValueError("the lengths of contigs do not add up")
+    printable = all(names) and letters.isascii() and letters.isprintable() and " " not in letters
+    _need(printable, "a contig's name is empty or not printable ASCII")
+    fit = lengths.min() >= 1 and lengths.max() <= _LARGEST // lengths.size
+    _need(fit and lengths.sum() == meta["n_bases"], "the lengths of contigs do not add up")
     text_start, contig, contig_start, length = columns
     n = meta["n_text"]
-    if (
-        length.min() < 1
-        or length.max() >= n
-        or text_start.min() < 0
-        or text_start.max() >= n
-        or text_start[0] != 0
-    ):
-        raise ValueError("a block lies beyond the text")
-    if (np.append(text_start[1:], n) != text_start + length + 1).any():
-        raise ValueError("blocks do not follow each other")
-    if contig[0] < 0 or (contig[1:] < contig[:-1]).any() or contig[-1] >= lengths.size:
-        raise ValueError("a block is of no contig")
-    if (
-        contig_start.min() < 0
-        or contig_start.max() > _LARGEST
-        or (contig_start + length > lengths[contig]).any()
-    ):
-        raise ValueError("a block lies beyond its contig")
+    inside = length.min() >= 1 and length.max() < n and text_start.min() >= 0 and text_start.max() < n
+    _need(inside and text_start[0] == 0, "a block lies beyond the text")
+    follow = np.array_equal(np.append(text_start[1:], n), text_start + length + 1)
+    _need(follow, "blocks do not follow each other")
+    known = contig[0] >= 0 and (contig[1:] >= contig[:-1]).all() and contig[-1] < lengths.size
+    _need(known, "a block is of no contig")
+    inside = contig_start.min() >= 0 and contig_start.max() <= _LARGEST
+    _need(inside and (contig_start + length <= lengths[contig]).all(), "a block lies beyond its contig")
     same = contig[1:] == contig[:-1]
-    if (same & (contig_start[1:] <= contig_start[:-1] + length[:-1])).any():
-        raise ValueError("blocks of a contig lie over each other")
+    over = same & (contig_start[1:] <= contig_start[:-1] + length[:-1])
+    _need(not over.any(), "blocks of a contig lie over each other")
     borders = np.cumsum(part_sizes(meta))[:-1]
     first = np.searchsorted(text_start, borders)
-    if (np.append(text_start, -1)[first] != borders).any() or same[first - 1].any():
-        raise ValueError("a part does not end where a contig does")
+    at_contigs = np.array_equal(np.append(text_start, -1)[first], borders) and not same[first - 1].any()
+    _need(at_contigs, "a part does not end where a contig does")

@@ -38,9 +38,9 @@ def scan(array, start: int, stop: int, form: Form) -> tuple:
     for i in range(start, stop, step):
         part = array[i : min(i + step, stop)]
         digest.update(part.view(np.uint8))
-        if form.at_most is not None and is_right:
-            is_right = int(part.max()) <= form.at_most
         if form.ascends and is_right:
             known = array[max(i - 1, 0) : i + part.size]
             is_right = bool((known[1:] >= known[:-1]).all())
+        if form.at_most is not None and is_right:
+            is_right = int(part[-1] if form.ascends else part.max()) <= form.at_most
     return digest.hexdigest(), is_right
