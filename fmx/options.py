@@ -193,10 +193,3 @@ def find_index(path) -> Path:
     raise IndexFileError(
         "no index: name one with -x or FMX_INDEX, or build one with 'fmx index REFERENCE.fa'"
     )
-
-
-def open_index(path, layout, method, n_threads, max_memory=None):
-    """The index to use, opened (FMIndex)."""
-    from .index import fm_index as index_module
-
-    return index_module.load(find_index(path), layout, method, n_threads, max_memory)

@@ -18,10 +18,10 @@ from ._version import __version__
 from .compiler import functions
 from .errors import shown
 from .index import layouts, plan
-from .index.building.journey import add_layouts, build_index, default_index_path
+from .index.building.journey import IndexOptions, add_layouts, build_index, default_index_path
 from .index.fm_index import verify as verify_index
 from .index.parts import part_sizes
-from .index.store import read_meta
+from .index.store import read_meta, settled
 from .input.streams import whole_output
 from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
@@ -33,8 +33,8 @@ from .search.summary import Summary
 from .search.tally import Tally
 
 __all__ = [
-    "Device", "Output", "add_layouts", "align_pairs", "build_index", "default_index_path", "find_matches",
-    "inspect", "kind_of", "search", "tell_compiling",
+    "Device", "IndexOptions", "Output", "add_layouts", "align_pairs", "build_index", "default_index_path",
+    "find_matches", "inspect", "kind_of", "search", "tell_compiling",
 ]  # fmt: skip
 
 
@@ -134,6 +134,7 @@ def align_pairs(paths, options, output, progress=None, device=CPU) -> None:
     journey.align(paths, options, output, progress, device)
 
 
+@settled
 def inspect(path, verify=False, n_threads=1) -> dict:
     """meta.json of an index with the size of each part; ``verify`` checks every array.
 

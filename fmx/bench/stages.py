@@ -11,6 +11,7 @@ from collections import Counter
 import click
 
 from .. import options, workflow
+from ..index.fm_index import load
 from ..input.spans import plan
 from ..input.streams import whole_output
 from ..machines.clock import Clock
@@ -66,7 +67,7 @@ def command(files, index_path, output, layout, method, engine, device, gpu_memor
 
     Maps READS as fmx search does, to SAM, and prints the seconds of all threads by stage.
     """
-    fm_index = options.open_index(index_path, layout, method, threads)
+    fm_index = load(options.find_index(index_path), layout, method, threads)
     gpu = workflow.Device(engine, device, gpu_memory)
     clock = Clock()
     mapper = workflow.make_mapper(

@@ -1,6 +1,7 @@
 """What fmx search and fmx locate do alike."""
 
 from .. import options, workflow
+from ..index.fm_index import load
 from ..machines.progress import Progress
 from ..search.mapper import MapOptions
 from .places import check_places
@@ -13,6 +14,6 @@ def map_to_index(given, files, outputs, policy, output, sources=None):
     """
     path, strands = options.find_index(given.index_path), options.strands_of(given)
     check_places(files, outputs, path)
-    fm_index = options.open_index(path, given.layout, given.method, given.threads, given.max_memory)
+    fm_index = load(path, given.layout, given.method, given.threads, given.max_memory)
     wanted, device = MapOptions(policy, strands, given.threads), options.device_of(given)
     workflow.search(fm_index, sources or files, wanted, output, Progress(given.quiet), device)

@@ -66,6 +66,7 @@ def reference_arrays(reference) -> dict:
     }
 
 
+@store.settled
 def load(
     path, layout: str | None = None, method: str = "auto", n_threads=1, max_memory: int | None = None
 ) -> FMIndex | JoinedIndex:

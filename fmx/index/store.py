@@ -9,6 +9,7 @@ Each array has one xxh3 checksum for every PIECE bytes of its data, and meta.jso
 arrays must be beside that tells check.py.  Writing is in writer.py.
 """
 
+import functools
 import json
 import os
 import stat
@@ -44,6 +45,32 @@ def meta_checksum(meta: dict) -> str:
     return xxhash.xxh3_64_hexdigest(json.dumps(body, sort_keys=True).encode())
 
 
+def _stamp(path) -> tuple | None:
+    """What changes whenever a meta.json is put in the place of another; None where there is none."""
+    try:
+        state = (Path(path) / META).stat()
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino, state.st_mtime_ns
+
+
+def settled(read):
+    """Of a function that reads an index of a path: once more where that fails as another index comes."""
+
+    @functools.wraps(read)
+    def read_settled(path, *arguments, **named):
+        before = _stamp(path)
+        try:
+            return read(path, *arguments, **named)
+        except IndexFileError:
+            if _stamp(path) == before:
+                raise
+        return read(path, *arguments, **named)
+
+    return read_settled
+
+
+@settled
 def read_meta(path) -> dict:
     """meta.json, checked, and of every array whether its file is as long as it must be.
 

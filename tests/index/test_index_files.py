@@ -39,6 +39,21 @@ def n_text(path="ref.fmx"):
     return workflow.inspect(path, verify=True)["n_text"]
 
 
+@pytest.mark.parametrize("read", [n_text, lambda: fm_index.load("ref.fmx").reference.n_text])
+@pytest.mark.parametrize("step", ["read_any_meta", "read_array"])
+def test_an_index_replaced_as_it_is_opened_is_opened_as_it_is_then(read, step, home, monkeypatch):
+    seldom = getattr(store, step)
+
+    def replaced_meanwhile(*arguments):
+        found = seldom(*arguments)
+        monkeypatch.setattr(store, step, seldom)
+        workflow.build_index("two.fa", "ref.fmx")
+        return found
+
+    monkeypatch.setattr(store, step, replaced_meanwhile)
+    assert read() == len("ACGTNNACC") + 600 + 1
+
+
 def error(result, code=1) -> str:
     assert result.code == code, result.err
     assert "Traceback" not in result.err

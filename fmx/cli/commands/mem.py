@@ -52,6 +52,7 @@ def command(given):
     if given.kind != "mummer" and any(layout):
         raise click.UsageError("-c, -L and -F go with --format mummer only")
     from ... import workflow
+    from ...index.fm_index import load
     from ...input.reads import FORWARD, REVERSE
     from ...machines.progress import Progress
     from ...mem.journey import MemOutput
@@ -63,7 +64,7 @@ def command(given):
     index_path = options.find_index(given.index_path)
     form = "MUMmer's format" if given.kind == "mummer" else given.kind.upper()
     check_places(given.queries, {"-o": (given.output, [form])}, index_path)
-    fm_index = options.open_index(index_path, None, "verify", given.threads)
+    fm_index = load(index_path, None, "verify", given.threads)
     where = MemOutput(given.output, given.kind, *layout)
     wanted = MemOptions(given.least, strands, unique, given.threads, given.algorithm)
     progress, device = Progress(given.quiet), options.device_of(given)
