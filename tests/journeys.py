@@ -49,12 +49,8 @@ def build(
     workflow.build_index(
         fasta(contigs),
         path,
-        list(layout_names),
-        sa_rate,
-        prefix_length,
+        workflow.IndexOptions(list(layout_names), sa_rate, prefix_length, max_memory, with_lcp),
         n_threads,
-        max_memory=max_memory,
-        with_lcp=with_lcp,
     )
     return path
 

@@ -7,9 +7,11 @@ import numpy as np
 from packed import pack
 from texts import numbered
 
-from fmx.index.building.suffix_array.lcp import build_lcp, build_rank
+from fmx.index.building.inverse import invert
+from fmx.index.building.suffix_array.lcp import build_lcp
 from fmx.index.reference import make_blocks
 from fmx.input.dna import pack_text
+from fmx.machines.jobs import ONE_CORE
 from fmx.mem.contracts import Matches, Strands, collect, seek
 from fmx.mem.mummergpu import MummerGpu
 from fmx.mem.rank_walk import Segment
@@ -23,7 +25,7 @@ def mummergpu(letters, least) -> MummerGpu:
     ends = np.flatnonzero(text == 0)
     starts = np.concatenate([[0], ends[:-1] + 1])
     blocks = make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
-    return MummerGpu(Segment(sa, build_rank(sa), lcp.small, pack_text(text), blocks, 0), lcp, least)
+    return MummerGpu(Segment(sa, invert(ONE_CORE, sa), lcp.small, pack_text(text), blocks, 0), lcp, least)
 
 
 def strands(queries) -> Strands:

@@ -67,7 +67,8 @@ def command(**given):
             files.write_plain([given["reference"]], fasta)
         else:
             fasta.write_bytes(random_fasta(given["size"]))
-        workflow.build_index(fasta, index, n_threads=given["threads"], with_lcp=True)
+        options = workflow.IndexOptions(with_lcp=True)
+        workflow.build_index(fasta, index, options, given["threads"])
         machine, work = timing.machine(), []
         for name in given["names"] or WORKLOADS:
             length, queries = WORKLOADS[name].length, folder / f"{name}.fa"

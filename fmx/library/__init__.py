@@ -35,10 +35,9 @@ def build(
         raise ValueError("sa_rate must be 1 with layout auto, which chooses it")
     lengths = prefix_table.MIN_LENGTH, prefix_table.MAX_LENGTH
     device = workflow.Device(arguments.one_of("engine", engine, arguments.ENGINES))
-    workflow.build_index(
-        reference, path, names, sa_rate, arguments.whole("prefix_length", prefix_length, *lengths, None),
-        arguments.threads(threads), device=device,
-    )  # fmt: skip
+    prefix_length = arguments.whole("prefix_length", prefix_length, *lengths, None)
+    options = workflow.IndexOptions(names, sa_rate, prefix_length)
+    workflow.build_index(reference, path, options, arguments.threads(threads), device=device)
     return open_index(path, threads=threads)
 
 

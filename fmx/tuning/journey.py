@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ..errors import UnsupportedError
-from ..index.building.journey import build_index
+from ..index.building.journey import IndexOptions, build_index
 from ..index.parts import MAX_SYMBOLS, part_sizes
 from ..index.plan import available_memory
 from ..index.store import read_meta
@@ -139,5 +139,6 @@ def _on_sample(question, choice, n) -> dict:
     layout = "bvsfm-k2-d224" if choice.way == "verify" else choice.way
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sample.fmx"
-        build_index(random_fasta(n), path, [layout], choice.sa_rate, choice.prefix_length, question.n_threads)
+        options = IndexOptions([layout], choice.sa_rate, choice.prefix_length)
+        build_index(random_fasta(n), path, options, question.n_threads)
         return trial.reads_per_second(path, choice, question.length, question.n_threads)

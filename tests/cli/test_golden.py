@@ -36,7 +36,11 @@ def lambda_index(tmp_path_factory):
     def lambda_index(layout, sa_rate):
         path = folder / f"{layout}-{sa_rate}.fmx"
         if not path.exists():
-            workflow.build_index(REFERENCE, path, [LAYOUTS[0] if layout == "verify" else layout], sa_rate)
+            workflow.build_index(
+                REFERENCE,
+                path,
+                workflow.IndexOptions([LAYOUTS[0] if layout == "verify" else layout], sa_rate),
+            )
         return path
 
     return lambda_index

@@ -21,7 +21,7 @@ sys.path[:0] = [str(ROOT / "tests" / "mem"), str(ROOT / "tests"), str(ROOT)]
 BUILD = """
 import sys
 from fmx import workflow
-workflow.build_index("ref.fa", "ref.fmx", part_size=int(sys.argv[1]), with_lcp=True)
+workflow.build_index("ref.fa", "ref.fmx", workflow.IndexOptions(part_size=int(sys.argv[1]), with_lcp=True))
 """
 
 

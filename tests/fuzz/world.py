@@ -28,8 +28,8 @@ CONTIGS = _contigs()
 SEVERAL = ["bvsfm-k2-d96", *(str(layouts.parse_name(family, 400)) for family in layouts.REGISTRY)]
 INDEXES = {  # name -> what it is built with
     "whole.fmx": {"with_lcp": True},
-    "sampled.fmx": {"layout_names": list(dict.fromkeys(SEVERAL)), "sa_rate": 3},
-    "parts.fmx": {"part_size": 300, "layout_names": SEVERAL[:1]},
+    "sampled.fmx": {"layouts": list(dict.fromkeys(SEVERAL)), "sa_rate": 3},
+    "parts.fmx": {"part_size": 300, "layouts": SEVERAL[:1]},
 }
 
 
@@ -37,7 +37,7 @@ def make(folder: Path) -> None:
     """Build the reference's indexes in a folder."""
     folder.mkdir()
     for name, how in INDEXES.items():
-        workflow.build_index(journeys.fasta(CONTIGS), folder / name, **how)
+        workflow.build_index(journeys.fasta(CONTIGS), folder / name, workflow.IndexOptions(**how))
 
 
 def files_of(folder: Path, name: str) -> dict:
@@ -55,7 +55,7 @@ def ways(rng, name: str) -> list:
     if name == "whole.fmx":
         return rng.choice([[], [], ["--method", "verify"], ["--method", "backward"]])
     if name == "sampled.fmx":
-        return rng.choice([[], ["--layout", rng.choice(INDEXES[name]["layout_names"])]])
+        return rng.choice([[], ["--layout", rng.choice(INDEXES[name]["layouts"])]])
     return rng.choice([[], ["--method", "backward"]])
 
 

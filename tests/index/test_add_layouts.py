@@ -23,7 +23,7 @@ def reference(tmp_path):
 
 def test_added_layouts_are_those_built(reference, tmp_path):
     built, extended = tmp_path / "built.fmx", tmp_path / "extended.fmx"
-    workflow.build_index(reference, built, [layouts.DEFAULT, *NAMES])
+    workflow.build_index(reference, built, workflow.IndexOptions([layouts.DEFAULT, *NAMES]))
     workflow.build_index(reference, extended)
     assert workflow.add_layouts(extended, NAMES[:1]) == NAMES[:1]
     assert workflow.add_layouts(extended, NAMES) == NAMES[1:]
@@ -53,7 +53,7 @@ def test_an_interrupted_addition_leaves_the_index_as_it_was(reference, tmp_path,
 
 def test_a_sampled_suffix_array_is_refused(reference, tmp_path, capsys):
     path = tmp_path / "ref.fmx"
-    workflow.build_index(reference, path, sa_rate=4)
+    workflow.build_index(reference, path, workflow.IndexOptions(sa_rate=4))
     with pytest.raises(UnsupportedError, match="one in 4 positions"):
         workflow.add_layouts(path, NAMES)
     assert run(["index", "--add", "--layout", "cofi", str(path)]) == 1
@@ -64,7 +64,7 @@ def test_a_sampled_suffix_array_is_refused(reference, tmp_path, capsys):
 def test_search_is_the_same_with_every_layout(reference, tmp_path, sa_rate):
     path, reads = tmp_path / "ref.fmx", tmp_path / "reads.fa"
     names = [layouts.DEFAULT, "bvsfm-k3-d224", "kstep-k3-d63", "alternate-k1-d64", *NAMES, "cofi-k9"]
-    workflow.build_index(reference, path, names, sa_rate, prefix_length=4)
+    workflow.build_index(reference, path, workflow.IndexOptions(names, sa_rate, prefix_length=4))
     text = "".join(line for line in FASTA.split("\n") if not line.startswith(">"))
     rng = np.random.default_rng(1)
     starts = rng.integers(0, len(text) - 40, 200).tolist()

@@ -7,7 +7,7 @@ import pytest
 
 from fmx.bench.kit import drawn, wide_rows
 from fmx.index import layouts, prefix_table, sampled_sa, seed_table
-from fmx.index.building import bwt
+from fmx.index.building import bwt, inverse
 from fmx.index.building.suffix_array import radix, symbols3
 from fmx.index.layouts import cofi, missing
 from fmx.input import dna
@@ -45,7 +45,7 @@ JOBS = (
     prefix_table.FindPairs(BYTES, ROWS, ROWS),
     seed_table.FindStarts(BYTES, ROWS, 13, ROWS),
     sampled_sa.Mark(sampled_sa.Kept(ROWS, BYTES), NUMBERS, WORDS),
-    cofi.Invert(ROWS, ROWS),
+    inverse.Invert(ROWS, ROWS),
     cofi.FindChanges(BYTES, ROWS, 15, ROWS),
     wide_rows.Widen(BYTES, WORDS, ROWS, 16, WORDS),
     drawn.Draw(BYTES, KEY, 100, ROWS),
@@ -79,6 +79,7 @@ def test_every_job_is_compiled_here():
     modules = (
         bwt,
         dna,
+        inverse,
         missing,
         prefix_table,
         sampled_sa,

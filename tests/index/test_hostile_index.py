@@ -202,7 +202,7 @@ def good(tmp_path_factory):
     folder = tmp_path_factory.mktemp("good")
     journeys.build(folder / "whole.fmx", CONTIGS, LAYOUTS, with_lcp=True)
     journeys.build(folder / "sampled.fmx", CONTIGS, LAYOUTS, sa_rate=4)
-    workflow.build_index(journeys.fasta(CONTIGS), folder / "joined.fmx", part_size=800)
+    workflow.build_index(journeys.fasta(CONTIGS), folder / "joined.fmx", workflow.IndexOptions(part_size=800))
     (folder / "r.fq").write_bytes(READS)
     return folder
 

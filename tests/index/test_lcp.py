@@ -13,10 +13,12 @@ from texts import TEXTS, numbered
 from fmx import workflow
 from fmx.cli.main import run
 from fmx.errors import IndexFileError, UnsupportedError
-from fmx.index.building.suffix_array import LCP, build_lcp, build_rank, suffix_array
+from fmx.index.building.inverse import invert
+from fmx.index.building.suffix_array import LCP, build_lcp, suffix_array
 from fmx.index.building.suffix_array.lcp import lcp_at, lcp_below
 from fmx.index.fm_index import load, load_lcp
 from fmx.index.parts import part_span
+from fmx.machines.jobs import Cores
 
 LONG = numbered(["ACGTTGCA" * 60, "ACGTTGCA" * 60 + "C", "A" * 700 + "N" + "A" * 255, "A" * 256])
 
@@ -35,7 +37,7 @@ def check(contigs, n_threads=1):
     sa = suffix_array(codes)
     lcp = build_lcp(codes, sa, n_threads)
     assert whole(lcp) == naive.lcp_array(text, sa.tolist())
-    assert build_rank(sa, n_threads)[sa].tolist() == list(range(sa.size))
+    assert invert(Cores(n_threads), sa)[sa].tolist() == list(range(sa.size))
     assert np.array_equal(lcp.rows, np.flatnonzero(lcp.small == 255))
     return lcp
 
@@ -108,7 +110,7 @@ def test_an_index_has_them_when_built_or_added(reference, tmp_path, capsys):
 
 def test_a_damaged_array_is_found_before_it_is_used(reference, tmp_path):
     path = tmp_path / "ref.fmx"
-    workflow.build_index(reference, path, with_lcp=True)
+    workflow.build_index(reference, path, workflow.IndexOptions(with_lcp=True))
     file = path / "lcp.small.npy"
     data = bytearray(file.read_bytes())
     data[-1] ^= 1
@@ -119,8 +121,8 @@ def test_a_damaged_array_is_found_before_it_is_used(reference, tmp_path):
 
 def test_every_part_has_its_own(reference, tmp_path, capsys):
     built, extended = tmp_path / "built.fmx", tmp_path / "extended.fmx"
-    workflow.build_index(reference, built, part_size=1000, with_lcp=True)
-    workflow.build_index(reference, extended, part_size=1000)
+    workflow.build_index(reference, built, workflow.IndexOptions(part_size=1000, with_lcp=True))
+    workflow.build_index(reference, extended, workflow.IndexOptions(part_size=1000))
     assert run(["mem", "-q", "-x", str(extended), "--algorithm", "mummergpu", str(reference)]) == 1
     assert "has no LCP array; add it with" in capsys.readouterr().err
     assert run(["index", "-q", "--add", "--with-lcp", str(extended)]) == 0

@@ -39,8 +39,10 @@ COMMANDS = {
 def build_both(folder, contigs, layout, sa_rate, part_size):
     """(index in one piece, index in parts) of contigs."""
     paths = folder / "one.fmx", folder / "parts.fmx"
-    workflow.build_index(journeys.fasta(contigs), paths[0], [layout], sa_rate)
-    workflow.build_index(journeys.fasta(contigs), paths[1], [layout], sa_rate, part_size=part_size)
+    workflow.build_index(journeys.fasta(contigs), paths[0], workflow.IndexOptions([layout], sa_rate))
+    workflow.build_index(
+        journeys.fasta(contigs), paths[1], workflow.IndexOptions([layout], sa_rate, part_size=part_size)
+    )
     return paths
 
 
@@ -146,7 +148,9 @@ def test_parts_are_whole_contigs_in_order():
 
 def test_layouts_are_added_to_every_part(folder, command):
     one, several = build_both(folder, REPEATS, LAYOUTS[0], 1, 600)
-    workflow.build_index(journeys.fasta(REPEATS), "both.fmx", [LAYOUTS[0], "cofi"], part_size=600)
+    workflow.build_index(
+        journeys.fasta(REPEATS), "both.fmx", workflow.IndexOptions([LAYOUTS[0], "cofi"], part_size=600)
+    )
     assert command("index", "--add", "--layout", "cofi", several).code == 0
     found, expected = (workflow.inspect(path, verify=True) for path in (several, "both.fmx"))
     assert found["arrays"] == expected["arrays"]
@@ -178,7 +182,9 @@ def test_a_plan_for_parts_is_what_they_take(folder):
     for max_memory in (10**9, 500_000, 250_000):
         chosen = plan.plan_index([30_001, 20_001], max_memory)
         workflow.build_index(
-            journeys.fasta(contigs), "r.fmx", ["auto"], max_memory=max_memory, part_size=30_001
+            journeys.fasta(contigs),
+            "r.fmx",
+            workflow.IndexOptions(["auto"], max_memory=max_memory, part_size=30_001),
         )
         meta = store.read_meta("r.fmx")
         assert (meta["layouts"], meta["sa_rate"]) == ([chosen.layout], chosen.sa_rate)

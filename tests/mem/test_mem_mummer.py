@@ -53,7 +53,7 @@ def same(peer, command, tmp_path):
     def same(reference, queries, *options):
         index = tmp_path / f"{reference.name}.fmx"
         if not index.exists():
-            workflow.build_index(reference, index, with_lcp=True)
+            workflow.build_index(reference, index, workflow.IndexOptions(with_lcp=True))
         theirs = [f"-{option[2:]}" if option.startswith("--") else option for option in options]
         if not {"-mum", "-mumreference", "-maxmatch"} & set(theirs):
             theirs = ["-maxmatch", *theirs]

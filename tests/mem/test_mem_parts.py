@@ -29,7 +29,9 @@ def build_both(folder, contigs, part_size):
     """(index in one piece, index in parts), with LCP arrays."""
     paths = folder / "one.fmx", folder / "parts.fmx"
     for path, size in zip(paths, (10**9, part_size), strict=True):
-        workflow.build_index(journeys.fasta(contigs), path, part_size=size, with_lcp=True)
+        workflow.build_index(
+            journeys.fasta(contigs), path, workflow.IndexOptions(part_size=size, with_lcp=True)
+        )
     return paths
 
 

@@ -144,7 +144,7 @@ def indexed(contigs, index_of):
 @pytest.fixture(scope="module")
 def in_parts(contigs, tmp_path_factory):
     path = tmp_path_factory.mktemp("parts") / "ref.fmx"
-    workflow.build_index(journeys.fasta(contigs), path, LAYOUTS, part_size=301)
+    workflow.build_index(journeys.fasta(contigs), path, workflow.IndexOptions(LAYOUTS, part_size=301))
     return path
 
 

@@ -57,7 +57,7 @@ def case(request, data, tmp_path_factory):
         reads.write_text("".join(lines_of(data("mirbase_mature.fa.gz"), 8_000)))
     n_bases = sum(len(sequence) for _, sequence in contigs)
     names = [str(layouts.parse_name(way, n_bases)) for way in WAYS[1:]]
-    workflow.build_index(fasta(contigs), folder / "ref.fmx", names, n_threads=2)
+    workflow.build_index(fasta(contigs), folder / "ref.fmx", workflow.IndexOptions(names), 2)
     return folder / "ref.fmx", reads
 
 

@@ -228,7 +228,9 @@ def test_an_index_is_tried_as_it_is(cache, command, tmp_path, monkeypatch):
     monkeypatch.setitem(trial.N_READS, "cpu", 500)
     contigs = numbered([random_letters(9000, 1), random_letters(7000, 2)])
     path = tmp_path / "r.fmx"
-    journeys.workflow.build_index(journeys.fasta(contigs), path, ["bvsfm"], part_size=9001)
+    journeys.workflow.build_index(
+        journeys.fasta(contigs), path, journeys.workflow.IndexOptions(["bvsfm"], part_size=9001)
+    )
     text = command("tune", "-q", path, "--length", "40", "--engine", "cpu", "-t", "1").out.decode()
     assert f"-x {path} READS" in text
     assert {line.split()[0] for line in text.splitlines()[7:9]} == {"verify", "bvsfm-k2-d96"}

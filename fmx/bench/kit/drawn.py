@@ -8,9 +8,9 @@ import numpy as np
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at
 from ...index import layouts, prefix_table, seed_table
+from ...index.building.inverse import invert
 from ...index.building.suffix_array import make_suffix_array
 from ...index.contracts import on_device
-from ...index.layouts.cofi import Invert
 from ...index.reference import make_blocks
 from ...input.dna import pack_text, symbols
 from ...input.reads import Patterns, pack_reverse
@@ -141,9 +141,7 @@ class Drawn:
     @cached_property
     def row_of(self):
         """uint32[n]: the row of each text position."""
-        row_of = self.machine.empty(self.n, np.uint32)
-        self.machine.run(Invert(self.sa, row_of), self.n)
-        return row_of
+        return invert(self.machine, self.sa)
 
     def n_wrong(self, intervals) -> int:
         """Number of patterns whose interval is not exactly that of their occurrences."""

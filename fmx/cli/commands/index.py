@@ -59,8 +59,8 @@ def command(given):
         return
     path = given.output or workflow.default_index_path(reference)
     names = layout_names.split(",") if layout_names else [layouts.DEFAULT]
-    workflow.build_index(
-        reference, path, names, given.sa_rate, given.prefix_length, given.threads, progress,
-        given.max_memory, where, with_lcp=given.with_lcp,
-    )  # fmt: skip
+    wanted = workflow.IndexOptions(
+        names, given.sa_rate, given.prefix_length, given.max_memory, given.with_lcp
+    )
+    workflow.build_index(reference, path, wanted, given.threads, progress, where)
     progress.say(f"wrote {path}; look at it with 'fmx inspect {path}'")

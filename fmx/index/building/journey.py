@@ -3,6 +3,8 @@
 The CPU counts the tables in the text while a second thread sorts the suffix array; a GPU looks them up there.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..._version import __version__
@@ -22,67 +24,91 @@ from ..sampled_sa import sample
 from ..seed_table import default_length as default_seed_length
 from ..seed_table import first_rows, longest_strings
 from ..writer import IndexExtender, IndexWriter
-from .suffix_array import build_lcp, build_rank, make_suffix_array, plan_passes
+from .inverse import invert
+from .suffix_array import build_lcp, make_suffix_array, plan_passes
 
 MAX_TABLE = 4  # bytes a symbol of a seed table that is made during the sort, which itself takes 5
 
 
-def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_length=None, n_threads=1,
-                progress=None, max_memory=None, device=CPU, part_size=MAX_SYMBOLS,
-                with_lcp=False):  # fmt: skip
-    """Index a FASTA file into the directory ``path``.
+@dataclass(frozen=True)
+class IndexOptions:
+    """What an index is to hold.
 
-    ``sa_rate`` keeps every s-th position of the suffix array.  The layout "auto" stands for what
-    plan.plan_index chooses for ``max_memory``, together with its sa_rate.  ``device`` makes the arrays;
-    they do not depend on it.  A text of more than ``part_size`` symbols is indexed in parts
-    (index/parts.py).  ``with_lcp`` also makes the LCP and rank arrays, on the CPU.
-    Peak memory: docs/building.md.
+    ``layouts``: names, or "auto" alone for what plan.plan_index chooses for ``max_memory``, together with its
+    sa_rate.  ``sa_rate`` keeps every s-th position of the suffix array.  ``prefix_length`` None: by the size.
+    ``with_lcp``: the LCP and rank arrays too.  A text of more than ``part_size`` symbols is indexed in parts
+    (index/parts.py).
     """
-    progress = progress or Progress(quiet=True)
-    chosen_by_size = list(layout_names) == ["auto"]
-    for name in layout_names if not chosen_by_size else ():
+
+    layouts: Sequence = (layouts.DEFAULT,)
+    sa_rate: int = 1
+    prefix_length: int | None = None
+    max_memory: int | None = None
+    with_lcp: bool = False
+    part_size: int = MAX_SYMBOLS
+
+    @property
+    def by_size(self) -> bool:
+        """Whether layouts and sa_rate are chosen by the size of the text."""
+        return list(self.layouts) == ["auto"]
+
+    def settled(self, sizes, progress) -> "IndexOptions":
+        """These options for a text whose parts have these sizes: ``layouts`` LayoutName, nothing left open.
+
+        Raises UnsupportedError for what does not go together, or is more than such a text needs.
+        """
+        given, longest = self, longest_strings(max(sizes))
+        if self.by_size:
+            chosen = plan_index(sizes, self.max_memory)
+            given = replace(self, layouts=[chosen.layout], sa_rate=chosen.sa_rate)
+            progress.say(f"chose --layout {chosen.layout} --sa-rate {chosen.sa_rate}: {chosen.reason}")
+        if given.with_lcp and given.sa_rate != 1:
+            raise UnsupportedError(
+                "--with-lcp needs the whole suffix array: leave out --sa-rate, or raise --max-memory"
+            )
+        names = _named(given.layouts, max(sizes))
+        if given.prefix_length and given.prefix_length > longest:
+            raise UnsupportedError(
+                f"--prefix-length {given.prefix_length} is too long for a reference of {max(sizes):,} "
+                f"symbols: give at most {longest}"
+            )
+        q = given.prefix_length or default_length(max(sizes))
+        return replace(given, layouts=names, prefix_length=q)
+
+
+def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CPU) -> None:
+    """Index a FASTA file into the directory ``path``, by IndexOptions; ``device`` makes the arrays.
+
+    They do not depend on it.  Peak memory: docs/building.md.  Raises InputError, OutputError,
+    UnsupportedError, DeviceError.
+    """
+    options, progress = options or IndexOptions(), progress or Progress(quiet=True)
+    for name in options.layouts if not options.by_size else ():
         layouts.parse_name(name)
     if device.engine == "cuda":
         choose_machine(device, n_threads)  # before the reference is read for nothing
     with IndexWriter(path, n_threads, _waiting(path, progress)) as writer:
         with progress.stage("read reference"):
             reference, text = read_fasta(fasta)
-            spans = cut(reference, part_size)
+            spans = cut(reference, options.part_size)
             sizes = [stop - start for start, stop in spans]
-            if chosen_by_size:
-                chosen = plan_index(sizes, max_memory)
-                layout_names, sa_rate = [chosen.layout], chosen.sa_rate
-                progress.say(f"chose --layout {chosen.layout} --sa-rate {sa_rate}: {chosen.reason}")
-            if with_lcp and sa_rate != 1:
-                raise UnsupportedError(
-                    "--with-lcp needs the whole suffix array: leave out --sa-rate, or raise --max-memory"
-                )
-            names = _named(layout_names, max(sizes))
-            if prefix_length and prefix_length > longest_strings(max(sizes)):
-                raise UnsupportedError(
-                    f"--prefix-length {prefix_length} is too long for a reference of {max(sizes):,} symbols: "
-                    f"give at most {longest_strings(max(sizes))}"
-                )
+            options = options.settled(sizes, progress)
             for key, array in reference_arrays(reference).items():
                 writer.add(key, array)
-        prefix_length = prefix_length or default_length(max(sizes))
-        seed_length = default_seed_length(max(sizes)) if sa_rate == 1 else 0
+        seed_length = default_seed_length(max(sizes)) if options.sa_rate == 1 else 0
         machine = choose_machine(
             device, n_threads, max(sizes), lambda where: progress.say(f"building on {where}")
         )
         for part, span in zip(part_writers(writer, len(spans), progress), spans, strict=True):
             with machine.errors():
                 own, own_text = part_of(reference, *span), machine.take(text[slice(*span)])
-                sa = _add_tables(machine, part, own_text, prefix_length, seed_length, progress)
-                for name in names:
-                    with progress.stage(f"layout {name}"):
-                        _add_layout(machine, part, name, own_text, sa)
-                if with_lcp:
-                    with progress.stage("LCP and rank arrays"):
-                        _add_lcp(part, machine.to_host(own_text), machine.to_host(sa), n_threads)
+                sa = _add_tables(machine, part, own_text, options.prefix_length, seed_length, progress)
+                _add_layouts(machine, part, options.layouts, own_text, sa, progress)
+                if options.with_lcp:
+                    _add_lcp(part, machine.to_host(own_text), machine.to_host(sa), n_threads, progress)
                 del own_text
                 with progress.stage("write suffix array"):
-                    _add_sa(machine, part, sa, own.blocks.text_start, sa_rate, names)
+                    _add_sa(machine, part, sa, own.blocks.text_start, options)
                 del sa  # before the next part's
         writer.commit(
             {
@@ -92,9 +118,9 @@ def build_index(fasta, path, layout_names=(layouts.DEFAULT,), sa_rate=1, prefix_
                 "n_contigs": len(reference.names),
                 "n_bases": int(reference.lengths.sum()),
                 "n_blocks": reference.blocks.length.size,
-                "layouts": [str(name) for name in names],
-                "sa_rate": sa_rate,
-                "prefix_length": prefix_length,
+                "layouts": [str(name) for name in options.layouts],
+                "sa_rate": options.sa_rate,
+                "prefix_length": options.prefix_length,
                 "seed_length": seed_length,
             }
         )
@@ -142,12 +168,8 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with
             )
             with machine.errors():
                 if adds_lcp:
-                    with progress.stage("LCP and rank arrays"):
-                        _add_lcp(part, text, sa, n_threads)
-                text, sa = machine.take(text), machine.take(sa)
-                for name in names:
-                    with progress.stage(f"layout {name}"):
-                        _add_layout(machine, part, name, text, sa)
+                    _add_lcp(part, text, sa, n_threads, progress)
+                _add_layouts(machine, part, names, machine.take(text), machine.take(sa), progress)
         writer.commit({"layouts": [*held, *map(str, names)]})
     return [*map(str, names), *(["lcp"] if adds_lcp else [])]
 
@@ -187,27 +209,31 @@ def _stage_of(progress, sorted_rows):
         return sorted_rows()
 
 
-def _add_sa(machine, writer, sa, block_starts, sa_rate, names):
-    if sa_rate == 1:
+def _add_sa(machine, writer, sa, block_starts, options):
+    if options.sa_rate == 1:
         writer.add("sa_positions", machine.to_host(sa))
         return
-    k, ahead = max(name.k for name in names), max(name.k_ahead for name in names)
-    sampled = sample(sa, block_starts, sa_rate, k, ahead, machine)
+    k, ahead = max(name.k for name in options.layouts), max(name.k_ahead for name in options.layouts)
+    sampled = sample(sa, block_starts, options.sa_rate, k, ahead, machine)
     writer.add("sa_marks", machine.to_host(sampled.marks))
     writer.add("sa_positions", machine.to_host(sampled.positions))
 
 
-def _add_lcp(writer, text, sa, n_threads):
-    writer.add("lcp.rank", build_rank(sa, n_threads))
-    for key, array in build_lcp(text, sa, n_threads)._asdict().items():
-        writer.add(f"lcp.{key}", array)
+def _add_lcp(writer, text, sa, n_threads, progress):
+    with progress.stage("LCP and rank arrays"):
+        writer.add("lcp.rank", invert(Cores(n_threads), sa))
+        for key, array in build_lcp(text, sa, n_threads)._asdict().items():
+            writer.add(f"lcp.{key}", array)
 
 
-def _add_layout(machine, writer, name, text, sa):
-    layout = name.kind.build(text, sa, name.k, name.d, machine)
-    for key, value in layout._asdict().items():
-        if not isinstance(value, int):
-            writer.add(f"{name}.{key}", machine.to_host(value))
+def _add_layouts(machine, writer, names, text, sa, progress):
+    for name in names:
+        with progress.stage(f"layout {name}"):
+            layout = name.kind.build(text, sa, name.k, name.d, machine)
+            for key, value in layout._asdict().items():
+                if not isinstance(value, int):
+                    writer.add(f"{name}.{key}", machine.to_host(value))
+        del layout, value  # before the next one's
 
 
 def default_index_path(reference) -> str:

@@ -24,10 +24,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiler import sorting
+from ...compiler.contract import static_type
 from ...compiler.functions import inlined
 from ...compiler.primitives import at, prefetch
 from ...errors import UnsupportedError
 from ...machines.jobs import ONE_CORE, do
+from ..building.inverse import invert
 from ..contracts import (
     extend,
     first_wrong,
@@ -55,26 +57,14 @@ class Cofi(NamedTuple):
     k: int
 
 
-class CofiBranching(NamedTuple):
-    """Cofi whose searches branch, for GPUs and for measurement."""
-
-    offsets: np.ndarray
-    changes: np.ndarray
-    k: int
-
-
-class CofiWhole(NamedTuple):
-    """Cofi that searches the whole column twice, for measurement."""
-
-    offsets: np.ndarray
-    changes: np.ndarray
-    k: int
-
-
+# Cofi whose searches branch (for GPUs, and for measurement); that searches the whole column twice (for that).
+CofiBranching = static_type("CofiBranching", Cofi._fields, __name__)
+CofiWhole = static_type("CofiWhole", Cofi._fields, __name__)
 TYPES = {(k, None): Cofi for k in range(15, 1, -1)}
 
 
 def bytes_per_symbol(k, d, n):
+    """The size as above."""
     return 4 + 4 * (4**k + 1) / n
 
 
@@ -96,14 +86,8 @@ def fetches(n, length, k, looked_up, table) -> list:
 
 
 def forms(k, d, n):
+    """What the arrays must be."""
     return {"offsets": Form("uint32", (4**k + 1,), n, ascends=True), "changes": Form("uint32", (n,))}
-
-
-class Invert(NamedTuple):
-    """``sa`` uint32[n] -> ``row_of`` uint32[n]."""
-
-    sa: Any
-    row_of: Any
 
 
 class FindChanges(NamedTuple):
@@ -115,26 +99,17 @@ class FindChanges(NamedTuple):
     changes: Any
 
 
-def build(text, sa, k, d=None, machine=ONE_CORE):
+def build(text, sa, k, d, machine=ONE_CORE):
     """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
     n = text.size
     if n > HOLE:
         raise UnsupportedError(
             f"cofi holds at most {HOLE} symbols of text, and this one has {n}: take another --layout"
         )
-    row_of, changes = machine.empty(n, np.uint32), machine.empty(n, np.uint32)
-    machine.run(Invert(sa, row_of), n)
+    row_of, changes = invert(machine, sa), machine.empty(n, np.uint32)
     machine.run(FindChanges(text, row_of, k, changes), n)
     del row_of
     return Cofi(first_rows(machine, text, sa, k), changes, k)
-
-
-@do.register(Invert)
-def _invert(job, part, start, stop):
-    for row in range(start, stop):
-        if row + 32 < stop:
-            prefetch(job.row_of, np.int64(job.sa[row + 32]))
-        job.row_of[job.sa[row]] = row
 
 
 @do.register(FindChanges)

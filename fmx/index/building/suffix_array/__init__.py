@@ -1,10 +1,10 @@
-"""Suffix array construction: text -> SA, by divsufsort on the CPU or radix sort on a GPU; LCP, rank array."""
+"""Suffix array construction: text -> SA, by divsufsort on the CPU or radix sort on a GPU; LCP array."""
 
 from .divsufsort import suffix_array
-from .lcp import LCP, build_lcp, build_rank
+from .lcp import LCP, build_lcp
 from .radix import plan_passes, sort_suffixes
 
-__all__ = ["LCP", "build_lcp", "build_rank", "make_suffix_array", "plan_passes", "suffix_array"]
+__all__ = ["LCP", "build_lcp", "make_suffix_array", "plan_passes", "suffix_array"]
 
 
 def make_suffix_array(machine, text, progress=None):

@@ -16,6 +16,7 @@ import numpy as np
 
 from ....compiler.functions import compiled, inlined
 from ....compiler.primitives import at, prefetch
+from ....compiler.sorting import last_until
 from ....machines.threads import run_all, spans
 
 LARGE = 255  # the byte of a value that is in the list
@@ -36,14 +37,7 @@ def lcp_at(lcp, row):
     value = np.int64(at(lcp.small, row))
     if value < LARGE:
         return value
-    low, high = np.int64(0), np.int64(lcp.rows.size)
-    while high - low > 1:
-        middle = (low + high) >> 1
-        if np.int64(at(lcp.rows, middle)) <= row:
-            low = middle
-        else:
-            high = middle
-    return np.int64(at(lcp.values, low))
+    return np.int64(at(lcp.values, last_until(lcp.rows, np.int64(0), np.int64(lcp.rows.size), row)))
 
 
 @inlined
@@ -53,13 +47,6 @@ def lcp_below(lcp, row, limit):
     if value < LARGE or limit <= LARGE:
         return min(value, limit)
     return min(lcp_at(lcp, row), limit)
-
-
-def build_rank(sa, n_threads=1) -> np.ndarray:
-    """The rank array of ``sa`` (uint32[n]), uint32[n]."""
-    rank = np.empty(sa.size, np.uint32)
-    run_all(_invert, [(sa, *span, rank) for span in spans(sa.size, n_threads)], n_threads)
-    return rank
 
 
 def build_lcp(text, sa, n_threads=1) -> LCP:
@@ -77,12 +64,6 @@ def build_lcp(text, sa, n_threads=1) -> LCP:
     lcp = LCP(small, *(np.empty(sum(n_large), np.uint32) for _ in range(2)))
     _take_large(sa, permuted, lcp)
     return lcp
-
-
-@compiled
-def _invert(sa, start, stop, rank):
-    for row in range(start, stop):
-        rank[sa[row]] = row
 
 
 @compiled
