@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import IndexFileError, UnsupportedError
+from ..errors import UnsupportedError
 from . import layouts, plan, store
 from .check import check_reference
 from .parts import own_name, part_arrays, part_of, part_sizes, part_span
@@ -104,7 +104,7 @@ def verify(path, meta, n_threads=1) -> None:
         held = {name: _load_layout(name, own) for name in meta["layouts"]}
         lcp = _lcp_of(own) if "lcp.rank" in own else None
         for wrong in contradictions(held, _load_sa(meta, number, own), lcp, n, n_threads):
-            raise IndexFileError(f"{path}: not a valid index ({wrong}); build it again")
+            raise store.not_whole(path, f"not a valid index ({wrong})")
 
 
 def _reference(path, meta, arrays) -> Reference:
@@ -113,7 +113,7 @@ def _reference(path, meta, arrays) -> Reference:
     try:
         check_reference(meta, names, arrays["contig_lengths"], columns)
     except ValueError as error:
-        raise IndexFileError(f"{path}: not a valid index ({error}); build it again") from error
+        raise store.not_whole(path, f"not a valid index ({error})") from error
     blocks = make_blocks(*columns)
     return Reference(names, arrays["contig_lengths"], arrays["contig_md5"], blocks, meta["n_text"])
 

@@ -39,6 +39,11 @@ def _pieces(array, form) -> list:
     return [(flat, i, min(i + step, flat.size), form) for i in range(0, max(flat.size, 1), step)]
 
 
+def not_whole(path, wrong: str) -> IndexFileError:
+    """What is raised for an index, or a file of one, that cannot be used."""
+    return IndexFileError(f"{path}: {wrong}; build the index again")
+
+
 def meta_checksum(meta: dict) -> str:
     """Hexadecimal xxh3-64 of all that a meta.json says but this."""
     body = {key: value for key, value in meta.items() if key != "checksum"}
@@ -79,13 +84,11 @@ def read_meta(path) -> dict:
     path = Path(path)
     meta = read_any_meta(path)
     if meta["format"] != FORMAT:
-        raise IndexFileError(
-            f"{path}: index format {meta['format']}, this fmx reads {FORMAT}; build the index again"
-        )
+        raise not_whole(path, f"index format {meta['format']}, this fmx reads {FORMAT}")
     try:
         check_meta(meta)
     except ValueError as error:
-        raise IndexFileError(f"{path / META}: not a valid index ({error}); build it again") from error
+        raise not_whole(path / META, f"not a valid index ({error})") from error
     for name in meta["arrays"]:
         _data_start(path, meta, name)
     return meta
@@ -107,15 +110,15 @@ def read_any_meta(path: Path) -> dict:
     except OSError as error:
         raise IndexFileError(f"{file}: cannot read: {error.strerror or error}") from error
     except ValueError as error:
-        raise IndexFileError(f"{file}: damaged; build the index again") from error
+        raise not_whole(file, "damaged") from error
     try:
         meta = json.loads(text)
         checksum, version = meta["checksum"], meta["format"]
         is_right = type(version) is int and (version != FORMAT or checksum == meta_checksum(meta))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise IndexFileError(f"{file}: damaged; build the index again") from error
+        raise not_whole(file, "damaged") from error
     if not is_right:
-        raise IndexFileError(f"{file}: damaged (checksum differs); build the index again")
+        raise not_whole(file, "damaged (checksum differs)")
     return meta
 
 
@@ -135,15 +138,15 @@ def _data_start(path, meta: dict, name: str) -> int:
             size, length = os.fstat(opened.fileno()).st_size, int.from_bytes(head[8:], "little")
             header = opened.read(length)
     except FileNotFoundError:
-        raise IndexFileError(f"{file}: missing; build the index again") from None
+        raise not_whole(file, "missing") from None
     except OSError as error:
         raise IndexFileError(f"{file}: cannot read: {error.strerror or error}") from error
     if head[:8] != b"\x93NUMPY\x01\x00" or len(header) < length or size != 10 + length + entry["bytes"]:
-        raise IndexFileError(f"{file}: truncated or damaged; build the index again")
+        raise not_whole(file, "truncated or damaged")
     descr, shape = np.dtype(entry["dtype"]).str, tuple(entry["shape"])
     wanted = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
     if header.strip() != wanted.encode():
-        raise IndexFileError(f"{file}: damaged (its header differs from {META}); build the index again")
+        raise not_whole(file, f"damaged (its header differs from {META})")
     return 10 + length
 
 
@@ -175,8 +178,8 @@ def read_checked(path, meta: dict, names, n_threads=1) -> dict:
     for name in names:
         file, own = Path(path) / f"{name}.npy", [found[key] for key in pieces if key[0] == name]
         if [digest for digest, _ in own] != meta["arrays"][name]["checksums"]:
-            raise IndexFileError(f"{file}: damaged (checksum differs); build the index again")
+            raise not_whole(file, "damaged (checksum differs)")
         holds = wanted[name].holds
         if not all(is_right for _, is_right in own) or (holds and not holds(arrays[name])):
-            raise IndexFileError(f"{file}: not valid (values out of range or order); build the index again")
+            raise not_whole(file, "not valid (values out of range or order)")
     return arrays
