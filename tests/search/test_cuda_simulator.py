@@ -93,7 +93,7 @@ def test_memory_that_is_too_small_for_a_build_is_an_error(tmp_path):
     assert not (tmp_path / "r.fmx").exists()
     done = run(*build, "auto", simulated=True)
     assert done.returncode == 0
-    assert b"building on the CPU: the suffix array of 1001 symbols takes" in done.stderr
+    assert b"building on the CPU: the suffix array of 1001 symbols needs" in done.stderr
 
 
 def search(*arguments, simulated=False, name="search"):
