@@ -33,6 +33,7 @@ check: $(BIN)/fmx
 test: $(BIN)/fmx
 	bash tests/install_peers.sh
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests/cuda
 
 # Damaged inputs and odd commands for some time, as in 'make fuzz SECONDS=3600 SEED=7' (tests/fuzz/__init__.py).
 SECONDS ?= 60
@@ -40,17 +41,12 @@ SEED ?= 1
 fuzz: $(BIN)/fmx
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
 
-# The protocols of the GPU's engines and of building on a device, and what happens when it fails; they fail
-# where there is none.
+# tests/cuda on a GPU; they fail where there is none.
 GPU_PYTHON ?= $(BIN)/python
 test-gpu:
 	$(GPU_PYTHON) -c 'import numba_cuda, cuda.compute' || $(GPU_PYTHON) -m pip install --quiet '.[cuda]'
-	$(GPU_PYTHON) tests/cuda/build_protocol.py
-	$(GPU_PYTHON) tests/cuda/protocol.py
-	$(GPU_PYTHON) tests/cuda/mem.py
-	$(GPU_PYTHON) tests/cuda/mem_protocol.py
-	$(GPU_PYTHON) tests/cuda/mem_parts.py
-	$(GPU_PYTHON) tests/cuda/failures.py
+	$(GPU_PYTHON) -m pytest -n 8 -m 'not alone' tests/cuda
+	$(GPU_PYTHON) -m pytest -m alone tests/cuda
 
 # Writes the expected outputs of tests/data/golden anew: read the difference before it is committed.
 golden: $(BIN)/fmx

@@ -11,6 +11,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 os.environ.setdefault("FMX_CACHE", str(ROOT / ".pytest_cache" / "compiled"))  # one for all workers
+# tests/cuda are run by a pytest of their own: on a GPU, or in the CUDA simulator, where kernels are Python.
+SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
+collect_ignore = [] if SIMULATED else ["cuda"]
+ON_GPU = {**os.environ, "PYTHONPATH": str(ROOT)} | ({"PYTHONWARNINGS": "ignore"} if SIMULATED else {})
+ON_CPU = {key: value for key, value in ON_GPU.items() if not key.startswith("NUMBA_")}
 
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
@@ -41,6 +46,12 @@ def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="Write tests/data/golden anew.")
 
 
+def pytest_configure(config):
+    if SIMULATED:
+        sys.setswitchinterval(1e-5)
+        config.addinivalue_line("filterwarnings", "ignore::RuntimeWarning")  # words wrap, as on a GPU
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Tests of the same layout run in the same process, which compiles what they share."""
@@ -56,6 +67,14 @@ def missing(what: str):
     if IN_CI:
         pytest.fail(what)
     pytest.skip(what)
+
+
+@pytest.fixture(scope="session")
+def device():
+    """A GpuSession on the first GPU, or in the CUDA simulator.  Fails where there is neither."""
+    from fmx.machines.gpu_session import GpuSession
+
+    return GpuSession()
 
 
 @pytest.fixture(params=LAYOUTS)

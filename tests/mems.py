@@ -11,8 +11,10 @@ from fmx.index.building.inverse import invert
 from fmx.index.building.suffix_array.lcp import build_lcp
 from fmx.index.reference import make_blocks
 from fmx.input.dna import pack_text
+from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.jobs import ONE_CORE
 from fmx.mem.contracts import Matches, Strands, collect, seek
+from fmx.mem.matching import ALL, IN_BOTH
 from fmx.mem.mummergpu import MummerGpu
 from fmx.mem.rank_walk import Segment
 
@@ -62,3 +64,32 @@ def expect(letters, queries, least) -> list:
         for position, block, place, length in naive.maximal_matches(contigs, query, least):
             found.append((strand, position, starts[block] + place, length))
     return found
+
+
+def rows(lines: bytes) -> list:
+    """Lines of TSV as (query, begin, end, strand, contig, start, length)."""
+    listed = []
+    for line in lines.decode().splitlines():
+        query, begin, end, strand, contig, start, stop, length = line.split("\t")
+        assert int(stop) - int(start) == int(end) - int(begin) == int(length)
+        listed.append((int(query), int(begin), int(end), strand, contig, int(start), int(length)))
+    return listed
+
+
+def expect_rows(contigs, queries, least, strands, unique) -> list:
+    """What ``rows`` must give, ordered by query, strand, position in it, contig and position."""
+    listed = []
+    for number, query in enumerate(queries):
+        for strand, bit in (("+", FORWARD), ("-", REVERSE)):
+            if not strands & bit:
+                continue
+            spelled = query if strand == "+" else naive.reverse_complement(query)
+            if unique == ALL:
+                found = naive.maximal_matches(contigs, spelled, least)
+            else:
+                found = naive.unique_matches(contigs, spelled, least, unique == IN_BOTH)
+            for position, contig, start, length in found:
+                begin = position if strand == "+" else len(query) - position - length
+                name = contigs[contig][0]
+                listed.append((number, begin, begin + length, strand, name, start, length))
+    return listed

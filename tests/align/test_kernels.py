@@ -1,46 +1,6 @@
-"""Kernels without a GPU: all of device_kernels.py in the simulator, the command too, and PTX of each."""
-
-import os
-import subprocess
-import sys
-from pathlib import Path
+"""PTX of each kernel: code of a GPU, without one."""
 
 import pytest
-
-HERE = Path(__file__).parent
-
-
-def simulated(*command):
-    """Run Python with the simulator in place of a GPU."""
-    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
-    return subprocess.run(
-        [sys.executable, *command], env=environment, capture_output=True, cwd=HERE.parents[1], check=False
-    )
-
-
-def test_kernels_compute_what_the_definition_says():
-    done = simulated("-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / "device_kernels.py"))
-    output = done.stdout.decode()
-    assert done.returncode == 0, output
-    assert "skipped" not in output
-    assert "passed" in output
-
-
-@pytest.mark.parametrize(
-    "options", [["--id", "0.8"], ["--id", "0.8", "--no-prefilter"], ["--matrix", "score"]]
-)
-def test_devices_write_the_same_bytes(tmp_path, options):
-    fasta = tmp_path / "s.fa"
-    fasta.write_text(
-        ">a\nACGTACGTACGTAAGT\n>b\nACGTACGTACGTAGT\n>c\nTTTTACGACG\n>d\n\n>e\nACGTACNTACGTAAGT\n"
-    )
-    outputs = [
-        simulated("-m", "fmx", "pairwise", str(fasta), *options, "--engine", *engine.split())
-        for engine in ("cpu", "cuda", "both", "auto --device 0")
-    ]
-    assert all(output.returncode == 0 for output in outputs), outputs
-    assert len({output.stdout for output in outputs}) == 1
-    assert len(outputs[0].stdout.splitlines()) > 3
 
 
 def signatures():

@@ -8,6 +8,7 @@ import naive
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mems import expect_rows, rows
 from texts import TEXTS, numbered, random_letters
 
 from fmx.index import fm_index
@@ -38,35 +39,6 @@ def find(path, queries, options, kind="tsv", task_size=None, many=None) -> bytes
     return sink.getvalue()
 
 
-def rows(lines: bytes) -> list:
-    """Lines of TSV as (query, begin, end, strand, contig, start, length)."""
-    listed = []
-    for line in lines.decode().splitlines():
-        query, begin, end, strand, contig, start, stop, length = line.split("\t")
-        assert int(stop) - int(start) == int(end) - int(begin) == int(length)
-        listed.append((int(query), int(begin), int(end), strand, contig, int(start), int(length)))
-    return listed
-
-
-def expect(contigs, queries, least, strands, unique) -> list:
-    """The same in the documented order: query, strand, position in it, contig and position."""
-    listed = []
-    for number, query in enumerate(queries):
-        for strand, bit in (("+", FORWARD), ("-", REVERSE)):
-            if not strands & bit:
-                continue
-            spelled = query if strand == "+" else naive.reverse_complement(query)
-            if unique == ALL:
-                found = naive.maximal_matches(contigs, spelled, least)
-            else:
-                found = naive.unique_matches(contigs, spelled, least, unique == IN_BOTH)
-            for position, contig, start, length in found:
-                begin = position if strand == "+" else len(query) - position - length
-                name = contigs[contig][0]
-                listed.append((number, begin, begin + length, strand, name, start, length))
-    return listed
-
-
 def queries_of(contigs) -> list:
     """Parts of contigs, joined, changed and broken by other letters."""
     joined = "".join(sequence for _, sequence in contigs)[:90].replace("X", "N").replace(".", "N")
@@ -85,7 +57,7 @@ def queries_of(contigs) -> list:
 def test_matches_are_the_naive_ones(name, algorithm, index_of):
     contigs = [(name, sequence[:120]) for name, sequence in TEXTS[name]][:30]
     queries, path = queries_of(contigs), index_of(contigs, with_lcp=True)
-    every = expect(contigs, queries, 1, FORWARD | REVERSE, ALL)
+    every = expect_rows(contigs, queries, 1, FORWARD | REVERSE, ALL)
     for least in (1, 2, 3, 4, 5, 7, 10, 33):
         options = MemOptions(least, FORWARD | REVERSE, ALL, 1, algorithm)
         for many in (0, 2, None) if algorithm == "seeds" else (None,):
@@ -116,7 +88,7 @@ def test_matches_of_any_text_and_queries(tmp_path_factory, algorithm, contigs, d
     path = journeys.build(tmp_path_factory.mktemp("index") / "ref.fmx", contigs, with_lcp=True)
     options = MemOptions(least, strands, unique, 2, algorithm)
     found = find(path, queries, options, task_size=task_size, many=many)
-    assert rows(found) == expect(contigs, queries, least, strands, unique)
+    assert rows(found) == expect_rows(contigs, queries, least, strands, unique)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -125,7 +97,7 @@ def test_long_matches_and_repeats(algorithm, index_of):
     unit = random_letters(700, "unit")
     contigs = numbered([unit + "A" * 300 + unit[100:600], unit[:650] + "NN" + naive.reverse_complement(unit)])
     query = unit[:400] + "T" + unit[401:] + "A" * 250
-    every = expect(contigs, [query], 12, FORWARD | REVERSE, ALL)
+    every = expect_rows(contigs, [query], 12, FORWARD | REVERSE, ALL)
     for least in (12, 20, 100):
         options = MemOptions(least, FORWARD | REVERSE, ALL, 1, algorithm)
         for many in (0, 5, None):

@@ -1,18 +1,15 @@
 """fmx mem on an index in parts: the bytes of an index in one, whatever is asked for and however it is cut."""
 
-import subprocess
-import sys
-
 import journeys
 import mems
 import naive
 import pytest
-from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mems import expect_rows, rows
 from output_of import without_program
 from several import SEVERAL, far_apart, part_size_of, symbols_of
-from test_mem import UNIQUE, broken, expect, find, queries_of, rows
+from test_mem import UNIQUE, broken, find, queries_of
 from texts import TEXTS, numbered, random_letters
 
 from fmx import workflow
@@ -65,7 +62,7 @@ def test_any_text_in_any_parts(tmp_path_factory, sequences, data):
         n_rows = data.draw(st.sampled_from([1, 2, 5, 1 << 17]))
         patch.setattr(slices, "rows_at_once", lambda matcher: n_rows)
         found = find(several, queries, options, task_size=task_size)
-        assert rows(found) == expect(contigs, queries, least, strands, unique)
+        assert rows(found) == expect_rows(contigs, queries, least, strands, unique)
         assert find(several, queries, options, kind, task_size) == find(one, queries, options, kind)
 
 
@@ -90,7 +87,7 @@ def test_repeats_across_parts_in_slices_of_any_size(n_rows, tmp_path, monkeypatc
         options = MemOptions(15, BOTH, ALL, 1, algorithm)
         monkeypatch.setattr(slices, "rows_at_once", lambda matcher: 10**6)
         expected = find(one, [query], options)
-        assert rows(expected) == expect(contigs, [query], 15, BOTH, ALL)
+        assert rows(expected) == expect_rows(contigs, [query], 15, BOTH, ALL)
         monkeypatch.setattr(slices, "rows_at_once", lambda matcher: n_rows)
         assert find(several, [query], options) == expected
 
@@ -123,14 +120,6 @@ def test_the_command_reads_parts(tmp_path, command):
         assert found.out.count(b"\n") > 1
         with_gpu = command("mem", "-x", several, "--engine", "auto", *options)  # if there is one
         assert (with_gpu.code, without_program(with_gpu.out)) == (0, without_program(expected.out))
-
-
-def test_a_simulated_gpu_takes_parts():
-    pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
-    command = [sys.executable, "-W", "ignore", "tests/cuda/mem_parts.py", "--simulator"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "0 differ" in done.stdout
 
 
 def test_slices_are_no_larger_than_asked_for(tmp_path, monkeypatch):

@@ -1,16 +1,12 @@
 """The algorithm of MUMmerGPU++ against the definition: whole, in segments, in rounds, on a simulated GPU."""
 
 import contextlib
-import os
 import re
-import subprocess
-import sys
 
 import mems
 import naive
 import numpy as np
 import pytest
-from conftest import ROOT
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from texts import TEXTS, random_letters, reads_of
@@ -120,12 +116,3 @@ def test_a_division_fits_and_takes_whole_memory(room):
     assert division.n_suffixes == 10**7 or taken > room - 9
     with pytest.raises(DeviceError, match="raise --gpu-memory"):
         segments.divide(10**7, room, room)
-
-
-def test_a_simulated_gpu_gives_the_matches_of_the_definition():
-    pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
-    command = [sys.executable, "-W", "ignore", "tests/cuda/mem_protocol.py", "--simulator"]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "0 differ" in done.stdout
-    assert re.search(r"\b[4-9] segments", done.stdout)

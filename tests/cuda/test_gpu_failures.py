@@ -1,22 +1,17 @@
 """What fmx search does when a GPU fails it, provoked for real: memory taken by others, a device that is lost.
 
-    python tests/cuda/failures.py [--simulator]
-
 Each search is a process of its own that runs a few lines first.  It must end with exit code 1 and one line
 that says what to do, and leave no output behind.  In the simulator the driver's errors are raised by hand.
 """
 
-import argparse
-import os
 import subprocess
 import sys
-import tempfile
-import time
-from pathlib import Path
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
-sys.path[:0] = [str(HERE.parent), str(ROOT)]
+import journeys
+import pytest
+from conftest import ON_CPU, ON_GPU, SIMULATED
+from texts import numbered, random_letters
+
 START = """
 import sys
 import weakref
@@ -113,68 +108,33 @@ RAISED = {
 }
 
 
-def make_files(folder):
+CASES = RAISED if SIMULATED else REAL
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
     """(index, reads): some short reads and a long one after them."""
-    import journeys
-    from texts import numbered, random_letters
-
-    letters = random_letters(6000, "failures")
-    index = journeys.build(folder / "ref.fmx", numbered([letters]))
+    folder, letters = tmp_path_factory.mktemp("failures"), random_letters(6000, "failures")
+    (folder / "ref.fa").write_bytes(journeys.fasta(numbered([letters])))
+    build = [sys.executable, "-m", "fmx", "index", "-q", folder / "ref.fa"]
+    subprocess.run(build, env=ON_CPU, check=True)
     sequences = [letters[i : i + 30] for i in range(0, 3000, 10)] + [letters[500:3500], letters[:40]]
-    path = folder / "reads.fa"
-    path.write_text("".join(f">r{i}\n{sequence}\n" for i, sequence in enumerate(sequences)))
-    return index, path
+    (folder / "reads.fa").write_bytes(journeys.fasta(enumerate(sequences)))
+    return folder / "ref.fmx", folder / "reads.fa"
 
 
-def complaint(done, said, output) -> str:
-    """What is wrong with how a search ended, '' if nothing is."""
-    lines = done.stderr.splitlines()
-    if not said:
-        good = done.returncode == 0 and output.exists() and not lines
-        return "" if good else f"exit code {done.returncode}, {len(lines)} lines"
-    if done.returncode != 1:
-        return f"exit code {done.returncode}"
-    if not any(line.startswith("fmx: error:") and said in line for line in lines):
-        return "no line says what to do"
-    if len(lines) != 1:
-        return f"{len(lines)} lines"
-    left = [path.name for path in output.parent.iterdir()]
-    return f"left behind: {left}" if left else ""
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--simulator", action="store_true")
-    parser.add_argument("parts", nargs="*", default=[""])
-    options = parser.parse_args()
-    n_failures = 0
-    simulated = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
-    environment = {
-        **os.environ,
-        **(simulated if options.simulator else {}),
-        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        index, reads = make_files(Path(folder))
-        for name, (lines, arguments, said) in (RAISED if options.simulator else REAL).items():
-            if not any(part in name for part in options.parts):
-                continue
-            output = Path(folder) / name.replace(" ", "_") / "hits.sam"
-            output.parent.mkdir()
-            search = ["search", "-q", "-x", index, reads, "--engine", "cuda", "-o", output, *arguments]
-            began = time.perf_counter()
-            done = subprocess.run(
-                [sys.executable, "-c", START + lines + MAIN, *map(str, search)],
-                env=environment, capture_output=True, text=True, timeout=300, check=False,
-            )  # fmt: skip
-            wrong = complaint(done, said, output)
-            n_failures += bool(wrong)
-            print(f"{name}: {wrong or 'as it must be'}, {time.perf_counter() - began:.1f} s", flush=True)
-            if wrong:
-                print(done.stderr)
-    print(f"{n_failures} failures")
-    return 1 if n_failures else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.alone
+@pytest.mark.parametrize("name", CASES)
+def test_a_gpu_that_fails_ends_the_search_with_a_sentence(name, files, tmp_path, device):
+    lines, options, said = CASES[name]
+    index, reads = files
+    output = tmp_path / "hits.sam"
+    search = ["search", "-q", "-x", index, reads, "--engine", "cuda", "-o", output, *options]
+    done = subprocess.run(
+        [sys.executable, "-c", START + lines + MAIN, *map(str, search)],
+        env=ON_GPU, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == (1 if said else 0), done.stderr
+    complaints = [line.startswith("fmx: error:") and said in line for line in done.stderr.splitlines()]
+    assert complaints == ([True] if said else []), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ([] if said else ["hits.sam"])

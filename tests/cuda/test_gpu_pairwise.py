@@ -1,10 +1,15 @@
-"""The kernels against the definition.  test_kernels.py runs this file in the simulator; on a machine with a
-GPU run it by name: pytest tests/align/device_kernels.py."""
+"""The kernels of fmx pairwise against the definition, and the command against that of the CPU."""
+
+import subprocess
+import sys
 
 import threading
 
 import numpy as np
 import pytest
+from align import naive_nw
+from align.families import encode, family
+from conftest import ON_GPU
 
 from fmx.align.cuda import worker
 from fmx.align.cuda.lazy import lazy_kernel, shared_bytes
@@ -19,9 +24,6 @@ from fmx.bench.kit.rscan import run_rscan
 from fmx.bench.kit.tiled import run_tiled
 from fmx.compiler.cuda import SIMULATED, cuda
 from fmx.machines.gpu_session import GpuSession
-
-from . import naive_nw
-from .families import encode, family
 
 SEQUENCES = ["ACGTACGTAC", "ACGNTACG", "A", "", "TTGACGTACgtT", "ACGTTCGTAC", "CATG"]
 PAIRS = [(0, 1), (1, 4), (4, 0), (2, 5), (0, 5), (6, 2), (3, 0), (0, 3), (5, 4)]
@@ -175,3 +177,21 @@ def test_shared_memory_is_needed_to_the_last_byte():
     c = setting(Columns, Scoring())
     with pytest.raises(IndexError):
         lazy_kernel[5, 2, 0, shared_bytes(4, 2) - 4](c.batch, c.column, c.out, 4, 9)
+
+
+@pytest.mark.parametrize(
+    "options", [["--id", "0.8"], ["--id", "0.8", "--no-prefilter"], ["--matrix", "score"]]
+)
+def test_devices_write_the_same_bytes(tmp_path, options):
+    fasta = tmp_path / "s.fa"
+    fasta.write_text(
+        ">a\nACGTACGTACGTAAGT\n>b\nACGTACGTACGTAGT\n>c\nTTTTACGACG\n>d\n\n>e\nACGTACNTACGTAAGT\n"
+    )
+    with_jit = {key: value for key, value in ON_GPU.items() if key != "NUMBA_DISABLE_JIT"}
+    command, outputs = [sys.executable, "-m", "fmx", "pairwise", fasta, *options, "--engine"], []
+    for engine in ("cpu", "cuda", "both", "auto --device 0"):
+        done = subprocess.run([*command, *engine.split()], env=with_jit, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        outputs.append(done.stdout)
+    assert len(set(outputs)) == 1
+    assert len(outputs[0].splitlines()) > 3

@@ -1,0 +1,102 @@
+"""The GPU's engines: their intervals are those that plain comparison of all suffixes gives.
+
+On a GPU texts and patterns are taken as they are, in the simulator few of them, for a simulated thread is a
+Python thread.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+from conftest import SIMULATED
+from packed import pack
+from texts import random_letters
+
+from fmx.compiler.warp import local_bytes
+from fmx.errors import UnsupportedError
+from fmx.index import layouts
+from fmx.index.prefix_table import build_prefix_table
+from fmx.index.reference import make_blocks
+from fmx.index.seed_table import build_seed_table
+from fmx.input.dna import pack_text
+from fmx.input.reads import Patterns
+from fmx.search import engines, gpu_search
+from fmx.search.queries import Exact, Verify
+
+COFI_KS = (2, 3, 5)
+NAMES = [name for name in layouts.all_names() if name.family != "cofi" or name.k in COFI_KS]
+WAYS = ["verify", *sorted({f"{name.family}-k{name.k}" for name in NAMES})]
+
+
+def letters_of(name) -> str:
+    """A text: blocks, a $ after each."""
+    seeds = iter(range(1, 1000))
+
+    def letters(n):
+        return random_letters(n, next(seeds))
+
+    blocks = {
+        "one block": lambda: [letters(1500)],
+        "many blocks": lambda: [letters(1 + i % 9) for i in range(150)] + ["ACGTACGT" * 4, letters(300)],
+        "repeats": lambda: ["ACG" * 40, "CGACGACGA", "A" * 77, letters(40) * 3],
+    }[name]()
+    text = "".join(f"{block}$" for block in blocks)
+    return text[-400:] if SIMULATED else text
+
+
+def sequences_of(text) -> list:
+    """Patterns of all lengths, from the ends and the middle of blocks, and others."""
+    blocks = [block for block in text.split("$") if block]
+    lengths = (1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 20, 31, 32, 33, 40, 65, 100, 140)
+    sequences = [""]
+    for m in (23, 40, 9, 6, 3) if SIMULATED else lengths:
+        for block in blocks[-2:] if SIMULATED else blocks[-40:]:
+            middle = [] if SIMULATED else [block[len(block) // 2 :][:m]]
+            sequences += [block[:m], block[-m:], *middle]
+        sequences.append(random_letters(m, m))
+    return sequences[:16] if SIMULATED else sequences
+
+
+@functools.cache
+def asked(name):
+    """(sorted suffixes, sequences, their intervals by plain comparison, (0, 0) where one does not occur)."""
+    text = letters_of(name)
+    rows = sorted(text[i:] for i in range(len(text)))
+    sequences, expected = sequences_of(text), []
+    for sequence in sequences:
+        found = [row for row, suffix in enumerate(rows) if suffix.startswith(sequence)]
+        expected.append((found[0], found[-1] + 1) if sequence and found else (0, 0))
+    return rows, sequences, expected
+
+
+def queries(text, rows, way):
+    """The queries of a way to search: seed and verify, or each d of a family and k."""
+    codes = np.array(["$ACGT".index(letter) for letter in text], np.uint8)
+    sa = np.array([len(text) - len(suffix) for suffix in rows], np.uint32)
+    prefix = build_prefix_table(codes, 4)
+    if way == "verify":
+        ends = np.flatnonzero(codes == 0)
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        blocks = make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
+        yield Verify(prefix, build_seed_table(codes, 5), sa, pack_text(codes), blocks)
+    for name in NAMES:
+        if f"{name.family}-k{name.k}" == way:
+            yield Exact(prefix, layouts.REGISTRY[name.family].build(codes, sa, name.k, name.d))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("text", ["many blocks"] if SIMULATED else ["one block", "many blocks", "repeats"])
+def test_every_engine_gives_the_intervals_of_plain_comparison(text, way, device):
+    rows, sequences, expected = asked(text)
+    patterns, n_done = Patterns(*pack(sequences)), 0
+    for query in queries(letters_of(text), rows, way):
+        for engine in engines.CUDA:
+            try:
+                launch = engines.prepare(engine, query)
+            except UnsupportedError:
+                continue
+            found = gpu_search.run(launch, query, patterns)
+            assert list(zip(found.lo.tolist(), found.hi.tolist(), strict=True)) == expected, (engine, query)
+            assert local_bytes(launch.kernel) == 0, f"{engine} keeps registers in memory"
+            n_done += 1
+    assert n_done
