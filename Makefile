@@ -34,6 +34,7 @@ test: $(BIN)/fmx
 	bash tests/install_peers.sh
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests/cuda
+	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest tests/cuda/test_gpu_pairwise.py
 
 # Damaged inputs and odd commands for some time, as in 'make fuzz SECONDS=3600 SEED=7' (tests/fuzz/__init__.py).
 SECONDS ?= 60

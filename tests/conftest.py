@@ -13,7 +13,8 @@ ROOT = Path(__file__).parent.parent
 os.environ.setdefault("FMX_CACHE", str(ROOT / ".pytest_cache" / "compiled"))  # one for all workers
 # tests/cuda are run by a pytest of their own: on a GPU, or in the CUDA simulator, where kernels are Python.
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
-collect_ignore = [] if SIMULATED else ["cuda"]
+# There fmx pairwise is tested by one more, in which the CPU's half of it is compiled.
+collect_ignore = ["cuda/test_gpu_pairwise.py"] if SIMULATED else ["cuda"]
 ON_GPU = {**os.environ, "PYTHONPATH": str(ROOT)} | ({"PYTHONWARNINGS": "ignore"} if SIMULATED else {})
 ON_CPU = {key: value for key, value in ON_GPU.items() if not key.startswith("NUMBA_")}
 

@@ -1,7 +1,7 @@
 """BAM: records encoded in compiled code, compressed by isal into BGZF blocks by the thread that made them.
 
-pysam's BGZF writer works at zlib's speed and holds Python's lock; isal at level 1 is several times faster
-(docs/architecture.md), so the 26 bytes around each deflate stream are written here.
+pysam's BGZF writer works at zlib's speed and holds Python's lock; isal at level 1 is several times faster,
+so the 26 bytes around each deflate stream are written here.
 """
 
 import struct
