@@ -42,10 +42,10 @@ SEED ?= 1
 fuzz: $(BIN)/fmx
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
 
-# tests/cuda on a GPU; they fail where there is none.
+# tests/cuda on a GPU, by 8 processes; they fail where there is none.
 GPU_PYTHON ?= $(BIN)/python
 test-gpu:
-	$(GPU_PYTHON) -c 'import numba_cuda, cuda.compute' || $(GPU_PYTHON) -m pip install --quiet '.[cuda]'
+	$(GPU_PYTHON) -c 'import numba_cuda, cuda.compute, xdist' || $(GPU_PYTHON) -m pip install --quiet '.[cuda,dev]'
 	$(GPU_PYTHON) -m pytest -n 8 -m 'not alone' tests/cuda
 	$(GPU_PYTHON) -m pytest -m alone tests/cuda
 
