@@ -15,7 +15,8 @@ PROGRAM = "import sys; sys.setswitchinterval(1e-5); from fmx.cli.main import mai
 BUILD = """
 import sys
 from fmx import workflow
-workflow.build_index(sys.argv[1], sys.argv[2], sys.argv[3].split(","), part_size=int(sys.argv[4]))
+options = workflow.IndexOptions(sys.argv[3].split(","), part_size=int(sys.argv[4]))
+workflow.build_index(sys.argv[1], sys.argv[2], options)
 """
 
 
