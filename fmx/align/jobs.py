@@ -67,7 +67,8 @@ class Job:
 
     def n_pairs(self, first, last) -> int:
         """Pairs of queries first..last-1."""
-        return sum(self.targets.n - first_target(self, query) for query in range(first, last))
+        n_queries, firsts = last - first, first_target(self, first) + first_target(self, last - 1)
+        return n_queries * self.targets.n - firsts * n_queries // 2
 
     @property
     def filtered(self) -> bool:

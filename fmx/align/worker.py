@@ -92,6 +92,8 @@ class Worker:
             return self.job.totals(pairs, self.score(pairs))
         least, blocks = plan(self.job, pairs)
         wide = blocks > DIRECT_BLOCKS
+        if not wide.any():
+            return self.align(pairs, least)
         far, near = (Pairs(pairs.query[some], pairs.target[some]) for some in (wide, ~wide))
         found = self.align(far, least[wide], self.score(far)), self.align(near, least[~wide])
         return by_pair(joined(found))
