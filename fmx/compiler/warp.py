@@ -87,13 +87,13 @@ if SIMULATED:
             array[i] += value
         return old
 
-    def load_lane(words, i):
+    def load_unit(words, i):
         return words[i], words[i + 1]
 
-    def store_lane(words, i, a, b):
+    def store_unit(words, i, a, b):
         words[i], words[i + 1] = a, b
 
-    load_lane_narrow = load_lane
+    load_unit_narrow = load_unit
 
 else:
 
@@ -166,19 +166,19 @@ else:
         return made
 
     @instruction(_two_words)
-    def load_lane(builder, words, i):
+    def load_unit(builder, words, i):
         """(words[i], words[i + 1]) of a uint64 array by one load of 16 bytes; i is even."""
         loaded = builder.load(_pair_at(builder, words, i), align=16)
         return _made(builder, [builder.extract_element(loaded, _NUMBER(h)) for h in range(2)])
 
     @instruction(lambda words, i, a, b: types.void(words, types.intp, types.uint64, types.uint64))
-    def store_lane(builder, words, i, a, b):
+    def store_unit(builder, words, i, a, b):
         """``words[i], words[i + 1] = a, b`` of a uint64 array by one store of 16 bytes; i is even."""
         pair = builder.insert_element(ir.Constant(_PAIR, ir.Undefined), a, _NUMBER(0))
         builder.store(builder.insert_element(pair, b, _NUMBER(1)), _pair_at(builder, words, i), align=16)
 
     @instruction(_two_words)
-    def load_lane_narrow(builder, words, i):
+    def load_unit_narrow(builder, words, i):
         """(words[i], words[i + 1]) of a uint64 array by four loads of 4 bytes."""
         first = builder.bitcast(builder.gep(words, [i]), _NUMBER.as_pointer())
         quarters = [builder.load(builder.gep(first, [_NUMBER(p)]), align=4) for p in range(4)]

@@ -15,21 +15,21 @@ from ..compiler.primitives import bits_from32, low_bits, popcount
 
 
 @inlined
-def share(lane, a, b, offset):
+def share(unit, a, b, offset):
     """What 16 bytes of an entry (words a and b) add to the counter plus the bits set before ``offset``."""
-    if lane == 0:
+    if unit == 0:
         in_a = popcount(np.uint32(a >> np.uint64(32)) & ~bits_from32(offset))
         return np.int64(np.uint32(a)) + in_a + popcount(b & low_bits(offset - 32))
-    start = 128 * lane - 32
+    start = 128 * unit - 32
     return popcount(a & low_bits(offset - start)) + popcount(b & low_bits(offset - start - 64))
 
 
 @inlined
-def count_before(entries, first, offset, n_lanes):
+def count_before(entries, first, offset, n_units):
     """Counter of the entry at word ``first`` plus the bits set before position ``offset``."""
     total = np.int64(0)
-    for lane in range(n_lanes):
-        total += share(lane, entries[first + 2 * lane], entries[first + 2 * lane + 1], offset)
+    for unit in range(n_units):
+        total += share(unit, entries[first + 2 * unit], entries[first + 2 * unit + 1], offset)
     return total
 
 

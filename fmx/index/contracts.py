@@ -9,26 +9,26 @@ import numpy as np
 from ..compiler.contract import by_type, by_type_or_this
 from ..compiler.primitives import at, trap
 
-# Layouts.  An entry is fetched in lanes of 16 bytes (two words of ``layout.entries``, uint64), and what it
-# counts is a sum over its lanes, so that an engine may bring the lanes in and add them up as it likes:
+# Layouts.  An entry is fetched in units of 16 bytes (two words of ``layout.entries``, uint64), and what it
+# counts is a sum over its units, so that an engine may bring the units in and add them up as it likes:
 #
 #     word, offset, surplus = address(layout, c, i)
-#     occ(c, i) = sum over lanes of share(layout, lane, a, b, c, offset) - surplus
+#     occ(c, i) = sum over units of share(layout, unit, a, b, c, offset) - surplus
 #
-# where a and b are the words ``word + 2 * lane`` and ``word + 2 * lane + 1``.  A layout whose counting is no
-# such sum has 0 lanes, and registers its own ``occ`` and ``extend``.
+# where a and b are the words ``word + 2 * unit`` and ``word + 2 * unit + 1``.  A layout whose counting is no
+# such sum has 0 units, and registers its own ``occ`` and ``extend``.
 
-# Limits of layouts with lanes.  Engines of GPUs keep rows, counts and numbers of lanes in 32 bits, and pack a
+# Limits of layouts with units.  Engines of GPUs keep rows, counts and numbers of units in 32 bits, and pack a
 # k-symbol and two offsets into as many.
 SYMBOL_BITS, OFFSET_BITS, ROW_BITS = 6, 12, 10  # k is at most 3
 ROW = (1 << ROW_BITS) - 1  # of an offset; so an entry counts in ROW + 1 rows at most
-MAX_LANES = 64  # those of the threads of a warp fit into the shared memory of a block
+MAX_UNITS = 64  # those of the threads of a warp fit into the shared memory of a block
 MAX_ROWS = 2**32 - 2
 
 
 @by_type
-def lanes(layout):
-    """Number of lanes of an entry; a constant of the layout's type."""
+def units(layout):
+    """Number of units of an entry; a constant of the layout's type."""
 
 
 @by_type
@@ -42,8 +42,8 @@ def address(layout, c, i):
 
 
 @by_type
-def share(layout, lane, a, b, c, offset):
-    """What words a and b of a lane add to C[c] + Occ(c, i) + surplus."""
+def share(layout, unit, a, b, c, offset):
+    """What words a and b of a unit add to C[c] + Occ(c, i) + surplus."""
 
 
 @by_type_or_this
@@ -51,9 +51,9 @@ def occ(layout, c, i):
     """C[c] + Occ(c, i): LF mapping of row i for the k-symbol c (0 <= i <= n), by one thread."""
     word, offset, surplus = address(layout, c, i)
     total = np.int64(-surplus)
-    for lane in range(lanes(layout)):
-        a, b = at(layout.entries, word + 2 * lane), at(layout.entries, word + 2 * lane + 1)
-        total += share(layout, lane, a, b, c, offset)
+    for unit in range(units(layout)):
+        a, b = at(layout.entries, word + 2 * unit), at(layout.entries, word + 2 * unit + 1)
+        total += share(layout, unit, a, b, c, offset)
     return total
 
 
@@ -118,7 +118,7 @@ def first_wrong(layout, d, start, stop, counts):
     """The first of rows start to stop where the counts of a layout contradict its k-symbols, or -1.
 
     ``start`` is a multiple of d; ``counts`` int64[2, 4^k] gets what is before ``start``, and before ``stop``.
-    A layout without lanes is asked for k-symbols start to stop.
+    A layout without units is asked for k-symbols start to stop.
     """
     for c in range(counts.shape[1]):
         counts[0, c] = counts[1, c] = occ(layout, c, start)

@@ -16,8 +16,8 @@ class Family:
     (k, d), the default first; of a text of n symbols the default is the first that ``fits(k, n)``.
     ``walks_forward``: its ``neighbour`` lies k symbols after a row, not before it.
 
-    For ``fmx tune``: ``cpu_share`` is what the CPU's engine reaches of its ceiling.  Entries of so many lanes
-    lie at multiples of ``apart(k, lanes)`` bytes.  A layout without lanes says itself what a search fetches,
+    For ``fmx tune``: ``cpu_share`` is what the CPU's engine reaches of its ceiling.  Entries of so many units
+    lie at multiples of ``apart(k, units)`` bytes.  A layout without units says itself what a search fetches,
     ``fetches(n, length, k, looked_up, table)`` with the Fetches of its prefix table, and what an engine of a
     GPU reaches of the ceilings of its memory and of its cache (``gpu_shares``).
     """
@@ -29,7 +29,7 @@ class Family:
     cpu_share: float
     fits: Callable = lambda k, n: True
     walks_forward: bool = False
-    apart: Callable = lambda k, lanes: 16 * lanes
+    apart: Callable = lambda k, units: 16 * units
     fetches: Callable | None = None
     gpu_shares: tuple = ()
 

@@ -17,7 +17,7 @@ from ..machines.jobs import ONE_CORE, choose, do
 from .bitcolumn import count_before, is_set, set_bit
 from .contracts import neighbour, position_of, prefetch_position
 
-_D, _W = 96, 2  # positions and words of an entry of the marks, one lane
+_D, _W = 96, 2  # positions and words of an entry of the marks, one unit
 
 
 class FullSA(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 from ..compiler.functions import compiled
 from ..machines.threads import run_all, spans
 from .building.suffix_array.lcp import LARGE
-from .contracts import first_wrong, goes_on, lanes, neighbour, position_of
+from .contracts import first_wrong, goes_on, neighbour, position_of, units
 from .layouts import parse_name
 from .sampled_sa import SampledSA, is_kept, marks_hold
 
@@ -59,7 +59,7 @@ def _lcp_holds(lcp, rank, sa) -> bool:
 
 def _counts_hold(layout, d, n, n_threads) -> bool:
     """Whether each column begins where the one before has ended, and every row is counted once."""
-    if lanes(layout) == 0:
+    if units(layout) == 0:
         columns = spans(4**layout.k, n_threads)
         return all(
             run_all(_agree, [(layout, d, *span, np.empty((2, 0), np.int64)) for span in columns], n_threads)

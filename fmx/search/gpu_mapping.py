@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..compiler.warp import kernel, thread_index
-from ..index.contracts import lanes, position_of, start
+from ..index.contracts import position_of, start, units
 from ..index.parts import part_span
 from ..index.sampled_sa import FullSA
 from ..input.reads import Patterns
@@ -158,6 +158,6 @@ def _slice(patterns, a, b, n_words):
 
 def best_engine(query) -> str:
     """The fastest engine for a query: threads alone up to 96 bytes, groups beyond (docs/engines.md)."""
-    if not start.knows(query) or lanes(query.layout) == 0:
+    if not start.knows(query) or units(query.layout) == 0:
         return "cuda_task-naive16"
-    return "cuda_task-improved" if lanes(query.layout) <= 6 else "cuda_full"
+    return "cuda_task-improved" if units(query.layout) <= 6 else "cuda_full"

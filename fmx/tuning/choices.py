@@ -6,7 +6,7 @@ from itertools import product
 
 from ..index import layouts, prefix_table, seed_table
 from ..index.plan import ways_to_search
-from .cost import SHARES, Choice, lanes_of, locate_seconds, n_bytes, search_seconds
+from .cost import SHARES, Choice, locate_seconds, n_bytes, search_seconds, units_of
 from .rates import Rates
 
 SA_RATES = (1, 4, 16, 32, 64)
@@ -83,7 +83,7 @@ def engines_for(way, kind) -> list:
     """The engines of a CPU or a GPU that can search by a way, as far as their shares are known."""
     if kind == "cpu":
         return ["cpu"]
-    lanes = lanes_of(way)
-    if lanes == 0:
+    units = units_of(way)
+    if units == 0:
         return ["cuda_task-naive16"]
-    return [engine for engine, known in SHARES.items() if min(known) <= lanes]
+    return [engine for engine, known in SHARES.items() if min(known) <= units]

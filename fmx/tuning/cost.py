@@ -20,7 +20,7 @@ from ..search.queries.verify import FEW, FEW_ON_DEVICE
 
 # Of the ceilings of a CPU and of a GPU's memory and its cache, of seed and verify; layouts say their own.
 VERIFY_CPU, VERIFY_GPU = 0.33, (0.85, 0.33)
-# Of the ceilings of a GPU's memory and of its cache, by engine and lanes of an entry (H200, docs/tune.md).
+# Of the ceilings of a GPU's memory and of its cache, by engine and units of an entry (H200, docs/tune.md).
 SHARES = {
     "cuda_task-improved": {
         1: (1, 1), 2: (1, 1), 4: (0.97, 0.73), 6: (0.99, 1), 8: (0.78, 0.7), 10: (0.8, 1), 16: (0.54, 0.64),
@@ -56,9 +56,9 @@ def n_bytes(sizes, choice) -> int:
     return plan.backward_bytes(sizes, choice.way, choice.sa_rate, choice.prefix_length)
 
 
-def lanes_of(way) -> int:
-    """Lanes of 16 bytes of an entry of a layout; 0 for those that have none, and for seed and verify."""
-    return 0 if way == "verify" else layouts.parse_name(way).lanes
+def units_of(way) -> int:
+    """Units of 16 bytes of an entry of a layout; 0 for those that have none, and for seed and verify."""
+    return 0 if way == "verify" else layouts.parse_name(way).units
 
 
 def search_fetches(n, length, choice) -> list:
@@ -72,7 +72,7 @@ def search_fetches(n, length, choice) -> list:
     if name.kind.fetches:
         return name.kind.fetches(n, length, name.k, looked_up, table)
     entries = sum_over(range(looked_up, length, name.k), n, lambda rows: 1 + min(1, rows / name.d))
-    touched = _touched(16 * name.lanes, name.kind.apart(name.k, name.lanes))
+    touched = _touched(16 * name.units, name.kind.apart(name.k, name.units))
     return [table, Fetches(entries, touched, name.bytes_per_symbol(n) * n)]
 
 
@@ -130,13 +130,13 @@ def _seconds(fetches, choice, n, rates) -> float:
 
 
 def _shares(choice) -> tuple:
-    """Of memory and of the cache; on a GPU by the next larger number of lanes known, or the largest."""
+    """Of memory and of the cache; on a GPU by the next larger number of units known, or the largest."""
     kind = None if choice.way == "verify" else layouts.parse_name(choice.way).kind
     if choice.engine == "cpu":
         share = kind.cpu_share if kind else VERIFY_CPU
         return share, share
-    lanes = lanes_of(choice.way)
-    if lanes == 0:
+    units = units_of(choice.way)
+    if units == 0:
         return kind.gpu_shares if kind else VERIFY_GPU
     known = SHARES[choice.engine]
-    return known[next((n for n in known if n >= lanes), max(known))]
+    return known[next((n for n in known if n >= units), max(known))]

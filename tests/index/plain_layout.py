@@ -3,7 +3,7 @@
 Rows are cut into runs of 32.  An entry holds the counters of its run, C[c] already added, then the k-symbols
 of its rows, 4 bits each, 15 for a row without:
 
-    lane 0 | A C | G T |    lane 1 | rows 0-15 | rows 16-31 |
+    unit 0 | A C | G T |    unit 1 | rows 0-15 | rows 16-31 |
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ import numpy as np
 from fmx.compiler.functions import inlined
 from fmx.compiler.primitives import prefetch
 from fmx.index.building.bwt import NONE, write_counters
-from fmx.index.contracts import address, fill, lanes, preceding, prefetch_extend, share
+from fmx.index.contracts import address, fill, preceding, prefetch_extend, share, units
 from fmx.index.layouts.entries import family_of_entries
 
 D = 32
@@ -51,8 +51,8 @@ def _count(word, c, n_rows):
     return n
 
 
-@lanes.register(Plain)
-def _lanes(layout):
+@units.register(Plain)
+def _units(layout):
     return 2
 
 
@@ -76,8 +76,8 @@ def _address(layout, c, i):
 
 
 @share.register(Plain)
-def _share(layout, lane, a, b, c, offset):
-    if lane == 1:
+def _share(layout, unit, a, b, c, offset):
+    if unit == 1:
         return _count(a, c, offset) + _count(b, c, offset - 16)
     pair = b if c & 2 else a
     return np.int64((pair >> np.uint64(32 if c & 1 else 0)) & np.uint64(2**32 - 1))

@@ -9,7 +9,7 @@ from texts import random_letters
 from fmx.errors import UnsupportedError
 from fmx.index import layouts
 from fmx.index.building.suffix_array import suffix_array
-from fmx.index.contracts import MAX_LANES, MAX_ROWS, OFFSET_BITS, ROW, SYMBOL_BITS, address, lanes, lookup
+from fmx.index.contracts import MAX_ROWS, MAX_UNITS, OFFSET_BITS, ROW, SYMBOL_BITS, address, lookup, units
 from fmx.index.prefix_table import MIN_LENGTH, PrefixTable
 from fmx.search.queries import Exact
 
@@ -45,10 +45,10 @@ def test_every_layout_can_be_searched(name):
     assert Exact(PREFIX, example(name)).layout.k == name.k
 
 
-@pytest.mark.parametrize("name", [x for x in layouts.all_names() if lanes(example(x))], ids=str)
+@pytest.mark.parametrize("name", [x for x in layouts.all_names() if units(example(x))], ids=str)
 def test_a_layout_keeps_the_limits_of_engines(name):
     """Every address of a text of some runs, whose contigs end near borders of runs."""
-    assert 0 < lanes(example(name)) <= MAX_LANES
+    assert 0 < units(example(name)) <= MAX_UNITS
     assert 2 * name.k <= SYMBOL_BITS
     assert name.d <= ROW + 1
     assert name.forms(MAX_ROWS)[f"{name}.entries"].shape[0] // 2 <= 2**32
@@ -65,7 +65,7 @@ def test_a_layout_keeps_the_limits_of_engines(name):
         for i in rows:
             word, offset, surplus = address(layout, np.int64(c), np.int64(i))
             assert word % 2 == 0
-            assert 0 <= word <= layout.entries.size - 2 * lanes(layout)
+            assert 0 <= word <= layout.entries.size - 2 * units(layout)
             assert 0 <= offset < 1 << OFFSET_BITS
             assert common.setdefault((c, word), offset & ~ROW) == offset & ~ROW
             assert abs(surplus) <= name.d

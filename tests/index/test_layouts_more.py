@@ -7,7 +7,7 @@ from fmx.bench.kit.unprefetched import Unprefetched
 from fmx.compiler.functions import compiled
 from fmx.index import layouts
 from fmx.index.building.suffix_array import suffix_array
-from fmx.index.contracts import address, extend, lanes, lookup, neighbour, occ, position_of, preceding, share
+from fmx.index.contracts import address, extend, lookup, neighbour, occ, position_of, preceding, share, units
 from fmx.index.layouts import cofi
 from fmx.index.prefix_table import build_prefix_table
 from fmx.index.sampled_sa import sample
@@ -64,18 +64,18 @@ def all_occ(layout, c, out):
 
 
 @compiled
-def occ_by_lanes(layout, c, i):
+def occ_by_units(layout, c, i):
     word, offset, surplus = address(layout, c, i)
     total = np.int64(-surplus)
-    for lane in range(lanes(layout)):
-        a, b = layout.entries[word + 2 * lane], layout.entries[word + 2 * lane + 1]
-        total += share(layout, lane, a, b, c, offset)
+    for unit in range(units(layout)):
+        a, b = layout.entries[word + 2 * unit], layout.entries[word + 2 * unit + 1]
+        total += share(layout, unit, a, b, c, offset)
     return total
 
 
 @compiled
-def n_lanes(layout):
-    return lanes(layout)
+def n_units(layout):
+    return units(layout)
 
 
 @compiled
@@ -122,9 +122,9 @@ def test_occ_counts_what_is_there(name):
             for lo, hi in ((0, text.size), (text.size // 3, text.size // 2), (5, 5)):
                 if hi <= text.size:
                     assert extended(layout, c, lo, hi) == (expected[lo], expected[hi])
-            if n_lanes(layout):
+            if n_units(layout):
                 rows = range(0, text.size + 1, max(1, text.size // 97))
-                assert [occ_by_lanes(layout, c, i) for i in rows] == expected[rows].tolist()
+                assert [occ_by_units(layout, c, i) for i in rows] == expected[rows].tolist()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -157,7 +157,7 @@ def test_size_is_the_formula(name):
     whole_runs = 3 * (name.d or 0) * name.bytes_per_symbol(text.size)
     assert (
         round(expected) <= size <= expected * 1.016 + whole_runs + 100
-    )  # k = 3: two bits of a lane are spare
+    )  # k = 3: two bits of a unit are spare
 
 
 @compiled

@@ -9,7 +9,7 @@ import pytest
 
 from fmx.errors import UnsupportedError
 from fmx.index import layouts
-from fmx.index.contracts import lanes, on_device
+from fmx.index.contracts import on_device, units
 from fmx.index.prefix_table import PrefixTable
 from fmx.index.reference import make_blocks
 from fmx.index.seed_table import SeedTable
@@ -101,12 +101,12 @@ def check(ptx, engine, counts, wide):
 )
 def test_code_of_every_layout_and_engine(cls, name, engine, capability, assemble):
     query = query_of(cls, name)
-    counts = lanes(query.layout) > 0
+    counts = units(query.layout) > 0
     try:
         engines.prepare(engine, query)
     except UnsupportedError:
         size = int(engine[len("cuda_full-") :]) if engine.startswith("cuda_full-") else 2
-        assert lanes(query.layout) <= size // 2  # never a pair that makes sense
+        assert units(query.layout) <= size // 2  # never a pair that makes sense
         return
     ptx = compile_pair(query, engine, capability)
     check(ptx, engine, counts, counts and not engine.endswith("naive"))

@@ -32,15 +32,15 @@ def test_seconds_of_a_fetch():
 
 
 @pytest.mark.parametrize(
-    ("name", "lanes"),
+    ("name", "units"),
     [
         ("sampled-k1-d64", 2), ("sampled-k1-d960", 16), ("kstep-k2-d64", 6), ("kstep-k2-d448", 18),
         ("alternate-k2-d192", 8), ("bvsfm-k2-d96", 1), ("bvsfm-k3-d224", 2), ("bvsfm-k2-d64", 1),
         ("cofi-k12", 0), ("verify", 0),
     ],
 )  # fmt: skip
-def test_lanes_are_those_of_the_layouts(name, lanes):
-    assert cost.lanes_of(name) == lanes
+def test_units_are_those_of_the_layouts(name, units):
+    assert cost.units_of(name) == units
 
 
 @pytest.mark.parametrize(
@@ -125,16 +125,16 @@ def test_a_gpu_is_held_up_by_its_memory_or_by_what_it_counts(monkeypatch):
 
 
 @pytest.mark.parametrize("family", layouts.REGISTRY)
-def test_a_layout_without_lanes_says_what_it_fetches(family):
-    kind, has_lanes = layouts.REGISTRY[family], layouts.parse_name(family).lanes > 0
+def test_a_layout_without_units_says_what_it_fetches(family):
+    kind, has_units = layouts.REGISTRY[family], layouts.parse_name(family).units > 0
     assert 0 < kind.cpu_share <= 1
-    assert has_lanes == (kind.fetches is None) == (kind.gpu_shares == ())
+    assert has_units == (kind.fetches is None) == (kind.gpu_shares == ())
 
 
 def test_every_engine_offered_can_search_its_layout():
     offered = {(choice.way, choice.engine) for choice in choices.every(100 * MB, "cuda")}
     assert ("verify", "cuda_task-naive16") in offered
-    assert ("bvsfm-k2-d96", "cuda_full") not in offered  # one lane: nothing to share
+    assert ("bvsfm-k2-d96", "cuda_full") not in offered  # one unit: nothing to share
     assert {engine for way, engine in offered if way == "sampled-k1-d64"} == {
         "cuda_task-improved", "cuda_memory", "cuda_full",
     }  # fmt: skip

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...compiler.warp import INT64, cuda, device, kernel, thread_index
-from ...index.contracts import HI, LO, N_STATE, address, advance, begin, lanes, occ, start
+from ...index.contracts import HI, LO, N_STATE, address, advance, begin, occ, start, units
 from ...index.layouts.cofi import HOLE
 from ...input.dna import symbols
 from ...machines import gpu
@@ -22,7 +22,7 @@ SECTOR = 32  # bytes that memory gives at least
 
 
 class Accesses(NamedTuple):
-    """A pattern's accesses: their mean number, the bytes of each, how many lanes of 16 bytes their places are
+    """A pattern's accesses: their mean number, the bytes of each, how many units of 16 bytes their places are
     multiples of, and the bytes that they are spread over."""
 
     per_pattern: float
@@ -115,13 +115,13 @@ def count(query, patterns, n_sampled=200_000) -> Accesses:
         n_bytes = query.sa.nbytes + query.words.nbytes + query.seeds.starts.nbytes
         return Accesses(_mean(counts), SECTOR, 2, n_bytes)
     layout = query.layout
-    if lanes(layout) == 0:
+    if units(layout) == 0:
         launch(count_cofi_kernel, n, query, patterns, counts)
         return Accesses(_mean(counts), SECTOR, 2, layout.changes.nbytes + layout.offsets.nbytes)
     words = gpu.zeros(n, np.uint64)
     launch(count_entries_kernel, n, query, patterns, counts, words)
     bits = int(np.bitwise_or.reduce(gpu.to_host(words)))
-    return Accesses(_mean(counts), 16 * lanes(layout), (bits & -bits) // 2 or 16, layout.entries.nbytes)
+    return Accesses(_mean(counts), 16 * units(layout), (bits & -bits) // 2 or 16, layout.entries.nbytes)
 
 
 def _mean(counts) -> float:

@@ -1,7 +1,7 @@
 """The papers' GPU experiments (fmx bench gpu), over a random text made on the GPU."""
 
 from ...errors import UnsupportedError
-from ...index.contracts import lanes
+from ...index.contracts import units
 from ...index.prefix_table import PrefixTable
 from ...machines import gpu
 from ...machines.gpu_jobs import Gpu
@@ -47,7 +47,7 @@ def designs(drawn, names, engine_names, ceiling, with_energy) -> list:
     for name in names:
         query = _query(drawn, name)
         counted = accesses.count(query, drawn.patterns)
-        one_kernel = not hasattr(query, "layout") or lanes(query.layout) == 0
+        one_kernel = not hasattr(query, "layout") or units(query.layout) == 0
         for engine, launch in _launches(query, engine_names).items():
             if one_kernel and engine != "cuda_task-naive16":
                 continue

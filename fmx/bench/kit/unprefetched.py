@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from ...index.contracts import extend, lanes, lookup, neighbour, occ, prefetch_extend
+from ...index.contracts import extend, lookup, neighbour, occ, prefetch_extend, units
 
 
 class Unprefetched(NamedTuple):
@@ -12,8 +12,8 @@ class Unprefetched(NamedTuple):
     k: int
 
 
-@lanes.register(Unprefetched)
-def _lanes(layout):
+@units.register(Unprefetched)
+def _units(layout):
     return 0
 
 

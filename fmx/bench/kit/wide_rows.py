@@ -15,7 +15,7 @@ import numpy as np
 
 from ...compiler.functions import inlined
 from ...compiler.primitives import at
-from ...compiler.warp import kernel, load_lane, thread_index
+from ...compiler.warp import kernel, load_unit, thread_index
 from ...index.seed_table import first_rows
 from ...input.dna import symbols
 from ...machines.jobs import do
@@ -112,8 +112,8 @@ def search_kernel(query, patterns, intervals, n_each):
 @inlined
 def _compare(query, patterns, first, length, row):
     """-1, 0, 1: a row with the pattern's seed sorts before, starts with, sorts after the pattern."""
-    a, b = load_lane(query.rows, 4 * row)
-    c, d = load_lane(query.rows, 4 * row + 2)
+    a, b = load_unit(query.rows, 4 * row)
+    c, d = load_unit(query.rows, 4 * row + 2)
     known = np.int64((a >> np.uint64(2 * _HEAD)) & np.uint64(0xFF))
     if known == _ENDED:
         return np.int64(1)

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from ...errors import UnsupportedError
-from ..contracts import lanes
+from ..contracts import units
 from ..family import Family
 from . import alternate, bvsfm, cofi, kstep
 
@@ -46,9 +46,9 @@ class LayoutName:
         return self.k if self.kind.walks_forward else 0
 
     @property
-    def lanes(self) -> int:
-        """Lanes of 16 bytes of an entry, 0 if it has none."""
-        return lanes(layout_from_arrays(self, dict.fromkeys(self.kind.types[self.k, self.d]._fields)))
+    def units(self) -> int:
+        """Units of 16 bytes of an entry, 0 if it has none."""
+        return units(layout_from_arrays(self, dict.fromkeys(self.kind.types[self.k, self.d]._fields)))
 
     def forms(self, n_text) -> dict:
         """What the arrays must be (form.Form), by their names in an index."""

@@ -3,14 +3,14 @@
 Rows are cut into runs of d.  At the even borders between runs stand the counters of the lower half of the
 k-symbols, at the odd ones those of the upper half; so each run has the counter of any k-symbol at one of its
 ends, and an LF mapping counts the planes from there: forwards, or backwards from the border after the run.
-Either way it reads one window of lanes, which starts at the counters or ends with them.  k = 2, d = 64:
+Either way it reads one window of units, which starts at the counters or ends with them.  k = 2, d = 64:
 
     [low][low][0-31][32-63]  [high][high][0-31][32-63]  [low][low] ...
      border 0  run 0          border 1    run 1          border 2
 
-      A window is 4 lanes: run 0 with border 0 or border 1, run 1 with border 1 or border 2.
+      A window is 4 units: run 0 with border 0 or border 1, run 1 with border 1 or border 2.
 
-k = 1 has but 8 bytes of counters at a border, which share their lane with 32 positions of an even run (word:
+k = 1 has but 8 bytes of counters at a border, which share their unit with 32 positions of an even run (word:
 plane 0 in the low half, plane 1 in the high).  d = 64:
 
     [A C counters | 0-31]  [32-63 | G T counters]  [0-63]  [A C counters | 0-31] ...
@@ -25,12 +25,12 @@ from ...compiler.contract import static_type
 from ...compiler.functions import inlined
 from ...compiler.primitives import at, bits_from, bits_from32, popcount, prefetch, quotient
 from ..building.bwt import NONE, write_counters
-from ..contracts import ROW, address, fill, lanes, occ, preceding, prefetch_extend, share
+from ..contracts import ROW, address, fill, occ, preceding, prefetch_extend, share, units
 from . import bitplanes
 from .entries import family_of_entries
 from .missing import missing_between, or_none
 
-# ``entries`` uint64, two words a lane; ``missing`` uint32, the rows without k-symbol (missing.py).
+# ``entries`` uint64, two words a unit; ``missing`` uint32, the rows without k-symbol (missing.py).
 TYPES = {
     (k, d): static_type(f"Alternate{k}D{d}", "entries missing k", __name__)
     for k, d in ((2, 64), (2, 192), (2, 448), (1, 64), (1, 192), (1, 448), (1, 960))
@@ -84,19 +84,19 @@ def _counted(misses, after, n, offset):
 
 
 def _register(cls, k, d):
-    n_lanes = 2 + d // 32 if k == 2 else 1 + d // 64
+    n_units = 2 + d // 32 if k == 2 else 1 + d // 64
 
-    @lanes.register(cls)
-    def lanes_alternate(layout):
-        return n_lanes
+    @units.register(cls)
+    def units_alternate(layout):
+        return n_units
 
     @prefetch_extend.register(cls)
     def prefetch_extend_alternate(layout, c, lo, hi):
         for i in (lo, hi):
             word = window(c, i)[0]
-            for line in range(0, 2 * n_lanes, 8):
+            for line in range(0, 2 * n_units, 8):
                 prefetch(layout.entries, word + line)
-            prefetch(layout.entries, word + 2 * n_lanes - 1)
+            prefetch(layout.entries, word + 2 * n_units - 1)
 
     @address.register(cls)
     def address_alternate(layout, c, i):
@@ -112,34 +112,34 @@ def _register(cls, k, d):
 
 
 def _register_two_step(cls, d):
-    n_plane_lanes = d // 32
-    n_lanes = n_plane_lanes + 2
+    n_plane_units = d // 32
+    n_units = n_plane_units + 2
 
     @inlined
     def window(c, i):
         run = quotient(i, d)
         backward = (c >> 3) != (run & 1)
-        return 2 * (n_lanes * run + (2 if backward else 0)), i - run * d, backward, False
+        return 2 * (n_units * run + (2 if backward else 0)), i - run * d, backward, False
 
     @inlined
     def write_border(counts, run, entries):
         first = 8 * (run & 1)
-        write_counters(counts, first, first + 8, entries, 2 * n_lanes * run)
+        write_counters(counts, first, first + 8, entries, 2 * n_units * run)
 
     @fill.register(cls)
     def fill_two_step(layout, codes, start, stop, counts):
         for run_start in range(start, stop, d):
             run = run_start // d
             write_border(counts, run, layout.entries)
-            word = 2 * n_lanes * run + 4
+            word = 2 * n_units * run + 4
             bitplanes.fill_run(2, codes, run_start, d, layout.entries, word, counts)
         if _count_last_run(codes, stop, d, counts):
             write_border(counts, stop // d, layout.entries)
 
     @inlined
-    def counted_two_step(a, b, c, lane, offset):
+    def counted_two_step(a, b, c, unit, offset):
         misses = np.uint32(bitplanes.misses(2, a, b, c))
-        return _counted(misses, bits_from32((offset & ROW) - 32 * lane), 32, offset)
+        return _counted(misses, bits_from32((offset & ROW) - 32 * unit), 32, offset)
 
     @occ.register(cls)
     def occ_two_step(layout, c, i):
@@ -149,28 +149,28 @@ def _register_two_step(cls, d):
         first, stop = 0, ((offset & ROW) >> 5) + 1
         counter_word, planes = word, word + 4
         if offset & _BACKWARD:
-            first, stop = (offset & ROW) >> 5, n_plane_lanes
-            counter_word, planes = word + 2 * n_plane_lanes, word
+            first, stop = (offset & ROW) >> 5, n_plane_units
+            counter_word, planes = word + 2 * n_plane_units, word
         total = bitplanes.counter(at(entries, counter_word + (c >> 1 & 3)), c) - surplus
         if d == 64:
             first, stop = 0, 2
-        for lane in range(first, stop):
-            a, b = at(entries, planes + 2 * lane), at(entries, planes + 2 * lane + 1)
-            total += counted_two_step(a, b, c, lane, offset)
+        for unit in range(first, stop):
+            a, b = at(entries, planes + 2 * unit), at(entries, planes + 2 * unit + 1)
+            total += counted_two_step(a, b, c, unit, offset)
         return total
 
     @share.register(cls)
-    def share_two_step(layout, lane, a, b, c, offset):
-        first = np.int32(0 if offset & _BACKWARD else 2)  # of the lanes of planes
-        counted = counted_two_step(a, b, c, lane - first, offset)
-        holder = np.int32((c >> 2 & 1) + (n_plane_lanes if offset & _BACKWARD else 0))
-        counter = bitplanes.counter(b if c & 2 else a, c) if lane == holder else np.int64(0)
-        return counted if first <= lane < first + n_plane_lanes else counter
+    def share_two_step(layout, unit, a, b, c, offset):
+        first = np.int32(0 if offset & _BACKWARD else 2)  # of the units of planes
+        counted = counted_two_step(a, b, c, unit - first, offset)
+        holder = np.int32((c >> 2 & 1) + (n_plane_units if offset & _BACKWARD else 0))
+        counter = bitplanes.counter(b if c & 2 else a, c) if unit == holder else np.int64(0)
+        return counted if first <= unit < first + n_plane_units else counter
 
     @preceding.register(cls)
     def preceding_two_step(layout, row):
         run = row // d
-        word = 2 * (n_lanes * run + 2 + (row - run * d) // 32)
+        word = 2 * (n_units * run + 2 + (row - run * d) // 32)
         c = bitplanes.code_at(2, layout.entries[word], layout.entries[word + 1], (row - run * d) % 32)
         return or_none(layout, c, row)
 
@@ -179,7 +179,7 @@ def _register_two_step(cls, d):
 
 def _register_one_step(cls, d):
     m = d // 64
-    n_pair_lanes = 2 * m + 1
+    n_pair_units = 2 * m + 1
 
     @inlined
     def window(c, i):
@@ -188,12 +188,12 @@ def _register_one_step(cls, d):
         odd = row >= d
         backward = (c >= 2) != odd
         first = (m + 1 if backward else m) if odd else 0
-        return 2 * (n_pair_lanes * pair + first), (row - d if odd else row), backward, odd
+        return 2 * (n_pair_units * pair + first), (row - d if odd else row), backward, odd
 
     @inlined
     def write_border(counts, run, entries):
         odd = run & 1
-        write_counters(counts, 2 * odd, 2 * odd + 2, entries, n_pair_lanes * run)
+        write_counters(counts, 2 * odd, 2 * odd + 2, entries, n_pair_units * run)
 
     @fill.register(cls)
     def fill_one_step(layout, codes, start, stop, counts):
@@ -210,20 +210,20 @@ def _register_one_step(cls, d):
             write_border(counts, stop // d, layout.entries)
 
     @share.register(cls)
-    def share_one_step(layout, lane, a, b, c, offset):
-        # An end lane: the counter in one word, 32 positions in the other, both of use for an even run only.
+    def share_one_step(layout, unit, a, b, c, offset):
+        # An end unit: the counter in one word, 32 positions in the other, both of use for an even run only.
         row, backward = offset & ROW, (offset & _BACKWARD) != 0
-        start = 64 * lane
+        start = 64 * unit
         if offset & _ODD:
-            if lane == (m if backward else 0):
+            if unit == (m if backward else 0):
                 return bitplanes.counter(a if backward else b, c)
             start -= 0 if backward else 64
         else:
-            if lane == 0 or lane == m:
-                misses = bitplanes.half_misses(b if lane == 0 else a, c)
-                total = _counted(misses, bits_from32(row - (0 if lane == 0 else d - 32)), 32, offset)
-                counter = bitplanes.counter(a if lane == 0 else b, c)
-                return total + counter if (lane == m) == backward else total
+            if unit == 0 or unit == m:
+                misses = bitplanes.half_misses(b if unit == 0 else a, c)
+                total = _counted(misses, bits_from32(row - (0 if unit == 0 else d - 32)), 32, offset)
+                counter = bitplanes.counter(a if unit == 0 else b, c)
+                return total + counter if (unit == m) == backward else total
             start -= 32
         return _counted(bitplanes.misses(1, a, b, c), bits_from(row - start), 64, offset)
 
@@ -239,7 +239,7 @@ def _register_one_step(cls, d):
 
 for (_k, _d), _cls in TYPES.items():
     _register(_cls, _k, _d)
-# A window begins at any lane for k = 1, at every other one for k = 2.
+# A window begins at any unit for k = 1, at every other one for k = 2.
 FAMILY = family_of_entries(
-    TYPES, _n_words, bytes_per_symbol, runs_together=2, cpu_share=0.26, apart=lambda k, lanes: 16 * k
+    TYPES, _n_words, bytes_per_symbol, runs_together=2, cpu_share=0.26, apart=lambda k, units: 16 * k
 )

@@ -1,6 +1,6 @@
 """Bit planes of k-symbols, cut so that 16 bytes hold all planes of a run of positions.
 
-A lane (words a and b) holds 64, 32 or 21 positions for k = 1, 2, 3; plane p is bit p of the code:
+A unit (words a and b) holds 64, 32 or 21 positions for k = 1, 2, 3; plane p is bit p of the code:
 
     k = 1    a | plane 0: 64 positions           |    b | plane 1: 64 positions           |
     k = 2    a | plane 0: 32 | plane 1: 32       |    b | plane 2: 32 | plane 3: 32       |
@@ -15,7 +15,7 @@ import numpy as np
 from ...compiler.functions import inlined
 from ...compiler.primitives import at, bits_from, bits_from32, popcount
 
-POSITIONS = (0, 64, 32, 21)  # in a lane, by k
+POSITIONS = (0, 64, 32, 21)  # in a unit, by k
 
 
 @inlined
@@ -43,7 +43,7 @@ def _spread(bits):
 
 @inlined
 def misses(k, a, b, c):
-    """Bit i tells whether position i of a lane is not c; bits from POSITIONS[k] on are noise (uint64)."""
+    """Bit i tells whether position i of a unit is not c; bits from POSITIONS[k] on are noise (uint64)."""
     if k == 1:
         first, second = np.uint64(_filled(c, 0)), np.uint64(_filled(c, 1))
         return (a ^ (first | first << np.uint64(32))) | (b ^ (second | second << np.uint64(32)))
@@ -55,7 +55,7 @@ def misses(k, a, b, c):
 
 @inlined
 def count_before(k, a, b, c, stop):
-    """Number of positions of a lane before ``stop`` that are c; stop may lie outside the lane."""
+    """Number of positions of a unit before ``stop`` that are c; stop may lie outside the unit."""
     if k == 2:
         return 32 - popcount(np.uint32(misses(k, a, b, c)) | bits_from32(stop))
     return 64 - popcount(misses(k, a, b, c) | bits_from(stop if k == 1 else min(stop, POSITIONS[k])))
@@ -69,7 +69,7 @@ def counter(pair, c):
 
 @inlined
 def code_at(k, a, b, position):
-    """The code at a position of a lane."""
+    """The code at a position of a unit."""
     code = np.int64(0)
     for p in range(k):
         shift = np.uint64(position + p * POSITIONS[k])
@@ -80,7 +80,7 @@ def code_at(k, a, b, position):
 
 @inlined
 def planes(k, code, position):
-    """The bits (in words a and b of a lane) of a code at a position."""
+    """The bits (in words a and b of a unit) of a code at a position."""
     a, b = np.uint64(0), np.uint64(0)
     for p in range(k):
         shift = np.uint64(position + p * POSITIONS[k])
@@ -96,12 +96,12 @@ def fill_run(k, codes, run_start, d, entries, word, counts):
     ``codes`` uint8[n], those from 4^k on (a row without k-symbol) are written as 0 and not counted.
     """
     n_positions = POSITIONS[k]
-    for lane_start in range(run_start, min(run_start + d, codes.size), n_positions):
+    for unit_start in range(run_start, min(run_start + d, codes.size), n_positions):
         a, b = np.uint64(0), np.uint64(0)
-        for row in range(lane_start, min(lane_start + n_positions, codes.size)):
+        for row in range(unit_start, min(unit_start + n_positions, codes.size)):
             code = np.int64(at(codes, row))
             if code < 1 << (2 * k):
-                in_a, in_b = planes(k, code, row - lane_start)
+                in_a, in_b = planes(k, code, row - unit_start)
                 a |= in_a
                 b |= in_b
                 counts[code] += 1

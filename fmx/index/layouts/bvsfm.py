@@ -16,7 +16,7 @@ from ...compiler.primitives import at, popcount, prefetch, quotient
 from .. import bitcolumn
 from ..bitcolumn import low_bits
 from ..building.bwt import NONE
-from ..contracts import address, fill, lanes, preceding, prefetch_extend, share
+from ..contracts import address, fill, preceding, prefetch_extend, share, units
 from .entries import family_of_entries
 
 # One type a d, a constant of the compiled code.  ``entries`` uint64[ceil((n + 1) / d) * 4^k * w], w words an
@@ -39,7 +39,7 @@ def _n_words(k, d, n):
 
 
 def _register(cls, d):
-    n_lanes, w, head = _bytes(d) // 16, _bytes(d) // 8, 8 * _bytes(d) - d  # head: bits before the vector
+    n_units, w, head = _bytes(d) // 16, _bytes(d) // 8, 8 * _bytes(d) - d  # head: bits before the vector
 
     @fill.register(cls)
     def fill_bvsfm(layout, codes, start, stop, counts):
@@ -55,26 +55,26 @@ def _register(cls, d):
                     entries[first + c * w + (bit >> 6)] |= np.uint64(1) << np.uint64(bit & 63)
                     counts[c] += 1
 
-    @lanes.register(cls)
-    def lanes_bvsfm(layout):
-        return n_lanes
+    @units.register(cls)
+    def units_bvsfm(layout):
+        return n_units
 
     @address.register(cls)
     def address_bvsfm(layout, c, i):
         run = quotient(i, d)
-        return 2 * n_lanes * ((run << (2 * layout.k)) + c), i - run * d, np.int64(0)
+        return 2 * n_units * ((run << (2 * layout.k)) + c), i - run * d, np.int64(0)
 
     if d == 64:
 
         @share.register(cls)
-        def share_bvsfm64(layout, lane, a, b, c, offset):
+        def share_bvsfm64(layout, unit, a, b, c, offset):
             return np.int64(a) + popcount(b & low_bits(offset))
 
     else:
 
         @share.register(cls)
-        def share_bvsfm(layout, lane, a, b, c, offset):
-            return bitcolumn.share(lane, a, b, offset)
+        def share_bvsfm(layout, unit, a, b, c, offset):
+            return bitcolumn.share(unit, a, b, offset)
 
     @prefetch_extend.register(cls)
     def prefetch_extend_bvsfm(layout, c, lo, hi):

@@ -34,13 +34,13 @@ from ..contracts import (
     extend,
     first_wrong,
     goes_on,
-    lanes,
     lookup,
     neighbour,
     occ,
     on_device,
     prefetch_extend,
     prefetch_symbol,
+    units,
 )
 from ..family import Family, Fetches, sum_over, width
 from ..form import Form
@@ -166,8 +166,8 @@ def _border(layout, c, value):
 def _register(cls, lower_bound, second):
     limited = cls is not CofiWhole
 
-    @lanes.register(cls)
-    def lanes_cofi(layout):
+    @units.register(cls)
+    def units_cofi(layout):
         return 0
 
     @occ.register(cls)

@@ -1,14 +1,14 @@
 """The sampled FM-index and its k-step form: counters, then bit planes (Chacon et al. 2015, 2.1 and 2.2).
 
 Rows are cut into runs of d.  An entry holds what precedes its run, 4^k counters of 4 bytes with C[c] already
-added, then the 2k bit planes of the run (bitplanes.py); in lanes of 16 bytes, for k = 1, d = 192:
+added, then the 2k bit planes of the run (bitplanes.py); in units of 16 bytes, for k = 1, d = 192:
 
-    lane 0                    lane 1                        lane 2            lane 3
+    unit 0                    unit 1                        unit 2            unit 3
     | A | C | G | T |         | plane 0, plane 1: 0-63 |    | 64-127 |        | 128-191 |
       counters                  positions of the run
 
 An LF mapping reads one counter and the planes before its row.
-Size: (4 * 4^k + 2k d / 8) / d bytes a symbol; for k = 3 two bits of each lane are spare.
+Size: (4 * 4^k + 2k d / 8) / d bytes a symbol; for k = 3 two bits of each unit are spare.
 """
 
 import numpy as np
@@ -16,14 +16,14 @@ import numpy as np
 from ...compiler.contract import static_type
 from ...compiler.primitives import at, prefetch, quotient
 from ..building.bwt import write_counters
-from ..contracts import address, fill, lanes, occ, preceding, prefetch_extend, share
+from ..contracts import address, fill, occ, preceding, prefetch_extend, share, units
 from . import bitplanes
 from .entries import family_of_entries
 from .missing import missing_between, or_none
 
 _ONE_STEP = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 256 bytes
 _MORE_STEPS = ((2, 64), (2, 192), (2, 448), (3, 63), (3, 189), (3, 336))  # 96, 160, 288, 304, 400, 512 bytes
-# One type a (k, d), so that both are constants of the compiled code.  ``entries`` uint64, two words a lane;
+# One type a (k, d), so that both are constants of the compiled code.  ``entries`` uint64, two words a unit;
 # ``missing`` uint32, the rows without k-symbol (missing.py).
 TYPES = {
     (k, d): static_type(f"KStep{k}D{d}", "entries missing k", __name__) for k, d in _ONE_STEP + _MORE_STEPS
@@ -40,20 +40,20 @@ def _n_words(k, d, n):
 
 
 def _register(cls, k, d):
-    n_positions, n_counter_lanes = bitplanes.POSITIONS[k], 4 ** (k - 1)
-    n_lanes = n_counter_lanes + d // n_positions
+    n_positions, n_counter_units = bitplanes.POSITIONS[k], 4 ** (k - 1)
+    n_units = n_counter_units + d // n_positions
 
     @fill.register(cls)
     def fill_kstep(layout, codes, start, stop, counts):
         for run_start in range(start, stop, d):
-            word = 2 * n_lanes * (run_start // d)
+            word = 2 * n_units * (run_start // d)
             write_counters(counts, 0, 4**k, layout.entries, word)
-            word += 2 * n_counter_lanes
+            word += 2 * n_counter_units
             bitplanes.fill_run(k, codes, run_start, d, layout.entries, word, counts)
 
-    @lanes.register(cls)
-    def lanes_kstep(layout):
-        return n_lanes
+    @units.register(cls)
+    def units_kstep(layout):
+        return n_units
 
     @address.register(cls)
     def address_kstep(layout, c, i):
@@ -61,14 +61,14 @@ def _register(cls, k, d):
         offset, surplus = i - run * d, np.int64(0)
         if c == 0:
             surplus = missing_between(layout.missing, i - offset, i)
-        return 2 * n_lanes * run, offset, surplus
+        return 2 * n_units * run, offset, surplus
 
     @share.register(cls)
-    def share_kstep(layout, lane, a, b, c, offset):
-        stop = np.int32(offset - n_positions * (lane - n_counter_lanes))
+    def share_kstep(layout, unit, a, b, c, offset):
+        stop = np.int32(offset - n_positions * (unit - n_counter_units))
         counted = bitplanes.count_before(k, a, b, c, stop)
-        counter = bitplanes.counter(b if c & 2 else a, c) if lane == c >> 2 else np.int64(0)
-        return counter if lane < n_counter_lanes else counted
+        counter = bitplanes.counter(b if c & 2 else a, c) if unit == c >> 2 else np.int64(0)
+        return counter if unit < n_counter_units else counted
 
     @occ.register(cls)
     def occ_kstep(layout, c, i):
@@ -76,8 +76,8 @@ def _register(cls, k, d):
         entries = layout.entries
         word, stop, surplus = address(layout, c, i)
         total = bitplanes.counter(at(entries, word + (c >> 1)), c) - surplus
-        word += 2 * n_counter_lanes
-        if n_lanes > n_counter_lanes + 1:
+        word += 2 * n_counter_units
+        if n_units > n_counter_units + 1:
             while stop > n_positions:
                 total += bitplanes.count_before(k, at(entries, word), at(entries, word + 1), c, n_positions)
                 stop -= n_positions
@@ -88,10 +88,10 @@ def _register(cls, k, d):
     def prefetch_extend_kstep(layout, c, lo, hi):
         for i in (lo, hi):
             run = quotient(i, d)
-            word = 2 * n_lanes * run
+            word = 2 * n_units * run
             prefetch(layout.entries, word + (c >> 1))
-            first = word + 2 * n_counter_lanes
-            if n_lanes > 4:
+            first = word + 2 * n_counter_units
+            if n_units > 4:
                 last = first + 2 * (quotient(i - run * d, n_positions))
                 while first < last:
                     prefetch(layout.entries, first)
@@ -101,9 +101,9 @@ def _register(cls, k, d):
     @preceding.register(cls)
     def preceding_kstep(layout, row):
         run = row // d
-        lane = (row - run * d) // n_positions
-        word = 2 * (n_lanes * run + n_counter_lanes + lane)
-        position = row - run * d - lane * n_positions
+        unit = (row - run * d) // n_positions
+        word = 2 * (n_units * run + n_counter_units + unit)
+        position = row - run * d - unit * n_positions
         c = bitplanes.code_at(k, at(layout.entries, word), at(layout.entries, word + 1), position)
         return or_none(layout, c, row)
 

@@ -1,9 +1,9 @@
 """Full-cooperative search on a GPU (Chacon et al. 2014, section 4.3): a group loads and counts together.
 
 A thread has one end of a pattern's interval, and lanes 2i and 2i + 1 the two ends of one.  A group of 2 to 16
-threads takes the entries of its members in turn, both ends of a pattern at a time, a lane each:
+threads takes the entries of its members in turn, both ends of a pattern at a time, a unit each:
 
-    1 show the address to the group        4 count, each thread in its own lane
+    1 show the address to the group        4 count, each thread in its own unit
     2 load the entry                       5 add up over the group
     3 show the symbol and both offsets     6 the owners keep their sums
 
@@ -23,14 +23,14 @@ from ...compiler.warp import (
     device,
     is_odd,
     kernel,
-    load_lane,
+    load_unit,
     take,
     take_across,
     thread_in_block,
     thread_index,
 )
 from ...errors import UnsupportedError
-from ...index.contracts import OFFSET_BITS, ROW, SYMBOL_BITS, address, lanes, share
+from ...index.contracts import OFFSET_BITS, ROW, SYMBOL_BITS, address, share, units
 from ...input.dna import symbol_before
 from ..gpu_search import Launch
 from .cuda_groups import begin_end, group_size, lanes_to_share, write
@@ -46,9 +46,9 @@ def prepare(query, size=None) -> Launch:
 
     Raises UnsupportedError where query, layout and size do not go together.
     """
-    n_lanes = lanes_to_share(query, "cuda_full")
-    fitting = group_size(n_lanes)
-    size = size or _best_size(n_lanes, query.layout.entries.nbytes)
+    n_units = lanes_to_share(query, "cuda_full")
+    fitting = group_size(n_units)
+    size = size or _best_size(n_units, query.layout.entries.nbytes)
     if size not in SIZES or size > fitting:
         raise UnsupportedError(
             f"cuda_full-{size}: groups are of 2, 4, 8 or 16 threads, and entries of this layout take at most "
@@ -57,12 +57,12 @@ def prepare(query, size=None) -> Launch:
     return Launch(full_kernel, 2, N_THREADS, (GROUPS[size](size),))
 
 
-def _best_size(n_lanes, n_bytes) -> int:
-    """The fastest group, as measured (benchmarks-gpu.md): about four lanes a thread, save for six lanes, and
+def _best_size(n_units, n_bytes) -> int:
+    """The fastest group, as measured (benchmarks-gpu.md): about four units a thread, save for six units, and
     for eight where entries take much memory."""
-    if n_lanes == 6 or (n_lanes == 8 and n_bytes > _MUCH):
+    if n_units == 6 or (n_units == 8 and n_bytes > _MUCH):
         return 8
-    return 2 if n_lanes <= 8 else 4
+    return 2 if n_units <= 8 else 4
 
 
 # What a group must know of a pattern's step, in one number: the k-symbol, whether the ends lie in different
@@ -77,25 +77,25 @@ def fetch(layout, about, spot, own, size, j):
 
     (number of the step, where lo's entry is, the lane that knows where hi's is, two words of lo's entry)
     """
-    first, part = np.int32((own & ~(size - 1)) + j), min(own & (size - 1), np.int32(lanes(layout) - 1))
+    first, part = np.int32((own & ~(size - 1)) + j), min(own & (size - 1), np.int32(units(layout) - 1))
     lo_spot = take(spot, first)
-    words = load_lane(layout.entries, 2 * lo_spot + 2 * part)
+    words = load_unit(layout.entries, 2 * lo_spot + 2 * part)
     return np.uint32(take(about, first)), lo_spot, first + 1, words
 
 
 @device
 def shares(layout, first, size, spot, words, c, offset):
-    """What a thread's lanes of the entry at ``spot`` add: every one from ``first`` on by the group's size.
+    """What a thread's units of the entry at ``spot`` add: every one from ``first`` on by the group's size.
 
     ``words`` are the two of the first one.
     """
-    n_lanes = np.int32(lanes(layout))
-    total = share(layout, first, words[0], words[1], c, offset) if first < n_lanes else np.int64(0)
-    for turn in range(1, (n_lanes + size - 1) // size):
-        lane = np.int32(first + turn * size)
-        if lane < n_lanes:
-            a, b = load_lane(layout.entries, 2 * spot + 2 * lane)
-            total += share(layout, lane, a, b, c, offset)
+    n_units = np.int32(units(layout))
+    total = share(layout, first, words[0], words[1], c, offset) if first < n_units else np.int64(0)
+    for turn in range(1, (n_units + size - 1) // size):
+        unit = np.int32(first + turn * size)
+        if unit < n_units:
+            a, b = load_unit(layout.entries, 2 * spot + 2 * unit)
+            total += share(layout, unit, a, b, c, offset)
     return total
 
 
@@ -108,7 +108,7 @@ def one(layout, spot, own, size, fetched):
     lo_share = shares(layout, member, size, lo_spot, words, c, lo_offset)
     if any_lane(about & np.uint32(1 << _APART) != 0):
         hi_spot = take(spot, hi_owner)
-        others = load_lane(layout.entries, 2 * hi_spot + 2 * min(member, np.int32(lanes(layout) - 1)))
+        others = load_unit(layout.entries, 2 * hi_spot + 2 * min(member, np.int32(units(layout) - 1)))
         hi_share = shares(layout, member, size, hi_spot, others, c, hi_offset)
     else:
         hi_offset = np.int32(lo_offset & ~ROW | hi_offset & ROW)  # the compiler sees what is the same

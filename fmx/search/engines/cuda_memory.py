@@ -1,7 +1,7 @@
 """Memory-cooperative search on a GPU (Chacon et al. 2014, section 4.2): a group loads, each thread counts.
 
 A thread has one end of a pattern's interval.  In each step the threads of a group show where their entries
-are, bring in one member's entry after the other, a lane each, and then count alone, from shared memory:
+are, bring in one member's entry after the other, a unit each, and then count alone, from shared memory:
 
     shared memory of a warp   | 32 addresses | entry of thread 0 | spare | ... | entry of thread 31 | spare |
 """
@@ -15,13 +15,13 @@ from ...compiler.warp import (
     cuda,
     is_odd,
     kernel,
-    load_lane,
-    store_lane,
+    load_unit,
+    store_unit,
     sync_warp,
     thread_in_block,
     thread_index,
 )
-from ...index.contracts import address, lanes, share
+from ...index.contracts import address, share, units
 from ...input.dna import symbol_before
 from ..gpu_search import Launch
 from .cuda_groups import begin_end, group_size, lanes_to_share, write
@@ -31,8 +31,8 @@ SHARED_BYTES = 48 << 10  # what a block may have without asking
 
 def prepare(query) -> Launch:
     """How to launch the search of a query.  Raises UnsupportedError where the two do not go together."""
-    n_lanes = lanes_to_share(query, "cuda_memory")
-    n_bytes = 8 * WARP * (1 + 2 * (n_lanes + 1))
+    n_units = lanes_to_share(query, "cuda_memory")
+    n_bytes = 8 * WARP * (1 + 2 * (n_units + 1))
     n_warps = max(1, min(4, SHARED_BYTES // n_bytes))
     return Launch(memory_kernel, 2, n_warps * WARP, shared_bytes=n_warps * n_bytes)
 
@@ -41,11 +41,11 @@ def prepare(query) -> Launch:
 def memory_kernel(query, patterns, intervals):
     """``intervals`` (zeros) of ``patterns``, by groups of a warp's threads, a thread for each end.
 
-    Shared memory: 8 * WARP * (1 + 2 * (lanes + 1)) bytes a warp, as in the module's picture.
+    Shared memory: 8 * WARP * (1 + 2 * (units + 1)) bytes a warp, as in the module's picture.
     """
     thread, own = thread_index(), np.int32(thread_in_block())
-    layout, k, n_lanes = query.layout, np.int32(query.layout.k), np.int32(lanes(query.layout))
-    size, stride = np.int32(group_size(n_lanes)), np.int32(2 * (n_lanes + 1))
+    layout, k, n_units = query.layout, np.int32(query.layout.k), np.int32(units(query.layout))
+    size, stride = np.int32(group_size(n_units)), np.int32(2 * (n_units + 1))
     words = cuda.shared.array(0, UINT64)
     board = np.int32((own >> 5) * WARP * (1 + stride))  # of this warp
     lane = np.int32(own & (WARP - 1))
@@ -65,18 +65,18 @@ def memory_kernel(query, patterns, intervals):
         for j in range(0, size, 2):  # two at a time, so that two loads are under way
             this, that = np.int64(words[board + base + j]), np.int64(words[board + base + j + 1])
             to = np.int32(board + WARP + (base + j) * stride)
-            for turn in range((n_lanes + size - 1) // size):
+            for turn in range((n_units + size - 1) // size):
                 part = np.int32(member + turn * size)
-                if part < n_lanes:
-                    a, b = load_lane(layout.entries, this + 2 * part)
-                    x, y = load_lane(layout.entries, that + 2 * part)
-                    store_lane(words, to + 2 * part, a, b)
-                    store_lane(words, to + stride + 2 * part, x, y)
+                if part < n_units:
+                    a, b = load_unit(layout.entries, this + 2 * part)
+                    x, y = load_unit(layout.entries, that + 2 * part)
+                    store_unit(words, to + 2 * part, a, b)
+                    store_unit(words, to + stride + 2 * part, x, y)
         sync_warp()
         if searching:
             end = np.uint32(-surplus)
-            for part in range(n_lanes):
-                a, b = load_lane(words, mine + 2 * part)
+            for part in range(n_units):
+                a, b = load_unit(words, mine + 2 * part)
                 end = np.uint32(end + share(layout, np.int32(part), a, b, c, offset))
             words[board + lane] = np.uint64(end)
         sync_warp()

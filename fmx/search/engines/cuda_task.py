@@ -22,14 +22,14 @@ from ...compiler.warp import (
     cuda,
     is_odd,
     kernel,
-    load_lane,
-    load_lane_narrow,
+    load_unit,
+    load_unit_narrow,
     sync_warp,
     thread_in_block,
     thread_index,
 )
 from ...errors import UnsupportedError
-from ...index.contracts import HI, LO, N_STATE, address, advance, begin, extend, lanes, share, start
+from ...index.contracts import HI, LO, N_STATE, address, advance, begin, extend, share, start, units
 from ...input.dna import symbol_before
 from ..gpu_search import Launch
 from .cuda_groups import begin_end, write
@@ -49,12 +49,12 @@ def step(how, layout, c, lo, hi):
 
 @step.register(Narrow)
 def _step_narrow(how, layout, c, lo, hi):
-    return count(load_lane_narrow, layout, c, lo), count(load_lane_narrow, layout, c, hi)
+    return count(load_unit_narrow, layout, c, lo), count(load_unit_narrow, layout, c, hi)
 
 
 @step.register(Wide)
 def _step_wide(how, layout, c, lo, hi):
-    return count(load_lane, layout, c, lo), count(load_lane, layout, c, hi)
+    return count(load_unit, layout, c, lo), count(load_unit, layout, c, hi)
 
 
 @step.register(Own)
@@ -67,7 +67,7 @@ def prepare(query, variant=VARIANTS[0]) -> Launch:
     if variant not in VARIANTS:
         raise UnsupportedError(f"no variant {variant!r} of cuda_task; there are: {', '.join(VARIANTS)}")
     by_steps = start.knows(query)
-    if not by_steps or lanes(query.layout) == 0:
+    if not by_steps or units(query.layout) == 0:
         if variant == "naive":
             raise UnsupportedError(
                 "cuda_task-naive needs a layout with entries: take cuda_task-naive16, or another --layout"
@@ -82,12 +82,12 @@ def prepare(query, variant=VARIANTS[0]) -> Launch:
 
 @inlined
 def count(load, layout, c, i):
-    """C[c] + Occ(c, i), from all lanes of the entry."""
+    """C[c] + Occ(c, i), from all units of the entry."""
     word, offset, surplus = address(layout, c, i)
     total = np.uint32(-surplus)
-    for lane in range(lanes(layout)):
-        a, b = load(layout.entries, word + 2 * lane)
-        total = np.uint32(total + share(layout, np.int32(lane), a, b, c, np.int32(offset)))
+    for unit in range(units(layout)):
+        a, b = load(layout.entries, word + 2 * unit)
+        total = np.uint32(total + share(layout, np.int32(unit), a, b, c, np.int32(offset)))
     return np.int64(total)
 
 
@@ -115,7 +115,7 @@ def improved_kernel(query, patterns, intervals):
     while any_lane(searching):
         if searching:
             c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
-            end = np.uint32(count(load_lane, query.layout, np.int64(c), np.int64(end)))
+            end = np.uint32(count(load_unit, query.layout, np.int64(c), np.int64(end)))
             ends[own] = end
         sync_warp()
         if searching:
