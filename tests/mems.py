@@ -13,10 +13,11 @@ from fmx.index.reference import make_blocks
 from fmx.input.dna import pack_text
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.jobs import ONE_CORE
-from fmx.mem.contracts import Matches, Strands, collect, seek
+from fmx.mem.contracts import Matches, Strands, collect
 from fmx.mem.matching import ALL, IN_BOTH
 from fmx.mem.mummergpu import MummerGpu
 from fmx.mem.rank_walk import Segment
+from fmx.mem.slices import slices
 
 
 def mummergpu(letters, least) -> MummerGpu:
@@ -51,8 +52,8 @@ def matches_of(matcher, strands, anchors, slice_size=None) -> list:
 
 def ask(matcher, queries) -> list:
     """All matches of the queries."""
-    packed = strands(queries)
-    return matches_of(matcher, packed, seek(matcher, packed))
+    found = slices(matcher, strands(queries))
+    return [match for part in found for match in zip(*(column.tolist() for column in part), strict=True)]
 
 
 def expect(letters, queries, least) -> list:

@@ -16,9 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.contract import by_type, by_type_or_this
-
-ROWS_AT_ONCE = 1 << 17
+from ..compiler.contract import by_type
 
 
 class Strands(NamedTuple):
@@ -51,6 +49,21 @@ class Matches(NamedTuple):
     length: np.ndarray
 
 
+def room_for(n) -> Matches:
+    """Arrays for n matches."""
+    return Matches(*(np.empty(n, np.int64) for _ in Matches._fields))
+
+
+def take(columns, which):
+    """Those of a slice, a mask or indices, of a NamedTuple of columns, as Matches are."""
+    return type(columns)(*(column[which] for column in columns))
+
+
+def join_matches(several) -> Matches:
+    """Matches one after the other, in arrays of their own."""
+    return Matches(*(np.concatenate(columns) for columns in zip(room_for(0), *several, strict=True)))
+
+
 @by_type
 def seek(matcher, strands):
     """The anchors of all strands, ascending by (strand, position); those without rows may be left out.
@@ -66,9 +79,3 @@ def collect(matcher, strands, anchors, start, stop, matches):
 
     ``matches`` has room for sum(hi - lo) of these anchors.
     """
-
-
-@by_type_or_this
-def rows_at_once(matcher) -> int:
-    """How many rows ``collect`` is best given at once: their matches are in memory at the same time."""
-    return ROWS_AT_ONCE

@@ -4,10 +4,9 @@ bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
 """
 
 import time
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from operator import itemgetter
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from ..machines.pipeline import Parts, travel
 from ..machines.progress import Progress
 from ..search.mapper import BOTH, make_query
 from . import mummergpu, seeds
-from .slices import join, join_matches, room_for, slices
+from .contracts import join_matches, room_for
+from .slices import join, slices
 from .strands import cut, make_strands
 from .unique import in_query, in_reference
 
@@ -85,56 +85,49 @@ class Finder:
         if chunk.data.size < 2 * self.task_size:
             yield partial(self._whole, chunk)
             return
-        batch = self._parse(chunk)
-        strands = make_strands(batch, self.options.strands)
-        counts, row, n_rows = (batch.length.size, int(batch.length.sum())), 0, 2 * batch.length.size
-        kept, n_kept, is_kept_back = SimpleQueue(), 0, self.options.unique == IN_BOTH
+        batch, strands, counts = self._parse(chunk)
+        row, n_rows, kept = 0, 2 * batch.length.size, []
         for first, part in cut(strands, self.task_size):
-            stop = int(part.row[-1]) + 1  # a row's header goes with its first start
-            if is_kept_back:
-                yield partial(self._keep, part, first, n_kept, kept)
-                n_kept += 1
+            if self.options.unique == IN_BOTH:
+                kept.append(Future())
+                yield partial(self._keep, part, first, kept[-1])
             else:
+                stop = int(part.row[-1]) + 1  # a row's header goes with its first start
                 yield partial(self._part, counts, batch, part, (row, stop))
                 counts, row = (0, 0), stop
-        yield partial(self._rest, counts, batch, strands, kept, n_kept, (row, n_rows))
+        yield partial(self._rest, counts, batch, strands, kept, (row, n_rows))
 
     def _parse(self, chunk):
+        """(ReadBatch, Strands, (queries, bases)) of a chunk."""
         batch = reads.parse(chunk)
         if self.writer.is_sam:
             reads.check_sam(chunk, batch)
-        return batch
+        counts = batch.length.size, int(batch.length.sum())
+        return batch, make_strands(batch, self.options.strands), counts
 
     def _whole(self, chunk, emit):
-        batch = self._parse(chunk)
-        strands = make_strands(batch, self.options.strands)
-        counts = batch.length.size, int(batch.length.sum())
+        batch, strands, counts = self._parse(chunk)
         return self._part(counts, batch, strands, (0, 2 * batch.length.size), emit)
 
     def _part(self, counts, batch, strands, rows, emit):
         found = self.matches_of(strands)
         if self.options.unique == IN_BOTH:
-            found = _unique_in_query(strands, found)
+            found = [in_query(strands, join_matches(found))]
         return (*counts, self.lines(emit, batch, strands, found, rows))
 
-    def _keep(self, strands, first, number, kept, emit):
-        """Put what is found in strands ``first`` and on into ``kept``, for ``_rest``, which waits for it."""
+    def _keep(self, strands, first, kept, emit):
+        """Put what is found in strands ``first`` and on into the Future ``kept``, for ``_rest``."""
         found = room_for(0)
         try:
             found = join_matches(self.matches_of(strands))
         finally:
-            kept.put((number, found._replace(strand=found.strand + first)))
+            kept.set_result(found._replace(strand=found.strand + first))
         return 0, 0, 0
 
-    def _rest(self, counts, batch, strands, kept, n_kept, rows, emit):
-        parts = sorted((kept.get() for _ in range(n_kept)), key=itemgetter(0))
-        found = _unique_in_query(strands, [part for _, part in parts]) if parts else ()
+    def _rest(self, counts, batch, strands, kept, rows, emit):
+        """Write what was kept, once it is there, and the header lines that are left."""
+        found = [in_query(strands, join_matches([part.result() for part in kept]))] if kept else ()
         return (*counts, self.lines(emit, batch, strands, found, rows))
-
-
-def _unique_in_query(strands, found):
-    """Yield the Matches that are unique in their row, of all that are unique in the reference."""
-    yield in_query(strands, join_matches(found))
 
 
 def compile_all(finder) -> None:

@@ -25,7 +25,7 @@ from ..index.fm_index import load_lcp
 from ..index.reference import find_block
 from ..machines.threads import run_all, spans
 from .compare import symbol
-from .contracts import Matches, collect, seek
+from .contracts import collect, seek, take
 from .order import N_DIGITS, put_in_order
 from .rank_walk import Found, Jobs, Segment, make_jobs, match_job
 
@@ -66,72 +66,47 @@ def make_mummergpu(index, least) -> MummerGpu:
 
 
 @seek.register(MummerGpu)
-def seek_on_cpu(matcher, strands) -> Subqueries:
+def _seek(matcher, strands) -> Subqueries:
     jobs = make_jobs(strands, matcher.least)
     found = match_all(matcher.segment, strands, jobs, matcher.least)
     return subqueries(matcher.lcp, matcher.least, jobs, found)
 
 
 @collect.register(MummerGpu)
-def collect_on_cpu(matcher, strands, anchors, start, stop, matches) -> int:
-    return _collect(matcher, strands, anchors, start, stop, np.empty(N_DIGITS, np.int64), matches)
-
-
-def collect_together(matcher, strands, anchors, start, stop, matches, n_threads) -> int:
-    """The same by several threads, each with room of its own in ``matches``."""
-    rows = anchors.hi[start:stop].astype(np.int64) - anchors.lo[start:stop]
-    ends = np.append(0, np.cumsum(rows))
-    cuts = spans(stop - start, n_threads)
-    rooms = [Matches(*(column[ends[a] : ends[b]] for column in matches)) for a, b in cuts]
-    work = [(matcher, strands, anchors, start + a, start + b, np.empty(N_DIGITS, np.int64), room)
-            for (a, b), room in zip(cuts, rooms, strict=True)]  # fmt: skip
-    n = 0
-    for found, room in zip(run_all(_collect, work, n_threads), rooms, strict=True):
-        for column, its_part in zip(matches, room, strict=True):
-            column[n : n + found] = its_part[:found]
-        n += found
-    return n
+def _collect(matcher, strands, anchors, start, stop, matches) -> int:
+    return _process(matcher, strands, anchors, start, stop, np.empty(N_DIGITS, np.int64), matches)
 
 
 def match_all(segment, strands, jobs, least) -> Found:
     """The longest match of every subquery in a segment, by one thread."""
-    found = empty_found(jobs)
+    found = Found(*(np.empty(jobs.slot[-1], np.uint32) for _ in Found._fields))
     _match(segment, strands, jobs, np.int64(least), found)
     return found
-
-
-def empty_found(jobs) -> Found:
-    """Room for the results of jobs."""
-    return Found(*(np.empty(jobs.slot[-1], np.uint32) for _ in Found._fields))
 
 
 def subqueries(lcp, least, jobs, found, n_threads=1) -> Subqueries:
     """The subqueries that match, with their rows."""
     cuts = spans(jobs.strand.size, n_threads)
     parts = [Jobs(jobs.strand[a:b], jobs.begin[a:b], jobs.slot[a : b + 1]) for a, b in cuts]
-    sizes = run_all(_count, [(np.int64(least), part, found) for part in parts], n_threads)
-    ends = np.append(0, np.cumsum(np.array(sizes, np.int64)))
+    sizes = run_all(_n_matching, [(least, part, found) for part in parts], n_threads)
+    ends = np.append(0, np.cumsum(sizes, dtype=np.int64))
     dtypes = (np.int64, np.int64, np.uint32, np.uint32, np.uint32, np.uint32)
     anchors = Subqueries(*(np.empty(ends[-1], dtype) for dtype in dtypes))
-    rooms = [Subqueries(*(column[a:b] for column in anchors)) for a, b in pairwise(ends)]
+    rooms = [take(anchors, slice(*span)) for span in pairwise(ends)]
     work = [(lcp, np.int64(least), part, found, room) for part, room in zip(parts, rooms, strict=True)]
     run_all(_take, work, n_threads)
     return anchors
+
+
+def _n_matching(least, jobs, found) -> int:
+    """How many subqueries of jobs match."""
+    return int(np.count_nonzero(found.length[jobs.slot[0] : jobs.slot[-1]] >= least))
 
 
 @compiled
 def _match(segment, strands, jobs, least, found):
     for job in range(jobs.strand.size):
         match_job(segment, strands, jobs, least, job, found)
-
-
-@compiled
-def _count(least, jobs, found):
-    """How many subqueries of jobs match."""
-    n = 0
-    for slot in range(jobs.slot[0], jobs.slot[jobs.strand.size]):
-        n += found.length[slot] >= least
-    return n
 
 
 @compiled
@@ -157,7 +132,7 @@ def _take(lcp, least, jobs, found, anchors):
 
 
 @compiled
-def _collect(matcher, strands, anchors, start, stop, counts, matches):
+def _process(matcher, strands, anchors, start, stop, counts, matches):
     """Post-processing: all matches of some anchors, those of each in the order of the text.
 
     ``counts`` int64[N_DIGITS] is for its own use.

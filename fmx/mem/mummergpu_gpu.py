@@ -10,7 +10,7 @@ is one segment, several threads of the host have rounds under way (gpu_session.p
 
 import threading
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,17 +19,28 @@ from ..input.dna import WORD
 from ..machines import gpu
 from ..machines.gpu_session import Desks
 from ..search import gpu_search
-from .contracts import ROWS_AT_ONCE, Strands, collect, rows_at_once, seek
-from .mummergpu import collect_together, empty_found, subqueries
+from .contracts import Strands, take
+from .mummergpu import Subqueries, subqueries
 from .rank_walk import Found, Jobs, Segment, make_jobs, match_job
-from .segments import cut_segments, divide, merge, rounds, words_of
+from .segments import cut_segments, divide, merge, rounds
+from .slices import collected, slices
+from .strands import some_strands, words_of
 
 N_FLIGHTS = 2  # at most
 N_THREADS = 128
 
 
+class Round(NamedTuple):
+    """Queries that are matched at a time, their jobs, and their part of what is found, in pinned memory."""
+
+    strands: Strands
+    jobs: Jobs
+    found: Found
+
+
 @kernel
 def match_kernel(segment, strands, jobs, least, found):
+    """Find the longest match of each subquery in a Segment: a thread a job."""
     job = thread_index()
     if job < jobs.strand.size:
         match_job(segment, strands, jobs, least, job, found)
@@ -44,15 +55,12 @@ class GpuMummer:
 
     def __init__(self, host, session, n_threads=1):
         self.host, self.least, self.n_threads = host, host.least, n_threads
-        self.number, self.clock = session.number, session.clock
-        self._one_at_a_time = threading.Lock()
-        whole, n_flights = host.segment, min(n_threads, N_FLIGHTS)
+        self.clock, self.run, self.desks = session.clock, session.run, Desks()
+        self._one_at_a_time, whole = threading.Lock(), host.segment
         with gpu.errors():
             shared = gpu_search.n_bytes((whole.words, whole.blocks))
-            self.division = divide(whole.sa.size, shared, session.memory, n_flights)
-            if self.division.is_tight(whole.sa.size):
-                n_flights, self.division = 1, divide(whole.sa.size, shared, session.memory)
-            self.flights, self.desks = session.flights(n_flights), Desks()
+            self.division = divide(whole.sa.size, shared, session.memory, min(n_threads, N_FLIGHTS))
+            self.flights = session.flights(self.division.n_flights)
             self.segments = cut_segments(whole, self.division.n_suffixes, gpu.pinned, n_threads)
             n = self.segments[0].sa.size
             self._room = [gpu.empty(n, kind) for kind in (np.uint32, np.uint32, np.uint8)]
@@ -61,55 +69,61 @@ class GpuMummer:
             self._bring(self.segments[0])
         one = np.ones(1, np.int64)  # kernels must not be compiled by several threads at once
         word = np.zeros(host.least // WORD + 2, np.uint64)
-        query = Strands(word, 0 * one, host.least * one, 0 * one, one, 0 * one, 0 * one)
-        jobs = make_jobs(query, host.least)
-        self.search(query, jobs, empty_found(jobs))
+        self.seek(Strands(word, 0 * one, host.least * one, 0 * one, one, 0 * one, 0 * one))
+
+    def seek(self, strands) -> Subqueries:
+        """The subqueries of strands that match, and their rows."""
+        jobs, rooms = make_jobs(strands, self.least), self.desks.take()
+        n = int(jobs.slot[-1])
+        found = Found(*(rooms(name, n, np.uint32)[:n] for name in Found._fields))
+        self.search(strands, jobs, found)
+        anchors = subqueries(self.host.lcp, self.least, jobs, found, self.n_threads)
+        self.desks.give_back(rooms)
+        return anchors
 
     def search(self, strands, jobs, found):
         """Find a longest match of each subquery in the whole suffix array; ``found`` in pinned memory."""
-        cuts = rounds(strands, jobs, self.division)
+        work = [_round(strands, jobs, found, *cut) for cut in rounds(strands, jobs, self.division)]
         if len(self.segments) == 1:
-            self._match(self.segments[0], strands, jobs, cuts, found)
-        elif cuts:
+            self._match_all(self.segments[0], work)
+        elif work:
             found.length[:] = 0
             with self._one_at_a_time:
                 last_first = self._held[0] is self.segments[-1]
                 for segment in reversed(self.segments) if last_first else self.segments:
-                    self._match(segment, strands, jobs, cuts, found)
+                    self._match_all(segment, work)
 
-    def _match(self, segment, strands, jobs, cuts, found):
+    def _match_all(self, segment, work):
         there = self._bring(segment)
-        for start, stop in cuts:
-            self.flights.run(self._round, segment, there, strands, jobs, start, stop, found)
+        for queries in work:
+            self.flights.run(self._match, segment, there, queries)
 
-    def _round(self, flight, segment, on_device, strands, jobs, start, stop, found):
-        """Match the subqueries of jobs start to stop in a segment."""
-        its_strands, its_jobs = _slice(strands, jobs, start, stop)
-        slot, n = int(jobs.slot[start]), int(its_jobs.slot[-1])
-        words = flight.send("words", flight.pack("words", its_strands[:1]))
-        arrays = [*its_strands[1:3], *its_jobs]
+    def _match(self, flight, segment, there, queries):
+        """Match a Round in a segment, which is ``there`` on the GPU."""
+        words = flight.send("words", flight.pack("words", queries.strands[:1]))
+        arrays = [*queries.strands[1:3], *queries.jobs]
         columns = flight.pack("columns", arrays)
         flight.begin("copy in")  # the words are on their way meanwhile
         columns = flight.send("columns", columns)
         ends = accumulate((array.size for array in arrays), initial=0)
-        first, length, *its_jobs = (columns[a:b] for a, b in pairwise(ends))
-        queries, there = Strands(words, first, length, *[first[:0]] * 4), Jobs(*its_jobs)
+        first, length, *jobs = (columns[a:b] for a, b in pairwise(ends))
+        strands = Strands(words, first, length, *[first[:0]] * 4)
+        n, found, in_parts = queries.found.row.size, queries.found, len(self.segments) > 1
         results = Found(*(flight.there(name, n, np.uint32) for name in Found._fields))
-        host = Found(*(column[slot : slot + n] for column in found))
-        if len(self.segments) > 1:
-            host = Found(*(flight.here(name, n, np.uint32)[:n] for name in Found._fields))
+        if in_parts:
+            found = Found(*(flight.here(name, n, np.uint32)[:n] for name in Found._fields))
         flight.begin("match")
         flight.launch(
-            match_kernel, stop - start, gpu.block_size(N_THREADS),
-            on_device, queries, there, np.int64(self.least), results,
+            match_kernel, queries.jobs.strand.size, gpu.block_size(N_THREADS),
+            there, strands, Jobs(*jobs), np.int64(self.least), results,
         )  # fmt: skip
-        flight.receive(results, host)
+        flight.receive(results, found)
         flight.wait()
-        if len(self.segments) > 1:
-            merge(segment, self.host.segment.rank, host, slot, found, self.n_threads)
+        if in_parts:
+            merge(segment, self.host.segment.rank, found, queries.found, self.n_threads)
 
     def _bring(self, segment):
-        """A segment on the device, where there is room for one."""
+        """A segment on the GPU, where there is room for one."""
         if self._held[0] is not segment:
             with self.clock.timed("copy in"):
                 arrays = [
@@ -120,37 +134,16 @@ class GpuMummer:
         return self._held[1]
 
 
-def _slice(strands, jobs, start, stop):
-    """(Strands, Jobs) of a round by themselves."""
-    first, last = int(jobs.strand[start]), int(jobs.strand[stop - 1]) + 1
-    piece = Strands(strands.words, *(column[first:last] for column in strands[1:]))
+def _round(strands, jobs, found, start, stop) -> Round:
+    """The Round of jobs start to stop, by itself."""
+    first, slots = int(jobs.strand[start]), jobs.slot[start : stop + 1]
+    piece = some_strands(strands, first, int(jobs.strand[stop - 1]) + 1)
     base, words = words_of(piece)
-    its_jobs = Jobs(
-        jobs.strand[start:stop] - first,
-        jobs.begin[start:stop],
-        jobs.slot[start : stop + 1] - jobs.slot[start],
-    )
-    return piece._replace(words=words, first=piece.first - base), its_jobs
+    own = Jobs(jobs.strand[start:stop] - first, jobs.begin[start:stop], slots - slots[0])
+    piece = piece._replace(words=words, first=piece.first - base)
+    return Round(piece, own, take(found, slice(slots[0], slots[-1])))
 
 
-@seek.register(GpuMummer)
-def seek_on_device(matcher, strands):
-    jobs, rooms = make_jobs(strands, matcher.least), matcher.desks.take()
-    n = int(jobs.slot[-1])
-    gpu.use(matcher.number)
-    with gpu.errors():
-        found = Found(*(rooms(name, n, np.uint32)[:n] for name in Found._fields))
-        matcher.search(strands, jobs, found)
-    anchors = subqueries(matcher.host.lcp, matcher.least, jobs, found, matcher.n_threads)
-    matcher.desks.give_back(rooms)
-    return anchors
-
-
-@collect.register(GpuMummer)
-def collect_of_device(matcher, strands, anchors, start, stop, matches) -> int:
-    return collect_together(matcher.host, strands, anchors, start, stop, matches, matcher.n_threads)
-
-
-@rows_at_once.register(GpuMummer)
-def _rows_at_once(matcher):
-    return ROWS_AT_ONCE * matcher.n_threads
+@slices.register(GpuMummer)
+def _slices(matcher, strands):
+    return collected(matcher.host, strands, matcher.run(matcher.seek, strands), matcher.n_threads)

@@ -28,7 +28,7 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from .compare import Subquery, compare
-from .contracts import collect, seek
+from .contracts import collect, seek, take
 from .order import N_DIGITS, put_in_order
 from .windows import (
     Seeds,
@@ -77,11 +77,12 @@ def best_width(n, s, least) -> int:
 @seek.register(Seeds)
 def seek_seeds(matcher, strands) -> Windows:
     """The windows of all strands that have rows."""
-    most = 2 * _count(matcher, strands)
+    step = step_of(matcher)
+    most = 2 * int(((strands.stop - strands.start + step - 2) // step + 1).sum())
     dtypes = (np.int64, np.int64, np.uint32, np.uint32, np.int64)
     windows = Windows(*(np.empty(most, dtype) for dtype in dtypes))
     n = _seek(matcher, strands, windows, np.empty((_GROUP, 4), np.int64))
-    return Windows(*(column[:n] for column in windows))
+    return take(windows, slice(n))
 
 
 @collect.register(Seeds)
@@ -89,15 +90,6 @@ def collect_seeds(matcher, strands, anchors, start, stop, matches):
     """The matches of windows start to stop."""
     places, counts = np.empty((_GROUP, 2), np.int64), np.empty(N_DIGITS, np.int64)
     return _collect(matcher, strands, anchors, (start, stop), places, counts, matches)
-
-
-@compiled
-def _count(matcher, strands):
-    """Number of windows of all strands."""
-    n = np.int64(0)
-    for i in range(strands.length.size):
-        n += n_windows(matcher, strands, i)
-    return n
 
 
 @compiled

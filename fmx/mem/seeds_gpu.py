@@ -23,7 +23,7 @@ from ..machines.gpu_memory import room_beside
 from ..machines.gpu_session import Desks, Rooms
 from ..machines.threads import run_all, spans
 from ..search import gpu_search
-from .contracts import Matches
+from .contracts import room_for, take
 from .order import Pairs
 from .seeds_kernels import (
     BLOCK,
@@ -36,8 +36,8 @@ from .seeds_kernels import (
     seek_kernel,
     table_size,
 )
-from .segments import words_of
-from .slices import room_for, slices
+from .slices import slices
+from .strands import words_of
 from .windows import n_windows
 
 ROWS = 1 << 25  # looked at, at a time
@@ -160,7 +160,7 @@ def _hand_over_all(found, matches, n_threads):
     """Write matches in the order of the blocks of windows, by several threads."""
     ends = np.append(0, np.cumsum(found.spans[1::2]))
     work = [
-        (found.spans[2 * a : 2 * b], found.pairs, Matches(*(column[ends[a] : ends[b]] for column in matches)))
+        (found.spans[2 * a : 2 * b], found.pairs, take(matches, slice(ends[a], ends[b])))
         for a, b in spans(ends.size - 1, n_threads)
     ]
     run_all(_hand_over, work, n_threads)

@@ -18,10 +18,11 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..errors import DeviceError
-from ..input.dna import WORD
 from ..machines.gpu_memory import room_beside
 from ..machines.threads import run_all, spans
-from .rank_walk import Found, Segment
+from .contracts import take
+from .rank_walk import Segment
+from .strands import word_ends
 
 SUFFIX_BYTES = 9  # of sa, rank and lcp
 JOB_BYTES, STRAND_BYTES = 24, 56  # of a strand: a word and six columns, and as much for each further word
@@ -30,27 +31,28 @@ QUERY_BYTES = 512 << 20  # of queries and results of a round, where there is roo
 
 @dataclass(frozen=True)
 class Division:
-    """``n_suffixes`` of a segment; bytes for the ``queries`` and for the ``results`` of a round."""
+    """``n_suffixes`` of a segment; bytes for the ``queries`` and for the ``results`` of a round; flights."""
 
     n_suffixes: int
     queries: int
     results: int
-
-    def is_tight(self, n_text):
-        """Whether there would be more room without other flights."""
-        return self.n_suffixes < n_text or self.queries + self.results < QUERY_BYTES
+    n_flights: int = 1
 
 
 def divide(n_text, shared, room, n_flights=1) -> Division:
     """The largest segments for ``room`` bytes, of which text and blocks take ``shared``.
 
-    A quarter of what they leave is for queries, at most QUERY_BYTES for each flight.  Raises DeviceError.
+    A quarter of what they leave is for queries, at most QUERY_BYTES for each flight; there is one flight
+    where more of them would leave less room.  Raises DeviceError.
     """
     rest = room_beside(room, shared, 2 * SUFFIX_BYTES, "the text")
+    wanted = QUERY_BYTES * n_flights
+    if rest < max(4 * wanted, wanted + SUFFIX_BYTES * n_text):
+        n_flights = 1
     queries = min(QUERY_BYTES * n_flights, rest // 4)
     n_suffixes = min((rest - queries) // SUFFIX_BYTES, n_text)
     of_one = queries // n_flights
-    return Division(n_suffixes, of_one // 4, of_one - of_one // 4)
+    return Division(n_suffixes, of_one // 4, of_one - of_one // 4, n_flights)
 
 
 def cut_segments(whole, n_suffixes, make=np.empty, n_threads=1) -> list:
@@ -82,20 +84,6 @@ def _fill(whole, segment):
             n += 1
 
 
-def word_ends(strands) -> np.ndarray:
-    """The end of each strand's words."""
-    return strands.first + (strands.length + WORD - 1) // WORD
-
-
-def words_of(strands) -> tuple:
-    """(the first word of strands, their words and a spare one)."""
-    if strands.first.size == 0:
-        return 0, strands.words[:1]
-    base, last = int(strands.first[0]), strands.first.size - 1
-    end = int(strands.first[last] + (strands.length[last] + WORD - 1) // WORD)
-    return base, strands.words[base : end + 1]
-
-
 def rounds(strands, jobs, division) -> list:
     """Runs (start, stop) of jobs whose queries and results fit.  Raises DeviceError if one job does not."""
     index = JOB_BYTES * np.arange(jobs.strand.size)
@@ -117,14 +105,10 @@ def rounds(strands, jobs, division) -> list:
     return cuts
 
 
-def merge(segment, rank, found, start, whole, n_threads=1):
-    """Take results of a segment (``found``) into those of all subqueries, from ``start`` on, where longer."""
-    work = [
-        (segment, rank, Found(*(column[a:b] for column in found)),
-         Found(*(column[start + a : start + b] for column in whole)))
-        for a, b in spans(found.row.size, n_threads)
-    ]  # fmt: skip
-    run_all(_merge, work, n_threads)
+def merge(segment, rank, found, whole, n_threads=1):
+    """Take what was ``found`` in a segment into ``whole``, of the same subqueries, where it is longer."""
+    cuts = [slice(*span) for span in spans(found.row.size, n_threads)]
+    run_all(_merge, [(segment, rank, take(found, cut), take(whole, cut)) for cut in cuts], n_threads)
 
 
 @compiled

@@ -15,8 +15,11 @@ import numpy as np
 
 from ..compiler.contract import by_type_or_this
 from ..index.parts import part_span
-from .contracts import Matches, collect, rows_at_once, seek
-from .unique import take
+from ..machines.portions import runs
+from ..machines.threads import run_all
+from .contracts import collect, join_matches, room_for, seek, take
+
+ROWS_AT_ONCE = 1 << 17
 
 
 class Joined(NamedTuple):
@@ -35,19 +38,22 @@ def join(index, matchers):
 
 @by_type_or_this
 def slices(matcher, strands):
-    """Yield the Matches of strands in order, none of them empty; the next slice may be in the same arrays."""
-    anchors, most, start = seek(matcher, strands), rows_at_once(matcher), 0
+    """Yield the Matches of strands in order, none of them empty, in arrays of their own."""
+    return collected(matcher, strands, seek(matcher, strands))
+
+
+def collected(matcher, strands, anchors, n_threads=1):
+    """Yield the Matches of anchors, of ROWS_AT_ONCE rows or of one anchor for each thread at a time."""
     rows = anchors.hi - anchors.lo
-    ends = np.append(0, np.cumsum(rows, dtype=np.int64))
-    matches = room_for(max(min(int(ends[-1]), most), int(rows.max(initial=0))))
-    while True:
-        stop = max(int(np.searchsorted(ends, ends[start] + most, "right")) - 1, min(start + 1, rows.size))
-        n = collect(matcher, strands, anchors, start, stop, matches)
-        if n:
-            yield take(matches, slice(n))
-        if stop == rows.size:
-            return
-        start = stop
+    cuts = list(runs(rows, ROWS_AT_ONCE)) or [(0, 0)]
+    for i in range(0, len(cuts), n_threads):
+        work = [
+            (matcher, strands, anchors, start, stop, room_for(int(rows[start:stop].sum())))
+            for start, stop in cuts[i : i + n_threads]
+        ]
+        for n, (*_, matches) in zip(run_all(collect, work, n_threads), work, strict=True):
+            if n:
+                yield take(matches, slice(n))
 
 
 @slices.register(Joined)
@@ -68,16 +74,6 @@ def _slices_of_parts(matcher, strands):
         for part, matches in enumerate(waiting):
             if matches is not None and matches.length.size == 0:
                 waiting[part] = next(streams[part], None)
-
-
-def room_for(n) -> Matches:
-    """Arrays for n matches."""
-    return Matches(*(np.empty(n, np.int64) for _ in Matches._fields))
-
-
-def join_matches(several) -> Matches:
-    """Matches one after the other, in arrays of their own."""
-    return Matches(*(np.concatenate(columns) for columns in zip(room_for(0), *several, strict=True)))
 
 
 def _places(matches) -> np.ndarray:

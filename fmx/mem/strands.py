@@ -87,5 +87,22 @@ def cut(strands, size):
     Each of them wants up to ``size`` starts.
     """
     for a, start, stop in cuts(strands.stop, size):
-        part = Strands(strands.words, *(column[a : a + start.size] for column in strands[1:]))
-        yield a, part._replace(start=start, stop=stop)
+        yield a, some_strands(strands, a, a + start.size)._replace(start=start, stop=stop)
+
+
+def some_strands(strands, a, b) -> Strands:
+    """Strands a to b, with all words."""
+    return Strands(strands.words, *(column[a:b] for column in strands[1:]))
+
+
+def word_ends(strands) -> np.ndarray:
+    """The end of each strand's words."""
+    return strands.first + (strands.length + WORD - 1) // WORD
+
+
+def words_of(strands) -> tuple:
+    """(the first word of strands, their words and a spare one)."""
+    if strands.first.size == 0:
+        return 0, strands.words[:1]
+    base, end = int(strands.first[0]), int(word_ends(some_strands(strands, -1, None))[0])
+    return base, strands.words[base : end + 1]

@@ -11,7 +11,7 @@ from ..compiler.primitives import at
 from ..input.dna import WORD, symbols
 from ..input.reads import Patterns
 from ..search.engines import cpu
-from .contracts import Matches
+from .contracts import Matches, take
 
 
 def in_reference(queries, strands, matches) -> Matches:
@@ -20,12 +20,11 @@ def in_reference(queries, strands, matches) -> Matches:
     All matches that start at a place of a strand must be among ``matches``: only the longest can be unique.
     """
     n = matches.length.size
-    same = (np.diff(matches.strand) == 0) & (np.diff(matches.position) == 0)
-    starts = np.flatnonzero(np.concatenate([[True], ~same])) if n else np.zeros(0, np.int64)
-    longest = np.zeros(n, np.int64)
-    if n:
-        longest = np.repeat(np.maximum.reduceat(matches.length, starts), np.diff(np.append(starts, n)))
-    found = take(matches, matches.length == longest)
+    is_first = np.ones(n, np.bool_)
+    is_first[1:] = (np.diff(matches.strand) != 0) | (np.diff(matches.position) != 0)
+    starts = np.flatnonzero(is_first)
+    longest = np.maximum.reduceat(matches.length, starts)
+    found = take(matches, matches.length == np.repeat(longest, np.diff(np.append(starts, n))))
     patterns = _patterns_of(strands, found)
     n_occurrences = np.zeros(found.length.size, np.int64)
     for query in queries:
@@ -50,11 +49,6 @@ def in_query(strands, matches) -> Matches:
     alone = np.empty(order.size, np.bool_)
     alone[order] = ~held
     return take(matches, alone)
-
-
-def take(matches, which) -> Matches:
-    """The matches of a mask or of indices."""
-    return Matches(*(column[which] for column in matches))
 
 
 def _patterns_of(strands, matches) -> Patterns:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import journeys
 import naive
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,8 +17,8 @@ from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines import pipeline
 from fmx.mem import journey, matching, seeds
+from fmx.mem.contracts import Matches, take
 from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, MemOptions
-from fmx.mem.unique import take
 from fmx.output import module_of
 
 UNIQUE = [ALL, IN_REFERENCE, IN_BOTH]
@@ -129,9 +130,5 @@ def test_the_width_of_windows():
 
 
 def test_a_mask_takes_matches():
-    import numpy as np
-
-    from fmx.mem.contracts import Matches
-
     matches = Matches(*(np.arange(3) for _ in Matches._fields))
     assert take(matches, np.array([True, False, True])).text.tolist() == [0, 2]

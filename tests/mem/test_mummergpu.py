@@ -14,7 +14,8 @@ from texts import TEXTS, random_letters, reads_of
 from fmx.errors import DeviceError
 from fmx.mem import mummergpu, segments
 from fmx.mem.contracts import seek
-from fmx.mem.rank_walk import N_SUBQUERIES, make_jobs
+from fmx.mem.rank_walk import N_SUBQUERIES, Found, make_jobs
+from fmx.mem.strands import word_ends
 
 BLOCKS = st.lists(st.text("ACG", min_size=1, max_size=25), min_size=1, max_size=4)
 QUERIES = st.lists(st.text("ACG", min_size=1, max_size=30), max_size=4)
@@ -25,11 +26,10 @@ def in_segments(host, queries, n_suffixes) -> list:
     """All matches, the subqueries matched in one segment after the other."""
     strands = mems.strands(queries)
     jobs = make_jobs(strands, host.least)
-    found = mummergpu.empty_found(jobs)
-    found.length[:] = 0
+    found = Found(*(np.zeros(jobs.slot[-1], np.uint32) for _ in range(2)))
     for segment in segments.cut_segments(host.segment, n_suffixes):
         here = mummergpu.match_all(segment, strands, jobs, host.least)
-        segments.merge(segment, host.segment.rank, here, 0, found)
+        segments.merge(segment, host.segment.rank, here, found)
     return mems.matches_of(host, strands, mummergpu.subqueries(host.lcp, host.least, jobs, found))
 
 
@@ -103,7 +103,7 @@ def test_rounds_take_every_job_once_and_fit(queries, least, for_queries, for_res
     assert [job for cut in cuts for job in range(*cut)] == list(range(jobs.strand.size))
     for start, stop in cuts:
         assert 8 * (jobs.slot[stop] - jobs.slot[start]) <= for_results
-        n_words = segments.word_ends(strands)[jobs.strand[stop - 1]] - strands.first[jobs.strand[start]]
+        n_words = word_ends(strands)[jobs.strand[stop - 1]] - strands.first[jobs.strand[start]]
         n_strands = jobs.strand[stop - 1] - jobs.strand[start] + 1
         assert 8 * n_words + 48 * n_strands + 24 * (stop - start) <= for_queries
 

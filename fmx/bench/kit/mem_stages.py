@@ -16,13 +16,12 @@ from ...input import reads
 from ...input.spans import read_chunks
 from ...machines.threads import run_all, spans
 from ...measure import gpu_timing, tables
-from ...mem.contracts import Strands, collect, rows_at_once, seek
+from ...mem.contracts import Strands, seek
 from ...mem.matching import ALGORITHMS, LARGE_TASK, MemOptions
 from ...mem.mummergpu import MummerGpu, match_all, subqueries
 from ...mem.rank_walk import make_jobs
-from ...mem.slices import room_for, slices
-from ...mem.strands import make_strands
-from ...mem.unique import take
+from ...mem.slices import collected, slices
+from ...mem.strands import make_strands, some_strands
 
 STAGES = ("copy in", "match", "copy out", "post-process")
 
@@ -111,8 +110,7 @@ def measure(matcher, strands, n_queries, n_threads, n_runs, expected) -> dict:
 
 
 def _parts(strands, n) -> list:
-    return [Strands(strands.words, *(column[a:b] for column in strands[1:]))
-            for a, b in spans(strands.length.size, n)]  # fmt: skip
+    return [some_strands(strands, a, b) for a, b in spans(strands.length.size, n)]
 
 
 def _on_cpu(matcher, parts, n_threads) -> tuple:
@@ -142,9 +140,7 @@ def _together(matcher, parts, n_threads) -> tuple:
 
 
 def _all_stages(matcher, strands) -> list:
-    if not seek.knows(matcher):
-        return list(slices(matcher, strands))  # in arrays of their own
-    return _collect(matcher, False, strands, seek(matcher, strands))
+    return list(slices(matcher, strands))
 
 
 def _match(matcher, strands):
@@ -155,15 +151,7 @@ def _match(matcher, strands):
 def _collect(matcher, is_paper, strands, sought) -> list:
     """All matches, in slices."""
     anchors = subqueries(matcher.lcp, matcher.least, *sought) if is_paper else sought
-    ends, start, found = np.append(0, np.cumsum(anchors.hi.astype(np.int64) - anchors.lo)), 0, []
-    while start < ends.size - 1:
-        most = ends[start] + rows_at_once(matcher)
-        stop = max(start + 1, int(np.searchsorted(ends, most, "right")) - 1)
-        matches = room_for(ends[stop] - ends[start])
-        n = collect(matcher, strands, anchors, start, stop, matches)
-        found.append(take(matches, slice(n)))
-        start = stop
-    return found
+    return list(collected(matcher, strands, anchors))
 
 
 def _check(matcher, found, expected) -> list:
