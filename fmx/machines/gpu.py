@@ -132,7 +132,7 @@ def use(number):
 
 def pinned(n, dtype):
     """An array of the host that is copied from and to the device without a detour."""
-    return np.empty(n, dtype) if SIMULATED else cuda.pinned_array(n, dtype)
+    return np.empty(n, dtype) if SIMULATED else cuda.pinned_array(int(n), dtype)  # not a number of NumPy
 
 
 def stream():

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
@@ -63,3 +64,11 @@ def test_buffers_and_clocks_belong_to_one_session(gpus, monkeypatch):
         pass
     assert one.clock.seconds.keys() == {"score"}
     assert not two.clock.seconds
+
+
+def test_the_size_of_a_pinned_array_may_be_a_number_of_numpy(gpus):
+    """CUDA's arrays take a Python integer or a tuple as their shape."""
+    gpu.cuda.pinned_array = lambda shape, dtype: np.empty(
+        shape if isinstance(shape, int) else tuple(shape), dtype
+    )
+    assert gpu.pinned(np.int64(3), np.uint8).size == 3
