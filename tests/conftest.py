@@ -7,6 +7,7 @@ import os
 import pkgutil
 import shutil
 import sys
+import threading
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -50,7 +51,40 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if SIMULATED:
         sys.setswitchinterval(1e-5)
+        make_shared_arrays_once()
         config.addinivalue_line("filterwarnings", "ignore::RuntimeWarning")  # words wrap, as on a GPU
+
+
+class MadeOnce(dict):
+    """A dict in which ``get`` of a key that is missing makes other threads wait until it is set."""
+
+    def __init__(self):
+        super().__init__()
+        self._lock = threading.Lock()
+
+    def get(self, key):
+        self._lock.acquire()
+        found = super().get(key)
+        if found is not None:
+            self._lock.release()
+        return found
+
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value)
+        self._lock.release()
+
+
+def make_shared_arrays_once():
+    """Two threads of numba's simulator that ask for a shared array at the same time may get one each."""
+    from numba.cuda.simulator.kernelapi import FakeCUDAShared as Shared
+
+    make = Shared.__init__
+
+    def init(shared, *arguments):
+        make(shared, *arguments)
+        shared._allocations = MadeOnce()
+
+    Shared.__init__ = init
 
 
 @pytest.hookimpl(tryfirst=True)
