@@ -90,6 +90,15 @@ def test_a_file_is_at_most_300_lines(path):
     assert len(path.read_text().splitlines()) <= 300
 
 
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_function_has_at_most_seven_parameters(path):
+    """More are a type that is missing.  fmx.pairwise names each of its options, as its command does."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef) and (path.name, node.name) != ("pairs.py", "pairwise"):
+            names = [x.arg for x in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            assert len(names) - (names[:1] in (["self"], ["cls"])) <= 7, node.name
+
+
 def test_modules_say_what_they_hold():
     for path in FILES:
         assert ast.get_docstring(ast.parse(path.read_text())), path

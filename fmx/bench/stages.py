@@ -52,7 +52,7 @@ def table(spent, wall, n_threads) -> list:
     return rows + [(stage, seconds, seconds / wall / n_threads) for stage, seconds in workers.items()]
 
 
-@click.command()
+@options.command
 @click.argument("files", nargs=-1, required=True, metavar="READS")
 @options.index
 @click.option("-o", "--output", default=os.devnull, show_default=True, help="Where the records go.")
@@ -62,14 +62,14 @@ def table(spent, wall, n_threads) -> list:
 @options.device
 @options.gpu_memory
 @options.threads
-def command(files, index_path, output, layout, method, engine, device, gpu_memory, threads):
+def command(given):
     """Time fmx search stage by stage.
 
     Maps READS as fmx search does, to SAM, and prints the seconds of all threads by stage.
     """
-    fm_index = load(options.find_index(index_path), layout, method, threads)
-    gpu = workflow.Device(engine, device, gpu_memory)
-    clock = Clock()
+    threads, clock = given.threads, Clock()
+    fm_index = load(options.find_index(given.index_path), given.layout, given.method, threads)
+    gpu = workflow.Device(given.engine, given.device, given.gpu_memory)
     mapper = workflow.make_mapper(
         fm_index, MapOptions(n_threads=threads), gpu, Progress(quiet=True), clock=clock
     )
@@ -78,8 +78,8 @@ def command(files, index_path, output, layout, method, engine, device, gpu_memor
     of_gpu = mapper.session.clock.seconds if mapper.session else Counter()
     clock.seconds.clear(), of_gpu.clear()
     start = time.perf_counter()
-    with whole_output(output) as file:
-        source = timed(clock, plan(files, mapper.options.chunk_size))
+    with whole_output(given.output) as file:
+        source = timed(clock, plan(given.files, mapper.options.chunk_size))
         summary = mapping.map_spans(mapper, source, writer, Sink(clock, file))
     wall = time.perf_counter() - start
     for stage, seconds, share in table(clock.seconds, wall, threads):

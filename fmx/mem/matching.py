@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from ..input import chunks, reads, spans
+from ..input import reads, spans
 from ..machines.pipeline import Parts, travel
 from ..machines.progress import Progress
 from ..search.mapper import BOTH, make_query
@@ -132,8 +130,8 @@ class Finder:
 
 def compile_all(finder) -> None:
     """Do everything with no match: what is not compiled yet is, by one thread, before the clock starts."""
-    fasta = np.frombuffer(b">q\nACGT\n", np.uint8).copy()
-    batch = reads.parse(chunks.Chunk("", fasta, False, 1, 1))
+    (chunk,) = spans.read_chunks([b">q\nACGT\n"])
+    batch = reads.parse(chunk)
     strands, nothing = make_strands(batch, finder.options.strands), room_for(0)
     for _ in slices(finder.matcher, strands):
         pass
