@@ -1,10 +1,11 @@
-"""The journeys, on one page: build an index, map reads, list occurrences, look into an index.
+"""The journeys of an index, on one page: build it, map reads, list occurrences, look into it.
 
 build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (index/building/journey.py)
 search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM or BAM   (search/mapping.py)
 locate  patterns -> the same, all hits -> TSV, BED or SAM
 mem     queries -> Strands -> Anchors -> Matches -> MUMmer's format, PAF, BED, TSV or SAM   (mem/)
-pairwise   sequences -> chunks of pairs -> Records -> TSV, PAF or a matrix   (align/)
+
+That of fmx pairwise, which knows no index and starts sooner without one, is align/journey.py.
 """
 
 import shlex
@@ -33,8 +34,8 @@ from .search.summary import Summary
 from .search.tally import Tally
 
 __all__ = [
-    "Device", "IndexOptions", "Output", "add_layouts", "align_pairs", "build_index", "default_index_path",
-    "find_matches", "inspect", "kind_of", "search", "tell_compiling",
+    "Device", "IndexOptions", "Output", "add_layouts", "build_index", "default_index_path", "find_matches",
+    "inspect", "kind_of", "search", "tell_compiling",
 ]  # fmt: skip
 
 
@@ -120,18 +121,6 @@ def find_matches(fm_index, paths, options, output, progress=None, device=CPU):
     tell_compiling(progress)
     header = partial(sam.header, fm_index.reference, __version__, _command_line())
     return journey.find(fm_index, paths, options, output, header, progress, device)
-
-
-def align_pairs(paths, options, output, progress=None, device=CPU) -> None:
-    """Align all pairs of a FASTA file ('-' for stdin), or each sequence of it with each of a second one.
-
-    ``options`` align.journey.PairOptions, ``output`` align.journey.PairOutput.
-    """
-    from .align import journey
-
-    progress = progress or Progress(quiet=True)
-    tell_compiling(progress)
-    journey.align(paths, options, output, progress, device)
 
 
 @settled

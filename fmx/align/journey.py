@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from ..compiler import functions
 from ..input.streams import whole_output
 from ..machines.pipeline import Road, run
 from ..machines.places import choose_place
@@ -45,7 +46,11 @@ class PairOutput:
 
 
 def align(paths, options, output, progress, device) -> None:
-    """Align all pairs of a FASTA file, or of two, and write what ``output`` says."""
+    """Align all pairs of a FASTA file ('-' for stdin), or each sequence of it with each of a second one.
+
+    ``options`` PairOptions, ``output`` PairOutput.
+    """
+    functions.on_first_compile(progress.say)
     gpus = open_gpus(device, progress)
     names, job = read_job(paths, options, output.values)
     with ExitStack() as stack:

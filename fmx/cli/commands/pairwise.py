@@ -56,10 +56,10 @@ def command(given):
     fmx pairwise genes.fa --matrix identity -o genes.npz
     """
     form = _form(given)
-    from ... import workflow
-    from ...align.journey import PairOptions, PairOutput
+    from ...align.journey import PairOptions, PairOutput, align
     from ...align.scoring import Scoring
     from ...align.sequences import check_begin
+    from ...machines.places import Device
     from ...machines.progress import Progress
     from ..places import check_places
 
@@ -69,8 +69,7 @@ def command(given):
     scoring, prefilter = Scoring(given.match, given.mismatch, given.gap), not given.no_prefilter
     wanted = PairOptions(scoring, int(given.iddef), given.identity, prefilter, given.threads)
     where = PairOutput(given.output, form, given.cigar, given.matrix, given.checkpoint)
-    device = workflow.Device(given.engine, given.device)
-    workflow.align_pairs(inputs, wanted, where, Progress(given.quiet), device)
+    align(inputs, wanted, where, Progress(given.quiet), Device(given.engine, given.device))
 
 
 def _form(given) -> str:
