@@ -14,7 +14,7 @@ from ..errors import InputError, named_input
 from .regular import Plain
 
 LONGEST = 1 << 16  # bytes of a block, and of what it holds
-END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")  # a block that holds nothing
+BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")  # an empty block
 
 
 class Gzip:
@@ -55,7 +55,7 @@ class _Watched(io.RawIOBase):
     """
 
     def __init__(self, raw, before):
-        self._raw, self._tail, self._first = raw, before, END if before else b""
+        self._raw, self._tail, self._first = raw, before, BGZF_END if before else b""
 
     def readable(self):
         return True

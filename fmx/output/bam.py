@@ -14,6 +14,7 @@ from isal import isal_zlib
 from ..compiler.contract import static_type
 from ..compiler.functions import inlined
 from ..errors import UnsupportedError
+from ..input.gzipped import BGZF_END
 from . import put
 from .hits import HitWriter
 from .records import contigs_of, put_record, put_unmapped
@@ -21,7 +22,6 @@ from .sam import MAPQ, SamHits
 
 MAX_CONTIG = 2**31 - 1  # bases
 BLOCK = 0xFF00  # uncompressed bytes in a BGZF block
-BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 _NIBBLE = np.full(256, 15, np.uint8)  # letter -> 4-bit code of BAM
 for _code, _letter in enumerate(b"=ACMGRSVTWYHKDBN"):
     _NIBBLE[_letter] = _code

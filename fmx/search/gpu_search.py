@@ -1,4 +1,4 @@
-"""Searching on a GPU: what an engine launches, and whole searches of patterns in the host's memory."""
+"""Searching on a GPU: what an engine launches, and arrays brought there and back."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,6 @@ import numpy as np
 
 from ..index.contracts import on_device
 from ..machines import gpu
-from .hits import Intervals
 
 
 @dataclass(frozen=True)
@@ -59,12 +58,3 @@ def n_bytes(value) -> int:
 
     visit(value)
     return sum(seen.values())
-
-
-def run(launch, query, patterns) -> Intervals:
-    """Search patterns that are in the host's memory, with a query that is there too."""
-    with gpu.errors():
-        n = patterns.length.size
-        intervals = Intervals(*(gpu.zeros(n, np.uint32) for _ in Intervals._fields))
-        launch(upload(query), upload(patterns), intervals)
-        return Intervals(*(gpu.to_host(array) for array in intervals))

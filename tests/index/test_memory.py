@@ -40,7 +40,7 @@ def test_reads_do_not_raise_the_peak(output, index_of):
     piece = journeys.fastq([(f"r{i}", contigs[0][1][i * 90 : i * 90 + 100]) for i in range(1000)])
     arguments = ["search", "-q", "-t", "2", "-x", index_of(contigs), "-", "-o", output]
     peak(arguments, [piece])  # compiles
-    few, many = (peak(arguments, [piece] * n) for n in (300 * MB // len(piece), 900 * MB // len(piece)))
+    few, many = (peak(arguments, [piece] * n) for n in (300 * MB // len(piece), 1000 * MB // len(piece)))
     assert many - few < 70 * MB  # how much of what may wait for its turn, 64 MB, does so is luck
     assert many < 400 * MB
 
