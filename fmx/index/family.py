@@ -11,7 +11,7 @@ _NARROW = 33  # steps after which an interval of any text has one row, each of a
 class Family:
     """One kind of layout: its builder, its arrays, its size by the paper's formula, its types, its speed.
 
-    ``build(text, sa, k, d, machine)``; ``forms(k, d, n)`` what its arrays must be, by field;
+    ``build(text, sa, k, d, backend)``; ``forms(k, d, n)`` what its arrays must be, by field;
     ``bytes_per_symbol(k, d, n)`` of a text of n symbols; ``types`` by
     (k, d), the default first; of a text of n symbols the default is the first that ``fits(k, n)``.
     ``walks_forward``: its ``neighbour`` lies k symbols after a row, not before it.

@@ -90,17 +90,17 @@ class FindPairs(NamedTuple):
     pairs: Any
 
 
-def make_prefix_table(machine, text, sa, q) -> PrefixTable:
-    """The table on the machine: counted in the text, or by a GPU searched for in ``sa``."""
-    if machine.serial:
+def make_prefix_table(backend, text, sa, q) -> PrefixTable:
+    """The table on the backend: counted in the text, or by a GPU searched for in ``sa``."""
+    if backend.serial:
         return build_prefix_table(text, q)
-    pairs = machine.empty(2 * n_pairs(q), np.uint32)
-    machine.run(FindPairs(text, sa, pairs), pairs.size // 2)
+    pairs = backend.empty(2 * n_pairs(q), np.uint32)
+    backend.run(FindPairs(text, sa, pairs), pairs.size // 2)
     return PrefixTable(pairs, q)
 
 
 @do.register(FindPairs)
-def _find_pairs(job, part, start, stop):
+def _find_pairs(job, stretch, start, stop):
     for pair in range(start, stop):
         length = np.int64(0)
         while level_start(length + 1) <= pair:

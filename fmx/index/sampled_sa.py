@@ -97,7 +97,7 @@ class Kept(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """``marks`` of the chosen rows; ``before`` int64[parts]: how many there are before each part."""
+    """``marks`` of the chosen rows; ``before`` int64[stretches]: how many there are before each stretch."""
 
     kept: Any
     before: Any
@@ -109,20 +109,20 @@ def n_mark_words(n: int) -> int:
     return (n // _D + 1) * _W
 
 
-def sample(sa, block_starts, s, k, ahead=0, machine=ONE_CORE) -> SampledSA:
-    """Keep every s-th position of ``sa`` (uint32[n], on the machine) for walks of up to k symbols a step.
+def sample(sa, block_starts, s, k, ahead=0, backend=ONE_CORE) -> SampledSA:
+    """Keep every s-th position of ``sa`` (uint32[n], on the backend) for walks of up to k symbols a step.
 
     ``ahead`` is the largest k of the layouts that walk forwards, 0 if there is none; ``block_starts``
     int64[n_blocks], text positions in ascending order.
     """
     bits = np.zeros(sa.size // 8 + 1, np.uint8)
     _keep_positions(sa.size, block_starts, s, k, ahead, bits)
-    kept, n_words = Kept(sa, machine.take(bits)), n_mark_words(sa.size)
+    kept, n_words = Kept(sa, backend.take(bits)), n_mark_words(sa.size)
     n_rows = n_words // _W * _D
-    ends = machine.count(kept, n_rows, _D)
-    positions = machine.pick(kept, n_rows, ends, machine.empty(int(ends[-1]), np.uint32), _D)
-    marks = machine.zeros(n_words, np.uint64)
-    machine.run(Mark(kept, machine.take(ends[:-1]), marks), n_rows, machine.part_size(n_rows, _D))
+    ends = backend.count(kept, n_rows, _D)
+    positions = backend.pick(kept, n_rows, ends, backend.empty(int(ends[-1]), np.uint32), _D)
+    marks = backend.zeros(n_words, np.uint64)
+    backend.run(Mark(kept, backend.take(ends[:-1]), marks), n_rows, backend.stretch_size(n_rows, _D))
     return SampledSA(positions, marks, sa.size, reach_of(s, k))
 
 
@@ -147,8 +147,8 @@ def _choose_kept(choice, row):
 
 
 @do.register(Mark)
-def _mark(job, part, start, stop):
-    n_kept = job.before[part]
+def _mark(job, stretch, start, stop):
+    n_kept = job.before[stretch]
     for first in range(start, stop, _D):
         entry = first // _D
         job.marks[entry * _W] = np.uint64(n_kept)

@@ -57,17 +57,17 @@ class FindStarts(NamedTuple):
     starts: Any
 
 
-def first_rows(machine, text, sa, s):
-    """The starts of a seed table, on the machine: counted in the text, or by a GPU searched for in ``sa``."""
-    if machine.serial:
+def first_rows(backend, text, sa, s):
+    """The starts of a seed table, on the backend: counted in the text, or by a GPU searched for in ``sa``."""
+    if backend.serial:
         return build_seed_table(text, s).starts
-    starts = machine.empty(4**s + 1, np.uint32)
-    machine.run(FindStarts(text, sa, s, starts), starts.size)
+    starts = backend.empty(4**s + 1, np.uint32)
+    backend.run(FindStarts(text, sa, s, starts), starts.size)
     return starts
 
 
 @do.register(FindStarts)
-def _find_starts(job, part, start, stop):
+def _find_starts(job, stretch, start, stop):
     for c in range(start, stop):
         last = c == np.int64(1) << (2 * job.s)
         job.starts[c] = job.sa.size if last else first_row(job.text, job.sa, c, job.s, False)

@@ -112,13 +112,13 @@ class PackText(NamedTuple):
     words: Any
 
 
-def pack_text(text, machine=ONE_CORE):
+def pack_text(text, backend=ONE_CORE):
     """A text (uint8[n]: separator 0, A C G T 1 to 4) as uint64 words; a separator is stored as A.
 
     Three spare words follow, so that ``symbols`` may read 32 symbols from any position of the text.
     """
-    words = machine.empty(-(-text.size // WORD) + 3, np.uint64)
-    machine.run(PackText(text, words), words.size)
+    words = backend.empty(-(-text.size // WORD) + 3, np.uint64)
+    backend.run(PackText(text, words), words.size)
     return words
 
 
@@ -137,7 +137,7 @@ def _unpack_text(words, start, stop, text):
 
 
 @do.register(PackText)
-def _pack_text(job, part, start, stop):
+def _pack_text(job, stretch, start, stop):
     for w in range(start, stop):
         word = np.uint64(0)
         for i in range(WORD * w, min(WORD * w + WORD, job.text.size)):

@@ -1,11 +1,11 @@
-"""The jobs of jobs.py on a GPU: a part is a thread's, so that no step needs a kernel of its own."""
+"""The jobs of jobs.py on a GPU: a stretch is a thread's, so that no step needs a kernel of its own."""
 
 import numpy as np
 
 from ..compiler import radix_sort
 from ..compiler.warp import kernel, thread_index
 from . import gpu
-from .jobs import Machine, do
+from .jobs import Backend, do
 
 _N_THREADS = 256
 _THREADS_OF_A_MULTIPROCESSOR = 2048
@@ -13,14 +13,14 @@ _THREADS_OF_A_MULTIPROCESSOR = 2048
 
 @kernel
 def do_kernel(job, n, size):
-    """Part i of a job by thread i; parts of ``size`` things."""
-    part = thread_index()
-    start = part * size
+    """Part i of a job by thread i; stretches of ``size`` things."""
+    stretch = thread_index()
+    start = stretch * size
     if start < n:
-        do(job, part, start, min(start + size, n))
+        do(job, stretch, start, min(start + size, n))
 
 
-class Gpu(Machine):
+class Gpu(Backend):
     """The GPU of a GpuSession, of which ``memory`` bytes may be used."""
 
     empty, zeros = staticmethod(gpu.empty), staticmethod(gpu.zeros)
@@ -40,13 +40,13 @@ class Gpu(Machine):
             return type(value)(*map(self.take, value))
         return value
 
-    def part_size(self, n, multiple=1) -> int:
-        """Things of a part, a multiple of ``multiple``, such that n things keep every thread busy."""
+    def stretch_size(self, n, multiple=1) -> int:
+        """Things of a stretch, a multiple of ``multiple``, such that n things keep every thread busy."""
         n_parts = 1 if gpu.SIMULATED else gpu.n_multiprocessors() * _THREADS_OF_A_MULTIPROCESSOR
         return max(-(-n // n_parts // multiple), 1) * multiple
 
     def run(self, job, n, size=1):
-        """Do all n things of a job, ``size`` in a part; without it, a thread each."""
+        """Do all n things of a job, ``size`` in a stretch; without it, a thread each."""
         if n:
             n_threads = gpu.block_size(_N_THREADS)
             do_kernel[-(-n // size // n_threads), n_threads](job, np.int64(n), np.int64(size))

@@ -3,7 +3,7 @@
 from ..errors import DeviceError
 
 
-def room_beside(memory, resident, least, what="the index") -> int:
+def memory_beside(memory, resident, least, what="the index") -> int:
     """Bytes of ``memory`` beside ``resident`` ones.  Raises DeviceError if they are fewer than ``least``."""
     if memory - resident < least:
         raise DeviceError(

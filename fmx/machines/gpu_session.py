@@ -11,12 +11,12 @@ import numpy as np
 
 from . import gpu
 from .clock import Clock
-from .gpu_memory import room_beside
+from .gpu_memory import memory_beside
 
 RESERVE = 512 << 20  # bytes left to the device and the libraries on it, or a twentieth of what is free
 
 
-class Rooms:
+class Arrays:
     """Arrays by name, made anew only where a larger one is asked for: to allocate takes long on a GPU."""
 
     def __init__(self, make):
@@ -32,30 +32,30 @@ class Rooms:
 
 
 class Desks:
-    """Pinned Rooms for what comes back, each with one thread of the host, as many as are needed."""
+    """Pinned Arrays for what comes back, each with one thread of the host, as many as are needed."""
 
     def __init__(self):
         self._idle: list = []
 
-    def take(self) -> Rooms:
-        """Rooms that nobody uses, until they are given back."""
+    def take(self) -> Arrays:
+        """Arrays that nobody uses, until they are given back."""
         try:
             return self._idle.pop()
         except IndexError:
-            return Rooms(gpu.pinned)
+            return Arrays(gpu.pinned)
 
-    def give_back(self, rooms):
+    def give_back(self, arrays):
         """Let another thread use them."""
-        self._idle.append(rooms)
+        self._idle.append(arrays)
 
 
 class Flight:
-    """A stream; ``there``, Rooms of the device; ``here``, pinned Rooms of the host."""
+    """A stream; ``there``, Arrays of the device; ``here``, pinned Arrays of the host."""
 
-    def __init__(self, clock, rooms):
+    def __init__(self, clock, arrays):
         self.clock, self.stream = clock, gpu.stream()
-        self.there, self.here = Rooms(gpu.empty), Rooms(gpu.pinned)
-        for name, (n, dtype) in rooms.items():
+        self.there, self.here = Arrays(gpu.empty), Arrays(gpu.pinned)
+        for name, (n, dtype) in arrays.items():
             self.there(name, n, dtype), self.here(name, n, dtype)
         self.holds: object = None  # what its owner has left there
         self._marks: list = []
@@ -96,10 +96,10 @@ class Flight:
 class Flights:
     """Some flights over one GPU, each used by one thread of the host at a time."""
 
-    def __init__(self, n, session, rooms):
+    def __init__(self, n, session, arrays):
         self.clock, self._session, self._idle = session.clock, session, LifoQueue()
         for _ in range(n):
-            self._idle.put(session.flight(rooms))
+            self._idle.put(session.flight(arrays))
 
     def run(self, work, *arguments):
         """``work(flight, ...)`` with one that nobody uses.  Raises DeviceError."""
@@ -142,16 +142,16 @@ class GpuSession:
         with gpu.errors():
             return work(*arguments)
 
-    def flight(self, rooms=None) -> Flight:
+    def flight(self, arrays=None) -> Flight:
         """A flight of its owner alone."""
-        return Flight(self.clock, rooms or {})
+        return Flight(self.clock, arrays or {})
 
-    def flights(self, most, resident=0, rooms=None) -> Flights:
+    def flights(self, most, resident=0, arrays=None) -> Flights:
         """Flights for threads of the host, ``most`` at most, as many as fit beside ``resident`` bytes.
 
-        ``rooms`` {name: (n, dtype)}: buffers that each has at both ends at once.  Raises DeviceError.
+        ``arrays`` {name: (n, dtype)}: buffers that each has at both ends at once.  Raises DeviceError.
         """
-        rooms = rooms or {}
-        of_one = sum(n * np.dtype(dtype).itemsize for n, dtype in rooms.values())
-        n = min(most, room_beside(self.memory, resident, of_one) // max(of_one, 1))
-        return self.run(Flights, 1 if gpu.SIMULATED else n, self, rooms)  # the simulator runs one kernel
+        arrays = arrays or {}
+        of_one = sum(n * np.dtype(dtype).itemsize for n, dtype in arrays.values())
+        n = min(most, memory_beside(self.memory, resident, of_one) // max(of_one, 1))
+        return self.run(Flights, 1 if gpu.SIMULATED else n, self, arrays)  # the simulator runs one kernel

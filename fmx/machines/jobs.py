@@ -1,8 +1,8 @@
-"""Work in parts: the steps that make an index's arrays, written once, done by the CPU's cores or by a GPU.
+"""Work in stretches: the steps that make an index's arrays, written once, done by CPU cores or by a GPU.
 
 A job is a NamedTuple of arrays; a body of ``do`` for its type does the things [start, stop) of it, and the
-parts of a job do not know of each other.  A machine says how large parts are and who does them: Cores gives
-one to each thread of the CPU, gpu_jobs.Gpu one to each thread of the GPU.
+stretches of a job do not know of each other.  A backend says how large they are and who does them: Cores
+gives one to each thread of the CPU, gpu_jobs.Gpu one to each thread of the GPU.
 """
 
 from contextlib import nullcontext
@@ -16,8 +16,8 @@ from .threads import run_all
 
 
 @by_type
-def do(job, part, start, stop):
-    """Do the things [start, stop) of a job, which are its part number ``part``."""
+def do(job, stretch, start, stop):
+    """Do the things [start, stop) of a job, which are its stretch number ``stretch``."""
 
 
 @by_type
@@ -26,14 +26,14 @@ def choose(choice, i):
 
 
 class Count(NamedTuple):
-    """``totals`` int64[parts]: how many things of each part are chosen."""
+    """``totals`` int64[stretches]: how many things of each stretch are chosen."""
 
     choice: Any
     totals: Any
 
 
 class Pick(NamedTuple):
-    """``picked`` uint32: what is kept of the chosen, those of a part from ``starts`` int64[parts] on."""
+    """``picked`` uint32: what is kept, that of a stretch from ``starts`` int64[stretches] on."""
 
     choice: Any
     starts: Any
@@ -41,17 +41,17 @@ class Pick(NamedTuple):
 
 
 @do.register(Count)
-def _count(job, part, start, stop):
+def _count(job, stretch, start, stop):
     n = np.int64(0)
     for i in range(start, stop):
         if choose(job.choice, i) >= 0:
             n += 1
-    job.totals[part] = n
+    job.totals[stretch] = n
 
 
 @do.register(Pick)
-def _pick(job, part, start, stop):
-    to = job.starts[part]
+def _pick(job, stretch, start, stop):
+    to = job.starts[stretch]
     for i in range(start, stop):
         kept = choose(job.choice, i)
         if kept >= 0:
@@ -59,11 +59,11 @@ def _pick(job, part, start, stop):
             to += 1
 
 
-class Machine:
-    """What both machines can do; a machine's arrays lie in its own memory.
+class Backend:
+    """What both backends can do; a backend's arrays lie in its own memory.
 
-    empty, zeros (n, dtype); take (an array of the host, or a NamedTuple of them, to the machine); to_host;
-    run (job, n, size); part_size (n, multiple); sort_pairs; synchronize.
+    empty, zeros (n, dtype); take (an array of the host, or a NamedTuple of them, to the backend); to_host;
+    run (job, n, size); stretch_size (n, multiple); sort_pairs; synchronize.
     """
 
     serial = False  # whether one thread may well pass over a whole text
@@ -74,8 +74,8 @@ class Machine:
         return self.pick(choice, n, ends, self.empty(int(ends[-1]), np.uint32))
 
     def count(self, choice, n, multiple=1):
-        """int64 on the host: 0, then the number of the chosen up to the end of each part."""
-        size = self.part_size(n, multiple)
+        """int64 on the host: 0, then the number of the chosen up to the end of each stretch."""
+        size = self.stretch_size(n, multiple)
         totals = self.zeros(-(-n // size), np.int64)
         self.run(Count(choice, totals), n, size)
         return np.concatenate([[0], np.cumsum(self.to_host(totals))])
@@ -83,11 +83,11 @@ class Machine:
     def pick(self, choice, n, ends, into, multiple=1):
         """What is kept of the chosen, at the beginning of ``into``; ``ends`` is their ``count``."""
         if ends[-1]:
-            self.run(Pick(choice, self.take(ends[:-1]), into), n, self.part_size(n, multiple))
+            self.run(Pick(choice, self.take(ends[:-1]), into), n, self.stretch_size(n, multiple))
         return into[: ends[-1]]
 
 
-class Cores(Machine):
+class Cores(Backend):
     """Some threads of the CPU."""
 
     empty, zeros, serial = staticmethod(np.empty), staticmethod(np.zeros), True
@@ -105,15 +105,17 @@ class Cores(Machine):
     def synchronize(self):
         pass
 
-    def part_size(self, n, multiple=1) -> int:
-        """Things of a part, a multiple of ``multiple``, such that every thread has one part of n things."""
+    def stretch_size(self, n, multiple=1) -> int:
+        """Things of a stretch, a multiple of ``multiple``, such that every thread has one of n things."""
         return max(-(-n // self.n_threads // multiple), 1) * multiple
 
     def run(self, job, n, size=None):
-        """Do all n things of a job, ``size`` in a part; without it, in parts of any size."""
-        size = size or self.part_size(n)
-        parts = [(job, part, start, min(start + size, n)) for part, start in enumerate(range(0, n, size))]
-        run_all(_do_part, parts, self.n_threads)
+        """Do all n things of a job, ``size`` in a stretch; without it, in stretches of any size."""
+        size = size or self.stretch_size(n)
+        stretches = [
+            (job, stretch, start, min(start + size, n)) for stretch, start in enumerate(range(0, n, size))
+        ]
+        run_all(_do_stretch, stretches, self.n_threads)
 
     def sort_pairs(self, keys, values, spare_keys, spare_values, n_bits):
         """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""
@@ -126,5 +128,5 @@ ONE_CORE = Cores()
 
 
 @compiled
-def _do_part(job, part, start, stop):
-    do(job, part, start, stop)
+def _do_stretch(job, stretch, start, stop):
+    do(job, stretch, start, stop)

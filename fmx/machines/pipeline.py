@@ -2,7 +2,7 @@
 
     items     an iterator, advanced by whoever needs work, one at a time
     workers   take an item and with it a ticket, emit pieces of output, and finish with a result
-    parts     what a worker may find its item to fall into: they stand in its place, and any worker does them
+    shares    what a worker may cut its item into: they stand in its place, and any worker does them
     caller    gets pieces and results in the order of the tickets, and does nothing else
 
 A slow worker pulls less often: that is all the load balancing there is.  Of pieces that must wait for those
@@ -27,8 +27,8 @@ class Ticket:
         self.order, self.pieces, self.is_done, self.result, self.error = order, deque(), False, None, None
 
 
-class Parts(list):
-    """What an item falls into: functions of ``emit`` that any worker may do; each has a result of its own."""
+class Shares(list):
+    """What an item is cut into: functions of ``emit`` for any worker; each has a result of its own."""
 
 
 class Stopped(Exception):
@@ -110,14 +110,14 @@ class Road:
             self._for_follow_ups.notify()
             self._for_room.notify_all()  # who waits for room may be needed
 
-    def split(self, ticket, parts):
-        """Put parts of an item right behind its ticket, each with one of its own, for whoever takes them."""
+    def split(self, ticket, shares):
+        """Put shares of an item right behind its ticket, each with one of its own, for whoever takes them."""
         with self._for_follow_ups:
             at = self._tickets.index(ticket) + 1
-            for number, part in enumerate(parts):
+            for number, share in enumerate(shares):
                 behind = Ticket(*ticket.order, number)
                 self._tickets.insert(at + number, behind)
-                heappush(self._follow_ups, (behind.order, behind, part))
+                heappush(self._follow_ups, (behind.order, behind, share))
             self._for_follow_ups.notify_all()
 
     def emit(self, ticket, piece):
@@ -230,14 +230,14 @@ def travel(items, work, n_threads, write):
     """Yield the result of ``work(emit, item)`` for each item in order, by n_threads threads.
 
     ``emit`` takes pieces of output, which ``write`` is given in order by the caller's thread.  Where the
-    result is Parts, the results of these are yielded in its place.
+    result is Shares, the results of these are yielded in its place.
     """
     road = Road(items)
 
     def step(ticket, item):
         emit = partial(road.emit, ticket)
         result = item(emit) if callable(item) else work(emit, item)
-        if isinstance(result, Parts):
+        if isinstance(result, Shares):
             road.split(ticket, result[1:])
             return result[0](emit)
         return result

@@ -25,7 +25,7 @@ class Cut(NamedTuple):
 
 
 @do.register(Cut)
-def _cut(job, part, start, stop):
+def _cut(job, stretch, start, stop):
     patterns = job.patterns
     for i in range(start, stop):
         position, length = np.int64(job.positions[i]), patterns.length[i]
@@ -35,15 +35,15 @@ def _cut(job, part, start, stop):
             patterns.words[patterns.first[i] + word] = found << np.uint64(2 * (WORD - k))
 
 
-def cut(machine, words, positions, length) -> Patterns:
-    """The strings of ``length`` symbols at positions of a packed text, on the machine."""
+def cut(backend, words, positions, length) -> Patterns:
+    """The strings of ``length`` symbols at positions of a packed text, on the backend."""
     n, n_words = positions.size, -(-length // WORD)
     patterns = Patterns(
-        machine.zeros(n * n_words + 1, np.uint64),
-        machine.take(np.arange(n) * n_words),
-        machine.take(np.full(n, length)),
+        backend.zeros(n * n_words + 1, np.uint64),
+        backend.take(np.arange(n) * n_words),
+        backend.take(np.full(n, length)),
     )
-    machine.run(Cut(words, positions, patterns), n)
+    backend.run(Cut(words, positions, patterns), n)
     return patterns
 
 
@@ -57,8 +57,8 @@ def places(blocks, length, n, rng) -> tuple:
 
     Raises FmxError where no block is that long.
     """
-    rooms = np.maximum(blocks.length - length + 1, 0)
-    edges = np.append(0, np.cumsum(rooms))
+    places = np.maximum(blocks.length - length + 1, 0)
+    edges = np.append(0, np.cumsum(places))
     if edges[-1] == 0:
         raise FmxError(f"no contig holds {length} bases in a row: give a smaller --length")
     drawn = rng.integers(0, edges[-1], n)

@@ -1,4 +1,4 @@
-"""Texts to measure with: random_codes, and those that any machine makes, each symbol by its position.
+"""Texts to measure with: random_codes, and those that any backend makes, each symbol by its position.
 
 Repeat has the repeats of a genome:
 
@@ -70,7 +70,7 @@ def _symbol(seed, i):
 
 
 @do.register(Repeat)
-def _repeat(job, part, start, stop):
+def _repeat(job, stretch, start, stop):
     n = job.text.size
     copied, run, contig = n // 50, min(1 << 16, n // 100), n // 24 + 1
     for i in range(start, stop):
@@ -80,15 +80,15 @@ def _repeat(job, part, start, stop):
 
 
 @do.register(Randomize)
-def _randomize(job, part, start, stop):
+def _randomize(job, stretch, start, stop):
     for i in range(start, stop):
         job.text[i] = 1 + draw(job.seed, i, 4) if i + 1 < job.text.size else 0
 
 
-def make_codes(machine, kind, n, seed=1):
-    """uint8[n] on the machine, the last symbol a separator; ``kind`` Randomize or Repeat."""
-    text = machine.empty(n, np.uint8)
-    machine.run(kind(text, np.uint64(seed)), n)
+def make_codes(backend, kind, n, seed=1):
+    """uint8[n] on the backend, the last symbol a separator; ``kind`` Randomize or Repeat."""
+    text = backend.empty(n, np.uint8)
+    backend.run(kind(text, np.uint64(seed)), n)
     return text
 
 

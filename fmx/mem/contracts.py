@@ -49,7 +49,7 @@ class Matches(NamedTuple):
     length: np.ndarray
 
 
-def room_for(n) -> Matches:
+def empty_matches(n) -> Matches:
     """Arrays for n matches."""
     return Matches(*(np.empty(n, np.int64) for _ in Matches._fields))
 
@@ -61,7 +61,7 @@ def take(columns, which):
 
 def join_matches(several) -> Matches:
     """Matches one after the other, in arrays of their own."""
-    return Matches(*(np.concatenate(columns) for columns in zip(room_for(0), *several, strict=True)))
+    return Matches(*(np.concatenate(columns) for columns in zip(empty_matches(0), *several, strict=True)))
 
 
 @by_type

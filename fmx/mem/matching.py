@@ -10,11 +10,11 @@ from functools import partial
 from typing import Any
 
 from ..input import reads, spans
-from ..machines.pipeline import Parts, travel
+from ..machines.pipeline import Shares, travel
 from ..machines.progress import Progress
 from ..search.mapper import BOTH, make_query
 from . import mummergpu, seeds
-from .contracts import join_matches, room_for
+from .contracts import empty_matches, join_matches
 from .slices import join, slices
 from .strands import cut, make_strands
 from .unique import in_query, in_reference
@@ -75,23 +75,23 @@ class Finder:
             stop = max(row, int(strands.row[matches.strand[-1]]) + 1) if n else row
             emit(self.writer.format(batch, strands, matches, (row, stop)))
             row, n_matches = stop, n_matches + n
-        emit(self.writer.format(batch, strands, room_for(0), (row, last_row)))
+        emit(self.writer.format(batch, strands, empty_matches(0), (row, last_row)))
         return n_matches
 
     def tasks(self, chunk):
-        """Yield the parts of a chunk: functions of ``emit`` that give (queries, bases, matches)."""
+        """Yield the shares of a chunk: functions of ``emit`` that give (queries, bases, matches)."""
         if chunk.data.size < 2 * self.task_size:
             yield partial(self._whole, chunk)
             return
         batch, strands, counts = self._parse(chunk)
         row, n_rows, kept = 0, 2 * batch.length.size, []
-        for first, part in cut(strands, self.task_size):
+        for first, share in cut(strands, self.task_size):
             if self.options.unique == IN_BOTH:
                 kept.append(Future())
-                yield partial(self._keep, part, first, kept[-1])
+                yield partial(self._keep, share, first, kept[-1])
             else:
-                stop = int(part.row[-1]) + 1  # a row's header goes with its first start
-                yield partial(self._part, counts, batch, part, (row, stop))
+                stop = int(share.row[-1]) + 1  # a row's header goes with its first start
+                yield partial(self._share, counts, batch, share, (row, stop))
                 counts, row = (0, 0), stop
         yield partial(self._rest, counts, batch, strands, kept, (row, n_rows))
 
@@ -105,9 +105,9 @@ class Finder:
 
     def _whole(self, chunk, emit):
         batch, strands, counts = self._parse(chunk)
-        return self._part(counts, batch, strands, (0, 2 * batch.length.size), emit)
+        return self._share(counts, batch, strands, (0, 2 * batch.length.size), emit)
 
-    def _part(self, counts, batch, strands, rows, emit):
+    def _share(self, counts, batch, strands, rows, emit):
         found = self.matches_of(strands)
         if self.options.unique == IN_BOTH:
             found = [in_query(strands, join_matches(found))]
@@ -115,7 +115,7 @@ class Finder:
 
     def _keep(self, strands, first, kept, emit):
         """Put what is found in strands ``first`` and on into the Future ``kept``, for ``_rest``."""
-        found = room_for(0)
+        found = empty_matches(0)
         try:
             found = join_matches(self.matches_of(strands))
         finally:
@@ -124,7 +124,7 @@ class Finder:
 
     def _rest(self, counts, batch, strands, kept, rows, emit):
         """Write what was kept, once it is there, and the header lines that are left."""
-        found = [in_query(strands, join_matches([part.result() for part in kept]))] if kept else ()
+        found = [in_query(strands, join_matches([found.result() for found in kept]))] if kept else ()
         return (*counts, self.lines(emit, batch, strands, found, rows))
 
 
@@ -132,7 +132,7 @@ def compile_all(finder) -> None:
     """Do everything with no match: what is not compiled yet is, by one thread, before the clock starts."""
     (chunk,) = spans.read_chunks([b">q\nACGT\n"])
     batch = reads.parse(chunk)
-    strands, nothing = make_strands(batch, finder.options.strands), room_for(0)
+    strands, nothing = make_strands(batch, finder.options.strands), empty_matches(0)
     for _ in slices(finder.matcher, strands):
         pass
     if finder.options.unique:
@@ -149,7 +149,7 @@ def find(finder, paths, sink, progress=None) -> Summary:
         finder.writer.written(lines)
 
     def work(emit, span):
-        return Parts(finder.tasks(span.read()))
+        return Shares(finder.tasks(span.read()))
 
     source = spans.plan(paths, finder.task_size)
     for queries, bases, matches in travel(source, work, finder.options.n_threads, write):

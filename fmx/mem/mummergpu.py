@@ -87,13 +87,13 @@ def match_all(segment, strands, jobs, least) -> Found:
 def subqueries(lcp, least, jobs, found, n_threads=1) -> Subqueries:
     """The subqueries that match, with their rows."""
     cuts = spans(jobs.strand.size, n_threads)
-    parts = [Jobs(jobs.strand[a:b], jobs.begin[a:b], jobs.slot[a : b + 1]) for a, b in cuts]
-    sizes = run_all(_n_matching, [(least, part, found) for part in parts], n_threads)
+    shares = [Jobs(jobs.strand[a:b], jobs.begin[a:b], jobs.slot[a : b + 1]) for a, b in cuts]
+    sizes = run_all(_n_matching, [(least, share, found) for share in shares], n_threads)
     ends = np.append(0, np.cumsum(sizes, dtype=np.int64))
     dtypes = (np.int64, np.int64, np.uint32, np.uint32, np.uint32, np.uint32)
     anchors = Subqueries(*(np.empty(ends[-1], dtype) for dtype in dtypes))
-    rooms = [take(anchors, slice(*span)) for span in pairwise(ends)]
-    work = [(lcp, np.int64(least), part, found, room) for part, room in zip(parts, rooms, strict=True)]
+    slots = [take(anchors, slice(*span)) for span in pairwise(ends)]
+    work = [(lcp, np.int64(least), share, found, slot) for share, slot in zip(shares, slots, strict=True)]
     run_all(_take, work, n_threads)
     return anchors
 

@@ -73,12 +73,12 @@ class GpuMummer:
 
     def seek(self, strands) -> Subqueries:
         """The subqueries of strands that match, and their rows."""
-        jobs, rooms = make_jobs(strands, self.least), self.desks.take()
+        jobs, arrays = make_jobs(strands, self.least), self.desks.take()
         n = int(jobs.slot[-1])
-        found = Found(*(rooms(name, n, np.uint32)[:n] for name in Found._fields))
+        found = Found(*(arrays(name, n, np.uint32)[:n] for name in Found._fields))
         self.search(strands, jobs, found)
         anchors = subqueries(self.host.lcp, self.least, jobs, found, self.n_threads)
-        self.desks.give_back(rooms)
+        self.desks.give_back(arrays)
         return anchors
 
     def search(self, strands, jobs, found):

@@ -19,11 +19,11 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..machines import gpu
-from ..machines.gpu_memory import room_beside
-from ..machines.gpu_session import Desks, Rooms
+from ..machines.gpu_memory import memory_beside
+from ..machines.gpu_session import Arrays, Desks
 from ..machines.threads import run_all, spans
 from ..search import gpu_search
-from .contracts import room_for, take
+from .contracts import empty_matches, take
 from .order import Pairs
 from .seeds_kernels import (
     BLOCK,
@@ -49,11 +49,11 @@ _MANY = 1 << 18  # matches that threads of the host share
 
 
 class Found(NamedTuple):
-    """Matches in the pinned memory of ``rooms``: ``spans`` as in seeds_kernels.py, ``pairs`` as of gather."""
+    """Matches in pinned memory, ``arrays``: ``spans`` as in seeds_kernels.py, ``pairs`` as of gather."""
 
     spans: np.ndarray
     pairs: Pairs
-    rooms: Rooms
+    arrays: Arrays
 
 
 class GpuSeeds:
@@ -61,7 +61,7 @@ class GpuSeeds:
 
     def __init__(self, host, session, n_threads=1):
         self.host, self.least, self.clock, self.n_threads = host, host.least, session.clock, n_threads
-        room = room_beside(session.memory, gpu_search.n_bytes(host), _ROW_BYTES * _LEAST_ROWS)
+        room = memory_beside(session.memory, gpu_search.n_bytes(host), _ROW_BYTES * _LEAST_ROWS)
         n_flights = max(1, min(n_threads, N_FLIGHTS, room // (_ROW_BYTES * ROWS)))
         self.n_rows = min(ROWS, room // n_flights // _ROW_BYTES)
         self.n_windows = max(self.n_rows // BLOCK, 1) * BLOCK
@@ -77,9 +77,9 @@ def slices_of_gpu(matcher, strands, span=None):
     """The matches of windows span[0] to span[1], or all; where there is no room, of fewer at a time."""
     found, fewer = matcher.flights.run(_find, matcher, strands, span)
     if found is not None:
-        matches = room_for(found.pairs.keys.size)
+        matches = empty_matches(found.pairs.keys.size)
         _hand_over_all(found, matches, matcher.n_threads if matches.length.size > _MANY else 1)
-        matcher.desks.give_back(found.rooms)
+        matcher.desks.give_back(found.arrays)
         if matches.length.size:
             yield matches
     for some in fewer:
@@ -87,27 +87,27 @@ def slices_of_gpu(matcher, strands, span=None):
 
 
 def _find(flight, matcher, strands, span):
-    """(the Found matches of a span of windows, nothing), or (None, its parts) where it has too many rows."""
+    """(the Found matches of a span of windows, nothing), or (None, its shares) where it has too many rows."""
     queries, n_of_all = _bring(flight, matcher, strands)
     start, stop = span or (0, n_of_all)
     n, n_rows = stop - start, matcher.n_rows
-    n_parts, rooms = -(-n // matcher.n_windows), matcher.desks.take()
-    while n_parts <= 1:
+    n_shares, arrays = -(-n // matcher.n_windows), matcher.desks.take()
+    while n_shares <= 1:
         table, found = _launch(flight, matcher, queries, (start, stop), n_rows)
-        report = rooms("report", report_size(table.n), np.int64)[: report_size(table.n)]
+        report = arrays("report", report_size(table.n), np.int64)[: report_size(table.n)]
         flight.receive([table.numbers], [report])
         flight.wait()
         wanted = int(report[0] & ROW_BITS)
         if wanted <= n_rows:
-            its_pairs = Pairs(*(rooms(name, report[1], np.int64)[: report[1]] for name in Pairs._fields))
+            its_pairs = Pairs(*(arrays(name, report[1], np.int64)[: report[1]] for name in Pairs._fields))
             if report[1]:
                 flight.receive(found, its_pairs)
                 flight.wait()
-            return Found(report[2:], its_pairs, rooms), ()
-        n_parts = wanted // n_rows + 1 if n > 1 else 1
+            return Found(report[2:], its_pairs, arrays), ()
+        n_shares = wanted // n_rows + 1 if n > 1 else 1
         n_rows = wanted  # of a window by itself
-    matcher.desks.give_back(rooms)
-    return None, [(start + a, start + b) for a, b in spans(n, n_parts)]
+    matcher.desks.give_back(arrays)
+    return None, [(start + a, start + b) for a, b in spans(n, n_shares)]
 
 
 def _launch(flight, matcher, queries, span, n_rows):

@@ -55,8 +55,8 @@ class Queries(NamedTuple):
 class Table(NamedTuple):
     """What kernels tell each other of ``n`` blocks of windows, with room for ``most`` rows.
 
-    ``numbers`` int64 is one array, for a kernel is launched the sooner the fewer it is given; parts_of tells
-    its parts.
+    ``numbers`` int64 is one array, for a kernel is launched the sooner the fewer it is given;
+    sections_of tells its sections.
     """
 
     numbers: np.ndarray
@@ -64,8 +64,8 @@ class Table(NamedTuple):
     most: int
 
 
-class Parts(NamedTuple):
-    """The parts of a Table of n blocks.  ``counters`` int64[2]: turns << 40 | rows, and matches.
+class Sections(NamedTuple):
+    """The sections of a Table of n blocks.  ``counters`` int64[2]: turns << 40 | rows, and matches.
 
     By block ``spans`` int64[2n], where its matches begin and how many they are.  By turn ``block`` int64[n].
     By turn and window ``running`` int64[n * BLOCK + 1], the rows of all windows before, ``place``
@@ -91,12 +91,12 @@ def table_size(n) -> int:
 
 
 @inlined
-def parts_of(table):
-    """The Parts of a table."""
+def sections_of(table):
+    """The Sections of a table."""
     numbers, n, size = table.numbers, table.n, table.n * BLOCK
     a = 2 + 3 * n
     b = a + size + 1
-    return Parts(
+    return Sections(
         numbers[:2], numbers[2 : 2 + 2 * n], numbers[2 + 2 * n : a],
         numbers[a:b], numbers[b : b + size], numbers[b + size : b + 2 * size],
     )  # fmt: skip
@@ -136,7 +136,7 @@ def seek_kernel(matcher, queries, start, stop, table):
     ``matcher`` Seeds, ``queries`` Queries, ``table`` Table whose counters are 0.
     """
     sums = cuda.shared.array(BLOCK, INT64)
-    strands, parts = strands_of(queries), parts_of(table)
+    strands, sections = strands_of(queries), sections_of(table)
     first = queries.columns[4 * queries.n : 5 * queries.n + 1]
     t, j = thread_in_block(), start + thread_index()
     i = position = lo = hi = np.int64(0)
@@ -147,16 +147,16 @@ def seek_kernel(matcher, queries, start, stop, table):
         lo, hi = rows_of(matcher, lo, hi)
     before, total = add_up(sums, hi - lo)
     if t == 0:
-        sums[0] = atomic_add(parts.counters, 0, np.int64(1 << _TURN) + total)
+        sums[0] = atomic_add(sections.counters, 0, np.int64(1 << _TURN) + total)
     sync_block()
     turn, base = sums[0] >> _TURN, sums[0] & ROW_BITS
     k = turn * BLOCK + t
-    parts.place[k], parts.row[k] = (i << 32) | position, lo
-    parts.running[k] = base + before
+    sections.place[k], sections.row[k] = (i << 32) | position, lo
+    sections.running[k] = base + before
     if t == 0:
-        parts.block[turn] = (j - start) // BLOCK
+        sections.block[turn] = (j - start) // BLOCK
         if turn == table.n - 1:
-            parts.running[k + BLOCK] = base + total
+            sections.running[k + BLOCK] = base + total
 
 
 @kernel
@@ -165,14 +165,14 @@ def compare_kernel(matcher, queries, table, pairs):
 
     ``pairs`` Pairs of a row: position << 32 | text, and strand << 32 | length, or 0 where there is none.
     """
-    parts = parts_of(table)
-    n_rows = parts.counters[0] & ROW_BITS
+    sections = sections_of(table)
+    n_rows = sections.counters[0] & ROW_BITS
     if n_rows <= table.most:
         strands = strands_of(queries)
         for c in range(thread_index(), n_rows, grid_size()):
-            k = find_run(parts.running, c)
-            i, position = parts.place[k] >> 32, parts.place[k] & 0xFFFFFFFF
-            text = np.int64(at(matcher.sa, parts.row[k] + c - parts.running[k]))
+            k = find_run(sections.running, c)
+            i, position = sections.place[k] >> 32, sections.place[k] & 0xFFFFFFFF
+            text = np.int64(at(matcher.sa, sections.row[k] + c - sections.running[k]))
             frame, outside = frame_of(matcher, strands, i, position)
             value = np.int64(0)
             if may_match(matcher, frame, outside, text):
@@ -191,10 +191,10 @@ def gather_kernel(table, pairs, found):
     """
     counts = cuda.shared.array(BLOCK, UINT32)
     sums = cuda.shared.array(BLOCK, INT64)  # the simulator knows them apart by their lines
-    parts = parts_of(table)
-    if (parts.counters[0] & ROW_BITS) <= table.most:
+    sections = sections_of(table)
+    if (sections.counters[0] & ROW_BITS) <= table.most:
         t, turn = thread_in_block(), thread_index() // BLOCK
-        running = parts.running[turn * BLOCK : (turn + 1) * BLOCK + 1]
+        running = sections.running[turn * BLOCK : (turn + 1) * BLOCK + 1]
         counts[t] = 0
         sync_block()
         for c in range(running[0] + t, running[BLOCK], BLOCK):
@@ -205,9 +205,9 @@ def gather_kernel(table, pairs, found):
         before, total = add_up(sums, n)
         counts[t] = before
         if t == 0:
-            sums[0] = atomic_add(parts.counters, 1, total)
-            block = parts.block[turn]
-            parts.spans[2 * block], parts.spans[2 * block + 1] = sums[0], total
+            sums[0] = atomic_add(sections.counters, 1, total)
+            block = sections.block[turn]
+            sections.spans[2 * block], sections.spans[2 * block + 1] = sums[0], total
         sync_block()
         base = sums[0]
         for c in range(running[0] + t, running[BLOCK], BLOCK):

@@ -1,7 +1,7 @@
 """Segments of a suffix array that does not fit into a GPU's memory, and rounds of queries over them.
 
-A segment is the suffixes that start in a part of the text, taken from the whole suffix array in its order, so
-nothing is sorted again; what two of its rows have in common is the least LCP value between them there:
+A segment is the suffixes that start in a stretch of the text, taken from the whole suffix array in its
+order, so nothing is sorted again; what two of its rows have in common is the least LCP value between them:
 
     row      0   1   2   3   4   5      text positions 0 to 2: rows 1, 2 and 5
     sa       5   1   0   4   3   2      sa     1   0   2
@@ -18,7 +18,7 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..errors import DeviceError
-from ..machines.gpu_memory import room_beside
+from ..machines.gpu_memory import memory_beside
 from ..machines.threads import run_all, spans
 from .contracts import take
 from .rank_walk import Segment
@@ -45,7 +45,7 @@ def divide(n_text, shared, room, n_flights=1) -> Division:
     A quarter of what they leave is for queries, at most QUERY_BYTES for each flight; there is one flight
     where more of them would leave less room.  Raises DeviceError.
     """
-    rest = room_beside(room, shared, 2 * SUFFIX_BYTES, "the text")
+    rest = memory_beside(room, shared, 2 * SUFFIX_BYTES, "the text")
     wanted = QUERY_BYTES * n_flights
     if rest < max(4 * wanted, wanted + SUFFIX_BYTES * n_text):
         n_flights = 1

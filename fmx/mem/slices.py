@@ -17,7 +17,7 @@ from ..compiler.contract import by_type_or_this
 from ..index.parts import part_span
 from ..machines.portions import runs
 from ..machines.threads import run_all
-from .contracts import collect, join_matches, room_for, seek, take
+from .contracts import collect, empty_matches, join_matches, seek, take
 
 ROWS_AT_ONCE = 1 << 17
 
@@ -48,7 +48,7 @@ def collected(matcher, strands, anchors, n_threads=1):
     cuts = list(runs(rows, ROWS_AT_ONCE)) or [(0, 0)]
     for i in range(0, len(cuts), n_threads):
         work = [
-            (matcher, strands, anchors, start, stop, room_for(int(rows[start:stop].sum())))
+            (matcher, strands, anchors, start, stop, empty_matches(int(rows[start:stop].sum())))
             for start, stop in cuts[i : i + n_threads]
         ]
         for n, (*_, matches) in zip(run_all(collect, work, n_threads), work, strict=True):

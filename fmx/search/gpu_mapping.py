@@ -114,7 +114,9 @@ class GpuLocator:
             on_device = _sent(flight, {"lo": lo[a:b], "first": first[a : b + 1] - first[a]})
             for begin in range(int(first[a]), int(first[b]), N_POSITIONS):
                 n = min(N_POSITIONS, int(first[b]) - begin)
-                there, here = (rooms("positions", n, np.uint32)[:n] for rooms in (flight.there, flight.here))
+                there, here = (
+                    arrays("positions", n, np.uint32)[:n] for arrays in (flight.there, flight.here)
+                )
                 flight.begin("locate")
                 flight.launch(
                     locate_kernel, n, N_THREADS,

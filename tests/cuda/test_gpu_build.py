@@ -60,23 +60,23 @@ CASES = [
 ]
 
 
-def arrays_of(machine, codes, sa, names) -> dict:
+def arrays_of(backend, codes, sa, names) -> dict:
     """{name: array of the host} of all parts of an index."""
-    n, ends = codes.size, np.flatnonzero(machine.to_host(codes) == 0)
+    n, ends = codes.size, np.flatnonzero(backend.to_host(codes) == 0)
     found = {
-        "text": pack_text(codes, machine),
-        "prefix table": make_prefix_table(machine, codes, sa, default_length(n)).pairs,
-        "seed table": first_rows(machine, codes, sa, default_seed_length(n)),
+        "text": pack_text(codes, backend),
+        "prefix table": make_prefix_table(backend, codes, sa, default_length(n)).pairs,
+        "seed table": first_rows(backend, codes, sa, default_seed_length(n)),
     }
     starts = np.concatenate([[0], ends[:-1] + 1])
     for s in (2, 16):
-        sampled = sample(sa, starts, s, 2, 3, machine)
+        sampled = sample(sa, starts, s, 2, 3, backend)
         found |= {f"marks, s = {s}": sampled.marks, f"positions, s = {s}": sampled.positions}
     for name in names:
-        layout = layouts.REGISTRY[name.family].build(codes, sa, name.k, name.d, machine)
+        layout = layouts.REGISTRY[name.family].build(codes, sa, name.k, name.d, backend)
         fields = {field: value for field, value in layout._asdict().items() if field != "k"}
         found |= {f"{name} {field}": value for field, value in fields.items()}
-    return {name: machine.to_host(array) for name, array in found.items()}
+    return {name: backend.to_host(array) for name, array in found.items()}
 
 
 @pytest.mark.parametrize(("name", "passes"), CASES)

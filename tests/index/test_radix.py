@@ -134,15 +134,15 @@ def test_arrays_do_not_depend_on_the_parts(n_threads):
     for family in layouts.REGISTRY:
         name = layouts.parse_name(family, text.size)
         build = layouts.REGISTRY[family].build
-        found, expected = (build(text, sa, name.k, name.d, machine) for machine in (other, one))
+        found, expected = (build(text, sa, name.k, name.d, backend) for backend in (other, one))
         for field in set(found._fields) - {"k"}:
             np.testing.assert_array_equal(getattr(found, field), getattr(expected, field), f"{name} {field}")
 
 
-@pytest.mark.parametrize("machine", [Cores(2), MACHINE], ids=["cores", "as a GPU"])
+@pytest.mark.parametrize("backend", [Cores(2), MACHINE], ids=["cores", "as a GPU"])
 @pytest.mark.parametrize("kind", [texts.Randomize, texts.Repeat])
-def test_the_bench_knows_a_wrong_interval(kind, machine):
-    drawn = Drawn(machine, texts.make_codes(machine, kind, 20_000), 300, 70, 5)
+def test_the_bench_knows_a_wrong_interval(kind, backend):
+    drawn = Drawn(backend, texts.make_codes(backend, kind, 20_000), 300, 70, 5)
     found, n_wrong = cpu.search(drawn.query("bvsfm"), drawn.patterns), drawn.n_wrong
     assert n_wrong(found) == 0
     found.lo[3] += 1

@@ -58,8 +58,8 @@ def test_buffers_and_clocks_belong_to_one_session(gpus, monkeypatch):
     monkeypatch.setattr(gpu, "pinned", lambda n, dtype: object())
     one, two = (GpuSession(number) for number in range(2))
     flights = [session.run(session.flight) for session in (one, one, two)]
-    for rooms in ("there", "here"):
-        assert len({id(getattr(flight, rooms)("out", 1, "u1")) for flight in flights}) == 3
+    for place in ("there", "here"):
+        assert len({id(getattr(flight, place)("out", 1, "u1")) for flight in flights}) == 3
     with flights[0].clock.timed("score"):
         pass
     assert one.clock.seconds.keys() == {"score"}

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from fmx.machines import pipeline
-from fmx.machines.pipeline import Parts, Road, run, travel
+from fmx.machines.pipeline import Road, Shares, run, travel
 
 
 @pytest.fixture(autouse=True)
@@ -127,7 +127,7 @@ def falls_apart(emit, i):
     """Item i, in up to six parts that emit for themselves; a multiple of 7 is one whole."""
     if i % 7 == 0:
         return fill(emit, 100 * i)
-    return Parts(partial(lambda j, emit: fill(emit, 100 * i + j), j) for j in range(1 + i % 6))
+    return Shares(partial(lambda j, emit: fill(emit, 100 * i + j), j) for j in range(1 + i % 6))
 
 
 @pytest.mark.parametrize("budget", [1, 10, 1000])
@@ -145,11 +145,11 @@ def test_parts_of_an_item_stand_in_its_place(n_threads, ahead, budget, monkeypat
 
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
 def test_what_waits_is_bounded_though_items_fall_apart(n_threads, monkeypatch):
-    """Parts are done in the order of the output, whoever falls apart first."""
+    """Shares are done in the order of the output, whoever falls apart first."""
     monkeypatch.setattr(Road.__init__, "__defaults__", (1000, 256))
     lock, held, most = threading.Lock(), [0], [0]
 
-    def part(emit):
+    def share(emit):
         for _ in range(5):
             emit(bytes(100))
             with lock:
@@ -158,7 +158,7 @@ def test_what_waits_is_bounded_though_items_fall_apart(n_threads, monkeypatch):
 
     def work(emit, i):
         time.sleep(0.01 * (i == 0))  # the others are in parts by then
-        return Parts([part] * 50)
+        return Shares([share] * 50)
 
     def write(piece):
         time.sleep(0.0001)
@@ -173,7 +173,7 @@ def test_what_waits_is_bounded_though_items_fall_apart(n_threads, monkeypatch):
 def test_an_error_in_a_part_ends_the_run_and_the_rest_is_not_done(n_threads):
     done = []
 
-    def part(i, j, emit):
+    def share(i, j, emit):
         if (i, j) == (1, 2):
             raise ValueError((i, j))
         time.sleep(0.0005)
@@ -181,7 +181,7 @@ def test_an_error_in_a_part_ends_the_run_and_the_rest_is_not_done(n_threads):
         return i, j
 
     def work(emit, i):
-        return Parts(partial(part, i, j) for j in range(200))
+        return Shares(partial(share, i, j) for j in range(200))
 
     results = []
     with pytest.raises(ValueError, match=r"\(1, 2\)"):

@@ -12,7 +12,7 @@ import numpy as np
 from ...compiler.cuda import SIMULATED
 from ...errors import UnsupportedError
 from ...machines import gpu
-from ...machines.gpu_memory import room_beside
+from ...machines.gpu_memory import memory_beside
 from ..jobs import Pairs
 from ..worker import plan, select
 from .batch import Batch
@@ -43,7 +43,7 @@ class Scorer:
         self.n_threads = 4 if SIMULATED else gpu.n_multiprocessors() * BLOCK
         column = 4 * (queries.longest + 1) * (self.n_threads if self.packed else 1)
         resident = sum(array.nbytes for array in arrays)
-        room_beside(session.memory, resident, N_FLIGHTS * (column + 16 * PAIRS), "the set of sequences")
+        memory_beside(session.memory, resident, N_FLIGHTS * (column + 16 * PAIRS), "the set of sequences")
         *self._sequences, self._gains = map(gpu.to_device, arrays)
 
     def start(self, flight, pairs):

@@ -33,25 +33,25 @@ def _clocked(work, n_runs) -> tuple:
     return result, statistics.median(spent)
 
 
-def build(machine, codes, layout_names, n_runs) -> list:
+def build(backend, codes, layout_names, n_runs) -> list:
     """A row for each layout: seconds of each stage."""
     n, rows = codes.size, []
-    (sa, n_rounds), sorting = _clocked(lambda: sort_suffixes(machine, codes, machine.memory), n_runs)
-    _, tabling = _clocked(lambda: _tables(machine, codes, sa), n_runs)
+    (sa, n_rounds), sorting = _clocked(lambda: sort_suffixes(backend, codes, backend.memory), n_runs)
+    _, tabling = _clocked(lambda: _tables(backend, codes, sa), n_runs)
     for name in layout_names:
         parsed = parse_name(name, n)
-        spent = _clocked(lambda x=parsed: x.kind.build(codes, sa, x.k, x.d, machine), n_runs)[1]
-        row = {"symbols": n, "passes": plan_passes(n, machine.memory), "rounds": n_rounds}
+        spent = _clocked(lambda x=parsed: x.kind.build(codes, sa, x.k, x.d, backend), n_runs)[1]
+        row = {"symbols": n, "passes": plan_passes(n, backend.memory), "rounds": n_rounds}
         row |= {"suffix array s": sorting, "tables s": tabling, "layout": name, "layout s": spent}
         rows.append(tables.tell(row | {"suffix array and layout s": sorting + spent}))
     return rows
 
 
-def _tables(machine, codes, sa):
+def _tables(backend, codes, sa):
     """The tables of an index."""
-    prefix_table.make_prefix_table(machine, codes, sa, prefix_table.default_length(codes.size))
-    seed_table.first_rows(machine, codes, sa, seed_table.default_length(codes.size))
-    pack_text(codes, machine)
+    prefix_table.make_prefix_table(backend, codes, sa, prefix_table.default_length(codes.size))
+    seed_table.first_rows(backend, codes, sa, seed_table.default_length(codes.size))
+    pack_text(codes, backend)
 
 
 def search(drawn, names) -> list:
@@ -72,18 +72,18 @@ def run(given):
     gpu_timing.open_gpu(given["device"])
     names, output = given["layout_names"] or ("bvsfm-k2-d96", "cofi"), given["output"]
     with gpu.errors():
-        machine = Gpu(GpuSession(given["device"], given["gpu_memory"]))
-        warm_up = make_codes(machine, Repeat, WARM_UP)
-        _, compiling = _clocked(lambda: build(machine, warm_up, names, 1), 1)
+        backend = Gpu(GpuSession(given["device"], given["gpu_memory"]))
+        warm_up = make_codes(backend, Repeat, WARM_UP)
+        _, compiling = _clocked(lambda: build(backend, warm_up, names, 1), 1)
         click.echo(f"compiled and ran {WARM_UP} symbols in {compiling:.1f} s", err=True)
         built, searched = [], []
         for n in given["symbols"]:
-            codes = make_codes(machine, Repeat, n)
-            built += build(machine, codes, names, given["n_runs"])
-            drawn = Drawn(machine, codes, given["queries"], given["length"])
+            codes = make_codes(backend, Repeat, n)
+            built += build(backend, codes, names, given["n_runs"])
+            drawn = Drawn(backend, codes, given["queries"], given["length"])
             searched += search(drawn, ("verify", *names))
             del codes, drawn
-    tables.keep(output, "build", machine.name, built)
-    tables.keep(output, "search", machine.name, searched)
+    tables.keep(output, "build", backend.name, built)
+    tables.keep(output, "search", backend.name, searched)
     if any(row["wrong"] for row in searched):
         raise click.ClickException("some searches are wrong")

@@ -133,9 +133,9 @@ def run(given):
     output, bases = given["output"], given["bases"]
 
     def make_drawn(n_bases):
-        machine = Gpu(GpuSession(given["device"]))
-        codes = make_codes(machine, Randomize, n_bases + 1)
-        return Drawn(machine, codes, given["queries"], given["length"], given["prefix"])
+        backend = Gpu(GpuSession(given["device"]))
+        codes = make_codes(backend, Randomize, n_bases + 1)
+        return Drawn(backend, codes, given["queries"], given["length"], given["prefix"])
 
     def keep(experiment, rows):
         tables.keep(output, experiment, name, rows)

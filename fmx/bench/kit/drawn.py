@@ -1,4 +1,4 @@
-"""Patterns drawn from a text on a machine (the CPU's cores or a GPU), queries, what they must find."""
+"""Patterns drawn from a text on a backend (the CPU's cores or a GPU), queries, what they must find."""
 
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -63,13 +63,13 @@ def _has_separator(codes, start, stop):
 
 
 @do.register(Draw)
-def _draw(job, part, start, stop):
+def _draw(job, stretch, start, stop):
     for i in range(start, stop):
-        number, rooms = np.int64(i), job.codes.size - np.int64(job.length)
-        position = draw(job.seed, number, rooms)
+        number, places = np.int64(i), job.codes.size - np.int64(job.length)
+        position = draw(job.seed, number, places)
         while _has_separator(job.codes, position, position + job.length):
             number += np.int64(1) << 32
-            position = draw(job.seed, number, rooms)
+            position = draw(job.seed, number, places)
         job.positions[i] = position
 
 
@@ -98,28 +98,28 @@ def _choose_wrong(choice, i):
 
 
 class Drawn:
-    """``patterns`` of ``length`` symbols drawn from a text, from ``positions``, on a machine.
+    """``patterns`` of ``length`` symbols drawn from a text, from ``positions``, on a backend.
 
     ``codes`` uint8[n] (a separator last), ``words`` the packed text, ``sa`` uint32[n], ``prefix`` a table of
     strings up to q symbols (None: as an index has it).
     """
 
-    def __init__(self, machine, codes, n_patterns, length, q=None):
-        self.machine, self.codes, self.length, self.n = machine, codes, length, codes.size
-        self.words = pack_text(codes, machine)
-        self.sa = make_suffix_array(machine, codes)
-        self.positions = machine.empty(n_patterns, np.uint32)
-        machine.run(Draw(codes, np.uint64(7), length, self.positions), n_patterns)
-        self.patterns = cut(machine, self.words, self.positions, length)
+    def __init__(self, backend, codes, n_patterns, length, q=None):
+        self.backend, self.codes, self.length, self.n = backend, codes, length, codes.size
+        self.words = pack_text(codes, backend)
+        self.sa = make_suffix_array(backend, codes)
+        self.positions = backend.empty(n_patterns, np.uint32)
+        backend.run(Draw(codes, np.uint64(7), length, self.positions), n_patterns)
+        self.patterns = cut(backend, self.words, self.positions, length)
         q = q or prefix_table.default_length(self.n)
-        self.prefix = prefix_table.make_prefix_table(machine, codes, self.sa, q)
+        self.prefix = prefix_table.make_prefix_table(backend, codes, self.sa, q)
 
     def layout(self, name):
         """A layout by its name; on the CPU its arrays begin at cache lines, as those of an index on disk."""
         name = layouts.parse_name(name, self.n)
-        built = name.kind.build(self.codes, self.sa, name.k, name.d, self.machine)
+        built = name.kind.build(self.codes, self.sa, name.k, name.d, self.backend)
         return (
-            type(built)(*map(_aligned, built)) if self.machine.serial else on_device(self.machine.take(built))
+            type(built)(*map(_aligned, built)) if self.backend.serial else on_device(self.backend.take(built))
         )
 
     def query(self, name, s=None):
@@ -127,30 +127,30 @@ class Drawn:
         if name != "verify":
             return Exact(self.prefix, self.layout(name))
         s = s or seed_table.default_length(self.n)
-        seeds = seed_table.SeedTable(seed_table.first_rows(self.machine, self.codes, self.sa, s), s)
-        blocks = self.machine.take(self._blocks())
+        seeds = seed_table.SeedTable(seed_table.first_rows(self.backend, self.codes, self.sa, s), s)
+        blocks = self.backend.take(self._blocks())
         query = Verify(self.prefix, seeds, self.sa, self.words, blocks)
-        return query if self.machine.serial else on_device(query)
+        return query if self.backend.serial else on_device(query)
 
     def _blocks(self):
         """The blocks of the text, each a contig."""
-        ends = self.machine.to_host(self.machine.select(Separators(self.codes), self.n)).astype(np.int64)
+        ends = self.backend.to_host(self.backend.select(Separators(self.codes), self.n)).astype(np.int64)
         starts = np.concatenate([[0], ends[:-1] + 1])
         return make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
 
     @cached_property
     def row_of(self):
         """uint32[n]: the row of each text position."""
-        return invert(self.machine, self.sa)
+        return invert(self.backend, self.sa)
 
     def n_wrong(self, intervals) -> int:
         """Number of patterns whose interval is not exactly that of their occurrences."""
         wrong = Wrong(self.codes, self.sa, self.row_of, self.patterns, self.positions, intervals)
-        return int(self.machine.count(wrong, self.positions.size)[-1])
+        return int(self.backend.count(wrong, self.positions.size)[-1])
 
     def no_intervals(self) -> Intervals:
         """Room for the answers, zeros at first."""
-        return Intervals(*(self.machine.zeros(self.positions.size, np.uint32) for _ in Intervals._fields))
+        return Intervals(*(self.backend.zeros(self.positions.size, np.uint32) for _ in Intervals._fields))
 
     def measured(self, search, intervals=None) -> dict:
         """A row of a GPU's ``search(patterns, intervals)``: how many answers are wrong, seconds, speed."""

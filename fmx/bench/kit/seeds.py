@@ -47,10 +47,10 @@ def run(given):
         most = f"from the seed's symbols to {wide_rows.SYMBOLS} more"
         raise click.BadParameter(most, param_hint="--length")
     with gpu.errors():
-        machine, rows = Gpu(GpuSession(given["device"])), []
+        backend, rows = Gpu(GpuSession(given["device"])), []
         for kind in given["kinds"] or TEXTS:
-            codes = make_codes(machine, TEXTS[kind], given["symbols"])
-            rows += attempts(Drawn(machine, codes, given["queries"], length), kind, seeds)
-    tables.keep(given["output"], "verify", machine.name, rows)
+            codes = make_codes(backend, TEXTS[kind], given["symbols"])
+            rows += attempts(Drawn(backend, codes, given["queries"], length), kind, seeds)
+    tables.keep(given["output"], "verify", backend.name, rows)
     if any(row["wrong"] for row in rows):
         raise click.ClickException("some searches are wrong")

@@ -44,7 +44,7 @@ class Widen(NamedTuple):
 
 
 @do.register(Widen)
-def _widen(job, part, start, stop):
+def _widen(job, stretch, start, stop):
     for row in range(start, stop):
         position = np.int64(at(job.sa, row))
         first, length = position + job.s, np.int64(0)
@@ -63,10 +63,10 @@ def _widen(job, part, start, stop):
 
 
 def widen(drawn, s) -> WideRows:
-    """The wide rows of the text of a Drawn, on its machine, with seeds of s symbols."""
-    rows = drawn.machine.empty(4 * drawn.n, np.uint64)
-    drawn.machine.run(Widen(drawn.codes, drawn.words, drawn.sa, s, rows), drawn.n)
-    return WideRows(first_rows(drawn.machine, drawn.codes, drawn.sa, s), s, rows)
+    """The wide rows of the text of a Drawn, on its backend, with seeds of s symbols."""
+    rows = drawn.backend.empty(4 * drawn.n, np.uint64)
+    drawn.backend.run(Widen(drawn.codes, drawn.words, drawn.sa, s, rows), drawn.n)
+    return WideRows(first_rows(drawn.backend, drawn.codes, drawn.sa, s), s, rows)
 
 
 @inlined

@@ -28,32 +28,32 @@ class Transform(NamedTuple):
 
 
 class CountCodes(NamedTuple):
-    """``totals`` int64[parts, 4^k]: how often each code is in a part of ``codes``; zeros at first."""
+    """``totals`` int64[stretches, 4^k]: how often each code is in a stretch of ``codes``; zeros at first."""
 
     codes: Any
     totals: Any
 
 
 class FillRuns(NamedTuple):
-    """``codes`` into a ``layout``; ``before`` int64[parts, 4^k]: C + Occ at the start of each part."""
+    """``codes`` into a ``layout``; ``before`` int64[stretches, 4^k]: C + Occ at the start of each stretch."""
 
     layout: Any
     codes: Any
     before: Any
 
 
-def kmer_bwt(text, sa, k, machine=ONE_CORE):
+def kmer_bwt(text, sa, k, backend=ONE_CORE):
     """uint8[n]: code of the k symbols before each suffix (first symbol highest), or NONE.
 
     ``text`` uint8[n] (separator 0, A C G T 1 to 4), ``sa`` uint32[n], 1 <= k <= MAX_K.
     """
-    codes = machine.empty(sa.size, np.uint8)
-    machine.run(Transform(text, sa, k, codes), sa.size)
+    codes = backend.empty(sa.size, np.uint8)
+    backend.run(Transform(text, sa, k, codes), sa.size)
     return codes
 
 
 @do.register(Transform)
-def _transform(job, part, start, stop):
+def _transform(job, stretch, start, stop):
     text, sa, k = job.text, job.sa, job.k
     for row in range(start, stop):
         ahead = row + 32
@@ -74,16 +74,16 @@ def _transform(job, part, start, stop):
 
 
 @do.register(CountCodes)
-def _count_codes(job, part, start, stop):
+def _count_codes(job, stretch, start, stop):
     for row in range(start, min(stop, job.codes.size)):
         code = np.int64(job.codes[row])
         if code != NONE:
-            job.totals[part, code] += 1
+            job.totals[stretch, code] += 1
 
 
 @do.register(FillRuns)
-def _fill_runs(job, part, start, stop):
-    fill(job.layout, job.codes, start, stop, job.before[part])
+def _fill_runs(job, stretch, start, stop):
+    fill(job.layout, job.codes, start, stop, job.before[stretch])
 
 
 @inlined
@@ -94,18 +94,18 @@ def write_counters(counts, first, stop, entries, word):
         word += 1
 
 
-def fill_layout(machine, layout, text, sa, codes, d, runs_together=1) -> None:
+def fill_layout(backend, layout, text, sa, codes, d, runs_together=1) -> None:
     """Write a k-step BWT into the layout's arrays (zeros), n // d + 1 runs of d rows, the last one not full.
 
     ``runs_together``: runs that share words.
     """
     n_rows = (codes.size // d + 1) * d
-    size = machine.part_size(n_rows, d * runs_together)
+    size = backend.stretch_size(n_rows, d * runs_together)
     n_codes, n_parts = 4**layout.k, -(-n_rows // size)
-    totals = machine.zeros(n_parts * n_codes, np.int64).reshape(n_parts, n_codes)
-    machine.run(CountCodes(codes, totals), n_rows, size)
+    totals = backend.zeros(n_parts * n_codes, np.int64).reshape(n_parts, n_codes)
+    backend.run(CountCodes(codes, totals), n_rows, size)
     before = np.empty((n_parts, n_codes), np.int64)
-    before[0] = machine.to_host(first_rows(machine, text, sa, layout.k))[:-1]
-    np.cumsum(machine.to_host(totals)[:-1], axis=0, out=before[1:])
+    before[0] = backend.to_host(first_rows(backend, text, sa, layout.k))[:-1]
+    np.cumsum(backend.to_host(totals)[:-1], axis=0, out=before[1:])
     before[1:] += before[0]
-    machine.run(FillRuns(layout, codes, machine.take(before)), n_rows, size)
+    backend.run(FillRuns(layout, codes, backend.take(before)), n_rows, size)

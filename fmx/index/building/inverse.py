@@ -15,15 +15,15 @@ class Invert(NamedTuple):
     row_of: Any
 
 
-def invert(machine, sa):
-    """The rank array of ``sa`` (uint32[n], on the machine), uint32[n]."""
-    row_of = machine.empty(sa.size, np.uint32)
-    machine.run(Invert(sa, row_of), sa.size)
+def invert(backend, sa):
+    """The rank array of ``sa`` (uint32[n], on the backend), uint32[n]."""
+    row_of = backend.empty(sa.size, np.uint32)
+    backend.run(Invert(sa, row_of), sa.size)
     return row_of
 
 
 @do.register(Invert)
-def _invert(job, part, start, stop):
+def _invert(job, stretch, start, stop):
     for row in range(start, stop):
         if row + 32 < stop:
             prefetch(job.row_of, np.int64(job.sa[row + 32]))

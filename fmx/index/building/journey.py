@@ -86,7 +86,7 @@ def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CP
     for name in options.layouts if not options.by_size else ():
         layouts.parse_name(name)
     if device.engine == "cuda":
-        choose_machine(device, n_threads)  # before the reference is read for nothing
+        choose_backend(device, n_threads)  # before the reference is read for nothing
     with IndexWriter(path, n_threads, _waiting(path, progress)) as writer:
         with progress.stage("read reference"):
             reference, text = read_fasta(fasta)
@@ -96,19 +96,19 @@ def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CP
             for key, array in reference_arrays(reference).items():
                 writer.add(key, array)
         seed_length = default_seed_length(max(sizes)) if options.sa_rate == 1 else 0
-        machine = choose_machine(
+        backend = choose_backend(
             device, n_threads, max(sizes), lambda where: progress.say(f"building on {where}")
         )
         for part, span in zip(part_writers(writer, len(spans), progress), spans, strict=True):
-            with machine.errors():
-                own, own_text = part_of(reference, *span), machine.take(text[slice(*span)])
-                sa = _add_tables(machine, part, own_text, options.prefix_length, seed_length, progress)
-                _add_layouts(machine, part, options.layouts, own_text, sa, progress)
+            with backend.errors():
+                own, own_text = part_of(reference, *span), backend.take(text[slice(*span)])
+                sa = _add_tables(backend, part, own_text, options.prefix_length, seed_length, progress)
+                _add_layouts(backend, part, options.layouts, own_text, sa, progress)
                 if options.with_lcp:
-                    _add_lcp(part, machine.to_host(own_text), machine.to_host(sa), n_threads, progress)
+                    _add_lcp(part, backend.to_host(own_text), backend.to_host(sa), n_threads, progress)
                 del own_text
                 with progress.stage("write suffix array"):
-                    _add_sa(machine, part, sa, own.blocks.text_start, options)
+                    _add_sa(backend, part, sa, own.blocks.text_start, options)
                 del sa  # before the next part's
         writer.commit(
             {
@@ -126,8 +126,8 @@ def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CP
         )
 
 
-def choose_machine(device, n_threads, n_text=0, tell=lambda where: None):
-    """Who makes the arrays of an index of n_text symbols (jobs.Machine).  Raises DeviceError."""
+def choose_backend(device, n_threads, n_text=0, tell=lambda where: None):
+    """Who makes the arrays of an index of n_text symbols (jobs.Backend).  Raises DeviceError."""
 
     def on_gpu(session):
         from ...machines.gpu_jobs import Gpu
@@ -158,7 +158,7 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with
         asked = _named(layout_names, max(sizes))
         names = [name for name in asked if str(name) not in held]
         adds_lcp = with_lcp and "lcp.rank" not in part_arrays(writer.meta, 0)
-        machine = choose_machine(device, n_threads, max(sizes))
+        backend = choose_backend(device, n_threads, max(sizes))
         with progress.stage("read index"):
             opened = load(path, method="verify", n_threads=n_threads)
         for part, own in zip(part_writers(writer, len(sizes), progress), opened.parts, strict=True):
@@ -166,10 +166,10 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with
             text = unpack_text(
                 own.text_words, blocks.text_start + blocks.length, own.reference.n_text, n_threads
             )
-            with machine.errors():
+            with backend.errors():
                 if adds_lcp:
                     _add_lcp(part, text, sa, n_threads, progress)
-                _add_layouts(machine, part, names, machine.take(text), machine.take(sa), progress)
+                _add_layouts(backend, part, names, backend.take(text), backend.take(sa), progress)
         writer.commit({"layouts": [*held, *map(str, names)]})
     return [*map(str, names), *(["lcp"] if adds_lcp else [])]
 
@@ -190,17 +190,17 @@ def _waiting(path, progress):
     return lambda: progress.say(f"{path}: waiting for another fmx that changes this index ...")
 
 
-def _add_tables(machine, writer, text, prefix_length, seed_length, progress):
+def _add_tables(backend, writer, text, prefix_length, seed_length, progress):
     """Make the suffix array, and the tables beside or after it; the suffix array."""
-    at_once = machine.serial and 4 * 4**seed_length <= MAX_TABLE * text.size
-    sorted_rows = start(machine.n_threads if at_once else 1, make_suffix_array, machine, text, progress)
-    sa = None if machine.serial else _stage_of(progress, sorted_rows)
+    at_once = backend.serial and 4 * 4**seed_length <= MAX_TABLE * text.size
+    sorted_rows = start(backend.n_threads if at_once else 1, make_suffix_array, backend, text, progress)
+    sa = None if backend.serial else _stage_of(progress, sorted_rows)
     with progress.stage("tables"):
-        pairs = make_prefix_table(machine, text, sa, prefix_length).pairs
-        writer.add("prefix_pairs", machine.to_host(pairs))
+        pairs = make_prefix_table(backend, text, sa, prefix_length).pairs
+        writer.add("prefix_pairs", backend.to_host(pairs))
         if seed_length:
-            writer.add("seed_starts", machine.to_host(first_rows(machine, text, sa, seed_length)))
-        writer.add("text_words", machine.to_host(pack_text(text, machine)))
+            writer.add("seed_starts", backend.to_host(first_rows(backend, text, sa, seed_length)))
+        writer.add("text_words", backend.to_host(pack_text(text, backend)))
     return _stage_of(progress, sorted_rows) if sa is None else sa
 
 
@@ -209,14 +209,14 @@ def _stage_of(progress, sorted_rows):
         return sorted_rows()
 
 
-def _add_sa(machine, writer, sa, block_starts, options):
+def _add_sa(backend, writer, sa, block_starts, options):
     if options.sa_rate == 1:
-        writer.add("sa_positions", machine.to_host(sa))
+        writer.add("sa_positions", backend.to_host(sa))
         return
     k, ahead = max(name.k for name in options.layouts), max(name.k_ahead for name in options.layouts)
-    sampled = sample(sa, block_starts, options.sa_rate, k, ahead, machine)
-    writer.add("sa_marks", machine.to_host(sampled.marks))
-    writer.add("sa_positions", machine.to_host(sampled.positions))
+    sampled = sample(sa, block_starts, options.sa_rate, k, ahead, backend)
+    writer.add("sa_marks", backend.to_host(sampled.marks))
+    writer.add("sa_positions", backend.to_host(sampled.positions))
 
 
 def _add_lcp(writer, text, sa, n_threads, progress):
@@ -226,13 +226,13 @@ def _add_lcp(writer, text, sa, n_threads, progress):
             writer.add(f"lcp.{key}", array)
 
 
-def _add_layouts(machine, writer, names, text, sa, progress):
+def _add_layouts(backend, writer, names, text, sa, progress):
     for name in names:
         with progress.stage(f"layout {name}"):
-            layout = name.kind.build(text, sa, name.k, name.d, machine)
+            layout = name.kind.build(text, sa, name.k, name.d, backend)
             for key, value in layout._asdict().items():
                 if not isinstance(value, int):
-                    writer.add(f"{name}.{key}", machine.to_host(value))
+                    writer.add(f"{name}.{key}", backend.to_host(value))
         del layout, value  # before the next one's
 
 

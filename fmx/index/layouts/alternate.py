@@ -3,12 +3,12 @@
 Rows are cut into runs of d.  At the even borders between runs stand the counters of the lower half of the
 k-symbols, at the odd ones those of the upper half; so each run has the counter of any k-symbol at one of its
 ends, and an LF mapping counts the planes from there: forwards, or backwards from the border after the run.
-Either way it reads one window of units, which starts at the counters or ends with them.  k = 2, d = 64:
+Either way it reads one entry of a few units, which starts at the counters or ends with them.  k = 2, d = 64:
 
     [low][low][0-31][32-63]  [high][high][0-31][32-63]  [low][low] ...
      border 0  run 0          border 1    run 1          border 2
 
-      A window is 4 units: run 0 with border 0 or border 1, run 1 with border 1 or border 2.
+      An entry is 4 units: run 0 with border 0 or border 1, run 1 with border 1 or border 2.
 
 k = 1 has but 8 bytes of counters at a border, which share their unit with 32 positions of an even run (word:
 plane 0 in the low half, plane 1 in the high).  d = 64:
@@ -93,14 +93,14 @@ def _register(cls, k, d):
     @prefetch_extend.register(cls)
     def prefetch_extend_alternate(layout, c, lo, hi):
         for i in (lo, hi):
-            word = window(c, i)[0]
+            word = entry(c, i)[0]
             for line in range(0, 2 * n_units, 8):
                 prefetch(layout.entries, word + line)
             prefetch(layout.entries, word + 2 * n_units - 1)
 
     @address.register(cls)
     def address_alternate(layout, c, i):
-        word, row, backward, odd = window(c, i)
+        word, row, backward, odd = entry(c, i)
         offset, surplus = row | _BACKWARD if backward else row, np.int64(0)
         if c == 0:  # what is subtracted may be too much as well
             start, stop = (i, i - row + d) if backward else (i - row, i)
@@ -108,7 +108,7 @@ def _register(cls, k, d):
             surplus = -surplus if backward else surplus
         return word, offset | _ODD if odd else offset, surplus
 
-    window = _register_two_step(cls, d) if k == 2 else _register_one_step(cls, d)
+    entry = _register_two_step(cls, d) if k == 2 else _register_one_step(cls, d)
 
 
 def _register_two_step(cls, d):
@@ -116,7 +116,7 @@ def _register_two_step(cls, d):
     n_units = n_plane_units + 2
 
     @inlined
-    def window(c, i):
+    def entry(c, i):
         run = quotient(i, d)
         backward = (c >> 3) != (run & 1)
         return 2 * (n_units * run + (2 if backward else 0)), i - run * d, backward, False
@@ -174,7 +174,7 @@ def _register_two_step(cls, d):
         c = bitplanes.code_at(2, layout.entries[word], layout.entries[word + 1], (row - run * d) % 32)
         return or_none(layout, c, row)
 
-    return window
+    return entry
 
 
 def _register_one_step(cls, d):
@@ -182,7 +182,7 @@ def _register_one_step(cls, d):
     n_pair_units = 2 * m + 1
 
     @inlined
-    def window(c, i):
+    def entry(c, i):
         pair = quotient(i, 2 * d)
         row = i - pair * 2 * d
         odd = row >= d
@@ -234,12 +234,12 @@ def _register_one_step(cls, d):
         c += np.int64((layout.entries[high >> 6] >> np.uint64(high & 63)) & np.uint64(1)) * 2
         return or_none(layout, c, row)
 
-    return window
+    return entry
 
 
 for (_k, _d), _cls in TYPES.items():
     _register(_cls, _k, _d)
-# A window begins at any unit for k = 1, at every other one for k = 2.
+# An entry begins at any unit for k = 1, at every other one for k = 2.
 FAMILY = family_of_entries(
     TYPES, _n_words, bytes_per_symbol, runs_together=2, cpu_share=0.26, apart=lambda k, units: 16 * k
 )

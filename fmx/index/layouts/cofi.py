@@ -99,21 +99,21 @@ class FindChanges(NamedTuple):
     changes: Any
 
 
-def build(text, sa, k, d, machine=ONE_CORE):
+def build(text, sa, k, d, backend=ONE_CORE):
     """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
     n = text.size
     if n > HOLE:
         raise UnsupportedError(
             f"cofi holds at most {HOLE} symbols of text, and this one has {n}: take another --layout"
         )
-    row_of, changes = invert(machine, sa), machine.empty(n, np.uint32)
-    machine.run(FindChanges(text, row_of, k, changes), n)
+    row_of, changes = invert(backend, sa), backend.empty(n, np.uint32)
+    backend.run(FindChanges(text, row_of, k, changes), n)
     del row_of
-    return Cofi(first_rows(machine, text, sa, k), changes, k)
+    return Cofi(first_rows(backend, text, sa, k), changes, k)
 
 
 @do.register(FindChanges)
-def _find_changes(job, part, start, stop):
+def _find_changes(job, stretch, start, stop):
     text, row_of, k = job.text, job.row_of, job.k
     length = np.int64(0)  # symbols from a position to the next separator, at most k
     while length < k and stop + length < text.size and text[stop + length] != 0:

@@ -20,13 +20,13 @@ def family_of_entries(types, n_words, bytes_per_symbol, runs_together=1, **speed
         found = {"entries": Form("uint64", (n_words(k, d, n),)), "missing": form_of_missing(n)}
         return {field: found[field] for field in types[k, d]._fields if field in found}
 
-    def build(text, sa, k, d, machine=ONE_CORE):
-        codes = kmer_bwt(text, sa, k, machine)
-        arrays = {"entries": machine.zeros(n_words(k, d, codes.size), np.uint64)}
+    def build(text, sa, k, d, backend=ONE_CORE):
+        codes = kmer_bwt(text, sa, k, backend)
+        arrays = {"entries": backend.zeros(n_words(k, d, codes.size), np.uint64)}
         if "missing" in types[k, d]._fields:
-            arrays["missing"] = build_missing(codes, machine)
+            arrays["missing"] = build_missing(codes, backend)
         layout = types[k, d](**arrays, k=k)
-        fill_layout(machine, layout, text, sa, codes, d, runs_together)
+        fill_layout(backend, layout, text, sa, codes, d, runs_together)
         return layout
 
     return Family(build, forms, bytes_per_symbol, types, **speed)

@@ -35,12 +35,12 @@ def _choose_without_symbol(choice, row):
     return row if at(choice.codes, row) == NONE else np.int64(-1)
 
 
-def build_missing(codes, machine):
-    """The array of a k-step BWT (``codes`` uint8[n] of bwt.kmer_bwt), on the machine."""
-    rows = machine.to_host(machine.select(WithoutSymbol(codes), codes.size))
+def build_missing(codes, backend):
+    """The array of a k-step BWT (``codes`` uint8[n] of bwt.kmer_bwt), on the backend."""
+    rows = backend.to_host(backend.select(WithoutSymbol(codes), codes.size))
     shift = ((codes.size + _BEYOND) // max(rows.size, _MIN_RUNS)).bit_length()
     starts = _starts(rows, codes.size, shift)
-    return machine.take(np.concatenate([[shift], starts, rows]).astype(np.uint32))
+    return backend.take(np.concatenate([[shift], starts, rows]).astype(np.uint32))
 
 
 def _starts(rows, n, shift):

@@ -1,4 +1,4 @@
-"""Suffix array by radix sort and prefix doubling, in the parts of machines/jobs.py: what a GPU does.
+"""Suffix array by radix sort and prefix doubling, in the stretches of machines/jobs.py: what a GPU does.
 
     passes   sort the suffixes by their first 21 symbols, 3 bits each, in as many passes as memory asks for;
              the rank of a suffix is the first row of those that look the same so far
@@ -18,7 +18,7 @@ from ....compiler.contract import by_type
 from ....compiler.functions import inlined
 from ....compiler.primitives import at
 from ....errors import DeviceError
-from ....machines.gpu_memory import room_beside
+from ....machines.gpu_memory import memory_beside
 from ....machines.jobs import choose, do
 from . import symbols3
 from .symbols3 import PER_KEY, key
@@ -131,13 +131,13 @@ def _choose_tied(choice, j):
 
 
 @do.register(FirstKeys)
-def _first_keys(job, part, start, stop):
+def _first_keys(job, stretch, start, stop):
     for j in range(start, stop):
         job.keys[j] = key(job.words, np.int64(at(job.positions, j)), PER_KEY)
 
 
 @do.register(RankKeys)
-def _rank_keys(job, part, start, stop):
+def _rank_keys(job, stretch, start, stop):
     for j in range(start, stop):
         position = np.int64(at(job.sa, np.int64(at(job.rows, j))))
         further = position + job.h
@@ -149,7 +149,7 @@ def _rank_keys(job, part, start, stop):
 
 
 @do.register(Place)
-def _place(job, part, start, stop):
+def _place(job, stretch, start, stop):
     for j in range(start, stop):
         position = at(job.positions, j)
         job.sa[row_of(job.rows, j)] = position
@@ -157,12 +157,12 @@ def _place(job, part, start, stop):
 
 
 class Sorter:
-    """Buffers for sorting up to ``limit`` suffixes of n at a time on a machine."""
+    """Buffers for sorting up to ``limit`` suffixes of n at a time on a backend."""
 
-    def __init__(self, machine, n, limit):
-        self.machine, self.sa, self.rank = machine, machine.empty(n, np.uint32), machine.empty(n, np.uint32)
-        self.keys = [machine.empty(limit, np.uint64) for _ in range(2)]
-        self.positions = [machine.empty(limit, np.uint32) for _ in range(2)]
+    def __init__(self, backend, n, limit):
+        self.backend, self.sa, self.rank = backend, backend.empty(n, np.uint32), backend.empty(n, np.uint32)
+        self.keys = [backend.empty(limit, np.uint64) for _ in range(2)]
+        self.positions = [backend.empty(limit, np.uint32) for _ in range(2)]
 
     def keys_and_positions(self, m) -> tuple:
         """The first m places of the buffers."""
@@ -170,37 +170,37 @@ class Sorter:
 
     def sort(self, m, n_bits, rows):
         """Sort the first m places of the buffers into ``rows`` (Run or Listed); the rows still tied."""
-        machine = self.machine
+        backend = self.backend
         keys, positions = self.keys_and_positions(m)
         spare_keys, spare_positions = self.keys[1][:m], self.positions[1][:m]
-        keys, positions = machine.sort_pairs(keys, positions, spare_keys, spare_positions, n_bits)
-        machine.run(Place(keys, positions, rows, self.sa, self.rank), m)
-        return machine.select(Tied(keys, rows), m)
+        keys, positions = backend.sort_pairs(keys, positions, spare_keys, spare_positions, n_bits)
+        backend.run(Place(keys, positions, rows, self.sa, self.rank), m)
+        return backend.select(Tied(keys, rows), m)
 
 
 def plan_passes(n, memory) -> int:
     """In how many passes n suffixes are sorted within ``memory`` bytes; DeviceError if none will do."""
     least = _SORTED * max(n // 64, 1)
-    left = room_beside(memory, int(_STANDING * n), least, f"the suffix array of {n} symbols")
+    left = memory_beside(memory, int(_STANDING * n), least, f"the suffix array of {n} symbols")
     return -(-_SORTED * n // left)
 
 
-def _cuts(machine, words, n, n_passes) -> list:
+def _cuts(backend, words, n, n_passes) -> list:
     """Ranges of keys (low, high) with about as many suffixes each, by a sample of the text."""
     everything = np.uint64(1 << 63)
     if n_passes == 1:
         return [(np.uint64(0), everything)]
     chosen = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.uint32)
-    keys = machine.empty(chosen.size, np.uint64)
-    machine.run(FirstKeys(words, machine.take(chosen), keys), chosen.size)
-    ascending = np.sort(machine.to_host(keys))
+    keys = backend.empty(chosen.size, np.uint64)
+    backend.run(FirstKeys(words, backend.take(chosen), keys), chosen.size)
+    ascending = np.sort(backend.to_host(keys))
     n_ranges = n_passes + -(-n_passes // 4)  # some room for what the sample does not tell
     highs = np.unique(ascending[np.arange(1, n_ranges) * chosen.size // n_ranges])
     return list(zip([np.uint64(0), *(highs + np.uint64(1))], [*highs, everything], strict=True))
 
 
-def sort_suffixes(machine, text, memory, progress=None) -> tuple:
-    """(sa uint32[n], number of rounds) of ``text`` (uint8[n] codes, not empty), all on the machine.
+def sort_suffixes(backend, text, memory, progress=None) -> tuple:
+    """(sa uint32[n], number of rounds) of ``text`` (uint8[n] codes, not empty), all on the backend.
 
     The end of the text sorts before every symbol, as divsufsort has it.  ``memory`` in bytes, text included.
     Raises DeviceError if that is too little.
@@ -208,11 +208,11 @@ def sort_suffixes(machine, text, memory, progress=None) -> tuple:
     n = text.size
     n_passes = plan_passes(n, memory)
     limit = min(n, int(memory - _STANDING * n) // _SORTED)
-    words = symbols3.pack(machine, text)
-    sorter, tied, done = Sorter(machine, n, limit), [], 0
-    for low, high in _cuts(machine, words, n, n_passes):
+    words = symbols3.pack(backend, text)
+    sorter, tied, done = Sorter(backend, n, limit), [], 0
+    for low, high in _cuts(backend, words, n, n_passes):
         chosen = InRange(words, low, high)
-        ends = machine.count(chosen, n)
+        ends = backend.count(chosen, n)
         m = int(ends[-1])
         if m > limit:
             raise DeviceError(
@@ -222,8 +222,8 @@ def sort_suffixes(machine, text, memory, progress=None) -> tuple:
         if m == 0:
             continue
         keys, positions = sorter.keys_and_positions(m)
-        machine.pick(chosen, n, ends, positions)
-        machine.run(FirstKeys(words, positions, keys), m)
+        backend.pick(chosen, n, ends, positions)
+        backend.run(FirstKeys(words, positions, keys), m)
         tied.append(sorter.sort(m, 3 * PER_KEY, Run(np.int64(done))))
         done += m
     del words, chosen
@@ -232,7 +232,7 @@ def sort_suffixes(machine, text, memory, progress=None) -> tuple:
 
 def _double(sorter, tied, progress) -> int:
     """Rounds until no rows are tied; the number of rounds."""
-    machine, n = sorter.machine, sorter.sa.size
+    backend, n = sorter.backend, sorter.sa.size
     n_bits, h, n_rounds = n.bit_length(), PER_KEY, 0
     while tied:
         if progress:
@@ -242,7 +242,7 @@ def _double(sorter, tied, progress) -> int:
         for rows in tied:
             keys, positions = sorter.keys_and_positions(rows.size)
             arguments = (rows, sorter.sa, sorter.rank, np.int64(h), np.int64(n_bits), positions, keys)
-            machine.run(RankKeys(*arguments), rows.size)
+            backend.run(RankKeys(*arguments), rows.size)
             still.append(sorter.sort(rows.size, 2 * n_bits, Listed(rows)))
         tied, h, n_rounds = [rows for rows in still if rows.size], 2 * h, n_rounds + 1
     return n_rounds

@@ -24,7 +24,7 @@ class Pack(NamedTuple):
 
 
 @do.register(Pack)
-def _pack(job, part, start, stop):
+def _pack(job, stretch, start, stop):
     for w in range(start, stop):
         word, first = np.uint64(0), PER_KEY * w
         for i in range(first, first + PER_KEY):
@@ -33,10 +33,10 @@ def _pack(job, part, start, stop):
         job.words[w] = word
 
 
-def pack(machine, text):
-    """The words of a text that is on the machine; one more follows, for ``key``."""
-    words = machine.empty(-(-text.size // PER_KEY) + 2, np.uint64)
-    machine.run(Pack(text, words), words.size)
+def pack(backend, text):
+    """The words of a text that is on the backend; one more follows, for ``key``."""
+    words = backend.empty(-(-text.size // PER_KEY) + 2, np.uint64)
+    backend.run(Pack(text, words), words.size)
     return words
 
 
