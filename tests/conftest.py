@@ -198,7 +198,7 @@ def peer():
     def peer(name):
         path = shutil.which(name)
         if path is None:
-            missing(f"{name} is not installed; 'make peers' does that")
+            missing(f"{name} is not installed; tests/install_peers.sh does that")
         return path
 
     return peer

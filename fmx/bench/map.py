@@ -8,17 +8,18 @@ from .. import options
 from ..errors import FmxError
 from .kit.options import count, length, runs, work
 
-# What a peer is called by, to index and to map, with {fasta} {reads} {threads} {prefix} {out}.
-_BOWTIE = "bowtie -p {threads} -v 0 -S -x {prefix} {reads} {out}"
+# What a peer is called by, to index and to map, with {fasta} {reads} {threads} {prefix}, and to name a file.
+_BOWTIE = "bowtie -p {threads} -v 0 -S"
 _BOWTIE_BUILD = "bowtie-build -q --threads {threads} {fasta} {prefix}"
 PEERS = {
-    "bowtie": (_BOWTIE_BUILD, f"{_BOWTIE} -k 1", "bowtie -v 0 -k 1"),
-    "bowtie-a": (_BOWTIE_BUILD, f"{_BOWTIE} -a", "bowtie -v 0 -a"),
+    "bowtie": (_BOWTIE_BUILD, f"{_BOWTIE} -k 1 -x {{prefix}} {{reads}}", "{out}", "bowtie -v 0 -k 1"),
+    "bowtie-a": (_BOWTIE_BUILD, f"{_BOWTIE} -a -x {{prefix}} {{reads}}", "{out}", "bowtie -v 0 -a"),
     "yara": (
-        "yara_indexer -o {prefix} {fasta}", "yara_mapper -t {threads} -e 0 -o {out} {prefix} {reads}",
-        "yara -e 0",
+        "yara_indexer -o {prefix} {fasta}", "yara_mapper -t {threads} -e 0 {prefix} {reads}",
+        "-o {out}", "yara -e 0",
     ),
 }  # fmt: skip
+PIPED = ["bash", "-o", "pipefail", "-c", '"$@" | cat > /dev/null', "bash"]  # another process reads
 
 
 @click.command()
@@ -33,13 +34,17 @@ PEERS = {
 @runs
 @click.option("--gzip", "zipped", is_flag=True, help="Give the reads as gzip.")
 @click.option("--bam", is_flag=True, help="Also time BAM output.")
+@click.option(
+    "--to", "targets", type=click.Choice(["file", "pipe", "null"]), multiple=True, default=["file"],
+    show_default=True, help="Where the records go: a file, a pipe to cat, /dev/null. May be repeated.",
+)  # fmt: skip
 @work
 @options.threads
 def command(**given):
     """Time fmx and other mappers, side by side.
 
     Indexes REFERENCE and maps READS with each in turn. Prints medians of the wall time of whole commands. Put
-    --work on a RAM disk: reads, indexes and outputs lie there.
+    --work on a RAM disk: reads, indexes and outputs lie there. The pages of a file there cost time, too.
     """
     if bool(given["reads"]) == bool(given["simulate"]):
         raise click.UsageError("give READS or --simulate N")
@@ -63,26 +68,36 @@ def command(**given):
         click.echo(f"machine: {machine}; medians of {n_runs} runs of whole commands")
         builds, maps = _commands(fasta, reads, folder, given)
         _report("index", timing.medians(builds, n_runs))
-        _report("map", timing.medians(maps, n_runs), n_reads)
+        for target, commands in maps.items():
+            _report(f"map to {target}", timing.medians(commands, n_runs), n_reads)
 
 
 def _commands(fasta, reads, folder, given) -> tuple:
-    """({name: build command}, {name: map command})."""
+    """({name: build command}, {where to: {name: map command}})."""
     from ..measure.timing import fmx_command
 
-    threads, index, sam = given["threads"], folder / "fmx.fmx", folder / "fmx.sam"
-    search = ["search", "-q", "-t", threads, "-x", index, reads, "-o"]
+    threads, index = given["threads"], folder / "fmx.fmx"
     builds = {"fmx": fmx_command("index", "-q", "-t", threads, fasta, "-o", index)}
-    maps = {"fmx": fmx_command(*search, sam)}
-    if given["bam"]:
-        maps["fmx to BAM"] = fmx_command(*search, folder / "fmx.bam")
+    mappers = {"fmx": fmx_command("search", "-q", "-t", threads, "-x", index, reads)}
+    naming = {"fmx": ["-o", folder / "fmx.sam"]}
     if "bowtie-a" in given["peers"]:
-        maps["fmx -a"] = fmx_command(*search, sam, "-a")
-    for build, search_by, name in (PEERS[peer] for peer in given["peers"]):
+        mappers["fmx -a"], naming["fmx -a"] = [*mappers["fmx"], "-a"], naming["fmx"]
+    for build, search_by, to_file, name in (PEERS[peer] for peer in given["peers"]):
         tool = build.split()[0]
         at = {"fasta": fasta, "reads": reads, "threads": threads, "prefix": folder / tool}
         builds[tool] = [word.format(**at) for word in build.split()]
-        maps[name] = [word.format(**at, out=folder / f"{tool}.sam") for word in search_by.split()]
+        mappers[name] = [word.format(**at) for word in search_by.split()]
+        naming[name] = to_file.format(out=folder / f"{tool}.sam").split()
+    maps: dict = {}
+    for target in given["targets"]:
+        before = PIPED if target == "pipe" else []
+        maps[target] = {
+            name: [*before, *words, *(naming[name] if target == "file" else [])]
+            for name, words in mappers.items()
+        }
+    if given["bam"]:
+        maps.setdefault("file", {"fmx": [*mappers["fmx"], *naming["fmx"]]})
+        maps["file"]["fmx to BAM"] = [*mappers["fmx"], "-o", folder / "fmx.bam"]
     return builds, maps
 
 

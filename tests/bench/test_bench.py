@@ -1,5 +1,7 @@
 """fmx bench, what of it needs no device and no minutes."""
 
+from pathlib import Path
+
 import pytest
 
 
@@ -68,3 +70,31 @@ def test_a_table_is_told_kept_and_drawn(tmp_path, capsys):
     tables.plot(tmp_path / "lines.png", tables.lines_of(rows, "what", "n", "s"), "n", "s", "a title")
     tables.bars(tmp_path / "bars.png", {"a": [1, 2], "b": [3, 4]}, ["x", "y"], "s", "a title")
     assert all((tmp_path / name).stat().st_size > 1000 for name in ("lines.png", "bars.png"))
+
+
+def test_mappers_are_timed_to_a_file_a_pipe_and_nowhere(command, peer, tmp_path):
+    """Both sides do all of it: every target has a row for fmx and for its peer."""
+    peer("bowtie"), peer("bowtie-build")
+    lambda_ = Path(__file__).parents[2] / "fmx" / "data" / "lambda.fa.gz"
+    done = command(
+        "bench", "map", lambda_, "--simulate", 200, "--work", tmp_path, "--runs", 1, "-t", 1, "--bam",
+        "--to", "pipe", "--to", "null",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    tables = done.out.decode().split("\n\n")
+    found = {table.split("|")[1].strip(): table for table in tables if table.startswith("|")}
+    assert set(found) == {"index", "map to pipe", "map to null", "map to file"}
+    for target in ("pipe", "null"):
+        assert "| fmx |" in found[f"map to {target}"]
+        assert "| bowtie -v 0 -k 1 |" in found[f"map to {target}"]
+    assert "| fmx to BAM |" in found["map to file"]
+
+
+def test_a_mapper_that_fails_before_a_pipe_is_heard():
+    from fmx.bench.map import PIPED
+    from fmx.errors import FmxError
+    from fmx.measure import timing
+
+    assert timing.run([*PIPED, "echo", "x"]).wall > 0
+    with pytest.raises(FmxError, match="exit 1"):
+        timing.run([*PIPED, "false"])
