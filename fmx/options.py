@@ -154,8 +154,12 @@ strands = together(
     click.option("--forward-only", is_flag=True, help="Look only for sequences as given."),
     click.option("--reverse-only", is_flag=True, help="Look only for their reverse complements."),
 )
+verify = click.option(
+    "--verify", is_flag=True,
+    help="Check the index's files also if they have not changed since they were checked.",
+)  # fmt: skip
 running = together(threads, quiet)
-searching = together(layout, method, max_memory, engine, device, gpu_memory, running)
+searching = together(layout, method, max_memory, verify, engine, device, gpu_memory, running)
 
 
 def device_of(given) -> Device:

@@ -14,6 +14,6 @@ def map_to_index(given, files, outputs, policy, output, sources=None):
     """
     path, strands = options.find_index(given.index_path), options.strands_of(given)
     check_places(files, outputs, path)
-    fm_index = load(path, given.layout, given.method, given.threads, given.max_memory)
+    fm_index = load(path, given.layout, given.method, given.threads, given.max_memory, given.verify)
     wanted, device = MapOptions(policy, strands, given.threads), options.device_of(given)
     workflow.search(fm_index, sources or files, wanted, output, Progress(given.quiet), device)

@@ -68,10 +68,16 @@ def reference_arrays(reference) -> dict:
 
 @store.settled
 def load(
-    path, layout: str | None = None, method: str = "auto", n_threads=1, max_memory: int | None = None
+    path,
+    layout: str | None = None,
+    method: str = "auto",
+    n_threads=1,
+    max_memory: int | None = None,
+    verify=False,
 ) -> FMIndex | JoinedIndex:
     """Open an index: arrays mapped from disk, every byte that a search reads checked first.
 
+    Files that were checked before and have not changed since are not read again, unless with ``verify``.
     ``method`` "auto" takes what plan.choose_way takes, unless a ``layout`` is named: that asks for backward
     search over it.  Raises IndexFileError, UnsupportedError.
     """
@@ -80,7 +86,7 @@ def load(
     method, layout = _choose_method(meta, layout, method, max_memory)
     layout_name = _choose_layout(meta, layout) if method == "backward" else None
     wanted = [name for name in meta["arrays"] if _is_wanted(own_name(name), method, layout_name)]
-    arrays = store.read_checked(path, meta, wanted, n_threads)
+    arrays = store.read_checked(path, meta, wanted, n_threads, verify)
     reference = _reference(path, meta, arrays)
     n_parts = len(part_sizes(meta))
     if n_parts == 1:
@@ -97,7 +103,7 @@ def verify(path, meta, n_threads=1) -> None:
     """Read every array of an index, needed or not, and compare them.  Raises IndexFileError."""
     from .verify import contradictions
 
-    arrays = store.read_checked(path, meta, list(meta["arrays"]), n_threads)
+    arrays = store.read_checked(path, meta, list(meta["arrays"]), n_threads, verify=True)
     _reference(path, meta, arrays)
     for number, n in enumerate(part_sizes(meta)):
         own = {key: arrays[name] for key, name in part_arrays(meta, number).items()}

@@ -6,13 +6,16 @@
       part0/ part1/ ...    the arrays of each part, if there are several (parts.py)
 
 Each array has one xxh3 checksum for every PIECE bytes of its data, and meta.json one of itself.  What the
-arrays must be beside that tells check.py.  Writing is in writer.py.
+arrays must be beside that tells check.py; arrays that were checked before are known by seal.py.  Writing is
+in writer.py.
 """
 
 import functools
 import json
 import os
 import stat
+import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +23,7 @@ import xxhash
 
 from ..errors import IndexFileError
 from ..machines.threads import run_all
+from . import seal
 from .check import check_meta, forms
 from .form import Form, scan
 
@@ -90,7 +94,8 @@ def read_meta(path) -> dict:
     except ValueError as error:
         raise not_whole(path / META, f"not a valid index ({error})") from error
     for name in meta["arrays"]:
-        _data_start(path, meta, name)
+        with _array_file(path, meta, name):
+            pass
     return meta
 
 
@@ -129,57 +134,75 @@ def _regular(file: Path) -> Path:
     return file
 
 
-def _data_start(path, meta: dict, name: str) -> int:
-    """Where the data begin in the file of an array.  Raises IndexFileError if it is not as meta.json says."""
+@contextmanager
+def _array_file(path, meta: dict, name: str):
+    """The opened file of an array, at its data.  Raises IndexFileError if it is not as meta.json says."""
     file, entry = Path(path) / f"{name}.npy", meta["arrays"][name]
     try:
         with open(_regular(file), "rb") as opened:
             head = opened.read(10)
             size, length = os.fstat(opened.fileno()).st_size, int.from_bytes(head[8:], "little")
             header = opened.read(length)
+            is_whole = len(header) == length and size == 10 + length + entry["bytes"]
+            if head[:8] != b"\x93NUMPY\x01\x00" or not is_whole:
+                raise not_whole(file, "truncated or damaged")
+            descr, shape = np.dtype(entry["dtype"]).str, tuple(entry["shape"])
+            wanted = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
+            if header.strip() != wanted.encode():
+                raise not_whole(file, f"damaged (its header differs from {META})")
+            yield opened
     except FileNotFoundError:
         raise not_whole(file, "missing") from None
     except OSError as error:
         raise IndexFileError(f"{file}: cannot read: {error.strerror or error}") from error
-    if head[:8] != b"\x93NUMPY\x01\x00" or len(header) < length or size != 10 + length + entry["bytes"]:
-        raise not_whole(file, "truncated or damaged")
-    descr, shape = np.dtype(entry["dtype"]).str, tuple(entry["shape"])
-    wanted = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
-    if header.strip() != wanted.encode():
-        raise not_whole(file, f"damaged (its header differs from {META})")
-    return 10 + length
 
 
-def read_array(path, meta: dict, name: str):
-    """One array of an index, mapped from disk.  Raises IndexFileError if it is not as meta.json says."""
-    start, entry = _data_start(path, meta, name), meta["arrays"][name]
-    file = Path(path) / f"{name}.npy"
-    try:
-        array = np.memmap(file, entry["dtype"], "r", start, tuple(entry["shape"]))
-    except OSError as error:
-        raise IndexFileError(f"{file}: cannot read: {error.strerror or error}") from error
-    return array.view(np.ndarray)
+def read_array(path, meta: dict, name: str) -> tuple:
+    """(array, state) of one array of an index, mapped from disk; ``state`` as of seal.state_of.
+
+    Raises IndexFileError if it is not as meta.json says.
+    """
+    entry = meta["arrays"][name]
+    with _array_file(path, meta, name) as file:
+        array = np.memmap(file, entry["dtype"], "r", file.tell(), tuple(entry["shape"]))
+        return array.view(np.ndarray), seal.state_of(file.fileno())
 
 
-def read_checked(path, meta: dict, names, n_threads=1) -> dict:
-    """Arrays by name, mapped from disk, every byte compared with its checksums, and values with their Form.
+def read_checked(path, meta, names, n_threads=1, verify=False) -> dict:
+    """Arrays by name, mapped from disk, all of them right: the seal vouches for them, or they are checked.
+
+    ``verify``: whatever the seal says.  Raises IndexFileError for the first that differs.
+    """
+    start = time.time_ns()
+    found = {name: read_array(path, meta, name) for name in names}
+    arrays = {name: array for name, (array, _) in found.items()}
+    sealed = {} if verify else seal.read(path, meta)
+    states = {name: state for name, (_, state) in found.items() if state}
+    unknown = [name for name in names if name not in states or states[name] != sealed.get(name)]
+    if unknown:
+        _check(path, meta, {name: arrays[name] for name in unknown}, n_threads)
+        seal.keep(path, meta, {**sealed, **states}, start)
+    return arrays
+
+
+def _check(path, meta, arrays, n_threads) -> None:
+    """Compare every byte of arrays with its checksums, and values with their Form.
 
     Raises IndexFileError for the first that differs.  The pieces of all arrays are shared out over threads
     together, the largest first.
     """
-    arrays, wanted = {name: read_array(path, meta, name) for name in names}, forms(meta)
+    wanted = forms(meta)
     pieces = {
-        (name, i): piece for name in names for i, piece in enumerate(_pieces(arrays[name], wanted[name]))
+        (name, i): piece for name in arrays for i, piece in enumerate(_pieces(arrays[name], wanted[name]))
     }
     largest_first = sorted(pieces, key=lambda key: pieces[key][1] - pieces[key][2])
     found = dict(
         zip(largest_first, run_all(scan, [pieces[key] for key in largest_first], n_threads), strict=True)
     )
-    for name in names:
+    for name in arrays:
         file, own = Path(path) / f"{name}.npy", [found[key] for key in pieces if key[0] == name]
         if [digest for digest, _ in own] != meta["arrays"][name]["checksums"]:
             raise not_whole(file, "damaged (checksum differs)")
         holds = wanted[name].holds
         if not all(is_right for _, is_right in own) or (holds and not holds(arrays[name])):
             raise not_whole(file, "not valid (values out of range or order)")
-    return arrays

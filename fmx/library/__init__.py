@@ -42,7 +42,7 @@ def build(
 
 
 def open_index(path, *, layout=None, method="auto", threads=None) -> "Index":
-    """Open an index; every byte that a search reads is checked.
+    """Open an index; every byte that a search reads is checked, unless it was and no file changed since.
 
     ``layout`` and ``method`` as of ``fmx search``.  Raises IndexFileError, UnsupportedError; TypeError and
     ValueError for other arguments.

@@ -30,6 +30,7 @@ from ...output import kinds_of
 )  # fmt: skip
 @options.index
 @options.output
+@options.verify
 @options.processor
 @options.device
 @options.gpu_memory
@@ -64,7 +65,7 @@ def command(given):
     index_path = options.find_index(given.index_path)
     form = "MUMmer's format" if given.kind == "mummer" else given.kind.upper()
     check_places(given.queries, {"-o": (given.output, [form])}, index_path)
-    fm_index = load(index_path, None, "verify", given.threads)
+    fm_index = load(index_path, None, "verify", given.threads, verify=given.verify)
     where = MemOutput(given.output, given.kind, *layout)
     wanted = MemOptions(given.least, strands, unique, given.threads, given.algorithm)
     progress, device = Progress(given.quiet), options.device_of(given)

@@ -1,0 +1,221 @@
+"""Seals: an index that did not change is not read again; whatever happened to a file, it is."""
+
+import json
+import os
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+
+import journeys
+import pytest
+from texts import random_letters
+
+from fmx import workflow
+from fmx.compiler import object_cache, private
+from fmx.errors import IndexFileError
+from fmx.index import fm_index, seal, store
+from fmx.system import filesystems
+
+ARRAY = "sa_positions.npy"
+OF_VERIFY, OF_BACKWARD = (
+    {"sa_positions", "text_words", "seed_starts"},
+    {"sa_positions", "bvsfm-k2-d96.entries"},
+)
+
+
+@pytest.fixture
+def opened(tmp_path, index_of, monkeypatch):
+    """A function that opens (path, ...) and gives the names of the arrays that were checked."""
+    checked: list = []
+    seldom = store._check
+
+    def check(path, meta, arrays, n_threads):
+        checked.extend(arrays)
+        seldom(path, meta, arrays, n_threads)
+
+    def opened(path, **how):
+        checked.clear()
+        fm_index.load(path, **how)
+        return set(checked)
+
+    monkeypatch.setattr(store, "_check", check)
+    monkeypatch.setattr(seal, "_SETTLED", 0)
+    monkeypatch.setattr(object_cache, "folder", lambda: tmp_path / "seals")
+    return opened
+
+
+@pytest.fixture
+def path(tmp_path, index_of):
+    """An index that nobody has opened."""
+    made = shutil.copytree(index_of([("one", random_letters(500, "seal"))]), tmp_path / "ref.fmx")
+    time.sleep(0.02)  # longer than a tick of the kernel's clock
+    return made
+
+
+@pytest.fixture
+def sealed(path, opened):
+    """An index with a seal."""
+    assert opened(path) >= OF_VERIFY
+    assert opened(path) == set()
+    return path
+
+
+def flip(data):
+    """Change one bit of the last byte."""
+    data[-1] ^= 1
+
+
+def rewrite(file, change):
+    """Change a file's bytes in place; its size and mtime stay."""
+    before, data = file.stat(), bytearray(file.read_bytes())
+    change(data)
+    with open(file, "r+b") as stream:
+        stream.write(data)
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = file.stat()
+    assert (before.st_size, before.st_mtime_ns, before.st_ino) == (
+        after.st_size,
+        after.st_mtime_ns,
+        after.st_ino,
+    )
+
+
+def test_a_changed_byte_is_found_though_size_and_mtime_stay(sealed, opened):
+    rewrite(sealed / ARRAY, flip)
+    for _ in range(2):
+        with pytest.raises(IndexFileError, match=f"{ARRAY}: damaged"):
+            opened(sealed)
+    rewrite(sealed / ARRAY, flip)
+    assert opened(sealed) == {"sa_positions"}
+    assert opened(sealed) == set()
+
+
+def test_a_truncated_array_is_refused(sealed, opened):
+    os.truncate(sealed / ARRAY, (sealed / ARRAY).stat().st_size - 1)
+    with pytest.raises(IndexFileError, match=f"{ARRAY}: truncated or damaged"):
+        opened(sealed)
+
+
+def test_a_replaced_file_and_a_copied_index_are_checked(sealed, opened, tmp_path):
+    shutil.copy2(sealed / ARRAY, tmp_path / "copy")
+    os.replace(tmp_path / "copy", sealed / ARRAY)
+    assert opened(sealed) == {"sa_positions"}
+    copied = shutil.copytree(sealed, tmp_path / "copy.fmx")
+    assert opened(copied) >= OF_VERIFY
+
+
+def test_a_seal_is_of_one_meta(sealed, opened):
+    meta = json.loads((sealed / store.META).read_text())
+    meta["fmx_version"] = "0.0.1"
+    meta["checksum"] = store.meta_checksum(meta)
+    (sealed / store.META).write_text(json.dumps(meta))
+    assert opened(sealed) >= OF_VERIFY
+
+
+def test_what_was_not_read_before_is_checked(sealed, opened):
+    assert opened(sealed, method="backward") == OF_BACKWARD - OF_VERIFY
+    assert opened(sealed, method="backward") == opened(sealed) == set()
+
+
+def test_verify_checks_whatever_the_seal_says(sealed, opened, command):
+    assert opened(sealed, verify=True) >= OF_VERIFY
+    rewrite(sealed / ARRAY, flip)
+    os.utime(sealed / ARRAY, ns=(0, 0))
+    held = {"sa_positions": seal._state((sealed / ARRAY).stat())}
+    meta = store.read_meta(sealed)
+    seal.keep(sealed, meta, {**seal.read(sealed, meta), **held}, time.time_ns() + 10**9)  # a lie
+    (sealed.parent / "r.fa").write_text(">r\nACGT\n")
+    assert opened(sealed) == set()
+    for line in (["search", "-x"], ["locate", "-x"], ["mem", "-x"]):
+        assert "damaged" in command(*line, sealed, "--verify", sealed.parent / "r.fa").err
+    assert "damaged" in command("inspect", "--verify", sealed).err
+
+
+def test_a_verified_index_is_sealed(path, opened):
+    store.read_checked(path, store.read_meta(path), OF_VERIFY | OF_BACKWARD, verify=True)
+    assert not opened(path) & (OF_VERIFY | OF_BACKWARD)
+
+
+def test_files_that_just_changed_are_not_sealed(path, opened, monkeypatch):
+    monkeypatch.setattr(seal, "_SETTLED", 60 * 10**9)
+    assert opened(path) == opened(path) >= OF_VERIFY
+
+
+def test_a_file_that_changes_while_it_is_checked_is_not_sealed(path, opened, monkeypatch):
+    check = store._check
+
+    def changing(*arguments):
+        check(*arguments)
+        rewrite(path / ARRAY, flip)
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(store, "_check", changing)
+        opened(path)
+    with pytest.raises(IndexFileError, match=f"{ARRAY}: damaged"):
+        opened(path)
+
+
+def test_a_folder_open_to_others_holds_no_seal(sealed, opened, tmp_path):
+    (tmp_path / "seals").chmod(0o755)
+    assert opened(sealed) == opened(sealed) >= OF_VERIFY
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(path, opened, tmp_path, monkeypatch):
+    monkeypatch.setattr(object_cache, "folder", lambda: tmp_path / "file" / "seals")
+    (tmp_path / "file").write_text("no folder")
+    assert opened(path) == opened(path) >= OF_VERIFY
+    monkeypatch.setattr(object_cache, "folder", lambda: None)
+    assert opened(path) == opened(path) >= OF_VERIFY
+
+
+def test_a_damaged_seal_counts_for_nothing(sealed, opened, tmp_path):
+    (file,) = (tmp_path / "seals").iterdir()
+    whole = file.read_bytes()
+    for i in range(0, len(whole), 7):
+        file.write_bytes(whole[:i] + bytes([whole[i] ^ 4]) + whole[i + 1 :])
+        assert opened(sealed) >= OF_VERIFY
+        assert opened(sealed) == set()
+
+
+@pytest.mark.parametrize(
+    "held", [b"5", b"[" * 10**5, b'["", {}]', b'["DIGEST", 5]', b'["DIGEST", {"sa": 1}]']
+)
+def test_an_odd_seal_counts_for_nothing(held, sealed, opened, tmp_path):
+    held = held.replace(b"DIGEST", seal._digest(store.read_meta(sealed)).encode())
+    held = seal._name(sealed).encode() + b"\n" + held
+    (file,) = (tmp_path / "seals").iterdir()
+    private.write(file.parent, file.name, sha256(held).digest() + held)
+    assert opened(sealed) >= OF_VERIFY
+
+
+def test_many_may_open_and_seal_at_once(path, opened):
+    futures = []
+    with ThreadPoolExecutor(8) as pool:
+        for method in ["verify", "backward"] * 20:
+            futures.append(pool.submit(fm_index.load, path, method=method))
+    assert all(future.result() for future in futures)
+    opened(path), opened(path, method="backward")
+    assert opened(path) == opened(path, method="backward") == set()
+
+
+def test_a_file_system_that_may_hide_changes_has_no_seals(path, opened, monkeypatch):
+    monkeypatch.setattr(seal, "tells_changes", lambda file: False)
+    assert opened(path) == opened(path) >= OF_VERIFY
+
+
+def test_file_systems_are_told_apart(path):
+    with open(path / ARRAY) as file, open("/proc/self/stat") as other:
+        assert filesystems.tells_changes(file.fileno())
+        assert not filesystems.tells_changes(other.fileno())
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            filesystems.tells_changes(-1)
+
+
+def test_parts_are_sealed(tmp_path, opened):
+    contigs = [(f"c{i}", random_letters(250, str(i))) for i in range(3)]
+    path = tmp_path / "parts.fmx"
+    workflow.build_index(journeys.fasta(contigs), path, workflow.IndexOptions(["cofi"], part_size=300))
+    time.sleep(0.02)
+    assert {"part0/sa_positions", "part2/sa_positions"} <= opened(path)
+    assert opened(path) == set()
