@@ -64,6 +64,13 @@ class GpuNumber(Number):
         return super().convert(value, param, ctx)
 
 
+class GpuCount(GpuNumber):
+    """How many GPUs, or ``all`` of them: ALL_GPUS."""
+
+    def convert(self, value, param, ctx):
+        return ALL_GPUS if value == "all" else super().convert(value, param, ctx)
+
+
 def command(function):
     """A click command whose function takes all that was given as one object: ``given.threads`` and so on."""
 
@@ -96,6 +103,7 @@ def no_empty_name(_, param, value):
     return value
 
 
+ALL_GPUS = -1
 COUNT = Number(1, 2**62)  # as far as compiled code counts
 PROCESSORS = ("cpu", "cuda", "auto")
 _WHERE = "Where to compute: cpu, cuda (a GPU), or auto (a GPU if one can be used)."
@@ -139,13 +147,17 @@ processor = engine_of(_WHERE)
 processors = engine_of(
     "Where to compute scores: cpu, cuda (GPUs), both, or auto (GPUs if any can be used).", ["both"]
 )
-_number = functools.partial(
-    click.option, "--device", type=GpuNumber(0, 999), help="Which GPU, counted from 0."
+_number = functools.partial(click.option, "--device", type=GpuNumber(0, 999))
+device = _number(default=0, show_default=True, help="Which GPU, counted from 0.")
+_first = _number(show_default="0", help="Which GPU, counted from 0: the first of --gpus.")
+_gpus = functools.partial(
+    click.option, "--gpus", type=GpuCount(1, 999), metavar="N|all", help="How many GPUs share the work."
 )
-device, all_devices = _number(default=0, show_default=True), _number(show_default="all there are")
+gpus = together(_first, _gpus(show_default="1"))
+all_gpus = together(_first, _gpus(show_default="all; with --device, 1"))
 gpu_memory = click.option(
     "--gpu-memory", type=Bytes(), metavar="SIZE", show_default="all that is free",
-    help="Use at most SIZE of the GPU's memory, as in 500M or 8G.",
+    help="Use at most SIZE of a GPU's memory, as in 500M or 8G.",
 )  # fmt: skip
 output = click.option(
     "-o", "--output", type=click.Path(), default="-", show_default="standard output", help="File to write."
@@ -159,12 +171,20 @@ verify = click.option(
     help="Check the index's files also if they have not changed since they were checked.",
 )  # fmt: skip
 running = together(threads, quiet)
-searching = together(layout, method, max_memory, verify, engine, device, gpu_memory, running)
+searching = together(layout, method, max_memory, verify, engine, gpus, gpu_memory, running)
 
 
-def device_of(given) -> Device:
-    """Where to compute, by --engine, --device and --gpu-memory."""
-    return Device(given.engine, given.device, given.gpu_memory)
+def device_of(given, n_gpus=1) -> Device:
+    """Where to compute, by --engine, --device, --gpus and --gpu-memory.
+
+    ``n_gpus``: how many (None: all) where neither --device nor --gpus is given.  Raises UsageError for --gpus
+    with the CPU alone.
+    """
+    asked, first = getattr(given, "gpus", None), given.device
+    if asked and given.engine == "cpu":
+        raise click.UsageError("--gpus shares the work of GPUs: give --engine cuda or auto with it")
+    n_gpus = None if asked == ALL_GPUS else asked or (n_gpus if first is None else 1)
+    return Device(given.engine, first or 0, getattr(given, "gpu_memory", None), n_gpus)
 
 
 def strands_of(given) -> int:

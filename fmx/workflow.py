@@ -12,7 +12,7 @@ import shlex
 import sys
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ._version import __version__
@@ -24,10 +24,11 @@ from .index.fm_index import verify as verify_index
 from .index.parts import part_sizes
 from .index.store import read_meta, settled
 from .input.streams import whole_output
-from .machines.places import CPU, Device, choose_place
+from .machines.places import CPU, Device, choose_place, on_each
 from .machines.progress import Progress
+from .machines.threads import dealt
 from .output import module_of, sam, tsv
-from .search.mapper import MapOptions, Mapper
+from .search.mapper import MapOptions
 from .search.mapper import make_mapper as make_cpu_mapper
 from .search.mapping import compile_all, map_reads
 from .search.summary import Summary
@@ -67,15 +68,15 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     tell_compiling(progress)
     reference = fm_index.reference
     tally = Tally(reference) if output.counts else None
-    mapper = make_mapper(fm_index, options, device, progress, tally)
+    mappers = make_mappers(fm_index, options, device, progress, tally)
     writer, head = make_writer(reference, output)
-    compile_all(mapper, writer)
+    compile_all(mappers, writer)
     start = time.monotonic()
     with ExitStack() as stack:
         sink = stack.enter_context(whole_output(output.path))
         counts = output.counts and stack.enter_context(whole_output(output.counts))
         sink.write(head)
-        summary = map_reads(mapper, paths, writer, sink, progress)
+        summary = map_reads(mappers, paths, writer, sink, progress)
         if counts and tally:
             counts.write(tsv.counts(reference, tally.table()))
     if summary.reads == 0:
@@ -84,19 +85,24 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     return summary
 
 
-def make_mapper(fm_index, options, device, progress, tally=None, clock=None) -> Mapper:
-    """What maps to an index where a Device says, or wherever it can be."""
+def make_mappers(fm_index, options, device, progress, tally=None, clock=None) -> list:
+    """What maps to an index where a Device says, or wherever it can be: a Mapper for each thread."""
+    n_threads = options.n_threads
 
-    def on_gpu(session):
+    def on_gpus(sessions):
         from .search import gpu_mapping
 
         engine = None if device.engine in ("cuda", "auto") else device.engine
-        return gpu_mapping.make_mapper(fm_index, options, session, engine, tally, clock)
+        share = replace(options, n_threads=-(-n_threads // len(sessions)))
+        mappers = on_each(
+            sessions, lambda one: gpu_mapping.make_mapper(fm_index, share, one, engine, tally, clock)
+        )
+        return dealt(mappers, n_threads)
 
     def on_cpu():
-        return make_cpu_mapper(fm_index, options, tally, clock)
+        return [make_cpu_mapper(fm_index, options, tally, clock)] * n_threads
 
-    return choose_place(device, on_gpu, on_cpu, lambda where: progress.say(f"searching on {where}"))
+    return choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
 
 
 def _command_line() -> str:

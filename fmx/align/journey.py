@@ -3,7 +3,7 @@
 import hashlib
 import time
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -96,15 +96,7 @@ def read_job(paths, options, values=None):
 
 def open_gpus(device, progress) -> list:
     """GpuSessions of the GPUs that score pairs; none where the CPU does."""
-
-    def on_gpu(session):
-        from ..machines import gpu, gpu_session
-
-        others = range(1, gpu.n_devices()) if device.number is None else ()
-        return [session, *(gpu_session.GpuSession(number, device.memory) for number in others)]
-
-    first = replace(device, number=device.number or 0)
-    return choose_place(first, on_gpu, lambda: [], lambda where: progress.say(f"aligning on {where}"))
+    return choose_place(device, list, list, lambda where: progress.say(f"aligning on {where}"))
 
 
 def _checkpoint(job, chunks, output, names, stack):

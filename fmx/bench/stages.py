@@ -6,7 +6,6 @@ GPU does while they wait in SEARCH and LOCATE comes after them, by its own clock
 
 import os
 import time
-from collections import Counter
 
 import click
 
@@ -59,7 +58,7 @@ def table(spent, wall, n_threads) -> list:
 @options.layout
 @options.method
 @options.engine
-@options.device
+@options.gpus
 @options.gpu_memory
 @options.threads
 def command(given):
@@ -69,22 +68,22 @@ def command(given):
     """
     threads, clock = given.threads, Clock()
     fm_index = load(options.find_index(given.index_path), given.layout, given.method, threads)
-    gpu = workflow.Device(given.engine, given.device, given.gpu_memory)
-    mapper = workflow.make_mapper(
-        fm_index, MapOptions(n_threads=threads), gpu, Progress(quiet=True), clock=clock
-    )
+    where, wanted = options.device_of(given), MapOptions(n_threads=threads)
+    mappers = workflow.make_mappers(fm_index, wanted, where, Progress(quiet=True), clock=clock)
     writer, _ = workflow.make_writer(fm_index.reference, workflow.Output())
-    mapping.compile_all(mapper, writer)
-    of_gpu = mapper.session.clock.seconds if mapper.session else Counter()
-    clock.seconds.clear(), of_gpu.clear()
+    mapping.compile_all(mappers, writer)
+    sessions = dict.fromkeys(session for mapper in mappers for session in mapper.sessions)
+    for one in (clock, *(session.clock for session in sessions)):
+        one.seconds.clear()
     start = time.perf_counter()
     with whole_output(given.output) as file:
-        source = timed(clock, plan(given.files, mapper.options.chunk_size))
-        summary = mapping.map_spans(mapper, source, writer, Sink(clock, file))
+        source = timed(clock, plan(given.files, mappers[0].options.chunk_size))
+        summary = mapping.map_spans(mappers, source, writer, Sink(clock, file))
     wall = time.perf_counter() - start
-    for stage, seconds, share in table(clock.seconds, wall, threads):
+    for stage, seconds, share in table(clock.seconds, wall, len(mappers)):
         click.echo(f"{stage:16}{seconds:9.3f} s {100 * share:5.1f} %")
-    for stage, seconds in of_gpu.items():
-        click.echo(f"GPU: {stage:11}{seconds:9.3f} s")
+    for session in sessions:
+        for stage, seconds in session.clock.seconds.items():
+            click.echo(f"GPU {session.number}: {stage:9}{seconds:9.3f} s")
     speed = summary.reads / wall / 1e6
     click.echo(f"{summary.reads:,} reads, {threads} threads, {wall:.3f} s, {speed:.2f} M reads/s")

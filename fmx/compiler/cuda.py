@@ -3,6 +3,7 @@
 Under NUMBA_ENABLE_CUDASIM=1 kernels run as Python and the packed operations are done by plain means.
 """
 
+from threading import Lock
 from unittest import mock
 
 import numpy as np
@@ -30,16 +31,32 @@ config.CACHE_DIR = cuda_config.CACHE_DIR = str(object_cache.folder() or "")
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small last batch is no reason to speak
 
 
+class InTurn:
+    """A kernel of the simulator, which can run only one at a time, whichever threads launch them."""
+
+    _lock = Lock()
+
+    def __init__(self, function):
+        self._kernel = cuda.jit(function)
+
+    def __getitem__(self, configuration):
+        def launch(*arguments):
+            with self._lock:
+                self._kernel[configuration](*arguments)
+
+        return launch
+
+
 def kernel(function, max_registers=None):
     """A CUDA kernel, compiled at its first launch, kept on disk (not by ``max_registers``: use one)."""
     if SIMULATED:
-        return cuda.jit(function)
+        return InTurn(function)
     return cuda.jit(cache=object_cache.is_kept(), max_registers=max_registers)(function)
 
 
 def fresh_kernel(function, max_registers=None):
     """As ``kernel``, but never cached on disk: for functions that hold other functions, and for trials."""
-    return cuda.jit(function) if SIMULATED else cuda.jit(max_registers=max_registers)(function)
+    return InTurn(function) if SIMULATED else cuda.jit(max_registers=max_registers)(function)
 
 
 def device_function(function):

@@ -100,7 +100,7 @@ class Index:
 
         source = spans.plan([arguments.source("reads", reads)])
         parts, n_reads = [np.empty(0, HIT)], 0
-        for n in travel(source, work, self._threads, keep):
+        for n in travel(source, [work] * self._threads, keep):
             n_reads += n
         return np.concatenate(parts)
 
@@ -116,7 +116,7 @@ class Index:
             emit(mapper.search(span.read()).total)
 
         source, parts = spans.plan([arguments.source("reads", reads)]), [np.empty(0, np.int64)]
-        for _ in travel(source, work, self._threads, parts.append):
+        for _ in travel(source, [work] * self._threads, parts.append):
             pass
         return np.concatenate(parts)
 

@@ -26,7 +26,7 @@ def pairwise(
         arguments.share("identity", identity),
         n_threads=arguments.threads(threads),
     )
-    device = Device(arguments.one_of("engine", engine, (*arguments.ENGINES, "both")), None)
+    device = Device(arguments.one_of("engine", engine, (*arguments.ENGINES, "both")), n_gpus=None)
     sources = [arguments.source("sequences", sequences)]
     if other is not None:
         sources.append(arguments.source("other", other))

@@ -18,9 +18,8 @@ def open_device(number=0):
     if SIMULATED:
         return "CUDA simulator"
     with errors():
-        if not cuda.is_available():
+        if not (n := n_devices()):
             raise DeviceError("no GPU that CUDA can use was found: check 'nvidia-smi', or take --engine cpu")
-        n = len(cuda.gpus)
         if not 0 <= number < n:
             raise DeviceError(f"no GPU number {number}: this machine has {n}, counted from 0")
         check_compiler()
@@ -162,8 +161,10 @@ def number() -> int:
 
 
 def n_devices() -> int:
-    """GPUs of this machine, where there is one."""
-    return len(cuda.gpus)
+    """GPUs of this machine that CUDA shows."""
+    if SIMULATED:
+        return 1
+    return len(cuda.gpus) if cuda.is_available() else 0
 
 
 def n_multiprocessors() -> int:

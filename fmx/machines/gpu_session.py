@@ -154,4 +154,4 @@ class GpuSession:
         arrays = arrays or {}
         of_one = sum(n * np.dtype(dtype).itemsize for n, dtype in arrays.values())
         n = min(most, memory_beside(self.memory, resident, of_one) // max(of_one, 1))
-        return self.run(Flights, 1 if gpu.SIMULATED else n, self, arrays)  # the simulator runs one kernel
+        return self.run(Flights, n, self, arrays)

@@ -2,7 +2,7 @@
 
     items     an iterator, advanced by whoever needs work, one at a time
     workers   take an item and with it a ticket, emit pieces of output, and finish with a result
-    shares    what a worker may cut its item into: they stand in its place, and any worker does them
+    shares    what a worker may cut its item into: items that stand in its place, for any worker
     caller    gets pieces and results in the order of the tickets, and does nothing else
 
 A slow worker pulls less often: that is all the load balancing there is.  Of pieces that must wait for those
@@ -28,7 +28,7 @@ class Ticket:
 
 
 class Shares(list):
-    """What an item is cut into: functions of ``emit`` for any worker; each has a result of its own."""
+    """What an item is cut into: items that any worker may do; each has a result of its own."""
 
 
 class Stopped(Exception):
@@ -226,27 +226,27 @@ def _size(piece) -> int:
     return memoryview(piece).nbytes
 
 
-def travel(items, work, n_threads, write):
-    """Yield the result of ``work(emit, item)`` for each item in order, by n_threads threads.
+def travel(items, workers, write):
+    """Yield the result of ``work(emit, item)`` for each item in order, by one ``work`` of the ``workers``.
 
-    ``emit`` takes pieces of output, which ``write`` is given in order by the caller's thread.  Where the
-    result is Shares, the results of these are yielded in its place.
+    Each of them has a thread.  ``emit`` takes pieces of output, which ``write`` is given in order by the
+    caller's thread.  Where the result is Shares, the results of these are yielded in its place.
     """
     road = Road(items)
 
-    def step(ticket, item):
+    def step(work, ticket, item):
         emit = partial(road.emit, ticket)
-        result = item(emit) if callable(item) else work(emit, item)
+        result = work(emit, item)
         if isinstance(result, Shares):
             road.split(ticket, result[1:])
-            return result[0](emit)
+            return work(emit, result[0])
         return result
 
-    def loop():
+    def loop(work):
         while (taken := road.take()) is not None:
-            road.do(taken[0], step, *taken)
+            road.do(taken[0], step, work, *taken)
 
-    yield from run(road, [loop] * n_threads, write)
+    yield from run(road, [partial(loop, work) for work in workers], write)
 
 
 def run(road, loops, write):

@@ -1,25 +1,28 @@
-"""Where work is done: on the CPU, on a GPU, or wherever it can be."""
+"""Where work is done: on the CPU, on GPUs, or wherever it can be."""
 
 from dataclasses import dataclass
 
 from ..errors import DeviceError
+from .threads import run_all
 
 
 @dataclass(frozen=True)
 class Device:
-    """Where work is done: ``engine`` cpu, cuda, auto, one of engines.CUDA, or both (pairwise); the number of
-    a GPU (None, of pairwise: all GPUs), and how much of its memory may be used, in bytes (None: all)."""
+    """Where work is done: ``engine`` cpu, cuda, auto, one of engines.CUDA, or both (pairwise); on how many
+    GPUs (``n_gpus``, None: all) from number ``first`` on; how many bytes of the memory of each may be used
+    (``memory``, None: all)."""
 
     engine: str = "cpu"
-    number: int | None = 0
+    first: int = 0
     memory: int | None = None
+    n_gpus: int | None = 1
 
 
 CPU = Device()
 
 
-def choose_place(device, on_gpu, on_cpu, tell):
-    """What ``on_gpu(session)`` gives for an opened GPU, or ``on_cpu()`` where a Device asks for the CPU.
+def choose_place(device, on_gpus, on_cpu, tell):
+    """What ``on_gpus(sessions)`` gives for opened GPUs, or ``on_cpu()`` where a Device asks for the CPU.
 
     So does engine auto where there is no GPU, or none that will do.  ``tell`` is given one line on where, and
     why, unless the CPU was asked for.  Raises DeviceError.
@@ -27,14 +30,36 @@ def choose_place(device, on_gpu, on_cpu, tell):
     if device.engine == "cpu":
         return on_cpu()
     try:
-        from .gpu_session import GpuSession
-
-        session = GpuSession(device.number, device.memory)
-        made = on_gpu(session)
+        sessions = _open(device)
+        made = on_gpus(sessions)
     except DeviceError as error:
         if device.engine != "auto":
             raise
         tell(f"the CPU: {error}")
         return on_cpu()
-    tell(str(session))
+    tell(in_words(sessions))
     return made
+
+
+def _open(device) -> list:
+    """GpuSessions of the GPUs that a Device asks for."""
+    from . import gpu
+    from .gpu_session import GpuSession
+
+    n_gpus = max(gpu.n_devices() - device.first, 1) if device.n_gpus is None else device.n_gpus
+    numbers = range(device.first, device.first + n_gpus)
+    return run_all(GpuSession, [(number, device.memory) for number in numbers], n_gpus)
+
+
+def on_each(sessions, make) -> list:
+    """``make(session)`` for each GpuSession, by a thread that uses its GPU.  Raises DeviceError."""
+    return run_all(lambda session: session.run(make, session), [(s,) for s in sessions], len(sessions))
+
+
+def in_words(sessions) -> str:
+    """Which GPUs, as ``GPUs 0 to 3, NVIDIA H200``; their numbers follow each other."""
+    if len(sessions) == 1:
+        return str(sessions[0])
+    numbers, names = [session.number for session in sessions], dict.fromkeys(s.name for s in sessions)
+    between = "and" if len(numbers) == 2 else "to"
+    return f"GPUs {numbers[0]} {between} {numbers[-1]}, {' and '.join(names)}"

@@ -1,10 +1,11 @@
 """``fmx mem`` from an opened index to the lines that are written."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..input.streams import whole_output
-from ..machines.places import choose_place
+from ..machines.places import choose_place, on_each
+from ..machines.threads import dealt
 from ..output import module_of
 from .matching import ALGORITHMS, Finder, compile_all
 from .matching import find as find_all
@@ -26,32 +27,42 @@ def find(fm_index, paths, options, output, sam_header, progress, device):
     """Find the matches of queries, in order; ``sam_header()`` begins a SAM file.  Gives a Summary."""
     open_matches = module_of(output.kind).open_matches
     writer, head = open_matches(fm_index.reference, output, options.strands, sam_header)
-    finder = Finder(fm_index, options, writer, make_matcher(fm_index, options, device, progress))
-    compile_all(finder)
+    matchers = make_matchers(fm_index, options, device, progress)
+    finders = [Finder(fm_index, options, writer, matcher) for matcher in matchers]
+    finders = dealt(finders, options.n_threads)
+    compile_all(finders)
     start = time.monotonic()
     with whole_output(output.path) as sink:
         sink.write(head)
-        summary = find_all(finder, paths, sink, progress)
+        summary = find_all(finders, paths, sink, progress)
     if summary.queries == 0:
         progress.say(f"warning: no queries in {', '.join(map(str, paths))}")
     progress.say(summary.sentence(time.monotonic() - start))
     return summary
 
 
-def make_matcher(fm_index, options, device, progress):
-    """A matcher on a GPU, or None for one on the CPU.  Parts have memory by their shares of the text."""
+def make_matchers(fm_index, options, device, progress) -> list:
+    """A matcher for each GPU, or None for one on the CPU."""
 
-    def on_gpu(session):
-        whole = fm_index.reference.n_text
-        shares = [session.share(part.reference.n_text, whole) for part in fm_index.parts]
-        parts = zip(fm_index.parts, shares, strict=True)
-        return join(fm_index, [gpu_matcher(part, options, share) for part, share in parts])
+    def on_gpus(sessions):
+        n_threads = -(-options.n_threads // len(sessions))
+        of_one = replace(options, n_threads=n_threads)
+        return on_each(sessions, lambda session: gpu_matcher(fm_index, of_one, session))
 
-    return choose_place(device, on_gpu, lambda: None, lambda where: progress.say(f"searching on {where}"))
+    return choose_place(device, on_gpus, lambda: [None], lambda where: progress.say(f"searching on {where}"))
 
 
-def gpu_matcher(index, options, session):
-    """The matcher of an algorithm and an opened index on the GPU of a GpuSession."""
+def gpu_matcher(fm_index, options, session):
+    """The matcher of an opened index on a GpuSession's GPU; parts have memory by their shares of the text."""
+    whole = fm_index.reference.n_text
+    parts = [
+        part_matcher(part, options, session.share(part.reference.n_text, whole)) for part in fm_index.parts
+    ]
+    return join(fm_index, parts)
+
+
+def part_matcher(index, options, session):
+    """The matcher of an algorithm and of a part of an index on the GPU of a GpuSession."""
     from .mummergpu_gpu import GpuMummer
     from .seeds_gpu import GpuSeeds
 

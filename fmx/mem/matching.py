@@ -4,10 +4,11 @@ bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
 """
 
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..input import reads, spans
 from ..machines.pipeline import Shares, travel
@@ -50,6 +51,13 @@ class Summary:
         return f"{self.queries:,} queries of {self.bases:,} bases: {self.matches:,} matches; {seconds:.1f} s"
 
 
+class Share(NamedTuple):
+    """A share of a span of queries: what a Finder of any worker does, ``how(finder, emit, *what)``."""
+
+    how: Callable
+    what: tuple
+
+
 class Finder:
     """One index and one set of options; turns chunks into pieces of output."""
 
@@ -78,22 +86,22 @@ class Finder:
         emit(self.writer.format(batch, strands, empty_matches(0), (row, last_row)))
         return n_matches
 
-    def tasks(self, chunk):
-        """Yield the shares of a chunk: functions of ``emit`` that give (queries, bases, matches)."""
+    def shares(self, chunk):
+        """Yield the Shares of a chunk, each of which gives (queries, bases, matches)."""
         if chunk.data.size < 2 * self.task_size:
-            yield partial(self._whole, chunk)
+            yield Share(Finder._whole, (chunk,))
             return
         batch, strands, counts = self._parse(chunk)
         row, n_rows, kept = 0, 2 * batch.length.size, []
         for first, share in cut(strands, self.task_size):
             if self.options.unique == IN_BOTH:
                 kept.append(Future())
-                yield partial(self._keep, share, first, kept[-1])
+                yield Share(Finder._keep, (share, first, kept[-1]))
             else:
                 stop = int(share.row[-1]) + 1  # a row's header goes with its first start
-                yield partial(self._share, counts, batch, share, (row, stop))
+                yield Share(Finder._share, (counts, batch, share, (row, stop)))
                 counts, row = (0, 0), stop
-        yield partial(self._rest, counts, batch, strands, kept, (row, n_rows))
+        yield Share(Finder._rest, (counts, batch, strands, kept, (row, n_rows)))
 
     def _parse(self, chunk):
         """(ReadBatch, Strands, (queries, bases)) of a chunk."""
@@ -103,17 +111,17 @@ class Finder:
         counts = batch.length.size, int(batch.length.sum())
         return batch, make_strands(batch, self.options.strands), counts
 
-    def _whole(self, chunk, emit):
+    def _whole(self, emit, chunk):
         batch, strands, counts = self._parse(chunk)
-        return self._share(counts, batch, strands, (0, 2 * batch.length.size), emit)
+        return self._share(emit, counts, batch, strands, (0, 2 * batch.length.size))
 
-    def _share(self, counts, batch, strands, rows, emit):
+    def _share(self, emit, counts, batch, strands, rows):
         found = self.matches_of(strands)
         if self.options.unique == IN_BOTH:
             found = [in_query(strands, join_matches(found))]
         return (*counts, self.lines(emit, batch, strands, found, rows))
 
-    def _keep(self, strands, first, kept, emit):
+    def _keep(self, emit, strands, first, kept):
         """Put what is found in strands ``first`` and on into the Future ``kept``, for ``_rest``."""
         found = empty_matches(0)
         try:
@@ -122,37 +130,44 @@ class Finder:
             kept.set_result(found._replace(strand=found.strand + first))
         return 0, 0, 0
 
-    def _rest(self, counts, batch, strands, kept, rows, emit):
+    def _rest(self, emit, counts, batch, strands, kept, rows):
         """Write what was kept, once it is there, and the header lines that are left."""
         found = [in_query(strands, join_matches([found.result() for found in kept]))] if kept else ()
         return (*counts, self.lines(emit, batch, strands, found, rows))
 
 
-def compile_all(finder) -> None:
+def compile_all(finders) -> None:
     """Do everything with no match: what is not compiled yet is, by one thread, before the clock starts."""
     (chunk,) = spans.read_chunks([b">q\nACGT\n"])
     batch = reads.parse(chunk)
-    strands, nothing = make_strands(batch, finder.options.strands), empty_matches(0)
-    for _ in slices(finder.matcher, strands):
-        pass
-    if finder.options.unique:
-        in_reference(finder.queries, strands, nothing)
-    finder.writer.format(batch, strands, nothing, (0, 2))
+    for finder in dict.fromkeys(finders):
+        strands, nothing = make_strands(batch, finder.options.strands), empty_matches(0)
+        for _ in slices(finder.matcher, strands):
+            pass
+        if finder.options.unique:
+            in_reference(finder.queries, strands, nothing)
+        finder.writer.format(batch, strands, nothing, (0, 2))
 
 
-def find(finder, paths, sink, progress=None) -> Summary:
-    """Find the matches of files of queries, in order, and write their lines to ``sink`` (a binary file)."""
+def find(finders, paths, sink, progress=None) -> Summary:
+    """Find the matches of files of queries, in order, and write their lines to ``sink`` (a binary file).
+
+    ``finders``: one for each thread; they share their options and their writer.
+    """
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
 
     def write(lines):
         sink.write(lines)
-        finder.writer.written(lines)
+        finders[0].writer.written(lines)
 
-    def work(emit, span):
-        return Shares(finder.tasks(span.read()))
+    def work(finder, emit, item):
+        if isinstance(item, Share):
+            return item.how(finder, emit, *item.what)
+        return Shares(finder.shares(item.read()))
 
-    source = spans.plan(paths, finder.task_size)
-    for queries, bases, matches in travel(source, work, finder.options.n_threads, write):
+    source = spans.plan(paths, finders[0].task_size)
+    workers = [partial(work, finder) for finder in finders]
+    for queries, bases, matches in travel(source, workers, write):
         summary.queries += queries
         summary.bases += bases
         summary.matches += matches

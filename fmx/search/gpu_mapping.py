@@ -140,7 +140,7 @@ def make_mapper(index, options, session, engine=None, tally=None, clock=None) ->
         GpuLocator(searchers[i], part.sa, part_span(index.meta, i)[0]) for i, part in enumerate(index.parts)
     ]
     options = replace(options, chunk_size=max(options.chunk_size, CHUNK_SIZE))
-    return Mapper(zip(searchers, locators, strict=True), options, tally, clock, session)
+    return Mapper(zip(searchers, locators, strict=True), options, tally, clock, (session,))
 
 
 def _sent(flight, arrays) -> list:

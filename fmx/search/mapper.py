@@ -55,13 +55,13 @@ class Mapper:
     """Turns chunks of reads into hits, with one set of options.
 
     ``parts``: of each part of the text what turns Patterns into Intervals, and its locator (located.py), both
-    of the CPU, or of the GPU of ``session``.  ``tally``: a Tally that counts what is found, or None;
+    of the CPU, or of the GPUs of ``sessions``.  ``tally``: a Tally that counts what is found, or None;
     ``clock``: a Clock that is told what the stages take, or None.
     """
 
-    def __init__(self, parts, options: MapOptions, tally=None, clock=None, session=None):
+    def __init__(self, parts, options: MapOptions, tally=None, clock=None, sessions=()):
         self._searchers, self._locators = zip(*parts, strict=True)
-        self.options, self.tally, self.session = options, tally, session
+        self.options, self.tally, self.sessions = options, tally, sessions
         self.timed = clock.timed if clock else nullcontext
 
     def search(self, chunk) -> Found:

@@ -4,6 +4,7 @@ bytes -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> records
 """
 
 import time
+from functools import partial
 
 from ..input import reads, spans
 from ..machines.pipeline import travel
@@ -12,16 +13,19 @@ from .mapper import SLICE_HITS
 from .summary import Summary
 
 
-def map_reads(mapper, paths, writer, sink, progress=None) -> Summary:
-    """Map files of reads, in order, and write the records to ``sink`` (a binary file)."""
-    return map_spans(mapper, spans.plan(paths, mapper.options.chunk_size), writer, sink, progress)
+def map_reads(mappers, paths, writer, sink, progress=None) -> Summary:
+    """Map files of reads, in order, and write the records to ``sink`` (a binary file).
+
+    ``mappers``: one for each thread; they share their options.
+    """
+    return map_spans(mappers, spans.plan(paths, mappers[0].options.chunk_size), writer, sink, progress)
 
 
-def map_spans(mapper, source, writer, sink, progress=None) -> Summary:
+def map_spans(mappers, source, writer, sink, progress=None) -> Summary:
     """The same for spans, in order."""
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
 
-    def work(emit, span):
+    def work(mapper, emit, span):
         with mapper.timed("read"):
             chunk = span.read()
         found = mapper.search(chunk)
@@ -36,7 +40,7 @@ def map_spans(mapper, source, writer, sink, progress=None) -> Summary:
         sink.write(piece)
         writer.written(piece)
 
-    for part in travel(source, work, mapper.options.n_threads, write):
+    for part in travel(source, [partial(work, mapper) for mapper in mappers], write):
         summary.add(part)
         rate = summary.reads / max(time.monotonic() - start, 1e-9)
         progress.show(f"{summary.reads:,} reads, {rate:,.0f} reads/s, {summary.mapped:,} mapped")
@@ -44,13 +48,14 @@ def map_spans(mapper, source, writer, sink, progress=None) -> Summary:
     return summary
 
 
-def compile_all(mapper, writer) -> None:
+def compile_all(mappers, writer) -> None:
     """Map one made-up read, so that what is not compiled yet is compiled before the clock starts."""
-    for chunk in spans.read_chunks([b"@r\nACGT\n+\nIIII\n"]):
+    (chunk,) = spans.read_chunks([b"@r\nACGT\n+\nIIII\n"])
+    for mapper in dict.fromkeys(mappers):
         for _ in _pieces(mapper, mapper.search(chunk), writer):
             pass
-    if mapper.tally:
-        mapper.tally.clear()
+        if mapper.tally:
+            mapper.tally.clear()
 
 
 def _pieces(mapper, found, writer):

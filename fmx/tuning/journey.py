@@ -101,7 +101,8 @@ def _places(question, progress) -> tuple:
         )
         places.append(Place("cpu", rates, question.memory or available_memory() // 2))
 
-    def on_gpu(session):
+    def on_gpu(sessions):
+        (session,) = sessions
         stores.append(Store(session.name))
         with progress.stage("rates of the GPU"):
             rates = stores[-1].rates(lambda: measure_gpu(session.name))

@@ -16,7 +16,7 @@ COMMANDS = {
     for module in pkgutil.iter_modules(commands.__path__)
 }
 NAMES = {"-x": "--index", "-o": "--output", "-t": "--threads", "-q": "--quiet"}
-TYPES = {"--device": "n", "--gpu-memory": "size", "--max-memory": "size", "--threads": "n"}
+TYPES = {"--device": "n", "--gpus": "n", "--gpu-memory": "size", "--max-memory": "size", "--threads": "n"}
 
 
 def options(name) -> list:
@@ -43,6 +43,7 @@ def test_commands_take_what_makes_sense_for_them(name):
     assert "-o" in found or name in ("inspect", "tune")
     assert "--engine" in found or name == "inspect"
     assert ("--device" in found) == (name not in ("inspect", "tune"))
+    assert ("--gpus" in found) == (name in ("locate", "mem", "pairwise", "search"))
 
 
 @pytest.fixture
@@ -61,6 +62,8 @@ def home(folder):
         ("pairwise r.fa --device cuda", "say --engine cuda"),
         ("pairwise --device both r.fa", "say --engine both"),
         ("search r.fa --device cuda", "say --engine cuda"),
+        ("search r.fa --gpus cuda", "say --engine cuda"),
+        ("mem r.fa --gpus 2", "give --engine cuda or auto"),
         ("search r.fa --gpu-memory 2", "Say 2G or 2M"),
         ("mem r.fa --gpu-memory 0.5", "Say 0.5G or 0.5M"),
         ("index r.fa --max-memory 8", "Say 8G or 8M"),

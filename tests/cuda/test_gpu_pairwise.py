@@ -129,15 +129,14 @@ def test_a_flight_scores_any_list_of_pairs(scoring):
 @pytest.mark.parametrize("paths", [False, True], ids=["scores", "paths"])
 def test_sessions_share_a_job_and_nothing_else(paths, monkeypatch):
     """Two threads, each with a session: as of two GPUs, or both of the one that is there."""
-    one_kernel_at_a_time, both, started = threading.Lock(), threading.Barrier(2), {}
+    both, started = threading.Barrier(2), {}
     start = Scorer.start
 
     def counted(scorer, flight, pairs):
         if scorer.session not in started:
             both.wait(60)
         started.setdefault(scorer.session, set()).add(flight)
-        with one_kernel_at_a_time:  # as the simulator has it
-            start(scorer, flight, pairs)
+        start(scorer, flight, pairs)
 
     monkeypatch.setattr(Scorer, "start", counted)
     monkeypatch.setattr(worker, "PAIRS", 1)  # a chunk a flight

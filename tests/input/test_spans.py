@@ -56,7 +56,7 @@ def by_threads(path, size, n_threads):
         return outcome([span.read()])
 
     try:
-        for part, problem in travel(plan([path], size), work, n_threads, None):
+        for part, problem in travel(plan([path], size), [work] * n_threads, None):
             parts += part
             if problem:
                 return parts, problem
@@ -301,7 +301,7 @@ def test_a_span_that_cannot_be_read_leaves_nobody_waiting(make, n_threads, tmp_p
 
 def test_a_caller_who_leaves_does_not_wait_for_what_is_not_read(tmp_path):
     (tmp_path / "x").write_bytes(TRICKY * 500)
-    results = travel(plan([tmp_path / "x"], 64), lambda emit, span: span.read().number, 4, None)
+    results = travel(plan([tmp_path / "x"], 64), [lambda emit, span: span.read().number] * 4, None)
     assert next(results) == 1
     results.close()
 

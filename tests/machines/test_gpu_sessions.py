@@ -1,9 +1,13 @@
 """Sessions of several GPUs in one process do not mix, with a stand-in for the driver."""
 
+import threading
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
+from fmx.errors import DeviceError
+from fmx.machines.places import Device, choose_place, on_each
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 from fmx.machines import gpu, gpu_session
@@ -11,14 +15,18 @@ from fmx.machines.gpu_session import GpuSession
 
 
 class Gpus(list):
-    """Two GPUs, of which the thread uses ``current``; ``selected`` numbers in order."""
+    """Two GPUs, of which a thread uses ``current``; ``selected`` numbers in order."""
 
     def __init__(self):
         super().__init__(SimpleNamespace(id=number, name=f"gpu {number}") for number in range(2))
-        self.current, self.selected = None, []
+        self.of_thread, self.selected = threading.local(), []
+
+    @property
+    def current(self):
+        return getattr(self.of_thread, "current", None)
 
     def select(self, number):
-        self.current = self[number]
+        self.of_thread.current = self[number]
         self.selected.append(number)
 
 
@@ -44,6 +52,34 @@ def test_each_session_works_on_its_own_gpu_whichever_was_opened_last(gpus):
         assert session.run(lambda: gpus.current.id) == session.number
         assert session.run(session.flight).stream == session.number
         assert session.flights(2)._idle.get().stream == session.number
+
+
+@pytest.mark.parametrize(
+    ("device", "numbers", "words"),
+    [
+        (Device("cuda"), [0], "GPU 0, gpu 0"),
+        (Device("cuda", 1), [1], "GPU 1, gpu 1"),
+        (Device("cuda", n_gpus=2), [0, 1], "GPUs 0 and 1, gpu 0 and gpu 1"),
+        (Device("auto", n_gpus=None), [0, 1], "GPUs 0 and 1, gpu 0 and gpu 1"),
+        (Device("auto", 1, n_gpus=None), [1], "GPU 1, gpu 1"),
+    ],
+    ids=str,
+)
+def test_the_gpus_that_are_asked_for_are_opened_and_told(device, numbers, words, gpus):
+    told = []
+    made = choose_place(
+        device, lambda found: on_each(found, lambda one: (one.number, gpus.current.id)), None, told.append
+    )
+    assert made == [(number, number) for number in numbers]
+    assert told == [words]
+
+
+def test_more_gpus_than_there_are_is_an_error_or_the_cpu(gpus):
+    told = []
+    with pytest.raises(DeviceError, match="no GPU number 2: this machine has 2"):
+        choose_place(Device("cuda", n_gpus=3), list, list, told.append)
+    assert choose_place(Device("auto", n_gpus=3), list, lambda: ["cpu"], told.append) == ["cpu"]
+    assert [line[:8] for line in told] == ["the CPU:"]
 
 
 def test_a_gpu_that_is_in_use_is_not_selected_again(gpus):

@@ -33,7 +33,7 @@ def fill(emit, i):
 def test_pieces_and_results_keep_the_order(n_threads, budget, monkeypatch):
     monkeypatch.setattr(Road.__init__, "__defaults__", (budget, 256))
     written, expected = [], []
-    assert list(travel(range(100), fill, n_threads, written.append)) == list(range(100))
+    assert list(travel(range(100), [fill] * n_threads, written.append)) == list(range(100))
     for i in range(100):
         fill(expected.append, i)
     assert written == expected
@@ -53,14 +53,14 @@ def test_the_first_error_in_order_ends_the_run_after_what_came_before(n_threads)
 
     written, results = [], []
     with pytest.raises(ValueError, match="40"):
-        results.extend(travel(items(), work, n_threads, written.append))
+        results.extend(travel(items(), [work] * n_threads, written.append))
     assert written[:40] == [b"%d " % i for i in range(40)]
     with pytest.raises(KeyError):
-        list(travel(items(), lambda emit, i: i, n_threads, written.append))
+        list(travel(items(), [lambda emit, i: i] * n_threads, written.append))
 
 
 def test_a_caller_who_leaves_sends_the_workers_home():
-    results = travel(range(1000), fill, 3, lambda piece: None)
+    results = travel(range(1000), [fill] * 3, lambda piece: None)
     assert next(results) == 0
     results.close()
 
@@ -123,6 +123,12 @@ def test_nobody_sleeps_through_an_item_or_a_follow_up(ahead):
     assert list(run(road, loops, None)) == [i * i for i in range(300)]
 
 
+def of_shares(work):
+    """What does items by ``work``, and their shares by calling them."""
+    return lambda emit, item: item(emit) if callable(item) else work(emit, item)
+
+
+@of_shares
 def falls_apart(emit, i):
     """Item i, in up to six parts that emit for themselves; a multiple of 7 is one whole."""
     if i % 7 == 0:
@@ -137,7 +143,7 @@ def test_parts_of_an_item_stand_in_its_place(n_threads, ahead, budget, monkeypat
     monkeypatch.setattr(Road.__init__, "__defaults__", (budget, ahead))
     numbers = [100 * i + j for i in range(60) for j in range(1 if i % 7 == 0 else 1 + i % 6)]
     written, expected = [], []
-    assert list(travel(range(60), falls_apart, n_threads, written.append)) == numbers
+    assert list(travel(range(60), [falls_apart] * n_threads, written.append)) == numbers
     for number in numbers:
         fill(expected.append, number)
     assert written == expected
@@ -156,6 +162,7 @@ def test_what_waits_is_bounded_though_items_fall_apart(n_threads, monkeypatch):
                 held[0] += 100
                 most[0] = max(most[0], held[0])
 
+    @of_shares
     def work(emit, i):
         time.sleep(0.01 * (i == 0))  # the others are in parts by then
         return Shares([share] * 50)
@@ -165,7 +172,7 @@ def test_what_waits_is_bounded_though_items_fall_apart(n_threads, monkeypatch):
         with lock:
             held[0] -= len(piece)
 
-    assert list(travel(range(8), work, n_threads, write)) == [None] * 400
+    assert list(travel(range(8), [work] * n_threads, write)) == [None] * 400
     assert most[0] <= 1000 + n_threads * 100
 
 
@@ -180,12 +187,13 @@ def test_an_error_in_a_part_ends_the_run_and_the_rest_is_not_done(n_threads):
         done.append((i, j))
         return i, j
 
+    @of_shares
     def work(emit, i):
         return Shares(partial(share, i, j) for j in range(200))
 
     results = []
     with pytest.raises(ValueError, match=r"\(1, 2\)"):
-        results.extend(travel(range(100), work, n_threads, None))
+        results.extend(travel(range(100), [work] * n_threads, None))
     assert results == [(0, j) for j in range(200)] + [(1, 0), (1, 1)]
     assert len(done) < 1000
 
@@ -210,7 +218,7 @@ def test_items_that_are_left_are_closed():
         finally:
             closed.append(1)
 
-    results = pipeline.travel(items(), lambda emit, i: i, 2, None)
+    results = pipeline.travel(items(), [lambda emit, i: i] * 2, None)
     next(results)
     results.close()
     assert closed == [1]
@@ -226,4 +234,4 @@ def test_threads_that_cannot_be_started_end_the_run(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", start_two)
     with pytest.raises(RuntimeError, match="new thread"):
-        list(travel(range(500), fill, 9, [].append))
+        list(travel(range(500), [fill] * 9, [].append))

@@ -37,11 +37,11 @@ def make_matcher(index, algorithm, least, engine, given):
     if engine == "cpu":
         return ALGORITHMS[algorithm](index, least), f"{given['threads']} threads"
     from ...machines.gpu_session import GpuSession
-    from ...mem.journey import gpu_matcher
+    from ...mem.journey import part_matcher
 
     options = MemOptions(least, n_threads=given["threads"], algorithm=algorithm)
     session = GpuSession(given["device"])
-    return gpu_matcher(index, options, session), str(session)
+    return part_matcher(index, options, session), str(session)
 
 
 def run(path, work, ways, given) -> list:

@@ -32,7 +32,7 @@ from ...output import kinds_of
 @options.output
 @options.verify
 @options.processor
-@options.device
+@options.gpus
 @options.gpu_memory
 @options.running
 def command(given):

@@ -38,7 +38,7 @@ _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
 )  # fmt: skip
 @click.option("--checkpoint", metavar="FILE", help="Keep finished work here; a killed run resumes from it.")
 @options.processors
-@options.all_devices
+@options.all_gpus
 @options.threads
 @click.option(
     "--no-prefilter",
@@ -59,7 +59,6 @@ def command(given):
     from ...align.journey import PairOptions, PairOutput, align
     from ...align.scoring import Scoring
     from ...align.sequences import check_begin
-    from ...machines.places import Device
     from ...machines.progress import Progress
     from ..places import check_places
 
@@ -69,7 +68,7 @@ def command(given):
     scoring, prefilter = Scoring(given.match, given.mismatch, given.gap), not given.no_prefilter
     wanted = PairOptions(scoring, int(given.iddef), given.identity, prefilter, given.threads)
     where = PairOutput(given.output, form, given.cigar, given.matrix, given.checkpoint)
-    align(inputs, wanted, where, Progress(given.quiet), Device(given.engine, given.device))
+    align(inputs, wanted, where, Progress(given.quiet), options.device_of(given, n_gpus=None))
 
 
 def _form(given) -> str:

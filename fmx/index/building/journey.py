@@ -129,11 +129,11 @@ def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CP
 def choose_backend(device, n_threads, n_text=0, tell=lambda where: None):
     """Who makes the arrays of an index of n_text symbols (jobs.Backend).  Raises DeviceError."""
 
-    def on_gpu(session):
+    def on_gpu(sessions):
         from ...machines.gpu_jobs import Gpu
 
-        plan_passes(n_text, session.memory)
-        return Gpu(session)
+        plan_passes(n_text, sessions[0].memory)
+        return Gpu(sessions[0])
 
     return choose_place(device, on_gpu, lambda: Cores(n_threads), tell)
 
