@@ -8,12 +8,13 @@ import io
 import zlib
 from contextlib import contextmanager
 
+import numpy as np
 from isal import igzip, isal_zlib
 
 from ..errors import InputError, named_input
+from .deflate import LONGEST, inflate
 from .regular import Plain
 
-LONGEST = 1 << 16  # bytes of a block, and of what it holds
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")  # an empty block
 
 
@@ -105,31 +106,36 @@ def blocks(file):
 
 
 class Blocks:
-    """What blocks of BGZF hold, from ``start`` to ``stop`` of a RegularFile, and all after them.
+    """What blocks of BGZF hold, and all after them: n bytes from the ``skip``-th on, and what follows.
 
-    Of the blocks that are the ``n`` bytes from the ``skip``-th on.
+    The blocks are those of a RegularFile from ``start`` on, which end at ``stops``.
     """
 
-    def __init__(self, file, start, stop, skip, n):
-        self._file, self._start, self._stop, self._skip, self._n = file, start, stop, skip, n
+    def __init__(self, file, start, stops, skip, n):
+        self._file, self._start, self._stops, self._skip, self._n = file, start, stops, skip, n
         self._rest = None
 
     def readinto(self, view) -> int:
-        """Fill ``view``, at first with n bytes or more; fewer at the end.  Raises InputError."""
+        """Fill ``view`` (uint8), at first with n bytes or more; fewer at the end.  Raises InputError."""
         done = 0
         if self._rest is None:
             self._inflate(view[: self._n])
-            self._rest, done = after(self._file, self._stop), self._n
+            self._rest, done = after(self._file, self._stops[-1]), self._n
         return done + self._rest.readinto(view[done:])
 
     def _inflate(self, view):
-        packed, done = self._file.bytes(self._stop - self._start, self._start), 0
+        packed = np.empty(self._stops[-1] - self._start, np.uint8)
+        packed = packed[: self._file.read(packed, self._start)]
+        stops = np.array(self._stops) - self._start
+        if packed.size < stops[-1] or not inflate(packed, stops, self._skip, view):
+            self._tell_why(packed)
+
+    def _tell_why(self, packed):
+        """Raise what a stream of such blocks raises."""
         with _named(self._file.path), igzip.GzipFile(fileobj=io.BytesIO(packed), mode="rb") as inside:
-            inside.read(self._skip)
-            while done < self._n and (n := inside.readinto(view[done:])):
-                done += n
-            if done < self._n or inside.read(1):
-                raise EOFError("a block of BGZF is not as long as it says")
+            while inside.read(LONGEST):
+                pass
+            raise EOFError("a block of BGZF is not as long as it says")
 
 
 def after(file, start) -> Gzip:

@@ -208,16 +208,19 @@ def _ranges(file, size, skip):
 
 def _blocks(file, size, skip):
     """The same for the blocks of BGZF that a file begins with."""
-    start = stop = n = 0
+    start = n = 0
+    stops: list = []
     for stop, more in blocks(file):
         n += more
         if n <= skip:
             start, skip, n = stop, skip - n, 0
-        elif n - skip >= size:
-            yield Blocks(file, start, stop, skip, n - skip), n - skip, stop
-            start, skip, n = stop, 0, 0
+            continue
+        stops.append(stop)
+        if n - skip >= size:
+            yield Blocks(file, start, stops, skip, n - skip), n - skip, stop
+            start, stops, skip, n = stop, [], 0, 0
     if n > skip:
-        yield Blocks(file, start, stop, skip, n - skip), n - skip, stop
+        yield Blocks(file, start, stops, skip, n - skip), n - skip, stops[-1]
 
 
 def _first(source):

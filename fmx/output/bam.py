@@ -1,19 +1,17 @@
 """BAM: records encoded in compiled code, compressed by isal into BGZF blocks by the thread that made them.
 
-pysam's BGZF writer works at zlib's speed and holds Python's lock; isal at level 1 is several times faster,
-so the 26 bytes around each deflate stream are written here.
+pysam's BGZF writer works at zlib's speed and holds Python's lock; isal at level 1 is several times faster.
 """
 
 import struct
-import zlib
 from typing import NamedTuple
 
 import numpy as np
-from isal import isal_zlib
 
 from ..compiler.contract import static_type
 from ..compiler.functions import inlined
 from ..errors import UnsupportedError
+from ..input.deflate import deflate
 from ..input.gzipped import BGZF_END
 from . import put
 from .hits import HitWriter
@@ -21,23 +19,10 @@ from .records import contigs_of, put_record, put_unmapped
 from .sam import MAPQ, SamHits
 
 MAX_CONTIG = 2**31 - 1  # bases
-BLOCK = 0xFF00  # uncompressed bytes in a BGZF block
 _NIBBLE = np.full(256, 15, np.uint8)  # letter -> 4-bit code of BAM
 for _code, _letter in enumerate(b"=ACMGRSVTWYHKDBN"):
     _NIBBLE[_letter] = _code
 _NH, _HI, _EXACT = put.as_bytes("NHi"), put.as_bytes("HIi"), put.as_bytes("NMC\0MDZ")
-
-
-def bgzf(data) -> bytes:
-    """``data`` (bytes-like) as BGZF blocks, without the end marker."""
-    view, blocks = memoryview(data), []
-    for start in range(0, len(view), BLOCK):
-        piece = view[start : start + BLOCK]
-        deflated = isal_zlib.compress(piece, 1, wbits=-15)
-        blocks.append(struct.pack("<4BI2BH2B2H", 31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, len(deflated) + 25))
-        blocks.append(deflated)
-        blocks.append(struct.pack("<2I", zlib.crc32(piece), len(piece)))
-    return b"".join(blocks)
 
 
 def header(reference, sam_header: bytes) -> bytes:
@@ -56,7 +41,7 @@ def header(reference, sam_header: bytes) -> bytes:
     for name, length in zip(reference.names, reference.lengths, strict=True):
         encoded = name.encode() + b"\0"
         parts += [struct.pack("<i", len(encoded)), encoded, struct.pack("<i", int(length))]
-    return bgzf(b"".join(parts))
+    return deflate(np.frombuffer(b"".join(parts), np.uint8))
 
 
 class Core(NamedTuple):
@@ -78,7 +63,7 @@ def open_hits(reference, output, sam_header):
     """(HitWriter, header)."""
     tail = put.as_bytes(f"RGZ{output.read_group_id}\0" if output.read_group_id else "")
     form = BamHits(*contigs_of(reference), output.unmapped, tail)
-    return HitWriter(form, True, bgzf, BGZF_END), header(reference, sam_header())
+    return HitWriter(form, True, deflate, BGZF_END), header(reference, sam_header())
 
 
 @inlined

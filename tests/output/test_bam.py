@@ -99,13 +99,3 @@ def test_a_contig_too_long_for_bam_is_refused(monkeypatch):
     monkeypatch.setattr(bam, "MAX_CONTIG", 4)
     with pytest.raises(UnsupportedError, match="contig long has 5 bases"):
         bam.header(reference, b"")
-
-
-def test_bgzf_blocks_hold_any_data():
-    import gzip
-
-    import numpy as np
-
-    for n in (0, 1, bam.BLOCK - 1, bam.BLOCK, bam.BLOCK + 1, 3 * bam.BLOCK + 7):
-        data = np.random.default_rng(n).bytes(n)  # does not compress: the largest blocks there are
-        assert gzip.decompress(bam.bgzf(data) + bam.BGZF_END) == data
