@@ -107,7 +107,7 @@ def block_end(blocks, position):
 
 
 def read_fasta(path):
-    """Read a FASTA file (plain, gzip, bgzf, '-' for stdin) into (Reference, text).
+    """Read a FASTA file (plain or compressed, '-' for stdin) into (Reference, text).
 
     ``text`` is uint8[n_text] of codes, as in the module's picture.  Raises InputError for anything that is
     not a FASTA file of at least one contig, each named once and not empty.

@@ -1,4 +1,4 @@
-"""Bytes in and out: plain, gzip (multi-member, bgzf) or standard input; outputs that appear whole."""
+"""Bytes in and out: files, plain or compressed, and standard input; outputs that appear whole."""
 
 import io
 import os
@@ -10,13 +10,17 @@ from typing import Any
 from ..errors import OutputError, named_input
 from ..system.drafts import DraftFile
 from .gzipped import Gzip
+from .packed import Packed, kind_of
 from .regular import RegularFile
 
 STANDARD = "-"
 
 
 class Source:
-    """One input opened for reading: a path, '-', or bytes; errors of disk and gzip become InputError."""
+    """One input opened for reading: a path, '-', or bytes.  Its first bytes tell what it is, not its name.
+
+    Errors of disk and compression become InputError.
+    """
 
     def __init__(self, path):
         self.path = "standard input" if str(path) == STANDARD else str(path)
@@ -27,8 +31,13 @@ class Source:
                 self._raw: Any = io.BufferedReader(io.BytesIO(path))
             else:
                 self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")  # noqa: SIM115
-            self.is_gzip = self._raw.peek(2)[:2] == b"\x1f\x8b"
-        self._file = Gzip(self.path, self._raw) if self.is_gzip else self._raw
+            head = self._raw.peek(8)
+        self.is_gzip, kind = head[:2] == b"\x1f\x8b", kind_of(head)
+        self._is_plain, self._file = not (self.is_gzip or kind), self._raw
+        if self.is_gzip:
+            self._file = Gzip(self.path, self._raw)
+        elif kind:
+            self._file = Packed(self.path, self._raw, kind)
 
     def size_hint(self) -> int:
         """Bytes to expect: exact for a plain file, a guess otherwise."""
@@ -36,11 +45,13 @@ class Source:
             size = os.fstat(self._raw.fileno()).st_size
         except OSError:
             return 1 << 20
-        return 4 * size if self.is_gzip else size
+        return size if self._is_plain else 4 * size
 
     def regular(self) -> RegularFile | None:
-        """What it reads, for any thread to read; None for what can only be read in order."""
+        """What it reads, plain or gzip, for any thread to read; None for what can only be read in order."""
         if self._raw is sys.stdin.buffer or isinstance(self._raw.raw, io.BytesIO):
+            return None
+        if not (self._is_plain or self.is_gzip):
             return None
         status = os.fstat(self._raw.fileno())
         is_regular = stat.S_ISREG(status.st_mode) and status.st_size > 0

@@ -1,8 +1,12 @@
 """What fmx must take from a file, in plain Python, from docs/formats.md and README.md alone."""
 
+import bz2
 import gzip
+import lzma
 import re
 import zlib
+
+from backports import zstd
 
 BLANK = b" \t\n\v\f\r"
 LONGEST_NAME = 254
@@ -13,13 +17,24 @@ class RefusedError(Exception):
 
 
 def unpacked(data: bytes) -> bytes:
-    """The bytes of a plain or gzip file."""
-    if data[:2] != b"\x1f\x8b":
-        return data
+    """The bytes of a plain or compressed file."""
+    unpack = next((unpack for begin, unpack in UNPACK.items() if data.startswith(begin)), bytes)
     try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise RefusedError(f"gzip: {error}") from None
+        return unpack(data)
+    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
+        raise RefusedError(f"compressed: {error}") from None
+
+
+def _unxz(data: bytes) -> bytes:
+    """With the padding that xz allows and Python does not: a multiple of 4 bytes of 0."""
+    n_padding = len(data) - len(data.rstrip(b"\0"))
+    return lzma.decompress(data[: len(data) - n_padding // 4 * 4])
+
+
+UNPACK = {
+    b"\x1f\x8b": gzip.decompress, b"BZh": bz2.decompress, b"\xfd7zXZ\0": _unxz,
+    b"\x28\xb5\x2f\xfd": zstd.decompress,
+}  # fmt: skip
 
 
 def reads(data: bytes, longest: int = LONGEST_NAME) -> list:

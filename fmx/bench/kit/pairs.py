@@ -69,7 +69,7 @@ def _parasail(sequences, threads, n_runs) -> dict:
 
 
 def first_genes(genes, path):
-    """Write the first records of a FASTA file (plain or gzip); the path."""
+    """Write the first records of a FASTA file (plain or compressed); the path."""
     write_plain([genes], path)
     path.write_bytes(b"\n>".join(path.read_bytes().split(b"\n>")[:N_GENES]) + b"\n")
     return path

@@ -32,8 +32,8 @@ from ... import options
 def command(given):
     """Build an index of a reference.
 
-    REFERENCE is a FASTA file, plain or gzip; - is standard input. The index is the same whatever --engine
-    and --threads are.
+    REFERENCE is a FASTA file, plain or compressed; - is standard input. The index is the same whatever
+    --engine and --threads are.
     """
     layout_names, other = given.layout_names, given.output or given.sa_rate != 1 or given.prefix_length
     if given.add and (other or not (layout_names or given.with_lcp)):

@@ -20,7 +20,7 @@ from ...output import kinds_of
 def command(given):
     """List every occurrence of patterns.
 
-    Give patterns with -p, or as PATTERNS: FASTA or FASTQ files, plain or gzip; - is standard input. The
+    Give patterns with -p, or as PATTERNS: FASTA or FASTQ files, plain or compressed; - is standard input. The
     occurrences of each pattern are sorted by contig and position. A pattern of -p is its own name.
     """
     if bool(given.patterns) == bool(given.literal):

@@ -38,8 +38,8 @@ from ...output import kinds_of
 def command(given):
     """Find maximal exact matches of sequences.
 
-    QUERIES are reads, contigs or whole genomes, in FASTA or FASTQ files, plain or gzip; - is standard input.
-    The matches are those of mummer with its option -n.
+    QUERIES are reads, contigs or whole genomes, in FASTA or FASTQ files, plain or compressed; - is standard
+    input. The matches are those of mummer with its option -n.
 
     \b
     fmx mem -x ref.fmx -b -l 25 reads.fa > matches.txt

@@ -30,8 +30,8 @@ from ... import options
 def command(given):
     """Map reads to an index.
 
-    READS are FASTA or FASTQ files, plain or gzip; - is standard input. Writes SAM, or BAM with -o NAME.bam, a
-    record for each hit, in the order of the reads. NH is the exact number of occurrences.
+    READS are FASTA or FASTQ files, plain or compressed; - is standard input. Writes SAM, or BAM with
+    -o NAME.bam, a record for each hit, in the order of the reads. NH is the exact number of occurrences.
     """
     if given.report_all and given.limit != 1:
         raise click.UsageError("give only one of -a and -k")

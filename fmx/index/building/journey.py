@@ -241,6 +241,6 @@ def default_index_path(reference) -> str:
     path = Path(reference)
     if not path.name:
         path = path.resolve() / "index"  # of a folder, which reading it will refuse
-    if path.suffix in (".gz", ".bgz", ".bgzf"):
+    if path.suffix in (".gz", ".bgz", ".bgzf", ".zst", ".xz", ".bz2"):
         path = path.with_suffix("")
     return str(path.with_suffix(".fmx"))

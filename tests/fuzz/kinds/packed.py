@@ -1,8 +1,11 @@
-"""Damaged gzip and BGZF files: refused, or read as Python's gzip module reads them."""
+"""Damaged compressed files: refused, or read as Python's own modules read them."""
 
+import bz2
 import gzip
+import lzma
 
 import validate
+from backports import zstd
 from output_of import bgzf
 
 from .. import mutate, oracle, world
@@ -11,12 +14,15 @@ from . import judged
 
 SHARE = 2
 END = bgzf(b"")  # the block that ends a BGZF file
+OTHERS = {"bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
 
 
 def make(rng, folder) -> Case:
     plain = rng.choice([world.fastq, world.fasta])(rng, rng.randrange(1, 30))
-    form = rng.choice(["gzip", "members", "bgzf", "bgzf"])
-    if form == "gzip":
+    form = rng.choice(["gzip", "members", "bgzf", "bgzf", *OTHERS])
+    if form in OTHERS:
+        data = OTHERS[form](plain)
+    elif form == "gzip":
         data = gzip.compress(plain, rng.choice([0, 1, 9]), mtime=0)
     elif form == "members":
         data = b"".join(gzip.compress(plain[i : i + 90], mtime=0) for i in range(0, len(plain), 90))

@@ -1,0 +1,111 @@
+"""zstd, xz and bzip2, told by their first bytes: read as a plain file is, or refused."""
+
+import bz2
+import gzip
+import lzma
+
+import numpy as np
+import pytest
+from backports import zstd
+from journeys import fastq
+from output_of import bgzf, without_program
+
+from fmx.errors import InputError
+from fmx.input.spans import read_chunks
+from fmx.input.streams import Source
+
+READS = fastq([(f"r{i}", "ACGTTGCAACGGTAC"[i % 7 :]) for i in range(5000)])
+SKIPPED = b"\x50\x2a\x4d\x18\4\0\0\0abcd"
+PACK = {
+    "zstd": [zstd.compress(READS, options={zstd.CompressionParameter.checksum_flag: 1})],
+    "xz": [lzma.compress(READS)],
+    "bzip2": [bz2.compress(READS)],
+}
+SEVERAL = {
+    "zstd": [SKIPPED, zstd.compress(READS[:999]), zstd.compress(b""), SKIPPED, zstd.compress(READS[999:])],
+    "xz": [lzma.compress(READS[:999]), bytes(8), lzma.compress(b""), lzma.compress(READS[999:]), bytes(4)],
+    "bzip2": [bz2.compress(READS[:999]), bz2.compress(b""), bz2.compress(READS[999:])],
+}
+
+
+def read(path, at_once=1 << 20) -> bytes:
+    buffer, found = np.empty(at_once, np.uint8), []
+    with Source(path) as source:
+        while n := source.readinto(buffer):
+            found.append(buffer[:n].tobytes())
+    return b"".join(found)
+
+
+def read_or_error(path):
+    try:
+        return read(path)
+    except InputError as error:
+        return error
+
+
+@pytest.mark.parametrize("kind", PACK)
+@pytest.mark.parametrize("at_once", [7, 1 << 10, 1 << 20])
+def test_it_is_read_to_its_end(kind, at_once, tmp_path):
+    for data in (PACK[kind], SEVERAL[kind]):
+        (tmp_path / "x").write_bytes(b"".join(data))
+        assert read(tmp_path / "x", at_once) == READS
+    chunks = list(read_chunks([tmp_path / "x"], 10_000))
+    assert len(chunks) > 9
+    assert b"".join(chunk.data.tobytes() for chunk in chunks) == READS
+
+
+@pytest.mark.parametrize("kind", PACK)
+def test_every_cut_is_noticed(kind, tmp_path):
+    whole = PACK[kind][0]
+    for n in [*range(6, 60), *range(60, len(whole), 97), *range(len(whole) - 40, len(whole))]:
+        (tmp_path / "x").write_bytes(whole[:n])
+        with pytest.raises(InputError, match=f"{kind} stream: truncated or damaged"):
+            read(tmp_path / "x")
+
+
+@pytest.mark.parametrize("kind", PACK)
+def test_damage_is_noticed(kind, tmp_path):
+    whole = PACK[kind][0]
+    for i in [*range(8, 40), *range(40, len(whole), 131)]:
+        spoiled = bytearray(whole)
+        spoiled[i] ^= 0x10
+        (tmp_path / "x").write_bytes(spoiled)
+        found = read_or_error(tmp_path / "x")
+        assert found == READS or f"{kind} stream: truncated or damaged" in str(found)
+
+
+@pytest.mark.parametrize("kind", PACK)
+@pytest.mark.parametrize("more", [b"@r\nACGT\n+\nIIII\n", b"x"])
+def test_what_follows_and_is_no_stream_is_refused(kind, more, tmp_path):
+    (tmp_path / "x").write_bytes(PACK[kind][0] + more)
+    with pytest.raises(InputError, match=f"{kind} stream: truncated or damaged"):
+        read(tmp_path / "x")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 7])
+def test_padding_of_xz_is_a_multiple_of_four(n, tmp_path):
+    (tmp_path / "x").write_bytes(PACK["xz"][0] + bytes(n))
+    with pytest.raises(InputError, match="xz stream: truncated or damaged"):
+        read(tmp_path / "x")
+
+
+@pytest.mark.parametrize("how", ["file", "stdin"])
+@pytest.mark.parametrize("kind", [*PACK, "gzip", "BGZF"])
+def test_a_search_writes_what_it_writes_of_a_plain_file(kind, how, folder, index_of, command):
+    packed = {"gzip": gzip.compress(READS), "BGZF": bgzf(READS)}.get(kind) or PACK[kind][0]
+    (folder / "reads").write_bytes(packed)
+    (folder / "plain").write_bytes(READS)
+    index = index_of([("c1", "ACGTTGCAACGGTACTTGCA")])
+    expected = command("search", "-q", "-x", index, "plain")
+    found = command("search", "-q", "-x", index, "reads" if how == "file" else "-", stdin=packed)
+    assert (found.code, found.err) == (0, "")
+    assert without_program(found.out) == without_program(expected.out)
+
+
+@pytest.mark.parametrize("kind", PACK)
+def test_a_reference_may_be_packed(kind, folder, command):
+    pack = {"zstd": zstd.compress, "xz": lzma.compress, "bzip2": bz2.compress}[kind]
+    name = {"zstd": "ref.fa.zst", "xz": "ref.fa.xz", "bzip2": "ref.fa.bz2"}[kind]
+    (folder / name).write_bytes(pack(b">c1\nACGTTGCAACGGTAC\n"))
+    assert command("index", "-q", name).code == 0
+    assert (folder / "ref.fmx" / "meta.json").is_file()
