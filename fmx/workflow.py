@@ -24,9 +24,10 @@ from .index.fm_index import verify as verify_index
 from .index.parts import part_sizes
 from .index.store import read_meta, settled
 from .input.streams import whole_output
-from .machines.places import CPU, Device, choose_place, on_each
+from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
-from .machines.threads import dealt
+from .machines.teams import for_each
+from .machines.threads import run_all
 from .output import module_of, sam, tsv
 from .search.mapper import MapOptions
 from .search.mapper import make_mapper as make_cpu_mapper
@@ -86,21 +87,22 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
 
 
 def make_mappers(fm_index, options, device, progress, tally=None, clock=None) -> list:
-    """What maps to an index where a Device says, or wherever it can be: a Mapper for each thread."""
-    n_threads = options.n_threads
+    """What maps to an index where a Device says, or wherever it can be: a Mapper for each team of GPUs."""
 
     def on_gpus(sessions):
         from .search import gpu_mapping
 
         engine = None if device.engine in ("cuda", "auto") else device.engine
-        share = replace(options, n_threads=-(-n_threads // len(sessions)))
-        mappers = on_each(
-            sessions, lambda one: gpu_mapping.make_mapper(fm_index, share, one, engine, tally, clock)
-        )
-        return dealt(mappers, n_threads)
+
+        def make(team, n_threads):
+            own = replace(options, n_threads=n_threads)
+            return gpu_mapping.make_mapper(fm_index, own, team, engine, tally, clock)
+
+        found = for_each(gpu_mapping.teams_of(fm_index, sessions, progress.say), options.n_threads)
+        return run_all(make, found, len(found))
 
     def on_cpu():
-        return [make_cpu_mapper(fm_index, options, tally, clock)] * n_threads
+        return [make_cpu_mapper(fm_index, options, tally, clock)]
 
     return choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
 

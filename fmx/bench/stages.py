@@ -72,15 +72,16 @@ def command(given):
     mappers = workflow.make_mappers(fm_index, wanted, where, Progress(quiet=True), clock=clock)
     writer, _ = workflow.make_writer(fm_index.reference, workflow.Output())
     mapping.compile_all(mappers, writer)
-    sessions = dict.fromkeys(session for mapper in mappers for session in mapper.sessions)
+    sessions = [session for mapper in mappers for session in mapper.sessions]
+    n_threads = sum(mapper.options.n_threads for mapper in mappers)
     for one in (clock, *(session.clock for session in sessions)):
         one.seconds.clear()
     start = time.perf_counter()
     with whole_output(given.output) as file:
-        source = timed(clock, plan(given.files, mappers[0].options.chunk_size))
+        source = timed(clock, plan(given.files, min(mapper.options.chunk_size for mapper in mappers)))
         summary = mapping.map_spans(mappers, source, writer, Sink(clock, file))
     wall = time.perf_counter() - start
-    for stage, seconds, share in table(clock.seconds, wall, len(mappers)):
+    for stage, seconds, share in table(clock.seconds, wall, n_threads):
         click.echo(f"{stage:16}{seconds:9.3f} s {100 * share:5.1f} %")
     for session in sessions:
         for stage, seconds in session.clock.seconds.items():

@@ -51,11 +51,6 @@ def _open(device) -> list:
     return run_all(GpuSession, [(number, device.memory) for number in numbers], n_gpus)
 
 
-def on_each(sessions, make) -> list:
-    """``make(session)`` for each GpuSession, by a thread that uses its GPU.  Raises DeviceError."""
-    return run_all(lambda session: session.run(make, session), [(s,) for s in sessions], len(sessions))
-
-
 def in_words(sessions) -> str:
     """Which GPUs, as ``GPUs 0 to 3, NVIDIA H200``; their numbers follow each other."""
     if len(sessions) == 1:

@@ -30,11 +30,6 @@ def run_all(function, arguments, n_threads: int) -> list:
         return list(pool.map(lambda a: function(*a), arguments))
 
 
-def dealt(things, n_threads) -> list:
-    """One of ``things`` for each of n_threads threads, or of as many as there are things: each in turn."""
-    return [things[i % len(things)] for i in range(max(n_threads, len(things)))]
-
-
 def start(n_threads: int, function, *arguments):
     """Start a function beside the caller if a thread is free; call what is returned for its value."""
     if n_threads == 1:

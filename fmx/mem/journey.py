@@ -4,11 +4,14 @@ import time
 from dataclasses import dataclass, replace
 
 from ..input.streams import whole_output
-from ..machines.places import choose_place, on_each
-from ..machines.threads import dealt
+from ..machines.places import choose_place
+from ..machines.teams import for_each, teams
+from ..machines.threads import run_all
 from ..output import module_of
 from .matching import ALGORITHMS, Finder, compile_all
 from .matching import find as find_all
+from .mummergpu import MummerGpu
+from .seeds import Seeds
 from .slices import join
 
 
@@ -27,9 +30,10 @@ def find(fm_index, paths, options, output, sam_header, progress, device):
     """Find the matches of queries, in order; ``sam_header()`` begins a SAM file.  Gives a Summary."""
     open_matches = module_of(output.kind).open_matches
     writer, head = open_matches(fm_index.reference, output, options.strands, sam_header)
-    matchers = make_matchers(fm_index, options, device, progress)
-    finders = [Finder(fm_index, options, writer, matcher) for matcher in matchers]
-    finders = dealt(finders, options.n_threads)
+    finders = [
+        Finder(fm_index, replace(options, n_threads=n_threads), writer, matcher)
+        for matcher, n_threads in make_matchers(fm_index, options, device, progress)
+    ]
     compile_all(finders)
     start = time.monotonic()
     with whole_output(output.path) as sink:
@@ -42,29 +46,34 @@ def find(fm_index, paths, options, output, sam_header, progress, device):
 
 
 def make_matchers(fm_index, options, device, progress) -> list:
-    """A matcher for each GPU, or None for one on the CPU."""
+    """A matcher for each team of GPUs, with its threads: (matcher, n_threads); of the CPU None."""
 
     def on_gpus(sessions):
-        n_threads = -(-options.n_threads // len(sessions))
-        of_one = replace(options, n_threads=n_threads)
-        return on_each(sessions, lambda session: gpu_matcher(fm_index, of_one, session))
+        from ..search.gpu_search import n_bytes
+        from .seeds_gpu import BESIDE
 
-    return choose_place(device, on_gpus, lambda: [None], lambda where: progress.say(f"searching on {where}"))
+        hosts = [ALGORITHMS[options.algorithm](part, options.least) for part in fm_index.parts]
+        sizes = [n_bytes(host) + BESIDE for host in hosts]
+
+        def make(team, n_threads):
+            parts = []
+            for host, session, size in zip(hosts, team, sizes, strict=True):
+                own = sum(other for other, of in zip(sizes, team, strict=True) if of is session)
+                parts.append(session.run(gpu_matcher, host, session.share(size, own), n_threads))
+            return join(fm_index, parts), n_threads
+
+        found = for_each(teams(sessions, sizes, 0, progress.say), options.n_threads)
+        return run_all(make, found, len(found))
+
+    def on_cpu():
+        return [(None, options.n_threads)]
+
+    return choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
 
 
-def gpu_matcher(fm_index, options, session):
-    """The matcher of an opened index on a GpuSession's GPU; parts have memory by their shares of the text."""
-    whole = fm_index.reference.n_text
-    parts = [
-        part_matcher(part, options, session.share(part.reference.n_text, whole)) for part in fm_index.parts
-    ]
-    return join(fm_index, parts)
-
-
-def part_matcher(index, options, session):
-    """The matcher of an algorithm and of a part of an index on the GPU of a GpuSession."""
+def gpu_matcher(host, session, n_threads):
+    """The matcher ``host`` of a part of an index on the GPU of a GpuSession, for n_threads threads."""
     from .mummergpu_gpu import GpuMummer
     from .seeds_gpu import GpuSeeds
 
-    kind = {"seeds": GpuSeeds, "mummergpu": GpuMummer}[options.algorithm]
-    return kind(ALGORITHMS[options.algorithm](index, options.least), session, options.n_threads)
+    return {Seeds: GpuSeeds, MummerGpu: GpuMummer}[type(host)](host, session, n_threads)

@@ -140,7 +140,7 @@ def compile_all(finders) -> None:
     """Do everything with no match: what is not compiled yet is, by one thread, before the clock starts."""
     (chunk,) = spans.read_chunks([b">q\nACGT\n"])
     batch = reads.parse(chunk)
-    for finder in dict.fromkeys(finders):
+    for finder in finders:
         strands, nothing = make_strands(batch, finder.options.strands), empty_matches(0)
         for _ in slices(finder.matcher, strands):
             pass
@@ -152,7 +152,7 @@ def compile_all(finders) -> None:
 def find(finders, paths, sink, progress=None) -> Summary:
     """Find the matches of files of queries, in order, and write their lines to ``sink`` (a binary file).
 
-    ``finders``: one for each thread; they share their options and their writer.
+    ``finders``: one for each place where matches are sought, used by as many threads as its options say.
     """
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
 
@@ -166,7 +166,7 @@ def find(finders, paths, sink, progress=None) -> Summary:
         return Shares(finder.shares(item.read()))
 
     source = spans.plan(paths, finders[0].task_size)
-    workers = [partial(work, finder) for finder in finders]
+    workers = [partial(work, finder) for finder in finders for _ in range(finder.options.n_threads)]
     for queries, bases, matches in travel(source, workers, write):
         summary.queries += queries
         summary.bases += bases

@@ -28,6 +28,7 @@ from .strands import some_strands, words_of
 
 N_FLIGHTS = 2  # at most
 N_THREADS = 128
+_COMPILING = threading.Lock()  # kernels must not be compiled by several threads at once
 
 
 class Round(NamedTuple):
@@ -67,9 +68,9 @@ class GpuMummer:
             self._text = gpu_search.upload(whole.words), gpu_search.upload(whole.blocks)
             self._held: Any = None, None
             self._bring(self.segments[0])
-        one = np.ones(1, np.int64)  # kernels must not be compiled by several threads at once
-        word = np.zeros(host.least // WORD + 2, np.uint64)
-        self.seek(Strands(word, 0 * one, host.least * one, 0 * one, one, 0 * one, 0 * one))
+        one, word = np.ones(1, np.int64), np.zeros(host.least // WORD + 2, np.uint64)
+        with _COMPILING:
+            self.seek(Strands(word, 0 * one, host.least * one, 0 * one, one, 0 * one, 0 * one))
 
     def seek(self, strands) -> Subqueries:
         """The subqueries of strands that match, and their rows."""

@@ -44,6 +44,7 @@ ROWS = 1 << 25  # looked at, at a time
 _LEAST_ROWS = 1 << 18
 N_FLIGHTS = 4  # at most
 _ROW_BYTES = 64  # of a flight's buffers, for each of them and as many windows
+BESIDE = _ROW_BYTES * _LEAST_ROWS  # bytes beside the index, at least
 _RESIDENT = 2048  # threads of a multiprocessor
 _MANY = 1 << 18  # matches that threads of the host share
 
@@ -61,7 +62,7 @@ class GpuSeeds:
 
     def __init__(self, host, session, n_threads=1):
         self.host, self.least, self.clock, self.n_threads = host, host.least, session.clock, n_threads
-        room = memory_beside(session.memory, gpu_search.n_bytes(host), _ROW_BYTES * _LEAST_ROWS)
+        room = memory_beside(session.memory, gpu_search.n_bytes(host), BESIDE)
         n_flights = max(1, min(n_threads, N_FLIGHTS, room // (_ROW_BYTES * ROWS)))
         self.n_rows = min(ROWS, room // n_flights // _ROW_BYTES)
         self.n_windows = max(self.n_rows // BLOCK, 1) * BLOCK

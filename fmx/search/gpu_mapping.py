@@ -19,6 +19,7 @@ from ..index.parts import part_span
 from ..index.sampled_sa import FullSA
 from ..input.reads import Patterns
 from ..machines import gpu
+from ..machines.teams import teams
 from . import engines, gpu_search
 from .hits import Intervals
 from .mapper import Mapper, make_query
@@ -127,20 +128,34 @@ class GpuLocator:
                 np.add(here, self.start, out=positions[begin : begin + n], dtype=np.int64)
 
 
-def make_mapper(index, options, session, engine=None, tally=None, clock=None) -> Mapper:
-    """What maps to an index on a session's GPU; ``engine`` is one of engines.CUDA, or None for the best one.
+def teams_of(index, sessions, tell) -> list:
+    """Teams of GPUs that hold an index each: for each team the GpuSession of each part."""
+    sizes = [gpu_search.n_bytes((make_query(part), part.sa)) for part in index.parts]
+    beside = sum(n * np.dtype(dtype).itemsize for n, dtype in ROOMS.values())
+    return teams(sessions, sizes, beside, tell)
 
-    Raises DeviceError, UnsupportedError.
+
+def make_mapper(index, options, team, engine=None, tally=None, clock=None) -> Mapper:
+    """What maps to an index on GPUs; ``engine`` is one of engines.CUDA, or None for the best one.
+
+    ``team``: the GpuSession of each part.  Raises DeviceError, UnsupportedError.
     """
-    queries = [make_query(part) for part in index.parts]
-    resident = sum(map(gpu_search.n_bytes, zip(queries, (part.sa for part in index.parts), strict=True)))
-    flights = session.flights(options.n_threads, resident, ROOMS)
-    searchers = [GpuSearcher(flights, query, engine) for query in queries]
-    locators = [
-        GpuLocator(searchers[i], part.sa, part_span(index.meta, i)[0]) for i, part in enumerate(index.parts)
-    ]
+    held = [(make_query(part), part.sa) for part in index.parts]
+    flights, made = {}, []
+    for session in dict.fromkeys(team):
+        resident = gpu_search.n_bytes(tuple(held[i] for i, own in enumerate(team) if own is session))
+        flights[session] = session.flights(options.n_threads, resident, ROOMS)
+    for i, session in enumerate(team):
+        at = part_span(index.meta, i)[0]
+        made.append(session.run(_bring, flights[session], *held[i], at, engine))
     options = replace(options, chunk_size=max(options.chunk_size, CHUNK_SIZE))
-    return Mapper(zip(searchers, locators, strict=True), options, tally, clock, (session,))
+    return Mapper(made, options, tally, clock, tuple(flights))
+
+
+def _bring(flights, query, sa, start, engine):
+    """(GpuSearcher, GpuLocator) of a part, whose arrays they bring to the GPU that this thread uses."""
+    searcher = GpuSearcher(flights, query, engine)
+    return searcher, GpuLocator(searcher, sa, start)
 
 
 def _sent(flight, arrays) -> list:

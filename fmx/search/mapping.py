@@ -16,9 +16,10 @@ from .summary import Summary
 def map_reads(mappers, paths, writer, sink, progress=None) -> Summary:
     """Map files of reads, in order, and write the records to ``sink`` (a binary file).
 
-    ``mappers``: one for each thread; they share their options.
+    ``mappers``: one for each place where reads are mapped, used by as many threads as its options say.
     """
-    return map_spans(mappers, spans.plan(paths, mappers[0].options.chunk_size), writer, sink, progress)
+    chunk_size = min(mapper.options.chunk_size for mapper in mappers)
+    return map_spans(mappers, spans.plan(paths, chunk_size), writer, sink, progress)
 
 
 def map_spans(mappers, source, writer, sink, progress=None) -> Summary:
@@ -40,7 +41,8 @@ def map_spans(mappers, source, writer, sink, progress=None) -> Summary:
         sink.write(piece)
         writer.written(piece)
 
-    for part in travel(source, [partial(work, mapper) for mapper in mappers], write):
+    workers = [partial(work, mapper) for mapper in mappers for _ in range(mapper.options.n_threads)]
+    for part in travel(source, workers, write):
         summary.add(part)
         rate = summary.reads / max(time.monotonic() - start, 1e-9)
         progress.show(f"{summary.reads:,} reads, {rate:,.0f} reads/s, {summary.mapped:,} mapped")
@@ -51,7 +53,7 @@ def map_spans(mappers, source, writer, sink, progress=None) -> Summary:
 def compile_all(mappers, writer) -> None:
     """Map one made-up read, so that what is not compiled yet is compiled before the clock starts."""
     (chunk,) = spans.read_chunks([b"@r\nACGT\n+\nIIII\n"])
-    for mapper in dict.fromkeys(mappers):
+    for mapper in mappers:
         for _ in _pieces(mapper, mapper.search(chunk), writer):
             pass
         if mapper.tally:

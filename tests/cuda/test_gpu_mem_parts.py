@@ -45,7 +45,7 @@ def test_lines_are_those_of_plain_comparison(algorithm, unique, least, opened, d
     assert len(opened.parts) > 2
     options = matching.MemOptions(least, FORWARD | REVERSE, unique, 1, algorithm)
     writer, _ = tsv.open_matches(opened.reference, None, 0, bytes)
-    (matcher,) = journey.make_matchers(opened, options, Device("cuda"), Progress(quiet=True))
+    ((matcher, _),) = journey.make_matchers(opened, options, Device("cuda"), Progress(quiet=True))
     finder, sink = matching.Finder(opened, options, writer, matcher), io.BytesIO()
     matching.find([finder], [literal_fasta(QUERIES)], sink)
     assert rows(sink.getvalue()) == expect_rows(CONTIGS, QUERIES, least, FORWARD | REVERSE, unique)

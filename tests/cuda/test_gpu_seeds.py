@@ -50,5 +50,5 @@ def test_lines_are_those_of_the_cpu_and_of_plain_comparison(text, least, device)
         finder, sink = matching.Finder(opened, options, writer, matcher), io.BytesIO()
         matching.compile_all([finder])
         finder.task_size = 100  # so that threads share the work
-        matching.find([finder] * 3, [literal_fasta(queries)], sink)
+        matching.find([finder], [literal_fasta(queries)], sink)
         assert rows(sink.getvalue()) == expected, n_rows

@@ -6,23 +6,36 @@ import sys
 import threading
 
 import journeys
+import numpy as np
 import pytest
 from conftest import ON_CPU, ON_GPU, ROOT, SIMULATED
 from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.compiler.cuda import cuda
+from fmx.errors import DeviceError
 from fmx.index import fm_index
 from fmx.input.chunks import literal_fasta
-from fmx.machines.places import Device
+from fmx.machines.places import CPU, Device
 from fmx.machines.progress import Progress
-from fmx.search import mapping
-from fmx.search.mapper import MapOptions
+from fmx.mem import journey
+from fmx.mem.matching import MemOptions
+from fmx.mem.seeds import make_seeds
+from fmx.mem.seeds_gpu import BESIDE
+from fmx.search import gpu_mapping, mapping
+from fmx.search.gpu_search import n_bytes
+from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mapper import BOTH, MapOptions, make_query
 
 pytestmark = pytest.mark.skipif(not SIMULATED and len(cuda.gpus) < 2, reason="needs two GPUs")
 UNIT = random_letters(240, "several")
 CONTIGS = numbered([UNIT, UNIT[100:140] + "NN" + UNIT[:20]])
 READS = [UNIT[i : i + 31] for i in range(0, 200, 40)]
+IN_PARTS = """
+import sys
+from fmx import workflow
+workflow.build_index(sys.argv[1], sys.argv[2], workflow.IndexOptions(part_size=241))
+"""
 
 
 def run(*arguments, env=ON_GPU):
@@ -35,10 +48,12 @@ def run(*arguments, env=ON_GPU):
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """A folder with an index, ref.fmx, and three files of reads, which are a span each."""
+    """A folder with an index, ref.fmx, the same in parts, and three files of reads, which are a span each."""
     folder = tmp_path_factory.mktemp("several")
     (folder / "ref.fa").write_bytes(journeys.fasta(CONTIGS))
     run("index", "-q", folder / "ref.fa", env=ON_CPU)
+    in_parts = [sys.executable, "-c", IN_PARTS, folder / "ref.fa", folder / "parts.fmx"]
+    subprocess.run(in_parts, cwd=ROOT, env=ON_CPU, check=True)
     for i in range(3):
         lines = (f">r{i}.{j}\n{read}\n" for j, read in enumerate(READS[i:]))
         (folder / f"{i}.fa").write_text("".join(lines))
@@ -58,7 +73,7 @@ def test_two_gpus_write_the_bytes_of_the_cpu(command, home):
 
 
 def test_each_thread_maps_on_its_own_gpu(home, monkeypatch):
-    """More GPUs than threads have a thread each, and all of them work at once."""
+    """More GPUs than threads have a thread each, and both work at the same time."""
     opened = fm_index.load(home / "ref.fmx", method="verify")
     options, where = MapOptions(n_threads=1), Device("cuda", n_gpus=2)
     mappers = workflow.make_mappers(opened, options, where, Progress(quiet=True))
@@ -74,3 +89,48 @@ def test_each_thread_maps_on_its_own_gpu(home, monkeypatch):
     monkeypatch.setattr(type(mappers[0]), "search", in_step)
     mapping.map_reads(mappers, [literal_fasta([read]) for read in READS[:4]], writer, io.BytesIO())
     assert sorted(mapped) == [0, 0, 1, 1]
+
+
+class Told(Progress):
+    """Keeps what it is told."""
+
+    def __init__(self):
+        super().__init__(quiet=True)
+        self.lines = []
+
+    def say(self, line):
+        self.lines.append(line)
+
+
+@pytest.mark.parametrize(("n_gpus", "n_teams"), [(1, 0), (2, 1), (3, 1)])
+def test_parts_are_spread_where_no_gpu_has_room_for_all(n_gpus, n_teams, home, tmp_path):
+    """One GPU says so; two have a part each; so have three, one of which is idle."""
+    opened, told = fm_index.load(home / "parts.fmx", method="verify"), Told()
+    sizes = [n_bytes((make_query(part), part.sa)) for part in opened.parts]
+    assert len(sizes) == 2
+    memory = max(sizes) + sum(n * np.dtype(dtype).itemsize for n, dtype in gpu_mapping.ROOMS.values())
+    paths, where = [home / f"{i}.fa" for i in range(3)], Device("cuda", 0, memory, n_gpus)
+    options, output = MapOptions(SelectionPolicy(ALL), n_threads=2), workflow.Output(tmp_path / "found.sam")
+    if not n_teams:
+        with pytest.raises(DeviceError, match="raise --gpu-memory"):
+            workflow.search(opened, paths, options, output, told, where)
+        return
+    workflow.search(opened, paths, options, output, told, where)
+    assert any("spread" in line for line in told.lines)
+    expected, _ = run("search", "-q", "-a", "-x", home / "ref.fmx", *paths, env=ON_CPU)
+    found = (tmp_path / "found.sam").read_bytes().splitlines()
+    assert [line for line in found if not line.startswith(b"@PG")] == expected
+
+
+def test_matches_of_parts_on_two_gpus_are_those_of_the_cpu(home):
+    opened, told, options = fm_index.load(home / "parts.fmx", method="verify"), Told(), MemOptions(9, BOTH)
+    memory = max(n_bytes(make_seeds(part, 9)) for part in opened.parts) + BESIDE
+    where = Device("cuda", 0, memory, 2)
+    paths, found = [home / f"{i}.fa" for i in range(3)], []
+    for device in (CPU, where):
+        output = journey.MemOutput(home / "found.txt")
+        workflow.find_matches(opened, paths, options, output, told, device)
+        found.append((home / "found.txt").read_bytes())
+    assert found[0] == found[1]
+    assert len(found[0].splitlines()) > 20
+    assert any("spread" in line for line in told.lines)

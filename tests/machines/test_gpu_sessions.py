@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fmx.errors import DeviceError
-from fmx.machines.places import Device, choose_place, on_each
+from fmx.machines.places import Device, choose_place
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 from fmx.machines import gpu, gpu_session
@@ -67,9 +67,11 @@ def test_each_session_works_on_its_own_gpu_whichever_was_opened_last(gpus):
 )
 def test_the_gpus_that_are_asked_for_are_opened_and_told(device, numbers, words, gpus):
     told = []
-    made = choose_place(
-        device, lambda found: on_each(found, lambda one: (one.number, gpus.current.id)), None, told.append
-    )
+
+    def on_gpus(sessions):
+        return [(session.number, session.run(lambda: gpus.current.id)) for session in sessions]
+
+    made = choose_place(device, on_gpus, None, told.append)
     assert made == [(number, number) for number in numbers]
     assert told == [words]
 

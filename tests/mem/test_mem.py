@@ -36,7 +36,7 @@ def find(path, queries, options, kind="tsv", task_size=None, many=None) -> bytes
     if many is not None and options.algorithm == "seeds":
         finder.matcher = finder.matcher._replace(many=many)
     sink = io.BytesIO()
-    matching.find([finder] * options.n_threads, [literal_fasta(queries)], sink)
+    matching.find([finder], [literal_fasta(queries)], sink)
     return sink.getvalue()
 
 

@@ -17,7 +17,7 @@ from ...input.spans import read_chunks
 from ...machines.threads import run_all, spans
 from ...measure import gpu_timing, tables
 from ...mem.contracts import Strands, seek
-from ...mem.matching import ALGORITHMS, LARGE_TASK, MemOptions
+from ...mem.matching import ALGORITHMS, LARGE_TASK
 from ...mem.mummergpu import MummerGpu, match_all, subqueries
 from ...mem.rank_walk import make_jobs
 from ...mem.slices import collected, slices
@@ -37,11 +37,10 @@ def make_matcher(index, algorithm, least, engine, given):
     if engine == "cpu":
         return ALGORITHMS[algorithm](index, least), f"{given['threads']} threads"
     from ...machines.gpu_session import GpuSession
-    from ...mem.journey import part_matcher
+    from ...mem.journey import gpu_matcher
 
-    options = MemOptions(least, n_threads=given["threads"], algorithm=algorithm)
     session = GpuSession(given["device"])
-    return part_matcher(index, options, session), str(session)
+    return gpu_matcher(ALGORITHMS[algorithm](index, least), session, given["threads"]), str(session)
 
 
 def run(path, work, ways, given) -> list:
