@@ -205,7 +205,7 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch):
     """As it does where NumPy is newer than it knows: found out when the GPU is opened, not amid the work."""
     pytest.importorskip("numba_cuda", reason=REMEDY)
     from fmx.compiler import cuda
-    from fmx.index.building.journey import choose_machine
+    from fmx.index.building.journey import choose_backend
     from fmx.machines import gpu
     from fmx.machines.jobs import Cores
     from fmx.machines.places import Device
@@ -217,10 +217,10 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch):
     for module in (cuda, gpu):
         monkeypatch.setattr(module, "cuda", gpus)
     monkeypatch.setattr(cuda, "cuda_target", SimpleNamespace(target_context=SimpleNamespace(refresh=refresh)))
-    for opens in (gpu.open_device, lambda: choose_machine(Device("cuda"), 1)):
+    for opens in (gpu.open_device, lambda: choose_backend(Device("cuda"), 1)):
         with pytest.raises(DeviceError, match=r"^numba-cuda .*row_stack.*fmx-mapper\[cuda\]"):
             opens()
-    assert isinstance(choose_machine(Device("auto"), 1, 1000), Cores)
+    assert isinstance(choose_backend(Device("auto"), 1, 1000), Cores)
 
 
 @pytest.fixture
@@ -239,14 +239,14 @@ def gpu_without_sort(monkeypatch):
 
 
 def test_a_gpu_without_a_sort_is_noticed_before_the_work(gpu_without_sort):
-    from fmx.index.building.journey import choose_machine
+    from fmx.index.building.journey import choose_backend
     from fmx.machines.jobs import Cores
     from fmx.machines.places import Device
 
     with pytest.raises(DeviceError, match=r"cuda-cccl.*fmx-mapper\[cuda\]"):
-        choose_machine(Device("cuda"), 1, 1000)
+        choose_backend(Device("cuda"), 1, 1000)
     told: list = []
-    assert isinstance(choose_machine(Device("auto"), 1, 1000, told.append), Cores)
+    assert isinstance(choose_backend(Device("auto"), 1, 1000, told.append), Cores)
     assert len(told) == 1
     assert "cuda-cccl" in told[0]
 
