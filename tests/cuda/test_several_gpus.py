@@ -1,9 +1,11 @@
 """Several GPUs write the bytes of the CPU: two pretended ones in the simulator, or those that are there."""
 
 import io
+import json
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import journeys
 import numpy as np
@@ -12,10 +14,12 @@ from conftest import ON_CPU, ON_GPU, ROOT, SIMULATED
 from texts import numbered, random_letters
 
 from fmx import workflow
+from fmx.bench.kit import several
 from fmx.compiler.cuda import cuda
 from fmx.errors import DeviceError
 from fmx.index import fm_index
 from fmx.input.chunks import literal_fasta
+from fmx.machines.gpu_session import GpuSession
 from fmx.machines.places import CPU, Device
 from fmx.machines.progress import Progress
 from fmx.mem import journey
@@ -134,3 +138,14 @@ def test_matches_of_parts_on_two_gpus_are_those_of_the_cpu(home):
     assert found[0] == found[1]
     assert len(found[0].splitlines()) > 20
     assert any("spread" in line for line in told.lines)
+
+
+def test_the_bench_shares_patterns_out_and_checks_all_answers(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(several, "AT_LEAST", 0)
+    given = SimpleNamespace(bases=400, queries=11, length=20, names=["verify"], output=tmp_path)
+    several.run(given, [GpuSession(number) for number in range(2)], "two")
+    rows = json.loads((tmp_path / "gpus.json").read_text())["rows"]
+    assert [(row["layout"], row["GPUs"], row["wrong"]) for row in rows] == [
+        ("verify", 1, 0),
+        ("verify", 2, 0),
+    ]

@@ -1,4 +1,4 @@
-"""Two GPUs of one machine: fmx pairwise on both, and every command on the second, write the CPU's bytes.
+"""Two GPUs of one machine: every command on both, and on the second alone, writes the CPU's bytes.
 
     pytest tests/cuda/test_two_gpus.py
 
@@ -84,7 +84,7 @@ def test_both_gpus_score(genes, monkeypatch):
         assert started.keys() == set(range(N_GPUS))
 
 
-def test_commands_of_one_gpu_run_on_the_second(genes, tmp_path):
+def test_commands_run_on_the_second_gpu_and_on_both(genes, tmp_path):
     index, reads = tmp_path / "ref.fmx", tmp_path / "reads.fa"
     letters = "".join(np.random.default_rng(2).choice(list("ACGT"), 200_000))
     (tmp_path / "ref.fa").write_text(f">c\n{letters}\n")
@@ -94,5 +94,7 @@ def test_commands_of_one_gpu_run_on_the_second(genes, tmp_path):
     for array in sorted(index.rglob("*.npy")):
         assert (tmp_path / "gpu.fmx" / array.relative_to(index)).read_bytes() == array.read_bytes(), array
     for command in (["search", "-a"], ["locate"], ["mem", "-l", 20]):
-        command = [*command, "-q", "-x", index, reads]
-        assert fmx(*command, "--engine", "cuda", "--device", 1) == fmx(*command), command
+        command = [*command, "-q", "-x", index, *[reads] * 5]  # a span each
+        expected = fmx(*command)
+        for gpus in (["--device", 1], ["--gpus", 2], ["--gpus", "all", "-t", 1]):
+            assert fmx(*command, "--engine", "cuda", *gpus) == expected, (command, gpus)
