@@ -4,16 +4,20 @@
 def teams(sessions, sizes, beside, tell) -> list:
     """As many teams of GPUs as can hold all parts each: for each team the GpuSession of each part.
 
-    ``sizes`` of the parts in bytes; ``beside`` them a GPU needs so many for buffers.  ``tell`` is given a
-    line if parts are spread.  Where not even all GPUs have room, they are one team, some of whose members
-    have less memory than their parts need.
+    ``sizes`` of the parts in bytes; ``beside`` them a GPU needs so many for buffers.  ``tell`` is given lines
+    on parts that are spread, and on GPUs that get none.  Where not even all GPUs have room, they are one
+    team, some of whose members have less memory than their parts need.
     """
     for n in range(len(sessions), 0, -1):
         found = [_places(sessions[i::n], sizes, beside) for i in range(n)]
         if all(fits for _, fits in found):
-            if any(len(set(places)) > 1 for places, _ in found):
-                tell(f"the index is spread over GPUs, as no GPU has room for all {len(sizes)} parts")
             break
+    members = [set(places) for places, _ in found]
+    if any(len(team) > 1 for team in members):
+        tell(f"the index is spread over GPUs, as no GPU has room for all {len(sizes)} parts")
+    for session in sessions:
+        if not any(session in team for team in members):
+            tell(f"GPU {session.number} is idle: there is no part of the index for it, or no room")
     return [places for places, _ in found]
 
 

@@ -38,18 +38,22 @@ def numbers_of(memories, sizes, beside=0):
 def test_parts_go_where_there_is_room(memories, sizes, expected):
     found, told = numbers_of(memories, sizes)
     assert found == expected
-    assert len(told) == any(len(set(team)) > 1 for team in found)
+    assert any("spread" in line for line in told) == any(len(set(team)) > 1 for team in found)
+    used = {number for team in found for number in team}
+    assert [line.split()[1] for line in told if "idle" in line] == [
+        str(number) for number in range(len(memories)) if number not in used
+    ]
 
 
 @given(
     st.lists(st.integers(0, 60), min_size=1, max_size=6), st.lists(st.integers(1, 30), min_size=1, max_size=6)
 )
 def test_no_gpu_gets_more_than_it_has_room_for(memories, sizes):
-    found, told = numbers_of(memories, sizes, beside=3)
+    found, _ = numbers_of(memories, sizes, beside=3)
     assert all(len(team) == len(sizes) for team in found)
     members = [number for team in found for number in set(team)]
     assert len(members) == len(set(members))
-    if told or len(found) == len(memories) > 1:
+    if sum(sizes) + 3 <= max(memories) or len(found) > 1:
         for team in found:
             for number in set(team):
                 held = sum(size for size, own in zip(sizes, team, strict=True) if own == number)
