@@ -55,6 +55,49 @@ class Number(click.ParamType):
         return number
 
 
+class ShardOf(click.ParamType):
+    """Which shard: (number from 1, count)."""
+
+    name = "i/n"
+
+    def convert(self, value, param, ctx):
+        if isinstance(value, tuple):
+            return value
+        if match := re.fullmatch(r"auto(?:/(\d{1,9}))?", value):
+            number, count = _array_task(match[1] and int(match[1])) or self.fail(
+                "auto reads the variables of a Slurm or Grid Engine array job, or with auto/N of a PBS one; "
+                "there are none here",
+                param, ctx,
+            )  # fmt: skip
+        elif match := re.fullmatch(r"(\d{1,9})/(\d{1,9})", value):
+            number, count = int(match[1]), int(match[2])
+        else:
+            self.fail(f"{value!r} is not I/N, as in 3/64, nor auto", param, ctx)
+        if not 1 <= number <= count:
+            self.fail(f"{number}/{count}: shards are counted from 1 to {count}", param, ctx)
+        return number, count
+
+
+def _array_task(count) -> tuple | None:
+    """(number, count) of this task of an array job, by the variables of its scheduler; None without one."""
+    for task, first, last, step in _ARRAYS:
+        if not (value := os.environ.get(task, "")).isdigit():
+            continue
+        first, last, step = (os.environ.get(name, "") for name in (first, last, step))
+        number = (int(value) - int(first or 1)) // int(step or 1) + 1
+        count = count or (last.isdigit() and (int(last) - int(first or 1)) // int(step or 1) + 1)
+        return (number, count) if count else None
+    return None
+
+
+# Variables of array jobs: the task, the first and the last one, the step between them.
+_ARRAYS = (
+    ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP"),
+    ("PBS_ARRAY_INDEX", "", "", ""),
+    ("SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE"),
+)
+
+
 class GpuNumber(Number):
     """The number of a GPU."""
 
@@ -169,6 +212,10 @@ strands = together(
 verify = click.option(
     "--verify", is_flag=True,
     help="Check the index's files also if they have not changed since they were checked.",
+)  # fmt: skip
+shard = click.option(
+    "--shard", type=ShardOf(), metavar="I/N",
+    help="Do only the I-th of N shards, into the folder -o, for 'fmx merge'; auto: by the array job.",
 )  # fmt: skip
 running = together(threads, quiet)
 searching = together(layout, method, max_memory, verify, engine, gpus, gpu_memory, running)

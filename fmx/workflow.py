@@ -11,9 +11,9 @@ That of fmx pairwise, which knows no index and starts sooner without one, is ali
 import shlex
 import sys
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from ._version import __version__
 from .compiler import functions
@@ -23,15 +23,15 @@ from .index.building.journey import IndexOptions, add_layouts, build_index, defa
 from .index.fm_index import verify as verify_index
 from .index.parts import part_sizes
 from .index.store import read_meta, settled
-from .input.streams import whole_output
 from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
 from .machines.teams import for_each
 from .machines.threads import run_all
 from .output import module_of, sam, tsv
+from .output.whole import Whole
 from .search.mapper import MapOptions
 from .search.mapper import make_mapper as make_cpu_mapper
-from .search.mapping import compile_all, map_reads
+from .search.mapping import compile_all, map_spans
 from .search.summary import Summary
 from .search.tally import Tally
 
@@ -48,7 +48,10 @@ def tell_compiling(progress) -> None:
 
 @dataclass(frozen=True)
 class Output:
-    """What is written: ``kind`` one of output.FORMATS; the rest is for sam and bam."""
+    """What is written: ``kind`` one of output.FORMATS; the rest is for sam and bam.
+
+    ``shard``: a cluster.run.ShardRun, or None for all of the inputs.
+    """
 
     path: str = "-"
     kind: str = "sam"
@@ -56,6 +59,11 @@ class Output:
     read_group: str = ""
     read_group_id: str = ""
     counts: str | None = None
+    shard: Any = None
+
+    def run(self):
+        """All of the inputs into ``path``, or the shard of them that is asked for."""
+        return self.shard or Whole(self.path, self.counts)
 
 
 def kind_of(path) -> str:
@@ -73,14 +81,11 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     writer, head = make_writer(reference, output)
     compile_all(mappers, writer)
     start = time.monotonic()
-    with ExitStack() as stack:
-        sink = stack.enter_context(whole_output(output.path))
-        counts = output.counts and stack.enter_context(whole_output(output.counts))
-        sink.write(head)
-        summary = map_reads(mappers, paths, writer, sink, progress)
-        if counts and tally:
-            counts.write(tsv.counts(reference, tally.table()))
-    if summary.reads == 0:
+    run, chunk_size = output.run(), min(mapper.options.chunk_size for mapper in mappers)
+    with run.opened(head, writer.end()) as sink:
+        summary = map_spans(mappers, run.plan(paths, chunk_size), writer, sink, progress)
+        run.note(summary, tsv.counts(reference, tally.table()) if tally else b"")
+    if summary.reads == 0 and not output.shard:
         progress.say(f"warning: no reads in {', '.join(map(str, paths))}")
     progress.say(summary.sentence(time.monotonic() - start))
     return summary

@@ -5,14 +5,15 @@ import time
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ..compiler import functions
-from ..input.streams import whole_output
 from ..machines.pipeline import Road, run
 from ..machines.places import choose_place
 from ..output import module_of
+from ..output.whole import Whole
 from .checkpoint import Checkpoint
 from .jobs import Job, cut
 from .output import Matrix, scores_of
@@ -36,13 +37,15 @@ class PairOptions:
 @dataclass(frozen=True)
 class PairOutput:
     """What is written: ``kind`` tsv or paf, with paths where ``cigar``; or npz or phylip, a matrix of
-    ``values`` score or identity.  ``checkpoint``: a file that keeps finished work."""
+    ``values`` score or identity.  ``checkpoint``: a file that keeps finished work.  ``shard``: a
+    cluster.run.ShardRun of records, or None for all pairs."""
 
     path: str = "-"
     kind: str = "tsv"
     cigar: bool = False
     values: str | None = None
     checkpoint: str | None = None
+    shard: Any = None
 
 
 def align(paths, options, output, progress, device) -> None:
@@ -53,11 +56,12 @@ def align(paths, options, output, progress, device) -> None:
     functions.on_first_compile(progress.say)
     gpus = open_gpus(device, progress)
     names, job = read_job(paths, options, output.values)
+    this_run = output.shard or Whole(output.path)
     with ExitStack() as stack:
-        chunks = cut(job)
+        chunks = this_run.chunks_of(cut(job))
         kept = _checkpoint(job, chunks, output, names, stack)
-        file = stack.enter_context(whole_output(output.path))
         pack, head = _packing(job, names, output)
+        file = stack.enter_context(this_run.opened(head))
         done = kept.done if kept else {}
         todo = [chunk for number, chunk in enumerate(chunks) if number not in done]
         computed = compute(job, todo, options.n_threads, pack, gpus, device.engine == "both")
@@ -70,7 +74,6 @@ def align(paths, options, output, progress, device) -> None:
                 matrix.put(chunk, np.frombuffer(data, matrix.dtype))
             matrix.write(file, output.kind, *names)
         else:
-            file.write(head)
             for data in results:
                 file.write(data)
 

@@ -7,6 +7,7 @@ section 4.1).
 import io
 import zlib
 from contextlib import contextmanager
+from itertools import islice
 
 import numpy as np
 from isal import igzip, isal_zlib
@@ -15,6 +16,8 @@ from ..errors import InputError, named_input
 from .deflate import LONGEST, inflate
 from .regular import Plain
 
+MAGIC = b"\x1f\x8b\x08\x04"  # gzip with an extra field
+N_SURE = 8  # blocks that follow each other by no chance
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")  # an empty block
 
 
@@ -74,7 +77,7 @@ class _Watched(io.RawIOBase):
     def ends_inside(self) -> bool:
         """Is the last member a block of BGZF that holds data?  The end of a whole file is an empty one."""
         tail, at = self._tail, len(self._tail)
-        while (at := tail.rfind(b"\x1f\x8b\x08\x04", 0, at)) >= 0:
+        while (at := tail.rfind(MAGIC, 0, at)) >= 0:
             if at + _block_length(tail[at:]) == len(tail):
                 return tail[-4:] != bytes(4)
         return False
@@ -83,7 +86,7 @@ class _Watched(io.RawIOBase):
 def _block_length(data) -> int:
     """Bytes of the block of BGZF whose header stands first in ``data``, or 0."""
     stop = 12 + int.from_bytes(data[10:12], "little")
-    if data[:4] == b"\x1f\x8b\x08\x04" and stop <= len(data):
+    if data[:4] == MAGIC and stop <= len(data):
         i = 12
         while i + 6 <= stop:
             n = int.from_bytes(data[i + 2 : i + 4], "little")
@@ -94,15 +97,38 @@ def _block_length(data) -> int:
     return 0
 
 
-def blocks(file):
-    """Yield (where it ends, bytes that it holds) for each block of BGZF that a RegularFile begins with."""
-    stop = 0
-    while length := _block_length(file.bytes(18, stop)) or _block_length(file.bytes(LONGEST, stop)):
+def blocks(file, start=0, end=None):
+    """Yield (where it ends, bytes that it holds) for the blocks of BGZF that lie in a RegularFile.
+
+    From ``start`` on, as long as one follows the other, to ``end`` at most.
+    """
+    stop = start
+    while stop != end and (length := _length_at(file, stop)):
         stop += length
         n = int.from_bytes(file.bytes(4, stop - 4), "little")
         if stop > file.size or n > LONGEST:
             return
         yield stop, n
+
+
+def _length_at(file, start) -> int:
+    """Bytes of the block of BGZF that begins there, or 0."""
+    return _block_length(file.bytes(18, start)) or _block_length(file.bytes(LONGEST, start))
+
+
+def find_block(file, start) -> int:
+    """Where the first block of BGZF from ``start`` on begins; the size of the file if there is none.
+
+    What looks like the header of a block is one if N_SURE blocks follow each other from there, or to the end.
+    """
+    while start < file.size:
+        data, at = file.bytes(2 * LONGEST, start), -1
+        while 0 <= (at := data.find(MAGIC, at + 1)) < LONGEST:
+            ends = [stop for stop, _ in islice(blocks(file, start + at), N_SURE)]
+            if len(ends) == N_SURE or ends[-1:] == [file.size]:
+                return start + at
+        start += LONGEST
+    return file.size
 
 
 class Blocks:

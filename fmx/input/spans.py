@@ -172,7 +172,7 @@ def plan(paths, size=CHUNK_SIZE, check=begins_fastq):
     """
     for path in paths:
         with Source(path) as source:
-            yield from _plan(source, size, check)
+            yield from plan_source(source, size, check)
 
 
 def read_chunks(paths, size=CHUNK_SIZE, check=begins_fastq):
@@ -181,13 +181,14 @@ def read_chunks(paths, size=CHUNK_SIZE, check=begins_fastq):
         yield span.read()
 
 
-def _plan(source, size, check):
-    skip, head = _first(source)
+def plan_source(source, size, check, first=None):
+    """The same for one Source; ``first``: what ``first_of`` has given."""
+    skip, head = first or first_of(source)
     if head.size == 0:
         return
     is_fastq, link, stop, file = check(source.path, head[0]), Link(Before(0)), 0, source.regular()
     if file is not None:
-        for reader, n, end in (_blocks if source.is_gzip else _ranges)(file, size, skip):
+        for reader, n, end in (blocks_of if source.is_gzip else ranges_of)(file, size, skip):
             before, link, stop = link, Link(), end
             yield Span(source.path, is_fastq, n, reader, before, link)
     if file is not None and stop == file.size and not (source.is_gzip and any(file.bytes(4, stop - 4))):
@@ -199,18 +200,18 @@ def _plan(source, size, check):
         yield chunk
 
 
-def _ranges(file, size, skip):
-    """Yield (reader, its own bytes, where they end) for spans of a plain file."""
-    for start in range(skip, file.size, size):
-        n = min(size, file.size - start)
+def ranges_of(file, size, skip, stop=None):
+    """Yield (reader, its own bytes, where they end) for spans of a plain file, as far as ``stop``."""
+    stop = stop or file.size
+    for start in range(skip, stop, size):
+        n = min(size, stop - start)
         yield Plain(file, start), n, start + n
 
 
-def _blocks(file, size, skip):
-    """The same for the blocks of BGZF that a file begins with."""
-    start = n = 0
-    stops: list = []
-    for stop, more in blocks(file):
+def blocks_of(file, size, skip, start=0, end=None):
+    """The same for the blocks of BGZF from ``start`` on, where the file may end or something else begin."""
+    n, stops = 0, []
+    for stop, more in blocks(file, start, end):
         n += more
         if n <= skip:
             start, skip, n = stop, skip - n, 0
@@ -223,8 +224,8 @@ def _blocks(file, size, skip):
         yield Blocks(file, start, stops, skip, n - skip), n - skip, stops[-1]
 
 
-def _first(source):
-    """(number of bytes before the first that is no white space, that byte and some more)."""
+def first_of(source):
+    """Of a Source just opened: (bytes before the first that is no white space, that byte and some more)."""
     skip, head = 0, np.empty(BEYOND, np.uint8)
     while n := source.readinto(head):
         blank = skip_blank(head[:n], 0)

@@ -2,12 +2,13 @@
 
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
-from ..input.streams import whole_output
 from ..machines.places import choose_place
 from ..machines.teams import for_each, teams
 from ..machines.threads import run_all
 from ..output import module_of
+from ..output.whole import Whole
 from .matching import ALGORITHMS, Finder, compile_all
 from .matching import find as find_all
 from .mummergpu import MummerGpu
@@ -17,13 +18,17 @@ from .slices import join
 
 @dataclass(frozen=True)
 class MemOutput:
-    """What is written: ``kind`` mummer, paf, bed, tsv or sam; the rest as mummer's -c, -L and -F."""
+    """What is written: ``kind`` mummer, paf, bed, tsv or sam; then as mummer's -c, -L and -F.
+
+    ``shard``: a cluster.run.ShardRun, or None for all of the queries.
+    """
 
     path: str = "-"
     kind: str = "mummer"
     original: bool = False
     lengths: bool = False
     four_columns: bool = False
+    shard: Any = None
 
 
 def find(fm_index, paths, options, output, sam_header, progress, device):
@@ -36,10 +41,11 @@ def find(fm_index, paths, options, output, sam_header, progress, device):
     ]
     compile_all(finders)
     start = time.monotonic()
-    with whole_output(output.path) as sink:
-        sink.write(head)
-        summary = find_all(finders, paths, sink, progress)
-    if summary.queries == 0:
+    run = output.shard or Whole(output.path)
+    with run.opened(head) as sink:
+        summary = find_all(finders, run.plan(paths, finders[0].task_size), sink, progress)
+        run.note(summary)
+    if summary.queries == 0 and not output.shard:
         progress.say(f"warning: no queries in {', '.join(map(str, paths))}")
     progress.say(summary.sentence(time.monotonic() - start))
     return summary

@@ -149,8 +149,8 @@ def compile_all(finders) -> None:
         finder.writer.format(batch, strands, nothing, (0, 2))
 
 
-def find(finders, paths, sink, progress=None) -> Summary:
-    """Find the matches of files of queries, in order, and write their lines to ``sink`` (a binary file).
+def find(finders, source, sink, progress=None) -> Summary:
+    """Find the matches of spans of queries, in order, and write their lines to ``sink`` (a binary file).
 
     ``finders``: one for each place where matches are sought, used by as many threads as its options say.
     """
@@ -165,7 +165,6 @@ def find(finders, paths, sink, progress=None) -> Summary:
             return item.how(finder, emit, *item.what)
         return Shares(finder.shares(item.read()))
 
-    source = spans.plan(paths, finders[0].task_size)
     workers = [partial(work, finder) for finder in finders for _ in range(finder.options.n_threads)]
     for queries, bases, matches in travel(source, workers, write):
         summary.queries += queries

@@ -13,17 +13,11 @@ from .mapper import SLICE_HITS
 from .summary import Summary
 
 
-def map_reads(mappers, paths, writer, sink, progress=None) -> Summary:
-    """Map files of reads, in order, and write the records to ``sink`` (a binary file).
+def map_spans(mappers, source, writer, sink, progress=None) -> Summary:
+    """Map the reads of spans, in order, and write the records to ``sink`` (a binary file).
 
     ``mappers``: one for each place where reads are mapped, used by as many threads as its options say.
     """
-    chunk_size = min(mapper.options.chunk_size for mapper in mappers)
-    return map_spans(mappers, spans.plan(paths, chunk_size), writer, sink, progress)
-
-
-def map_spans(mappers, source, writer, sink, progress=None) -> Summary:
-    """The same for spans, in order."""
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
 
     def work(mapper, emit, span):
@@ -46,7 +40,6 @@ def map_spans(mappers, source, writer, sink, progress=None) -> Summary:
         summary.add(part)
         rate = summary.reads / max(time.monotonic() - start, 1e-9)
         progress.show(f"{summary.reads:,} reads, {rate:,.0f} reads/s, {summary.mapped:,} mapped")
-    sink.write(writer.end())
     return summary
 
 

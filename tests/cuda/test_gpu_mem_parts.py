@@ -11,6 +11,7 @@ from mems import expect_rows, rows
 from texts import numbered, random_letters
 
 from fmx.index import fm_index
+from fmx.input import spans
 from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.places import Device
@@ -47,5 +48,5 @@ def test_lines_are_those_of_plain_comparison(algorithm, unique, least, opened, d
     writer, _ = tsv.open_matches(opened.reference, None, 0, bytes)
     ((matcher, _),) = journey.make_matchers(opened, options, Device("cuda"), Progress(quiet=True))
     finder, sink = matching.Finder(opened, options, writer, matcher), io.BytesIO()
-    matching.find([finder], [literal_fasta(QUERIES)], sink)
+    matching.find([finder], spans.plan([literal_fasta(QUERIES)], finder.task_size), sink)
     assert rows(sink.getvalue()) == expect_rows(CONTIGS, QUERIES, least, FORWARD | REVERSE, unique)

@@ -12,6 +12,7 @@ from mems import expect_rows, rows
 from texts import numbered, random_letters
 
 from fmx.index import fm_index
+from fmx.input import spans
 from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.mem import matching, seeds_gpu
@@ -50,5 +51,5 @@ def test_lines_are_those_of_the_cpu_and_of_plain_comparison(text, least, device)
         finder, sink = matching.Finder(opened, options, writer, matcher), io.BytesIO()
         matching.compile_all([finder])
         finder.task_size = 100  # so that threads share the work
-        matching.find([finder], [literal_fasta(queries)], sink)
+        matching.find([finder], spans.plan([literal_fasta(queries)], finder.task_size), sink)
         assert rows(sink.getvalue()) == expected, n_rows

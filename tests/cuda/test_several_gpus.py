@@ -18,6 +18,7 @@ from fmx.bench.kit import several
 from fmx.compiler.cuda import cuda
 from fmx.errors import DeviceError
 from fmx.index import fm_index
+from fmx.input import spans
 from fmx.input.chunks import literal_fasta
 from fmx.machines.gpu_session import GpuSession
 from fmx.machines.places import CPU, Device
@@ -91,7 +92,7 @@ def test_each_thread_maps_on_its_own_gpu(home, monkeypatch):
 
     writer, _ = workflow.make_writer(opened.reference, workflow.Output())
     monkeypatch.setattr(type(mappers[0]), "search", in_step)
-    mapping.map_reads(mappers, [literal_fasta([read]) for read in READS[:4]], writer, io.BytesIO())
+    mapping.map_spans(mappers, spans.plan(literal_fasta([read]) for read in READS[:4]), writer, io.BytesIO())
     assert sorted(mapped) == [0, 0, 1, 1]
 
 

@@ -13,6 +13,7 @@ from mems import expect_rows, rows
 from texts import TEXTS, numbered, random_letters
 
 from fmx.index import fm_index
+from fmx.input import spans
 from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines import pipeline
@@ -36,7 +37,7 @@ def find(path, queries, options, kind="tsv", task_size=None, many=None) -> bytes
     if many is not None and options.algorithm == "seeds":
         finder.matcher = finder.matcher._replace(many=many)
     sink = io.BytesIO()
-    matching.find([finder], [literal_fasta(queries)], sink)
+    matching.find([finder], spans.plan([literal_fasta(queries)], finder.task_size), sink)
     return sink.getvalue()
 
 

@@ -16,6 +16,7 @@ from ...output import kinds_of
 @options.strands
 @options.index
 @options.output
+@options.shard
 @options.searching
 def command(given):
     """List every occurrence of patterns.
@@ -25,6 +26,8 @@ def command(given):
     """
     if bool(given.patterns) == bool(given.literal):
         raise click.UsageError("give patterns either with -p or as files")
+    if given.literal and given.shard:
+        raise click.UsageError("--shard needs patterns in files")
     from ...input.chunks import literal_fasta
     from ...search.hits import ALL, SelectionPolicy
     from ...workflow import Output
@@ -32,4 +35,4 @@ def command(given):
 
     literal = [literal_fasta(given.literal, given.literal)] if given.literal else None
     outputs, output = {"-o": (given.output, [given.kind.upper()])}, Output(given.output, given.kind)
-    map_to_index(given, given.patterns, outputs, SelectionPolicy(ALL), output, literal)
+    map_to_index("locate", given, given.patterns, outputs, SelectionPolicy(ALL), output, literal)

@@ -1,5 +1,7 @@
 """fmx mem: maximal exact matches of queries."""
 
+from dataclasses import replace
+
 import click
 
 from ... import options
@@ -31,6 +33,7 @@ from ...output import kinds_of
 @options.index
 @options.output
 @options.verify
+@options.shard
 @options.processor
 @options.gpus
 @options.gpu_memory
@@ -59,14 +62,20 @@ def command(given):
     from ...mem.journey import MemOutput
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions
     from ..places import check_places
+    from ..shards import places_of, undone_shard
 
     strands = FORWARD | REVERSE if given.both else REVERSE if given.reverse else FORWARD
     unique = IN_BOTH if given.mum else IN_REFERENCE if given.mumreference else ALL
     index_path = options.find_index(given.index_path)
     form = "MUMmer's format" if given.kind == "mummer" else given.kind.upper()
-    check_places(given.queries, {"-o": (given.output, [form])}, index_path)
+    check_places(given.queries, places_of(given, {"-o": (given.output, [form])}), index_path)
     fm_index = load(index_path, None, "verify", given.threads, verify=given.verify)
-    where = MemOutput(given.output, given.kind, *layout)
     wanted = MemOptions(given.least, strands, unique, given.threads, given.algorithm)
     progress, device = Progress(given.quiet), options.device_of(given)
-    workflow.find_matches(fm_index, given.queries, wanted, where, progress, device)
+    output = MemOutput(given.output, given.kind, *layout)
+    is_wanted, shard = undone_shard(
+        given, progress, "mem", given.queries, fm_index.meta, matching=wanted, output=output
+    )
+    if is_wanted:
+        output = replace(output, shard=shard)
+        workflow.find_matches(fm_index, given.queries, wanted, output, progress, device)

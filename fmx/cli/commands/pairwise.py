@@ -1,5 +1,7 @@
 """``fmx pairwise``: global alignments of all pairs above an identity."""
 
+from dataclasses import replace
+
 import click
 
 from ... import options
@@ -37,6 +39,7 @@ _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
     help="Write all pairs as a matrix instead: npz with -o NAME.npz, else PHYLIP (one input only).",
 )  # fmt: skip
 @click.option("--checkpoint", metavar="FILE", help="Keep finished work here; a killed run resumes from it.")
+@options.shard
 @options.processors
 @options.all_gpus
 @options.threads
@@ -56,19 +59,25 @@ def command(given):
     fmx pairwise genes.fa --matrix identity -o genes.npz
     """
     form = _form(given)
+    if given.shard and (given.matrix or given.checkpoint):
+        raise click.UsageError("--shard goes with records, without --matrix and --checkpoint")
     from ...align.journey import PairOptions, PairOutput, align
     from ...align.scoring import Scoring
     from ...align.sequences import check_begin
     from ...machines.progress import Progress
     from ..places import check_places
+    from ..shards import places_of, undone_shard
 
     inputs = [path for path in (given.seqs, given.other) if path]
     outputs = {"-o": (given.output, [form.upper()]), "--checkpoint": (given.checkpoint, [])}
-    check_places(inputs, outputs, check=check_begin)
+    check_places(inputs, places_of(given, outputs), check=check_begin)
     scoring, prefilter = Scoring(given.match, given.mismatch, given.gap), not given.no_prefilter
     wanted = PairOptions(scoring, int(given.iddef), given.identity, prefilter, given.threads)
-    where = PairOutput(given.output, form, given.cigar, given.matrix, given.checkpoint)
-    align(inputs, wanted, where, Progress(given.quiet), options.device_of(given, n_gpus=None))
+    output = PairOutput(given.output, form, given.cigar, given.matrix, given.checkpoint)
+    progress = Progress(given.quiet)
+    is_wanted, shard = undone_shard(given, progress, "pairwise", inputs, pairs=wanted, output=output)
+    if is_wanted:
+        align(inputs, wanted, replace(output, shard=shard), progress, options.device_of(given, n_gpus=None))
 
 
 def _form(given) -> str:

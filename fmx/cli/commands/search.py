@@ -5,6 +5,7 @@ import re
 import click
 
 from ... import options
+from ...output import kinds_of
 
 
 @options.command
@@ -20,12 +21,17 @@ from ... import options
     help="Treat reads with more than N occurrences as unmapped.",
 )  # fmt: skip
 @click.option("--seed", type=options.Number(0, 2**62), help="Choose hits at random; same seed, same choice.")
+@click.option(
+    "--format", "kind", type=click.Choice(kinds_of("search")), show_default="by the name of the output",
+    help="What to write.",
+)  # fmt: skip
 @options.strands
 @click.option("--no-unmapped", is_flag=True, help="Leave out reads without a reported hit.")
 @click.option("--rg", metavar="LINE", help=r"Read group of all reads, as in '@RG\tID:lane1\tSM:sample'.")
 @click.option(
     "--counts", type=click.Path(), metavar="FILE", help="Also write a table of reads and hits per contig."
 )
+@options.shard
 @options.searching
 def command(given):
     """Map reads to an index.
@@ -42,9 +48,10 @@ def command(given):
 
     path, seed = given.output, -1 if given.seed is None else given.seed
     policy = SelectionPolicy(ALL if given.report_all else given.limit, given.at_most or ALL, seed)
-    output = Output(path, kind_of(path), not given.no_unmapped, *read_group, given.counts)
-    outputs = {"-o": (path, ["SAM", "BAM"]), "--counts": (given.counts, ["TSV"])}
-    map_to_index(given, given.reads, outputs, policy, output)
+    output = Output(path, given.kind or kind_of(path), not given.no_unmapped, *read_group, given.counts)
+    kinds = [given.kind.upper()] if given.kind else ["SAM", "BAM"]
+    outputs = {"-o": (path, kinds), "--counts": (given.counts, ["TSV"])}
+    map_to_index("search", given, given.reads, outputs, policy, output)
 
 
 def _read_group(text):

@@ -1,0 +1,1 @@
+"""One job on many machines: shards and what joins them."""

@@ -1,0 +1,108 @@
+"""Shards -> the result of one run: heads, bodies and ends as they are, tables and summaries added up."""
+
+import re
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+
+import xxhash
+
+from ..errors import OutputError
+from ..input.streams import whole_output
+from .manifest import BODY, COUNTS, Manifest, difference, name_of, read_manifest
+
+_AT_ONCE = 1 << 23  # bytes
+
+
+def manifests(folder) -> list:
+    """The Manifests of all shards of a run, in order.  Raises OutputError unless they are there and fit."""
+    folder = Path(folder)
+    try:
+        names = sorted(path.name for path in folder.iterdir() if re.fullmatch(r"\d+-of-\d+", path.name))
+    except OSError as error:
+        raise OutputError(f"{folder}: {error.strerror or error}") from error
+    if not names:
+        raise OutputError(f"{folder}: no shards; 'fmx search --shard 1/8 -o {folder} ...' writes one of 8")
+    found = [read_manifest(folder / name) for name in names]
+    counts = {shard.count for shard in found}
+    if len(counts) > 1:
+        listed = ", ".join(map(str, sorted(counts)))
+        raise OutputError(f"{folder}: shards of several runs, of {listed} shards each: keep those of one")
+    for name, shard in zip(names, found, strict=True):
+        if name != name_of(shard.number, shard.count):
+            own = f"shard {shard.number} of {shard.count}"
+            raise OutputError(f"{folder / name} holds {own}: a copy under another name; remove it")
+    numbers = {shard.number for shard in found}
+    if missing := [str(i) for i in range(1, found[0].count + 1) if i not in numbers]:
+        listed = ", ".join(missing[:10]) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
+        raise OutputError(f"{folder}: missing of {found[0].count} shards: {listed}")
+    for shard in found[1:]:
+        if differs := difference(shard.run, found[0].run):
+            raise OutputError(f"{folder}: shard {shard.number} is of another run than shard 1: {differs}")
+    _check_borders(folder, found)
+    return found
+
+
+def _check_borders(folder, found):
+    """Where one shard ends inside a file, the next must begin: else records are damaged there."""
+    for one, other in pairwise(shard for shard in found if not shard.is_empty):
+        if one.end != other.begin:
+            path, at, _ = one.end or other.begin
+            raise OutputError(
+                f"{folder}: shards {one.number} and {other.number} do not meet in {path}: its records are "
+                f"damaged near byte {at}, or the file was changed between them"
+            )
+
+
+def merge(folder, found, path, counts=None) -> None:
+    """Write what the shards ``found`` in a folder (``manifests``) make up together.
+
+    ``counts``: a file for the table of reads and hits per contig.  Raises OutputError.
+    """
+    if counts and not all(shard.has_counts for shard in found):
+        raise OutputError(f"{folder}: its shards have no table of counts: search with --counts")
+    with ExitStack() as stack:
+        sink = stack.enter_context(whole_output(path))
+        table = stack.enter_context(whole_output(counts)) if counts else None
+        sink.write(found[0].head)
+        for shard in found:
+            _copy(Path(folder) / name_of(shard.number, shard.count) / BODY, shard, sink)
+        sink.write(found[0].tail)
+        if table:
+            table.write(_added([Path(folder) / name_of(x.number, x.count) / COUNTS for x in found]))
+
+
+def _copy(path, shard: Manifest, sink):
+    """Write a body, if it is what its manifest says."""
+    digest, n_bytes = xxhash.xxh3_64(), 0
+    try:
+        with open(path, "rb") as file:
+            while piece := file.read(_AT_ONCE):
+                digest.update(piece)
+                n_bytes += len(piece)
+                sink.write(piece)
+    except FileNotFoundError as error:
+        raise OutputError(f"{path}: {error.strerror}; do shard {shard.number} again") from error
+    if (n_bytes, digest.hexdigest()) != (shard.n_bytes, shard.checksum):
+        raise OutputError(f"{path}: damaged; remove its folder and do shard {shard.number} again")
+
+
+def _added(paths) -> bytes:
+    """Tables of the same rows with their last two columns added up."""
+    tables = [[line.split(b"\t") for line in path.read_bytes().splitlines()] for path in paths]
+    lines = []
+    for rows in zip(*tables, strict=True):
+        numbers = [row[-2:] for row in rows]
+        if not all(number.isdigit() for pair in numbers for number in pair):  # names of columns
+            lines.append(b"\t".join(rows[0]))
+            continue
+        total = [b"%d" % sum(map(int, column)) for column in zip(*numbers, strict=True)]
+        lines.append(b"\t".join([*rows[0][:-2], *total]))
+    return b"".join(line + b"\n" for line in lines)
+
+
+def sentence(found) -> str:
+    """What all shards have seen, in one line."""
+    total = {key: sum(shard.summary[key] for shard in found) for key in found[0].summary}
+    seen = ", ".join(f"{n:,} {key}" for key, n in total.items())
+    return f"{len(found)} shards{f': {seen}' if seen else ''}"

@@ -1,0 +1,143 @@
+"""A shard of a command: some spans of its inputs, and a folder for its part of the result.
+
+The folder appears whole, with its manifest, or not at all; one that is there is not done again.
+"""
+
+import hashlib
+import json
+import os
+import time
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import xxhash
+
+from .._version import __version__
+from ..errors import InputError, OutputError
+from ..input.shards import Shard, ShardPlan
+from ..input.streams import STANDARD
+from ..system.drafts import DraftFolder
+from .manifest import BODY, COUNTS, MANIFEST, Manifest, difference, name_of, read_manifest
+
+_OWN = {"n_threads", "chunk_size", "path", "shard", "counts", "checkpoint"}  # what changes no byte
+
+
+def identity(command, paths, meta=None, **options) -> dict:
+    """What all shards of a run must have in common: JSON's types.
+
+    ``meta`` of the index; ``options``: dataclasses of what was asked for.  Raises InputError.
+    """
+    for path in paths:
+        if not os.path.isfile(path):
+            name = "standard input" if path == STANDARD else path
+            raise InputError(name, "", "cannot be cut into shards: name a file that each can open")
+    return {
+        "fmx": __version__,
+        "command": command,
+        "index": meta and _digest_of(meta),
+        "inputs": [[os.path.basename(path), os.path.getsize(path)] for path in paths],
+        "options": {name: _plain(value) for name, value in options.items()},
+    }
+
+
+def _digest_of(meta) -> str:
+    """Names a reference: its contigs and their letters, whatever else an index holds."""
+    said = {
+        key: meta["arrays"][key]["checksums"] for key in sorted(meta["arrays"]) if key.startswith("contig_")
+    }
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+
+def _plain(value):
+    fields = {key: each for key, each in asdict(value).items() if key not in _OWN}
+    return json.loads(json.dumps(fields))
+
+
+class ShardRun:
+    """The ``shard`` (number, count) of a run, into ``folder``; ``run`` as of ``identity``."""
+
+    def __init__(self, folder, shard, run):
+        self._folder, self._shard, self._run = Path(folder), Shard(*shard), run
+        self._place = self._folder / name_of(*self._shard)
+        self._plan: ShardPlan | None = None
+        self._is_empty = False
+        self._summary, self._table = {}, b""
+
+    def __str__(self):
+        return f"shard {self._shard} in {self._folder}"
+
+    def is_done(self) -> bool:
+        """Is it there?  Raises OutputError where it is, but of another run."""
+        if not self._place.exists():
+            return False
+        if differs := difference(read_manifest(self._place).run, self._run):
+            raise OutputError(f"{self._place} is of another run ({differs}): name another folder")
+        return True
+
+    def plan(self, paths, size):
+        """The spans of the shard."""
+        self._plan = ShardPlan(self._shard, paths, size)
+        return self._plan.spans()
+
+    def chunks_of(self, chunks) -> list:
+        """The chunks of pairs of the shard."""
+        own = chunks[slice(*self._shard.of(len(chunks)))]
+        self._is_empty = not own
+        return own
+
+    @contextmanager
+    def opened(self, head, end=b""):
+        """A binary file for the shard's part of what stands between ``head`` and ``end``."""
+        start = time.monotonic()
+        with _named(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with DraftFolder(self._place) as draft:
+                with open(draft.path / BODY, "xb") as file:
+                    body = _Body(file)
+                    try:
+                        yield body
+                    except InputError as error:
+                        if not self._plan:
+                            raise
+                        raise self._plan.renumbered(error) from error
+                self._write(draft.path, body, time.monotonic() - start, (head, end))
+                draft.commit()
+
+    def note(self, summary, table=b"") -> None:
+        """What was seen, while it is open."""
+        self._summary, self._table = asdict(summary) if summary else {}, table
+
+    def _write(self, folder, body, seconds, around):
+        plan = self._plan
+        found = Manifest(
+            self._run, *self._shard,
+            begin=list(plan.begin) if plan and plan.begin else None,
+            end=list(plan.end) if plan and plan.end else None,
+            is_empty=plan.is_empty if plan else self._is_empty,
+            head=around[0], tail=around[1], n_bytes=body.n_bytes, checksum=body.digest.hexdigest(),
+            seconds=round(seconds, 3), summary=self._summary, has_counts=bool(self._table),
+        )  # fmt: skip
+        if self._table:
+            (folder / COUNTS).write_bytes(self._table)
+        (folder / MANIFEST).write_text(found.to_json())
+
+
+class _Body:
+    """A file whose bytes are counted and summed up as they are written."""
+
+    def __init__(self, file):
+        self._file, self.n_bytes, self.digest = file, 0, xxhash.xxh3_64()
+
+    def write(self, piece):
+        self._file.write(piece)
+        self.digest.update(piece)
+        self.n_bytes += memoryview(piece).nbytes
+
+
+@contextmanager
+def _named(folder):
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot write: {error.strerror or error}") from error

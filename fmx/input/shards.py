@@ -1,0 +1,201 @@
+"""Shards of inputs: the I-th of N runs of spans, found without reading what other shards read.
+
+All inputs, one after the other, are a line as long as their bytes on disk, cut into N equal stretches; where
+a cut may be depends on the file:
+
+    plain      at a span, so that the spans of all shards are those of one run
+    BGZF       at a block
+    the rest   at its beginning or end: it is read in order
+
+As for spans, a record belongs to the shard that holds the newline before it.  How many newlines came before,
+modulo 4, is found in the shard itself: of the four lines that may begin a record of FASTQ, all but one make
+records that no file may hold (in a valid file the right one never does).  Where several could be right, or
+none, what stands before is counted after all.  Neighbours compare what they found (``Border``) when they are
+merged, so a file that is damaged where two shards meet is noticed as in one run.
+"""
+
+import os
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from .chunks import CHUNK_SIZE, Chunk, begins_fastq, count, find_border
+from .gzipped import after, blocks, find_block
+from .reads import parse
+from .regular import Plain
+from .spans import Before, Link, Span, blocks_of, first_of, plan_source, ranges_of
+from .streams import Source
+
+GUESS = (1 << 18, 1 << 22)  # bytes looked at to find the first record
+
+
+class Shard(NamedTuple):
+    """The ``number``-th, from 1, of ``total``."""
+
+    number: int
+    total: int
+
+    def __str__(self):
+        return f"{self.number}/{self.total}"
+
+    def of(self, n) -> tuple:
+        """(start, stop): its things of n."""
+        return n * (self.number - 1) // self.total, n * self.number // self.total
+
+
+class Border(NamedTuple):
+    """Where a shard begins or ends in a file: byte ``at``; ``newlines`` from there on before those that a
+    record follows, or -1 behind the last record."""
+
+    path: str
+    at: int
+    newlines: int
+
+
+class ShardPlan:
+    """The spans of a shard of regular files; ``begin``, ``end``: its Borders inside files, or None.
+
+    ``is_empty``: there are none, as where files are short.
+    """
+
+    def __init__(self, shard, paths, size=CHUNK_SIZE, check=begins_fastq):
+        self._shard, self._paths, self._size, self._check = shard, paths, size, check
+        self.begin: Border | None = None
+        self.is_empty = True
+        self._assumed: tuple | None = None  # at ``begin``: is it FASTQ, the Before
+        self._last: tuple | None = None  # of the end: path, byte, is it FASTQ, the Link behind it
+
+    def spans(self):
+        """Yield what can be read to Chunks, in order.  Raises InputError."""
+        sizes = [os.path.getsize(path) for path in self._paths]
+        first, last = self._shard.of(sum(sizes))
+        at = 0
+        for path, size in zip(self._paths, sizes, strict=True):
+            if at < last and first < at + size:
+                with Source(path) as source:
+                    yield from self._spans_of(source, first - at, last - at)
+            at += size
+
+    @property
+    def end(self) -> Border | None:
+        """Where it ends inside a file; asked for when all was read."""
+        if self._last is None:
+            return None
+        path, at, is_fastq, link = self._last
+        return Border(path, at, _newlines(link.wait(), is_fastq))
+
+    def renumbered(self, error) -> InputError:
+        """An error of this shard with its record's number in the file: counts what stands before."""
+        found = re.fullmatch(r"record (\d+)", error.where)
+        if not (found and self.begin and self._assumed and self.begin.path == error.path):
+            return error
+        is_fastq, assumed = self._assumed
+        with Source(error.path) as source:
+            skip, _ = first_of(source)
+            before = _counted(_Cuts(source, skip, self._size), is_fastq, self.begin.at)
+        number = int(found[1]) + (before.total - assumed.total) // (4 if is_fastq else 1)
+        what = str(error).removeprefix(f"{error.path}: {error.where}: ")
+        return InputError(error.path, f"record {number}", what)
+
+    def _spans_of(self, source, first, last):
+        """The spans between two places that may lie inside a file."""
+        skip, head = first_of(source)
+        if head.size == 0:
+            return
+        is_fastq, cuts = self._check(source.path, head[0]), _Cuts(source, skip, self._size)
+        start, stop = cuts.at(first), cuts.at(last)
+        self.is_empty = self.is_empty and start == stop
+        if start == 0 and stop == cuts.size:
+            yield from plan_source(source, self._size, self._check, (skip, head))
+        elif start < stop:
+            yield from self._inside(cuts, is_fastq, start, stop)
+
+    def _inside(self, cuts, is_fastq, start, stop):
+        path, before, end = cuts.file.path, Before(0), start
+        if start:
+            before = _before(cuts, is_fastq, start)
+            self.begin, self._assumed = Border(path, start, _newlines(before, is_fastq)), (is_fastq, before)
+        link = Link(before)
+        for reader, n, reached in cuts.spans(start, stop):
+            here, link, end = link, Link(), reached
+            yield Span(path, is_fastq, n, reader, here, link)
+        if not cuts.is_reached(stop, end):
+            raise InputError(path, "", "holds BGZF and other gzip: no shard can begin in it; use bgzip")
+        if stop < cuts.size:
+            self._last = path, stop, is_fastq, link
+
+
+class _Cuts:
+    """Where a file may be cut.  ``skip``: bytes of white space before its first record; ``span``: of a span."""
+
+    def __init__(self, source, skip, span):
+        self.file, self.is_gzip, self.size = source.regular(), source.is_gzip, os.path.getsize(source.path)
+        self._skip, self._span = skip, span
+        self._is_whole = self.file is None or (self.is_gzip and find_block(self.file, 0) > 0)
+
+    def at(self, place) -> int:
+        """The cut at or near a place that may lie outside of the file: 0 and its size are cuts."""
+        if place <= 0 or place >= self.size or self._is_whole:
+            return 0 if place <= 0 else self.size
+        if self.is_gzip:
+            return find_block(self.file, place)
+        n_spans = max(0, place - self._skip) // self._span
+        return self._skip + n_spans * self._span if n_spans else 0
+
+    def spans(self, start, stop):
+        """(reader, its own bytes, where they end) for spans between two cuts."""
+        skip = 0 if start else self._skip
+        if self.is_gzip:
+            return blocks_of(self.file, self._span, skip, start, stop)
+        return ranges_of(self.file, self._span, start + skip, stop)
+
+    def is_reached(self, stop, end) -> bool:
+        """Do blocks follow each other from the end of the last span to the cut ``stop``?"""
+        ends = [end, *(end for end, _ in blocks(self.file, end, stop))] if self.is_gzip else [stop]
+        return ends[-1] == stop
+
+    def reader(self, start):
+        """What gives the bytes from a cut on."""
+        return after(self.file, start) if self.is_gzip else Plain(self.file, start)
+
+
+def _newlines(before, is_fastq) -> int:
+    return -1 if before.blank else -before.total % 4 if is_fastq else 0
+
+
+def _before(cuts, is_fastq, start) -> Before:
+    """What stands before a cut, as far as it matters there."""
+    if not is_fastq:
+        return Before(1)
+    for n in GUESS:
+        data = np.empty(n, np.uint8)
+        data = data[: cuts.reader(start).readinto(data)]
+        found = [newlines for newlines in range(4) if _may_begin(data, newlines)]
+        if len(found) == 1:
+            return Before(4 - found[0])
+    return _counted(cuts, is_fastq, start)
+
+
+def _may_begin(data, newlines) -> bool:
+    """May records of FASTQ begin after the first newline behind this many of ``data``?"""
+    begin, left = find_border(data, 0, newlines + 1, True)
+    n_records = 0 if left else count(data[begin:], data.size - begin, True) // 4
+    if n_records == 0:
+        return True
+    stop, _ = find_border(data, begin, 4 * n_records, True)
+    try:
+        parse(Chunk("", data[begin:stop], True, 1, n_records + 1))
+    except InputError:
+        return False
+    return True
+
+
+def _counted(cuts, is_fastq, start):
+    """What stands before a cut, by reading all of it."""
+    link = Link(Before(0))
+    for reader, n, _ in cuts.spans(0, start):
+        before, link = link, Link()
+        Span(cuts.file.path, is_fastq, n, reader, before, link).cut()
+    return link.wait()

@@ -1,0 +1,311 @@
+"""Shards of commands, merged: the bytes of one run; and what is wrong with shards is told."""
+
+import gzip
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import journeys
+import pytest
+from output_of import bgzf, without_program
+from texts import numbered, random_letters
+
+CONTIGS = numbered([random_letters(3000, "one"), random_letters(900, "two") * 2])
+COMPLETE = str.maketrans("ACGT", "TGCA")
+
+
+def reads(n, length=60) -> list:
+    """(name, letters) of n reads of both strands, some of which do not occur, some often."""
+    found = []
+    for i in range(n):
+        letters = CONTIGS[i % 2][1]
+        start = 37 * i % (len(letters) - length)
+        read = letters[start : start + length]
+        read = read[::-1].translate(COMPLETE) if i % 3 == 0 else read
+        found.append((f"r{i}", read if i % 7 else read[:-1] + "N" + "A"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """A folder with reads.fq of 24 MB, and the same as gzip, BGZF and in two files; queries.fa; genes.fa."""
+    folder = tmp_path_factory.mktemp("inputs")
+    data = journeys.fastq(reads(2000)) * 100
+    (folder / "reads.fq").write_bytes(data)
+    (folder / "reads.fq.gz").write_bytes(gzip.compress(data, 1))
+    (folder / "blocks.fq.gz").write_bytes(bgzf(data, 60_000))
+    (folder / "queries.fa").write_bytes(journeys.fasta(reads(300, 400)) * 20)
+    genes = [(f"g{i}", random_letters(80 + i % 9, i % 5)) for i in range(60)]
+    (folder / "genes.fa").write_bytes(journeys.fasta(genes))
+    return folder
+
+
+def body_of(path) -> bytes:
+    """What a file holds, without the @PG line and, in BAM, without the length of the header."""
+    data = path.read_bytes()
+    if data[:2] != b"\x1f\x8b":
+        return without_program(data)
+    data = gzip.decompress(data)
+    stop = 8 + int.from_bytes(data[4:8], "little")
+    return without_program(data[8:stop]) + data[stop:]
+
+
+def in_shards(command, folder, arguments, n, name, *more):
+    """What ``n`` shards of a command make up together."""
+    for i in range(1, n + 1):
+        done = command(*arguments, "--shard", f"{i}/{n}", "-o", folder / "out.d", "-q")
+        assert done.code == 0, done.err
+    done = command("merge", folder / "out.d", "-o", folder / name, *more)
+    assert done.code == 0, done.err
+    return body_of(folder / name)
+
+
+def whole(command, folder, arguments, name, *more):
+    done = command(*arguments, "-q", "-o", folder / name, *more)
+    assert done.code == 0, done.err
+    return body_of(folder / name)
+
+
+SEARCHES = [
+    ("search", ["reads.fq"], [], "sam"),
+    ("search", ["reads.fq"], ["-a", "--format", "bam"], "bam"),
+    (
+        "search",
+        ["reads.fq", "reads.fq.gz", "blocks.fq.gz"],
+        ["-k", "2", "--seed", "3", "--no-unmapped"],
+        "sam",
+    ),
+    ("search", ["blocks.fq.gz"], ["--no-unmapped", "-m", "1", "--rg", r"@RG\tID:a"], "sam"),
+    ("locate", ["queries.fa"], [], "tsv"),
+    ("locate", ["queries.fa"], ["--format", "bed"], "bed"),
+    ("mem", ["queries.fa"], ["-b", "-l", "18"], "txt"),
+    ("mem", ["queries.fa", "queries.fa"], ["--format", "sam", "--mum"], "sam"),
+]
+
+
+@pytest.mark.parametrize(("name", "files", "more", "kind"), SEARCHES)
+@pytest.mark.parametrize("n", [1, 3])
+def test_merged_shards_are_the_bytes_of_one_run(
+    name, files, more, kind, n, command, index_of, inputs, tmp_path
+):
+    arguments = [name, "-x", index_of(CONTIGS), *(inputs / file for file in files), *more, "-t", 2]
+    expected = whole(command, tmp_path, arguments, f"one.{kind}")
+    assert expected.count(b"\n") > 100 or kind == "bam"
+    assert in_shards(command, tmp_path, arguments, n, f"all.{kind}") == expected
+
+
+@pytest.mark.parametrize("more", [[], ["--cigar", "--id", "0.9"], ["--format", "paf"]])
+def test_pairs_in_shards(more, command, inputs, tmp_path):
+    arguments = ["pairwise", inputs / "genes.fa", *more]
+    expected = whole(command, tmp_path, arguments, "one.txt")
+    assert in_shards(command, tmp_path, arguments, 4, "all.txt") == expected
+
+
+def test_tables_of_counts_are_added_up(command, index_of, inputs, tmp_path):
+    arguments = ["search", "-x", index_of(CONTIGS), inputs / "reads.fq", "--counts"]
+    whole(command, tmp_path, [*arguments, tmp_path / "one.tsv"], "one.sam")
+    in_shards(command, tmp_path, [*arguments, "any"], 3, "all.sam", "--counts", tmp_path / "all.tsv")
+    assert (tmp_path / "all.tsv").read_bytes() == (tmp_path / "one.tsv").read_bytes()
+
+
+def test_more_shards_than_spans(command, index_of, tmp_path):
+    reads_path = tmp_path / "few.fa"
+    reads_path.write_bytes(journeys.fasta(reads(20)))
+    arguments = ["search", "-x", index_of(CONTIGS), reads_path]
+    expected = whole(command, tmp_path, arguments, "one.sam")
+    assert in_shards(command, tmp_path, arguments, 5, "all.sam") == expected
+
+
+@pytest.fixture
+def shards(command, index_of, tmp_path):
+    """Two shards of a small search in out.d: the arguments that make one."""
+    reads_path = tmp_path / "few.fa"
+    reads_path.write_bytes(journeys.fasta(reads(50)))
+    arguments = ["search", "-x", index_of(CONTIGS), reads_path, "-o", tmp_path / "out.d"]
+    for i in (1, 2):
+        assert command(*arguments, "--shard", f"{i}/2").code == 0
+    return arguments
+
+
+def refused(command, tmp_path, words):
+    """The merge is refused with these words, and writes nothing."""
+    done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.sam")
+    assert done.code == 1
+    assert words in done.err
+    assert done.err.count("\n") == 1
+    assert not (tmp_path / "all.sam").exists()
+
+
+def test_a_missing_shard_is_named(command, shards, tmp_path):
+    shutil.rmtree(tmp_path / "out.d" / "0001-of-0002")
+    refused(command, tmp_path, "missing of 2 shards: 1")
+
+
+def test_a_double_shard_is_named(command, shards, tmp_path):
+    folder = tmp_path / "out.d"
+    shutil.copytree(folder / "0001-of-0002", folder / "01-of-02")
+    refused(command, tmp_path, "01-of-02 holds shard 1 of 2: a copy under another name")
+
+
+def test_shards_of_two_runs_are_told_apart(command, shards, tmp_path):
+    assert command(*shards, "--shard", "1/1").code == 0
+    refused(command, tmp_path, "shards of several runs, of 1, 2 shards each")
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "words"),
+    [
+        (["index"], "0123", 'is of another run than shard 1: index "0123", not'),
+        (["fmx"], "0.0.9", 'fmx "0.0.9", not'),
+        (["options", "mapping", "policy", "limit"], 7, "options: mapping: policy: limit 7, not 1"),
+        (["inputs"], [["few.fa", 3]], "inputs"),
+        (["command"], "locate", "command"),
+    ],
+)  # fmt: skip
+def test_what_two_shards_differ_in_is_told(keys, value, words, command, shards, tmp_path):
+    path = tmp_path / "out.d" / "0002-of-0002" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    place = manifest["run"]
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
+    path.write_text(json.dumps(manifest))
+    refused(command, tmp_path, words)
+    done = command(*shards, "--shard", "2/2")  # nor is it taken for done
+    assert done.code == 1
+    assert "is of another run" in done.err
+
+
+@pytest.mark.parametrize("text", ["", "{", "null", "[" * 100_000, '{"format": 1}', '{"format": 2}', "\udcff"])
+def test_a_damaged_manifest_is_told(text, command, shards, tmp_path):
+    path = tmp_path / "out.d" / "0001-of-0002" / "manifest.json"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    refused(command, tmp_path, "do this shard again")
+
+
+@pytest.mark.parametrize("how", ["changed", "shorter", "longer", "gone"])
+def test_a_damaged_body_is_told(how, command, shards, tmp_path):
+    path = tmp_path / "out.d" / "0002-of-0002" / "body"
+    data = path.read_bytes()
+    assert data
+    path.write_bytes(
+        {"changed": data[:-2] + b"!\n", "shorter": data[:-1], "longer": data + b"\n", "gone": b""}[how]
+    )
+    if how == "gone":
+        path.unlink()
+    refused(command, tmp_path, "do shard 2 again")
+
+
+def test_a_finished_shard_is_not_done_again(command, shards, tmp_path):
+    body = tmp_path / "out.d" / "0002-of-0002" / "body"
+    before = body.stat().st_mtime_ns
+    done = command(*shards, "--shard", "2/2")
+    assert done.code == 0
+    assert "shard 2/2 in" in done.err
+    assert "is there already" in done.err
+    assert body.stat().st_mtime_ns == before
+
+
+def test_an_input_that_was_changed_between_shards_is_told(command, index_of, inputs, tmp_path):
+    path = tmp_path / "reads.fq"
+    data = (inputs / "reads.fq").read_bytes()
+    path.write_bytes(data)
+    arguments = ["search", "-x", index_of(CONTIGS), path, "-o", tmp_path / "out.d", "--shard"]
+    assert command(*arguments, "1/2").code == 0
+    cut = 8 << 20
+    for i in range(1, 9):  # the same records in another order, so that other lines lie where shards meet
+        begin = data.index(b"\n@r%d\n" % i) + 1
+        other = data[begin:] + data[:begin]
+        if other[:cut].count(b"\n") % 4 != data[:cut].count(b"\n") % 4:
+            break
+    path.write_bytes(other)
+    assert command(*arguments, "2/2").code == 0
+    refused(command, tmp_path, "shards 1 and 2 do not meet in")
+
+
+def test_a_killed_shard_leaves_nothing_and_can_be_done_again(index_of, inputs, tmp_path):
+    arguments = [
+        sys.executable, "-m", "fmx", "search", "-q", "-t", "1", "-a", "-x", index_of(CONTIGS),
+        *[inputs / "reads.fq"] * 8, "--shard", "1/1", "-o", tmp_path / "out.d",
+    ]  # fmt: skip
+    process = subprocess.Popen(arguments)
+    while not list(tmp_path.glob("out.d/.0001-of-0001.*/body")):
+        time.sleep(0.005)
+        assert process.poll() is None
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "out.d" / "0001-of-0001").exists()
+    assert subprocess.run(arguments, check=False).returncode == 0
+    assert (tmp_path / "out.d" / "0001-of-0001" / "manifest.json").exists()
+
+
+def test_a_full_disk_leaves_nothing(index_of, inputs, tmp_path):
+    def small():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "fmx", "search", "-q", "-x", index_of(CONTIGS), inputs / "reads.fq",
+         "--shard", "1/3", "-o", tmp_path / "out.d"],
+        preexec_fn=small, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "out.d: cannot write: File too large" in done.stderr
+    assert os.listdir(tmp_path / "out.d") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["search", "-", "--shard", "1/2", "-o", "out.d"], "standard input: cannot be cut into shards"),
+        (["search", "few.fa", "--shard", "1/2"], "--shard needs -o FOLDER"),
+        (["search", "few.fa", "--shard", "3/2", "-o", "out.d"], "counted from 1 to 2"),
+        (["search", "few.fa", "--shard", "0/2", "-o", "out.d"], "counted from 1 to 2"),
+        (["search", "few.fa", "--shard", "half", "-o", "out.d"], "is not I/N, as in 3/64"),
+        (["search", "few.fa", "--shard", "auto", "-o", "out.d"], "there are none here"),
+        (["locate", "-p", "ACGT", "--shard", "1/2", "-o", "out.d"], "--shard needs patterns in files"),
+        (["pairwise", "few.fa", "--matrix", "score", "--shard", "1/2", "-o", "out.d"], "without --matrix"),
+        (["merge", "nowhere"], "nowhere: No such file"),
+        (["merge", "."], "no shards"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(arguments, words, command, index_of, folder, monkeypatch):
+    (folder / "few.fa").write_bytes(journeys.fasta(reads(5)))
+    monkeypatch.setenv("FMX_INDEX", str(index_of(CONTIGS)))
+    done = command(*arguments)
+    assert done.code in (1, 2)
+    assert words in done.err
+    assert not (folder / "out.d").exists()
+
+
+@pytest.mark.parametrize(
+    ("variables", "value", "expected"),
+    [
+        ({"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "8",
+          "SLURM_ARRAY_TASK_STEP": "1"}, "auto", (3, 8)),
+        ({"SLURM_ARRAY_TASK_ID": "6", "SLURM_ARRAY_TASK_MIN": "0", "SLURM_ARRAY_TASK_MAX": "14",
+          "SLURM_ARRAY_TASK_STEP": "2"}, "auto", (4, 8)),
+        ({"PBS_ARRAY_INDEX": "5"}, "auto/9", (5, 9)),
+        ({"SGE_TASK_ID": "2", "SGE_TASK_FIRST": "1", "SGE_TASK_LAST": "4", "SGE_TASK_STEPSIZE": "1"},
+         "auto", (2, 4)),
+        ({"SGE_TASK_ID": "undefined"}, "auto", None),
+        ({"PBS_ARRAY_INDEX": "5"}, "auto", None),
+        ({"PBS_ARRAY_INDEX": "5"}, "auto/4", None),
+    ],
+)  # fmt: skip
+def test_array_jobs_name_their_shard(variables, value, expected, monkeypatch):
+    import click
+
+    from fmx.options import ShardOf
+
+    for name, text in variables.items():
+        monkeypatch.setenv(name, text)
+    if expected:
+        assert ShardOf().convert(value, None, None) == expected
+    else:
+        with pytest.raises(click.BadParameter):
+            ShardOf().convert(value, None, None)
