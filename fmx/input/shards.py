@@ -128,7 +128,7 @@ class ShardPlan:
 
 
 class _Cuts:
-    """Where a file may be cut.  ``skip``: bytes of white space before its first record; ``span``: of a span."""
+    """Where a file may be cut.  ``skip``: bytes of white space before its records; ``span``: bytes of one."""
 
     def __init__(self, source, skip, span):
         self.file, self.is_gzip, self.size = source.regular(), source.is_gzip, os.path.getsize(source.path)

@@ -34,7 +34,7 @@ def test_an_option_means_the_same_everywhere(name):
             assert set(option.type.choices) >= {"cpu", "cuda", "auto"}
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"bench"}))
+@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"bench", "merge"}))
 def test_commands_take_what_makes_sense_for_them(name):
     found = {text for option in options(name) for text in option.opts}
     assert "-t" in found
@@ -44,6 +44,7 @@ def test_commands_take_what_makes_sense_for_them(name):
     assert "--engine" in found or name == "inspect"
     assert ("--device" in found) == (name not in ("inspect", "tune"))
     assert ("--gpus" in found) == (name in ("locate", "mem", "pairwise", "search"))
+    assert ("--shard" in found) == (name in ("locate", "mem", "pairwise", "search"))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Shards: whatever number of them, their records are those of the whole inputs, and no fault is lost."""
 
 import gzip
+import lzma
 from itertools import chain, pairwise
 
 import hypothesis.strategies as st
@@ -65,7 +66,7 @@ def test_shards_of_fastq_have_all_records_and_faults(text, n, size, tmp_path_fac
 def test_shards_of_several_files_of_any_kind(texts, n, data, tmp_path_factory):
     paths, folder = [], tmp_path_factory.mktemp("shards")
     for i, text in enumerate(texts):
-        kind = data.draw(st.sampled_from([bytes, gzip.compress, lambda t: bgzf(t, 23)]))
+        kind = data.draw(st.sampled_from([bytes, gzip.compress, lzma.compress, lambda t: bgzf(t, 23)]))
         paths.append(folder / f"{i}.fq")
         paths[-1].write_bytes(kind(text))
     check(paths, n, data.draw(st.sampled_from(SIZES)))
