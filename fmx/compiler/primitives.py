@@ -84,3 +84,9 @@ def leading_zeros(x):
 def trailing_zeros(x):
     """Number of zeros below the lowest set bit of a uint64, as int64; 64 if there is none."""
     return np.int64((int(x) & -int(x)).bit_length() - 1 if x else 64)
+
+
+@primitive
+def load_unit(words, i):
+    """(words[i], words[i + 1]) of a uint64 array by one load of 16 bytes; i is even, the array aligned."""
+    return words[i], words[i + 1]

@@ -8,6 +8,7 @@ from .instruction import call, instruction
 
 _WORD, _NUMBER, _BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 _BIT, _NOTHING = ir.IntType(1), ir.VoidType()
+PAIR = ir.VectorType(_WORD, 2)
 
 
 @instruction(lambda x: types.int64(types.uint64))
@@ -92,3 +93,28 @@ def find_byte(builder, data, byte, start, stop):
 def load_big_endian(builder, data, i):
     address = builder.bitcast(builder.gep(data, [i]), _WORD.as_pointer())
     return builder.bswap(builder.load(address, align=1, typ=_WORD))
+
+
+def pair_at(builder, words, i):
+    """The address of words[i] and words[i + 1]."""
+    first = builder.gep(words, [i])
+    return builder.bitcast(first, PAIR.as_pointer(first.type.addrspace))
+
+
+def two_words(words, i):
+    """Numba's signature of what gives two words of an array."""
+    return types.UniTuple(types.uint64, 2)(words, types.intp)
+
+
+def tuple_of(builder, words):
+    """A tuple of two words, as compiled code holds it."""
+    made = ir.Constant(ir.ArrayType(_WORD, 2), ir.Undefined)
+    for number, word in enumerate(words):
+        made = builder.insert_value(made, word, number)
+    return made
+
+
+@instruction(two_words, lambda builder, words, i: [(0, i, 2)])
+def load_unit(builder, words, i):
+    loaded = builder.load(pair_at(builder, words, i), align=16)
+    return tuple_of(builder, [builder.extract_element(loaded, _NUMBER(h)) for h in range(2)])

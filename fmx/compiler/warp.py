@@ -20,6 +20,7 @@ from ..errors import DeviceError
 from .cuda import SIMULATED, WARP, compile_to_ptx, cuda, kernel
 from .functions import inlined
 from .instruction import instruction
+from .primitives import load_unit
 
 __all__ = ["SIMULATED", "WARP", "cuda", "kernel"]
 if SIMULATED and not numba.config.DISABLE_JIT:
@@ -87,15 +88,13 @@ if SIMULATED:
             array[i] += value
         return old
 
-    def load_unit(words, i):
-        return words[i], words[i + 1]
-
     def store_unit(words, i, a, b):
         words[i], words[i + 1] = a, b
 
     load_unit_narrow = load_unit
 
 else:
+    from .primitives_llvm import PAIR, pair_at, tuple_of, two_words
 
     @device
     def thread_index():
@@ -148,43 +147,22 @@ else:
         """Add to array[i] while others may; what it was before."""
         return cuda.atomic.add(array, i, value)
 
-    _HALF, _NUMBER, _PAIR = ir.IntType(64), ir.IntType(32), ir.VectorType(ir.IntType(64), 2)
-
-    def _pair_at(builder, words, i):
-        """The address of words[i] and words[i + 1]."""
-        first = builder.gep(words, [i])
-        return builder.bitcast(first, _PAIR.as_pointer(first.type.addrspace))
-
-    def _two_words(words, i):
-        return types.UniTuple(types.uint64, 2)(words, types.intp)
-
-    def _made(builder, halves):
-        """A tuple of two words, as compiled code holds it."""
-        made = ir.Constant(ir.ArrayType(_HALF, 2), ir.Undefined)
-        for h, half in enumerate(halves):
-            made = builder.insert_value(made, half, h)
-        return made
-
-    @instruction(_two_words)
-    def load_unit(builder, words, i):
-        """(words[i], words[i + 1]) of a uint64 array by one load of 16 bytes; i is even."""
-        loaded = builder.load(_pair_at(builder, words, i), align=16)
-        return _made(builder, [builder.extract_element(loaded, _NUMBER(h)) for h in range(2)])
+    _HALF, _NUMBER = ir.IntType(64), ir.IntType(32)
 
     @instruction(lambda words, i, a, b: types.void(words, types.intp, types.uint64, types.uint64))
     def store_unit(builder, words, i, a, b):
         """``words[i], words[i + 1] = a, b`` of a uint64 array by one store of 16 bytes; i is even."""
-        pair = builder.insert_element(ir.Constant(_PAIR, ir.Undefined), a, _NUMBER(0))
-        builder.store(builder.insert_element(pair, b, _NUMBER(1)), _pair_at(builder, words, i), align=16)
+        pair = builder.insert_element(ir.Constant(PAIR, ir.Undefined), a, _NUMBER(0))
+        builder.store(builder.insert_element(pair, b, _NUMBER(1)), pair_at(builder, words, i), align=16)
 
-    @instruction(_two_words)
+    @instruction(two_words)
     def load_unit_narrow(builder, words, i):
         """(words[i], words[i + 1]) of a uint64 array by four loads of 4 bytes."""
         first = builder.bitcast(builder.gep(words, [i]), _NUMBER.as_pointer())
         quarters = [builder.load(builder.gep(first, [_NUMBER(p)]), align=4) for p in range(4)]
         wide = [builder.zext(quarter, _HALF) for quarter in quarters]
         high = [builder.shl(upper, _HALF(32)) for upper in wide[1::2]]
-        return _made(builder, [builder.or_(low, up) for low, up in zip(wide[::2], high, strict=True)])
+        return tuple_of(builder, [builder.or_(low, up) for low, up in zip(wide[::2], high, strict=True)])
 
 
 @inlined

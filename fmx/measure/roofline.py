@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..compiler.contract import by_type, static_type
-from ..compiler.warp import add_across, kernel, load_unit, thread_index
+from ..compiler.primitives import load_unit
+from ..compiler.warp import add_across, kernel, thread_index
 from ..machines import gpu
 from . import gpu_timing, tables
 from .gpu_timing import launch

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiler.functions import inlined
-from ...compiler.primitives import at
-from ...compiler.warp import kernel, load_unit, thread_index
+from ...compiler.primitives import at, load_unit
+from ...compiler.warp import kernel, thread_index
 from ...index.seed_table import first_rows
 from ...input.dna import symbols
 from ...machines.jobs import do

@@ -16,6 +16,7 @@ with one pattern alone, and so on, so that 7 shuffles add up the 8 sums of a gro
 import numpy as np
 
 from ...compiler.contract import by_type, static_type
+from ...compiler.primitives import load_unit
 from ...compiler.warp import (
     WARP,
     add_across,
@@ -23,7 +24,6 @@ from ...compiler.warp import (
     device,
     is_odd,
     kernel,
-    load_unit,
     take,
     take_across,
     thread_in_block,

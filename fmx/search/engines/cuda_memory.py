@@ -8,6 +8,7 @@ are, bring in one member's entry after the other, a unit each, and then count al
 
 import numpy as np
 
+from ...compiler.primitives import load_unit
 from ...compiler.warp import (
     UINT64,
     WARP,
@@ -15,7 +16,6 @@ from ...compiler.warp import (
     cuda,
     is_odd,
     kernel,
-    load_unit,
     store_unit,
     sync_warp,
     thread_in_block,

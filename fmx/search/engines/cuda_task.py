@@ -15,6 +15,7 @@ import numpy as np
 
 from ...compiler.contract import by_type, static_type
 from ...compiler.functions import inlined
+from ...compiler.primitives import load_unit
 from ...compiler.warp import (
     INT64,
     UINT32,
@@ -22,7 +23,6 @@ from ...compiler.warp import (
     cuda,
     is_odd,
     kernel,
-    load_unit,
     load_unit_narrow,
     sync_warp,
     thread_in_block,
