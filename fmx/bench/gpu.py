@@ -1,6 +1,7 @@
 """fmx bench gpu: the papers' GPU experiments on this GPU, over a random text made there.
 
 designs      every layout and engine: bases, LF mappings, entries a second, share of the ceiling, energy
+blocks       every layout and engine by the threads of a block
 threads      throughput against threads under way (Chacon et al. 2015, figure 6)
 sizes        throughput against the length of the reference (figures 8 and 9)
 cpu          the best of the GPU against this machine's CPU (figure 5)
@@ -11,7 +12,7 @@ import click
 from .. import options
 from .kit.options import count, length, only, output, queries
 
-EXPERIMENTS = ("designs", "threads", "sizes", "cpu")
+EXPERIMENTS = ("designs", "blocks", "threads", "sizes", "cpu")
 
 
 @click.command()
@@ -22,8 +23,8 @@ EXPERIMENTS = ("designs", "threads", "sizes", "cpu")
 @length
 @click.option("--prefix", default=8, show_default=True, help="Symbols that the prefix table looks up.")
 @only("--experiment", "experiment", EXPERIMENTS, "experiment")
-@click.option("--layout", "names", multiple=True, help="Only these layouts (designs).")
-@click.option("--engine", "engines", multiple=True, help="Only these engines of GPUs (designs).")
+@click.option("--layout", "names", multiple=True, help="Only these layouts (designs, blocks).")
+@click.option("--engine", "engines", multiple=True, help="Only these engines of GPUs (designs, blocks).")
 @click.option("--energy/--no-energy", default=True, help="Also measure joules, by NVML.")
 def command(**given):
     """Run the GPU experiments of the papers.

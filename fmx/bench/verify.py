@@ -1,7 +1,7 @@
-"""fmx bench verify: how fast a GPU can seed and verify, by symbols of the seed and by what lies side by side.
+"""fmx bench verify: how fast a GPU seeds and verifies, by the form of what it holds and the block of threads.
 
-verify s      seed table of s symbols, suffix array and packed text: what fmx search does (s at most 13 there)
-wide rows     suffix and position in one sector of 32 bytes, one or two patterns a thread (kit/wide_rows.py)
+The forms are those of fmx search (search/forms.py): the index's own arrays, or wide rows and text in sectors,
+each with seeds of several lengths.
 """
 
 import click
@@ -20,7 +20,22 @@ TEXTS = ("random", "repeats")
 @queries
 @length
 @click.option(
-    "--seed", "seeds", multiple=True, type=click.IntRange(4, 16), default=(13, 15, 16), show_default=True
+    "--seed",
+    "seeds",
+    multiple=True,
+    type=click.IntRange(4, 16),
+    default=(15, 16),
+    show_default=True,
+    help="Symbols of a seed, besides those of an index.",
+)
+@click.option(
+    "--block",
+    "blocks",
+    multiple=True,
+    type=click.Choice((32, 64, 128, 256)),
+    default=(32, 128),
+    show_default=True,
+    help="Threads of a block.",
 )
 def command(**given):
     """Time seed and verify on a GPU."""

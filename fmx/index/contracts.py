@@ -165,6 +165,14 @@ def advance(query, patterns, state, slot):
 
 
 @by_type
+def find(query, patterns, i):
+    """(lo, hi, n): the interval of pattern i, empty where it does not occur, by one thread of a GPU.
+
+    ``n`` random places of memory were read, for who asks.  Only queries by seed and verify register this.
+    """
+
+
+@by_type
 def start(query, patterns, i):
     """(lo, hi, left): the interval of the last symbols of pattern i, and how many are to come before them.
 

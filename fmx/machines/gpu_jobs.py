@@ -20,10 +20,17 @@ def do_kernel(job, n, size):
         do(job, stretch, start, min(start + size, n))
 
 
+def run(job, n, size=1):
+    """Do all n things of a job on the GPU that this thread uses, ``size`` by a thread."""
+    if n:
+        n_threads = gpu.block_size(_N_THREADS)
+        do_kernel[-(-n // size // n_threads), n_threads](job, np.int64(n), np.int64(size))
+
+
 class Gpu(Backend):
     """The GPU of a GpuSession, of which ``memory`` bytes may be used."""
 
-    empty, zeros = staticmethod(gpu.empty), staticmethod(gpu.zeros)
+    empty, zeros, run = staticmethod(gpu.empty), staticmethod(gpu.zeros), staticmethod(run)
     to_host = staticmethod(gpu.to_host)
     synchronize, errors = staticmethod(gpu.synchronize), staticmethod(gpu.errors)
 
@@ -44,12 +51,6 @@ class Gpu(Backend):
         """Things of a stretch, a multiple of ``multiple``, such that n things keep every thread busy."""
         n_parts = 1 if gpu.SIMULATED else gpu.n_multiprocessors() * _THREADS_OF_A_MULTIPROCESSOR
         return max(-(-n // n_parts // multiple), 1) * multiple
-
-    def run(self, job, n, size=1):
-        """Do all n things of a job, ``size`` in a stretch; without it, a thread each."""
-        if n:
-            n_threads = gpu.block_size(_N_THREADS)
-            do_kernel[-(-n // size // n_threads), n_threads](job, np.int64(n), np.int64(size))
 
     def sort_pairs(self, keys, values, spare_keys, spare_values, n_bits):
         """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""

@@ -16,11 +16,10 @@ import numpy as np
 from ..compiler.warp import kernel, thread_index
 from ..index.contracts import position_of, start, units
 from ..index.parts import part_span
-from ..index.sampled_sa import FullSA
 from ..input.reads import Patterns
 from ..machines import gpu
 from ..machines.teams import teams
-from . import engines, gpu_search
+from . import engines, gpu_forms, gpu_search
 from .hits import Intervals
 from .mapper import Mapper, make_query
 
@@ -36,6 +35,7 @@ ROOMS = {
     "hi": (N_PATTERNS, np.uint32),
     "positions": (N_POSITIONS, np.uint32),
 }
+A_FLIGHT = sum(n * np.dtype(dtype).itemsize for n, dtype in ROOMS.values())  # bytes
 
 
 @kernel
@@ -59,10 +59,10 @@ def locate_kernel(sa, layout, lo, first, start, positions):
 class GpuSearcher:
     """Turns Patterns into Intervals by a query that it brings to a GPU."""
 
-    def __init__(self, flights, query, engine):
+    def __init__(self, flights, query, engine, form):
         self.flights, self.launch = flights, engines.prepare(engine or best_engine(query), query)
         with gpu.errors():
-            self.query = gpu_search.upload(query)
+            self.query = gpu_forms.bring(query, form)
 
     def __call__(self, patterns) -> Intervals:
         found = Intervals(*(np.empty(patterns.length.size, np.uint32) for _ in Intervals._fields))
@@ -97,9 +97,9 @@ class GpuLocator:
     """
 
     def __init__(self, searcher, sa, start):
-        self.start, self.flights, held = start, searcher.flights, getattr(searcher.query, "sa", None)
+        self.start, self.flights, held = start, searcher.flights, gpu_forms.suffix_array(searcher.query)
         with gpu.errors():
-            self.sa = FullSA(held) if held is not None else gpu_search.upload(sa)
+            self.sa = held if held is not None else gpu_search.upload(sa)
         self.layout = getattr(searcher.query, "layout", self.sa)
 
     def locate(self, lo, size):
@@ -131,8 +131,7 @@ class GpuLocator:
 def teams_of(index, sessions, tell) -> list:
     """Teams of GPUs that hold an index each: for each team the GpuSession of each part."""
     sizes = [gpu_search.n_bytes((make_query(part), part.sa)) for part in index.parts]
-    beside = sum(n * np.dtype(dtype).itemsize for n, dtype in ROOMS.values())
-    return teams(sessions, sizes, beside, tell)
+    return teams(sessions, sizes, A_FLIGHT, tell)
 
 
 def make_mapper(index, options, team, engine=None, tally=None, clock=None) -> Mapper:
@@ -141,20 +140,22 @@ def make_mapper(index, options, team, engine=None, tally=None, clock=None) -> Ma
     ``team``: the GpuSession of each part.  Raises DeviceError, UnsupportedError.
     """
     held = [(make_query(part), part.sa) for part in index.parts]
-    flights, made = {}, []
+    flights, forms, made = {}, {}, []
     for session in dict.fromkeys(team):
-        resident = gpu_search.n_bytes(tuple(held[i] for i, own in enumerate(team) if own is session))
+        own = [held[i] for i, its in enumerate(team) if its is session]
+        forms[session] = gpu_forms.choose([query for query, _ in own], session.memory, A_FLIGHT)
+        resident = sum(gpu_forms.n_bytes(*one, forms[session]) for one in own)
         flights[session] = session.flights(options.n_threads, resident, ROOMS)
     for i, session in enumerate(team):
         at = part_span(index.meta, i)[0]
-        made.append(session.run(_bring, flights[session], *held[i], at, engine))
+        made.append(session.run(_bring, flights[session], *held[i], at, engine, forms[session]))
     options = replace(options, chunk_size=max(options.chunk_size, CHUNK_SIZE))
     return Mapper(made, options, tally, clock, tuple(flights))
 
 
-def _bring(flights, query, sa, start, engine):
+def _bring(flights, query, sa, start, engine, form):
     """(GpuSearcher, GpuLocator) of a part, whose arrays they bring to the GPU that this thread uses."""
-    searcher = GpuSearcher(flights, query, engine)
+    searcher = GpuSearcher(flights, query, engine, form)
     return searcher, GpuLocator(searcher, sa, start)
 
 

@@ -5,26 +5,30 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.cuda import WARP
 from ..index.contracts import on_device
 from ..machines import gpu
 
 
 @dataclass(frozen=True)
 class Launch:
-    """A kernel (…, query, patterns, intervals), its threads a pattern and a block, its first arguments."""
+    """A kernel (…, query, patterns, intervals), its threads a pattern and a block, its first arguments.
+
+    ``warp_bytes`` of shared memory for each warp of a block.
+    """
 
     kernel: Any
     threads_per_pattern: int
     n_threads: int
     arguments: tuple = ()
-    shared_bytes: int = 0
+    warp_bytes: int = 0
 
     def __call__(self, query, patterns, intervals, stream=0):
         """Start the search; ``intervals`` hold zeros."""
         n = patterns.length.size * self.threads_per_pattern
         if n:
             n_threads = gpu.block_size(self.n_threads)
-            launch = self.kernel[-(-n // n_threads), n_threads, stream, self.shared_bytes]
+            launch = self.kernel[-(-n // n_threads), n_threads, stream, self.warp_bytes * n_threads // WARP]
             launch(*self.arguments, query, patterns, intervals)
 
 

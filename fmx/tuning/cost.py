@@ -16,7 +16,9 @@ from math import ceil, gcd, inf, log2
 
 from ..index import layouts, plan, seed_table
 from ..index.family import Fetches, sum_over
-from ..search.queries.verify import FEW, FEW_ON_DEVICE
+from ..index.wide_rows import KEY, REACH
+from ..search.forms import seed_lengths
+from ..search.queries.verify import FEW
 
 # Of the ceilings of a CPU and of a GPU's memory and its cache, of seed and verify; layouts say their own.
 VERIFY_CPU, VERIFY_GPU = 0.33, (0.85, 0.33)
@@ -64,7 +66,7 @@ def units_of(way) -> int:
 def search_fetches(n, length, choice) -> list:
     """What a search of a part of n symbols fetches (Fetches)."""
     if choice.way == "verify":
-        return _verify(n, length, FEW if choice.engine == "cpu" else FEW_ON_DEVICE)
+        return _verify(n, length) if choice.engine == "cpu" else _verify_wide(n, length)
     name = layouts.parse_name(choice.way)
     looked_up = min(length, choice.prefix_length)
     looked_up -= (looked_up - length) % name.k if length > looked_up else 0
@@ -88,14 +90,25 @@ def _touched(entry, apart) -> float:
     return entry if max(pieces) == 1 else _PIECE * sum(pieces) / len(pieces)
 
 
-def _verify(n, length, few) -> list:
+def _verify(n, length) -> list:
     """A seed; rows that begin like the read, halved until there are few; their texts, its own to the end."""
     s = seed_table.default_length(n)
     rows = 1 + n / 4**s
-    halvings = max(0, ceil(log2(rows / few)))
+    halvings = max(0, ceil(log2(rows / FEW)))
     others = halvings + max(1, rows / 2**halvings) - 1
     texts = [Fetches(others, 8, n / 4), Fetches(1, length / 4 + 8, n / 4)]
     return [Fetches(1, 8, 4 * 4**s), Fetches(halvings + 1, 4, 4 * n), *texts]
+
+
+def _verify_wide(n, length) -> list:
+    """A seed; rows that begin like the read, four of them a fetch; its text in sectors.
+
+    Where a GPU has room for wide rows and the longest seeds; else a trial tells what it costs.
+    """
+    s = seed_lengths(n, seed_table.default_length(n))[0]
+    halvings = max(0, ceil(log2((1 + n / 4**s) / 4)))
+    sectors = max(0, ceil((length - s - KEY) / REACH))
+    return [Fetches(1, 8, 4 * 4**s), Fetches(1 + halvings, 8, 8 * n), Fetches(sectors, 32, n)]
 
 
 def locate_fetches(n, choice) -> list:

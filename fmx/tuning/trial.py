@@ -48,12 +48,13 @@ def _on_gpu(query, patterns) -> dict:
     """{engine: (Intervals, seconds by events)}; reads and index lie on the device."""
     from ..machines import gpu
     from ..measure import gpu_timing
-    from ..search import gpu_search
+    from ..search import gpu_forms, gpu_search
     from ..search.hits import Intervals
 
     spent = {}
     with gpu.errors():
-        on_gpu = gpu_search.upload(query), gpu_search.upload(patterns)
+        form = gpu_forms.choose([query], gpu.free_bytes())
+        on_gpu = gpu_forms.bring(query, form), gpu_search.upload(patterns)
         for engine in engines.CUDA:
             try:
                 launch = engines.prepare(engine, query)

@@ -21,13 +21,19 @@ from fmx.index.seed_table import build_seed_table
 from fmx.input.dna import pack_text
 from fmx.input.reads import Patterns
 from fmx.machines import gpu
-from fmx.search import engines, gpu_search
+from fmx.search import engines, gpu_forms, gpu_search
+from fmx.search.forms import Form
 from fmx.search.hits import Intervals
 from fmx.search.queries import Exact, Verify
 
 COFI_KS = (2, 3, 5)
 NAMES = [name for name in layouts.all_names() if name.family != "cofi" or name.k in COFI_KS]
 WAYS = ["verify", *sorted({f"{name.family}-k{name.k}" for name in NAMES})]
+FORMS = (
+    [None, Form(True, 5), Form(True, 6)]
+    if SIMULATED
+    else [None, *(Form(w, s) for w in (0, 1) for s in (5, 8, 11))]
+)
 
 
 def letters_of(name) -> str:
@@ -72,7 +78,7 @@ def asked(name):
 
 
 def queries(text, rows, way):
-    """The queries of a way to search: seed and verify, or each d of a family and k."""
+    """The queries of a way to search, and their form: seed and verify, or each d of a family and k."""
     codes = np.array(["$ACGT".index(letter) for letter in text], np.uint8)
     sa = np.array([len(text) - len(suffix) for suffix in rows], np.uint32)
     prefix = build_prefix_table(codes, 4)
@@ -80,18 +86,19 @@ def queries(text, rows, way):
         ends = np.flatnonzero(codes == 0)
         starts = np.concatenate([[0], ends[:-1] + 1])
         blocks = make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
-        yield Verify(prefix, build_seed_table(codes, 5), sa, pack_text(codes), blocks)
+        query = Verify(prefix, build_seed_table(codes, 5), sa, pack_text(codes), blocks)
+        yield from ((query, form) for form in FORMS)
     for name in NAMES:
         if f"{name.family}-k{name.k}" == way:
-            yield Exact(prefix, layouts.REGISTRY[name.family].build(codes, sa, name.k, name.d))
+            yield Exact(prefix, layouts.REGISTRY[name.family].build(codes, sa, name.k, name.d)), None
 
 
-def run(launch, query, patterns) -> Intervals:
+def run(launch, query, form, patterns) -> Intervals:
     """Search patterns that are in the host's memory, with a query that is there too."""
     with gpu.errors():
         n = patterns.length.size
         intervals = Intervals(*(gpu.zeros(n, np.uint32) for _ in Intervals._fields))
-        launch(gpu_search.upload(query), gpu_search.upload(patterns), intervals)
+        launch(gpu_forms.bring(query, form), gpu_search.upload(patterns), intervals)
         return Intervals(*(gpu.to_host(array) for array in intervals))
 
 
@@ -100,14 +107,18 @@ def run(launch, query, patterns) -> Intervals:
 def test_every_engine_gives_the_intervals_of_plain_comparison(text, way, device):
     rows, sequences, expected = asked(text)
     patterns, n_done = Patterns(*pack(sequences)), 0
-    for query in queries(letters_of(text), rows, way):
+    for query, form in queries(letters_of(text), rows, way):
         for engine in engines.CUDA:
             try:
                 launch = engines.prepare(engine, query)
             except UnsupportedError:
                 continue
-            found = run(launch, query, patterns)
-            assert list(zip(found.lo.tolist(), found.hi.tolist(), strict=True)) == expected, (engine, query)
+            found = run(launch, query, form, patterns)
+            assert list(zip(found.lo.tolist(), found.hi.tolist(), strict=True)) == expected, (
+                engine,
+                query,
+                form,
+            )
             assert local_bytes(launch.kernel) == 0, f"{engine} keeps registers in memory"
             n_done += 1
     assert n_done

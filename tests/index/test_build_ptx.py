@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from fmx.bench.kit import drawn, wide_rows
-from fmx.index import layouts, prefix_table, sampled_sa, seed_table
+from fmx.bench.kit import drawn
+from fmx.index import layouts, prefix_table, reference, sampled_sa, seed_table, wide_rows
 from fmx.index.building import bwt, inverse
 from fmx.index.building.suffix_array import radix, symbols3
 from fmx.index.layouts import cofi, missing
@@ -21,6 +21,7 @@ BYTES, ROWS, WORDS, NUMBERS = (np.zeros(2, kind) for kind in (np.uint8, np.uint3
 TABLE, ZERO, KEY = np.zeros((2, 4), np.int64), np.int64(0), np.uint64(0)
 LISTED, RUN = radix.Listed(ROWS), radix.Run(ZERO)
 PATTERNS = Patterns(WORDS, NUMBERS, NUMBERS)
+BLOCKS = reference.Blocks(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, 6)
 CHOICES = (
     radix.InRange(WORDS, KEY, KEY),
     radix.Tied(WORDS, LISTED),
@@ -47,7 +48,9 @@ JOBS = (
     sampled_sa.Mark(sampled_sa.Kept(ROWS, BYTES), NUMBERS, WORDS),
     inverse.Invert(ROWS, ROWS),
     cofi.FindChanges(BYTES, ROWS, 15, ROWS),
-    wide_rows.Widen(BYTES, WORDS, ROWS, 16, WORDS),
+    seed_table.Lengthen(seed_table.SeedTable(ROWS, 13), ROWS, WORDS, BLOCKS, 16, ROWS),
+    wide_rows.Widen(ROWS, WORDS, BLOCKS, 16, WORDS),
+    wide_rows.CutText(WORDS, BLOCKS, WORDS),
     drawn.Draw(BYTES, KEY, 100, ROWS),
     patterns.Cut(WORDS, ROWS, PATTERNS),
     texts.Randomize(BYTES, KEY),
@@ -84,6 +87,7 @@ def test_every_job_is_compiled_here():
         prefix_table,
         sampled_sa,
         seed_table,
+        wide_rows,
         jobs,
         drawn,
         patterns,

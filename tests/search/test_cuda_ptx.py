@@ -13,10 +13,12 @@ from fmx.index.contracts import on_device, units
 from fmx.index.prefix_table import PrefixTable
 from fmx.index.reference import make_blocks
 from fmx.index.seed_table import SeedTable
+from fmx.index.wide_rows import WideRows
 from fmx.input.reads import Patterns
 from fmx.search import engines
 from fmx.search.hits import Intervals
 from fmx.search.queries import Exact, Verify
+from fmx.search.queries.seeded import VerifyWide
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 WORDS, NUMBERS, ROWS = np.zeros(2, np.uint64), np.zeros(2, np.int64), np.zeros(2, np.uint32)
@@ -114,12 +116,15 @@ def test_code_of_every_layout_and_engine(cls, name, engine, capability, assemble
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
-def test_code_of_seed_and_verify(capability, assemble):
+@pytest.mark.parametrize("wide", [False, True])
+def test_code_of_seed_and_verify(wide, capability, assemble):
     block = np.zeros(1, np.int64)
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
     query = on_device(Verify(PREFIX, SeedTable(ROWS, 5), ROWS, WORDS, blocks))
+    if wide:
+        query = VerifyWide(PREFIX, SeedTable(ROWS, 5), WideRows(WORDS), WORDS, blocks)
     ptx = compile_pair(query, "cuda_task-naive16", capability)
-    check(ptx, "cuda_task-naive16", counts=False, wide=False)
+    check(ptx, "cuda_task-naive16", counts=False, wide=wide)
     check_registers(assemble(ptx, capability))
     for engine in ("cuda_task-naive", "cuda_memory", "cuda_full"):
         with pytest.raises(UnsupportedError, match="take cuda_task"):

@@ -90,8 +90,13 @@ def test_fetches_of_seed_and_verify_by_hand():
     assert found == [Fetches(1, 8, 4 * 4**13), Fetches(1, 4, 2**28), Fetches(1, 8, 2**24), own]
     _, rows, others, _ = cost.search_fetches(2**30, 100, Choice("verify", 1, 10, "cpu"))
     assert (rows.times, others.times) == (1 + 2, 2 + 17 / 4 - 1)
-    _, rows, others, _ = cost.search_fetches(2**30, 100, Choice("verify", 1, 10, "cuda_task-naive16"))
-    assert (rows.times, others.times) == (1 + 5, 5)  # a GPU goes on to the last one
+    on_gpu = Choice(
+        "verify", 1, 10, "cuda_task-naive16"
+    )  # four times as many strings are looked up, of 16 symbols
+    wide = [Fetches(1, 8, 4 * 4**16), Fetches(1, 8, 2**33), Fetches(1, 32, 2**30)]
+    assert cost.search_fetches(2**30, 100, on_gpu) == wide
+    _, rows, sectors = cost.search_fetches(2**34, 300, on_gpu)
+    assert (rows.times, sectors.times) == (1 + 1, 3)  # five rows begin alike; 268 symbols are left
     assert cost.locate_fetches(2**26, Choice("verify", 1, 10, "cpu")) == []
 
 

@@ -2,21 +2,20 @@
 
 entries            the different entries of each step, one or two
 COFI               of each step the pair of offsets, and the different sectors of changes that it looks at
-seed and verify    each seed, row of the suffix array, and piece of text
+seed and verify    each seed, each sector of rows that it looks at, and each row's text
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.warp import INT64, cuda, device, kernel, thread_index
-from ...index.contracts import HI, LO, N_STATE, address, advance, begin, occ, start, units
+from ...compiler.warp import device, kernel, thread_index
+from ...index.contracts import address, find, occ, start, units
 from ...index.layouts.cofi import HOLE
 from ...input.dna import symbols
 from ...machines import gpu
 from ...measure.gpu_timing import launch
 from ...measure.patterns import some
-from ...search.queries.verify import STAGE, TEXTS
 
 SECTOR = 32  # bytes that memory gives at least
 
@@ -90,19 +89,11 @@ def count_cofi_kernel(query, patterns, counts):
 
 
 @kernel
-def count_steps_kernel(query, patterns, counts):
-    """Of a thread's pattern: how many steps of seed and verify, each of which reads one place, or the text of
-    some rows (counts int64[n])."""
+def count_places_kernel(query, patterns, counts):
+    """Of a thread's pattern: how many places seed and verify reads (counts int64[n])."""
     i = thread_index()
     if i < patterns.length.size:
-        state = cuda.local.array((1, N_STATE), INT64)
-        state[0, LO] = state[0, HI] = 0
-        begin(query, patterns, i, state, 0)
-        n, done = np.int64(0), False
-        while not done:
-            n += max(state[0, HI] - state[0, LO], 1) if state[0, STAGE] == TEXTS else 1
-            done = advance(query, patterns, state, 0)
-        counts[i] = n
+        counts[i] = find(query, patterns, i)[2]
 
 
 def count(query, patterns, n_sampled=200_000) -> Accesses:
@@ -111,9 +102,8 @@ def count(query, patterns, n_sampled=200_000) -> Accesses:
     patterns = some(patterns, 0, n)
     counts = gpu.zeros(n, np.int64)
     if not hasattr(query, "layout"):
-        launch(count_steps_kernel, n, query, patterns, counts)
-        n_bytes = query.sa.nbytes + query.words.nbytes + query.seeds.starts.nbytes
-        return Accesses(_mean(counts), SECTOR, 2, n_bytes)
+        launch(count_places_kernel, n, query, patterns, counts)
+        return Accesses(_mean(counts), SECTOR, 2, _bytes_of(query))
     layout = query.layout
     if units(layout) == 0:
         launch(count_cofi_kernel, n, query, patterns, counts)
@@ -122,6 +112,11 @@ def count(query, patterns, n_sampled=200_000) -> Accesses:
     launch(count_entries_kernel, n, query, patterns, counts, words)
     bits = int(np.bitwise_or.reduce(gpu.to_host(words)))
     return Accesses(_mean(counts), 16 * units(layout), (bits & -bits) // 2 or 16, layout.entries.nbytes)
+
+
+def _bytes_of(value) -> int:
+    """Bytes of the arrays of a NamedTuple on the GPU."""
+    return sum(map(_bytes_of, value)) if isinstance(value, tuple) else getattr(value, "nbytes", 0)
 
 
 def _mean(counts) -> float:

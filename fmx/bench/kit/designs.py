@@ -1,5 +1,8 @@
 """The papers' GPU experiments (fmx bench gpu), over a random text made on the GPU."""
 
+from dataclasses import replace
+
+from ...compiler.warp import WARP
 from ...errors import UnsupportedError
 from ...index.contracts import units
 from ...index.prefix_table import PrefixTable
@@ -10,6 +13,7 @@ from ...machines.threads import available_cores
 from ...measure import gpu_timing, patterns, roofline, tables
 from ...measure.texts import Randomize, make_codes
 from ...search import engines, gpu_search
+from ...search.engines.cuda_memory import SHARED_BYTES
 from ...search.queries import Exact
 from . import accesses
 from .drawn import Drawn
@@ -22,12 +26,8 @@ BVSFM = ("bvsfm-k1-d224", "bvsfm-k2-d96", "bvsfm-k2-d224", "bvsfm-k3-d224")
 ALL = (*ONE_STEP, *TWO_STEP, *ALTERNATE, *BVSFM, "cofi-k15", "verify")
 BY_SIZE = ("sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", *TWO_STEP[:2], *ALTERNATE)
 ON_CPU = ("sampled-k1-d64", "kstep-k2-d64", "bvsfm-k2-d96")
+BLOCKS = (32, 64, 96, 128, 192, 256, 512)  # threads
 N_ON_CPU = 2 * 10**6  # patterns
-
-
-def _query(drawn, name):
-    """The query of a layout's name; "verify" with seeds of up to 15 symbols."""
-    return drawn.query(name, min(15, max(4, drawn.n.bit_length() // 2)))
 
 
 def _launches(query, names) -> dict:
@@ -45,7 +45,7 @@ def designs(drawn, names, engine_names, ceiling, with_energy) -> list:
     """A row for each layout and engine that go together."""
     rows = []
     for name in names:
-        query = _query(drawn, name)
+        query = drawn.query(name)
         counted = accesses.count(query, drawn.patterns)
         one_kernel = not hasattr(query, "layout") or units(query.layout) == 0
         for engine, launch in _launches(query, engine_names).items():
@@ -61,6 +61,23 @@ def designs(drawn, names, engine_names, ceiling, with_energy) -> list:
                 )
                 bases = drawn.positions.size * drawn.length
                 row |= {"Mbases/J": bases / used / 1e6 if used else None, "W": watts}
+            rows.append(tables.tell(row))
+        del query
+    return rows
+
+
+def by_block(drawn, names, engine_names) -> list:
+    """A row for each layout and engine: Gbases/s by the threads of a block."""
+    rows = []
+    for name in names:
+        query = drawn.query(name)
+        for engine, launch in _launches(query, engine_names).items():
+            row = {"layout": name, "engine": engine, "block": launch.n_threads, "wrong": 0}
+            for n_threads in BLOCKS:
+                if launch.warp_bytes * n_threads <= SHARED_BYTES * WARP:
+                    go = replace(launch, n_threads=n_threads)
+                    measured = drawn.measured(lambda some, to, q=query, go=go: go(q, some, to))
+                    row |= {str(n_threads): measured["Gbases/s"], "wrong": row["wrong"] + measured["wrong"]}
             rows.append(tables.tell(row))
         del query
     return rows
@@ -89,7 +106,7 @@ def _speed(drawn, query, launch, n, ceiling, counted) -> dict:
 
 def by_threads(drawn, name, engine_names, ceiling) -> list:
     """Throughput against the number of threads under way."""
-    query, rows = _query(drawn, name), []
+    query, rows = drawn.query(name), []
     counted = accesses.count(query, drawn.patterns)
     for engine, launch in _launches(query, engine_names).items():
         for exponent in range(9, 22):
@@ -106,7 +123,7 @@ def by_size(make_drawn, sizes, names, engine, ceiling) -> list:
     for n_bases in sizes:
         drawn = make_drawn(n_bases)
         for name in names:
-            query = _query(drawn, name)
+            query = drawn.query(name)
             launch, counted = engines.prepare(engine, query), accesses.count(query, drawn.patterns)
             row = {"layout": name, "engine": engine, "reference Mb": n_bases / 1e6}
             rows.append(row | _speed(drawn, query, launch, drawn.positions.size, ceiling, counted))
@@ -148,6 +165,9 @@ def run(given):
             if "designs" in asked:
                 layouts, engine_names = given["names"] or ALL, given["engines"] or engines.CUDA
                 keep("designs", designs(drawn, layouts, engine_names, ceiling, given["energy"]))
+            if "blocks" in asked:
+                layouts, engine_names = given["names"] or ALL, given["engines"] or engines.CUDA
+                tables.keep(output, "blocks", name, by_block(drawn, layouts, engine_names))
             if "threads" in asked:
                 keep("threads", by_threads(drawn, ONE_STEP[0], engines.CUDA, ceiling))
             if "cpu" in asked:

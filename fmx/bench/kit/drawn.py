@@ -18,6 +18,7 @@ from ...machines.jobs import choose, do
 from ...measure import gpu_timing
 from ...measure.patterns import cut
 from ...measure.texts import draw
+from ...search.forms import Form, reshape, seed_lengths
 from ...search.hits import Intervals
 from ...search.queries import Exact, Verify
 
@@ -122,15 +123,23 @@ class Drawn:
             type(built)(*map(_aligned, built)) if self.backend.serial else on_device(self.backend.take(built))
         )
 
-    def query(self, name, s=None):
-        """Backward search over a layout by its name, or "verify" with seeds of s symbols (None: as usual)."""
+    def query(self, name):
+        """Backward search over a layout by its name, or "verify", in its fastest form."""
         if name != "verify":
             return Exact(self.prefix, self.layout(name))
-        s = s or seed_table.default_length(self.n)
+        own = seed_table.default_length(self.n)
+        return self.verify() if self.backend.serial else self.seeded(Form(True, seed_lengths(self.n, own)[0]))
+
+    def verify(self):
+        """Seed and verify as an index has it."""
+        s = seed_table.default_length(self.n)
         seeds = seed_table.SeedTable(seed_table.first_rows(self.backend, self.codes, self.sa, s), s)
         blocks = self.backend.take(self._blocks())
-        query = Verify(self.prefix, seeds, self.sa, self.words, blocks)
-        return query if self.backend.serial else on_device(query)
+        return Verify(self.prefix, seeds, self.sa, self.words, blocks)
+
+    def seeded(self, form):
+        """Seed and verify in a form of a GPU, on the backend."""
+        return reshape(on_device(self.verify()), form, self.backend)
 
     def _blocks(self):
         """The blocks of the text, each a contig."""

@@ -34,7 +34,7 @@ def prepare(query) -> Launch:
     n_units = lanes_to_share(query, "cuda_memory")
     n_bytes = 8 * WARP * (1 + 2 * (n_units + 1))
     n_warps = max(1, min(4, SHARED_BYTES // n_bytes))
-    return Launch(memory_kernel, 2, n_warps * WARP, shared_bytes=n_warps * n_bytes)
+    return Launch(memory_kernel, 2, n_warps * WARP, warp_bytes=n_bytes)
 
 
 @kernel

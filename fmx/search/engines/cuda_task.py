@@ -17,8 +17,8 @@ from ...compiler.contract import by_type, static_type
 from ...compiler.functions import inlined
 from ...compiler.primitives import load_unit
 from ...compiler.warp import (
-    INT64,
     UINT32,
+    WARP,
     any_lane,
     cuda,
     is_odd,
@@ -29,13 +29,14 @@ from ...compiler.warp import (
     thread_index,
 )
 from ...errors import UnsupportedError
-from ...index.contracts import HI, LO, N_STATE, address, advance, begin, extend, share, start, units
+from ...index.contracts import address, extend, find, share, start, units
 from ...input.dna import symbol_before
 from ..gpu_search import Launch
 from .cuda_groups import begin_end, write
 
 VARIANTS = ("improved", "naive16", "naive")
 N_THREADS = 128
+N_ALONE = 32  # where a thread loads whole entries: fewer warps, but their lines stay in the cache
 
 
 # How an entry comes: by loads of 4 bytes, of 16 bytes; there is none, and the layout steps in its own way.
@@ -73,11 +74,11 @@ def prepare(query, variant=VARIANTS[0]) -> Launch:
                 "cuda_task-naive needs a layout with entries: take cuda_task-naive16, or another --layout"
             )
         if not by_steps:
-            return Launch(machine_kernel, 1, N_THREADS)
-        return Launch(alone_kernel, 1, N_THREADS, (Own(0),))
+            return Launch(find_kernel, 1, N_THREADS)
+        return Launch(alone_kernel, 1, N_ALONE, (Own(0),))
     if variant == "improved":
-        return Launch(improved_kernel, 2, N_THREADS, shared_bytes=4 * N_THREADS)
-    return Launch(alone_kernel, 1, N_THREADS, (Narrow(4) if variant == "naive" else Wide(16),))
+        return Launch(improved_kernel, 2, N_THREADS, warp_bytes=4 * WARP)
+    return Launch(alone_kernel, 1, N_ALONE, (Narrow(4) if variant == "naive" else Wide(16),))
 
 
 @inlined
@@ -127,12 +128,9 @@ def improved_kernel(query, patterns, intervals):
 
 
 @kernel
-def machine_kernel(query, patterns, intervals):
-    """``intervals`` (zeros) of ``patterns`` by any query, step by step as on the CPU, a thread a pattern."""
+def find_kernel(query, patterns, intervals):
+    """``intervals`` (zeros) of ``patterns`` by seed and verify, a thread a pattern."""
     i = thread_index()
     if i < patterns.length.size and patterns.length[i] > 0:
-        state = cuda.local.array((1, N_STATE), INT64)
-        begin(query, patterns, i, state, 0)
-        while not advance(query, patterns, state, 0):
-            pass
-        write(intervals, i, state[0, LO], state[0, HI])
+        lo, hi, _ = find(query, patterns, i)
+        write(intervals, i, lo, hi)

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.contract import by_type, static_type
 from ...compiler.functions import inlined
 from ...compiler.primitives import at, prefetch
-from ...index.contracts import FREE, HI, LO, PATTERN, advance, begin, on_device
+from ...index.contracts import FREE, HI, LO, PATTERN, advance, begin
 from ...index.prefix_table import PrefixTable, pair_index, prefetch_pair
 from ...index.reference import Blocks, block_end
 from ...index.seed_table import SeedTable
@@ -25,7 +24,7 @@ from ...input.dna import symbols
 # FIRST: the first row of the answer, -1 while it is sought; LAST, TOP bound the row after the answer.
 STAGE, MIDDLE, FIRST, LAST, TOP, POSITION = range(FREE, FREE + 6)
 _PAIR, _SEED, _ROW, _TEXT, _ROWS, TEXTS = range(6)
-FEW, FEW_ON_DEVICE = 8, 1  # rows that are looked at together
+FEW = 8  # rows that are looked at together
 
 
 class Verify(NamedTuple):
@@ -38,31 +37,6 @@ class Verify(NamedTuple):
     blocks: Blocks
 
 
-# Verify for a GPU, where a thread that compares many rows in turn holds up all others of its warp.
-VerifyOnDevice = static_type("VerifyOnDevice", Verify._fields, __name__)
-
-
-@on_device.register(Verify)
-def on_device_verify(query):
-    return VerifyOnDevice(*query)
-
-
-@by_type
-def few(query):
-    """Rows that are looked at together, a constant of the query's type."""
-
-
-@few.register(Verify)
-def few_of_verify(query):
-    return FEW
-
-
-@few.register(VerifyOnDevice)
-def few_on_device(query):
-    return FEW_ON_DEVICE
-
-
-@begin.register(VerifyOnDevice)
 @begin.register(Verify)
 def begin_verify(query, patterns, i, state, slot):
     length, first = at(patterns.length, i), at(patterns.first, i)
@@ -82,7 +56,6 @@ def begin_verify(query, patterns, i, state, slot):
     state[slot, HI] = (seed + 1) << spare
 
 
-@advance.register(VerifyOnDevice)
 @advance.register(Verify)
 def advance_verify(query, patterns, state, slot):
     stage, i = state[slot, STAGE], state[slot, PATTERN]
@@ -111,10 +84,10 @@ def advance_verify(query, patterns, state, slot):
         if _bound_equal(query, patterns, i, state, slot):
             return True
     else:
-        _narrow(state, slot, _compare(query, patterns, i, state[slot, POSITION]))
+        _narrow(state, slot, compare(query, patterns, i, state[slot, POSITION]))
     if state[slot, LO] == state[slot, HI] and _turn(state, slot):
         return True
-    if state[slot, HI] - state[slot, LO] <= few(query):
+    if state[slot, HI] - state[slot, LO] <= FEW:
         prefetch(query.sa, state[slot, LO])
         prefetch(query.sa, state[slot, HI] - 1)
         state[slot, STAGE] = _ROWS
@@ -205,7 +178,7 @@ def _turn(state, slot):
 
 
 @inlined
-def _compare(query, patterns, i, position):
+def compare(query, patterns, i, position):
     """-1, 0, 1: the suffix at ``position`` sorts before, starts with, sorts after pattern i.
 
     A separator sorts before every symbol.

@@ -1,0 +1,167 @@
+"""Seed and verify as a GPU does it, compiled for the CPU: all forms find what plain comparison finds."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from packed import pack
+from texts import random_letters
+
+from fmx.compiler.functions import compiled
+from fmx.index.contracts import find, on_device, position_of
+from fmx.index.prefix_table import build_prefix_table
+from fmx.index.reference import make_blocks
+from fmx.index.seed_table import build_seed_table
+from fmx.index.wide_rows import KEY, REACH
+from fmx.input.dna import pack_text
+from fmx.input.reads import Patterns
+from fmx.machines.jobs import ONE_CORE
+from fmx.search.forms import Form, reshape
+from fmx.search.hits import Intervals
+from fmx.search.queries import Verify
+
+OWN = 4  # symbols of a seed of the index
+FORMS = [Form(wide, s) for wide in (False, True) for s in (4, 5, 7)]
+LENGTHS = (
+    1,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    15,
+    20,
+    21,
+    22,
+    23,
+    24,
+    31,
+    33,
+    64,
+    99,
+    115,
+    116,
+    117,
+    118,
+    119,
+    120,
+    150,
+    230,
+)
+
+
+@compiled
+def find_all(query, patterns, intervals):
+    for i in range(patterns.length.size):
+        if patterns.length[i] > 0:
+            lo, hi, n = find(query, patterns, i)
+            if lo < hi and n > 0:
+                intervals.lo[i] = lo
+                intervals.hi[i] = hi
+
+
+def rows_of(text) -> list:
+    """The suffixes of a text in their order; a $ ends what is compared."""
+    return sorted(range(len(text)), key=lambda i: text[i:])
+
+
+def query_of(text, form, prefix_length=4):
+    codes = np.array(["$ACGT".index(letter) for letter in text], np.uint8)
+    ends = np.flatnonzero(codes == 0)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    blocks = make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
+    seeds, sa = build_seed_table(codes, OWN), np.array(rows_of(text), np.uint32)
+    query = Verify(build_prefix_table(codes, prefix_length), seeds, sa, pack_text(codes), blocks)
+    return reshape(on_device(query), form, ONE_CORE)
+
+
+def expected(text, sequences) -> list:
+    rows, intervals = rows_of(text), []
+    for sequence in sequences:
+        found = [row for row, i in enumerate(rows) if text.startswith(sequence, i)] if sequence else []
+        intervals.append((found[0], found[-1] + 1) if found else (0, 0))
+    return intervals
+
+
+def found(query, sequences) -> list:
+    intervals = Intervals(*(np.zeros(len(sequences), np.uint32) for _ in Intervals._fields))
+    find_all(query, Patterns(*pack(sequences)), intervals)
+    return list(zip(intervals.lo.tolist(), intervals.hi.tolist(), strict=True))
+
+
+def sequences_of(text) -> list:
+    """Of all lengths: from beginning, middle and end of blocks, with a letter changed or added."""
+    sequences = [""]
+    for block in [block for block in text.split("$") if block][-30:]:
+        for m in LENGTHS:
+            for piece in (block[:m], block[-m:], block[len(block) // 2 :][:m]):
+                sequences += [
+                    piece,
+                    f"{piece}A",
+                    f"A{piece}",
+                    f"{piece[:-1]}{'CGTA'['ACGT'.index(piece[-1])]}",
+                ]
+    return sequences
+
+
+def repeats():
+    """Copies of a unit with letters changed, so that runs of rows are wide for any number of symbols."""
+    unit, copies = random_letters(260, "unit"), []
+    for i in range(40):
+        letters = list(unit)
+        for j in range(i):
+            letters[(i * i * 31 + 97 * j) % 260] = "ACGT"[(i + j) % 4]
+        copies.append("".join(letters))
+    return copies
+
+
+TEXTS = {
+    "one block": [random_letters(1500, 1)],
+    "short blocks": [random_letters(1 + i % 40, i) for i in range(60)],
+    "repeats": [*repeats()[:8], "".join(repeats()), random_letters(40, 2) * 9],
+    "one letter": ["A" * 300, "A" * 21, "A" * 20, "A" * 5, "T" * 140, "T" * 22, "T" * 3],
+    "ends alike": ["ACGTT" * 30 + "A" * i + "T" * (i % 3) for i in range(1, 25)],
+}
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("name", TEXTS)
+def test_intervals_are_those_of_plain_comparison(name, form):
+    text = "".join(f"{block}$" for block in TEXTS[name])
+    sequences = sequences_of(text)
+    assert found(query_of(text, form), sequences) == expected(text, sequences)
+
+
+BLOCKS = st.lists(
+    st.text("ACGT", min_size=1, max_size=60) | st.text("A", min_size=1, max_size=60), min_size=1
+)
+
+
+@settings(max_examples=150)
+@given(BLOCKS, st.data(), st.sampled_from(FORMS), st.sampled_from([4, 5, 6]))
+def test_any_text_and_any_pattern(blocks, data, form, prefix_length):
+    joined = "".join(blocks)
+    text = "".join(f"{block}$" for block in [*blocks, joined, joined[::-1]])
+    sequences = [data.draw(st.text("ACGT", max_size=30))]
+    for _ in range(6):
+        i = data.draw(st.integers(0, len(joined) - 1))
+        sequences.append(joined[i : i + data.draw(st.integers(1, 200))])
+    assert found(query_of(text, form, prefix_length), sequences) == expected(text, sequences)
+
+
+def test_wide_rows_know_their_positions():
+    text = "".join(f"{block}$" for block in TEXTS["short blocks"])
+    sa = query_of(text, Form(True, 5)).sa
+    assert [int(position_of(sa, sa, row)) for row in range(len(text))] == rows_of(text)
+
+
+@pytest.mark.parametrize("length", [22, 80, KEY + 5 + REACH])
+def test_a_unique_read_takes_a_place_for_its_seed_its_row_and_its_text(length):
+    text = random_letters(3000, "unique") + "$"
+    query = query_of(text, Form(True, 5))
+    reads = [text[i : i + length] for i in range(0, 2500, 50)]
+    patterns = Patterns(*pack(reads))
+    counts = [int(find(query, patterns, i)[2]) for i in range(len(reads))]
+    assert min(counts) == 3
+    assert np.median(counts) <= 4
