@@ -9,6 +9,7 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import fake_cuda
 import pytest
 from conftest import ROOT
 
@@ -201,10 +202,10 @@ def test_a_driver_is_no_condition_either(line, driver, work):
         assert done.stderr.count("no GPU that CUDA can use was found") == 1
 
 
-def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch):
+def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch, tmp_path):
     """As it does where NumPy is newer than it knows: found out when the GPU is opened, not amid the work."""
     pytest.importorskip("numba_cuda", reason=REMEDY)
-    from fmx.compiler import cuda
+    from fmx.compiler import numba_cuda, object_cache
     from fmx.index.building.journey import choose_backend
     from fmx.machines import gpu
     from fmx.machines.jobs import Cores
@@ -213,10 +214,10 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch):
     def refresh():
         raise AttributeError("module 'numpy' has no attribute 'row_stack'")
 
-    gpus = SimpleNamespace(is_available=lambda: True, gpus=["a GPU"])
-    for module in (cuda, gpu):
-        monkeypatch.setattr(module, "cuda", gpus)
-    monkeypatch.setattr(cuda, "cuda_target", SimpleNamespace(target_context=SimpleNamespace(refresh=refresh)))
+    fake_cuda.install(monkeypatch)
+    monkeypatch.setattr(object_cache, "folder", lambda: tmp_path / "code")
+    target = SimpleNamespace(target_context=SimpleNamespace(refresh=refresh))
+    monkeypatch.setattr(numba_cuda, "cuda_target", target)
     for opens in (gpu.open_device, lambda: choose_backend(Device("cuda"), 1)):
         with pytest.raises(DeviceError, match=r"^numba-cuda .*row_stack.*fmx-mapper\[cuda\]"):
             opens()

@@ -43,15 +43,15 @@ def _is_callable() -> bool:
     return import_module(".probe", __package__).holds(compiler())
 
 
-def _tell() -> None:
-    """Say that something is compiled, and whether that is so each time."""
+def tell(is_callable, unknown) -> None:
+    """Say that something is compiled, and why each time: ``unknown`` where it is not ``is_callable()``."""
     while _before_compiling:
         why = ""
         if not object_cache.is_kept():
             where = object_cache.folder() or "a folder without a home"
             why = f": {where} cannot be kept from others; name another by FMX_CACHE"
-        elif not _is_callable():
-            why = ": fmx does not know this numba or NumPy; see what it requires"
+        elif not is_callable():
+            why = f": {unknown}"
         _before_compiling.pop()(f"compiling for this machine ({f'each time{why}' if why else 'once'}) ...")
 
 
@@ -78,7 +78,7 @@ class Compiled(Piece):
         name = object_cache.name_of(function, kinds)
         code = object_cache.load(name) if keep else None
         if code is None:
-            _tell()
+            tell(_is_callable, "fmx does not know this numba or NumPy; see what it requires")
             if not _is_callable():
                 return compiler().by_numba(function)
             code = compiler().machine_code(self.made, arguments)

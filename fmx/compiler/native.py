@@ -54,12 +54,13 @@ def _spread(values, kinds, slots):
             kinds.append(None)
             slots.append(0)
         else:
-            kind = _number(value)
+            kind = number_kind(value)
             kinds.append(kind)
-            slots.append(_bits(value, kind) if kind in _AS_BITS else int(value))
+            slots.append(number_bits(value, kind))
 
 
-def _number(value) -> str:
+def number_kind(value) -> str:
+    """The kind of a number, as "i8".  Raises TypeError for anything else."""
     if isinstance(value, bool | np.bool_):
         return "?"
     if isinstance(value, int):
@@ -71,8 +72,10 @@ def _number(value) -> str:
     raise TypeError(f"compiled code takes no {type(value).__name__}")
 
 
-def _bits(value, kind) -> int:
-    """Those of a number, as a whole number that a slot can hold."""
+def number_bits(value, kind) -> int:
+    """The bits of a number of that kind, as a whole number that a slot can hold."""
+    if kind not in _AS_BITS:
+        return int(value)
     return int.from_bytes(np.dtype(kind).type(value).tobytes(), sys.byteorder, signed=True)
 
 

@@ -1,5 +1,7 @@
 """Machine code on disk: a file for each function and combination of types, in a folder of ours alone.
 
+Kernels are kept as functions are, and so is what else can be made again (index/seal.py).
+
 A file is a checksum over all that follows: a line that says whose code it is (the function and the kinds
 of its arguments), a line of JSON (symbol, type of the result, size of the body), the body, the entry.
 Anything else found in its place is as good as nothing: the function is compiled anew.
@@ -109,14 +111,14 @@ def is_kept() -> bool:
     return where is not None and private.is_ours(where)
 
 
-def is_proven() -> bool:
+def is_proven(proof=_PROOF) -> bool:
     """Whether code of this folder has been found to do what it must."""
-    return read(_PROOF) is not None
+    return read(proof) is not None
 
 
-def keep_proof() -> None:
+def keep_proof(proof=_PROOF) -> None:
     """Tell other processes that code of this folder does what it must; folders of old code go."""
-    write(_PROOF, b"")
+    write(proof, b"")
     where = folder()
     if where:
         private.prune(where.parent, re.compile("[0-9a-f]{16}").fullmatch)

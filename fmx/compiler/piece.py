@@ -8,6 +8,7 @@ def _is_set(name) -> bool:
     return os.environ.get(name, "0") not in ("", "0")
 
 
+SIMULATED = _is_set("NUMBA_ENABLE_CUDASIM")  # kernels run in numba's simulator of CUDA
 DISABLED = _is_set("NUMBA_DISABLE_JIT")  # plain Python, as in the CUDA simulator
 CHECKED = _is_set("NUMBA_BOUNDSCHECK")  # compiled code raises IndexError for an index outside of its array
 

@@ -6,8 +6,8 @@ import functools
 import numpy as np
 
 from ..errors import CUDA_EXTRA, installed
-from . import object_cache
-from .cuda import SIMULATED, cuda
+from . import cuda_array, cuda_driver, object_cache
+from .piece import SIMULATED
 
 
 class _Shown:
@@ -32,7 +32,7 @@ def sort_pairs(keys, values, spare_keys, spare_values, n_bits, empty):
     both_values = compute.DoubleBuffer(_Shown(values), _Shown(spare_values))
     arrays = {"d_in_keys": both_keys, "d_out_keys": None, "d_in_values": both_values, "d_out_values": None}
     sort = functools.partial(
-        _sorter(cuda.get_current_device().compute_capability),
+        _sorter(cuda_driver.capability()),
         **arrays, num_items=keys.size, begin_bit=0, end_bit=n_bits,
     )  # fmt: skip
     sort(temp_storage=empty(max(sort(temp_storage=None), 1), np.uint8))
@@ -59,7 +59,7 @@ def _sorter(capability):
     if kept is not None:
         with contextlib.suppress(ValueError):  # of another version of cuda-cccl
             return compute.deserialize(kept)
-    keys, values = (_Shown(cuda.device_array(1, kind)) for kind in (np.uint64, np.uint32))
+    keys, values = (_Shown(cuda_array.empty(1, kind)) for kind in (np.uint64, np.uint32))
     sorter = compute.make_radix_sort(
         d_in_keys=compute.DoubleBuffer(keys, keys), d_out_keys=None,
         d_in_values=compute.DoubleBuffer(values, values), d_out_values=None,

@@ -11,19 +11,16 @@ Values that lanes exchange are whole numbers from 0 to 2^32 - 1, kept in int64.
 
 import threading
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba.core import types
 
 from ..errors import DeviceError
-from .cuda import SIMULATED, WARP, compile_to_ptx, cuda, kernel
+from .cuda import SIMULATED, WARP, cuda, cuda_primitive, device_function, kernel, local_bytes, ptx_of
 from .functions import inlined
-from .instruction import instruction
+from .piece import DISABLED
 from .primitives import load_unit
 
-__all__ = ["SIMULATED", "WARP", "cuda", "kernel"]
-if SIMULATED and not numba.config.DISABLE_JIT:
+__all__ = ["SIMULATED", "WARP", "cuda", "kernel", "load_unit", "local_bytes", "ptx_of"]
+if SIMULATED and not DISABLED:
     raise DeviceError("the CUDA simulator needs NUMBA_DISABLE_JIT=1 besides NUMBA_ENABLE_CUDASIM=1")
 INT64, UINT32, UINT64 = map(np.dtype, (np.int64, np.uint32, np.uint64))  # for arrays of kernels
 _ALL = 0xFFFFFFFF
@@ -31,7 +28,7 @@ _ALL = 0xFFFFFFFF
 
 def device(function):
     """A piece of a kernel, always inlined."""
-    return function if SIMULATED else cuda.jit(device=True, forceinline=True)(function)
+    return function if SIMULATED else device_function(function, inline=True)
 
 
 if SIMULATED:
@@ -88,13 +85,7 @@ if SIMULATED:
             array[i] += value
         return old
 
-    def store_unit(words, i, a, b):
-        words[i], words[i + 1] = a, b
-
-    load_unit_narrow = load_unit
-
 else:
-    from .primitives_llvm import PAIR, pair_at, tuple_of, two_words
 
     @device
     def thread_index():
@@ -147,47 +138,20 @@ else:
         """Add to array[i] while others may; what it was before."""
         return cuda.atomic.add(array, i, value)
 
-    _HALF, _NUMBER = ir.IntType(64), ir.IntType(32)
 
-    @instruction(lambda words, i, a, b: types.void(words, types.intp, types.uint64, types.uint64))
-    def store_unit(builder, words, i, a, b):
-        """``words[i], words[i + 1] = a, b`` of a uint64 array by one store of 16 bytes; i is even."""
-        pair = builder.insert_element(ir.Constant(PAIR, ir.Undefined), a, _NUMBER(0))
-        builder.store(builder.insert_element(pair, b, _NUMBER(1)), pair_at(builder, words, i), align=16)
+@cuda_primitive
+def load_unit_narrow(words, i):
+    """(words[i], words[i + 1]) of a uint64 array by four loads of 4 bytes."""
+    return words[i], words[i + 1]
 
-    @instruction(two_words)
-    def load_unit_narrow(builder, words, i):
-        """(words[i], words[i + 1]) of a uint64 array by four loads of 4 bytes."""
-        first = builder.bitcast(builder.gep(words, [i]), _NUMBER.as_pointer())
-        quarters = [builder.load(builder.gep(first, [_NUMBER(p)]), align=4) for p in range(4)]
-        wide = [builder.zext(quarter, _HALF) for quarter in quarters]
-        high = [builder.shl(upper, _HALF(32)) for upper in wide[1::2]]
-        return tuple_of(builder, [builder.or_(low, up) for low, up in zip(wide[::2], high, strict=True)])
+
+@cuda_primitive
+def store_unit(words, i, a, b):
+    """``words[i], words[i + 1] = a, b`` of a uint64 array by one store of 16 bytes; i is even."""
+    words[i], words[i + 1] = a, b
 
 
 @inlined
 def is_odd(lane):
     """Whether a lane has the upper end of an interval: lanes 2i and 2i + 1 hold pattern i's lo and hi."""
     return lane & 1 == 1
-
-
-def local_bytes(kernel) -> int:
-    """Memory of its own that a thread takes in any compiled form of a kernel; 0 if registers do."""
-    return 0 if SIMULATED else max(kernel.get_local_mem_per_thread().values())
-
-
-def ptx_of(kernel, arguments, capability) -> str:
-    """The PTX of a kernel for arguments such as these and a compute capability, say (9, 0); needs no GPU."""
-    signature = types.void(*(_device_type(numba.typeof(argument)) for argument in arguments))
-    return compile_to_ptx(kernel, signature, capability)
-
-
-def _device_type(type_of):
-    """The type of a host's value once its arrays are on the device: writable and contiguous."""
-    if isinstance(type_of, types.Array):
-        return types.Array(type_of.dtype, type_of.ndim, "C")
-    if isinstance(type_of, types.NamedTuple):
-        return types.NamedTuple(tuple(map(_device_type, type_of.types)), type_of.instance_class)
-    if isinstance(type_of, types.NamedUniTuple):
-        return types.NamedUniTuple(_device_type(type_of.dtype), type_of.count, type_of.instance_class)
-    return type_of

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ..compiler.cuda import SIMULATED, WARP, check_compiler, cuda
+from ..compiler import cuda_array
+from ..compiler.cuda import SIMULATED, WARP, check_compiler, driver
 from ..errors import DeviceError, LostDeviceError
 
 
@@ -22,10 +23,9 @@ def open_device(number=0):
             raise DeviceError("no GPU that CUDA can use was found: check 'nvidia-smi', or take --engine cpu")
         if not 0 <= number < n:
             raise DeviceError(f"no GPU number {number}: this machine has {n}, counted from 0")
-        check_compiler()
         use(number)
-        name = cuda.get_current_device().name
-        return name.decode() if isinstance(name, bytes) else name
+        check_compiler()
+        return driver.device_name()
 
 
 @contextmanager
@@ -42,8 +42,7 @@ def errors():
                 "the GPU's memory is full: give less of it to other programs, name a smaller --layout, or "
                 "take --engine cpu"
             ) from error
-        # Numba holds a device's memory weakly: a reset takes it away.
-        if kind.startswith(("Cuda", "CUDA", "Nvvm", "NVVM")) or kind == "ReferenceError":
+        if kind.startswith(("Cuda", "CUDA", "Nvvm", "NVVM", "NvJitLink")):
             said = (text.splitlines() or [kind])[0]
             raise LostDeviceError(
                 f"the GPU does not answer ({said}): look at 'nvidia-smi', start again, or take --engine cpu"
@@ -74,12 +73,15 @@ def to_device(array, stream=0):
     """A copy of an array in the device's memory."""
     if SIMULATED:
         return np.array(array)
-    return _with_room(lambda: cuda.to_device(np.ascontiguousarray(array), stream=stream))
+    array = np.ascontiguousarray(array)
+    there = _with_room(lambda: cuda_array.empty(array.shape, array.dtype))
+    cuda_array.copy_in(array, there, stream)
+    return there
 
 
 def empty(n, dtype):
     """An array of the device, not initialised."""
-    return np.empty(n, dtype) if SIMULATED else _with_room(lambda: cuda.device_array(n, dtype))
+    return np.empty(n, dtype) if SIMULATED else _with_room(lambda: cuda_array.empty(n, dtype))
 
 
 def zeros(n, dtype):
@@ -95,7 +97,7 @@ def fill_zero(array, stream=0, n=None):
         array[:n] = 0
     elif array.size:
         size = array.nbytes if n is None else n * array.dtype.itemsize
-        cuda.driver.device_memset(array, 0, size, stream=stream)
+        driver.fill_zero(array.address, size, stream)
 
 
 def to_host(array, out=None, stream=0):
@@ -105,7 +107,9 @@ def to_host(array, out=None, stream=0):
             return array.copy()
         out[:] = array
         return out
-    return array.copy_to_host(out, stream=stream)
+    out = np.empty(array.shape, array.dtype) if out is None else out
+    cuda_array.copy_out(array, out, stream)
+    return out
 
 
 def copy(source, target, stream=0):
@@ -117,32 +121,32 @@ def copy(source, target, stream=0):
         n = min(source.size, target.size)
         target[:n] = source[:n]
     elif isinstance(target, np.ndarray):
-        cuda.driver.device_to_host(target, source, target.nbytes, stream)
+        cuda_array.copy_out(source, target, stream)
     else:
-        cuda.driver.host_to_device(target, source, source.nbytes, stream)
+        cuda_array.copy_in(source, target, stream)
     return target
 
 
 def use(number):
     """Let this thread use a GPU from now on, whichever it has used before."""
-    if not SIMULATED and ((now := cuda.gpus.current) is None or now.id != number):
-        cuda.select_device(number)
+    if not SIMULATED:
+        driver.use(number)
 
 
 def pinned(n, dtype):
     """An array of the host that is copied from and to the device without a detour."""
-    return np.empty(n, dtype) if SIMULATED else cuda.pinned_array(int(n), dtype)  # not a number of NumPy
+    return np.empty(n, dtype) if SIMULATED else cuda_array.pinned(n, dtype)
 
 
 def stream():
     """A queue of work on the device; copies and kernels of different streams overlap."""
-    return 0 if SIMULATED else cuda.stream()
+    return 0 if SIMULATED else driver.Stream()
 
 
 def synchronize(stream=0):
     """Wait for a stream's work, or for all."""
     if not SIMULATED:
-        stream.synchronize() if stream else cuda.synchronize()
+        stream.synchronize() if stream else driver.synchronize()
 
 
 def free_bytes() -> int:
@@ -150,40 +154,32 @@ def free_bytes() -> int:
     if SIMULATED:
         return 1 << 30
     gc.collect()
-    context = cuda.current_context()
-    context.memory_manager.deallocations.clear()
-    return int(context.get_memory_info().free)
+    return driver.free_bytes()
 
 
 def number() -> int:
     """Which GPU this thread uses."""
-    return 0 if SIMULATED else cuda.get_current_device().id
+    return 0 if SIMULATED else driver.number()
 
 
 def n_devices() -> int:
     """GPUs of this machine that CUDA shows."""
-    if SIMULATED:
-        return 1
-    return len(cuda.gpus) if cuda.is_available() else 0
+    return 1 if SIMULATED else driver.n_devices()
 
 
 def n_multiprocessors() -> int:
     """Multiprocessors of the GPU."""
-    return 1 if SIMULATED else cuda.get_current_device().MULTIPROCESSOR_COUNT
+    return 1 if SIMULATED else driver.n_multiprocessors()
 
 
 def mark(stream=0):
     """The point in time when a stream has done what it was given so far."""
-    if SIMULATED:
-        return time.perf_counter()
-    event = cuda.event()
-    event.record(stream)
-    return event
+    return time.perf_counter() if SIMULATED else driver.Event(stream)
 
 
 def seconds_between(start, stop) -> float:
     """Seconds from a mark to a later one that has been reached."""
-    return stop - start if SIMULATED else cuda.event_elapsed_time(start, stop) / 1000
+    return stop - start if SIMULATED else start.seconds_until(stop)
 
 
 def timed(work) -> float:

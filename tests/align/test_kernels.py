@@ -1,34 +1,32 @@
 """PTX of each kernel: code of a GPU, without one."""
 
+import numpy as np
 import pytest
 
 
 def signatures():
-    """(name, kernel, signature) of every kernel."""
-    from numba import types
-
+    """(name, kernel, arguments) of every kernel."""
     from fmx.align.cuda import lazy, packed
     from fmx.align.cuda.batch import Batch
     from fmx.bench.kit import dscan, rscan, tiled
 
-    byte, word, number, index = (t[::1] for t in (types.uint8, types.uint32, types.int32, types.int64))
-    batch = types.NamedTuple((byte, index, byte, index, number, number, number), Batch)
-    doubles = types.NamedTuple((word, index, byte, index, number, number, number), packed.Doubles)
-    n = types.int64
+    byte, word, number, index = (np.zeros(1, t) for t in (np.uint8, np.uint32, np.int32, np.int64))
+    batch = Batch(byte, index, byte, index, number, number, number)
+    doubles, n = packed.Doubles(word, index, byte, index, number, number, number), 1
     return {
         "tiled": (tiled.tiled_kernel, (batch, index, number, n, n, n, n)),
         "dscan": (dscan.dscan_kernel, (batch, index, number, n)),
         "rscan": (rscan.rscan_kernel, (batch, index, number, n, n)),
         "lazy": (lazy.lazy_kernel, (batch, number, number, n, n)),
-        "packed": (packed.packed_kernel(), (doubles, types.uint32, word, word, n)),
+        "packed": (packed.packed_kernel(), (doubles, np.uint32(1), word, word, n)),
     }
 
 
 @pytest.mark.parametrize("name", ["tiled", "dscan", "rscan", "lazy", "packed"])
 def test_kernels_compile_to_ptx(name):
-    from fmx.compiler.cuda import compile_to_ptx
+    from fmx.compiler.cuda import ptx_of
 
-    ptx = compile_to_ptx(*signatures()[name])
+    ptx = ptx_of(*signatures()[name], (9, 0))
     assert ".visible .entry" in ptx
     assert ".f64" not in ptx
     assert ".local" not in ptx  # rows and selectors stay in registers

@@ -254,8 +254,8 @@ def test_scores_too_large_are_refused(tmp_path, capsys):
 
 def test_without_a_gpu_cuda_is_refused(tmp_path):
     code = (
-        "import sys; from unittest import mock; from fmx.cli.main import run; import fmx.compiler.cuda as j;"
-        "mock.patch.object(type(j.cuda.gpus), '__len__', lambda self: 0).start();"
+        "import sys; from unittest import mock; from fmx.cli.main import run; import fmx.machines.gpu;"
+        "mock.patch('fmx.machines.gpu.n_devices', lambda: 0).start();"
         f"sys.exit(run(['pairwise', {str(write(tmp_path / 's.fa', SMALL))!r}, '--engine', 'cuda']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)

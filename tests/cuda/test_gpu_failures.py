@@ -20,8 +20,7 @@ import fmx.input.chunks
 fmx.input.chunks.CHUNK_SIZE = 1 << 12  # many chunks of a small file
 from fmx.machines import gpu, gpu_session
 from fmx.search import gpu_mapping, gpu_search
-from fmx.compiler.cuda import fresh_kernel
-from fmx.compiler.warp import cuda
+from fmx.compiler.cuda import kernel
 
 gpu_mapping.CHUNK_SIZE = 0
 
@@ -32,7 +31,7 @@ def take_memory(left):
     n, taken = gpu.free_bytes() - left, []
     while n >= 1 << 20:
         try:
-            taken.append(cuda.device_array(n, "uint8"))
+            taken.append(gpu.empty(n, "uint8"))
             n = gpu.free_bytes() - left
         except Exception:
             n //= 2
@@ -53,7 +52,7 @@ def at_launch(number, happens):
 
 
 class CudaAPIError(Exception):
-    '''As numba's, for the simulator.'''
+    '''As the driver's, for the simulator.'''
 
 
 def fail(text):
@@ -76,11 +75,11 @@ from fmx.cli.main import main
 main()
 """
 WILD = """
-@fresh_kernel  # the disk cache takes no kernel of a program given as text
+@kernel
 def wild_kernel(words):
     words[1 << 44] = 1
 
-at_launch(3, lambda: wild_kernel[1, 1](cuda.device_array(1, "uint64")))
+at_launch(3, lambda: wild_kernel[1, 1](gpu.empty(1, "uint64")))
 """
 SMALL_ROOMS = """
 gpu_mapping.ROOMS, empty = {}, gpu.empty  # so that a read of 3,000 bases needs larger ones
@@ -103,7 +102,6 @@ RAISED = {
     "limit too small": REAL["limit too small"],
     "memory": ("at_launch(3, lambda: fail('[2] Call to cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY'))", (), FULL),
     "lost": ("lose_at_launch(3, '[719] cuStreamSynchronize: CUDA_ERROR_LAUNCH_FAILED')", (), LOST),
-    "device reset": ("at_launch(3, lambda: weakref.proxy(set()).pop())", (), LOST),
     "first launch": ("lose_at_launch(1, '[700] CUDA_ERROR_ILLEGAL_ADDRESS')", ("-t", "1"), LOST),
 }
 

@@ -21,7 +21,8 @@ from fmx.bench.kit.dscan import run_dscan
 from fmx.bench.kit.matrices import Columns, Matrices
 from fmx.bench.kit.rscan import run_rscan
 from fmx.bench.kit.tiled import run_tiled
-from fmx.compiler.cuda import SIMULATED, cuda
+from fmx.compiler.cuda import SIMULATED
+from fmx.machines import gpu
 from fmx.machines.gpu_session import GpuSession
 
 SEQUENCES = ["ACGTACGTAC", "ACGNTACG", "A", "", "TTGACGTACgtT", "ACGTTCGTAC", "CATG"]
@@ -60,9 +61,9 @@ MATRIX_KERNELS = {
 @pytest.mark.parametrize("name", MATRIX_KERNELS)
 def test_whole_matrices_are_those_of_the_definition(name, scoring):
     m = setting(Matrices, scoring)
-    m.matrix = cuda.to_device(np.full(m.matrix.size, -7, np.int32))
+    m.matrix = gpu.to_device(np.full(m.matrix.size, -7, np.int32))
     MATRIX_KERNELS[name](m)
-    got, starts = m.matrix.copy_to_host().tolist(), m.starts.copy_to_host().tolist()
+    got, starts = gpu.to_host(m.matrix).tolist(), gpu.to_host(m.starts).tolist()
     for (a, b), first, last in zip(PAIRS, starts, starts[1:], strict=False):
         assert got[first:last] == naive_h(SEQUENCES[a], SEQUENCES[b], scoring), (a, b)
     assert got[-1] == -7
@@ -82,9 +83,9 @@ def wanted(scoring):
 @pytest.mark.parametrize(("block", "k"), [(4, 4), (3, 5), (2, 16)])
 def test_lazy_scores_are_those_of_the_definition(block, k, scoring):
     columns = setting(Columns, scoring)
-    columns.out = cuda.to_device(np.full(len(PAIRS), -7, np.int32))
+    columns.out = gpu.to_device(np.full(len(PAIRS), -7, np.int32))
     columns.run(block, k)
-    assert scores(columns.out.copy_to_host(), scoring) == wanted(scoring)
+    assert scores(gpu.to_host(columns.out), scoring) == wanted(scoring)
 
 
 @pytest.mark.parametrize("scoring", SCORINGS, ids=str)
@@ -98,12 +99,12 @@ def test_packed_scores_are_those_of_the_definition(k, scoring):
     words = np.append(gain_words(s.codes, scoring.gains), np.uint32(0))
     codes = np.append(s.codes, np.uint8(0))
     arrays = (words, s.starts, codes, s.starts, query, first, second)
-    column = cuda.device_array((max(map(len, SEQUENCES)) + 1) * 4, np.uint32)
-    out = cuda.to_device(np.full(query.size, 7, np.uint32))
-    doubles = Doubles(*map(cuda.to_device, arrays))
+    column = gpu.empty((max(map(len, SEQUENCES)) + 1) * 4, np.uint32)
+    out = gpu.to_device(np.full(query.size, 7, np.uint32))
+    doubles = Doubles(*map(gpu.to_device, arrays))
     packed_kernel(k)[2, 2](doubles, np.uint32(scoring.gains[1]), column, out, query.size)
     halves = np.empty(len(PAIRS), np.int64)
-    halves[order] = out.copy_to_host().view("<u2")[slot]
+    halves[order] = gpu.to_host(out).view("<u2")[slot]
     assert scores(halves, scoring) == wanted(scoring)
 
 
@@ -143,7 +144,7 @@ def test_sessions_share_a_job_and_nothing_else(paths, monkeypatch):
     s = encode([*SEQUENCES, *family(4, 3, 3, 12, 0.3)])
     job = Job(s, s, half=True, paths=paths)
     todo = [(number, number + 1) for number in range(s.n - 1)]
-    number = 1 if not SIMULATED and len(cuda.gpus) > 1 else 0
+    number = 1 if not SIMULATED and gpu.n_devices() > 1 else 0
     sessions = [GpuSession(0), GpuSession(number)]
     found = list(compute(job, todo, 2, gpus=sessions))
     for ours, wanted in zip(found, compute(job, todo), strict=True):

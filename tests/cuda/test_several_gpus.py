@@ -15,11 +15,11 @@ from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.bench.kit import several
-from fmx.compiler.cuda import cuda
 from fmx.errors import DeviceError
 from fmx.index import fm_index
 from fmx.input import spans
 from fmx.input.chunks import literal_fasta
+from fmx.machines import gpu
 from fmx.machines.gpu_session import GpuSession
 from fmx.machines.places import CPU, Device
 from fmx.machines.progress import Progress
@@ -32,7 +32,7 @@ from fmx.search.gpu_search import n_bytes
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import BOTH, MapOptions, make_query
 
-pytestmark = pytest.mark.skipif(not SIMULATED and len(cuda.gpus) < 2, reason="needs two GPUs")
+pytestmark = pytest.mark.skipif(not SIMULATED and gpu.n_devices() < 2, reason="needs two GPUs")
 UNIT = random_letters(240, "several")
 CONTIGS = numbered([UNIT, UNIT[100:140] + "NN" + UNIT[:20]])
 READS = [UNIT[i : i + 31] for i in range(0, 200, 40)]

@@ -18,10 +18,11 @@ import pytest
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 from align.families import family
 
-from fmx.compiler.cuda import SIMULATED, cuda
+from fmx.compiler.cuda import SIMULATED
+from fmx.machines import gpu
 
 ROOT = Path(__file__).parent.parent.parent
-N_GPUS = len(cuda.gpus) if not SIMULATED and cuda.is_available() else 0
+N_GPUS = 0 if SIMULATED else gpu.n_devices()
 pytestmark = pytest.mark.skipif(N_GPUS < 2, reason=f"needs two GPUs, there are {N_GPUS}")
 
 
@@ -68,7 +69,7 @@ def test_both_gpus_score(genes, monkeypatch):
     all_there = threading.Barrier(N_GPUS)
 
     def counted(scorer, flight, pairs):
-        assert cuda.get_current_device().id == scorer.session.number
+        assert gpu.number() == scorer.session.number
         started[scorer.session.number] += 1
         if started[scorer.session.number] == 1:
             all_there.wait(120)

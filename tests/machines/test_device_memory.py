@@ -1,34 +1,22 @@
 """The memory of a GPU as its host sees it, with stand-ins for the driver."""
 
 import gc
-import weakref
 from types import SimpleNamespace
 
+import fake_cuda
 import pytest
 
-pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+from fmx.errors import DeviceError
 from fmx.machines import gpu
 from fmx.measure import gpu_timing
-
-ALIVE: weakref.WeakSet = weakref.WeakSet()
-
-
-class Array:
-    """An array of a device that has room for one."""
-
-    def __init__(self, n, dtype):
-        if ALIVE:
-            raise RuntimeError("Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
-        ALIVE.add(self)
 
 
 @pytest.fixture
 def device(monkeypatch):
-    """A device for one Array at a time; garbage is left lying."""
-    monkeypatch.setattr(gpu, "SIMULATED", False)
-    monkeypatch.setattr(gpu, "cuda", SimpleNamespace(device_array=Array))
+    """A device with 100 bytes of memory; garbage is left lying."""
+    gc.collect()
     gc.disable()
-    yield
+    yield fake_cuda.install(monkeypatch, memory=100)
     gc.enable()
 
 
@@ -39,25 +27,21 @@ def leave_in_a_cycle(array):
 
 
 def test_garbage_gives_way_to_a_new_array(device):
-    leave_in_a_cycle(gpu.empty(3, "uint8"))
-    assert len(ALIVE) == 1
-    assert gpu.empty(3, "uint8") in ALIVE
+    leave_in_a_cycle(gpu.empty(60, "uint8"))
+    assert len(device.held) == 1
+    new = gpu.empty(60, "uint8")
+    assert device.held.keys() == {new.address}
 
 
 def test_memory_that_is_in_use_is_an_error(device):
-    held = gpu.empty(3, "uint8")
-    with pytest.raises(RuntimeError, match="OUT_OF_MEMORY"):
-        gpu.empty(3, "uint8")
-    assert held in ALIVE
+    held = gpu.empty(60, "uint8")
+    with pytest.raises(DeviceError, match="the GPU's memory is full"), gpu.errors():
+        gpu.empty(60, "uint8")
+    assert device.held.keys() == {held.address}
 
 
-def test_free_memory_is_told_without_garbage(device, monkeypatch):
-    context = SimpleNamespace(
-        get_memory_info=lambda: SimpleNamespace(free=100 - 60 * len(ALIVE)),
-        memory_manager=SimpleNamespace(deallocations=SimpleNamespace(clear=lambda: None)),
-    )
-    monkeypatch.setattr(gpu.cuda, "current_context", lambda: context, raising=False)
-    leave_in_a_cycle(gpu.empty(3, "uint8"))
+def test_free_memory_is_told_without_garbage(device):
+    leave_in_a_cycle(gpu.empty(60, "uint8"))
     assert gpu.free_bytes() == 100
 
 

@@ -1,55 +1,30 @@
 """Sessions of several GPUs in one process do not mix, with a stand-in for the driver."""
 
-import threading
-from types import SimpleNamespace
-
+import fake_cuda
 import numpy as np
 import pytest
 
 from fmx.errors import DeviceError
-from fmx.machines.places import Device, choose_place
-
-pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 from fmx.machines import gpu, gpu_session
 from fmx.machines.gpu_session import GpuSession
-
-
-class Gpus(list):
-    """Two GPUs, of which a thread uses ``current``; ``selected`` numbers in order."""
-
-    def __init__(self):
-        super().__init__(SimpleNamespace(id=number, name=f"gpu {number}") for number in range(2))
-        self.of_thread, self.selected = threading.local(), []
-
-    @property
-    def current(self):
-        return getattr(self.of_thread, "current", None)
-
-    def select(self, number):
-        self.of_thread.current = self[number]
-        self.selected.append(number)
+from fmx.machines.places import Device, choose_place
 
 
 @pytest.fixture
 def gpus(monkeypatch):
-    gpus = Gpus()
-    driver = SimpleNamespace(
-        gpus=gpus, is_available=lambda: True, select_device=gpus.select,
-        get_current_device=lambda: gpus.current, stream=lambda: gpus.current.id,
-    )  # fmt: skip
-    monkeypatch.setattr(gpu, "SIMULATED", False)
-    monkeypatch.setattr(gpu, "cuda", driver)
+    """Two GPUs, as a FakeDriver; of the second there is a byte more."""
+    gpus = fake_cuda.install(monkeypatch, n=2, memory=4 << 30)
     monkeypatch.setattr(gpu, "check_compiler", lambda: None)
-    monkeypatch.setattr(gpu, "free_bytes", lambda: (4 + gpus.current.id) << 30)
+    monkeypatch.setattr(gpu, "stream", lambda: gpus.current)
     return gpus
 
 
 def test_each_session_works_on_its_own_gpu_whichever_was_opened_last(gpus):
     sessions = [GpuSession(number) for number in range(2)]
     assert [str(session) for session in sessions] == ["GPU 0, gpu 0", "GPU 1, gpu 1"]
-    assert sessions[1].memory - sessions[0].memory == 1 << 30
+    assert sessions[1].memory - sessions[0].memory == 1
     for session in (*sessions, *sessions):
-        assert session.run(lambda: gpus.current.id) == session.number
+        assert session.run(lambda: gpus.current) == session.number
         assert session.run(session.flight).stream == session.number
         assert session.flights(2)._idle.get().stream == session.number
 
@@ -69,7 +44,7 @@ def test_the_gpus_that_are_asked_for_are_opened_and_told(device, numbers, words,
     told = []
 
     def on_gpus(sessions):
-        return [(session.number, session.run(lambda: gpus.current.id)) for session in sessions]
+        return [(session.number, session.run(lambda: gpus.current)) for session in sessions]
 
     made = choose_place(device, on_gpus, None, told.append)
     assert made == [(number, number) for number in numbers]
@@ -88,7 +63,7 @@ def test_a_gpu_that_is_in_use_is_not_selected_again(gpus):
     session = GpuSession(1)
     for _ in range(3):
         session.run(gpu_session.Clock)
-    assert gpus.selected == [1]
+    assert gpus.used == [1]
 
 
 def test_buffers_and_clocks_belong_to_one_session(gpus, monkeypatch):
@@ -106,7 +81,4 @@ def test_buffers_and_clocks_belong_to_one_session(gpus, monkeypatch):
 
 def test_the_size_of_a_pinned_array_may_be_a_number_of_numpy(gpus):
     """CUDA's arrays take a Python integer or a tuple as their shape."""
-    gpu.cuda.pinned_array = lambda shape, dtype: np.empty(
-        shape if isinstance(shape, int) else tuple(shape), dtype
-    )
     assert gpu.pinned(np.int64(3), np.uint8).size == 3

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.cuda import add_max_u16x2, cuda, fresh_kernel, kernel, max_u16x2, permute_bytes
+from ...compiler.cuda import add_max_u16x2, cuda, kernel, max_u16x2, permute_bytes
 
 LIMIT = 65535
 SLICE, BLOCK, REGISTERS = 48, 384, 168  # measured: docs/align-benchmarks.md
@@ -101,8 +101,7 @@ def packed_kernel(k=SLICE, registers=REGISTERS):
                         result |= row[c] & np.uint32(0xFFFF0000)
             out[work] = result
 
-    make = kernel if (k, registers) == (SLICE, REGISTERS) else fresh_kernel
-    return make(run, registers)
+    return kernel(run, registers)
 
 
 def pair_up(pair_query, pair_target):

@@ -8,7 +8,7 @@ import numpy as np
 from ...align.cuda.batch import Batch
 from ...align.cuda.lazy import run_lazy
 from ...align.scoring import Scoring
-from ...compiler.cuda import cuda
+from ...machines import gpu
 from .dscan import run_dscan
 from .rscan import run_rscan
 from .tiled import run_tiled
@@ -19,13 +19,13 @@ GAINS = Scoring().gains
 def make_batch(queries, targets, pair_query, pair_target, gains=GAINS) -> Batch:
     """Copy a batch to the GPU."""
     return Batch(
-        cuda.to_device(np.append(queries.codes, np.uint8(0))),
-        cuda.to_device(queries.starts),
-        cuda.to_device(np.append(targets.codes, np.uint8(0))),
-        cuda.to_device(targets.starts),
-        cuda.to_device(np.ascontiguousarray(pair_query, np.int32)),
-        cuda.to_device(np.ascontiguousarray(pair_target, np.int32)),
-        cuda.to_device(np.array(gains, np.int32)),
+        gpu.to_device(np.append(queries.codes, np.uint8(0))),
+        gpu.to_device(queries.starts),
+        gpu.to_device(np.append(targets.codes, np.uint8(0))),
+        gpu.to_device(targets.starts),
+        gpu.to_device(np.ascontiguousarray(pair_query, np.int32)),
+        gpu.to_device(np.ascontiguousarray(pair_target, np.int32)),
+        gpu.to_device(np.array(gains, np.int32)),
     )
 
 
@@ -38,8 +38,8 @@ class Matrices:
         self.n, self.longest = len(pair_query), (queries.longest, targets.longest)
         self.batch = make_batch(queries, targets, pair_query, pair_target, gains)
         starts = np.append(0, np.cumsum(m[pair_query] * n[pair_target])).astype(np.int64)
-        self.starts = cuda.to_device(starts)
-        self.matrix = cuda.device_array(int(starts[-1]) + 1, np.int32)
+        self.starts = gpu.to_device(starts)
+        self.matrix = gpu.empty(int(starts[-1]) + 1, np.int32)
 
     def run(self, kernel, block=0, k=32, stream=0):
         """Start a kernel: tiled, dscan or rscan."""
@@ -57,8 +57,8 @@ class Columns:
     def __init__(self, queries, targets, pair_query, pair_target, gains=GAINS):
         self.n = len(pair_query)
         self.batch = make_batch(queries, targets, pair_query, pair_target, gains)
-        self.column = cuda.device_array(self.n * queries.longest, np.int32)
-        self.out = cuda.device_array(self.n, np.int32)
+        self.column = gpu.empty(self.n * queries.longest, np.int32)
+        self.out = gpu.empty(self.n, np.int32)
 
     def run(self, block, k):
         """Start the kernel."""

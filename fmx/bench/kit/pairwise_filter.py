@@ -10,6 +10,7 @@ from ...align.jobs import Job
 from ...align.sequences import read_sequences
 from ...align.worker import Worker, plan, select
 from ...compiler.cuda import cuda, kernel
+from ...machines import gpu
 from ...machines.gpu_session import GpuSession
 from .matrices import Columns, Matrices
 
@@ -23,9 +24,9 @@ def _dscan(job, pairs):
         some = (column[first : first + _AT_ONCE] for column in (pairs.query, pairs.target))
         m = Matrices(job.queries, job.targets, *some, job.scoring.gains)
         m.run("dscan")
-        out = cuda.device_array(m.n, np.int32)
+        out = gpu.empty(m.n, np.int32)
         _corners_kernel[-(-m.n // 128), 128](m.matrix, m.starts, out)
-        h[first : first + m.n] = out.copy_to_host()
+        h[first : first + m.n] = gpu.to_host(out)
     return h
 
 
@@ -41,7 +42,7 @@ def _lazy(job, pairs):
     """H of pairs."""
     columns = Columns(job.queries, job.targets, pairs.query, pairs.target, job.scoring.gains)
     columns.run(128, 18)
-    return columns.out.copy_to_host().astype(np.int64)
+    return gpu.to_host(columns.out).astype(np.int64)
 
 
 def _all(job, pairs):

@@ -4,8 +4,8 @@ import numpy as np
 
 from ...align.cuda.lazy import shared_bytes
 from ...align.cuda.packed import Doubles, gain_words, packed_kernel, pair_up
-from ...compiler.cuda import add_max_u16x2, cuda, device_function, fresh_kernel, max_u16x2, permute_bytes
-from ...machines.gpu import n_multiprocessors
+from ...compiler.cuda import add_max_u16x2, cuda, device_function, kernel, max_u16x2, permute_bytes
+from ...machines import gpu
 from ...measure.gpu_timing import seconds
 from .matrices import GAINS, Columns, Matrices
 from .pairs import LENGTH, random_sequences, row
@@ -41,7 +41,7 @@ def _lazy(part, n_pairs, length, block, k) -> dict:
 
 def _packed(part, length, k, registers, block, n_runs=2) -> dict:
     """A row of the packed kernel at full occupancy, in two waves."""
-    kernel, n = packed_kernel(k, registers), N_SEQUENCES // 2
+    score, n = packed_kernel(k, registers), N_SEQUENCES // 2
     queries, targets, tiny = (
         random_sequences(n, length),
         random_sequences(n, length, 2),
@@ -52,17 +52,17 @@ def _packed(part, length, k, registers, block, n_runs=2) -> dict:
         query, first, second, _ = pair_up(query, target)
         words = np.append(gain_words(s.codes, GAINS), np.uint32(0))
         arrays = (words, s.starts, np.append(t.codes, np.uint8(0)), t.starts, query, first, second)
-        column = cuda.device_array((n_rows + 1) * n_threads, np.uint32)
-        out = cuda.device_array(query.size, np.uint32)
-        return Doubles(*map(cuda.to_device, arrays)), np.uint32(GAINS[1]), column, out, query.size
+        column = gpu.empty((n_rows + 1) * n_threads, np.uint32)
+        out = gpu.empty(query.size, np.uint32)
+        return Doubles(*map(gpu.to_device, arrays)), np.uint32(GAINS[1]), column, out, query.size
 
     zeros = np.zeros(2, np.int64)
-    kernel[1, block](*arguments(tiny, tiny, zeros, zeros, block, 8))
-    used = max(kernel.get_regs_per_thread().values())
-    blocks = n_multiprocessors() * min(2048 // block, 65536 // (-(-used // 8) * 8 * block))
+    score[1, block](*arguments(tiny, tiny, zeros, zeros, block, 8))
+    used = score.attribute("NUM_REGS")
+    blocks = gpu.n_multiprocessors() * min(2048 // block, 65536 // (-(-used // 8) * 8 * block))
     pairs = np.arange(4 * blocks * block)
     call = arguments(queries, targets, np.sort(pairs // 2 % n), pairs * 7 % n, blocks * block, length)
-    spent = seconds(lambda: kernel[blocks, block](*call), n_runs)
+    spent = seconds(lambda: score[blocks, block](*call), n_runs)
     more = {"registers": used, "threads": blocks * block}
     return row(part, "packed", spent, pairs.size, length, block=block, k=k, **more)
 
@@ -80,7 +80,7 @@ def peak() -> list:
                     a, b, c, d = step(a, b), step(b, c), step(c, d), step(d, a)
             out[x] = max_u16x2(max_u16x2(a, b), max_u16x2(c, d))
 
-        return fresh_kernel(run)
+        return kernel(run)
 
     steps = {
         "VIMNMX.U16x2": device_function(lambda x, y: max_u16x2(x, y)),
@@ -88,11 +88,11 @@ def peak() -> list:
         "PRMT": device_function(lambda x, y: permute_bytes(x, y, y)),
     }
     rows = []
-    blocks, block, n = n_multiprocessors() * 8, 256, 2000
-    out = cuda.device_array(blocks * block, np.uint32)
+    blocks, block, n = gpu.n_multiprocessors() * 8, 256, 2000
+    out = gpu.empty(blocks * block, np.uint32)
     for name, step in steps.items():
-        kernel = make(step)
-        spent = seconds(lambda kernel=kernel: kernel[blocks, block](out, n))
+        run = make(step)
+        spent = seconds(lambda run=run: run[blocks, block](out, n))
         rows.append({"part": "peak", "name": name, "gops_per_s": blocks * block * n * 32 / spent / 1e9})
     return rows
 
@@ -124,19 +124,19 @@ def batches() -> list:
 def copies(n=128, n_batches=6) -> list:
     """Figure 10a: DScan with its matrices copied out: pageable, pinned, pinned and double-buffered."""
     m, halves = _matrices(n, LENGTH), [_matrices(n // 2, LENGTH) for _ in range(2)]
-    pinned = cuda.pinned_array(m.matrix.size, np.int32)
-    streams = [cuda.stream(), cuda.stream()]
+    pinned = gpu.pinned(m.matrix.size, np.int32)
+    streams = [gpu.stream(), gpu.stream()]
     parts = [pinned[: halves[0].matrix.size], pinned[m.matrix.size - halves[1].matrix.size :]]
 
     def single(host):
         for _ in range(n_batches // 2):
             m.run("dscan")
-            m.matrix.copy_to_host(host)
+            gpu.to_host(m.matrix, host)
 
     def double(_):
         for i in range(n_batches):
             halves[i % 2].run("dscan", stream=streams[i % 2])
-            halves[i % 2].matrix.copy_to_host(parts[i % 2], streams[i % 2])
+            gpu.to_host(halves[i % 2].matrix, parts[i % 2], streams[i % 2])
 
     ways = {
         "pageable": (single, np.empty(m.matrix.size, np.int32)), "pinned": (single, pinned),

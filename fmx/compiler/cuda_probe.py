@@ -1,0 +1,114 @@
+"""Whether kernels can be launched as kernels.py launches them: by numba's convention, and this driver.
+
+Where it differs, a kernel reads memory that it must not, and its process can use the GPU no more.  So before
+a kernel is kept, a process of its own launches one that takes every kind of argument.
+"""
+
+import json
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import cuda_array, cuda_driver, kernels, object_cache
+from .cuda import cuda
+
+_N_BLOCKS, _N_THREADS = 3, 64
+
+
+class Group(NamedTuple):
+    """A tuple with a name, to be passed; ``table`` int32[2, 5]."""
+
+    table: Any
+    factor: Any
+    pair: tuple
+
+
+def read_all(out, group, wide, small, marks, nothing, half):
+    """Takes every kind of argument; each thread writes into ``out`` (float64[threads, 12]) what it got."""
+    shared = cuda.shared.array(0, np.uint32)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    shared[t] = t * small[1]
+    cuda.syncthreads()
+    total = 0.0
+    for r in range(group.table.shape[0]):
+        for c in range(group.table.shape[1]):
+            total += group.table[r, c] * (10 * r + c + 1)
+    out[i, 0] = total
+    out[i, 1] = group.factor
+    out[i, 2] = group.pair[0][t % group.pair[0].size]
+    out[i, 3] = group.pair[1]
+    out[i, 4] = wide[0] >> 20
+    out[i, 5] = wide[1] >> np.uint64(40)
+    out[i, 6] = small[0]
+    out[i, 7] = small[2]
+    out[i, 8] = 2 if marks[0] else (1 if marks[1] else 0)
+    out[i, 9] = shared[cuda.blockDim.x - 1 - t]
+    out[i, 10] = nothing.size + out.shape[0] + out.strides[0]
+    out[i, 11] = half + cuda.gridDim.x
+
+
+def arguments(take):
+    """What it is launched with; ``take`` brings an array to where it is used."""
+    table = take(np.arange(-3, 7, dtype=np.int32).reshape(2, 5))
+    line = take(np.arange(3, 40, dtype=np.uint8))
+    group = Group(table, np.float32(0.5), (line, np.int16(-300)))
+    wide = -(2**62), np.uint64(2**63 + 2**41)
+    small = np.int8(-7), np.uint16(65000), np.int32(-70000)
+    out = take(np.zeros((_N_BLOCKS * _N_THREADS, 12), np.float64))
+    return out, group, wide, small, (False, np.bool_(True)), take(np.zeros(0, np.uint64)), 2.25
+
+
+def expected() -> np.ndarray:
+    """What ``out`` must hold then."""
+    out, group, wide, small, _, _, half = arguments(np.asarray)
+    t = np.arange(out.shape[0]) % _N_THREADS
+    weights = 10 * np.arange(2)[:, None] + np.arange(5) + 1
+    out[:, 0], out[:, 1], out[:, 3] = (group.table * weights).sum(), group.factor, group.pair[1]
+    out[:, 2] = group.pair[0][t % group.pair[0].size]
+    out[:, 4], out[:, 5] = wide[0] >> 20, wide[1] >> np.uint64(40)
+    out[:, 6], out[:, 7], out[:, 8] = small[0], small[2], 1
+    out[:, 9] = (_N_THREADS - 1 - t) * int(small[1])
+    out[:, 10], out[:, 11] = out.shape[0] + out.strides[0], half + _N_BLOCKS
+    return out
+
+
+def holds(compiler, capability) -> bool:
+    """Whether the code of ``compiler`` (numba_cuda.py) can be launched on the GPU that this thread uses."""
+    try:
+        code = compiler.machine_code(kernels.Kernel(read_all), arguments(np.asarray), capability)
+        told = json.dumps([cuda_driver.number(), object_cache.pack(code).hex()])
+        return _ask(told) == expected().tolist()
+    except Exception:  # whatever another numba-cuda or driver does not have, or say, any more
+        return False
+
+
+def _ask(told: str):
+    """What ``answer`` prints in a process of its own, which may crash; None if it does."""
+    program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import answer; answer()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=told, capture_output=True, text=True, timeout=120
+    )
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def answer() -> None:
+    """Launch the code that standard input holds, and print what it wrote."""
+    number, packed = json.load(sys.stdin)
+    cuda_driver.use(number)
+    code = object_cache.unpack(bytes.fromhex(packed))
+    given = arguments(_to_device)
+    launch = cuda_driver.Code(code.body, code.symbol)
+    launch(_N_BLOCKS, _N_THREADS, cuda_driver.Stream(), 4 * _N_THREADS, kernels.spread(given)[1])
+    cuda_driver.synchronize()
+    found = np.empty(given[0].shape, given[0].dtype)
+    cuda_array.copy_out(given[0], found)
+    print(json.dumps(found.tolist()))
+
+
+def _to_device(array):
+    made = cuda_array.empty(array.shape, array.dtype)
+    if array.size:
+        cuda_array.copy_in(np.ascontiguousarray(array), made)
+    return made

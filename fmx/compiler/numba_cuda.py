@@ -1,0 +1,94 @@
+"""The compiler behind kernels.py: numba-cuda's types and machine code.  It needs no GPU."""
+
+import re
+from types import SimpleNamespace
+from unittest import mock
+
+import numba
+import numpy as np
+from numba import types
+
+from ..errors import CUDA_EXTRA, installed
+from .cuda_array import CudaArray
+from .native import Code
+from .piece import Piece
+
+with installed("numba-cuda", CUDA_EXTRA):
+    import numba_cuda  # noqa: F401  # the package of this name, not what numba itself once held
+    from cuda.core import Linker, LinkerOptions, ObjectCode
+    from numba import cuda
+    from numba.cuda.core import config
+    from numba.cuda.descriptor import cuda_target
+    from numba.cuda.typing.typeof import typeof_impl
+
+    from .cuda import Module
+
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small last batch is no reason to speak
+
+
+@typeof_impl.register(Piece)
+def _type_of_piece(piece, context):
+    return piece.type_in(cuda_target.typing_context)
+
+
+@typeof_impl.register(Module)
+def _type_of_module(module, context):
+    return types.Module(cuda)
+
+
+def check() -> None:
+    """Import what numba-cuda itself imports only for its first kernel.  Raises DeviceError if it cannot."""
+    with installed("numba-cuda", CUDA_EXTRA):
+        cuda_target.target_context.refresh()
+
+
+def device_function(function, inline):
+    """A function that kernels call; ``inline``: always a part of them."""
+    return cuda.jit(device=True, forceinline=inline)(function)
+
+
+def ptx(function, arguments, capability) -> str:
+    """The PTX of a kernel for arguments such as these and a compute capability, say (9, 0)."""
+    signature = types.void(*map(_type_of, arguments))
+    device = SimpleNamespace(compute_capability=capability)
+    with mock.patch("numba.cuda.dispatcher.get_current_device", return_value=device):
+        return cuda.compile_ptx(function, signature, cc=capability)[0]
+
+
+def machine_code(kernel, arguments, capability) -> Code:
+    """The Code of a kernels.Kernel: a cubin, which has no ``result`` and no ``entry``."""
+    text = ptx(kernel.function, arguments, capability)
+    (symbol,) = re.findall(r"\.entry\s+(\w+)", text)
+    options = LinkerOptions(arch="sm_{}{}".format(*capability), max_register_count=kernel.max_registers)
+    made = Linker(ObjectCode.from_ptx(text.encode()), options=options).link("cubin")
+    return Code(symbol, None, bytes(made.code), b"")
+
+
+def by_numba(function, max_registers):
+    """A kernel as numba launches it, called as cuda_driver.Code is: where that cannot be trusted."""
+    dispatcher = cuda.jit(max_registers=max_registers)(function)
+
+    def launch(grid, block, stream, shared, slots, arguments):
+        queue = cuda.external_stream(int(stream)) if stream else 0
+        dispatcher[grid, block, queue, shared](*map(_as_numba, arguments))
+
+    return launch
+
+
+def _as_numba(value):
+    """A value with arrays of numba's in place of ours."""
+    if isinstance(value, CudaArray):
+        return cuda.as_cuda_array(value)
+    if isinstance(value, tuple):
+        made = map(_as_numba, value)
+        return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
+    return value
+
+
+def _type_of(value):
+    """The type of an argument; an array of the host stands for one of the device."""
+    if isinstance(value, CudaArray | np.ndarray):
+        return types.Array(numba.from_dtype(value.dtype), value.ndim, "C")
+    if isinstance(value, tuple):
+        return types.BaseTuple.from_types([_type_of(item) for item in value], type(value))
+    return numba.typeof(value)

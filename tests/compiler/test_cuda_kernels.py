@@ -1,0 +1,199 @@
+"""Kernels as machine code: what is passed to them, what is kept, what is launched without the compiler."""
+
+import subprocess
+import sys
+import threading
+from typing import Any, NamedTuple
+
+import fake_cuda
+import numpy as np
+import pytest
+from conftest import ROOT
+
+pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+from fmx.compiler import cuda_array, cuda_driver, cuda_probe, functions, kernels, numba_cuda, object_cache
+from fmx.compiler.cuda import Kernel, cuda
+from fmx.machines import gpu
+
+
+class Pair(NamedTuple):
+    """Two arrays, or an array and a number."""
+
+    first: Any
+    second: Any
+
+
+def add(out, pair, x):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = pair.first[i] + pair.second + x
+
+
+@pytest.fixture
+def driver(monkeypatch, tmp_path):
+    """A FakeDriver, an empty folder of code, and a convention that holds."""
+    monkeypatch.setattr(object_cache, "folder", lambda: tmp_path / "code")
+    monkeypatch.setattr(kernels, "is_callable", lambda capability: True)
+    monkeypatch.setattr(add, "__module__", "fmx.add")
+    monkeypatch.setattr(Pair, "__module__", "fmx.pair")
+    fake = fake_cuda.install(monkeypatch)
+    yield fake
+    for kept in (cuda_driver.n_devices, cuda_driver._context, cuda_driver._attribute):
+        kept.cache_clear()
+
+
+def test_every_kind_of_argument_has_a_slot_of_its_size():
+    given = cuda_probe.arguments(np.asarray)
+    sizes = fake_cuda.params_of(numba_cuda.ptx(cuda_probe.read_all, given, (9, 0)))
+
+    def there(value):
+        return cuda_array.CudaArray(value.shape, value.dtype, 0, None)
+
+    kinds, slots = kernels.spread(cuda_probe.arguments(there))
+    assert len(slots) == len(sizes)
+    numbers = [np.dtype(kind).itemsize for kind in kinds if isinstance(kind, str)]
+    assert [size for size in sizes if size < 8] == [size for size in numbers if size < 8]
+
+
+def test_arguments_are_passed_as_numba_reads_them(driver):
+    table = cuda_array.empty((2, 5), np.int32)
+    line = cuda_array.empty(9, np.uint8)[2:6]
+    _, slots = kernels.spread([Pair(table, (line, np.int16(-300))), np.float32(0.5), -1, True, 2.0])
+    head, tail = list(slots[:9]), list(slots[9:])
+    assert head == [0, 0, 10, 4, table.address, 2, 5, 20, 4]
+    assert tail[:7] == [0, 0, 4, 1, line.address, 4, 1]
+    assert tail[7:] == [-300, 0x3F000000, -1, 1, 0x4000000000000000]
+
+
+@pytest.mark.parametrize("value", [np.zeros(3), "text", None, 1j], ids=str)
+def test_what_a_kernel_cannot_take_is_refused(value):
+    with pytest.raises(TypeError, match="compiled code takes no"):
+        kernels.spread([value])
+
+
+def test_a_kept_kernel_is_launched_without_the_compiler(driver, monkeypatch):
+    n, queue = 100, gpu.stream()
+    out, first = gpu.zeros(n, np.int64), gpu.to_device(np.arange(n))
+    Kernel(add)[4, 32, queue, 128](out, Pair(first, np.int32(7)), 5)
+    (symbol, *how, _) = driver.launched[0]
+    assert how == [4, 32, 128, queue.handle]
+    monkeypatch.setattr(kernels, "compiler", None)
+    driver.n_params[symbol] = 16
+    Kernel(add)[4, 32](out, Pair(first, np.int32(7)), 5)
+    again, *how, words = driver.launched[1]
+    assert (again, how) == (symbol, [4, 32, 0, 0])
+    assert words[:7] == [0, 0, n, 8, out.address, n, 8]
+    assert words[14:] == [7, 5]
+    with pytest.raises(TypeError):  # of other types: there the compiler is asked for
+        Kernel(add)[4, 32](out, Pair(first, np.int64(7)), 5)
+
+
+def test_kernels_that_names_do_not_tell_apart_are_not_kept(driver, tmp_path):
+    def holding(held):
+        def run(out):
+            out[0] = held
+
+        run.__module__ = "fmx.holding"
+        return Kernel(run)
+
+    out = gpu.zeros(1, np.int64)
+    for held, n_files in ((3, 1), (3, 1), (4, 2), (4.5, 2)):
+        holding(held)[1, 1](out)
+        assert len(list((tmp_path / "code").iterdir())) == n_files, held
+
+
+def test_registers_and_versions_are_told_apart(driver, tmp_path, monkeypatch):
+    out, first = gpu.zeros(1, np.int64), gpu.zeros(1, np.int64)
+    for n_files, registers in enumerate((None, 32, 64), start=1):
+        Kernel(add, registers)[1, 1](out, Pair(first, 1), 5)
+        assert len(list((tmp_path / "code").iterdir())) == n_files
+    monkeypatch.setattr(kernels, "_versions", lambda: "another")
+    Kernel(add)[1, 1](out, Pair(first, 1), 5)
+    assert len(list((tmp_path / "code").iterdir())) == 4
+
+
+def test_without_the_convention_numba_launches_and_it_is_told(driver, tmp_path, monkeypatch):
+    said, launched = [], []
+    monkeypatch.setattr(kernels, "is_callable", lambda capability: False)
+    monkeypatch.setattr(numba_cuda, "by_numba", lambda *_: lambda *how: launched.append(how))
+    functions.on_first_compile(said.append)
+    object_cache.write("something", b"")
+    out = gpu.zeros(1, np.int64)
+    Kernel(add)[1, 2](out, Pair(out, 1), 5)
+    assert [how[:4] for how in launched] == [(1, 2, 0, 0)]
+    assert launched[0][5] == (out, Pair(out, 1), 5)
+    assert said == [f"compiling for this machine (each time: {kernels.UNKNOWN}) ..."]
+    assert len(list((tmp_path / "code").iterdir())) == 1
+
+
+@pytest.mark.parametrize("answer", ["", "[1", "crash"])
+def test_a_convention_that_does_not_hold_is_noticed(answer, driver, monkeypatch):
+    class Done:
+        returncode, stdout = (-11 if answer == "crash" else 0), answer
+
+    monkeypatch.setattr(cuda_probe.subprocess, "run", lambda *_, **__: Done)
+    assert not cuda_probe.holds(numba_cuda, (9, 0))
+
+
+def test_the_probe_asks_for_what_the_kernel_writes(driver, monkeypatch):
+    monkeypatch.setattr(cuda_probe, "_ask", lambda told: cuda_probe.expected().tolist())
+    assert cuda_probe.holds(numba_cuda, (9, 0))
+
+
+def test_to_launch_nothing_of_numba_is_imported():
+    program = (
+        "import sys; import fmx.search.gpu_mapping, fmx.mem.seeds_gpu, fmx.align.cuda.worker;"
+        "assert not {'numba', 'numba_cuda', 'cuda'} & {name.partition('.')[0] for name in sys.modules}"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+
+
+# Arrays
+
+
+def test_arrays_go_to_the_device_and_back(driver):
+    for array in (
+        np.arange(12, dtype=np.uint32),
+        np.zeros(0, np.int64),
+        np.arange(6.0).reshape(2, 3)[:, ::2],
+    ):
+        there = gpu.to_device(array)
+        assert (there.shape, there.dtype, there.size) == (array.shape, array.dtype, array.size)
+        assert (gpu.to_host(there) == array).all()
+    there = gpu.to_device(np.arange(12, dtype=np.uint32))
+    assert gpu.to_host(there[3:7]).tolist() == [3, 4, 5, 6]
+    assert gpu.to_host(there[5:2]).size == 0
+    assert (
+        gpu.to_host(there.view(np.uint64)).tolist() == np.arange(12, dtype=np.uint32).view(np.uint64).tolist()
+    )
+    assert gpu.to_host(there.reshape(3, 4)[1:]).tolist() == [[4, 5, 6, 7], [8, 9, 10, 11]]
+    gpu.fill_zero(there, n=3)
+    pinned = gpu.pinned(np.int64(4), np.uint32)
+    assert gpu.copy(there, pinned).tolist() == [0, 0, 0, 3]
+    assert gpu.to_host(gpu.copy(pinned + 1, there)).tolist()[:5] == [1, 1, 1, 4, 4]
+    for wrong in (lambda: there[0], lambda: there[::2], lambda: there[:3].view(np.uint64)):
+        with pytest.raises((TypeError, ValueError)):
+            wrong()
+
+
+def test_memory_lives_as_long_as_an_array_over_it(driver):
+    part = gpu.zeros(8, np.uint8)[2:4]
+    pinned = gpu.pinned(8, np.uint8)[2:4]
+    assert len(driver.held) == 2
+    assert (gpu.to_host(part).tolist(), pinned.size) == ([0, 0], 2)
+    released = threading.Thread(target=lambda held: held.clear(), args=([part, pinned],))
+    del part, pinned
+    released.start()
+    released.join()
+    del released
+    assert not driver.held
+
+
+def test_times_and_streams(driver):
+    queue = gpu.stream()
+    start, handle = gpu.mark(queue), queue.handle
+    assert gpu.seconds_between(start, gpu.mark(queue)) == 1
+    assert queue.__cuda_stream__() == (0, handle)
+    gpu.synchronize(queue), gpu.synchronize()
+    del queue
+    assert driver.freed == [handle]
