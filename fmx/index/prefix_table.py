@@ -19,7 +19,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import prefetch
 from ..input.dna import symbols
 from ..machines.jobs import do
-from .kmers import count_strings, note, note_ended
+from ..machines.threads import run_all, spans
 from .seed_table import first_row
 
 MIN_LENGTH, MAX_LENGTH = 4, 15
@@ -65,21 +65,20 @@ def n_pairs(q: int) -> int:
     return (4 ** (q + 1) - 1) // 3
 
 
-class Counts(NamedTuple):
-    """Strings of q symbols, each in the first half of its pair; suffixes shorter than q, by levels."""
+def build_prefix_table(text, q, n_threads=1) -> PrefixTable:
+    """Count the strings of every length in ``text`` (uint8 codes, separator 0); no suffix array needed.
 
-    pairs: Any
-    ended: Any
-    q: int
-
-
-def build_prefix_table(text, q) -> PrefixTable:
-    """Count the strings of every length in ``text`` (uint8 codes, separator 0); no suffix array needed."""
-    pairs = np.zeros(2 * n_pairs(q), np.uint32)
-    ended = np.zeros(n_pairs(q - 1), np.uint32)
-    count_strings(text, q, Counts(pairs, ended, q))
-    _accumulate(q, pairs, ended)
-    return PrefixTable(pairs, q)
+    Several threads count only in a text that is larger than the tables of all.
+    """
+    cut = spans(text.size, max(1, min(n_threads, text.size // (8 * n_pairs(q)))))
+    pairs = np.zeros((len(cut), 2 * n_pairs(q)), np.uint32)
+    ended = np.zeros((len(cut), n_pairs(q - 1)), np.uint32)
+    run_all(_count, [(text, *cut[i], q, pairs[i], ended[i]) for i in range(len(cut))], len(cut))
+    for i in range(1, len(cut)):
+        pairs[0] += pairs[i]
+        ended[0] += ended[i]
+    _accumulate(q, pairs[0], ended[0])
+    return PrefixTable(pairs[0], q)
 
 
 class FindPairs(NamedTuple):
@@ -93,7 +92,7 @@ class FindPairs(NamedTuple):
 def make_prefix_table(backend, text, sa, q) -> PrefixTable:
     """The table on the backend: counted in the text, or by a GPU searched for in ``sa``."""
     if backend.serial:
-        return build_prefix_table(text, q)
+        return build_prefix_table(text, q, backend.n_threads)
     pairs = backend.empty(2 * n_pairs(q), np.uint32)
     backend.run(FindPairs(text, sa, pairs), pairs.size // 2)
     return PrefixTable(pairs, q)
@@ -110,14 +109,25 @@ def _find_pairs(job, stretch, start, stop):
         job.pairs[2 * pair + 1] = first_row(job.text, job.sa, c, length, True)
 
 
-@note.register(Counts)
-def _note(counts, code):
-    counts.pairs[2 * (level_start(counts.q) + code)] += np.uint32(1)
+@compiled
+def _count(text, start, stop, q, pairs, ended):
+    """Count the strings of q symbols that end in text[start:stop], each in the first half of its pair.
 
-
-@note_ended.register(Counts)
-def _note_ended(counts, code, length):
-    counts.ended[level_start(length) + code] += np.uint32(1)
+    ``ended`` uint32, by levels: suffixes that meet a separator there after fewer than q symbols.
+    """
+    mask, level = (np.int64(1) << (2 * q)) - 1, level_start(q)
+    code = run = np.int64(0)
+    for i in range(max(start - q, 0), stop):
+        symbol = np.int64(text[i])
+        if symbol:
+            code = ((code << 2) | (symbol - 1)) & mask
+            run += 1
+            if run >= q and i >= start:
+                pairs[2 * (level + code)] += np.uint32(1)
+        else:
+            for length in range(min(run + 1, q) if i >= start else 0):
+                ended[level_start(length) + (code & ((np.int64(1) << (2 * length)) - 1))] += np.uint32(1)
+            code = run = np.int64(0)
 
 
 @compiled

@@ -5,21 +5,22 @@
 
 The rows of string c lie in [starts[c], starts[c + 1]), together with the few suffixes between them that meet
 a separator within s symbols: who uses the table compares whole patterns and so leaves those out.
-A short suffix w sorts just before w AA...A, so all starts are one cumulative sum.
+A short suffix w sorts just before w AA...A.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
-from ..compiler.primitives import at, bits_from
+from ..compiler.functions import inlined
+from ..compiler.primitives import at, bits_from, load_big_endian, prefetch
 from ..input.dna import symbols
 from ..machines.jobs import do
-from .kmers import count_strings, note, note_ended
 from .reference import block_end
 
 MIN_LENGTH, MAX_LENGTH = 4, 13
+_FAR = 256  # rows of a string, from which on a search takes less than a look at each of them
+_AHEAD = 32  # rows between asking for a text position and reading it
 
 
 class SeedTable(NamedTuple):
@@ -42,14 +43,6 @@ def longest_strings(n_text: int) -> int:
     return max(10, (n_text.bit_length() + 1) // 2)
 
 
-def build_seed_table(text, s) -> SeedTable:
-    """Count the strings of s symbols of ``text`` (uint8 codes, separator 0)."""
-    table = SeedTable(np.zeros(4**s + 1, np.uint32), s)
-    count_strings(text, s, table)
-    _accumulate(table.starts)
-    return table
-
-
 class FindStarts(NamedTuple):
     """``starts`` uint32[4^s + 1] by search in the suffix array."""
 
@@ -60,9 +53,7 @@ class FindStarts(NamedTuple):
 
 
 def first_rows(backend, text, sa, s):
-    """The starts of a seed table, on the backend: counted in the text, or by a GPU searched for in ``sa``."""
-    if backend.serial:
-        return build_seed_table(text, s).starts
+    """The starts of a seed table, on the backend, by the suffix array ``sa`` of ``text``."""
     starts = backend.empty(4**s + 1, np.uint32)
     backend.run(FindStarts(text, sa, s, starts), starts.size)
     return starts
@@ -101,9 +92,61 @@ def _lengthen(job, part, start, stop):
 
 @do.register(FindStarts)
 def _find_starts(job, stretch, start, stop):
+    if stop - start == 1 or job.sa.size > _FAR * job.starts.size:
+        for c in range(start, stop):
+            job.starts[c] = _first_row_of(job, c)
+        return
+    total, behind = _first_row_of(job, start), _first_row_of(job, stop - 1)
+    job.starts[start:stop] = 0
+    job.starts[start] = total
+    for row in range(total, behind):
+        job.starts[_next_string(job, row)] += np.uint32(1)
+    total = np.int64(0)
     for c in range(start, stop):
-        last = c == np.int64(1) << (2 * job.s)
-        job.starts[c] = job.sa.size if last else first_row(job.text, job.sa, c, job.s, False)
+        total += job.starts[c]
+        job.starts[c] = total
+
+
+@inlined
+def _first_row_of(job, c):
+    """starts[c]."""
+    is_last = c == np.int64(1) << (2 * job.s)
+    return np.int64(job.sa.size) if is_last else first_row(job.text, job.sa, c, job.s, False)
+
+
+@inlined
+def _next_string(job, row):
+    """The first string of s symbols (at most 16) that sorts behind the suffix of a row."""
+    text, position = job.text, np.int64(at(job.sa, row))
+    if row + _AHEAD < job.sa.size:
+        prefetch(text, np.int64(at(job.sa, row + _AHEAD)))
+    if position + 16 <= text.size:
+        a, b = load_big_endian(text, position), load_big_endian(text, position + 8)
+        if not _holds_separator(a) and not _holds_separator(b):
+            code = np.int64(_pack(a) << np.uint64(16) | _pack(b))
+            return (code >> (2 * (16 - job.s))) + 1
+    code = np.int64(0)
+    for i in range(job.s):
+        symbol = np.int64(at(text, position + i)) if position + i < text.size else np.int64(0)
+        if symbol == 0:
+            return code << (2 * (job.s - i))
+        code = (code << 2) | (symbol - 1)
+    return code + 1
+
+
+@inlined
+def _holds_separator(x):
+    """Whether one of eight symbols is 0."""
+    return ((x - np.uint64(0x0101010101010101)) & ~x & np.uint64(0x8080808080808080)) != 0
+
+
+@inlined
+def _pack(x):
+    """Eight symbols, 1 to 4 in a byte each, as 16 bits."""
+    x -= np.uint64(0x0101010101010101)
+    x = (x | (x >> np.uint64(6))) & np.uint64(0x000F000F000F000F)
+    x = (x | (x >> np.uint64(12))) & np.uint64(0x000000FF000000FF)
+    return (x | (x >> np.uint64(24))) & np.uint64(0xFFFF)
 
 
 @inlined
@@ -129,21 +172,3 @@ def _sorts_before(text, position, c, s, or_same):
         if symbol != wanted:
             return symbol < wanted
     return or_same
-
-
-@note.register(SeedTable)
-def _note(counts, code):
-    counts.starts[code + 1] += np.uint32(1)
-
-
-@note_ended.register(SeedTable)
-def _note_ended(counts, code, length):
-    counts.starts[code << (2 * (counts.s - length))] += np.uint32(1)
-
-
-@compiled
-def _accumulate(starts):
-    total = np.uint32(0)
-    for c in range(starts.size):
-        total += starts[c]
-        starts[c] = total

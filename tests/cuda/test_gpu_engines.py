@@ -17,10 +17,11 @@ from fmx.errors import UnsupportedError
 from fmx.index import layouts
 from fmx.index.prefix_table import build_prefix_table
 from fmx.index.reference import make_blocks
-from fmx.index.seed_table import build_seed_table
+from fmx.index.seed_table import SeedTable, first_rows
 from fmx.input.dna import pack_text
 from fmx.input.reads import Patterns
 from fmx.machines import gpu
+from fmx.machines.jobs import ONE_CORE
 from fmx.search import engines, gpu_forms, gpu_search
 from fmx.search.forms import Form
 from fmx.search.hits import Intervals
@@ -86,7 +87,8 @@ def queries(text, rows, way):
         ends = np.flatnonzero(codes == 0)
         starts = np.concatenate([[0], ends[:-1] + 1])
         blocks = make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
-        query = Verify(prefix, build_seed_table(codes, 5), sa, pack_text(codes), blocks)
+        seeds = SeedTable(first_rows(ONE_CORE, codes, sa, 5), 5)
+        query = Verify(prefix, seeds, sa, pack_text(codes), blocks)
         yield from ((query, form) for form in FORMS)
     for name in NAMES:
         if f"{name.family}-k{name.k}" == way:

@@ -9,7 +9,7 @@ from texts import TEXTS
 
 from fmx.bench.kit.drawn import Drawn
 from fmx.errors import DeviceError
-from fmx.index import layouts, prefix_table, reference, sampled_sa, seed_table
+from fmx.index import layouts, prefix_table, reference, sampled_sa
 from fmx.index.building.suffix_array import suffix_array
 from fmx.index.building.suffix_array.radix import sort_suffixes
 from fmx.index.building.suffix_array.symbols3 import PER_KEY
@@ -114,8 +114,6 @@ def test_tables_found_by_search_are_those_counted(name):
         np.testing.assert_array_equal(
             prefix_table.make_prefix_table(MACHINE, text, sa, q).pairs, counted.pairs
         )
-        starts = seed_table.first_rows(MACHINE, text, sa, q)
-        np.testing.assert_array_equal(starts, seed_table.build_seed_table(text, q).starts)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])

@@ -74,10 +74,10 @@ def test_tables_hold_the_rows_of_every_string(name):
                 assert (lo, hi) == (first, first + size)
                 pair += 1
         assert 2 * pair == table.pairs.size
-    seeds = seed_table.build_seed_table(codes(text), 4)
-    assert seeds.starts.tolist() == [naive_first(suffixes, letters) for letters in naive.kmers(4)] + [
-        len(text)
-    ]
+    wanted = [naive_first(suffixes, letters) for letters in naive.kmers(4)] + [len(text)]
+    for n_threads in (1, 2, 5):
+        sa = suffix_array(codes(text))
+        assert seed_table.first_rows(Cores(n_threads), codes(text), sa, 4).tolist() == wanted
 
 
 def naive_first(suffixes, letters) -> int:

@@ -11,7 +11,7 @@ from fmx.compiler.functions import compiled
 from fmx.index.contracts import find, on_device, position_of
 from fmx.index.prefix_table import build_prefix_table
 from fmx.index.reference import make_blocks
-from fmx.index.seed_table import build_seed_table
+from fmx.index.seed_table import SeedTable, first_rows
 from fmx.index.wide_rows import KEY, REACH
 from fmx.input.dna import pack_text
 from fmx.input.reads import Patterns
@@ -71,7 +71,8 @@ def query_of(text, form, prefix_length=4):
     ends = np.flatnonzero(codes == 0)
     starts = np.concatenate([[0], ends[:-1] + 1])
     blocks = make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
-    seeds, sa = build_seed_table(codes, OWN), np.array(rows_of(text), np.uint32)
+    sa = np.array(rows_of(text), np.uint32)
+    seeds = SeedTable(first_rows(ONE_CORE, codes, sa, OWN), OWN)
     query = Verify(build_prefix_table(codes, prefix_length), seeds, sa, pack_text(codes), blocks)
     return reshape(on_device(query), form, ONE_CORE)
 

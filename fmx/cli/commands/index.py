@@ -49,7 +49,9 @@ def command(given):
     from ... import workflow
     from ...index import layouts
     from ...machines.progress import Progress
+    from ...system import heap
 
+    heap.give_back_large()
     progress, where, reference = Progress(given.quiet), options.device_of(given), given.reference
     workflow.tell_compiling(progress)
     if given.add:

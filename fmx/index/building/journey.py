@@ -1,7 +1,4 @@
-"""Building an index: FASTA -> Reference, text -> tables, SA -> layouts -> ref.fmx/.
-
-The CPU counts the tables in the text while a second thread sorts the suffix array; a GPU looks them up there.
-"""
+"""Building an index: FASTA -> Reference, text -> SA -> tables, layouts -> ref.fmx/."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +10,6 @@ from ...input.dna import pack_text, unpack_text
 from ...machines.jobs import Cores
 from ...machines.places import CPU, choose_place
 from ...machines.progress import Progress
-from ...machines.threads import start
 from .. import layouts
 from ..fm_index import load, reference_arrays
 from ..parts import MAX_SYMBOLS, cut, part_arrays, part_of, part_sizes, part_writers
@@ -26,8 +22,6 @@ from ..seed_table import first_rows, longest_strings
 from ..writer import IndexExtender, IndexWriter
 from .inverse import invert
 from .suffix_array import build_lcp, make_suffix_array, plan_passes
-
-MAX_TABLE = 4  # bytes a symbol of a seed table that is made during the sort, which itself takes 5
 
 
 @dataclass(frozen=True)
@@ -191,22 +185,15 @@ def _waiting(path, progress):
 
 
 def _add_tables(backend, writer, text, prefix_length, seed_length, progress):
-    """Make the suffix array, and the tables beside or after it; the suffix array."""
-    at_once = backend.serial and 4 * 4**seed_length <= MAX_TABLE * text.size
-    sorted_rows = start(backend.n_threads if at_once else 1, make_suffix_array, backend, text, progress)
-    sa = None if backend.serial else _stage_of(progress, sorted_rows)
+    """Make the suffix array, which is returned, and the tables."""
+    with progress.stage("suffix array"):
+        sa = make_suffix_array(backend, text, progress)
     with progress.stage("tables"):
-        pairs = make_prefix_table(backend, text, sa, prefix_length).pairs
-        writer.add("prefix_pairs", backend.to_host(pairs))
+        writer.add("prefix_pairs", backend.to_host(make_prefix_table(backend, text, sa, prefix_length).pairs))
         if seed_length:
             writer.add("seed_starts", backend.to_host(first_rows(backend, text, sa, seed_length)))
         writer.add("text_words", backend.to_host(pack_text(text, backend)))
-    return _stage_of(progress, sorted_rows) if sa is None else sa
-
-
-def _stage_of(progress, sorted_rows):
-    with progress.stage("suffix array"):
-        return sorted_rows()
+    return sa
 
 
 def _add_sa(backend, writer, sa, block_starts, options):

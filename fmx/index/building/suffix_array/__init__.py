@@ -1,14 +1,17 @@
-"""Suffix array construction: text -> SA, by divsufsort on the CPU or radix sort on a GPU; LCP array."""
+"""Suffix arrays: text -> SA, in buckets or by divsufsort on the CPU, by radix on a GPU; LCP array."""
 
+from . import radix
+from .buckets import sort_suffixes
 from .divsufsort import suffix_array
 from .lcp import LCP, build_lcp
-from .radix import plan_passes, sort_suffixes
+from .radix import plan_passes
 
 __all__ = ["LCP", "build_lcp", "make_suffix_array", "plan_passes", "suffix_array"]
 
 
 def make_suffix_array(backend, text, progress=None):
     """uint32[n] on the backend, of a text (uint8[n] codes) that is there.  Raises DeviceError."""
-    if backend.serial:
-        return suffix_array(text, n_threads=backend.n_threads)
-    return sort_suffixes(backend, text, backend.memory, progress)[0]
+    if not backend.serial:
+        return radix.sort_suffixes(backend, text, backend.memory, progress)[0]
+    sa = sort_suffixes(text, backend.n_threads)
+    return suffix_array(text, n_threads=backend.n_threads) if sa is None else sa

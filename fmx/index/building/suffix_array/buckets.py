@@ -1,0 +1,166 @@
+"""Suffix array by all cores of a CPU: suffixes go to buckets that fit a cache, and a thread sorts each.
+
+    scan    the text, from its end; a suffix goes, as an item, to the bucket of its first c symbols:
+
+            0 | the next 13 symbols, 2 bits each | symbols before a separator, 31 if more | position, 32 bits
+
+    sort    the items of a bucket, and suffixes that are alike by more of their symbols (in_bucket.py)
+    ties    what is alike in its first LIMIT symbols by ranks (ties.py)
+
+A separator, or the end of the text, is filled up with A, the least symbol, and the number of symbols before
+it puts its suffix before those that go on.  The text is scanned for half of the buckets at a time: then
+their items take the memory that the ranks take later.
+"""
+
+from itertools import pairwise
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....compiler.contract import by_type
+from ....compiler.functions import compiled
+from ....compiler.primitives import at
+from ....machines.jobs import Cores
+from ....machines.threads import run_all, spans
+from . import symbols3
+from .in_bucket import FULL, LIMIT, SYMBOLS, Sorted, make_desk, sort_buckets
+from .ties import no_ties, sort_ties
+
+_BUCKET = 1 << 16  # suffixes of a bucket: fewer on average, so that they and a copy fit a core's cache
+_SCANS = 2
+_PARTS = 16  # a thread's pieces of work, for those that are done early
+_TRIED = 8  # one of so many pieces is sorted first, to see whether the others should be
+_TIED = 1 / 8  # share of the rows that a thread may find tied, to be faster than divsufsort
+_DESK = 14  # bytes of a desk for each suffix of the largest bucket
+_LEAST_DESKS = 1 << 26  # bytes that desks may take in any text; beyond, one for each symbol
+_LINE = 8  # items of a cache line
+
+
+class Count(NamedTuple):
+    """``counts`` int64[4^c]: suffixes in each bucket."""
+
+    counts: Any
+
+
+class Fill(NamedTuple):
+    """``items`` uint64[m]: of the buckets from ``low`` up to ``high``, each from ``first`` int64[4^c] on.
+
+    ``first`` of the other buckets is a place that is written and never read, so that nothing is decided.
+    """
+
+    items: Any
+    first: Any
+    low: Any
+    high: Any
+
+
+@by_type
+def take(into, bucket, item):
+    """Take the item of a suffix, by the thread that scans it."""
+
+
+@take.register(Count)
+def _take_count(into, bucket, item):
+    into.counts[bucket] += 1
+
+
+@take.register(Fill)
+def _take_fill(into, bucket, item):
+    place = np.uint64(at(into.first, bucket))
+    into.items[place] = item
+    into.first[np.uint64(bucket)] = place + np.uint64((into.low <= bucket) & (bucket < into.high))
+
+
+def symbols_of_bucket(n: int) -> int:
+    """The least c for which 4^c buckets of _BUCKET suffixes hold a text of n symbols."""
+    c = 1
+    while n > _BUCKET << 2 * c:
+        c += 1
+    return c
+
+
+def sort_suffixes(text, n_threads, c=None):
+    """uint32[n], the suffix array of ``text`` (uint8[n] codes, 0 < n < 2^32), or None.
+
+    None where repeats keep many rows tied, or many suffixes start with the same ``c`` symbols: then
+    divsufsort is the one to ask.  Takes 12 bytes a symbol at most, text included, and 200 MB for desks.
+    """
+    n, c = text.size, c or symbols_of_bucket(text.size)
+    cut = spans(n, n_threads)
+    counts = np.zeros((len(cut), 4**c), np.int64)
+    run_all(_scan, [(text, *span, c, Count(own)) for span, own in zip(cut, counts, strict=True)], n_threads)
+    starts = np.append(0, np.cumsum(counts.sum(axis=0)))
+    desks = _make_desks(n, int(np.diff(starts).max()), n_threads)
+    if desks is None:
+        return None
+    firsts = starts[:-1] + np.cumsum(counts, axis=0) - counts
+    made, ties = Sorted(symbols3.pack(Cores(n_threads), text), np.empty(n, np.uint32), starts, c), []
+    for low, high in pairwise(np.searchsorted(starts, np.linspace(0, n, _SCANS + 1))):
+        items, fills = _fills(starts, firsts, low, high)
+        run_all(_scan, [(text, *span, c, fill) for span, fill in zip(cut, fills, strict=True)], n_threads)
+        marks = np.linspace(starts[low], starts[high], n_threads * _PARTS + 1)
+        parts = [part for part in pairwise(np.searchsorted(starts, marks)) if part[0] < part[1]]
+        for some in (parts[::_TRIED], [part for i, part in enumerate(parts) if i % _TRIED]):
+            ties += run_all(_sort_part, [(made, *part, items, low, desks) for part in some], n_threads)
+            if sum(own.n for own in ties) > _TIED * n_threads * sum(own.stop - own.start for own in ties):
+                return None
+    sa = made.sa
+    del items, fills, desks, made  # before the ranks
+    return sort_ties(sa, ties, LIMIT, n_threads)
+
+
+def _make_desks(n, largest, n_threads):
+    """A queue of Desks for buckets of up to ``largest`` suffixes, as many as should be; None if not one."""
+    n_desks = min(n_threads, max(n, _LEAST_DESKS) // (_DESK * largest))
+    if n_desks == 0:
+        return None
+    desks = SimpleQueue()
+    for _ in range(n_desks):
+        desks.put(make_desk(largest))
+    return desks
+
+
+def _fills(starts, firsts, low, high):
+    """(items of some buckets, a Fill for each row of ``firsts``: where a thread begins to write)."""
+    m = starts[high] - starts[low]
+    items, fills = np.empty(m + _LINE * len(firsts), np.uint64), []
+    for i, own in enumerate(firsts):
+        first = np.full(own.size, m + _LINE * i)
+        first[low:high] = own[low:high] - starts[low]
+        fills.append(Fill(items, first, low, high))
+    return items, fills
+
+
+def _sort_part(made, first, last, items, low, desks):
+    """Sort the buckets from ``first`` up to ``last``; their Ties.  ``items`` are those from ``low`` on."""
+    start, stop, base = made.starts[first], made.starts[last], made.starts[low]
+    ties, desk = no_ties(start, stop), desks.get()
+    try:
+        n_tied = sort_buckets(made, (first, last), items[start - base : stop - base], desk, ties)
+    finally:
+        desks.put(desk)
+    return ties._replace(n=n_tied)
+
+
+@compiled
+def _scan(text, start, stop, c, into):
+    """Take the suffixes [start, stop) of ``text`` (uint8[n]) into Count or Fill, the last one first."""
+    i = min(stop + c + SYMBOLS, np.int64(text.size))
+    end, first = i, np.uint64(2 * (c + SYMBOLS - 1))  # the next separator; where the first symbol is
+    window = np.uint64(0)  # the c + SYMBOLS symbols from i on
+    while i > start:
+        i -= 1
+        symbol = np.uint64(at(text, i))
+        if symbol == 0:
+            end = i
+        window = (window >> np.uint64(2)) | ((max(symbol, np.uint64(1)) - np.uint64(1)) << first)
+        if i < stop:
+            held, before = window, end - i
+            if before < c + SYMBOLS:
+                behind = np.uint64(2 * (c + SYMBOLS - before))
+                held = (held >> behind) << behind
+            else:
+                before = np.int64(FULL)
+            item = (held << np.uint64(5) | np.uint64(before)) << np.uint64(32) | np.uint64(i)
+            take(into, np.int64(held >> np.uint64(2 * SYMBOLS)), item & np.uint64(0x7FFFFFFFFFFFFFFF))

@@ -1,0 +1,170 @@
+"""The rows that are still tied are sorted by ranks, by all cores: the end of what buckets.py begins.
+
+A row's rank is the first row of those that it is tied with.  In rounds that double h, each group of tied rows
+is sorted by the rank of the suffix h further on, so that what is tied afterwards shares 2 h symbols (Larsson
+and Sadakane 2007, "Faster suffix sorting").  Nobody writes ranks while others read them: in a round, the keys
+of many groups are made first, then these groups are sorted.
+
+    rows    0 1 2 3 4 5 6 7
+    bits    0 0 1 0 0 1 1 0     tied with the row before: two groups, rows 1 to 2 and 4 to 6
+    rank    0 1 1 3 4 4 4 7     of the suffixes of these rows
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....compiler.functions import compiled, inlined
+from ....compiler.primitives import at, prefetch, trailing_zeros
+from ....compiler.sorting import sort
+from ....machines.threads import run_all
+
+_AHEAD = 32  # rows between asking for a rank and writing it
+
+
+class Ties(NamedTuple):
+    """Which of the rows from ``start`` to ``stop`` are tied with the row before: ``bits`` uint64, low first.
+
+    No group goes on beyond; ``n`` rows are in groups.
+    """
+
+    start: int
+    stop: int
+    bits: Any
+    n: int = 0
+
+
+class Ranked(NamedTuple):
+    """``sa`` and ``rank`` uint32[n]: of each position, the rank of its suffix."""
+
+    sa: Any
+    rank: Any
+
+
+def no_ties(start, stop) -> Ties:
+    """Ties of some rows, none of them tied."""
+    return Ties(start, stop, np.zeros((stop - start) // 64 + 1, np.uint64))
+
+
+def sort_ties(sa, ties, h, n_threads):
+    """Sort ``sa`` (uint32[n]) to its end; the ``ties`` of all rows share h symbols or more."""
+    if not any(own.n for own in ties):
+        return sa
+    made = Ranked(sa, np.empty(sa.size, np.uint32))
+    run_all(_rank, [(made, own) for own in ties], n_threads)
+    while ties := [own for own in ties if own.n]:
+        ties = [own for some in _batches(ties, sa.size // 4) for own in _round(made, h, some, n_threads)]
+        h *= 2
+    return sa
+
+
+def _batches(ties, room):
+    """Yield lists of Ties with about ``room`` rows in groups: their keys take 8 bytes each."""
+    some: list = []
+    for own in ties:
+        some.append(own)
+        if sum(one.n for one in some) >= room:
+            yield some
+            some = []
+    yield some
+
+
+def _round(made, h, ties, n_threads) -> list:
+    """Sort the groups of some Ties by the ranks h further on; what is left of them."""
+    keys = [np.empty(own.n, np.uint64) for own in ties]
+    run_all(_look_further, [(made, h, own, to) for own, to in zip(ties, keys, strict=True)], n_threads)
+    left = run_all(_sort_groups, [(made, own, by) for own, by in zip(ties, keys, strict=True)], n_threads)
+    return [own._replace(n=n) for own, n in zip(ties, left, strict=True)]
+
+
+@inlined
+def tie(ties, row):
+    """Note that a row is tied with the one before."""
+    i = np.uint64(row - ties.start)
+    ties.bits[i >> np.uint64(6)] |= np.uint64(1) << (i & np.uint64(63))
+
+
+@inlined
+def _untie(ties, row):
+    i = np.uint64(row - ties.start)
+    ties.bits[i >> np.uint64(6)] &= ~(np.uint64(1) << (i & np.uint64(63)))
+
+
+@inlined
+def _is_tied(ties, row):
+    """Whether a row, which may be the one behind the last, is tied with the one before."""
+    i = np.uint64(row - ties.start)
+    return (at(ties.bits, i >> np.uint64(6)) >> (i & np.uint64(63))) & np.uint64(1) != 0
+
+
+@inlined
+def _next_group(ties, row):
+    """(first row, the one behind the last) of the first group from a row on; (stop, stop): there is none."""
+    i = row - ties.start
+    word = i >> 6
+    found = (at(ties.bits, word) >> np.uint64(i & 63)) << np.uint64(i & 63)
+    while found == 0:
+        word += 1
+        if word >= ties.bits.size:
+            return ties.stop, ties.stop
+        found = at(ties.bits, word)
+    second = ties.start + (word << 6) + trailing_zeros(found)
+    stop = second + 1
+    while _is_tied(ties, stop):
+        stop += 1
+    return second - 1, stop
+
+
+@compiled
+def _rank(made, ties):
+    """Write the rank of each suffix of these rows."""
+    first = ties.start
+    for row in range(ties.start, ties.stop):
+        if row + _AHEAD < ties.stop:
+            prefetch(made.rank, np.int64(at(made.sa, row + _AHEAD)))
+        if not _is_tied(ties, row):
+            first = row
+        made.rank[at(made.sa, row)] = first
+
+
+@compiled
+def _look_further(made, h, ties, keys):
+    """``keys`` uint64: of each row in a group the rank of the suffix h further on, and its own position.
+
+    The rank counts from 1; 0 is that of nothing, where the text ends.
+    """
+    j = np.int64(0)
+    row, stop = _next_group(ties, ties.start)
+    while row < ties.stop:
+        for own in range(row, stop):
+            position = np.int64(at(made.sa, own))
+            further = np.uint64(0)
+            if position + h < made.sa.size:
+                further = np.uint64(at(made.rank, position + h)) + np.uint64(1)
+            keys[j] = further << np.uint64(32) | np.uint64(position)
+            j += 1
+        row, stop = _next_group(ties, stop)
+
+
+@compiled
+def _sort_groups(made, ties, keys):
+    """Sort each group by its ``keys``; the number of rows that are still in groups."""
+    n_tied = j = np.int64(0)
+    row, stop = _next_group(ties, ties.start)
+    while row < ties.stop:
+        m = stop - row
+        own = keys[j : j + m]
+        sort(own, m)
+        first = row
+        for i in range(m):
+            position = at(own, i) & np.uint64(0xFFFFFFFF)
+            if i > 0 and at(own, i) >> np.uint64(32) != at(own, i - 1) >> np.uint64(32):
+                _untie(ties, row + i)
+                n_tied += row + i - first if row + i - first > 1 else 0
+                first = row + i
+            made.sa[row + i] = position
+            made.rank[position] = first
+        n_tied += stop - first if stop - first > 1 else 0
+        j += m
+        row, stop = _next_group(ties, stop)
+    return n_tied
