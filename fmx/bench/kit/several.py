@@ -10,7 +10,7 @@ from ...machines.gpu_jobs import Gpu
 from ...machines.threads import run_all, spans
 from ...measure import patterns, tables
 from ...measure.texts import Randomize, make_codes
-from ...search import engines
+from ...search import engines, gpu_forms
 from ...search.gpu_mapping import best_engine
 from ...search.gpu_search import download, upload
 from ...search.hits import Intervals
@@ -20,10 +20,11 @@ AT_LEAST = 1.0  # seconds that one GPU searches
 
 
 class Searcher:
-    """Searches patterns on the GPU that this thread uses; all of it is brought there from the host."""
+    """Searches patterns on the GPU of a session; query and patterns are brought there as fmx search does."""
 
-    def __init__(self, query, drawn):
-        self.query, self.patterns = upload(query), upload(drawn)
+    def __init__(self, query, drawn, session):
+        form = gpu_forms.choose([query], session.memory)
+        self.query, self.patterns = gpu_forms.bring(query, form), upload(drawn)
         self.launch = engines.prepare(best_engine(self.query), self.query)
         n = drawn.length.size
         self.found = Intervals(*(gpu.zeros(n, np.uint32) for _ in Intervals._fields))
@@ -42,7 +43,7 @@ class Searcher:
 
 
 class Made:
-    """A random text, patterns drawn from it and queries, made on the GPU that this thread uses."""
+    """A random text, patterns drawn from it and queries as of an index, made on the GPU of a session."""
 
     def __init__(self, session, given):
         backend = Gpu(session)
@@ -51,7 +52,8 @@ class Made:
 
     def take(self, name):
         """(the query of a layout's name, or of "verify"; the patterns), in the host's memory."""
-        return download(self._drawn.query(name)), download(self._drawn.patterns)
+        query = self._drawn.verify() if name == "verify" else self._drawn.query(name)
+        return download(query), download(self._drawn.patterns)
 
     def n_wrong(self, found):
         """How many of these Intervals of all patterns, of the host, are wrong."""
@@ -64,7 +66,7 @@ def run(given, sessions, device_name):
     rows, counts = [], sorted({1 << i for i in range(len(sessions).bit_length())} | {len(sessions)})
     for name in given.names:
         arrays = sessions[0].run(made.take, name)
-        members = [(session, session.run(Searcher, *arrays)) for session in sessions]
+        members = [(session, session.run(Searcher, *arrays, session)) for session in sessions]
         found = [session.run(download, searcher.found) for session, searcher in members]
         wrong = sum(sessions[0].run(made.n_wrong, intervals) for intervals in found)
         n_times = max(1, round(AT_LEAST / _seconds(members[:1], given.queries, 1)))
