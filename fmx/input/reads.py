@@ -10,26 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..compiler.primitives import find_byte, leading_zeros, load_big_endian
 from ..errors import InputError
-from .chunks import CR, NEWLINE, skip_blank
-from .dna import CODE, OTHER, WORD, pack_letters, reverse_complement, symbols
-from .read_problems import (
-    AT_FIRST,
-    BAD_NAME,
-    BLANK_BEFORE,
-    INNER_CR,
-    LENGTHS,
-    LETTER,
-    NO_AT,
-    NO_PLUS,
-    OK,
-    QUALITY,
-    TRUNCATED,
-    complaint,
-)
+from .dna import CODE, WORD, pack_letters, reverse_complement, symbols
+from .read_problems import OK, complaint
+from .record import take_fasta, take_fastq
 
-TAB, SPACE = 9, 32
 LONGEST_NAME, LONGEST_READ = 254, 2**28 - 1  # of SAM and BAM: an operation of a CIGAR has 28 bits
 FORWARD, REVERSE = 1, 2  # strands, as bits
 
@@ -65,8 +50,7 @@ def parse(chunk) -> ReadBatch:
     n = chunk.n_bound
     columns = [np.empty(n, np.int64) for _ in range(5)]
     batch = ReadBatch(chunk.data, *columns, np.empty(n, np.bool_))  # type: ignore[call-arg]
-    scan = _scan_fastq if chunk.is_fastq else _scan_fasta
-    n_reads, problem = scan(batch, CODE)
+    n_reads, problem = _scan(batch, chunk.is_fastq, CODE)
     if problem:
         raise InputError(
             chunk.path, f"record {chunk.number + n_reads}", complaint(chunk, batch, n_reads, problem)
@@ -98,157 +82,14 @@ def pack(batch, strands=FORWARD | REVERSE) -> Patterns:
     return patterns
 
 
-@inlined
-def _line_end(data, i):
-    """(end of the line at i without its CR, start of the next line)."""
-    newline = find_byte(data, NEWLINE, i, data.size)
-    end = newline
-    if end > i and data[end - 1] == CR:
-        end -= 1
-    return end, newline + 1
-
-
-@inlined
-def _name_end(data, i):
-    """Index of the first byte from i on that is no printable ASCII or a space: the data end with one."""
-    while i + 8 <= data.size:
-        x = load_big_endian(data, i)
-        low = x & np.uint64(0x7F7F7F7F7F7F7F7F)
-        least = low + np.uint64(0x5F5F5F5F5F5F5F5F)  # bit 7 of a byte: it is '!' or more
-        most = low + np.uint64(0x0101010101010101)  # bit 7: it is more than '~'
-        stops = (~least | most | x) & np.uint64(0x8080808080808080)
-        if stops:
-            return i + (leading_zeros(stops) >> 3)
-        i += 8
-    while 32 < data[i] < 127:
-        i += 1
-    return i
-
-
-@inlined
-def _take_header(batch, r, i):
-    """Note the name, the first word of a header line whose rest begins at i: the next line, or -problem."""
-    data = batch.data
-    stop = _name_end(data, i)
-    batch.name_start[r], batch.name_length[r] = i, stop - i
-    if data[i] == ord("@"):
-        return -AT_FIRST
-    if data[stop] == SPACE or data[stop] == TAB:
-        newline = find_byte(data, NEWLINE, stop, data.size)
-        return -INNER_CR if _has_cr(data, stop, newline) else newline + 1
-    if data[stop] == CR:
-        stop += 1
-    return stop + 1 if data[stop] == NEWLINE else -BAD_NAME
-
-
-@inlined
-def _has_cr(data, start, newline):
-    """True if there is a CR before the one that may precede the LF at ``newline``."""
-    found = find_byte(data, CR, start, newline)
-    return found >= 0 and found < newline - 1
-
-
-@inlined
-def _check_letters(batch, r, code):
-    """Note whether read r is searchable; True if every byte is a letter."""
-    letters = batch.data[batch.start[r] : batch.start[r] + batch.length[r]]
-    unknown = np.uint8(0)  # kept in 8 bits, this loop works on whole vectors of bytes
-    for i in range(letters.size):
-        x = letters[i] & np.uint8(0xDF)  # upper case
-        known = (x == 65) | (x == 67) | (x == 71) | (x == 84) | (x == 85)
-        unknown = np.uint8(unknown | np.uint8(not known))
-    batch.searchable[r] = unknown == 0 and letters.size > 0
-    worst = np.uint8(0)
-    if unknown:
-        for i in range(letters.size):
-            worst = max(worst, code[letters[i]])
-    return worst <= OTHER
-
-
-@inlined
-def _check_qualities(data, start, n):
-    """True if all are printable."""
-    qualities, bad = data[start : start + n], np.uint8(0)
-    for i in range(n):
-        bad = np.uint8(bad | np.uint8(np.uint8(qualities[i] - np.uint8(33)) > 93))
-    return bad == 0
-
-
-@inlined
-def _after_records(data, i):
-    """The problem with what follows the last record: blank lines may only end the file."""
-    j = skip_blank(data, i)
-    return OK if j == data.size else BLANK_BEFORE if j > i else NO_AT
-
-
 @compiled
-def _scan_fastq(batch, code):
+def _scan(batch, is_fastq, code):
     """Fill the batch; (number of whole records, problem with the next one)."""
-    data, i, n = batch.data, 0, 0
-    while i < data.size:
-        if data[i] != ord("@"):
-            return n, _after_records(data, i)
-        after = _take_header(batch, n, i + 1)
-        if after < 0:
-            return n, -after
-        if after >= data.size:
-            return n, TRUNCATED
-        batch.start[n] = after
-        end, after = _line_end(data, after)
-        batch.length[n] = end - batch.start[n]
-        if after >= data.size:
-            return n, TRUNCATED
-        if data[after] != ord("+"):
-            return n, NO_PLUS
-        if data[after + 1] == NEWLINE:
-            after += 2
-        else:
-            plus = after
-            end, after = _line_end(data, plus)
-            if _has_cr(data, plus, after - 1):
-                return n, INNER_CR
-        if after >= data.size:
-            if batch.length[n] > 0:
-                return n, TRUNCATED
-            batch.quality_start[n] = data.size
-        else:
-            batch.quality_start[n] = after
-            end = after + batch.length[n]
-            if end < data.size and data[end] == NEWLINE:  # then qualities in their range are the line
-                after = end + 1
-            else:
-                end, after = _line_end(data, after)
-            if end - batch.quality_start[n] != batch.length[n]:
-                return n, LENGTHS
-        if not _check_letters(batch, n, code):
-            return n, LETTER
-        if not _check_qualities(data, batch.quality_start[n], batch.length[n]):
-            return n, QUALITY
-        i = after
-        n += 1
-    return n, OK
-
-
-@compiled
-def _scan_fasta(batch, code):
-    """Fill the batch, joining the lines of a sequence in place."""
-    data, i, n = batch.data, 0, 0
-    while i < data.size:
-        after = _take_header(batch, n, i + 1)
-        if after < 0:
-            return n, -after
-        i = to = batch.start[n] = after
-        while i < data.size and data[i] != ord(">"):
-            end, after = _line_end(data, i)
-            for j in range(i, end):
-                if data[j] != SPACE and data[j] != TAB:
-                    data[to] = data[j]
-                    to += 1
-            i = after
-        batch.length[n] = to - batch.start[n]
-        batch.quality_start[n] = -1
-        if not _check_letters(batch, n, code):
-            return n, LETTER
+    i, n = 0, 0
+    while i < batch.data.size:
+        i, problem = take_fastq(batch, n, i, code) if is_fastq else take_fasta(batch, n, i, code)
+        if problem:
+            return n, problem
         n += 1
     return n, OK
 
@@ -256,15 +97,21 @@ def _scan_fasta(batch, code):
 @compiled
 def _pack(batch, strands, code, patterns):
     for r in range(batch.length.size):
-        if not batch.searchable[r]:
-            continue
-        length, first, other = batch.length[r], patterns.first[2 * r], patterns.first[2 * r + 1]
-        pack_read(batch.data, batch.start[r], length, code, patterns.words, first)
-        if strands & FORWARD:
-            patterns.length[2 * r] = length
-        if strands & REVERSE:
-            patterns.length[2 * r + 1] = length
-            pack_reverse(patterns.words, first, other, length)
+        pack_strands(batch, r, strands, code, patterns)
+
+
+@inlined
+def pack_strands(batch, r, strands, code, patterns):
+    """Pack read r, if it is searchable, from word first[2r] on, and its reverse; note which are searched."""
+    if not batch.searchable[r]:
+        return
+    length, first, other = batch.length[r], patterns.first[2 * r], patterns.first[2 * r + 1]
+    pack_read(batch.data, batch.start[r], length, code, patterns.words, first)
+    if strands & FORWARD:
+        patterns.length[2 * r] = length
+    if strands & REVERSE:
+        patterns.length[2 * r + 1] = length
+        pack_reverse(patterns.words, first, other, length)
 
 
 @inlined

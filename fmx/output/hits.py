@@ -1,11 +1,21 @@
 """Hits of reads as records of a format."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from ..compiler.functions import compiled
+from ..compiler.functions import compiled, inlined
 from ..index.reference import place_of
 from .buffers import Buffers
 from .records import Record, put_record, put_unmapped, widest
+
+
+class Window(NamedTuple):
+    """Hits of reads ``start`` onwards of a batch, numbers ``first`` to ``last`` of them."""
+
+    start: int
+    first: int
+    last: int
 
 
 class HitWriter(Buffers):
@@ -18,18 +28,22 @@ class HitWriter(Buffers):
     def __init__(self, form, is_sam=False, encode=None, end=b""):
         super().__init__()
         self.form, self.is_sam = form, is_sam
-        self._encode, self._end, self._widest = encode, end, widest(form)
+        self._encode, self._end, self.widest = encode, end, widest(form)
 
     def format(self, batch, hits, start, first_hit, last_hit):
         """Records of reads ``start`` onwards, as far as their hits are first_hit to last_hit."""
         if not self.is_sam:
             batch = _named_by_letters(batch)
-        out = self.take(_room(batch, hits, start, first_hit, last_hit, self._widest))
-        out = out[: _write(self.form, batch, hits, start, first_hit, last_hit, out)]
+        window = Window(start, first_hit, last_hit)
+        out = self.take(_room(batch, hits, window, self.widest))
+        return self.encoded(out[: _write(self.form, batch, hits, window, out)])
+
+    def encoded(self, records):
+        """What is written of records, the beginning of an array that was taken."""
         if not self._encode:
-            return out
-        encoded = self._encode(out)
-        super().written(out)
+            return records
+        encoded = self._encode(records)
+        super().written(records)
         return encoded
 
     def written(self, piece) -> None:
@@ -51,28 +65,40 @@ def _named_by_letters(batch):
 
 
 @compiled
-def _room(batch, hits, start, first_hit, last_hit, n_widest):
-    """Bytes that are enough for these records: n_widest and the name each, letters, qualities once a read."""
+def _room(batch, hits, window, n_widest):
+    """Bytes that are enough for the records of a Window."""
     room = np.int64(0)
     for i in range(hits.total.size):
-        n_hits = min(hits.first[i + 1], last_hit) - max(hits.first[i], first_hit)
-        r = start + i
-        room += 2 * batch.length[r] + max(n_hits, 1) * (batch.name_length[r] + n_widest)
+        room += room_of_read(batch, hits, i, window, n_widest)
     return room
 
 
 @compiled
-def _write(form, batch, hits, start, first_hit, last_hit, out):
+def _write(form, batch, hits, window, out):
     at = np.int64(0)
     for i in range(hits.total.size):
-        r, total, first = start + i, hits.total[i], hits.first[i]
-        if hits.first[i + 1] == first:
-            at = put_unmapped(form, out, at, batch, r, total)
-        for hit in range(max(first, first_hit), min(hits.first[i + 1], last_hit)):
-            place = place_of(form.blocks, hits.position[hit])
-            record = Record(
-                r, np.int64(0), batch.length[r], hits.reverse[hit], place.contig, place.position,
-                hit - first + 1, total,
-            )  # fmt: skip
-            at = put_record(form, out, at, batch, record)
+        at = put_read(form, out, at, batch, hits, i, window)
+    return at
+
+
+@inlined
+def room_of_read(batch, hits, i, window, n_widest):
+    """Bytes that are enough for its records: n_widest and the name each, letters, qualities once a read."""
+    r, n_hits = window.start + i, min(hits.first[i + 1], window.last) - max(hits.first[i], window.first)
+    return 2 * batch.length[r] + max(n_hits, 1) * (batch.name_length[r] + n_widest)
+
+
+@inlined
+def put_read(form, out, at, batch, hits, i, window):
+    """The records of one read, as far as they are in the Window; the place after them."""
+    r, total, first = window.start + i, hits.total[i], hits.first[i]
+    if hits.first[i + 1] == first:
+        return put_unmapped(form, out, at, batch, r, total)
+    for hit in range(max(first, window.first), min(hits.first[i + 1], window.last)):
+        place = place_of(form.blocks, hits.position[hit])
+        record = Record(
+            r, np.int64(0), batch.length[r], hits.reverse[hit], place.contig, place.position,
+            hit - first + 1, total,
+        )  # fmt: skip
+        at = put_record(form, out, at, batch, record)
     return at

@@ -51,6 +51,12 @@ def count(intervals) -> np.ndarray:
     return size[0::2] + size[1::2]
 
 
+@inlined
+def eligible_of(total, at_most):
+    """How many of a read's occurrences (or of each, an array) hits are chosen from."""
+    return total * (total <= at_most)
+
+
 @dataclass(frozen=True)
 class SelectionPolicy:
     """At most ``limit`` hits of a read, none if more than ``at_most``; ``seed`` < 0: the first ones."""
@@ -61,7 +67,7 @@ class SelectionPolicy:
 
     def eligible(self, total) -> np.ndarray:
         """The occurrences, of int64[n_reads] in all, that hits are chosen from."""
-        return np.where(total > self.at_most, 0, total)
+        return eligible_of(total, self.at_most)
 
     def reported(self, total) -> np.ndarray:
         """How many of them are reported."""
@@ -116,19 +122,25 @@ def _select(occurrences, batch, start, hits, seed, keys):
                 if occurrences.lo[i] < occurrences.hi[i]:
                     prefetch_at(occurrences, np.int64(occurrences.lo[i]))
                     break
-        out, n = hits.first[r], hits.first[r + 1] - hits.first[r]
-        if n == 0:
-            continue
-        if n == 1 and seed < 0:
-            keys[0] = _first_key(occurrences, r)
-        else:
-            total = hits.total[r]
-            _all_keys(occurrences, r, keys)
-            sort(keys, total)
-            if seed >= 0 and n < total:
-                _draw(keys, total, n, _hash_name(batch, start + r, seed))
-        for j in range(n):
-            hits.position[out + j], hits.reverse[out + j] = keys[j] >> 1, keys[j] & 1
+        select_of_read(occurrences, batch, start, hits, r, seed, keys)
+
+
+@inlined
+def select_of_read(occurrences, batch, start, hits, r, seed, keys):
+    """Fill in the hits of one read, number start + r of the batch; ``keys`` int64 is its scratch."""
+    out, n = hits.first[r], hits.first[r + 1] - hits.first[r]
+    if n == 0:
+        return
+    if n == 1 and seed < 0:
+        keys[0] = _first_key(occurrences, r)
+    else:
+        total = hits.total[r]
+        _all_keys(occurrences, r, keys)
+        sort(keys, total)
+        if seed >= 0 and n < total:
+            _draw(keys, total, n, _hash_name(batch, start + r, seed))
+    for j in range(n):
+        hits.position[out + j], hits.reverse[out + j] = keys[j] >> 1, keys[j] & 1
 
 
 @inlined

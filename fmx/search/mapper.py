@@ -1,6 +1,6 @@
-"""What turns a chunk of reads into hits, on the CPU or a GPU.
+"""What turns a chunk of reads into hits, and these into records, on the CPU.
 
-Chunk -> ReadBatch -> Patterns -> Intervals -> Hits
+Span -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> pieces of output
 """
 
 from contextlib import nullcontext
@@ -17,6 +17,7 @@ from .engines import cpu
 from .hits import Intervals, SelectionPolicy, count, select
 from .located import Locator, at_hand, occurrences_of
 from .queries import Exact, Verify
+from .summary import Summary
 
 SLICE_HITS = 1 << 17  # occurrences located, and hits formatted, at a time
 FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
@@ -63,6 +64,25 @@ class Mapper:
         self._searchers, self._locators = zip(*parts, strict=True)
         self.options, self.tally, self.sessions = options, tally, sessions
         self.timed = clock.timed if clock else nullcontext
+
+    def map(self, span, writer, emit) -> Summary:
+        """Emit the records of a span's reads in pieces, as ``writer`` (given) makes them."""
+        with self.timed("read"):
+            chunk = span.read()
+        return self.map_chunk(chunk, writer, emit)
+
+    def map_chunk(self, chunk, writer, emit) -> Summary:
+        """The same for a Chunk."""
+        found = self.search(chunk)
+        if writer.is_sam:
+            reads.check_sam(chunk, found.batch)
+        for start, hits in self.hits_of(found):
+            for first in range(0, max(1, hits.position.size), SLICE_HITS):
+                with self.timed("format"):
+                    piece = writer.format(found.batch, hits, start, first, first + SLICE_HITS)
+                emit(piece)
+        with self.timed("summarise"):
+            return Summary.of(found, self.options.policy)
 
     def search(self, chunk) -> Found:
         """The reads of a chunk, and where they occur."""

@@ -6,10 +6,9 @@ bytes -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> records
 import time
 from functools import partial
 
-from ..input import reads, spans
+from ..input import spans
 from ..machines.pipeline import travel
 from ..machines.progress import Progress
-from .mapper import SLICE_HITS
 from .summary import Summary
 
 
@@ -21,15 +20,7 @@ def map_spans(mappers, source, writer, sink, progress=None) -> Summary:
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
 
     def work(mapper, emit, span):
-        with mapper.timed("read"):
-            chunk = span.read()
-        found = mapper.search(chunk)
-        if writer.is_sam:
-            reads.check_sam(chunk, found.batch)
-        for piece in _pieces(mapper, found, writer):
-            emit(piece)
-        with mapper.timed("summarise"):
-            return Summary.of(found, mapper.options.policy)
+        return mapper.map(span, writer, emit)
 
     def write(piece):
         sink.write(piece)
@@ -47,16 +38,6 @@ def compile_all(mappers, writer) -> None:
     """Map one made-up read, so that what is not compiled yet is compiled before the clock starts."""
     (chunk,) = spans.read_chunks([b"@r\nACGT\n+\nIIII\n"])
     for mapper in mappers:
-        for _ in _pieces(mapper, mapper.search(chunk), writer):
-            pass
+        mapper.map(chunk, writer, writer.written)
         if mapper.tally:
             mapper.tally.clear()
-
-
-def _pieces(mapper, found, writer):
-    """Yield the records of a chunk in pieces."""
-    for start, hits in mapper.hits_of(found):
-        for first in range(0, max(1, hits.position.size), SLICE_HITS):
-            with mapper.timed("format"):
-                piece = writer.format(found.batch, hits, start, first, first + SLICE_HITS)
-            yield piece

@@ -1,0 +1,174 @@
+"""One record of FASTA or FASTQ: where its parts are in the data, and what may be wrong with it.
+
+Compiled code takes records one after the other (reads.py), a GPU each by a thread of its own (reads_gpu.py).
+"""
+
+import numpy as np
+
+from ..compiler.functions import inlined
+from ..compiler.primitives import find_byte, leading_zeros, load_big_endian
+from .chunks import CR, NEWLINE, skip_blank
+from .dna import OTHER
+from .read_problems import (
+    AT_FIRST,
+    BAD_NAME,
+    BLANK_BEFORE,
+    INNER_CR,
+    LENGTHS,
+    LETTER,
+    NO_AT,
+    NO_PLUS,
+    OK,
+    QUALITY,
+    TRUNCATED,
+)
+
+TAB, SPACE = 9, 32
+
+
+@inlined
+def _line_end(data, i):
+    """(end of the line at i without its CR, start of the next line)."""
+    newline = find_byte(data, NEWLINE, i, data.size)
+    end = newline
+    if end > i and data[end - 1] == CR:
+        end -= 1
+    return end, newline + 1
+
+
+@inlined
+def _name_end(data, i):
+    """Index of the first byte from i on that is no printable ASCII or a space: the data end with one."""
+    while i + 8 <= data.size:
+        x = load_big_endian(data, i)
+        low = x & np.uint64(0x7F7F7F7F7F7F7F7F)
+        least = low + np.uint64(0x5F5F5F5F5F5F5F5F)  # bit 7 of a byte: it is '!' or more
+        most = low + np.uint64(0x0101010101010101)  # bit 7: it is more than '~'
+        stops = (~least | most | x) & np.uint64(0x8080808080808080)
+        if stops:
+            return i + (leading_zeros(stops) >> 3)
+        i += 8
+    while 32 < data[i] < 127:
+        i += 1
+    return i
+
+
+@inlined
+def _take_header(batch, r, i):
+    """Note the name, the first word of a header line whose rest begins at i: the next line, or -problem."""
+    data = batch.data
+    stop = _name_end(data, i)
+    batch.name_start[r], batch.name_length[r] = i, stop - i
+    if data[i] == ord("@"):
+        return -AT_FIRST
+    if data[stop] == SPACE or data[stop] == TAB:
+        newline = find_byte(data, NEWLINE, stop, data.size)
+        return -INNER_CR if _has_cr(data, stop, newline) else newline + 1
+    if data[stop] == CR:
+        stop += 1
+    return stop + 1 if data[stop] == NEWLINE else -BAD_NAME
+
+
+@inlined
+def _has_cr(data, start, newline):
+    """True if there is a CR before the one that may precede the LF at ``newline``."""
+    found = find_byte(data, CR, start, newline)
+    return found >= 0 and found < newline - 1
+
+
+@inlined
+def _check_letters(batch, r, code):
+    """Note whether read r is searchable; True if every byte is a letter."""
+    letters = batch.data[batch.start[r] : batch.start[r] + batch.length[r]]
+    unknown = np.uint8(0)  # kept in 8 bits, this loop works on whole vectors of bytes
+    for i in range(letters.size):
+        x = letters[i] & np.uint8(0xDF)  # upper case
+        known = (x == 65) | (x == 67) | (x == 71) | (x == 84) | (x == 85)
+        unknown = np.uint8(unknown | np.uint8(not known))
+    batch.searchable[r] = unknown == 0 and letters.size > 0
+    worst = np.uint8(0)
+    if unknown:
+        for i in range(letters.size):
+            worst = max(worst, code[letters[i]])
+    return worst <= OTHER
+
+
+@inlined
+def _check_qualities(data, start, n):
+    """True if all are printable."""
+    qualities, bad = data[start : start + n], np.uint8(0)
+    for i in range(n):
+        bad = np.uint8(bad | np.uint8(np.uint8(qualities[i] - np.uint8(33)) > 93))
+    return bad == 0
+
+
+@inlined
+def _after_records(data, i):
+    """The problem with what follows the last record: blank lines may only end the file."""
+    j = skip_blank(data, i)
+    return OK if j == data.size else BLANK_BEFORE if j > i else NO_AT
+
+
+@inlined
+def take_fastq(batch, r, i, code):
+    """Note record r of FASTQ, which begins at byte i: (where the next one begins, OK or its problem)."""
+    data = batch.data
+    if data[i] != ord("@"):
+        return i, _after_records(data, i)
+    after = _take_header(batch, r, i + 1)
+    if after < 0:
+        return i, -after
+    if after >= data.size:
+        return i, TRUNCATED
+    batch.start[r] = after
+    end, after = _line_end(data, after)
+    batch.length[r] = end - batch.start[r]
+    if after >= data.size:
+        return i, TRUNCATED
+    if data[after] != ord("+"):
+        return i, NO_PLUS
+    if data[after + 1] == NEWLINE:
+        after += 2
+    else:
+        plus = after
+        end, after = _line_end(data, plus)
+        if _has_cr(data, plus, after - 1):
+            return i, INNER_CR
+    if after >= data.size:
+        if batch.length[r] > 0:
+            return i, TRUNCATED
+        batch.quality_start[r] = data.size
+    else:
+        batch.quality_start[r] = after
+        end = after + batch.length[r]
+        if end < data.size and data[end] == NEWLINE:  # then qualities in their range are the line
+            after = end + 1
+        else:
+            end, after = _line_end(data, after)
+        if end - batch.quality_start[r] != batch.length[r]:
+            return i, LENGTHS
+    if not _check_letters(batch, r, code):
+        return i, LETTER
+    if not _check_qualities(data, batch.quality_start[r], batch.length[r]):
+        return i, QUALITY
+    return after, OK
+
+
+@inlined
+def take_fasta(batch, r, i, code):
+    """The same of FASTA; the lines of its sequence are joined in place."""
+    data = batch.data
+    after = _take_header(batch, r, i + 1)
+    if after < 0:
+        return i, -after
+    i = to = batch.start[r] = after
+    while i < data.size and data[i] != ord(">"):
+        end, after = _line_end(data, i)
+        for j in range(i, end):
+            if data[j] != SPACE and data[j] != TAB:
+                data[to] = data[j]
+                to += 1
+        i = after
+    batch.length[r] = to - batch.start[r]
+    batch.quality_start[r] = -1
+    return i, OK if _check_letters(batch, r, code) else LETTER
