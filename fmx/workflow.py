@@ -95,13 +95,13 @@ def make_mappers(fm_index, options, device, progress, tally=None, clock=None) ->
     """What maps to an index where a Device says, or wherever it can be: a Mapper for each team of GPUs."""
 
     def on_gpus(sessions):
-        from .search import gpu_mapping
+        from .search import gpu_mapping, gpu_road
 
         engine = None if device.engine in ("cuda", "auto") else device.engine
+        place = gpu_road.GpuMapper if len(fm_index.parts) == 1 else gpu_mapping.make_mapper
 
         def make(team, n_threads):
-            own = replace(options, n_threads=n_threads)
-            return gpu_mapping.make_mapper(fm_index, own, team, engine, tally, clock)
+            return place(fm_index, replace(options, n_threads=n_threads), team, engine, tally, clock)
 
         found = for_each(gpu_mapping.teams_of(fm_index, sessions, progress.say), options.n_threads)
         return run_all(make, found, len(found))

@@ -77,11 +77,24 @@ def copy_bytes(builder, target, i, source, j, n):
     cgutils.raw_memcpy(builder, to, start, n, _WORD(1), align=1)
 
 
+def _find_by_loop(builder, data, byte, start, stop):
+    """A GPU has no libc."""
+    found = cgutils.alloca_once_value(builder, _WORD(-1))
+    with cgutils.for_range(builder, stop, start) as loop:
+        is_there = builder.icmp_unsigned("==", builder.load(builder.gep(data, [loop.index])), byte)
+        with builder.if_then(is_there):
+            builder.store(loop.index, found)
+            loop.do_break()
+    return builder.load(found)
+
+
 @instruction(
     lambda data, byte, start, stop: types.intp(data, types.uint8, types.intp, types.intp),
     lambda builder, data, byte, start, stop: [(0, start, builder.sub(stop, start))],
 )
 def find_byte(builder, data, byte, start, stop):
+    if _on_gpu(builder):
+        return _find_by_loop(builder, data, byte, start, stop)
     length = builder.sub(stop, start)
     found = call(builder, "memchr", _BYTES, builder.gep(data, [start]), builder.zext(byte, _NUMBER), length)
     place = builder.ptrtoint(found, _WORD)

@@ -31,7 +31,7 @@ class Chunk:
     number: int
     n_bound: int
 
-    def read(self) -> "Chunk":
+    def read(self, make=np.empty) -> "Chunk":
         """Itself: a Span of a stream that has been read."""
         return self
 
@@ -112,7 +112,7 @@ def count(data, n, is_fastq):
         few = np.uint8(0)
         for i in range(start, min(start + 128, min(n, data.size - 1))):
             few = np.uint8(few + np.uint8((at(data, i) == NEWLINE) & (at(data, i + 1) == ord(">"))))
-        found += few
+        found += np.int64(few)
     return found
 
 
@@ -124,8 +124,14 @@ def _n_lines(data):
         few = np.uint8(0)
         for i in range(start, min(start + 128, data.size)):
             few = np.uint8(few + (at(data, i) == NEWLINE))
-        n_lines += few
+        n_lines += np.int64(few)
     return n_lines
+
+
+@inlined
+def is_border(data, i, is_fastq):
+    """Is byte i a newline that counts?"""
+    return data[i] == NEWLINE and (is_fastq or (i + 1 < data.size and data[i + 1] == ord(">")))
 
 
 @compiled

@@ -72,10 +72,14 @@ class Span:
     def __init__(self, path, is_fastq, size, reader, before, behind):
         self.path, self.is_fastq, self._size, self._reader = path, is_fastq, size, reader
         self._before, self._behind = before, behind
-        self._buffer, self._n, self._is_end = np.empty(0, np.uint8), 0, False
+        self._make, self._buffer, self._n, self._is_end = np.empty, np.empty(0, np.uint8), 0, False
 
-    def read(self) -> Chunk:
-        """Its records, once it is known what stands before it.  Raises InputError."""
+    def read(self, make=np.empty) -> Chunk:
+        """Its records, once it is known what stands before it, in what ``make`` (n, dtype) gives.
+
+        Raises InputError.
+        """
+        self._make = make
         return self.cut()[0]
 
     def cut(self):
@@ -109,6 +113,7 @@ class Span:
         if not blank:
             left = -total % period  # newlines before the one that the next record follows
             stop, rest = self._complete(own, left + 1)
+            n_records -= self.is_fastq and left == 3 and stop == own  # nothing follows the last newline
             total += left
         chunk = Chunk(self.path, self._buffer[begin:stop], self.is_fastq, number, n_records)
         return chunk, self._data()[rest:], Before(total, blank)
@@ -135,7 +140,7 @@ class Span:
         """Have that many more bytes in the buffer, or all."""
         n = self._n + more
         if n >= self._buffer.size:  # one is left for a newline
-            larger = np.empty(max(4 * self._n, n) + 1, np.uint8)
+            larger = self._make(max(4 * self._n, n) + 1, np.uint8)
             larger[: self._n] = self._data()
             self._buffer = larger
         self._n += self._reader.readinto(self._buffer[self._n : n])

@@ -79,6 +79,15 @@ def to_device(array, stream=0):
     return there
 
 
+def take(value):
+    """An array, or a NamedTuple of them, copied to the device; anything else as it is."""
+    if isinstance(value, np.ndarray):
+        return to_device(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(take, value))
+    return value
+
+
 def empty(n, dtype):
     """An array of the device, not initialised."""
     return np.empty(n, dtype) if SIMULATED else _with_room(lambda: cuda_array.empty(n, dtype))

@@ -31,21 +31,13 @@ class Gpu(Backend):
     """The GPU of a GpuSession, of which ``memory`` bytes may be used."""
 
     empty, zeros, run = staticmethod(gpu.empty), staticmethod(gpu.zeros), staticmethod(run)
-    to_host = staticmethod(gpu.to_host)
+    take, to_host = staticmethod(gpu.take), staticmethod(gpu.to_host)
     synchronize, errors = staticmethod(gpu.synchronize), staticmethod(gpu.errors)
 
     def __init__(self, session):
         """Raises DeviceError where there is no package that sorts on it."""
         radix_sort.library()  # here, not amid the work
         self.name, self.memory = str(session), session.memory
-
-    def take(self, value):
-        """An array, or a NamedTuple of them, copied to the GPU; anything else as it is."""
-        if isinstance(value, np.ndarray):
-            return gpu.to_device(value)
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return type(value)(*map(self.take, value))
-        return value
 
     def stretch_size(self, n, multiple=1) -> int:
         """Things of a stretch, a multiple of ``multiple``, such that n things keep every thread busy."""

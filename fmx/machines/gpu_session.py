@@ -17,7 +17,10 @@ RESERVE = 512 << 20  # bytes left to the device and the libraries on it, or a tw
 
 
 class Arrays:
-    """Arrays by name, made anew only where a larger one is asked for: to allocate takes long on a GPU."""
+    """Arrays by name, made anew, with an eighth more, only where a larger one is asked for.
+
+    To allocate takes long on a GPU.
+    """
 
     def __init__(self, make):
         self._make, self._held = make, {}
@@ -26,8 +29,8 @@ class Arrays:
         """The array of a name, of n elements or more."""
         held = self._held.get(name)
         if held is None or held.size < n:
-            self._held.pop(name, None)
-            held = self._held[name] = self._make(max(n, 1), dtype)
+            more = n >> 3 if self._held.pop(name, None) is not None else 0
+            held = self._held[name] = self._make(max(n + more, 1), dtype)
         return held
 
 
@@ -97,7 +100,7 @@ class Flights:
     """Some flights over one GPU, each used by one thread of the host at a time."""
 
     def __init__(self, n, session, arrays):
-        self.clock, self._session, self._idle = session.clock, session, LifoQueue()
+        self.n, self.clock, self._session, self._idle = n, session.clock, session, LifoQueue()
         for _ in range(n):
             self._idle.put(session.flight(arrays))
 
@@ -146,12 +149,13 @@ class GpuSession:
         """A flight of its owner alone."""
         return Flight(self.clock, arrays or {})
 
-    def flights(self, most, resident=0, arrays=None) -> Flights:
+    def flights(self, most, resident=0, arrays=None, n_bytes=0) -> Flights:
         """Flights for threads of the host, ``most`` at most, as many as fit beside ``resident`` bytes.
 
-        ``arrays`` {name: (n, dtype)}: buffers that each has at both ends at once.  Raises DeviceError.
+        ``arrays`` {name: (n, dtype)}: buffers that each has at both ends at once; ``n_bytes``: what it may
+        take besides.  Raises DeviceError.
         """
         arrays = arrays or {}
-        of_one = sum(n * np.dtype(dtype).itemsize for n, dtype in arrays.values())
+        of_one = n_bytes + sum(n * np.dtype(dtype).itemsize for n, dtype in arrays.values())
         n = min(most, memory_beside(self.memory, resident, of_one) // max(of_one, 1))
         return self.run(Flights, n, self, arrays)

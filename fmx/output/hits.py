@@ -1,5 +1,6 @@
 """Hits of reads as records of a format."""
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -45,6 +46,13 @@ class HitWriter(Buffers):
         encoded = self._encode(records)
         super().written(records)
         return encoded
+
+    @cached_property
+    def on_gpu(self):
+        """What has a GPU make the records; then arrays are such that a GPU copies to them."""
+        from .hits_gpu import GpuHitWriter
+
+        return GpuHitWriter(self)
 
     def written(self, piece) -> None:
         """What ``format`` gave has been written."""

@@ -1,4 +1,4 @@
-"""Mapping with the index on a GPU: intervals and positions come from there, all else as on the CPU.
+"""Mapping with an index in parts on a GPU: intervals and positions come from there, all else as on the CPU.
 
 Each worker thread takes a flight (machines/gpu_session.py), so that one chunk is copied while another is
 searched and the host parses and formats the rest.  A chunk goes through in batches that fit:
@@ -135,7 +135,7 @@ def teams_of(index, sessions, tell) -> list:
 
 
 def make_mapper(index, options, team, engine=None, tally=None, clock=None) -> Mapper:
-    """What maps to an index on GPUs; ``engine`` is one of engines.CUDA, or None for the best one.
+    """What maps to an index in parts on GPUs; ``engine`` is one of engines.CUDA, or None for the best one.
 
     ``team``: the GpuSession of each part.  Raises DeviceError, UnsupportedError.
     """

@@ -135,7 +135,7 @@ def select_of_read(occurrences, batch, start, hits, r, seed, keys):
         keys[0] = _first_key(occurrences, r)
     else:
         total = hits.total[r]
-        _all_keys(occurrences, r, keys)
+        all_keys(occurrences, r, keys)
         sort(keys, total)
         if seed >= 0 and n < total:
             _draw(keys, total, n, _hash_name(batch, start + r, seed))
@@ -155,7 +155,8 @@ def _first_key(occurrences, r):
 
 
 @inlined
-def _all_keys(occurrences, r, keys):
+def all_keys(occurrences, r, keys):
+    """Write the keys of all occurrences of a read into ``keys``."""
     n = 0
     for strand in range(2):
         i = 2 * r + strand

@@ -31,6 +31,14 @@ class Tally:
         """Begin anew."""
         self._idle.clear()
 
+    def add_table(self, table) -> None:
+        """Count what a table as of ``table`` holds."""
+        try:
+            table = self._idle.pop() + table
+        except IndexError:
+            table = table.copy()
+        self._idle.append(table)
+
     def add(self, locators, intervals, eligible) -> None:
         """Count Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences."""
         try:

@@ -16,13 +16,11 @@ START = """
 import sys
 import weakref
 sys.setswitchinterval(1e-5)
-import fmx.input.chunks
-fmx.input.chunks.CHUNK_SIZE = 1 << 12  # many chunks of a small file
 from fmx.machines import gpu, gpu_session
-from fmx.search import gpu_mapping, gpu_search
+from fmx.search import gpu_road, gpu_search
 from fmx.compiler.cuda import kernel
 
-gpu_mapping.CHUNK_SIZE = 0
+gpu_road.CHUNK_SIZE = gpu_road.LEAST_CHUNK = 1 << 12  # many chunks of a small file
 
 
 def take_memory(left):
@@ -82,7 +80,7 @@ def wild_kernel(words):
 at_launch(3, lambda: wild_kernel[1, 1](gpu.empty(1, "uint64")))
 """
 SMALL_ROOMS = """
-gpu_mapping.ROOMS, empty = {}, gpu.empty  # so that a read of 3,000 bases needs larger ones
+empty = gpu.empty
 gpu.empty = lambda n, dtype: empty(n + (1 << 23), dtype)[:n]
 at_launch(1, lambda: globals().update(taken=take_memory(1 << 20)))
 """
@@ -91,7 +89,7 @@ FULL, LOST, NO_ROOM = "the GPU's memory is full", "the GPU does not answer", "ra
 # a context in which every call fails, as a lost device does.  That the process resets its own device is not
 # tried for real: it frees pinned memory and streams that are in use, of which the driver may crash.
 REAL = {
-    "limit too small": ("", ("--gpu-memory", "1M"), NO_ROOM),
+    "limit too small": ("", ("--gpu-memory", "10K"), NO_ROOM),
     "limit larger than the GPU": ("", ("--gpu-memory", "1000T"), ""),
     "memory taken before": ("taken = take_memory(210 << 20)", (), NO_ROOM),  # fewer than fmx leaves
     "memory taken in between": (SMALL_ROOMS, ("-t", "1"), FULL),  # by more threads it could be too late

@@ -83,15 +83,15 @@ def test_each_thread_maps_on_its_own_gpu(home, monkeypatch):
     options, where = MapOptions(n_threads=1), Device("cuda", n_gpus=2)
     mappers = workflow.make_mappers(opened, options, where, Progress(quiet=True))
     assert [session.number for mapper in mappers for session in mapper.sessions] == [0, 1]
-    both, search, mapped = threading.Barrier(2), type(mappers[0]).search, []
+    both, map_span, mapped = threading.Barrier(2), type(mappers[0]).map, []
 
-    def in_step(mapper, chunk):
+    def in_step(mapper, span, writer, emit):
         both.wait(60)
         mapped.append(mapper.sessions[0].number)
-        return search(mapper, chunk)
+        return map_span(mapper, span, writer, emit)
 
     writer, _ = workflow.make_writer(opened.reference, workflow.Output())
-    monkeypatch.setattr(type(mappers[0]), "search", in_step)
+    monkeypatch.setattr(type(mappers[0]), "map", in_step)
     mapping.map_spans(mappers, spans.plan(literal_fasta([read]) for read in READS[:4]), writer, io.BytesIO())
     assert sorted(mapped) == [0, 0, 1, 1]
 

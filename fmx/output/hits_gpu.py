@@ -1,0 +1,100 @@
+"""Hits -> bytes of records on a GPU, by the bodies that the CPU puts a record by.
+
+begins     bytes that the records of each read take at most, then their running totals
+write     the records of a read, by a thread, into a draft; how many bytes they are, then running totals
+gather    the records one after the other, by a warp a read
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.warp import WARP, kernel, thread_in_block, thread_index
+from ..machines import gpu
+from ..machines.gpu_sums import add_up
+from .hits import Window, put_read, room_of_read
+
+N_THREADS = 128
+ALL = Window(0, 0, 2**62)
+
+
+class Draft(NamedTuple):
+    """Records with room between them: those of read i from ``begins[i]`` on; ``sizes`` are their bytes.
+
+    ``begins``, ``sizes`` int64[n_reads + 1], or their running totals; ``records`` uint8.
+    """
+
+    begins: np.ndarray
+    sizes: np.ndarray
+    records: np.ndarray
+
+
+@kernel
+def measure_kernel(batch, hits, window, n_widest, by_letters, begins):
+    """``begins`` int64: bytes for the records of each read, by a thread a read.
+
+    ``by_letters``: a read without a name gets its letters for one, as in write_kernel.
+    """
+    i = thread_index()
+    if i < hits.total.size:
+        size = room_of_read(batch, hits, i, window, n_widest)
+        if by_letters and batch.name_length[window.start + i] == 0:
+            size += batch.length[window.start + i] * max(hits.first[i + 1] - hits.first[i], 1)
+        begins[i] = size
+
+
+@kernel
+def write_kernel(form, batch, hits, window, by_letters, draft):
+    """The records of each read of a Window, by a thread a read; ``draft.sizes`` gets their bytes."""
+    i = thread_index()
+    if i < hits.total.size:
+        r = window.start + i
+        if by_letters and batch.name_length[r] == 0:
+            batch.name_start[r], batch.name_length[r] = batch.start[r], batch.length[r]
+        begin = draft.begins[i]
+        draft.sizes[i] = put_read(form, draft.records, begin, batch, hits, i, window) - begin
+
+
+@kernel
+def gather_kernel(draft, n_reads, out):
+    """``out`` uint8: the records without room between them, by a warp a read; sizes are running totals."""
+    i, lane = thread_index() // WARP, thread_in_block() % WARP
+    if i < n_reads:
+        start, stop, begin = draft.sizes[i], draft.sizes[i + 1], draft.begins[i]
+        for j in range(start + lane, stop, WARP):
+            out[j] = draft.records[begin + j - start]
+
+
+class GpuHitWriter:
+    """A HitWriter (hits.py) whose records are made by the GPU that this thread uses."""
+
+    def __init__(self, writer):
+        self._take, self._widest, self._by_letters = writer.take, writer.widest, not writer.is_sam
+        self._form, writer.make = gpu.take(writer.form), gpu.pinned
+
+    def measure(self, flight, batch, hits, report, slot):
+        """Launch what finds where records may go: int64[n_reads + 1]; ``slot`` gets the bytes there."""
+        n_reads = hits.total.size
+        begins = flight.there("begins", n_reads + 1, np.int64)
+        flight.launch(
+            measure_kernel, n_reads, N_THREADS, batch, hits, ALL, self._widest, self._by_letters, begins
+        )
+        add_up(flight, begins, n_reads, report, slot)
+        return begins
+
+    def write(self, flight, batch, hits, begins, report, slot):
+        """Launch what writes the records: Draft; ``slot``, the bytes there before, gets their bytes."""
+        n_reads = hits.total.size
+        records = flight.there("draft", report[slot], np.uint8)
+        draft = Draft(begins, flight.there("sizes", n_reads + 1, np.int64), records)
+        flight.begin("format")
+        flight.launch(write_kernel, n_reads, N_THREADS, self._form, batch, hits, ALL, self._by_letters, draft)
+        add_up(flight, draft.sizes, n_reads, report, slot)
+        return draft
+
+    def gather(self, flight, draft, n_reads, n_bytes):
+        """The records in the host's memory, once the flight is waited for: an array that was taken."""
+        piece, out = self._take(max(n_bytes, 1))[:n_bytes], flight.there("records", n_bytes, np.uint8)
+        flight.launch(gather_kernel, WARP * n_reads, N_THREADS, draft, n_reads, out)
+        flight.receive([out], [piece])
+        return piece

@@ -1,0 +1,125 @@
+"""Spans of reads -> records on a GPU: bytes go there, records and a few sums come back.
+
+Each thread of the host has a flight of its own (machines/gpu_session.py), so that one chunk is read while
+others are copied in, searched and formatted, and copied out:
+
+    bytes -> pinned buffer -> device: reads, patterns -> intervals -> hits -> records -> pinned array
+
+What a thread does with a read are the functions of the CPU.  What a GPU is no good at goes the CPU's way:
+long reads, reads with very many hits, and damaged records, of which the CPU says what is wrong.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from ..input.reads_gpu import PROBLEM, parse
+from ..machines import gpu
+from ..machines.gpu_memory import memory_beside
+from ..machines.gpu_sums import Report
+from . import engines, gpu_forms, gpu_search, hits_gpu
+from .gpu_mapping import best_engine
+from .hits import Intervals, Rows
+from .mapper import make_mapper as make_cpu_mapper
+from .mapper import make_query
+
+CHUNK_SIZE, LEAST_CHUNK = 1 << 25, 1 << 20  # bytes, less where memory is short
+_SHORT, _LONG = 24, 1 << 13  # bytes of the records of a chunk on average: a thread reads one alone
+_ROOM, _HITS = (
+    8,
+    1 / 8,
+)  # bytes of records with what is between them, and hits, at most, for a byte of a chunk
+_BYTES = 30  # of a flight, for a byte of a chunk: bytes 1, words 4, reads 7, hits 2, records 8 and again 8
+_RECORDS = hits_gpu.FREE  # of what is reported: bytes of records, at first with what is between them
+
+
+class GpuMapper:
+    """Turns spans of reads into records on a GPU, as mapper.Mapper does on the CPU.
+
+    ``index``: in one part; ``team``: its GpuSession alone; ``engine``: one of engines.CUDA, or None for the
+    best one.  Raises DeviceError, UnsupportedError.
+    """
+
+    def __init__(self, index, options, team, engine=None, tally=None, clock=None):
+        (part,), (session,) = index.parts, team
+        query = make_query(part)
+        self._launch = engines.prepare(engine or best_engine(query), query)
+        form, most = gpu_forms.choose([query], session.memory, _BYTES * LEAST_CHUNK), options.n_threads
+        resident = gpu_forms.n_bytes(query, part.sa, form)
+        room, size = memory_beside(session.memory, resident, _BYTES * LEAST_CHUNK), CHUNK_SIZE
+        while size > LEAST_CHUNK and most * _BYTES * size > room:
+            size //= 2
+        self._flights = session.flights(most, resident, n_bytes=_BYTES * size)
+        self.options, self.sessions, self.tally = replace(options, chunk_size=size), (session,), tally
+        self.options = replace(self.options, n_threads=self._flights.n)  # each has one as long as it maps
+        self._cpu = make_cpu_mapper(index, self.options, tally, clock)
+        self.timed = self._cpu.timed
+        policy = options.policy
+        self._rules = hits_gpu.Rules(policy.limit, policy.at_most, policy.seed, tally is not None)
+        self._query, self._sa, self._layout = session.run(self._bring, query, form, part.sa)
+        self._gpu_tally = session.run(hits_gpu.GpuTally, tally, index.reference) if tally else None
+
+    @staticmethod
+    def _bring(query, form, sa):
+        query = gpu_forms.bring(query, form)
+        held = gpu_forms.suffix_array(query)
+        sa = gpu_search.upload(sa) if held is None else held
+        return query, sa, getattr(query, "layout", sa)
+
+    def map(self, span, writer, emit):
+        """Emit the records of a span's reads, as ``writer`` (given) makes them: a Summary."""
+        return self._flights.run(self._map, span, writer, emit)
+
+    def _map(self, flight, span, writer, emit):
+        with self.timed("read"):
+            chunk = span.read(partial(flight.here, "data"))
+        if self._is_fit(chunk):
+            with self.timed("GPU"):
+                done = self._on_gpu(flight, chunk, writer)
+            if done is not None:
+                summary, records = done
+                with self.timed("encode"):
+                    piece = writer.encoded(records)
+                emit(piece)
+                return summary
+        return self._cpu.map_chunk(chunk, writer, emit)
+
+    def _is_fit(self, chunk) -> bool:
+        n, size = chunk.n_bound, chunk.data.size
+        return 0 < n <= max(size, self.options.chunk_size) // _SHORT and size <= n * _LONG
+
+    def _on_gpu(self, flight, chunk, writer):
+        """(Summary, records) of a chunk; None where there is a problem, or no room."""
+        report, n_reads, maker = Report(flight), chunk.n_bound, writer.on_gpu
+        batch, patterns = parse(flight, chunk, self.options.strands, writer.is_sam, report)
+        occurrences = self._search(flight, patterns)
+        chosen = hits_gpu.count(flight, batch, occurrences, self._rules, n_reads, report)
+        begins = maker.measure(flight, batch, chosen.hits, report, _RECORDS)
+        report.read()
+        size = max(chunk.data.size, self.options.chunk_size)
+        if report[PROBLEM] or report[_RECORDS] > _ROOM * size:
+            return None
+        if max(report[hits_gpu.HITS], report[hits_gpu.KEYS]) > _HITS * size:
+            return None
+        chosen = hits_gpu.with_room(flight, chosen, report)
+        if self._gpu_tally:
+            self._gpu_tally.count(flight, occurrences, chosen)
+        hits_gpu.choose(flight, batch, occurrences, self._rules, chosen)
+        summary = hits_gpu.summary_of(report)
+        draft = maker.write(flight, batch, chosen.hits, begins, report, _RECORDS)
+        report.read()
+        records = maker.gather(flight, draft, n_reads, report[_RECORDS])
+        flight.wait()
+        if self._gpu_tally:
+            self._gpu_tally.add(flight)
+        return summary, records
+
+    def _search(self, flight, patterns) -> Rows:
+        n = patterns.length.size
+        intervals = Intervals(*(flight.there(name, n, np.uint32)[:n] for name in Intervals._fields))
+        flight.begin("search")
+        for array in intervals:
+            gpu.fill_zero(array, flight.stream)
+        self._launch(self._query, patterns, intervals, flight.stream)
+        return Rows(self._sa, self._layout, *intervals)

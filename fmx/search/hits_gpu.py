@@ -1,0 +1,158 @@
+"""Occurrences -> hits on a GPU: counted by a few threads, chosen by a thread a read, as on the CPU.
+
+count    how many hits each read has and how many keys choosing them takes, then their running totals
+choose   which occurrences are reported, and where they are
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.sorting import sort
+from ..compiler.warp import atomic_add, grid_size, kernel, thread_index
+from ..index.reference import place_of
+from ..input.reads_gpu import FREE as FIRST
+from ..machines import gpu
+from ..machines.gpu_sums import add_up
+from .hits import Hits, all_keys, eligible_of, select_of_read
+from .summary import Summary
+
+N_THREADS, _COUNTERS = 128, 1 << 13
+_READS, _BASES, _MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _HOPELESS, HITS, KEYS, FREE = range(FIRST, FIRST + 10)
+
+
+class Rules(NamedTuple):
+    """A SelectionPolicy (hits.py), and whether keys of all occurrences are wanted."""
+
+    limit: int
+    at_most: int
+    seed: int
+    all_keys: bool
+
+
+class Chosen(NamedTuple):
+    """Hits, and ``keys``: scratch of each read from ``first_key`` int64[n_reads + 1] on."""
+
+    hits: Hits
+    first_key: np.ndarray
+    keys: np.ndarray
+
+
+@kernel
+def count_kernel(batch, occurrences, rules, chosen, report):
+    """``total`` of each read, and the numbers of its hits and keys; adds to the Summary in ``report``.
+
+    Some threads, each of which takes reads at even distances.
+    """
+    bases = mapped = unique = suppressed = found = hopeless = n_reads = np.int64(0)
+    hits = chosen.hits
+    for r in range(thread_index(), hits.total.size, grid_size()):
+        lo, hi = occurrences.lo, occurrences.hi
+        total = np.int64(hi[2 * r]) - np.int64(lo[2 * r]) + np.int64(hi[2 * r + 1]) - np.int64(lo[2 * r + 1])
+        eligible = eligible_of(total, rules.at_most)
+        n = min(eligible, rules.limit)
+        hits.total[r], hits.first[r] = total, n
+        is_first = n == 1 and rules.seed < 0 and not rules.all_keys
+        chosen.first_key[r] = 0 if n == 0 else 1 if is_first else total
+        n_reads += 1
+        bases += batch.length[r]
+        mapped += eligible > 0
+        unique += eligible == 1
+        suppressed += total != eligible
+        found += eligible
+        hopeless += not batch.searchable[r]
+    atomic_add(report, _READS, n_reads)
+    atomic_add(report, _BASES, bases)
+    atomic_add(report, _MAPPED, mapped)
+    atomic_add(report, _UNIQUE, unique)
+    atomic_add(report, _SUPPRESSED, suppressed)
+    atomic_add(report, _FOUND, found)
+    atomic_add(report, _HOPELESS, hopeless)
+
+
+@kernel
+def choose_kernel(batch, occurrences, rules, chosen):
+    """The hits of each read, by a thread a read."""
+    r = thread_index()
+    if r < chosen.hits.total.size:
+        keys = chosen.keys[chosen.first_key[r] :]
+        select_of_read(occurrences, batch, 0, chosen.hits, r, rules.seed, keys)
+
+
+@kernel
+def tally_kernel(occurrences, blocks, chosen, table):
+    """Adds reads and hits of each contig to ``table`` int64[2 * n_contigs], by a thread a read.
+
+    There are keys of all occurrences, which sorted are in the order of contigs.
+    """
+    r = thread_index()
+    if r < chosen.hits.total.size:
+        n = chosen.first_key[r + 1] - chosen.first_key[r]
+        keys, last = chosen.keys[chosen.first_key[r] :], np.int64(-1)
+        if n > 0:
+            all_keys(occurrences, r, keys)
+            sort(keys, n)
+        for j in range(n):
+            contig = place_of(blocks, keys[j] >> 1).contig
+            atomic_add(table, 2 * contig, np.int64(contig != last))
+            atomic_add(table, 2 * contig + 1, np.int64(1))
+            last = contig
+
+
+def count(flight, batch, occurrences, rules, n_reads, report):
+    """Launch what counts the hits of the first n_reads: Chosen, in which nothing is chosen yet."""
+    there = flight.there
+    total, first = there("total", n_reads, np.int64)[:n_reads], there("first hit", n_reads + 1, np.int64)
+    none = there("positions", 0, np.int64), there("reverse", 0, np.bool_)
+    keys = there("first key", n_reads + 1, np.int64), there("keys", 0, np.int64)
+    chosen = Chosen(Hits(first, *none, total), *keys)
+    flight.begin("count")
+    flight.launch(
+        count_kernel, min(n_reads, _COUNTERS), N_THREADS, batch, occurrences, rules, chosen, report.there
+    )
+    add_up(flight, first, n_reads, report, HITS)
+    add_up(flight, chosen.first_key, n_reads, report, KEYS)
+    return chosen
+
+
+def with_room(flight, chosen, report) -> Chosen:
+    """Chosen with room for the hits and keys that the Report says."""
+    n_hits, n_keys = report[HITS], report[KEYS]
+    hits = chosen.hits._replace(
+        position=flight.there("positions", n_hits, np.int64),
+        reverse=flight.there("reverse", n_hits, np.bool_),
+    )
+    return chosen._replace(hits=hits, keys=flight.there("keys", n_keys, np.int64))
+
+
+def choose(flight, batch, occurrences, rules, chosen):
+    """Launch what chooses the hits."""
+    flight.begin("choose")
+    flight.launch(choose_kernel, chosen.hits.total.size, N_THREADS, batch, occurrences, rules, chosen)
+
+
+class GpuTally:
+    """Has a GPU count for a Tally, whose table it is told of each chunk."""
+
+    def __init__(self, tally, reference):
+        self._tally, self._n_contigs, self._blocks = tally, len(reference.names), gpu.take(reference.blocks)
+
+    def count(self, flight, occurrences, chosen):
+        """Launch the counting, by keys of all occurrences: their room is filled."""
+        n = 2 * self._n_contigs
+        table, here = flight.there("table", n, np.int64), flight.here("table", n, np.int64)[:n]
+        flight.begin("tally")
+        gpu.fill_zero(table, flight.stream)
+        n_reads = chosen.hits.total.size
+        flight.launch(tally_kernel, n_reads, N_THREADS, occurrences, self._blocks, chosen, table)
+        flight.receive([table], [here])
+
+    def add(self, flight):
+        """Tell the tally what was counted, once the flight is waited for."""
+        n = 2 * self._n_contigs
+        self._tally.add_table(flight.here("table", n, np.int64)[:n].reshape(-1, 2))
+
+
+def summary_of(report) -> Summary:
+    """What the Report says of the reads."""
+    return Summary(*(report[slot] for slot in range(_READS, _HOPELESS + 1)))

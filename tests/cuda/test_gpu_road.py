@@ -1,0 +1,155 @@
+"""Reads made records on a GPU: the bytes, the counts and the complaints are those of the CPU.
+
+Both map in this process, in the simulator by plain Python.
+"""
+
+import gzip
+
+import journeys
+import naive
+import pytest
+from texts import numbered, random_letters
+
+from fmx import workflow
+from fmx.errors import InputError
+from fmx.index import fm_index
+from fmx.search import gpu_road
+from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mapper import MapOptions, Mapper
+
+GPU = workflow.Device("cuda")
+UNIT = random_letters(150, "road")
+CONTIGS = numbered([UNIT, "TT" + UNIT[90:140] + "NN" + UNIT[:20], "ACG" * 9])
+SEQUENCES = [
+    UNIT[:40], naive.reverse_complement(UNIT[50:90]), UNIT[100:130], "ACG", "ACGTN", "", UNIT[5:37].lower(),
+    UNIT[:33].replace("T", "U"), "A" * 31, UNIT, "CGACGACGACGACG",
+]  # fmt: skip
+RECORDS = [(f"r{i}{'x' * 40 * (i == 3)} more {i}", sequence) for i, sequence in enumerate(SEQUENCES)]
+FASTQ, FASTA = journeys.fastq(RECORDS), journeys.fasta(RECORDS, width=30)
+FILES = {
+    "FASTQ": FASTQ,
+    "FASTQ, CRLF": FASTQ.replace(b"\n", b"\r\n"),
+    "FASTQ without names, its third lines long": FASTQ.replace(b"@r", b"@ r").replace(b"\n+\n", b"\n+ r\n"),
+    "FASTQ without final newline": FASTQ[:-1],
+    "FASTA": FASTA,
+    "FASTA, CRLF and blanks": FASTA.replace(b"\n", b"\r\n").replace(b"ACG", b"A CG"),
+}
+POLICIES = {
+    "first": SelectionPolicy(), "all": SelectionPolicy(ALL), "drawn": SelectionPolicy(2, 9, 3),
+    "limited": SelectionPolicy(3, 1),
+}  # fmt: skip
+
+
+@pytest.fixture
+def opened(index_of):
+    return fm_index.load(index_of(CONTIGS))
+
+
+@pytest.fixture
+def on_cpu(monkeypatch):
+    """The chunks that the CPU maps."""
+    chunks, map_chunk = [], Mapper.map_chunk
+
+    def noted(mapper, chunk, writer, emit):
+        chunks.append(chunk)
+        return map_chunk(mapper, chunk, writer, emit)
+
+    monkeypatch.setattr(Mapper, "map_chunk", noted)
+    return chunks
+
+
+def search(opened, reads, path, device, policy=POLICIES["first"], **output):
+    """(what is written, BAM inflated; the table of counts; the summary)."""
+    counts = path.with_suffix(".tsv")
+    output = workflow.Output(str(path), counts=str(counts), **output)
+    summary = workflow.search(opened, [reads], MapOptions(policy), output, device=device)
+    written = path.read_bytes()
+    return gzip.decompress(written) if output.kind == "bam" else written, counts.read_bytes(), summary
+
+
+def both(opened, reads, tmp_path, on_cpu, **how):
+    """What both write, after they were compared."""
+    expected = search(opened, reads, tmp_path / "cpu", workflow.Device(), **how)
+    on_cpu.clear()
+    found = search(opened, reads, tmp_path / "gpu", GPU, **how)
+    assert found == expected
+    return found
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_kind_of_file_gives_the_bytes_of_the_cpu(name, opened, tmp_path, on_cpu):
+    (tmp_path / "reads").write_bytes(FILES[name])
+    written, _, summary = both(opened, tmp_path / "reads", tmp_path, on_cpu)
+    assert on_cpu == []
+    assert summary.reads == len(RECORDS)
+    assert written.count(b"NH:i:1\t") > 1
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_hits_are_chosen_and_counted_as_on_the_cpu(policy, opened, tmp_path, on_cpu):
+    (tmp_path / "reads").write_bytes(FASTQ)
+    _, counts, _ = both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES[policy])
+    assert on_cpu == []
+    assert counts.count(b"\n") == 1 + len(CONTIGS)
+
+
+OUTPUTS = {
+    "BAM": {"kind": "bam", "read_group": "@RG\tID:x", "read_group_id": "x"},
+    "no unmapped": {"unmapped": False},
+    "TSV": {"kind": "tsv", "policy": POLICIES["all"]},
+    "BED": {"kind": "bed", "policy": POLICIES["all"]},
+}
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_every_format_has_the_bytes_of_the_cpu(name, opened, tmp_path, on_cpu):
+    (tmp_path / "reads").write_bytes(FASTQ.replace(b"@r0", b"@ r0"))
+    both(opened, tmp_path / "reads", tmp_path, on_cpu, **OUTPUTS[name])
+    assert on_cpu == []
+
+
+def test_chunks_of_any_size_give_the_same(opened, tmp_path, on_cpu, monkeypatch):
+    (tmp_path / "reads").write_bytes(FASTQ)
+    monkeypatch.setattr(gpu_road, "LEAST_CHUNK", 300)
+    monkeypatch.setattr(gpu_road, "CHUNK_SIZE", 300)
+    both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES["drawn"])
+    assert on_cpu == []
+
+
+def test_nothing_to_write_is_written(opened, tmp_path, on_cpu):
+    (tmp_path / "reads").write_bytes(journeys.fastq([("r", "ACGTACGTAACC"), ("s", "N")]))
+    both(opened, tmp_path / "reads", tmp_path, on_cpu, unmapped=False)
+    assert on_cpu == []
+
+
+@pytest.mark.parametrize("name", ["_LONG", "_ROOM", "_HITS"])
+def test_what_is_too_much_for_a_gpu_goes_the_way_of_the_cpu(name, opened, tmp_path, on_cpu, monkeypatch):
+    (tmp_path / "reads").write_bytes(FASTQ)
+    monkeypatch.setattr(gpu_road, "CHUNK_SIZE", gpu_road.LEAST_CHUNK)
+    monkeypatch.setattr(gpu_road, name, 1e-6)
+    both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES["all"])
+    assert on_cpu[-1].n_bound == len(RECORDS)
+
+
+DAMAGES = {
+    "letter": (b"AC", b"A!", "not a letter"),
+    "quality": (b"\n!", b"\n\x7f", "outside"),
+    "no third line": (b"\n+\n", b"\nA\n", "third line"),
+    "a line too many": (b"\n+\n", b"\n\n+\n", "third line"),
+    "truncated": (FASTQ[-20:], b"", "truncated"),
+    "long name": (b"@r1 ", b"@" + b"r" * 255 + b" ", "254 characters"),
+    "CR inside": (b"more 1", b"more\r1", "CR inside"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_the_cpu_says_what_is_wrong(name, opened, tmp_path):
+    damaged, by, said = DAMAGES[name]
+    assert FASTQ.count(damaged) >= 1
+    (tmp_path / "reads").write_bytes(FASTQ.replace(damaged, by, 1))
+    complaints = []
+    for device in (workflow.Device(), GPU):
+        with pytest.raises(InputError, match=said) as caught:
+            search(opened, tmp_path / "reads", tmp_path / "out", device)
+        complaints.append(str(caught.value))
+    assert complaints[0] == complaints[1]

@@ -1,0 +1,56 @@
+"""Kernels that make records of reads, compiled for two GPUs without one: what the code must not hold."""
+
+import re
+
+import numpy as np
+import pytest
+
+from fmx.index.reference import make_blocks
+from fmx.index.sampled_sa import FullSA
+from fmx.input.reads import Patterns, ReadBatch
+from fmx.output import bam, bed, put, sam, tsv
+from fmx.search.hits import Hits, Rows
+
+pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+from fmx.compiler.warp import ptx_of
+from fmx.input import reads_gpu
+from fmx.machines import gpu_sums
+from fmx.output import hits_gpu as records_gpu
+from fmx.search import hits_gpu
+
+BYTES, FLAGS, ROWS, NUMBERS = (np.zeros(1, kind) for kind in (np.uint8, np.bool_, np.uint32, np.int64))
+BATCH = ReadBatch(BYTES, *[NUMBERS] * 5, FLAGS)
+PATTERNS = Patterns(np.zeros(1, np.uint64), NUMBERS, NUMBERS)
+HITS = Hits(NUMBERS, NUMBERS, FLAGS, NUMBERS)
+CHOSEN, RULES = hits_gpu.Chosen(HITS, NUMBERS, NUMBERS), hits_gpu.Rules(1, 2, -1, False)
+FOUND = Rows(FullSA(ROWS), FullSA(ROWS), ROWS, ROWS)
+RAW, DRAFT = reads_gpu.Raw(BYTES, True, 1, NUMBERS, NUMBERS), records_gpu.Draft(NUMBERS, NUMBERS, BYTES)
+NAMES, BLOCKS = put.make_names(["a"]), make_blocks(*[np.zeros(1, np.int64)] * 3, np.array([9]))
+FORMS = {
+    "SAM": sam.SamHits(NAMES, BLOCKS, True, BYTES),
+    "BAM": bam.BamHits(NAMES, BLOCKS, True, BYTES),
+    "TSV": tsv.TsvHits(NAMES, BLOCKS),
+    "BED": bed.Bed(NAMES, BLOCKS),
+}
+KERNELS = {
+    "borders": (reads_gpu.count_kernel, (RAW,)),
+    "starts": (reads_gpu.starts_kernel, (RAW,)),
+    "reads": (reads_gpu.reads_kernel, (RAW, BATCH, 3, PATTERNS, True, NUMBERS)),
+    "totals": (gpu_sums.add_up_kernel, (NUMBERS, 1, NUMBERS, 1)),
+    "count": (hits_gpu.count_kernel, (BATCH, FOUND, RULES, CHOSEN, NUMBERS)),
+    "choose": (hits_gpu.choose_kernel, (BATCH, FOUND, RULES, CHOSEN)),
+    "tally": (hits_gpu.tally_kernel, (FOUND, BLOCKS, CHOSEN, NUMBERS)),
+    "measure": (records_gpu.measure_kernel, (BATCH, HITS, records_gpu.ALL, 3, True, NUMBERS)),
+    "gather": (records_gpu.gather_kernel, (DRAFT, 1, BYTES)),
+}
+for name, form in FORMS.items():
+    KERNELS[name] = records_gpu.write_kernel, (form, BATCH, HITS, records_gpu.ALL, True, DRAFT)
+
+
+@pytest.mark.parametrize("capability", [(8, 0), (9, 0)], ids=str)
+@pytest.mark.parametrize("name", KERNELS)
+def test_code_keeps_to_registers_and_calls_nothing(name, capability):
+    ptx = re.sub(r"_Z\w+", "NAME", ptx_of(*KERNELS[name], capability))  # names may hold anything
+    assert ".f64" not in ptx
+    assert not re.search(r"\bcall\b", ptx)
+    assert not re.search(r"\.local|ld\.local|st\.local", ptx), "local memory"
