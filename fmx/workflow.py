@@ -83,7 +83,8 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     start = time.monotonic()
     run, chunk_size = output.run(), min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:
-        summary = map_spans(mappers, run.plan(paths, chunk_size), writer, sink, progress)
+        source = run.plan(paths, chunk_size, sum(mapper.options.n_threads for mapper in mappers))
+        summary = map_spans(mappers, source, writer, sink, progress)
         run.note(summary, tsv.counts(reference, tally.table()) if tally else b"")
     if summary.reads == 0 and not output.shard:
         progress.say(f"warning: no reads in {', '.join(map(str, paths))}")

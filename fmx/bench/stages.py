@@ -78,7 +78,8 @@ def command(given):
         one.seconds.clear()
     start = time.perf_counter()
     with whole_output(given.output) as file:
-        source = timed(clock, plan(given.files, min(mapper.options.chunk_size for mapper in mappers)))
+        size = min(mapper.options.chunk_size for mapper in mappers)
+        source = timed(clock, plan(given.files, size, n_threads=n_threads))
         summary = mapping.map_spans(mappers, source, writer, Sink(clock, file))
     wall = time.perf_counter() - start
     for stage, seconds, share in table(clock.seconds, wall, n_threads):

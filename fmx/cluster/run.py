@@ -75,9 +75,9 @@ class ShardRun:
             raise OutputError(f"{self._place} is of another run ({differs}): name another folder")
         return True
 
-    def plan(self, paths, size):
+    def plan(self, paths, size, n_threads=1):
         """The spans of the shard."""
-        self._plan = ShardPlan(self._shard, paths, size)
+        self._plan = ShardPlan(self._shard, paths, size, n_threads=n_threads)
         return self._plan.spans()
 
     def chunks_of(self, chunks) -> list:

@@ -75,6 +75,12 @@ def load_big_endian(data, i):
 
 
 @primitive
+def load_little_endian(data, i):
+    """The same, the first in the lowest byte."""
+    return np.uint64(int.from_bytes(data[i : i + 8].tobytes(), "little"))
+
+
+@primitive
 def leading_zeros(x):
     """Number of zeros above the highest set bit of a uint64, as int64; 64 if there is none."""
     return np.int64(64 - int(x).bit_length())

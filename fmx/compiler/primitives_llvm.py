@@ -102,7 +102,19 @@ def find_byte(builder, data, byte, start, stop):
     return builder.select(builder.icmp_unsigned("==", place, _WORD(0)), _WORD(-1), offset)
 
 
-@instruction(lambda data, i: types.uint64(data, types.intp), lambda builder, data, i: [(0, i, 8)])
+_LOAD = (
+    lambda data, i: types.uint64(data, types.intp),
+    lambda builder, data, i: [(0, i, 8)],
+)
+
+
+@instruction(*_LOAD)
+def load_little_endian(builder, data, i):
+    address = builder.bitcast(builder.gep(data, [i]), _WORD.as_pointer())
+    return builder.load(address, align=1, typ=_WORD)
+
+
+@instruction(*_LOAD)
 def load_big_endian(builder, data, i):
     address = builder.bitcast(builder.gep(data, [i]), _WORD.as_pointer())
     return builder.bswap(builder.load(address, align=1, typ=_WORD))

@@ -60,8 +60,9 @@ class ShardPlan:
     ``is_empty``: there are none, as where files are short.
     """
 
-    def __init__(self, shard, paths, size=CHUNK_SIZE, check=begins_fastq):
+    def __init__(self, shard, paths, size=CHUNK_SIZE, check=begins_fastq, n_threads=1):
         self._shard, self._paths, self._size, self._check = shard, paths, size, check
+        self._n_threads = n_threads
         self.begin: Border | None = None
         self.is_empty = True
         self._assumed: tuple | None = None  # at ``begin``: is it FASTQ, the Before
@@ -108,7 +109,7 @@ class ShardPlan:
         start, stop = cuts.at(first), cuts.at(last)
         self.is_empty = self.is_empty and start == stop
         if start == 0 and stop == cuts.size:
-            yield from plan_source(source, self._size, self._check, (skip, head))
+            yield from plan_source(source, self._size, self._check, self._n_threads, (skip, head))
         elif start < stop:
             yield from self._inside(cuts, is_fastq, start, stop)
 

@@ -11,12 +11,12 @@ counts its own newlines, learns from the span before it how many came earlier, a
     records         1           2             3           4
 """
 
-import threading
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import InputError
+from . import gunzip
 from .chunks import (
     BLANK_LINE,
     CHUNK_SIZE,
@@ -31,9 +31,11 @@ from .chunks import (
     skip_blank,
 )
 from .gzipped import Blocks, after, blocks
+from .link import Link
 from .regular import Plain
 from .streams import Source
 
+NOT_READ = "what stands before could not be read"
 BEYOND = 1 << 16  # bytes that are read beyond a span for its last record, at first
 
 
@@ -44,29 +46,12 @@ class Before(NamedTuple):
     blank: int = 0
 
 
-class Link:
-    """What one span tells the next one."""
-
-    def __init__(self, before=None):
-        self._is_told, self._before = threading.Event(), before
-        if before is not None:
-            self._is_told.set()
-
-    def tell(self, before):
-        """Let the next span know its Before, or None: what it finds is not wanted."""
-        self._before = before
-        self._is_told.set()
-
-    def wait(self) -> Before | None:
-        self._is_told.wait()
-        return self._before
-
-
 class Span:
     """``size`` bytes of an input and the records that belong to them.
 
-    ``reader`` gives these bytes, fewer at the input's end, and then all after them; ``before`` and ``behind``
-    are the Links from the span before it and to the next.
+    ``reader`` gives these bytes, fewer at the input's end, and then all after them; where ``size`` is None,
+    its ``begin`` tells it.  ``before`` and ``behind``: the Links, of Before, from the span before it and to
+    the next.
     """
 
     def __init__(self, path, is_fastq, size, reader, before, behind):
@@ -91,11 +76,15 @@ class Span:
             raise
 
     def _cut(self):
-        self._read_on(self._size + min(self._size, BEYOND))
-        own = min(self._n, self._size)
+        size = self._reader.begin() if self._size is None else self._size
+        self._read_on(size + min(size, BEYOND))
+        own = min(self._n, size)
         found = count(self._data(), own, self.is_fastq)
         if (before := self._before.wait()) is None:
-            raise InputError(self.path, "", "what stands before could not be read")
+            raise InputError(self.path, "", NOT_READ)
+        if size == 0:
+            self._behind.tell(before)
+            return Chunk(self.path, self._buffer[:0], self.is_fastq, 1, 0), self._data(), before
         is_first, period = before.total == 0, 4 if self.is_fastq else 1
         total, blank, stop = before.total + is_first + found, before.blank, own
         if self.is_fastq and not blank:
@@ -169,15 +158,15 @@ class Stream:
         return self._is_over and self.rest.size == 0
 
 
-def plan(paths, size=CHUNK_SIZE, check=begins_fastq):
+def plan(paths, size=CHUNK_SIZE, check=begins_fastq, n_threads=1):
     """Yield what can be ``read`` to Chunks, each of about ``size`` bytes of FASTA or FASTQ files, in order.
 
     A span waits for those before it to be read: whoever takes one reads it at once.  A file without records
-    yields nothing.  ``check`` (path, first byte) tells FASTQ and raises InputError.
+    yields nothing.  ``check`` (path, first byte) tells FASTQ and raises InputError; ``n_threads`` read.
     """
     for path in paths:
         with Source(path) as source:
-            yield from plan_source(source, size, check)
+            yield from plan_source(source, size, check, n_threads)
 
 
 def read_chunks(paths, size=CHUNK_SIZE, check=begins_fastq):
@@ -186,23 +175,54 @@ def read_chunks(paths, size=CHUNK_SIZE, check=begins_fastq):
         yield span.read()
 
 
-def plan_source(source, size, check, first=None):
+def plan_source(source, size, check, n_threads=1, first=None):
     """The same for one Source; ``first``: what ``first_of`` has given."""
     skip, head = first or first_of(source)
     if head.size == 0:
         return
-    is_fastq, link, stop, file = check(source.path, head[0]), Link(Before(0)), 0, source.regular()
-    if file is not None:
-        for reader, n, end in (blocks_of if source.is_gzip else ranges_of)(file, size, skip):
-            before, link, stop = link, Link(), end
-            yield Span(source.path, is_fastq, n, reader, before, link)
-    if file is not None and stop == file.size and not (source.is_gzip and any(file.bytes(4, stop - 4))):
-        return  # all of it is planned; a BGZF ends with an empty block
-    stream = Stream(after(file, stop), head[:0]) if stop else Stream(source, head)
-    while not stream.is_at_end():
+    is_fastq = check(source.path, head[0])
+    readers = _readers(source, size, skip, head, n_threads if is_fastq else 1)
+    stream, link = yield from _side_by_side(source.path, is_fastq, readers)
+    while stream is not None and not stream.is_at_end():
         chunk, rest, before = Span(source.path, is_fastq, size, stream, link, Link()).cut()
         stream.rest, link = np.concatenate([rest, stream.rest]), Link(before)
         yield chunk
+
+
+def _side_by_side(path, is_fastq, readers):
+    """Yield a Span for each (reader, size, end); return what ``readers`` returns, and the Link behind all."""
+    link = Link(Before(0))
+    while True:
+        try:
+            reader, size, _ = next(readers)
+        except StopIteration as done:
+            return done.value, link
+        before, link = link, Link()
+        yield Span(path, is_fastq, size, reader, before, link)
+
+
+def _readers(source, size, skip, head, n_threads):
+    """Yield (reader, its own bytes or None, where they end); return a Stream of what is left, or None.
+
+    Of the input the ``skip`` first bytes are blank, and ``head`` has been read.
+    """
+    file, stop = source.regular(), 0
+    if file is None:
+        return Stream(source, head)
+    if not source.is_gzip:
+        yield from ranges_of(file, size, skip)
+        return None
+    ranges = gunzip.ranges_of(file, size) if n_threads >= gunzip.WORTH_IT and skip == 0 else None
+    if ranges is not None:
+        yield from ranges.readers()
+        rest = ranges.rest()
+        return rest and Stream(rest, head[:0])
+    for made in blocks_of(file, size, skip):
+        yield made
+        stop = made[2]
+    if stop == file.size and not any(file.bytes(4, stop - 4)):  # a BGZF ends with an empty block
+        return None
+    return Stream(after(file, stop), head[:0]) if stop else Stream(source, head)
 
 
 def ranges_of(file, size, skip, stop=None):

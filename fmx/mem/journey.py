@@ -43,7 +43,9 @@ def find(fm_index, paths, options, output, sam_header, progress, device):
     start = time.monotonic()
     run = output.shard or Whole(output.path)
     with run.opened(head) as sink:
-        summary = find_all(finders, run.plan(paths, finders[0].task_size), sink, progress)
+        n_threads = sum(finder.options.n_threads for finder in finders)
+        source = run.plan(paths, finders[0].task_size, n_threads)
+        summary = find_all(finders, source, sink, progress)
         run.note(summary)
     if summary.queries == 0 and not output.shard:
         progress.say(f"warning: no queries in {', '.join(map(str, paths))}")

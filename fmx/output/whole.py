@@ -16,9 +16,9 @@ class Whole:
         self._path, self._counts = path, counts
         self._table = None
 
-    def plan(self, paths, size):
+    def plan(self, paths, size, n_threads=1):
         """The spans of files of reads, as spans.plan gives them."""
-        return spans.plan(paths, size)
+        return spans.plan(paths, size, n_threads=n_threads)
 
     def chunks_of(self, chunks) -> list:
         """Those of a list of chunks of pairs that are to be done."""

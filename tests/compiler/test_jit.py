@@ -52,7 +52,8 @@ def bits(n):
 def of_bytes(data, byte, start, stop, target):
     primitives.prefetch(data, start)
     primitives.copy_bytes(target, 1, data, 2, 9)
-    return primitives.find_byte(data, byte, start, stop), primitives.load_big_endian(data, start)
+    words = primitives.load_big_endian(data, start), primitives.load_little_endian(data, start)
+    return primitives.find_byte(data, byte, start, stop), words
 
 
 @compiled

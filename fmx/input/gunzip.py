@@ -1,0 +1,270 @@
+"""One gzip stream by many threads: each inflates a range of it, from a block that it finds there (midway.py).
+
+A range has the blocks that begin in it.  Where the first one begins is guessed, and told by the range before;
+where that is another place, the range is inflated again from there:
+
+    ranges     |              |              |              |
+    blocks     . .   .    .  .   .     . .    .   .     .  .   .
+               told            found, told    found, told   found, told
+
+What is not as it should be is left to igzip, which reads on from there as from a stream (``Ranges.rest``).
+"""
+
+import threading
+import zlib
+from typing import NamedTuple
+
+import numpy as np
+from isal.isal_zlib import crc32, crc32_combine
+
+from ..errors import InputError
+from . import midway
+from .block_header import find_block
+from .gzipped import Gzip
+from .huffman import make_codes
+from .link import Link
+from .midway import ENDED, MARKER, NEEDS_INPUT, NEEDS_ROOM, REACHED, SLACK, SPARE, WINDOW, State
+from .regular import Plain
+
+WORTH_IT = 6  # threads: fewer are faster with igzip, which takes half the time for a byte, but one thread
+HEAD = 1 << 17  # bytes that tell how much a file was compressed
+BEHIND = 1 << 18  # bytes that are read behind a range for its last block, at first
+MOST = 8  # times as many bytes as expected may a range hold
+_MARKERS = np.arange(MARKER, MARKER + WINDOW, dtype=np.uint16)
+
+
+class Told(NamedTuple):
+    """What a range tells the next: the bit of the file where that begins, or -1 where igzip reads on.
+
+    ``window`` uint8[WINDOW]: the bytes before, its last ``n_known``; ``total``: how many there were in all.
+    """
+
+    bit: int
+    window: np.ndarray
+    n_known: int
+    total: int
+
+
+class Sum(NamedTuple):
+    """CRC-32 and number of the bytes of a member so far."""
+
+    crc: int
+    n: int
+
+
+class _Room(threading.local):
+    """What a thread inflates with, used again for each range."""
+
+    def __init__(self):
+        self.codes, self.out = make_codes(), np.empty(0, np.uint16)
+        self.ends, self.n_ends = np.empty((midway.MOST_MEMBERS, 3), np.int64), np.zeros(1, np.int64)
+
+    def run(self) -> midway.Run:
+        return midway.Run(self.out, self.ends, self.n_ends)
+
+
+_room = _Room()
+
+
+def ranges_of(file, size):
+    """The Ranges of a RegularFile that hold about ``size`` bytes each; None where that is not worth it."""
+    head = file.bytes(HEAD, 0)
+    data = np.frombuffer(head + bytes(SPARE), np.uint8)
+    start = midway.header_end(data)
+    try:
+        n = len(zlib.decompressobj(31).decompress(head)) if start > 0 else 0
+    except zlib.error:
+        return None
+    step = max(1, size * len(head) // n) if n else file.size
+    return Ranges(file, start, step, size) if 2 * step < file.size else None
+
+
+class Ranges:
+    """The ranges of a gzip file whose first block begins at byte ``start``, every ``step`` bytes."""
+
+    def __init__(self, file, start, step, size):
+        self._file, self._start, self._step, self._size = file, start, step, size
+        self._told = Link(Told(8 * start, np.zeros(WINDOW, np.uint8), 0, 0))
+
+    def readers(self):
+        """Yield (Range, None, where it ends) for each."""
+        sums = Link(Sum(0, 0))
+        for start in range(self._start, self._file.size, self._step):
+            told, more_told, more_sums = self._told, Link(), Link()
+            stop = min(start + self._step, self._file.size)
+            yield (
+                Range(self._file, (start, stop), self._size, (told, more_told), (sums, more_sums)),
+                None,
+                stop,
+            )
+            self._told, sums = more_told, more_sums
+
+    def rest(self) -> Gzip | None:
+        """After all Ranges: what is left for igzip; None if they were all."""
+        told = self._told.wait()
+        if told is None or told.bit >= 0:
+            return None
+        return _from(self._file, told.total)
+
+
+def _from(file, n) -> Gzip:
+    """What a gzip file holds from the n-th byte on."""
+    stream, buffer = Gzip(file.path, Plain(file, 0)), np.empty(1 << 20, np.uint8)
+    while n and (done := stream.readinto(buffer[:n])):
+        n -= done
+    return stream
+
+
+class Range:
+    """A reader of the blocks that begin in bytes start to stop of a gzip file, and of all after them.
+
+    ``told`` and ``sums``: the Links, of Told and of Sum, from the range before and to the next one.
+    """
+
+    def __init__(self, file, span, size, told, sums):
+        self._file, (self._start, self._stop), self._size = file, span, size
+        self._is_last = self._stop == file.size
+        (self._told, self._behind), (self._sums, self._sums_behind) = told, sums
+        self._before, self._n, self._given, self._rest, self._is_begun = None, 0, 0, None, False
+
+    def begin(self) -> int:
+        """How many bytes its blocks hold.  Raises InputError."""
+        try:
+            return self._begin()
+        except BaseException:
+            self._behind.tell(None)
+            self._sums_behind.tell(None)
+            raise
+
+    def _begin(self):
+        found = None if self._told.is_told() else self._guess()
+        told = self._before = self._told.wait()
+        if told is None:
+            raise InputError(self._file.path, "", "what stands before could not be read")
+        if told.bit < 0 or told.bit >= 8 * self._stop:
+            return self._pass_on(told)
+        if found != told.bit:
+            self._inflate(told.bit, told)
+        if self._status not in (REACHED, ENDED):
+            return self._pass_on(told._replace(bit=-1))
+        n = self._state.n - WINDOW
+        self._ends = _room.ends[: _room.n_ends[0]].copy()
+        n_known = min(WINDOW, told.n_known + n)
+        if len(self._ends):
+            n_known = min(WINDOW, self._state.n - int(self._ends[-1, 0]))
+        window, stop = np.zeros(WINDOW, np.uint8), self._state.n
+        if not self._resolve(stop - n_known, window[WINDOW - n_known :]):
+            return self._pass_on(told._replace(bit=-1))
+        self._behind.tell(Told(8 * self._base + self._state.bit, window, n_known, told.total + n))
+        self._n = n
+        return n
+
+    def _pass_on(self, told):
+        """Hold nothing."""
+        self._status, self._state, self._is_begun = ENDED, State(0, WINDOW, WINDOW), True
+        self._behind.tell(told)
+        self._sums_behind.tell(self._sums.wait())
+        return 0
+
+    def _guess(self):
+        """Inflate from a block that is found; the bit of the file where it begins, or None."""
+        bit = 8 * self._start - 1
+        while True:
+            self._load(self._start)
+            own = 8 * (self._stop - self._start)
+            found = find_block(self._input.data, bit + 1 - 8 * self._start, own, _room.codes)
+            if found < 0:
+                return None
+            bit = 8 * self._start + found
+            self._inflate(bit, None)
+            if self._state.n > WINDOW or self._status in (REACHED, ENDED):
+                return bit
+
+    def _inflate(self, bit, told):
+        """Inflate from a bit of the file on, behind what is told or not known."""
+        if _room.out.size < WINDOW + 2 * self._size + SLACK:
+            _room.out = np.empty(WINDOW + 2 * self._size + SLACK, np.uint16)
+        _room.out[:WINDOW] = told.window if told else _MARKERS
+        _room.n_ends[0] = 0
+        self._load(bit >> 3)
+        self._state = State(bit & 7, WINDOW, WINDOW - told.n_known if told else 0)
+        self._advance(8 * self._stop + self._is_last)  # the last one ends with the file, or not at all
+
+    def _advance(self, stop):
+        """Inflate blocks until one begins at bit ``stop`` of the file or later."""
+        while True:
+            self._status, self._state = midway.inflate_blocks(
+                self._input, stop - 8 * self._base, _room.codes, _room.run(), self._state
+            )
+            if self._status == NEEDS_INPUT and self._input.last < self._input.end:
+                self._load(self._base, 2 * self._input.data.size)
+            elif self._status == NEEDS_ROOM and _room.out.size < MOST * self._size + 4 * WINDOW:
+                larger = np.empty(2 * _room.out.size, np.uint16)
+                larger[: self._state.n] = _room.out[: self._state.n]
+                _room.out = larger
+            else:
+                return
+
+    def _load(self, base, n=0):
+        """Have the range's bytes from ``base`` on, or n bytes, and those behind them."""
+        n = min(max(n, self._stop - base + BEHIND), self._file.size - base)
+        data = np.empty(n + SPARE, np.uint8)
+        n = self._file.read(data, base)
+        data[n:] = 0
+        end = 8 * (self._file.size - base)
+        self._base, self._input = base, midway.Input(data, min(end, 8 * (data.size - SPARE)), end)
+
+    def _resolve(self, start, view):
+        """Write the symbols from the ``start``-th on into ``view``; False if they copy what is not there."""
+        symbols = _room.out[start : start + view.size]
+        return midway.resolve(symbols, self._before.window, self._before.n_known, view)
+
+    def readinto(self, view) -> int:
+        """Fill ``view`` (uint8), at first with its own bytes or more; fewer at the end; or InputError."""
+        done = 0
+        if not self._is_begun:
+            done, self._given, self._is_begun = self._n, self._n, True
+            try:
+                if not self._resolve(WINDOW, view[:done]):
+                    self._tell_why()
+                self._check_sums(view[:done])
+            except BaseException:
+                self._sums_behind.tell(None)
+                raise
+        while done < view.size:
+            n = min(view.size - done, self._state.n - WINDOW - self._given)
+            if n > 0:
+                if not self._resolve(WINDOW + self._given, view[done : done + n]):
+                    self._tell_why()
+                self._given, done = self._given + n, done + n
+            elif self._status == REACHED:
+                self._advance(8 * self._base + self._state.bit + 1)
+            elif self._status == ENDED:
+                break
+            else:
+                self._rest = self._rest or _from(self._file, self._before.total + self._given)
+                return done + self._rest.readinto(view[done:])
+        return done
+
+    def _check_sums(self, data):
+        """Compare the sums of the members that end in it; let the next one know that of the last."""
+        before, start = self._sums.wait(), 0
+        if before is None:
+            raise InputError(self._file.path, "", "what stands before could not be read")
+        for end, expected, size in self._ends.tolist():
+            before = _add(before, data[start : end - WINDOW])
+            if (before.crc, before.n & 0xFFFFFFFF) != (expected, size):
+                self._tell_why()
+            before, start = Sum(0, 0), end - WINDOW
+        self._sums_behind.tell(_add(before, data[start:]))
+
+    def _tell_why(self):
+        """Raise what igzip says."""
+        stream, buffer = Gzip(self._file.path, Plain(self._file, 0)), np.empty(1 << 20, np.uint8)
+        while stream.readinto(buffer):
+            pass
+        raise InputError(self._file.path, "gzip stream", "truncated or damaged (CRC-32); transfer it again")
+
+
+def _add(before, data) -> Sum:
+    return Sum(crc32_combine(before.crc, crc32(data), data.size), before.n + data.size)

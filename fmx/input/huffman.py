@@ -1,0 +1,153 @@
+"""Huffman codes of deflate (RFC 1951, sections 3.2.2 to 3.2.7), as tables that the next bits look up.
+
+    entry      bit 0      5            9                       26
+    literals   bits taken | 1 or 2     | one, and the other    | LITERALS
+    length     bits taken | extra bits | length without them   | VALUE
+    distance   bits taken | extra bits | distance without them | VALUE
+
+An entry END takes the code that ends a block.  A code of more bits than a table looks up is LONG: it is
+walked bit by bit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import inlined
+
+LITERAL_BITS, DISTANCE_BITS = 11, 10
+MORE, HELD, KIND = 5, 9, 26  # where the fields begin
+VALUE, LITERALS, END, LONG, INVALID = 0, 1, 2, 3, 4
+N_LITERALS, N_DISTANCES, END_OF_BLOCK = 286, 30, 256
+MOST_BITS = 15
+_ORDER = np.array([16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15], np.int64)
+
+
+def _with_extra_bits(first, bits) -> tuple:
+    bits = np.array(bits, np.int64)
+    return np.concatenate([[first], first + np.cumsum(1 << bits[:-1])]), bits
+
+
+_LENGTH, _LENGTH_BITS = _with_extra_bits(3, [0] * 8 + [b for b in range(1, 6) for _ in range(4)])
+_LENGTH, _LENGTH_BITS = np.append(_LENGTH, 258), np.append(_LENGTH_BITS, 0)
+_DISTANCE, _DISTANCE_BITS = _with_extra_bits(1, [0, 0] + [b for b in range(14) for _ in range(2)])
+
+
+class Code(NamedTuple):
+    """A canonical code: ``lengths`` uint8[n] of its symbols' codes in bits, ``table`` int32[1 << bits].
+
+    ``n_of`` int64[16]: symbols of each length; ``symbols`` int64[n]: by code; ``entry`` int64[n]: what a
+    table holds of each symbol, without the bits taken.
+    """
+
+    lengths: np.ndarray
+    table: np.ndarray
+    n_of: np.ndarray
+    symbols: np.ndarray
+    entry: np.ndarray
+
+
+class Codes(NamedTuple):
+    """Of a block; ``single`` int32[1 << LITERAL_BITS] is ``literals.table`` with one literal an entry.
+
+    ``order`` int64[19]: how the lengths of the code of lengths are ordered; ``both`` uint8[n] all lengths.
+    """
+
+    literals: Code
+    distances: Code
+    lengths: Code
+    single: np.ndarray
+    order: np.ndarray
+    both: np.ndarray
+
+
+def _make_code(n, bits, entry) -> Code:
+    counts = np.zeros(16, np.int64)
+    return Code(np.zeros(n, np.uint8), np.zeros(1 << bits, np.int32), counts, np.zeros(n, np.int64), entry)
+
+
+def make_codes() -> Codes:
+    """Room for the codes of one block after the other, for one thread."""
+    lengths = VALUE << KIND | _LENGTH << HELD | _LENGTH_BITS << MORE
+    literals = np.concatenate([LITERALS << KIND | np.arange(256) << HELD | 1 << MORE, [END << KIND], lengths])
+    distances = VALUE << KIND | _DISTANCE << HELD | _DISTANCE_BITS << MORE
+    return Codes(
+        _make_code(288, LITERAL_BITS, np.append(literals, [INVALID << KIND] * 2)),
+        _make_code(32, DISTANCE_BITS, np.append(distances, [INVALID << KIND] * 2)),
+        _make_code(19, 7, np.arange(19) << HELD),
+        np.zeros(1 << LITERAL_BITS, np.int32), _ORDER, np.zeros(288 + 32, np.uint8),
+    )  # fmt: skip
+
+
+@inlined
+def count_lengths(code):
+    """Fill ``n_of``; what is left of the code's room in 2^-15, negative where it is oversubscribed."""
+    for bits in range(16):
+        code.n_of[bits] = 0
+    for symbol in range(code.lengths.size):
+        code.n_of[code.lengths[symbol]] += 1
+    left = 1
+    for bits in range(1, 16):
+        left = 2 * left - code.n_of[bits]
+        if left < 0:
+            return left
+    return left
+
+
+@inlined
+def is_sound(code, left):
+    """Is a code complete, or of one symbol with one bit, or of none?"""
+    n = code.lengths.size - code.n_of[0]
+    return left == 0 or n == 0 or (n == 1 and code.n_of[1] == 1)
+
+
+@inlined
+def fill(code, bits):
+    """Fill the ``table`` of a code, which looks up ``bits`` bits, and ``symbols``."""
+    table, at, value = code.table, 0, 0
+    for i in range(table.size):
+        table[i] = INVALID << KIND
+    for length in range(1, 16):
+        value <<= 1
+        if code.n_of[length] > 0:
+            for symbol in range(code.lengths.size):
+                if code.lengths[symbol] == length:
+                    code.symbols[at] = symbol
+                    at += 1
+                    reverse, rest = 0, value
+                    for _ in range(length):
+                        reverse, rest = reverse << 1 | rest & 1, rest >> 1
+                    if length <= bits:
+                        entry = np.int32(code.entry[symbol] | length)
+                        for i in range(reverse, table.size, 1 << length):
+                            table[i] = entry
+                    else:
+                        table[reverse & (table.size - 1)] = LONG << KIND
+                    value += 1
+
+
+@inlined
+def walk(code, word):
+    """The entry of the code that ``word`` begins with, bit by bit (as zlib's puff does)."""
+    value = first = index = 0
+    for length in range(1, 16):
+        value |= (word >> (length - 1)) & 1
+        n = code.n_of[length]
+        if value - n < first:
+            return code.entry[code.symbols[index + value - first]] | length
+        index, first, value = index + n, (first + n) << 1, value << 1
+    return INVALID << KIND
+
+
+@inlined
+def join_literals(single, table):
+    """``table``: the entries of ``single``, with two literals where the bits hold the codes of both."""
+    for i in range(single.size):
+        entry = single[i]
+        if entry >> KIND == LITERALS:
+            bits = entry & 31
+            second = single[i >> bits]
+            if second >> KIND == LITERALS and bits + (second & 31) <= LITERAL_BITS:
+                literals = (entry >> HELD & 255) | (second >> HELD & 255) << 8
+                entry = np.int32(LITERALS << KIND | literals << HELD | 2 << MORE | (bits + (second & 31)))
+        table[i] = entry

@@ -1,0 +1,200 @@
+"""One gzip stream by many threads: what is read, and what is refused, is what igzip reads and refuses."""
+
+import io
+import random
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from output_of import bgzf
+from test_spans import are_same, outcome
+
+from fmx.errors import InputError
+from fmx.input import gunzip, midway
+from fmx.input.gzipped import Gzip
+from fmx.input.spans import plan
+from fmx.input.streams import Source
+from fmx.machines.pipeline import travel
+
+STRATEGIES = [zlib.Z_DEFAULT_STRATEGY, zlib.Z_FIXED, zlib.Z_HUFFMAN_ONLY, zlib.Z_RLE]
+
+
+def packed(data, level=6, strategy=zlib.Z_DEFAULT_STRATEGY, flush=0) -> bytes:
+    """Plain gzip; with ``flush`` a block ends after so many bytes each."""
+    packer = zlib.compressobj(level, zlib.DEFLATED, 31, 9, strategy)
+    pieces = [data[i : i + flush] for i in range(0, len(data), flush)] if flush else [data]
+    ways = [zlib.Z_SYNC_FLUSH, zlib.Z_BLOCK, zlib.Z_FULL_FLUSH]
+    done = [packer.compress(piece) + packer.flush(ways[i % 3]) for i, piece in enumerate(pieces)]
+    return b"".join(done) + packer.flush()
+
+
+def fastq(n, seed=1) -> bytes:
+    rng = random.Random(seed)
+    lines = []
+    for i in range(n):
+        m = rng.randrange(30, 120)
+        quality = "".join(rng.choices("FF:,#@+", k=m))
+        lines.append(f"@r{i}:{rng.randrange(9999)}\n{''.join(rng.choices('ACGT', k=m))}\n+\n{quality}\n")
+    return "".join(lines).encode()
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Ranges of small files, whose blocks often end behind what is read at first."""
+    monkeypatch.setattr(gunzip, "WORTH_IT", 2)
+    monkeypatch.setattr(gunzip, "BEHIND", 300)
+
+
+def by_igzip(path):
+    """(bytes, what is wrong)."""
+    stream, found, buffer = Gzip(str(path), io.BytesIO(path.read_bytes())), [], np.empty(1 << 12, np.uint8)
+    try:
+        while n := stream.readinto(buffer):
+            found.append(buffer[:n].tobytes())
+    except InputError as error:
+        return b"".join(found), str(error)
+    return b"".join(found), ""
+
+
+def by_ranges(path, size):
+    """(bytes of ranges, number of ranges that hold any, is the rest left to igzip); None if it has none."""
+    with Source(path) as source:
+        ranges = gunzip.ranges_of(source.regular(), size)
+    if ranges is None:
+        return None
+
+    def read(reader):
+        view = np.empty(reader.begin(), np.uint8)
+        assert reader.readinto(view) == view.size
+        return view.tobytes()
+
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(read, [reader for reader, _, _ in ranges.readers()]))
+    return b"".join(found), sum(map(bool, found)), ranges.rest() is not None
+
+
+def by_threads(path, size):
+    """As test_spans.outcome, of spans that three threads read."""
+    parts = []
+    try:
+        for part, problem in travel(
+            plan([path], size, n_threads=3), [lambda emit, span: outcome([span.read()])] * 3, None
+        ):
+            parts += part
+            if problem:
+                return parts, problem
+    except InputError as error:
+        return parts, str(error)
+    return parts, ""
+
+
+@st.composite
+def any_data(draw):
+    kind = draw(st.integers(0, 4))
+    rng, n = random.Random(draw(st.integers(0, 99))), draw(st.integers(1, 30_000))
+    if kind == 0:
+        return fastq(n // 100 + 1, n)
+    if kind == 1:
+        return rng.randbytes(n)
+    if kind == 2:
+        return bytes(rng.choices(b"ACGT", k=n))
+    if kind == 3:
+        return b"".join(bytes([rng.randrange(256)]) * rng.randrange(1, 700) for _ in range(n // 300 + 1))
+    words = [rng.randbytes(rng.randrange(1, 300)) for _ in range(20)]
+    return b"".join(rng.choices(words, k=n // 100 + 1))
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    data=any_data(), level=st.integers(0, 9), strategy=st.sampled_from(STRATEGIES),
+    flush=st.sampled_from([0, 0, 100, 3000]), size=st.sampled_from([50, 1000, 9000]),
+    n_members=st.integers(1, 3),
+)  # fmt: skip
+def test_any_stream_is_read(data, level, strategy, flush, size, n_members, tmp_path_factory):
+    path = tmp_path_factory.mktemp("gunzip") / "x"
+    path.write_bytes(packed(data, level, strategy, flush) * n_members)
+    found = by_ranges(path, size)
+    if found is not None:
+        expected, problem = by_igzip(path)
+        assert problem == ""
+        assert found[0] == expected[: len(found[0])]
+        assert len(found[0]) == len(expected) or found[2]
+
+
+def test_ranges_are_found_and_used(tmp_path):
+    data = fastq(40_000)
+    (tmp_path / "x").write_bytes(packed(data))
+    found, n, is_left = by_ranges(tmp_path / "x", 200_000)
+    assert found == data
+    assert n > len(data) // 300_000
+    assert not is_left
+
+
+LONG_NAME = b"\x1f\x8b\x08\x08" + bytes(6) + b"n" * 600 + b"\0"
+LEFT = {
+    "small members": packed(fastq(300)) + packed(b"") * (4 * midway.MOST_MEMBERS) + packed(fastq(300)),
+    "BGZF behind": packed(fastq(300)) + bgzf(fastq(30)),
+    "zeros behind": packed(fastq(300)) + bytes(20),
+    "what shrinks a lot": packed(fastq(300) + b"@r\n" + b"A" * 900_000 + b"\n+\n" + b"I" * 900_000 + b"\n"),
+    "a long name": packed(fastq(300)) + LONG_NAME + packed(fastq(9))[10:],
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_is_rare_is_left_to_igzip(name, tmp_path):
+    (tmp_path / "x").write_bytes(LEFT[name])
+    found, _, is_left = by_ranges(tmp_path / "x", 20_000)
+    expected, problem = by_igzip(tmp_path / "x")
+    assert problem == ""
+    assert is_left
+    assert found == expected[: len(found)]
+    everything = outcome(plan([tmp_path / "x"]))
+    assert everything[1] == ""
+    assert by_threads(tmp_path / "x", 20_000) == everything
+
+
+def test_a_stream_within_a_stored_one_misleads_nobody(tmp_path):
+    """Blocks that are found in what is stored are no blocks."""
+    inner = packed(fastq(3000))
+    (tmp_path / "x").write_bytes(packed(inner + fastq(500) + inner, 0))
+    found, _, is_left = by_ranges(tmp_path / "x", 5000)
+    assert (found, is_left) == (inner + fastq(500) + inner, False)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), level=st.sampled_from([0, 1, 6]), size=st.sampled_from([60, 900, 5000]))
+def test_damage_is_told_as_igzip_tells_it(seed, level, size, tmp_path_factory):
+    rng, path = random.Random(seed), tmp_path_factory.mktemp("gunzip") / "x"
+    data = packed(fastq(120, seed), level, flush=rng.choice([0, 2000])) * rng.choice([1, 2])
+    kind, at = rng.randrange(4), rng.randrange(len(data))
+    if kind == 0:
+        data = data[:at]
+    elif kind == 1:
+        data = data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
+    elif kind == 2:
+        data = data + rng.choice([b"x", b"@r\nA\n+\nI\n", b"\x1f\x8b", data[: at // 2]])
+    else:
+        data = data[: -4 - rng.randrange(4)] + bytes([rng.randrange(256)]) + data[-3:]
+    path.write_bytes(data)
+    assert are_same(by_threads(path, size), outcome(plan([path])))
+
+
+@pytest.mark.parametrize("size", [100, 3000, 20_000])
+@pytest.mark.parametrize("data", [fastq(900), fastq(900)[:-40], fastq(900) + b"\n\n", b"\n" + fastq(900)])
+def test_records_are_those_of_one_stream(data, size, tmp_path):
+    (tmp_path / "x").write_bytes(packed(data))
+    expected = outcome(plan([tmp_path / "x"]))
+    assert len(expected[0]) >= 900 or expected[1]
+    assert are_same(by_threads(tmp_path / "x", size), expected)
+
+
+def test_a_long_read_is_read_to_its_end(tmp_path):
+    data = fastq(200) + b"@long\n" + b"ACGT" * 9000 + b"\n+\n" + b"IF" * 18_000 + b"\n" + fastq(200, 2)
+    (tmp_path / "x").write_bytes(packed(data))
+    expected = outcome(plan([tmp_path / "x"]))
+    assert (len(expected[0]), expected[1]) == (401, "")
+    for size in (500, 5000, 50_000):
+        assert by_threads(tmp_path / "x", size) == expected
