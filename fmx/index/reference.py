@@ -16,21 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..compiler.primitives import at, find_byte
-from ..compiler.sorting import last_until
+from ..compiler.primitives import at
+from ..compiler.sorting import last_until, lower_bound
 from ..errors import InputError
-from ..input.chunks import CR, NEWLINE, about_cr
 from ..input.dna import CODE
 from ..input.streams import Source
+from ..machines.threads import run_all, spans, start
+from .fasta import read_letters
 
-SEPARATOR = 0  # code of the separator in the text; A C G T are 1 2 3 4 there
-
-_BLANK = 1
-_UPPER = np.zeros(256, np.uint8)  # byte -> upper-case letter of the reference, _BLANK, or 0: neither
-for _letter in range(ord("A"), ord("Z") + 1):
-    _UPPER[_letter] = _UPPER[_letter + 32] = _letter
-_UPPER[ord(".")] = ord(".")
-_UPPER[[ord(" "), ord("\t"), CR]] = _BLANK
 _NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")  # SAM's RNAME
 _SAM_HOLDS = "is none that SAM allows: letters, digits and !#$%&+./:;?@^_|~- and, but not first, * and ="
 
@@ -59,6 +52,13 @@ def make_blocks(text_start, contig, contig_start, length) -> Blocks:
     starts = np.arange((n_text >> shift) + 2) << shift
     coarse = np.searchsorted(text_start, starts, "right") - 1
     return Blocks(text_start, contig, contig_start, length, coarse, shift)
+
+
+class Before(NamedTuple):
+    """What stands before some letters of the reference: bases, and blocks that begin there."""
+
+    n_bases: int
+    n_blocks: int
 
 
 @dataclass(frozen=True)
@@ -106,37 +106,58 @@ def block_end(blocks, position):
     return at(blocks.text_start, block) + at(blocks.length, block)
 
 
-def read_fasta(path):
+def read_fasta(path, n_threads=1):
     """Read a FASTA file (plain or compressed, '-' for stdin) into (Reference, text).
 
     ``text`` is uint8[n_text] of codes, as in the module's picture.  Raises InputError for anything that is
     not a FASTA file of at least one contig, each named once and not empty.
     """
     with Source(path) as source:
-        letters, starts, headers, header_starts = _read_letters(source)
-    names = _names(source.path, headers, header_starts)
+        letters, starts, headers = read_letters(source, n_threads)
+    names = _names(source.path, headers)
     lengths = np.diff(starts)
     if (lengths == 0).any():
         name = names[int(np.argmin(lengths))]
         raise InputError(source.path, f"contig {name}", "has no sequence; remove it or mend the file")
-    md5 = np.empty((len(names), 16), np.uint8)
-    for i in range(len(names)):
-        md5[i] = np.frombuffer(hashlib.md5(letters[starts[i] : starts[i + 1]]).digest(), np.uint8)
-    nowhere = np.empty((4, 0), np.int64), np.empty(0, np.uint8)
-    n_blocks, n_text = map(int, _cut_blocks(letters, starts, CODE, *nowhere))
-    if n_blocks == 0:
+    digests = start(n_threads, _digests, letters, starts, n_threads)
+    columns, text = _cut_blocks(letters, starts, n_threads)
+    md5 = digests()
+    if text.size == 0:
         raise InputError(source.path, "", "the reference holds no A, C, G or T: nothing to index")
-    columns, text = np.empty((4, n_blocks), np.int64), np.empty(n_text, np.uint8)
-    _cut_blocks(letters, starts, CODE, columns, text)
-    return Reference(names, lengths, md5, make_blocks(*columns), n_text), text
+    return Reference(names, lengths, md5, make_blocks(*columns), text.size), text
 
 
-def _names(path, headers, header_starts) -> list:
-    raw = headers.tobytes()
+def _digests(letters, starts, n_threads):
+    """uint8[n, 16]: MD5 of each contig."""
+    cut = spans(starts.size - 1, 16 * n_threads)
+    found = run_all(_digest, [(letters, starts, *own) for own in cut], n_threads)
+    return np.frombuffer(b"".join(found), np.uint8).reshape(-1, 16)
+
+
+def _digest(letters, starts, first, last) -> bytes:
+    return b"".join(hashlib.md5(letters[starts[i] : starts[i + 1]]).digest() for i in range(first, last))
+
+
+def _cut_blocks(letters, starts, n_threads):
+    """(the four columns of Blocks, the text) of contigs that begin at ``starts``."""
+    cut = spans(letters.size, n_threads)
+    nowhere = np.empty((3, 0), np.int64), np.empty(0, np.uint8)
+    counts = run_all(_cut, [(letters, starts, CODE, span, Before(0, 0), *nowhere) for span in cut], n_threads)
+    before = np.cumsum([(0, 0), *counts], axis=0).tolist()
+    n_bases, n_blocks = before.pop()
+    columns, text = np.empty((3, n_blocks), np.int64), np.zeros(n_bases + n_blocks, np.uint8)
+    pieces = [
+        (letters, starts, CODE, span, Before(*own), columns, text)
+        for span, own in zip(cut, before, strict=True)
+    ]
+    run_all(_cut, pieces, n_threads)
+    return (*columns, np.diff(columns[0], append=text.size) - 1), text
+
+
+def _names(path, headers) -> list:
     names, seen = [], set()
-    for i in range(header_starts.size - 1):
-        header = raw[header_starts[i] : header_starts[i + 1]].replace(b"\t", b" ").strip(b" \r")
-        name = header.split(b" ", 1)[0].decode("utf-8", "surrogateescape")
+    for i, header in enumerate(headers):
+        name = header.replace(b"\t", b" ").strip(b" \r").split(b" ", 1)[0].decode("utf-8", "surrogateescape")
         if not name:
             raise InputError(path, f"contig number {i + 1}", "has no name after '>'")
         if not _NAME.fullmatch(name):
@@ -148,120 +169,30 @@ def _names(path, headers, header_starts) -> list:
     return names
 
 
-def _grown(array, n_used, n_more):
-    """``array`` with room for n_more elements beyond n_used."""
-    if n_used + n_more <= array.size:
-        return array
-    larger = np.empty(max(n_used + n_more, array.size + array.size // 2), array.dtype)
-    larger[:n_used] = array[:n_used]
-    return larger
-
-
-def _read_letters(source, chunk_size=1 << 23):
-    """Upper-case letters of all contigs, their starts [n+1], header bytes, and theirs [n+1]."""
-    letters, headers = np.empty(source.size_hint() + 1, np.uint8), np.empty(1 << 12, np.uint8)
-    starts, header_starts = np.zeros(1 << 10, np.int64), np.zeros(1 << 10, np.int64)
-    chunk = np.empty(chunk_size, np.uint8)
-    state = np.zeros(7, np.int64)
-    state[_AT_LINE_START] = state[_LINE] = 1
-    while n := source.readinto(chunk):
-        piece = chunk[:n]
-        n_more = int(np.count_nonzero(piece == ord(">"))) + 1
-        letters = _grown(letters, state[_N_LETTERS], n)
-        headers = _grown(headers, state[_N_HEADER_BYTES], n)
-        starts = _grown(starts, state[_N_CONTIGS], n_more)
-        header_starts = _grown(header_starts, state[_N_CONTIGS], n_more)
-        bad = _scan(piece, state, _UPPER, letters, starts, headers, header_starts)
-        if bad >= 0:
-            raise InputError(source.path, f"line {state[_LINE]}", _complaint(piece, bad, state))
-    n_contigs, n_letters = int(state[_N_CONTIGS]), int(state[_N_LETTERS])
-    if n_contigs == 0:
-        raise InputError(source.path, "", "is empty: expected FASTA")
-    starts[n_contigs], header_starts[n_contigs] = n_letters, state[_N_HEADER_BYTES]
-    return (
-        letters[:n_letters],
-        starts[: n_contigs + 1],
-        headers[: state[_N_HEADER_BYTES]],
-        header_starts[: n_contigs + 1],
-    )
-
-
-def _complaint(piece, bad, state) -> str:
-    byte = piece[bad]
-    if state[_AFTER_CR]:
-        return about_cr(piece)
-    if state[_N_CONTIGS] == 0:
-        hint = " (this looks like FASTQ)" if byte == ord("@") else ""
-        return f"expected '>' at the start of a FASTA file, found {bytes([byte])!r}{hint}"
-    return f"{bytes([byte])!r} is not a letter of a sequence"
-
-
-_AT_LINE_START, _IN_HEADER, _LINE, _N_CONTIGS, _N_LETTERS, _N_HEADER_BYTES, _AFTER_CR = range(7)
-
-
 @compiled
-def _scan(chunk, state, upper, letters, starts, headers, header_starts):
-    """Take one chunk of FASTA bytes; state carries over.  Returns the index of a bad byte or -1."""
-    n_letters, n_contigs, n_header_bytes = state[_N_LETTERS], state[_N_CONTIGS], state[_N_HEADER_BYTES]
-    i, bad = 0, -1
-    while i < chunk.size and bad < 0:
-        if state[_AFTER_CR] and chunk[i] != NEWLINE:
-            bad = i
-            break
-        state[_AFTER_CR] = 0
-        if state[_AT_LINE_START] and chunk[i] == ord(">"):
-            starts[n_contigs], header_starts[n_contigs] = n_letters, n_header_bytes
-            n_contigs += 1
-            state[_IN_HEADER], state[_AT_LINE_START] = 1, 0
+def _cut(letters, starts, code, span, before, columns, text):
+    """A thread's span of the letters: (bases, blocks that begin there); written where ``text`` has room.
+
+    ``columns`` int64[3, n_blocks]: text_start, contig, contig_start.  ``text`` holds zeros: separators stay.
+    """
+    n_bases, n_blocks, fills = before.n_bases, before.n_blocks, text.size > 0
+    i, stop = span
+    contig = lower_bound(starts, 0, starts.size, i + 1) - 1
+    inside = i > starts[contig] and code[letters[i - 1]] < 4
+    while i < stop:
+        contig_stop = min(starts[contig + 1], stop)
+        while i < contig_stop:
+            symbol = code[at(letters, i)]
+            if symbol < 4:
+                if not inside:
+                    if fills:
+                        columns[0, n_blocks], columns[1, n_blocks] = n_bases + n_blocks, contig
+                        columns[2, n_blocks] = i - starts[contig]
+                    n_blocks += 1
+                if fills:
+                    text[n_bases + n_blocks - 1] = symbol + 1
+                n_bases += 1
+            inside = symbol < 4
             i += 1
-            continue
-        newline = find_byte(chunk, NEWLINE, i, chunk.size)
-        stop = chunk.size if newline < 0 else newline
-        cr = find_byte(chunk, CR, i, stop)
-        if cr >= 0:  # what follows it must be a LF
-            state[_AFTER_CR], stop, newline = 1, cr + 1, -1
-        if state[_IN_HEADER]:
-            for j in range(i, stop):
-                headers[n_header_bytes] = chunk[j]
-                n_header_bytes += 1
-        else:
-            for j in range(i, stop):
-                letter = upper[chunk[j]]
-                if letter > _BLANK and n_contigs:
-                    letters[n_letters] = letter
-                    n_letters += 1
-                elif letter != _BLANK:
-                    bad = j
-                    break
-        if newline < 0:
-            state[_AT_LINE_START] = 0
-        elif bad < 0:
-            state[_LINE] += 1
-            state[_IN_HEADER], state[_AT_LINE_START] = 0, 1
-        i = stop + (newline >= 0)
-    state[_N_LETTERS], state[_N_CONTIGS], state[_N_HEADER_BYTES] = n_letters, n_contigs, n_header_bytes
-    return bad
-
-
-@compiled
-def _cut_blocks(letters, starts, code, columns, text):
-    """(number of blocks, symbols of the text); both are written where ``text`` has room for them."""
-    text_start, contigs, contig_start, length = columns
-    n_blocks, n, fills = 0, 0, text.size > 0
-    for contig in range(starts.size - 1):
-        first = starts[contig]  # of a block
-        while first < starts[contig + 1]:
-            stop = first
-            while stop < starts[contig + 1] and code[letters[stop]] < 4:
-                if fills:
-                    text[n + stop - first] = code[letters[stop]] + 1
-                stop += 1
-            if stop > first:
-                if fills:
-                    text_start[n_blocks], contigs[n_blocks] = n, contig
-                    contig_start[n_blocks], length[n_blocks] = first - starts[contig], stop - first
-                    text[n + stop - first] = SEPARATOR
-                n_blocks += 1
-                n += stop - first + 1
-            first = stop + 1
-    return n_blocks, n
+        contig, inside = contig + 1, False
+    return n_bases - before.n_bases, n_blocks - before.n_blocks

@@ -220,9 +220,14 @@ def _readers(source, size, skip, head, n_threads):
     for made in blocks_of(file, size, skip):
         yield made
         stop = made[2]
-    if stop == file.size and not any(file.bytes(4, stop - 4)):  # a BGZF ends with an empty block
+    if is_whole_bgzf(file, stop):
         return None
     return Stream(after(file, stop), head[:0]) if stop else Stream(source, head)
+
+
+def is_whole_bgzf(file, stop) -> bool:
+    """Whether the blocks up to ``stop`` are all of a file, the last one empty, as a BGZF ends."""
+    return 0 < stop == file.size and not any(file.bytes(4, stop - 4))
 
 
 def ranges_of(file, size, skip, stop=None):

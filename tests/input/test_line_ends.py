@@ -92,10 +92,9 @@ def test_every_command_refuses_it(name, kind, folder, index_of, command):
 
 @pytest.mark.parametrize("cut", range(1, 12))
 def test_a_reference_with_a_cr_at_the_border_of_a_piece(cut, monkeypatch):
-    from fmx.index import reference
+    from fmx.index import fasta, reference
 
-    read_letters = reference._read_letters
-    monkeypatch.setattr(reference, "_read_letters", lambda source: read_letters(source, cut))
+    monkeypatch.setattr(fasta, "SPAN", cut)
     whole, _ = reference.read_fasta(b">x y\r\nACGT\r\nAC\r\n>z\r\nGT\r")
     assert (whole.names, whole.lengths.tolist()) == (["x", "z"], [6, 2])
     for bad, line in ((b">x\nAC\rGT\n", 2), (b">x\nACGT\r\r\n", 2), (b">x y\r>z\nAC\n", 1), (b">x\rAC\r", 1)):

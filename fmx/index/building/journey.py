@@ -83,7 +83,7 @@ def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CP
         choose_backend(device, n_threads)  # before the reference is read for nothing
     with IndexWriter(path, n_threads, _waiting(path, progress)) as writer:
         with progress.stage("read reference"):
-            reference, text = read_fasta(fasta)
+            reference, text = read_fasta(fasta, n_threads)
             spans = cut(reference, options.part_size)
             sizes = [stop - start for start, stop in spans]
             options = options.settled(sizes, progress)
