@@ -1,6 +1,5 @@
 """Hits of reads as records of a format."""
 
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -47,9 +46,8 @@ class HitWriter(Buffers):
         super().written(records)
         return encoded
 
-    @cached_property
-    def on_gpu(self):
-        """What has a GPU make the records; then arrays are such that a GPU copies to them."""
+    def made_on_gpu(self):
+        """What has the GPU that this thread uses make the records; then it can copy to the arrays at once."""
         from .hits_gpu import GpuHitWriter
 
         return GpuHitWriter(self)

@@ -11,6 +11,7 @@ long reads, reads with very many hits, and damaged records, of which the CPU say
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -57,6 +58,7 @@ class GpuMapper:
         self.timed = self._cpu.timed
         policy = options.policy
         self._rules = hits_gpu.Rules(policy.limit, policy.at_most, policy.seed, tally is not None)
+        self._maker: Any = None
         self._query, self._sa, self._layout = session.run(self._bring, query, form, part.sa)
         self._gpu_tally = session.run(hits_gpu.GpuTally, tally, index.reference) if tally else None
 
@@ -91,7 +93,7 @@ class GpuMapper:
 
     def _on_gpu(self, flight, chunk, writer):
         """(Summary, records) of a chunk; None where there is a problem, or no room."""
-        report, n_reads, maker = Report(flight), chunk.n_bound, writer.on_gpu
+        report, n_reads, maker = Report(flight), chunk.n_bound, self._maker_of(writer)
         batch, patterns = parse(flight, chunk, self.options.strands, writer.is_sam, report)
         occurrences = self._search(flight, patterns)
         chosen = hits_gpu.count(flight, batch, occurrences, self._rules, n_reads, report)
@@ -114,6 +116,12 @@ class GpuMapper:
         if self._gpu_tally:
             self._gpu_tally.add(flight)
         return summary, records
+
+    def _maker_of(self, writer):
+        """What has this GPU make a writer's records."""
+        if self._maker is None or self._maker[0] is not writer:
+            self._maker = writer, writer.made_on_gpu()
+        return self._maker[1]
 
     def _search(self, flight, patterns) -> Rows:
         n = patterns.length.size

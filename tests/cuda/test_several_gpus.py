@@ -27,6 +27,7 @@ from fmx.mem import journey
 from fmx.mem.matching import MemOptions
 from fmx.mem.seeds import make_seeds
 from fmx.mem.seeds_gpu import BESIDE
+from fmx.output import hits_gpu
 from fmx.search import gpu_mapping, mapping
 from fmx.search.gpu_search import n_bytes
 from fmx.search.hits import ALL, SelectionPolicy
@@ -78,7 +79,7 @@ def test_two_gpus_write_the_bytes_of_the_cpu(command, home):
 
 
 def test_each_thread_maps_on_its_own_gpu(home, monkeypatch):
-    """More GPUs than threads have a thread each, and both work at the same time."""
+    """More GPUs than threads have a thread each, and both work at the same time, with what is their own."""
     opened = fm_index.load(home / "ref.fmx", method="verify")
     options, where = MapOptions(n_threads=1), Device("cuda", n_gpus=2)
     mappers = workflow.make_mappers(opened, options, where, Progress(quiet=True))
@@ -91,9 +92,12 @@ def test_each_thread_maps_on_its_own_gpu(home, monkeypatch):
         return map_span(mapper, span, writer, emit)
 
     writer, _ = workflow.make_writer(opened.reference, workflow.Output())
+    makers, kind = [], hits_gpu.GpuHitWriter
+    monkeypatch.setattr(hits_gpu, "GpuHitWriter", lambda own: makers.append(own) or kind(own))
     monkeypatch.setattr(type(mappers[0]), "map", in_step)
     mapping.map_spans(mappers, spans.plan(literal_fasta([read]) for read in READS[:4]), writer, io.BytesIO())
     assert sorted(mapped) == [0, 0, 1, 1]
+    assert len(makers) == 2  # each from arrays of its own GPU
 
 
 class Told(Progress):
