@@ -13,8 +13,11 @@ class InputError(FmxError):
     """Bad data: names the file and the record or line."""
 
     def __init__(self, path, where: str, what: str):
-        self.path, self.where = str(path), where
+        self.path, self.where, self.what = str(path), where, what
         super().__init__(f"{path}: {where}: {what}" if where else f"{path}: {what}")
+
+    def __reduce__(self):
+        return InputError, (self.path, self.where, self.what)
 
 
 class IndexFileError(FmxError):
@@ -31,6 +34,10 @@ class OutputError(FmxError):
 
 class DeviceError(FmxError):
     """A GPU that is not there, does not answer, or lacks memory or a package: says what to install or do."""
+
+
+class ClusterError(FmxError):
+    """A cluster that does not answer, has no workers, or workers that are not like this machine."""
 
 
 class LostDeviceError(DeviceError):

@@ -217,6 +217,15 @@ shard = click.option(
     "--shard", type=ShardOf(), metavar="I/N",
     help="Do only the I-th of N shards, into the folder -o, for 'fmx merge'; auto: by the array job.",
 )  # fmt: skip
+sharing = together(
+    shard,
+    click.option(
+        "--scheduler", metavar="ADDRESS", help="Share the work on a Dask cluster, by its scheduler."
+    ),
+    click.option(
+        "--scheduler-file", type=click.Path(), metavar="FILE", help="The same, by Dask's scheduler file."
+    ),
+)
 running = together(threads, quiet)
 searching = together(layout, method, max_memory, verify, engine, gpus, gpu_memory, running)
 

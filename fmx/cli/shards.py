@@ -1,8 +1,23 @@
-"""--shard: a share of a command's work, into a folder."""
+"""--shard and --scheduler: a command's work in shards, one of them or all on a cluster."""
+
+import os
+import shutil
+import time
+from functools import partial
+from importlib import import_module
+from pathlib import Path
 
 import click
 
-from ..cluster.run import ShardRun, identity
+from ..cluster.merge import manifests, merge, sentence
+from ..cluster.run import ShardRun, identity, seen
+from ..errors import ClusterError
+from ..options import find_index
+
+SHARD = 32 << 20  # bytes of input that a shard on a cluster has, or more
+MOST = 4096  # shards
+PAIRWISE = 64  # shards of pairs
+INPUTS = ("reads", "patterns", "queries", "seqs", "other")  # what commands call them
 
 
 def places_of(given, outputs) -> dict:
@@ -15,11 +30,94 @@ def places_of(given, outputs) -> dict:
 
 
 def undone_shard(given, progress, command, paths, meta=None, **wanted):
-    """(is there anything to do, the ShardRun of --shard or None); ``wanted`` as of cluster.run.identity."""
-    if not given.shard:
+    """(is there anything left to do here, the ShardRun of --shard or None).
+
+    On a cluster, all is done by then.  ``wanted`` as of cluster.run.identity.
+    """
+    address = _address(given, paths)
+    if not (given.shard or address or given.scheduler_file):
         return True, None
-    run = ShardRun(given.output, given.shard, identity(command, paths, meta, **wanted))
-    if run.is_done():
-        progress.say(f"{run} is there already")
+    run = identity(command, paths, meta, **wanted)
+    if not given.shard:
+        _on_cluster(given, address, command, paths, run, progress)
         return False, None
-    return True, run
+    if run != getattr(given, "run", run):
+        raise ClusterError("the index or the inputs were changed while their shards were done")
+    shard = ShardRun(given.output, given.shard, run)
+    if shard.is_done():
+        progress.say(f"{shard} is there already")
+        return False, None
+    return True, shard
+
+
+def _address(given, paths):
+    """The scheduler's address, if the work is for a cluster; the environment's where work can be shared."""
+    if given.shard:
+        if given.scheduler or given.scheduler_file:
+            raise click.UsageError("give only one of --shard and --scheduler: a cluster cuts shards itself")
+        return None
+    if given.scheduler and given.scheduler_file:
+        raise click.UsageError("give only one of --scheduler and --scheduler-file")
+    if given.scheduler or given.scheduler_file:
+        return given.scheduler
+    alone = any(getattr(given, name, None) for name in ("matrix", "checkpoint", "literal"))
+    if alone or given.output == "-" or not all(map(os.path.isfile, paths)):
+        return None
+    return os.environ.get("DASK_SCHEDULER_ADDRESS")
+
+
+def _on_cluster(given, address, command, paths, run, progress):
+    """Do all shards on a Dask cluster, and merge them; what was done before an error is kept."""
+    from ..cluster.dask import Cluster
+
+    if given.output == "-" or not os.path.isdir(os.path.dirname(os.path.abspath(given.output))):
+        raise click.UsageError("on a cluster give -o FILE, in a folder that all workers see")
+    folder = Path(f"{os.path.abspath(given.output)}.shards")
+    n = PAIRWISE if command == "pairwise" else sum(map(os.path.getsize, paths)) // SHARD
+    n = max(1, min(n, MOST))
+    there = _as_seen_there(given, folder) | {"kind": run["options"]["output"]["kind"]}
+    work = partial(do_shard, command, there, run)
+    see = partial(seen_there, [os.path.abspath(path) for path in paths], there.get("index_path"))
+    start = time.monotonic()
+    with Cluster(address, given.scheduler_file) as cluster:
+        n_threads = cluster.check({key: run[key] for key in ("fmx", "index", "inputs")}, see)
+        progress.say(f"{n} shards on {n_threads} threads of the cluster at {cluster.name}")
+        for i, _ in enumerate(cluster.results(work, [(number, n) for number in range(1, n + 1)]), 1):
+            left = int((time.monotonic() - start) / i * (n - i))
+            progress.show(f"{i} of {n} shards, {left // 60}:{left % 60:02d} left")
+    found = manifests(folder)
+    merge(folder, found, given.output, getattr(given, "counts", None))
+    shutil.rmtree(folder, ignore_errors=True)
+    progress.say(f"{sentence(found)}; {time.monotonic() - start:.1f} s")
+
+
+def _as_seen_there(given, folder) -> dict:
+    """What a worker's command is given: whole paths, one thread, a folder for the shards."""
+    there = {**vars(given), "output": str(folder), "threads": 1, "quiet": True, "gpus": None}
+    there |= {"scheduler": None, "scheduler_file": None}
+    if "index_path" in there:
+        there["index_path"] = os.path.abspath(find_index(given.index_path))
+    for name in INPUTS:
+        if value := there.get(name):
+            whole = os.path.abspath
+            there[name] = whole(value) if isinstance(value, str) else tuple(map(whole, value))
+    return {key: there[key] for key in (*vars(given), "index_path") if key in there}
+
+
+def seen_there(paths, index_path) -> dict:
+    """What a worker sees of the inputs and the index."""
+    from ..index.store import read_meta
+
+    return seen(paths, index_path and read_meta(index_path))
+
+
+def do_shard(command, given, run, shard):
+    """One shard on a worker, with its GPU where --engine says so and no other shard of it has that."""
+    from ..cluster.dask import engine_of
+
+    function = import_module(f".commands.{command}", __package__).command.callback
+    engine, release = engine_of(given["engine"])
+    try:
+        function(**{**given, "shard": shard, "engine": engine}, run=run)
+    finally:
+        release()

@@ -32,13 +32,17 @@ def identity(command, paths, meta=None, **options) -> dict:
         if not os.path.isfile(path):
             name = "standard input" if path == STANDARD else path
             raise InputError(name, "", "cannot be cut into shards: name a file that each can open")
-    return {
-        "fmx": __version__,
-        "command": command,
-        "index": meta and _digest_of(meta),
-        "inputs": [[os.path.basename(path), os.path.getsize(path)] for path in paths],
-        "options": {name: _plain(value) for name, value in options.items()},
-    }
+    options = {name: _plain(value) for name, value in options.items()}
+    return {**seen(paths, meta), "command": command, "options": options}
+
+
+def seen(paths, meta) -> dict:
+    """Of ``identity``, what another machine might see otherwise.  Raises InputError."""
+    try:
+        inputs = [[os.path.basename(path), os.path.getsize(path)] for path in paths]
+    except OSError as error:
+        raise InputError(error.filename, "", error.strerror or str(error)) from error
+    return {"fmx": __version__, "index": meta and _digest_of(meta), "inputs": inputs}
 
 
 def _digest_of(meta) -> str:

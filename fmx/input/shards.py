@@ -97,8 +97,7 @@ class ShardPlan:
             skip, _ = first_of(source)
             before = _counted(_Cuts(source, skip, self._size), is_fastq, self.begin.at)
         number = int(found[1]) + (before.total - assumed.total) // (4 if is_fastq else 1)
-        what = str(error).removeprefix(f"{error.path}: {error.where}: ")
-        return InputError(error.path, f"record {number}", what)
+        return InputError(error.path, f"record {number}", error.what)
 
     def _spans_of(self, source, first, last):
         """The spans between two places that may lie inside a file."""

@@ -270,7 +270,7 @@ def test_a_full_disk_leaves_nothing(index_of, inputs, tmp_path):
         (["search", "few.fa", "--shard", "0/2", "-o", "out.d"], "counted from 1 to 2"),
         (["search", "few.fa", "--shard", "half", "-o", "out.d"], "is not I/N, as in 3/64"),
         (["search", "few.fa", "--shard", "auto", "-o", "out.d"], "there are none here"),
-        (["locate", "-p", "ACGT", "--shard", "1/2", "-o", "out.d"], "--shard needs patterns in files"),
+        (["locate", "-p", "ACGT", "--shard", "1/2", "-o", "out.d"], "need patterns in files"),
         (["pairwise", "few.fa", "--matrix", "score", "--shard", "1/2", "-o", "out.d"], "without --matrix"),
         (["merge", "nowhere"], "nowhere: No such file"),
         (["merge", "."], "no shards"),

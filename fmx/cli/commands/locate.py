@@ -16,7 +16,7 @@ from ...output import kinds_of
 @options.strands
 @options.index
 @options.output
-@options.shard
+@options.sharing
 @options.searching
 def command(given):
     """List every occurrence of patterns.
@@ -26,8 +26,8 @@ def command(given):
     """
     if bool(given.patterns) == bool(given.literal):
         raise click.UsageError("give patterns either with -p or as files")
-    if given.literal and given.shard:
-        raise click.UsageError("--shard needs patterns in files")
+    if given.literal and (given.shard or given.scheduler or given.scheduler_file):
+        raise click.UsageError("--shard and --scheduler need patterns in files")
     from ...input.chunks import literal_fasta
     from ...search.hits import ALL, SelectionPolicy
     from ...workflow import Output

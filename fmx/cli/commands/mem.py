@@ -33,7 +33,7 @@ from ...output import kinds_of
 @options.index
 @options.output
 @options.verify
-@options.shard
+@options.sharing
 @options.processor
 @options.gpus
 @options.gpu_memory

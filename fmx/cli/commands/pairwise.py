@@ -39,7 +39,7 @@ _DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
     help="Write all pairs as a matrix instead: npz with -o NAME.npz, else PHYLIP (one input only).",
 )  # fmt: skip
 @click.option("--checkpoint", metavar="FILE", help="Keep finished work here; a killed run resumes from it.")
-@options.shard
+@options.sharing
 @options.processors
 @options.all_gpus
 @options.threads
@@ -59,8 +59,9 @@ def command(given):
     fmx pairwise genes.fa --matrix identity -o genes.npz
     """
     form = _form(given)
-    if given.shard and (given.matrix or given.checkpoint):
-        raise click.UsageError("--shard goes with records, without --matrix and --checkpoint")
+    shared = given.shard or given.scheduler or given.scheduler_file
+    if shared and (given.matrix or given.checkpoint):
+        raise click.UsageError("--shard and --scheduler share out records, without --matrix and --checkpoint")
     from ...align.journey import PairOptions, PairOutput, align
     from ...align.scoring import Scoring
     from ...align.sequences import check_begin

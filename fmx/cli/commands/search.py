@@ -31,7 +31,7 @@ from ...output import kinds_of
 @click.option(
     "--counts", type=click.Path(), metavar="FILE", help="Also write a table of reads and hits per contig."
 )
-@options.shard
+@options.sharing
 @options.searching
 def command(given):
     """Map reads to an index.

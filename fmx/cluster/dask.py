@@ -1,0 +1,127 @@
+"""Shards on the workers of a Dask cluster: whoever is free takes the next one.
+
+The scheduler and its workers are Dask's own processes (distributed); all see the inputs, the index and the
+folder of the shards.  A shard whose worker is lost goes to another one.  The client counts what is done and,
+in the end, merges.  What was done stays in the folder until then, so that a second run goes on from there.
+"""
+
+import logging
+import os
+import threading
+import time
+
+from .._version import __version__
+from ..errors import ClusterError, FmxError, installed
+from .manifest import difference
+
+PATIENCE = 60  # seconds to wait for a scheduler, and for a first worker
+_gpu = threading.Lock()  # of a worker: one of its shards at a time
+
+
+def check_worker(run, again) -> str:
+    """What a worker has other than the client, in words, or ""; ``again()`` gives its own ``run``."""
+    try:
+        own = again()
+    except FmxError as error:
+        return str(error)
+    return difference(own, run)
+
+
+def engine_of(wanted):
+    """(the engine that a shard may use on this worker, what to release when it is done)."""
+    if wanted == "cpu" or not _gpu.acquire(blocking=wanted != "auto"):
+        return "cpu", lambda: None
+    return wanted, _gpu.release
+
+
+class Cluster:
+    """A Dask cluster, by the ``address`` of its scheduler or the path of a scheduler ``file``.
+
+    Raises ClusterError where it does not answer, or has no worker.
+    """
+
+    def __init__(self, address=None, file=None):
+        with installed("Dask", "'fmx-mapper[cluster]'", ClusterError):
+            import distributed
+        self._dask, self.name = distributed, address or file
+        for logger in list(logging.root.manager.loggerDict):
+            if logger.startswith("distributed"):
+                logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # errors are told once, by us
+        deadline = time.monotonic() + PATIENCE
+        while file and not os.path.exists(file) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        try:
+            if file:
+                os.stat(file)
+            self._client = distributed.Client(address=address, scheduler_file=file, timeout=PATIENCE)
+        except (OSError, ValueError) as error:
+            raise ClusterError(f"no Dask scheduler answers at {self.name}: {_said(error)}") from error
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._client.close(timeout=5)
+
+    def check(self, run, again) -> int:
+        """Threads of all workers.  Raises ClusterError unless each sees the same as ``run`` says."""
+        try:
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+            found = self._client.run(check_worker, run, again, on_error="return")
+        except (OSError, self._dask.TimeoutError) as error:
+            raise ClusterError(f"no worker at {self.name} after {PATIENCE} s: start 'dask worker'") from error
+        for worker, differs in found.items():
+            if isinstance(differs, BaseException):
+                differs = f"fmx {__version__} does not run there ({_said(differs)})"
+            if differs:
+                raise ClusterError(f"worker {worker}: {differs}")
+        return sum(self._client.nthreads().values())
+
+    def results(self, work, items):
+        """Yield the result of ``work(item)`` for each item, as they come.
+
+        Raises what ``work`` raises, after the others were cancelled; ClusterError for a lost scheduler.
+        """
+        stamp = time.time_ns()
+        keys = [f"fmx-{stamp}-{i}" for i in range(len(items))]
+        pending = set(self._client.map(work, items, key=keys, pure=False, retries=0))
+        try:
+            while pending:
+                done = self._wait(pending)
+                pending -= done
+                for future in done:
+                    yield self._result(future)
+        finally:
+            if pending and self._client.status == "running":
+                self._client.cancel(list(pending), force=True)
+
+    def _wait(self, pending) -> set:
+        try:
+            return self._dask.wait(pending, timeout=1, return_when="FIRST_COMPLETED").done
+        except self._dask.TimeoutError:
+            if self._client.status != "running":
+                raise self._lost() from None
+            return set()
+        except (self._dask.CancelledError, OSError) as error:
+            raise self._lost() from error
+
+    def _result(self, future):
+        try:
+            return future.result(timeout=PATIENCE)
+        except FmxError:
+            raise
+        except self._dask.KilledWorker as error:
+            raise ClusterError(
+                f"workers died again and again at {error.task}: give them more memory, or see their logs"
+            ) from error
+        except (self._dask.CancelledError, self._dask.TimeoutError) as error:
+            raise self._lost() from error
+
+    def _lost(self):
+        return ClusterError(
+            f"the scheduler at {self.name} is lost: start it and run this again; finished shards are kept"
+        )
+
+
+def _said(error) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

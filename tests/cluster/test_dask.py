@@ -1,0 +1,200 @@
+"""A Dask cluster of real processes: the bytes of one run, whoever dies on the way."""
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import journeys
+import pytest
+from cluster.test_shards_of_commands import CONTIGS, body_of, reads
+
+pytest.importorskip("distributed", reason="pip install 'fmx-mapper[cluster]'")
+
+pytestmark = pytest.mark.xdist_group("dask")
+PYTHON = [sys.executable, "-m"]
+
+
+@contextmanager
+def cluster(folder, n_workers, variables=()):
+    """A scheduler and its workers, one thread each: (address, the workers' processes)."""
+    log = open(folder / "dask.log", "ab")  # noqa: SIM115
+    file = folder / "scheduler.json"
+    environment = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1", **dict(variables)}
+    streams = {"stdout": log, "stderr": log, "env": environment, "cwd": folder}
+    start = ["--port", "0", "--no-dashboard", "--scheduler-file", file]
+    scheduler = subprocess.Popen([*PYTHON, "distributed.cli.dask_scheduler", *map(str, start)], **streams)
+    processes = [scheduler]
+    try:
+        wait_for(file.exists)
+        for _ in range(n_workers):
+            start = ["--scheduler-file", file, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+            arguments = [*PYTHON, "distributed.cli.dask_worker", *map(str, start)]
+            processes.append(subprocess.Popen(arguments, **streams))
+        yield file, processes
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.wait()
+        log.close()
+        file.unlink(missing_ok=True)
+
+
+def wait_for(what, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def started(folder, *arguments):
+    command = [*PYTHON, "fmx", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def run(folder, *arguments):
+    process = started(folder, *arguments)
+    process.out, process.err = process.communicate(timeout=120)
+    return process
+
+
+@pytest.fixture(scope="module")
+def home(index_of, tmp_path_factory):
+    """A folder with ref.fmx, reads.fq of some 130 MB, which make four shards, queries.fa and genes.fa."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "ref.fmx").symlink_to(index_of(CONTIGS))
+    (folder / "reads.fq").write_bytes(journeys.fastq(reads(2000)) * 500)
+    (folder / "few.fq").write_bytes(journeys.fastq(reads(200)))
+    genes = [(f"g{i}", CONTIGS[0][1][i : i + 90]) for i in range(0, 600, 10)]
+    (folder / "genes.fa").write_bytes(journeys.fasta(genes))
+    return folder
+
+
+SEARCH = ["search", "-x", "ref.fmx", "reads.fq", "--no-unmapped"]
+
+
+@pytest.fixture(scope="module")
+def expected(home):
+    assert run(home, *SEARCH, "-q", "-o", "one.sam").returncode == 0
+    return body_of(home / "one.sam")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (SEARCH, "all.sam"),
+        (["search", "-x", "ref.fmx", "few.fq", "-a", "--counts", "counts.tsv"], "all.bam"),
+        (["locate", "-x", "ref.fmx", "few.fq"], "all.tsv"),
+        (["mem", "-x", "ref.fmx", "-b", "few.fq"], "all.txt"),
+        (["pairwise", "genes.fa", "--id", "0.5", "--cigar"], "pairs.tsv"),
+    ],
+)  # fmt: skip
+def test_a_cluster_writes_the_bytes_of_one_run(arguments, name, home, shared):
+    file, _ = shared
+    assert run(home, *arguments, "-o", f"one_{name}").returncode == 0
+    tables = (home / "counts.tsv").read_bytes() if "--counts" in arguments else b""
+    done = run(home, *arguments, "--scheduler-file", file, "-o", name)
+    assert done.returncode == 0, done.err
+    assert "of the cluster at" in done.err
+    assert body_of(home / name) == body_of(home / f"one_{name}")
+    assert not tables or (home / "counts.tsv").read_bytes() == tables
+    assert not (home / f"{name}.shards").exists()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    with cluster(tmp_path_factory.mktemp("cluster"), 2) as made:
+        yield made
+
+
+@pytest.mark.parametrize("who", ["worker", "client", "scheduler"])
+def test_whoever_is_killed_the_bytes_are_those_of_one_run(who, home, expected, tmp_path):
+    """A worker's shards go to another; after the others a second run does what is left."""
+    target = home / f"{who}.sam"
+    with cluster(tmp_path, 2) as (file, processes):
+        process = started(home, *SEARCH, "--scheduler-file", file, "-o", target)
+        wait_for(lambda: list(home.glob(f"{who}.sam.shards/.*.partial/body")) or process.poll() is not None)
+        assert process.poll() is None
+        {"worker": processes[1], "client": process, "scheduler": processes[0]}[who].kill()
+        _, err = process.communicate(timeout=120)
+        if who == "worker":
+            assert process.returncode == 0, err
+        else:
+            assert process.returncode == (-9 if who == "client" else 1)
+            assert not target.exists()
+        if who == "scheduler":
+            assert "is lost: start it and run this again" in err
+            assert err.count("\n") == 2, err
+    if who != "worker":
+        with cluster(tmp_path, 1) as (file, _):
+            done = run(home, *SEARCH, "--scheduler-file", file, "-o", target)
+            assert done.returncode == 0, done.err
+    assert body_of(target) == expected
+
+
+def test_a_fault_in_one_shard_is_told_as_in_one_run(home, shared):
+    file, _ = shared
+    data = (home / "reads.fq").read_bytes()
+    at = data.index(b"\n+\n", 100 << 20)
+    (home / "bad.fq").write_bytes(data[: at - 1] + b"!" + data[at:])
+    arguments = ["search", "-q", "-x", "ref.fmx", "bad.fq", "-o", "bad.sam"]
+    alone, together = run(home, *arguments), run(home, *arguments, "--scheduler-file", file)
+    assert together.returncode == alone.returncode == 1
+    where = alone.err.split("bad.fq: ")[1]
+    assert where.startswith("record ")
+    assert together.err.split("bad.fq: ")[1] == where
+    assert together.err.count("\n") == 1
+    assert not (home / "bad.sam").exists()
+
+
+def test_a_worker_that_is_not_like_the_client_is_named(home, tmp_path, monkeypatch):
+    other = tmp_path / "other"
+    (other / "fmx").mkdir(parents=True)
+    source = os.path.dirname(os.path.dirname(journeys.workflow.__file__))
+    (other / "fmx" / "__init__.py").write_text(
+        f"__path__ = [{str(os.path.join(source, 'fmx'))!r}]\n"
+        "import sys, types\n"
+        "sys.modules['fmx._version'] = version = types.ModuleType('fmx._version')\n"
+        "version.__version__ = '0.0.9'\n"
+    )
+    with cluster(tmp_path, 1, {"PYTHONPATH": str(other)}) as (file, _):
+        done = run(home, "search", "-q", "-x", "ref.fmx", "few.fq", "--scheduler-file", file, "-o", "x.sam")
+    assert done.returncode == 1
+    assert 'fmx "0.0.9", not "0.1.0"' in done.err
+    assert not (home / "x.sam").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--scheduler", "tcp://127.0.0.1:9", "-o", "x.sam"], "no Dask scheduler answers at tcp://127.0.0.1:9"),
+        (["--scheduler", "nonsense://", "-o", "x.sam"], "no Dask scheduler answers at nonsense://"),
+        (["--scheduler-file", "nowhere.json", "-o", "x.sam"], "no Dask scheduler answers at nowhere.json"),
+        (["--scheduler", "tcp://127.0.0.1:9"], "on a cluster give -o FILE"),
+        (["--scheduler", "a", "--scheduler-file", "b", "-o", "x.sam"], "give only one of --scheduler and"),
+        (["--scheduler", "a", "--shard", "1/2", "-o", "x"], "give only one of --shard and --scheduler"),
+    ],
+)  # fmt: skip
+def test_a_cluster_that_is_not_there_is_told(arguments, words, command, home, monkeypatch):
+    from fmx.cluster import dask
+
+    monkeypatch.chdir(home)
+    monkeypatch.setattr(dask, "PATIENCE", 2)
+    done = command("search", "-q", "-x", "ref.fmx", "few.fq", *arguments)
+    assert done.code in (1, 2)
+    assert words in done.err
+
+
+def test_the_scheduler_of_the_environment_is_taken_where_work_can_be_shared(home, shared, monkeypatch):
+    import json
+
+    file, _ = shared
+    monkeypatch.setenv("DASK_SCHEDULER_ADDRESS", json.loads(file.read_text())["address"])
+    done = run(home, "search", "-x", "ref.fmx", "few.fq", "-o", "env.sam")
+    assert done.returncode == 0
+    assert "of the cluster at tcp://" in done.err
+    done = run(home, "search", "-x", "ref.fmx", "few.fq")  # standard output is not shared
+    assert "of the cluster" not in done.err
+    assert len(done.out) > 1000
