@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import click
 
 from .errors import IndexFileError
-from .machines.places import Device
+from .machines.places import Device, wake
 from .machines.threads import available_cores
 from .search.engines import CUDA
 
@@ -119,6 +119,8 @@ def command(function):
 
     @functools.wraps(function)
     def take(**given):
+        if given.get("engine", "cpu") != "cpu":
+            wake(given.get("device") or 0)
         return function(SimpleNamespace(**given))
 
     return click.command()(take)

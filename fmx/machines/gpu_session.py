@@ -19,18 +19,19 @@ RESERVE = 512 << 20  # bytes left to the device and the libraries on it, or a tw
 class Arrays:
     """Arrays by name, made anew, with an eighth more, only where a larger one is asked for.
 
-    To allocate takes long on a GPU.
+    To allocate takes long on a GPU.  ``sizes`` {name: (n, dtype)}: elements that an array of that name has at least.
     """
 
-    def __init__(self, make):
-        self._make, self._held = make, {}
+    def __init__(self, make, sizes=None):
+        self._make, self._held, self._sizes = make, {}, sizes or {}
 
     def __call__(self, name, n, dtype):
         """The array of a name, of n elements or more."""
         held = self._held.get(name)
         if held is None or held.size < n:
             more = n >> 3 if self._held.pop(name, None) is not None else 0
-            held = self._held[name] = self._make(max(n + more, 1), dtype)
+            least, _ = self._sizes.get(name, (1, dtype))
+            held = self._held[name] = self._make(max(n + more, least), dtype)
         return held
 
 
@@ -57,9 +58,9 @@ class Flight:
 
     def __init__(self, clock, arrays):
         self.clock, self.stream = clock, gpu.stream()
-        self.there, self.here = Arrays(gpu.empty), Arrays(gpu.pinned)
+        self.there, self.here = Arrays(gpu.empty, arrays), Arrays(gpu.pinned, arrays)
         for name, (n, dtype) in arrays.items():
-            self.there(name, n, dtype), self.here(name, n, dtype)
+            self.there(name, n, dtype)  # at once, as long as there is memory; to pin the host's takes longer
         self.holds: object = None  # what its owner has left there
         self._marks: list = []
 

@@ -1,11 +1,14 @@
 """Sessions of several GPUs in one process do not mix, with a stand-in for the driver."""
 
+import threading
+import time
+
 import fake_cuda
 import numpy as np
 import pytest
 
 from fmx.errors import DeviceError
-from fmx.machines import gpu, gpu_session
+from fmx.machines import gpu, gpu_session, places
 from fmx.machines.gpu_session import GpuSession
 from fmx.machines.places import Device, choose_place
 
@@ -82,3 +85,25 @@ def test_buffers_and_clocks_belong_to_one_session(gpus, monkeypatch):
 def test_the_size_of_a_pinned_array_may_be_a_number_of_numpy(gpus):
     """CUDA's arrays take a Python integer or a tuple as their shape."""
     assert gpu.pinned(np.int64(3), np.uint8).size == 3
+
+
+def test_a_gpu_is_woken_up_beside_the_start_and_never_for_the_cpu(gpus, monkeypatch, command):
+    before = threading.active_count()
+    assert command("search", "-x", "none.fmx", "none.fq").code == 1
+    assert gpus.used == []
+    for engine, number in (("cuda", 1), ("auto", 0)):
+        assert (
+            command("search", "-x", "none.fmx", "none.fq", "--engine", engine, "--device", number).code == 1
+        )
+        while threading.active_count() > before:
+            time.sleep(0.01)
+        assert gpus.used.pop() == number
+    monkeypatch.setattr(gpus, "cuCtxSetCurrent", None)  # whatever goes wrong
+    places.wake(0)
+
+
+def test_the_hosts_memory_is_pinned_when_it_is_needed_first(gpus):
+    flight = GpuSession(0).flight({"out": (100, "u1")})
+    assert sum(map(len, gpus.held.values())) == 100
+    assert flight.here("out", 3, "u1").size == flight.there("out", 3, "u1").size == 100
+    assert flight.here("out", 300, "u1").size >= 300
