@@ -93,7 +93,7 @@ def forms(meta: dict) -> dict:
     """{name: Form} of every array of an index."""
     c, b, sizes = meta["n_contigs"], meta["n_blocks"], part_sizes(meta)
     found = {
-        "contig_names": Form("uint8", (None,)),
+        "contig_names": Form("uint8", (None,), holds=_are_names),
         "contig_lengths": Form("int64", (c,)),
         "contig_md5": Form("uint8", (c, 16)),
         **{f"block_{column}": Form("int64", (b,)) for column in COLUMNS},
@@ -102,6 +102,14 @@ def forms(meta: dict) -> dict:
         folder = f"part{number}/" if len(sizes) > 1 else ""
         found.update({folder + name: form for name, form in _forms_of_part(meta, folder, n).items()})
     return found
+
+
+def _are_names(data) -> bool:
+    """Whether bytes are names of contigs, by newlines: printable ASCII, none empty, no two alike."""
+    names = data.tobytes().decode("latin-1").split("\n")
+    letters = "".join(names)
+    printable = letters.isascii() and letters.isprintable() and " " not in letters
+    return printable and all(names) and len(set(names)) == len(names)
 
 
 def _forms_of_part(meta, folder, n) -> dict:
@@ -145,11 +153,7 @@ def check_reference(meta: dict, names: list, lengths, columns) -> None:
 
     ``names`` of the contigs, ``lengths`` int64[n_contigs], ``columns`` of Blocks, int64[n_blocks] each.
     """
-    all_named = len(names) == meta["n_contigs"] == len(set(names))
-    _need(all_named, "there are not as many names as contigs")
-    letters = "".join(names)
-    printable = all(names) and letters.isascii() and letters.isprintable() and " " not in letters
-    _need(printable, "a contig's name is empty or not printable ASCII")
+    _need(len(names) == meta["n_contigs"], "there are not as many names as contigs")
     fit = lengths.min() >= 1 and lengths.max() <= _LARGEST // lengths.size
     _need(fit and lengths.sum() == meta["n_bases"], "the lengths of contigs do not add up")
     text_start, contig, contig_start, length = columns

@@ -19,7 +19,7 @@ RESERVE = 512 << 20  # bytes left to the device and the libraries on it, or a tw
 class Arrays:
     """Arrays by name, made anew, with an eighth more, only where a larger one is asked for.
 
-    To allocate takes long on a GPU.  ``sizes`` {name: (n, dtype)}: elements that an array of that name has at least.
+    To allocate takes long on a GPU.  ``sizes`` {name: (n, dtype)}: what an array of that name has at least.
     """
 
     def __init__(self, make, sizes=None):

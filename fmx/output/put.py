@@ -24,11 +24,11 @@ class Names(NamedTuple):
 
 
 def make_names(names) -> Names:
-    """Names as arrays, from a list of str."""
-    encoded = [name.encode() for name in names]
-    first = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(name) for name in encoded], out=first[1:])
-    return Names(np.frombuffer(b"".join(encoded), np.uint8), first)
+    """Names as arrays, from a list of str without newlines."""
+    lines = as_bytes("\n".join([*names, ""]))
+    ends = np.flatnonzero(lines == LINE)
+    first = np.append(0, ends - np.arange(ends.size))
+    return Names(lines[lines != LINE], first)
 
 
 def as_bytes(text: str) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..compiler.contract import static_type
-from ..compiler.functions import inlined
+from ..compiler.functions import compiled, inlined
 from . import put
 from .hits import HitWriter
 from .matches import MatchWriter
@@ -12,20 +12,33 @@ from .records import LINED, contigs_of, put_record, put_unmapped
 _UNMAPPED = put.as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
 _NH, _HI, _EXACT = map(put.as_bytes, ("\tNH:i:", "\tHI:i:", "\tNM:i:0\tMD:Z:"))
 _MATE, _NO_READ, _NO_QUALITY = map(put.as_bytes, ("\t*\t0\t0\t", "*\t*", "\t*"))
+_SQ, _LN, _M5, _HEX = map(put.as_bytes, ("@SQ\tSN:", "\tLN:", "\tM5:", "0123456789abcdef"))
 MATCH, CLIP = b"MH"  # operations of a CIGAR
 UNKNOWN = 255  # mapping quality
 
 
 def header(reference, version, command_line, read_group="") -> bytes:
     """The header lines; ``read_group`` is a whole @RG line or empty."""
-    lines = ["@HD\tVN:1.6\tSO:unsorted\tGO:query"]
-    digests = reference.md5.tobytes().hex()
-    for i, name in enumerate(reference.names):
-        lines.append(f"@SQ\tSN:{name}\tLN:{reference.lengths[i]}\tM5:{digests[32 * i : 32 * i + 32]}")
-    if read_group:
-        lines.append(read_group)
-    lines.append(f"@PG\tID:fmx\tPN:fmx\tVN:{version}\tCL:{command_line}")
-    return "".join(line + "\n" for line in lines).encode()
+    names, n = put.make_names(reference.names), reference.lengths.size
+    lines = np.empty(names.data.size + n * (_SQ.size + _LN.size + _M5.size + put.DIGITS + 33), np.uint8)
+    lines = lines[: _put_contigs(lines, names, reference.lengths, reference.md5)]
+    group = f"{read_group}\n" if read_group else ""
+    last = f"{group}@PG\tID:fmx\tPN:fmx\tVN:{version}\tCL:{command_line}\n"
+    return b"".join((b"@HD\tVN:1.6\tSO:unsorted\tGO:query\n", lines.data, last.encode()))
+
+
+@compiled
+def _put_contigs(out, names, lengths, digests):
+    """A line for each contig; how many bytes that is.  ``lengths`` int64[n], ``digests`` uint8[n, 16]."""
+    at = np.int64(0)
+    for i in range(lengths.size):
+        at = put.text(out, put.name(out, put.text(out, at, _SQ), names, i), _LN)
+        at = put.text(out, put.number(out, at, lengths[i]), _M5)
+        for j in range(digests.shape[1]):
+            at = put.byte(out, at, _HEX[digests[i, j] >> 4])
+            at = put.byte(out, at, _HEX[digests[i, j] & 15])
+        at = put.byte(out, at, put.LINE)
+    return at
 
 
 def mapping_quality(n: int) -> int:
