@@ -66,9 +66,7 @@ def home(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(
-    "command", [["search", "-a"], ["locate"], ["mem", "-b", "-l", 20], ["mem", "--mum"]], ids=str
-)
+@pytest.mark.parametrize("command", [["search", "-a"], ["locate"], ["mem", "-b", "-l", 20]], ids=str)
 def test_two_gpus_write_the_bytes_of_the_cpu(command, home):
     given = [*command, "-t", 2, "-x", home / "ref.fmx", *(home / f"{i}.fa" for i in range(3))]
     expected, _ = run(*given, env=ON_CPU)
