@@ -1,5 +1,6 @@
 """Memory is bounded: by the index, not by the reads; and by 12 bytes a base while an index is built."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -68,3 +69,26 @@ def test_building_takes_at_most_12_bytes_a_base(name, n_bases, parts, data, tmp_
     grown = min(peak(["index", genome, *arguments]) for _ in range(2)) - base  # the first may compile
     assert grown < 12 * n_bases
     assert json.loads((output / "meta.json").read_text())["n_bases"] == n_bases
+
+
+def test_one_gzip_by_many_threads_does_not_raise_the_peak(index_of, tmp_path):
+    """Each thread holds one range of the file, wherever it is read."""
+    contigs = numbered([random_letters(100_000, "memory")])
+    piece = journeys.fastq([(f"r{i}", contigs[0][1][i * 90 : i * 90 + 100]) for i in range(1000)] * 20)
+    member, peaks = gzip.compress(piece, 1), []
+    for n in (60 * MB // len(piece), 300 * MB // len(piece)):
+        (tmp_path / "reads.gz").write_bytes(member * n)
+        arguments = [
+            "search",
+            "-q",
+            "-t",
+            "6",
+            "-x",
+            index_of(contigs),
+            tmp_path / "reads.gz",
+            "-o",
+            "/dev/null",
+        ]
+        peaks.append(min(peak(arguments) for _ in range(2)))  # the first may compile
+    assert peaks[1] - peaks[0] < 100 * MB
+    assert peaks[1] < 700 * MB
