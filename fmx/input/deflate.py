@@ -9,6 +9,7 @@ The words of isal's two structs are those of igzip_lib.h, which ISA-L 2 keeps as
 """
 
 import functools
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -49,14 +50,26 @@ def isal() -> Isal:
         raise FmxError(f"isal lacks a function ({error}): install it anew by 'pip install isal'") from error
 
 
+class _Room(threading.local):
+    """What a thread deflates with, used again: the kernel clears each page of a new array."""
+
+    def __init__(self):
+        self.out, self.stream = np.empty(0, np.uint8), np.empty(_STRUCT, np.int64)
+        self.buffer = np.empty(_BUFFER, np.int64)
+
+
+_room = _Room()
+
+
 def deflate(data) -> bytes:
     """``data`` (uint8[n]) as blocks of BGZF, without the end marker."""
-    n_blocks = -(-data.size // BLOCK)
-    out = np.empty(data.size + n_blocks * (HEAD + TAIL + STORED), np.uint8)
-    n = _deflate(isal(), data, out, np.empty(_STRUCT, np.int64), np.empty(_BUFFER, np.int64), _HEAD)
+    room = data.size + -(-data.size // BLOCK) * (HEAD + TAIL + STORED)
+    if _room.out.size < room:
+        _room.out = np.empty(room, np.uint8)
+    n = _deflate(isal(), data, _room.out[:room], _room.stream, _room.buffer, _HEAD)
     if n < 0:
         raise FmxError("isal could not deflate a block: install another version of it")
-    return out[:n].tobytes()  # what waits for its turn takes no more room than it must
+    return _room.out[:n].tobytes()  # what waits for its turn takes no more room than it must
 
 
 def inflate(packed, stops, skip, view) -> bool:

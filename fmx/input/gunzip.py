@@ -26,7 +26,7 @@ from .link import Link
 from .midway import ENDED, MARKER, NEEDS_INPUT, NEEDS_ROOM, REACHED, SLACK, SPARE, WINDOW, State
 from .regular import Plain
 
-WORTH_IT = 6  # threads: fewer are faster with igzip, which takes half the time for a byte, but one thread
+WORTH_IT = 4  # threads: fewer are faster with igzip, which takes two thirds of the time, but of one thread
 HEAD = 1 << 17  # bytes that tell how much a file was compressed
 BEHIND = 1 << 18  # bytes that are read behind a range for its last block, at first
 MOST = 8  # times as many bytes as expected may a range hold
@@ -36,11 +36,11 @@ _MARKERS = np.arange(MARKER, MARKER + WINDOW, dtype=np.uint16)
 class Told(NamedTuple):
     """What a range tells the next: the bit of the file where that begins, or -1 where igzip reads on.
 
-    ``window`` uint8[WINDOW]: the bytes before, its last ``n_known``; ``total``: how many there were in all.
+    ``meaning`` uint8[MARKER + WINDOW]: of symbols, by the ``n_known`` bytes before; ``total``: of all bytes.
     """
 
     bit: int
-    window: np.ndarray
+    meaning: np.ndarray
     n_known: int
     total: int
 
@@ -84,7 +84,7 @@ class Ranges:
 
     def __init__(self, file, start, step, size):
         self._file, self._start, self._step, self._size = file, start, step, size
-        self._told = Link(Told(8 * start, np.zeros(WINDOW, np.uint8), 0, 0))
+        self._told = Link(Told(8 * start, _no_meaning(), 0, 0))
 
     def readers(self):
         """Yield (Range, None, where it ends) for each."""
@@ -105,6 +105,11 @@ class Ranges:
         if told is None or told.bit >= 0:
             return None
         return _from(self._file, told.total)
+
+
+def _no_meaning() -> np.ndarray:
+    """Symbols that are bytes mean themselves, markers nothing."""
+    return np.concatenate([np.arange(MARKER), np.zeros(WINDOW)]).astype(np.uint8)
 
 
 def _from(file, n) -> Gzip:
@@ -152,10 +157,10 @@ class Range:
         n_known = min(WINDOW, told.n_known + n)
         if len(self._ends):
             n_known = min(WINDOW, self._state.n - int(self._ends[-1, 0]))
-        window, stop = np.zeros(WINDOW, np.uint8), self._state.n
-        if not self._resolve(stop - n_known, window[WINDOW - n_known :]):
+        meaning, stop = _no_meaning(), self._state.n
+        if not self._resolve(stop - n_known, meaning[meaning.size - n_known :]):
             return self._pass_on(told._replace(bit=-1))
-        self._behind.tell(Told(8 * self._base + self._state.bit, window, n_known, told.total + n))
+        self._behind.tell(Told(8 * self._base + self._state.bit, meaning, n_known, told.total + n))
         self._n = n
         return n
 
@@ -184,7 +189,7 @@ class Range:
         """Inflate from a bit of the file on, behind what is told or not known."""
         if _room.out.size < WINDOW + 2 * self._size + SLACK:
             _room.out = np.empty(WINDOW + 2 * self._size + SLACK, np.uint16)
-        _room.out[:WINDOW] = told.window if told else _MARKERS
+        _room.out[:WINDOW] = told.meaning[MARKER:] if told else _MARKERS
         _room.n_ends[0] = 0
         self._load(bit >> 3)
         self._state = State(bit & 7, WINDOW, WINDOW - told.n_known if told else 0)
@@ -217,7 +222,7 @@ class Range:
     def _resolve(self, start, view):
         """Write the symbols from the ``start``-th on into ``view``; False if they copy what is not there."""
         symbols = _room.out[start : start + view.size]
-        return midway.resolve(symbols, self._before.window, self._before.n_known, view)
+        return midway.resolve(symbols, self._before.meaning, self._before.n_known, view)
 
     def readinto(self, view) -> int:
         """Fill ``view`` (uint8), at first with its own bytes or more; fewer at the end; or InputError."""

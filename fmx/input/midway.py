@@ -224,22 +224,15 @@ def _block(source, codes, run, state):
 
 
 @compiled
-def resolve(symbols, window, n_known, out):
-    """Write ``symbols`` (uint16[n]) as bytes, markers by ``window`` (uint8[WINDOW]).
+def resolve(symbols, meaning, n_known, out):
+    """Write ``symbols`` (uint16[n]) as bytes: ``meaning`` uint8[MARKER + WINDOW] has that of each.
 
     Of the window only the last ``n_known`` bytes are there: False if others are wanted.
     """
-    first = MARKER + WINDOW - n_known
-    for start in range(0, symbols.size, 64):
-        stop, high = min(start + 64, symbols.size), np.uint16(0)
-        for i in range(start, stop):
-            symbol = symbols[np.uint64(i)]
-            out[np.uint64(i)] = np.uint8(symbol)
-            high = np.uint16(high | symbol)
-        if high >= MARKER:
-            for i in range(start, stop):
-                if symbols[i] >= MARKER:
-                    if symbols[i] < first:
-                        return False
-                    out[i] = window[symbols[i] - MARKER]
+    for i in range(symbols.size):
+        out[np.uint64(i)] = meaning[np.uint64(symbols[np.uint64(i)])]
+    if n_known < WINDOW:
+        for i in range(symbols.size):
+            if MARKER <= symbols[i] < MARKER + WINDOW - n_known:
+                return False
     return True
