@@ -26,7 +26,6 @@ from .link import Link
 from .midway import ENDED, MARKER, NEEDS_INPUT, NEEDS_ROOM, REACHED, SLACK, SPARE, WINDOW, State
 from .regular import Plain
 
-WORTH_IT = 4  # threads: fewer are faster with igzip, which takes two thirds of the time, but of one thread
 HEAD = 1 << 17  # bytes that tell how much a file was compressed
 BEHIND = 1 << 18  # bytes that are read behind a range for its last block, at first
 MOST = 8  # times as many bytes as expected may a range hold

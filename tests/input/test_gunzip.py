@@ -13,7 +13,7 @@ from output_of import bgzf
 from test_spans import are_same, outcome
 
 from fmx.errors import InputError
-from fmx.input import gunzip, midway
+from fmx.input import gunzip, midway, spans
 from fmx.input.gzipped import Gzip
 from fmx.input.spans import plan
 from fmx.input.streams import Source
@@ -44,7 +44,7 @@ def fastq(n, seed=1) -> bytes:
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Ranges of small files, whose blocks often end behind what is read at first."""
-    monkeypatch.setattr(gunzip, "WORTH_IT", 2)
+    monkeypatch.setattr(spans, "RANGES_FROM", 2)
     monkeypatch.setattr(gunzip, "BEHIND", 300)
 
 
