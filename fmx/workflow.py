@@ -23,15 +23,17 @@ from .index.building.journey import IndexOptions, add_layouts, build_index, defa
 from .index.fm_index import verify as verify_index
 from .index.parts import part_sizes
 from .index.store import read_meta, settled
+from .input.streams import about_bytes
 from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
 from .machines.teams import for_each
 from .machines.threads import run_all
 from .output import module_of, sam, tsv
 from .output.whole import Whole
+from .search.auto import AutoMapper
 from .search.mapper import MapOptions
 from .search.mapper import make_mapper as make_cpu_mapper
-from .search.mapping import compile_all, map_spans
+from .search.mapping import compile_all, map_spans, warm_up
 from .search.summary import Summary
 from .search.tally import Tally
 
@@ -77,7 +79,8 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     tell_compiling(progress)
     reference = fm_index.reference
     tally = Tally(reference) if output.counts else None
-    mappers = make_mappers(fm_index, options, device, progress, tally)
+    n_bytes = about_bytes(paths) if device.engine == "auto" else None
+    mappers = make_mappers(fm_index, options, device, progress, tally, n_bytes=n_bytes)
     writer, head = make_writer(reference, output)
     compile_all(mappers, writer)
     start = time.monotonic()
@@ -89,11 +92,17 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     if summary.reads == 0 and not output.shard:
         progress.say(f"warning: no reads in {', '.join(map(str, paths))}")
     progress.say(summary.sentence(time.monotonic() - start))
+    for mapper in mappers:
+        if isinstance(mapper, AutoMapper):
+            progress.say(f"searched on {mapper.sentence()}")
     return summary
 
 
-def make_mappers(fm_index, options, device, progress, tally=None, clock=None) -> list:
-    """What maps to an index where a Device says, or wherever it can be: a Mapper for each team of GPUs."""
+def make_mappers(fm_index, options, device, progress, tally=None, clock=None, n_bytes=None) -> list:
+    """What maps to an index where a Device says: a Mapper for each team of GPUs, or an AutoMapper.
+
+    ``n_bytes``: of all reads, None if that is not known.
+    """
 
     def on_gpus(sessions):
         from .search import gpu_mapping, gpu_road
@@ -110,6 +119,13 @@ def make_mappers(fm_index, options, device, progress, tally=None, clock=None) ->
     def on_cpu():
         return [make_cpu_mapper(fm_index, options, tally, clock)]
 
+    def start(writer):
+        made = choose_place(replace(device, engine="cuda"), on_gpus, on_cpu, lambda where: None)
+        warm_up(made, writer)
+        return made
+
+    if device.engine == "auto":
+        return [AutoMapper(make_cpu_mapper(fm_index, options, tally, clock), start, n_bytes)]
     return choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
 
 

@@ -76,6 +76,17 @@ class Source:
         self.close()
 
 
+def about_bytes(paths) -> int | None:
+    """Bytes of inputs, those of compressed ones guessed; None if one is no file.  Raises InputError."""
+    total = 0
+    for path in paths:
+        if isinstance(path, bytes) or not os.path.isfile(path):
+            return None
+        with Source(path) as source:
+            total += source.size_hint()
+    return total
+
+
 @contextmanager
 def whole_output(path):
     """A binary file for ``path`` ('-' is standard output) that appears only when the work has succeeded.

@@ -54,10 +54,13 @@ class Desks:
 
 
 class Flight:
-    """A stream; ``there``, Arrays of the device; ``here``, pinned Arrays of the host."""
+    """A stream; ``there``, Arrays of the device; ``here``, pinned Arrays of the host.
 
-    def __init__(self, clock, arrays):
-        self.clock, self.stream = clock, gpu.stream()
+    ``clock`` is told what stages take there if the flight is ``timed``, which takes the host's time.
+    """
+
+    def __init__(self, clock, arrays, timed=True):
+        self.clock, self.stream, self._timed = clock, gpu.stream(), timed
         self.there, self.here = Arrays(gpu.empty, arrays), Arrays(gpu.pinned, arrays)
         for name, (n, dtype) in arrays.items():
             self.there(name, n, dtype)  # at once, as long as there is memory; to pin the host's takes longer
@@ -66,7 +69,8 @@ class Flight:
 
     def begin(self, stage):
         """What the stream is given from now on belongs to a stage."""
-        self._marks.append((stage, gpu.mark(self.stream)))
+        if self._timed:
+            self._marks.append((stage, gpu.mark(self.stream)))
 
     def pack(self, name, arrays):
         """Arrays of one type, one after the other, in pinned memory."""
@@ -100,10 +104,10 @@ class Flight:
 class Flights:
     """Some flights over one GPU, each used by one thread of the host at a time."""
 
-    def __init__(self, n, session, arrays):
+    def __init__(self, n, session, arrays, timed):
         self.n, self.clock, self._session, self._idle = n, session.clock, session, LifoQueue()
         for _ in range(n):
-            self._idle.put(session.flight(arrays))
+            self._idle.put(session.flight(arrays, timed))
 
     def run(self, work, *arguments):
         """``work(flight, ...)`` with one that nobody uses.  Raises DeviceError."""
@@ -146,17 +150,17 @@ class GpuSession:
         with gpu.errors():
             return work(*arguments)
 
-    def flight(self, arrays=None) -> Flight:
+    def flight(self, arrays=None, timed=True) -> Flight:
         """A flight of its owner alone."""
-        return Flight(self.clock, arrays or {})
+        return Flight(self.clock, arrays or {}, timed)
 
-    def flights(self, most, resident=0, arrays=None, n_bytes=0) -> Flights:
+    def flights(self, most, resident=0, arrays=None, n_bytes=0, timed=True) -> Flights:
         """Flights for threads of the host, ``most`` at most, as many as fit beside ``resident`` bytes.
 
         ``arrays`` {name: (n, dtype)}: buffers that each has at both ends at once; ``n_bytes``: what it may
-        take besides.  Raises DeviceError.
+        take besides; ``timed`` as of a Flight.  Raises DeviceError.
         """
         arrays = arrays or {}
         of_one = n_bytes + sum(n * np.dtype(dtype).itemsize for n, dtype in arrays.values())
         n = min(most, memory_beside(self.memory, resident, of_one) // max(of_one, 1))
-        return self.run(Flights, n, self, arrays)
+        return self.run(Flights, n, self, arrays, timed)

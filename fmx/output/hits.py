@@ -27,7 +27,7 @@ class HitWriter(Buffers):
 
     def __init__(self, form, is_sam=False, encode=None, end=b""):
         super().__init__()
-        self.form, self.is_sam = form, is_sam
+        self.form, self.is_sam, self._on_gpus = form, is_sam, []
         self._encode, self._end, self.widest = encode, end, widest(form)
 
     def format(self, batch, hits, start, first_hit, last_hit):
@@ -43,19 +43,25 @@ class HitWriter(Buffers):
         if not self._encode:
             return records
         encoded = self._encode(records)
-        super().written(records)
+        self._give_back(records)
         return encoded
 
     def made_on_gpu(self):
-        """What has the GPU that this thread uses make the records; then it can copy to the arrays at once."""
+        """What has the GPU that this thread uses make the records: a GpuHitWriter."""
         from .hits_gpu import GpuHitWriter
 
-        return GpuHitWriter(self)
+        made = GpuHitWriter(self)
+        self._on_gpus.append(made)
+        return made
 
     def written(self, piece) -> None:
-        """What ``format`` gave has been written."""
+        """What ``encoded`` gave has been written."""
         if not self._encode:
-            super().written(piece)
+            self._give_back(piece)
+
+    def _give_back(self, records):
+        of_gpus = (made.buffers for made in self._on_gpus)
+        next((its for its in of_gpus if its.owns(records)), super()).written(records)
 
     def end(self) -> bytes:
         return self._end

@@ -12,6 +12,7 @@ import numpy as np
 from ..compiler.warp import WARP, kernel, thread_in_block, thread_index
 from ..machines import gpu
 from ..machines.gpu_sums import add_up
+from .buffers import Buffers
 from .hits import Window, put_read, room_of_read
 
 N_THREADS = 128
@@ -69,8 +70,8 @@ class GpuHitWriter:
     """A HitWriter (hits.py) whose records are made by the GPU that this thread uses."""
 
     def __init__(self, writer):
-        self._take, self._widest, self._by_letters = writer.take, writer.widest, not writer.is_sam
-        self._form, writer.make = gpu.take(writer.form), gpu.pinned
+        self._widest, self._by_letters, self.buffers = writer.widest, not writer.is_sam, Buffers(gpu.pinned)
+        self._form = gpu.take(writer.form)
 
     def measure(self, flight, batch, hits, report, slot):
         """Launch what finds where records may go: int64[n_reads + 1]; ``slot`` gets the bytes there."""
@@ -93,8 +94,8 @@ class GpuHitWriter:
         return draft
 
     def gather(self, flight, draft, n_reads, n_bytes):
-        """The records in the host's memory, once the flight is waited for: an array that was taken."""
-        piece, out = self._take(max(n_bytes, 1))[:n_bytes], flight.there("records", n_bytes, np.uint8)
+        """The records in the host's memory, once the flight is waited for; one of ``buffers``."""
+        piece, out = self.buffers.take(max(n_bytes, 1))[:n_bytes], flight.there("records", n_bytes, np.uint8)
         flight.launch(gather_kernel, WARP * n_reads, N_THREADS, draft, n_reads, out)
         flight.receive([out], [piece])
         return piece

@@ -26,6 +26,7 @@ from .mapper import make_mapper as make_cpu_mapper
 from .mapper import make_query
 
 CHUNK_SIZE, LEAST_CHUNK = 1 << 25, 1 << 20  # bytes, less where memory is short
+N_FLIGHTS = 8  # at most: as many threads of the host keep a GPU busy
 _SHORT, _LONG = 24, 1 << 13  # bytes of the records of a chunk on average: a thread reads one alone
 _ROOM, _HITS = (
     8,
@@ -46,12 +47,15 @@ class GpuMapper:
         (part,), (session,) = index.parts, team
         query = make_query(part)
         self._launch = engines.prepare(engine or best_engine(query), query)
-        form, most = gpu_forms.choose([query], session.memory, _BYTES * LEAST_CHUNK), options.n_threads
+        form, most = (
+            gpu_forms.choose([query], session.memory, _BYTES * LEAST_CHUNK),
+            min(options.n_threads, N_FLIGHTS),
+        )
         resident = gpu_forms.n_bytes(query, part.sa, form)
         room, size = memory_beside(session.memory, resident, _BYTES * LEAST_CHUNK), CHUNK_SIZE
         while size > LEAST_CHUNK and most * _BYTES * size > room:
             size //= 2
-        self._flights = session.flights(most, resident, n_bytes=_BYTES * size)
+        self._flights = session.flights(most, resident, n_bytes=_BYTES * size, timed=clock is not None)
         self.options, self.sessions, self.tally = replace(options, chunk_size=size), (session,), tally
         self.options = replace(self.options, n_threads=self._flights.n)  # each has one as long as it maps
         self._cpu = make_cpu_mapper(index, self.options, tally, clock)

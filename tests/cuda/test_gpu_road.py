@@ -13,7 +13,7 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
-from fmx.search import gpu_road
+from fmx.search import auto, gpu_road
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import MapOptions, Mapper
 
@@ -114,6 +114,18 @@ def test_chunks_of_any_size_give_the_same(opened, tmp_path, on_cpu, monkeypatch)
     monkeypatch.setattr(gpu_road, "CHUNK_SIZE", 300)
     both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES["drawn"])
     assert on_cpu == []
+
+
+def test_a_gpu_beside_the_cpu_gives_the_same(opened, tmp_path, monkeypatch):
+    (tmp_path / "reads").write_bytes(FASTQ)
+    expected = search(opened, tmp_path / "reads", tmp_path / "cpu", workflow.Device())
+    monkeypatch.setattr(auto, "CHUNK_SIZE", 200)
+    monkeypatch.setattr(auto, "START", -1.0)
+    start, made = workflow.warm_up, []
+    monkeypatch.setattr(workflow, "warm_up", lambda *given: (start(*given), made.append(given)))
+    found = search(opened, tmp_path / "reads", tmp_path / "auto", workflow.Device("auto"))
+    assert found == expected
+    assert len(made) == 1
 
 
 def test_nothing_to_write_is_written(opened, tmp_path, on_cpu):

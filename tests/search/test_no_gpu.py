@@ -20,7 +20,7 @@ def test_search(folder, index_of, command):
     assert "--engine cpu" in refused.err
     found = command(*arguments, "--engine", "auto")
     assert (found.code, found.records) == (0, expected.records)
-    assert "searching on the CPU" in found.err
+    assert "searched on the CPU" in found.err
 
 
 def test_index(folder, command):

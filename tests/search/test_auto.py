@@ -1,0 +1,76 @@
+"""Mapping on the CPU and beside it on GPUs that start meanwhile, with stand-ins for both."""
+
+import time
+from dataclasses import dataclass, field
+
+import pytest
+
+from fmx.errors import DeviceError
+from fmx.search import auto
+from fmx.search.auto import AutoMapper
+from fmx.search.mapper import MapOptions
+from fmx.search.summary import Summary
+
+
+@dataclass
+class Place:
+    """A mapper of 1000 reads a span."""
+
+    seconds: float
+    options: MapOptions = field(default_factory=MapOptions)
+    tally: None = None
+    timed: None = None
+    n: int = 0
+
+    def map(self, span, writer, emit):
+        time.sleep(self.seconds)
+        self.n += 1
+        emit(b"piece")
+        return Summary(reads=1000)
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """A function (the CPU's seconds a span, the GPU's, or an error) -> (spans of each, what is said)."""
+
+    def run(cpu, gpu, n=12, n_bytes=None):
+        cpu = Place(cpu)
+
+        def start(writer):
+            if isinstance(gpu, Exception):
+                raise gpu
+            return [gpu]
+
+        gpu, pieces = Place(gpu) if isinstance(gpu, float) else gpu, []
+        mapper = AutoMapper(cpu, start, n_bytes)
+        for _ in range(n):
+            assert mapper.map("span", "writer", pieces.append).reads == 1000
+            if mapper._starter:
+                mapper._starter.join()  # what is ready when is left to chance otherwise
+        assert len(pieces) == n
+        return cpu.n, getattr(gpu, "n", 0), mapper.sentence()
+
+    monkeypatch.setattr(auto, "START", 0.01)
+    return run
+
+
+def test_a_faster_gpu_takes_spans_once_it_has_started(run):
+    on_cpu, on_gpu, said = run(0.006, 0.0)
+    assert (on_cpu >= 2, on_gpu >= 5, on_cpu + on_gpu) == (True, True, 12)
+    assert "on the CPU, " in said
+    assert "on GPUs, " in said
+
+
+def test_a_slower_gpu_is_tried_and_left(run):
+    assert run(0.006, 0.03)[1] == auto.TRIALS
+
+
+def test_a_gpu_that_cannot_be_used_leaves_all_to_the_cpu(run):
+    assert run(0.006, DeviceError("no GPU here")) == (12, 0, "the CPU: no GPU here")
+
+
+def test_no_gpu_is_started_for_what_is_soon_done(run):
+    assert run(0.0, 0.0, n=3)[:2] == (3, 0)
+    on_cpu, on_gpu, said = run(0.006, 0.0, n_bytes=12 * auto.CHUNK_SIZE)
+    assert (on_cpu, on_gpu) == (12, 0) or "on GPUs" in said  # a slow machine takes longer than it sleeps
+    assert run(0.006, 0.0, n_bytes=1000 * auto.CHUNK_SIZE)[1] > 0
