@@ -151,7 +151,7 @@ def no_empty_name(_, param, value):
 ALL_GPUS = -1
 COUNT = Number(1, 2**62)  # as far as compiled code counts
 PROCESSORS = ("cpu", "cuda", "auto")
-_WHERE = "Where to compute: cpu, cuda (a GPU), or auto (a GPU if one can be used)."
+_WHERE = "Where to compute: cpu, cuda (a GPU), or auto (a GPU if one can be used, and is of use)."
 
 threads = click.option(
     "-t", "--threads", type=Number(1, 1024), default=available_cores, show_default="all cores",

@@ -96,9 +96,10 @@ class AutoMapper:
 
     def sentence(self) -> str:
         """Where reads were mapped, and why; waits for what is starting."""
-        if self._starter is None:
-            return "the CPU: it was done before a GPU would have been of use"
-        self._starter.join()
+        if self._starter:
+            self._starter.join()
+        else:
+            self._error = _why_not()
         if self._error:
             return f"the CPU: {self._error}"
         all_reads = max(self.on_cpu.reads + self.on_gpus.reads, 1)
@@ -108,3 +109,15 @@ class AutoMapper:
             if place.reads
         )
         return "; ".join(speeds)
+
+
+def _why_not() -> str:
+    """Why no GPU was started."""
+    from ..machines import gpu
+
+    try:
+        if gpu.n_devices() == 0:
+            gpu.open_device()
+    except FmxError as error:
+        return str(error)
+    return "it was done before a GPU would have been of use"
