@@ -1,7 +1,7 @@
 """Hits -> bytes of records on a GPU, by the bodies that the CPU puts a record by.
 
 begins     bytes that the records of each read take at most, then their running totals
-write     the records of a read, by a thread, into a draft; how many bytes they are, then running totals
+write     the records of a read, by a thread, loosely; how many bytes they are, then running totals
 gather    the records one after the other, by a warp a read
 """
 
@@ -19,8 +19,8 @@ N_THREADS = 128
 ALL = Window(0, 0, 2**62)
 
 
-class Draft(NamedTuple):
-    """Records with room between them: those of read i from ``begins[i]`` on; ``sizes`` are their bytes.
+class Loose(NamedTuple):
+    """Loose records, with room between them: those of read i begin at ``begins[i]``, ``sizes`` in bytes.
 
     ``begins``, ``sizes`` int64[n_reads + 1], or their running totals; ``records`` uint8.
     """
@@ -45,25 +45,25 @@ def measure_kernel(batch, hits, window, n_widest, by_letters, begins):
 
 
 @kernel
-def write_kernel(form, batch, hits, window, by_letters, draft):
-    """The records of each read of a Window, by a thread a read; ``draft.sizes`` gets their bytes."""
+def write_kernel(form, batch, hits, window, by_letters, loose):
+    """The records of each read of a Window, by a thread a read; ``loose.sizes`` gets their bytes."""
     i = thread_index()
     if i < hits.total.size:
         r = window.start + i
         if by_letters and batch.name_length[r] == 0:
             batch.name_start[r], batch.name_length[r] = batch.start[r], batch.length[r]
-        begin = draft.begins[i]
-        draft.sizes[i] = put_read(form, draft.records, begin, batch, hits, i, window) - begin
+        begin = loose.begins[i]
+        loose.sizes[i] = put_read(form, loose.records, begin, batch, hits, i, window) - begin
 
 
 @kernel
-def gather_kernel(draft, n_reads, out):
+def gather_kernel(loose, n_reads, out):
     """``out`` uint8: the records without room between them, by a warp a read; sizes are running totals."""
     i, lane = thread_index() // WARP, thread_in_block() % WARP
     if i < n_reads:
-        start, stop, begin = draft.sizes[i], draft.sizes[i + 1], draft.begins[i]
+        start, stop, begin = loose.sizes[i], loose.sizes[i + 1], loose.begins[i]
         for j in range(start + lane, stop, WARP):
-            out[j] = draft.records[begin + j - start]
+            out[j] = loose.records[begin + j - start]
 
 
 class GpuHitWriter:
@@ -84,18 +84,18 @@ class GpuHitWriter:
         return begins
 
     def write(self, flight, batch, hits, begins, report, slot):
-        """Launch what writes the records: Draft; ``slot``, the bytes there before, gets their bytes."""
+        """Launch what writes the records: Loose; ``slot``, the bytes there before, gets their bytes."""
         n_reads = hits.total.size
-        records = flight.there("draft", report[slot], np.uint8)
-        draft = Draft(begins, flight.there("sizes", n_reads + 1, np.int64), records)
+        records = flight.there("loose", report[slot], np.uint8)
+        loose = Loose(begins, flight.there("sizes", n_reads + 1, np.int64), records)
         flight.begin("format")
-        flight.launch(write_kernel, n_reads, N_THREADS, self._form, batch, hits, ALL, self._by_letters, draft)
-        add_up(flight, draft.sizes, n_reads, report, slot)
-        return draft
+        flight.launch(write_kernel, n_reads, N_THREADS, self._form, batch, hits, ALL, self._by_letters, loose)
+        add_up(flight, loose.sizes, n_reads, report, slot)
+        return loose
 
-    def gather(self, flight, draft, n_reads, n_bytes):
+    def gather(self, flight, loose, n_reads, n_bytes):
         """The records in the host's memory, once the flight is waited for; one of ``buffers``."""
         piece, out = self.buffers.take(max(n_bytes, 1))[:n_bytes], flight.there("records", n_bytes, np.uint8)
-        flight.launch(gather_kernel, WARP * n_reads, N_THREADS, draft, n_reads, out)
+        flight.launch(gather_kernel, WARP * n_reads, N_THREADS, loose, n_reads, out)
         flight.receive([out], [piece])
         return piece

@@ -113,9 +113,9 @@ class GpuMapper:
             self._gpu_tally.count(flight, occurrences, chosen)
         hits_gpu.choose(flight, batch, occurrences, self._rules, chosen)
         summary = hits_gpu.summary_of(report)
-        draft = maker.write(flight, batch, chosen.hits, begins, report, _RECORDS)
+        loose = maker.write(flight, batch, chosen.hits, begins, report, _RECORDS)
         report.read()
-        records = maker.gather(flight, draft, n_reads, report[_RECORDS])
+        records = maker.gather(flight, loose, n_reads, report[_RECORDS])
         flight.wait()
         if self._gpu_tally:
             self._gpu_tally.add(flight)

@@ -24,7 +24,7 @@ PATTERNS = Patterns(np.zeros(1, np.uint64), NUMBERS, NUMBERS)
 HITS = Hits(NUMBERS, NUMBERS, FLAGS, NUMBERS)
 CHOSEN, RULES = hits_gpu.Chosen(HITS, NUMBERS, NUMBERS), hits_gpu.Rules(1, 2, -1, False)
 FOUND = Rows(FullSA(ROWS), FullSA(ROWS), ROWS, ROWS)
-RAW, DRAFT = reads_gpu.Raw(BYTES, True, 1, NUMBERS, NUMBERS), records_gpu.Draft(NUMBERS, NUMBERS, BYTES)
+RAW, LOOSE = reads_gpu.Raw(BYTES, True, 1, NUMBERS, NUMBERS), records_gpu.Loose(NUMBERS, NUMBERS, BYTES)
 NAMES, BLOCKS = put.make_names(["a"]), make_blocks(*[np.zeros(1, np.int64)] * 3, np.array([9]))
 FORMS = {
     "SAM": sam.SamHits(NAMES, BLOCKS, True, BYTES),
@@ -41,10 +41,10 @@ KERNELS = {
     "choose": (hits_gpu.choose_kernel, (BATCH, FOUND, RULES, CHOSEN)),
     "tally": (hits_gpu.tally_kernel, (FOUND, BLOCKS, CHOSEN, NUMBERS)),
     "measure": (records_gpu.measure_kernel, (BATCH, HITS, records_gpu.ALL, 3, True, NUMBERS)),
-    "gather": (records_gpu.gather_kernel, (DRAFT, 1, BYTES)),
+    "gather": (records_gpu.gather_kernel, (LOOSE, 1, BYTES)),
 }
 for name, form in FORMS.items():
-    KERNELS[name] = records_gpu.write_kernel, (form, BATCH, HITS, records_gpu.ALL, True, DRAFT)
+    KERNELS[name] = records_gpu.write_kernel, (form, BATCH, HITS, records_gpu.ALL, True, LOOSE)
 
 
 @pytest.mark.parametrize("capability", [(8, 0), (9, 0)], ids=str)
