@@ -32,7 +32,7 @@ TEXTS = ("random", "repeats")
     "--block",
     "blocks",
     multiple=True,
-    type=click.Choice((32, 64, 128, 256)),
+    type=click.IntRange(32, 256),
     default=(32, 128),
     show_default=True,
     help="Threads of a block.",

@@ -24,9 +24,6 @@ class Form(NamedTuple):
     wide: bool
     s: int
 
-    def __str__(self):
-        return f"seeds of {self.s} symbols{', wide rows' if self.wide else ''}"
-
 
 def seed_lengths(n, own) -> list:
     """Symbols that seeds of a text of n symbols may have, most first, down to those of its index."""

@@ -21,7 +21,7 @@ from ..search.forms import seed_lengths
 from ..search.queries.verify import FEW
 
 # Of the ceilings of a CPU and of a GPU's memory and its cache, of seed and verify; layouts say their own.
-VERIFY_CPU, VERIFY_GPU = 0.33, (0.85, 0.33)
+VERIFY_CPU, VERIFY_GPU = 0.33, (0.75, 0.33)
 # Of the ceilings of a GPU's memory and of its cache, by engine and units of an entry (H200, docs/tune.md).
 SHARES = {
     "cuda_task-improved": {

@@ -36,7 +36,7 @@ from .cuda_groups import begin_end, write
 
 VARIANTS = ("improved", "naive16", "naive")
 N_THREADS = 128
-N_ALONE = 32  # where a thread loads whole entries: fewer warps, but their lines stay in the cache
+N_ALONE = 32  # where a thread loads whole entries, columns or texts (benchmarks-gpu.md)
 
 
 # How an entry comes: by loads of 4 bytes, of 16 bytes; there is none, and the layout steps in its own way.
@@ -74,7 +74,7 @@ def prepare(query, variant=VARIANTS[0]) -> Launch:
                 "cuda_task-naive needs a layout with entries: take cuda_task-naive16, or another --layout"
             )
         if not by_steps:
-            return Launch(find_kernel, 1, N_THREADS)
+            return Launch(find_kernel, 1, N_ALONE)
         return Launch(alone_kernel, 1, N_ALONE, (Own(0),))
     if variant == "improved":
         return Launch(improved_kernel, 2, N_THREADS, warp_bytes=4 * WARP)
