@@ -64,7 +64,7 @@ class IndexWriter:
 
     def commit(self, meta: dict) -> None:
         """Write meta.json and put the index in its place, replacing an older one."""
-        self._write_meta({"format": FORMAT, **meta, "arrays": self.arrays})
+        self._write_meta({"format": FORMAT, **meta, "arrays": dict(sorted(self.arrays.items()))})
         with self._told("write"), _locked(self.path, self.waiting):
             refuse_unless_ours(self.path)
             self._draft.commit()

@@ -1,6 +1,7 @@
 """Building an index: FASTA -> Reference, text -> SA -> tables, layouts -> ref.fmx/."""
 
 from collections.abc import Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from ...input.dna import pack_text, unpack_text
 from ...machines.jobs import Cores
 from ...machines.places import CPU, choose_place
 from ...machines.progress import Progress
+from ...machines.threads import start
 from .. import layouts
 from ..fm_index import load, reference_arrays
 from ..parts import MAX_SYMBOLS, cut, part_arrays, part_of, part_sizes, part_writers
@@ -96,13 +98,16 @@ def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CP
         for part, span in zip(part_writers(writer, len(spans), progress), spans, strict=True):
             with backend.errors():
                 own, own_text = part_of(reference, *span), backend.take(text[slice(*span)])
-                sa = _add_tables(backend, part, own_text, options.prefix_length, seed_length, progress)
-                _add_layouts(backend, part, options.layouts, own_text, sa, progress)
-                if options.with_lcp:
-                    _add_lcp(part, backend.to_host(own_text), backend.to_host(sa), n_threads, progress)
-                del own_text
-                with progress.stage("write suffix array"):
-                    _add_sa(backend, part, sa, own.blocks.text_start, options)
+                with progress.stage("suffix array"):
+                    sa = make_suffix_array(backend, own_text, progress)
+                arrays = _sa_arrays(backend, sa, own.blocks.text_start, options)
+                with _written_meanwhile(part, arrays, n_threads, progress):
+                    _add_tables(backend, part, own_text, sa, (options.prefix_length, seed_length), progress)
+                    _add_layouts(backend, part, options.layouts, own_text, sa, progress)
+                    if options.with_lcp:
+                        _add_lcp(part, backend.to_host(own_text), backend.to_host(sa), n_threads, progress)
+                    del own_text
+                del arrays
                 del sa  # before the next part's
         writer.commit(
             {
@@ -184,26 +189,34 @@ def _waiting(path, progress):
     return lambda: progress.say(f"{path}: waiting for another fmx that changes this index ...")
 
 
-def _add_tables(backend, writer, text, prefix_length, seed_length, progress):
-    """Make the suffix array, which is returned, and the tables."""
-    with progress.stage("suffix array"):
-        sa = make_suffix_array(backend, text, progress)
+def _add_tables(backend, writer, text, sa, lengths, progress):
+    """Make the prefix table and the seed table, if any, for strings of these lengths; pack the text."""
+    prefix_length, seed_length = lengths
     with progress.stage("tables"):
         writer.add("prefix_pairs", backend.to_host(make_prefix_table(backend, text, sa, prefix_length).pairs))
         if seed_length:
             writer.add("seed_starts", backend.to_host(first_rows(backend, text, sa, seed_length)))
         writer.add("text_words", backend.to_host(pack_text(text, backend)))
-    return sa
 
 
-def _add_sa(backend, writer, sa, block_starts, options):
+def _sa_arrays(backend, sa, block_starts, options) -> dict:
+    """What is kept of a suffix array, in the host's memory."""
     if options.sa_rate == 1:
-        writer.add("sa_positions", backend.to_host(sa))
-        return
+        return {"sa_positions": backend.to_host(sa)}
     k, ahead = max(name.k for name in options.layouts), max(name.k_ahead for name in options.layouts)
     sampled = sample(sa, block_starts, options.sa_rate, k, ahead, backend)
-    writer.add("sa_marks", backend.to_host(sampled.marks))
-    writer.add("sa_positions", backend.to_host(sampled.positions))
+    return {"sa_marks": backend.to_host(sampled.marks), "sa_positions": backend.to_host(sampled.positions)}
+
+
+@contextmanager
+def _written_meanwhile(writer, arrays, n_threads, progress):
+    """Write the suffix array's arrays beside what is done meanwhile, if there is a thread for it."""
+    written = start(n_threads, lambda: [writer.add(name, array) for name, array in arrays.items()])
+    try:
+        yield
+    finally:
+        with progress.stage("write suffix array"):
+            written()
 
 
 def _add_lcp(writer, text, sa, n_threads, progress):
