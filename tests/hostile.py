@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from fmx.index import store
+from fmx.machines.jobs import ONE_CORE
 
 
 def edit(path, change=None, **arrays):
@@ -19,11 +20,12 @@ def edit(path, change=None, **arrays):
         name = name.replace("___", "/").replace("__", ".")
         array = function(np.load(path / f"{name}.npy"))
         np.save(path / f"{name}.npy", array)
+        pieces = ONE_CORE.pieces(array, store.PIECE // array.itemsize)
         meta["arrays"][name] = {
             "dtype": str(array.dtype),
             "shape": list(array.shape),
             "bytes": array.nbytes,
-            "checksums": store.checksums(array),
+            "checksums": [store.checksum(piece) for piece in pieces],
         }
     changed = change(meta) if change else None
     meta = meta if changed is None else changed

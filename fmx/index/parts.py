@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..errors import UnsupportedError
+from ..machines.jobs import ONE_CORE
 from .contracts import MAX_ROWS
 from .reference import make_blocks
 
@@ -82,9 +83,9 @@ class PartWriter:
     def __init__(self, writer, number: int):
         self.writer, self.number = writer, number
 
-    def add(self, name: str, array) -> None:
+    def add(self, name: str, array, backend=ONE_CORE) -> None:
         """Write one array of the part, by its own name."""
-        self.writer.add(f"part{self.number}/{name}", array)
+        self.writer.add(f"part{self.number}/{name}", array, backend)
 
 
 def part_writers(writer, n_parts: int, progress):

@@ -32,9 +32,9 @@ PIECE = 1 << 26
 META = "meta.json"
 
 
-def checksums(array, n_threads=1) -> list:
-    """Hexadecimal xxh3-64 of each PIECE bytes of the array's data."""
-    return [digest for digest, _ in run_all(scan, _pieces(array, Form("", ())), n_threads)]
+def checksum(array) -> str:
+    """Hexadecimal xxh3-64 of a flat array's data."""
+    return scan(array, 0, array.size, Form("", ()))[0]
 
 
 def _pieces(array, form) -> list:

@@ -14,9 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import IndexFileError, OutputError
+from ..machines.jobs import ONE_CORE
+from ..machines.threads import start
 from ..system.drafts import DraftFolder, sync_names, sync_tree
 from .check import is_array
-from .store import FORMAT, META, checksums, meta_checksum, read_any_meta, read_meta
+from .store import FORMAT, META, PIECE, checksum, meta_checksum, read_any_meta, read_meta
 
 _DRAFT = re.compile(r"\.(\d+|\w+\.[0-9a-f]{16})\.partial")  # of an addition that was killed, in an index
 
@@ -49,18 +51,21 @@ class IndexWriter:
         except OSError as error:
             raise OutputError(f"{self.path}: cannot {what}: {error.strerror or error}") from error
 
-    def add(self, name: str, array) -> None:
-        """Write one array; a name with a slash goes into a folder."""
+    def add(self, name: str, array, backend=ONE_CORE) -> None:
+        """Write one array of a backend, piece by piece; a name with a slash goes into a folder."""
+        digests, dtype, shape = [], array.dtype, tuple(array.shape)
         with self._told(f"write {name}"):
             file = self._draft.path / f"{name}.npy"
             file.parent.mkdir(exist_ok=True)
-            np.save(file, array)
-        self.arrays[name] = {
-            "dtype": str(array.dtype),
-            "shape": list(array.shape),
-            "bytes": array.nbytes,
-            "checksums": checksums(array, self.n_threads),
-        }
+            with open(file, "wb") as out:
+                header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
+                np.lib.format.write_array_header_1_0(out, header)
+                for piece in backend.pieces(array, PIECE // dtype.itemsize):
+                    digest = start(self.n_threads, checksum, piece)
+                    out.write(piece)
+                    digests.append(digest())
+        size = array.size * dtype.itemsize
+        self.arrays[name] = {"dtype": str(dtype), "shape": list(shape), "bytes": size, "checksums": digests}
 
     def commit(self, meta: dict) -> None:
         """Write meta.json and put the index in its place, replacing an older one."""

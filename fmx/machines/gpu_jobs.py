@@ -5,7 +5,7 @@ import numpy as np
 from ..compiler import radix_sort
 from ..compiler.warp import kernel, thread_index
 from . import gpu
-from .jobs import Backend, do
+from .jobs import ONE_CORE, Backend, do
 
 _N_THREADS = 256
 _THREADS_OF_A_MULTIPROCESSOR = 2048
@@ -37,7 +37,18 @@ class Gpu(Backend):
     def __init__(self, session):
         """Raises DeviceError where there is no package that sorts on it."""
         radix_sort.library()  # here, not amid the work
-        self.name, self.memory = str(session), session.memory
+        self.name, self.memory, self.number = str(session), session.memory, session.number
+
+    def pieces(self, array, n):
+        """Of an array of the GPU or of the host, for any thread, through pinned memory."""
+        if isinstance(array, np.ndarray):
+            yield from ONE_CORE.pieces(array, n)
+            return
+        gpu.use(self.number)
+        buffer = gpu.pinned(min(n, array.size), array.dtype)
+        for i in range(0, array.size, n):
+            m = min(n, array.size - i)
+            yield gpu.to_host(array[i : i + m], buffer[:m])
 
     def stretch_size(self, n, multiple=1) -> int:
         """Things of a stretch, a multiple of ``multiple``, such that n things keep every thread busy."""

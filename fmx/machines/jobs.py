@@ -62,6 +62,7 @@ def _pick(job, stretch, start, stop):
 class Backend:
     """What both backends can do; a backend's arrays lie in its own memory.
 
+    pieces (array, n): yields its elements on the host, n at a time, one piece at least; each until the next.
     empty, zeros (n, dtype); take (an array of the host, or a NamedTuple of them, to the backend); to_host;
     run (job, n, size); stretch_size (n, multiple); sort_pairs; synchronize.
     """
@@ -101,6 +102,11 @@ class Cores(Backend):
 
     def to_host(self, array):
         return array
+
+    def pieces(self, array, n):
+        flat = np.ascontiguousarray(array).reshape(-1)
+        for i in range(0, max(flat.size, 1), n):
+            yield flat[i : i + n]
 
     def synchronize(self):
         pass

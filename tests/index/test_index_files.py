@@ -10,6 +10,7 @@ import sys
 import time
 
 import journeys
+import numpy as np
 import pytest
 from texts import numbered, random_letters
 
@@ -409,3 +410,18 @@ def test_the_arrays_of_an_addition_are_on_disk_before_they_count(home, monkeypat
     assert any(what.endswith(".partial/meta.json") for what in order[:committed])
     assert str(home / "ref.fmx") in order[moved:committed]
     assert order[-1].endswith("ref.fmx") or order[-1].endswith(str(home / "ref.fmx"))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("shape", [(0,), (1,), (20,), (21,), (7, 3)])
+def test_an_array_written_in_pieces_is_one_that_numpy_saves(shape, n_threads, tmp_path, monkeypatch):
+    monkeypatch.setattr(index_writer, "PIECE", 20)
+    array = np.arange(np.prod(shape), dtype=np.uint16).reshape(shape)
+    with index_writer.IndexWriter(tmp_path / "x.fmx", n_threads) as opened:
+        opened.add("part0/x", array)
+        np.save(tmp_path / "x.npy", array)
+        (file,) = tmp_path.rglob("part0/x.npy")
+        assert file.read_bytes() == (tmp_path / "x.npy").read_bytes()
+    entry, flat = opened.arrays["part0/x"], array.reshape(-1)
+    assert (entry["dtype"], entry["shape"], entry["bytes"]) == ("uint16", list(shape), array.nbytes)
+    assert entry["checksums"] == [store.checksum(flat[i : i + 10]) for i in range(0, max(flat.size, 1), 10)]

@@ -101,7 +101,7 @@ def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CP
                 with progress.stage("suffix array"):
                     sa = make_suffix_array(backend, own_text, progress)
                 arrays = _sa_arrays(backend, sa, own.blocks.text_start, options)
-                with _written_meanwhile(part, arrays, n_threads, progress):
+                with _written_meanwhile(part, arrays, backend, n_threads, progress):
                     _add_tables(backend, part, own_text, sa, (options.prefix_length, seed_length), progress)
                     _add_layouts(backend, part, options.layouts, own_text, sa, progress)
                     if options.with_lcp:
@@ -193,25 +193,25 @@ def _add_tables(backend, writer, text, sa, lengths, progress):
     """Make the prefix table and the seed table, if any, for strings of these lengths; pack the text."""
     prefix_length, seed_length = lengths
     with progress.stage("tables"):
-        writer.add("prefix_pairs", backend.to_host(make_prefix_table(backend, text, sa, prefix_length).pairs))
+        writer.add("prefix_pairs", make_prefix_table(backend, text, sa, prefix_length).pairs, backend)
         if seed_length:
-            writer.add("seed_starts", backend.to_host(first_rows(backend, text, sa, seed_length)))
-        writer.add("text_words", backend.to_host(pack_text(text, backend)))
+            writer.add("seed_starts", first_rows(backend, text, sa, seed_length), backend)
+        writer.add("text_words", pack_text(text, backend), backend)
 
 
 def _sa_arrays(backend, sa, block_starts, options) -> dict:
-    """What is kept of a suffix array, in the host's memory."""
+    """What is kept of a suffix array, on the backend."""
     if options.sa_rate == 1:
-        return {"sa_positions": backend.to_host(sa)}
+        return {"sa_positions": sa}
     k, ahead = max(name.k for name in options.layouts), max(name.k_ahead for name in options.layouts)
     sampled = sample(sa, block_starts, options.sa_rate, k, ahead, backend)
-    return {"sa_marks": backend.to_host(sampled.marks), "sa_positions": backend.to_host(sampled.positions)}
+    return {"sa_marks": sampled.marks, "sa_positions": sampled.positions}
 
 
 @contextmanager
-def _written_meanwhile(writer, arrays, n_threads, progress):
+def _written_meanwhile(writer, arrays, backend, n_threads, progress):
     """Write the suffix array's arrays beside what is done meanwhile, if there is a thread for it."""
-    written = start(n_threads, lambda: [writer.add(name, array) for name, array in arrays.items()])
+    written = start(n_threads, lambda: [writer.add(name, array, backend) for name, array in arrays.items()])
     try:
         yield
     finally:
@@ -232,7 +232,7 @@ def _add_layouts(backend, writer, names, text, sa, progress):
             layout = name.kind.build(text, sa, name.k, name.d, backend)
             for key, value in layout._asdict().items():
                 if not isinstance(value, int):
-                    writer.add(f"{name}.{key}", backend.to_host(value))
+                    writer.add(f"{name}.{key}", value, backend)
         del layout, value  # before the next one's
 
 
