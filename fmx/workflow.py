@@ -149,7 +149,7 @@ def find_matches(fm_index, paths, options, output, progress=None, device=CPU):
 
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
-    header = partial(sam.header, fm_index.reference, __version__, _command_line())
+    header = partial(sam.header, fm_index.reference, __version__, _command_line(), "")
     return journey.find(fm_index, paths, options, output, header, progress, device)
 
 

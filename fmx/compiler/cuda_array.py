@@ -20,9 +20,6 @@ class CudaArray:
         self.ndim, self.size = len(shape), math.prod(shape)
         self.nbytes = self.size * self.dtype.itemsize
 
-    def __len__(self):
-        return self.shape[0]
-
     def __getitem__(self, part):
         """A run of it along its first axis, over the same memory."""
         if not isinstance(part, slice):
@@ -33,19 +30,6 @@ class CudaArray:
         row = math.prod(self.shape[1:]) * self.dtype.itemsize
         shape = (max(stop - start, 0), *self.shape[1:])
         return CudaArray(shape, self.dtype, self.address + start * row, self.owner)
-
-    def view(self, dtype):
-        """The same bytes as another type; of one dimension."""
-        dtype = np.dtype(dtype)
-        if self.ndim != 1 or self.nbytes % dtype.itemsize:
-            raise ValueError(f"{self.shape} of {self.dtype} cannot be seen as {dtype}")
-        return CudaArray((self.nbytes // dtype.itemsize,), dtype, self.address, self.owner)
-
-    def reshape(self, *shape):
-        """The same elements in another shape."""
-        if math.prod(shape) != self.size:
-            raise ValueError(f"{self.shape} cannot become {shape}")
-        return CudaArray(shape, self.dtype, self.address, self.owner)
 
     @property
     def strides(self) -> tuple:

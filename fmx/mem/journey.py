@@ -32,7 +32,7 @@ class MemOutput:
 
 
 def find(fm_index, paths, options, output, sam_header, progress, device):
-    """Find the matches of queries, in order; ``sam_header()`` begins a SAM file.  Gives a Summary."""
+    """Find the matches of queries, in order; ``sam_header(names)`` begins a SAM file.  Gives a Summary."""
     open_matches = module_of(output.kind).open_matches
     writer, head = open_matches(fm_index.reference, output, options.strands, sam_header)
     finders = [

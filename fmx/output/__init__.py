@@ -7,7 +7,7 @@ which of these functions the file has; each gives (writer, bytes before the firs
     mem              open_matches(reference, output, which, sam_header)   matches.MatchWriter
     pairwise         open_pairs(names, lengths, with_path)                pairs.PairWriter
 
-``output`` is what the command was told of its output; ``sam_header()`` gives the bytes of SAM's header;
+``output`` is what the command was told of its output; ``sam_header(names)`` gives SAM's header;
 ``which`` strands of queries are matched; ``names`` and ``lengths`` are those of queries and of targets.
 """
 

@@ -63,7 +63,7 @@ def open_hits(reference, output, sam_header):
     """(HitWriter, header)."""
     tail = put.as_bytes(f"RGZ{output.read_group_id}\0" if output.read_group_id else "")
     form = BamHits(*contigs_of(reference), output.unmapped, tail)
-    return HitWriter(form, True, deflate, BGZF_END), header(reference, sam_header())
+    return HitWriter(form, True, deflate, BGZF_END), header(reference, sam_header(form.names))
 
 
 @inlined

@@ -17,9 +17,9 @@ MATCH, CLIP = b"MH"  # operations of a CIGAR
 UNKNOWN = 255  # mapping quality
 
 
-def header(reference, version, command_line, read_group="") -> bytes:
-    """The header lines; ``read_group`` is a whole @RG line or empty."""
-    names, n = put.make_names(reference.names), reference.lengths.size
+def header(reference, version, command_line, read_group, names) -> bytes:
+    """The header lines; ``read_group`` is a whole @RG line or empty, ``names`` put.Names of the contigs."""
+    n = reference.lengths.size
     lines = np.empty(names.data.size + n * (_SQ.size + _LN.size + _M5.size + put.DIGITS + 33), np.uint8)
     lines = lines[: _put_contigs(lines, names, reference.lengths, reference.md5)]
     group = f"{read_group}\n" if read_group else ""
@@ -58,12 +58,13 @@ def open_hits(reference, output, sam_header):
     """(HitWriter, header)."""
     tail = put.as_bytes(f"\tRG:Z:{output.read_group_id}" if output.read_group_id else "")
     form = SamHits(*contigs_of(reference), output.unmapped, tail)
-    return HitWriter(form, is_sam=True), sam_header()
+    return HitWriter(form, is_sam=True), sam_header(form.names)
 
 
 def open_matches(reference, output, which, sam_header):
     """(MatchWriter, header)."""
-    return MatchWriter(SamMatches(*contigs_of(reference)), is_sam=True), sam_header()
+    form = SamMatches(*contigs_of(reference))
+    return MatchWriter(form, is_sam=True), sam_header(form.names)
 
 
 @inlined
