@@ -119,7 +119,7 @@ def command(function):
 
     @functools.wraps(function)
     def take(**given):
-        if given.get("engine", "cpu") != "cpu":
+        if given.get("engine", "cpu") not in ("cpu", "auto"):  # which may want none
             wake(given.get("device") or 0)
         return function(SimpleNamespace(**given))
 

@@ -87,11 +87,12 @@ def test_the_size_of_a_pinned_array_may_be_a_number_of_numpy(gpus):
     assert gpu.pinned(np.int64(3), np.uint8).size == 3
 
 
-def test_a_gpu_is_woken_up_beside_the_start_and_never_for_the_cpu(gpus, monkeypatch, command):
+def test_a_gpu_is_woken_up_beside_the_start_where_one_is_wanted(gpus, monkeypatch, command):
     before = threading.active_count()
-    assert command("search", "-x", "none.fmx", "none.fq").code == 1
-    assert gpus.used == []
-    for engine, number in (("cuda", 1), ("auto", 0)):
+    for more in ([], ["--engine", "cpu"], ["--engine", "auto"]):
+        assert command("search", "-x", "none.fmx", "none.fq", *more).code == 1
+        assert gpus.used == []
+    for engine, number in (("cuda", 1), ("cuda_full", 0)):
         assert (
             command("search", "-x", "none.fmx", "none.fq", "--engine", engine, "--device", number).code == 1
         )
