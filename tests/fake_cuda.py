@@ -1,6 +1,7 @@
 """A stand-in for cuda.bindings.driver: GPUs whose memory is the host's; what is launched is only noted."""
 
 import ctypes
+import functools
 import itertools
 import re
 import threading
@@ -127,6 +128,6 @@ def install(monkeypatch, **how) -> FakeDriver:
     fake = FakeDriver(**how)
     monkeypatch.setattr(cuda_driver, "bindings", lambda: fake)
     monkeypatch.setattr(cuda_driver, "_own", threading.local())
-    for kept in (cuda_driver.n_devices, cuda_driver._context, cuda_driver._attribute):
-        kept.cache_clear()
+    for name in ("n_devices", "_context", "_attribute"):  # what is kept there is of one driver
+        monkeypatch.setattr(cuda_driver, name, functools.cache(getattr(cuda_driver, name).__wrapped__))
     return fake

@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
-from fmx.compiler import cuda_array, cuda_driver, cuda_probe, functions, kernels, numba_cuda, object_cache
+from fmx.compiler import cuda_array, cuda_probe, functions, kernels, numba_cuda, object_cache
 from fmx.compiler.cuda import Kernel, cuda
 from fmx.machines import gpu
 
@@ -36,10 +36,7 @@ def driver(monkeypatch, tmp_path):
     monkeypatch.setattr(kernels, "is_callable", lambda capability: True)
     monkeypatch.setattr(add, "__module__", "fmx.add")
     monkeypatch.setattr(Pair, "__module__", "fmx.pair")
-    fake = fake_cuda.install(monkeypatch)
-    yield fake
-    for kept in (cuda_driver.n_devices, cuda_driver._context, cuda_driver._attribute):
-        kept.cache_clear()
+    return fake_cuda.install(monkeypatch)
 
 
 def test_every_kind_of_argument_has_a_slot_of_its_size():
