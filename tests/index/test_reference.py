@@ -110,3 +110,20 @@ def test_reverse_complement_of_packed_symbols():
         expected = naive.reverse_complement(letters)
         found = int(dna.reverse_complement(np.uint64(packed), k))
         assert "".join("ACGT"[found >> 2 * (k - 1 - i) & 3] for i in range(k)) == expected
+
+
+@pytest.mark.parametrize("p_separator", [0.001, 0.3])
+def test_tables_do_not_depend_on_threads(p_separator):
+    """Of strings with many rows each, which are searched for, and with few, whose rows are counted."""
+    rng = np.random.default_rng(3)
+    text = np.where(rng.random(10_000) < p_separator, 0, rng.integers(1, 5, 10_000)).astype(np.uint8)
+    text[-1] = 0
+    letters = "".join(LETTERS[code] for code in text)
+    sa = suffix_array(text)
+    suffixes = [letters[i : i + 8] for i in sa]
+    for s in (1, 2, 4, 6):
+        wanted = [naive_first(suffixes, letters) for letters in naive.kmers(s)] + [text.size]
+        for n_threads in (1, 3):
+            assert seed_table.first_rows(Cores(n_threads), text, sa, s).tolist() == wanted
+    one, three = (prefix_table.build_prefix_table(text, 4, n_threads).pairs for n_threads in (1, 3))
+    assert one.tolist() == three.tolist()
