@@ -87,10 +87,10 @@ def _scan(batch, is_fastq, code):
     """Fill the batch; (number of whole records, problem with the next one)."""
     i, n = 0, 0
     while i < batch.data.size:
-        i, problem = take_fastq(batch, n, i, code) if is_fastq else take_fasta(batch, n, i, code)
-        if problem:
+        after, problem = take_fastq(batch, n, i, code) if is_fastq else take_fasta(batch, n, i, code)
+        if problem or after == i:  # only blank lines are left
             return n, problem
-        n += 1
+        i, n = after, n + 1
     return n, OK
 
 
