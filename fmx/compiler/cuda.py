@@ -9,28 +9,14 @@ from threading import Lock
 
 import numpy as np
 
-from ..errors import CUDA_EXTRA, installed
 from . import cuda_driver as driver
+from .cuda_module import cuda
 from .kernels import Kernel, check_compiler, compiler
 from .piece import SIMULATED, Piece
 
 __all__ = ["SIMULATED", "check_compiler", "driver"]
 WARP = 32
 int32, int64, uint8 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint8)  # for arrays of kernels
-
-
-class Module:
-    """numba.cuda, as kernels name it; imported once one is compiled."""
-
-    def __getattr__(self, name):
-        return getattr(import_module("numba.cuda"), name)
-
-
-if SIMULATED:
-    with installed("numba-cuda", CUDA_EXTRA):
-        from numba import cuda
-else:
-    cuda = Module()
 
 
 class InTurn:

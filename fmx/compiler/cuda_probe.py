@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import cuda_array, cuda_driver, kernels, object_cache
-from .cuda import cuda
+from . import cuda_array, cuda_driver, object_cache
+from .cuda_arguments import spread
+from .cuda_module import cuda
 
 _N_BLOCKS, _N_THREADS = 3, 64
 
@@ -77,7 +78,7 @@ def expected() -> np.ndarray:
 def holds(compiler, capability) -> bool:
     """Whether the code of ``compiler`` (numba_cuda.py) can be launched on the GPU that this thread uses."""
     try:
-        code = compiler.machine_code(kernels.Kernel(read_all), arguments(np.asarray), capability)
+        code = compiler.machine_code(read_all, None, arguments(np.asarray), capability)
         told = json.dumps([cuda_driver.number(), object_cache.pack(code).hex()])
         return _ask(told) == expected().tolist()
     except Exception:  # whatever another numba-cuda or driver does not have, or say, any more
@@ -100,7 +101,7 @@ def answer() -> None:
     code = object_cache.unpack(bytes.fromhex(packed))
     given = arguments(_to_device)
     launch = cuda_driver.Code(code.body, code.symbol)
-    launch(_N_BLOCKS, _N_THREADS, cuda_driver.Stream(), 4 * _N_THREADS, kernels.spread(given)[1])
+    launch(_N_BLOCKS, _N_THREADS, cuda_driver.Stream(), 4 * _N_THREADS, spread(given)[1])
     cuda_driver.synchronize()
     found = np.empty(given[0].shape, given[0].dtype)
     cuda_array.copy_out(given[0], found)

@@ -8,14 +8,12 @@ where it does not hold, numba's dispatcher launches.
 
 import functools
 import threading
-from array import array
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 from . import cuda_driver, functions, object_cache
-from .cuda_array import CudaArray
-from .native import number_bits, number_kind
+from .cuda_arguments import spread
 
 _lock = threading.RLock()
 UNKNOWN = "fmx does not know this numba-cuda or driver; see what it requires"
@@ -24,29 +22,6 @@ UNKNOWN = "fmx does not know this numba-cuda or driver; see what it requires"
 def compiler():
     """The module that compiles, which imports numba-cuda."""
     return import_module(".numba_cuda", __package__)
-
-
-def spread(arguments) -> tuple:
-    """(kinds of the arguments, a tuple; their slots, 64-bit words)."""
-    kinds: list = []
-    slots = array("q")
-    _spread(arguments, kinds, slots)
-    return tuple(kinds), slots
-
-
-def _spread(values, kinds, slots) -> None:
-    for value in values:
-        if isinstance(value, CudaArray):
-            kinds += value.dtype, value.ndim
-            slots.extend((0, 0, value.size, value.dtype.itemsize, value.address))
-            slots.extend((*value.shape, *value.strides))
-        elif isinstance(value, tuple):
-            kinds += type(value), len(value)
-            _spread(value, kinds, slots)
-        else:
-            kind = number_kind(value)
-            kinds.append(kind)
-            slots.append(number_bits(value, kind))
 
 
 class Kernel:
@@ -90,7 +65,7 @@ class Kernel:
             functions.tell(functools.partial(is_callable, capability), UNKNOWN)
             if not is_callable(capability):
                 return compiler().by_numba(self.function, self.max_registers)
-            code = compiler().machine_code(self, arguments, capability)
+            code = compiler().machine_code(self.function, self.max_registers, arguments, capability)
             if keep:
                 object_cache.save(name, code)
         return cuda_driver.Code(code.body, code.symbol)

@@ -21,7 +21,7 @@ with installed("numba-cuda", CUDA_EXTRA):
     from numba.cuda.descriptor import cuda_target
     from numba.cuda.typing.typeof import typeof_impl
 
-    from .cuda import Module
+    from .cuda_module import Module
 
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small last batch is no reason to speak
 
@@ -55,11 +55,11 @@ def ptx(function, arguments, capability) -> str:
         return cuda.compile_ptx(function, signature, cc=capability)[0]
 
 
-def machine_code(kernel, arguments, capability) -> Code:
-    """The Code of a kernels.Kernel: a cubin, which has no ``result`` and no ``entry``."""
-    text = ptx(kernel.function, arguments, capability)
+def machine_code(function, max_registers, arguments, capability) -> Code:
+    """The Code of a kernel for a GPU: a cubin, which has no ``result`` and no ``entry``."""
+    text = ptx(function, arguments, capability)
     (symbol,) = re.findall(r"\.entry\s+(\w+)", text)
-    options = LinkerOptions(arch="sm_{}{}".format(*capability), max_register_count=kernel.max_registers)
+    options = LinkerOptions(arch="sm_{}{}".format(*capability), max_register_count=max_registers)
     made = Linker(ObjectCode.from_ptx(text.encode()), options=options).link("cubin")
     return Code(symbol, None, bytes(made.code), b"")
 

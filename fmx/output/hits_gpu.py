@@ -13,7 +13,7 @@ from ..compiler.warp import WARP, kernel, thread_in_block, thread_index
 from ..machines import gpu
 from ..machines.gpu_sums import add_up
 from .buffers import Buffers
-from .hits import Window, put_read, room_of_read
+from .of_read import Window, put_read, room_of_read
 
 N_THREADS = 128
 ALL = Window(0, 0, 2**62)
