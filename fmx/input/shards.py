@@ -3,7 +3,7 @@
 All inputs, one after the other, are a line as long as their bytes on disk, cut into N equal stretches; where
 a cut may be depends on the file:
 
-    plain      at a span, so that the spans of all shards are those of one run
+    plain      every 8 MiB, so that where spans are as long, those of all shards are those of one run
     BGZF       at a block
     the rest   at its beginning or end: it is read in order
 
@@ -29,6 +29,7 @@ from .spans import Before, Link, Span, blocks_of, first_of, plan_source, ranges_
 from .streams import Source
 
 GUESS = (1 << 18, 1 << 22)  # bytes looked at to find the first record
+APART = CHUNK_SIZE  # bytes between two cuts of a plain file, whatever the spans of a machine are
 
 
 class Shard(NamedTuple):
@@ -95,7 +96,7 @@ class ShardPlan:
         is_fastq, assumed = self._assumed
         with Source(error.path) as source:
             skip, _ = first_of(source)
-            before = _counted(_Cuts(source, skip, self._size), is_fastq, self.begin.at)
+            before = _counted(_Cuts(source, skip), is_fastq, self.begin.at)
         number = int(found[1]) + (before.total - assumed.total) // (4 if is_fastq else 1)
         return InputError(error.path, f"record {number}", error.what)
 
@@ -104,7 +105,7 @@ class ShardPlan:
         skip, head = first_of(source)
         if head.size == 0:
             return
-        is_fastq, cuts = self._check(source.path, head[0]), _Cuts(source, skip, self._size)
+        is_fastq, cuts = self._check(source.path, head[0]), _Cuts(source, skip)
         start, stop = cuts.at(first), cuts.at(last)
         self.is_empty = self.is_empty and start == stop
         if start == 0 and stop == cuts.size:
@@ -118,7 +119,7 @@ class ShardPlan:
             before = _before(cuts, is_fastq, start)
             self.begin, self._assumed = Border(path, start, _newlines(before, is_fastq)), (is_fastq, before)
         link = Link(before)
-        for reader, n, reached in cuts.spans(start, stop):
+        for reader, n, reached in cuts.spans(self._size, start, stop):
             here, link, end = link, Link(), reached
             yield Span(path, is_fastq, n, reader, here, link)
         if not cuts.is_reached(stop, end):
@@ -128,11 +129,11 @@ class ShardPlan:
 
 
 class _Cuts:
-    """Where a file may be cut.  ``skip``: bytes of white space before its records; ``span``: bytes of one."""
+    """Where a file may be cut.  ``skip``: bytes of white space before its records."""
 
-    def __init__(self, source, skip, span):
+    def __init__(self, source, skip):
         self.file, self.is_gzip, self.size = source.regular(), source.is_gzip, os.path.getsize(source.path)
-        self._skip, self._span = skip, span
+        self._skip = skip
         self._is_whole = self.file is None or (self.is_gzip and find_block(self.file, 0) > 0)
 
     def at(self, place) -> int:
@@ -141,15 +142,15 @@ class _Cuts:
             return 0 if place <= 0 else self.size
         if self.is_gzip:
             return find_block(self.file, place)
-        n_spans = max(0, place - self._skip) // self._span
-        return self._skip + n_spans * self._span if n_spans else 0
+        n = max(0, place - self._skip) // APART
+        return self._skip + n * APART if n else 0
 
-    def spans(self, start, stop):
+    def spans(self, size, start, stop):
         """(reader, its own bytes, where they end) for spans between two cuts."""
         skip = 0 if start else self._skip
         if self.is_gzip:
-            return blocks_of(self.file, self._span, skip, start, stop)
-        return ranges_of(self.file, self._span, start + skip, stop)
+            return blocks_of(self.file, size, skip, start, stop)
+        return ranges_of(self.file, size, start + skip, stop)
 
     def is_reached(self, stop, end) -> bool:
         """Do blocks follow each other from the end of the last span to the cut ``stop``?"""
@@ -195,7 +196,7 @@ def _may_begin(data, newlines) -> bool:
 def _counted(cuts, is_fastq, start):
     """What stands before a cut, by reading all of it."""
     link = Link(Before(0))
-    for reader, n, _ in cuts.spans(0, start):
+    for reader, n, _ in cuts.spans(CHUNK_SIZE, 0, start):
         before, link = link, Link()
         Span(cuts.file.path, is_fastq, n, reader, before, link).cut()
     return link.wait()

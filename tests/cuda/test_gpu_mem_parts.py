@@ -45,7 +45,7 @@ def opened(tmp_path_factory):
 def test_lines_are_those_of_plain_comparison(algorithm, unique, least, opened, device):
     assert len(opened.parts) > 2
     options = matching.MemOptions(least, FORWARD | REVERSE, unique, 1, algorithm)
-    writer, _ = tsv.open_matches(opened.reference, None, 0, bytes)
+    writer, _ = tsv.open_matches(opened.reference, None, 0, lambda names: b"")
     ((matcher, _),) = journey.make_matchers(opened, options, Device("cuda"), Progress(quiet=True))
     finder, sink = matching.Finder(opened, options, writer, matcher), io.BytesIO()
     matching.find([finder], spans.plan([literal_fasta(QUERIES)], finder.task_size), sink)

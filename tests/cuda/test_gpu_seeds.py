@@ -42,7 +42,7 @@ def text(request, tmp_path_factory):
 def test_lines_are_those_of_the_cpu_and_of_plain_comparison(text, least, device):
     contigs, queries, opened = text
     expected = expect_rows(contigs, queries, least, FORWARD | REVERSE, matching.ALL)
-    writer, _ = tsv.open_matches(opened.reference, None, 0, bytes)
+    writer, _ = tsv.open_matches(opened.reference, None, 0, lambda names: b"")
     for n_rows in (None, 17, 300, seeds_gpu.ROWS):  # the CPU, and the GPU with three ways to slice
         matcher = seeds_gpu.GpuSeeds(make_seeds(opened, least), device, n_threads=3) if n_rows else None
         if matcher:

@@ -24,7 +24,13 @@ def records(found) -> list:
 
 
 def by_shards(paths, n, size):
-    """((records, fault), begin, end) of each of n shards that is not empty."""
+    """((records, fault), begin, end) of each of n shards that is not empty, cut at spans of ``size``."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shards, "APART", size)
+        yield from _by_shards(paths, n, size)
+
+
+def _by_shards(paths, n, size):
     for number in range(1, n + 1):
         plan = ShardPlan(Shard(number, n), paths, size)
         found, fault = outcome(span.read() for span in plan.spans())
@@ -91,6 +97,7 @@ def test_a_shard_reads_little_beyond_its_own(kind, tmp_path, monkeypatch):
     path, text = tmp_path / "reads.fq", many(4000)
     path.write_bytes(text if kind == "plain" else bgzf(text))
     monkeypatch.setattr(shards, "GUESS", (2000,))
+    monkeypatch.setattr(shards, "APART", 1000)
     monkeypatch.setattr(shards, "_counted", None)  # what stands before is never read
     plans = [ShardPlan(Shard(i, 8), [path], 1000) for i in range(1, 9)]
     found = [outcome(span.read() for span in plan.spans()) for plan in plans]
@@ -101,7 +108,8 @@ def test_a_shard_reads_little_beyond_its_own(kind, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["plain", "bgzf"])
-def test_a_fault_is_told_with_the_number_of_its_record(kind, tmp_path):
+def test_a_fault_is_told_with_the_number_of_its_record(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(shards, "APART", 1000)
     path = tmp_path / "reads.fq"
     text = many(3000).replace(b"@r2600\nACGT", b"@r2600\nAC!T")
     path.write_bytes(text if kind == "plain" else bgzf(text))
@@ -136,3 +144,14 @@ def test_gzip_goes_whole_to_one_shard(count, tmp_path):
     sizes = [len(found) for (found, _), _, _ in by_shards(paths, count, 100)]
     assert sum(sizes) == 300
     assert all(size % 100 == 0 for size in sizes)
+
+
+def test_shards_meet_whatever_the_spans_of_a_machine_are(tmp_path):
+    """One with a GPU takes longer ones."""
+    path = tmp_path / "reads.fq"
+    path.write_bytes(many(800_000))
+    plans = [ShardPlan(Shard(i, 2), [path], size) for i, size in ((1, 1 << 23), (2, 3 << 21))]
+    found = [outcome(span.read() for span in plan.spans()) for plan in plans]
+    assert min(len(part) for part, _ in found) > 200_000
+    assert plans[0].end == plans[1].begin
+    assert list(chain(*map(records, found))) == records(outcome(read_chunks([path])))

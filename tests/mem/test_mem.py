@@ -31,7 +31,9 @@ def find(path, queries, options, kind="tsv", task_size=None, many=None) -> bytes
     Windows of more than ``many`` rows are taken as two.
     """
     opened = fm_index.load(path, method="verify") if isinstance(path, (str, Path)) else path
-    made = module_of(kind).open_matches(opened.reference, journey.MemOutput(), options.strands, bytes)
+    made = module_of(kind).open_matches(
+        opened.reference, journey.MemOutput(), options.strands, lambda names: b""
+    )
     finder = matching.Finder(opened, options, made[0])
     finder.task_size = task_size or finder.task_size
     if many is not None and options.algorithm == "seeds":

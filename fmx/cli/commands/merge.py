@@ -25,6 +25,6 @@ def command(given):
     found = manifests(given.folder)
     kind = found[0].run["options"]["output"]["kind"].upper()
     outputs = {"-o": (given.output, [kind]), "--counts": (given.counts, ["TSV"])}
-    check_places([], outputs, given.folder)
+    check_places([], outputs)
     merge(given.folder, found, given.output, given.counts)
     Progress(given.quiet).say(sentence(found))
