@@ -105,4 +105,4 @@ def sentence(found) -> str:
     """What all shards have seen, in one line."""
     total = {key: sum(shard.summary[key] for shard in found) for key in found[0].summary}
     seen = ", ".join(f"{n:,} {key}" for key, n in total.items())
-    return f"{len(found)} shards{f': {seen}' if seen else ''}"
+    return f"{len(found)} shard{'s' if len(found) > 1 else ''}{f': {seen}' if seen else ''}"

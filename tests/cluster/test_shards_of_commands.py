@@ -202,6 +202,16 @@ def test_a_damaged_body_is_told(how, command, shards, tmp_path):
     refused(command, tmp_path, "do shard 2 again")
 
 
+@pytest.mark.parametrize("option", ["-o", "--counts"])
+def test_shards_are_not_written_over(option, command, shards, tmp_path):
+    body = tmp_path / "out.d" / "0002-of-0002" / "body"
+    before = body.read_bytes()
+    done = command("merge", tmp_path / "out.d", option, body)
+    assert done.code == 2
+    assert "among the shards; name a place outside" in done.err
+    assert body.read_bytes() == before
+
+
 def test_a_finished_shard_is_not_done_again(command, shards, tmp_path):
     body = tmp_path / "out.d" / "0002-of-0002" / "body"
     before = body.stat().st_mtime_ns

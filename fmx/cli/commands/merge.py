@@ -1,5 +1,7 @@
 """fmx merge: shards into one result."""
 
+import os
+
 import click
 
 from ... import options
@@ -26,5 +28,11 @@ def command(given):
     kind = found[0].run["options"]["output"]["kind"].upper()
     outputs = {"-o": (given.output, [kind]), "--counts": (given.counts, ["TSV"])}
     check_places([], outputs)
+    folder = os.path.realpath(given.folder)
+    for option, (path, _) in outputs.items():
+        if path and path != "-" and os.path.realpath(path).startswith(f"{folder}{os.sep}"):
+            raise click.UsageError(
+                f"{option} {path} lies in {given.folder}, among the shards; name a place outside"
+            )
     merge(given.folder, found, given.output, given.counts)
     Progress(given.quiet).say(sentence(found))
