@@ -1,7 +1,7 @@
 """The journeys of an index, on one page: build it, map reads, list occurrences, look into it.
 
 build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (index/building/journey.py)
-search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM or BAM   (search/mapping.py)
+search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM, BAM ...   (search/mapping.py)
 locate  patterns -> the same, all hits -> TSV, BED or SAM
 mem     queries -> Strands -> Anchors -> Matches -> MUMmer's format, PAF, BED, TSV or SAM   (mem/)
 
@@ -23,6 +23,7 @@ from .index.building.journey import IndexOptions, add_layouts, build_index, defa
 from .index.fm_index import verify as verify_index
 from .index.parts import part_sizes
 from .index.store import read_meta, settled
+from .input.chosen import chosen
 from .input.streams import about_bytes
 from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
@@ -39,7 +40,7 @@ from .search.tally import Tally
 
 __all__ = [
     "Device", "IndexOptions", "Output", "add_layouts", "build_index", "default_index_path", "find_matches",
-    "inspect", "kind_of", "search", "tell_compiling",
+    "inspect", "search", "tell_compiling",
 ]  # fmt: skip
 
 
@@ -68,11 +69,6 @@ class Output:
         return self.shard or Whole(self.path, self.counts)
 
 
-def kind_of(path) -> str:
-    """bam or sam, by the name of the output."""
-    return "bam" if str(path).lower().endswith(".bam") else "sam"
-
-
 def search(fm_index, paths, options: MapOptions, output: Output, progress=None, device=CPU) -> Summary:
     """Map reads (FASTA or FASTQ files, '-' for stdin) to an index (FMIndex), in order."""
     progress = progress or Progress(quiet=True)
@@ -87,11 +83,12 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     run, chunk_size = output.run(), min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:
         source = run.plan(paths, chunk_size, sum(mapper.options.n_threads for mapper in mappers))
+        source = chosen(source, options.skip, options.first)
         summary = map_spans(mappers, source, writer, sink, progress)
         run.note(summary, tsv.counts(reference, tally.table()) if tally else b"")
     if summary.reads == 0 and not output.shard:
         progress.say(f"warning: no reads in {', '.join(map(str, paths))}")
-    progress.say(summary.sentence(time.monotonic() - start))
+    progress.say(summary.sentence(time.monotonic() - start, options.trim.least))
     for mapper in mappers:
         if isinstance(mapper, AutoMapper):
             progress.say(f"searched on {mapper.sentence()}")

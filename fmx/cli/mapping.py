@@ -5,20 +5,20 @@ from dataclasses import replace
 from .. import options, workflow
 from ..index.fm_index import load
 from ..machines.progress import Progress
-from ..search.mapper import MapOptions
 from .places import check_places
 from .shards import places_of, undone_shard
 
 
-def map_to_index(command, given, files, outputs, policy, output, sources=None):
+def map_to_index(command, given, files, outputs, wanted, output, sources=None):
     """Open the index, map ``sources`` (by default the ``files``), write ``output`` (workflow.Output).
 
-    ``command``: its name; ``outputs`` as check_places takes them; ``policy`` says which hits are reported.
+    ``command``: its name; ``outputs`` as check_places takes them; ``wanted``: MapOptions, but for what
+    ``given`` says of strands and threads.
     """
     path, strands = options.find_index(given.index_path), options.strands_of(given)
     check_places(files, places_of(given, outputs), path)
     fm_index = load(path, given.layout, given.method, given.threads, given.max_memory, given.verify)
-    wanted, device = MapOptions(policy, strands, given.threads), options.device_of(given)
+    wanted, device = replace(wanted, strands=strands, n_threads=given.threads), options.device_of(given)
     progress = Progress(given.quiet)
     is_wanted, shard = undone_shard(
         given, progress, command, files, fm_index.meta, mapping=wanted, output=output

@@ -49,12 +49,23 @@ def _check_clashes(inputs, outputs, index):
         taken[identity] = f"{option} {path}"
 
 
+def kind_of(path, kinds, usual) -> str:
+    """The one of ``kinds`` that the suffix of an output says, or the ``usual`` one."""
+    suffix = os.path.splitext(path)[1].lower()
+    return next((kind for kind in kinds if suffix in SUFFIXES.get(kind.upper(), ())), usual)
+
+
+def named(kinds) -> list:
+    """Formats as check_places takes them."""
+    return [kind.upper() for kind in kinds]
+
+
 def _check_suffix(option, path, formats):
     """A suffix that says nothing, as of out.txt, is right for every format."""
     suffix = os.path.splitext(path)[1].lower()
     known = {end for name in formats for end in SUFFIXES.get(name, ())}
     if formats and suffix not in known and (suffix in FOREIGN or suffix in chain(*SUFFIXES.values())):
-        what = " or ".join(formats)
+        what = ", ".join([*formats[:-2], " or ".join(formats[-2:])])
         raise click.UsageError(
             f"{option} {path}: the output is {what}, not {suffix}; choose another name or format"
         )

@@ -60,7 +60,7 @@ def _address(given, paths):
         raise click.UsageError("give only one of --scheduler and --scheduler-file")
     if given.scheduler or given.scheduler_file:
         return given.scheduler
-    alone = any(getattr(given, name, None) for name in ("matrix", "checkpoint", "literal"))
+    alone = any(getattr(given, name, None) for name in ("matrix", "checkpoint", "literal", "first", "skip"))
     if alone or given.output == "-" or not all(map(os.path.isfile, paths)):
         return None
     return os.environ.get("DASK_SCHEDULER_ADDRESS")

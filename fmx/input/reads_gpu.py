@@ -19,6 +19,7 @@ from .dna import CODE, WORD
 from .read_problems import OK
 from .reads import LONGEST_NAME, LONGEST_READ, Patterns, ReadBatch, pack_strands
 from .record import take_fasta, take_fastq
+from .trimming import Trim, trim_read
 
 TILE = 256
 PROBLEM, BORDERS, FREE = range(3)  # of what is reported; later steps have the rest
@@ -38,6 +39,15 @@ class Raw(NamedTuple):
     n_reads: int
     before: np.ndarray
     starts: np.ndarray
+
+
+class Reading(NamedTuple):
+    """How records become reads: the Trim of their letters, which strands are searched, and whether they must
+    keep the limits of SAM and BAM."""
+
+    trim: Trim
+    strands: int
+    for_sam: bool
 
 
 @kernel
@@ -73,10 +83,10 @@ def starts_kernel(raw):
 
 
 @kernel
-def reads_kernel(raw, batch, strands, patterns, for_sam, report):
+def reads_kernel(raw, batch, reading, patterns, report):
     """The reads and their patterns, by a thread a record; ``report[PROBLEM]`` gets 1 if any has one.
 
-    ``for_sam``: whether they must keep the limits of SAM and BAM.
+    ``reading``: a Reading.
     """
     r = thread_index()
     if r < raw.n_reads:
@@ -89,7 +99,9 @@ def reads_kernel(raw, batch, strands, patterns, for_sam, report):
             else:
                 after, wrong = take_fasta(batch, r, raw.starts[r], CODE)
             is_whole = wrong == OK and after == raw.starts[r + 1]
-            if for_sam and (batch.name_length[r] > LONGEST_NAME or batch.length[r] > LONGEST_READ):
+            if is_whole:
+                trim_read(batch, r, reading.trim)
+            if reading.for_sam and (batch.name_length[r] > LONGEST_NAME or batch.length[r] > LONGEST_READ):
                 is_whole = False
         if not is_whole:
             report[PROBLEM] = 1
@@ -97,10 +109,10 @@ def reads_kernel(raw, batch, strands, patterns, for_sam, report):
         patterns.length[2 * r] = patterns.length[2 * r + 1] = 0
         patterns.first[2 * r] = raw.starts[r] >> (_FASTQ_SHIFT if raw.is_fastq else _FASTA_SHIFT)
         patterns.first[2 * r + 1] = patterns.first[2 * r] + ((batch.length[r] + WORD - 1) >> 5)
-        pack_strands(batch, r, strands, CODE, patterns)
+        pack_strands(batch, r, reading.strands, CODE, patterns)
 
 
-def parse(flight, chunk, strands, for_sam, report):
+def parse(flight, chunk, reading, report):
     """Launch what makes (ReadBatch, Patterns) on the device of a Chunk with one record at least.
 
     The Report gets PROBLEM as reads_kernel has it; then no read is searched.
@@ -124,5 +136,5 @@ def parse(flight, chunk, strands, for_sam, report):
     flight.launch(count_kernel, n_tiles, N_THREADS, raw)
     add_up(flight, before, n_tiles, report, BORDERS)
     flight.launch(starts_kernel, n_tiles, N_THREADS, raw)
-    flight.launch(reads_kernel, n_reads, N_THREADS, raw, batch, strands, patterns, for_sam, report.there)
+    flight.launch(reads_kernel, n_reads, N_THREADS, raw, batch, reading, patterns, report.there)
     return batch, patterns

@@ -77,17 +77,23 @@ def _has_cr(data, start, newline):
 
 
 @inlined
-def _check_letters(batch, r, code):
-    """Note whether read r is searchable; True if every byte is a letter."""
-    letters = batch.data[batch.start[r] : batch.start[r] + batch.length[r]]
+def is_searchable(letters):
+    """Are there letters (uint8), and none but A C G T U?"""
     unknown = np.uint8(0)  # kept in 8 bits, this loop works on whole vectors of bytes
     for i in range(letters.size):
         x = letters[i] & np.uint8(0xDF)  # upper case
         known = (x == 65) | (x == 67) | (x == 71) | (x == 84) | (x == 85)
         unknown = np.uint8(unknown | np.uint8(not known))
-    batch.searchable[r] = unknown == 0 and letters.size > 0
+    return unknown == 0 and letters.size > 0
+
+
+@inlined
+def _check_letters(batch, r, code):
+    """Note whether read r is searchable; True if every byte is a letter."""
+    letters = batch.data[batch.start[r] : batch.start[r] + batch.length[r]]
+    batch.searchable[r] = is_searchable(letters)
     worst = np.uint8(0)
-    if unknown:
+    if not batch.searchable[r]:
         for i in range(letters.size):
             worst = max(worst, code[letters[i]])
     return worst <= OTHER

@@ -24,11 +24,11 @@ class Format(NamedTuple):
 
 FORMATS = {
     "mummer": Format("fmx.output.mummer", ("mem",)),
-    "tsv": Format("fmx.output.tsv", ("locate", "mem", "pairwise")),
-    "paf": Format("fmx.output.paf", ("mem", "pairwise")),
-    "bed": Format("fmx.output.bed", ("locate", "mem")),
     "sam": Format("fmx.output.sam", ("search", "locate", "mem")),
     "bam": Format("fmx.output.bam", ("search",)),
+    "tsv": Format("fmx.output.tsv", ("search", "locate", "mem", "pairwise")),
+    "paf": Format("fmx.output.paf", ("search", "mem", "pairwise")),
+    "bed": Format("fmx.output.bed", ("search", "locate", "mem")),
 }
 
 

@@ -16,7 +16,7 @@ from ..input.gzipped import BGZF_END
 from . import put
 from .hits import HitWriter
 from .records import contigs_of, put_record, put_unmapped
-from .sam import MAPQ, SamHits
+from .sam import SamHits, quality_of
 
 MAX_CONTIG = 2**31 - 1  # bases
 _NIBBLE = np.full(256, 15, np.uint8)  # letter -> 4-bit code of BAM
@@ -92,7 +92,7 @@ def _put_hit(form, out, at, batch, record):
     begin, r, total, n = at, record.query, record.total, record.end
     secondary = record.number > 1
     core = Core(
-        record.contig, record.start, MAPQ[total] if total < MAPQ.size else 0,
+        record.contig, record.start, quality_of(total),
         _bin(record.start, record.start + n), 16 * record.reverse + 256 * secondary, 1, 0 if secondary else n,
     )  # fmt: skip
     at = _put_int(out, _put_core(out, at, batch, r, core), n << 4, 4)

@@ -1,4 +1,4 @@
-"""BED6, for search and mem: contig, start, end, name of the query, 0, strand."""
+"""BED6, for hits and matches: contig, start, end, name of the query, 0, strand."""
 
 from ..compiler.contract import static_type
 from . import put

@@ -1,26 +1,25 @@
-"""PAF: the twelve columns, then cg:Z; for pairs AS:i and id:f (identity) before it."""
+"""PAF: the twelve columns, then cg:Z; before it NH:i for hits, AS:i and id:f (identity) for pairs."""
 
 from typing import NamedTuple
 
 import numpy as np
 
+from ..compiler.contract import static_type
 from ..compiler.functions import inlined
-from ..index.reference import Blocks
 from . import put
+from .hits import HitWriter
 from .matches import MatchWriter
 from .pairs import PairWriter, put_pair
-from .records import contigs_of, put_record
+from .records import LINED, contigs_of, put_record
+from .sam import quality_of
 
 _PATH, _SCORE, _IDENTITY, _EQUAL = map(put.as_bytes, ("\tcg:Z:", "\tAS:i:", "\tid:f:", "="))
+_NH = put.as_bytes("\tNH:i:")
 UNKNOWN = 255  # mapping quality
 
 
-class PafMatches(NamedTuple):
-    """Contigs, their blocks, and ``lengths`` int64[n]."""
-
-    names: put.Names
-    blocks: Blocks
-    lengths: np.ndarray
+PafHits = static_type("PafHits", (*LINED, "lengths"), __name__)  # of the contigs, int64[n]
+PafMatches = static_type("PafMatches", PafHits._fields, __name__)
 
 
 class PafPairs(NamedTuple):
@@ -33,6 +32,11 @@ class PafPairs(NamedTuple):
     target_lengths: np.ndarray
 
 
+def open_hits(reference, output, sam_header):
+    """(HitWriter, nothing)."""
+    return HitWriter(PafHits(*contigs_of(reference), reference.lengths)), b""
+
+
 def open_matches(reference, output, which, sam_header):
     """(MatchWriter, nothing)."""
     return MatchWriter(PafMatches(*contigs_of(reference), reference.lengths)), b""
@@ -43,15 +47,33 @@ def open_pairs(names, lengths, with_path):
     return PairWriter(PafPairs(*map(put.make_names, names), _PATH, *lengths), with_path), b""
 
 
+@put_record.register(PafHits)
+def _put_hit(form, out, at, batch, record):
+    at = _put_places(form, out, at, batch, record, quality_of(record.total))
+    return _put_path(out, put.number(out, put.text(out, at, _NH), record.total), record)
+
+
 @put_record.register(PafMatches)
 def _put_match(form, out, at, batch, record):
+    return _put_path(out, _put_places(form, out, at, batch, record, UNKNOWN), record)
+
+
+@inlined
+def _put_places(form, out, at, batch, record, quality):
+    """The twelve columns."""
     n = record.end - record.begin
     at = put.field(out, put.query(out, at, batch, record.query), batch.length[record.query])
     at = put.field(out, put.field(out, at, record.begin), record.end)
     at = put.name_field(out, put.strand_field(out, at, record.reverse), form.names, record.contig)
     at = put.field(out, put.field(out, at, form.lengths[record.contig]), record.start)
-    at = _put_sizes(out, put.field(out, at, record.start + n), n, n)
-    return put.byte(out, put.text(out, put.number(out, put.text(out, at, _PATH), n), _EQUAL), put.LINE)
+    return _put_sizes(out, put.field(out, at, record.start + n), n, n, quality)
+
+
+@inlined
+def _put_path(out, at, record):
+    """The CIGAR, and the end of the line."""
+    at = put.number(out, put.text(out, at, _PATH), record.end - record.begin)
+    return put.byte(out, put.text(out, at, _EQUAL), put.LINE)
 
 
 @put_pair.register(PafPairs)
@@ -60,7 +82,7 @@ def _put_pair(form, out, at, records, r):
     at = _put_whole(out, put.name(out, at, form.queries, query), form.query_lengths[query])
     at = put.name_field(out, put.strand_field(out, at, False), form.targets, target)
     at = _put_whole(out, at, form.target_lengths[target])
-    at = _put_sizes(out, at, records.matches[r], records.length[r])
+    at = _put_sizes(out, at, records.matches[r], records.length[r], UNKNOWN)
     at = put.signed(out, put.text(out, at, _SCORE), records.h[r])
     return put.share(out, put.text(out, at, _IDENTITY), records.identity[r])
 
@@ -72,6 +94,6 @@ def _put_whole(out, at, n):
 
 
 @inlined
-def _put_sizes(out, at, matches, length):
+def _put_sizes(out, at, matches, length, quality):
     """Matches, length of the alignment, and the quality."""
-    return put.field(out, put.field(out, put.field(out, at, matches), length), UNKNOWN)
+    return put.field(out, put.field(out, put.field(out, at, matches), length), quality)

@@ -49,6 +49,12 @@ def mapping_quality(n: int) -> int:
 MAPQ = np.array([0, *(mapping_quality(n) for n in range(1, 32))], np.int64)  # 0 from n = 10 on
 
 
+@inlined
+def quality_of(n):
+    """The same, in compiled code."""
+    return MAPQ[n] if n < MAPQ.size else 0
+
+
 # Of hits also: whether a read without one has a record, and what ends a record, uint8[n].
 SamHits = static_type("SamHits", (*LINED, "unmapped", "tail"), __name__)
 SamMatches = static_type("SamMatches", LINED, __name__)
@@ -78,8 +84,8 @@ def _put_place(form, out, at, batch, record, flag, quality):
 @put_record.register(SamHits)
 def _put_hit(form, out, at, batch, record):
     r, total, secondary = record.query, record.total, record.number > 1
-    quality = MAPQ[total] if total < MAPQ.size else 0
-    at = _put_place(form, out, at, batch, record, 16 * record.reverse + 256 * secondary, quality)
+    flag, quality = 16 * record.reverse + 256 * secondary, quality_of(total)
+    at = _put_place(form, out, at, batch, record, flag, quality)
     at = put.text(out, put.byte(out, put.number(out, at, record.end), MATCH), _MATE)
     at = put.text(out, at, _NO_READ) if secondary else _put_read(out, at, batch, r, record.reverse)
     at = put.number(out, put.text(out, at, _NH), total)

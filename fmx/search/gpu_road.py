@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..input.reads_gpu import PROBLEM, parse
+from ..input.reads_gpu import PROBLEM, Reading, parse
 from ..machines import gpu
 from ..machines.gpu_memory import memory_beside
 from ..machines.gpu_sums import Report
@@ -98,7 +98,8 @@ class GpuMapper:
     def _on_gpu(self, flight, chunk, writer):
         """(Summary, records) of a chunk; None where there is a problem, or no room."""
         report, n_reads, maker = Report(flight), chunk.n_bound, self._maker_of(writer)
-        batch, patterns = parse(flight, chunk, self.options.strands, writer.is_sam, report)
+        reading = Reading(self.options.trim, self.options.strands, writer.is_sam)
+        batch, patterns = parse(flight, chunk, reading, report)
         occurrences = self._search(flight, patterns)
         chosen = hits_gpu.count(flight, batch, occurrences, self._rules, n_reads, report)
         begins = maker.measure(flight, batch, chosen.hits, report, _RECORDS)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..index.parts import part_span
 from ..input import chunks, reads
+from ..input.trimming import WHOLE, Trim, trimmed
 from ..machines.portions import runs
 from .engines import cpu
 from .hits import Intervals, SelectionPolicy, count, select
@@ -26,12 +27,15 @@ BOTH = FORWARD | REVERSE
 
 @dataclass
 class MapOptions:
-    """How reads are mapped."""
+    """How reads are mapped: cut by ``trim``, of all ``first`` (None: all) after the ``skip`` first ones."""
 
     policy: SelectionPolicy = field(default_factory=SelectionPolicy)
     strands: int = BOTH
     n_threads: int = 1
     chunk_size: int = chunks.CHUNK_SIZE
+    trim: Trim = WHOLE
+    skip: int = 0
+    first: int | None = None
 
 
 def make_query(index):
@@ -87,7 +91,7 @@ class Mapper:
     def search(self, chunk) -> Found:
         """The reads of a chunk, and where they occur."""
         with self.timed("parse"):
-            batch = reads.parse(chunk)
+            batch = trimmed(reads.parse(chunk), self.options.trim)
         with self.timed("pack"):
             patterns = reads.pack(batch, self.options.strands)
         with self.timed("search"):

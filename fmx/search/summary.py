@@ -31,11 +31,12 @@ class Summary:
             hopeless=int(np.count_nonzero(~found.batch.searchable)),
         )
 
-    def sentence(self, seconds: float) -> str:
-        """What happened, in one line."""
+    def sentence(self, seconds: float, least=0) -> str:
+        """What happened, in one line; ``least``: letters that a read must have."""
         share = 100 * self.mapped / max(self.reads, 1)
         more = f", {self.suppressed:,} with too many" if self.suppressed else ""
-        hopeless = f"; {self.hopeless:,} cannot occur: empty, or a letter other than A C G T U"
+        short = "shorter than --min-length, " if least else ""
+        hopeless = f"; {self.hopeless:,} cannot occur: {short}empty, or a letter other than A C G T U"
         return (
             f"{self.reads:,} reads: {self.mapped:,} occur ({share:.2f} %), "
             f"{self.unique:,} of them once{more}; "

@@ -13,6 +13,7 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
+from fmx.input.trimming import WHOLE, Trim
 from fmx.search import auto, gpu_road
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import MapOptions, Mapper
@@ -58,11 +59,11 @@ def on_cpu(monkeypatch):
     return chunks
 
 
-def search(opened, reads, path, device, policy=POLICIES["first"], **output):
+def search(opened, reads, path, device, policy=POLICIES["first"], trim=WHOLE, **output):
     """(what is written, BAM inflated; the table of counts; the summary)."""
     counts = path.with_suffix(".tsv")
     output = workflow.Output(str(path), counts=str(counts), **output)
-    summary = workflow.search(opened, [reads], MapOptions(policy), output, device=device)
+    summary = workflow.search(opened, [reads], MapOptions(policy, trim=trim), output, device=device)
     written = path.read_bytes()
     return gzip.decompress(written) if output.kind == "bam" else written, counts.read_bytes(), summary
 
@@ -98,6 +99,8 @@ OUTPUTS = {
     "no unmapped": {"unmapped": False},
     "TSV": {"kind": "tsv", "policy": POLICIES["all"]},
     "BED": {"kind": "bed", "policy": POLICIES["all"]},
+    "PAF": {"kind": "paf", "policy": POLICIES["all"]},
+    "trimmed": {"trim": Trim(3, 1, 20, 9)},
 }
 
 

@@ -153,9 +153,6 @@ def test_an_open_descriptor_is_written_as_it_is(name, indexed):
 FOREIGN = [
     "x.sam.gz",
     "x.cram",
-    "x.bed",
-    "x.tsv",
-    "x.paf",
     "x.fq",
     "x.fa",
     "x.bam.gz",
@@ -166,6 +163,8 @@ FOREIGN = [
 ]
 SUFFIXES = [
     *(["search", "q.fq", "-o", name] for name in FOREIGN),
+    ["search", "q.fq", "--format", "sam", "-o", "x.bam"],
+    ["search", "q.fq", "--format", "paf", "-o", "x.bed"],
     ["search", "q.fq", "--counts", "x.sam"],
     ["search", "q.fq", "--counts", "x.tsv.gz"],
     ["locate", "q.fq", "-o", "x.bed"],
@@ -200,6 +199,9 @@ RIGHT = {
     "x.v2": ["search", "q.fq"],
     "x.bam": ["search", "q.fq"],
     "x.BAM": ["search", "q.fq"],
+    "s.tsv": ["search", "q.fq"],
+    "s.bed": ["search", "q.fq"],
+    "s.PAF": ["search", "q.fq"],
     "x.tsv": ["locate", "q.fq"],
     "x.BED": ["locate", "q.fq", "--format", "bed"],
     "x.mums": ["mem", "q.fq"],

@@ -8,7 +8,8 @@ import pytest
 from fmx.index.reference import make_blocks
 from fmx.index.sampled_sa import FullSA
 from fmx.input.reads import Patterns, ReadBatch
-from fmx.output import bam, bed, put, sam, tsv
+from fmx.input.trimming import Trim
+from fmx.output import bam, bed, paf, put, sam, tsv
 from fmx.search.hits import Hits, Rows
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
@@ -25,17 +26,19 @@ HITS = Hits(NUMBERS, NUMBERS, FLAGS, NUMBERS)
 CHOSEN, RULES = hits_gpu.Chosen(HITS, NUMBERS, NUMBERS), hits_gpu.Rules(1, 2, -1, False)
 FOUND = Rows(FullSA(ROWS), FullSA(ROWS), ROWS, ROWS)
 RAW, LOOSE = reads_gpu.Raw(BYTES, True, 1, NUMBERS, NUMBERS), records_gpu.Loose(NUMBERS, NUMBERS, BYTES)
+READING = reads_gpu.Reading(Trim(1, 2, 3, 4), 3, True)
 NAMES, BLOCKS = put.make_names(["a"]), make_blocks(*[np.zeros(1, np.int64)] * 3, np.array([9]))
 FORMS = {
     "SAM": sam.SamHits(NAMES, BLOCKS, True, BYTES),
     "BAM": bam.BamHits(NAMES, BLOCKS, True, BYTES),
     "TSV": tsv.TsvHits(NAMES, BLOCKS),
+    "PAF": paf.PafHits(NAMES, BLOCKS, NUMBERS),
     "BED": bed.Bed(NAMES, BLOCKS),
 }
 KERNELS = {
     "borders": (reads_gpu.count_kernel, (RAW,)),
     "starts": (reads_gpu.starts_kernel, (RAW,)),
-    "reads": (reads_gpu.reads_kernel, (RAW, BATCH, 3, PATTERNS, True, NUMBERS)),
+    "reads": (reads_gpu.reads_kernel, (RAW, BATCH, READING, PATTERNS, NUMBERS)),
     "totals": (gpu_sums.add_up_kernel, (NUMBERS, 1, NUMBERS, 1)),
     "count": (hits_gpu.count_kernel, (BATCH, FOUND, RULES, CHOSEN, NUMBERS)),
     "choose": (hits_gpu.choose_kernel, (BATCH, FOUND, RULES, CHOSEN)),

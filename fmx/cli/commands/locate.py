@@ -30,9 +30,11 @@ def command(given):
         raise click.UsageError("--shard and --scheduler need patterns in files")
     from ...input.chunks import literal_fasta
     from ...search.hits import ALL, SelectionPolicy
+    from ...search.mapper import MapOptions
     from ...workflow import Output
     from ..mapping import map_to_index
 
     literal = [literal_fasta(given.literal, given.literal)] if given.literal else None
     outputs, output = {"-o": (given.output, [given.kind.upper()])}, Output(given.output, given.kind)
-    map_to_index("locate", given, given.patterns, outputs, SelectionPolicy(ALL), output, literal)
+    wanted = MapOptions(SelectionPolicy(ALL))
+    map_to_index("locate", given, given.patterns, outputs, wanted, output, literal)

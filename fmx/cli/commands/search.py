@@ -1,4 +1,4 @@
-"""fmx search: map reads to an index, SAM or BAM out."""
+"""fmx search: map reads to an index; SAM, BAM or a table out."""
 
 import re
 
@@ -6,6 +6,7 @@ import click
 
 from ... import options
 from ...output import kinds_of
+from ..reading import reading, reading_of
 
 
 @options.command
@@ -26,6 +27,7 @@ from ...output import kinds_of
     help="What to write.",
 )  # fmt: skip
 @options.strands
+@reading
 @click.option("--no-unmapped", is_flag=True, help="Leave out reads without a reported hit.")
 @click.option("--rg", metavar="LINE", help=r"Read group of all reads, as in '@RG\tID:lane1\tSM:sample'.")
 @click.option(
@@ -36,22 +38,26 @@ from ...output import kinds_of
 def command(given):
     """Map reads to an index.
 
-    READS are FASTA or FASTQ files, plain or compressed; - is standard input. Writes SAM, or BAM with
-    -o NAME.bam, a record for each hit, in the order of the reads. NH is the exact number of occurrences.
+    READS are FASTA or FASTQ files, plain or compressed; - is standard input. Writes SAM, or what the suffix
+    of -o NAME says, a record for each hit, in the order of the reads. NH is the exact number of occurrences.
     """
     if given.report_all and given.limit != 1:
         raise click.UsageError("give only one of -a and -k")
     read_group = _read_group(given.rg)
+    wanted = reading_of(given)
     from ...search.hits import ALL, SelectionPolicy
-    from ...workflow import Output, kind_of
+    from ...search.mapper import MapOptions
+    from ...workflow import Output
     from ..mapping import map_to_index
+    from ..places import kind_of, named
 
     path, seed = given.output, -1 if given.seed is None else given.seed
     policy = SelectionPolicy(ALL if given.report_all else given.limit, given.at_most or ALL, seed)
-    output = Output(path, given.kind or kind_of(path), not given.no_unmapped, *read_group, given.counts)
-    kinds = [given.kind.upper()] if given.kind else ["SAM", "BAM"]
-    outputs = {"-o": (path, kinds), "--counts": (given.counts, ["TSV"])}
-    map_to_index("search", given, given.reads, outputs, policy, output)
+    kinds = [given.kind] if given.kind else kinds_of("search")
+    kind = given.kind or kind_of(path, kinds, "sam")
+    output = Output(path, kind, not given.no_unmapped, *read_group, given.counts)
+    outputs = {"-o": (path, named(kinds)), "--counts": (given.counts, ["TSV"])}
+    map_to_index("search", given, given.reads, outputs, MapOptions(policy, **wanted), output)
 
 
 def _read_group(text):

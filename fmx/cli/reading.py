@@ -1,0 +1,34 @@
+"""Which reads fmx search maps, and which of their letters: the options, and what they mean."""
+
+import click
+
+from ..options import COUNT, Number, together
+
+_LETTERS = Number(0, 2**31)
+
+reading = together(
+    click.option("--trim5", type=_LETTERS, metavar="N", help="Cut N letters off the start of each read."),
+    click.option("--trim3", type=_LETTERS, metavar="N", help="Cut N letters off the end of each read."),
+    click.option(
+        "--start", type=Number(1, 2**31), metavar="N", help="Begin with the N-th letter: --trim5 N-1."
+    ),
+    click.option("--length", type=Number(1, 2**31), metavar="N", help="Keep at most N letters of each read."),
+    click.option(
+        "--min-length", type=_LETTERS, metavar="N", help="Treat reads with fewer letters left as unmapped."
+    ),
+    click.option("--skip", type=COUNT, metavar="N", help="Leave out the first N reads."),
+    click.option("--first", type=COUNT, metavar="N", help="Map only N reads, after those of --skip."),
+)
+
+
+def reading_of(given) -> dict:
+    """The fields of a MapOptions that the options say.  Raises UsageError."""
+    if given.start and given.trim5:
+        raise click.UsageError("give only one of --start and --trim5")
+    if (given.first or given.skip) and (given.shard or given.scheduler or given.scheduler_file):
+        raise click.UsageError("--first and --skip count the reads of all inputs: not with shards of them")
+    from ..input.trimming import WHOLE, Trim
+
+    begin = given.start - 1 if given.start else given.trim5 or 0
+    trim = Trim(begin, given.trim3 or 0, given.length or WHOLE.most, given.min_length or 0)
+    return {"trim": trim, "skip": given.skip or 0, "first": given.first}

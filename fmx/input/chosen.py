@@ -1,0 +1,91 @@
+"""The first reads of all inputs, or those after them: counted as spans are read, whoever reads which.
+
+A span learns from the one before it how many records came earlier, and tells the next one.  What lies beyond
+the last read that is wanted is neither waited for nor complained of.
+"""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import InputError
+from .chunks import Chunk, count, find_border
+from .link import Link
+from .spans import NOT_READ
+
+
+def chosen(spans, skip, n):
+    """What reads as ``spans`` do, but for the first ``skip`` records and all after the next ``n``.
+
+    ``n``: None for all of them.
+    """
+    if n is None and skip == 0:
+        return spans
+    return _counted(spans, range(skip, sys.maxsize if n is None else skip + n))
+
+
+def _counted(spans, wanted):
+    link = Link(0)
+    for span in spans:
+        before, link = link, Link()
+        counted = _Counted(span, wanted, before, link)
+        yield counted
+        if link.is_told() and link.wait() == wanted.stop:
+            return
+
+
+class _Counted:
+    """A Span or Chunk of which the records ``wanted`` (a range of all) are read; ``before`` and ``behind``:
+    Links, told how many records came earlier, at most ``wanted.stop``."""
+
+    def __init__(self, span, wanted, before, behind):
+        self._span, self._wanted, self._before, self._behind = span, wanted, before, behind
+
+    def read(self, make=np.empty) -> Chunk:
+        """Its records that are wanted.  Raises InputError."""
+        told = None
+        try:
+            chunk, error = self._read(make)
+            if (earlier := self._before.wait()) is None:
+                raise error or InputError(self._span.path, "", NOT_READ)
+            if earlier == self._wanted.stop:
+                told = earlier
+                return Chunk(self._span.path, np.empty(0, np.uint8), True, 1, 0)
+            if chunk is None:
+                raise error
+            n = _n_records(chunk)
+            told = min(earlier + n, self._wanted.stop)
+            start = min(max(self._wanted.start - earlier, 0), n)
+            return _part(chunk, start, max(told - earlier, start), n)
+        finally:
+            self._behind.tell(told)
+
+    def _read(self, make):
+        try:
+            return self._span.read(make), None
+        except InputError as error:
+            return None, error
+
+
+def _n_records(chunk) -> int:
+    """How many records a Chunk holds, an unfinished one included."""
+    if chunk.data.size == 0:
+        return 0
+    n = count(chunk.data, chunk.data.size, chunk.is_fastq)
+    return -(-n // 4) if chunk.is_fastq else n + 1
+
+
+def _part(chunk, start, stop, n) -> Chunk:
+    """Records ``start`` to ``stop`` of the ``n`` of a Chunk."""
+    if (start, stop) == (0, n):
+        return chunk
+    part = chunk.data[_begin(chunk, start, n) : _begin(chunk, stop, n)]
+    return replace(chunk, data=part, number=chunk.number + start, n_bound=stop - start)
+
+
+def _begin(chunk, r, n) -> int:
+    """Where record r of the ``n`` of a Chunk begins, or its end."""
+    if r == n:
+        return chunk.data.size
+    return find_border(chunk.data, 0, 4 * r if chunk.is_fastq else r, chunk.is_fastq)[0]
