@@ -7,11 +7,14 @@ import ctypes
 
 from .functions import primitive as _primitive
 
-_KIND = ctypes.CFUNCTYPE(ctypes.c_int32, *3 * (ctypes.c_int64,))
+_KIND = ctypes.CFUNCTYPE(ctypes.c_int32, *4 * (ctypes.c_int64,))
 
 
 def addresses(library, *names) -> tuple:
-    """The addresses (int) of functions of a shared library, a path.  Raises OSError, AttributeError."""
+    """The addresses (int) of functions of a shared library, a path, or of the process (None).
+
+    Raises OSError, AttributeError.
+    """
     loaded = ctypes.CDLL(library)
     return tuple(ctypes.cast(getattr(loaded, name), ctypes.c_void_p).value for name in names)
 
@@ -22,10 +25,10 @@ def primitive(function):
 
 
 @primitive
-def call_c(address, a, b, c):
-    """The int32 that the C function at an address (int64) returns; one of fewer than three arguments
+def call_c(address, a, b, c, d):
+    """The int32 that the C function at an address (int64) returns; one of fewer than four arguments
     (whole numbers or pointers, int64) leaves the rest alone, as registers do on x86-64 and ARM64."""
-    return _KIND(int(address))(int(a), int(b), int(c))
+    return _KIND(int(address))(int(a), int(b), int(c), int(d))
 
 
 @primitive

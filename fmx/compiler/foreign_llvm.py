@@ -8,10 +8,10 @@ from .instruction import instruction
 _WORD, _NUMBER = ir.IntType(64), ir.IntType(32)
 
 
-@instruction(lambda address, a, b, c: types.int32(*4 * (types.int64,)))
-def call_c(builder, address, a, b, c):
-    kind = ir.FunctionType(_NUMBER, [_WORD] * 3)
-    return builder.call(builder.inttoptr(address, kind.as_pointer()), [a, b, c])
+@instruction(lambda address, a, b, c, d: types.int32(*5 * (types.int64,)))
+def call_c(builder, address, a, b, c, d):
+    kind = ir.FunctionType(_NUMBER, [_WORD] * 4)
+    return builder.call(builder.inttoptr(address, kind.as_pointer()), [a, b, c, d])
 
 
 @instruction(lambda array, i: types.int64(array, types.intp))

@@ -19,10 +19,9 @@ from ..compiler.foreign import address_of, addresses, call_c
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes
 from ..errors import FmxError
+from .bgzf import HEAD, LONGEST, TAIL, word
 
 BLOCK = 0xFF00  # bytes that a block of BGZF holds, as others write it
-LONGEST = 1 << 16  # bytes of a block, and of what it holds
-HEAD, TAIL = 18, 8  # bytes around a deflate stream
 STORED = 5  # and of one that does not shrink
 _HEAD = np.frombuffer(bytes.fromhex("1f8b08040000000000ff0600424302000000"), np.uint8)
 _STRUCT, _BUFFER = 1 << 15, 282_624 // 8  # words: more than either struct has, and what level 1 asks for
@@ -89,24 +88,15 @@ def _put(out, at, x, n_bytes):
 
 
 @inlined
-def _word(data, at):
-    """The 4 bytes from ``at`` on as a number."""
-    return (
-        np.int64(data[at]) | np.int64(data[at + 1]) << 8 | np.int64(data[at + 2]) << 16
-        | np.int64(data[at + 3]) << 24
-    )  # fmt: skip
-
-
-@inlined
 def _crc32(isal, data, i, n):
-    return np.int64(call_c(isal.crc32, 0, address_of(data, i), n)) & _LOW
+    return np.int64(call_c(isal.crc32, 0, address_of(data, i), n, 0)) & _LOW
 
 
 @compiled
 def _deflate(isal, data, out, stream, buffer, head):
     """Blocks of ``data`` into ``out``: how many bytes, or -1; ``stream`` and ``buffer`` int64 are isal's."""
     here, at = address_of(stream, 0), 0
-    call_c(isal.init_deflate, here, 0, 0)
+    call_c(isal.init_deflate, here, 0, 0, 0)
     stream[5] = _LEVEL | np.int64(8 * buffer.size) << 32
     stream[6] = address_of(buffer, 0)
     for start in range(0, data.size, BLOCK):
@@ -114,7 +104,7 @@ def _deflate(isal, data, out, stream, buffer, head):
         room = min(out.size - at - HEAD - TAIL, LONGEST - HEAD - TAIL)
         stream[0], stream[1] = address_of(data, start), n
         stream[2], stream[3] = address_of(out, at + HEAD), room
-        if call_c(isal.deflate, here, 0, 0) != 0:
+        if call_c(isal.deflate, here, 0, 0, 0) != 0:
             return -1
         size = room - (stream[3] & _LOW)
         copy_bytes(out, at, head, 0, HEAD)
@@ -130,18 +120,18 @@ def _deflate(isal, data, out, stream, buffer, head):
 def _inflate(isal, packed, stops, view, state, spare, skip):
     """``inflate``; ``spare`` takes what the first block holds, where some is skipped."""
     here, start, at = address_of(state, 0), 0, 0
-    call_c(isal.init_inflate, here, 0, 0)
+    call_c(isal.init_inflate, here, 0, 0, 0)
     for b in range(stops.size):
         body, stop = start + 12 + packed[start + 10] + 256 * np.int64(packed[start + 11]), stops[b] - TAIL
-        n, left = _word(packed, stop + 4), skip if b == 0 else 0
+        n, left = word(packed, stop + 4), skip if b == 0 else 0
         if packed[start + 3] != 4 or body > stop or n < left or at + n - left > view.size:
             return False
         out, to = (spare, 0) if left else (view, at)
         state[0], state[1] = address_of(out, to), n
         state[2], state[4] = address_of(packed, body), stop - body
-        if call_c(isal.inflate, here, 0, 0) != 0 or state[1] & _LOW or state[4] & _LOW:
+        if call_c(isal.inflate, here, 0, 0, 0) != 0 or state[1] & _LOW or state[4] & _LOW:
             return False
-        if _crc32(isal, out, to, n) != _word(packed, stop):
+        if _crc32(isal, out, to, n) != word(packed, stop):
             return False
         if left:
             copy_bytes(view, 0, spare, left, n - left)

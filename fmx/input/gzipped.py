@@ -1,24 +1,16 @@
-"""gzip of any kind as a stream, and the blocks of BGZF, which each can be inflated by itself.
-
-A block of BGZF is a member of gzip whose header tells its length in an extra field BC (SAM specification,
-section 4.1).
-"""
+"""gzip of any kind as a stream, and runs of blocks of BGZF, which can be inflated by themselves."""
 
 import io
 import zlib
 from contextlib import contextmanager
-from itertools import islice
 
 import numpy as np
 from isal import igzip, isal_zlib
 
 from ..errors import InputError, named_input
-from .deflate import LONGEST, inflate
+from .bgzf import BGZF_END, LONGEST, MAGIC, block_length
+from .deflate import inflate
 from .regular import Plain
-
-MAGIC = b"\x1f\x8b\x08\x04"  # gzip with an extra field
-N_SURE = 8  # blocks that follow each other by no chance
-BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")  # an empty block
 
 
 class Gzip:
@@ -78,57 +70,9 @@ class _Watched(io.RawIOBase):
         """Is the last member a block of BGZF that holds data?  The end of a whole file is an empty one."""
         tail, at = self._tail, len(self._tail)
         while (at := tail.rfind(MAGIC, 0, at)) >= 0:
-            if at + _block_length(tail[at:]) == len(tail):
+            if at + block_length(tail[at:]) == len(tail):
                 return tail[-4:] != bytes(4)
         return False
-
-
-def _block_length(data) -> int:
-    """Bytes of the block of BGZF whose header stands first in ``data``, or 0."""
-    stop = 12 + int.from_bytes(data[10:12], "little")
-    if data[:4] == MAGIC and stop <= len(data):
-        i = 12
-        while i + 6 <= stop:
-            n = int.from_bytes(data[i + 2 : i + 4], "little")
-            if data[i : i + 2] == b"BC" and n == 2:
-                length = 1 + int.from_bytes(data[i + 4 : i + 6], "little")
-                return length if length >= stop + 8 else 0
-            i += 4 + n
-    return 0
-
-
-def blocks(file, start=0, end=None):
-    """Yield (where it ends, bytes that it holds) for the blocks of BGZF that lie in a RegularFile.
-
-    From ``start`` on, as long as one follows the other, to ``end`` at most.
-    """
-    stop = start
-    while stop != end and (length := _length_at(file, stop)):
-        stop += length
-        n = int.from_bytes(file.bytes(4, stop - 4), "little")
-        if stop > file.size or n > LONGEST:
-            return
-        yield stop, n
-
-
-def _length_at(file, start) -> int:
-    """Bytes of the block of BGZF that begins there, or 0."""
-    return _block_length(file.bytes(18, start)) or _block_length(file.bytes(LONGEST, start))
-
-
-def find_block(file, start) -> int:
-    """Where the first block of BGZF from ``start`` on begins; the size of the file if there is none.
-
-    What looks like the header of a block is one if N_SURE blocks follow each other from there, or to the end.
-    """
-    while start < file.size:
-        data, at = file.bytes(2 * LONGEST, start), -1
-        while 0 <= (at := data.find(MAGIC, at + 1)) < LONGEST:
-            ends = [stop for stop, _ in islice(blocks(file, start + at), N_SURE)]
-            if len(ends) == N_SURE or ends[-1:] == [file.size]:
-                return start + at
-        start += LONGEST
-    return file.size
 
 
 class Blocks:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError
+from .bgzf import blocks
 from .chunks import (
     BLANK_LINE,
     CHUNK_SIZE,
@@ -29,7 +30,7 @@ from .chunks import (
     is_mac,
     skip_blank,
 )
-from .gzipped import Blocks, after, blocks
+from .gzipped import Blocks, after
 from .link import Link
 from .regular import Plain
 from .streams import Source

@@ -11,8 +11,8 @@ import numpy as np
 from ..compiler.contract import static_type
 from ..compiler.functions import inlined
 from ..errors import UnsupportedError
+from ..input.bgzf import BGZF_END
 from ..input.deflate import deflate
-from ..input.gzipped import BGZF_END
 from . import put
 from .hits import HitWriter
 from .records import contigs_of, put_record, put_unmapped

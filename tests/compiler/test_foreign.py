@@ -11,7 +11,7 @@ from fmx.compiler.functions import compiled
 @compiled
 def lowest_that_differs(memcmp, a, b, n):
     here, there = foreign.address_of(a, 1), foreign.address_of(b, 2)
-    return foreign.call_c(memcmp, here, there, n)
+    return foreign.call_c(memcmp, here, there, n, 0)
 
 
 def test_compiled_code_calls_what_python_calls():

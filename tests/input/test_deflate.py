@@ -10,7 +10,7 @@ from output_of import bgzf
 
 from fmx.errors import FmxError
 from fmx.input import deflate
-from fmx.input.gzipped import BGZF_END
+from fmx.input.bgzf import BGZF_END
 
 SIZES = [0, 1, deflate.BLOCK - 1, deflate.BLOCK, deflate.BLOCK + 1, 3 * deflate.BLOCK + 7]
 

@@ -5,7 +5,7 @@ import os
 import re
 import threading
 import time
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 
 import hypothesis.strategies as st
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from output_of import bgzf
 
 from fmx.errors import InputError
+from fmx.input import bgzf as bgzf_blocks
 from fmx.input import reads, spans
 from fmx.input.regular import RegularFile
 from fmx.input.spans import plan, read_chunks
@@ -226,6 +227,24 @@ def test_blocks_whose_length_stands_after_another_field(tmp_path):
     (tmp_path / "x").write_bytes(b"".join(blocks))  # cut at a border of blocks
     for size in (1, 600, WHOLE):
         assert "no end-of-file block of BGZF" in outcome(read_chunks([tmp_path / "x"], size))[1]
+
+
+def test_blocks_are_found_whatever_headers_they_have(tmp_path):
+    pieces = blocks_of(TRICKY * 9, 100)
+    usual = [[], [0], [len(pieces) - 1], range(len(pieces)), range(0, len(pieces), 2)]
+    for odd in usual:
+        blocks = [with_other_fields(block) if i in odd else block for i, block in enumerate(pieces)]
+        whole, ends = b"".join([*blocks, bgzf(b"")]), list(accumulate(map(len, [*blocks, bgzf(b"")])))
+        expected = list(zip(ends, [100] * (len(ends) - 2) + [len(TRICKY) * 9 % 100, 0], strict=True))
+        for n in (len(whole), len(whole) - 1, ends[3] + 20, ends[3] + 1):
+            (tmp_path / "x").write_bytes(whole[:n])
+            with open(tmp_path / "x", "rb") as opened:
+                file = RegularFile("x", opened.fileno())
+                for at_once in (1, 3, bgzf_blocks.AT_ONCE):
+                    found = list(bgzf_blocks.blocks(file, at_once=at_once))
+                    assert found == [block for block in expected if block[0] <= n]
+                inner = list(bgzf_blocks.blocks(file, ends[0], ends[2]))
+                assert inner == expected[1:3]
 
 
 @pytest.mark.parametrize("size", [1, 100, WHOLE])
