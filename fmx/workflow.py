@@ -30,6 +30,7 @@ from .machines.progress import Progress
 from .machines.teams import for_each
 from .machines.threads import run_all
 from .output import module_of, sam, tsv
+from .output.reads import Taker
 from .output.whole import Whole
 from .search.auto import AutoMapper
 from .search.mapper import MapOptions
@@ -51,9 +52,10 @@ def tell_compiling(progress) -> None:
 
 @dataclass(frozen=True)
 class Output:
-    """What is written: ``kind`` one of output.FORMATS; the rest is for sam and bam.
+    """What is written: ``kind`` one of output.FORMATS; ``unmapped`` and the read group are for sam and bam.
 
-    ``shard``: a cluster.run.ShardRun, or None for all of the inputs.
+    ``mapped_to``, ``unmapped_to``: where reads with a reported hit, and those without, are written as they
+    came; ``shard``: a cluster.run.ShardRun, or None for all of the inputs.
     """
 
     path: str = "-"
@@ -62,11 +64,18 @@ class Output:
     read_group: str = ""
     read_group_id: str = ""
     counts: str | None = None
+    mapped_to: str | None = None
+    unmapped_to: str | None = None
     shard: Any = None
 
     def run(self):
         """All of the inputs into ``path``, or the shard of them that is asked for."""
-        return self.shard or Whole(self.path, self.counts)
+        return self.shard or Whole(self.path, self.counts, self.takers())
+
+    def takers(self) -> dict:
+        """{path: Taker} of the outputs for reads."""
+        paths = {True: self.mapped_to, False: self.unmapped_to}
+        return {path: Taker(hit, path.lower().endswith(".gz")) for hit, path in paths.items() if path}
 
 
 def search(fm_index, paths, options: MapOptions, output: Output, progress=None, device=CPU) -> Summary:
@@ -134,7 +143,9 @@ def _command_line() -> str:
 def make_writer(reference, output):
     """(writer, bytes before the first record)."""
     header = partial(sam.header, reference, __version__, _command_line(), output.read_group)
-    return module_of(output.kind).open_hits(reference, output, header)
+    writer, head = module_of(output.kind).open_hits(reference, output, header)
+    writer.takers = tuple(output.takers().values())
+    return writer, head
 
 
 def find_matches(fm_index, paths, options, output, progress=None, device=CPU):

@@ -12,9 +12,11 @@ from ..input.streams import STANDARD
 SUFFIXES = {
     "SAM": (".sam",), "BAM": (".bam",), "BED": (".bed",), "TSV": (".tsv",), "PAF": (".paf",),
     "NPZ": (".npz",), "PHYLIP": (".phy", ".phylip"),
+    "FASTA": (".fa", ".fasta", ".fna"), "FASTQ": (".fq", ".fastq"),
 }  # fmt: skip
+READS = ["FASTA", "FASTQ"]  # .gz compresses these
 FOREIGN = {
-    ".cram", ".vcf", ".bcf", ".gff", ".csv", ".json", ".fa", ".fasta", ".fna", ".fq", ".fastq", ".fmx",
+    ".cram", ".vcf", ".bcf", ".gff", ".csv", ".json", ".fmx",
     ".gz", ".bgz", ".bgzf", ".bz2", ".xz", ".zst", ".zip",
 }  # fmt: skip
 
@@ -39,7 +41,7 @@ def _check_clashes(inputs, outputs, index):
     taken = {_identity(path, 0): f"the input {path}" for path in inputs}
     whole = index and _identity(index, 0)
     for option, path in outputs.items():
-        identity = _identity(path, 1)
+        identity = _identity(path, 1) or (str(path) == STANDARD and STANDARD)
         if not identity:
             continue
         if identity in taken:
@@ -62,8 +64,8 @@ def named(kinds) -> list:
 
 def _check_suffix(option, path, formats):
     """A suffix that says nothing, as of out.txt, is right for every format."""
-    suffix = os.path.splitext(path)[1].lower()
-    known = {end for name in formats for end in SUFFIXES.get(name, ())}
+    name = path.lower().removesuffix(".gz") if formats == READS else path.lower()
+    suffix, known = os.path.splitext(name)[1], {end for each in formats for end in SUFFIXES.get(each, ())}
     if formats and suffix not in known and (suffix in FOREIGN or suffix in chain(*SUFFIXES.values())):
         what = ", ".join([*formats[:-2], " or ".join(formats[-2:])])
         raise click.UsageError(

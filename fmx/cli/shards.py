@@ -17,6 +17,7 @@ from ..options import find_index
 SHARD = 32 << 20  # bytes of input that a shard on a cluster has, or more
 MOST = 4096  # shards
 PAIRWISE = 64  # shards of pairs
+ALONE = ("matrix", "checkpoint", "literal", "first", "skip", "mapped_to", "unmapped_to")  # cannot be cut
 INPUTS = ("reads", "patterns", "queries", "seqs", "other")  # what commands call them
 
 
@@ -60,7 +61,7 @@ def _address(given, paths):
         raise click.UsageError("give only one of --scheduler and --scheduler-file")
     if given.scheduler or given.scheduler_file:
         return given.scheduler
-    alone = any(getattr(given, name, None) for name in ("matrix", "checkpoint", "literal", "first", "skip"))
+    alone = any(getattr(given, name, None) for name in ALONE)
     if alone or given.output == "-" or not all(map(os.path.isfile, paths)):
         return None
     return os.environ.get("DASK_SCHEDULER_ADDRESS")

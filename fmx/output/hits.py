@@ -5,6 +5,7 @@ import numpy as np
 from ..compiler.functions import compiled
 from .buffers import Buffers
 from .of_read import Window, put_read, room_of_read
+from .reads import split
 from .records import widest
 
 
@@ -12,8 +13,11 @@ class HitWriter(Buffers):
     """Formats batches by a form (records.py); one instance serves all threads.
 
     ``is_sam``: reads must keep SAM's rules, and one without a name is *; else its letters name it.
-    ``encode`` makes of a run of records what is written, and ``end`` stands after the last one.
+    ``encode`` makes of a run of records what is written, and ``end`` stands after the last one.  ``takers``:
+    of reads.py, if reads are also written as they came.
     """
+
+    takers: tuple = ()
 
     def __init__(self, form, is_sam=False, encode=None, end=b""):
         super().__init__()
@@ -36,6 +40,10 @@ class HitWriter(Buffers):
         self._give_back(records)
         return encoded
 
+    def split(self, batch, is_fastq, is_hit):
+        """Yield pieces for the other outputs: reads as they came, by whether each has a reported hit."""
+        return split(self.takers, batch, is_fastq, is_hit)
+
     def made_on_gpu(self):
         """What has the GPU that this thread uses make the records: a GpuHitWriter."""
         from .hits_gpu import GpuHitWriter
@@ -45,8 +53,8 @@ class HitWriter(Buffers):
         return made
 
     def written(self, piece) -> None:
-        """What ``encoded`` gave has been written."""
-        if not self._encode:
+        """What ``encoded`` or ``split`` gave has been written."""
+        if not isinstance(piece, bytes):
             self._give_back(piece)
 
     def _give_back(self, records):

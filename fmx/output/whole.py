@@ -4,16 +4,18 @@ from contextlib import ExitStack, contextmanager
 
 from ..input import spans
 from ..input.streams import whole_output
+from .reads import Aside
 
 
 class Whole:
     """``path`` takes the result, and ``counts`` a table beside it, if it is not None.
 
-    A journey asks a run what to do, and gives it what comes of it; cluster/run.py is that of a shard.
+    ``asides``: {path: reads.Taker} of the other outputs.  A journey asks a run what to do, and gives it what
+    comes of it; cluster/run.py is that of a shard.
     """
 
-    def __init__(self, path="-", counts=None):
-        self._path, self._counts = path, counts
+    def __init__(self, path="-", counts=None, asides=None):
+        self._path, self._counts, self._asides = path, counts, asides or {}
         self._table = None
 
     def plan(self, paths, size, n_threads=1):
@@ -30,11 +32,24 @@ class Whole:
         with ExitStack() as stack:
             sink = stack.enter_context(whole_output(self._path))
             self._table = stack.enter_context(whole_output(self._counts)) if self._counts else None
+            asides = [stack.enter_context(whole_output(path)) for path in self._asides]
             sink.write(head)
-            yield sink
+            yield _Sinks(sink, asides) if asides else sink
             sink.write(end)
+            for file, taker in zip(asides, self._asides.values(), strict=True):
+                file.write(taker.end)
 
     def note(self, summary, table=b"") -> None:
         """What was seen, while it is open; ``table``: the bytes of the one beside it."""
         if self._table:
             self._table.write(table)
+
+
+class _Sinks:
+    """A binary file that gives an Aside to that of its place."""
+
+    def __init__(self, sink, asides):
+        self._sink, self._asides = sink, asides
+
+    def write(self, piece):
+        (self._asides[piece.place] if isinstance(piece, Aside) else self._sink).write(piece)

@@ -84,10 +84,11 @@ class GpuMapper:
             with self.timed("GPU"):
                 done = self._on_gpu(flight, chunk, writer)
             if done is not None:
-                summary, records = done
+                summary, records, total = done
                 with self.timed("encode"):
                     piece = writer.encoded(records)
                 emit(piece)
+                self._cpu.split(chunk, total, writer, emit)
                 return summary
         return self._cpu.map_chunk(chunk, writer, emit)
 
@@ -96,7 +97,7 @@ class GpuMapper:
         return 0 < n <= max(size, self.options.chunk_size) // _SHORT and size <= n * _LONG
 
     def _on_gpu(self, flight, chunk, writer):
-        """(Summary, records) of a chunk; None where there is a problem, or no room."""
+        """(Summary, records, each read's total if it is wanted) of a chunk; None: a problem, or no room."""
         report, n_reads, maker = Report(flight), chunk.n_bound, self._maker_of(writer)
         reading = Reading(self.options.trim, self.options.strands, writer.is_sam)
         batch, patterns = parse(flight, chunk, reading, report)
@@ -117,10 +118,13 @@ class GpuMapper:
         loose = maker.write(flight, batch, chosen.hits, begins, report, _RECORDS)
         report.read()
         records = maker.gather(flight, loose, n_reads, report[_RECORDS])
+        total = flight.here("totals", n_reads, np.int64)[:n_reads] if writer.takers else None
+        if total is not None:
+            flight.receive([chosen.hits.total], [total])
         flight.wait()
         if self._gpu_tally:
             self._gpu_tally.add(flight)
-        return summary, records
+        return summary, records, total
 
     def _maker_of(self, writer):
         """What has this GPU make a writer's records."""

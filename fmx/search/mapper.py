@@ -48,9 +48,11 @@ def make_query(index):
 class Found(NamedTuple):
     """A batch of reads that were searched.
 
-    ``intervals`` uint32[n_parts, 2 * n_reads]; ``total`` int64[n_reads], the exact number of occurrences.
+    ``given``: as they came, ``batch``: as they were cut; ``intervals`` uint32[n_parts, 2 * n_reads];
+    ``total`` int64[n_reads], the exact number of occurrences.
     """
 
+    given: reads.ReadBatch
     batch: reads.ReadBatch
     intervals: Intervals
     total: np.ndarray
@@ -85,19 +87,33 @@ class Mapper:
                 with self.timed("format"):
                     piece = writer.format(found.batch, hits, start, first, first + SLICE_HITS)
                 emit(piece)
+        self._split(chunk, found.given, found.total, writer, emit)
         with self.timed("summarise"):
             return Summary.of(found, self.options.policy)
+
+    def split(self, chunk, total, writer, emit):
+        """Emit the reads of a chunk as they came, where the writer has more outputs than one.
+
+        ``total`` int64[n_reads]: how often each occurs.
+        """
+        if writer.takers:
+            self._split(chunk, reads.parse(chunk), total, writer, emit)
+
+    def _split(self, chunk, given, total, writer, emit):
+        for piece in writer.split(given, chunk.is_fastq, self.options.policy.reported(total) > 0):
+            emit(piece)
 
     def search(self, chunk) -> Found:
         """The reads of a chunk, and where they occur."""
         with self.timed("parse"):
-            batch = trimmed(reads.parse(chunk), self.options.trim)
+            given = reads.parse(chunk)
+            batch = trimmed(given, self.options.trim)
         with self.timed("pack"):
             patterns = reads.pack(batch, self.options.strands)
         with self.timed("search"):
             found = [search(patterns) for search in self._searchers]
             intervals = Intervals(*map(np.array, zip(*found, strict=True)))
-            return Found(batch, intervals, count(intervals))
+            return Found(given, batch, intervals, count(intervals))
 
     def hits_of(self, found):
         """Yield (start, Hits) for runs of reads with at most SLICE_HITS occurrences to locate, or of one."""

@@ -111,6 +111,20 @@ def test_every_format_has_the_bytes_of_the_cpu(name, opened, tmp_path, on_cpu):
     assert on_cpu == []
 
 
+@pytest.mark.parametrize("name", ["FASTQ", "FASTA, CRLF and blanks"])
+def test_reads_as_they_came_are_those_of_the_cpu(name, opened, tmp_path, on_cpu):
+    (tmp_path / "reads").write_bytes(FILES[name])
+    found = []
+    for device in (workflow.Device(), GPU):
+        on_cpu.clear()
+        places = {"mapped_to": str(tmp_path / "al"), "unmapped_to": str(tmp_path / "un.gz")}
+        search(opened, tmp_path / "reads", tmp_path / "out", device, policy=POLICIES["limited"], **places)
+        found.append(((tmp_path / "al").read_bytes(), gzip.decompress((tmp_path / "un.gz").read_bytes())))
+    assert on_cpu == []
+    assert found[0] == found[1]
+    assert all(name.count(b"more") > 1 for name in found[0])
+
+
 def test_chunks_of_any_size_give_the_same(opened, tmp_path, on_cpu, monkeypatch):
     (tmp_path / "reads").write_bytes(FASTQ)
     monkeypatch.setattr(gpu_road, "LEAST_CHUNK", 300)

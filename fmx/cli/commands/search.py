@@ -33,6 +33,13 @@ from ..reading import reading, reading_of
 @click.option(
     "--counts", type=click.Path(), metavar="FILE", help="Also write a table of reads and hits per contig."
 )
+@click.option(
+    "--al", "mapped_to", type=click.Path(), metavar="FILE",
+    help="Also write the reads with a reported hit, as they came; .gz compresses.",
+)  # fmt: skip
+@click.option(
+    "--un", "unmapped_to", type=click.Path(), metavar="FILE", help="Also write the reads without one."
+)
 @options.sharing
 @options.searching
 def command(given):
@@ -43,20 +50,24 @@ def command(given):
     """
     if given.report_all and given.limit != 1:
         raise click.UsageError("give only one of -a and -k")
+    if (given.mapped_to or given.unmapped_to) and (given.shard or given.scheduler or given.scheduler_file):
+        raise click.UsageError("--al and --un write reads of all inputs: not with shards of them")
     read_group = _read_group(given.rg)
     wanted = reading_of(given)
     from ...search.hits import ALL, SelectionPolicy
     from ...search.mapper import MapOptions
     from ...workflow import Output
     from ..mapping import map_to_index
-    from ..places import kind_of, named
+    from ..places import READS, kind_of, named
 
     path, seed = given.output, -1 if given.seed is None else given.seed
     policy = SelectionPolicy(ALL if given.report_all else given.limit, given.at_most or ALL, seed)
     kinds = [given.kind] if given.kind else kinds_of("search")
     kind = given.kind or kind_of(path, kinds, "sam")
-    output = Output(path, kind, not given.no_unmapped, *read_group, given.counts)
+    asides = given.mapped_to, given.unmapped_to
+    output = Output(path, kind, not given.no_unmapped, *read_group, given.counts, *asides)
     outputs = {"-o": (path, named(kinds)), "--counts": (given.counts, ["TSV"])}
+    outputs |= {option: (aside, READS) for option, aside in zip(("--al", "--un"), asides, strict=True)}
     map_to_index("search", given, given.reads, outputs, MapOptions(policy, **wanted), output)
 
 
