@@ -50,6 +50,16 @@ def errors():
         raise
 
 
+def _no_method(array):
+    raise AttributeError("an array of the device has no such method (compiler/cuda_array.py)")
+
+
+class _Simulated(np.ndarray):
+    """An array of the device in the simulator, which has no method that a GPU's array lacks."""
+
+    astype = copy = reshape = tolist = transpose = property(_no_method)
+
+
 def block_size(n_threads):
     """Threads of a block: in the simulator a warp, for they are Python threads."""
     return WARP if SIMULATED else n_threads
@@ -72,7 +82,7 @@ def _with_room(allocate):
 def to_device(array, stream=0):
     """A copy of an array in the device's memory."""
     if SIMULATED:
-        return np.array(array)
+        return np.array(array).view(_Simulated)
     array = np.ascontiguousarray(array)
     there = _with_room(lambda: cuda_array.empty(array.shape, array.dtype))
     cuda_array.copy_in(array, there, stream)
@@ -88,14 +98,16 @@ def take(value):
     return value
 
 
-def empty(n, dtype):
-    """An array of the device, not initialised."""
-    return np.empty(n, dtype) if SIMULATED else _with_room(lambda: cuda_array.empty(n, dtype))
+def empty(shape, dtype):
+    """An array of the device, not initialised; ``shape`` a number or a tuple of them."""
+    if SIMULATED:
+        return np.empty(shape, dtype).view(_Simulated)
+    return _with_room(lambda: cuda_array.empty(shape, dtype))
 
 
-def zeros(n, dtype):
-    """An array of zeros of the device."""
-    array = empty(n, dtype)
+def zeros(shape, dtype):
+    """An array of zeros of the device; ``shape`` a number or a tuple of them."""
+    array = empty(shape, dtype)
     fill_zero(array)
     return array
 
@@ -113,7 +125,7 @@ def to_host(array, out=None, stream=0):
     """A copy of a device's array in the host's memory (``out``, if given)."""
     if SIMULATED:
         if out is None:
-            return array.copy()
+            return np.array(array)
         out[:] = array
         return out
     out = np.empty(array.shape, array.dtype) if out is None else out

@@ -102,7 +102,7 @@ def fill_layout(backend, layout, text, sa, codes, d, runs_together=1) -> None:
     n_rows = (codes.size // d + 1) * d
     size = backend.stretch_size(n_rows, d * runs_together)
     n_codes, n_parts = 4**layout.k, -(-n_rows // size)
-    totals = backend.zeros(n_parts * n_codes, np.int64).reshape(n_parts, n_codes)
+    totals = backend.zeros((n_parts, n_codes), np.int64)
     backend.run(CountCodes(codes, totals), n_rows, size)
     before = np.empty((n_parts, n_codes), np.int64)
     before[0] = backend.to_host(first_rows(backend, text, sa, layout.k))[:-1]
