@@ -11,7 +11,7 @@ from ..input.streams import STANDARD
 
 SUFFIXES = {
     "SAM": (".sam",), "BAM": (".bam",), "BED": (".bed",), "TSV": (".tsv",), "PAF": (".paf",),
-    "NPZ": (".npz",), "PHYLIP": (".phy", ".phylip"),
+    "NPZ": (".npz",), "PHYLIP": (".phy", ".phylip"), "PARQUET": (".parquet",),
     "FASTA": (".fa", ".fasta", ".fna"), "FASTQ": (".fq", ".fastq"),
 }  # fmt: skip
 READS = ["FASTA", "FASTQ"]  # .gz compresses these

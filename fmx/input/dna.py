@@ -40,6 +40,10 @@ def _letter_table(upper: bytes, to: bytes) -> np.ndarray:
 
 
 IUPAC = b"ACGTUNRYSWKMBDHV"
+SETS = {  # letter -> the bases that it stands for
+    "A": "A", "C": "C", "G": "G", "T": "T", "U": "T", "R": "AG", "Y": "CT", "S": "CG", "W": "AT", "K": "GT",
+    "M": "AC", "B": "CGT", "D": "AGT", "H": "ACT", "V": "ACG", "N": "ACGT",
+}  # fmt: skip
 CODE = _code_table()  # byte -> code
 LETTERS = bytes(np.flatnonzero(CODE != INVALID).tolist())  # bytes that may stand in a sequence
 UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> letter written

@@ -39,10 +39,10 @@ def test_commands_take_what_makes_sense_for_them(name):
     found = {text for option in options(name) for text in option.opts}
     assert "-t" in found
     assert "-q" in found or name == "inspect"
-    assert "-x" in found or name in ("index", "pairwise")
+    assert "-x" in found or name in ("count", "index", "pairwise")
     assert "-o" in found or name in ("inspect", "tune")
-    assert "--engine" in found or name == "inspect"
-    assert ("--device" in found) == (name not in ("inspect", "tune"))
+    assert "--engine" in found or name in ("count", "inspect")
+    assert ("--device" in found) == (name not in ("count", "inspect", "tune"))
     assert ("--gpus" in found) == (name in ("locate", "mem", "pairwise", "search"))
     assert ("--shard" in found) == (name in ("locate", "mem", "pairwise", "search"))
 

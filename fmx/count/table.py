@@ -1,0 +1,193 @@
+"""Guides by their letters: a hash table for each length, and lists of those that share a half.
+
+A guide of up to 32 letters is a number of 2 bits a letter, its key.  Table tells which guide a key is;
+Halves, which guide is one letter apart from it: they have a half of their letters in common.
+
+    key     | first half | second half |
+    halves  | bucket of the guides with this first half | ... | the same by the second half | ...
+"""
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at, popcount
+from ..input.dna import CODE, OTHER, SETS
+
+NONE, MANY = -1, -2  # in place of a guide: no guide, several
+MOST_SPELLINGS = 4096  # of a guide with letters such as N
+_MIX = 0x9E3779B97F4A7C15
+
+
+class Halves(NamedTuple):
+    """Half h of length l is list 2 l + h: its buckets begin at ``first`` int64[2 n_lengths] of ``starts``.
+
+    ``shifts`` uint64[2 n_lengths] of a mixed half give its bucket b, whose members are ``keys`` uint64 and
+    ``guides`` int32 from ``starts`` int64 [b] to [b + 1].
+    """
+
+    first: np.ndarray
+    shifts: np.ndarray
+    starts: np.ndarray
+    keys: np.ndarray
+    guides: np.ndarray
+
+
+class Table(NamedTuple):
+    """``lengths`` int64[n_lengths] of guides, the longest first; for each length a table of 2^j slots.
+
+    ``shifts`` uint64[n_lengths] (64 - j) of a mixed key give the slot where its search begins, from
+    ``first`` int64[n_lengths] on, in ``keys`` uint64 and ``guides`` int32, NONE where a slot is free, MANY
+    where several guides may spell a key.  ``marks`` uint64: the bit ``mark_shift`` of a mixed key is set for
+    all that are there.
+    """
+
+    lengths: np.ndarray
+    first: np.ndarray
+    shifts: np.ndarray
+    keys: np.ndarray
+    guides: np.ndarray
+    marks: np.ndarray
+    mark_shift: np.uint64
+    halves: Halves
+
+
+@inlined
+def mix(key):
+    """A key as a word whose high bits tell keys apart (multiplicative hashing)."""
+    return np.uint64(key) * np.uint64(_MIX)
+
+
+@inlined
+def find(table, which, key):
+    """The guide of length number ``which`` that is spelled by a key; NONE, or MANY."""
+    mixed = mix(key)
+    bit = mixed >> table.mark_shift
+    if (at(table.marks, bit >> np.uint64(6)) >> (bit & np.uint64(63))) & np.uint64(1) == 0:
+        return np.int64(NONE)
+    first, last = table.first[which], np.int64(np.uint64(0xFFFFFFFFFFFFFFFF) >> table.shifts[which])
+    slot = np.int64(mixed >> table.shifts[which])
+    while table.guides[first + slot] != NONE and table.keys[first + slot] != key:
+        slot = (slot + 1) & last
+    return np.int64(table.guides[first + slot])
+
+
+@inlined
+def near(table, which, key, wild):
+    """The guide that differs from a key in one letter: NONE, or MANY.
+
+    ``wild``: the low bit of the letter that is unknown, or 0; then this letter is the one that differs.
+    """
+    found, n = np.int64(NONE), table.lengths[which]
+    n_low = n // 2
+    unknown = wild | (wild << np.uint64(1))
+    low = (np.uint64(1) << np.uint64(2 * n_low)) - np.uint64(1)
+    for half in range(2):
+        is_low = half == 1
+        if wild != 0 and (unknown & low != 0) == is_low:
+            continue
+        part = key & low if is_low else key >> np.uint64(2 * n_low)
+        bucket = table.halves.first[2 * which + half]
+        bucket += np.int64(mix(part) >> table.halves.shifts[2 * which + half])
+        for i in range(table.halves.starts[bucket], table.halves.starts[bucket + 1]):
+            different = (key ^ table.halves.keys[i]) & ~unknown
+            different = (different | (different >> np.uint64(1))) & np.uint64(0x5555555555555555)
+            if popcount(different) == (wild == 0):
+                guide = np.int64(table.halves.guides[i])
+                found = guide if found in (NONE, guide) else np.int64(MANY)
+    return found
+
+
+def spellings(sequence) -> list | None:
+    """All strings of A, C, G, T that a sequence with IUPAC's letters may mean; None if there are too many."""
+    sets = [SETS[letter] for letter in sequence]
+    n = np.prod([float(len(each)) for each in sets])
+    return ["".join(letters) for letters in product(*sets)] if n <= MOST_SPELLINGS else None
+
+
+def keys_of(sequences) -> np.ndarray:
+    """uint64[n]: the keys of n sequences of A, C, G, T of one length."""
+    codes = CODE[np.frombuffer("".join(sequences).encode(), np.uint8)].reshape(len(sequences), -1)
+    keys = np.zeros(len(sequences), np.uint64)
+    for column in codes.T:
+        keys = (keys << np.uint64(2)) | column
+    return keys
+
+
+def make_table(sequences) -> Table:
+    """The Table of guides: (sequences of 4 to 32 letters).  Guides are numbered as they come."""
+    by_length: dict = {}
+    for guide, sequence in enumerate(sequences):
+        is_plain = max(CODE[list(sequence.encode())]) < OTHER
+        plain = [sequence] if is_plain else spellings(sequence) or []
+        strings, guides = by_length.setdefault(len(sequence), ([], []))
+        strings += plain
+        guides += [guide] * len(plain)
+    lengths = sorted(by_length, reverse=True)
+    parts = [(keys_of(by_length[n][0]), np.array(by_length[n][1], np.int32)) for n in lengths]
+    bits = [_bits(2 * keys.size) for keys, _ in parts]
+    n_slots, mark_bits = [1 << j for j in bits], _bits(32 * sum(keys.size for keys, _ in parts))
+    table = Table(
+        np.array(lengths, np.int64),
+        np.cumsum([0, *n_slots[:-1]]).astype(np.int64),
+        np.array([64 - j for j in bits], np.uint64),
+        np.zeros(sum(n_slots), np.uint64),
+        np.full(sum(n_slots), NONE, np.int32),
+        np.zeros(1 << (mark_bits - 6), np.uint64),
+        np.uint64(64 - mark_bits),
+        _halves(lengths, parts),
+    )
+    for which, (keys, guides) in enumerate(parts):
+        _put(table, which, keys, guides)
+    return table
+
+
+def _bits(n) -> int:
+    """log2 of the least power of two that is n or more, and 64."""
+    return max(6, int(n - 1).bit_length())
+
+
+def _halves(lengths, parts) -> Halves:
+    first, shifts, starts, keys, guides = [], [], [], [], []
+    n_starts = n_members = 0
+    for length, (own_keys, own_guides) in zip(lengths, parts, strict=True):
+        n_low, bits = np.uint64(2 * (length // 2)), _bits(own_keys.size)
+        for part in (own_keys >> n_low, own_keys & ((np.uint64(1) << n_low) - np.uint64(1))):
+            buckets = (part * np.uint64(_MIX)) >> np.uint64(64 - bits)
+            order = np.argsort(buckets, kind="stable")
+            ends = np.bincount(buckets.astype(np.int64), minlength=1 << bits).cumsum()
+            first.append(n_starts)
+            shifts.append(64 - bits)
+            starts.append(n_members + np.concatenate([[0], ends]))
+            keys.append(own_keys[order])
+            guides.append(own_guides[order])
+            n_starts, n_members = n_starts + (1 << bits) + 1, n_members + own_keys.size
+    return Halves(
+        np.array(first, np.int64), np.array(shifts, np.uint64), np.concatenate(starts).astype(np.int64),
+        np.concatenate(keys), np.concatenate(guides),
+    )  # fmt: skip
+
+
+@compiled
+def _put(table, which, keys, guides):
+    """Put keys uint64[n] of guides int32[n] into the table of length number ``which``."""
+    first, last = table.first[which], np.int64(np.uint64(0xFFFFFFFFFFFFFFFF) >> table.shifts[which])
+    for i in range(keys.size):
+        mixed = mix(keys[i])
+        bit = mixed >> table.mark_shift
+        table.marks[bit >> np.uint64(6)] |= np.uint64(1) << (bit & np.uint64(63))
+        slot = np.int64(mixed >> table.shifts[which])
+        while table.guides[first + slot] != NONE and table.keys[first + slot] != keys[i]:
+            slot = (slot + 1) & last
+        own = table.guides[first + slot]
+        table.keys[first + slot] = keys[i]
+        table.guides[first + slot] = guides[i] if own == NONE or own == guides[i] else MANY
+
+
+@compiled
+def find_neighbours(table, which, keys, into):
+    """For each of keys uint64[n] of a length the guide one letter apart, NONE or MANY, ``into`` int64[n]."""
+    for i in range(keys.size):
+        into[i] = near(table, which, keys[i], np.uint64(0))

@@ -1,0 +1,116 @@
+"""Where a guide stands in a read: at some offsets, next to flanks, or anywhere.
+
+    read       TTGTGGAAAGGACGAAACACCG GCAGGCGGTACTCAAGGGCA GTTTTAGAGC
+    forward                    after|      guide         |before
+    reverse    what follows, the guide and what precedes it, all as reverse complement
+
+All are told in letters of the read, so what stands before a guide of the reverse strand is the reverse
+complement of the flank behind it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import inlined
+from ..compiler.primitives import at
+from ..input.dna import CODE, SETS
+
+FORWARD, REVERSE = 1, 2  # strands, as bits
+_MASKS = {letter: sum(1 << "ACGT".index(base) for base in bases) for letter, bases in SETS.items()}
+_PAIRS = str.maketrans("ACGTRYSWKMBDHVN", "TGCAYRSWMKVHDBN")
+BIT = np.where(CODE < 4, 1 << np.minimum(CODE, 4), 0).astype(np.uint8)  # byte -> bit of its letter, or 0
+
+
+class Where(NamedTuple):
+    """The windows of a read that may be a guide, by ``offset`` int64[n] and ``reverse`` bool[n].
+
+    With ``is_scanned`` all windows of ``strands`` that have the right neighbours: ``before`` and ``behind``
+    uint8[] of the forward strand, ``reverse_before`` and ``reverse_behind`` of the other, a set of letters
+    as bits for each.
+    """
+
+    offset: np.ndarray
+    reverse: np.ndarray
+    is_scanned: bool
+    strands: int
+    before: np.ndarray
+    behind: np.ndarray
+    reverse_before: np.ndarray
+    reverse_behind: np.ndarray
+
+
+def at_offsets(places) -> Where:
+    """Windows that begin at these (offset, is it reverse) of a read."""
+    nothing = np.empty(0, np.uint8)
+    offset = np.array([offset for offset, _ in places], np.int64)
+    reverse = np.array([is_reverse for _, is_reverse in places], np.bool_)
+    return Where(offset, reverse, False, FORWARD | REVERSE, nothing, nothing, nothing, nothing)
+
+
+def scanned(strands, after="", before="") -> Where:
+    """All windows of ``strands`` right after the one flank and right before the other (IUPAC letters)."""
+    return Where(
+        np.empty(0, np.int64), np.empty(0, np.bool_), True, strands,
+        *(_masks(flank) for flank in (after, before, _reverse(before), _reverse(after))),
+    )  # fmt: skip
+
+
+def _masks(flank):
+    return np.array([_MASKS[letter] for letter in flank], np.uint8)
+
+
+def _reverse(flank) -> str:
+    return flank.replace("U", "T").translate(_PAIRS)[::-1]
+
+
+@inlined
+def n_windows(where, length):
+    """How many windows of a read of ``length`` letters are looked at, or their number at most."""
+    return 2 * length if where.is_scanned else where.offset.size
+
+
+@inlined
+def window(where, i):
+    """(where window i begins, whether it is read backwards)."""
+    if where.is_scanned:
+        return i >> 1, (i & 1) == 1
+    return where.offset[i], where.reverse[i]
+
+
+@inlined
+def reach(where, length, longest):
+    """(first, last + 1) of the letters of a read that windows of up to ``longest`` letters may hold."""
+    if where.is_scanned:
+        return np.int64(0), length
+    first, last = length, np.int64(0)
+    for i in range(where.offset.size):
+        first, last = min(first, where.offset[i]), max(last, where.offset[i] + longest)
+    return first, min(last, length)
+
+
+@inlined
+def fits(where, batch, bit, i, n, reverse):
+    """Whether the window of n letters from i of the read in ``batch`` is of a strand that is looked at, with
+    the right letters around it."""
+    if not where.is_scanned:
+        return True
+    if not where.strands & (REVERSE if reverse else FORWARD):
+        return False
+    before = where.reverse_before if reverse else where.before
+    behind = where.reverse_behind if reverse else where.behind
+    if i < before.size or i + n + behind.size > batch.length[0]:
+        return False
+    begin = batch.start[0] + i
+    return _spells(before, batch.data, bit, begin - before.size) and _spells(
+        behind, batch.data, bit, begin + n
+    )
+
+
+@inlined
+def _spells(flank, data, bit, i):
+    """Whether each letter of ``data`` from i on is one of the flank's."""
+    j = 0
+    while j < flank.size and flank[j] & at(bit, data[i + j]):
+        j += 1
+    return j == flank.size

@@ -1,0 +1,108 @@
+"""Which guide a read counts for: compiled code against the definition, over drawn libraries and reads."""
+
+import guides
+import hypothesis.strategies as st
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from fmx.count.assign import LEFT
+from fmx.count.counting import Counter, CountOptions
+from fmx.count.table import MANY, NONE, find_neighbours, keys_of, make_table
+from fmx.input.spans import read_chunks
+
+STRANDS = {1: (False,), 2: (True,), 3: (False, True)}
+WHERE = [
+    {"offsets": (0, 3)}, {"offsets": (2,)}, {"anywhere": True}, {"after": "AC"}, {"before": "RT"},
+    {"after": "C", "before": "N"},
+]  # fmt: skip
+
+
+def counter_of(library, options):
+    return Counter(make_table(library), len(library), options)
+
+
+def tally_of(library, reads, options):
+    """The Tally of reads, (letters, qualities)."""
+    (chunk,) = read_chunks(["".join(f"@r\n{x}\n+\n{q}\n" for x, q in reads).encode()])
+    return counter_of(library, options).count(chunk, options.where())
+
+
+@st.composite
+def questions(draw):
+    """(guides, reads, CountOptions)."""
+    alphabet = draw(st.sampled_from(["AC", "ACGT", "ACGTN", "ACGTRY"]))
+    lengths = draw(st.lists(st.integers(4, 9), min_size=1, max_size=3)) * draw(st.integers(1, 4))
+    library = [draw(st.text(alphabet, min_size=n, max_size=n)) for n in lengths]
+    if draw(st.booleans()):
+        library.append(draw(st.text("ACGT", min_size=32, max_size=32)))
+    reads = []
+    for _ in range(draw(st.integers(1, 8))):
+        letters = list(draw(st.sampled_from(library)).translate(str.maketrans("RYN", "ATC")))
+        for _ in range(draw(st.integers(0, 2))):
+            letters[draw(st.integers(0, len(letters) - 1))] = draw(st.sampled_from("ACGTNacgu"))
+        read = draw(st.text("ACGT", max_size=6)) + "".join(letters) + draw(st.text("ACGT", max_size=40))
+        reads.append(naive.reverse_complement(read) if draw(st.booleans()) else read)
+    where, strands = draw(st.sampled_from(WHERE)), draw(st.sampled_from([1, 2, 3]))
+    return (
+        list(dict.fromkeys(library)), reads,
+        CountOptions(**where, strands=strands, mismatches=draw(st.integers(0, 1))),
+    )  # fmt: skip
+
+
+@settings(max_examples=150)
+@given(questions())
+def test_a_read_counts_for_what_the_definition_says(question):
+    library, reads, options = question
+    lengths, strands = {len(guide) for guide in library}, STRANDS[options.strands]
+    flanks = options.after, options.before
+    wanted = [
+        guides.guide_of(
+            library,
+            guides.windows(read, lengths, strands, options.offsets or None, flanks),
+            options.mismatches,
+        )
+        for read in reads
+    ]
+    tally = tally_of(library, [(read, len(read) * "I") for read in reads], options)
+    assert tally.counts.tolist() == [wanted.count(i) for i in range(len(library))]
+    assert tally.totals[:2].tolist() == [len(reads), wanted.count(guides.MANY)]
+    assert tally.hits.sum() == tally.counts.sum()
+    assert tally.totals[LEFT] <= wanted.count(None)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.text("AC", min_size=5, max_size=6), min_size=1, max_size=20, unique=True))
+def test_guides_one_letter_apart_are_found(library):
+    table = make_table(library)
+    for which, n in enumerate(table.lengths):
+        own = [guide for guide in library if len(guide) == n]
+        into = np.empty(len(own), np.int64)
+        find_neighbours(table, which, keys_of(own), into)
+        close = [
+            [i for i, x in enumerate(library) if len(x) == n and guides.distance(x, y) == 1] for y in own
+        ]
+        assert into.tolist() == [MANY if len(x) > 1 else x[0] if x else NONE for x in close]
+
+
+def test_qualities_are_those_of_the_letters_of_the_guide():
+    reads = [("TTACGTACTT", "!!IIIIII!!"), ("TTACGTACTT", "IIII:IIIII"), ("TTACGTACTT", "III;IIIIII")]
+    tally = tally_of(["ACGTAC"], reads, CountOptions(offsets=(2,), strands=1, quality=26))
+    assert (tally.counts.tolist(), tally.totals[:3].tolist()) == ([2], [3, 0, 1])
+
+
+def test_offsets_are_those_of_the_read_as_it_is():
+    reads = [("TTT" + naive.reverse_complement("ACCGTA") + "G", "IIIIIIIIII"), ("ACCGTAGGGG", "IIIIIIIIII")]
+    tally = tally_of(["ACCGTA"], reads, CountOptions(anywhere=True))
+    assert np.argwhere(tally.hits).tolist() == [[0, 0], [1, 3]]
+
+
+@pytest.mark.parametrize("mismatches", [0, 1])
+def test_counts_do_not_depend_on_how_reads_are_written(mismatches):
+    library, read = ["ACGTACCA", "GGCATTAC"], "tuggcauuacN"
+    options = CountOptions(offsets=(2,), mismatches=mismatches)
+    for form in (b"@a\n%s\n+\nIIIIIIIIIII\n", b">a\n%s\n", b">a\r\nTU\r\nGG c\r\nATT\r\nacn\r\n"):
+        (chunk,) = read_chunks([form % read.encode() if b"%" in form else form])
+        tally = counter_of(library, options).count(chunk, options.where())
+        assert tally.counts.tolist() == [0, 1]

@@ -1,0 +1,188 @@
+"""The command: tables, samples of several files, where guides are found, and errors."""
+
+import gzip
+import random
+import shutil
+
+import naive
+import pytest
+from conftest import ROOT
+from texts import random_letters
+
+DATA = ROOT / "tests" / "data"
+
+
+@pytest.fixture(scope="module")
+def screen(tmp_path_factory):
+    """A folder with a library and reads whose guides stand at four places; the guide of each read."""
+    folder, rng = tmp_path_factory.mktemp("screen"), random.Random(7)
+    library = [random_letters(20 - i % 2, f"guide {i}") for i in range(40)]
+    (folder / "library.csv").write_text(
+        "id,sequence,gene\n" + "".join(f"g{i},{x},G{i // 4}\n" for i, x in enumerate(library))
+    )
+    truth = [rng.choice([None, *range(39)]) for _ in range(3000)]
+    with open(folder / "a.fq", "w") as file:
+        for i, guide in enumerate(truth):
+            inside = random_letters(20, i) if guide is None else library[guide]
+            read = random_letters(i % 4, i) + "GACACCG" + inside + "GTTTTAGAGC"
+            file.write(f"@{i}\n{read}\n+\n{len(read) * 'I'}\n")
+    (folder / "a.fq.gz").write_bytes(gzip.compress((folder / "a.fq").read_bytes()))
+    return folder, library, truth
+
+
+def rows(text) -> list:
+    return [line.split("\t") for line in text.decode().splitlines()]
+
+
+@pytest.mark.parametrize(
+    "where", [[], ["--offset", "7,8,9,10"], ["--after", "cacCG"], ["--before", "GTTYTA"], ["--anywhere"]]
+)
+def test_all_ways_to_find_guides_tell_the_truth(where, screen, command):
+    folder, library, truth = screen
+    done = command("count", "-l", folder / "library.csv", folder / "a.fq", *where)
+    assert done.code == 0, done.err
+    counts = [str(truth.count(i)) for i in range(len(library))]
+    assert rows(done.out) == [
+        ["sgRNA", "Gene", "a"], *([f"g{i}", f"G{i // 4}", n] for i, n in enumerate(counts)),
+    ]  # fmt: skip
+    assert "3,000 reads" in done.err
+    assert "1 of 40 guides without reads" in done.err
+    assert "guides at " in done.err
+    assert all(f"{i} 25 %" in done.err for i in (7, 8, 9, 10)) or "24 %" in done.err
+
+
+def test_files_of_a_sample_and_threads_and_standard_input(screen, command):
+    folder = screen[0]
+    a, lib = folder / "a.fq", folder / "library.csv"
+    one = rows(command("count", "-l", lib, a, "-t", 1).out)
+    done = command("count", "-l", lib, f"{a},{a}.gz", a, "--names", "twice,once", "-t", 3)
+    assert rows(done.out)[0] == ["sgRNA", "Gene", "twice", "once"]
+    assert [row[3] for row in rows(done.out)[1:]] == [row[2] for row in one[1:]]
+    assert [int(row[2]) for row in rows(done.out)[1:]] == [2 * int(row[2]) for row in one[1:]]
+    piped = command("count", "-l", lib, "-", stdin=a.read_bytes())
+    assert rows(piped.out)[1:] == one[1:]
+    sheet = folder / "sheet.tsv"
+    sheet.write_text(f"sample\treads\ntwice\t{a}\nonce\t{a}.gz\ntwice\t{a}.gz\n")
+    assert command("count", "-l", lib, "--samples", sheet).out == done.out
+
+
+def test_a_line_for_each_guide_and_sample(screen, command):
+    folder, _, truth = screen
+    done = command("count", "-l", folder / "library.csv", folder / "a.fq", "--format", "long")
+    assert rows(done.out)[:2] == [
+        ["sample", "sgRNA", "Gene", "count"],
+        ["a", "g0", "G0", str(truth.count(0))],
+    ]
+    assert len(rows(done.out)) == 41
+
+
+def test_parquet_holds_the_same_table(screen, command, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'fmx-mapper[dev]'")
+    folder, library, truth = screen
+    out = tmp_path / "counts.parquet"
+    assert command("count", "-q", "-l", folder / "library.csv", folder / "a.fq", "-o", out).code == 0
+    found = parquet.read_table(out).to_pydict()
+    assert list(found) == ["sgRNA", "Gene", "a"]
+    assert found["a"] == [truth.count(i) for i in range(len(library))]
+
+
+def test_reads_of_the_other_strand_are_found(screen, command):
+    folder, _, truth = screen
+    lines = (folder / "a.fq").read_text().splitlines()
+    reads = "".join(f">r\nTT{naive.reverse_complement(read)}\n" for read in lines[1::4])
+    done = command("count", "-l", folder / "library.csv", "-", stdin=reads.encode())
+    assert [int(row[2]) for row in rows(done.out)[1:]] == [truth.count(i) for i in range(40)]
+    assert "12 (reverse) 100 %" in done.err
+    done = command("count", "-l", folder / "library.csv", "-", "--forward-only", stdin=reads.encode())
+    assert done.code == 1
+    assert done.err.endswith(
+        "standard input: no guide is found in the first 3,000 reads: is it the right library? If guides are "
+        "rare here, say where they stand with --offset, --after, --before or --anywhere\n"
+    )
+
+
+def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
+    (folder / "l.csv").write_text("a,ACGTACGT\nb,ACGTACGA\nc,GGGGTTTT\nd,acgtacgt\n")
+    (folder / "r.fa").write_text(">1\nACGTACGT\n>2\nACGTACGC\n>3\nGGGGTTTA\n>4\nGGNGTTTT\n")
+    done = command("count", "-l", "l.csv", "r.fa", "--mismatches", 1, "--offset", "0", "-t", 1)
+    assert rows(done.out)[1:] == [["a", "a", "1"], ["b", "b", "0"], ["c", "c", "2"]]
+    told = [line for line in done.err.splitlines() if "compiling" not in line]
+    assert told[:3] == [
+        "fmx: l.csv: 1 guides have the sequence of an earlier one, which counts for both (as d, which is "
+        "a); they are left out",
+        "fmx: l.csv: 2 guides are one letter apart from others (as a and b); reads between them are "
+        "ambiguous",
+        "fmx: r: 4 reads: 3 assigned (75.00 %), 1 ambiguous; 1 of 3 guides without reads, Gini 0.613; guides "
+        "at 0 100 %",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["r.fq", "--offset", "x"], 2, "'x' is not a number of letters, nor several"),
+        (["r.fq", "--offset", "1", "--anywhere"], 2, "give only one of --offset"),
+        (["r.fq", "--after", "AZ"], 2, "'AZ' holds 'Z', no letter of DNA"),
+        ([], 2, "give READS or --samples"),
+        (["r.fq", "r.fq"], 2, "two samples are called r: name all of them (--names)"),
+        (["r.fq", "-o", "r.fq"], 2, "the same file as the input"),
+        (["r.fq", "-o", "l.tsv", "-l", "l.tsv"], 2, "the same file as the input"),
+        (["r.fq", "-o", "x.sam"], 2, "the output is TSV, not .sam"),
+        (["no.fq"], 1, "no.fq: No such file"),
+        (["r.fq", "-l", "no.csv"], 1, "no.csv: No such file"),
+        (["cut.fq", "--offset", "0"], 1, "cut.fq: record 2: the file ends within this record"),
+        (["cut.fq"], 1, "cut.fq: record 2: the file ends within this record"),
+        (["r.fq", "cut.fq", "--offset", "0"], 1, "cut.fq: record 2: the file ends within this record"),
+    ],
+)
+def test_errors_are_one_line(arguments, code, said, folder, command):
+    for name in ("l.csv", "l.tsv"):
+        (folder / name).write_text("a,ACGTACGT\n")
+    (folder / "r.fq").write_text("@1\nACGTACGT\n+\nIIIIIIII\n")
+    (folder / "cut.fq").write_text("@1\nACGTACGT\n+\nIIIIIIII\n@2\nACGT\n")
+    done = command("count", *([] if "-l" in arguments else ["-l", "l.csv"]), *arguments)
+    assert (done.code, done.out) == (code, b"")
+    assert said in done.err
+
+
+def test_no_reads_are_no_error(folder, command):
+    (folder / "l.csv").write_text("a,ACGTACGT\n")
+    (folder / "r.fq").touch()
+    done = command("count", "-l", "l.csv", "r.fq")
+    assert (done.code, rows(done.out)) == (0, [["sgRNA", "Gene", "r"], ["a", "a", "0"]])
+    assert "r: 0 reads: 0 assigned (0.00 %)" in done.err
+
+
+def test_the_page_tells_the_truth(folder, command):
+    """The commands of docs/count.md over a cut of MAGeCK's demo, whose answers plain Python knows."""
+    lines = (DATA / "guides.txt").read_text().splitlines()
+    library = {sequence: (name, gene) for name, sequence, gene in (line.split("\t") for line in lines)}
+    with gzip.open(DATA / "guides.fq.gz", "rt") as file:
+        reads = file.read().splitlines()[1::4]
+    page = (ROOT / "docs" / "count.md").read_text()
+    for name in ("day0_L1.fq.gz", "day0_L2.fq.gz", "day14.fq.gz"):
+        shutil.copy(DATA / "guides.fq.gz", name)
+    shutil.copy(DATA / "guides.txt", "library.txt")
+    (folder / "screen.csv").write_text(
+        "sample,reads\nday0,day0_L1.fq.gz\nday0,day0_L2.fq.gz\nday14,day14.fq.gz\n"
+    )
+    exact = {
+        name: sum(read.startswith(sequence) for read in reads) for sequence, (name, _) in library.items()
+    }
+    n = sum(exact.values())
+    assert f"{n} of {len(reads)} reads" in page
+    commands = [
+        line.split("  #")[0].split()[1:] for line in page.splitlines() if line.startswith("    fmx count")
+    ]
+    assert len(commands) >= 5
+    told, tables = "", []
+    for words in commands:
+        done = command(*words)
+        assert done.code == 0, done.err
+        told += done.err
+        if "counts.tsv" in words:
+            tables.append(rows((folder / "counts.tsv").read_bytes()))
+    assert [[int(row[-1]) for row in table[1:]] for table in tables] == 3 * [list(exact.values())]
+    assert [line for line in page.splitlines() if line.startswith("    fmx: ") and line[4:] not in told] == []
+    shown = [line.split() for line in page.split("the table begins\n\n")[1].splitlines()[:3]]
+    assert shown == tables[0][:3]
