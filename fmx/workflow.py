@@ -30,6 +30,7 @@ from .machines.progress import Progress
 from .machines.teams import for_each
 from .machines.threads import run_all
 from .output import module_of, sam, tsv
+from .output.containers import container
 from .output.reads import Taker
 from .output.whole import Whole
 from .search.auto import AutoMapper
@@ -55,7 +56,8 @@ class Output:
     """What is written: ``kind`` one of output.FORMATS; ``unmapped`` and the read group are for sam and bam.
 
     ``mapped_to``, ``unmapped_to``: where reads with a reported hit, and those without, are written as they
-    came; ``shard``: a cluster.run.ShardRun, or None for all of the inputs.
+    came; ``sort``: BAM or CRAM, by ``n_threads``; ``shard``: a
+    cluster.run.ShardRun, or None for all of the inputs.
     """
 
     path: str = "-"
@@ -66,11 +68,13 @@ class Output:
     counts: str | None = None
     mapped_to: str | None = None
     unmapped_to: str | None = None
+    sort: bool = False
+    n_threads: int = 1
     shard: Any = None
 
-    def run(self):
+    def run(self, reference):
         """All of the inputs into ``path``, or the shard of them that is asked for."""
-        return self.shard or Whole(self.path, self.counts, self.takers())
+        return self.shard or Whole(self.path, self.counts, self.takers(), container(self, reference))
 
     def takers(self) -> dict:
         """{path: Taker} of the outputs for reads."""
@@ -89,7 +93,7 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     writer, head = make_writer(reference, output)
     compile_all(mappers, writer)
     start = time.monotonic()
-    run, chunk_size = output.run(), min(mapper.options.chunk_size for mapper in mappers)
+    run, chunk_size = output.run(reference), min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:
         source = run.plan(paths, chunk_size, sum(mapper.options.n_threads for mapper in mappers))
         source = chosen(source, options.skip, options.first)

@@ -11,12 +11,12 @@ from ..input.streams import STANDARD
 
 SUFFIXES = {
     "SAM": (".sam",), "BAM": (".bam",), "BED": (".bed",), "TSV": (".tsv",), "PAF": (".paf",),
-    "NPZ": (".npz",), "PHYLIP": (".phy", ".phylip"), "PARQUET": (".parquet",),
+    "CRAM": (".cram",), "PARQUET": (".parquet",), "NPZ": (".npz",), "PHYLIP": (".phy", ".phylip"),
     "FASTA": (".fa", ".fasta", ".fna"), "FASTQ": (".fq", ".fastq"),
 }  # fmt: skip
 READS = ["FASTA", "FASTQ"]  # .gz compresses these
 FOREIGN = {
-    ".cram", ".vcf", ".bcf", ".gff", ".csv", ".json", ".fmx",
+    ".vcf", ".bcf", ".gff", ".csv", ".json", ".fmx",
     ".gz", ".bgz", ".bgzf", ".bz2", ".xz", ".zst", ".zip",
 }  # fmt: skip
 

@@ -25,8 +25,6 @@ def reading_of(given) -> dict:
     """The fields of a MapOptions that the options say.  Raises UsageError."""
     if given.start and given.trim5:
         raise click.UsageError("give only one of --start and --trim5")
-    if (given.first or given.skip) and (given.shard or given.scheduler or given.scheduler_file):
-        raise click.UsageError("--first and --skip count the reads of all inputs: not with shards of them")
     from ..input.trimming import WHOLE, Trim
 
     begin = given.start - 1 if given.start else given.trim5 or 0

@@ -17,7 +17,6 @@ from ..options import find_index
 SHARD = 32 << 20  # bytes of input that a shard on a cluster has, or more
 MOST = 4096  # shards
 PAIRWISE = 64  # shards of pairs
-ALONE = ("matrix", "checkpoint", "literal", "first", "skip", "mapped_to", "unmapped_to")  # cannot be cut
 INPUTS = ("reads", "patterns", "queries", "seqs", "other")  # what commands call them
 
 
@@ -28,6 +27,17 @@ def places_of(given, outputs) -> dict:
     if given.output == "-":
         raise click.UsageError("--shard needs -o FOLDER, where 'fmx merge' finds all shards")
     return {"-o": (given.output, [])}
+
+
+def refuse_shards(given, alone: dict) -> None:
+    """Note that there can be no shards with any of ``alone``: {option: whether it was given}.
+
+    Raises UsageError where shards are asked for.
+    """
+    named = [option for option, value in alone.items() if value]
+    if named and (given.shard or given.scheduler or given.scheduler_file):
+        raise click.UsageError(f"{named[0]} is for all of the inputs together: not with shards of them")
+    given.alone = bool(named)
 
 
 def undone_shard(given, progress, command, paths, meta=None, **wanted):
@@ -61,7 +71,7 @@ def _address(given, paths):
         raise click.UsageError("give only one of --scheduler and --scheduler-file")
     if given.scheduler or given.scheduler_file:
         return given.scheduler
-    alone = any(getattr(given, name, None) for name in ALONE)
+    alone = any(getattr(given, name, None) for name in ("matrix", "checkpoint", "literal", "alone"))
     if alone or given.output == "-" or not all(map(os.path.isfile, paths)):
         return None
     return os.environ.get("DASK_SCHEDULER_ADDRESS")

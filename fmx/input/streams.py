@@ -94,11 +94,11 @@ def whole_output(path):
     Devices, pipes and open descriptors (/dev/stdout) are written directly, regular files as drafts.
     """
     if str(path) == STANDARD:
-        with _named("standard output"):
+        with named_output("standard output"):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
-    with _named(path):
+    with named_output(path):
         if is_special(path):
             descriptor = descriptor_of(path)
             with open(path if descriptor is None else os.dup(descriptor), "wb") as file:
@@ -128,7 +128,8 @@ def descriptor_of(path) -> int | None:
 
 
 @contextmanager
-def _named(path):
+def named_output(path):
+    """Around the writing of an output: errors of the system, but for a closed pipe, become OutputError."""
     try:
         yield
     except BrokenPipeError:

@@ -26,9 +26,11 @@ FORMATS = {
     "mummer": Format("fmx.output.mummer", ("mem",)),
     "sam": Format("fmx.output.sam", ("search", "locate", "mem")),
     "bam": Format("fmx.output.bam", ("search",)),
+    "cram": Format("fmx.output.bam", ("search",)),
     "tsv": Format("fmx.output.tsv", ("search", "locate", "mem", "pairwise")),
     "paf": Format("fmx.output.paf", ("search", "mem", "pairwise")),
     "bed": Format("fmx.output.bed", ("search", "locate", "mem")),
+    "parquet": Format("fmx.output.parquet", ("search", "locate")),
 }
 
 

@@ -13,7 +13,7 @@ from ..compiler.functions import inlined
 from ..errors import UnsupportedError
 from ..input.bgzf import BGZF_END
 from ..input.deflate import deflate
-from . import put
+from . import put, samtools
 from .hits import HitWriter
 from .records import contigs_of, put_record, put_unmapped
 from .sam import SamHits, quality_of
@@ -26,7 +26,7 @@ _NH, _HI, _EXACT = put.as_bytes("NHi"), put.as_bytes("HIi"), put.as_bytes("NMC\0
 
 
 def header(reference, sam_header: bytes) -> bytes:
-    """The BAM header: SAM text and the table of contigs, compressed.
+    """The BAM header: SAM text and the table of contigs.
 
     Raises UnsupportedError for a contig whose positions BAM cannot hold.
     """
@@ -41,7 +41,7 @@ def header(reference, sam_header: bytes) -> bytes:
     for name, length in zip(reference.names, reference.lengths, strict=True):
         encoded = name.encode() + b"\0"
         parts += [struct.pack("<i", len(encoded)), encoded, struct.pack("<i", int(length))]
-    return deflate(np.frombuffer(b"".join(parts), np.uint8))
+    return b"".join(parts)
 
 
 class Core(NamedTuple):
@@ -63,7 +63,10 @@ def open_hits(reference, output, sam_header):
     """(HitWriter, header)."""
     tail = put.as_bytes(f"RGZ{output.read_group_id}\0" if output.read_group_id else "")
     form = BamHits(*contigs_of(reference), output.unmapped, tail)
-    return HitWriter(form, True, deflate, BGZF_END), header(reference, sam_header(form.names))
+    head = header(reference, sam_header(form.names))
+    if samtools.is_needed(output):  # which takes records that are not compressed
+        return HitWriter(form, True), head
+    return HitWriter(form, True, deflate, BGZF_END), deflate(np.frombuffer(head, np.uint8))
 
 
 @inlined

@@ -10,12 +10,13 @@ from .reads import Aside
 class Whole:
     """``path`` takes the result, and ``counts`` a table beside it, if it is not None.
 
-    ``asides``: {path: reads.Taker} of the other outputs.  A journey asks a run what to do, and gives it what
-    comes of it; cluster/run.py is that of a shard.
+    ``asides``: {path: reads.Taker} of the other outputs; ``container`` opens ``path``.  A journey asks a run
+    what to do, and gives it what comes of it; cluster/run.py is that of a shard.
     """
 
-    def __init__(self, path="-", counts=None, asides=None):
+    def __init__(self, path="-", counts=None, asides=None, container=whole_output):
         self._path, self._counts, self._asides = path, counts, asides or {}
+        self._container = container
         self._table = None
 
     def plan(self, paths, size, n_threads=1):
@@ -30,9 +31,9 @@ class Whole:
     def opened(self, head, end=b""):
         """A binary file for what stands between ``head`` and ``end``.  Raises OutputError."""
         with ExitStack() as stack:
-            sink = stack.enter_context(whole_output(self._path))
             self._table = stack.enter_context(whole_output(self._counts)) if self._counts else None
             asides = [stack.enter_context(whole_output(path)) for path in self._asides]
+            sink = stack.enter_context(self._container(self._path))  # whose end may fail, so it comes first
             sink.write(head)
             yield _Sinks(sink, asides) if asides else sink
             sink.write(end)

@@ -67,4 +67,4 @@ def test_a_shard_cannot_count_the_reads_before_it(folder, index_of, command):
         result = command(
             "search", "-x", index_of(GENOME), "r.fq", option, "3", "--shard", "1/2", "-o", "out.d"
         )
-        assert (result.code, "--first and --skip count the reads of all inputs" in result.err) == (2, True)
+        assert (result.code, f"{option} is for all of the inputs together" in result.err) == (2, True)

@@ -152,13 +152,13 @@ def test_an_open_descriptor_is_written_as_it_is(name, indexed):
 
 FOREIGN = [
     "x.sam.gz",
-    "x.cram",
+    "x.cram.gz",
     "x.fq",
     "x.fa",
     "x.bam.gz",
     "x.bgz",
     "x.xz",
-    "x.CRAM",
+    "x.VCF",
     "x.npz",
 ]
 SUFFIXES = [

@@ -11,7 +11,7 @@ from ...output import kinds_of
 @click.option("-p", "--pattern", "literal", multiple=True, metavar="SEQUENCE", help="A pattern; repeatable.")
 @click.option(
     "--format", "kind", type=click.Choice(kinds_of("locate")),
-    default="tsv", show_default=True, help="What to write: TSV with a header line, BED6, or SAM.",
+    default="tsv", show_default=True, help="What to write: TSV with a header line, BED6, SAM, or Parquet.",
 )  # fmt: skip
 @options.strands
 @options.index
@@ -33,7 +33,9 @@ def command(given):
     from ...search.mapper import MapOptions
     from ...workflow import Output
     from ..mapping import map_to_index
+    from ..shards import refuse_shards
 
+    refuse_shards(given, {"Parquet": given.kind == "parquet"})
     literal = [literal_fasta(given.literal, given.literal)] if given.literal else None
     outputs, output = {"-o": (given.output, [given.kind.upper()])}, Output(given.output, given.kind)
     wanted = MapOptions(SelectionPolicy(ALL))

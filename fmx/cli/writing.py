@@ -1,0 +1,75 @@
+"""What fmx search writes, where and how: the options, and what they mean."""
+
+import re
+
+import click
+
+from .. import options
+from ..output import kinds_of
+
+writing = options.together(
+    options.output,
+    click.option(
+        "--format", "kind", type=click.Choice(kinds_of("search")), show_default="by the name of the output",
+        help="What to write.",
+    ),
+    click.option("--sort", is_flag=True, help="Sort BAM or CRAM by position, and write its index beside it."),
+    click.option("--no-unmapped", is_flag=True, help="Leave out reads without a reported hit."),
+    click.option("--rg", metavar="LINE", help=r"Read group of all reads, as in '@RG\tID:lane1\tSM:sample'."),
+    click.option(
+        "--counts", type=click.Path(), metavar="FILE", help="Also write a table of reads and hits per contig."
+    ),
+    click.option(
+        "--al", type=click.Path(), metavar="FILE",
+        help="Also write the reads with a reported hit, as they came; .gz compresses.",
+    ),
+    click.option("--un", type=click.Path(), metavar="FILE", help="Also write the reads without one."),
+)  # fmt: skip
+
+
+def output_of(given) -> tuple:
+    """(workflow.Output, the outputs as check_places takes them).  Raises UsageError."""
+    from ..workflow import Output
+    from .places import READS, kind_of, named
+    from .shards import refuse_shards
+
+    group, group_id = _read_group(given.rg)
+    kinds = [given.kind] if given.kind else kinds_of("search")
+    kind = given.kind or kind_of(given.output, kinds, "sam")
+    if given.sort and kind not in ("bam", "cram"):
+        raise click.UsageError("--sort is for BAM and CRAM: give -o NAME.bam or NAME.cram")
+    alone = {"--first": given.first, "--skip": given.skip, "--al": given.al, "--un": given.un}
+    refuse_shards(given, {**alone, "--sort": given.sort, kind.upper(): kind in ("cram", "parquet")})
+    outputs = {"-o": (given.output, named(kinds)), "--counts": (given.counts, ["TSV"])}
+    outputs |= {"--al": (given.al, READS), "--un": (given.un, READS)}
+    output = Output(
+        given.output, kind, unmapped=not given.no_unmapped, read_group=group, read_group_id=group_id,
+        counts=given.counts, mapped_to=given.al, unmapped_to=given.un, sort=given.sort,
+        n_threads=given.threads,
+    )  # fmt: skip
+    return output, outputs
+
+
+def _read_group(text):
+    """(@RG line, its ID) of --rg, where \\t stands for a tab; only what SAM's specification allows."""
+    if text is None:
+        return "", ""
+    line = text.replace("\\t", "\t")
+    start, *fields = line.split("\t")
+    tags = [field[:2] for field in fields]
+    values = {field[:2]: field[3:] for field in fields}
+    if start != "@RG" or not values.get("ID"):
+        _refuse(r"must look like '@RG\tID:name\tSM:sample'")
+    for field in fields:
+        described = field.startswith("DS:") and field.isprintable()  # which may hold UTF-8
+        if not re.fullmatch("[A-Za-z][A-Za-z0-9]:[ -~]+", field) and not described:
+            _refuse(f"'{field}' is not two letters, a colon and printable ASCII")
+        if tags.count(field[:2]) > 1:
+            _refuse(f"{field[:2]} is there twice")
+    if " " in values["ID"]:
+        _refuse("the ID holds a space")
+    return line, values["ID"]
+
+
+def _refuse(what):
+    raise click.BadParameter(what, param_hint="--rg")

@@ -1,0 +1,98 @@
+"""Parquet: the columns of TSV, by pyarrow.
+
+A worker makes a table of its lines of TSV, and the main thread writes tables of ROWS rows, whatever the
+chunks were, so that the bytes depend on nothing else.
+"""
+
+from contextlib import contextmanager
+
+import numpy as np
+
+from ..errors import OutputError, installed
+from ..input.streams import whole_output
+from .hits import HitWriter
+from .records import contigs_of
+from .tsv import HITS, TsvHits
+
+with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):
+    import pyarrow
+    from pyarrow import csv, ipc
+    from pyarrow import parquet as pq
+
+ROWS = 1 << 20  # of a row group
+_NAMES = HITS.decode().split()
+_TYPES = [pyarrow.int64() if name in ("start", "end", "occurrences") else pyarrow.string() for name in _NAMES]
+SCHEMA = pyarrow.schema(list(zip(_NAMES, _TYPES, strict=True)))
+_READ = csv.ReadOptions(use_threads=False, column_names=_NAMES)
+_PARSE = csv.ParseOptions(delimiter="\t", quote_char=False)
+_CONVERT = csv.ConvertOptions(column_types=SCHEMA)
+
+
+def open_hits(reference, output, sam_header):
+    """(HitWriter, nothing)."""
+    return HitWriter(TsvHits(*contigs_of(reference)), encode=_table_of), b""
+
+
+def _table_of(lines) -> bytes:
+    """Lines of TSV (uint8[n]) as a stream of Arrow; nothing of none."""
+    if lines.size == 0:
+        return b""
+    table = csv.read_csv(pyarrow.py_buffer(np.ascontiguousarray(lines)), _READ, _PARSE, _CONVERT)
+    out = pyarrow.BufferOutputStream()
+    with ipc.new_stream(out, SCHEMA) as stream:
+        stream.write_table(table)
+    return out.getvalue().to_pybytes()
+
+
+@contextmanager
+def opened(path):
+    """A binary file for what ``_table_of`` gives, which appears as a Parquet file."""
+    with whole_output(path) as file, pq.ParquetWriter(_Counted(file), SCHEMA, compression="zstd") as writer:
+        rows = _Rows(writer)
+        yield rows
+        rows.end()
+
+
+class _Rows:
+    """Takes streams of Arrow, and writes row groups of ROWS rows."""
+
+    def __init__(self, writer):
+        self._writer, self._tables, self._n = writer, [], 0
+
+    def write(self, piece):
+        if len(piece) == 0:
+            return
+        with ipc.open_stream(pyarrow.py_buffer(piece)) as stream:
+            self._tables.append(stream.read_all())
+        self._n += self._tables[-1].num_rows
+        while self._n >= ROWS:
+            table = pyarrow.concat_tables(self._tables)
+            self._put(table.slice(0, ROWS))
+            self._tables, self._n = [table.slice(ROWS)], self._n - ROWS
+
+    def end(self):
+        """Write what is left."""
+        if self._n:
+            self._put(pyarrow.concat_tables(self._tables))
+
+    def _put(self, table):
+        self._writer.write_table(table.combine_chunks(), row_group_size=ROWS)
+
+
+class _Counted:
+    """A binary file that knows how much was written, as a pipe does not."""
+
+    closed = False
+
+    def __init__(self, file):
+        self._file, self._n = file, 0
+
+    def write(self, piece):
+        self._file.write(piece)
+        self._n += len(piece)
+
+    def tell(self) -> int:
+        return self._n
+
+    def flush(self):
+        self._file.flush()

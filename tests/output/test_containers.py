@@ -1,0 +1,150 @@
+"""Sorted BAM and CRAM with their indexes, CRAM, and Parquet: the records of SAM and TSV in other files."""
+
+import os
+import sys
+
+import journeys
+import pysam
+import pytest
+from texts import numbered, random_letters
+
+from fmx.output import samtools
+
+UNIT = random_letters(400, "containers")
+GENOME = numbered([UNIT, random_letters(300, "other") + UNIT[100:160]])
+READS = [(f"r{i}", UNIT[(i * 37) % 360 :][:30]) for i in range(50)]
+READS += [(f"n{i}", random_letters(33, f"n{i}")) for i in range(5)]
+
+
+@pytest.fixture
+def search(folder, index_of, command):
+    """A function: search with these arguments, in a folder that holds r.fq -> Result."""
+    (folder / "r.fq").write_bytes(journeys.fastq(READS))
+
+    def search(*arguments, reads="r.fq"):
+        return command("search", "-q", "-x", index_of(GENOME), "-a", reads, *arguments)
+
+    return search
+
+
+def lines(path, *region) -> list:
+    with pysam.AlignmentFile(path, check_sq=False) as file:
+        found = file.fetch(*region) if region else file.fetch(until_eof=True)
+        return [record.to_string() for record in found]
+
+
+def place(line):
+    """What a file sorted by position is sorted by: contigs are named in their order, * comes last."""
+    columns = line.split("\t")
+    return columns[2] == "*", columns[2], int(columns[3])
+
+
+def names(folder) -> list:
+    return sorted(path.name for path in folder.iterdir() if path.name != "r.fq")
+
+
+def test_cram_holds_the_records_of_sam(search, folder):
+    assert search("-o", "u.cram", "--rg", r"@RG\tID:x\tSM:y").code == 0
+    with pysam.AlignmentFile("u.cram") as file:
+        assert file.is_cram
+        assert [group["ID"] for group in file.header["RG"]] == ["x"]
+    found = search("-o", "-", "--rg", r"@RG\tID:x\tSM:y").records
+    assert [line.split("\t") for line in lines("u.cram")] == found
+    assert names(folder) == ["u.cram"]
+
+
+@pytest.mark.parametrize(("name", "index"), [("s.bam", "bai"), ("s.cram", "crai")])
+def test_sorted_with_its_index(name, index, search, folder):
+    (folder / f"{name}.csi").write_bytes(b"of a file that stood there")
+    expected = sorted(("\t".join(record) for record in search("-o", "-").records), key=place)
+    for threads in (1, 3):
+        result = search("-o", name, "--sort", "-t", threads)
+        assert (result.code, result.err) == (0, "")
+        found = lines(name)
+        assert found == expected  # of one place in the order of SAM
+        assert names(folder) == [name, f"{name}.{index}"]
+    with pysam.AlignmentFile(name) as file:
+        assert file.header["HD"]["SO"] == "coordinate"
+        assert [line["ID"] for line in file.header["PG"]] == ["fmx"]
+    there = [line for line in expected if line.split("\t")[2] == GENOME[1][0]]
+    assert len(there) > 3
+    assert lines(name, GENOME[1][0]) == there
+
+
+def test_a_sorted_file_goes_to_a_pipe(search, folder):
+    result = search("-o", "-", "--sort", "--format", "bam")
+    (folder / "piped").write_bytes(result.out)
+    assert (result.code, result.err, len(lines("piped"))) == (0, "", len(search("-o", "-").records))
+
+
+def test_long_contigs_get_the_index_that_holds_them(search, folder, monkeypatch):
+    monkeypatch.setattr(samtools, "LONGEST", 350)
+    assert search("-o", "s.bam", "--sort").code == 0
+    assert names(folder) == ["s.bam", "s.bam.csi"]
+    assert len(lines("s.bam", GENOME[0][0])) > 40
+
+
+def test_a_run_that_fails_leaves_what_was_there(search, folder):
+    (folder / "bad.fq").write_bytes(journeys.fastq(READS) + b"@bad\nA!\n+\nII\n")
+    (folder / "s.bam").write_bytes(b"old")
+    (folder / "s.bam.bai").write_bytes(b"its index")
+    result = search("-o", "s.bam", "--sort", reads="bad.fq")
+    assert (result.code, "bad.fq: record 56: " in result.err) == (1, True)
+    assert (folder / "s.bam").read_bytes() == b"old"
+    assert names(folder) == ["bad.fq", "s.bam", "s.bam.bai"]
+
+
+def test_samtools_says_what_is_wrong(search, folder, monkeypatch):
+    monkeypatch.setattr(samtools, "MEMORY", 1)
+    monkeypatch.setattr(samtools, "LEAST", -1)
+    result = search("-o", "s.bam", "--sort", "--counts", "c.tsv")
+    assert (result.code, result.out, names(folder)) == (1, b"", [])
+    assert result.err.startswith("fmx: error: samtools could not write: ")
+    assert result.err.count("\n") == 1
+    if os.path.exists("/dev/full"):
+        result = search("-o", "/dev/full", "--format", "cram")
+        assert (result.code, result.err.startswith("fmx: error: samtools could not write: ")) == (1, True)
+
+
+@pytest.mark.parametrize(("package", "extra"), [("pysam", "samtools"), ("pyarrow", "parquet")])
+def test_a_package_that_is_missing_is_named(package, extra, search, folder, monkeypatch):
+    for module in [module for module in sys.modules if module.startswith((package, "fmx.output.parquet"))]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, package, None)
+    result = search("-o", "x.cram" if package == "pysam" else "x.parquet")
+    assert (result.code, names(folder)) == (1, [])
+    assert f"{package} cannot be used" in result.err
+    assert f"pip install 'fmx-mapper[{extra}]'" in result.err
+
+
+def test_parquet_holds_the_table_of_tsv(search, folder, index_of, command):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert search("-o", "t.tsv").code == 0
+    header, *rows = [line.split("\t") for line in (folder / "t.tsv").read_text().splitlines()]
+    found = []
+    for threads in (1, 3):
+        assert search("-o", "t.parquet", "-t", threads).code == 0
+        found.append((folder / "t.parquet").read_bytes())
+        table = parquet.read_table("t.parquet")
+        assert table.column_names == header
+        assert [[str(value) for value in row.values()] for row in table.to_pylist()] == rows
+    assert found[0] == found[1]
+    located = command("locate", "-q", "-x", index_of(GENOME), "r.fq", "--format", "parquet")
+    (folder / "piped").write_bytes(located.out)
+    assert parquet.read_table("piped").num_rows == len(rows)
+
+
+REFUSED = {
+    "--sort -o x.sam": "--sort is for BAM and CRAM: give -o NAME.bam or NAME.cram",
+    "--sort": "--sort is for BAM and CRAM",
+    "--format bam -o x.cram": "-o x.cram: the output is BAM, not .cram",
+    "--sort -o x.bam --shard 1/2": "--sort is for all of the inputs together: not with shards of them",
+    "-o x.cram --shard 1/2": "CRAM is for all of the inputs together: not with shards of them",
+}
+
+
+@pytest.mark.parametrize("options", REFUSED)
+def test_what_cannot_be_is_refused(options, search, folder):
+    result = search(*options.split())
+    assert (result.code, result.out, names(folder)) == (2, b"", [])
+    assert REFUSED[options] in result.err
