@@ -149,13 +149,12 @@ def keep_left(rules, batch, words, first, tally):
 def count_read(rules, batch, words, tally):
     """Count the read in ``batch``; ``words`` uint64 have room for its letters and a spare word."""
     first, last = reach(rules.where, batch.length[0], rules.table.lengths[0])
-    found = Found(np.int64(NONE), np.int64(0), np.int64(0), False)
+    found, n_off = Found(np.int64(NONE), np.int64(0), np.int64(0), False), 0
     if first < last:
         pack_read(batch.data, batch.start[0] + first, last - first, rules.plain, words, 0)
         for n_off in range(rules.mismatches + 1):
             found = look_up(rules, batch, words, first, n_off)
             if found.guide != NONE:
-                tally.totals[INEXACT] += n_off if found.guide >= 0 else 0
                 break
     tally.totals[READS] += 1
     if found.guide == NONE:
@@ -167,6 +166,7 @@ def count_read(rules, batch, words, tally):
         tally.totals[LOW_QUALITY] += 1
     else:
         tally.counts[found.guide] += 1
+        tally.totals[INEXACT] += n_off
         tally.hits[np.int64(found.reverse), min(found.begin, OFFSETS - 1)] += 1
 
 

@@ -50,6 +50,15 @@ class CountOptions:
     quality: int = 0
     n_threads: int = 1
 
+    def __str__(self):
+        where = f"at {', '.join(map(str, self.offsets))}" if self.offsets else "at offsets of the first reads"
+        if self.after or self.before or self.anywhere:
+            where = f"after {self.after}" if self.after else ""
+            where += f" before {self.before}" if self.before else ""
+            where = where.strip() or "anywhere"
+        strands = {FORWARD: "forward", REVERSE: "reverse", FORWARD | REVERSE: "both strands"}[self.strands]
+        return f"{where}, {strands}, mismatches {self.mismatches}, quality {self.quality}"
+
     def where(self) -> Where | None:
         """Where guides are looked for, as asked; None if the first reads tell."""
         if self.offsets:
@@ -108,7 +117,7 @@ class Counter:
     def __init__(self, table: Table, n_guides, options: CountOptions):
         self._table, self._n_guides, self._asked = table, n_guides, options.where()
         self._strands, self._judge = options.strands, (options.mismatches, options.quality + WORST)
-        self._left_length = int(table.lengths[0])
+        self.left_length = int(table.lengths[0])
 
     def work(self, emit, inputs):
         """(number of the sample, Tally) of the next span, or None."""
@@ -134,7 +143,7 @@ class Counter:
         return self._count(chunk, Rules(self._table, where, *self._judge, _ALL, CODE, _PLAIN, BIT), n_left)
 
     def _count(self, chunk, rules, n_left):
-        tally = new_tally(self._n_guides, n_left, self._left_length)
+        tally = new_tally(self._n_guides, n_left, self.left_length)
         batch, words = one_record(chunk.data), np.empty(chunk.data.size // WORD + 2, np.uint64)
         problem = count_records(rules, batch, chunk.is_fastq, words, tally)
         if problem:

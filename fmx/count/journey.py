@@ -1,24 +1,32 @@
 """``fmx count`` from a library and reads to a table: one page."""
 
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
 
+from .._version import __version__
 from ..compiler import functions
 from ..input.streams import whole_output
 from .counting import Counter, CountOptions, count_samples
 from .library import Library
+from .report import html
+from .stats import as_json, as_table, stats_of
 from .table import MANY, NONE, find_neighbours, keys_of, make_table
-from .tables import gini, table
+from .tables import table
 
 
 @dataclass(frozen=True)
 class CountOutput:
-    """What is written: ``kind`` one of tables.KINDS."""
+    """What is written: the table as ``kind``, one of tables.KINDS; of samples ``stats`` (TSV), ``json`` and a
+    ``report`` (HTML), if they are not None."""
 
     path: str = "-"
     kind: str = "mageck"
+    stats: str | None = None
+    json: str | None = None
+    report: str | None = None
 
 
 def count(library: Library, samples, options: CountOptions, output: CountOutput, progress) -> None:
@@ -28,14 +36,30 @@ def count(library: Library, samples, options: CountOptions, output: CountOutput,
     guides = make_table(library.sequences)
     tell_neighbours(library, guides, options, progress)
     start = time.monotonic()
-    with whole_output(output.path) as sink:
+    with ExitStack() as stack:
+        files = {
+            name: stack.enter_context(whole_output(path))
+            for name in ("path", "stats", "json", "report")
+            if (path := getattr(output, name))
+        }
         counter = Counter(guides, len(library), options)
         found = count_samples(counter, samples, len(library), options.n_threads, progress)
-        counts = np.array([sample.counts for sample in found])
-        sink.write(table(output.kind, library, [sample.name for sample in samples], counts))
-    for sample, seen in zip(samples, found, strict=True):
-        progress.say(sentence(sample, seen))
-    n_reads, seconds = sum(seen.reads for seen in found), time.monotonic() - start
+        counts = np.array([seen.counts for seen in found])
+        stats = [
+            stats_of(sample, seen, counter.left_length) for sample, seen in zip(samples, found, strict=True)
+        ]
+        about = {"version": __version__, "library": library.path, "guides": len(library)}
+        about["options"] = str(options)
+        files["path"].write(table(output.kind, library, [sample.name for sample in samples], counts))
+        if "stats" in files:
+            files["stats"].write(as_table(stats))
+        if "json" in files:
+            files["json"].write(as_json(about, stats))
+        if "report" in files:
+            files["report"].write(html(about, stats, counts))
+    for each in stats:
+        progress.say(each.sentence())
+    n_reads, seconds = sum(each.reads for each in stats), time.monotonic() - start
     progress.say(f"{n_reads:,} reads in {seconds:.1f} s, {n_reads / max(seconds, 1e-9):,.0f} reads/s")
 
 
@@ -69,29 +93,3 @@ def tell_neighbours(library, guides, options, progress) -> None:
         progress.say(
             f"{library.path}: {n_close:,} guides are one letter apart from others{example or ''}{what}"
         )
-
-
-def sentence(sample, seen) -> str:
-    """What was seen of a sample, in one line."""
-    said = [f"{sample.name}: {seen.reads:,} reads: {seen.assigned:,} assigned"]
-    said[0] += f" ({100 * seen.assigned / max(seen.reads, 1):.2f} %)"
-    for n, what in (
-        (seen.ambiguous, "ambiguous"), (seen.low_quality, "of low quality"), (seen.unassigned, "unassigned"),
-    ):  # fmt: skip
-        if n:
-            said.append(f"{n:,} {what}")
-    zero = int(np.count_nonzero(seen.counts == 0))
-    said.append(f"{zero:,} of {seen.counts.size:,} guides without reads, Gini {gini(seen.counts):.3f}")
-    return f"{', '.join(said[:-1])}; {said[-1]}; guides at {places_in_words(seen)}"
-
-
-def places_in_words(seen) -> str:
-    """At which offsets guides were found, the most frequent first."""
-    hits = seen.hits
-    order = np.argsort(-hits, axis=None, kind="stable")[:8]
-    least = max(1, hits.sum() // 100)
-    said = []
-    for strand, offset in (divmod(i, hits.shape[1]) for i in order.tolist() if hits.flat[i] >= least):
-        share = 100 * hits[strand, offset] / hits.sum()
-        said.append(f"{offset}{' (reverse)' if strand else ''} {share:.0f} %")
-    return ", ".join(said) or "no offset"

@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 
-from ..errors import FmxError, installed
+from ..errors import OutputError, installed
 
 KINDS = ("mageck", "long", "parquet")
 
@@ -40,20 +40,11 @@ def _long(library, names, counts) -> bytes:
 
 def _parquet(library, names, counts) -> bytes:
     """The columns of ``_mageck``."""
-    with installed("pyarrow", "'fmx-mapper[parquet]'", FmxError):
+    with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):
         import pyarrow
         from pyarrow import parquet
     columns = {"sgRNA": library.ids, "Gene": library.genes}
     columns |= {name: np.asarray(row) for name, row in zip(names, counts, strict=True)}
     into = io.BytesIO()
-    parquet.write_table(pyarrow.table(columns), into)
+    parquet.write_table(pyarrow.table(columns), into, compression="zstd")
     return into.getvalue()
-
-
-def gini(counts) -> float:
-    """How unequal guides are in a sample, from 0 to 1: as MAGeCK, of log(count + 1)."""
-    x = np.sort(np.log(counts + 1.0))
-    if x.size < 2 or x[-1] == 0:
-        return 0.0
-    rank = np.arange(1, x.size + 1)
-    return float(1 - 2 * (x.size - (rank * x).sum() / x.sum()) / (x.size - 1))

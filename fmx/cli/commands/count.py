@@ -47,6 +47,9 @@ class Letters(click.ParamType):
     help="What to write: MAGeCK's table, a line a guide and sample, or Parquet.",
 )  # fmt: skip
 @options.output
+@click.option("--stats", type=click.Path(), metavar="FILE", help="Also write a table of samples: reads, ...")
+@click.option("--json", type=click.Path(), metavar="FILE", help="The same and more as JSON.")
+@click.option("--report", type=click.Path(), metavar="FILE", help="Also write a page with figures, as HTML.")
 @options.running
 def command(given):
     """Count the guides of a library in samples.
@@ -81,16 +84,18 @@ def command(given):
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     paths = [path for sample in samples for path in sample.paths]
-    outputs = {"-o": (given.output, ["PARQUET" if kind == "parquet" else "TSV"])}
+    outputs = {
+        "-o": (given.output, ["PARQUET" if kind == "parquet" else "TSV"]), "--stats": (given.stats, ["TSV"]),
+        "--json": (given.json, ["JSON"]), "--report": (given.report, ["HTML"]),
+    }  # fmt: skip
     check_places(paths, outputs)
     check_places([path for path in (given.library, given.samples) if path], outputs, check=_anything)
     wanted = CountOptions(
         offsets, given.after or "", given.before or "", given.anywhere, options.strands_of(given),
         given.mismatches, given.quality, given.threads,
     )  # fmt: skip
-    count(
-        read_library(given.library), samples, wanted, CountOutput(given.output, kind), Progress(given.quiet)
-    )
+    output = CountOutput(given.output, kind, given.stats, given.json, given.report)
+    count(read_library(given.library), samples, wanted, output, Progress(given.quiet))
 
 
 def _anything(path, byte) -> None:

@@ -1,0 +1,93 @@
+"""Figures as SVG, drawn by hand: lines, bars of shares, a matrix of numbers."""
+
+from html import escape
+
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777", "#222222")
+_KINDS = ("#4477aa", "#ccbb44", "#ee8866", "#bbbbbb")  # of bars
+_WIDE, _HIGH, _LEFT, _BOTTOM, _TOP, _ROW = 520, 300, 64, 48, 16, 20
+_LONGEST, _NAMES = 28, 215  # letters of a name that are shown, and room for them
+
+
+def text(x, y, words, anchor="start", more="") -> str:
+    """Words at a place."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(str(words))}</text>'
+
+
+def shortened(name) -> str:
+    """A name that is not too long for a figure."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+
+
+def _figure(width, height, parts, title) -> str:
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
+    head += f'width="{width:.0f}" height="{height:.0f}" role="img" font-family="sans-serif" font-size="12">'
+    return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
+
+
+def lines(curves: dict, ticks, labels, title) -> str:
+    """Curves {name: points (x, y) from 0 to 1}, with ticks ([(x, words)], [(y, words)]) and two labels."""
+    height = max(_HIGH, _TOP + _ROW * len(curves)) + _BOTTOM
+    parts, bottom = [], _TOP + _HIGH - 2 * _TOP
+    for x, words in ticks[0]:
+        at = _LEFT + x * _WIDE
+        parts.append(f'<path d="M{at:.1f} {bottom}v-{bottom - _TOP}" stroke="#e5e5e5"/>')
+        parts.append(text(at, bottom + 16, words, "middle"))
+    for y, words in ticks[1]:
+        at = bottom - y * (bottom - _TOP)
+        parts.append(f'<path d="M{_LEFT} {at:.1f}h{_WIDE}" stroke="#e5e5e5"/>')
+        parts.append(text(_LEFT - 6, at + 4, words, "end"))
+    parts.append(f'<path d="M{_LEFT} {_TOP}V{bottom}H{_LEFT + _WIDE}" fill="none" stroke="#333"/>')
+    for i, (name, points) in enumerate(curves.items()):
+        colour, dash = COLOURS[i % len(COLOURS)], ("", "6 3", "2 2")[i // len(COLOURS) % 3]
+        style = f'stroke="{colour}" stroke-width="1.6" stroke-dasharray="{dash}" fill="none"'
+        path = " ".join(f"{_LEFT + x * _WIDE:.1f},{bottom - y * (bottom - _TOP):.1f}" for x, y in points)
+        parts.append(f'<polyline points="{path}" {style}/>')
+        at = _TOP + _ROW * i + 6
+        parts.append(f'<path d="M{_LEFT + _WIDE + 16} {at}h24" {style}/>')
+        parts.append(text(_LEFT + _WIDE + 46, at + 4, shortened(name)))
+    parts.append(text(_LEFT + _WIDE / 2, bottom + 36, labels[0], "middle"))
+    place = f'transform="rotate(-90 14 {(bottom + _TOP) / 2})"'
+    parts.append(text(14, (bottom + _TOP) / 2, labels[1], "middle", f" {place}"))
+    return _figure(_LEFT + _WIDE + 250, height, parts, title)
+
+
+def bars(rows: dict, kinds, title) -> str:
+    """A bar for each of {name: shares of the ``kinds``, which add up to 1}."""
+    parts, left = [], _NAMES
+    for j, kind in enumerate(kinds):
+        at = left + 110 * j
+        parts.append(f'<rect x="{at}" y="4" width="12" height="12" fill="{_KINDS[j]}"/>')
+        parts.append(text(at + 18, 14, kind))
+    for i, (name, shares) in enumerate(rows.items()):
+        y, x = 28 + _ROW * i, float(left)
+        parts.append(text(left - 8, y + 12, shortened(name), "end"))
+        for j, share in enumerate(shares):
+            width = share * _WIDE
+            parts.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="15" fill="{_KINDS[j]}"/>')
+            x += width
+        parts.append(text(left + _WIDE + 8, y + 12, f"{100 * shares[0]:.1f} %"))
+    return _figure(left + _WIDE + 70, 36 + _ROW * len(rows), parts, title)
+
+
+def matrix(names, numbers, title) -> str:
+    """A square of numbers from -1 to 1, the darker the nearer to 1."""
+    n, left = len(names), _NAMES
+    cell = max(14, min(56, 560 // n))
+    parts = []
+    for i, name in enumerate(names):
+        y = 10 + cell * i
+        parts.append(text(left - 8, y + cell / 2 + 4, shortened(name), "end"))
+        x = left + cell * i + cell / 2
+        turn = f' transform="rotate(45 {x:.1f} {cell * n + 24})"'
+        parts.append(text(x, cell * n + 24, shortened(name), "start", turn))
+        for j in range(n):
+            share = max(0.0, float(numbers[i][j]))
+            shade = [round(255 - share**3 * (255 - low)) for low in (0x33, 0x66, 0xAA)]
+            at = f'x="{left + cell * j}" y="{y}" width="{cell - 1}" height="{cell - 1}"'
+            parts.append(f'<rect {at} fill="rgb({shade[0]},{shade[1]},{shade[2]})"/>')
+            if cell >= 34:
+                style = f' fill="{"#fff" if share > 0.88 else "#222"}"'
+                place = left + cell * j + cell / 2, y + cell / 2 + 4
+                parts.append(text(*place, f"{numbers[i][j]:.2f}", "middle", style))
+    below = 44 + 5 * max(len(shortened(name)) for name in names)
+    return _figure(left + cell * n + below, cell * n + below, parts, title)

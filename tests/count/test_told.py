@@ -1,0 +1,118 @@
+"""What is told of samples: the table, JSON, and the report, all of the same numbers."""
+
+import json
+import math
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from fmx.count.stats import gini, letters_of
+from fmx.count.table import keys_of
+
+LIBRARY = {"a": "ACGTACGT", "b": "ACGTACGA", "c": "GGGGTTTT", "d": "CCCCCCAA"}
+READS = {"ACGTACGT": 5, "ACGTACGC": 2, "GGGGTTTA": 3, "TTTTAAAA": 4, "TTTTACAA": 2, "NNNNNNNN": 1, "ACG": 1}
+
+
+@pytest.fixture
+def told(folder, command):
+    """The outputs of a run over two samples: the second holds the reads of the first twice."""
+    (folder / "l.csv").write_text("".join(f"{name},{x}\n" for name, x in LIBRARY.items()))
+    records = "".join(n * f"@r\nTT{x}\n+\nII{len(x) * 'I'}\n" for x, n in READS.items())
+    low = "@r\nTTACGTACGT\n+\nIIIII#IIII\n"
+    (folder / "one.fq").write_text(records + low)
+    (folder / "two <b>.fq").write_text(2 * (records + low))
+    done = command(
+        "count", "-l", "l.csv", "one.fq", "two <b>.fq", "--offset", 2, "--forward-only", "--mismatches", 1,
+        "--min-quality", 10, "-o", "c.tsv", "--stats", "s.tsv", "--json", "s.json", "--report", "r.html",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    return folder, done
+
+
+def test_the_table_and_json_tell_the_same(told):
+    folder, done = told
+    lines = [line.split("\t") for line in (folder / "s.tsv").read_text().splitlines()]
+    found = dict(zip(lines[0], lines[1], strict=True))
+    assert found == {
+        "sample": "one", "reads": "19", "assigned": "8", "assigned_share": "0.4211", "one_letter_off": "3",
+        "ambiguous": "2", "low_quality": "1", "unassigned": "8", "guides": "4", "zero_guides": "2",
+        "gini": f"{gini(np.array([5, 0, 3, 0])):.4f}", "offsets": "+2:8",
+    }  # fmt: skip
+    about = json.loads((folder / "s.json").read_text())
+    assert {key: about[key] for key in ("library", "guides", "options")} == {
+        "library": "l.csv", "guides": 4, "options": "at 2, forward, mismatches 1, quality 10",
+    }  # fmt: skip
+    one, two = about["samples"]
+    assert one["top_unassigned"] == [
+        {"sequence": "TTTTAAAA", "reads": 4}, {"sequence": "TTTTACAA", "reads": 2},
+    ]  # fmt: skip
+    assert [two[name] for name in ("sample", "files", "reads", "assigned")] == [
+        "two <b>",
+        ["two <b>.fq"],
+        38,
+        16,
+    ]
+    assert one["offsets"] == [{"offset": 2, "strand": "+", "reads": 8}]
+    assert (
+        "fmx: one: 19 reads: 8 assigned (42.11 %), 2 ambiguous, 1 of low quality, 8 unassigned; " in done.err
+    )
+
+
+class Tags(HTMLParser):
+    """Every tag that needs an end has one."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.text = [], []
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("meta",):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data.strip())
+
+
+def test_the_report_is_a_page_that_needs_nothing_else(told):
+    folder, _ = told
+    page = (folder / "r.html").read_text()
+    tags = Tags()
+    tags.feed(page)
+    assert tags.open == []
+    assert {"two <b>", "42.11", "TTTTAAAA", "4 guides, 2 samples"} <= {
+        piece for words in tags.text for piece in (words, *words.split("; "))
+    }
+    assert re.findall(r"https?://[^\"]*|src=|<script|<link|url\(", page) == 3 * ["http://www.w3.org/2000/svg"]
+    bars, ranks, correlation = map(ElementTree.fromstring, re.findall(r"<svg.*?</svg>", page, re.DOTALL))
+    name = "{http://www.w3.org/2000/svg}"
+    assert len(bars.findall(f"{name}rect")) == 4 + 2 * 4
+    one, two = (line.get("points").split() for line in ranks.findall(f"{name}polyline"))
+    assert len(one) == len(LIBRARY)
+    assert float(one[0].split(",")[1]) > float(two[0].split(",")[1])  # fewer reads stand lower
+    numbers = [float(text.text) for text in correlation.findall(f"{name}text") if "." in text.text]
+    assert numbers == [1.0, 0.99, 0.99, 1.0] or numbers == 4 * [1.0]
+
+
+def test_gini_is_that_of_mageck():
+    def by_definition(counts):
+        x = sorted(math.log(n + 1) for n in counts)
+        pairs = sum(abs(a - b) for a in x for b in x)
+        return pairs / (2 * len(x) * (len(x) - 1) * sum(x) / len(x))
+
+    for counts in ([5, 0, 3, 0], [1, 1, 1], [7, 100, 3, 20, 0]):
+        assert gini(np.array(counts)) == pytest.approx(by_definition(counts))
+    assert (gini(np.array([0, 0])), gini(np.array([3]))) == (0.0, 0.0)
+
+
+def test_letters_of_a_key_are_what_it_was_made_of():
+    for letters in ("ACGT", "TTTTT", "A" * 32, "CGTA" * 8):
+        assert letters_of(keys_of([letters])[0], len(letters)) == letters
