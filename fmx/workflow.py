@@ -32,6 +32,7 @@ from .machines.threads import run_all
 from .output import module_of, sam, tsv
 from .output.containers import container
 from .output.reads import Taker
+from .output.tags import EVERY
 from .output.whole import Whole
 from .search.auto import AutoMapper
 from .search.mapper import MapOptions
@@ -53,7 +54,8 @@ def tell_compiling(progress) -> None:
 
 @dataclass(frozen=True)
 class Output:
-    """What is written: ``kind`` one of output.FORMATS; ``unmapped`` and the read group are for sam and bam.
+    """What is written: ``kind`` one of output.FORMATS; ``unmapped``, the read group and ``tags`` (bits of
+    output.tags) are for sam and bam.
 
     ``mapped_to``, ``unmapped_to``: where reads with a reported hit, and those without, are written as they
     came; ``sort``: BAM or CRAM, by ``n_threads``; ``shard``: a
@@ -65,6 +67,7 @@ class Output:
     unmapped: bool = True
     read_group: str = ""
     read_group_id: str = ""
+    tags: int = EVERY
     counts: str | None = None
     mapped_to: str | None = None
     unmapped_to: str | None = None

@@ -15,6 +15,14 @@ writing = options.together(
     ),
     click.option("--sort", is_flag=True, help="Sort BAM or CRAM by position, and write its index beside it."),
     click.option("--no-unmapped", is_flag=True, help="Leave out reads without a reported hit."),
+    click.option(
+        "--tags", metavar="NAME,...", callback=options.no_empty_name, show_default="NH,HI,NM,MD",
+        help="Which tags records of SAM have, RG aside; none for none.",
+    ),
+    click.option(
+        "--nh", type=click.Choice(["total", "reported"]), default="total", show_default=True,
+        help="What NH counts: all occurrences, or the hits that are written, as SAM's specification says.",
+    ),
     click.option("--rg", metavar="LINE", help=r"Read group of all reads, as in '@RG\tID:lane1\tSM:sample'."),
     click.option(
         "--counts", type=click.Path(), metavar="FILE", help="Also write a table of reads and hits per contig."
@@ -44,10 +52,24 @@ def output_of(given) -> tuple:
     outputs |= {"--al": (given.al, READS), "--un": (given.un, READS)}
     output = Output(
         given.output, kind, unmapped=not given.no_unmapped, read_group=group, read_group_id=group_id,
-        counts=given.counts, mapped_to=given.al, unmapped_to=given.un, sort=given.sort,
-        n_threads=given.threads,
+        tags=_tags(given.tags, given.nh), counts=given.counts, mapped_to=given.al, unmapped_to=given.un,
+        sort=given.sort, n_threads=given.threads,
     )  # fmt: skip
     return output, outputs
+
+
+def _tags(text, nh) -> int:
+    """Bits of output.tags that --tags and --nh ask for."""
+    from ..output.tags import EVERY, REPORTED, TAGS
+
+    bits = REPORTED if nh == "reported" else 0
+    if text is None:
+        return bits | EVERY
+    for name in text.split(",") if text != "none" else []:
+        if name not in TAGS:
+            raise click.BadParameter(f"{name!r} is none of {', '.join(TAGS)}", param_hint="--tags")
+        bits |= TAGS[name]
+    return bits
 
 
 def _read_group(text):

@@ -17,12 +17,13 @@ from . import put, samtools
 from .hits import HitWriter
 from .records import contigs_of, put_record, put_unmapped
 from .sam import SamHits, quality_of
+from .tags import HI, MD, NH, NM, REPORTED, nh_of
 
 MAX_CONTIG = 2**31 - 1  # bases
 _NIBBLE = np.full(256, 15, np.uint8)  # letter -> 4-bit code of BAM
 for _code, _letter in enumerate(b"=ACMGRSVTWYHKDBN"):
     _NIBBLE[_letter] = _code
-_NH, _HI, _EXACT = put.as_bytes("NHi"), put.as_bytes("HIi"), put.as_bytes("NMC\0MDZ")
+_NH, _HI, _NM, _MD = map(put.as_bytes, ("NHi", "HIi", "NMC\0", "MDZ"))
 
 
 def header(reference, sam_header: bytes) -> bytes:
@@ -62,7 +63,7 @@ BamHits = static_type("BamHits", SamHits._fields, __name__)
 def open_hits(reference, output, sam_header):
     """(HitWriter, header)."""
     tail = put.as_bytes(f"RGZ{output.read_group_id}\0" if output.read_group_id else "")
-    form = BamHits(*contigs_of(reference), output.unmapped, tail)
+    form = BamHits(*contigs_of(reference), output.unmapped, output.tags, tail)
     head = header(reference, sam_header(form.names))
     if samtools.is_needed(output):  # which takes records that are not compressed
         return HitWriter(form, True), head
@@ -101,10 +102,7 @@ def _put_hit(form, out, at, batch, record):
     at = _put_int(out, _put_core(out, at, batch, r, core), n << 4, 4)
     if not secondary:
         at = _put_read(out, at, batch, r, record.reverse)
-    at = _put_int(out, put.text(out, at, _NH), total, 4)
-    at = _put_int(out, put.text(out, at, _HI), record.number, 4)
-    at = put.byte(out, put.number(out, put.text(out, at, _EXACT), n), 0)
-    return _put_end(form, out, begin, at)
+    return _put_end(form, out, begin, put_tags(form, out, at, record))
 
 
 @put_unmapped.register(BamHits)
@@ -114,7 +112,29 @@ def _put_unmapped(form, out, at, batch, r, total):
     begin = at
     at = _put_core(out, at, batch, r, Core(-1, -1, 0, 4680, 4, 0, batch.length[r]))
     at = _put_read(out, at, batch, r, False)
-    return _put_end(form, out, begin, _put_int(out, put.text(out, at, _NH), total, 4))
+    return _put_end(form, out, begin, put_no_hit(form, out, at, total))
+
+
+@inlined
+def put_tags(form, out, at, record):
+    """The tags of a hit that are wanted."""
+    if form.tags & NH:
+        at = _put_int(out, put.text(out, at, _NH), nh_of(form.tags, record), 4)
+    if form.tags & HI:
+        at = _put_int(out, put.text(out, at, _HI), record.number, 4)
+    if form.tags & NM:
+        at = put.text(out, at, _NM)
+    if form.tags & MD:
+        at = put.byte(out, put.number(out, put.text(out, at, _MD), record.end), 0)
+    return at
+
+
+@inlined
+def put_no_hit(form, out, at, total):
+    """Those of a read without a reported hit, of ``total`` occurrences."""
+    if form.tags & NH:
+        at = _put_int(out, put.text(out, at, _NH), 0 if form.tags & REPORTED else total, 4)
+    return at
 
 
 @inlined

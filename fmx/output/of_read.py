@@ -34,7 +34,7 @@ def put_read(form, out, at, batch, hits, i, window):
         place = place_of(form.blocks, hits.position[hit])
         record = Record(
             r, np.int64(0), batch.length[r], hits.reverse[hit], place.contig, place.position,
-            hit - first + 1, total,
+            hit - first + 1, total, hits.first[i + 1] - first,
         )  # fmt: skip
         at = put_record(form, out, at, batch, record)
     return at

@@ -22,7 +22,7 @@ class Record(NamedTuple):
     """Symbols ``begin`` to ``end`` of a query as it was given, and ``start``, where they lie in a contig.
 
     All 0-based and half-open.  ``reverse``: it is their reverse complement that lies there.  Of a hit
-    ``number`` counts the query's records from 1, and ``total`` is the number of all its occurrences.
+    ``number`` counts the query's ``reported`` records from 1, and ``total`` is the number of its occurrences.
     """
 
     query: int
@@ -33,6 +33,7 @@ class Record(NamedTuple):
     start: int
     number: int
     total: int
+    reported: int
 
 
 def contigs_of(reference):
@@ -71,6 +72,6 @@ def widest(form) -> int:
     contig = int(np.argmax(np.diff(form.names.first)))
     sizes = [put_head(form, put.Widest(), 0, batch, row) for row in (0, 1)]
     for reverse, number in product((False, True), (1, 2)):
-        record = Record(0, 1, 2, reverse, contig, 1, number, 3)
+        record = Record(0, 1, 2, reverse, contig, 1, number, 3, 3)
         sizes.append(put_record(form, put.Widest(), 0, batch, record))
     return max(*sizes, put_unmapped(form, put.Widest(), 0, batch, 0, 3))

@@ -8,9 +8,10 @@ from . import put
 from .hits import HitWriter
 from .matches import MatchWriter
 from .records import LINED, contigs_of, put_record, put_unmapped
+from .tags import HI, MD, NH, NM, REPORTED, nh_of
 
 _UNMAPPED = put.as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
-_NH, _HI, _EXACT = map(put.as_bytes, ("\tNH:i:", "\tHI:i:", "\tNM:i:0\tMD:Z:"))
+_NH, _HI, _NM, _MD = map(put.as_bytes, ("\tNH:i:", "\tHI:i:", "\tNM:i:0", "\tMD:Z:"))
 _MATE, _NO_READ, _NO_QUALITY = map(put.as_bytes, ("\t*\t0\t0\t", "*\t*", "\t*"))
 _SQ, _LN, _M5, _HEX = map(put.as_bytes, ("@SQ\tSN:", "\tLN:", "\tM5:", "0123456789abcdef"))
 MATCH, CLIP = b"MH"  # operations of a CIGAR
@@ -55,15 +56,15 @@ def quality_of(n):
     return MAPQ[n] if n < MAPQ.size else 0
 
 
-# Of hits also: whether a read without one has a record, and what ends a record, uint8[n].
-SamHits = static_type("SamHits", (*LINED, "unmapped", "tail"), __name__)
+# Of hits also: whether a read without one has a record, bits of tags.py, and what ends a record, uint8[n].
+SamHits = static_type("SamHits", (*LINED, "unmapped", "tags", "tail"), __name__)
 SamMatches = static_type("SamMatches", LINED, __name__)
 
 
 def open_hits(reference, output, sam_header):
     """(HitWriter, header)."""
     tail = put.as_bytes(f"\tRG:Z:{output.read_group_id}" if output.read_group_id else "")
-    form = SamHits(*contigs_of(reference), output.unmapped, tail)
+    form = SamHits(*contigs_of(reference), output.unmapped, output.tags, tail)
     return HitWriter(form, is_sam=True), sam_header(form.names)
 
 
@@ -88,10 +89,7 @@ def _put_hit(form, out, at, batch, record):
     at = _put_place(form, out, at, batch, record, flag, quality)
     at = put.text(out, put.byte(out, put.number(out, at, record.end), MATCH), _MATE)
     at = put.text(out, at, _NO_READ) if secondary else _put_read(out, at, batch, r, record.reverse)
-    at = put.number(out, put.text(out, at, _NH), total)
-    at = put.number(out, put.text(out, at, _HI), record.number)
-    at = put.number(out, put.text(out, at, _EXACT), record.end)
-    return put.byte(out, put.text(out, at, form.tail), put.LINE)
+    return put.byte(out, put.text(out, put_tags(form, out, at, record), form.tail), put.LINE)
 
 
 @put_unmapped.register(SamHits)
@@ -99,8 +97,30 @@ def _put_unmapped(form, out, at, batch, r, total):
     if not form.unmapped:
         return at
     at = put.text(out, put.query(out, at, batch, r), _UNMAPPED)
-    at = put.number(out, put.text(out, _put_read(out, at, batch, r, False), _NH), total)
+    at = put_no_hit(form, out, _put_read(out, at, batch, r, False), total)
     return put.byte(out, put.text(out, at, form.tail), put.LINE)
+
+
+@inlined
+def put_tags(form, out, at, record):
+    """The tags of a hit that are wanted."""
+    if form.tags & NH:
+        at = put.number(out, put.text(out, at, _NH), nh_of(form.tags, record))
+    if form.tags & HI:
+        at = put.number(out, put.text(out, at, _HI), record.number)
+    if form.tags & NM:
+        at = put.text(out, at, _NM)
+    if form.tags & MD:
+        at = put.number(out, put.text(out, at, _MD), record.end)
+    return at
+
+
+@inlined
+def put_no_hit(form, out, at, total):
+    """Those of a read without a reported hit, of ``total`` occurrences."""
+    if form.tags & NH:
+        at = put.number(out, put.text(out, at, _NH), 0 if form.tags & REPORTED else total)
+    return at
 
 
 @put_record.register(SamMatches)
@@ -113,7 +133,8 @@ def _put_match(form, out, at, batch, record):
     at = put.byte(out, put.number(out, _put_clip(out, at, before), n), MATCH)
     at = put.text(out, _put_clip(out, at, after), _MATE)
     at = put.bases(out, at, batch.data, batch.start[record.query] + record.begin, n, record.reverse)
-    at = put.number(out, put.text(out, put.text(out, at, _NO_QUALITY), _EXACT), n)
+    at = put.text(out, put.text(out, at, _NO_QUALITY), _NM)
+    at = put.number(out, put.text(out, at, _MD), n)
     return put.byte(out, at, put.LINE)
 
 

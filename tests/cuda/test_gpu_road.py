@@ -100,6 +100,7 @@ OUTPUTS = {
     "TSV": {"kind": "tsv", "policy": POLICIES["all"]},
     "BED": {"kind": "bed", "policy": POLICIES["all"]},
     "PAF": {"kind": "paf", "policy": POLICIES["all"]},
+    "few tags": {"kind": "bam", "tags": 1 | 4 | 16, "policy": POLICIES["drawn"]},
     "trimmed": {"trim": Trim(3, 1, 20, 9)},
 }
 

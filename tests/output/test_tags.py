@@ -1,0 +1,63 @@
+"""--tags and --nh: which tags a record has, and what NH counts, in SAM and BAM alike."""
+
+import journeys
+import pysam
+import pytest
+from texts import numbered, random_letters
+
+UNIT = random_letters(200, "tags")
+GENOME = numbered([UNIT, "T" + UNIT[50:120], UNIT[60:100] + "G" + UNIT[55:105]])
+READS = [(f"r{i}", UNIT[i : i + 25]) for i in (0, 50, 62, 66, 70, 140)] + [("none", "A" * 25)]
+
+
+def tags_of(record) -> list:
+    return [column for column in record[11:] if not column.startswith("RG")]
+
+
+@pytest.fixture
+def search(folder, index_of, command):
+    """A function: the records that a search with these options writes as SAM, which BAM's are too."""
+    (folder / "r.fq").write_bytes(journeys.fastq(READS))
+
+    def search(*arguments):
+        found = command("search", "-q", "-x", index_of(GENOME), "r.fq", "--rg", r"@RG\tID:x", *arguments)
+        assert (found.code, found.err) == (0, "")
+        again = command(
+            "search", "-q", "-x", index_of(GENOME), "r.fq", "--rg", r"@RG\tID:x", "-o", "x.bam", *arguments
+        )
+        assert again.code == 0
+        with pysam.AlignmentFile("x.bam") as file:
+            assert [record.to_string().split("\t") for record in file.fetch(until_eof=True)] == found.records
+        assert all(record[-1] == "RG:Z:x" for record in found.records)
+        return found.records
+
+    return search
+
+
+@pytest.mark.parametrize("names", ["NH", "HI,MD", "NM,NH", "MD", "none"])
+def test_only_these_tags_are_written(names, search):
+    usual, found = search("-a"), search("-a", "--tags", names)
+    assert [record[:11] for record in found] == [record[:11] for record in usual]
+    for record, whole in zip(found, usual, strict=True):
+        assert tags_of(record) == [tag for tag in tags_of(whole) if tag[:2] in names.split(",")]
+
+
+@pytest.mark.parametrize("policy", [["-k", "2"], ["-a"], ["-k", "2", "--seed", "5"], ["-a", "-m", "3"]])
+def test_nh_is_of_reported_records(policy, search):
+    usual, found = search(*policy), search(*policy, "--nh", "reported")
+    names = [record[0] for record in usual]
+    assert len(set(names)) < len(names)
+    for record, whole in zip(found, usual, strict=True):
+        reported = 0 if record[1] == "4" else names.count(record[0])
+        assert record == [*whole[:11], f"NH:i:{reported}", *whole[12:]]
+    totals = {record[11] for record in usual}
+    assert {"NH:i:1", "NH:i:4"} <= totals
+
+
+def test_tags_that_are_none_are_refused(search, folder, index_of, command):
+    for value, said in (
+        ("NH,XX", "'XX' is none of NH, HI, NM, MD"),
+        ("NH,,HI", "a name between commas is empty"),
+    ):
+        result = command("search", "-x", index_of(GENOME), "r.fq", "--tags", value)
+        assert (result.code, said in result.err) == (2, True)
