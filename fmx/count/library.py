@@ -53,7 +53,7 @@ def read_library(path) -> Library:
     library = Library(str(path), [], [], [])
     lines: dict = {}
     for where, name, sequence, gene in rows:
-        sequence = re.sub(r"\s", "", sequence).upper().replace("U", "T")
+        sequence = "".join(sequence.split()).upper().replace("U", "T")
         _check(path, where, name, sequence)
         if name in lines:
             raise InputError(path, where, f"the id {shown(name)!r} is that of {lines[name]} too: ids differ")
@@ -76,7 +76,7 @@ def _check(path, where, name, sequence):
     if not SHORTEST <= len(sequence) <= LONGEST:
         what = f"the sequence of {name} has {len(sequence)} letters; a guide has {SHORTEST} to {LONGEST}"
         raise InputError(path, where, what)
-    if spellings(sequence) is None:
+    if sequence.strip("ACGT") and spellings(sequence) is None:
         raise InputError(
             path, where, f"the sequence of {name} stands for more than {MOST_SPELLINGS:,} others"
         )

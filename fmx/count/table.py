@@ -14,7 +14,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, popcount
-from ..input.dna import CODE, OTHER, SETS
+from ..input.dna import CODE, SETS
 
 NONE, MANY = -1, -2  # in place of a guide: no guide, several
 MOST_SPELLINGS = 4096  # of a guide with letters such as N
@@ -120,8 +120,7 @@ def make_table(sequences) -> Table:
     """The Table of guides: (sequences of 4 to 32 letters).  Guides are numbered as they come."""
     by_length: dict = {}
     for guide, sequence in enumerate(sequences):
-        is_plain = max(CODE[list(sequence.encode())]) < OTHER
-        plain = [sequence] if is_plain else spellings(sequence) or []
+        plain = (spellings(sequence) or []) if sequence.strip("ACGT") else [sequence]
         strings, guides = by_length.setdefault(len(sequence), ([], []))
         strings += plain
         guides += [guide] * len(plain)

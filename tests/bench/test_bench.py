@@ -98,3 +98,16 @@ def test_a_mapper_that_fails_before_a_pipe_is_heard():
     assert timing.run([*PIPED, "echo", "x"]).wall > 0
     with pytest.raises(FmxError, match="exit 1"):
         timing.run([*PIPED, "false"])
+
+
+@pytest.mark.parametrize("mismatches", [0, 1])
+def test_a_simulated_screen_is_counted_as_is_true(mismatches, command, tmp_path):
+    done = command(
+        "bench", "count", "--guides", 90, "--reads", 3000, "--samples", 2, "--stagger", 3, "--runs", 1,
+        "--mismatches", mismatches, "--work", tmp_path, "-t", 1,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert [cell.strip() for cell in done.out.decode().splitlines()[-1].split("|")][-2] == "0"
+    table = [line.split("\t") for line in (tmp_path / "fmx.tsv").read_text().splitlines()]
+    assert table[0] == ["sgRNA", "Gene", "sample01", "sample02"]
+    assert 1300 < sum(int(row[2]) for row in table[1:]) <= 1500
