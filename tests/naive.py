@@ -57,6 +57,22 @@ def count(contigs, read: str) -> tuple:
     return sum(hit[2] == FORWARD for hit in found), sum(hit[2] == REVERSE for hit in found)
 
 
+def counts(contigs, found) -> list:
+    """Lines of ``fmx search --counts``, of reads whose occurrences are ``found``."""
+    lines = []
+    for number, (name, sequence) in enumerate(contigs):
+        here = [(sum(place[0] == number for place in places), len(places)) for places in found]
+        millionths = sum((2 * n * 10**6 + total) // (2 * total) for n, total in here if n)
+        numbers = (
+            sum(n > 0 for n, _ in here),
+            sum(n for n, _ in here),
+            sum(n == total == 1 for n, total in here),
+        )
+        shares = f"{millionths // 10**6}.{millionths % 10**6:06}"
+        lines.append("\t".join(map(str, (name, len(sequence), *numbers, shares))))
+    return lines
+
+
 def text_of(contigs) -> str:
     """The text: every block followed by a separator, which sorts before A."""
     return "".join(letters + "$" for _, sequence in contigs for _, letters in blocks(sequence))

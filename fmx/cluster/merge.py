@@ -2,6 +2,7 @@
 
 import re
 from contextlib import ExitStack
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 
@@ -88,17 +89,18 @@ def _copy(path, shard: Manifest, sink):
 
 
 def _added(paths) -> bytes:
-    """Tables of the same rows with their last two columns added up."""
+    """Tables of the same rows, a line of names first: the numbers from the third column on are added up."""
     tables = [[line.split(b"\t") for line in path.read_bytes().splitlines()] for path in paths]
-    lines = []
-    for rows in zip(*tables, strict=True):
-        numbers = [row[-2:] for row in rows]
-        if not all(number.isdigit() for pair in numbers for number in pair):  # names of columns
-            lines.append(b"\t".join(rows[0]))
-            continue
-        total = [b"%d" % sum(map(int, column)) for column in zip(*numbers, strict=True)]
-        lines.append(b"\t".join([*rows[0][:-2], *total]))
+    lines = [b"\t".join(tables[0][0])]
+    for rows in zip(*(table[1:] for table in tables), strict=True):
+        numbers = zip(*(row[2:] for row in rows), strict=True)
+        lines.append(b"\t".join([*rows[0][:2], *map(_sum, numbers)]))
     return b"".join(line + b"\n" for line in lines)
+
+
+def _sum(numbers) -> bytes:
+    """Of whole numbers, or of numbers with as many decimals each."""
+    return str(sum(Decimal(number.decode()) for number in numbers)).encode()
 
 
 def sentence(found) -> str:

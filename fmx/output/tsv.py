@@ -69,8 +69,10 @@ def _put_pair(form, out, at, records, r):
 
 
 def counts(reference, tally) -> bytes:
-    """A line a contig: its length, reads that occur in it, and their occurrences."""
-    lines = ["contig\tlength\treads\thits\n"]
-    for name, length, (reads, hits) in zip(reference.names, reference.lengths, tally.tolist(), strict=True):
-        lines.append(f"{name}\t{length}\t{reads}\t{hits}\n")
+    """A line a contig: its length, and the columns of a Tally's table."""
+    lines = ["contig\tlength\treads\thits\tunique\tfractional\n"]
+    for name, length, row in zip(reference.names, reference.lengths, tally.tolist(), strict=True):
+        reads, hits, unique, millionths = row
+        fraction = f"{millionths // 10**6}.{millionths % 10**6:06}"
+        lines.append(f"{name}\t{length}\t{reads}\t{hits}\t{unique}\t{fraction}\n")
     return "".join(lines).encode()

@@ -16,6 +16,7 @@ from ..machines import gpu
 from ..machines.gpu_sums import add_up
 from .hits import Hits, all_keys, eligible_of, select_of_read
 from .summary import Summary
+from .tally import COLUMNS, share_of
 
 N_THREADS, _COUNTERS = 128, 1 << 13
 _READS, _BASES, _MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _HOPELESS, HITS, KEYS, FREE = range(FIRST, FIRST + 10)
@@ -81,22 +82,26 @@ def choose_kernel(batch, occurrences, rules, chosen):
 
 @kernel
 def tally_kernel(occurrences, blocks, chosen, table):
-    """Adds reads and hits of each contig to ``table`` int64[2 * n_contigs], by a thread a read.
+    """Adds to ``table`` int64[COLUMNS * n_contigs] (tally.py), by a thread a read.
 
     There are keys of all occurrences, which sorted are in the order of contigs.
     """
     r = thread_index()
     if r < chosen.hits.total.size:
         n = chosen.first_key[r + 1] - chosen.first_key[r]
-        keys, last = chosen.keys[chosen.first_key[r] :], np.int64(-1)
+        keys, last, met = chosen.keys[chosen.first_key[r] :], np.int64(-1), np.int64(0)
         if n > 0:
             all_keys(occurrences, r, keys)
             sort(keys, n)
-        for j in range(n):
-            contig = place_of(blocks, keys[j] >> 1).contig
-            atomic_add(table, 2 * contig, np.int64(contig != last))
-            atomic_add(table, 2 * contig + 1, np.int64(1))
-            last = contig
+        for j in range(n + 1):
+            contig = place_of(blocks, keys[j] >> 1).contig if j < n else np.int64(-1)
+            if contig != last and met > 0:
+                atomic_add(table, COLUMNS * last, np.int64(1))
+                atomic_add(table, COLUMNS * last + 1, met)
+                atomic_add(table, COLUMNS * last + 2, np.int64(n == 1))
+                atomic_add(table, COLUMNS * last + 3, share_of(met, n))
+                met = np.int64(0)
+            last, met = contig, met + 1
 
 
 def count(flight, batch, occurrences, rules, n_reads, report):
@@ -139,7 +144,7 @@ class GpuTally:
 
     def count(self, flight, occurrences, chosen):
         """Launch the counting, by keys of all occurrences: their room is filled."""
-        n = 2 * self._n_contigs
+        n = COLUMNS * self._n_contigs
         table, here = flight.there("table", n, np.int64), flight.here("table", n, np.int64)[:n]
         flight.begin("tally")
         gpu.fill_zero(table, flight.stream)
@@ -149,8 +154,8 @@ class GpuTally:
 
     def add(self, flight):
         """Tell the tally what was counted, once the flight is waited for."""
-        n = 2 * self._n_contigs
-        self._tally.add_table(flight.here("table", n, np.int64)[:n].reshape(-1, 2))
+        n = COLUMNS * self._n_contigs
+        self._tally.add_table(flight.here("table", n, np.int64)[:n].reshape(-1, COLUMNS))
 
 
 def summary_of(report) -> Summary:
