@@ -1,36 +1,20 @@
-"""Samples -> counts of their guides: spans on the one road, what is counted in them added up."""
+"""Samples -> counts of their guides: spans on the one road, what is seen in them added up."""
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
-from ..input.dna import CODE, WORD
-from ..input.read_problems import complaint
+from ..input.reads import parse
 from ..machines.pipeline import travel
-from .assign import (
-    AMBIGUOUS,
-    INEXACT,
-    LEFT,
-    LOW_QUALITY,
-    N_TOTALS,
-    OFFSETS,
-    READS,
-    WORST,
-    Rules,
-    count_records,
-    new_tally,
-    one_record,
-)
+from .assign import WORST, Rules, assign
 from .inputs import Inputs
 from .offsets import LOOKED_AT, choose
 from .table import Table
-from .where import BIT, FORWARD, REVERSE, Where, at_offsets, scanned
+from .tally import Tally, add_counts, add_hits
+from .where import FORWARD, REVERSE, Where, at_offsets, scanned
 
 FIRST = 1 << 20  # reads of a file whose windows are kept where they are unassigned
-_PLAIN = np.where(CODE < 4, CODE, 0).astype(np.uint8)
-_ALL = 2**62
 
 
 @dataclass(frozen=True)
@@ -70,52 +54,11 @@ class CountOptions:
         return None
 
 
-@dataclass
-class Counted:
-    """What was seen of a sample: ``counts``, ``totals`` and ``hits`` of assign.Tally; ``left``: arrays of the
-    windows of unassigned reads."""
-
-    counts: np.ndarray
-    totals: np.ndarray = field(default_factory=lambda: np.zeros(N_TOTALS, np.int64))
-    hits: np.ndarray = field(default_factory=lambda: np.zeros((2, OFFSETS), np.int64))
-    left: list = field(default_factory=list)
-
-    def add(self, tally) -> None:
-        self.counts += tally.counts
-        self.totals += tally.totals
-        self.hits += tally.hits
-        self.left.append(tally.left[: tally.totals[LEFT]].copy())
-
-    @property
-    def reads(self) -> int:
-        return int(self.totals[READS])
-
-    @property
-    def assigned(self) -> int:
-        return int(self.counts.sum())
-
-    @property
-    def ambiguous(self) -> int:
-        return int(self.totals[AMBIGUOUS])
-
-    @property
-    def low_quality(self) -> int:
-        return int(self.totals[LOW_QUALITY])
-
-    @property
-    def inexact(self) -> int:
-        return int(self.totals[INEXACT])
-
-    @property
-    def unassigned(self) -> int:
-        return self.reads - self.assigned - self.ambiguous - self.low_quality
-
-
 class Counter:
     """Counts the guides of a Table in spans of reads."""
 
     def __init__(self, table: Table, n_guides, options: CountOptions):
-        self._table, self._n_guides, self._asked = table, n_guides, options.where()
+        self._table, self.n_guides, self._asked = table, n_guides, options.where()
         self._strands, self._judge = options.strands, (options.mismatches, options.quality + WORST)
         self.left_length = int(table.lengths[0])
 
@@ -127,48 +70,50 @@ class Counter:
         source, span, is_first = taken
         try:
             chunk = span.read()
+            batch = parse(chunk)
             if is_first:
-                source.where.tell(self._asked or self._find(chunk))
+                source.where.tell(self._asked or self._find(chunk.path, batch))
         finally:
             if is_first and not source.where.is_told():
                 source.where.tell(None)
         where = source.where.wait()
         if where is None:  # the first span has failed, and says so
             return None
-        return source.sample, self.count(chunk, where)
+        return source.sample, self.count(batch, chunk.number, where)
 
-    def count(self, chunk, where):
-        """The Tally of a chunk.  Raises InputError."""
-        n_left = min(chunk.n_bound, max(0, FIRST + 1 - chunk.number))
-        return self._count(chunk, Rules(self._table, where, *self._judge, _ALL, CODE, _PLAIN, BIT), n_left)
-
-    def _count(self, chunk, rules, n_left):
-        tally = new_tally(self._n_guides, n_left, self.left_length)
-        batch, words = one_record(chunk.data), np.empty(chunk.data.size // WORD + 2, np.uint64)
-        problem = count_records(rules, batch, chunk.is_fastq, words, tally)
-        if problem:
-            record = f"record {chunk.number + int(tally.totals[READS])}"
-            raise InputError(chunk.path, record, complaint(chunk, batch, 0, problem))
+    def count(self, batch, number, where) -> Tally:
+        """The Tally of a ReadBatch whose first read is that ``number`` of its file."""
+        rules = Rules(self._table, where, *self._judge)
+        assigned = assign(rules, batch, batch.length.size, max(0, FIRST + 1 - number))
+        tally = Tally.of_nothing(self.n_guides, assigned.left[assigned.has_left])
+        add_counts(assigned.guide, assigned.off, tally)
+        add_hits(assigned.guide, assigned, 0, tally.hits)
         return tally
 
-    def _find(self, chunk) -> Where:
-        """Where guides stand, as the first reads tell."""
-        if not chunk.is_fastq:  # to take FASTA's records changes them
-            chunk = replace(chunk, data=chunk.data.copy())
-        rules = Rules(self._table, scanned(self._strands), 0, WORST, LOOKED_AT, CODE, _PLAIN, BIT)
-        tally = self._count(chunk, rules, 0)
-        return at_offsets(choose(chunk.path, self._table, tally.hits, int(tally.totals[READS])))
+    def _find(self, path, batch) -> Where:
+        """Where guides stand, as the first reads of a file tell.  Raises InputError."""
+        n = min(LOOKED_AT, batch.length.size)
+        found = assign(Rules(self._table, scanned(self._strands), 0, WORST), batch, n, 0)
+        tally = Tally.of_nothing(self.n_guides)
+        add_hits(found.guide, found, 0, tally.hits)
+        return at_offsets(choose(path, self._table, tally.hits[:2], n))
 
 
-def count_samples(counter, samples, n_guides, n_threads, progress) -> list:
-    """A Counted for each Sample, in order."""
-    found = [Counted(np.zeros(n_guides, np.int64)) for _ in samples]
+def count_samples(counter, samples, n_threads, progress) -> list:
+    """A Tally for each Sample, in order."""
+    found = [Tally.of_nothing(counter.n_guides) for _ in samples]
+    left: list = [[] for _ in samples]
     n_reads, start = 0, time.monotonic()
     for seen in travel(Inputs(samples, n_threads), [counter.work] * n_threads, None):
         if seen is not None:
-            sample, tally = seen
-            found[sample].add(tally)
-            n_reads += int(tally.totals[READS])
+            number, tally = seen
+            for mine, more in zip(found[number][:-1], tally[:-1], strict=True):
+                mine += more
+            left[number].append(tally.left)
+            n_reads += tally.reads
             rate = n_reads / max(time.monotonic() - start, 1e-9)
             progress.show(f"{n_reads:,} reads, {rate:,.0f} reads/s")
-    return found
+    return [
+        tally._replace(left=np.concatenate([tally.left, *each]))
+        for tally, each in zip(found, left, strict=True)
+    ]

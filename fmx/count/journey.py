@@ -43,7 +43,7 @@ def count(library: Library, samples, options: CountOptions, output: CountOutput,
             if (path := getattr(output, name))
         }
         counter = Counter(guides, len(library), options)
-        found = count_samples(counter, samples, len(library), options.n_threads, progress)
+        found = count_samples(counter, samples, options.n_threads, progress)
         counts = np.array([seen.counts for seen in found])
         stats = [
             stats_of(sample, seen, counter.left_length) for sample, seen in zip(samples, found, strict=True)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..errors import InputError
-from .assign import OFFSETS
 from .table import Table
+from .tally import OFFSETS
 
 LOOKED_AT = 10_000  # reads
 LEAST = 0.01  # share of the guides found that an offset must have

@@ -5,7 +5,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from .counting import Counted
+from .assign import UNSURE
+from .table import MANY, NONE
+from .tally import Tally
 
 TOP = 20  # unassigned sequences that are told
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
@@ -73,18 +75,18 @@ class SampleStats:
         return ", ".join(said) or "no offset"
 
 
-def stats_of(sample, seen: Counted, left_length) -> SampleStats:
+def stats_of(sample, seen: Tally, left_length) -> SampleStats:
     """What was seen of a Sample; ``left_length``: letters of what is kept of unassigned reads."""
     hits = seen.hits
     order = np.argsort(-hits, axis=None, kind="stable")
     places = [divmod(i, hits.shape[1]) for i in order[: np.count_nonzero(hits)].tolist()]
     return SampleStats(
         sample=sample.name, files=tuple(map(str, sample.paths)), reads=seen.reads, assigned=seen.assigned,
-        one_letter_off=seen.inexact, ambiguous=seen.ambiguous, low_quality=seen.low_quality,
-        unassigned=seen.unassigned, guides=seen.counts.size,
+        one_letter_off=seen.inexact, ambiguous=seen.without(MANY), low_quality=seen.without(UNSURE),
+        unassigned=seen.without(NONE), guides=seen.counts.size,
         zero_guides=int(np.count_nonzero(seen.counts == 0)), gini=gini(seen.counts),
         offsets=tuple(Place(at, "-" if strand else "+", int(hits[strand, at])) for strand, at in places),
-        top_unassigned=_top(np.concatenate([np.empty(0, np.uint64), *seen.left]), left_length),
+        top_unassigned=_top(seen.left, left_length),
     )  # fmt: skip
 
 

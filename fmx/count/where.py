@@ -90,18 +90,19 @@ def reach(where, length, longest):
 
 
 @inlined
-def fits(where, batch, bit, i, n, reverse):
-    """Whether the window of n letters from i of the read in ``batch`` is of a strand that is looked at, with
-    the right letters around it."""
+def fits(where, batch, r, bit, place):
+    """Whether a window (begin, letters, is it reverse) of read r is of a strand that is looked at, with the
+    right letters around it; ``bit`` is BIT."""
+    i, n, reverse = place
     if not where.is_scanned:
         return True
     if not where.strands & (REVERSE if reverse else FORWARD):
         return False
     before = where.reverse_before if reverse else where.before
     behind = where.reverse_behind if reverse else where.behind
-    if i < before.size or i + n + behind.size > batch.length[0]:
+    if i < before.size or i + n + behind.size > batch.length[r]:
         return False
-    begin = batch.start[0] + i
+    begin = batch.start[r] + i
     return _spells(before, batch.data, bit, begin - before.size) and _spells(
         behind, batch.data, bit, begin + n
     )
