@@ -24,6 +24,7 @@ from .index.fm_index import verify as verify_index
 from .index.parts import part_sizes
 from .index.store import read_meta, settled
 from .input.chosen import chosen
+from .input.share import Share
 from .input.streams import about_bytes
 from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
@@ -99,7 +100,9 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     run, chunk_size = output.run(reference), min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:
         source = run.plan(paths, chunk_size, sum(mapper.options.n_threads for mapper in mappers))
-        source = chosen(source, options.skip, options.first)
+        share = Share(() if output.shard else paths)
+        source = share.of(chosen(source, options.skip, options.first))
+        progress.follow(share)
         summary = map_spans(mappers, source, writer, sink, progress)
         run.note(summary, tsv.counts(reference, tally.table()) if tally else b"")
     if summary.reads == 0 and not output.shard:

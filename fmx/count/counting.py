@@ -103,8 +103,9 @@ def count_samples(counter, samples, n_threads, progress) -> list:
     """A Tally for each Sample, in order."""
     found = [Tally.of_nothing(counter.n_guides) for _ in samples]
     left: list = [[] for _ in samples]
-    n_reads, start = 0, time.monotonic()
-    for seen in travel(Inputs(samples, n_threads), [counter.work] * n_threads, None):
+    inputs, n_reads, start = Inputs(samples, n_threads), 0, time.monotonic()
+    progress.follow(inputs.share)
+    for seen in travel(inputs, [counter.work] * n_threads, None):
         if seen is not None:
             number, tally = seen
             for mine, more in zip(found[number][:-1], tally[:-1], strict=True):

@@ -9,6 +9,7 @@ from heapq import heappop, heappush
 
 from ..input import spans
 from ..input.link import Link
+from ..input.share import Share
 
 
 class Input:
@@ -40,6 +41,7 @@ class Inputs:
         self._inputs = [Input(sample, path, each) for sample, path in paths]
         self._changed, self._n_open = threading.Condition(), len(paths)
         self._free = list(range(len(paths)))  # a heap: those that nobody is reading
+        self.share = Share([path for _, path in paths])
 
     def __iter__(self):
         return self
@@ -70,6 +72,7 @@ class Inputs:
                         self._n_open -= 1
                     self._changed.notify_all()
             if taken:
+                self.share.note(number, taken[0].end)
                 return self._inputs[number], *taken
 
     def close(self):

@@ -41,6 +41,7 @@ class _Counted:
 
     def __init__(self, span, wanted, before, behind):
         self._span, self._wanted, self._before, self._behind = span, wanted, before, behind
+        self.path, self.end = span.path, span.end
 
     def read(self, make=np.empty) -> Chunk:
         """Its records that are wanted.  Raises InputError."""
@@ -48,10 +49,10 @@ class _Counted:
         try:
             chunk, error = self._read(make)
             if (earlier := self._before.wait()) is None:
-                raise error or InputError(self._span.path, "", NOT_READ)
+                raise error or InputError(self.path, "", NOT_READ)
             if earlier == self._wanted.stop:
                 told = earlier
-                return Chunk(self._span.path, np.empty(0, np.uint8), True, 1, 0)
+                return Chunk(self.path, np.empty(0, np.uint8), True, 1, 0)
             if chunk is None:
                 raise error
             n = _n_records(chunk)

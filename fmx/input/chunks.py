@@ -22,7 +22,8 @@ _CONVERT = "convert with: tr '\\r' '\\n'"
 class Chunk:
     """Whole records: ``data`` uint8[n], ending with a newline.
 
-    ``number`` counts the first record in its file, from 1; ``n_bound`` is at least the number of records.
+    ``number`` counts the first record in its file, from 1; ``n_bound`` is at least the number of records;
+    ``end``: how far its file was read for it, if that is known.
     """
 
     path: str
@@ -30,6 +31,7 @@ class Chunk:
     is_fastq: bool
     number: int
     n_bound: int
+    end: int = 0
 
     def read(self, make=np.empty) -> "Chunk":
         """Itself: a Span of a stream that has been read."""

@@ -11,6 +11,7 @@ counts its own newlines, learns from the span before it how many came earlier, a
     records         1           2             3           4
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -54,8 +55,10 @@ class Span:
 
     ``reader`` gives these bytes, fewer at the input's end, and then all after them; where ``size`` is None,
     its ``begin`` tells it.  ``before`` and ``behind``: the Links, of Before, from the span before it and to
-    the next.
+    the next; ``end``: where it ends in its file, if that is known.
     """
+
+    end = 0
 
     def __init__(self, path, is_fastq, size, reader, before, behind):
         self.path, self.is_fastq, self._size, self._reader = path, is_fastq, size, reader
@@ -189,7 +192,7 @@ def plan_source(source, size, check, n_threads=1, first=None):
     while stream is not None and not stream.is_at_end():
         chunk, rest, before = Span(source.path, is_fastq, size, stream, link, Link()).cut()
         stream.rest, link = np.concatenate([rest, stream.rest]), Link(before)
-        yield chunk
+        yield replace(chunk, end=source.position())
 
 
 def _side_by_side(path, is_fastq, readers):
@@ -197,11 +200,13 @@ def _side_by_side(path, is_fastq, readers):
     link = Link(Before(0))
     while True:
         try:
-            reader, size, _ = next(readers)
+            reader, size, end = next(readers)
         except StopIteration as done:
             return done.value, link
         before, link = link, Link()
-        yield Span(path, is_fastq, size, reader, before, link)
+        span = Span(path, is_fastq, size, reader, before, link)
+        span.end = end
+        yield span
 
 
 def _readers(source, size, skip, head, n_threads):

@@ -47,6 +47,10 @@ class Source:
             return 1 << 20
         return size if self._is_plain else 4 * size
 
+    def position(self) -> int:
+        """Bytes of the file that were read; 0 of what is no file."""
+        return self._raw.tell() if self._raw.seekable() else 0
+
     def regular(self) -> RegularFile | None:
         """What it reads, plain or gzip, for any thread to read; None for what can only be read in order."""
         if self._raw is sys.stdin.buffer or isinstance(self._raw.raw, io.BytesIO):

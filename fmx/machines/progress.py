@@ -1,10 +1,16 @@
-"""Messages and progress on stderr; progress only on a terminal."""
+"""Messages and progress on stderr: a line that is replaced on a terminal, elsewhere a line a minute."""
 
+import os
 import sys
 import time
 from contextlib import contextmanager
 
 from ..system.terminal import tell
+
+OFTEN, SELDOM = 0.2, 60.0  # seconds between two lines, on a terminal and elsewhere
+_BAR, _WITH_BAR = "|{bar:10}| ", 64  # where a line has as many columns
+_KNOWN = "{percentage:3.0f} % " + _BAR + "{elapsed}, {remaining} left: {desc}"
+_UNKNOWN = "{elapsed}: {desc}"
 
 
 class Progress:
@@ -13,7 +19,13 @@ class Progress:
     def __init__(self, quiet: bool = False):
         self.quiet = quiet
         self._live = not quiet and sys.stderr.isatty()
-        self._shown = 0.0
+        self._wait = OFTEN if self._live else SELDOM
+        self._shown = time.monotonic() if not self._live else 0.0
+        self.follow()
+
+    def follow(self, share=lambda: None) -> None:
+        """Begin something of which ``share()`` is done, from 0 to 1, or None where that is not known."""
+        self._share, self._start = share, time.monotonic()
 
     def say(self, message: str) -> None:
         """One line that stays."""
@@ -21,16 +33,50 @@ class Progress:
             tell(f"fmx: {message}")
 
     def show(self, message: str) -> None:
-        """One line that is replaced by the next, at most five times a second."""
+        """How far it is: on a terminal a line that the next one replaces, five times a second at most."""
         now = time.monotonic()
-        if self._live and now - self._shown > 0.2:
-            self._shown = now
-            tell(message, end="")
+        if self.quiet or now - self._shown <= self._wait:
+            return
+        self._shown = now
+        line = meter(message, self._share(), now - self._start, _columns() if self._live else None)
+        if self._live:
+            tell(line, end="")
+        else:
+            self.say(line.strip())
 
     @contextmanager
     def stage(self, name: str):
-        """``with progress.stage("suffix array"):`` tells the stage and the seconds it took."""
-        start = time.monotonic()
-        self.show(f"{name} ...")
-        yield
+        """``with progress.stage("suffix array") as done:`` tells the stage and the seconds it took.
+
+        ``done(share)`` may be called as it goes on.
+        """
+        start, share = time.monotonic(), None
+
+        def done(now):
+            nonlocal share
+            share = now
+            self.show(name)
+
+        self.follow(lambda: share)
+        self.show(name)
+        yield done
         self.say(f"{name}: {time.monotonic() - start:.1f} s")
+
+
+def meter(message, share, seconds, columns) -> str:
+    """A line of progress that is no wider than ``columns`` (None: of any width, without a bar)."""
+    from tqdm.std import tqdm  # 25 ms, which only who waits spends
+
+    form = _UNKNOWN if share is None else _KNOWN if (columns or 0) >= _WITH_BAR else _KNOWN.replace(_BAR, "")
+    is_plain = "utf" not in (sys.stderr.encoding or "").lower()
+    line = tqdm.format_meter(
+        share or 0, 1, seconds, ncols=columns, prefix=message, bar_format=form, ascii=is_plain
+    )
+    return line.rstrip()
+
+
+def _columns() -> int | None:
+    try:
+        return max(1, os.get_terminal_size(sys.stderr.fileno()).columns - 1)
+    except OSError:
+        return None

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..input.share import Share
 from ..machines.places import choose_place
 from ..machines.teams import for_each, teams
 from ..machines.threads import run_all
@@ -44,7 +45,9 @@ def find(fm_index, paths, options, output, sam_header, progress, device):
     run = output.shard or Whole(output.path)
     with run.opened(head) as sink:
         n_threads = sum(finder.options.n_threads for finder in finders)
-        source = run.plan(paths, finders[0].task_size, n_threads)
+        share = Share(() if output.shard else paths)
+        source = share.of(run.plan(paths, finders[0].task_size, n_threads))
+        progress.follow(share)
         summary = find_all(finders, source, sink, progress)
         run.note(summary)
     if summary.queries == 0 and not output.shard:

@@ -98,8 +98,8 @@ def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CP
         for part, span in zip(part_writers(writer, len(spans), progress), spans, strict=True):
             with backend.errors():
                 own, own_text = part_of(reference, *span), backend.take(text[slice(*span)])
-                with progress.stage("suffix array"):
-                    sa = make_suffix_array(backend, own_text, progress)
+                with progress.stage("suffix array") as done:
+                    sa = make_suffix_array(backend, own_text, progress, done)
                 arrays = _sa_arrays(backend, sa, own.blocks.text_start, options)
                 with _written_meanwhile(part, arrays, backend, n_threads, progress):
                     _add_tables(backend, part, own_text, sa, (options.prefix_length, seed_length), progress)

@@ -9,9 +9,12 @@ from .radix import plan_passes
 __all__ = ["LCP", "build_lcp", "make_suffix_array", "plan_passes", "suffix_array"]
 
 
-def make_suffix_array(backend, text, progress=None):
-    """uint32[n] on the backend, of a text (uint8[n] codes) that is there.  Raises DeviceError."""
+def make_suffix_array(backend, text, progress=None, done=lambda share: None):
+    """uint32[n] on the backend, of a text (uint8[n] codes) that is there.  Raises DeviceError.
+
+    ``done`` is told which share is sorted, where that is known.
+    """
     if not backend.serial:
         return radix.sort_suffixes(backend, text, backend.memory, progress)[0]
-    sa = sort_suffixes(text, backend.n_threads)
+    sa = sort_suffixes(text, backend.n_threads, done=done)
     return suffix_array(text, n_threads=backend.n_threads) if sa is None else sa

@@ -80,11 +80,12 @@ def symbols_of_bucket(n: int) -> int:
     return c
 
 
-def sort_suffixes(text, n_threads, c=None):
+def sort_suffixes(text, n_threads, c=None, done=lambda share: None):
     """uint32[n], the suffix array of ``text`` (uint8[n] codes, 0 < n < 2^32), or None.
 
     None where repeats keep many rows tied, or many suffixes start with the same ``c`` symbols: then
-    divsufsort is the one to ask.  Takes 12 bytes a symbol at most, text included, and 200 MB for desks.
+    divsufsort is the one to ask.  ``done`` is told which share is sorted.  Takes 12 bytes a symbol at most,
+    text included, and 200 MB for desks.
     """
     n, c = text.size, c or symbols_of_bucket(text.size)
     cut = spans(n, n_threads)
@@ -96,13 +97,22 @@ def sort_suffixes(text, n_threads, c=None):
         return None
     firsts = starts[:-1] + np.cumsum(counts, axis=0) - counts
     made, ties = Sorted(symbols3.pack(Cores(n_threads), text), np.empty(n, np.uint32), starts, c), []
+    n_sorted = 0
+
+    def sort_part(*given):
+        nonlocal n_sorted
+        own = _sort_part(*given)
+        n_sorted += own.stop - own.start
+        done(n_sorted / n)
+        return own
+
     for low, high in pairwise(np.searchsorted(starts, np.linspace(0, n, _SCANS + 1))):
         items, fills = _fills(starts, firsts, low, high)
         run_all(_scan, [(text, *span, c, fill) for span, fill in zip(cut, fills, strict=True)], n_threads)
         marks = np.linspace(starts[low], starts[high], n_threads * _PARTS + 1)
         parts = [part for part in pairwise(np.searchsorted(starts, marks)) if part[0] < part[1]]
         for some in (parts[::_TRIED], [part for i, part in enumerate(parts) if i % _TRIED]):
-            ties += run_all(_sort_part, [(made, *part, items, low, desks) for part in some], n_threads)
+            ties += run_all(sort_part, [(made, *part, items, low, desks) for part in some], n_threads)
             if sum(own.n for own in ties) > _TIED * n_threads * sum(own.stop - own.start for own in ties):
                 return None
     sa = made.sa

@@ -1,0 +1,29 @@
+"""What share of its inputs a run has read, by where the spans that were taken end."""
+
+import os
+
+
+class Share:
+    """Of the files ``paths``; called, it gives a number from 0 to 1, or None where that cannot be known."""
+
+    def __init__(self, paths):
+        is_known = all(not isinstance(path, bytes) and os.path.isfile(path) for path in paths)
+        self._total = sum(map(os.path.getsize, paths)) if is_known else 0
+        self._ends: dict = {}  # of files that are read: bytes
+
+    def note(self, number, end) -> None:
+        """Of the ``number``-th file ``end`` bytes were taken."""
+        self._ends[number] = end
+
+    def of(self, spans):
+        """Yield the spans of the files, one after the other, and note where each ends."""
+        number, last = 0, None
+        for span in spans:
+            if last and (span.path != last.path or span.end < last.end):
+                number += 1
+            last = span
+            self.note(number, span.end)
+            yield span
+
+    def __call__(self) -> float | None:
+        return min(1.0, sum(self._ends.values()) / self._total) if self._total else None

@@ -1,0 +1,117 @@
+"""Progress: a line that a terminal of any width holds, a line a minute elsewhere, shares that are true."""
+
+import fcntl
+import gzip
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+
+import journeys
+import pytest
+from output_of import bgzf
+from texts import numbered, random_letters
+
+from fmx.input import spans
+from fmx.input.chosen import chosen
+from fmx.input.share import Share
+from fmx.machines import progress
+from fmx.machines.progress import Progress, meter
+
+READS = journeys.fastq([(f"r{i}", "ACGT" * 9) for i in range(500)])
+GENOME = numbered([random_letters(300, "progress")])
+
+
+def test_a_line_says_how_much_is_done_and_left():
+    assert meter("7 reads", 0.25, 60, 80) == " 25 % |██▌       | 01:00, 03:00 left: 7 reads"
+    assert meter("7 reads", 0.25, 60, None) == " 25 % 01:00, 03:00 left: 7 reads"
+    assert meter("7 reads", 0.25, 60, 50) == " 25 % 01:00, 03:00 left: 7 reads"
+    assert meter("7 reads", None, 3700, 80) == "1:01:40: 7 reads"
+    assert meter("7 reads", 0, 5, 80).endswith("00:05, ? left: 7 reads")
+
+
+@pytest.mark.parametrize("columns", [1, 2, 9, 30, 63, 64, 79, 200])
+@pytest.mark.parametrize("share", [None, 0, 0.5, 1])
+def test_a_line_is_no_wider_than_the_terminal(columns, share):
+    assert len(meter("1,234,567,890 reads, 1,234,567 reads/s", share, 7000, columns)) <= columns
+
+
+FORMS = {"plain": lambda data: data, "gzip": gzip.compress, "BGZF": lambda data: bgzf(data, 3000)}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("first", [None, 10**6])
+def test_the_share_of_what_was_read_grows_to_all_of_it(form, first, folder):
+    (folder / "a").write_bytes(FORMS[form](READS))
+    (folder / "b").write_bytes(READS)
+    paths = ["a", "b", "b"]
+    share, seen = Share(paths), []
+    assert share() == 0
+    for span in share.of(chosen(spans.plan(paths, 7000), 0, first)):
+        span.read()
+        seen.append(share())
+    assert seen == sorted(seen)
+    assert seen[-1] == 1
+    assert 0.1 < seen[len(seen) // 2] < 0.9
+
+
+def test_no_share_is_known_of_a_pipe(folder):
+    os.mkfifo("pipe")
+    assert Share(["pipe"])() is None
+    assert Share(["-"])() is None
+    assert Share([READS])() is None
+    assert Share([])() is None
+
+
+def test_elsewhere_a_line_a_minute(monkeypatch, capsys):
+    now = 1000.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    said = Progress()
+    said.follow(lambda: (now - 1000) / 240)
+    for _ in range(240):
+        now += 1
+        said.show(f"{now - 1000:.0f} reads")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "fmx: 25 % 01:01, 02:59 left: 61 reads"
+    assert len(lines) == 3
+    Progress(quiet=True).show("nothing")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_stage_tells_its_share(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "SELDOM", -1.0)
+    with Progress().stage("suffix array") as done:
+        done(0.5)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "fmx: 00:00: suffix array"
+    assert lines[1].startswith("fmx: 50 % 00:00, 00:00 left: suffix array")
+    assert lines[2].startswith("fmx: suffix array: 0.0 s")
+
+
+@pytest.mark.parametrize("columns", [80, 20])
+def test_a_terminal_shows_it(columns, folder, index_of):
+    (folder / "r.fq").write_bytes(READS)
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    arguments = [sys.executable, "-m", "fmx", "search", "-x", index_of(GENOME), "r.fq"]
+    with open("out", "wb") as out, subprocess.Popen(arguments, stdout=out, stderr=theirs) as command:
+        os.close(theirs)
+        said = b""
+        while block := _read(ours):
+            said += block
+    os.close(ours)
+    assert command.returncode == 0
+    lines = said.decode().split("\r\x1b[K")
+    shown = next(line for line in lines if " % " in line)
+    assert shown.startswith("100 % |█" if columns == 80 else "100 % 00:00")
+    assert len(shown) < columns
+    assert lines[-1].startswith("fmx: 500 reads")
+
+
+def _read(terminal) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # the other end is closed
+        return b""
