@@ -64,22 +64,38 @@ def check_sam(chunk, batch) -> None:
         (batch.name_length, LONGEST_NAME, "name is longer than {} characters", "rename it"),
         (batch.length, LONGEST_READ, "sequence is longer than {} letters", "write another format"),
     ):
-        if lengths.max(initial=0) > most:
-            number = chunk.number + int(np.argmax(lengths > most))
+        if (r := _first_above(lengths, most)) < lengths.size:
             what = f"its {what.format(most)}, the limit of SAM and BAM; {remedy}"
-            raise InputError(chunk.path, f"record {number}", what)
+            raise InputError(chunk.path, f"record {chunk.number + r}", what)
+
+
+@compiled
+def _first_above(lengths, most):
+    """The first of lengths that is more than ``most``; their number if none is."""
+    for r in range(lengths.size):
+        if lengths[r] > most:
+            return r
+    return lengths.size
 
 
 def pack(batch, strands=FORWARD | REVERSE) -> Patterns:
     """The searchable reads of a batch as patterns: row 2r is read r, row 2r + 1 its reverse complement."""
     n_reads = batch.length.size
-    n_words = np.where(batch.searchable, (batch.length + WORD - 1) // WORD, 0)
-    first = np.zeros(2 * n_reads + 1, np.int64)
-    np.cumsum(np.repeat(n_words, 2), out=first[1:])
-    patterns = Patterns(np.empty(first[-1] + 1, np.uint64), first[:-1], np.zeros(2 * n_reads, np.int64))
-    patterns.words[-1] = 0
+    first, length = np.empty(2 * n_reads, np.int64), np.empty(2 * n_reads, np.int64)
+    patterns = Patterns(np.empty(_lay_out(batch, first) + 1, np.uint64), first, length)
     _pack(batch, strands, CODE, patterns)
     return patterns
+
+
+@compiled
+def _lay_out(batch, first):
+    """Fill in the first word of each pattern; the number of words."""
+    n_words = np.int64(0)
+    for r in range(batch.length.size):
+        n = (batch.length[r] + WORD - 1) // WORD if batch.searchable[r] else 0
+        first[2 * r], first[2 * r + 1] = n_words, n_words + n
+        n_words += 2 * n
+    return n_words
 
 
 @compiled
@@ -96,7 +112,9 @@ def _scan(batch, is_fastq, code):
 
 @compiled
 def _pack(batch, strands, code, patterns):
+    patterns.words[-1] = 0
     for r in range(batch.length.size):
+        patterns.length[2 * r] = patterns.length[2 * r + 1] = 0
         pack_strands(batch, r, strands, code, patterns)
 
 

@@ -13,7 +13,7 @@ _THREADS_OF_A_MULTIPROCESSOR = 2048
 
 @kernel
 def do_kernel(job, n, size):
-    """Part i of a job by thread i; stretches of ``size`` things."""
+    """Stretch i of a job, ``size`` things of n, by thread i."""
     stretch = thread_index()
     start = stretch * size
     if start < n:
@@ -46,14 +46,14 @@ class Gpu(Backend):
             return
         gpu.use(self.number)
         buffer = gpu.pinned(min(n, array.size), array.dtype)
-        for i in range(0, array.size, n):
+        for i in range(0, max(array.size, 1), n):
             m = min(n, array.size - i)
             yield gpu.to_host(array[i : i + m], buffer[:m])
 
     def stretch_size(self, n, multiple=1) -> int:
         """Things of a stretch, a multiple of ``multiple``, such that n things keep every thread busy."""
-        n_parts = 1 if gpu.SIMULATED else gpu.n_multiprocessors() * _THREADS_OF_A_MULTIPROCESSOR
-        return max(-(-n // n_parts // multiple), 1) * multiple
+        n_threads = 1 if gpu.SIMULATED else gpu.n_multiprocessors() * _THREADS_OF_A_MULTIPROCESSOR
+        return max(-(-n // n_threads // multiple), 1) * multiple
 
     def sort_pairs(self, keys, values, spare_keys, spare_values, n_bits):
         """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""

@@ -63,7 +63,7 @@ class Backend:
     """What both backends can do; a backend's arrays lie in its own memory.
 
     pieces (array, n): yields its elements on the host, n at a time, one piece at least; each until the next.
-    empty, zeros (shape, dtype); take (an array of the host, or a NamedTuple of them, to the backend); to_host;
+    empty, zeros (shape, dtype); take (an array of the host, or a NamedTuple, to the backend); to_host;
     run (job, n, size); stretch_size (n, multiple); sort_pairs; synchronize.
     """
 

@@ -2,15 +2,28 @@
 
 import numpy as np
 
+from ..compiler.functions import compiled
+
 
 def runs(sizes, most):
-    """Yield (start, stop) of runs of things: sizes int64[n] of a run are ``most`` in all, or it is one."""
-    ends, start = np.cumsum(sizes), 0
-    while start < ends.size:
-        done = ends[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(ends, done + most, "right")))
+    """Yield (start, stop) of runs of things: sizes int64[n] of a run are ``most`` in all, or it is one.
+
+    A thing of no size counts as if it were 1.
+    """
+    start = 0
+    while start < sizes.size:
+        stop = _stop_of_run(sizes, start, most)
         yield start, stop
         start = stop
+
+
+@compiled
+def _stop_of_run(sizes, start, most):
+    done, i = max(sizes[start], 1), start + 1
+    while i < sizes.size and done + max(sizes[i], 1) <= most:
+        done += max(sizes[i], 1)
+        i += 1
+    return i
 
 
 def cuts(sizes, most):

@@ -47,14 +47,30 @@ class Hits(NamedTuple):
 
 def count(intervals) -> np.ndarray:
     """Exact number of occurrences of each read, int64[n_reads], by Intervals [n_parts, 2 * n_reads]."""
-    size = (intervals.hi.astype(np.int64) - intervals.lo).sum(axis=0)
-    return size[0::2] + size[1::2]
+    total = np.empty(intervals.lo.shape[1] // 2, np.int64)
+    _count(intervals, total)
+    return total
+
+
+@compiled
+def _count(intervals, total):
+    total[:] = 0
+    for part in range(intervals.lo.shape[0]):
+        for i in range(2 * total.size):
+            total[i >> 1] += np.int64(intervals.hi[part, i]) - np.int64(intervals.lo[part, i])
 
 
 @inlined
 def eligible_of(total, at_most):
-    """How many of a read's occurrences (or of each, an array) hits are chosen from."""
-    return total * (total <= at_most)
+    """How many of a read's occurrences hits are chosen from."""
+    return total if total <= at_most else np.int64(0)
+
+
+@compiled
+def _at_most(total, at_most, limit, wanted):
+    """Fill ``wanted`` int64[n] with the eligible occurrences of each read, ``limit`` at most."""
+    for r in range(total.size):
+        wanted[r] = min(eligible_of(total[r], at_most), limit)
 
 
 @dataclass(frozen=True)
@@ -67,11 +83,16 @@ class SelectionPolicy:
 
     def eligible(self, total) -> np.ndarray:
         """The occurrences, of int64[n_reads] in all, that hits are chosen from."""
-        return eligible_of(total, self.at_most)
+        return self._wanted(total, ALL)
 
     def reported(self, total) -> np.ndarray:
         """How many of them are reported."""
-        return np.minimum(self.eligible(total), self.limit)
+        return self._wanted(total, self.limit)
+
+    def _wanted(self, total, limit):
+        wanted = np.empty(total.size, np.int64)
+        _at_most(total, self.at_most, limit, wanted)
+        return wanted
 
 
 @by_type
@@ -105,11 +126,24 @@ def _prefetch_row(rows, row):
 
 def select(occurrences, batch, start, total, policy) -> Hits:
     """The hits of reads start, start + 1, ... of a batch, which have ``total`` int64[n] occurrences."""
-    first = np.append(0, np.cumsum(policy.reported(total)))
-    hits = Hits(first, np.empty(first[-1], np.int64), np.empty(first[-1], np.bool_), total)
-    keys = np.empty(int(policy.eligible(total).max(initial=1)), np.int64)
-    _select(occurrences, batch, start, hits, policy.seed, keys)
+    first = np.empty(total.size + 1, np.int64)
+    n_hits, most = _lay_out(total, policy.at_most, policy.limit, first)
+    hits = Hits(first, np.empty(n_hits, np.int64), np.empty(n_hits, np.bool_), total)
+    _select(occurrences, batch, start, hits, policy.seed, np.empty(most, np.int64))
     return hits
+
+
+@compiled
+def _lay_out(total, at_most, limit, first):
+    """Fill in the first hit of each read; (the number of hits, the most occurrences that one has, or 1)."""
+    n_hits, most = np.int64(0), np.int64(1)
+    for r in range(total.size):
+        eligible = eligible_of(total[r], at_most)
+        first[r] = n_hits
+        n_hits += min(eligible, limit)
+        most = max(most, eligible)
+    first[total.size] = n_hits
+    return n_hits, most
 
 
 @compiled

@@ -87,7 +87,8 @@ class Mapper:
                 with self.timed("format"):
                     piece = writer.format(found.batch, hits, start, first, first + SLICE_HITS)
                 emit(piece)
-        self._split(chunk, found.given, found.total, writer, emit)
+        if writer.takers:
+            self._split(chunk, found.given, found.total, writer, emit)
         with self.timed("summarise"):
             return Summary.of(found, self.options.policy)
 
@@ -112,7 +113,7 @@ class Mapper:
             patterns = reads.pack(batch, self.options.strands)
         with self.timed("search"):
             found = [search(patterns) for search in self._searchers]
-            intervals = Intervals(*map(np.array, zip(*found, strict=True)))
+            intervals = Intervals(*map(_rows, zip(*found, strict=True)))
             return Found(given, batch, intervals, count(intervals))
 
     def hits_of(self, found):
@@ -123,12 +124,17 @@ class Mapper:
             with self.timed("tally"):
                 self.tally.add(self._locators, found.intervals, eligible)
         to_locate = policy.reported(found.total) if at_hand(self._locators) else eligible
-        for start, stop in runs(np.maximum(to_locate, 1), SLICE_HITS):
+        for start, stop in runs(to_locate, SLICE_HITS):
             with self.timed("locate"):
                 own = Intervals(*(array[:, 2 * start : 2 * stop] for array in found.intervals))
                 occurrences = occurrences_of(self._locators, own, eligible[start:stop])
                 hits = select(occurrences, found.batch, start, found.total[start:stop], policy)
             yield start, hits
+
+
+def _rows(arrays):
+    """Arrays as the rows of one."""
+    return np.array(arrays) if len(arrays) > 1 else arrays[0][None]
 
 
 def make_mapper(index, options: MapOptions, tally=None, clock=None) -> Mapper:

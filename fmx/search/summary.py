@@ -4,6 +4,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from ..compiler.functions import compiled
+from .hits import eligible_of
+
 
 @dataclass
 class Summary:
@@ -20,16 +23,7 @@ class Summary:
     @classmethod
     def of(cls, found, policy) -> "Summary":
         """What was Found in a batch."""
-        total, eligible = found.total, policy.eligible(found.total)
-        return cls(
-            reads=total.size,
-            bases=int(found.batch.length.sum()),
-            mapped=int(np.count_nonzero(eligible)),
-            unique=int(np.count_nonzero(eligible == 1)),
-            suppressed=int(np.count_nonzero(total != eligible)),
-            hits=int(eligible.sum()),
-            hopeless=int(np.count_nonzero(~found.batch.searchable)),
-        )
+        return cls(found.total.size, *_sums(found.total, found.batch, policy.at_most))
 
     def sentence(self, seconds: float, least=0) -> str:
         """What happened, in one line; ``least``: letters that a read must have."""
@@ -47,3 +41,18 @@ class Summary:
     def add(self, other) -> None:
         for item in fields(self):
             setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
+
+
+@compiled
+def _sums(total, batch, at_most):
+    """The fields of a Summary but for the number of reads."""
+    bases = mapped = unique = suppressed = hits = hopeless = np.int64(0)
+    for r in range(total.size):
+        eligible = eligible_of(total[r], at_most)
+        bases += batch.length[r]
+        mapped += eligible > 0
+        unique += eligible == 1
+        suppressed += total[r] != eligible
+        hits += eligible
+        hopeless += not batch.searchable[r]
+    return bases, mapped, unique, suppressed, hits, hopeless

@@ -18,7 +18,7 @@ N_SLOTS = 64
 
 def search(query, patterns, n_slots=N_SLOTS) -> Intervals:
     """The interval of every pattern (Patterns), empty (0, 0) where it does not occur or is not searchable."""
-    intervals = Intervals(*(np.zeros(patterns.length.size, np.uint32) for _ in Intervals._fields))
+    intervals = Intervals(*(np.empty(patterns.length.size, np.uint32) for _ in Intervals._fields))
     state = np.zeros((n_slots, N_STATE), np.int64)
     _search(query, patterns, intervals, state)
     return intervals
@@ -27,6 +27,7 @@ def search(query, patterns, n_slots=N_SLOTS) -> Intervals:
 @compiled
 def _search(query, patterns, intervals, state):
     i, n_patterns, n_slots, n_active = 0, patterns.length.size, state.shape[0], 0
+    intervals.lo[:], intervals.hi[:] = 0, 0
     while i < n_patterns or n_active > 0:
         while n_active < n_slots and i < n_patterns:
             if patterns.length[i] > 0:
