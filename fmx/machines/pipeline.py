@@ -15,6 +15,7 @@ from functools import partial
 from heapq import heappop, heappush
 
 BUDGET = 64 << 20
+OF_A_WORKER = 16 << 20  # where there are many: what one hands over at a time, so that it need not wait
 AHEAD = 256  # tickets given beyond the one that is due
 
 
@@ -43,7 +44,8 @@ class Road:
         self._pulling = threading.Lock()  # while an item is made, which may read a file
         lock = threading.Lock()
         self._for_items, self._for_follow_ups = threading.Condition(lock), threading.Condition(lock)
-        self._for_room, self._for_pieces = threading.Condition(lock), threading.Condition(lock)
+        self._for_pieces, self._lock = threading.Condition(lock), lock
+        self._for_room: list = []  # a heap of (order of a ticket, what its worker waits on)
         self._tickets: deque = deque()  # from the one that is due on
         self._follow_ups: list = []  # a heap of (order, ticket, work)
         self._n_pulled = 0
@@ -86,7 +88,8 @@ class Road:
             except BaseException as error:
                 ticket.is_done, ticket.error = True, error
             with self._for_pieces:
-                self._for_pieces.notify()
+                if not self._tickets:
+                    self._for_pieces.notify()
                 if ticket is not None:
                     self._tickets.append(ticket)
                 if ticket is None or ticket.is_done:
@@ -108,7 +111,7 @@ class Road:
         with self._for_follow_ups:
             heappush(self._follow_ups, (ticket.order, ticket, work))
             self._for_follow_ups.notify()
-            self._for_room.notify_all()  # who waits for room may be needed
+            self._let_all_go_on()  # who waits for room may be needed
 
     def split(self, ticket, shares):
         """Put shares of an item right behind its ticket, each with one of its own, for whoever takes them."""
@@ -123,19 +126,34 @@ class Road:
     def emit(self, ticket, piece):
         """Hand over a piece of output, an array or bytes; waits while too much is held.  Raises Stopped."""
         size = _size(piece)
-        with self._for_room:
-            while self._held and self._held + size > self._budget and not self._is_due_left():
-                if self._is_stopped:
-                    raise Stopped
-                if self._tickets[0] is ticket and not ticket.pieces:
-                    break
-                self._for_room.wait()
+        with self._lock:
+            while not self._has_room(ticket, size):
+                room = threading.Condition(self._lock)
+                heappush(self._for_room, (ticket.order, room))
+                room.wait()
             if self._is_stopped:
                 raise Stopped
             ticket.pieces.append(piece)
             self._held += size
             if self._tickets[0] is ticket:
                 self._for_pieces.notify()
+            self._let_one_go_on()
+
+    def _has_room(self, ticket, size) -> bool:
+        """May a piece be handed over now?  If not, its worker waits."""
+        if self._is_stopped or not self._held or self._held + size <= self._budget or self._is_due_left():
+            return True
+        return self._tickets[0] is ticket and not ticket.pieces
+
+    def _let_one_go_on(self):
+        """Wake the first of those that wait for room, if there may be some for it, and no others."""
+        waiting = self._for_room
+        if waiting and (self._held < self._budget or waiting[0][0] == self._tickets[0].order):
+            heappop(waiting)[1].notify()
+
+    def _let_all_go_on(self):
+        while self._for_room:
+            heappop(self._for_room)[1].notify()
 
     def _is_due_left(self) -> bool:
         """Does the ticket that is due wait for somebody to take it?"""
@@ -156,7 +174,8 @@ class Road:
             ticket.is_done, ticket.result, ticket.error = True, result, error
             if error is not None:
                 self._end()  # what comes later is not wanted
-            self._for_pieces.notify()
+            if error is not None or self._tickets[0] is ticket:
+                self._for_pieces.notify()
 
     def fail(self, error):
         """Say that a worker failed by itself: every item that is under way ends so."""
@@ -167,10 +186,10 @@ class Road:
 
     def stop(self):
         """Send the workers home."""
-        with self._for_room:
+        with self._lock:
             self._is_stopped = True
             self._wake_workers()
-            self._for_room.notify_all()
+            self._let_all_go_on()
 
     def close(self):
         """Close what makes the items, once nobody takes any."""
@@ -186,15 +205,15 @@ class Road:
             while pieces := self._pieces(ticket):
                 for piece in pieces:
                     write(piece)
-                with self._for_room:
+                with self._lock:
                     self._held -= sum(map(_size, pieces))
-                    self._for_room.notify_all()
+                    self._let_one_go_on()
             if ticket.error is not None:
                 raise ticket.error
-            with self._for_room:
+            with self._lock:
                 was_full = len(self._tickets) == self._ahead
                 self._tickets.popleft()
-                self._for_room.notify_all()  # another ticket is due
+                self._let_one_go_on()  # another ticket is due
                 if was_full or not self._tickets:
                     self._wake_workers()
             yield ticket.result
@@ -232,7 +251,7 @@ def travel(items, workers, write):
     Each of them has a thread.  ``emit`` takes pieces of output, which ``write`` is given in order by the
     caller's thread.  Where the result is Shares, the results of these are yielded in its place.
     """
-    road = Road(items)
+    road = Road(items, max(BUDGET, OF_A_WORKER * len(workers)))
 
     def step(work, ticket, item):
         emit = partial(road.emit, ticket)

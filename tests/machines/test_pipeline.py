@@ -28,10 +28,15 @@ def fill(emit, i):
     return i
 
 
+def allow(budget, monkeypatch):
+    monkeypatch.setattr(pipeline, "BUDGET", budget)
+    monkeypatch.setattr(pipeline, "OF_A_WORKER", 0)
+
+
 @pytest.mark.parametrize("budget", [1, 10, 1000])
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_pieces_and_results_keep_the_order(n_threads, budget, monkeypatch):
-    monkeypatch.setattr(Road.__init__, "__defaults__", (budget, 256))
+    allow(budget, monkeypatch)
     written, expected = [], []
     assert list(travel(range(100), [fill] * n_threads, written.append)) == list(range(100))
     for i in range(100):
@@ -96,6 +101,26 @@ def test_what_waits_is_bounded_and_the_first_may_always_go_on():
     assert most[0] <= 1000 + 4 * 100
 
 
+def test_room_for_one_wakes_one():
+    """Of 24 threads that wait to hand something over, those that nothing is there for sleep on."""
+
+    class Counting(Road):
+        n_asked = 0
+
+        def _has_room(self, ticket, size):
+            self.n_asked += 1
+            return super()._has_room(ticket, size)
+
+    road = Counting(range(200), budget=200)
+
+    def loop():
+        while (taken := road.take()) is not None:
+            road.do(taken[0], partial(road.emit, taken[0]), bytes(100))
+
+    list(run(road, [loop] * 24, lambda piece: time.sleep(0.0005)))
+    assert road.n_asked < 4 * 200
+
+
 def test_nobody_runs_far_ahead_of_the_writer():
     road, taken = Road(range(20), ahead=7), 0
     while road.take(wait=False):
@@ -140,6 +165,7 @@ def falls_apart(emit, i):
 @pytest.mark.parametrize("ahead", [1, 3, 256])
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_parts_of_an_item_stand_in_its_place(n_threads, ahead, budget, monkeypatch):
+    allow(budget, monkeypatch)
     monkeypatch.setattr(Road.__init__, "__defaults__", (budget, ahead))
     numbers = [100 * i + j for i in range(60) for j in range(1 if i % 7 == 0 else 1 + i % 6)]
     written, expected = [], []
@@ -152,7 +178,7 @@ def test_parts_of_an_item_stand_in_its_place(n_threads, ahead, budget, monkeypat
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
 def test_what_waits_is_bounded_though_items_fall_apart(n_threads, monkeypatch):
     """Shares are done in the order of the output, whoever falls apart first."""
-    monkeypatch.setattr(Road.__init__, "__defaults__", (1000, 256))
+    allow(1000, monkeypatch)
     lock, held, most = threading.Lock(), [0], [0]
 
     def share(emit):
