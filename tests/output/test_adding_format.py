@@ -29,7 +29,12 @@ def test_a_search_writes_it(tmp_path, index_of, monkeypatch):
 
 @pytest.mark.parametrize(
     ("verb", "kinds"),
-    [("locate", "tsv|bed|sam"), ("mem", "mummer|tsv|paf|bed|sam"), ("pairwise", "tsv|paf")],
+    [
+        ("search", "sam|bam|cram|tsv|paf|bed|parquet"),
+        ("locate", "sam|tsv|bed|parquet"),
+        ("mem", "mummer|sam|tsv|paf|bed"),
+        ("pairwise", "tsv|paf"),
+    ],
 )
 def test_a_command_offers_its_formats(verb, kinds, command):
     assert kinds_of(verb) == kinds.split("|")
