@@ -5,6 +5,7 @@ from dataclasses import replace
 from .. import options, workflow
 from ..index.fm_index import load
 from ..machines.progress import Progress
+from ..search.hints import hint
 from .places import check_places
 from .shards import places_of, undone_shard
 
@@ -25,4 +26,6 @@ def map_to_index(command, given, files, outputs, wanted, output, sources=None):
     )
     if is_wanted:
         output = replace(output, shard=shard)
-        workflow.search(fm_index, sources or files, wanted, output, progress, device)
+        summary = workflow.search(fm_index, sources or files, wanted, output, progress, device)
+        if command == "search" and (what := hint(summary, fm_index.reference, wanted)):
+            progress.say(f"hint: {what}")

@@ -74,7 +74,10 @@ def literal_fasta(sequences, names=None) -> bytes:
     for i, sequence in enumerate(sequences):
         letters = _bytes_of(sequence)
         if other := letters.translate(None, LETTERS):
-            what = f"{other[:1]!r} is not a letter of a sequence"
+            several = (
+                "; give several sequences one by one" if other[:1].isspace() or other[:1] == b"," else ""
+            )
+            what = f"{other[:1]!r} is not a letter of a sequence{several}"
             raise InputError("given sequences", f"record {i + 1}", what)
         lines.append(b">%s\n%s\n" % (_bytes_of(names[i]) if names else b"%d" % i, letters))
     return b"".join(lines)

@@ -1,0 +1,29 @@
+"""What may be the matter where almost no read occurs, in a line."""
+
+import numpy as np
+
+from ..input.reads import FORWARD, REVERSE
+
+FEW, RARE = 100, 0.02  # reads that tell nothing yet; share of reads that is almost none
+
+
+def hint(summary, reference, options) -> str:
+    """The likeliest reason why so few reads of a Summary occur, and what to do; "" if enough do."""
+    n_found = summary.mapped + summary.suppressed
+    if summary.reads < FEW or n_found >= RARE * summary.reads:
+        return ""
+    length, contig = summary.bases / summary.reads, float(np.median(reference.lengths))
+    if length > contig:
+        return (
+            f"reads have {length:.0f} letters, and most contigs at most {contig:.0f}: "
+            "cut out what can lie in a contig, with --start N --length M"
+        )
+    if summary.hopeless > summary.reads / 2:
+        return "most reads cannot occur: is it the right file? --trim5 and --trim3 cut off ends that are N"
+    if options.strands != FORWARD | REVERSE:
+        other = "--forward-only" if options.strands == FORWARD else "--reverse-only"
+        return f"reads may be of the other strand: leave out {other}"
+    return (
+        "a read occurs where all of its letters do: cut adapters off (--trim5, --trim3, --length); "
+        "is it the right reference?"
+    )

@@ -1,0 +1,57 @@
+"""Where almost no read occurs, a line says what may be the matter; elsewhere none does."""
+
+import journeys
+import naive
+import pytest
+from texts import numbered, random_letters
+
+GENOME = numbered([random_letters(4000, "hints")])
+GUIDES = numbered([random_letters(20, f"guide {i}") for i in range(60)])
+LETTERS = GENOME[0][1]
+INSIDE = [LETTERS[i * 30 :][:40] for i in range(120)]
+STRANGE = [random_letters(40, f"strange {i}") for i in range(120)]
+CASES = {
+    "reads have 26 letters, and most contigs at most 20: cut out what can lie in a contig, with --start N":
+        (GUIDES, [f"ACC{guide}GTT" for _, guide in GUIDES * 2], []),
+    "most reads cannot occur": (GENOME, [read[:20] + "N" * 9 for read in INSIDE], []),
+    "reads may be of the other strand: leave out --forward-only":
+        (GENOME, [naive.reverse_complement(read) for read in INSIDE], ["--forward-only"]),
+    "reads may be of the other strand: leave out --reverse-only": (GENOME, INSIDE, ["--reverse-only"]),
+    "a read occurs where all of its letters do: cut adapters off": (GENOME, [*STRANGE, INSIDE[0]], []),
+}  # fmt: skip
+NO_CASES = {
+    "some occur": (INSIDE[:4] + STRANGE[:100], []),
+    "some occur too often": (["ACG"] * 4 + STRANGE[:100], ["-m", "1"]),
+    "few reads": (STRANGE[:99], []),
+}
+
+
+@pytest.fixture
+def said(folder, index_of, command):
+    """A function: what a search says on standard error, a line each."""
+
+    def said(contigs, reads, *options):
+        (folder / "r.fa").write_bytes(journeys.fasta(enumerate(reads)))
+        result = command("search", "-x", index_of(contigs), "r.fa", "-o", "out.sam", *options)
+        assert result.code == 0
+        return result.err.splitlines()
+
+    return said
+
+
+@pytest.mark.parametrize("hint", CASES)
+def test_a_hint_says_what_may_be_the_matter(hint, said):
+    contigs, reads, options = CASES[hint]
+    assert said(contigs, reads, *options)[-1].startswith(f"fmx: hint: {hint}")
+
+
+def test_what_a_hint_says_helps(said):
+    contigs, reads, _ = CASES[next(iter(CASES))]
+    line = said(contigs, reads, "--start", "4", "--length", "20")[-1]
+    assert line.startswith("fmx: 120 reads: 120 occur")
+
+
+@pytest.mark.parametrize("name", NO_CASES)
+def test_no_hint_is_given_where_none_is_due(name, said):
+    reads, options = NO_CASES[name]
+    assert not any("hint" in line for line in said(GENOME, reads, *options))
