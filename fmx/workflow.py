@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from ._version import __version__
-from .compiler import functions
+from .compiler import functions, nvcomp
 from .errors import shown
 from .index import layouts, plan
 from .index.building.journey import IndexOptions, add_layouts, build_index, default_index_path
@@ -95,6 +95,8 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     n_bytes = about_bytes(paths) if device.engine == "auto" else None
     mappers = make_mappers(fm_index, options, device, progress, tally, n_bytes=n_bytes)
     writer, head = make_writer(reference, output)
+    if output.kind == "bam" and device.engine not in ("cpu", "auto") and (why := nvcomp.why_not()):
+        progress.say(f"BAM is deflated by the CPU: {why}")
     compile_all(mappers, writer)
     start = time.monotonic()
     run, chunk_size = output.run(reference), min(mapper.options.chunk_size for mapper in mappers)

@@ -57,6 +57,11 @@ def empty(shape, dtype) -> CudaArray:
     return CudaArray(shape, dtype, memory.handle if memory else 0, memory)
 
 
+def over(array, n, dtype) -> CudaArray:
+    """The memory of an array as n elements of another type."""
+    return CudaArray((n,), dtype, array.address, array.owner)
+
+
 def pinned(shape, dtype) -> np.ndarray:
     """An array of the host that is copied from and to the device without a detour, not initialised."""
     shape, dtype = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),), np.dtype(dtype)

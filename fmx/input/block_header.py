@@ -63,15 +63,22 @@ def read_lengths(data, bit, codes):
 
 
 @inlined
-def take_codes(codes):
-    """Fill the tables of a block from the lengths of its codes; False if they are no codes."""
+def are_sound(codes):
+    """Are these lengths those of codes?  Counts them."""
     literals, distances = codes.literals, codes.distances
     if literals.lengths[huffman.END_OF_BLOCK] == 0:
         return False
     if not huffman.is_sound(literals, huffman.count_lengths(literals)):
         return False
-    if not huffman.is_sound(distances, huffman.count_lengths(distances)):
+    return huffman.is_sound(distances, huffman.count_lengths(distances))
+
+
+@inlined
+def take_codes(codes):
+    """Fill the tables of a block from the lengths of its codes; False if they are no codes."""
+    if not are_sound(codes):
         return False
+    literals, distances = codes.literals, codes.distances
     huffman.fill(literals, huffman.LITERAL_BITS)
     for i in range(literals.table.size):
         codes.single[i] = literals.table[i]

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import InputError
 from .chunks import Chunk, count, find_border
+from .held import Held
 from .link import Link
 from .spans import NOT_READ
 
@@ -43,11 +44,11 @@ class _Counted:
         self._span, self._wanted, self._before, self._behind = span, wanted, before, behind
         self.path, self.end = span.path, span.end
 
-    def read(self, make=np.empty) -> Chunk:
+    def read(self, hold=Held) -> Chunk:
         """Its records that are wanted.  Raises InputError."""
         told = None
         try:
-            chunk, error = self._read(make)
+            chunk, error = self._read(hold)
             if (earlier := self._before.wait()) is None:
                 raise error or InputError(self.path, "", NOT_READ)
             if earlier == self._wanted.stop:
@@ -62,9 +63,9 @@ class _Counted:
         finally:
             self._behind.tell(told)
 
-    def _read(self, make):
+    def _read(self, hold):
         try:
-            return self._span.read(make), None
+            return self._span.read(hold).whole(), None
         except InputError as error:
             return None, error
 

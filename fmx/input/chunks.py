@@ -2,7 +2,8 @@
 
 import errno
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,8 @@ class Chunk:
     """Whole records: ``data`` uint8[n], ending with a newline.
 
     ``number`` counts the first record in its file, from 1; ``n_bound`` is at least the number of records;
-    ``end``: how far its file was read for it, if that is known.
+    ``end``: how far its file was read for it, if that is known; ``there``: its bytes on a GPU that has
+    inflated them (held_gpu.py), of which ``data`` lacks the middle.
     """
 
     path: str
@@ -32,10 +34,18 @@ class Chunk:
     number: int
     n_bound: int
     end: int = 0
+    there: Any = None
 
-    def read(self, make=np.empty) -> "Chunk":
+    def read(self, hold=None) -> "Chunk":
         """Itself: a Span of a stream that has been read."""
         return self
+
+    def whole(self) -> "Chunk":
+        """The same with all of its ``data``."""
+        if self.there is None:
+            return self
+        self.there.bring(self.data)
+        return replace(self, there=None)
 
 
 def begins_fastq(path, byte) -> bool:

@@ -23,7 +23,9 @@ from .bgzf import HEAD, LONGEST, TAIL, word
 
 BLOCK = 0xFF00  # bytes that a block of BGZF holds, as others write it
 STORED = 5  # and of one that does not shrink
-_HEAD = np.frombuffer(bytes.fromhex("1f8b08040000000000ff0600424302000000"), np.uint8)
+HEADER = np.frombuffer(
+    bytes.fromhex("1f8b08040000000000ff0600424302000000"), np.uint8
+)  # of a block, without its length
 _STRUCT, _BUFFER = 1 << 15, 282_624 // 8  # words: more than either struct has, and what level 1 asks for
 _LEVEL = 1
 _LOW = (1 << 32) - 1
@@ -65,7 +67,7 @@ def deflate(data) -> bytes:
     room = data.size + -(-data.size // BLOCK) * (HEAD + TAIL + STORED)
     if _room.out.size < room:
         _room.out = np.empty(room, np.uint8)
-    n = _deflate(isal(), data, _room.out[:room], _room.stream, _room.buffer, _HEAD)
+    n = _deflate(isal(), data, _room.out[:room], _room.stream, _room.buffer, HEADER)
     if n < 0:
         raise FmxError("isal could not deflate a block: install another version of it")
     return _room.out[:n].tobytes()  # what waits for its turn takes no more room than it must

@@ -78,11 +78,11 @@ class _Watched(io.RawIOBase):
 class Blocks:
     """What blocks of BGZF hold, and all after them: n bytes from the ``skip``-th on, and what follows.
 
-    The blocks are those of a RegularFile from ``start`` on, which end at ``stops``.
+    The blocks are those of ``file`` (RegularFile) from ``start`` on, which end at ``stops``.
     """
 
     def __init__(self, file, start, stops, skip, n):
-        self._file, self._start, self._stops, self._skip, self._n = file, start, stops, skip, n
+        self.file, self.start, self.stops, self.skip, self._n = file, start, stops, skip, n
         self._rest = None
 
     def readinto(self, view) -> int:
@@ -90,19 +90,19 @@ class Blocks:
         done = 0
         if self._rest is None:
             self._inflate(view[: self._n])
-            self._rest, done = after(self._file, self._stops[-1]), self._n
+            self._rest, done = after(self.file, self.stops[-1]), self._n
         return done + self._rest.readinto(view[done:])
 
     def _inflate(self, view):
-        packed = np.empty(self._stops[-1] - self._start, np.uint8)
-        packed = packed[: self._file.read(packed, self._start)]
-        stops = np.array(self._stops) - self._start
-        if packed.size < stops[-1] or not inflate(packed, stops, self._skip, view):
+        packed = np.empty(self.stops[-1] - self.start, np.uint8)
+        packed = packed[: self.file.read(packed, self.start)]
+        stops = np.array(self.stops) - self.start
+        if packed.size < stops[-1] or not inflate(packed, stops, self.skip, view):
             self._tell_why(packed)
 
     def _tell_why(self, packed):
         """Raise what a stream of such blocks raises."""
-        with _named(self._file.path), igzip.GzipFile(fileobj=io.BytesIO(packed), mode="rb") as inside:
+        with _named(self.file.path), igzip.GzipFile(fileobj=io.BytesIO(packed), mode="rb") as inside:
             while inside.read(LONGEST):
                 pass
             raise EOFError("a block of BGZF is not as long as it says")

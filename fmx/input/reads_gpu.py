@@ -112,6 +112,18 @@ def reads_kernel(raw, batch, reading, patterns, report):
         pack_strands(batch, r, reading.strands, CODE, patterns)
 
 
+def _sent(flight, data):
+    """Bytes of the host on the device."""
+    n = data.size
+    packed = flight.here("data", n, np.uint8)
+    if data.base is packed:
+        packed = data  # they were read there
+    else:
+        packed[:n] = data
+    flight.begin("copy in")
+    return gpu.copy(packed[:n], flight.there("data", n, np.uint8), flight.stream)[:n]
+
+
 def parse(flight, chunk, reading, report):
     """Launch what makes (ReadBatch, Patterns) on the device of a Chunk with one record at least.
 
@@ -119,13 +131,7 @@ def parse(flight, chunk, reading, report):
     """
     n, n_reads, there = chunk.data.size, chunk.n_bound, flight.there
     shift, n_tiles = _FASTQ_SHIFT if chunk.is_fastq else _FASTA_SHIFT, -(-n // TILE)
-    packed = flight.here("data", n, np.uint8)
-    if chunk.data.base is packed:
-        packed = chunk.data  # it was read there
-    else:
-        packed[:n] = chunk.data
-    flight.begin("copy in")
-    data = gpu.copy(packed[:n], there("data", n, np.uint8), flight.stream)[:n]
+    data = chunk.there.data if chunk.there else _sent(flight, chunk.data)
     before, starts = there("before", n_tiles + 1, np.int64), there("starts", n_reads + 1, np.int64)
     raw = Raw(data, chunk.is_fastq, n_reads, before, starts)
     columns = [there(name, n_reads, np.int64) for name in ReadBatch._fields[1:-1]]

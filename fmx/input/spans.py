@@ -12,7 +12,7 @@ counts its own newlines, learns from the span before it how many came earlier, a
 """
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,13 +25,13 @@ from .chunks import (
     Chunk,
     about_cr,
     begins_fastq,
-    count,
     find_blank,
     find_border,
     is_mac,
     skip_blank,
 )
 from .gzipped import Blocks, after
+from .held import Held
 from .link import Link
 from .regular import Plain
 from .streams import Source
@@ -63,14 +63,14 @@ class Span:
     def __init__(self, path, is_fastq, size, reader, before, behind):
         self.path, self.is_fastq, self._size, self._reader = path, is_fastq, size, reader
         self._before, self._behind = before, behind
-        self._make, self._buffer, self._n, self._is_end = np.empty, np.empty(0, np.uint8), 0, False
+        self._hold: Any = Held
 
-    def read(self, make=np.empty) -> Chunk:
-        """Its records, once it is known what stands before it, in what ``make`` (n, dtype) gives.
+    def read(self, hold=Held) -> Chunk:
+        """Its records, once it is known what stands before it, of what ``hold(reader)`` gives: a Held.
 
         Raises InputError.
         """
-        self._make = make
+        self._hold = hold
         return self.cut()[0]
 
     def cut(self):
@@ -83,66 +83,54 @@ class Span:
 
     def _cut(self):
         size = self._reader.begin() if self._size is None else self._size
-        self._read_on(size + min(size, BEYOND))
-        own = min(self._n, size)
-        found = count(self._data(), own, self.is_fastq)
+        held = self._hold(self._reader)
+        found = held.load(size, min(size, BEYOND), self.is_fastq)
+        data, own = held.data(), min(held.n, size)
         if (before := self._before.wait()) is None:
             raise InputError(self.path, "", NOT_READ)
         if size == 0:
             self._behind.tell(before)
-            return Chunk(self.path, self._buffer[:0], self.is_fastq, 1, 0), self._data(), before
+            return Chunk(self.path, data[:0], self.is_fastq, 1, 0), data, before
         is_first, period = before.total == 0, 4 if self.is_fastq else 1
         total, blank, stop = before.total + is_first + found, before.blank, own
         if self.is_fastq and not blank:
-            stop, blank = find_blank(self._data(), own, total)
+            stop, blank = find_blank(data, own, total)
         self._behind.tell(Before(total, blank))
-        if before.blank and skip_blank(self._data()[:own], 0) < own:
+        if before.blank and skip_blank(data[:own], 0) < own:
             raise InputError(self.path, f"record {blank}", BLANK_LINE)
         number = 1 + -(-before.total // period)
         n_records = (blank or 1 + -(-total // period)) - number
         if before.blank or n_records == 0:
-            chunk = Chunk(self.path, self._buffer[:0], self.is_fastq, number, 0)
-            return chunk, self._data()[own:], Before(total, blank)
-        begin, _ = find_border(self._data(), 0, -before.total % period + 1 - is_first, self.is_fastq)
+            chunk = Chunk(self.path, data[:0], self.is_fastq, number, 0)
+            return chunk, data[own:], Before(total, blank)
+        begin = held.begin(-before.total % period + 1 - is_first, self.is_fastq)
         rest = own
         if not blank:
             left = -total % period  # newlines before the one that the next record follows
-            stop, rest = self._complete(own, left + 1)
+            stop, rest = self._complete(held, own, left + 1)
             n_records -= self.is_fastq and left == 3 and stop == own  # nothing follows the last newline
             total += left
-        chunk = Chunk(self.path, self._buffer[begin:stop], self.is_fastq, number, n_records)
-        return chunk, self._data()[rest:], Before(total, blank)
+        here, there = held.cut(begin, stop)
+        chunk = Chunk(self.path, here, self.is_fastq, number, n_records, there=there)
+        return chunk, held.data()[rest:], Before(total, blank)
 
-    def _complete(self, own, left):
+    def _complete(self, held, own, left):
         """Read on to where the next record begins or the input ends: (that, where what is unused begins)."""
         i, beyond = own, BEYOND
         while True:
-            i, left = find_border(self._data(), i, left, self.is_fastq)
+            i, left = find_border(held.data(), i, left, self.is_fastq)
             if left == 0:
                 return i, i - 1
-            if self._is_end:
-                if self._buffer[self._n - 1] == NEWLINE:
-                    return self._n, self._n
-                self._buffer[self._n] = NEWLINE
-                return self._n + 1, self._n
-            if is_mac(self._data()):
-                raise InputError(self.path, "record 1", about_cr(self._data()))
+            if held.is_end:
+                if held.data()[-1] == NEWLINE:
+                    return held.n, held.n
+                held.end_line()
+                return held.n + 1, held.n
+            if is_mac(held.whole()):
+                raise InputError(self.path, "record 1", about_cr(held.whole()))
             beyond *= 2
-            room = self._buffer.size - 1 - self._n
-            self._read_on(min(beyond, room) if room else beyond)
-
-    def _read_on(self, more):
-        """Have that many more bytes in the buffer, or all."""
-        n = self._n + more
-        if n >= self._buffer.size:  # one is left for a newline
-            larger = self._make(max(4 * self._n, n) + 1, np.uint8)
-            larger[: self._n] = self._data()
-            self._buffer = larger
-        self._n += self._reader.readinto(self._buffer[self._n : n])
-        self._is_end = self._n < n
-
-    def _data(self):
-        return self._buffer[: self._n]
+            room = held.room()
+            held.read_on(min(beyond, room) if room else beyond)
 
 
 class Stream:

@@ -105,6 +105,17 @@ def empty(shape, dtype):
     return _with_room(lambda: cuda_array.empty(shape, dtype))
 
 
+def address(array) -> int:
+    """Where an array of the device begins there."""
+    return array.ctypes.data if SIMULATED else array.address
+
+
+def words_of(array):
+    """The bytes of an array of the device, uint8, as uint32; those beyond the last whole one are left out."""
+    n = array.size >> 2
+    return array[: 4 * n].view(np.uint32) if SIMULATED else cuda_array.over(array, n, np.uint32)
+
+
 def zeros(shape, dtype):
     """An array of zeros of the device; ``shape`` a number or a tuple of them."""
     array = empty(shape, dtype)

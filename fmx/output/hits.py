@@ -22,7 +22,7 @@ class HitWriter(Buffers):
     def __init__(self, form, is_sam=False, encode=None, end=b""):
         super().__init__()
         self.form, self.is_sam, self._on_gpus = form, is_sam, []
-        self._encode, self._end, self.widest = encode, end, widest(form)
+        self.encode, self._end, self.widest = encode, end, widest(form)
 
     def format(self, batch, hits, start, first_hit, last_hit):
         """Records of reads ``start`` onwards, as far as their hits are first_hit to last_hit."""
@@ -34,9 +34,9 @@ class HitWriter(Buffers):
 
     def encoded(self, records):
         """What is written of records, the beginning of an array that was taken."""
-        if not self._encode:
+        if not self.encode:
             return records
-        encoded = self._encode(records)
+        encoded = self.encode(records)
         self._give_back(records)
         return encoded
 

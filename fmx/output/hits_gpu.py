@@ -9,10 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..compiler import nvcomp
 from ..compiler.warp import WARP, kernel, thread_in_block, thread_index
+from ..input.deflate import deflate
 from ..machines import gpu
 from ..machines.gpu_sums import add_up
 from .buffers import Buffers
+from .deflate_gpu import GpuDeflater
 from .of_read import Window, put_read, room_of_read
 
 N_THREADS = 128
@@ -67,9 +70,15 @@ def gather_kernel(loose, n_reads, out):
 
 
 class GpuHitWriter:
-    """A HitWriter (hits.py) whose records are made by the GPU that this thread uses."""
+    """A HitWriter (hits.py) whose records are made by the GPU that this thread uses.
+
+    It also deflates them where nvCOMP is installed.
+    """
 
     def __init__(self, writer):
+        self._encoded, self._deflater = writer.encoded, None
+        if writer.encode is deflate and not nvcomp.why_not():
+            self._deflater = GpuDeflater()
         self._widest, self._by_letters, self.buffers = writer.widest, not writer.is_sam, Buffers(gpu.pinned)
         self._form = gpu.take(writer.form)
 
@@ -93,9 +102,21 @@ class GpuHitWriter:
         add_up(flight, loose.sizes, n_reads, report, slot)
         return loose
 
-    def gather(self, flight, loose, n_reads, n_bytes):
-        """The records in the host's memory, once the flight is waited for; one of ``buffers``."""
-        piece, out = self.buffers.take(max(n_bytes, 1))[:n_bytes], flight.there("records", n_bytes, np.uint8)
+    def gather(self, flight, loose, n_reads, report, slot):
+        """The records, of which ``slot`` has the bytes, in the host's memory once the flight is waited for.
+
+        One of ``buffers``, with what ``encoded`` needs; slots behind it are used.
+        """
+        n_bytes = report[slot]
+        out = flight.there("records", n_bytes, np.uint8)[:n_bytes]
         flight.launch(gather_kernel, WARP * n_reads, N_THREADS, loose, n_reads, out)
-        flight.receive([out], [piece])
-        return piece
+        packed = self._deflater.deflate(flight, out, report, slot + 1) if self._deflater and n_bytes else None
+        brought = out if packed is None else packed
+        piece = self.buffers.take(max(brought.size, 1))[: brought.size]
+        flight.receive([brought], [piece])
+        return piece, packed is not None
+
+    def encoded(self, records):
+        """What is written of what ``gather`` gave."""
+        piece, is_deflated = records
+        return piece if is_deflated else self._encoded(piece)

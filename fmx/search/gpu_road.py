@@ -5,6 +5,7 @@ others are copied in, searched and formatted, and copied out:
 
     bytes -> pinned buffer -> device: reads, patterns -> intervals -> hits -> records -> pinned array
 
+Blocks of BGZF go there as they are and are inflated there; BAM is deflated there, where nvCOMP is installed.
 What a thread does with a read are the functions of the CPU.  What a GPU is no good at goes the CPU's way:
 long reads, reads with very many hits, and damaged records, of which the CPU says what is wrong.
 """
@@ -15,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from ..input.held_gpu import GpuHeld
+from ..input.inflate_gpu import Inflater
 from ..input.reads_gpu import PROBLEM, Reading, parse
 from ..machines import gpu
 from ..machines.gpu_memory import memory_beside
@@ -32,7 +35,7 @@ _ROOM, _HITS = (
     8,
     1 / 8,
 )  # bytes of records with what is between them, and hits, at most, for a byte of a chunk
-_BYTES = 30  # of a flight, for a byte of a chunk: bytes 1, words 4, reads 7, hits 2, records 8 and again 8
+_BYTES = 45  # of a flight, for a byte of a chunk: bytes 2, words 4, reads 7, hits 2, records 16, deflated 14
 _RECORDS = hits_gpu.FREE  # of what is reported: bytes of records, at first with what is between them
 
 
@@ -63,6 +66,7 @@ class GpuMapper:
         policy = options.policy
         self._rules = hits_gpu.Rules(policy.limit, policy.at_most, policy.seed, tally is not None)
         self._maker: Any = None
+        self._inflater = session.run(Inflater)
         self._query, self._sa, self._layout = session.run(self._bring, query, form, part.sa)
         self._gpu_tally = session.run(hits_gpu.GpuTally, tally, index.reference) if tally else None
 
@@ -79,18 +83,18 @@ class GpuMapper:
 
     def _map(self, flight, span, writer, emit):
         with self.timed("read"):
-            chunk = span.read(partial(flight.here, "data"))
+            chunk = span.read(partial(GpuHeld, flight, self._inflater))
         if self._is_fit(chunk):
             with self.timed("GPU"):
                 done = self._on_gpu(flight, chunk, writer)
             if done is not None:
                 summary, records, total = done
                 with self.timed("encode"):
-                    piece = writer.encoded(records)
+                    piece = self._maker_of(writer).encoded(records)
                 emit(piece)
                 self._cpu.split(chunk, total, writer, emit)
                 return summary
-        return self._cpu.map_chunk(chunk, writer, emit)
+        return self._cpu.map_chunk(chunk.whole(), writer, emit)
 
     def _is_fit(self, chunk) -> bool:
         n, size = chunk.n_bound, chunk.data.size
@@ -117,7 +121,7 @@ class GpuMapper:
         summary = hits_gpu.summary_of(report)
         loose = maker.write(flight, batch, chosen.hits, begins, report, _RECORDS)
         report.read()
-        records = maker.gather(flight, loose, n_reads, report[_RECORDS])
+        records = maker.gather(flight, loose, n_reads, report, _RECORDS)
         total = flight.here("totals", n_reads, np.int64)[:n_reads] if writer.takers else None
         if total is not None:
             flight.receive([chosen.hits.total], [total])

@@ -98,6 +98,7 @@ class Mapper:
         ``total`` int64[n_reads]: how often each occurs.
         """
         if writer.takers:
+            chunk = chunk.whole()
             self._split(chunk, reads.parse(chunk), total, writer, emit)
 
     def _split(self, chunk, given, total, writer, emit):

@@ -8,11 +8,13 @@ import gzip
 import journeys
 import naive
 import pytest
+from output_of import bgzf
 from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
+from fmx.input import gzipped, held_gpu
 from fmx.input.trimming import WHOLE, Trim
 from fmx.search import auto, gpu_road
 from fmx.search.hits import ALL, SelectionPolicy
@@ -32,6 +34,7 @@ FILES = {
     "FASTQ, CRLF": FASTQ.replace(b"\n", b"\r\n"),
     "FASTQ without names, its third lines long": FASTQ.replace(b"@r", b"@ r").replace(b"\n+\n", b"\n+ r\n"),
     "FASTQ without final newline": FASTQ[:-1],
+    "BGZF": bgzf(FASTQ, 400),
     "FASTA": FASTA,
     "FASTA, CRLF and blanks": FASTA.replace(b"\n", b"\r\n").replace(b"ACG", b"A CG"),
 }
@@ -48,14 +51,19 @@ def opened(index_of):
 
 @pytest.fixture
 def on_cpu(monkeypatch):
-    """The chunks that the CPU maps."""
-    chunks, map_chunk = [], Mapper.map_chunk
+    """The chunks that the CPU maps, and the blocks of BGZF that it inflates."""
+    chunks, map_chunk, inflate = [], Mapper.map_chunk, gzipped.inflate
 
     def noted(mapper, chunk, writer, emit):
         chunks.append(chunk)
         return map_chunk(mapper, chunk, writer, emit)
 
+    def inflated(*given):
+        chunks.append(given)
+        return inflate(*given)
+
     monkeypatch.setattr(Mapper, "map_chunk", noted)
+    monkeypatch.setattr(gzipped, "inflate", inflated)
     return chunks
 
 
@@ -183,3 +191,55 @@ def test_the_cpu_says_what_is_wrong(name, opened, tmp_path):
             search(opened, tmp_path / "reads", tmp_path / "out", device)
         complaints.append(str(caught.value))
     assert complaints[0] == complaints[1]
+
+
+FEW = FASTQ[: FASTQ.index(b"@r4")]
+
+
+@pytest.fixture
+def small_spans(monkeypatch):
+    """Spans of three blocks, of whose ends the host is told so little that it must ask for more."""
+    monkeypatch.setattr(gpu_road, "LEAST_CHUNK", 300)
+    monkeypatch.setattr(gpu_road, "CHUNK_SIZE", 300)
+    monkeypatch.setattr(held_gpu, "ENDS", 40)
+
+
+@pytest.mark.parametrize("data", [FEW[:-1], FASTA[: FASTA.index(b">r4")]], ids=["FASTQ", "FASTA"])
+def test_spans_of_blocks_are_inflated_by_the_gpu(data, opened, tmp_path, on_cpu, small_spans):
+    (tmp_path / "reads").write_bytes(bgzf(data, 130))
+    both(opened, tmp_path / "reads", tmp_path, on_cpu)
+    assert not any(getattr(one, "n_bound", 1) for one in on_cpu)  # but for a chunk of no records
+
+
+def complaint(opened, tmp_path):
+    """What both say of the file."""
+    said = []
+    for device in (workflow.Device(), GPU):
+        with pytest.raises(InputError) as caught:
+            search(opened, tmp_path / "reads", tmp_path / "out", device)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+    return said[0]
+
+
+def test_blank_lines_in_blocks_are_what_they_are_on_the_cpu(opened, tmp_path, on_cpu, small_spans):
+    (tmp_path / "reads").write_bytes(bgzf(b"\n \n" + FEW + b"\n" * 150, 250))
+    both(opened, tmp_path / "reads", tmp_path, on_cpu)
+    (tmp_path / "reads").write_bytes(bgzf(FEW + b"\n" * 150 + FEW[:99], 250))
+    assert "blank line" in complaint(opened, tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["a bit", "no end", "cut in a block"])
+def test_damaged_blocks_are_what_they_are_on_the_cpu(damage, opened, tmp_path, small_spans):
+    whole = bytearray(bgzf(FEW, 150))
+    if damage == "a bit":
+        whole[whole.index(b"\x1f\x8b", 99) + 40] ^= 4
+    del whole[len(whole) - {"a bit": 0, "no end": 28, "cut in a block": 40}[damage] :]
+    (tmp_path / "reads").write_bytes(whole)
+    assert "gzip stream" in complaint(opened, tmp_path)
+
+
+def test_blocks_with_other_gzip_behind_them_give_the_same(opened, tmp_path, on_cpu, small_spans):
+    parts = FEW[:333], FEW[333:400], FEW[400:]
+    (tmp_path / "reads").write_bytes(bgzf(parts[0], 150) + gzip.compress(parts[1]) + bgzf(parts[2], 150))
+    both(opened, tmp_path / "reads", tmp_path, on_cpu)

@@ -14,8 +14,10 @@ from fmx.search.hits import Hits, Rows
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 from fmx.compiler.warp import ptx_of
-from fmx.input import reads_gpu
+from fmx.input import held_gpu, inflate_gpu, reads_gpu
+from fmx.input.crc32_gpu import TABLE
 from fmx.machines import gpu_sums
+from fmx.output import deflate_gpu
 from fmx.output import hits_gpu as records_gpu
 from fmx.search import hits_gpu
 
@@ -35,7 +37,14 @@ FORMS = {
     "PAF": paf.PafHits(NAMES, BLOCKS, NUMBERS),
     "BED": bed.Bed(NAMES, BLOCKS),
 }
+PACKED = inflate_gpu.Packed(BYTES, ROWS, *[NUMBERS] * 5)
+STREAMS = deflate_gpu.Streams(BYTES, BYTES, 1, NUMBERS, np.zeros(1, np.int32), NUMBERS)
 KERNELS = {
+    "inflate": (inflate_gpu.inflate_kernel, (PACKED, inflate_gpu.entries(), BYTES, NUMBERS, 1)),
+    "check": (inflate_gpu.check_kernel, (PACKED, BYTES, TABLE, NUMBERS, 1)),
+    "sizes of blocks": (deflate_gpu.sizes_kernel, (STREAMS, 1, NUMBERS, 1)),
+    "blocks": (deflate_gpu.blocks_kernel, (STREAMS, 1, BYTES, TABLE, BYTES)),
+    "newlines": (held_gpu.count_kernel, (BYTES, 1, True, NUMBERS)),
     "borders": (reads_gpu.count_kernel, (RAW,)),
     "starts": (reads_gpu.starts_kernel, (RAW,)),
     "reads": (reads_gpu.reads_kernel, (RAW, BATCH, READING, PATTERNS, NUMBERS)),

@@ -1,0 +1,273 @@
+"""Blocks of BGZF -> what they hold, on a GPU, by a warp a block; nothing is believed that was not checked.
+
+All lanes read the same codes and go the same way, so nothing need be told from one to another; they share
+the work of a copy.  Of each block of deflate, lane 0 makes the tables of codes, by the functions of the CPU
+(block_header.py, huffman.py); they lie in shared memory.  A stream that is not sound, of another length or
+another CRC-32 is noted in a report, and never reads or writes what is not its own.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.cuda import int32, int64, uint8
+from ..compiler.functions import compiled, inlined
+from ..compiler.warp import WARP, cuda, device, kernel, sync_warp, thread_in_block, thread_index
+from ..machines import gpu
+from . import huffman
+from .bgzf import LONGEST, TAIL, word
+from .block_header import are_sound, read_lengths, take_fixed_lengths
+from .crc32_gpu import TABLE, crc32_of_warp
+from .huffman import END, HELD, KIND, LITERALS, LONG, MORE, VALUE, Code, Codes
+
+LITERAL_BITS, DISTANCE_BITS = 10, 8  # that tables look up: those of 30 warps fit into a multiprocessor
+SLACK = 1024  # bytes behind the blocks that may be read: more than the longest header of deflate
+_N_LITERALS, _N_DISTANCES, _LOW = 1 << LITERAL_BITS, 1 << DISTANCE_BITS, 0xFFFFFFFF
+_N_LENGTHS, _N_SYMBOLS = 288 + 32, 288 + 32 + 19  # of the first two codes, of all three
+int16 = np.dtype(np.int16)  # of an array of the kernel
+
+
+class Packed(NamedTuple):
+    """Blocks of BGZF on the device, in ``data`` uint8[n], of which ``words`` uint32 is another view.
+
+    Of each block, int64: ``begins``, ``ends``, where its deflate stream lies in ``data``; ``at``, where what
+    it holds goes; ``sizes``, bytes of that; ``sums``, its CRC-32.
+    """
+
+    data: np.ndarray
+    words: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
+    at: np.ndarray
+    sizes: np.ndarray
+    sums: np.ndarray
+
+
+class Entries(NamedTuple):
+    """What is the same for all codes, int64: ``entry`` of Code for each kind; ``order`` of Codes."""
+
+    literals: np.ndarray
+    distances: np.ndarray
+    lengths: np.ndarray
+    order: np.ndarray
+
+
+def entries() -> Entries:
+    """Those of RFC 1951, on the host."""
+    codes = huffman.make_codes()
+    return Entries(codes.literals.entry, codes.distances.entry, codes.lengths.entry, codes.order)
+
+
+class Inflater:
+    """Inflates blocks of BGZF on the GPU that this thread uses."""
+
+    def __init__(self):
+        self._same, self._table = gpu.take(entries()), gpu.take(TABLE)
+
+    def inflate(self, flight, packed, stops, report, slot):
+        """Launch it: (the device's array of what all blocks hold, how many bytes that is).
+
+        ``packed`` uint8: the blocks, in pinned memory, and SLACK bytes; ``stops``: where each of them ends.
+        ``report[slot]`` gets 1 if any is damaged.  None where a header is not plain, or a size impossible.
+        """
+        n_blocks, there = stops.size, flight.there
+        table = flight.here("blocks", 5 * n_blocks, np.int64)[: 5 * n_blocks]
+        n = _tabulate(packed, stops, table.reshape(5, n_blocks))
+        if n < 0:
+            return None
+        flight.begin("copy in")
+        data = gpu.copy(packed, there("packed", packed.size, np.uint8), flight.stream)
+        rows = gpu.copy(table, there("blocks", table.size, np.int64), flight.stream)
+        columns = [rows[i * n_blocks : (i + 1) * n_blocks] for i in range(5)]
+        held, out = Packed(data, gpu.words_of(data), *columns), there("data", n + 1, np.uint8)
+        flight.begin("inflate")
+        n_threads = WARP * n_blocks
+        flight.launch(inflate_kernel, n_threads, WARP, held, self._same, out, report.there, slot)
+        flight.launch(check_kernel, n_threads, WARP, held, out, self._table, report.there, slot)
+        return out, n
+
+
+class Place(NamedTuple):
+    """Where a stream goes: ``out`` uint8 from ``start`` on, so far to ``at``, and to ``limit`` at most."""
+
+    out: np.ndarray
+    start: int
+    at: int
+    limit: int
+
+
+@kernel
+def inflate_kernel(packed, same, out, report, slot):
+    """What each block holds into ``out`` uint8, by a warp a block; a block of threads is a warp.
+
+    ``same``: Entries.  ``report[slot]`` gets 1 if the stream of any is not sound, or not as long as it says.
+    """
+    lane, b = thread_in_block(), thread_index() // WARP
+    told = cuda.shared.array(1, int64)  # each on a line of its own, by which the simulator knows it
+    lengths = cuda.shared.array(_N_LENGTHS, uint8)
+    both = cuda.shared.array(_N_LENGTHS, uint8)
+    few = cuda.shared.array(19, uint8)
+    table = cuda.shared.array(_N_LITERALS, int32)
+    distances = cuda.shared.array(_N_DISTANCES, int32)
+    looked_up = cuda.shared.array(128, int32)
+    counts = cuda.shared.array(48, int32)
+    symbols = cuda.shared.array(_N_SYMBOLS, int16)
+    codes = Codes(
+        Code(lengths[:288], table, counts[:16], symbols[:288], same.literals),
+        Code(lengths[288:], distances, counts[16:32], symbols[288:_N_LENGTHS], same.distances),
+        Code(few, looked_up, counts[32:], symbols[_N_LENGTHS:], same.lengths),
+        table, same.order, both,
+    )  # fmt: skip
+    begin, end, start = packed.begins[b], packed.ends[b], packed.at[b]
+    bit, at, limit = 8 * begin, start, start + packed.sizes[b]
+    is_last, is_sound = False, True
+    while is_sound and not is_last:
+        head = _peek(packed.words, bit)
+        is_last, kind, bit = head & 1 == 1, head >> 1 & 3, bit + 3
+        if kind == 0:
+            bit, n = _stored(packed.words, bit, end, limit - at)
+            for i in range(lane, n, WARP):
+                out[at + i] = packed.data[(bit >> 3) + i]
+            is_sound, at, bit = n >= 0, at + n, bit + 8 * n
+        else:
+            sync_warp()  # nobody looks into the tables of the block before any more
+            if lane == 0:
+                told[0] = _take_codes(packed.data, bit, kind, codes)
+            sync_warp()
+            bit, is_sound = told[0], 0 < told[0] <= 8 * end
+            if is_sound:
+                bit, at = _coded(packed.words, bit, end, codes, Place(out, start, at, limit), lane)
+                is_sound = 0 < bit <= 8 * end
+    if lane == 0 and not (is_sound and at == limit and (bit + 7) >> 3 == end):
+        report[slot] = 1
+
+
+@kernel
+def check_kernel(packed, out, table, report, slot):
+    """``report[slot]`` gets 1 if the CRC-32 of what any block holds is another, by a warp a block.
+
+    ``table``: that of crc32_gpu.py.
+    """
+    lane, b = thread_in_block(), thread_index() // WARP
+    found = crc32_of_warp(out, packed.at[b], packed.sizes[b], lane, table)
+    if lane == 0 and found != packed.sums[b]:
+        report[slot] = 1
+
+
+@compiled
+def _tabulate(packed, stops, table):
+    """Fill ``table`` int64[5, n], the last fields of Packed, by blocks that end at ``stops`` int64[n].
+
+    How many bytes they hold; -1 if a header has more than extra fields, or a size is not possible.
+    """
+    start, at = 0, 0
+    for b in range(stops.size):
+        body, stop = start + 12 + packed[start + 10] + 256 * np.int64(packed[start + 11]), stops[b] - TAIL
+        n = word(packed, stop + 4)
+        if packed[start + 3] != 4 or body > stop or n > LONGEST:
+            return -1
+        table[0, b], table[1, b], table[2, b], table[3, b], table[4, b] = (
+            body,
+            stop,
+            at,
+            n,
+            word(packed, stop),
+        )
+        start, at = stops[b], at + n
+    return at
+
+
+@inlined
+def _peek(words, bit):
+    """32 bits, the next one lowest, as int64."""
+    i, shift = bit >> 5, np.uint64(bit & 31)
+    both = np.uint64(words[i]) | np.uint64(words[i + 1]) << np.uint64(32)
+    return np.int64(both >> shift & np.uint64(_LOW))
+
+
+@inlined
+def _stored(words, bit, end, room):
+    """(the bit where what is stored begins, how many bytes it is); -1 bytes if that cannot be."""
+    first = (bit + 7) >> 3
+    word = _peek(words, 8 * first)
+    n, check = word & 0xFFFF, word >> 16
+    if n ^ check != 0xFFFF or first + 4 + n > end or n > room:
+        n = -1
+    return 8 * (first + 4), n
+
+
+@inlined
+def _take_codes(data, bit, kind, codes):
+    """Fill the tables of a block of a kind: the bit where its symbols begin, or -1."""
+    if kind == 2:
+        bit = read_lengths(data, bit, codes)
+    elif kind == 1:
+        take_fixed_lengths(codes)
+    else:
+        bit = -1
+    if bit < 0 or not are_sound(codes):
+        return -1
+    huffman.fill(codes.literals, LITERAL_BITS)
+    huffman.fill(codes.distances, DISTANCE_BITS)
+    return bit
+
+
+@device
+def _coded(words, bit, end, codes, place, lane):
+    """The symbols of a block whose tables are filled: (bit behind it, place behind it); bit -1 if not sound.
+
+    ``held`` has the next ``n_held`` bits, lowest first, and ``following`` the 32 after them.
+    """
+    literals, distances = codes.literals, codes.distances
+    out, start, at, limit = place
+    at_word, last_word = bit >> 5, (end >> 2) + 2
+    held, n_held = np.uint64(words[at_word]) >> np.uint64(bit & 31), 32 - (bit & 31)
+    at_word += 1
+    following = np.uint64(words[at_word])
+    while at_word <= last_word:
+        if n_held < 32:
+            held |= following << np.uint64(n_held)
+            n_held, at_word = n_held + 32, at_word + 1
+            following = np.uint64(words[at_word])
+        entry = np.int64(literals.table[held & np.uint64(_N_LITERALS - 1)])
+        if entry >> KIND == LONG:
+            entry = np.int64(huffman.walk(literals, np.int64(held & np.uint64(_LOW))))
+        kind, bits = entry >> KIND, entry & 31
+        held, n_held = held >> np.uint64(bits), n_held - bits
+        if kind == LITERALS:
+            if at >= limit:
+                return -1, at
+            if lane == 0:
+                out[at] = entry >> HELD & 255
+            at += 1
+            continue
+        if kind != VALUE:
+            return (32 * at_word - n_held if kind == END else -1), at
+        bits = entry >> MORE & 15
+        length = (entry >> HELD) + np.int64(held & np.uint64((1 << bits) - 1))
+        held, n_held = held >> np.uint64(bits), n_held - bits
+        if n_held < 32:
+            held |= following << np.uint64(n_held)
+            n_held, at_word = n_held + 32, at_word + 1
+            following = np.uint64(words[at_word])
+        entry = np.int64(distances.table[held & np.uint64(_N_DISTANCES - 1)])
+        if entry >> KIND == LONG:
+            entry = np.int64(huffman.walk(distances, np.int64(held & np.uint64(_LOW))))
+        if entry >> KIND != VALUE:
+            return -1, at
+        bits = entry & 31
+        held, n_held = held >> np.uint64(bits), n_held - bits
+        bits = entry >> MORE & 15
+        distance = (entry >> HELD) + np.int64(held & np.uint64((1 << bits) - 1))
+        held, n_held = held >> np.uint64(bits), n_held - bits
+        if distance > at - start or at + length > limit:
+            return -1, at
+        sync_warp()  # what others wrote can be read
+        if distance >= length:
+            for i in range(lane, length, WARP):
+                out[at + i] = out[at - distance + i]
+        else:
+            for i in range(lane, length, WARP):
+                out[at + i] = out[at - distance + i % distance]
+        at += length
+    return -1, at

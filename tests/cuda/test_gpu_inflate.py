@@ -1,0 +1,95 @@
+"""Blocks of BGZF inflated by a GPU: what they hold, and that damage is noticed, whatever it is."""
+
+import zlib
+
+import numpy as np
+import pytest
+from output_of import bgzf
+from texts import random_letters
+
+from fmx.input import deflate
+from fmx.input.inflate_gpu import SLACK, Inflater
+from fmx.machines.gpu_session import GpuSession
+from fmx.machines.gpu_sums import Report
+
+LETTERS = random_letters(700, "inflate").encode()
+TEXTS = {
+    "letters": LETTERS,
+    "nothing": b"",
+    "alike": b"I" * 3000,  # copies that reach into themselves
+    "periods": b"ACGTTGCAAGGCTA" * 60,
+    "every byte": bytes(range(256)) * 3,
+}
+DYNAMIC, FIXED, STORED = (9, zlib.Z_DEFAULT_STRATEGY), (9, zlib.Z_FIXED), (0, zlib.Z_DEFAULT_STRATEGY)
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    session = GpuSession()
+    return session.run(Inflater), session.flight(timed=False)
+
+
+def block_of(data, level, strategy, flush=None) -> bytes:
+    """A block of BGZF; ``flush``: after how many bytes blocks of deflate end."""
+    packer = zlib.compressobj(level, zlib.DEFLATED, -15, 8, strategy)
+    body = b""
+    for start in range(0, len(data), flush or len(data) + 1):
+        body += packer.compress(data[start : start + (flush or len(data))])
+        body += packer.flush(zlib.Z_FULL_FLUSH) if flush else b""
+    body += packer.flush()
+    head = bytes.fromhex("1f8b08040000000000ff060042430200") + (len(body) + 25).to_bytes(2, "little")
+    return head + body + zlib.crc32(data).to_bytes(4, "little") + len(data).to_bytes(4, "little")
+
+
+def inflated(gpu, blocks):
+    """(what they hold, whether damage was noticed)."""
+    inflater, flight = gpu
+    whole = b"".join(blocks)
+    packed = np.frombuffer(whole + bytes(SLACK), np.uint8).copy()
+    report = Report(flight)
+    found = inflater.inflate(flight, packed, np.cumsum([len(block) for block in blocks]), report, 3)
+    if found is None:
+        return b"", True
+    out, n = found
+    here = flight.here("out", n + 1, np.uint8)[: n + 1]
+    flight.receive([out[: n + 1]], [here])
+    report.read()
+    return here[:n].tobytes(), report[3] == 1
+
+
+@pytest.mark.parametrize("how", [DYNAMIC, FIXED, STORED], ids=["dynamic", "fixed", "stored"])
+def test_blocks_hold_what_was_put_in(how, gpu):
+    blocks = [block_of(text, *how) for text in TEXTS.values()]
+    assert inflated(gpu, blocks) == (b"".join(TEXTS.values()), False)
+
+
+def test_several_blocks_of_deflate_and_long_codes(gpu):
+    rare = bytes(b for i in range(14) for b in [65 + i] * 2 ** min(i, 9))  # codes of all lengths
+    isal = bytes(deflate.deflate(np.frombuffer(rare, np.uint8)))
+    blocks = [block_of(LETTERS, *DYNAMIC, flush=250), block_of(rare, *DYNAMIC), isal]
+    assert inflated(gpu, blocks) == (LETTERS + rare + rare, False)
+
+
+def test_damage_is_noticed_and_stays_within_its_block(gpu):
+    data = LETTERS[:60]
+    whole = bgzf(data, 60)[:-28]
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        spoiled = bytearray(whole)
+        spoiled[rng.integers(18, len(whole))] ^= 1 << rng.integers(8)
+        found, is_noticed = inflated(gpu, [whole, bytes(spoiled), whole])
+        assert is_noticed
+        if found:
+            assert (found[:60], found[-60:]) == (data, data)
+    assert inflated(gpu, [whole] * 2) == (data * 2, False)
+
+
+@pytest.mark.parametrize("change", [{"size": 119}, {"size": 121}, {"body": -1}, {"body": 1}])
+def test_lengths_must_be_right(change, gpu):
+    data = LETTERS[:120]
+    body = zlib.compressobj(9, zlib.DEFLATED, -15)
+    body = body.compress(data) + body.flush()
+    body = body[: change["body"]] if change.get("body") == -1 else body + b"\0" * change.get("body", 0)
+    head = bytes.fromhex("1f8b08040000000000ff060042430200") + (len(body) + 25).to_bytes(2, "little")
+    tail = zlib.crc32(data).to_bytes(4, "little") + change.get("size", 120).to_bytes(4, "little")
+    assert inflated(gpu, [head + body + tail])[1]
