@@ -55,6 +55,7 @@ def table(spent, wall, n_threads) -> list:
 @click.argument("files", nargs=-1, required=True, metavar="READS")
 @options.index
 @click.option("-o", "--output", default=os.devnull, show_default=True, help="Where the records go.")
+@click.option("--bam", is_flag=True, help="Map to BAM instead of SAM.")
 @options.layout
 @options.method
 @options.engine
@@ -64,13 +65,13 @@ def table(spent, wall, n_threads) -> list:
 def command(given):
     """Time fmx search stage by stage.
 
-    Maps READS as fmx search does, to SAM, and prints the seconds of all threads by stage.
+    Maps READS as fmx search does, to SAM or BAM, and prints the seconds of all threads by stage.
     """
     threads, clock = given.threads, Clock()
     fm_index = load(options.find_index(given.index_path), given.layout, given.method, threads)
     where, wanted = options.device_of(given), MapOptions(n_threads=threads)
     mappers = workflow.make_mappers(fm_index, wanted, where, Progress(quiet=True), clock=clock)
-    writer, _ = workflow.make_writer(fm_index.reference, workflow.Output())
+    writer, _ = workflow.make_writer(fm_index.reference, workflow.Output(kind="bam" if given.bam else "sam"))
     mapping.compile_all(mappers, writer)
     sessions = [session for mapper in mappers for session in mapper.sessions]
     n_threads = sum(mapper.options.n_threads for mapper in mappers)
