@@ -80,9 +80,7 @@ def take_codes(codes):
         return False
     literals, distances = codes.literals, codes.distances
     huffman.fill(literals, huffman.LITERAL_BITS)
-    for i in range(literals.table.size):
-        codes.single[i] = literals.table[i]
-    huffman.join_literals(codes.single, literals.table)
+    huffman.join_literals(literals.table, huffman.LITERAL_BITS)
     huffman.fill(distances, huffman.DISTANCE_BITS)
     return True
 

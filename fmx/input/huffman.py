@@ -48,15 +48,14 @@ class Code(NamedTuple):
 
 
 class Codes(NamedTuple):
-    """Of a block; ``single`` int32[1 << LITERAL_BITS] is ``literals.table`` with one literal an entry.
+    """Of a block.  ``order`` int64[19]: how the lengths of the code of lengths are ordered.
 
-    ``order`` int64[19]: how the lengths of the code of lengths are ordered; ``both`` uint8[n] all lengths.
+    ``both`` uint8[n]: all lengths.
     """
 
     literals: Code
     distances: Code
     lengths: Code
-    single: np.ndarray
     order: np.ndarray
     both: np.ndarray
 
@@ -75,7 +74,7 @@ def make_codes() -> Codes:
         _make_code(288, LITERAL_BITS, np.append(literals, [INVALID << KIND] * 2)),
         _make_code(32, DISTANCE_BITS, np.append(distances, [INVALID << KIND] * 2)),
         _make_code(19, 7, np.arange(19) << HELD),
-        np.zeros(1 << LITERAL_BITS, np.int32), _ORDER, np.zeros(288 + 32, np.uint8),
+        _ORDER, np.zeros(288 + 32, np.uint8),
     )  # fmt: skip
 
 
@@ -140,14 +139,17 @@ def walk(code, word):
 
 
 @inlined
-def join_literals(single, table):
-    """``table``: the entries of ``single``, with two literals where the bits hold the codes of both."""
-    for i in range(single.size):
-        entry = single[i]
+def join_literals(table, bits):
+    """Let entries of a ``table`` that looks up ``bits`` bits have two literals where these hold both codes.
+
+    From the last entry on: those that are looked into have one literal still.
+    """
+    for i in range(table.size - 1, -1, -1):
+        entry = table[i]
         if entry >> KIND == LITERALS:
-            bits = entry & 31
-            second = single[i >> bits]
-            if second >> KIND == LITERALS and bits + (second & 31) <= LITERAL_BITS:
+            first = entry & 31
+            second = table[i >> first]
+            taken = first + (second & 31)
+            if second >> KIND == LITERALS and taken <= bits:
                 literals = (entry >> HELD & 255) | (second >> HELD & 255) << 8
-                entry = np.int32(LITERALS << KIND | literals << HELD | 2 << MORE | (bits + (second & 31)))
-        table[i] = entry
+                table[i] = np.int32(LITERALS << KIND | literals << HELD | 2 << MORE | taken)

@@ -116,7 +116,7 @@ def inflate_kernel(packed, same, out, report, slot):
         Code(lengths[:288], table, counts[:16], symbols[:288], same.literals),
         Code(lengths[288:], distances, counts[16:32], symbols[288:_N_LENGTHS], same.distances),
         Code(few, looked_up, counts[32:], symbols[_N_LENGTHS:], same.lengths),
-        table, same.order, both,
+        same.order, both,
     )  # fmt: skip
     begin, end, start = packed.begins[b], packed.ends[b], packed.at[b]
     bit, at, limit = 8 * begin, start, start + packed.sizes[b]
@@ -208,6 +208,7 @@ def _take_codes(data, bit, kind, codes):
     if bit < 0 or not are_sound(codes):
         return -1
     huffman.fill(codes.literals, LITERAL_BITS)
+    huffman.join_literals(codes.literals.table, LITERAL_BITS)
     huffman.fill(codes.distances, DISTANCE_BITS)
     return bit
 
@@ -235,11 +236,12 @@ def _coded(words, bit, end, codes, place, lane):
         kind, bits = entry >> KIND, entry & 31
         held, n_held = held >> np.uint64(bits), n_held - bits
         if kind == LITERALS:
-            if at >= limit:
+            n = entry >> MORE & 15  # 1 or 2
+            if at + n > limit:
                 return -1, at
-            if lane == 0:
-                out[at] = entry >> HELD & 255
-            at += 1
+            if lane < n:
+                out[at + lane] = entry >> (HELD + 8 * lane) & 255
+            at += n
             continue
         if kind != VALUE:
             return (32 * at_word - n_held if kind == END else -1), at
