@@ -211,6 +211,10 @@ strands = together(
     click.option("--forward-only", is_flag=True, help="Look only for sequences as given."),
     click.option("--reverse-only", is_flag=True, help="Look only for their reverse complements."),
 )
+mismatches = click.option(
+    "--mismatches", type=Number(0, 2), default=0, show_default=True,
+    help="Allow up to N letters of a sequence to differ from the reference.",
+)  # fmt: skip
 verify = click.option(
     "--verify", is_flag=True,
     help="Check the index's files also if they have not changed since they were checked.",

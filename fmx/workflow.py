@@ -39,6 +39,7 @@ from .search.auto import AutoMapper
 from .search.mapper import MapOptions
 from .search.mapper import make_mapper as make_cpu_mapper
 from .search.mapping import compile_all, map_spans, warm_up
+from .search.near import make_near_mapper
 from .search.summary import Summary
 from .search.tally import Tally
 
@@ -58,8 +59,8 @@ class Output:
     """What is written: ``kind`` one of output.FORMATS; ``unmapped``, the read group and ``tags`` (bits of
     output.tags) are for sam and bam.
 
-    ``mapped_to``, ``unmapped_to``: where reads with a reported hit, and those without, are written as they
-    came; ``sort``: BAM or CRAM, by ``n_threads``; ``shard``: a
+    ``mismatches``: the most that a hit has; ``mapped_to``, ``unmapped_to``: where reads with a reported hit,
+    and those without, are written as they came; ``sort``: BAM or CRAM, by ``n_threads``; ``shard``: a
     cluster.run.ShardRun, or None for all of the inputs.
     """
 
@@ -70,6 +71,7 @@ class Output:
     read_group_id: str = ""
     tags: int = EVERY
     counts: str | None = None
+    mismatches: int = 0
     mapped_to: str | None = None
     unmapped_to: str | None = None
     sort: bool = False
@@ -109,7 +111,7 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
         run.note(summary, tsv.counts(reference, tally.table()) if tally else b"")
     if summary.reads == 0 and not output.shard:
         progress.say(f"warning: no reads in {', '.join(map(str, paths))}")
-    progress.say(summary.sentence(time.monotonic() - start, options.trim.least))
+    progress.say(summary.sentence(time.monotonic() - start, options.cannot_occur()))
     for mapper in mappers:
         if isinstance(mapper, AutoMapper):
             progress.say(f"searched on {mapper.sentence()}")
@@ -123,10 +125,11 @@ def make_mappers(fm_index, options, device, progress, tally=None, clock=None, n_
     """
 
     def on_gpus(sessions):
-        from .search import gpu_mapping, gpu_road
+        from .search import gpu_mapping, gpu_road, near_gpu
 
         engine = None if device.engine in ("cuda", "auto") else device.engine
         place = gpu_road.GpuMapper if len(fm_index.parts) == 1 else gpu_mapping.make_mapper
+        place = near_gpu.make_near_mapper if options.near else place
 
         def make(team, n_threads):
             return place(fm_index, replace(options, n_threads=n_threads), team, engine, tally, clock)
@@ -135,14 +138,15 @@ def make_mappers(fm_index, options, device, progress, tally=None, clock=None, n_
         return run_all(make, found, len(found))
 
     def on_cpu():
-        return [make_cpu_mapper(fm_index, options, tally, clock)]
+        make = make_near_mapper if options.near else make_cpu_mapper
+        return [make(fm_index, options, tally, clock)]
 
     def start(writer):
         made = choose_place(replace(device, engine="cuda"), on_gpus, on_cpu, lambda where: None)
         warm_up(made, writer)
         return made
 
-    if device.engine == "auto":
+    if device.engine == "auto" and not options.near:
         return [AutoMapper(make_cpu_mapper(fm_index, options, tally, clock), start, n_bytes)]
     return choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
 
@@ -156,6 +160,7 @@ def make_writer(reference, output):
     """(writer, bytes before the first record)."""
     header = partial(sam.header, reference, __version__, _command_line(), output.read_group)
     writer, head = module_of(output.kind).open_hits(reference, output, header)
+    writer.allow(output.mismatches)
     writer.takers = tuple(output.takers().values())
     return writer, head
 

@@ -149,3 +149,44 @@ def unique_matches(contigs, query: str, least: int, in_query: bool) -> list:
         if once(letters, texts) and (not in_query or once(letters, pieces)):
             found.append(match)
     return found
+
+
+SETS = {
+    "R": "AG", "Y": "CT", "S": "CG", "W": "AT", "K": "GT", "M": "AC", "B": "CGT", "D": "AGT", "H": "ACT",
+    "V": "ACG", "N": "ACGT",
+}  # fmt: skip
+
+
+def changes(read: str, letters: str, iupac=False) -> list:
+    """(where, base) of each base of ``letters`` that the letter of the read above it does not stand for."""
+    bases = [SETS.get(letter, letter) if iupac else letter for letter in plain(read)]
+    return [(i, base) for i, base in enumerate(letters) if base not in bases[i]]
+
+
+def near(contigs, read: str, most: int, iupac=False, strands=(FORWARD, REVERSE)) -> list:
+    """All (mismatches, contig, position, strand) of a read with at most that many, in this order.
+
+    A read is longer than that, and matches nothing where its letter is none of A, C, G, T and U.
+    """
+    if len(read) <= most:
+        return []
+    known = plain(read) if iupac else re.sub("[^ACGT]", "X", plain(read))
+    known = re.sub("[^ACGTRYSWKMBDHVN]", "X", known)
+    spelled = {FORWARD: known, REVERSE: known[::-1].translate(str.maketrans("ACGTRYKMBDHV", "TGCAYRMKVHDB"))}
+    found = []
+    for contig, (_, sequence) in enumerate(contigs):
+        for start, letters in blocks(sequence):
+            for i in range(len(letters) - len(read) + 1):
+                for strand in strands:
+                    n = len(changes(spelled[strand], letters[i : i + len(read)], iupac))
+                    if n <= most:
+                        found.append((n, contig, start + i, strand))
+    return sorted(found)
+
+
+def md(read: str, letters: str) -> str:
+    """SAM's MD of a read that lies, as given, on these letters of the reference."""
+    found, done = "", 0
+    for i, base in changes(read, letters):
+        found, done = found + f"{i - done}{base}", i + 1
+    return found + str(len(read) - done)

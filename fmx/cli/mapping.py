@@ -18,7 +18,8 @@ def map_to_index(command, given, files, outputs, wanted, output, sources=None):
     """
     path, strands = options.find_index(given.index_path), options.strands_of(given)
     check_places(files, places_of(given, outputs), path)
-    fm_index = load(path, given.layout, given.method, given.threads, given.max_memory, given.verify)
+    wants = given.layout, given.method, given.threads, given.max_memory, given.verify
+    fm_index = load(path, *wants, with_text=wanted.near is not None)
     wanted, device = replace(wanted, strands=strands, n_threads=given.threads), options.device_of(given)
     progress = Progress(given.quiet)
     is_wanted, shard = undone_shard(

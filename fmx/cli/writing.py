@@ -53,7 +53,7 @@ def output_of(given) -> tuple:
     output = Output(
         given.output, kind, unmapped=not given.no_unmapped, read_group=group, read_group_id=group_id,
         tags=_tags(given.tags, given.nh), counts=given.counts, mapped_to=given.al, unmapped_to=given.un,
-        sort=given.sort, n_threads=given.threads,
+        mismatches=given.mismatches, sort=given.sort, n_threads=given.threads,
     )  # fmt: skip
     return output, outputs
 

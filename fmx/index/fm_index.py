@@ -23,8 +23,9 @@ class FMIndex:
     """What a search holds of an index.
 
     ``method`` "verify" (seed and verify: whole suffix array, seed table, packed text; ``layout`` is None) or
-    "backward" (backward search: one layout; ``seeds`` and ``text_words`` are None).  ``sa`` is FullSA or
-    SampledSA; the reference holds no letters.  ``number`` of the part that it is, 0 if it is whole.
+    "backward" (backward search: one layout; ``seeds`` is None, and ``text_words`` unless it was asked
+    for).  ``sa`` is FullSA or SampledSA; the reference holds no letters.  ``number`` of the part that it is,
+    0 if it is whole.
     """
 
     path: Path
@@ -74,18 +75,20 @@ def load(
     n_threads=1,
     max_memory: int | None = None,
     verify=False,
+    with_text=False,
 ) -> FMIndex | JoinedIndex:
     """Open an index: arrays mapped from disk, every byte that a search reads checked first.
 
     Files that were checked before and have not changed since are not read again, unless with ``verify``.
     ``method`` "auto" takes what plan.choose_way takes, unless a ``layout`` is named: that asks for backward
-    search over it.  Raises IndexFileError, UnsupportedError.
+    search over it.  ``with_text``: the packed text is wanted in any case.  Raises IndexFileError,
+    UnsupportedError.
     """
     path = Path(path)
     meta = store.read_meta(path)
     method, layout = _choose_method(meta, layout, method, max_memory)
     layout_name = _choose_layout(meta, layout) if method == "backward" else None
-    wanted = [name for name in meta["arrays"] if _is_wanted(own_name(name), method, layout_name)]
+    wanted = [name for name in meta["arrays"] if _is_wanted(own_name(name), method, layout_name, with_text)]
     arrays = store.read_checked(path, meta, wanted, n_threads, verify)
     reference = _reference(path, meta, arrays)
     n_parts = len(part_sizes(meta))
@@ -137,7 +140,7 @@ def _part(path, meta, number, reference, method, layout_name, arrays) -> FMIndex
         _load_sa(meta, number, arrays),
         PrefixTable(arrays["prefix_pairs"], meta["prefix_length"]),
         SeedTable(arrays["seed_starts"], meta["seed_length"]) if is_verify else None,
-        arrays["text_words"] if is_verify else None,
+        arrays.get("text_words"),
     )
 
 
@@ -175,9 +178,11 @@ def _choose_method(meta, layout, method, max_memory) -> tuple:
     return ("verify" if method == "verify" else "backward"), (None if layout == "auto" else layout)
 
 
-def _is_wanted(array_name, method, layout_name) -> bool:
+def _is_wanted(array_name, method, layout_name, with_text) -> bool:
     if "." in array_name:
         return layout_name is not None and array_name.startswith(f"{layout_name}.")
+    if array_name == "text_words" and with_text:
+        return True
     return method == "verify" or array_name not in ("seed_starts", "text_words")
 
 

@@ -12,10 +12,11 @@ from ..compiler.contract import static_type
 from ..compiler.functions import inlined
 from ..errors import UnsupportedError
 from ..input.bgzf import BGZF_END
+from ..input.changes import n_changes
 from ..input.deflate import deflate
 from . import put, samtools
 from .hits import HitWriter
-from .records import contigs_of, put_record, put_unmapped
+from .records import contigs_of, put_md, put_record, put_unmapped
 from .sam import SamHits, quality_of
 from .tags import HI, MD, NH, NM, REPORTED, nh_of
 
@@ -23,7 +24,7 @@ MAX_CONTIG = 2**31 - 1  # bases
 _NIBBLE = np.full(256, 15, np.uint8)  # letter -> 4-bit code of BAM
 for _code, _letter in enumerate(b"=ACMGRSVTWYHKDBN"):
     _NIBBLE[_letter] = _code
-_NH, _HI, _NM, _MD = map(put.as_bytes, ("NHi", "HIi", "NMC\0", "MDZ"))
+_NH, _HI, _NM, _MD = map(put.as_bytes, ("NHi", "HIi", "NMC", "MDZ"))
 
 
 def header(reference, sam_header: bytes) -> bytes:
@@ -93,10 +94,10 @@ def _bin(start, end):
 
 @put_record.register(BamHits)
 def _put_hit(form, out, at, batch, record):
-    begin, r, total, n = at, record.query, record.total, record.end
+    begin, r, n = at, record.query, record.end
     secondary = record.number > 1
     core = Core(
-        record.contig, record.start, quality_of(total),
+        record.contig, record.start, quality_of(record.peers),
         _bin(record.start, record.start + n), 16 * record.reverse + 256 * secondary, 1, 0 if secondary else n,
     )  # fmt: skip
     at = _put_int(out, _put_core(out, at, batch, r, core), n << 4, 4)
@@ -123,9 +124,9 @@ def put_tags(form, out, at, record):
     if form.tags & HI:
         at = _put_int(out, put.text(out, at, _HI), record.number, 4)
     if form.tags & NM:
-        at = put.text(out, at, _NM)
+        at = put.byte(out, put.text(out, at, _NM), n_changes(record.changes))
     if form.tags & MD:
-        at = put.byte(out, put.number(out, put.text(out, at, _MD), record.end), 0)
+        at = put.byte(out, put_md(out, put.text(out, at, _MD), record.end, record.changes), 0)
     return at
 
 

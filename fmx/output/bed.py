@@ -1,6 +1,7 @@
-"""BED6, for hits and matches: contig, start, end, name of the query, 0, strand."""
+"""BED6, for hits and matches: contig, start, end, name of the query, mismatches, strand."""
 
 from ..compiler.contract import static_type
+from ..input.changes import n_changes
 from . import put
 from .hits import HitWriter
 from .matches import MatchWriter
@@ -22,5 +23,5 @@ def open_matches(reference, output, which, sam_header):
 @put_record.register(Bed)
 def _put_bed(form, out, at, batch, record):
     at = put.byte(out, put_place(form, out, at, record), put.TAB)
-    at = put.field(out, put.query(out, at, batch, record.query), 0)
+    at = put.field(out, put.query(out, at, batch, record.query), n_changes(record.changes))
     return put.byte(out, put.strand_field(out, at, record.reverse), put.LINE)

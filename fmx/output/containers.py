@@ -1,5 +1,7 @@
 """What takes the bytes of a format: a plain file, or what makes another file of them."""
 
+from functools import partial
+
 from ..input.streams import whole_output
 from . import samtools
 
@@ -9,5 +11,5 @@ def container(output, reference):
     if output.kind == "parquet":
         from . import parquet
 
-        return parquet.opened
+        return partial(parquet.opened, parquet.schema_of(output))
     return samtools.container(output, reference) if samtools.is_needed(output) else whole_output

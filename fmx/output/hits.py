@@ -24,6 +24,10 @@ class HitWriter(Buffers):
         self.form, self.is_sam, self._on_gpus = form, is_sam, []
         self.encode, self._end, self.widest = encode, end, widest(form)
 
+    def allow(self, changes) -> None:
+        """Let hits have so many changes, at most (input/changes.py)."""
+        self.widest = widest(self.form, changes)
+
     def format(self, batch, hits, start, first_hit, last_hit):
         """Records of reads ``start`` onwards, as far as their hits are first_hit to last_hit."""
         if not self.is_sam:

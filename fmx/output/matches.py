@@ -62,4 +62,4 @@ def _record(form, batch, strands, matches, j):
     begin = strands.offset[i] + matches.position[j]
     begin = batch.length[query] - begin - length if reverse else begin
     place = place_of(form.blocks, matches.text[j])
-    return Record(query, begin, begin + length, reverse, place.contig, place.position, 0, 0, 0)
+    return Record(query, begin, begin + length, reverse, place.contig, place.position, 0, 0, 0, 0, 0)

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..compiler.functions import inlined
 from ..index.reference import place_of
+from ..input.changes import changes_of, peers_of
 from .records import Record, put_record, put_unmapped
 
 
@@ -34,7 +35,7 @@ def put_read(form, out, at, batch, hits, i, window):
         place = place_of(form.blocks, hits.position[hit])
         record = Record(
             r, np.int64(0), batch.length[r], hits.reverse[hit], place.contig, place.position,
-            hit - first + 1, total, hits.first[i + 1] - first,
+            hit - first + 1, total, hits.first[i + 1] - first, peers_of(hits, i, hit), changes_of(hits, hit),
         )  # fmt: skip
         at = put_record(form, out, at, batch, record)
     return at

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..compiler.contract import static_type
 from ..compiler.functions import inlined
+from ..input.changes import n_changes
 from . import put
 from .hits import HitWriter
 from .matches import MatchWriter
@@ -13,7 +14,8 @@ from .pairs import PairWriter, put_pair
 from .records import LINED, contigs_of, put_record
 from .sam import quality_of
 
-_PATH, _SCORE, _IDENTITY, _EQUAL = map(put.as_bytes, ("\tcg:Z:", "\tAS:i:", "\tid:f:", "="))
+_PATH, _SCORE, _IDENTITY = map(put.as_bytes, ("\tcg:Z:", "\tAS:i:", "\tid:f:"))
+MATCH, EQUAL = b"M="  # operations of a CIGAR
 _NH = put.as_bytes("\tNH:i:")
 UNKNOWN = 255  # mapping quality
 
@@ -49,7 +51,7 @@ def open_pairs(names, lengths, with_path):
 
 @put_record.register(PafHits)
 def _put_hit(form, out, at, batch, record):
-    at = _put_places(form, out, at, batch, record, quality_of(record.total))
+    at = _put_places(form, out, at, batch, record, quality_of(record.peers))
     return _put_path(out, put.number(out, put.text(out, at, _NH), record.total), record)
 
 
@@ -66,14 +68,15 @@ def _put_places(form, out, at, batch, record, quality):
     at = put.field(out, put.field(out, at, record.begin), record.end)
     at = put.name_field(out, put.strand_field(out, at, record.reverse), form.names, record.contig)
     at = put.field(out, put.field(out, at, form.lengths[record.contig]), record.start)
-    return _put_sizes(out, put.field(out, at, record.start + n), n, n, quality)
+    n_equal = n - n_changes(record.changes)
+    return _put_sizes(out, put.field(out, at, record.start + n), n_equal, n, quality)
 
 
 @inlined
 def _put_path(out, at, record):
     """The CIGAR, and the end of the line."""
     at = put.number(out, put.text(out, at, _PATH), record.end - record.begin)
-    return put.byte(out, put.text(out, at, _EQUAL), put.LINE)
+    return put.byte(out, put.byte(out, at, MATCH if n_changes(record.changes) else EQUAL), put.LINE)
 
 
 @put_pair.register(PafPairs)

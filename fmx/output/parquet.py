@@ -5,6 +5,7 @@ chunks were, so that the bytes depend on nothing else.
 """
 
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ..errors import OutputError, installed
 from ..input.streams import whole_output
 from .hits import HitWriter
 from .records import contigs_of
-from .tsv import HITS, TsvHits
+from .tsv import form_of
 
 with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):
     import pyarrow
@@ -20,34 +21,41 @@ with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):
     from pyarrow import parquet as pq
 
 ROWS = 1 << 20  # of a row group
-_NAMES = HITS.decode().split()
-_TYPES = [pyarrow.int64() if name in ("start", "end", "occurrences") else pyarrow.string() for name in _NAMES]
-SCHEMA = pyarrow.schema(list(zip(_NAMES, _TYPES, strict=True)))
-_READ = csv.ReadOptions(use_threads=False, column_names=_NAMES)
+_NUMBERS = "start", "end", "occurrences", "mismatches"
 _PARSE = csv.ParseOptions(delimiter="\t", quote_char=False)
-_CONVERT = csv.ConvertOptions(column_types=SCHEMA)
+
+
+def schema_of(output):
+    """The columns of an Output, as TSV has them."""
+    names = form_of(output)[1].decode().split()
+    return pyarrow.schema(
+        [(name, pyarrow.int64() if name in _NUMBERS else pyarrow.string()) for name in names]
+    )
 
 
 def open_hits(reference, output, sam_header):
     """(HitWriter, nothing)."""
-    return HitWriter(TsvHits(*contigs_of(reference)), encode=_table_of), b""
+    form, _ = form_of(output)
+    return HitWriter(form(*contigs_of(reference)), encode=partial(_table_of, schema_of(output))), b""
 
 
-def _table_of(lines) -> bytes:
+def _table_of(schema, lines) -> bytes:
     """Lines of TSV (uint8[n]) as a stream of Arrow; nothing of none."""
     if lines.size == 0:
         return b""
-    table = csv.read_csv(pyarrow.py_buffer(np.ascontiguousarray(lines)), _READ, _PARSE, _CONVERT)
+    how = csv.ReadOptions(use_threads=False, column_names=schema.names), _PARSE
+    types = csv.ConvertOptions(column_types=schema)
+    table = csv.read_csv(pyarrow.py_buffer(np.ascontiguousarray(lines)), *how, types)
     out = pyarrow.BufferOutputStream()
-    with ipc.new_stream(out, SCHEMA) as stream:
+    with ipc.new_stream(out, schema) as stream:
         stream.write_table(table)
     return out.getvalue().to_pybytes()
 
 
 @contextmanager
-def opened(path):
+def opened(schema, path):
     """A binary file for what ``_table_of`` gives, which appears as a Parquet file."""
-    with whole_output(path) as file, pq.ParquetWriter(_Counted(file), SCHEMA, compression="zstd") as writer:
+    with whole_output(path) as file, pq.ParquetWriter(_Counted(file), schema, compression="zstd") as writer:
         rows = _Rows(writer)
         yield rows
         rows.end()

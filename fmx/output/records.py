@@ -12,9 +12,11 @@ import numpy as np
 
 from ..compiler.contract import by_type, by_type_or_this
 from ..compiler.functions import inlined
+from ..input.changes import change_at, n_changes
 from ..input.reads import ReadBatch
 from . import put
 
+BASES = b"ACGT"
 LINED = "names", "blocks"  # fields of most forms: put.Names of the contigs, Blocks of the reference
 
 
@@ -22,7 +24,8 @@ class Record(NamedTuple):
     """Symbols ``begin`` to ``end`` of a query as it was given, and ``start``, where they lie in a contig.
 
     All 0-based and half-open.  ``reverse``: it is their reverse complement that lies there.  Of a hit
-    ``number`` counts the query's ``reported`` records from 1, and ``total`` is the number of its occurrences.
+    ``number`` counts the query's ``reported`` records from 1, and ``total`` is the number of its occurrences,
+    of which ``peers`` are as likely.  ``changes`` as in input/changes.py.
     """
 
     query: int
@@ -34,6 +37,8 @@ class Record(NamedTuple):
     number: int
     total: int
     reported: int
+    peers: int
+    changes: int
 
 
 def contigs_of(reference):
@@ -65,13 +70,27 @@ def put_place(form, out, at, record):
     return put.field(out, at, record.start + record.end - record.begin)
 
 
-def widest(form) -> int:
-    """Bytes that any record of a form takes at most, beside the name and the letters of its query."""
+@inlined
+def put_md(out, at, length, changes):
+    """SAM's MD of a read of ``length`` letters with some changes."""
+    done = np.int64(0)
+    for j in range(n_changes(changes)):
+        where, base = change_at(changes, j)
+        at = put.byte(out, put.number(out, at, where - done), BASES[base])
+        done = where + 1
+    return put.number(out, at, length - done)
+
+
+def widest(form, changes=0) -> int:
+    """Bytes that any record of a form takes at most, beside the name and the letters of its query.
+
+    ``changes``: the most that a record has.
+    """
     columns = (np.array([x]) for x in (0, 0, 0, 3, -1, True))  # no name, three letters without qualities
     batch = ReadBatch(np.frombuffer(b"ACG", np.uint8), *columns)
     contig = int(np.argmax(np.diff(form.names.first)))
     sizes = [put_head(form, put.Widest(), 0, batch, row) for row in (0, 1)]
     for reverse, number in product((False, True), (1, 2)):
-        record = Record(0, 1, 2, reverse, contig, 1, number, 3, 3)
+        record = Record(0, 1, 2, reverse, contig, 1, number, 3, 3, 3, changes)
         sizes.append(put_record(form, put.Widest(), 0, batch, record))
     return max(*sizes, put_unmapped(form, put.Widest(), 0, batch, 0, 3))

@@ -4,14 +4,15 @@ import numpy as np
 
 from ..compiler.contract import static_type
 from ..compiler.functions import compiled, inlined
+from ..input.changes import n_changes
 from . import put
 from .hits import HitWriter
 from .matches import MatchWriter
-from .records import LINED, contigs_of, put_record, put_unmapped
+from .records import LINED, contigs_of, put_md, put_record, put_unmapped
 from .tags import HI, MD, NH, NM, REPORTED, nh_of
 
 _UNMAPPED = put.as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
-_NH, _HI, _NM, _MD = map(put.as_bytes, ("\tNH:i:", "\tHI:i:", "\tNM:i:0", "\tMD:Z:"))
+_NH, _HI, _NM, _MD = map(put.as_bytes, ("\tNH:i:", "\tHI:i:", "\tNM:i:", "\tMD:Z:"))
 _MATE, _NO_READ, _NO_QUALITY = map(put.as_bytes, ("\t*\t0\t0\t", "*\t*", "\t*"))
 _SQ, _LN, _M5, _HEX = map(put.as_bytes, ("@SQ\tSN:", "\tLN:", "\tM5:", "0123456789abcdef"))
 MATCH, CLIP = b"MH"  # operations of a CIGAR
@@ -84,8 +85,8 @@ def _put_place(form, out, at, batch, record, flag, quality):
 
 @put_record.register(SamHits)
 def _put_hit(form, out, at, batch, record):
-    r, total, secondary = record.query, record.total, record.number > 1
-    flag, quality = 16 * record.reverse + 256 * secondary, quality_of(total)
+    r, secondary = record.query, record.number > 1
+    flag, quality = 16 * record.reverse + 256 * secondary, quality_of(record.peers)
     at = _put_place(form, out, at, batch, record, flag, quality)
     at = put.text(out, put.byte(out, put.number(out, at, record.end), MATCH), _MATE)
     at = put.text(out, at, _NO_READ) if secondary else _put_read(out, at, batch, r, record.reverse)
@@ -109,9 +110,9 @@ def put_tags(form, out, at, record):
     if form.tags & HI:
         at = put.number(out, put.text(out, at, _HI), record.number)
     if form.tags & NM:
-        at = put.text(out, at, _NM)
+        at = put.number(out, put.text(out, at, _NM), n_changes(record.changes))
     if form.tags & MD:
-        at = put.number(out, put.text(out, at, _MD), record.end)
+        at = put_md(out, put.text(out, at, _MD), record.end, record.changes)
     return at
 
 
@@ -133,7 +134,7 @@ def _put_match(form, out, at, batch, record):
     at = put.byte(out, put.number(out, _put_clip(out, at, before), n), MATCH)
     at = put.text(out, _put_clip(out, at, after), _MATE)
     at = put.bases(out, at, batch.data, batch.start[record.query] + record.begin, n, record.reverse)
-    at = put.text(out, put.text(out, at, _NO_QUALITY), _NM)
+    at = put.number(out, put.text(out, put.text(out, at, _NO_QUALITY), _NM), 0)
     at = put.number(out, put.text(out, at, _MD), n)
     return put.byte(out, at, put.LINE)
 

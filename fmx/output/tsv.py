@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.contract import static_type
+from ..input.changes import n_changes
 from . import put
 from .hits import HitWriter
 from .matches import MatchWriter
@@ -12,11 +13,13 @@ from .pairs import PairWriter, put_pair
 from .records import LINED, contigs_of, put_place, put_record
 
 HITS = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
+NEAR = HITS[:-1] + b"\tmismatches\n"
 MATCHES = b"query\tquery_start\tquery_end\tstrand\tcontig\tstart\tend\tlength\n"
 PAIRS = b"query\ttarget\tscore\tidentity\tlength\tmatches"
 
 
 TsvHits = static_type("TsvHits", LINED, __name__)
+TsvNear = static_type("TsvNear", LINED, __name__)
 TsvMatches = static_type("TsvMatches", LINED, __name__)
 
 
@@ -30,7 +33,13 @@ class TsvPairs(NamedTuple):
 
 def open_hits(reference, output, sam_header):
     """(HitWriter, header line)."""
-    return HitWriter(TsvHits(*contigs_of(reference))), HITS
+    form, head = form_of(output)
+    return HitWriter(form(*contigs_of(reference))), head
+
+
+def form_of(output):
+    """(type of the form, header line) of hits."""
+    return (TsvNear, NEAR) if output.mismatches else (TsvHits, HITS)
 
 
 def open_matches(reference, output, which, sam_header):
@@ -49,6 +58,13 @@ def _put_hit(form, out, at, batch, record):
     at = put.byte(out, put.query(out, at, batch, record.query), put.TAB)
     at = put.strand_field(out, put_place(form, out, at, record), record.reverse)
     return put.byte(out, put.field(out, at, record.total), put.LINE)
+
+
+@put_record.register(TsvNear)
+def _put_near(form, out, at, batch, record):
+    at = put.byte(out, put.query(out, at, batch, record.query), put.TAB)
+    at = put.field(out, put.strand_field(out, put_place(form, out, at, record), record.reverse), record.total)
+    return put.byte(out, put.field(out, at, n_changes(record.changes)), put.LINE)
 
 
 @put_record.register(TsvMatches)

@@ -76,7 +76,7 @@ class GpuSearcher:
             most_words = patterns.first[a] + N_WORDS - 1
             b = max(min(a + N_PATTERNS, int(np.searchsorted(ends, most_words, "right"))), a + 1)
             piece = _slice(patterns, a, b, int(ends[b - 1] - patterns.first[a]))
-            on_device = Patterns(*_sent(flight, piece._asdict()))
+            on_device = Patterns(*sent(flight, piece._asdict()))
             there = Intervals(*(flight.there(name, b - a, np.uint32)[: b - a] for name in Intervals._fields))
             flight.begin("search")
             for array in there:
@@ -112,7 +112,7 @@ class GpuLocator:
     def _locate(self, flight, lo, first, positions):
         for a in range(0, lo.size, N_PATTERNS):
             b = min(a + N_PATTERNS, lo.size)
-            on_device = _sent(flight, {"lo": lo[a:b], "first": first[a : b + 1] - first[a]})
+            on_device = sent(flight, {"lo": lo[a:b], "first": first[a : b + 1] - first[a]})
             for begin in range(int(first[a]), int(first[b]), N_POSITIONS):
                 n = min(N_POSITIONS, int(first[b]) - begin)
                 there, here = (
@@ -139,27 +139,37 @@ def make_mapper(index, options, team, engine=None, tally=None, clock=None) -> Ma
 
     ``team``: the GpuSession of each part.  Raises DeviceError, UnsupportedError.
     """
+
+    def locator(searcher, number):
+        return GpuLocator(searcher, index.parts[number].sa, part_span(index.meta, number)[0])
+
+    options, made, sessions = bring_parts(index, options, team, engine, locator)
+    return Mapper(made, options, tally, clock, sessions)
+
+
+def bring_parts(index, options, team, engine, locate, more=0):
+    """(options, of each part (GpuSearcher, ``locate(GpuSearcher, number)``), sessions) of a team of GPUs.
+
+    ``more``: bytes that ``locate`` takes of a part's GPU besides.  Raises DeviceError, UnsupportedError.
+    """
+
+    def bring(number):
+        searcher = GpuSearcher(flights[team[number]], held[number][0], engine, forms[team[number]])
+        return searcher, locate(searcher, number)
+
     held = [(make_query(part), part.sa) for part in index.parts]
     flights, forms, made = {}, {}, []
     for session in dict.fromkeys(team):
         own = [held[i] for i, its in enumerate(team) if its is session]
         forms[session] = gpu_forms.choose([query for query, _ in own], session.memory, A_FLIGHT)
-        resident = sum(gpu_forms.n_bytes(*one, forms[session]) for one in own)
+        resident = sum(gpu_forms.n_bytes(*one, forms[session]) + more for one in own)
         flights[session] = session.flights(options.n_threads, resident, ROOMS)
-    for i, session in enumerate(team):
-        at = part_span(index.meta, i)[0]
-        made.append(session.run(_bring, flights[session], *held[i], at, engine, forms[session]))
-    options = replace(options, chunk_size=max(options.chunk_size, CHUNK_SIZE))
-    return Mapper(made, options, tally, clock, tuple(flights))
+    for number, session in enumerate(team):
+        made.append(session.run(bring, number))
+    return replace(options, chunk_size=max(options.chunk_size, CHUNK_SIZE)), made, tuple(flights)
 
 
-def _bring(flights, query, sa, start, engine, form):
-    """(GpuSearcher, GpuLocator) of a part, whose arrays they bring to the GPU that this thread uses."""
-    searcher = GpuSearcher(flights, query, engine, form)
-    return searcher, GpuLocator(searcher, sa, start)
-
-
-def _sent(flight, arrays) -> list:
+def sent(flight, arrays) -> list:
     """Arrays by name, of a part that fits, on the device."""
     packed = [(name, flight.pack(name, [array])) for name, array in arrays.items()]
     flight.begin("copy in")

@@ -172,7 +172,7 @@ def select_of_read(occurrences, batch, start, hits, r, seed, keys):
         all_keys(occurrences, r, keys)
         sort(keys, total)
         if seed >= 0 and n < total:
-            _draw(keys, total, n, _hash_name(batch, start + r, seed))
+            draw(keys, total, n, hash_name(batch, start + r, seed))
     for j in range(n):
         hits.position[out + j], hits.reverse[out + j] = keys[j] >> 1, keys[j] & 1
 
@@ -200,7 +200,7 @@ def all_keys(occurrences, r, keys):
 
 
 @inlined
-def _hash_name(batch, r, seed):
+def hash_name(batch, r, seed):
     """64-bit FNV-1a of the seed and the read's name, finished by a multiply and shift."""
     x = np.uint64(0xCBF29CE484222325) ^ np.uint64(seed)
     for i in range(batch.name_start[r], batch.name_start[r] + batch.name_length[r]):
@@ -210,7 +210,7 @@ def _hash_name(batch, r, seed):
 
 
 @inlined
-def _draw(keys, total, n, x):
+def draw(keys, total, n, x):
     """Move n keys drawn by the random word x to the front, in order (a partial Fisher-Yates shuffle)."""
     for j in range(n):
         x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)

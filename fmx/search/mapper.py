@@ -6,7 +6,7 @@ Span -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> pieces of output
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,25 @@ FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
 BOTH = FORWARD | REVERSE
 
 
+@dataclass(frozen=True)
+class Near:
+    """Which near matches are found: with at most ``mismatches``; by ``iupac``, letters stand for their sets.
+
+    ``strata``: only those of a read with the fewest; ``best_first``: in this order, else by position.
+    """
+
+    mismatches: int = 0
+    iupac: bool = False
+    strata: bool = False
+    best_first: bool = True
+
+
 @dataclass
 class MapOptions:
-    """How reads are mapped: cut by ``trim``, of all ``first`` (None: all) after the ``skip`` first ones."""
+    """How reads are mapped: cut by ``trim``, of all ``first`` (None: all) after the ``skip`` first ones.
+
+    ``near``: which near matches are wanted, or None.
+    """
 
     policy: SelectionPolicy = field(default_factory=SelectionPolicy)
     strands: int = BOTH
@@ -36,6 +52,14 @@ class MapOptions:
     trim: Trim = WHOLE
     skip: int = 0
     first: int | None = None
+    near: Near | None = None
+
+    def cannot_occur(self) -> str:
+        """Which reads cannot occur, in words."""
+        v, iupac = (self.near.mismatches, self.near.iupac) if self.near else (0, False)
+        what = "no letter of bases" if iupac else "a letter other than A C G T U"
+        short = "shorter than --min-length, " if self.trim.least else ""
+        return f"{short}{f'not longer than {v}, or more than {v} times' if v else 'empty, or'} {what}"
 
 
 def make_query(index):
@@ -48,14 +72,15 @@ def make_query(index):
 class Found(NamedTuple):
     """A batch of reads that were searched.
 
-    ``given``: as they came, ``batch``: as they were cut; ``intervals`` uint32[n_parts, 2 * n_reads];
-    ``total`` int64[n_reads], the exact number of occurrences.
+    ``given``: as they came, ``batch``: as they were cut; ``intervals`` Intervals [n_parts, 2 * n_reads], or
+    None; ``total`` int64[n_reads], the exact number of occurrences; ``sought`` bool[n_reads]: which may be.
     """
 
     given: reads.ReadBatch
     batch: reads.ReadBatch
-    intervals: Intervals
+    intervals: Any
     total: np.ndarray
+    sought: np.ndarray
 
 
 class Mapper:
@@ -105,17 +130,21 @@ class Mapper:
         for piece in writer.split(given, chunk.is_fastq, self.options.policy.reported(total) > 0):
             emit(piece)
 
-    def search(self, chunk) -> Found:
-        """The reads of a chunk, and where they occur."""
+    def parse(self, chunk) -> tuple:
+        """The reads of a chunk as they came, and as they are cut."""
         with self.timed("parse"):
             given = reads.parse(chunk)
-            batch = trimmed(given, self.options.trim)
+            return given, trimmed(given, self.options.trim)
+
+    def search(self, chunk) -> Found:
+        """The reads of a chunk, and where they occur."""
+        given, batch = self.parse(chunk)
         with self.timed("pack"):
             patterns = reads.pack(batch, self.options.strands)
         with self.timed("search"):
             found = [search(patterns) for search in self._searchers]
             intervals = Intervals(*map(_rows, zip(*found, strict=True)))
-            return Found(given, batch, intervals, count(intervals))
+            return Found(given, batch, intervals, count(intervals), batch.searchable)
 
     def hits_of(self, found):
         """Yield (start, Hits) for runs of reads with at most SLICE_HITS occurrences to locate, or of one."""

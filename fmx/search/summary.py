@@ -23,14 +23,13 @@ class Summary:
     @classmethod
     def of(cls, found, policy) -> "Summary":
         """What was Found in a batch."""
-        return cls(found.total.size, *_sums(found.total, found.batch, policy.at_most))
+        return cls(found.total.size, *_sums(found.total, found.batch.length, found.sought, policy.at_most))
 
-    def sentence(self, seconds: float, least=0) -> str:
-        """What happened, in one line; ``least``: letters that a read must have."""
+    def sentence(self, seconds: float, cannot_occur: str) -> str:
+        """What happened, in one line; ``cannot_occur``: which reads cannot, in words."""
         share = 100 * self.mapped / max(self.reads, 1)
         more = f", {self.suppressed:,} with too many" if self.suppressed else ""
-        short = "shorter than --min-length, " if least else ""
-        hopeless = f"; {self.hopeless:,} cannot occur: {short}empty, or a letter other than A C G T U"
+        hopeless = f"; {self.hopeless:,} cannot occur: {cannot_occur}"
         return (
             f"{self.reads:,} reads: {self.mapped:,} occur ({share:.2f} %), "
             f"{self.unique:,} of them once{more}; "
@@ -44,15 +43,15 @@ class Summary:
 
 
 @compiled
-def _sums(total, batch, at_most):
+def _sums(total, length, sought, at_most):
     """The fields of a Summary but for the number of reads."""
     bases = mapped = unique = suppressed = hits = hopeless = np.int64(0)
     for r in range(total.size):
         eligible = eligible_of(total[r], at_most)
-        bases += batch.length[r]
+        bases += length[r]
         mapped += eligible > 0
         unique += eligible == 1
         suppressed += total[r] != eligible
         hits += eligible
-        hopeless += not batch.searchable[r]
+        hopeless += not sought[r]
     return bases, mapped, unique, suppressed, hits, hopeless

@@ -15,6 +15,7 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..index.reference import place_of
 from ..machines.portions import cuts
+from .candidates import position_in
 
 _MANY = 64  # occurrences, from which on reads are looked at for being the same
 _MOST = 1 << 17  # positions located at a time
@@ -70,6 +71,19 @@ class Tally:
                 _count(positions, n, i, reads, self._blocks, seen, table)
         self._idle.append(table)
 
+    def add_matches(self, matches, n) -> None:
+        """Count the first ``n[r]`` of near_hits.Matches of each read r, int64[n_reads]."""
+        try:
+            table = self._idle.pop()
+        except IndexError:
+            table = self._new()
+        positions, size = np.empty(n.sum(), np.int64), np.zeros((n.size, 2), np.int64)
+        _positions_of(matches, n, positions)
+        size[:, 0] = n
+        seen = np.full((self._n_contigs, 2), -1, np.int64)
+        _count(positions, size.ravel(), 0, Counted(np.ones(n.size, np.int64), n), self._blocks, seen, table)
+        self._idle.append(table)
+
 
 def _distinct(intervals, eligible):
     """(lo, hi, Counted): int64[n_parts, 2 * n] intervals, and the reads that have just these."""
@@ -111,3 +125,13 @@ def _count(positions, size, first, reads, blocks, seen, table):
             table[contig, 2] += weight * (total == 1)
             table[contig, 3] += weight * (share_of(met + 1, total) - share_of(met, total))
             n += 1
+
+
+@compiled
+def _positions_of(matches, n, positions):
+    """The positions of the first n[r] matches of each read, one after the other."""
+    k = 0
+    for r in range(n.size):
+        for j in range(matches.first[r], matches.first[r] + n[r]):
+            positions[k] = position_in(matches.keys[j])
+            k += 1

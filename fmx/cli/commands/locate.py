@@ -13,6 +13,8 @@ from ...output import kinds_of
     "--format", "kind", type=click.Choice(kinds_of("locate")),
     default="tsv", show_default=True, help="What to write: TSV with a header line, BED6, SAM, or Parquet.",
 )  # fmt: skip
+@options.mismatches
+@click.option("--iupac", is_flag=True, help="Let N, R, Y and so on stand for their bases.")
 @options.strands
 @options.index
 @options.output
@@ -28,15 +30,20 @@ def command(given):
         raise click.UsageError("give patterns either with -p or as files")
     if given.literal and (given.shard or given.scheduler or given.scheduler_file):
         raise click.UsageError("--shard and --scheduler need patterns in files")
+    if given.iupac and given.kind == "sam":
+        raise click.UsageError("SAM holds no letters for sets of bases: write TSV or BED with --iupac")
     from ...input.chunks import literal_fasta
     from ...search.hits import ALL, SelectionPolicy
-    from ...search.mapper import MapOptions
+    from ...search.mapper import MapOptions, Near
     from ...workflow import Output
     from ..mapping import map_to_index
     from ..shards import refuse_shards
 
     refuse_shards(given, {"Parquet": given.kind == "parquet"})
     literal = [literal_fasta(given.literal, given.literal)] if given.literal else None
-    outputs, output = {"-o": (given.output, [given.kind.upper()])}, Output(given.output, given.kind)
-    wanted = MapOptions(SelectionPolicy(ALL))
+    outputs = {"-o": (given.output, [given.kind.upper()])}
+    output = Output(given.output, given.kind, mismatches=given.mismatches)
+    is_near = given.mismatches > 0 or given.iupac
+    near = Near(given.mismatches, given.iupac, best_first=False) if is_near else None
+    wanted = MapOptions(SelectionPolicy(ALL), near=near)
     map_to_index("locate", given, given.patterns, outputs, wanted, output, literal)

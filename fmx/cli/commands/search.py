@@ -18,6 +18,8 @@ from ..writing import output_of, writing
     "-m", "at_most", type=options.COUNT, metavar="N",
     help="Treat reads with more than N occurrences as unmapped.",
 )  # fmt: skip
+@options.mismatches
+@click.option("--strata", is_flag=True, help="Of a read's hits, keep those with the fewest mismatches.")
 @click.option("--seed", type=options.Number(0, 2**62), help="Choose hits at random; same seed, same choice.")
 @options.strands
 @reading
@@ -34,10 +36,13 @@ def command(given):
         raise click.UsageError("give only one of -a and -k")
     output, outputs = output_of(given)
     wanted = reading_of(given)
+    if given.strata and not given.mismatches:
+        raise click.UsageError("--strata chooses by mismatches: give --mismatches 1 or 2 with it")
     from ...search.hits import ALL, SelectionPolicy
-    from ...search.mapper import MapOptions
+    from ...search.mapper import MapOptions, Near
     from ..mapping import map_to_index
 
     limit, seed = ALL if given.report_all else given.limit, -1 if given.seed is None else given.seed
     policy = SelectionPolicy(limit, given.at_most or ALL, seed)
-    map_to_index("search", given, given.reads, outputs, MapOptions(policy, **wanted), output)
+    near = Near(given.mismatches, strata=given.strata) if given.mismatches else None
+    map_to_index("search", given, given.reads, outputs, MapOptions(policy, near=near, **wanted), output)

@@ -1,0 +1,155 @@
+"""Letters of patterns as sets of bases, so that a pattern is compared with the text 32 symbols at a time.
+
+A set is four bits, A C G T from the lowest; its letter matches each base of it, and none where it is empty.
+For each 32 symbols of a pattern there are four planes, of A C G T, with the bit of a symbol where its packed
+text has the lower one (dna.py):
+
+    bit      62   60   58  ...  0        pattern R A N: A 1 1 1, C 0 0 1, G 1 0 1, T 0 0 1
+    symbol    0    1    2  ... 31
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at, leading_zeros, popcount
+from .changes import CHANGE_BITS, N_BITS, NONE
+from .dna import WORD, symbols
+from .reads import FORWARD, REVERSE
+
+_LOW = 0x5555555555555555  # the lower bit of each symbol
+_BASES = {"A": 1, "C": 2, "G": 4, "T": 8, "U": 8}
+_IUPAC = {
+    "R": "AG", "Y": "CT", "S": "CG", "W": "AT", "K": "GT", "M": "AC", "B": "CGT", "D": "AGT", "H": "ACT",
+    "V": "ACG", "N": "ACGT",
+}  # fmt: skip
+
+
+class Sets(NamedTuple):
+    """Patterns by their sets: row 2r is read r, row 2r + 1 its reverse complement.
+
+    Pattern i has ``length[i]`` symbols (int64, 0: not searched): ``sets`` uint8 from ``first[i]`` on, and
+    ``planes`` uint64, four words for each 32 symbols, from ``plane[i]`` on.
+    """
+
+    sets: np.ndarray
+    planes: np.ndarray
+    first: np.ndarray
+    plane: np.ndarray
+    length: np.ndarray
+
+
+def _table(iupac) -> np.ndarray:
+    """uint8[256]: the set of each byte."""
+    table = np.zeros(256, np.uint8)
+    known = dict(_BASES)
+    if iupac:
+        known |= {letter: sum(_BASES[base] for base in bases) for letter, bases in _IUPAC.items()}
+    for letter, bases in known.items():
+        table[ord(letter)] = table[ord(letter.lower())] = bases
+    return table
+
+
+PLAIN, DEGENERATE = (
+    _table(False),
+    _table(True),
+)  # letters other than A C G T U: match nothing, match their sets
+
+
+def searched(batch, table, most) -> np.ndarray:
+    """bool[n_reads]: which reads can occur with at most ``most`` mismatches; ``table`` as above.
+
+    They have more letters than that, and at most as many of them match nothing.
+    """
+    found = np.empty(batch.length.size, np.bool_)
+    _look(batch, table, most, found)
+    return found
+
+
+@compiled
+def _look(batch, table, most, found):
+    for r in range(found.size):
+        n, empty = batch.length[r], np.int64(0)
+        if not batch.searchable[r]:
+            for i in range(batch.start[r], batch.start[r] + n):
+                empty += table[batch.data[i]] == 0
+        found[r] = n > most and empty <= most
+
+
+def make_sets(batch, start, stop, is_searched, strands, table) -> Sets:
+    """Sets of reads start to stop of a batch, of those that ``is_searched`` bool[n_reads] says."""
+    lengths = batch.length[start:stop] * is_searched[start:stop]
+    both = np.repeat(lengths, 2) * np.tile(
+        np.array([strands & FORWARD > 0, strands & REVERSE > 0]), stop - start
+    )
+    first, plane = np.append(0, np.cumsum(both)), np.append(0, np.cumsum(4 * (-(-both // WORD))))
+    sets = Sets(np.empty(first[-1], np.uint8), np.zeros(plane[-1], np.uint64), first[:-1], plane[:-1], both)
+    _fill(batch, start, table, sets)
+    return sets
+
+
+@compiled
+def _fill(batch, start, table, sets):
+    for i in range(sets.length.size):
+        n, begin = sets.length[i], batch.start[start + (i >> 1)]
+        for j in range(n):
+            if i & 1:
+                own = reversed_bits(table[batch.data[begin + n - 1 - j]])
+            else:
+                own = table[batch.data[begin + j]]
+            sets.sets[sets.first[i] + j] = own
+            word, bit = sets.plane[i] + 4 * (j >> 5), np.uint64(62 - 2 * (j & 31))
+            for c in range(4):
+                sets.planes[word + c] |= ((np.uint64(own) >> np.uint64(c)) & np.uint64(1)) << bit
+
+
+@inlined
+def reversed_bits(own):
+    """The set of the complements: A and T, C and G change places."""
+    x = np.uint64(own)
+    x = (
+        (x & np.uint64(1)) << np.uint64(3)
+        | (x & np.uint64(2)) << np.uint64(1)
+        | ((x & np.uint64(4)) >> np.uint64(1))
+        | x >> np.uint64(3)
+    )
+    return np.uint8(x)
+
+
+@inlined
+def changes_at(words, position, sets, i, most):
+    """The changes of pattern i at ``position`` of the packed text ``words``; NONE if over ``most``."""
+    length, plane = at(sets.length, i), at(sets.plane, i)
+    n, found, done = np.int64(0), np.int64(0), np.int64(0)
+    while done < length:
+        k = min(length - done, np.int64(WORD))
+        ours = symbols(words, 0, position + done, k) << np.uint64(64 - 2 * k)
+        other = _unmatched(ours, sets.planes, plane) & ~(
+            (np.uint64(1) << np.uint64(64 - 2 * k)) - np.uint64(1)
+        )
+        n += popcount(other)
+        if n > most:
+            return np.int64(NONE)
+        n_before = n - popcount(other)
+        while other:
+            zeros = leading_zeros(other)  # odd
+            base = np.int64((ours >> np.uint64(63 - zeros)) & np.uint64(3))
+            found |= ((done + (zeros >> 1)) << 2 | base) << (N_BITS + CHANGE_BITS * n_before)
+            n_before += 1
+            other &= ~(np.uint64(1) << np.uint64(63 - zeros))
+        done += WORD
+        plane += 4
+    return found | n
+
+
+@inlined
+def _unmatched(ours, planes, plane):
+    """The lower bit of each of 32 symbols that is in none of the sets from ``plane`` on."""
+    low = ours & np.uint64(_LOW)
+    high = (ours >> np.uint64(1)) & np.uint64(_LOW)
+    of_a = ~high & ~low & at(planes, plane)
+    of_c = ~high & low & at(planes, plane + 1)
+    of_g = high & ~low & at(planes, plane + 2)
+    of_t = high & low & at(planes, plane + 3)
+    return np.uint64(_LOW) & ~(of_a | of_c | of_g | of_t)

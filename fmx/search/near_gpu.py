@@ -1,0 +1,86 @@
+"""Near matches on GPUs: words are searched there, and their rows compared with the text by a thread each.
+
+The host plans pieces, spells words, and chooses hits, as where the CPU does all (near.py).
+"""
+
+import numpy as np
+
+from ..compiler.warp import kernel, thread_index
+from ..machines import gpu
+from .candidates import Text, match_at, place_of_row
+from .gpu_mapping import N_THREADS, GpuLocator, bring_parts, sent
+from .near import NearMapper, text_of
+
+AT_ONCE = 1 << 22  # rows that are compared at a time
+A_FLIGHT = 1 << 26  # bytes of it: keys, and what is told of the words and their patterns
+
+
+@kernel
+def compare_kernel(text, sought, lo, first, start, keys):
+    """``keys`` int64 of rows start, start + 1 ... of the words' intervals, -1 for no match; a thread each.
+
+    ``lo`` uint32[n] their first rows; ``first`` int64[n + 1] running total of their sizes.
+    """
+    j = thread_index()
+    if j < keys.size:
+        word, end = np.int64(0), np.int64(lo.size)
+        while end - word > 1:
+            middle = (word + end) >> 1
+            if first[middle] <= start + j:
+                word = middle
+            else:
+                end = middle
+        position = place_of_row(text, sought, word, np.int64(lo[word]) + start + j - first[word])
+        keys[j] = match_at(text, sought, word, position) if position >= 0 else np.int64(-1)
+
+
+class GpuVerifier:
+    """Compares rows with a Text on a GPU, as candidates.CpuVerifier does on the CPU."""
+
+    def __init__(self, searcher, text):
+        located = GpuLocator(searcher, text.sa, text.start)
+        self._flights = searcher.flights
+        with gpu.errors():
+            words, blocks = gpu.to_device(text.words), gpu.take(text.blocks)
+        self._text = Text(located.sa, located.layout, words, blocks, text.n, text.start)
+
+    def __call__(self, sought, intervals):
+        """Matches of words whose Intervals in the part are given: (pattern, key), int64[n], by pattern."""
+        first = np.append(0, np.cumsum(intervals.hi.astype(np.int64) - intervals.lo))
+        found = [(first[:0], first[:0])]
+        if first[-1]:
+            self._flights.run(self._compare, sought, intervals.lo, first, found)
+        rows, keys = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        return sought.pattern[np.searchsorted(first, rows, "right") - 1], keys
+
+    def _compare(self, flight, sought, lo, first, found):
+        sets, pieces = sought.sets, sought.pieces
+        own = {"planes": sets.planes, "plane": sets.plane, "lengths": sets.length, "pieces": pieces.columns}
+        own |= {"pattern": sought.pattern, "piece": sought.piece}
+        planes, plane, length, columns, pattern, piece = sent(flight, own)
+        sets = sets._replace(sets=planes, planes=planes, first=plane, plane=plane, length=length)
+        pieces = pieces._replace(columns=columns, words=length)
+        there = sought._replace(sets=sets, pieces=pieces, pattern=pattern, piece=piece)
+        lo, ends = sent(flight, {"lo": np.ascontiguousarray(lo), "first": first})
+        for start in range(0, int(first[-1]), AT_ONCE):
+            n = min(AT_ONCE, int(first[-1]) - start)
+            keys, here = (arrays("keys", n, np.int64)[:n] for arrays in (flight.there, flight.here))
+            flight.begin("compare")
+            flight.launch(compare_kernel, n, N_THREADS, self._text, there, lo, ends, start, keys)
+            flight.receive([keys], [here])
+            flight.wait()
+            rows = np.flatnonzero(here >= 0)
+            found.append((rows + start, here[rows]))
+
+
+def make_near_mapper(index, options, team, engine=None, tally=None, clock=None) -> NearMapper:
+    """What finds near matches on GPUs; as gpu_mapping.make_mapper.  Raises DeviceError, UnsupportedError."""
+    texts = [text_of(index, number) for number in range(len(index.parts))]
+
+    def verifier(searcher, number):
+        return GpuVerifier(searcher, texts[number])
+
+    more = max(text.words.nbytes for text in texts) + A_FLIGHT
+    options, made, sessions = bring_parts(index, options, team, engine, verifier, more)
+    parts = [(*own, text) for own, text in zip(made, texts, strict=True)]
+    return NearMapper(parts, options, tally, clock, sessions)

@@ -1,0 +1,217 @@
+"""Near matches: all occurrences of a pattern with at most v mismatches (v <= 2), by exact search of words.
+
+A pattern is covered by pieces, so that each way to place v mismatches is caught by one of them at least.  For
+each piece the words are looked up that it may be in the text, with some of its symbols changed; the rest of
+the pattern is compared with the text there (candidates.py).  Pieces come in two ways, and as wide as is
+cheapest by the words there are and the rows that a text without repeats has for each:
+
+    apart     v + 1 pieces, of which one has no mismatch (the pigeonhole)     |---|   |---|   |---|
+    two ends  the first and the last w symbols: one has less than v;          |--------|
+              or all v are where both lie, if they meet                              |--------|
+                                                                                     |-|
+
+A symbol is a set of bases (input/sets.py), and a word spells out one base of each.  Where sets are larger
+than one base, pieces lie in the stretch where words are fewest.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...compiler.functions import compiled, inlined
+from ...compiler.primitives import at, popcount
+
+MOST = 2  # mismatches
+LONGEST = 32  # symbols of a piece: one packed word
+STRETCH = 64  # symbols of a pattern of sets among which pieces are sought
+_LOOKUP, _ROW = 1.0, 0.4  # what a word costs to look up, and each of its rows to compare
+
+# Columns of a piece: its symbols ``START`` to ``START + LENGTH``; the words have at least ``LEAST`` and at
+# most ``MOST_CHANGED`` of them changed, all from ``INNER`` on.
+START, LENGTH, INNER, LEAST, MOST_CHANGED, N_COLUMNS = range(6)
+MOST_PIECES = MOST + 1
+
+
+class Pieces(NamedTuple):
+    """``columns`` int64[n * MOST_PIECES * N_COLUMNS] of n patterns; pieces that are not used have LENGTH 0.
+
+    ``words`` int64[n]: how many words each pattern has.
+    """
+
+    columns: np.ndarray
+    words: np.ndarray
+
+
+class Way(NamedTuple):
+    """How a stretch of a pattern, symbols ``start`` to ``stop``, is covered: two ends of ``width`` symbols.
+
+    Or, with ``width`` 0, by pieces apart.
+    """
+
+    cost: float
+    start: int
+    stop: int
+    width: int
+
+
+def plan(sets, v, n_text) -> Pieces:
+    """The pieces of patterns (Sets), for a text of n_text symbols."""
+    n = sets.length.size
+    found = Pieces(np.zeros(n * MOST_PIECES * N_COLUMNS, np.int64), np.zeros(n, np.int64))
+    _plan(sets, v, np.float64(n_text), np.empty((STRETCH, LONGEST + 1, MOST + 1)), found)
+    return found
+
+
+@inlined
+def covers(pieces, i, j, inside, n_before):
+    """Whether piece j of pattern i has a word with ``inside`` changes, of which ``n_before`` too early."""
+    piece = first_column(i, j)
+    least, most = at(pieces.columns, piece + LEAST), at(pieces.columns, piece + MOST_CHANGED)
+    return at(pieces.columns, piece + LENGTH) > 0 and n_before == 0 and least <= inside <= most
+
+
+@inlined
+def first_column(i, j):
+    """Where the columns of piece j of pattern i begin."""
+    return (i * MOST_PIECES + j) * N_COLUMNS
+
+
+@compiled
+def _plan(sets, v, n_text, counts, found):
+    """``counts`` float64[STRETCH, LONGEST + 1, MOST + 1] is scratch."""
+    last_length, way = np.int64(-1), Way(0.0, np.int64(0), np.int64(0), np.int64(0))
+    for i in range(sets.length.size):
+        length = sets.length[i]
+        if length == 0:
+            continue
+        if _is_degenerate(sets, i):
+            way, last_length = _best_of_sets(sets, i, v, n_text, counts), np.int64(-1)
+        elif length != last_length:
+            way, last_length = _best_plain(length, v, n_text), length
+        _cut(way, v, found, i)
+        for j in range(MOST_PIECES):
+            piece = found.columns[first_column(i, j) : first_column(i, j + 1)]
+            if piece[LENGTH] > 0:
+                found.words[i] += _n_words(sets, i, piece)
+
+
+@inlined
+def _is_degenerate(sets, i):
+    """Whether a symbol may be several bases."""
+    for j in range(sets.first[i], sets.first[i] + sets.length[i]):
+        if sets.sets[j] & np.uint8(sets.sets[j] - np.uint8(1)):
+            return True
+    return False
+
+
+@inlined
+def _rows(n_text, width):
+    """Rows that a word has in a text without repeats."""
+    return n_text * 0.25**width
+
+
+@inlined
+def _of_plain(width, n):
+    """Words with exactly n (0 to 2) of ``width`` symbols changed."""
+    return 1.0 if n == 0 else 3.0 * width if n == 1 else 4.5 * width * (width - 1)
+
+
+@inlined
+def _best_plain(length, v, n_text):
+    """The Way to cover a pattern of single bases."""
+    share = min(length // (v + 1), np.int64(LONGEST))
+    best = Way(1e300, np.int64(0), length, np.int64(0))
+    if share > 0:
+        best = Way((v + 1) * (_LOOKUP + _ROW * _rows(n_text, share)), np.int64(0), length, np.int64(0))
+    if v > 0:
+        for width in range(1, min(length, LONGEST) + 1):
+            n, shared = 0.0, max(2 * width - length, np.int64(0))
+            for changed in range(v):
+                n += 2 * _of_plain(width, changed)
+            n += _of_plain(shared, v)
+            cost = n * (_LOOKUP + _ROW * _rows(n_text, width))
+            if cost < best.cost:
+                best = Way(cost, np.int64(0), length, np.int64(width))
+    return best
+
+
+@inlined
+def _best_of_sets(sets, i, v, n_text, counts):
+    """The same of any sets.  ``counts[a, w, e]``: words of w symbols from a on, e of them changed."""
+    length, first = min(sets.length[i], np.int64(STRETCH)), sets.first[i]
+    for a in range(length):
+        counts[a, 0, 0], counts[a, 0, 1], counts[a, 0, 2] = 1.0, 0.0, 0.0
+        for w in range(1, min(length - a, LONGEST) + 1):
+            bases = np.float64(popcount(np.uint64(sets.sets[first + a + w - 1])))
+            before, now = counts[a, w - 1], counts[a, w]
+            now[0] = before[0] * bases
+            now[1] = before[1] * bases + before[0] * (4 - bases)
+            now[2] = before[2] * bases + before[1] * (4 - bases)
+    best = Way(1e300, np.int64(0), length, np.int64(0))
+    for a in range(length):
+        for b in range(a + 1, length + 1):
+            share = min((b - a) // (v + 1), LONGEST)
+            if share > 0:
+                cost = 0.0
+                for j in range(v + 1):
+                    n = counts[a + j * ((b - a) // (v + 1)), share, 0]
+                    cost += n * (_LOOKUP + _ROW * _rows(n_text, share))
+                if cost < best.cost:
+                    best = Way(cost, np.int64(a), np.int64(b), np.int64(0))
+            if v > 0:
+                for w in range(max(1, share), min(b - a, LONGEST) + 1):
+                    n, shared = 0.0, 2 * w - (b - a)
+                    for changed in range(v):
+                        n += counts[a, w, changed] + counts[b - w, w, changed]
+                    if shared > 0:  # the unchanged symbols around it are spelled out, too
+                        n += counts[b - w, shared, v] * counts[a, w - shared, 0]
+                    cost = n * (_LOOKUP + _ROW * _rows(n_text, w))
+                    if cost < best.cost:
+                        best = Way(cost, np.int64(a), np.int64(b), np.int64(w))
+    return best
+
+
+@inlined
+def _cut(way, v, pieces, i):
+    """Write the pieces of pattern i, as a Way has them."""
+    size = way.stop - way.start
+    if way.width == 0:
+        for j in range(v + 1):
+            start = way.start + j * (size // (v + 1))
+            _put(
+                pieces.columns,
+                first_column(i, j),
+                start,
+                min(size // (v + 1), np.int64(LONGEST)),
+                start,
+                0,
+                0,
+            )
+        return
+    last = way.stop - way.width
+    _put(pieces.columns, first_column(i, 0), way.start, way.width, way.start, 0, v - 1)
+    _put(pieces.columns, first_column(i, 1), last, way.width, last, 0, v - 1)
+    if 2 * way.width > size:
+        _put(pieces.columns, first_column(i, 2), way.start, way.width, last, v, v)
+
+
+@inlined
+def _put(columns, piece, start, length, inner, least, most):
+    columns[piece + START], columns[piece + LENGTH], columns[piece + INNER] = start, length, inner
+    columns[piece + LEAST], columns[piece + MOST_CHANGED] = least, most
+
+
+@inlined
+def _n_words(sets, i, piece):
+    """Exact number of words of a piece."""
+    zero, one, two = np.int64(1), np.int64(0), np.int64(0)
+    for j in range(piece[START], piece[START] + piece[LENGTH]):
+        bases = popcount(np.uint64(sets.sets[sets.first[i] + j]))
+        others = 4 - bases if j >= piece[INNER] else 0
+        two = two * bases + one * others
+        one = one * bases + zero * others
+        zero *= bases
+    n = np.int64(0)
+    for changed in range(piece[LEAST], piece[MOST_CHANGED] + 1):
+        n += zero if changed == 0 else one if changed == 1 else two
+    return n

@@ -1,0 +1,48 @@
+"""Near matches on a GPU: the bytes of the CPU, of an index in one part and in several."""
+
+import journeys
+import naive
+import pytest
+from several import part_size_of
+from texts import numbered, random_letters
+
+from fmx import workflow
+from fmx.index import fm_index
+from fmx.search import near_gpu
+from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mapper import MapOptions, Near
+
+UNIT = random_letters(90, "near on a GPU")
+CONTIGS = numbered([UNIT, UNIT[:40] + "T" + UNIT[41:], "ACG" * 9])
+READS = [UNIT[:26], UNIT[20:50].replace("A", "N", 1), UNIT[30:70], "ACGACGTCG", "AC"]
+READS[2] = naive.reverse_complement(READS[2])
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """The same index twice: whole, for seed and verify; in parts, for backward search."""
+    journeys.build(tmp_path / "one.fmx", CONTIGS)
+    options = workflow.IndexOptions(part_size=part_size_of(CONTIGS))
+    workflow.build_index(journeys.fasta(CONTIGS), tmp_path / "parts.fmx", options)
+    whole = fm_index.load(tmp_path / "one.fmx", method="verify", with_text=True)
+    return [whole, fm_index.load(tmp_path / "parts.fmx", method="backward", with_text=True)]
+
+
+def mapped(index, reads, path, device):
+    """(records, counts, summary) of near matches."""
+    counts, near = path.with_suffix(".tsv"), Near(2)
+    output = workflow.Output(str(path), counts=str(counts), mismatches=2)
+    options = MapOptions(SelectionPolicy(ALL), near=near)
+    summary = workflow.search(index, [reads], options, output, device=device)
+    return path.read_bytes(), counts.read_bytes(), summary
+
+
+def test_the_bytes_are_those_of_the_cpu(opened, tmp_path, monkeypatch):
+    reads = tmp_path / "reads.fq"
+    reads.write_bytes(journeys.fastq([(f"r{i}", read) for i, read in enumerate(READS)]))
+    expected = mapped(opened[0], reads, tmp_path / "cpu", workflow.Device())
+    assert expected[0].count(b"NM:i:2") > 1
+    assert expected[2].hits == sum(len(naive.near(CONTIGS, read, 2)) for read in READS)
+    monkeypatch.setattr(near_gpu, "AT_ONCE", 50)
+    for index in opened:
+        assert mapped(index, reads, tmp_path / "gpu", workflow.Device("cuda")) == expected

@@ -1,0 +1,213 @@
+"""Near matches: by every way to search, those of a naive scan, each once, by strata, with mismatches."""
+
+import journeys
+import naive
+import pysam
+import pytest
+from conftest import LAYOUTS
+from output_of import without_program
+from several import part_size_of
+from texts import TEXTS, numbered, random_letters, reads_of
+
+from fmx import workflow
+from fmx.index import fm_index
+from fmx.search import candidates, hits, near
+from fmx.search.mapper import MapOptions, Near
+
+EVERY = hits.SelectionPolicy(hits.ALL)
+NAMES = ["contigs of 1 to 6", "IUPAC", "repeats across separators"]
+UNIT = random_letters(120, "near")
+CONTIGS = numbered([UNIT + "N" + UNIT[:50] + "T" + UNIT[51:], random_letters(900, "more"), "ACG" * 20])
+READS = [UNIT[:30], UNIT[35:65], "ACGACGACGTCG", UNIT[10:40].replace("A", "N", 1), "ACN", "AC", "N" * 9, UNIT]
+READS += [naive.reverse_complement(UNIT[20:28] + "A" + UNIT[29:45]), UNIT[3:33].replace("G", "R", 1)]
+RECORDS = [(f"r{i}", read) for i, read in enumerate(READS)]
+
+
+def opened(path, way="verify"):
+    """An index that holds its text."""
+    how = {"method": "verify"} if way == "verify" else {"layout": way}
+    return fm_index.load(path, **how, with_text=True)
+
+
+def ask(index, reads, wanted, policy=EVERY) -> list:
+    """Of each read (mismatches, contig, position, strand) of its hits."""
+    mapper = near.make_near_mapper(index, MapOptions(policy, near=wanted))
+    found, listed = mapper.search(journeys.chunk_of(reads)), []
+    for start, part in mapper.hits_of(found):
+        assert start == len(listed)
+        for r in range(part.total.size):
+            changes = part.changes[part.first[r] : part.first[r + 1]] & 3
+            places = journeys.places(index, part, r)
+            listed.append([(n, *place) for n, place in zip(changes.tolist(), places, strict=True)])
+    assert policy != EVERY or wanted.strata or [len(x) for x in listed] == found.total.tolist()
+    return listed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_answers_are_the_naive_ones(name, way, index_of):
+    contigs = TEXTS[name]
+    index = opened(index_of(contigs, [LAYOUTS[0] if way == "verify" else way]), way)
+    reads = [read[:70] for read in reads_of(contigs)][::4]
+    for v in (1, 2):
+        assert ask(index, reads, Near(v)) == [naive.near(contigs, read, v) for read in reads]
+
+
+def test_a_sampled_suffix_array_gives_the_same(index_of):
+    contigs = TEXTS["repeats across separators"]
+    index, reads = opened(index_of(contigs, sa_rate=8), LAYOUTS[0]), reads_of(contigs, n=8)
+    assert ask(index, reads, Near(2)) == [naive.near(contigs, read, 2) for read in reads]
+
+
+def test_iupac_letters_stand_for_their_bases(index_of):
+    contigs = numbered([sequence for _, sequence in TEXTS["IUPAC"]] + [random_letters(300, "sets")])
+    patterns = ["N", "RY", "ACGN", "NNNNNN", "RYSWKM", "BDHVN", "ACGTNNNNGTA", "GTNAC.A", "ACX", "WSWSNNNN"]
+    patterns += ["nnr", "ACGU", "N" * 40, "ACGTRYSWKMBDHVNACGT" * 4]
+    patterns += [random_letters(9, i, "ACGTRYN") for i in range(12)]
+    index = opened(index_of(contigs))
+    for v in (0, 1, 2):
+        expected = [naive.near(contigs, pattern, v, iupac=True) for pattern in patterns]
+        assert ask(index, patterns, Near(v, iupac=True)) == expected
+
+
+def test_pieces_of_all_widths_find_all(index_of, monkeypatch):
+    """Whatever a text's size makes cheapest: many sizes are pretended."""
+    index, lengths = opened(index_of(CONTIGS)), [5, 9, 14, 20, 31, 40, 90]
+    reads = [UNIT[i : i + 3] + "T" + UNIT[i + 4 : i + m] for i, m in enumerate(lengths)]
+    expected = {v: [naive.near(CONTIGS, read, v) for read in reads] for v in (1, 2)}
+    make, seen, size = near.near.plan, set(), []
+
+    def plan(sets, v, n_text):
+        found = make(sets, v, size[-1])
+        seen.update(found.columns[near.near.LENGTH :: near.near.N_COLUMNS].tolist())
+        return found
+
+    monkeypatch.setattr(near.near, "plan", plan)
+    for n in range(1, 17):
+        size.append(4**n)
+        for v in (1, 2):
+            assert ask(index, reads, Near(v)) == expected[v]
+    assert len(seen) > 15
+
+
+def test_runs_of_any_size_give_the_same(index_of, monkeypatch):
+    index = opened(index_of(CONTIGS))
+    expected = [naive.near(CONTIGS, read, 2) for read in READS]
+    for name, value in (("N_LETTERS", 50), ("N_WORDS", 40), ("N_ROWS", 7)):
+        monkeypatch.setattr(near, name, value)
+        assert ask(index, READS, Near(2)) == expected
+    monkeypatch.setattr(candidates, "AT_ONCE", 3)
+    assert ask(index, READS, Near(2)) == expected
+
+
+def test_an_index_in_parts_gives_the_same(tmp_path):
+    journeys.build(tmp_path / "one.fmx", CONTIGS)
+    options = workflow.IndexOptions(part_size=part_size_of(CONTIGS))
+    workflow.build_index(journeys.fasta(CONTIGS), tmp_path / "parts.fmx", options)
+    index = opened(tmp_path / "parts.fmx")
+    assert len(index.parts) > 1
+    assert ask(index, READS, Near(2)) == [naive.near(CONTIGS, read, 2) for read in READS]
+
+
+def quality(found, n) -> int:
+    """MAPQ of a hit with n mismatches."""
+    peers = sum(hit[0] == found[0][0] for hit in found) if n == found[0][0] else 0
+    return 60 if peers == 1 else {0: 0, 2: 3, 3: 2}.get(peers, 1 if peers < 10 else 0)
+
+
+def expected_sam(strata=False) -> list:
+    """Columns of the records of READS with up to two mismatches, all of them, and their tags."""
+    listed = []
+    for name, read in RECORDS:
+        found = naive.near(CONTIGS, read, 2)
+        found = [hit for hit in found if not strata or hit[0] == found[0][0]]
+        if not found:
+            listed.append([name, "4", "*", "0", "0", "*", "NH:i:0"])
+        for number, (n, contig, start, strand) in enumerate(found, 1):
+            plus = naive.reverse_complement(read) if strand else read
+            tags = [f"NH:i:{len(found)}", f"HI:i:{number}", f"NM:i:{n}"]
+            tags.append(f"MD:Z:{naive.md(plus, CONTIGS[contig][1][start : start + len(read)])}")
+            flag, place = 16 * strand + 256 * (number > 1), [f"c{contig}", str(start + 1)]
+            listed.append([name, str(flag), *place, str(quality(found, n)), f"{len(read)}M", *tags])
+    return listed
+
+
+def of_sam(records) -> list:
+    return [[*record[:6], *record[11:]] for record in records]
+
+
+@pytest.fixture
+def reads(tmp_path):
+    (tmp_path / "reads.fq").write_bytes(journeys.fastq(RECORDS))
+    return tmp_path / "reads.fq"
+
+
+def test_records_tell_strata_and_mismatches(reads, index_of, command, tmp_path):
+    index = index_of(CONTIGS)
+    every = command("search", "-x", index, reads, "-a", "--mismatches", 2)
+    assert of_sam(every.records) == expected_sam()
+    cannot = "; 2 cannot occur: not longer than 2, or more than 2 times a letter other than A C G T U"
+    assert cannot in every.err
+    best = command("search", "-q", "-x", index, reads, "-a", "--mismatches", 2, "--strata").records
+    assert of_sam(best) == expected_sam(strata=True)
+    assert 0 < len(best) < len(every.records)
+    result = command("search", "-q", "-x", index, reads, "-a", "--mismatches", 2, "-o", tmp_path / "x.bam")
+    assert result.code == 0
+    with pysam.AlignmentFile(tmp_path / "x.bam", check_sq=False) as file:
+        assert [record.to_string().split("\t") for record in file] == every.records
+
+
+def test_hits_are_limited_and_drawn_by_strata(reads, index_of, command, tmp_path):
+    index = index_of(CONTIGS)
+    every, few, counts = expected_sam(), ["-x", index, reads, "--mismatches", 2], tmp_path / "counts.tsv"
+    first = of_sam(command("search", "-q", *few, "-k", 2, "--counts", counts).records)
+    assert first == [record for record in every if record[6] == "NH:i:0" or record[7] in ("HI:i:1", "HI:i:2")]
+    n_hits = [sum(hit[2] == f"c{i}" for hit in every) for i in range(3)]
+    n_reads = [len({hit[0] for hit in every if hit[2] == f"c{i}"}) for i in range(3)]
+    table = [line.split("\t")[2:] for line in counts.read_text().splitlines()[1:]]
+    assert [row[:2] for row in table] == [[str(n), str(m)] for n, m in zip(n_reads, n_hits, strict=True)]
+    assert abs(sum(float(row[3]) for row in table) - len({hit[0] for hit in every if hit[1] != "4"})) < 1e-4
+    most = of_sam(command("search", "-q", *few, "-a", "-m", 1).records)
+    assert [hit for hit in most if hit[1] != "4"] == [hit for hit in every if hit[6] == "NH:i:1"]
+    drawn = {tuple(map(tuple, of_sam(command("search", "-q", *few, "--seed", s).records))) for s in range(5)}
+    assert len(drawn) > 1
+    best = {(x[0], int(x[1]) & 16, x[2], x[3]) for x in expected_sam(strata=True)}
+    assert {(x[0], int(x[1]) & 16, x[2], x[3]) for records in drawn for x in records} <= best
+
+
+def test_occurrences_of_patterns_are_listed_with_mismatches(index_of, command):
+    pattern, how = UNIT[40:56], ["locate", "-q", "-x", index_of(CONTIGS), "--mismatches", 2]
+    found = sorted((contig, start, strand, n) for n, contig, start, strand in naive.near(CONTIGS, pattern, 2))
+    assert {n for *_, n in found} >= {0, 1}
+    result = command(*how, "-p", pattern)
+    head, *lines = result.out.decode().splitlines()
+    assert head == "pattern\tcontig\tstart\tend\tstrand\toccurrences\tmismatches"
+    fields = [(f"c{contig}", start, start + 16, "+-"[strand], n) for contig, start, strand, n in found]
+    assert lines == ["\t".join(map(str, (pattern, *x[:4], len(found), x[4]))) for x in fields]
+    bed = command(*how, "-p", pattern, "--format", "bed").out.decode()
+    assert bed.splitlines() == ["\t".join(map(str, (*x[:3], pattern, x[4], x[3]))) for x in fields]
+    lines = command(*how, "-p", "GATNTCRANC", "--iupac", "--forward-only").out.decode().splitlines()[1:]
+    found = sorted(hit[1:3] for hit in naive.near(CONTIGS, "GATNTCRANC", 2, iupac=True, strands=(0,)))
+    assert [line.split("\t")[1:3] for line in lines] == [[f"c{contig}", str(i)] for contig, i in found]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["search", "-", "--strata"], "--strata chooses by mismatches: give --mismatches 1 or 2 with it"),
+        (["search", "-", "--mismatches", "3"], "3 is not in the range 0 to 2"),
+        (["locate", "-p", "R", "--iupac", "--format", "sam"], "SAM holds no letters for sets of bases"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments, message, index_of, command):
+    result = command(*arguments, "-x", index_of(CONTIGS))
+    assert result.code == 2
+    assert message in result.err
+
+
+def test_shards_join_to_the_whole(reads, index_of, command, tmp_path):
+    how = ["search", "-q", "-x", index_of(CONTIGS), reads, "--mismatches", 1]
+    for i in (1, 2):
+        assert command(*how, "--shard", f"{i}/2", "-o", tmp_path / "out.d").code == 0
+    assert command("merge", "-q", tmp_path / "out.d", "-o", tmp_path / "all.sam").code == 0
+    whole = without_program(command(*how).out)
+    assert without_program((tmp_path / "all.sam").read_bytes()) == whole

@@ -1,0 +1,31 @@
+"""The kernel that compares rows with the text, compiled for two GPUs without one: what it must not hold."""
+
+import re
+
+import numpy as np
+import pytest
+
+from fmx.index.reference import make_blocks
+from fmx.index.sampled_sa import FullSA
+from fmx.input.sets import Sets
+from fmx.search.candidates import Sought, Text
+from fmx.search.queries.near import Pieces
+
+pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+from fmx.compiler.warp import ptx_of
+from fmx.search.near_gpu import compare_kernel
+
+ROWS, NUMBERS, WORDS = (np.zeros(1, kind) for kind in (np.uint32, np.int64, np.uint64))
+BLOCKS = make_blocks(*[np.zeros(1, np.int64)] * 3, np.array([9]))
+TEXT = Text(FullSA(ROWS), FullSA(ROWS), WORDS, BLOCKS, 1, 0)
+SETS = Sets(WORDS, WORDS, NUMBERS, NUMBERS, NUMBERS)
+SOUGHT = Sought(SETS, Pieces(NUMBERS, NUMBERS), 2, NUMBERS, NUMBERS)
+
+
+@pytest.mark.parametrize("capability", [(8, 0), (9, 0)], ids=str)
+def test_code_keeps_to_registers_and_calls_nothing(capability):
+    ptx = ptx_of(compare_kernel, (TEXT, SOUGHT, ROWS, NUMBERS, 0, NUMBERS), capability)
+    ptx = re.sub(r"_Z\w+", "NAME", ptx)  # names may hold anything
+    assert ".f64" not in ptx
+    assert not re.search(r"\bcall\b", ptx)
+    assert not re.search(r"\.local|ld\.local|st\.local", ptx), "local memory"
