@@ -2,6 +2,13 @@
 # Installs the programs that fmx is compared with in the tests (Debian and Ubuntu); does nothing if they are there.
 set -euo pipefail
 
+venv=$(dirname "$0")/../.venv/snakemake
+if [ ! -x "$venv/bin/snakemake" ]; then # apart from what fmx is installed with, for it brings forty packages
+    echo "installing snakemake"
+    "${PYTHON:-python3}" -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'snakemake>=9'
+fi
+
 declare -A package_of=([bowtie]=bowtie [bowtie-build]=bowtie [samtools]=samtools [vsearch]=vsearch [mummer]=mummer)
 
 missing=()
