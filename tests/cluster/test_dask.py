@@ -1,6 +1,8 @@
 """A Dask cluster of real processes: the bytes of one run, whoever dies on the way."""
 
 import os
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -131,6 +133,31 @@ def test_whoever_is_killed_the_bytes_are_those_of_one_run(who, home, expected, t
         with cluster(tmp_path, 1) as (file, _):
             done = run(home, *SEARCH, "--scheduler-file", file, "-o", target)
             assert done.returncode == 0, done.err
+    assert body_of(target) == expected
+
+
+def test_where_one_worker_is_slow_and_cannot_write_what_was_done_is_kept(home, expected, tmp_path):
+    """Its disk is full: the run ends so; a second run, where it stands still at times, does the rest."""
+    target = home / "full.sam"
+    arguments = [*SEARCH, "--scheduler-file", tmp_path / "scheduler.json", "-o", target]
+    with cluster(tmp_path, 2) as (_, (_, weak, _)):
+        wait_for(lambda: (tmp_path / "dask.log").read_text().count("Registered to") == 2)
+        resource.prlimit(weak.pid, resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
+        done = run(home, *arguments)
+        assert done.returncode == 1
+        assert "full.sam.shards: cannot write: File too large" in done.err
+        assert done.err.count("\n") == 2, done.err
+        assert not target.exists()
+        wait_for(lambda: not list(home.glob("full.sam.shards/.*")))
+        resource.prlimit(weak.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        process = started(home, *arguments)
+        while process.poll() is None:
+            weak.send_signal(signal.SIGSTOP)
+            time.sleep(0.2)
+            weak.send_signal(signal.SIGCONT)
+            time.sleep(0.02)
+        _, err = process.communicate()
+        assert process.returncode == 0, err
     assert body_of(target) == expected
 
 
