@@ -32,6 +32,7 @@ from .machines.teams import for_each
 from .machines.threads import run_all
 from .output import module_of, sam, tsv
 from .output.containers import container
+from .output.mates import MateWriter
 from .output.reads import Taker
 from .output.tags import EVERY
 from .output.whole import Whole
@@ -40,7 +41,7 @@ from .search.mapper import MapOptions
 from .search.mapper import make_mapper as make_cpu_mapper
 from .search.mapping import compile_all, map_spans, warm_up
 from .search.near import make_near_mapper
-from .search.summary import Summary
+from .search.pairs import PairMapper
 from .search.tally import Tally
 
 __all__ = [
@@ -88,15 +89,21 @@ class Output:
         return {path: Taker(hit, path.lower().endswith(".gz")) for hit, path in paths.items() if path}
 
 
-def search(fm_index, paths, options: MapOptions, output: Output, progress=None, device=CPU) -> Summary:
-    """Map reads (FASTA or FASTQ files, '-' for stdin) to an index (FMIndex), in order."""
+def search(fm_index, paths, options: MapOptions, output: Output, progress=None, device=CPU):
+    """Map reads (FASTA or FASTQ files, '-' for stdin) to an index (FMIndex), in order: a Summary.
+
+    With ``options.pairing`` those of PairedFiles, as pairs: a PairSummary.
+    """
+    files = getattr(paths, "paths", paths)
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
     reference = fm_index.reference
     tally = Tally(reference) if output.counts else None
-    n_bytes = about_bytes(paths) if device.engine == "auto" else None
+    n_bytes = about_bytes(files) if device.engine == "auto" else None
     mappers = make_mappers(fm_index, options, device, progress, tally, n_bytes=n_bytes)
     writer, head = make_writer(reference, output)
+    if options.pairing:
+        writer = MateWriter(writer)
     if output.kind == "bam" and device.engine not in ("cpu", "auto") and (why := nvcomp.why_not()):
         progress.say(f"BAM is deflated by the CPU: {why}")
     compile_all(mappers, writer)
@@ -104,13 +111,16 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     run, chunk_size = output.run(reference), min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:
         source = run.plan(paths, chunk_size, sum(mapper.options.n_threads for mapper in mappers))
-        share = Share(() if output.shard else paths)
-        source = share.of(chosen(source, options.skip, options.first))
+        share = Share(() if output.shard else files)
+        if options.pairing:
+            source = share.of_pairs(source)
+        else:
+            source = share.of(chosen(source, options.skip, options.first))
         progress.follow(share)
         summary = map_spans(mappers, source, writer, sink, progress)
         run.note(summary, tsv.counts(reference, tally.table()) if tally else b"")
     if summary.reads == 0 and not output.shard:
-        progress.say(f"warning: no reads in {', '.join(map(str, paths))}")
+        progress.say(f"warning: no reads in {', '.join(map(str, files))}")
     progress.say(summary.sentence(time.monotonic() - start, options.cannot_occur()))
     for mapper in mappers:
         if isinstance(mapper, AutoMapper):
@@ -128,18 +138,24 @@ def make_mappers(fm_index, options, device, progress, tally=None, clock=None, n_
         from .search import gpu_mapping, gpu_road, near_gpu
 
         engine = None if device.engine in ("cuda", "auto") else device.engine
-        place = gpu_road.GpuMapper if len(fm_index.parts) == 1 else gpu_mapping.make_mapper
+        on_road = len(fm_index.parts) == 1 and not options.pairing
+        place = gpu_road.GpuMapper if on_road else gpu_mapping.make_mapper
         place = near_gpu.make_near_mapper if options.near else place
 
         def make(team, n_threads):
-            return place(fm_index, replace(options, n_threads=n_threads), team, engine, tally, clock)
+            return of_pairs(
+                place(fm_index, replace(options, n_threads=n_threads), team, engine, tally, clock)
+            )
 
         found = for_each(gpu_mapping.teams_of(fm_index, sessions, progress.say), options.n_threads)
         return run_all(make, found, len(found))
 
+    def of_pairs(mapper):
+        return PairMapper(mapper, fm_index.reference) if options.pairing else mapper
+
     def on_cpu():
         make = make_near_mapper if options.near else make_cpu_mapper
-        return [make(fm_index, options, tally, clock)]
+        return [of_pairs(make(fm_index, options, tally, clock))]
 
     def start(writer):
         made = choose_place(replace(device, engine="cuda"), on_gpus, on_cpu, lambda where: None)
@@ -147,7 +163,7 @@ def make_mappers(fm_index, options, device, progress, tally=None, clock=None, n_
         return made
 
     if device.engine == "auto" and not options.near:
-        return [AutoMapper(make_cpu_mapper(fm_index, options, tally, clock), start, n_bytes)]
+        return [AutoMapper(on_cpu()[0], start, n_bytes)]
     return choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
 
 

@@ -16,7 +16,7 @@ writing = options.together(
     click.option("--sort", is_flag=True, help="Sort BAM or CRAM by position, and write its index beside it."),
     click.option("--no-unmapped", is_flag=True, help="Leave out reads without a reported hit."),
     click.option(
-        "--tags", metavar="NAME,...", callback=options.no_empty_name, show_default="NH,HI,NM,MD",
+        "--tags", metavar="NAME,...", callback=options.no_empty_name, show_default="NH,HI,NM,MD, MC of mates",
         help="Which tags records of SAM have, RG aside; none for none.",
     ),
     click.option(

@@ -25,5 +25,12 @@ class Share:
             self.note(number, span.end)
             yield span
 
+    def of_pairs(self, spans):
+        """The same for PairSpans."""
+        for span in spans:
+            for number, end in span.ends():
+                self.note(number, end)
+            yield span
+
     def __call__(self) -> float | None:
         return min(1.0, sum(self._ends.values()) / self._total) if self._total else None

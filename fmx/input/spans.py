@@ -81,6 +81,11 @@ class Span:
             self._behind.tell(None)
             raise
 
+    def leave(self) -> None:
+        """It will not be read any more: who comes after it need not wait."""
+        if not self._behind.is_told():
+            self._behind.tell(None)
+
     def _cut(self):
         size = self._reader.begin() if self._size is None else self._size
         held = self._hold(self._reader)

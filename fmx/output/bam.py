@@ -11,20 +11,22 @@ import numpy as np
 from ..compiler.contract import static_type
 from ..compiler.functions import inlined
 from ..errors import UnsupportedError
+from ..index.place_keys import contig_of, position_of_key
 from ..input.bgzf import BGZF_END
 from ..input.changes import n_changes
 from ..input.deflate import deflate
 from . import put, samtools
 from .hits import HitWriter
+from .mates import MATE_UNMAPPED, NOWHERE, SECONDARY, UNMAPPED, put_mate
 from .records import contigs_of, put_md, put_record, put_unmapped
-from .sam import SamHits, quality_of
-from .tags import HI, MD, NH, NM, REPORTED, nh_of
+from .sam import MATCH, SamHits, quality_of
+from .tags import HI, MC, MD, NH, NM, REPORTED, nh_of
 
 MAX_CONTIG = 2**31 - 1  # bases
 _NIBBLE = np.full(256, 15, np.uint8)  # letter -> 4-bit code of BAM
 for _code, _letter in enumerate(b"=ACMGRSVTWYHKDBN"):
     _NIBBLE[_letter] = _code
-_NH, _HI, _NM, _MD = map(put.as_bytes, ("NHi", "HIi", "NMC", "MDZ"))
+_NH, _HI, _NM, _MD, _MC = map(put.as_bytes, ("NHi", "HIi", "NMC", "MDZ", "MCZ"))
 
 
 def header(reference, sam_header: bytes) -> bytes:
@@ -47,7 +49,10 @@ def header(reference, sam_header: bytes) -> bytes:
 
 
 class Core(NamedTuple):
-    """Fixed fields of a record: contig and 0-based position (-1: none), and numbers of the specification."""
+    """Fixed fields of a record: contig and 0-based position (-1: none), and numbers of the specification.
+
+    The last three are of the other mate: contig and position (-1: none), and the signed insert.
+    """
 
     contig: int
     position: int
@@ -56,6 +61,9 @@ class Core(NamedTuple):
     flag: int
     n_cigar: int
     length: int
+    next_contig: int
+    next_position: int
+    insert: int
 
 
 BamHits = static_type("BamHits", SamHits._fields, __name__)
@@ -99,6 +107,7 @@ def _put_hit(form, out, at, batch, record):
     core = Core(
         record.contig, record.start, quality_of(record.peers),
         _bin(record.start, record.start + n), 16 * record.reverse + 256 * secondary, 1, 0 if secondary else n,
+        -1, -1, 0,
     )  # fmt: skip
     at = _put_int(out, _put_core(out, at, batch, r, core), n << 4, 4)
     if not secondary:
@@ -111,7 +120,7 @@ def _put_unmapped(form, out, at, batch, r, total):
     if not form.unmapped:
         return at
     begin = at
-    at = _put_core(out, at, batch, r, Core(-1, -1, 0, 4680, 4, 0, batch.length[r]))
+    at = _put_core(out, at, batch, r, Core(-1, -1, 0, 4680, 4, 0, batch.length[r], -1, -1, 0))
     at = _put_read(out, at, batch, r, False)
     return _put_end(form, out, begin, put_no_hit(form, out, at, total))
 
@@ -138,6 +147,30 @@ def put_no_hit(form, out, at, total):
     return at
 
 
+@put_mate.register(BamHits)
+def _put_mate(form, out, at, batch, mate):
+    record, is_mapped, secondary = mate.record, (mate.flag & UNMAPPED) == 0, (mate.flag & SECONDARY) != 0
+    begin, r, total, n = at, record.query, record.total, record.end
+    if record.contig < 0 and not form.unmapped:
+        return at
+    next_position = position_of_key(mate.other) if mate.other != NOWHERE else -1
+    core = Core(
+        record.contig, record.start, quality_of(total) if is_mapped else 0,
+        4680 if record.contig < 0 else _bin(record.start, record.start + (n if is_mapped else 1)), mate.flag,
+        np.int64(is_mapped), 0 if secondary else n, contig_of(mate.other), next_position, mate.insert,
+    )  # fmt: skip
+    at = _put_core(out, at, batch, r, core)
+    if is_mapped:
+        at = _put_int(out, at, n << 4, 4)
+    if not secondary:
+        at = _put_read(out, at, batch, r, record.reverse)
+    at = put_tags(form, out, at, record) if is_mapped else put_no_hit(form, out, at, total)
+    if form.tags & MC and not mate.flag & MATE_UNMAPPED:
+        at = put.number(out, put.text(out, at, _MC), mate.other_length)
+        at = put.byte(out, put.byte(out, at, MATCH), 0)
+    return _put_end(form, out, begin, at)
+
+
 @inlined
 def _put_end(form, out, begin, at):
     """The tail of a record, and its size at its start."""
@@ -154,8 +187,8 @@ def _put_core(out, at, batch, r, core):
     at = put.byte(out, at, core.quality)
     at = _put_int(out, _put_int(out, at, core.bin, 2), core.n_cigar, 2)
     at = _put_int(out, _put_int(out, at, core.flag, 2), core.length, 4)
-    at = _put_int(out, _put_int(out, at, -1, 4), -1, 4)
-    at = put.query(out, _put_int(out, at, 0, 4), batch, r)
+    at = _put_int(out, _put_int(out, at, core.next_contig, 4), core.next_position, 4)
+    at = put.query(out, _put_int(out, at, core.insert, 4), batch, r)
     return put.byte(out, at, 0)
 
 

@@ -31,7 +31,7 @@ class HitWriter(Buffers):
     def format(self, batch, hits, start, first_hit, last_hit):
         """Records of reads ``start`` onwards, as far as their hits are first_hit to last_hit."""
         if not self.is_sam:
-            batch = _named_by_letters(batch)
+            batch = named_by_letters(batch)
         window = Window(start, first_hit, last_hit)
         out = self.take(_room(batch, hits, window, self.widest))
         return self.encoded(out[: _write(self.form, batch, hits, window, out)])
@@ -69,7 +69,7 @@ class HitWriter(Buffers):
         return self._end
 
 
-def _named_by_letters(batch):
+def named_by_letters(batch):
     """The batch with letters for names that are not there."""
     nameless = batch.name_length == 0
     return batch._replace(

@@ -4,18 +4,22 @@ import numpy as np
 
 from ..compiler.contract import static_type
 from ..compiler.functions import compiled, inlined
+from ..index.place_keys import contig_of, position_of_key
 from ..input.changes import n_changes
 from . import put
 from .hits import HitWriter
 from .matches import MatchWriter
+from .mates import MATE_UNMAPPED, NOWHERE, SECONDARY, UNMAPPED, put_mate
 from .records import LINED, contigs_of, put_md, put_record, put_unmapped
-from .tags import HI, MD, NH, NM, REPORTED, nh_of
+from .tags import HI, MC, MD, NH, NM, REPORTED, nh_of
 
 _UNMAPPED = put.as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
 _NH, _HI, _NM, _MD = map(put.as_bytes, ("\tNH:i:", "\tHI:i:", "\tNM:i:", "\tMD:Z:"))
 _MATE, _NO_READ, _NO_QUALITY = map(put.as_bytes, ("\t*\t0\t0\t", "*\t*", "\t*"))
+_NO_PLACE, _MC = map(put.as_bytes, ("\t*\t0", "\tMC:Z:"))
 _SQ, _LN, _M5, _HEX = map(put.as_bytes, ("@SQ\tSN:", "\tLN:", "\tM5:", "0123456789abcdef"))
 MATCH, CLIP = b"MH"  # operations of a CIGAR
+SAME = b"="[0]  # contig as the record's own
 UNKNOWN = 255  # mapping quality
 
 
@@ -122,6 +126,44 @@ def put_no_hit(form, out, at, total):
     if form.tags & NH:
         at = put.number(out, put.text(out, at, _NH), 0 if form.tags & REPORTED else total)
     return at
+
+
+@put_mate.register(SamHits)
+def _put_mate(form, out, at, batch, mate):
+    record, is_mapped = mate.record, (mate.flag & UNMAPPED) == 0
+    r, total, n = record.query, record.total, record.end
+    if record.contig < 0 and not form.unmapped:
+        return at
+    at = put.field(out, put.query(out, at, batch, r), mate.flag)
+    if record.contig < 0:
+        at = put.text(out, at, _NO_PLACE)
+    else:
+        at = put.field(out, put.name_field(out, at, form.names, record.contig), record.start + 1)
+    at = put.field(out, at, quality_of(total) if is_mapped else 0)
+    at = put.byte(out, at, put.TAB)
+    at = put.byte(out, put.number(out, at, n), MATCH) if is_mapped else put.byte(out, at, put.STAR)
+    at = _put_other(form, out, at, mate)
+    at = (
+        put.text(out, at, _NO_READ) if mate.flag & SECONDARY else _put_read(out, at, batch, r, record.reverse)
+    )
+    at = put_tags(form, out, at, record) if is_mapped else put_no_hit(form, out, at, total)
+    if form.tags & MC and not mate.flag & MATE_UNMAPPED:
+        at = put.byte(out, put.number(out, put.text(out, at, _MC), mate.other_length), MATCH)
+    return put.byte(out, put.text(out, at, form.tail), put.LINE)
+
+
+@inlined
+def _put_other(form, out, at, mate):
+    """RNEXT, PNEXT and TLEN, between tabs."""
+    if mate.other == NOWHERE:
+        return put.text(out, at, _MATE)
+    contig = contig_of(mate.other)
+    if contig == mate.record.contig:
+        at = put.byte(out, put.byte(out, at, put.TAB), SAME)
+    else:
+        at = put.name_field(out, at, form.names, contig)
+    at = put.field(out, at, position_of_key(mate.other) + 1)
+    return put.byte(out, put.signed(out, put.byte(out, at, put.TAB), mate.insert), put.TAB)
 
 
 @put_record.register(SamMatches)

@@ -5,9 +5,9 @@ REPORTED: NH tells how many hits are reported, not how many there are.
 
 from ..compiler.functions import inlined
 
-NH, HI, NM, MD, REPORTED = 1, 2, 4, 8, 16
-TAGS = {"NH": NH, "HI": HI, "NM": NM, "MD": MD}
-EVERY = NH | HI | NM | MD
+NH, HI, NM, MD, REPORTED, MC = 1, 2, 4, 8, 16, 32
+TAGS = {"NH": NH, "HI": HI, "NM": NM, "MD": MD, "MC": MC}
+EVERY = NH | HI | NM | MD | MC
 
 
 @inlined

@@ -2,7 +2,8 @@
 
 from contextlib import ExitStack, contextmanager
 
-from ..input import spans
+from ..input import pair_spans, spans
+from ..input.mates import PairedFiles
 from ..input.streams import whole_output
 from .reads import Aside
 
@@ -20,7 +21,9 @@ class Whole:
         self._table = None
 
     def plan(self, paths, size, n_threads=1):
-        """The spans of files of reads, as spans.plan gives them."""
+        """The spans of files of reads, as spans.plan gives them, or of PairedFiles."""
+        if isinstance(paths, PairedFiles):
+            return pair_spans.plan(paths, size, n_threads)
         return spans.plan(paths, size, n_threads=n_threads)
 
     def chunks_of(self, chunks) -> list:

@@ -66,12 +66,17 @@ def occurrences_of(locators, intervals, eligible):
     """
     if at_hand(locators):
         return Rows(locators[0].sa, locators[0].layout, intervals.lo[0], intervals.hi[0])
-    sizes = (intervals.hi.astype(np.int64) - intervals.lo) * np.repeat(eligible > 0, 2)
+    return located(locators, intervals, eligible > 0)
+
+
+def located(locators, intervals, wanted) -> Located:
+    """Of reads whose Intervals [n_parts, 2 * n] are given, the occurrences of those ``wanted``, bool[n]."""
+    sizes = (intervals.hi.astype(np.int64) - intervals.lo) * np.repeat(wanted, 2)
     first = np.append(0, np.cumsum(sizes.sum(axis=0)))
     positions, free = np.empty(first[-1], np.int64), first[:-1].copy()
     for locator, lo, size in zip(locators, intervals.lo, sizes, strict=True):
         _spread(locator.locate(lo, size), size, free, positions)
-    return Located(positions, first[:-1], first[1:])
+    return Located(positions, first[:-1], first[1:].copy())  # bounds that one may move
 
 
 @compiled

@@ -17,6 +17,7 @@ from ..machines.portions import runs
 from .engines import cpu
 from .hits import Intervals, SelectionPolicy, count, select
 from .located import Locator, at_hand, occurrences_of
+from .proper import Pairing
 from .queries import Exact, Verify
 from .summary import Summary
 
@@ -53,6 +54,7 @@ class MapOptions:
     skip: int = 0
     first: int | None = None
     near: Near | None = None
+    pairing: Pairing | None = None  # of mates; None: reads are single
 
     def cannot_occur(self) -> str:
         """Which reads cannot occur, in words."""
@@ -92,7 +94,7 @@ class Mapper:
     """
 
     def __init__(self, parts, options: MapOptions, tally=None, clock=None, sessions=()):
-        self._searchers, self._locators = zip(*parts, strict=True)
+        self._searchers, self.locators = zip(*parts, strict=True)
         self.options, self.tally, self.sessions = options, tally, sessions
         self.timed = clock.timed if clock else nullcontext
 
@@ -138,7 +140,10 @@ class Mapper:
 
     def search(self, chunk) -> Found:
         """The reads of a chunk, and where they occur."""
-        given, batch = self.parse(chunk)
+        return self.search_batch(*self.parse(chunk))
+
+    def search_batch(self, given, batch) -> Found:
+        """The same for reads as they came, and as they are cut."""
         with self.timed("pack"):
             patterns = reads.pack(batch, self.options.strands)
         with self.timed("search"):
@@ -152,12 +157,12 @@ class Mapper:
         eligible = policy.eligible(found.total)
         if self.tally:
             with self.timed("tally"):
-                self.tally.add(self._locators, found.intervals, eligible)
-        to_locate = policy.reported(found.total) if at_hand(self._locators) else eligible
+                self.tally.add(self.locators, found.intervals, eligible)
+        to_locate = policy.reported(found.total) if at_hand(self.locators) else eligible
         for start, stop in runs(to_locate, SLICE_HITS):
             with self.timed("locate"):
                 own = Intervals(*(array[:, 2 * start : 2 * stop] for array in found.intervals))
-                occurrences = occurrences_of(self._locators, own, eligible[start:stop])
+                occurrences = occurrences_of(self.locators, own, eligible[start:stop])
                 hits = select(occurrences, found.batch, start, found.total[start:stop], policy)
             yield start, hits
 

@@ -6,18 +6,20 @@ bytes -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> records
 import time
 from functools import partial
 
-from ..input import spans
+from ..input import pair_spans, spans
+from ..input.mates import PairedFiles
 from ..machines.pipeline import travel
 from ..machines.progress import Progress
-from .summary import Summary
+from .summary import PairSummary, Summary
 
 
-def map_spans(mappers, source, writer, sink, progress=None) -> Summary:
-    """Map the reads of spans, in order, and write the records to ``sink`` (a binary file).
+def map_spans(mappers, source, writer, sink, progress=None) -> Summary | PairSummary:
+    """Map the reads of spans, or of PairSpans, in order, and write the records to ``sink`` (a binary file).
 
     ``mappers``: one for each place where reads are mapped, used by as many threads as its options say.
     """
-    progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
+    progress, start = progress or Progress(quiet=True), time.monotonic()
+    summary = PairSummary() if mappers[0].options.pairing else Summary()
 
     def work(mapper, emit, span):
         return mapper.map(span, writer, emit)
@@ -44,6 +46,10 @@ def compile_all(mappers, writer) -> None:
 
 def warm_up(mappers, writer, letters=b"N") -> None:
     """The same, beside others that map already: these letters occur nowhere, so that nothing is counted."""
-    (chunk,) = spans.read_chunks([b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")])
+    record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
     for mapper in mappers:
-        mapper.map(chunk, writer, writer.written)
+        planned = (
+            pair_spans.plan(PairedFiles((2 * record,))) if mapper.options.pairing else spans.plan([record])
+        )
+        for span in planned:
+            mapper.map(span, writer, writer.written)

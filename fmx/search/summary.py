@@ -8,8 +8,16 @@ from ..compiler.functions import compiled
 from .hits import eligible_of
 
 
+class Sums:
+    """Numbers of a dataclass that add up."""
+
+    def add(self, other) -> None:
+        for item in fields(self):  # type: ignore[arg-type]
+            setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
+
+
 @dataclass
-class Summary:
+class Summary(Sums):
     """What a run has seen, in reads (``hits`` in occurrences)."""
 
     reads: int = 0
@@ -37,10 +45,6 @@ class Summary:
             f"{hopeless if self.hopeless else ''}"
         )
 
-    def add(self, other) -> None:
-        for item in fields(self):
-            setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
-
 
 @compiled
 def _sums(total, length, sought, at_most):
@@ -55,3 +59,54 @@ def _sums(total, length, sought, at_most):
         hits += eligible
         hopeless += not sought[r]
     return bases, mapped, unique, suppressed, hits, hopeless
+
+
+@dataclass
+class PairSummary(Sums):
+    """What a run has seen, in pairs (``hits`` in proper pairs; ``alone`` and ``hopeless`` in mates)."""
+
+    pairs: int = 0
+    bases: int = 0
+    proper: int = 0
+    unique: int = 0
+    suppressed: int = 0
+    hits: int = 0
+    alone: int = 0  # occur, but in no proper pair
+    hopeless: int = 0
+
+    @classmethod
+    def of(cls, found, policy, total) -> "PairSummary":
+        """What was Found of mates 1 and of mates 2; ``total`` int64[n] proper pairs."""
+        eligible = policy.eligible(total)
+        alone = sum(np.count_nonzero(policy.eligible(its.total) * (total == 0)) for its in found)
+        return cls(
+            pairs=total.size,
+            bases=sum(int(its.batch.length.sum()) for its in found),
+            proper=int(np.count_nonzero(eligible)),
+            unique=int(np.count_nonzero(eligible == 1)),
+            suppressed=int(np.count_nonzero(total != eligible)),
+            hits=int(eligible.sum()),
+            alone=int(alone),
+            hopeless=sum(int(np.count_nonzero(~its.batch.searchable)) for its in found),
+        )
+
+    @property
+    def reads(self) -> int:
+        return 2 * self.pairs
+
+    @property
+    def mapped(self) -> int:
+        return 2 * self.proper + self.alone
+
+    def sentence(self, seconds: float, cannot_occur: str) -> str:
+        """What happened, in one line; ``cannot_occur``: which mates cannot, in words."""
+        share = 100 * self.proper / max(self.pairs, 1)
+        more = f", {self.suppressed:,} with too many" if self.suppressed else ""
+        hopeless = f"; {self.hopeless:,} mates cannot occur: {cannot_occur}"
+        return (
+            f"{self.pairs:,} pairs: {self.proper:,} occur as proper pairs ({share:.2f} %), "
+            f"{self.unique:,} of them once{more}; {self.hits:,} proper pairs; "
+            f"{self.alone:,} mates occur by themselves; "
+            f"{seconds:.1f} s, {self.reads / max(seconds, 1e-9):,.0f} reads/s"
+            f"{hopeless if self.hopeless else ''}"
+        )

@@ -3,12 +3,13 @@
 import click
 
 from ... import options
+from ..pairing import pairing, pairs_of, reads, tell_of_mates
 from ..reading import reading, reading_of
 from ..writing import output_of, writing
 
 
 @options.command
-@click.argument("reads", nargs=-1, required=True)
+@reads
 @options.index
 @click.option(
     "-k", "limit", type=options.COUNT, default=1, show_default=True, help="Report up to N hits of each read."
@@ -22,6 +23,7 @@ from ..writing import output_of, writing
 @click.option("--strata", is_flag=True, help="Of a read's hits, keep those with the fewest mismatches.")
 @click.option("--seed", type=options.Number(0, 2**62), help="Choose hits at random; same seed, same choice.")
 @options.strands
+@pairing
 @reading
 @writing
 @options.sharing
@@ -35,7 +37,7 @@ def command(given):
     if given.report_all and given.limit != 1:
         raise click.UsageError("give only one of -a and -k")
     output, outputs = output_of(given)
-    wanted = reading_of(given)
+    wanted, pairs = reading_of(given), pairs_of(given)
     if given.strata and not given.mismatches:
         raise click.UsageError("--strata chooses by mismatches: give --mismatches 1 or 2 with it")
     from ...search.hits import ALL, SelectionPolicy
@@ -45,4 +47,8 @@ def command(given):
     limit, seed = ALL if given.report_all else given.limit, -1 if given.seed is None else given.seed
     policy = SelectionPolicy(limit, given.at_most or ALL, seed)
     near = Near(given.mismatches, strata=given.strata) if given.mismatches else None
-    map_to_index("search", given, given.reads, outputs, MapOptions(policy, near=near, **wanted), output)
+    files = pairs.get("files")
+    wanted = MapOptions(policy, near=near, pairing=pairs.get("pairing"), **wanted)
+    map_to_index("search", given, files.paths if files else given.reads, outputs, wanted, output, files)
+    if not files:
+        tell_of_mates(given)

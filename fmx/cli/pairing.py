@@ -1,0 +1,120 @@
+"""Which reads are mates and how they lie: the options of fmx search for pairs, and what they mean."""
+
+import os
+
+import click
+
+from ..options import Number, together
+
+_INSERT = Number(0, 2**31 - 1)
+MOST = 500  # bases
+_SINGLE = {
+    "counts": "--counts", "al": "--al", "un": "--un", "skip": "--skip", "first": "--first",
+    "mismatches": "--mismatches",
+    "shard": "--shard", "scheduler": "--scheduler", "scheduler_file": "--scheduler-file",
+}  # fmt: skip
+_ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "the same way"}
+
+
+def _split(context, param, values):
+    """Files of several options, or with commas between them."""
+    files = tuple(name for value in values for name in value.split(","))
+    if "" in files:
+        raise click.BadParameter("a name between commas is empty", param=param)
+    return files
+
+
+def _need_reads(context, param, values):
+    """READS, which are needed without -1 and -2."""
+    mates = context.params["mates1"], context.params["mates2"]
+    if values and any(mates):
+        raise click.UsageError(
+            f"{values[0]} is given beside -1 and -2: map single reads by a run of their own, "
+            "and give several files of mates as -1 A,B -2 C,D"
+        )
+    if not values and not any(mates):
+        raise click.MissingParameter(param=param, ctx=context)
+    return values
+
+
+def _files(name, number):
+    text = f"Files of mates {number} of pairs, with commas between them."
+    return click.option(
+        name, f"mates{number}", metavar="FILES", multiple=True, callback=_split, is_eager=True, help=text
+    )
+
+
+reads = click.argument("reads", nargs=-1, callback=_need_reads)
+pairing = together(
+    _files("-1", 1),
+    _files("-2", 2),
+    click.option("--interleaved", is_flag=True, help="READS hold pairs: mate 1, its mate 2, and so on."),
+    click.option(
+        "--min-insert", "least", type=_INSERT, metavar="N",
+        help="Bases from the first to the last of a proper pair.  [default: 0]",
+    ),
+    click.option("--max-insert", "most", type=_INSERT, metavar="N", help=f"At most.  [default: {MOST}]"),
+    *(
+        click.option(
+            f"--{name}", is_flag=True,
+            help=f"Mates of a proper pair point {how}{'; the default' if name == 'fr' else ''}.",
+        )
+        for name, how in _ORIENTATIONS.items()
+    ),
+)  # fmt: skip
+
+
+def pairs_of(given) -> dict:
+    """{"files": PairedFiles, "pairing": Pairing} if reads are pairs, else nothing.  Raises UsageError."""
+    chosen = [name for name in _ORIENTATIONS if getattr(given, name)]
+    if not (given.mates1 or given.mates2 or given.interleaved):
+        asked = [
+            *chosen,
+            *(["max-insert"] * (given.most is not None)),
+            *(["min-insert"] * (given.least is not None)),
+        ]
+        if asked:
+            raise click.UsageError(
+                f"--{asked[0]} is for pairs: give them as -1 and -2, or with --interleaved"
+            )
+        return {}
+    if len(chosen) > 1:
+        raise click.UsageError(f"give only one of --{chosen[0]} and --{chosen[1]}")
+    least, most = given.least or 0, MOST if given.most is None else given.most
+    if least > most:
+        raise click.UsageError(f"--min-insert {least} is more than --max-insert {most}")
+    _check_files(given)
+    if refused := [name for field, name in _SINGLE.items() if getattr(given, field)]:
+        raise click.UsageError(f"{refused[0]} is for single reads, not for pairs")
+    from ..input.mates import PairedFiles
+    from ..search.proper import Pairing
+
+    files = PairedFiles(given.reads) if given.interleaved else PairedFiles(given.mates1, given.mates2)
+    return {"files": files, "pairing": Pairing((*chosen, "fr")[0], least, most)}
+
+
+def _check_files(given):
+    """Raise UsageError unless each file of mates has its other one."""
+    if given.interleaved:
+        if given.mates1 or given.mates2:
+            raise click.UsageError(
+                "--interleaved is for READS that hold both mates: give no -1 and -2 with it"
+            )
+        return
+    if len(given.mates1) != len(given.mates2):
+        counts = f"{len(given.mates1)} and {len(given.mates2)}"
+        raise click.UsageError(f"-1 and -2 name {counts} files: each file of mates 1 needs one of mates 2")
+    for one, two in zip(given.mates1, given.mates2, strict=True):
+        if one == two or (os.path.exists(one) and os.path.exists(two) and os.path.samefile(one, two)):
+            raise click.UsageError(
+                f"-1 {one} and -2 {two} are the same file; if it holds both mates: --interleaved"
+            )
+
+
+def tell_of_mates(given) -> None:
+    """Warn of single reads that look like mates."""
+    from ..input.guessed_mates import advice
+    from ..machines.progress import Progress
+
+    if found := advice(given.reads):
+        Progress(given.quiet).say(f"warning: {found}")

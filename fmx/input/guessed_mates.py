@@ -1,0 +1,49 @@
+"""Files that look as if they held mates, where single reads are asked for: told by their first records."""
+
+import os
+from itertools import pairwise
+
+import numpy as np
+
+from ..errors import InputError
+from .streams import STANDARD, Source
+
+_HEAD = 1 << 14  # bytes that are looked at
+
+
+def advice(paths) -> str:
+    """What to say to a user who gives such files as single reads, or ""; pipes are left alone."""
+    known = [(path, _first_records(path)) for path in paths]
+    for path, found in known:
+        if len(found) > 1 and _are_mates(*found[:2]):
+            return f"{path} seems to hold both mates of pairs: --interleaved maps them as pairs"
+    for (one, first), (two, second) in pairwise(known):
+        if first and second and all(map(_are_mates, first, second)):
+            return f"{one} and {two} seem to hold mates: -1 {one} -2 {two} maps them as pairs"
+    return ""
+
+
+def _first_records(path) -> list:
+    """(name in a list, sequence) of the first two records, as far as they are there."""
+    if str(path) == STANDARD or not os.path.isfile(path):
+        return []
+    head = np.empty(_HEAD, np.uint8)
+    try:
+        with Source(path) as source:
+            text = head[: source.readinto(head)].tobytes().lstrip()
+    except InputError:
+        return []
+    if text.startswith(b"@"):
+        lines = text.split(b"\n")[:9]
+        found = [lines[i : i + 2] for i in range(0, len(lines) - 4, 4)]
+    else:
+        found = [record.split(b"\n", 1) for record in text.split(b"\n>")[:3]][:-1]
+    return [((line[1:] if line[:1] in b"@>" else line).split()[:1], letters) for line, letters in found]
+
+
+def _are_mates(one, two) -> bool:
+    """Have they one name but for a number, and other letters?"""
+    if not (one[0] and two[0]) or one[1] == two[1]:
+        return False
+    (a,), (b,) = one[0], two[0]
+    return a == b or (a[:-1] == b[:-1] and (a[-2:], b[-2:]) == (b"/1", b"/2"))

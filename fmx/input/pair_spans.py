@@ -1,0 +1,174 @@
+"""Files of mates -> items that any thread can read by itself, in each of which mates are together.
+
+Each file is cut into spans (spans.py).  An item is the next span of both files; whoever takes it parses
+both, then learns from the item before it which reads there still wait for their mates, and tells the next
+one which do now.  Where one file's records are longer, its spans are taken more often, so few reads wait:
+
+    R1       | 1 2 3 4 | 5 6 7 8 |        |
+    R2       | 1 2 3     | 4 5 6 | 7 8    |
+    pairs    | 1 2 3     | 4 | 5 6 | 7 8  |     4 of R1 has waited, and then 7 and 8
+"""
+
+from typing import NamedTuple
+
+from ..errors import InputError
+from . import spans
+from .link import Link
+from .mates import Mates, Origin, check_names
+from .reads import ReadBatch, check_sam, parse
+from .streams import STANDARD
+
+
+class Waiting(NamedTuple):
+    """Reads of a batch that have not met their mates; where the first of them stands."""
+
+    batch: ReadBatch
+    origin: Origin
+
+    def cut(self, n, step):
+        """(the first n, those after them)."""
+        parts = slice(n), slice(n, None)
+        head, tail = (ReadBatch(self.batch.data, *(x[part] for x in self.batch[1:])) for part in parts)
+        behind = self.origin._replace(number=self.origin.number + step * n)
+        return Waiting(head, self.origin), Waiting(tail, behind)
+
+    @property
+    def n(self) -> int:
+        return self.batch.length.size
+
+
+class Balance:
+    """Which of two files is read next: reads that were found in their spans, and spans that were planned."""
+
+    def __init__(self):
+        self._reads, self._read, self._planned = [0, 0], [0, 0], [0, 0]
+
+    def note(self, i, n) -> None:
+        """A span of file i held n reads."""
+        self._reads[i] += n
+        self._read[i] += 1
+
+    def wanted(self, is_over) -> list:
+        """Whether the next item has a span of each file; those that are over have none."""
+        a_span = [reads / max(n, 1) for reads, n in zip(self._reads, self._read, strict=True)]
+        ahead = [self._reads[i] + (self._planned[i] - self._read[i]) * a_span[i] for i in (0, 1)]
+        found = [not is_over[i] and ahead[i] - ahead[1 - i] <= a_span[i] for i in (0, 1)]
+        self._planned = [n + more for n, more in zip(self._planned, found, strict=True)]
+        return found
+
+
+class PairSpan:
+    """Spans of a file of pairs, or of two, one of which may be None, and the pairs that they complete.
+
+    ``files``: (number, name) of each; ``is_over``: of each whether nothing comes after it; ``links``: of two
+    lists of Waiting, from the item before it and to the next.
+    """
+
+    def __init__(self, files, taken, is_over, balance, links):
+        self._numbers, self._paths = zip(*files, strict=True)
+        self._taken, self._is_over, self._balance = taken, is_over, balance
+        self._before, self._behind = links
+
+    def ends(self):
+        """(number of a file, byte of it) where each of its spans ends."""
+        return [(i, span.end) for i, span in zip(self._numbers, self._taken, strict=True) if span]
+
+    def read(self, is_sam=True) -> list:
+        """Mates, run after run; ``is_sam``: they must be what SAM can hold.  Raises InputError."""
+        try:
+            found, waiting = self._meet(self._own(is_sam))
+        except BaseException:
+            for span in self._taken:
+                if isinstance(span, spans.Span):
+                    span.leave()
+            self._behind.tell(None)
+            raise
+        self._behind.tell(waiting)
+        for mates in found:
+            check_names(mates, self._step)
+        self._check_ends(waiting)
+        return found
+
+    @property
+    def _step(self):
+        """Records from one mate to the next of its file."""
+        return 3 - len(self._paths)
+
+    def _own(self, is_sam) -> list:
+        """For mates 1 and mates 2, the reads of the spans: lists of Waiting."""
+        chunks = [span and span.read() for span in self._taken]
+        found: list = [[], []]
+        for i, chunk in enumerate(chunks):
+            if chunk is None:
+                continue
+            batch = parse(chunk)
+            if is_sam:
+                check_sam(chunk, batch)
+            if self._step == 1:
+                found[i].append(Waiting(batch, Origin(chunk.path, chunk.number)))
+                self._balance.note(i, batch.length.size)
+                continue
+            for skip in (0, 1):
+                own = ReadBatch(batch.data, *(x[skip::2].copy() for x in batch[1:]))
+                number = chunk.number + skip
+                found[1 - number % 2].append(Waiting(own, Origin(chunk.path, number)))
+        return found
+
+    def _meet(self, own):
+        """(Mates that are complete, the reads that go on waiting)."""
+        if (before := self._before.wait()) is None:
+            raise InputError(self._paths[0], "", spans.NOT_READ)
+        waiting, found = [[x for x in (*a, *b) if x.n] for a, b in zip(before, own, strict=True)], []
+        while all(waiting):
+            n = min(reads[0].n for reads in waiting)
+            met = [reads[0].cut(n, self._step) for reads in waiting]
+            (one, _), (two, _) = met
+            found.append(Mates(one.batch, two.batch, (one.origin, two.origin)))
+            rest = zip(met, waiting, strict=True)
+            waiting = [[x for x in (tail, *reads[1:]) if x.n] for (_, tail), reads in rest]
+        return found, waiting
+
+    def _check_ends(self, waiting):
+        """Raise InputError where reads will meet no mates any more."""
+        for i, path in enumerate(self._paths):
+            if not self._is_over[i]:
+                continue
+            if self._step == 2 and waiting[0]:
+                where = f"record {waiting[0][0].origin.number}"
+                raise InputError(path, where, "its mate is missing: the number of records is odd")
+            if self._step == 1 and waiting[1 - i]:
+                n, other = waiting[1 - i][0].origin.number - 1, self._paths[1 - i]
+                where = f"record {n}" if n else ""
+                what = f"the last one, but {other} has more" if n else f"no reads, but {other} has some"
+                raise InputError(path, where, f"{what}: there must be as many mates")
+
+
+def plan(files, size=spans.CHUNK_SIZE, n_threads=1):
+    """Yield a PairSpan for about ``size`` bytes of each of PairedFiles, in order.
+
+    An item waits for those before it to be read: whoever takes one reads it at once.
+    """
+    for together in files.together():
+        sides = [spans.plan([path], size, n_threads=n_threads) for _, path in together]
+        try:
+            yield from _items([(number, _name(path)) for number, path in together], sides)
+        finally:
+            for side in sides:
+                side.close()
+
+
+def _items(files, sides):
+    balance, is_over, link = Balance(), [False] * len(sides), Link(([], []))
+    while not all(is_over):
+        wanted = balance.wanted(is_over) if len(sides) > 1 else [True]
+        taken = [next(side, None) if want else None for side, want in zip(sides, wanted, strict=True)]
+        is_over = [
+            over or (want and span is None) for over, want, span in zip(is_over, wanted, taken, strict=True)
+        ]
+        links = link, (link := Link())
+        yield PairSpan(files, taken, tuple(is_over), balance, links)
+
+
+def _name(path) -> str:
+    """As messages say it."""
+    return "standard input" if str(path) == STANDARD else str(path)

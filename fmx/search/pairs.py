@@ -1,0 +1,111 @@
+"""What turns pairs of reads into hits, and these into records; their mates are searched as reads are.
+
+PairSpan -> Mates -> Intervals of both mates -> ProperPairs, else Hits of each mate -> pieces of output
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..input.trimming import trimmed
+from ..machines.portions import runs
+from . import proper
+from .hits import Hits, Intervals, select
+from .located import located, occurrences_of
+from .mapper import SLICE_HITS, Found
+from .summary import PairSummary
+
+
+class PairHits(NamedTuple):
+    """Of a run of pairs: ``proper``, and of pairs without proper ones the Hits of mates 1 and of mates 2.
+
+    Of the other pairs ``one`` and ``two`` hold no hits, and the number of proper pairs as total.
+    """
+
+    proper: proper.ProperPairs
+    one: Hits
+    two: Hits
+
+
+class PairMapper:
+    """Turns PairSpans into records, as Mapper does spans; ``mapper``, a Mapper, searches and locates."""
+
+    def __init__(self, mapper, reference):
+        self._mapper, self._blocks = mapper, reference.blocks
+        self.options, self.tally, self.sessions = mapper.options, mapper.tally, mapper.sessions
+        self.timed = mapper.timed
+        self._rule = proper.rule_of(self.options.pairing, reference)
+
+    def map(self, span, writer, emit) -> PairSummary:
+        """Emit the records of a span's pairs in pieces, as ``writer`` (given) makes them."""
+        with self.timed("read"):
+            runs_of_mates = span.read(writer.is_sam)
+        summary = PairSummary()
+        for mates in runs_of_mates:
+            found = [
+                self._mapper.search_batch(batch, trimmed(batch, self.options.trim))
+                for batch in (mates.one, mates.two)
+            ]
+            cut = mates._replace(one=found[0].batch, two=found[1].batch)
+            totals = [np.zeros(0, np.int64)]
+            for start, total, own in self._joined(cut, found):
+                totals.append(total)
+                for at, hits, first in self._hits_of(cut, found, start, total, own):
+                    with self.timed("format"):
+                        piece = writer.format(cut, hits, at, first, first + SLICE_HITS)
+                    emit(piece)
+            summary.add(PairSummary.of(found, self.options.policy, np.concatenate(totals)))
+        return summary
+
+    def _joined(self, mates, found):
+        """Yield (start, proper pairs int64[n], Located of both) for runs of pairs of bounded size.
+
+        Their occurrences are SLICE_HITS at most, or those of one pair.
+        """
+        both = (found[0].total > 0) & (found[1].total > 0)
+        to_locate = (found[0].total + found[1].total) * both
+        for start, stop in runs(np.maximum(to_locate, 1), SLICE_HITS):
+            with self.timed("locate"):
+                own = [
+                    located(
+                        self._mapper.locators, _part(its, start, stop - start).intervals, both[start:stop]
+                    )
+                    for its in found
+                ]
+            with self.timed("pair"):
+                total = proper.prepare(mates, start, *own, self._rule, self._blocks)
+            yield start, total, own
+
+    def _hits_of(self, mates, found, start, total, own):
+        """Yield (start, PairHits, first record of these) for runs of pairs of about SLICE_HITS records."""
+        policy = self.options.policy
+        alone = [np.where(total > 0, 0, its.total[start : start + total.size]) for its in found]
+        by_themselves = sum(np.maximum(policy.reported(each), 1) for each in alone)
+        records = np.where(total > 0, np.maximum(policy.reported(total), 1), by_themselves)
+        for a, b in runs(records, SLICE_HITS):
+            with self.timed("locate"):
+                hits = [
+                    self._hits_alone(_part(its, start + a, b - a), start + a, each[a:b], total[a:b])
+                    for its, each in zip(found, alone, strict=True)
+                ]
+            here = tuple(its._replace(lo=its.lo[2 * a : 2 * b], hi=its.hi[2 * a : 2 * b]) for its in own)
+            for first in range(0, int(records[a:b].sum()), SLICE_HITS):
+                with self.timed("pair"):
+                    window = first, SLICE_HITS
+                    chosen = proper.choose(
+                        mates, start + a, tuple(here), self._rule, policy, total[a:b], window
+                    )
+                yield start + a, PairHits(chosen, *hits), first
+
+    def _hits_alone(self, found, start, alone, total) -> Hits:
+        """Hits of mates that have ``alone`` int64[n] occurrences by themselves."""
+        policy = self.options.policy
+        occurrences = occurrences_of(self._mapper.locators, found.intervals, policy.eligible(alone))
+        hits = select(occurrences, found.batch, start, alone, policy)
+        return hits._replace(total=np.where(total > 0, total, alone))
+
+
+def _part(found, start, n) -> Found:
+    """Reads ``start`` onwards of what was Found; the batch stays whole."""
+    intervals = Intervals(*(array[:, 2 * start : 2 * (start + n)] for array in found.intervals))
+    return found._replace(intervals=intervals, total=found.total[start : start + n])

@@ -1,0 +1,233 @@
+"""Proper pairs: occurrences of two mates that lie as mates of one fragment do.
+
+    fr    1 ---->  <---- 2        rf    1 <----  ----> 2        ff    1 ---->  ----> 2
+    or    2 ---->  <---- 1        or    2 <----  ----> 1        or    2 <----  <---- 1
+
+Neither mate goes beyond the other's end on that one's side, and from the first base to the last there are
+``least`` to ``most``.  Proper pairs are in the order of contig, position of the left mate, which mate that is
+(1 first), insert.  Of these the rule of hits.py reports some.
+
+prepare    occurrences -> places in order, and how many proper pairs there are: by merging, never each by each
+choose     those that are reported
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import compiled, inlined
+from ..compiler.sorting import lower_bound, sort
+from ..errors import UnsupportedError
+from ..index.place_keys import STEP, can_hold, place_key
+from ..index.reference import find_block
+from .hits import hash_name
+
+FR, RF, FF = (False, True), (True, False), (False, False)  # reverse: the left and the right mate, 1 and 2
+ORIENTATIONS = {"fr": FR, "rf": RF, "ff": FF}
+LONGEST = 2**31 - 1  # insert
+_FEW = 16  # times as many occurrences of one mate as of the other: most are no part of a proper pair
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """How mates lie, and how many bases there are from the first to the last of both."""
+
+    orientation: str = "fr"
+    least: int = 0
+    most: int = 500
+
+
+class Rule(NamedTuple):
+    """A Pairing for compiled code: strands of mates 1 and 2 where mate 1 is left, else the other ones."""
+
+    reverse1: bool
+    reverse2: bool
+    least: int
+    most: int
+
+
+class ProperPairs(NamedTuple):
+    """Reported proper pairs: pair i of a run has first[i] to first[i + 1] of them.
+
+    ``first`` int64[n + 1]; ``one``, ``two`` int64[n_hits]: place_keys of mates 1 and 2; ``swapped``
+    bool[n_hits]: mate 2 is left.  ``total``, ``reported`` int64[n]: how many proper pairs there are, and
+    are reported; ``given``: how many of these come before the first one here, of the first pair; ``lead1``,
+    ``lead2`` int64[n]: the keys of each pair's first one.
+    """
+
+    first: np.ndarray
+    one: np.ndarray
+    two: np.ndarray
+    swapped: np.ndarray
+    total: np.ndarray
+    reported: np.ndarray
+    given: int
+    lead1: np.ndarray
+    lead2: np.ndarray
+
+
+def rule_of(pairing, reference) -> Rule:
+    """The Rule of a Pairing.  Raises UnsupportedError for a reference whose places are too many."""
+    if not can_hold(reference, LONGEST):
+        raise UnsupportedError(
+            "pairs need contigs of less than 15 Gbases, and fewer than 2^28 of them: map mates by themselves"
+        )
+    return Rule(*ORIENTATIONS[pairing.orientation], pairing.least, pairing.most)
+
+
+def prepare(mates, start, one, two, rule, blocks) -> np.ndarray:
+    """How many proper pairs there are of pairs ``start`` onwards: int64[n].
+
+    ``one``, ``two``: Located (located.py), whose positions become place_keys in order, all of strand +;
+    those that are in no proper pair may be left out.
+    """
+    total = np.zeros(one.lo.size // 2, np.int64)
+    _prepare(mates.one.length[start:], mates.two.length[start:], one, two, rule, blocks, total)
+    return total
+
+
+@compiled
+def _prepare(length1, length2, one, two, rule, blocks, total):
+    for r in range(total.size):
+        for swapped in range(2):
+            i, j = 2 * r + (rule.reverse1 != swapped), 2 * r + (rule.reverse2 != swapped)
+            mates1, mates2 = one.positions[one.lo[i] : one.hi[i]], two.positions[two.lo[j] : two.hi[j]]
+            if mates1.size == 0 or mates2.size == 0:
+                continue
+            if swapped:
+                low, high = _reach(rule, length2[r], length1[r])
+                n_two, n_one, n = _settle(mates2, mates1, low, high, blocks)
+            else:
+                low, high = _reach(rule, length1[r], length2[r])
+                n_one, n_two, n = _settle(mates1, mates2, low, high, blocks)
+            one.hi[i], two.hi[j] = one.lo[i] + n_one, two.lo[j] + n_two
+            total[r] += n
+
+
+@inlined
+def _reach(rule, n_left, n_right):
+    """The least and the most from the start of the left mate to that of the right one, by their lengths."""
+    return max(0, n_left - n_right, rule.least - n_right), rule.most - n_right
+
+
+@compiled
+def _settle(left, right, low, high, blocks):
+    """Text positions of left and right mates, int64, to place_keys in order: (kept of each, proper pairs)."""
+    n_left, n_right = left.size, right.size
+    if high < low:
+        return 0, 0, 0
+    if n_left > _FEW * n_right:
+        sort(right, n_right)
+        n_left = _keep_near(left, right, high, 0)
+    elif n_right > _FEW * n_left:
+        sort(left, n_left)
+        n_right = _keep_near(right, left, 0, high)
+    _to_places(left, n_left, blocks)
+    _to_places(right, n_right, blocks)
+    n = begin = end = 0
+    for i in range(n_left):
+        while begin < n_right and right[begin] < left[i] + STEP * low:
+            begin += 1
+        while end < n_right and right[end] <= left[i] + STEP * high:
+            end += 1
+        n += end - begin
+    return n_left, n_right, n
+
+
+@inlined
+def _keep_near(many, few, before, after):
+    """Keep those of ``many`` that lie up to ``before`` before, or ``after`` after, one of ``few`` in order.
+
+    A text has one separator where its contigs have one N or more, so no distance is longer in it.
+    """
+    n = 0
+    for i in range(many.size):
+        j = lower_bound(few, 0, few.size, many[i] - after)
+        if j < few.size and few[j] <= many[i] + before:
+            many[n] = many[i]
+            n += 1
+    return n
+
+
+@inlined
+def _to_places(positions, n, blocks):
+    """Sort n text positions and make them place_keys."""
+    sort(positions, n)
+    block, stop = 0, -1
+    for i in range(n):
+        if positions[i] > stop:
+            block = find_block(blocks, positions[i])
+            stop = blocks.text_start[block] + blocks.length[block]
+        start = positions[i] - blocks.text_start[block] + blocks.contig_start[block]
+        positions[i] = place_key(blocks.contig[block], start, False)
+
+
+def choose(mates, start, located, rule, policy, total, window) -> ProperPairs:
+    """The reported ones of pairs ``start`` onwards; ``located``: what ``prepare`` left of both mates.
+
+    ``total`` int64[n] as it told; ``window``: the first one that is given, and how many at most, which
+    matters where there is one pair.
+    """
+    skip, most = window
+    reported = policy.reported(total)
+    n = np.minimum(np.maximum(reported - skip, 0), most)
+    first = np.append(0, np.cumsum(n))
+    one, two = (np.empty(first[-1], np.int64) for _ in range(2))
+    lead1, lead2 = (np.empty(total.size, np.int64) for _ in range(2))
+    found = ProperPairs(first, one, two, np.empty(first[-1], np.bool_), total, reported, skip, lead1, lead2)
+    _choose((mates.one, mates.two), start, located, rule, (policy.limit, policy.seed), found)
+    return found
+
+
+@compiled
+def _choose(mates, start, located, rule, limits, found):
+    for i in range(found.total.size):
+        if found.first[i] < found.first[i + 1]:
+            _choose_of_pair(mates, start, located, rule, limits, found, i)
+
+
+@inlined
+def _choose_of_pair(mates, start, located, rule, limits, found, i):
+    """The reported ones of pair i of a run: the first, or drawn as they come by (Knuth's algorithm S)."""
+    (one, two), total, seed = located, found.total[i], limits[1]
+    limit, n1, n2 = min(limits[0], total), mates[0].length[start + i], mates[1].length[start + i]
+    x = hash_name(mates[0], start + i, seed)
+    # Lists of keys: of mates 1 where they are left and mates 2 right, and of both where these are swapped.
+    a, b = 2 * i + rule.reverse1, 2 * i + rule.reverse2
+    c, d = 2 * i + (not rule.reverse2), 2 * i + (not rule.reverse1)
+    left1, left2, right2, right1 = one.lo[a], two.lo[c], two.lo[b], one.lo[d]
+    number = taken = 0
+    while taken < limit:
+        swapped = left1 == one.hi[a] or (left2 < two.hi[c] and two.positions[left2] < one.positions[left1])
+        if swapped:
+            key, (low, high) = two.positions[left2], _reach(rule, n2, n1)
+            while right1 < one.hi[d] and one.positions[right1] < key + STEP * low:
+                right1 += 1
+            right, stop, others = right1, one.hi[d], one.positions
+            left2 += 1
+        else:
+            key, (low, high) = one.positions[left1], _reach(rule, n1, n2)
+            while right2 < two.hi[b] and two.positions[right2] < key + STEP * low:
+                right2 += 1
+            right, stop, others = right2, two.hi[b], two.positions
+            left1 += 1
+        while right < stop and others[right] <= key + STEP * high and taken < limit:
+            is_taken = True
+            if seed >= 0:
+                x = x * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+                is_taken = np.int64((x >> np.uint64(16)) % np.uint64(total - number)) < limit - taken
+            if is_taken:
+                other = others[right]
+                key1 = (other if swapped else key) | (rule.reverse1 != swapped)
+                key2 = (key if swapped else other) | (rule.reverse2 != swapped)
+                if taken == 0:
+                    found.lead1[i], found.lead2[i] = key1, key2
+                to = found.first[i] + taken - found.given
+                taken += 1
+                if to >= found.first[i]:
+                    found.one[to], found.two[to], found.swapped[to] = key1, key2, swapped
+                    if to + 1 == found.first[i + 1]:
+                        return
+            number += 1
+            right += 1

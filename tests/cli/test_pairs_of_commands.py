@@ -1,0 +1,216 @@
+"""fmx search of pairs: what it writes, as samtools sees it; what it refuses; what it advises."""
+
+import gzip
+import re
+import subprocess
+import sys
+
+import journeys
+import naive
+import naive_pairs
+import pytest
+from conftest import ON_CPU, ROOT
+from naive_pairs import Rule
+from texts import numbered, random_letters
+
+UNIT = random_letters(400, "unit")
+GENOME = numbered([UNIT + random_letters(500, "one"), random_letters(300, "two") + UNIT])
+
+
+def a_pair(i) -> tuple:
+    """Pair number i: proper once or twice, with a mate on another contig, too far, or that does not occur."""
+    contig, start = GENOME[i % 2][1], 31 * i % 560
+    one, two = contig[start : start + 40], naive.reverse_complement(contig[start + 90 : start + 125])
+    kind = i % 7
+    if kind == 1:
+        two = naive.reverse_complement(GENOME[(i + 1) % 2][1][500:530])
+    elif kind == 2:
+        one = one[:-1] + "N"
+    elif kind == 3:
+        one, two = two, one
+    elif kind == 4:
+        one, two = one[:20] + "N", ""
+    quality = "".join(chr(40 + j % 40) for j in range(200))
+    return f"p{i}", (one, quality[: len(one)]), (two, quality[: len(two)])
+
+
+PAIRS = [a_pair(i) for i in range(90)]
+
+
+def fastq(i) -> bytes:
+    return "".join(f"@{p[0]}/{i}\n{p[i][0]}\n+\n{p[i][1]}\n" for p in PAIRS).encode()
+
+
+@pytest.fixture
+def there(folder, index_of):
+    """A folder with ref.fmx, 1.fq and 2.fq, and both in turn in both.fq."""
+    (folder / "ref.fmx").symlink_to(index_of(GENOME))
+    for i in (1, 2):
+        (folder / f"{i}.fq").write_bytes(fastq(i))
+    records = [fastq(i).decode().splitlines() for i in (1, 2)]
+    turns = [lines[4 * r : 4 * r + 4] for r in range(len(PAIRS)) for lines in records]
+    (folder / "both.fq").write_text("".join(f"{line}\n" for record in turns for line in record))
+    return folder
+
+
+def samtools(peer, *arguments) -> str:
+    done = subprocess.run([peer("samtools"), *map(str, arguments)], check=True, capture_output=True)
+    return done.stdout.decode()
+
+
+PAIRED = ["search", "-q", "-1", "1.fq", "-2", "2.fq"]
+
+
+def test_however_they_are_given(there, command):
+    """Two files, one with mates in turn, standard input, lists of files."""
+    expected = naive_pairs.records(GENOME, PAIRS, Rule())
+    flags = {int(record[1]) for record in expected}
+    assert {99, 147, 83, 163, 77, 141, 101, 153} <= flags  # each case is there
+    for arguments in (PAIRED, ["search", "-q", "--interleaved", "both.fq"]):
+        assert command(*arguments).records == expected
+    data = (there / "both.fq").read_bytes()
+    assert command("search", "-q", "--interleaved", "-", stdin=data).records == expected
+    assert command("search", "-q", "-1", "-", "-2", "2.fq", stdin=fastq(1)).records == expected
+    for files in ("-1 1.fq,1.fq -2 2.fq,2.fq", "-1 1.fq -1 1.fq -2 2.fq -2 2.fq"):
+        assert command("search", "-q", *files.split()).records == expected * 2
+
+
+@pytest.mark.parametrize("more", [[], ["-a", "--max-insert", "300"]])
+def test_samtools_agrees(more, there, command, peer):
+    """BAM holds what SAM does, and fixmate, which computes it anew, changes nothing that it knows."""
+    assert command(*PAIRED, *more, "-o", "o.sam").code == command(*PAIRED, *more, "-o", "o.bam").code == 0
+    samtools(peer, "quickcheck", "-v", "o.sam", "o.bam")
+    views = [samtools(peer, "view", "--no-PG", name).splitlines() for name in ("o.sam", "o.bam")]
+    assert views[0] == views[1]
+    fixed = samtools(peer, "fixmate", "-O", "sam", "o.bam", "-")
+    assert known(fixed) == known("\n".join(views[0]))
+    counts = dict(line.split(" + 0 ")[::-1] for line in samtools(peer, "flagstat", "o.bam").splitlines())
+    flags = [int(line.split("\t")[1]) for line in views[0]]
+    primary = [flag for flag in flags if not flag & 256]
+    assert int(counts["read1"]) == int(counts["read2"]) == len(PAIRS)
+    (proper,) = (n for name, n in counts.items() if name.startswith("properly paired"))
+    assert int(proper) == sum(flag & 2 > 0 for flag in primary) > 60
+    stats = samtools(peer, "stats", "o.bam")
+    assert f"SN\tproperly paired:\t{proper}"[:-1] in stats or f"reads properly paired:\t{proper}" in stats
+
+
+def known(text) -> list:
+    """Of primary records what fixmate computes: all of a mate's place, MC, and the insert of proper pairs.
+
+    Of other pairs it tells the distance of their first letters, be they within the mates or not.
+    """
+    found = []
+    for record in (line.split("\t") for line in text.splitlines() if line[0] != "@"):
+        if not int(record[1]) & 256:
+            mates = [tag for tag in record[11:] if tag[:2] == "MC" and tag != "MC:Z:*"]
+            found.append([*record[:8], *mates, *([record[8]] if int(record[1]) & 2 else [])])
+    return found
+
+
+def test_primary_records_keep_the_rules_of_picard(there, command):
+    """Its ValidateSamFile: mates tell each other's place, strand and state, and one insert."""
+    for more in (["-a"], ["-k", "1"], ["--rf"], ["-m", "1"]):
+        found = command(*PAIRED, *more).records
+        primary = [record for record in found if not int(record[1]) & 256]
+        for one, two in zip(primary[::2], primary[1::2], strict=True):
+            flag1, flag2 = int(one[1]), int(two[1])
+            assert one[0] == two[0]
+            assert (flag1 & 64, flag2 & 128, flag1 & 1, flag2 & 1) == (64, 128, 1, 1)
+            assert flag1 & 2 == flag2 & 2
+            for flag, other in ((flag1, flag2), (flag2, flag1)):
+                assert bool(flag & 32) == bool(other & 16)
+                assert bool(flag & 8) == bool(other & 4)
+            for record, other in ((one, two), (two, one)):
+                name = "=" if record[2] == other[2] != "*" else other[2]
+                assert (record[6], record[7]) == (name, other[3])
+            assert int(one[8]) == -int(two[8])
+
+
+def test_pairs_without_a_hit_are_left_out_together(there, command):
+    found = command(*PAIRED, "--no-unmapped").records
+    assert found == naive_pairs.records(GENOME, PAIRS, Rule(unmapped=False))
+    assert any(int(record[1]) & 4 for record in found)
+
+
+def test_other_formats_hold_a_line_for_each_mate(there, command):
+    found = [record for record in command(*PAIRED, "-a").records if not int(record[1]) & 4]
+    places = [(record[2], int(record[3]) - 1) for record in found]
+    lines = command(*PAIRED, "-a", "--format", "bed").out.decode().splitlines()
+    assert [(line.split("\t")[0], int(line.split("\t")[1])) for line in lines] == places
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("", "Missing argument"),
+        ("-1 1.fq", "-1 and -2 name 1 and 0 files"),
+        ("-1 1.fq,1.fq -2 2.fq", "-1 and -2 name 2 and 1 files"),
+        ("-1 1.fq, -2 2.fq", "a name between commas is empty"),
+        ("-1 1.fq -2 1.fq", "are the same file; if it holds both mates: --interleaved"),
+        ("-1 - -2 -", "are the same file"),
+        ("-1 1.fq -2 2.fq both.fq", "both.fq is given beside -1 and -2"),
+        ("-1 1.fq -2 2.fq --interleaved", "--interleaved is for READS that hold both mates"),
+        ("-1 1.fq -2 2.fq --fr --ff", "give only one of --fr and --ff"),
+        ("-1 1.fq -2 2.fq --min-insert 9 --max-insert 8", "--min-insert 9 is more than --max-insert 8"),
+        ("-1 1.fq -2 2.fq --min-insert 501", "--min-insert 501 is more than --max-insert 500"),
+        ("-1 1.fq -2 2.fq --max-insert -3", "-3 is not in the range"),
+        ("1.fq --max-insert 400", "--max-insert is for pairs"),
+        ("1.fq --rf", "--rf is for pairs"),
+        ("-1 1.fq -2 2.fq -o 2.fq", "-o 2.fq is the same file as the input 2.fq"),
+        ("-1 1.fq -2 2.fq --skip 1", "--skip is for single reads"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(arguments, words, there, command):
+    done = command("search", *arguments.split())
+    assert done.code == 2
+    assert words in done.err
+
+
+def test_a_missing_or_odd_mate_ends_the_command(there, command):
+    (there / "short.fq").write_bytes(journeys.fastq([("p0/2", "ACGT")]))
+    wrong = {"none.fq": "none.fq: No such file", "short.fq": "short.fq: record 1: the last one, but 1.fq"}
+    for name, words in wrong.items():
+        done = command("search", "-q", "-1", "1.fq", "-2", name, "-o", "o.sam")
+        assert (done.code, done.err.count("\n")) == (1, 1)
+        assert words in done.err
+        assert not (there / "o.sam").exists()
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        (["1.fq", "2.fq"], "1.fq and 2.fq seem to hold mates: -1 1.fq -2 2.fq maps them as pairs"),
+        (["both.fq"], "both.fq seems to hold both mates of pairs: --interleaved"),
+        (["1.fq"], ""),
+        (["1.fq", "1.fq"], ""),
+    ],
+)
+def test_mates_as_single_reads_are_warned_of(files, words, there, command):
+    done = command("search", *files, "-o", "o.sam")
+    assert done.code == 0
+    lines = [line for line in done.err.splitlines() if "warning" in line]
+    assert [words in line for line in lines] == [True] * bool(words)
+
+
+def test_the_summary_tells_of_pairs(there, command):
+    done = command(*PAIRED[:1], *PAIRED[2:], "-o", "o.sam")
+    assert f"{len(PAIRS)} pairs: " in done.err
+    assert "mates occur by themselves" in done.err
+
+
+def test_the_commands_of_the_page_work(there, peer):
+    """Each by a shell, on these pairs under the names of the page; samtools as they call it."""
+    page = (ROOT / "docs" / "pairs.md").read_text()
+    lines = re.findall(r"^ {4}(\S.*)$", page, re.MULTILINE)
+    assert len(lines) > 4
+    names = {1: ("R1.fq", "lane1_R1.fq", "lane2_R1.fq"), 2: ("R2.fq", "lane1_R2.fq", "lane2_R2.fq")}
+    for i, several in names.items():
+        for name in several:
+            (there / name).write_bytes(fastq(i))
+        (there / f"R{i}.fq.gz").write_bytes(gzip.compress(fastq(i)))
+    peer("samtools")
+    head = f'set -eo pipefail; fmx() {{ {sys.executable} -m fmx "$@"; }}; '
+    script = head + "\n".join(lines)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, env=ON_CPU, check=False)
+    assert (done.returncode, b"properly paired" in done.stdout) == (0, True), done.stderr
+    assert done.stderr.count(b" pairs: ") == sum("fmx search" in line for line in lines)

@@ -1,0 +1,166 @@
+"""Mates stay together however their files are cut, and what keeps reads from their mates is told."""
+
+import gzip
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+from output_of import bgzf
+from texts import random_letters
+
+from fmx.errors import InputError
+from fmx.input import pair_spans
+from fmx.input.mates import PairedFiles
+from fmx.machines.pipeline import travel
+
+PACKED = {"plain": bytes, "BGZF": lambda data: bgzf(data, 40), "gzip": gzip.compress}
+
+
+def fastq(records) -> bytes:
+    return "".join(f"@{name}\n{letters}\n+\n{'I' * len(letters)}\n" for name, letters in records).encode()
+
+
+def fasta(records) -> bytes:
+    return "".join(f">{name}\n{letters}\n" for name, letters in records).encode()
+
+
+def named(lengths, end="") -> list:
+    return [(f"r{i}{end}", random_letters(n, i)) for i, n in enumerate(lengths)]
+
+
+def letters_of(batch) -> list:
+    """(name, sequence) of each read."""
+    data, found = batch.data.tobytes().decode(), []
+    for r in range(batch.length.size):
+        name, start = batch.name_start[r], batch.start[r]
+        found.append((data[name : name + batch.name_length[r]], data[start : start + batch.length[r]]))
+    return found
+
+
+def pairs_of(files, size=1 << 23, n_threads=1) -> list:
+    """[(name, sequence) of mate 1, of mate 2] of each pair."""
+
+    def work(emit, span):
+        return span.read()
+
+    found = []
+    for several in travel(pair_spans.plan(files, size, n_threads), [work] * n_threads, None):
+        for mates in several:
+            found += [list(pair) for pair in zip(letters_of(mates.one), letters_of(mates.two), strict=True)]
+    return found
+
+
+def fault(files, size=1 << 23) -> str:
+    with pytest.raises(InputError) as raised:
+        pairs_of(files, size)
+    return str(raised.value)
+
+
+@pytest.fixture(scope="module")
+def folder_of_this(tmp_path_factory):
+    return tmp_path_factory.mktemp("mates")
+
+
+def write(folder, name, data) -> str:
+    (folder / name).write_bytes(data)
+    return str(folder / name)
+
+
+lengths = st.lists(st.integers(0, 60), max_size=30)
+sizes = st.sampled_from([1, 7, 50, 200, 1 << 23])
+kinds = st.sampled_from(sorted(PACKED))
+
+
+@settings(max_examples=120)
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), max_size=40), sizes, kinds, kinds, st.data()
+)
+def test_two_files_stay_in_step(folder_of_this, both, size, kind1, kind2, data):
+    reads = named([n for n, _ in both], "/1"), named([n for _, n in both], "/2")
+    makes = [data.draw(st.sampled_from([fastq, fasta])) for _ in reads]
+    paths = [
+        write(folder_of_this, f"{i}", PACKED[kind](make(records)))
+        for i, (kind, make, records) in enumerate(zip((kind1, kind2), makes, reads, strict=True))
+    ]
+    n_threads = data.draw(st.sampled_from([1, 3]))
+    found = pairs_of(PairedFiles((paths[0], paths[0]), (paths[1], paths[1])), size, n_threads)
+    expected = [[(a[0][:-2], a[1]), (b[0][:-2], b[1])] for a, b in zip(*reads, strict=True)]
+    assert found == expected * 2
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(0, 60), max_size=30), sizes, kinds, st.sampled_from([1, 3]))
+def test_mates_in_turn_stay_together(folder_of_this, lengths, size, kind, n_threads):
+    records = [
+        pair for i, n in enumerate(lengths) for pair in ((f"r{i}", "A" * n), (f"r{i}", "C" * (n // 2)))
+    ]
+    path = write(folder_of_this, "both", PACKED[kind](fastq(records)))
+    found = pairs_of(PairedFiles((path,)), size, n_threads)
+    assert [mate for pair in found for mate in pair] == records
+
+
+def test_few_reads_wait_where_the_records_of_one_file_are_longer(folder, monkeypatch):
+    paths = write(folder, "1", fastq(named([500] * 400))), write(folder, "2", fastq(named([5] * 400)))
+    waited, meet = [], pair_spans.PairSpan._meet
+
+    def noted(span, own):
+        found, waiting = meet(span, own)
+        waited.extend(sum(reads.n for reads in side) for side in waiting)
+        return found, waiting
+
+    monkeypatch.setattr(pair_spans.PairSpan, "_meet", noted)
+    assert len(pairs_of(PairedFiles(paths[:1], paths[1:]), 1000)) == 400
+    assert max(waited) < 160  # three spans of the file with more
+
+
+@pytest.mark.parametrize("size", [60, 1 << 23])
+@pytest.mark.parametrize(("n1", "n2"), [(9, 4), (4, 9), (5, 0), (0, 1)])
+def test_a_file_with_fewer_mates_is_named(n1, n2, size, folder):
+    paths = write(folder, "1.fq", fastq(named([9] * n1))), write(folder, "2.fq", fastq(named([9] * n2)))
+    few, more, n = (*paths, n1) if n1 < n2 else (*paths[::-1], n2)
+    what = f"record {n}: the last one, but {more} has more" if n else f"no reads, but {more} has some"
+    assert fault(PairedFiles(paths[:1], paths[1:]), size) == f"{few}: {what}: there must be as many mates"
+
+
+@pytest.mark.parametrize("size", [30, 1 << 23])
+def test_an_odd_number_of_mates_in_turn(size, folder):
+    path = write(folder, "both.fq", fastq([("a", "ACGT"), ("a", "ACG"), ("b", "AC")]))
+    what = "record 3: its mate is missing: the number of records is odd"
+    assert fault(PairedFiles((path,)), size) == f"{path}: {what}"
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [("a", "b"), ("a/1", "a/3"), ("a/2", "a/1"), ("a1", "a2"), ("1", "2"), ("a", ""), ("a.1", "b.2")],
+)
+@pytest.mark.parametrize("size", [30, 1 << 23])
+def test_mates_of_other_names_are_refused(one, two, size, folder):
+    records = named([4] * 5), named([4] * 5)
+    records[0][3], records[1][3] = (one, "ACGT"), (two, "AC")
+    paths = write(folder, "1.fq", fastq(records[0])), write(folder, "2.fq", fastq(records[1]))
+    what = f"its name is {two or 'missing'}, but its mate's, record 4 of {paths[0]}, is {one}"
+    assert (
+        fault(PairedFiles(paths[:1], paths[1:]), size)
+        == f"{paths[1]}: record 4: {what}: mates must have one name"
+    )
+    turns = [mate for pair in zip(*records, strict=True) for mate in pair]
+    path = write(folder, "both.fq", fastq(turns))
+    what = f"its name is {two or 'missing'}, but its mate's, record 7, is {one}"
+    assert fault(PairedFiles((path,)), size) == f"{path}: record 8: {what}: mates must have one name"
+
+
+def test_names_of_mates(folder):
+    names = [("a", "a"), ("b/1", "b/2"), ("c.7.1", "c.7.2"), ("d/1", "d/1"), ("", ""), ("e x/1", "e y")]
+    paths = [write(folder, f"{i}.fq", fastq([(pair[i], "ACGT") for pair in names])) for i in (0, 1)]
+    found = pairs_of(PairedFiles((paths[0],), (paths[1],)))
+    assert [(one[0], two[0]) for one, two in found] == [(x, x) for x in ("a", "b", "c.7", "d/1", "", "e")]
+
+
+@pytest.mark.parametrize("size", [50, 1 << 23])
+def test_a_damaged_mate_ends_the_work(size, folder):
+    """Whichever file it is in, and whoever waits for it."""
+    good, bad = fastq(named([9] * 40)), fastq(named([9] * 20)) + b"@r20\nACGT\nACGT\n+\n"
+    for i in (0, 1):
+        paths = [write(folder, "1.fq", good), write(folder, "2.fq", good)]
+        paths[i] = write(folder, "bad.fq", bad)
+        assert fault(PairedFiles((paths[0],), (paths[1],)), size).startswith(f"{paths[i]}: record 21: ")
