@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from output_of import bgzf
-from test_spans import are_same, outcome
+from test_spans import are_same, by_threads, outcome
 
 from fmx.errors import InputError
 from fmx.input import gunzip, midway, spans
 from fmx.input.gzipped import Gzip
 from fmx.input.spans import plan
 from fmx.input.streams import Source
-from fmx.machines.pipeline import travel
 
 STRATEGIES = [zlib.Z_DEFAULT_STRATEGY, zlib.Z_FIXED, zlib.Z_HUFFMAN_ONLY, zlib.Z_RLE]
 
@@ -74,21 +73,6 @@ def by_ranges(path, size):
     with ThreadPoolExecutor(3) as pool:
         found = list(pool.map(read, [reader for reader, _, _ in ranges.readers()]))
     return b"".join(found), sum(map(bool, found)), ranges.rest() is not None
-
-
-def by_threads(path, size):
-    """As test_spans.outcome, of spans that three threads read."""
-    parts = []
-    try:
-        for part, problem in travel(
-            plan([path], size, n_threads=3), [lambda emit, span: outcome([span.read()])] * 3, None
-        ):
-            parts += part
-            if problem:
-                return parts, problem
-    except InputError as error:
-        return parts, str(error)
-    return parts, ""
 
 
 @st.composite
@@ -153,7 +137,7 @@ def test_what_is_rare_is_left_to_igzip(name, tmp_path):
     assert found == expected[: len(found)]
     everything = outcome(plan([tmp_path / "x"]))
     assert everything[1] == ""
-    assert by_threads(tmp_path / "x", 20_000) == everything
+    assert by_threads(tmp_path / "x", 20_000, 3, 3) == everything
 
 
 def test_a_stream_within_a_stored_one_misleads_nobody(tmp_path):
@@ -179,7 +163,7 @@ def test_damage_is_told_as_igzip_tells_it(seed, level, size, tmp_path_factory):
     else:
         data = data[: -4 - rng.randrange(4)] + bytes([rng.randrange(256)]) + data[-3:]
     path.write_bytes(data)
-    assert are_same(by_threads(path, size), outcome(plan([path])))
+    assert are_same(by_threads(path, size, 3, 3), outcome(plan([path])))
 
 
 @pytest.mark.parametrize("size", [100, 3000, 20_000])
@@ -188,7 +172,7 @@ def test_records_are_those_of_one_stream(data, size, tmp_path):
     (tmp_path / "x").write_bytes(packed(data))
     expected = outcome(plan([tmp_path / "x"]))
     assert len(expected[0]) >= 900 or expected[1]
-    assert are_same(by_threads(tmp_path / "x", size), expected)
+    assert are_same(by_threads(tmp_path / "x", size, 3, 3), expected)
 
 
 def test_a_long_read_is_read_to_its_end(tmp_path):
@@ -197,4 +181,4 @@ def test_a_long_read_is_read_to_its_end(tmp_path):
     expected = outcome(plan([tmp_path / "x"]))
     assert (len(expected[0]), expected[1]) == (401, "")
     for size in (500, 5000, 50_000):
-        assert by_threads(tmp_path / "x", size) == expected
+        assert by_threads(tmp_path / "x", size, 3, 3) == expected

@@ -49,15 +49,15 @@ def are_same(one, other) -> bool:
     return one[1] == other[1] and one[0][:n] == other[0][:n]
 
 
-def by_threads(path, size, n_threads):
-    """The same of spans that several threads read."""
+def by_threads(path, size, n_threads, n_planned=1):
+    """The same of spans that several threads read, planned for ``n_planned``."""
     parts = []
 
     def work(emit, span):
         return outcome([span.read()])
 
     try:
-        for part, problem in travel(plan([path], size), [work] * n_threads, None):
+        for part, problem in travel(plan([path], size, n_threads=n_planned), [work] * n_threads, None):
             parts += part
             if problem:
                 return parts, problem
