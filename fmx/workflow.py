@@ -2,7 +2,7 @@
 
 build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (index/building/journey.py)
 search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM, BAM ...   (search/mapping.py)
-locate  patterns -> the same, all hits -> TSV, BED or SAM
+locate  patterns -> the same, all hits -> TSV, BED or SAM; of primers -> Products -> TSV, BED or FASTA
 mem     queries -> Strands -> Anchors -> Matches -> MUMmer's format, PAF, BED, TSV or SAM   (mem/)
 
 That of fmx pairwise, which knows no index and starts sooner without one, is align/journey.py.
@@ -21,16 +21,18 @@ from .errors import shown
 from .index import layouts, plan
 from .index.building.journey import IndexOptions, add_layouts, build_index, default_index_path
 from .index.fm_index import verify as verify_index
-from .index.parts import part_sizes
+from .index.letters import Letters
+from .index.parts import part_sizes, part_span
 from .index.store import read_meta, settled
 from .input.chosen import chosen
 from .input.share import Share
-from .input.streams import about_bytes
+from .input.streams import about_bytes, whole_output
+from .machines.pipeline import travel
 from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
 from .machines.teams import for_each
 from .machines.threads import run_all
-from .output import module_of, sam, tsv
+from .output import module_of, products, sam, tsv
 from .output.containers import container
 from .output.mates import MateWriter
 from .output.reads import Taker
@@ -42,12 +44,15 @@ from .search.mapper import make_mapper as make_cpu_mapper
 from .search.mapping import compile_all, map_spans, warm_up
 from .search.near import make_near_mapper
 from .search.pairs import PairMapper
+from .search.products import pairs_of_hits, products_of
 from .search.tally import Tally
 
 __all__ = [
     "Device", "IndexOptions", "Output", "add_layouts", "build_index", "default_index_path", "find_matches",
-    "inspect", "search", "tell_compiling",
+    "find_products", "inspect", "search", "tell_compiling",
 ]  # fmt: skip
+
+_PAIRS = 128  # of primers, that a worker takes at a time
 
 
 def tell_compiling(progress) -> None:
@@ -60,7 +65,8 @@ class Output:
     """What is written: ``kind`` one of output.FORMATS; ``unmapped``, the read group and ``tags`` (bits of
     output.tags) are for sam and bam.
 
-    ``mismatches``: the most that a hit has; ``mapped_to``, ``unmapped_to``: where reads with a reported hit,
+    ``mismatches``: the most that a hit has; ``absent``: whether TSV has a line for a read without one;
+    ``mapped_to``, ``unmapped_to``: where reads with a reported hit,
     and those without, are written as they came; ``sort``: BAM or CRAM, by ``n_threads``; ``shard``: a
     cluster.run.ShardRun, or None for all of the inputs.
     """
@@ -73,6 +79,7 @@ class Output:
     tags: int = EVERY
     counts: str | None = None
     mismatches: int = 0
+    absent: bool = False
     mapped_to: str | None = None
     unmapped_to: str | None = None
     sort: bool = False
@@ -192,6 +199,47 @@ def find_matches(fm_index, paths, options, output, progress=None, device=CPU):
     tell_compiling(progress)
     header = partial(sam.header, fm_index.reference, __version__, _command_line(), "")
     return journey.find(fm_index, paths, options, output, header, progress, device)
+
+
+@dataclass(frozen=True)
+class ProductOutput:
+    """Products of PCR of at most ``most`` letters, by ``kind`` one of output.products.KINDS.
+
+    ``absent``: also a line for each pair without one.
+    """
+
+    path: str = "-"
+    kind: str = "tsv"
+    most: int = 3000
+    absent: bool = False
+
+
+def find_products(fm_index, pairs, options, output, progress=None, device=CPU):
+    """Write the products of primers.Pairs, in order, into a ProductOutput."""
+    progress = progress or Progress(quiet=True)
+    tell_compiling(progress)
+    reference = fm_index.reference
+    starts = [part_span(fm_index.meta, number)[0] for number in range(len(fm_index.parts))]
+    letters, n_found, n_products = Letters(fm_index, starts), 0, 0
+
+    def work(mapper, emit, some):
+        n = []
+        for pair, hits in zip(some, pairs_of_hits(mapper, some, reference.blocks), strict=True):
+            for found in products_of(*hits, (len(pair.forward), len(pair.reverse)), output.most):
+                emit(products.lines_of(output.kind, pair, found, reference.names, letters))
+            if output.absent and not found.total:
+                emit(products.absent(pair))
+            n.append(found.total)
+        return n
+
+    mappers = make_mappers(fm_index, options, device, progress)
+    workers = [partial(work, mapper) for mapper in mappers for _ in range(mapper.options.n_threads)]
+    items = [pairs[i : i + _PAIRS] for i in range(0, len(pairs), _PAIRS)]
+    with whole_output(output.path) as sink:
+        sink.write(products.head_of(output.kind))
+        for found in travel(items, workers, sink.write):
+            n_found, n_products = n_found + sum(n > 0 for n in found), n_products + sum(found)
+    progress.say(f"{len(pairs):,} pairs of primers: {n_found:,} have products; {n_products:,} products")
 
 
 @settled

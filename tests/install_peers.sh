@@ -9,7 +9,8 @@ if [ ! -x "$venv/bin/snakemake" ]; then # apart from what fmx is installed with,
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check 'snakemake>=9'
 fi
 
-declare -A package_of=([bowtie]=bowtie [bowtie-build]=bowtie [samtools]=samtools [vsearch]=vsearch [mummer]=mummer)
+declare -A package_of=([bowtie]=bowtie [bowtie-build]=bowtie [samtools]=samtools [vsearch]=vsearch [mummer]=mummer
+    [primersearch]=emboss)
 
 missing=()
 for program in "${!package_of[@]}"; do

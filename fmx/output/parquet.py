@@ -36,7 +36,7 @@ def schema_of(output):
 def open_hits(reference, output, sam_header):
     """(HitWriter, nothing)."""
     form, _ = form_of(output)
-    return HitWriter(form(*contigs_of(reference)), encode=partial(_table_of, schema_of(output))), b""
+    return HitWriter(form(*contigs_of(reference), False), encode=partial(_table_of, schema_of(output))), b""
 
 
 def _table_of(schema, lines) -> bytes:

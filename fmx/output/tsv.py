@@ -10,16 +10,18 @@ from . import put
 from .hits import HitWriter
 from .matches import MatchWriter
 from .pairs import PairWriter, put_pair
-from .records import LINED, contigs_of, put_place, put_record
+from .records import LINED, contigs_of, put_place, put_record, put_unmapped
 
 HITS = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
 NEAR = HITS[:-1] + b"\tmismatches\n"
+_NOWHERE = put.as_bytes(4 * "\t*")
 MATCHES = b"query\tquery_start\tquery_end\tstrand\tcontig\tstart\tend\tlength\n"
 PAIRS = b"query\ttarget\tscore\tidentity\tlength\tmatches"
 
 
-TsvHits = static_type("TsvHits", LINED, __name__)
-TsvNear = static_type("TsvNear", LINED, __name__)
+# Of hits also: whether a pattern without one has a line.
+TsvHits = static_type("TsvHits", (*LINED, "absent"), __name__)
+TsvNear = static_type("TsvNear", TsvHits._fields, __name__)
 TsvMatches = static_type("TsvMatches", LINED, __name__)
 
 
@@ -34,7 +36,7 @@ class TsvPairs(NamedTuple):
 def open_hits(reference, output, sam_header):
     """(HitWriter, header line)."""
     form, head = form_of(output)
-    return HitWriter(form(*contigs_of(reference))), head
+    return HitWriter(form(*contigs_of(reference), output.absent)), head
 
 
 def form_of(output):
@@ -65,6 +67,22 @@ def _put_near(form, out, at, batch, record):
     at = put.byte(out, put.query(out, at, batch, record.query), put.TAB)
     at = put.field(out, put.strand_field(out, put_place(form, out, at, record), record.reverse), record.total)
     return put.byte(out, put.field(out, at, n_changes(record.changes)), put.LINE)
+
+
+@put_unmapped.register(TsvHits)
+def _put_absent(form, out, at, batch, r, total):
+    if not form.absent:
+        return at
+    at = put.text(out, put.query(out, at, batch, r), _NOWHERE)
+    return put.byte(out, put.field(out, at, total), put.LINE)
+
+
+@put_unmapped.register(TsvNear)
+def _put_absent_near(form, out, at, batch, r, total):
+    if not form.absent:
+        return at
+    at = put.field(out, put.text(out, put.query(out, at, batch, r), _NOWHERE), total)
+    return put.byte(out, put.byte(out, put.byte(out, at, put.TAB), put.STAR), put.LINE)
 
 
 @put_record.register(TsvMatches)

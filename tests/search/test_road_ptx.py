@@ -33,7 +33,7 @@ NAMES, BLOCKS = put.make_names(["a"]), make_blocks(*[np.zeros(1, np.int64)] * 3,
 FORMS = {
     "SAM": sam.SamHits(NAMES, BLOCKS, True, 15, BYTES),
     "BAM": bam.BamHits(NAMES, BLOCKS, True, 15, BYTES),
-    "TSV": tsv.TsvHits(NAMES, BLOCKS),
+    "TSV": tsv.TsvHits(NAMES, BLOCKS, False),
     "PAF": paf.PafHits(NAMES, BLOCKS, NUMBERS),
     "BED": bed.Bed(NAMES, BLOCKS),
 }

@@ -4,14 +4,36 @@ import click
 
 from ... import options
 from ...output import kinds_of
+from ..amplify import amplify
 
 
 @options.command
 @click.argument("patterns", nargs=-1)
 @click.option("-p", "--pattern", "literal", multiple=True, metavar="SEQUENCE", help="A pattern; repeatable.")
 @click.option(
-    "--format", "kind", type=click.Choice(kinds_of("locate")),
-    default="tsv", show_default=True, help="What to write: TSV with a header line, BED6, SAM, or Parquet.",
+    "--pairs",
+    type=click.Path(),
+    metavar="FILE",
+    help="Instead of patterns: list what pairs of primers amplify; lines of name, forward, reverse primer.",
+)
+@click.option(
+    "--max-size",
+    type=options.Number(1, 2**31),
+    default=3000,
+    show_default=True,
+    metavar="N",
+    help="With --pairs: the most letters of a product, primers included.",
+)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice([*kinds_of("locate"), "fasta"]),
+    default="tsv",
+    show_default=True,
+    help="What to write: TSV with a header line, BED6, SAM, or Parquet; with --pairs also FASTA.",
+)
+@click.option(
+    "--absent", is_flag=True, help="In TSV, also a line for each pattern, or pair, that does not occur."
 )  # fmt: skip
 @options.mismatches
 @click.option("--iupac", is_flag=True, help="Let N, R, Y and so on stand for their bases.")
@@ -24,8 +46,15 @@ def command(given):
     """List every occurrence of patterns.
 
     Give patterns with -p, or as PATTERNS: FASTA or FASTQ files, plain or compressed; - is standard input. The
-    occurrences of each pattern are sorted by contig and position. A pattern of -p is its own name.
+    occurrences of each pattern are sorted by contig and position. A pattern of -p is its own name. With
+    --pairs: products of PCR, that is, where the two primers of a pair face each other.
     """
+    if given.absent and given.kind != "tsv":
+        raise click.UsageError("--absent adds lines to TSV: leave out --format")
+    if given.pairs:
+        return amplify(given)
+    if given.kind == "fasta":
+        raise click.UsageError("FASTA holds products of primers: give --pairs with it")
     if bool(given.patterns) == bool(given.literal):
         raise click.UsageError("give patterns either with -p or as files")
     if given.literal and (given.shard or given.scheduler or given.scheduler_file):
@@ -42,7 +71,7 @@ def command(given):
     refuse_shards(given, {"Parquet": given.kind == "parquet"})
     literal = [literal_fasta(given.literal, given.literal)] if given.literal else None
     outputs = {"-o": (given.output, [given.kind.upper()])}
-    output = Output(given.output, given.kind, mismatches=given.mismatches)
+    output = Output(given.output, given.kind, mismatches=given.mismatches, absent=given.absent)
     is_near = given.mismatches > 0 or given.iupac
     near = Near(given.mismatches, given.iupac, best_first=False) if is_near else None
     wanted = MapOptions(SelectionPolicy(ALL), near=near)

@@ -1,0 +1,38 @@
+"""fmx locate --pairs: the products of pairs of primers."""
+
+import click
+
+from .. import options
+
+
+def amplify(given) -> None:
+    """Write the products that the options ask for.  Raises UsageError for those that mean nothing here."""
+    others = {
+        "patterns": given.patterns or given.literal, "--iupac": given.iupac, "--shard": given.shard,
+        "--forward-only": given.forward_only, "--reverse-only": given.reverse_only,
+        "--scheduler": given.scheduler or given.scheduler_file,
+    }  # fmt: skip
+    for name, value in others.items():
+        if value:
+            what = "--pairs looks for both primers of each line on both strands"
+            raise click.UsageError(f"{what}: leave out {name}")
+    if given.kind in ("sam", "parquet"):
+        raise click.UsageError(f"--pairs writes TSV, BED or FASTA, not {given.kind}")
+    from .. import workflow
+    from ..index.fm_index import load
+    from ..input.primers import read_pairs
+    from ..machines.progress import Progress
+    from ..search.hits import ALL, SelectionPolicy
+    from ..search.mapper import MapOptions, Near
+    from .places import check_places
+
+    path = options.find_index(given.index_path)
+    check_places([given.pairs], {"-o": (given.output, [given.kind.upper()])}, path, lambda path, byte: None)
+    pairs = read_pairs(given.pairs)
+    wants = given.layout, given.method, given.threads, given.max_memory, given.verify
+    fm_index = load(path, *wants, with_text=True)
+    near = Near(given.mismatches, iupac=True, best_first=False)
+    wanted = MapOptions(SelectionPolicy(ALL), n_threads=given.threads, near=near)
+    output = workflow.ProductOutput(given.output, given.kind, given.max_size, given.absent)
+    device = options.device_of(given)
+    workflow.find_products(fm_index, pairs, wanted, output, Progress(given.quiet), device)

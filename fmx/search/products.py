@@ -1,0 +1,111 @@
+"""Hits of primers -> products of PCR: where two primers of a pair face each other, near enough.
+
++ product    forward -->              and of the other strand, -:    reverse -->
+                        <-- reverse                                                 <-- forward
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import compiled
+from ..index.reference import place_of
+from ..input.changes import n_changes
+from ..input.chunks import literal_fasta
+from ..input.spans import read_chunks
+
+AT_ONCE = 1 << 18  # products that are made at a time
+
+
+class PrimerHits(NamedTuple):
+    """Hits of a primer by ``place`` int64[n], which is contig * 2^40 + start; ``reverse`` bool[n]."""
+
+    place: np.ndarray
+    reverse: np.ndarray
+    mismatches: np.ndarray
+
+    def on(self, strand):
+        """Those on a strand: 0 plus, 1 minus."""
+        own = self.reverse == strand
+        return PrimerHits(self.place[own], self.reverse[own], self.mismatches[own])
+
+
+class Products(NamedTuple):
+    """Some products of a pair, of ``total`` in all: int64[n] each but ``minus`` bool, half-open.
+
+    ``mismatches`` int64[2, n], of the forward and the reverse primer.
+    """
+
+    contig: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    minus: np.ndarray
+    mismatches: np.ndarray
+    total: int
+
+
+CONTIG_BITS = 40  # of a place, below the contig
+
+
+def hits_of_primers(blocks, hits) -> list:
+    """PrimerHits of each read of NearHits."""
+    place = np.empty(hits.position.size, np.int64)
+    _places(blocks, hits.position, place)
+    mismatches = n_changes(hits.changes)
+    return [
+        PrimerHits(place[a:b], hits.reverse[a:b], mismatches[a:b])
+        for a, b in zip(hits.first[:-1], hits.first[1:], strict=True)
+    ]
+
+
+def pairs_of_hits(mapper, pairs, blocks):
+    """Yield (PrimerHits of the forward primer, of the reverse one) of primers.Pairs, by a NearMapper."""
+    primers = [primer for pair in pairs for primer in (pair.forward, pair.reverse)]
+    (chunk,) = read_chunks([literal_fasta(primers)])
+    held: list = []
+    for _, hits in mapper.hits_of(mapper.search(chunk)):
+        held += hits_of_primers(blocks, hits)
+        while len(held) > 1:
+            yield held[:2]
+            del held[:2]
+
+
+@compiled
+def _places(blocks, position, place):
+    for i in range(position.size):
+        found = place_of(blocks, position[i])
+        place[i] = found.contig << CONTIG_BITS | found.position
+
+
+def products_of(forward, reverse, lengths, most):
+    """Yield Products of a pair in the order of contig, start, end, strand; at least one, perhaps empty.
+
+    ``forward``, ``reverse`` PrimerHits; ``lengths`` of the two primers; ``most`` letters of a product.
+    """
+    ways = [
+        _facing(forward.on(0), reverse.on(1), lengths, most),
+        _facing(reverse.on(0), forward.on(1), lengths[::-1], most),
+    ]
+    columns = [np.concatenate(column) for column in zip(*ways, strict=True)]
+    minus = np.repeat([False, True], [way[0].size for way in ways])
+    left, size, of_left, of_right = columns
+    order = np.lexsort((minus, size, left))
+    for a in range(0, max(order.size, 1), AT_ONCE):
+        own = order[a : a + AT_ONCE]
+        start, strand = left[own] & ((1 << CONTIG_BITS) - 1), minus[own]
+        mismatches = np.where(strand, (of_right[own], of_left[own]), (of_left[own], of_right[own]))
+        yield Products(left[own] >> CONTIG_BITS, start, start + size[own], strand, mismatches, order.size)
+
+
+def _facing(left, right, lengths, most):
+    """(place of the left hit, size, mismatches of the left and of the right one) of all that face each other.
+
+    Neither begins before, nor ends behind the other: they may overlap, but one does not lie beyond the other.
+    """
+    first = np.searchsorted(right.place, left.place + max(0, lengths[0] - lengths[1]), "left")
+    last = np.searchsorted(right.place, left.place + most - lengths[1], "right")
+    n = np.maximum(last - first, 0)
+    i = np.repeat(np.arange(n.size), n)
+    j = np.arange(i.size) - np.repeat(np.cumsum(n) - n, n) + np.repeat(first, n)
+    size = right.place[j] - left.place[i] + lengths[1]
+    return left.place[i], size, left.mismatches[i], right.mismatches[j]

@@ -1,0 +1,180 @@
+"""Products of pairs of primers: those of a naive scan and of primersearch, and letters of the reference."""
+
+import subprocess
+
+import naive
+import pytest
+from conftest import ROOT
+from texts import numbered, random_letters
+
+from fmx.index import fm_index, letters
+
+UNIT = random_letters(500, "products")
+CONTIGS = numbered(
+    [UNIT, random_letters(90, 1) + "NNNN" + naive.reverse_complement(UNIT[20:300]), UNIT[100:180]]
+)
+PAIRS = [
+    ("plain", UNIT[30:45], naive.reverse_complement(UNIT[200:214])),
+    ("sets", UNIT[30:36] + "N" + UNIT[37:44], naive.reverse_complement(UNIT[100:109]) + "R"),
+    ("swapped", naive.reverse_complement(UNIT[200:214]), UNIT[30:45]),
+    ("inside", UNIT[40:60], naive.reverse_complement(UNIT[45:50])),
+    ("overlapping", UNIT[40:60], naive.reverse_complement(UNIT[50:70])),
+    ("short", "AC", "GT"),
+    ("nowhere", "A" * 20, "C" * 20),
+    ("across", UNIT[480:492], naive.reverse_complement(UNIT[20:32])),
+]
+TABLE = "name\tforward\treverse\n" + "".join("\t".join(pair) + "\n" for pair in PAIRS)
+
+
+def expected(pair, most, v) -> list:
+    """(contig, start, end, strand, mismatches of the forward primer, of the reverse one) of each product."""
+    hits = [naive.near(CONTIGS, primer, v, iupac=True) for primer in pair[1:]]
+    lengths, found = [len(primer) for primer in pair[1:]], []
+    for strand in (0, 1):
+        one, other = (0, 1) if strand == 0 else (1, 0)
+        for n, contig, start, reverse in hits[one]:
+            for m, its, place, other_reverse in hits[other]:
+                end = place + lengths[other]
+                if (
+                    (contig, reverse, other_reverse) == (its, 0, 1)
+                    and start <= place
+                    and start + lengths[one] <= end
+                ):
+                    numbers = (n, m) if strand == 0 else (m, n)
+                    found += [(contig, start, end, strand, *numbers)] * (end - start <= most)
+    return sorted(found)
+
+
+def test_products_are_the_naive_ones(folder, index_of, command):
+    index, n_seen = index_of(CONTIGS), 0
+    (folder / "primers.tsv").write_text(TABLE)
+    for most, v in ((3000, 0), (230, 1)):
+        how = ["locate", "-q", "-x", index, "--pairs", "primers.tsv", "--max-size", most, "--mismatches", v]
+        head, *lines = command(*how, "--absent").out.decode().splitlines()
+        assert head.split("\t")[5:] == ["size", "forward_mismatches", "reverse_mismatches", "products"]
+        table, bed, fasta = [], "", ""
+        for pair in PAIRS:
+            found = expected(pair, most, v)
+            table += [[pair[0], *"*******", "0"]] if not found else []
+            for contig, start, end, strand, n, m in found:
+                sign = "+-"[strand]
+                row = pair[0], f"c{contig}", start, end, sign, end - start, n, m, len(found)
+                table.append(list(map(str, row)))
+                bed += f"c{contig}\t{start}\t{end}\t{pair[0]}\t{n + m}\t{sign}\n"
+                spelled = CONTIGS[contig][1][start:end]
+                spelled = naive.reverse_complement(spelled) if strand else spelled
+                place = f"c{contig}:{start + 1}-{end}({sign})"
+                fasta += f">{pair[0]} {place} size={end - start} mismatches={n},{m}\n{spelled}\n"
+        assert [line.split("\t") for line in lines] == table
+        assert command(*how, "--format", "bed").out.decode() == bed
+        assert command(*how, "--format", "fasta").out.decode() == fasta
+        n_seen += len(table)
+        assert "N" in fasta
+    assert n_seen > 60
+    result = command("locate", "-x", index, "--pairs", "primers.tsv")
+    assert "fmx: 8 pairs of primers: " in result.err
+
+
+def test_letters_come_back(index_of):
+    index = fm_index.load(index_of(CONTIGS), with_text=True)
+    held = letters.Letters(index, [0])
+    for contig, (_, sequence) in enumerate(CONTIGS):
+        for start in range(0, len(sequence), 17):
+            for end in (start, start + 1, start + 33, len(sequence)):
+                assert held.between(contig, start, min(end, len(sequence))).decode() == sequence[start:end]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (
+            ["--pairs", "bad.tsv"],
+            1,
+            "bad.tsv: line 2: 'ACGE' of b is no primer of A C G T and",
+        ),
+        (
+            ["--pairs", "two.tsv"],
+            1,
+            "two.tsv: line 1: a pair is a name, a forward and a reverse",
+        ),
+        (["--pairs", "same.tsv"], 1, "same.tsv: line 2: a is the pair of line 1 too: rename one"),
+        (["--pairs", "none.tsv"], 1, "none.tsv: no pair of primers: give lines of name, forward and reverse"),
+        (["--pairs", "same.tsv", "-p", "ACG"], 2, "on both strands: leave out patterns"),
+        (["--pairs", "same.tsv", "--format", "sam"], 2, "--pairs writes TSV, BED or FASTA, not sam"),
+        (["-p", "ACG", "--format", "fasta"], 2, "FASTA holds products of primers: give --pairs with it"),
+        (["-p", "ACG", "--format", "bed", "--absent"], 2, "--absent adds lines to TSV: leave out --format"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments, code, message, folder, index_of, command):
+    (folder / "bad.tsv").write_text("a\tACG\tACG\nb\tACGE\tACG\n")
+    (folder / "two.tsv").write_text("a\tACG\n")
+    (folder / "same.tsv").write_text("a\tACG\tACG\na\tACG\tACG\n")
+    (folder / "none.tsv").write_text("name\tforward\treverse\n")
+    result = command("locate", "-x", index_of(CONTIGS), *arguments)
+    assert result.code == code
+    assert message in result.err
+
+
+def test_patterns_that_do_not_occur_are_listed(index_of, command):
+    how = ["locate", "-q", "-x", index_of(CONTIGS), "--absent", "-p", UNIT[3:20], "-p", "A" * 18, "-p", "N"]
+    lines = command(*how).out.decode().splitlines()[1:]
+    nowhere = "\t*\t*\t*\t*\t0"
+    assert lines[1:] == [f"{'A' * 18}{nowhere}", f"N{nowhere}"]
+    lines = command(*how, "--mismatches", 1).out.decode().splitlines()[1:]
+    assert lines[1:] == [f"{'A' * 18}{nowhere}\t*", f"N{nowhere}\t*"]
+
+
+@pytest.fixture(scope="module")
+def coli(data, tmp_path_factory):
+    """A folder with the genome of Escherichia coli 536, its index, and the primers of the page."""
+    import gzip
+
+    from fmx import workflow
+
+    folder, page = tmp_path_factory.mktemp("coli"), (ROOT / "docs" / "primers.md").read_text()
+    (folder / "ecoli.fa").write_bytes(gzip.decompress(data("ecoli536_NC_008253.fna.gz").read_bytes()))
+    workflow.build_index(folder / "ecoli.fa", folder / "ecoli.fmx", workflow.IndexOptions(), 2)
+    table = page.split("primers.tsv:\n\n")[1].split("\n\n")[0]
+    (folder / "primers.tsv").write_text(
+        "".join("\t".join(line.split()) + "\n" for line in table.splitlines())
+    )
+    return folder
+
+
+def test_the_page_tells_the_truth(coli, command, monkeypatch):
+    monkeypatch.chdir(coli)
+    page = (ROOT / "docs" / "primers.md").read_text()
+    shown = [line.strip().split("  #")[0] for line in page.splitlines() if line.startswith("    fmx locate")]
+    assert len(shown) > 4
+    for line in shown:
+        result = command(*line.split()[1:])
+        assert result.code == 0, result.err
+        told = [row for row in page.split(line)[1].split("\n\n")[1].splitlines() if row.startswith("    ")]
+        if told and not told[0].startswith("    fmx "):
+            n = len(told)
+            assert [row.split() for row in result.out.decode().splitlines()[:n]] == [
+                row.split() for row in told
+            ]
+
+
+def test_products_are_those_of_primersearch(coli, command, peer):
+    """It says where both primers hit, the reverse one by its distance from the end."""
+    result = command(
+        "locate", "-q", "-x", coli / "ecoli.fmx", "--pairs", coli / "primers.tsv", "--format", "bed"
+    )
+    found = {(int(row[1]), int(row[2]), row[3]) for row in map(str.split, result.out.decode().splitlines())}
+    (coli / "primers.txt").write_text((coli / "primers.tsv").read_text().split("\n", 1)[1])
+    primersearch = [peer("primersearch"), "-seqall", coli / "ecoli.fa", "-infile", coli / "primers.txt"]
+    subprocess.run(
+        [*primersearch, "-mismatchpercent", "0", "-outfile", coli / "out"], check=True, capture_output=True
+    )
+    told, name = set(), ""
+    for line in (coli / "out").read_text().splitlines():
+        if line.startswith("Primer name"):
+            name = line.split()[2]
+        elif "hits forward strand at" in line:
+            start = int(line.split("strand at ")[1].split()[0]) - 1
+        elif "Amplimer length" in line and (size := int(line.split()[2])) <= 3000:
+            told.add((start, start + size, name))
+    assert found == told
+    assert len(found) == 14
