@@ -1,5 +1,6 @@
 """Shards -> the result of one run: heads, bodies and ends as they are, tables and summaries added up."""
 
+import io
 import re
 from contextlib import ExitStack
 from decimal import Decimal
@@ -71,6 +72,14 @@ def merge(folder, found, path, counts=None) -> None:
         sink.write(found[0].tail)
         if table:
             table.write(_added([Path(folder) / name_of(x.number, x.count) / COUNTS for x in found]))
+
+
+def bodies(folder, found):
+    """Yield the body of each of the shards ``found`` in a folder, as bytes.  Raises OutputError."""
+    for shard in found:
+        body = io.BytesIO()
+        _copy(Path(folder) / name_of(shard.number, shard.count) / BODY, shard, body)
+        yield body.getvalue()
 
 
 def _copy(path, shard: Manifest, sink):

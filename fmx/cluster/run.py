@@ -84,6 +84,10 @@ class ShardRun:
         self._plan = ShardPlan(self._shard, paths, size, n_threads=n_threads)
         return self._plan.spans()
 
+    def begins_inside(self, path) -> bool:
+        """Does the shard begin inside this file?  Asked for when it is read."""
+        return bool(self._plan and self._plan.begin and self._plan.begin.path == path)
+
     def chunks_of(self, chunks) -> list:
         """The chunks of pairs of the shard."""
         own = chunks[slice(*self._shard.of(len(chunks)))]

@@ -5,28 +5,66 @@ can only be read in order, keeps one worker busy, and several keep all of them b
 """
 
 import threading
+from functools import partial
 from heapq import heappop, heappush
+from typing import Any, NamedTuple
 
-from ..input import spans
+from ..input import pair_spans, spans
 from ..input.link import Link
+from ..input.mates import PairedFiles
+from ..input.reads import ReadBatch, parse
 from ..input.share import Share
+from ..input.streams import STANDARD
+
+
+class Reads(NamedTuple):
+    """Parsed ``batches`` of reads, or of mates 1 and of mates 2; the first is that ``number`` of its file."""
+
+    batches: tuple[ReadBatch, ...]
+    number: int
 
 
 class Input:
-    """The file ``path`` of sample number ``sample``; ``where`` its guides stand, told by its first span."""
+    """A file of sample number ``sample``, or two of mates: ``paths``; ``where`` guides stand, told by its
+    first span."""
 
-    def __init__(self, sample, path, n_threads):
-        self.sample, self.path, self.where = sample, path, Link()
-        self._spans, self._is_new = spans.plan([path], n_threads=n_threads), True
+    def __init__(self, sample, paths, n_threads):
+        self.sample, self.paths, self.where = sample, paths, Link()
+        self._is_new, self._is_paired = True, len(paths) > 1
+        self._spans: Any = (
+            pair_spans.plan(PairedFiles(paths[:1], paths[1:]), n_threads=n_threads)
+            if self._is_paired
+            else spans.plan(paths, n_threads=n_threads)
+        )
+
+    @property
+    def names(self) -> list:
+        """Its paths, as messages say them."""
+        return ["standard input" if str(path) == STANDARD else str(path) for path in self.paths]
 
     def next(self):
-        """(the next span, is it the first); None at the end."""
+        """(what gives a list of the next Reads, is it the first, where its spans end); None at the end."""
         span, is_first = next(self._spans, None), self._is_new
         self._is_new = False
-        return span and (span, is_first)
+        if span is None:
+            return None
+        if self._is_paired:
+            return partial(read_mates, span), is_first, span.ends()
+        return partial(read_batch, span), is_first, [(0, span.end)]
 
     def close(self):
         self._spans.close()
+
+
+def read_batch(span) -> list:
+    """The Reads of a span, a list of one."""
+    chunk = span.read()
+    return [Reads((parse(chunk),), chunk.number)]
+
+
+def read_mates(span) -> list:
+    """The Reads of a PairSpan."""
+    return [Reads((mates.one, mates.two), mates.origins[0].number) for mates in span.read(is_sam=False)]
 
 
 class Inputs:
@@ -36,12 +74,12 @@ class Inputs:
     """
 
     def __init__(self, samples, n_threads):
-        paths = [(i, path) for i, sample in enumerate(samples) for path in sample.paths]
-        each = max(1, n_threads // len(paths))
-        self._inputs = [Input(sample, path, each) for sample, path in paths]
-        self._changed, self._n_open = threading.Condition(), len(paths)
-        self._free = list(range(len(paths)))  # a heap: those that nobody is reading
-        self.share = Share([path for _, path in paths])
+        files = [(i, paths) for i, sample in enumerate(samples) for paths in sample.together()]
+        each = max(1, n_threads // len(files))
+        self._inputs = [Input(sample, paths, each) for sample, paths in files]
+        self.share = Share([path for _, paths in files for path in paths])
+        self._changed, self._n_open = threading.Condition(), len(files)
+        self._free = list(range(len(files)))  # a heap: those that nobody is reading
 
     def __iter__(self):
         return self
@@ -53,7 +91,10 @@ class Inputs:
         raise StopIteration
 
     def take(self):
-        """(Input, span, is it the first of the file), or None when nothing is left.  Raises InputError."""
+        """(Input, what gives a list of Reads, is it the first of the file), or None when nothing is left.
+
+        Raises InputError.
+        """
         while True:
             with self._changed:
                 while not self._free:
@@ -72,8 +113,9 @@ class Inputs:
                         self._n_open -= 1
                     self._changed.notify_all()
             if taken:
-                self.share.note(number, taken[0].end)
-                return self._inputs[number], *taken
+                for i, end in taken[2]:
+                    self.share.note((number, i), end)
+                return self._inputs[number], *taken[:2]
 
     def close(self):
         for each in self._inputs:

@@ -1,66 +1,75 @@
-"""``fmx count`` from a library and reads to a table: one page."""
+"""``fmx count`` from libraries and reads to what is written: one page."""
 
 import time
-from contextlib import ExitStack
-from dataclasses import dataclass
 
 import numpy as np
 
-from .._version import __version__
 from ..compiler import functions
-from ..input.streams import whole_output
+from ..errors import InputError
 from .counting import Counter, CountOptions, count_samples
+from .inputs import Inputs
 from .library import Library
-from .report import html
-from .stats import as_json, as_table, stats_of
-from .table import MANY, NONE, find_neighbours, keys_of, make_table
-from .tables import table
+from .outputs import CountOutput, Seen, opened, write
+from .shards import Counted, ShardInputs, pack
+from .targets import make_targets
 
 
-@dataclass(frozen=True)
-class CountOutput:
-    """What is written: the table as ``kind``, one of tables.KINDS; of samples ``stats`` (TSV), ``json`` and a
-    ``report`` (HTML), if they are not None."""
-
-    path: str = "-"
-    kind: str = "mageck"
-    stats: str | None = None
-    json: str | None = None
-    report: str | None = None
-
-
-def count(library: Library, samples, options: CountOptions, output: CountOutput, progress) -> None:
-    """Count the guides of a library in Samples."""
-    functions.on_first_compile(progress.say)
-    library = without_doubles(library, progress)
-    guides = make_table(library.sequences)
-    tell_neighbours(library, guides, options, progress)
+def count(libraries, samples, options: CountOptions, output: CountOutput, progress) -> None:
+    """Count the guides of a Library, or of two for mates, in Samples."""
+    counter = make_counter(libraries, samples, options, progress)
     start = time.monotonic()
-    with ExitStack() as stack:
-        files = {
-            name: stack.enter_context(whole_output(path))
-            for name in ("path", "stats", "json", "report")
-            if (path := getattr(output, name))
-        }
-        counter = Counter(guides, len(library), options)
-        found = count_samples(counter, samples, options.n_threads, progress)
-        counts = np.array([seen.counts for seen in found])
-        stats = [
-            stats_of(sample, seen, counter.left_length) for sample, seen in zip(samples, found, strict=True)
-        ]
-        about = {"version": __version__, "library": library.path, "guides": len(library)}
-        about["options"] = str(options)
-        files["path"].write(table(output.kind, library, [sample.name for sample in samples], counts))
-        if "stats" in files:
-            files["stats"].write(as_table(stats))
-        if "json" in files:
-            files["json"].write(as_json(about, stats))
-        if "report" in files:
-            files["report"].write(html(about, stats, counts))
+    with opened(output) as files:
+        inputs = Inputs(samples, options.n_threads)
+        found = count_samples(counter, inputs, len(samples), options.n_threads, progress)
+        stats = write(files, output.kind, _seen(counter, samples, found, options))
     for each in stats:
         progress.say(each.sentence())
     n_reads, seconds = sum(each.reads for each in stats), time.monotonic() - start
     progress.say(f"{n_reads:,} reads in {seconds:.1f} s, {n_reads / max(seconds, 1e-9):,.0f} reads/s")
+
+
+def count_shard(libraries, samples, options: CountOptions, shard, progress) -> None:
+    """Count in a ``shard`` of the files of Samples, a cluster.run.ShardRun, which keeps what is seen."""
+    if any(sample.second for sample in samples):
+        raise InputError(samples[0].second[0], "", "mates cannot be cut into shards: leave --shard out")
+    paths = [path for sample in samples for path in sample.paths]
+    if len(set(paths)) < len(paths):
+        raise InputError(max(paths, key=paths.count), "", "is given twice, which --shard cannot tell apart")
+    counter = make_counter(libraries, samples, options, progress)
+    with shard.opened(b"") as sink:
+        inputs = ShardInputs(samples, shard, counter, options.n_threads)
+        found = count_samples(counter, inputs, len(samples), options.n_threads, progress)
+        seen = _seen(counter, samples, found, options)
+        sink.write(pack(seen))
+        summary = Counted(sum(tally.reads for tally in found), sum(tally.assigned for tally in found))
+        shard.note(summary)
+    progress.say(f"{shard}: {summary.reads:,} reads, {summary.assigned:,} assigned")
+
+
+def make_counter(libraries, samples, options, progress) -> Counter:
+    """What counts in Samples; tells what is odd about the libraries."""
+    functions.on_first_compile(progress.say)
+    libraries = [without_doubles(library, progress) for library in libraries]
+    targets = make_targets(libraries, bool(samples[0].second))
+    tell_neighbours(targets, options, progress)
+    return Counter(targets, options)
+
+
+def _seen(counter, samples, found, options) -> Seen:
+    library, counts = rows_of(counter.targets, found)
+    left_length = int(counter.targets.guides[0].table.lengths[0])
+    return Seen(library, samples, found, counts, str(options), left_length)
+
+
+def rows_of(targets, found) -> tuple:
+    """(Library of the rows, their counts int64[n_samples, n_rows]) of the Tally of each sample."""
+    if targets.library:
+        return targets.library, np.array([tally.counts for tally in found])
+    seen = np.unique(np.concatenate([tally.pairs[0] for tally in found]))
+    counts = np.zeros((len(found), seen.size), np.int64)
+    for row, (keys, n) in zip(counts, (tally.pairs for tally in found), strict=True):
+        row[np.searchsorted(seen, keys)] = n
+    return targets.rows_of(seen), counts
 
 
 def without_doubles(library, progress) -> Library:
@@ -75,21 +84,11 @@ def without_doubles(library, progress) -> Library:
     return library
 
 
-def tell_neighbours(library, guides, options, progress) -> None:
+def tell_neighbours(targets, options, progress) -> None:
     """Say how many guides are one letter apart from another one."""
-    n_close, example = 0, None
-    for which, length in enumerate(guides.lengths):
-        own = [i for i, sequence in enumerate(library.sequences) if len(sequence) == length]
-        own = [i for i in own if not set(library.sequences[i]) - set("ACGT")]
-        into = np.empty(len(own), np.int64)
-        keys = keys_of([library.sequences[i] for i in own])
-        find_neighbours(guides, which, keys, into)
-        n_close += int(np.count_nonzero(into != NONE))
-        for i, other in zip(own, into.tolist(), strict=True):
-            if example is None and other not in (NONE, MANY):
-                example = f" (as {library.ids[i]} and {library.ids[other]})"
-    if n_close:
-        what = "; reads between them are ambiguous" if options.mismatches else ""
-        progress.say(
-            f"{library.path}: {n_close:,} guides are one letter apart from others{example or ''}{what}"
-        )
+    for guides in dict.fromkeys(targets.guides):
+        n_close, example = guides.neighbours()
+        if n_close:
+            named = f" (as {example[0]} and {example[1]})" if example else ""
+            what = "; reads between them are ambiguous" if options.mismatches else ""
+            progress.say(f"{guides.path}: {n_close:,} guides are one letter apart from others{named}{what}")

@@ -1,7 +1,7 @@
 """A library: guides with an id, a sequence and a gene, of a CSV, TSV or FASTA file."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..errors import InputError, shown
 from ..input.delimited import find_columns, read_rows, read_text
@@ -14,21 +14,30 @@ COLUMNS = {
     "sequence": (
         "sequence", "seq", "guidesequence", "guideseq", "sgrnasequence", "sgrnaseq", "grnasequence",
         "grnaseq", "sgrnatargetsequence", "targetsequence", "spacer", "spacersequence", "protospacer",
-        "barcode",
+        "barcode", "sequence1", "sequencea", "seq1", "spacer1", "spacera", "guide1", "guidea",
+        "protospacer1", "protospacera",
     ),
     "gene": ("gene", "geneid", "genesymbol", "genename", "target", "targetgene", "symbol"),
+    "second": (
+        "sequence2", "sequenceb", "seq2", "spacer2", "spacerb", "guide2", "guideb", "protospacer2",
+        "protospacerb",
+    ),
 }  # fmt: skip
 _LETTERS = IUPAC.decode()
 
 
 @dataclass(frozen=True)
 class Library:
-    """Guides in the order of their file: ``ids``, ``genes``, ``sequences`` (upper case, T for U)."""
+    """Guides in the order of their file: ``ids``, ``genes``, ``sequences`` (upper case, T for U).
+
+    Of pairs of guides ``seconds`` are the sequences of the second ones; else it is empty.
+    """
 
     path: str
     ids: list
     genes: list
     sequences: list
+    seconds: list
 
     def __len__(self):
         return len(self.ids)
@@ -36,31 +45,34 @@ class Library:
     def unique(self):
         """(this without the guides whose sequence an earlier one has, [(id left out, id that stays)])."""
         first, kept, left = {}, [], []
-        for i, sequence in enumerate(self.sequences):
+        for i, sequence in enumerate(zip(self.sequences, self.seconds or self.sequences, strict=True)):
             if sequence in first:
                 left.append((self.ids[i], self.ids[first[sequence]]))
             else:
                 first[sequence] = i
                 kept.append(i)
-        fields = {name: [getattr(self, name)[i] for i in kept] for name in ("ids", "genes", "sequences")}
-        return replace(self, **fields), left
+        columns = (self.ids, self.genes, self.sequences, self.seconds)
+        return Library(self.path, *([column[i] for i in kept] if column else [] for column in columns)), left
 
 
 def read_library(path) -> Library:
     """The guides of a file.  Raises InputError that names the line, or the record."""
     text = read_text(path)
     rows = _fasta(text) if text.lstrip().startswith(">") else _table(path, text)
-    library = Library(str(path), [], [], [])
-    lines: dict = {}
-    for where, name, sequence, gene in rows:
-        sequence = "".join(sequence.split()).upper().replace("U", "T")
-        _check(path, where, name, sequence)
+    library, lines = Library(str(path), [], [], [], []), {}  # type: tuple[Library, dict]
+    for where, name, gene, *sequences in rows:
+        sequences = ["".join(sequence.split()).upper().replace("U", "T") for sequence in sequences]
+        for sequence in sequences:
+            _check(path, where, name, sequence)
+        if not gene.isprintable():
+            raise InputError(path, where, f"the gene {shown(gene)} holds what cannot be printed")
         if name in lines:
             raise InputError(path, where, f"the id {shown(name)!r} is that of {lines[name]} too: ids differ")
         lines[name] = where
         library.ids.append(name)
         library.genes.append(gene or name)
-        library.sequences.append(sequence)
+        library.sequences.append(sequences[0])
+        library.seconds.extend(sequences[1:])
     if not library.ids:
         raise InputError(path, "", "it holds no guide: give a table of id, sequence and gene, or FASTA")
     return library
@@ -83,7 +95,7 @@ def _check(path, where, name, sequence):
 
 
 def _table(path, text):
-    """Yield (where, id, sequence, gene) of the lines of a table."""
+    """Yield (where, id, gene, sequence, the second one if there is one) of the lines of a table."""
     rows = read_rows(path, text)
     if not rows:
         return
@@ -96,12 +108,13 @@ def _table(path, text):
     elif "sequence" in columns:
         raise InputError(path, where, "no column is named id: name them id, sequence and gene")
     else:
-        columns = {name: i for i, name in enumerate(COLUMNS) if i < len(names)}
+        columns = {name: i for i, name in enumerate(("id", "sequence", "gene")) if i < len(names)}
         if names[1].strip(_LETTERS + _LETTERS.lower()):  # names that are not known
             rows = rows[1:]
     for number, cells in rows:
         gene = cells[columns["gene"]] if "gene" in columns else ""
-        yield f"line {number}", cells[columns["id"]], cells[columns["sequence"]], gene
+        sequences = (cells[columns[name]] for name in ("sequence", "second") if name in columns)
+        yield f"line {number}", cells[columns["id"]], gene, *sequences
 
 
 def _fasta(text):
@@ -110,4 +123,4 @@ def _fasta(text):
         header, _, sequence = record.partition("\n")
         words = header.split()
         gene = words[1].removeprefix("gene=") if len(words) > 1 else ""
-        yield f"record {number}", words[0] if words else "", sequence, gene
+        yield f"record {number}", words[0] if words else "", gene, sequence

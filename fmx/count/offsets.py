@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ..errors import InputError
 from .table import Table
 from .tally import OFFSETS
 
@@ -11,26 +10,24 @@ LEAST = 0.01  # share of the guides found that an offset must have
 CHANCE = 5  # times as many as by chance
 
 
-def choose(path, table: Table, hits, n_reads) -> list:
+NOT_FOUND = (
+    "no guide is found in the first {:,} reads: is it the right library? If guides are rare here, say where "
+    "they stand with --offset, --after, --before or --anywhere"
+)
+
+
+def choose(table: Table, hits, n_reads) -> list:
     """The (offset, is it reverse) of guides, the most frequent first.
 
-    ``hits`` int64[2, OFFSETS] of the first n_reads of a file.  Raises InputError if there are none.
+    ``hits`` int64[2, OFFSETS] of the first n_reads of a file.
     """
     keys = np.add.reduceat((table.guides >= 0).astype(np.int64), table.first)
     by_chance = n_reads * float((keys / 4.0**table.lengths).sum())
     least = max(LEAST * hits.sum(), CHANCE * by_chance, 1)
     places = [
-        (int(hits[strand, offset]), offset, bool(strand))
+        (-int(hits[strand, offset]), offset, bool(strand))
         for strand in range(2)
         for offset in range(OFFSETS - 1)
         if hits[strand, offset] >= least
     ]
-    if not places and n_reads:
-        what = (
-            f"no guide is found in the first {n_reads:,} reads: is it the right library? If guides are rare "
-            "here, say where they stand with --offset, --after, --before or --anywhere"
-        )
-        raise InputError(path, "", what)
-    return [
-        (offset, reverse) for _, offset, reverse in sorted(places, key=lambda place: (-place[0], *place[1:]))
-    ]
+    return [(offset, reverse) for _, offset, reverse in sorted(places)]

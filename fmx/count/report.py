@@ -15,7 +15,8 @@ table { border-collapse: collapse; font-size: 13px } div { overflow-x: auto }
 th, td { padding: 3px 10px; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
 th:first-child, td:first-child { text-align: left } td.letters { font-family: monospace; text-align: left }
 """
-_HEAD = ("sample", "reads", "assigned", "%", "ambiguous", "low quality", "unassigned", "guides without reads",
+_HEAD = ("sample", "reads", "assigned", "%", "ambiguous", "low quality", "recombined",
+         "unassigned", "guides without reads",
          "Gini", "where guides stand")  # fmt: skip
 
 
@@ -55,7 +56,7 @@ def _table(head, rows) -> str:
 def _samples(stats) -> str:
     rows = []
     for each in stats:
-        numbers = each.ambiguous, each.low_quality, each.unassigned, each.zero_guides
+        numbers = each.ambiguous, each.low_quality, each.recombined, each.unassigned, each.zero_guides
         cells = [
             escape(each.sample),
             f"{each.reads:,}",
@@ -68,9 +69,9 @@ def _samples(stats) -> str:
 
 
 def _fates(stats) -> str:
-    kinds = ("assigned", "ambiguous", "low_quality", "unassigned")
+    kinds = ("assigned", "ambiguous", "low_quality", "recombined", "unassigned")
     rows = {each.sample: [getattr(each, kind) / max(each.reads, 1) for kind in kinds] for each in stats}
-    return svg.bars(rows, ("assigned", "ambiguous", "low quality", "unassigned"), "Shares of reads")
+    return svg.bars(rows, [kind.replace("_", " ") for kind in kinds], "Shares of reads")
 
 
 def _ranks(names, counts) -> str:

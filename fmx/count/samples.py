@@ -9,62 +9,98 @@ from ..input.delimited import find_columns, read_rows, read_text
 
 COLUMNS = {
     "sample": ("sample", "samplename", "sampleid", "name", "label", "id"),
-    "reads": ("reads", "fastq", "fastq1", "fastqpath", "file", "path", "read1", "r1"),
+    "reads": ("reads", "reads1", "fastq", "fastq1", "fastqpath", "file", "path", "read1", "r1"),
+    "mates": ("reads2", "mates", "fastq2", "read2", "r2"),
 }
 _SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample's ``name``, and the paths of its files, as those of a sequencer's lanes."""
+    """A sample's ``name``, and its files, as those of a sequencer's lanes: of reads, or of mates 1, and then
+    of mates 2 as many."""
 
     name: str
-    paths: tuple
+    first: tuple
+    second: tuple = ()
+
+    @property
+    def paths(self) -> tuple:
+        """All files."""
+        return (*self.first, *self.second)
+
+    def together(self):
+        """A tuple for each file: it, or with it that of the mates."""
+        return zip(self.first, self.second, strict=True) if self.second else zip(self.first, strict=True)
 
 
-def samples_of(arguments, names=None) -> list:
+@dataclass(frozen=True)
+class Screen:
+    """The samples of a run: names of their files by their own."""
+
+    samples: dict
+
+    @classmethod
+    def of(cls, samples) -> "Screen":
+        return cls({each.name: [os.path.basename(path) for path in each.paths] for each in samples})
+
+
+def samples_of(arguments, names=None, mates=()) -> list:
     """Samples from arguments, each a file or several with commas between; ``names`` or by their first files.
 
-    Raises ValueError that says what is wrong.
+    ``mates``: such arguments with the files of mates 2.  Raises ValueError that says what is wrong.
     """
-    given = [(text,) if os.path.exists(text) else tuple(text.split(",")) for text in arguments]
+    first, second = [list(map(_files, given)) for given in (arguments, mates)]
     if names is None:
-        names = [re.sub(_SUFFIX, "", os.path.basename(files[0]), flags=re.IGNORECASE) for files in given]
-    if len(names) != len(given):
+        names = [re.sub(_SUFFIX, "", os.path.basename(files[0]), flags=re.IGNORECASE) for files in first]
+    if len(names) != len(first):
         raise ValueError(
-            f"{len(names)} names for {len(given)} samples; files of one sample stand with commas"
+            f"{len(names)} names for {len(first)} samples; files of one sample stand with commas"
         )
+    if mates and list(map(len, first)) != list(map(len, second)):
+        raise ValueError("-1 and -2 differ in their files: each file of mates 1 needs one of mates 2")
     _check_names(names)
-    return [Sample(name, files) for name, files in zip(names, given, strict=True)]
+    return [Sample(*each) for each in zip(names, first, second or [()] * len(first), strict=True)]
+
+
+def _files(text) -> tuple:
+    return (text,) if os.path.exists(text) else tuple(text.split(","))
 
 
 def read_sheet(path) -> list:
-    """The Samples of a table with columns sample and reads; lines of one sample are its files.
-
-    Paths are those of the current folder.  Raises InputError.
+    """The Samples of a table with columns sample and reads, and reads2 for mates; lines of one sample are its
+    files.  Paths are those of the current folder.  Raises InputError.
     """
     rows = read_rows(path, read_text(path))
     columns = find_columns(rows[0][1], COLUMNS) if rows else {}
-    if len(columns) < len(COLUMNS):
+    if not {"sample", "reads"} <= set(columns):
         raise InputError(path, "line 1", "a sample sheet begins with names of columns: sample and reads")
-    files_of: dict = {}
+    found: dict = {}
     for number, cells in rows[1:]:
-        name, files = (cells[columns[column]] for column in COLUMNS)
-        if not name or not files:
+        name, first, second = (cells[columns[x]] if x in columns else "" for x in COLUMNS)
+        if not name or not first:
             raise InputError(path, f"line {number}", "a sample without a name, or without a file of reads")
-        files_of.setdefault(name, []).extend([files] if os.path.exists(files) else files.split(","))
-    if not files_of:
+        files = found.setdefault(name, Sample(name, (), ()))
+        more = _files(first), _files(second) if second else ()
+        found[name] = Sample(name, files.first + more[0], files.second + more[1])
+        if found[name].second and len(found[name].second) != len(found[name].first):
+            raise InputError(path, f"line {number}", f"{name} has files of mates 1 without those of mates 2")
+    if not found:
         raise InputError(path, "", "this sample sheet holds no sample")
+    if len({bool(sample.second) for sample in found.values()}) > 1:
+        raise InputError(
+            path, "", "some samples have mates and others have none: count them one after the other"
+        )
     try:
-        _check_names(list(files_of))
+        _check_names(list(found))
     except ValueError as error:
         raise InputError(path, "", str(error)) from error
-    return [Sample(name, tuple(files)) for name, files in files_of.items()]
+    return list(found.values())
 
 
 def _check_names(names):
     for name in names:
         if not name.isprintable() or not name:
-            raise ValueError(f"the name of a sample, {shown(name)!r}, cannot head a column")
+            raise ValueError(f"the name of a sample, {shown(name)!r}, cannot head a column: give --names")
         if names.count(name) > 1:
             raise ValueError(f"two samples are called {name}: name all of them (--names)")

@@ -7,20 +7,21 @@ import numpy as np
 
 from .assign import UNSURE
 from .table import MANY, NONE
-from .tally import Tally
+from .tally import RECOMBINED, Tally
 
 TOP = 20  # unassigned sequences that are told
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 COLUMNS = (
     "sample", "reads", "assigned", "assigned_share", "one_letter_off", "ambiguous", "low_quality",
-    "unassigned", "guides", "zero_guides", "gini", "offsets",
+    "recombined", "unassigned", "guides", "zero_guides", "gini", "offsets", "offsets_of_mates2",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where guides begin in a read: ``reads`` of them were counted there."""
+    """Where guides begin in a read, or in mates 1 or 2: ``reads`` of them were counted there."""
 
+    mate: int
     offset: int
     strand: str
     reads: int
@@ -41,6 +42,7 @@ class SampleStats:
     one_letter_off: int
     ambiguous: int
     low_quality: int
+    recombined: int
     unassigned: int
     guides: int
     zero_guides: int
@@ -58,34 +60,41 @@ class SampleStats:
         said += f" ({100 * self.assigned_share:.2f} %)"
         for n, what in (
             (self.ambiguous, "ambiguous"), (self.low_quality, "of low quality"),
-            (self.unassigned, "unassigned"),
+            (self.recombined, "recombined"), (self.unassigned, "unassigned"),
         ):  # fmt: skip
             said += f", {n:,} {what}" if n else ""
         said += f"; {self.zero_guides:,} of {self.guides:,} guides without reads, Gini {self.gini:.3f}"
         return f"{said}; guides at {self.places_in_words()}"
 
     def places_in_words(self) -> str:
-        """The offsets that hold 1 % or more, at most 8, the most frequent first."""
-        shares = [(place, 100 * place.reads / self.assigned) for place in self.offsets[:8]]
-        said = [
+        """The offsets that hold 1 % or more, at most 8 of a mate, the most frequent first."""
+        said = [self._of_mate(1) or "no offset"]
+        if of_mates2 := self._of_mate(2):
+            said.append(of_mates2)
+        return ", of mates 2 at ".join(said)
+
+    def _of_mate(self, mate) -> str:
+        places = [place for place in self.offsets if place.mate == mate]
+        shares = [(place, 100 * place.reads / max(self.assigned, 1)) for place in places[:8]]
+        return ", ".join(
             f"{place.offset}{' (reverse)' if place.strand == '-' else ''} {share:.0f} %"
             for place, share in shares
             if share >= 1
-        ]
-        return ", ".join(said) or "no offset"
+        )
 
 
-def stats_of(sample, seen: Tally, left_length) -> SampleStats:
-    """What was seen of a Sample; ``left_length``: letters of what is kept of unassigned reads."""
+def stats_of(sample, seen: Tally, counts, left_length) -> SampleStats:
+    """What was seen of a Sample; ``counts`` int64[n] of its rows; ``left_length``: letters of what is kept of
+    unassigned reads."""
     hits = seen.hits
     order = np.argsort(-hits, axis=None, kind="stable")
     places = [divmod(i, hits.shape[1]) for i in order[: np.count_nonzero(hits)].tolist()]
     return SampleStats(
         sample=sample.name, files=tuple(map(str, sample.paths)), reads=seen.reads, assigned=seen.assigned,
         one_letter_off=seen.inexact, ambiguous=seen.without(MANY), low_quality=seen.without(UNSURE),
-        unassigned=seen.without(NONE), guides=seen.counts.size,
-        zero_guides=int(np.count_nonzero(seen.counts == 0)), gini=gini(seen.counts),
-        offsets=tuple(Place(at, "-" if strand else "+", int(hits[strand, at])) for strand, at in places),
+        recombined=seen.without(RECOMBINED), unassigned=seen.without(NONE), guides=counts.size,
+        zero_guides=int(np.count_nonzero(counts == 0)), gini=gini(counts),
+        offsets=tuple(Place(1 + row // 2, at, "+-"[row % 2], int(hits[row, at])) for row, at in places),
         top_unassigned=_top(seen.left, left_length),
     )  # fmt: skip
 
@@ -116,9 +125,11 @@ def as_table(stats) -> bytes:
     """A line of COLUMNS for each SampleStats."""
     lines = ["\t".join(COLUMNS)]
     for each in stats:
-        cells = {name: getattr(each, name) for name in COLUMNS if name != "offsets"}
+        cells = {name: getattr(each, name) for name in COLUMNS if "offsets" not in name}
         cells |= {name: f"{cells[name]:.4f}" for name in ("assigned_share", "gini")}
-        cells["offsets"] = ",".join(f"{place.strand}{place.offset}:{place.reads}" for place in each.offsets)
+        for mate, name in enumerate(("offsets", "offsets_of_mates2"), 1):
+            places = (place for place in each.offsets if place.mate == mate)
+            cells[name] = ",".join(f"{place.strand}{place.offset}:{place.reads}" for place in places)
         lines.append("\t".join(str(cells[name]) for name in COLUMNS))
     return ("\n".join(lines) + "\n").encode()
 

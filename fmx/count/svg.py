@@ -3,7 +3,7 @@
 from html import escape
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777", "#222222")
-_KINDS = ("#4477aa", "#ccbb44", "#ee8866", "#bbbbbb")  # of bars
+_KINDS = ("#4477aa", "#ccbb44", "#ee8866", "#aa3377", "#bbbbbb")  # of bars
 _WIDE, _HIGH, _LEFT, _BOTTOM, _TOP, _ROW = 520, 300, 64, 48, 16, 20
 _LONGEST, _NAMES = 28, 215  # letters of a name that are shown, and room for them
 
@@ -55,7 +55,7 @@ def bars(rows: dict, kinds, title) -> str:
     """A bar for each of {name: shares of the ``kinds``, which add up to 1}."""
     parts, left = [], _NAMES
     for j, kind in enumerate(kinds):
-        at = left + 110 * j
+        at = left + 104 * j
         parts.append(f'<rect x="{at}" y="4" width="12" height="12" fill="{_KINDS[j]}"/>')
         parts.append(text(at + 18, 14, kind))
     for i, (name, shares) in enumerate(rows.items()):

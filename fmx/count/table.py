@@ -126,6 +126,11 @@ def make_table(sequences) -> Table:
         guides += [guide] * len(plain)
     lengths = sorted(by_length, reverse=True)
     parts = [(keys_of(by_length[n][0]), np.array(by_length[n][1], np.int32)) for n in lengths]
+    return hash_table(lengths, parts)._replace(halves=_halves(lengths, parts))
+
+
+def hash_table(lengths, parts) -> Table:
+    """The Table of keys, (uint64[n], guides int32[n]) for each length, without lists of halves."""
     bits = [_bits(2 * keys.size) for keys, _ in parts]
     n_slots, mark_bits = [1 << j for j in bits], _bits(32 * sum(keys.size for keys, _ in parts))
     table = Table(
@@ -136,7 +141,7 @@ def make_table(sequences) -> Table:
         np.full(sum(n_slots), NONE, np.int32),
         np.zeros(1 << (mark_bits - 6), np.uint64),
         np.uint64(64 - mark_bits),
-        _halves(lengths, parts),
+        _halves([], []),
     )
     for which, (keys, guides) in enumerate(parts):
         _put(table, which, keys, guides)
@@ -149,7 +154,8 @@ def _bits(n) -> int:
 
 
 def _halves(lengths, parts) -> Halves:
-    first, shifts, starts, keys, guides = [], [], [], [], []
+    first, shifts, starts = [], [], [np.empty(0, np.int64)]
+    keys, guides = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
     n_starts = n_members = 0
     for length, (own_keys, own_guides) in zip(lengths, parts, strict=True):
         n_low, bits = np.uint64(2 * (length // 2)), _bits(own_keys.size)

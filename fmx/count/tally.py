@@ -11,24 +11,27 @@ from .table import MANY, NONE
 RECOMBINED = -4  # in place of a guide: guides of both mates, which are no pair of the library
 READS, INEXACT = 0, 5  # of Tally.totals; between them the reads for each of NONE to RECOMBINED
 N_TOTALS = 6
+AT_ONCE = 1 << 22  # keys of pairs that are kept before they are added up
 OFFSETS = 512  # those that are told apart; the last one stands for all from there on
 
 
 class Tally(NamedTuple):
-    """``counts`` int64[n] of reads by guide; ``totals`` int64[N_TOTALS]; ``hits`` int64[4, OFFSETS]: counted
+    """``counts`` int64[n] of reads by row; ``totals`` int64[N_TOTALS]; ``hits`` int64[4, OFFSETS]: counted
     reads by strand (of mates 2 in rows 2 and 3) and offset of their guide; ``left`` uint64: keys of windows
-    of unassigned reads."""
+    of unassigned reads; ``pairs`` uint64[2, k]: keys of pairs, and how many of each, where rows are unknown.
+    """
 
     counts: np.ndarray
     totals: np.ndarray
     hits: np.ndarray
     left: np.ndarray
+    pairs: np.ndarray
 
     @classmethod
-    def of_nothing(cls, n, left=()) -> "Tally":
-        """One of n guides."""
+    def of_nothing(cls, n, left=(), pairs=((), ())) -> "Tally":
+        """One of n rows."""
         made = np.zeros(n, np.int64), np.zeros(N_TOTALS, np.int64), np.zeros((4, OFFSETS), np.int64)
-        return cls(*made, np.array(left, np.uint64))
+        return cls(*made, np.array(left, np.uint64), np.array(pairs, np.uint64))
 
     @property
     def reads(self) -> int:
@@ -45,6 +48,43 @@ class Tally(NamedTuple):
     def without(self, why) -> int:
         """Reads that count for no guide: ``why`` NONE, MANY, UNSURE or RECOMBINED."""
         return int(self.totals[-why])
+
+
+class Sum:
+    """Tallies of n rows added up."""
+
+    def __init__(self, n):
+        self._whole, self._left, self._pairs, self._n_pairs = Tally.of_nothing(n), [], [], 0
+
+    def add(self, tally) -> None:
+        for mine, more in zip(self._whole[:3], tally[:3], strict=True):
+            mine += more
+        self._left.append(tally.left)
+        self._pairs.append(tally.pairs)
+        self._n_pairs += tally.pairs.shape[1]
+        if self._n_pairs > AT_ONCE:
+            self._pairs = [_added(self._pairs)]
+            self._n_pairs = 0
+
+    def tally(self) -> Tally:
+        """All of it."""
+        left = np.concatenate([self._whole.left, *self._left])
+        return self._whole._replace(left=left, pairs=_added([self._whole.pairs, *self._pairs]))
+
+
+def _added(pairs):
+    """Arrays of keys and their numbers as one, by key."""
+    keys, n = np.concatenate(pairs, axis=1)
+    found, place = np.unique(keys, return_inverse=True)
+    total = np.zeros(found.size, np.uint64)
+    np.add.at(total, place, n)
+    return np.stack([found, total])
+
+
+def unique_pairs(keys):
+    """uint64[2, k]: different keys uint64[n], and how often each is there."""
+    found, n = np.unique(keys, return_counts=True)
+    return np.stack([found, n.astype(np.uint64)])
 
 
 @compiled

@@ -44,7 +44,7 @@ def test_commands_take_what_makes_sense_for_them(name):
     assert "--engine" in found or name in ("count", "inspect")
     assert ("--device" in found) == (name not in ("count", "inspect", "tune"))
     assert ("--gpus" in found) == (name in ("locate", "mem", "pairwise", "search"))
-    assert ("--shard" in found) == (name in ("locate", "mem", "pairwise", "search"))
+    assert ("--shard" in found) == (name in ("count", "locate", "mem", "pairwise", "search"))
 
 
 @pytest.fixture

@@ -9,7 +9,10 @@ from hypothesis import given, settings
 
 from fmx.count.assign import UNSURE
 from fmx.count.counting import Counter, CountOptions
+from fmx.count.library import Library
+from fmx.count.looked import Looked
 from fmx.count.table import MANY, NONE, find_neighbours, keys_of, make_table
+from fmx.count.targets import make_targets
 from fmx.input.reads import parse
 from fmx.input.spans import read_chunks
 
@@ -27,7 +30,9 @@ def tally_of(library, reads, options):
 
 def tally_of_file(data, library, options):
     (chunk,) = read_chunks([data])
-    return Counter(make_table(library), len(library), options).count(parse(chunk), 1, options.where())
+    made = Library("l", list(library), list(library), list(library), [])
+    counter = Counter(make_targets([made], False), options)
+    return counter.count((parse(chunk),), 1, [options.looked[0].where()])
 
 
 @st.composite
@@ -48,7 +53,7 @@ def questions(draw):
     where, strands = draw(st.sampled_from(WHERE)), draw(st.sampled_from([1, 2, 3]))
     return (
         list(dict.fromkeys(library)), reads,
-        CountOptions(**where, strands=strands, mismatches=draw(st.integers(0, 1))),
+        CountOptions((Looked(**where, strands=strands),), mismatches=draw(st.integers(0, 1))),
     )  # fmt: skip
 
 
@@ -56,12 +61,12 @@ def questions(draw):
 @given(questions())
 def test_a_read_counts_for_what_the_definition_says(question):
     library, reads, options = question
-    lengths, strands = {len(guide) for guide in library}, STRANDS[options.strands]
-    flanks = options.after, options.before
+    lengths, strands = {len(guide) for guide in library}, STRANDS[options.looked[0].strands]
+    flanks, offsets = (options.looked[0].after, options.looked[0].before), options.looked[0].offsets
     wanted = [
         guides.guide_of(
             library,
-            guides.windows(read, lengths, strands, options.offsets or None, flanks),
+            guides.windows(read, lengths, strands, offsets or None, flanks),
             options.mismatches,
         )
         for read in reads
@@ -90,20 +95,20 @@ def test_guides_one_letter_apart_are_found(library):
 
 def test_qualities_are_those_of_the_letters_of_the_guide():
     reads = [("TTACGTACTT", "!!IIIIII!!"), ("TTACGTACTT", "IIII:IIIII"), ("TTACGTACTT", "III;IIIIII")]
-    tally = tally_of(["ACGTAC"], reads, CountOptions(offsets=(2,), strands=1, quality=26))
+    tally = tally_of(["ACGTAC"], reads, CountOptions((Looked((2,), strands=1),), quality=26))
     assert (tally.counts.tolist(), tally.reads, tally.without(UNSURE)) == ([2], 3, 1)
 
 
 def test_offsets_are_those_of_the_read_as_it_is():
     reads = [("TTT" + naive.reverse_complement("ACCGTA") + "G", "IIIIIIIIII"), ("ACCGTAGGGG", "IIIIIIIIII")]
-    tally = tally_of(["ACCGTA"], reads, CountOptions(anywhere=True))
+    tally = tally_of(["ACCGTA"], reads, CountOptions((Looked(anywhere=True),)))
     assert np.argwhere(tally.hits).tolist() == [[0, 0], [1, 3]]
 
 
 @pytest.mark.parametrize("mismatches", [0, 1])
 def test_counts_do_not_depend_on_how_reads_are_written(mismatches):
     library, read = ["ACGTACCA", "GGCATTAC"], "tuggcauuacN"
-    options = CountOptions(offsets=(2,), mismatches=mismatches)
+    options = CountOptions((Looked((2,)),), mismatches=mismatches)
     for form in (b"@a\n%s\n+\nIIIIIIIIIII\n", b">a\n%s\n", b">a\r\nTU\r\nGG c\r\nATT\r\nacn\r\n"):
         tally = tally_of_file(form % read.encode() if b"%" in form else form, library, options)
         assert tally.counts.tolist() == [0, 1]

@@ -1,11 +1,14 @@
 """Libraries and sample sheets: the files that people have, and what is refused, in one line."""
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given, settings
 
 from fmx.count.library import read_library
 from fmx.count.samples import read_sheet, samples_of
 from fmx.errors import InputError
 
+IUPAC = "ACGTRYSWKMBDHVN"
 GUIDES = [("a", "ACGTA", "G1"), ("b", "CCCTA", "G1"), ("c", "GGGTA", "G2")]
 FILES = {
     "MAGeCK's": "a\tACGTA\tG1\nb\tCCCTA\tG1\nc\tGGGTA\tG2\n",
@@ -47,6 +50,7 @@ def test_of_guides_of_one_sequence_the_first_stays(tmp_path):
         (b"id,sequence,gene\n", "it holds no guide: give a table of id, sequence and gene, or FASTA"),
         (b"a,ACGTA\nb,CCCTA\na,GGGTA\n", "line 3: the id 'a' is that of line 1 too: ids differ"),
         (b"a,ACGTA\nb,CCXTA\n", "line 2: the sequence of b holds 'X', no letter of DNA"),
+        (b"a,ACGTA,G\x071\n", "line 1: the gene G\\x071 holds what cannot be printed"),
         (b"a,ACGTA\n,CCTTA\n", "line 2: a guide without an id"),
         (b"a,ACGTA\nb,CC\n", "line 2: the sequence of b has 2 letters; a guide has 4 to 32"),
         (b"a,ACGTA\nb," + 33 * b"A", "line 2: the sequence of b has 33 letters; a guide has 4 to 32"),
@@ -97,3 +101,23 @@ def test_a_sheet_has_a_line_for_each_file(tmp_path):
         with pytest.raises(InputError) as error:
             read_sheet(sheet)
         assert str(error.value) == f"{sheet}: {said}"
+
+
+@settings(max_examples=300)
+@given(
+    st.sampled_from(sorted(FILES)),
+    st.lists(st.tuples(st.integers(0, 200), st.binary(max_size=4)), max_size=4),
+)
+def test_a_damaged_library_is_read_or_refused(name, changes):
+    data = FILES[name].encode()
+    for at, piece in changes:
+        data = data[:at] + piece + data[at + len(piece) // 2 :]
+    try:
+        library = read_library(data)
+    except InputError as error:
+        said = str(error)
+    else:
+        said = ""
+        assert len(set(library.ids)) == len(library.ids) == len(library.sequences) == len(library.genes) > 0
+        assert all(4 <= len(sequence) <= 32 and not sequence.strip(IUPAC) for sequence in library.sequences)
+    assert "\n" not in said

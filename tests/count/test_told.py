@@ -38,8 +38,9 @@ def test_the_table_and_json_tell_the_same(told):
     found = dict(zip(lines[0], lines[1], strict=True))
     assert found == {
         "sample": "one", "reads": "19", "assigned": "8", "assigned_share": "0.4211", "one_letter_off": "3",
-        "ambiguous": "2", "low_quality": "1", "unassigned": "8", "guides": "4", "zero_guides": "2",
-        "gini": f"{gini(np.array([5, 0, 3, 0])):.4f}", "offsets": "+2:8",
+        "ambiguous": "2", "low_quality": "1", "recombined": "0", "unassigned": "8",
+        "guides": "4", "zero_guides": "2",
+        "gini": f"{gini(np.array([5, 0, 3, 0])):.4f}", "offsets": "+2:8", "offsets_of_mates2": "",
     }  # fmt: skip
     about = json.loads((folder / "s.json").read_text())
     assert {key: about[key] for key in ("library", "guides", "options")} == {
@@ -55,7 +56,7 @@ def test_the_table_and_json_tell_the_same(told):
         38,
         16,
     ]
-    assert one["offsets"] == [{"offset": 2, "strand": "+", "reads": 8}]
+    assert one["offsets"] == [{"mate": 1, "offset": 2, "strand": "+", "reads": 8}]
     assert (
         "fmx: one: 19 reads: 8 assigned (42.11 %), 2 ambiguous, 1 of low quality, 8 unassigned; " in done.err
     )
@@ -94,7 +95,7 @@ def test_the_report_is_a_page_that_needs_nothing_else(told):
     assert re.findall(r"https?://[^\"]*|src=|<script|<link|url\(", page) == 3 * ["http://www.w3.org/2000/svg"]
     bars, ranks, correlation = map(ElementTree.fromstring, re.findall(r"<svg.*?</svg>", page, re.DOTALL))
     name = "{http://www.w3.org/2000/svg}"
-    assert len(bars.findall(f"{name}rect")) == 4 + 2 * 4
+    assert len(bars.findall(f"{name}rect")) == 5 + 2 * 5
     one, two = (line.get("points").split() for line in ranks.findall(f"{name}polyline"))
     assert len(one) == len(LIBRARY)
     assert float(one[0].split(",")[1]) > float(two[0].split(",")[1])  # fewer reads stand lower

@@ -7,29 +7,57 @@ from ... import options
 _KINDS = click.Choice(["mageck", "long", "parquet"])
 
 
+told = options.together(
+    click.option("--stats", type=click.Path(), metavar="FILE", help="Of counts also a table of samples."),
+    click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="The same and more as JSON."),
+    click.option(
+        "--report", type=click.Path(), metavar="FILE", help="The same as a page with figures, HTML."
+    ),
+)
+
+
 class Letters(click.ParamType):
-    """Letters of DNA, IUPAC's among them."""
+    """Letters of DNA, IUPAC's among them; those of mates with a stroke between."""
 
     name = "letters"
 
     def convert(self, value, param, ctx):
-        if other := value.upper().strip("ACGTUNRYSWKMBDHV"):
+        if isinstance(value, tuple):
+            return value
+        if other := value.upper().strip("ACGTUNRYSWKMBDHV/"):
             self.fail(f"{value!r} holds {other[0]!r}, no letter of DNA", param, ctx)
-        return value.upper()
+        return tuple(value.upper().split("/"))
+
+
+class Offsets(click.ParamType):
+    """Whole numbers with commas between; those of mates with a stroke between."""
+
+    name = "numbers"
+
+    def convert(self, value, param, ctx):
+        if isinstance(value, tuple):
+            return value
+        words = [each.split(",") for each in value.split("/")]
+        if not all(word.isdecimal() and int(word) < 1 << 31 for each in words for word in each):
+            self.fail(f"{value!r} is not a number of letters, nor several", param, ctx)
+        return tuple(tuple(dict.fromkeys(map(int, each))) for each in words)
 
 
 @options.command
 @click.argument("reads", nargs=-1)
 @click.option(
-    "-l", "--library", type=click.Path(), required=True, metavar="FILE",
-    help="The guides: id, sequence and gene as CSV or TSV, or FASTA.",
+    "-l", "--library", "libraries", type=click.Path(), required=True, multiple=True, metavar="FILE",
+    help="The guides: id, sequence and gene as CSV or TSV, or FASTA. With -1 and -2 pairs of guides "
+    "(sequence1, sequence2), or two libraries.",
 )  # fmt: skip
+@click.option("-1", "mates1", multiple=True, metavar="FILES", help="Instead of READS: mates 1 of a sample.")
+@click.option("-2", "mates2", multiple=True, metavar="FILES", help="Mates 2 of the same samples, in order.")
 @click.option("--names", metavar="A,B,...", callback=options.no_empty_name,
               help="Names of the samples.  [default: those of their files]")  # fmt: skip
 @click.option("--samples", type=click.Path(), metavar="FILE",
-              help="Instead of READS: a table with columns sample and reads, a line a file.")  # fmt: skip
-@click.option("--offset", metavar="N,M,...",
-              help="Where guides begin in a read, from 0.  [default: found by the first reads]")  # fmt: skip
+              help="Instead of READS: a table with columns sample, reads (and reads2).")  # fmt: skip
+@click.option("--offset", "offsets", type=Offsets(), metavar="N,M,...",
+              help="Where guides begin, from 0; of mates 22/3.  [default: found]")  # fmt: skip
 @click.option("--after", type=Letters(), metavar="LETTERS", help="Guides stand right after these letters.")
 @click.option("--before", type=Letters(), metavar="LETTERS", help="Guides stand right before these letters.")
 @click.option("--anywhere", is_flag=True, help="Guides stand anywhere in a read.")
@@ -47,9 +75,8 @@ class Letters(click.ParamType):
     help="What to write: MAGeCK's table, a line a guide and sample, or Parquet.",
 )  # fmt: skip
 @options.output
-@click.option("--stats", type=click.Path(), metavar="FILE", help="Also write a table of samples: reads, ...")
-@click.option("--json", type=click.Path(), metavar="FILE", help="The same and more as JSON.")
-@click.option("--report", type=click.Path(), metavar="FILE", help="Also write a page with figures, as HTML.")
+@told
+@options.shard
 @options.running
 def command(given):
     """Count the guides of a library in samples.
@@ -62,51 +89,83 @@ def command(given):
     fmx count -l library.csv day0_L1.fq.gz,day0_L2.fq.gz day14.fq.gz -o counts.tsv
     fmx count -l library.csv --after CACCG --mismatches 1 *.fq.gz -o counts.tsv
     """
-    offsets = _offsets(given.offset)
-    if (given.offset is not None) + bool(given.after or given.before) + given.anywhere > 1:
-        raise click.UsageError("give only one of --offset, --after with --before, and --anywhere")
-    if bool(given.reads) == bool(given.samples):
-        raise click.UsageError("give READS or --samples")
-    if given.samples and given.names:
-        raise click.UsageError("--names goes with READS: a sample sheet has names of its own")
+    looked = _looked(given)
+    from ...cluster.run import ShardRun, identity
     from ...count.counting import CountOptions
-    from ...count.journey import CountOutput, count
+    from ...count.journey import count, count_shard
     from ...count.library import read_library
-    from ...count.samples import read_sheet, samples_of
+    from ...count.looked import Looked
+    from ...count.outputs import CountOutput
+    from ...count.samples import Screen, read_sheet, samples_of
     from ...count.tables import kind_of
     from ...machines.progress import Progress
     from ..places import check_places
+    from ..shards import places_of
 
     kind = given.kind or kind_of(given.output)
     try:
         named = given.names and given.names.split(",")
-        samples = read_sheet(given.samples) if given.samples else samples_of(given.reads, named)
+        first = given.mates1 or given.reads
+        samples = read_sheet(given.samples) if given.samples else samples_of(first, named, given.mates2)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    if len(looked) > 1 and not samples[0].second:
+        raise click.UsageError(
+            "a stroke stands between what is said of mates: give their files with -1 and -2"
+        )
     paths = [path for sample in samples for path in sample.paths]
-    outputs = {
-        "-o": (given.output, ["PARQUET" if kind == "parquet" else "TSV"]), "--stats": (given.stats, ["TSV"]),
-        "--json": (given.json, ["JSON"]), "--report": (given.report, ["HTML"]),
-    }  # fmt: skip
+    outputs = places_of(given, counted_places(given, kind))
     check_places(paths, outputs)
-    check_places([path for path in (given.library, given.samples) if path], outputs, check=_anything)
-    wanted = CountOptions(
-        offsets, given.after or "", given.before or "", given.anywhere, options.strands_of(given),
-        given.mismatches, given.quality, given.threads,
-    )  # fmt: skip
-    output = CountOutput(given.output, kind, given.stats, given.json, given.report)
-    count(read_library(given.library), samples, wanted, output, Progress(given.quiet))
+    tables = [*given.libraries, *([given.samples] if given.samples else [])]
+    check_places(tables, outputs, check=_anything)
+    places = [Looked(**each, anywhere=given.anywhere, strands=options.strands_of(given)) for each in looked]
+    places *= 2 if samples[0].second and len(places) == 1 else 1
+    wanted = CountOptions(tuple(places), given.mismatches, given.quality, given.threads)
+    output = CountOutput(given.output, kind, given.stats, given.json_path, given.report)
+    libraries, progress = [read_library(path) for path in given.libraries], Progress(given.quiet)
+    if given.shard is None:
+        count(libraries, samples, wanted, output, progress)
+        return
+    if given.stats or given.json_path or given.report:
+        raise click.UsageError("--stats, --json and --report tell of a whole run: give them to fmx merge")
+    run = identity(
+        "count", [*paths, *given.libraries], counting=wanted, output=output, screen=Screen.of(samples)
+    )
+    shard = ShardRun(given.output, given.shard, run)
+    if shard.is_done():
+        progress.say(f"{shard} is there already")
+    else:
+        count_shard(libraries, samples, wanted, shard, progress)
+
+
+def counted_places(given, kind) -> dict:
+    """What check_places is told of -o, --stats, --json and --report; ``kind`` of the table."""
+    return {
+        "-o": (given.output, ["PARQUET" if kind == "parquet" else "TSV"]), "--stats": (given.stats, ["TSV"]),
+        "--json": (given.json_path, ["JSON"]), "--report": (given.report, ["HTML"]),
+    }  # fmt: skip
+
+
+def _looked(given) -> list:
+    """What says where guides are looked for, of reads, or of mates 1 and mates 2.  Raises UsageError."""
+    if (given.offsets is not None) + bool(given.after or given.before) + given.anywhere > 1:
+        raise click.UsageError("give only one of --offset, --after with --before, and --anywhere")
+    if bool(given.reads) + bool(given.mates1 or given.mates2) + bool(given.samples) != 1:
+        raise click.UsageError("give one of READS, -1 with -2, and --samples")
+    if len(given.mates1) != len(given.mates2):
+        raise click.UsageError("give -1 and -2 as often as each other: a sample each")
+    if given.samples and given.names:
+        raise click.UsageError("--names goes with READS: a sample sheet has names of its own")
+    if len(given.libraries) > 2:
+        raise click.UsageError("give one library, or one for mates 1 and one for mates 2")
+    said = {name: getattr(given, name) for name in ("offsets", "after", "before") if getattr(given, name)}
+    n_mates = max(map(len, said.values()), default=1)
+    if n_mates > 2 or any(len(each) not in (1, n_mates) for each in said.values()):
+        raise click.UsageError(
+            "of mates say all with one stroke, as in --after CACCG/AAAC --before GTTT/GTTT"
+        )
+    return [{name: each[i] for name, each in said.items()} for i in range(n_mates)]
 
 
 def _anything(path, byte) -> None:
     """Whatever a table begins with, who reads it judges."""
-
-
-def _offsets(text) -> tuple:
-    """The numbers of --offset."""
-    if text is None:
-        return ()
-    words = text.split(",")
-    if not all(word.isdecimal() and int(word) < 1 << 31 for word in words):
-        raise click.BadParameter(f"{text!r} is not a number of letters, nor several", param_hint="--offset")
-    return tuple(dict.fromkeys(map(int, words)))

@@ -5,6 +5,7 @@ import os
 import click
 
 from ... import options
+from .count import counted_places, told
 
 
 @options.command
@@ -13,20 +14,28 @@ from ... import options
 @click.option(
     "--counts", type=click.Path(), metavar="FILE", help="Also write the table of reads and hits per contig."
 )
+@told
 @options.quiet
 def command(given):
     """Join the shards in a folder.
 
-    FOLDER is what fmx search, locate, mem or pairwise with --shard were given as -o. All shards of one run
-    must be there. The output is that of a run without --shard.
+    FOLDER is what fmx search, locate, mem, pairwise or count with --shard were given as -o. All shards of one
+    run must be there. The output is that of a run without --shard.
     """
-    from ...cluster.merge import manifests, merge, sentence
+    from ...cluster.merge import bodies, manifests, merge, sentence
     from ...machines.progress import Progress
     from ..places import check_places
 
     found = manifests(given.folder)
-    kind = found[0].run["options"]["output"]["kind"].upper()
-    outputs = {"-o": (given.output, [kind]), "--counts": (given.counts, ["TSV"])}
+    kind = found[0].run["options"]["output"]["kind"]
+    is_count = found[0].run["command"] == "count"
+    outputs = counted_places(given, kind) if is_count else {"-o": (given.output, [kind.upper()])}
+    outputs["--counts"] = (given.counts, ["TSV"])
+    for option in ("counts",) if is_count else ("stats", "json_path", "report"):
+        if getattr(given, option):
+            raise click.UsageError(
+                f"--{option.removesuffix('_path')} is for shards of fmx {'search' if is_count else 'count'}"
+            )
     check_places([], outputs)
     folder = os.path.realpath(given.folder)
     for option, (path, _) in outputs.items():
@@ -34,5 +43,19 @@ def command(given):
             raise click.UsageError(
                 f"{option} {path} lies in {given.folder}, among the shards; name a place outside"
             )
-    merge(given.folder, found, given.output, given.counts)
-    Progress(given.quiet).say(sentence(found))
+    progress = Progress(given.quiet)
+    if is_count:
+        add_up(bodies(given.folder, found), given, kind, progress)
+    else:
+        merge(given.folder, found, given.output, given.counts)
+    progress.say(sentence(found))
+
+
+def add_up(pieces, given, kind, progress) -> None:
+    """Write what shards of fmx count have seen together."""
+    from ...count.outputs import CountOutput, opened, write
+    from ...count.shards import unpack
+
+    with opened(CountOutput(given.output, kind, given.stats, given.json_path, given.report)) as files:
+        for each in write(files, kind, unpack(pieces)):
+            progress.say(each.sentence())

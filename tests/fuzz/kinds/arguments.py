@@ -36,7 +36,7 @@ OUTPUTS = [
     "\udcfe.sam", "n\n.sam", "other.fmx", "/dev/full", *PATHS,
 ]  # fmt: skip
 # Parameters that name what is written.
-WRITES = {"output", "counts", "al", "un", "checkpoint", "json_path", "work", "folder"}
+WRITES = {"output", "counts", "al", "un", "checkpoint", "json_path", "stats", "report", "work", "folder"}
 LINKS = {"link.fq": "reads.fq", "link.fmx": "ref.fmx"}
 TOO_MUCH = {  # values that are allowed and ask for more time or memory than a case has
     "prefix_length": {str(n) for n in range(9, 16)},
