@@ -62,8 +62,11 @@ def tell_compiling(progress) -> None:
 
 @dataclass(frozen=True)
 class Output:
-    """What is written: ``kind`` one of output.FORMATS; ``unmapped``, the read group and ``tags`` (bits of
-    output.tags) are for sam and bam.
+    """What is written: ``kind`` one of output.FORMATS.
+
+    For SAM and its kind: ``unmapped``; ``tags``, bits of output.tags; ``read_group``, lines of the header,
+    and ``read_group_id``, of all reads; ``own_group``: letters that the one of a read may have, where their
+    header lines name some.
 
     ``mismatches``: the most that a hit has; ``absent``: whether TSV has a line for a read without one;
     ``mapped_to``, ``unmapped_to``: where reads with a reported hit,
@@ -76,6 +79,7 @@ class Output:
     unmapped: bool = True
     read_group: str = ""
     read_group_id: str = ""
+    own_group: int = 0
     tags: int = EVERY
     counts: str | None = None
     mismatches: int = 0

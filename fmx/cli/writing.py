@@ -1,7 +1,5 @@
 """What fmx search writes, where and how: the options, and what they mean."""
 
-import re
-
 import click
 
 from .. import options
@@ -39,9 +37,10 @@ def output_of(given) -> tuple:
     """(workflow.Output, the outputs as check_places takes them).  Raises UsageError."""
     from ..workflow import Output
     from .places import READS, kind_of, named
+    from .read_groups import read_groups
     from .shards import refuse_shards
 
-    group, group_id = _read_group(given.rg)
+    group, group_id, own_group = read_groups(given.rg, (*given.reads, *given.mates1, *given.mates2))
     kinds = [given.kind] if given.kind else kinds_of("search")
     kind = given.kind or kind_of(given.output, kinds, "sam")
     if given.sort and kind not in ("bam", "cram"):
@@ -52,8 +51,8 @@ def output_of(given) -> tuple:
     outputs |= {"--al": (given.al, READS), "--un": (given.un, READS)}
     output = Output(
         given.output, kind, unmapped=not given.no_unmapped, read_group=group, read_group_id=group_id,
-        tags=_tags(given.tags, given.nh), counts=given.counts, mapped_to=given.al, unmapped_to=given.un,
-        mismatches=given.mismatches, sort=given.sort, n_threads=given.threads,
+        own_group=own_group, tags=_tags(given.tags, given.nh), counts=given.counts, mapped_to=given.al,
+        unmapped_to=given.un, mismatches=given.mismatches, sort=given.sort, n_threads=given.threads,
     )  # fmt: skip
     return output, outputs
 
@@ -70,28 +69,3 @@ def _tags(text, nh) -> int:
             raise click.BadParameter(f"{name!r} is none of {', '.join(TAGS)}", param_hint="--tags")
         bits |= TAGS[name]
     return bits
-
-
-def _read_group(text):
-    """(@RG line, its ID) of --rg, where \\t stands for a tab; only what SAM's specification allows."""
-    if text is None:
-        return "", ""
-    line = text.replace("\\t", "\t")
-    start, *fields = line.split("\t")
-    tags = [field[:2] for field in fields]
-    values = {field[:2]: field[3:] for field in fields}
-    if start != "@RG" or not values.get("ID"):
-        _refuse(r"must look like '@RG\tID:name\tSM:sample'")
-    for field in fields:
-        described = field.startswith("DS:") and field.isprintable()  # which may hold UTF-8
-        if not re.fullmatch("[A-Za-z][A-Za-z0-9]:[ -~]+", field) and not described:
-            _refuse(f"'{field}' is not two letters, a colon and printable ASCII")
-        if tags.count(field[:2]) > 1:
-            _refuse(f"{field[:2]} is there twice")
-    if " " in values["ID"]:
-        _refuse("the ID holds a space")
-    return line, values["ID"]
-
-
-def _refuse(what):
-    raise click.BadParameter(what, param_hint="--rg")

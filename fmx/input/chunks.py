@@ -69,6 +69,8 @@ def look_at(path, check=begins_fastq) -> None:
             raise InputError(path, "", os.strerror(errno.EACCES))
         return
     with Source(path) as source:
+        if source.alignments:
+            return source.alignments.check()
         head = bytearray(1 << 12)
         begin = head[: source.readinto(head)].lstrip()
     if begin:

@@ -33,4 +33,5 @@ class Share:
             yield span
 
     def __call__(self) -> float | None:
-        return min(1.0, sum(self._ends.values()) / self._total) if self._total else None
+        done = sum(self._ends.values())
+        return min(1.0, done / self._total) if done and self._total else None

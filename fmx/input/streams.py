@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import OutputError, named_input
 from ..system.drafts import DraftFile
+from .alignments import Alignments, is_alignments
 from .gzipped import Gzip
 from .packed import Packed, kind_of
 from .regular import RegularFile
@@ -32,9 +33,12 @@ class Source:
             else:
                 self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")  # noqa: SIM115
             head = self._raw.peek(8)
-        self.is_gzip, kind = head[:2] == b"\x1f\x8b", kind_of(head)
-        self._is_plain, self._file = not (self.is_gzip or kind), self._raw
-        if self.is_gzip:
+        self.alignments = Alignments(self.path) if is_alignments(head) else None
+        self.is_gzip, kind = head[:2] == b"\x1f\x8b" and not self.alignments, kind_of(head)
+        self._is_plain, self._file = not (self.is_gzip or kind or self.alignments), self._raw
+        if self.alignments:
+            self._file = self.alignments
+        elif self.is_gzip:
             self._file = Gzip(self.path, self._raw)
         elif kind:
             self._file = Packed(self.path, self._raw, kind)
@@ -48,8 +52,8 @@ class Source:
         return size if self._is_plain else 4 * size
 
     def position(self) -> int:
-        """Bytes of the file that were read; 0 of what is no file."""
-        return self._raw.tell() if self._raw.seekable() else 0
+        """Bytes of the file that were read; 0 where nobody knows."""
+        return self._raw.tell() if self._raw.seekable() and not self.alignments else 0
 
     def regular(self) -> RegularFile | None:
         """What it reads, plain or gzip, for any thread to read; None for what can only be read in order."""
@@ -70,6 +74,8 @@ class Source:
         return done
 
     def close(self) -> None:
+        if self.alignments:
+            self.alignments.close()
         if self._raw is not sys.stdin.buffer:
             self._raw.close()
 

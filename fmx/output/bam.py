@@ -20,12 +20,13 @@ from .hits import HitWriter
 from .mates import MATE_UNMAPPED, NOWHERE, SECONDARY, UNMAPPED, put_mate
 from .records import contigs_of, put_md, put_record, put_unmapped
 from .sam import MATCH, SamHits, quality_of
-from .tags import HI, MC, MD, NH, NM, REPORTED, nh_of
+from .tags import HI, MC, MD, NH, NM, REPORTED, nh_of, put_own_group
 
 MAX_CONTIG = 2**31 - 1  # bases
 _NIBBLE = np.full(256, 15, np.uint8)  # letter -> 4-bit code of BAM
 for _code, _letter in enumerate(b"=ACMGRSVTWYHKDBN"):
     _NIBBLE[_letter] = _code
+_GROUP = put.as_bytes("RGZ")
 _NH, _HI, _NM, _MD, _MC = map(put.as_bytes, ("NHi", "HIi", "NMC", "MDZ", "MCZ"))
 
 
@@ -71,8 +72,8 @@ BamHits = static_type("BamHits", SamHits._fields, __name__)
 
 def open_hits(reference, output, sam_header):
     """(HitWriter, header)."""
-    tail = put.as_bytes(f"RGZ{output.read_group_id}\0" if output.read_group_id else "")
-    form = BamHits(*contigs_of(reference), output.unmapped, output.tags, tail)
+    group = put.as_bytes(f"RGZ{output.read_group_id}\0" if output.read_group_id else "")
+    form = BamHits(*contigs_of(reference), output.unmapped, output.tags, group, output.own_group)
     head = header(reference, sam_header(form.names))
     if samtools.is_needed(output):  # which takes records that are not compressed
         return HitWriter(form, True), head
@@ -112,7 +113,7 @@ def _put_hit(form, out, at, batch, record):
     at = _put_int(out, _put_core(out, at, batch, r, core), n << 4, 4)
     if not secondary:
         at = _put_read(out, at, batch, r, record.reverse)
-    return _put_end(form, out, begin, put_tags(form, out, at, record))
+    return _put_end(form, out, begin, put_tags(form, out, at, record), batch, r)
 
 
 @put_unmapped.register(BamHits)
@@ -122,7 +123,7 @@ def _put_unmapped(form, out, at, batch, r, total):
     begin = at
     at = _put_core(out, at, batch, r, Core(-1, -1, 0, 4680, 4, 0, batch.length[r], -1, -1, 0))
     at = _put_read(out, at, batch, r, False)
-    return _put_end(form, out, begin, put_no_hit(form, out, at, total))
+    return _put_end(form, out, begin, put_no_hit(form, out, at, total), batch, r)
 
 
 @inlined
@@ -168,15 +169,25 @@ def _put_mate(form, out, at, batch, mate):
     if form.tags & MC and not mate.flag & MATE_UNMAPPED:
         at = put.number(out, put.text(out, at, _MC), mate.other_length)
         at = put.byte(out, put.byte(out, at, MATCH), 0)
-    return _put_end(form, out, begin, at)
+    return _put_end(form, out, begin, at, batch, r)
 
 
 @inlined
-def _put_end(form, out, begin, at):
-    """The tail of a record, and its size at its start."""
-    at = put.text(out, at, form.tail)
+def _put_end(form, out, begin, at, batch, r):
+    """The read group of a record, and its size at its start."""
+    at = _put_group(form, out, at, batch, r)
     _put_int(out, begin, at - begin - 4, 4)
     return at
+
+
+@inlined
+def _put_group(form, out, at, batch, r):
+    """The tag of the read group, if there is one."""
+    if form.own_group == 0:
+        return put.text(out, at, form.group)
+    begin = put.text(out, at, _GROUP)
+    end = put_own_group(out, begin, batch, r, form.own_group)
+    return put.byte(out, end, 0) if end > begin else at
 
 
 @inlined

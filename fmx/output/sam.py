@@ -11,12 +11,13 @@ from .hits import HitWriter
 from .matches import MatchWriter
 from .mates import MATE_UNMAPPED, NOWHERE, SECONDARY, UNMAPPED, put_mate
 from .records import LINED, contigs_of, put_md, put_record, put_unmapped
-from .tags import HI, MC, MD, NH, NM, REPORTED, nh_of
+from .tags import HI, MC, MD, NH, NM, REPORTED, nh_of, put_own_group
 
 _UNMAPPED = put.as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
 _NH, _HI, _NM, _MD = map(put.as_bytes, ("\tNH:i:", "\tHI:i:", "\tNM:i:", "\tMD:Z:"))
 _MATE, _NO_READ, _NO_QUALITY = map(put.as_bytes, ("\t*\t0\t0\t", "*\t*", "\t*"))
 _NO_PLACE, _MC = map(put.as_bytes, ("\t*\t0", "\tMC:Z:"))
+_GROUP = put.as_bytes("\tRG:Z:")
 _SQ, _LN, _M5, _HEX = map(put.as_bytes, ("@SQ\tSN:", "\tLN:", "\tM5:", "0123456789abcdef"))
 MATCH, CLIP = b"MH"  # operations of a CIGAR
 SAME = b"="[0]  # contig as the record's own
@@ -61,15 +62,16 @@ def quality_of(n):
     return MAPQ[n] if n < MAPQ.size else 0
 
 
-# Of hits also: whether a read without one has a record, bits of tags.py, and what ends a record, uint8[n].
-SamHits = static_type("SamHits", (*LINED, "unmapped", "tags", "tail"), __name__)
+# Of hits also: whether a read without one has a record, bits of tags.py, and the tag of the read group,
+# uint8[n].  Where reads have groups of their own, ``own_group`` is how long an ID may be, else 0.
+SamHits = static_type("SamHits", (*LINED, "unmapped", "tags", "group", "own_group"), __name__)
 SamMatches = static_type("SamMatches", LINED, __name__)
 
 
 def open_hits(reference, output, sam_header):
     """(HitWriter, header)."""
-    tail = put.as_bytes(f"\tRG:Z:{output.read_group_id}" if output.read_group_id else "")
-    form = SamHits(*contigs_of(reference), output.unmapped, output.tags, tail)
+    group = put.as_bytes(f"\tRG:Z:{output.read_group_id}" if output.read_group_id else "")
+    form = SamHits(*contigs_of(reference), output.unmapped, output.tags, group, output.own_group)
     return HitWriter(form, is_sam=True), sam_header(form.names)
 
 
@@ -94,7 +96,7 @@ def _put_hit(form, out, at, batch, record):
     at = _put_place(form, out, at, batch, record, flag, quality)
     at = put.text(out, put.byte(out, put.number(out, at, record.end), MATCH), _MATE)
     at = put.text(out, at, _NO_READ) if secondary else _put_read(out, at, batch, r, record.reverse)
-    return put.byte(out, put.text(out, put_tags(form, out, at, record), form.tail), put.LINE)
+    return put.byte(out, put_group(form, out, put_tags(form, out, at, record), batch, r), put.LINE)
 
 
 @put_unmapped.register(SamHits)
@@ -103,7 +105,7 @@ def _put_unmapped(form, out, at, batch, r, total):
         return at
     at = put.text(out, put.query(out, at, batch, r), _UNMAPPED)
     at = put_no_hit(form, out, _put_read(out, at, batch, r, False), total)
-    return put.byte(out, put.text(out, at, form.tail), put.LINE)
+    return put.byte(out, put_group(form, out, at, batch, r), put.LINE)
 
 
 @inlined
@@ -149,7 +151,7 @@ def _put_mate(form, out, at, batch, mate):
     at = put_tags(form, out, at, record) if is_mapped else put_no_hit(form, out, at, total)
     if form.tags & MC and not mate.flag & MATE_UNMAPPED:
         at = put.byte(out, put.number(out, put.text(out, at, _MC), mate.other_length), MATCH)
-    return put.byte(out, put.text(out, at, form.tail), put.LINE)
+    return put.byte(out, put_group(form, out, at, batch, r), put.LINE)
 
 
 @inlined
@@ -164,6 +166,16 @@ def _put_other(form, out, at, mate):
         at = put.name_field(out, at, form.names, contig)
     at = put.field(out, at, position_of_key(mate.other) + 1)
     return put.byte(out, put.signed(out, put.byte(out, at, put.TAB), mate.insert), put.TAB)
+
+
+@inlined
+def put_group(form, out, at, batch, r):
+    """The tag of the read group, if there is one."""
+    if form.own_group == 0:
+        return put.text(out, at, form.group)
+    begin = put.text(out, at, _GROUP)
+    end = put_own_group(out, begin, batch, r, form.own_group)
+    return end if end > begin else at
 
 
 @put_record.register(SamMatches)

@@ -7,13 +7,12 @@ reads (no_ref), so that it can be read without the reference.
 """
 
 import os
-import subprocess
-import sys
 import tempfile
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 
 from ..errors import OutputError, installed
+from ..input import samtools
 from ..input.streams import STANDARD, descriptor_of, is_special, named_output
 from ..system.drafts import DraftFolder, sync_names, sync_tree
 
@@ -21,13 +20,6 @@ MEMORY = 1 << 30  # bytes of records held at a time by all threads
 LEAST = 32 << 20  # of these by one
 LONGEST = 2**29  # bases of a contig that a .bai holds; more take a .csi
 INDEXES = ".bai", ".csi", ".crai"
-_CHILD = """
-import sys, pysam
-try:
-    getattr(pysam, sys.argv[1])(*sys.argv[2:], catch_stdout=False)
-except pysam.SamtoolsError as error:
-    sys.exit(str(error))
-"""
 
 
 def is_needed(output) -> bool:
@@ -37,7 +29,7 @@ def is_needed(output) -> bool:
 
 def container(output, reference):
     """What opens the file for records that need it: a function of its path.  Raises OutputError."""
-    with installed("pysam", "'fmx-mapper[samtools]'", OutputError):
+    with installed("pysam", samtools.EXTRA, OutputError):
         import pysam  # noqa: F401
     threads = ["-@", str(output.n_threads), "--no-PG"]
     letters = ["--output-fmt-option", "no_ref=1"] if output.kind == "cram" else []
@@ -67,7 +59,7 @@ def _opened(arguments, index, path):
             options += ["--write-index", "-o", f"{made}##idx##{made}{index}"]
         else:
             options += ["-o", made]
-        with _child(options, subprocess.DEVNULL) as sink:
+        with _child(options, samtools.NOTHING) as sink:
             yield sink
         _put_in_place(draft, made, index)
 
@@ -96,10 +88,7 @@ def _child(arguments, output):
     ``output``: its standard output.  Raises OutputError.
     """
     with tempfile.TemporaryFile() as said, ExitStack() as stack:
-        child = subprocess.Popen(
-            [sys.executable, "-c", _CHILD, *arguments, "-"],
-            stdin=subprocess.PIPE, stdout=output, stderr=said, start_new_session=True,
-        )  # fmt: skip
+        child = samtools.start([*arguments, "-"], stdin=samtools.PIPE, stdout=output, stderr=said)
         stack.callback(child.wait)
         stack.callback(child.kill)  # nothing, if it has ended
         stack.callback(_close, child.stdin)
@@ -107,9 +96,7 @@ def _child(arguments, output):
             yield child.stdin
             child.stdin.close()
         if child.wait() != 0:
-            said.seek(0)
-            lines = said.read().decode(errors="replace").strip().splitlines() or [f"exit {child.returncode}"]
-            raise OutputError(f"samtools could not write: {lines[-1]}")
+            raise OutputError(f"samtools could not write: {samtools.said(said, child.returncode)}")
 
 
 def _close(pipe):

@@ -31,8 +31,8 @@ RAW, LOOSE = reads_gpu.Raw(BYTES, True, 1, NUMBERS, NUMBERS), records_gpu.Loose(
 READING = reads_gpu.Reading(Trim(1, 2, 3, 4), 3, True)
 NAMES, BLOCKS = put.make_names(["a"]), make_blocks(*[np.zeros(1, np.int64)] * 3, np.array([9]))
 FORMS = {
-    "SAM": sam.SamHits(NAMES, BLOCKS, True, 15, BYTES),
-    "BAM": bam.BamHits(NAMES, BLOCKS, True, 15, BYTES),
+    "SAM": sam.SamHits(NAMES, BLOCKS, True, 15, BYTES, 3),
+    "BAM": bam.BamHits(NAMES, BLOCKS, True, 15, BYTES, 3),
     "TSV": tsv.TsvHits(NAMES, BLOCKS, False),
     "PAF": paf.PafHits(NAMES, BLOCKS, NUMBERS),
     "BED": bed.Bed(NAMES, BLOCKS),

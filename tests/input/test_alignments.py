@@ -1,0 +1,121 @@
+"""Reads in BAM and CRAM: mapped as FASTQ is, with the read groups that they bring along."""
+
+import sys
+
+import journeys
+import pysam
+import pytest
+from texts import numbered, random_letters
+
+UNIT = random_letters(300, "alignments")
+GENOME = numbered([UNIT])
+READS = [(f"r{i}", UNIT[i * 9 : i * 9 + 30] if i % 4 else random_letters(20, f"r{i}")) for i in range(20)]
+GROUPS = [None, "lane1", "a.group-of/many+letters"]
+
+
+@pytest.fixture
+def make(folder):
+    """A function: write reads into a BAM or CRAM file of unmapped reads, the groups in turn."""
+
+    def make(name, reads=READS, groups=GROUPS, n_mapped=0):
+        header = {"HD": {"VN": "1.6"}, "RG": [{"ID": group, "SM": "s"} for group in groups if group]}
+        header["SQ"] = [{"SN": "other", "LN": 1000}] if n_mapped else []
+        with pysam.AlignmentFile(name, "wc" if name.endswith("cram") else "wb", header=header) as file:
+            qualities = journeys.fastq(reads).decode().splitlines()[3::4]
+            for i, ((read, sequence), quality) in enumerate(zip(reads, qualities, strict=True)):
+                record = pysam.AlignedSegment(file.header)
+                record.query_name, record.query_sequence, record.flag = read, sequence, 4
+                record.query_qualities = pysam.qualitystring_to_array(quality)
+                if i < n_mapped:  # as another mapper wrote it, turned around, and once more
+                    record.flag, record.reference_id, record.reference_start = 16, 0, 5
+                    record.cigarstring = f"{len(sequence)}M"
+                if groups[i % len(groups)]:
+                    record.set_tag("RG", groups[i % len(groups)])
+                file.write(record)
+                if i < n_mapped:
+                    record.flag = 16 + 256
+                    file.write(record)
+
+    return make
+
+
+def expected(command, index, reads=READS, groups=GROUPS) -> list:
+    with open("r.fq", "wb") as file:
+        file.write(journeys.fastq(reads))
+    records = command("search", "-q", "-a", "-x", index, "r.fq").records
+    number = {name: i for i, (name, _) in enumerate(reads)}
+    tags = [groups[number[record[0]] % len(groups)] for record in records]
+    return [[*record, *([f"RG:Z:{tag}"] if tag else [])] for record, tag in zip(records, tags, strict=True)]
+
+
+@pytest.mark.parametrize("name", ["u.bam", "u.cram"])
+def test_reads_are_mapped_with_their_groups(name, make, index_of, command):
+    make(name)
+    index = index_of(GENOME)
+    found = command("search", "-q", "-a", "-x", index, name, "-t", "2")
+    assert (found.code, found.err) == (0, "")
+    assert found.records == expected(command, index)
+    lines = [line for line in found.out.decode().splitlines() if line.startswith("@RG")]
+    assert lines == [f"@RG\tID:{group}\tSM:s" for group in GROUPS[1:]]
+    assert command("search", "-q", "-a", "-x", index, name, "-o", "out.bam").code == 0
+    with pysam.AlignmentFile("out.bam") as file:
+        assert [record.to_string().split("\t") for record in file.fetch(until_eof=True)] == found.records
+
+
+def test_records_of_another_mapper_are_reads_again(make, index_of, command):
+    make("m.bam", groups=[None], n_mapped=7)
+    import naive
+
+    turned = [(name, naive.reverse_complement(letters)) for name, letters in READS[:7]] + READS[7:]
+    found = command("search", "-q", "-x", index_of(GENOME), "m.bam").records
+    assert [record[0] for record in found] == [name for name, _ in READS]
+    sequences = [record[9] if record[1] != "16" else naive.reverse_complement(record[9]) for record in found]
+    assert sequences == [letters for _, letters in turned]
+
+
+def test_rg_stands_for_all_groups(make, index_of, command):
+    make("u.bam")
+    found = command("search", "-q", "-x", index_of(GENOME), "u.bam", "--rg", r"@RG\tID:one")
+    assert {record[-1] for record in found.records} == {"RG:Z:one"}
+    assert [line for line in found.out.splitlines() if line.startswith(b"@RG")] == [b"@RG\tID:one"]
+
+
+def test_a_group_that_the_header_does_not_know_takes_no_room_that_is_not_there(
+    make, folder, index_of, command
+):
+    make("u.bam", groups=["ab", "cd"])
+    (folder / "r.fq").write_bytes(
+        b"".join(b"@r%d\tRG:Z:%s\nACGT\n+\nIIII\n" % (i, b"x" * i) for i in range(5))
+    )
+    found = command("search", "-q", "-x", index_of(GENOME), "u.bam", "r.fq").records[-5:]
+    tags = [[tag for tag in record[11:] if tag.startswith("RG")] for record in found]
+    assert tags == [[], ["RG:Z:x"], ["RG:Z:xx"], [], []]
+
+
+def test_what_is_wrong_is_told(make, folder, index_of, command, monkeypatch):
+    make("u.bam")
+    make("v.bam", groups=["lane1"])
+    with pysam.AlignmentFile("w.bam", "wb", header={"RG": [{"ID": "lane1", "SM": "t"}]}):
+        pass
+    whole, index = (folder / "u.bam").read_bytes(), index_of(GENOME)
+    (folder / "cut.bam").write_bytes(whole[:-28])
+    (folder / "bad.bam").write_bytes(whole[:-60] + whole[-28:])
+
+    def said(*arguments, **options):
+        result = command("search", "-q", "-x", index, "-o", "out.sam", *arguments, **options)
+        assert not (folder / "out.sam").exists()
+        return result.code, result.err
+
+    assert said("cut.bam") == (
+        1, "fmx: error: cut.bam: truncated: no end-of-file block of BGZF; transfer it again\n",
+    )  # fmt: skip
+    code, err = said("bad.bam")
+    assert (code, err.count("\n")) == (1, 1)
+    assert err.startswith("fmx: error: bad.bam: truncated or damaged (")
+    code, err = said("-", stdin=whole)
+    assert (code, "BAM and CRAM are read from files: pipe in 'samtools fastq'" in err) == (1, True)
+    code, err = said("v.bam", "w.bam")
+    assert (code, "read group lane1 of w.bam is another one elsewhere: say --rg for all" in err) == (2, True)
+    monkeypatch.setitem(sys.modules, "pysam", None)
+    code, err = said("v.bam", "--rg", r"@RG\tID:x")
+    assert (code, "reads in BAM and CRAM need pysam: pip install 'fmx-mapper[samtools]'" in err) == (1, True)
