@@ -12,7 +12,7 @@ import numpy as np
 
 from ..compiler.cuda import int32, int64, uint8
 from ..compiler.functions import compiled, inlined
-from ..compiler.warp import WARP, cuda, device, kernel, sync_warp, thread_in_block, thread_index
+from ..compiler.warp import WARP, cuda, device, kernel, sync_warp, take, thread_in_block, thread_index
 from ..machines import gpu
 from . import huffman
 from .bgzf import LONGEST, TAIL, word
@@ -217,20 +217,24 @@ def _take_codes(data, bit, kind, codes):
 def _coded(words, bit, end, codes, place, lane):
     """The symbols of a block whose tables are filled: (bit behind it, place behind it); bit -1 if not sound.
 
-    ``held`` has the next ``n_held`` bits, lowest first, and ``following`` the 32 after them.
+    ``held`` has the next ``n_held`` bits, lowest first.  Of the words after them lane i has the i-th of a
+    ``window`` and of the one behind it, which are loaded long before they are needed.  For the same reason
+    the last byte of a copy that a lane has loaded is written when the next copy begins.
     """
     literals, distances = codes.literals, codes.distances
     out, start, at, limit = place
-    at_word, last_word = bit >> 5, (end >> 2) + 2
-    held, n_held = np.uint64(words[at_word]) >> np.uint64(bit & 31), 32 - (bit & 31)
-    at_word += 1
-    following = np.uint64(words[at_word])
+    at_word, last_word = (bit >> 5) + 1, (end >> 2) + 2
+    held, n_held = np.uint64(words[at_word - 1]) >> np.uint64(bit & 31), 32 - (bit & 31)
+    window, ahead, in_window = words[at_word + lane], words[at_word + WARP + lane], 0
+    value, value_at = out[0], np.int64(-1)
+    status = np.int64(-1)
     while at_word <= last_word:
         if n_held < 32:
-            held |= following << np.uint64(n_held)
-            n_held, at_word = n_held + 32, at_word + 1
-            following = np.uint64(words[at_word])
-        entry = np.int64(literals.table[held & np.uint64(_N_LITERALS - 1)])
+            held |= np.uint64(take(window, in_window)) << np.uint64(n_held)
+            n_held, at_word, in_window = n_held + 32, at_word + 1, in_window + 1
+            if in_window == WARP:
+                window, ahead, in_window = ahead, words[at_word + WARP + lane], 0
+        entry = np.int64(np.uint32(literals.table[held & np.uint64(_N_LITERALS - 1)]))
         if entry >> KIND == LONG:
             entry = np.int64(huffman.walk(literals, np.int64(held & np.uint64(_LOW))))
         kind, bits = entry >> KIND, entry & 31
@@ -238,38 +242,44 @@ def _coded(words, bit, end, codes, place, lane):
         if kind == LITERALS:
             n = entry >> MORE & 15  # 1 or 2
             if at + n > limit:
-                return -1, at
+                break
             if lane < n:
                 out[at + lane] = entry >> (HELD + 8 * lane) & 255
             at += n
             continue
         if kind != VALUE:
-            return (32 * at_word - n_held if kind == END else -1), at
+            if kind == END:
+                status = 32 * at_word - n_held
+            break
         bits = entry >> MORE & 15
         length = (entry >> HELD) + np.int64(held & np.uint64((1 << bits) - 1))
         held, n_held = held >> np.uint64(bits), n_held - bits
         if n_held < 32:
-            held |= following << np.uint64(n_held)
-            n_held, at_word = n_held + 32, at_word + 1
-            following = np.uint64(words[at_word])
-        entry = np.int64(distances.table[held & np.uint64(_N_DISTANCES - 1)])
+            held |= np.uint64(take(window, in_window)) << np.uint64(n_held)
+            n_held, at_word, in_window = n_held + 32, at_word + 1, in_window + 1
+            if in_window == WARP:
+                window, ahead, in_window = ahead, words[at_word + WARP + lane], 0
+        entry = np.int64(np.uint32(distances.table[held & np.uint64(_N_DISTANCES - 1)]))
         if entry >> KIND == LONG:
             entry = np.int64(huffman.walk(distances, np.int64(held & np.uint64(_LOW))))
         if entry >> KIND != VALUE:
-            return -1, at
+            break
         bits = entry & 31
         held, n_held = held >> np.uint64(bits), n_held - bits
         bits = entry >> MORE & 15
         distance = (entry >> HELD) + np.int64(held & np.uint64((1 << bits) - 1))
         held, n_held = held >> np.uint64(bits), n_held - bits
         if distance > at - start or at + length > limit:
-            return -1, at
+            break
+        if value_at >= 0:
+            out[value_at] = value
+        value_at = np.int64(-1)
         sync_warp()  # what others wrote can be read
-        if distance >= length:
-            for i in range(lane, length, WARP):
-                out[at + i] = out[at - distance + i]
-        else:
-            for i in range(lane, length, WARP):
-                out[at + i] = out[at - distance + i % distance]
+        for i in range(lane, length, WARP):
+            if value_at >= 0:
+                out[value_at] = value
+            value, value_at = out[at - distance + (i if distance >= length else i % distance)], at + i
         at += length
-    return -1, at
+    if value_at >= 0:
+        out[value_at] = value
+    return status, at
