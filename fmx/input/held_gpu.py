@@ -49,7 +49,7 @@ class There:
         self._flight, self.data = flight, data
 
     def bring(self, here):
-        """Copy them to pinned memory."""
+        """Copy them to the host's memory."""
         gpu.copy(self.data, here, self._flight.stream)
         self._flight.wait()
 
@@ -108,11 +108,14 @@ class GpuHeld(Held):
         there, n = inflated
         n_threads = min(-(-own // _STRETCH), _COUNTERS)
         flight.launch(count_kernel, n_threads, _N_THREADS, there, own, is_fastq, report.there)
-        here, first, last = flight.here("data", n + 1, np.uint8), min(ENDS, n), max(own - ENDS, 0)
-        flight.receive([there[:first], there[last:n]], [here[:first], here[last:n]])
+        first, last = min(ENDS, n), max(own - ENDS, 0)
+        ends = flight.here("ends", first + n - last, np.uint8)[: first + n - last]
+        flight.receive([there[:first], there[last:n]], [ends[:first], ends[first:]])
         report.read()
         if report[_PROBLEM]:
             return None
+        here = np.empty(n + 1, np.uint8)  # of whose pages the middle ones are never touched
+        here[:first], here[last:n] = ends[:first], ends[first:]
         self._reader, self._there, self._buffer = after(reader.file, reader.start + n_bytes), there, here
         self.n, self.is_end, self._known = n, is_end, first if first < last else n
         if skip_blank(here[:first], 0) == first or skip_blank(here[last:own], 0) == own - last:

@@ -87,15 +87,6 @@ class Inflater:
         return out, n
 
 
-class Place(NamedTuple):
-    """Where a stream goes: ``out`` uint8 from ``start`` on, so far to ``at``, and to ``limit`` at most."""
-
-    out: np.ndarray
-    start: int
-    at: int
-    limit: int
-
-
 @kernel
 def inflate_kernel(packed, same, out, report, slot):
     """What each block holds into ``out`` uint8, by a warp a block; a block of threads is a warp.
@@ -118,16 +109,15 @@ def inflate_kernel(packed, same, out, report, slot):
         Code(few, looked_up, counts[32:], symbols[_N_LENGTHS:], same.lengths),
         same.order, both,
     )  # fmt: skip
-    begin, end, start = packed.begins[b], packed.ends[b], packed.at[b]
-    bit, at, limit = 8 * begin, start, start + packed.sizes[b]
-    is_last, is_sound = False, True
+    end, own = packed.ends[b], out[packed.at[b] : packed.at[b] + packed.sizes[b]]
+    bit, at, is_last, is_sound = 8 * packed.begins[b], np.int64(0), False, True
     while is_sound and not is_last:
         head = _peek(packed.words, bit)
         is_last, kind, bit = head & 1 == 1, head >> 1 & 3, bit + 3
         if kind == 0:
-            bit, n = _stored(packed.words, bit, end, limit - at)
+            bit, n = _stored(packed.words, bit, end, own.size - at)
             for i in range(lane, n, WARP):
-                out[at + i] = packed.data[(bit >> 3) + i]
+                own[at + i] = packed.data[(bit >> 3) + i]
             is_sound, at, bit = n >= 0, at + n, bit + 8 * n
         else:
             sync_warp()  # nobody looks into the tables of the block before any more
@@ -136,9 +126,9 @@ def inflate_kernel(packed, same, out, report, slot):
             sync_warp()
             bit, is_sound = told[0], 0 < told[0] <= 8 * end
             if is_sound:
-                bit, at = _coded(packed.words, bit, end, codes, Place(out, start, at, limit), lane)
+                bit, at = _coded(packed.words, bit, end, codes, own, at, lane)
                 is_sound = 0 < bit <= 8 * end
-    if lane == 0 and not (is_sound and at == limit and (bit + 7) >> 3 == end):
+    if lane == 0 and not (is_sound and at == own.size and (bit + 7) >> 3 == end):
         report[slot] = 1
 
 
@@ -213,73 +203,83 @@ def _take_codes(data, bit, kind, codes):
     return bit
 
 
+@inlined
+def _looked_up(code, held, size):
+    """The entry (uint32) of the code that the bits in ``held`` begin with; ``size`` of its table."""
+    entry = np.uint32(code.table[held & np.uint64(size - 1)])
+    if entry >> np.uint32(KIND) == LONG:
+        entry = np.uint32(huffman.walk(code, np.int64(held & np.uint64(_LOW))))
+    return entry
+
+
 @device
-def _coded(words, bit, end, codes, place, lane):
-    """The symbols of a block whose tables are filled: (bit behind it, place behind it); bit -1 if not sound.
+def _coded(words, bit, end, codes, own, at, lane):
+    """The symbols of a block whose tables are filled, from ``own[at]`` on: (bit, place) behind it; bit -1 if
+    they are not sound.
 
     ``held`` has the next ``n_held`` bits, lowest first.  Of the words after them lane i has the i-th of a
     ``window`` and of the one behind it, which are loaded long before they are needed.  For the same reason
-    the last byte of a copy that a lane has loaded is written when the next copy begins.
+    the last byte of a copy that a lane has loaded is written when the next copy begins.  Numbers have 32
+    bits where they can: those of 64 take a GPU two instructions.
     """
-    literals, distances = codes.literals, codes.distances
-    out, start, at, limit = place
-    at_word, last_word = (bit >> 5) + 1, (end >> 2) + 2
-    held, n_held = np.uint64(words[at_word - 1]) >> np.uint64(bit & 31), 32 - (bit & 31)
-    window, ahead, in_window = words[at_word + lane], words[at_word + WARP + lane], 0
-    value, value_at = out[0], np.int64(-1)
-    status = np.int64(-1)
+    at_word, last_word, in_window = (bit >> 5) + 1, (end >> 2) + 2, np.int32(0)
+    held, n_held = np.uint64(words[at_word - 1]) >> np.uint64(bit & 31), np.int32(32 - (bit & 31))
+    window, ahead = words[at_word + lane], words[at_word + WARP + lane]
+    n, room, lane, status = np.int32(at), np.int32(own.size), np.int32(lane), np.int64(-1)
+    value, value_at = np.uint8(0), np.int32(-1)
     while at_word <= last_word:
         if n_held < 32:
             held |= np.uint64(take(window, in_window)) << np.uint64(n_held)
-            n_held, at_word, in_window = n_held + 32, at_word + 1, in_window + 1
+            n_held, in_window = np.int32(n_held + 32), np.int32(in_window + 1)
             if in_window == WARP:
-                window, ahead, in_window = ahead, words[at_word + WARP + lane], 0
-        entry = np.int64(np.uint32(literals.table[held & np.uint64(_N_LITERALS - 1)]))
-        if entry >> KIND == LONG:
-            entry = np.int64(huffman.walk(literals, np.int64(held & np.uint64(_LOW))))
-        kind, bits = entry >> KIND, entry & 31
-        held, n_held = held >> np.uint64(bits), n_held - bits
+                at_word, in_window = at_word + WARP, np.int32(0)
+                window, ahead = ahead, words[at_word + WARP + lane]
+        entry = _looked_up(codes.literals, held, _N_LITERALS)
+        kind, bits = entry >> np.uint32(KIND), np.int32(entry & np.uint32(31))
+        held, n_held = held >> np.uint64(bits), np.int32(n_held - bits)
         if kind == LITERALS:
-            n = entry >> MORE & 15  # 1 or 2
-            if at + n > limit:
+            several = np.int32(entry >> np.uint32(MORE) & np.uint32(15))  # 1 or 2
+            if n + several > room:
                 break
-            if lane < n:
-                out[at + lane] = entry >> (HELD + 8 * lane) & 255
-            at += n
+            if lane < several:
+                own[np.uint32(n + lane)] = np.uint8(entry >> np.uint32(HELD + 8 * lane) & np.uint32(255))
+            n = np.int32(n + several)
             continue
         if kind != VALUE:
             if kind == END:
-                status = 32 * at_word - n_held
+                status = 32 * (at_word + in_window) - n_held
             break
-        bits = entry >> MORE & 15
-        length = (entry >> HELD) + np.int64(held & np.uint64((1 << bits) - 1))
-        held, n_held = held >> np.uint64(bits), n_held - bits
+        bits = np.int32(entry >> np.uint32(MORE) & np.uint32(15))
+        length = np.int32(np.int32(entry >> np.uint32(HELD)) + np.int32(held & np.uint64((1 << bits) - 1)))
+        held, n_held = held >> np.uint64(bits), np.int32(n_held - bits)
         if n_held < 32:
             held |= np.uint64(take(window, in_window)) << np.uint64(n_held)
-            n_held, at_word, in_window = n_held + 32, at_word + 1, in_window + 1
+            n_held, in_window = np.int32(n_held + 32), np.int32(in_window + 1)
             if in_window == WARP:
-                window, ahead, in_window = ahead, words[at_word + WARP + lane], 0
-        entry = np.int64(np.uint32(distances.table[held & np.uint64(_N_DISTANCES - 1)]))
-        if entry >> KIND == LONG:
-            entry = np.int64(huffman.walk(distances, np.int64(held & np.uint64(_LOW))))
-        if entry >> KIND != VALUE:
+                at_word, in_window = at_word + WARP, np.int32(0)
+                window, ahead = ahead, words[at_word + WARP + lane]
+        entry = _looked_up(codes.distances, held, _N_DISTANCES)
+        if entry >> np.uint32(KIND) != VALUE:
             break
-        bits = entry & 31
-        held, n_held = held >> np.uint64(bits), n_held - bits
-        bits = entry >> MORE & 15
-        distance = (entry >> HELD) + np.int64(held & np.uint64((1 << bits) - 1))
-        held, n_held = held >> np.uint64(bits), n_held - bits
-        if distance > at - start or at + length > limit:
+        bits = np.int32(entry & np.uint32(31))
+        held, n_held = held >> np.uint64(bits), np.int32(n_held - bits)
+        bits = np.int32(entry >> np.uint32(MORE) & np.uint32(15))
+        distance = np.int32(np.int32(entry >> np.uint32(HELD)) + np.int32(held & np.uint64((1 << bits) - 1)))
+        held, n_held = held >> np.uint64(bits), np.int32(n_held - bits)
+        if distance > n or n + length > room:
             break
         if value_at >= 0:
-            out[value_at] = value
-        value_at = np.int64(-1)
+            own[np.uint32(value_at)] = value
+        value_at = np.int32(-1)
         sync_warp()  # what others wrote can be read
-        for i in range(lane, length, WARP):
+        i, source = lane, np.int32(n - distance)
+        while i < length:
             if value_at >= 0:
-                out[value_at] = value
-            value, value_at = out[at - distance + (i if distance >= length else i % distance)], at + i
-        at += length
+                own[np.uint32(value_at)] = value
+            j = i if distance >= length else np.int32(np.uint32(i) % np.uint32(distance))
+            value, value_at = own[np.uint32(source + j)], np.int32(n + i)
+            i = np.int32(i + WARP)
+        n = np.int32(n + length)
     if value_at >= 0:
-        out[value_at] = value
-    return status, at
+        own[np.uint32(value_at)] = value
+    return status, np.int64(n)
