@@ -13,7 +13,7 @@ from ..errors import FmxError
 from .mapper import MapOptions
 
 CHUNK_SIZE = 1 << 24  # bytes, which suits both
-START = 1.0  # seconds that GPUs take to start
+START = 2.0  # seconds that GPUs take to start while all cores map
 TRIALS = 4  # spans of each flight, after which GPUs are judged
 
 

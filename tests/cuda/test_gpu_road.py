@@ -12,10 +12,12 @@ from output_of import bgzf
 from texts import numbered, random_letters
 
 from fmx import workflow
+from fmx.compiler import nvcomp
 from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.input import gzipped, held_gpu
 from fmx.input.trimming import WHOLE, Trim
+from fmx.machines.progress import Progress
 from fmx.search import auto, gpu_road
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import MapOptions, Mapper
@@ -29,6 +31,7 @@ SEQUENCES = [
 ]  # fmt: skip
 RECORDS = [(f"r{i}{'x' * 40 * (i == 3)} more {i}", sequence) for i, sequence in enumerate(SEQUENCES)]
 FASTQ, FASTA = journeys.fastq(RECORDS), journeys.fasta(RECORDS, width=30)
+FEW = FASTQ[: FASTQ.index(b"@r4")]
 FILES = {
     "FASTQ": FASTQ,
     "FASTQ, CRLF": FASTQ.replace(b"\n", b"\r\n"),
@@ -134,6 +137,15 @@ def test_reads_as_they_came_are_those_of_the_cpu(name, opened, tmp_path, on_cpu)
     assert all(name.count(b"more") > 1 for name in found[0])
 
 
+def test_without_nvcomp_the_cpu_deflates_and_says_so(opened, tmp_path, on_cpu, monkeypatch, capsys):
+    monkeypatch.setattr(nvcomp, "why_not", lambda: "no nvCOMP here: install it")
+    (tmp_path / "reads").write_bytes(FEW)
+    output = workflow.Output(str(tmp_path / "x.bam"), "bam")
+    workflow.search(opened, [tmp_path / "reads"], MapOptions(), output, Progress(), GPU)
+    assert "BAM is deflated by the CPU: no nvCOMP here: install it\n" in capsys.readouterr().err
+    both(opened, tmp_path / "reads", tmp_path, on_cpu, kind="bam")
+
+
 def test_chunks_of_any_size_give_the_same(opened, tmp_path, on_cpu, monkeypatch):
     (tmp_path / "reads").write_bytes(FASTQ)
     monkeypatch.setattr(gpu_road, "LEAST_CHUNK", 300)
@@ -191,9 +203,6 @@ def test_the_cpu_says_what_is_wrong(name, opened, tmp_path):
             search(opened, tmp_path / "reads", tmp_path / "out", device)
         complaints.append(str(caught.value))
     assert complaints[0] == complaints[1]
-
-
-FEW = FASTQ[: FASTQ.index(b"@r4")]
 
 
 @pytest.fixture
