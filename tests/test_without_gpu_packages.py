@@ -2,6 +2,7 @@
 in one line what to install."""
 
 import contextlib
+import gzip
 import os
 import re
 import shutil
@@ -50,6 +51,12 @@ def fill(folder):
     letters = "ACGTTGCAAC" * 30
     (folder / "genome.fa").write_text(f">g\n{letters}\n")
     (folder / "genes.fa").write_text(f">a\n{letters}\n>b\n{letters}A\n")
+    guides = ["ACGTACGTTAGCATTACGCA", "TTGACCAGATTACAGGCATC", "GGATCCATTGCAACTGATTC"]
+    lines = [f"g{i},{guide},GENE{i}" for i, guide in enumerate(guides)]
+    (folder / "guides.csv").write_text("\n".join(["id,sequence,gene", *lines, ""]))
+    reads = "".join(f"@r{i}\nCACCG{guide}GTTTT\n+\n{'I' * 30}\n" for i, guide in enumerate(guides * 40))
+    for day in ("day0", "day14"):
+        (folder / f"{day}.fq.gz").write_bytes(gzip.compress(reads.encode()))
     return folder
 
 

@@ -5,6 +5,7 @@ idle flight of a GPU gives its span there.  The reads that a thread maps in a se
 if they are fewer with a GPU, no more spans go there.  So nobody is slower for having a GPU.
 """
 
+import os
 import threading
 import time
 from dataclasses import replace
@@ -14,6 +15,7 @@ from .mapper import MapOptions
 
 CHUNK_SIZE = 1 << 24  # bytes, which suits both
 START = 2.0  # seconds that GPUs take to start while all cores map
+_DEVICES = ("/dev/nvidiactl", "/dev/dxg")  # one of these is there where there is a GPU, on Linux and in WSL
 TRIALS = 4  # spans of each flight, after which GPUs are judged
 
 
@@ -72,7 +74,8 @@ class AutoMapper:
             now = time.monotonic()
             self._began, self._n_spans = self._began or now, self._n_spans + 1
             if self._starter is None and self._is_worth_it(now - self._began):
-                self._starter = threading.Thread(target=self._open, args=(writer,))
+                # Nobody waits for a driver that is still starting when all is done.
+                self._starter = threading.Thread(target=self._open, args=(writer,), daemon=True)
                 self._starter.start()
             is_slower = self.on_gpus.n >= TRIALS * self._n_flights and self.on_gpus.best < self.on_cpu.best
             return self._idle.pop() if self._idle and not is_slower else None
@@ -95,11 +98,11 @@ class AutoMapper:
             self._n_flights = len(self._idle)
 
     def sentence(self) -> str:
-        """Where reads were mapped, and why; waits for what is starting."""
-        if self._starter:
-            self._starter.join()
-        else:
+        """Where reads were mapped, and why."""
+        if not self._starter:
             self._error = _why_not()
+        elif self._starter.is_alive():
+            self._error = "it was done before a GPU had started"
         if self._error:
             return f"the CPU: {self._error}"
         all_reads = max(self.on_cpu.reads + self.on_gpus.reads, 1)
@@ -112,12 +115,12 @@ class AutoMapper:
 
 
 def _why_not() -> str:
-    """Why no GPU was started."""
-    from ..machines import gpu
+    """Why no GPU was started.  The driver, which takes a second, is asked only where there is none."""
+    if not any(map(os.path.exists, _DEVICES)):
+        from ..machines import gpu
 
-    try:
-        if gpu.n_devices() == 0:
+        try:
             gpu.open_device()
-    except FmxError as error:
-        return str(error)
+        except FmxError as error:
+            return str(error)
     return "it was done before a GPU would have been of use"

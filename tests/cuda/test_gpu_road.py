@@ -4,6 +4,7 @@ Both map in this process, in the simulator by plain Python.
 """
 
 import gzip
+import threading
 
 import journeys
 import naive
@@ -159,11 +160,11 @@ def test_a_gpu_beside_the_cpu_gives_the_same(opened, tmp_path, monkeypatch):
     expected = search(opened, tmp_path / "reads", tmp_path / "cpu", workflow.Device())
     monkeypatch.setattr(auto, "CHUNK_SIZE", 200)
     monkeypatch.setattr(auto, "START", -1.0)
-    start, made = workflow.warm_up, []
-    monkeypatch.setattr(workflow, "warm_up", lambda *given: (start(*given), made.append(given)))
+    start, made = workflow.warm_up, threading.Event()
+    monkeypatch.setattr(workflow, "warm_up", lambda *given: (start(*given), made.set()))
     found = search(opened, tmp_path / "reads", tmp_path / "auto", workflow.Device("auto"))
     assert found == expected
-    assert len(made) == 1
+    assert made.wait(60)
 
 
 def test_nothing_to_write_is_written(opened, tmp_path, on_cpu):

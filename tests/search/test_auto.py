@@ -1,11 +1,13 @@
 """Mapping on the CPU and beside it on GPUs that start meanwhile, with stand-ins for both."""
 
+import threading
 import time
 from dataclasses import dataclass, field
 
 import pytest
 
 from fmx.errors import DeviceError
+from fmx.machines import gpu
 from fmx.search import auto
 from fmx.search.auto import AutoMapper
 from fmx.search.mapper import MapOptions
@@ -70,7 +72,26 @@ def test_a_gpu_that_cannot_be_used_leaves_all_to_the_cpu(run):
 
 
 def test_no_gpu_is_started_for_what_is_soon_done(run):
-    assert run(0.0, 0.0, n=3)[:2] == (3, 0)
+    assert run(0.0, 0.0, n=3, n_bytes=1)[:2] == (3, 0)
     on_cpu, on_gpu, said = run(0.006, 0.0, n_bytes=12 * auto.CHUNK_SIZE)
     assert (on_cpu, on_gpu) == (12, 0) or "on GPUs" in said  # a slow machine takes longer than it sleeps
     assert run(0.006, 0.0, n_bytes=1000 * auto.CHUNK_SIZE)[1] > 0
+
+
+def test_nobody_waits_for_a_gpu_that_is_still_starting(monkeypatch):
+    monkeypatch.setattr(auto, "START", 0.0)
+    go_on = threading.Event()
+    mapper = AutoMapper(Place(0.01), lambda writer: go_on.wait(60) and [], None)
+    for _ in range(3):
+        mapper.map("span", "writer", len)
+    assert mapper.sentence() == "the CPU: it was done before a GPU had started"
+    go_on.set()
+    mapper._starter.join()
+
+
+def test_the_driver_is_not_asked_for_a_short_run(monkeypatch):
+    monkeypatch.setattr(auto, "_DEVICES", ("/dev/null",))
+    monkeypatch.setattr(gpu, "open_device", lambda: pytest.fail("it takes a second"))
+    mapper = AutoMapper(Place(0.0), None, 1)
+    mapper.map("span", "writer", len)
+    assert mapper.sentence() == "the CPU: it was done before a GPU would have been of use"
