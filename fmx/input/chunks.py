@@ -14,6 +14,7 @@ from .dna import LETTERS
 from .streams import STANDARD, Source
 
 CHUNK_SIZE = 1 << 23
+FEW = 16  # threads, which Python's lock between them does not hold up
 NEWLINE, CR = 10, 13
 BLANK_LINE = "a blank line stands between records before it: remove it"
 _CONVERT = "convert with: tr '\\r' '\\n'"
@@ -46,6 +47,11 @@ class Chunk:
             return self
         self.there.bring(self.data)
         return replace(self, there=None)
+
+
+def size_for(n_threads) -> int:
+    """Bytes of a chunk for so many threads: larger ones where many meet at Python's lock for each."""
+    return CHUNK_SIZE if n_threads <= FEW else 2 * CHUNK_SIZE
 
 
 def begins_fastq(path, byte) -> bool:

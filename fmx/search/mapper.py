@@ -43,18 +43,22 @@ class Near:
 class MapOptions:
     """How reads are mapped: cut by ``trim``, of all ``first`` (None: all) after the ``skip`` first ones.
 
-    ``near``: which near matches are wanted, or None.
+    ``chunk_size``: bytes of a span, 0 for what suits the number of threads; ``near``: which near matches are
+    wanted, or None.
     """
 
     policy: SelectionPolicy = field(default_factory=SelectionPolicy)
     strands: int = BOTH
     n_threads: int = 1
-    chunk_size: int = chunks.CHUNK_SIZE
+    chunk_size: int = 0
     trim: Trim = WHOLE
     skip: int = 0
     first: int | None = None
     near: Near | None = None
     pairing: Pairing | None = None  # of mates; None: reads are single
+
+    def __post_init__(self):
+        self.chunk_size = self.chunk_size or chunks.size_for(self.n_threads)
 
     def cannot_occur(self) -> str:
         """Which reads cannot occur, in words."""

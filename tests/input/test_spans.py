@@ -18,6 +18,7 @@ from fmx.input import reads, spans
 from fmx.input.regular import RegularFile
 from fmx.input.spans import plan, read_chunks
 from fmx.machines.pipeline import travel
+from fmx.search.mapper import MapOptions
 
 SIZES = [1, 2, 3, 5, 7, 11, 64]
 WHOLE = 1 << 23
@@ -333,3 +334,9 @@ def test_files_are_closed_when_they_are_read(make, tmp_path):
         assert len(by_threads(tmp_path / "x", 64, 3)[0]) == 300
     next(plan([tmp_path / "x"], 64)).read()
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_many_threads_take_larger_spans():
+    sizes = [MapOptions(n_threads=n).chunk_size for n in (1, 16, 17, 64)]
+    assert sizes == [1 << 23, 1 << 23, 1 << 24, 1 << 24]
+    assert MapOptions(n_threads=64, chunk_size=100).chunk_size == 100
