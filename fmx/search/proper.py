@@ -192,7 +192,7 @@ def _choose_of_pair(mates, start, located, rule, limits, found, i):
     """The reported ones of pair i of a run: the first, or drawn as they come by (Knuth's algorithm S)."""
     (one, two), total, seed = located, found.total[i], limits[1]
     limit, n1, n2 = min(limits[0], total), mates[0].length[start + i], mates[1].length[start + i]
-    x = hash_name(mates[0], start + i, seed)
+    x = hash_name(mates[0], start + i, seed) if seed >= 0 else np.uint64(0)
     # Lists of keys: of mates 1 where they are left and mates 2 right, and of both where these are swapped.
     a, b = 2 * i + rule.reverse1, 2 * i + rule.reverse2
     c, d = 2 * i + (not rule.reverse2), 2 * i + (not rule.reverse1)

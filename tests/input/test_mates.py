@@ -71,7 +71,7 @@ sizes = st.sampled_from([1, 7, 50, 200, 1 << 23])
 kinds = st.sampled_from(sorted(PACKED))
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), max_size=40), sizes, kinds, kinds, st.data()
 )
