@@ -55,6 +55,20 @@ def test_simulated_reads_are_of_the_place_in_their_name(changed, tmp_path):
     assert same == 10_000 if not changed else 4_000 < same < 6_000
 
 
+def test_simulated_pairs_are_proper(tmp_path):
+    import naive_pairs
+    from texts import numbered, random_letters
+
+    from fmx.bench.kit import files
+
+    contigs, paths = numbered([random_letters(400, "pairs")]), (tmp_path / "1.fq", tmp_path / "2.fq")
+    (tmp_path / "r.fa").write_text(f">c0\n{contigs[0][1]}\n")
+    files.write_pairs(tmp_path / "r.fa", 20, (30, 90), paths)
+    mates = zip(*(path.read_text().splitlines()[1::4] for path in paths), strict=True)
+    inserts = [[abs(x[2]) for x in naive_pairs.proper_pairs(contigs, *pair)] for pair in mates]
+    assert inserts == [[90]] * 20
+
+
 def test_a_table_is_told_kept_and_drawn(tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="pip install 'fmx-mapper[dev]'")
     from fmx.measure import tables

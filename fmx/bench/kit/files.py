@@ -59,3 +59,20 @@ def write_reads(fasta, n, length, path, form=FASTQ, changed=0.0) -> int:
                 record.update(name=reference.names[blocks.contig[block[i]]], letters=read.tobytes().decode())
                 file.write(form.format_map(record))
     return n
+
+
+def write_pairs(fasta, n, sizes, paths) -> None:
+    """Write the mates of n fragments of a reference, which point towards each other, to two files of FASTQ.
+
+    ``sizes``: letters of a mate, and of a fragment.  Raises FmxError if no block is that long.
+    """
+    length, insert = sizes
+    fragments = paths[0].with_suffix(".txt")
+    write_reads(fasta, n, insert, fragments, "{letters}\n")
+    complement, quality = str.maketrans("ACGT", "TGCA"), "I" * length
+    with open(fragments) as lines, open(paths[0], "w") as one, open(paths[1], "w") as two:
+        for i, line in enumerate(lines):
+            mates = line[:length], line[-2 : -length - 2 : -1].translate(complement)
+            for file, letters in zip((one, two), mates, strict=True):
+                file.write(f"@p{i}\n{letters}\n+\n{quality}\n")
+    fragments.unlink()
