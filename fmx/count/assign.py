@@ -12,8 +12,9 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at
 from ..input.dna import CODE, WORD, reverse_complement, symbols
 from ..input.reads import pack_read
+from ..input.sets import PLAIN as BIT
 from .table import MANY, NONE, Table, find, near
-from .where import BIT, Where, fits, n_windows, reach, window
+from .where import Where, fits, n_windows, reach, window
 
 UNSURE = -3  # in place of a guide, as NONE and MANY: a letter of it is of low quality
 WORST = 33  # the least quality, as a character
@@ -22,7 +23,8 @@ PLAIN = np.where(CODE < 4, CODE, 0).astype(np.uint8)  # byte -> code of its lett
 
 class Rules(NamedTuple):
     """``table`` of guides, ``where`` they stand; ``mismatches`` 0 or 1; ``quality``: the least character that
-    each letter of a guide must have; of bytes, uint8[256], their code (``plain``) and ``bit`` (where.BIT)."""
+    each letter of a guide must have; of bytes, uint8[256], their code (``plain``) and set of bases
+    (``bit``)."""
 
     table: Table
     where: Where

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from .where import FORWARD, REVERSE, Where, at_offsets, scanned
+from ..input.reads import FORWARD, REVERSE
+from .where import Where, at_offsets, scanned
 
 
 @dataclass(frozen=True)

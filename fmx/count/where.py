@@ -14,12 +14,8 @@ import numpy as np
 
 from ..compiler.functions import inlined
 from ..compiler.primitives import at
-from ..input.dna import CODE, SETS
-
-FORWARD, REVERSE = 1, 2  # strands, as bits
-_MASKS = {letter: sum(1 << "ACGT".index(base) for base in bases) for letter, bases in SETS.items()}
-_PAIRS = str.maketrans("ACGTRYSWKMBDHVN", "TGCAYRSWMKVHDBN")
-BIT = np.where(CODE < 4, 1 << np.minimum(CODE, 4), 0).astype(np.uint8)  # byte -> bit of its letter, or 0
+from ..input.reads import FORWARD, REVERSE
+from ..input.sets import DEGENERATE
 
 
 class Where(NamedTuple):
@@ -50,18 +46,16 @@ def at_offsets(places) -> Where:
 
 def scanned(strands, after="", before="") -> Where:
     """All windows of ``strands`` right after the one flank and right before the other (IUPAC letters)."""
+    flanks = [DEGENERATE[list(flank.encode())] for flank in (after, before)]
     return Where(
-        np.empty(0, np.int64), np.empty(0, np.bool_), True, strands,
-        *(_masks(flank) for flank in (after, before, _reverse(before), _reverse(after))),
-    )  # fmt: skip
+        np.empty(0, np.int64), np.empty(0, np.bool_), True, strands, *flanks, *map(_reverse, flanks[::-1])
+    )
 
 
-def _masks(flank):
-    return np.array([_MASKS[letter] for letter in flank], np.uint8)
-
-
-def _reverse(flank) -> str:
-    return flank.replace("U", "T").translate(_PAIRS)[::-1]
+def _reverse(flank):
+    """The reverse complement of sets of bases: A and T, C and G change places."""
+    bits = flank[::-1]
+    return (bits & 1) << 3 | (bits & 2) << 1 | (bits & 4) >> 1 | (bits & 8) >> 3
 
 
 @inlined
@@ -92,7 +86,7 @@ def reach(where, length, longest):
 @inlined
 def fits(where, batch, r, bit, place):
     """Whether a window (begin, letters, is it reverse) of read r is of a strand that is looked at, with the
-    right letters around it; ``bit`` is BIT."""
+    right letters around it; ``bit`` is sets.PLAIN."""
     i, n, reverse = place
     if not where.is_scanned:
         return True

@@ -15,15 +15,10 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, leading_zeros, popcount
 from .changes import CHANGE_BITS, N_BITS, NONE
-from .dna import WORD, symbols
+from .dna import SETS, WORD, symbols
 from .reads import FORWARD, REVERSE
 
 _LOW = 0x5555555555555555  # the lower bit of each symbol
-_BASES = {"A": 1, "C": 2, "G": 4, "T": 8, "U": 8}
-_IUPAC = {
-    "R": "AG", "Y": "CT", "S": "CG", "W": "AT", "K": "GT", "M": "AC", "B": "CGT", "D": "AGT", "H": "ACT",
-    "V": "ACG", "N": "ACGT",
-}  # fmt: skip
 
 
 class Sets(NamedTuple):
@@ -40,21 +35,16 @@ class Sets(NamedTuple):
     length: np.ndarray
 
 
-def _table(iupac) -> np.ndarray:
-    """uint8[256]: the set of each byte."""
+def _table(letters) -> np.ndarray:
+    """uint8[256]: the set of each byte that is one of ``letters``, in either case; empty for others."""
     table = np.zeros(256, np.uint8)
-    known = dict(_BASES)
-    if iupac:
-        known |= {letter: sum(_BASES[base] for base in bases) for letter, bases in _IUPAC.items()}
-    for letter, bases in known.items():
+    for letter in letters:
+        bases = sum(1 << "ACGT".index(base) for base in SETS[letter])
         table[ord(letter)] = table[ord(letter.lower())] = bases
     return table
 
 
-PLAIN, DEGENERATE = (
-    _table(False),
-    _table(True),
-)  # letters other than A C G T U: match nothing, match their sets
+PLAIN, DEGENERATE = _table("ACGTU"), _table(SETS)
 
 
 def searched(batch, table, most) -> np.ndarray:
