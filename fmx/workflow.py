@@ -38,6 +38,7 @@ from .output.mates import MateWriter
 from .output.reads import Taker
 from .output.tags import EVERY
 from .output.whole import Whole
+from .output.writers import Writers
 from .search.auto import AutoMapper
 from .search.mapper import MapOptions
 from .search.mapper import make_mapper as make_cpu_mapper
@@ -66,7 +67,7 @@ class Output:
 
     For SAM and its kind: ``unmapped``; ``tags``, bits of output.tags; ``read_group``, lines of the header,
     and ``read_group_id``, of all reads; ``own_group``: letters that the one of a read may have, where their
-    header lines name some.
+    header lines name some; ``groups``: {path: ID} of the files of reads, where these have several.
 
     ``mismatches``: the most that a hit has; ``absent``: whether TSV has a line for a read without one;
     ``mapped_to``, ``unmapped_to``: where reads with a reported hit,
@@ -80,6 +81,7 @@ class Output:
     read_group: str = ""
     read_group_id: str = ""
     own_group: int = 0
+    groups: dict | None = None
     tags: int = EVERY
     counts: str | None = None
     mismatches: int = 0
@@ -186,10 +188,20 @@ def _command_line() -> str:
 def make_writer(reference, output):
     """(writer, bytes before the first record)."""
     header = partial(sam.header, reference, __version__, _command_line(), output.read_group)
-    writer, head = module_of(output.kind).open_hits(reference, output, header)
-    writer.allow(output.mismatches)
-    writer.takers = tuple(output.takers().values())
-    return writer, head
+
+    def make(group_id):
+        writer, head = module_of(output.kind).open_hits(
+            reference, replace(output, read_group_id=group_id), header
+        )
+        writer.allow(output.mismatches)
+        writer.takers = tuple(output.takers().values())
+        return writer, head
+
+    if not output.groups:
+        return make(output.read_group_id)
+    made = {group_id: make(group_id) for group_id in dict.fromkeys(output.groups.values())}
+    writers = Writers({path: made[group_id][0] for path, group_id in output.groups.items()})
+    return writers, made[output.read_group_id][1]
 
 
 def find_matches(fm_index, paths, options, output, progress=None, device=CPU):

@@ -9,6 +9,7 @@ from ..options import Number, together
 _INSERT = Number(0, 2**31 - 1)
 MOST = 500  # bases
 _SINGLE = {
+    "samples": "--samples",
     "counts": "--counts", "al": "--al", "un": "--un", "skip": "--skip", "first": "--first",
     "mismatches": "--mismatches",
     "shard": "--shard", "scheduler": "--scheduler", "scheduler_file": "--scheduler-file",
@@ -32,7 +33,9 @@ def _need_reads(context, param, values):
             f"{values[0]} is given beside -1 and -2: map single reads by a run of their own, "
             "and give several files of mates as -1 A,B -2 C,D"
         )
-    if not values and not any(mates):
+    if context.params["samples"] and (values or any(mates)):
+        raise click.UsageError("give reads as READS, as -1 and -2, or by --samples: one of these")
+    if not values and not any(mates) and not context.params["samples"]:
         raise click.MissingParameter(param=param, ctx=context)
     return values
 
@@ -48,6 +51,11 @@ reads = click.argument("reads", nargs=-1, callback=_need_reads)
 pairing = together(
     _files("-1", 1),
     _files("-2", 2),
+    click.option(
+        "--samples", type=click.Path(), metavar="FILE", is_eager=True,
+        help="Instead of READS: a table with columns sample, reads and read_group; -o {sample}.bam, "
+        "or one output for all.",
+    ),
     click.option("--interleaved", is_flag=True, help="READS hold pairs: mate 1, its mate 2, and so on."),
     click.option(
         "--min-insert", "least", type=_INSERT, metavar="N",

@@ -12,7 +12,10 @@ def read_groups(text, paths) -> tuple:
     ``text`` of --rg or None, which comes first.  Raises UsageError, InputError.
     """
     if text is not None:
-        return *_named(text), 0
+        try:
+            return *named_group(text), 0
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="--rg") from error
     from ..input.alignments import read_groups as groups_of
     from ..input.streams import Source
 
@@ -31,24 +34,23 @@ def read_groups(text, paths) -> tuple:
     return "\n".join(lines.values()), "", max(map(len, lines), default=0)
 
 
-def _named(text) -> tuple:
-    """(@RG line, its ID) of --rg, where \\t stands for a tab; only what SAM's specification allows."""
+def named_group(text) -> tuple:
+    """(@RG line, its ID) of --rg, where \\t stands for a tab; only what SAM's specification allows.
+
+    Raises ValueError.
+    """
     line = text.replace("\\t", "\t")
     start, *fields = line.split("\t")
     tags = [field[:2] for field in fields]
     values = {field[:2]: field[3:] for field in fields}
     if start != "@RG" or not values.get("ID"):
-        _refuse(r"must look like '@RG\tID:name\tSM:sample'")
+        raise ValueError(r"must look like '@RG\tID:name\tSM:sample'")
     for field in fields:
         described = field.startswith("DS:") and field.isprintable()  # which may hold UTF-8
         if not re.fullmatch("[A-Za-z][A-Za-z0-9]:[ -~]+", field) and not described:
-            _refuse(f"'{field}' is not two letters, a colon and printable ASCII")
+            raise ValueError(f"'{field}' is not two letters, a colon and printable ASCII")
         if tags.count(field[:2]) > 1:
-            _refuse(f"{field[:2]} is there twice")
+            raise ValueError(f"{field[:2]} is there twice")
     if " " in values["ID"]:
-        _refuse("the ID holds a space")
+        raise ValueError("the ID holds a space")
     return line, values["ID"]
-
-
-def _refuse(what):
-    raise click.BadParameter(what, param_hint="--rg")

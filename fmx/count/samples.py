@@ -11,6 +11,7 @@ COLUMNS = {
     "sample": ("sample", "samplename", "sampleid", "name", "label", "id"),
     "reads": ("reads", "reads1", "fastq", "fastq1", "fastqpath", "file", "path", "read1", "r1"),
     "mates": ("reads2", "mates", "fastq2", "read2", "r2"),
+    "group": ("readgroup", "rg"),
 }
 _SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
 
@@ -18,11 +19,12 @@ _SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
 @dataclass(frozen=True)
 class Sample:
     """A sample's ``name``, and its files, as those of a sequencer's lanes: of reads, or of mates 1, and then
-    of mates 2 as many."""
+    of mates 2 as many.  ``groups``: of each of the first the read group that a sheet gives it, or ""."""
 
     name: str
     first: tuple
     second: tuple = ()
+    groups: tuple = ()
 
     @property
     def paths(self) -> tuple:
@@ -68,8 +70,8 @@ def _files(text) -> tuple:
 
 
 def read_sheet(path) -> list:
-    """The Samples of a table with columns sample and reads, and reads2 for mates; lines of one sample are its
-    files.  Paths are those of the current folder.  Raises InputError.
+    """The Samples of a table with columns sample and reads, reads2 for mates, read_group; lines of one sample
+    are its files.  Paths are those of the current folder.  Raises InputError.
     """
     rows = read_rows(path, read_text(path))
     columns = find_columns(rows[0][1], COLUMNS) if rows else {}
@@ -77,12 +79,14 @@ def read_sheet(path) -> list:
         raise InputError(path, "line 1", "a sample sheet begins with names of columns: sample and reads")
     found: dict = {}
     for number, cells in rows[1:]:
-        name, first, second = (cells[columns[x]] if x in columns else "" for x in COLUMNS)
+        name, first, second, group = (cells[columns[x]] if x in columns else "" for x in COLUMNS)
         if not name or not first:
             raise InputError(path, f"line {number}", "a sample without a name, or without a file of reads")
-        files = found.setdefault(name, Sample(name, (), ()))
-        more = _files(first), _files(second) if second else ()
-        found[name] = Sample(name, files.first + more[0], files.second + more[1])
+        files = found.setdefault(name, Sample(name, ()))
+        more = Sample(name, _files(first), _files(second) if second else (), len(_files(first)) * (group,))
+        found[name] = Sample(
+            name, files.first + more.first, files.second + more.second, files.groups + more.groups
+        )
         if found[name].second and len(found[name].second) != len(found[name].first):
             raise InputError(path, f"line {number}", f"{name} has files of mates 1 without those of mates 2")
     if not found:

@@ -48,6 +48,16 @@ class HitWriter(Buffers):
         """Yield pieces for the other outputs: reads as they came, by whether each has a reported hit."""
         return split(self.takers, batch, is_fastq, is_hit)
 
+    def of(self, path):
+        """What writes the reads of a file: itself."""
+        return self
+
+    def owns(self, piece) -> bool:
+        """Is a piece the beginning of an array of this writer, or of what it made on GPUs?"""
+        if isinstance(piece, bytes):
+            return False
+        return super().owns(piece) or any(made.buffers.owns(piece) for made in self._on_gpus)
+
     def made_on_gpu(self):
         """What has the GPU that this thread uses make the records: a GpuHitWriter."""
         from .hits_gpu import GpuHitWriter

@@ -58,6 +58,10 @@ class MateWriter:
         self._writer, self._widest = writer, widest(writer.form)
         self.is_sam, self.written, self.end = writer.is_sam, writer.written, writer.end
 
+    def of(self, path):
+        """What writes the reads of a file: itself."""
+        return self
+
     def format(self, mates, hits, start, first, last):
         """Records of pairs ``start`` onwards by their PairHits (search/pairs.py).
 

@@ -12,7 +12,6 @@ long reads, reads with very many hits, and damaged records, of which the CPU say
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -65,7 +64,7 @@ class GpuMapper:
         self.timed = self._cpu.timed
         policy = options.policy
         self._rules = hits_gpu.Rules(policy.limit, policy.at_most, policy.seed, tally is not None)
-        self._maker: Any = None
+        self._makers: dict = {}
         self._inflater = session.run(Inflater)
         self._query, self._sa, self._layout = session.run(self._bring, query, form, part.sa)
         self._gpu_tally = session.run(hits_gpu.GpuTally, tally, index.reference) if tally else None
@@ -132,9 +131,9 @@ class GpuMapper:
 
     def _maker_of(self, writer):
         """What has this GPU make a writer's records."""
-        if self._maker is None or self._maker[0] is not writer:
-            self._maker = writer, writer.made_on_gpu()
-        return self._maker[1]
+        if writer not in self._makers:
+            self._makers[writer] = writer.made_on_gpu()
+        return self._makers[writer]
 
     def _search(self, flight, patterns) -> Rows:
         n = patterns.length.size

@@ -99,7 +99,7 @@ def command(given):
     from ...count.samples import Screen, read_sheet, samples_of
     from ...count.tables import kind_of
     from ...machines.progress import Progress
-    from ..places import check_places
+    from ..places import anything, check_places
     from ..shards import places_of
 
     kind = given.kind or kind_of(given.output)
@@ -117,7 +117,7 @@ def command(given):
     outputs = places_of(given, counted_places(given, kind))
     check_places(paths, outputs)
     tables = [*given.libraries, *([given.samples] if given.samples else [])]
-    check_places(tables, outputs, check=_anything)
+    check_places(tables, outputs, check=anything)
     places = [Looked(**each, anywhere=given.anywhere, strands=options.strands_of(given)) for each in looked]
     places *= 2 if samples[0].second and len(places) == 1 else 1
     wanted = CountOptions(tuple(places), given.mismatches, given.quality, given.threads)

@@ -65,7 +65,7 @@ def command(given):
     from ...search.hits import ALL, SelectionPolicy
     from ...search.mapper import MapOptions, Near
     from ...workflow import Output
-    from ..mapping import map_to_index
+    from ..mapping import Run, map_to_index
     from ..shards import refuse_shards
 
     refuse_shards(given, {"Parquet": given.kind == "parquet"})
@@ -75,4 +75,4 @@ def command(given):
     is_near = given.mismatches > 0 or given.iupac
     near = Near(given.mismatches, given.iupac, best_first=False) if is_near else None
     wanted = MapOptions(SelectionPolicy(ALL), near=near)
-    map_to_index("locate", given, given.patterns, outputs, wanted, output, literal)
+    map_to_index("locate", given, [Run(given.patterns, output, literal)], outputs, wanted)

@@ -42,13 +42,19 @@ def command(given):
         raise click.UsageError("--strata chooses by mismatches: give --mismatches 1 or 2 with it")
     from ...search.hits import ALL, SelectionPolicy
     from ...search.mapper import MapOptions, Near
-    from ..mapping import map_to_index
+    from ..mapping import Run, map_to_index
+    from ..places import anything, check_places
+    from ..sampling import runs_of
 
     limit, seed = ALL if given.report_all else given.limit, -1 if given.seed is None else given.seed
     policy = SelectionPolicy(limit, given.at_most or ALL, seed)
     near = Near(given.mismatches, strata=given.strata) if given.mismatches else None
     files = pairs.get("files")
     wanted = MapOptions(policy, near=near, pairing=pairs.get("pairing"), **wanted)
-    map_to_index("search", given, files.paths if files else given.reads, outputs, wanted, output, files)
+    runs, outputs = runs_of(given, output, outputs)
+    runs = [Run(files.paths, output, files)] if files else runs
+    if given.samples:
+        check_places([given.samples], outputs, check=anything)
+    map_to_index("search", given, runs, outputs, wanted)
     if not files:
         tell_of_mates(given)

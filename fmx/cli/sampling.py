@@ -1,0 +1,91 @@
+"""--samples of fmx search: samples by a sheet, with an output each or one with their read groups."""
+
+from dataclasses import replace
+
+import click
+
+from ..count.samples import read_sheet
+from ..errors import InputError
+from ..input.streams import STANDARD
+from .mapping import Run
+from .read_groups import named_group
+from .shards import refuse_shards
+
+PLACE = "{sample}"  # in names of outputs: the sample's name
+_WRITTEN = {"-o": "path", "--counts": "counts", "--al": "mapped_to", "--un": "unmapped_to"}
+
+
+def runs_of(given, output, outputs) -> tuple:
+    """(a mapping.Run for each sample, or one for READS; the outputs of all, as check_places takes them).
+
+    Raises UsageError, InputError.
+    """
+    if not given.samples:
+        return [Run(given.reads, output)], outputs
+    if given.rg is not None:
+        raise click.UsageError("--rg names one group for all reads: with --samples the sheet has read_group")
+    refuse_shards(given, {"--samples": True})
+    samples = [(sample, _groups(given.samples, sample)) for sample in read_sheet(given.samples)]
+    _check_groups(given.samples, [groups for _, groups in samples])
+    places = [option for option, name in _WRITTEN.items() if getattr(output, name)]
+    each = [option for option in places if PLACE in getattr(output, _WRITTEN[option])]
+    if not each:
+        files = [path for sample, _ in samples for path in sample.paths]
+        merged = {path: group for _, groups in samples for path, group in groups.items()}
+        return [Run(files, _with_groups(output, merged))], outputs
+    if missing := [option for option in places if option not in each]:
+        raise click.UsageError(f"{missing[0]} would be written by each sample: put {PLACE} into its name")
+    runs = [
+        Run(sample.paths, _named(_with_groups(output, groups), sample.name), name=sample.name)
+        for sample, groups in samples
+    ]
+    return runs, {
+        f"{option} of {run.name}": (getattr(run.output, name), outputs[option][1])
+        for run in runs
+        for option, name in _WRITTEN.items()
+    }
+
+
+def _groups(sheet, sample) -> dict:
+    """{path: (@RG line, its ID)} of a Sample.  Raises InputError."""
+    if sample.second:
+        what = "it has files of mates: map pairs with -1 and -2, a sample a run"
+        raise InputError(sheet, f"sample {sample.name}", what)
+    found: dict = {}
+    for path, group in zip(sample.paths, sample.groups, strict=True):
+        if path in found or path == STANDARD:
+            what = "is there twice" if path in found else "standard input is no sample's file"
+            raise InputError(sheet, f"sample {sample.name}", f"{path}: {what}")
+        try:
+            found[path] = named_group(group or f"@RG\tID:{sample.name}\tSM:{sample.name}")
+        except ValueError as error:
+            raise InputError(sheet, f"sample {sample.name}", f"read_group: {error}") from error
+    return found
+
+
+def _check_groups(sheet, groups):
+    """Raise InputError where two samples share a file, or two read groups an ID."""
+    paths: set = set()
+    lines: dict = {}
+    for path, (line, name) in (item for each in groups for item in each.items()):
+        if path in paths:
+            raise InputError(sheet, "", f"{path} is there twice")
+        paths.add(path)
+        if lines.setdefault(name, line) != line:
+            raise InputError(sheet, "", f"read group {name} is there twice, with other fields")
+
+
+def _with_groups(output, groups):
+    """An Output with read groups, {path: (line, ID)}: by path, where they are several."""
+    lines = list(dict.fromkeys(line for line, _ in groups.values()))
+    names = {path: name for path, (_, name) in groups.items()}
+    output = replace(output, read_group="\n".join(lines), read_group_id=next(iter(names.values())))
+    return replace(output, groups=names) if len(lines) > 1 else output
+
+
+def _named(output, name):
+    """An Output whose paths hold the name of a sample."""
+    if "/" in name:
+        raise click.UsageError(f"the name of sample {name} holds a /: it cannot be put into that of a file")
+    paths = {field: getattr(output, field) for field in _WRITTEN.values()}
+    return replace(output, **{field: path and path.replace(PLACE, name) for field, path in paths.items()})
