@@ -48,8 +48,8 @@ class HitWriter(Buffers):
         """Yield pieces for the other outputs: reads as they came, by whether each has a reported hit."""
         return split(self.takers, batch, is_fastq, is_hit)
 
-    def of(self, path):
-        """What writes the reads of a file: itself."""
+    def of(self, span):
+        """What writes the reads of a span: itself."""
         return self
 
     def owns(self, piece) -> bool:

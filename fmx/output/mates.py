@@ -58,8 +58,8 @@ class MateWriter:
         self._writer, self._widest = writer, widest(writer.form)
         self.is_sam, self.written, self.end = writer.is_sam, writer.written, writer.end
 
-    def of(self, path):
-        """What writes the reads of a file: itself."""
+    def of(self, span):
+        """What writes the reads of a span: itself."""
         return self
 
     def format(self, mates, hits, start, first, last):

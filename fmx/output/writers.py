@@ -8,9 +8,9 @@ class Writers:
         self._of_path, self._all = of_path, list(dict.fromkeys(of_path.values()))
         self.is_sam, self.takers, self.end = self._all[0].is_sam, self._all[0].takers, self._all[0].end
 
-    def of(self, path):
-        """That of a file; any one for reads that are nobody's."""
-        return self._of_path.get(path, self._all[0])
+    def of(self, span):
+        """That of a span's file; any one for reads that are nobody's."""
+        return self._of_path.get(span.path, self._all[0])
 
     def written(self, piece) -> None:
         """What one of them gave has been written."""

@@ -22,7 +22,7 @@ def map_spans(mappers, source, writer, sink, progress=None) -> Summary | PairSum
     summary = PairSummary() if mappers[0].options.pairing else Summary()
 
     def work(mapper, emit, span):
-        return mapper.map(span, writer.of(span.path), emit)
+        return mapper.map(span, writer.of(span), emit)
 
     def write(piece):
         sink.write(piece)
@@ -52,4 +52,4 @@ def warm_up(mappers, writer, letters=b"N") -> None:
             pair_spans.plan(PairedFiles((2 * record,))) if mapper.options.pairing else spans.plan([record])
         )
         for span in planned:
-            mapper.map(span, writer.of(span.path), writer.written)
+            mapper.map(span, writer.of(span), writer.written)
