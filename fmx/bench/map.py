@@ -9,11 +9,12 @@ from ..errors import FmxError
 from .kit.options import count, length, runs, work
 
 # What a peer is called by, to index and to map, with {fasta} {reads} {threads} {prefix}, and to name a file.
-_BOWTIE = "bowtie -p {threads} -v 0 -S"
+_BOWTIE = "bowtie -p {threads} -v {mismatches} -S"
+_READS = "-x {prefix} {reads}"
 _BOWTIE_BUILD = "bowtie-build -q --threads {threads} {fasta} {prefix}"
 PEERS = {
-    "bowtie": (_BOWTIE_BUILD, f"{_BOWTIE} -k 1 -x {{prefix}} {{reads}}", "{out}", "bowtie -v 0 -k 1"),
-    "bowtie-a": (_BOWTIE_BUILD, f"{_BOWTIE} -a -x {{prefix}} {{reads}}", "{out}", "bowtie -v 0 -a"),
+    "bowtie": (_BOWTIE_BUILD, f"{_BOWTIE} -k 1 {_READS}", "{out}", "bowtie -v {mismatches} -k 1"),
+    "bowtie-a": (_BOWTIE_BUILD, f"{_BOWTIE} -a {_READS}", "{out}", "bowtie -v {mismatches} -a"),
     "yara": (
         "yara_indexer -o {prefix} {fasta}", "yara_mapper -t {threads} -e 0 {prefix} {reads}",
         "-o {out}", "yara -e 0",
@@ -28,8 +29,16 @@ PIPED = ["bash", "-o", "pipefail", "-c", '"$@" | cat > /dev/null', "bash"]  # an
 @count("--simulate", default=None, help="Instead of READS: N error-free reads of it.")
 @length
 @click.option(
+    "--changed",
+    type=options.Number(0.0, 1.0, float),
+    default=0.0,
+    metavar="X",
+    help="Of the letters of simulated reads, change a share of X.",
+)
+@options.mismatches
+@click.option(
     "--peer", "peers", type=click.Choice(PEERS), multiple=True, default=["bowtie"], show_default=True,
-    help="Whom to compare with: bowtie -v 0 -k 1, bowtie -v 0 -a, yara -e 0.",
+    help="Whom to compare with: bowtie -v 0 -k 1, bowtie -v 0 -a, yara -e 0; -v as --mismatches says.",
 )  # fmt: skip
 @runs
 @click.option("--gzip", "zipped", is_flag=True, help="Give the reads as gzip.")
@@ -48,6 +57,8 @@ def command(**given):
     """
     if bool(given["reads"]) == bool(given["simulate"]):
         raise click.UsageError("give READS or --simulate N")
+    if given["mismatches"] and "yara" in given["peers"]:
+        raise click.UsageError("yara counts gaps, too: compare --mismatches with bowtie")
     from ..measure import timing
     from .kit.files import work_folder, write_plain, write_reads
 
@@ -58,7 +69,8 @@ def command(**given):
     with work_folder(given["work"]) as folder:
         fasta, reads = write_plain([given["reference"]], folder / "reference.fa"), folder / "reads.fq"
         if given["simulate"]:
-            n_reads = write_reads(fasta, given["simulate"], given["length"], reads)
+            how = given["length"], reads
+            n_reads = write_reads(fasta, given["simulate"], *how, changed=given["changed"])
         else:
             n_reads = _count_records(write_plain(given["reads"], reads))
         if given["zipped"]:
@@ -78,13 +90,16 @@ def _commands(fasta, reads, folder, given) -> tuple:
 
     threads, index = given["threads"], folder / "fmx.fmx"
     builds = {"fmx": fmx_command("index", "-q", "-t", threads, fasta, "-o", index)}
-    mappers = {"fmx": fmx_command("search", "-q", "-t", threads, "-x", index, reads)}
+    near = ["--mismatches", given["mismatches"]] if given["mismatches"] else []
+    mappers = {"fmx": fmx_command("search", "-q", "-t", threads, *near, "-x", index, reads)}
     naming = {"fmx": ["-o", folder / "fmx.sam"]}
     if "bowtie-a" in given["peers"]:
         mappers["fmx -a"], naming["fmx -a"] = [*mappers["fmx"], "-a"], naming["fmx"]
     for build, search_by, to_file, name in (PEERS[peer] for peer in given["peers"]):
         tool = build.split()[0]
         at = {"fasta": fasta, "reads": reads, "threads": threads, "prefix": folder / tool}
+        at["mismatches"] = given["mismatches"]
+        name = name.format(**at)
         builds[tool] = [word.format(**at) for word in build.split()]
         mappers[name] = [word.format(**at) for word in search_by.split()]
         naming[name] = to_file.format(out=folder / f"{tool}.sam").split()

@@ -38,7 +38,8 @@ def map_spans(mappers, source, writer, sink, progress=None) -> Summary | PairSum
 
 def compile_all(mappers, writer) -> None:
     """Map one made-up read, so that what is not compiled yet is compiled before the clock starts."""
-    warm_up(mappers, writer, b"ACGT")
+    is_near = any(mapper.options.near for mapper in mappers)
+    warm_up(mappers, writer, b"ACGT" * (8 if is_near else 1))  # four letters are nearly everywhere
     for mapper in mappers:
         if mapper.tally:
             mapper.tally.clear()

@@ -1,0 +1,58 @@
+"""The recipe of docs/small-rna.md: what it tells is so, and its hits are the sets of bowtie."""
+
+import gzip
+import re
+import subprocess
+
+import pysam
+import pytest
+from conftest import ROOT
+
+PAGE = (ROOT / "docs" / "small-rna.md").read_text()
+COMMANDS = [
+    line.split()[1:] for line in PAGE.splitlines() if line.startswith("    fmx ") and ": " not in line
+]
+
+
+@pytest.fixture(scope="module")
+def home(data, tmp_path_factory):
+    """A folder with the sequences of the page."""
+    folder = tmp_path_factory.mktemp("small")
+    for species, kind in (("hsa", "hairpin"), ("mmu", "mature")):
+        text = gzip.decompress(data(f"mirbase_{kind}.fa.gz").read_bytes()).decode()
+        records = re.findall(rf"^>{species}-[^>]*", text, re.MULTILINE)
+        (folder / f"{species}_{kind}.fa").write_text("".join(records))
+    return folder
+
+
+def places(path) -> set:
+    """(read, contig, position, mismatches) of each record."""
+    with pysam.AlignmentFile(path, check_sq=False) as file:
+        hits = [record for record in file if not record.is_unmapped]
+        return {(hit.query_name, hit.reference_name, hit.reference_start, hit.get_tag("NM")) for hit in hits}
+
+
+def test_the_page_tells_the_truth_and_bowtie_the_same(home, command, peer, monkeypatch):
+    monkeypatch.chdir(home)
+    (index, search), told = COMMANDS, re.search(r"^ +fmx: (\d.*)$", PAGE, re.MULTILINE)[1]
+    assert command(*index).code == 0
+    result = command(*search)
+    assert (result.code, told in result.err) == (0, True)
+    counts = [line.split() for line in (home / "hairpins.tsv").read_text().splitlines()]
+    rows = [line.split() for line in PAGE.split("column `fractional`")[1].split("\n\n")[1].splitlines()]
+    assert rows == [counts[0], *(row for row in counts if row[0].startswith("hsa-let-7a-"))]
+    assert abs(sum(float(row[5]) for row in counts[1:]) - 552) < 1e-3
+    left = {"--mismatches", "1", "--strata", "--counts", "hairpins.tsv"}
+    exact = [word for word in search if word not in left]
+    exact[exact.index("hits.bam")] = "exact.bam"
+    assert command(*exact).code == 0
+    for rna, dna in (("mmu_mature.fa", "dna.fa"), ("hsa_hairpin.fa", "hairpin.fa")):  # bowtie knows no U
+        text = (home / rna).read_text()
+        (home / dna).write_text(re.sub("^[ACGU]+$", lambda line: line[0].replace("U", "T"), text, flags=re.M))
+    subprocess.run([peer("bowtie-build"), "-q", "hairpin.fa", "hairpin"], check=True)
+    for ours, options in (("hits.bam", "-v 1 --best --strata"), ("exact.bam", "-v 0")):
+        bowtie = [peer("bowtie"), *options.split(), "-a", "--norc", "-S", "-f", "-x", "hairpin", "dna.fa"]
+        subprocess.run([*bowtie, "bowtie.sam"], check=True, capture_output=True)
+        assert places(ours) == places("bowtie.sam")
+    assert len({hit[0] for hit in places("exact.bam")}) == 431
+    assert "(431 of the\n  1,915 sequences)" in PAGE
