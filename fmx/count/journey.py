@@ -13,6 +13,8 @@ from .outputs import CountOutput, Seen, opened, write
 from .shards import Counted, ShardInputs, pack
 from .targets import make_targets
 
+FEW = 0.2  # of the reads of a sample
+
 
 def count(libraries, samples, options: CountOptions, output: CountOutput, progress) -> None:
     """Count the guides of a Library, or of two for mates, in Samples."""
@@ -24,6 +26,11 @@ def count(libraries, samples, options: CountOptions, output: CountOutput, progre
         stats = write(files, output.kind, _seen(counter, samples, found, options))
     for each in stats:
         progress.say(each.sentence())
+    if few := [each.sample for each in stats if each.reads and each.assigned_share < FEW]:
+        progress.say(
+            f"hint: few reads of {', '.join(few[:5])} count: is it the right library? Try --anywhere and "
+            "--mismatches 1; --json tells the most frequent sequences that are no guide"
+        )
     n_reads, seconds = sum(each.reads for each in stats), time.monotonic() - start
     progress.say(f"{n_reads:,} reads in {seconds:.1f} s, {n_reads / max(seconds, 1e-9):,.0f} reads/s")
 

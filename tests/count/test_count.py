@@ -147,6 +147,15 @@ def test_errors_are_one_line(arguments, code, said, folder, command):
     assert said in done.err
 
 
+def test_few_reads_that_count_are_told(folder, command):
+    (folder / "l.csv").write_text("a,ACGTACGT\n")
+    (folder / "r.fa").write_text(">1\nACGTACGT\n" + 9 * ">2\nCCCCCCCC\n")
+    told = command("count", "-l", "l.csv", "r.fa").err
+    assert "fmx: hint: few reads of r count: is it the right library? Try --anywhere and " in told
+    (folder / "r.fa").write_text(5 * ">1\nACGTACGT\n" + 5 * ">2\nCCCCCCCC\n")
+    assert "hint" not in command("count", "-l", "l.csv", "r.fa").err
+
+
 def test_no_reads_are_no_error(folder, command):
     (folder / "l.csv").write_text("a,ACGTACGT\n")
     (folder / "r.fq").touch()
