@@ -35,7 +35,7 @@ from .machines.threads import run_all
 from .output import module_of, products, sam, tsv
 from .output.containers import container
 from .output.mates import MateWriter
-from .output.reads import Taker
+from .output.reads import Taker, of_mates
 from .output.tags import EVERY
 from .output.whole import Whole
 from .output.writers import Writers
@@ -70,8 +70,8 @@ class Output:
     header lines name some; ``groups``: {path: ID} of the files of reads, where these have several.
 
     ``mismatches``: the most that a hit has; ``absent``: whether TSV has a line for a read without one;
-    ``mapped_to``, ``unmapped_to``: where reads with a reported hit,
-    and those without, are written as they came; ``sort``: BAM or CRAM, by ``n_threads``; ``shard``: a
+    ``mapped_to``, ``unmapped_to``: where reads with a reported hit, and those without, are written as they
+    came, mates in two files with ``has_mates``; ``sort``: BAM or CRAM, by ``n_threads``; ``shard``: a
     cluster.run.ShardRun, or None for all of the inputs.
     """
 
@@ -88,6 +88,7 @@ class Output:
     absent: bool = False
     mapped_to: str | None = None
     unmapped_to: str | None = None
+    has_mates: bool = False
     sort: bool = False
     n_threads: int = 1
     shard: Any = None
@@ -98,8 +99,12 @@ class Output:
 
     def takers(self) -> dict:
         """{path: Taker} of the outputs for reads."""
-        paths = {True: self.mapped_to, False: self.unmapped_to}
-        return {path: Taker(hit, path.lower().endswith(".gz")) for hit, path in paths.items() if path}
+        return {
+            path: Taker(hit, path.lower().endswith(".gz"), mate)
+            for hit, whole in ((True, self.mapped_to), (False, self.unmapped_to))
+            if whole
+            for mate, path in (enumerate(of_mates(whole), 1) if self.has_mates else [(0, whole)])
+        }
 
 
 def search(fm_index, paths, options: MapOptions, output: Output, progress=None, device=CPU):

@@ -10,7 +10,7 @@ _INSERT = Number(0, 2**31 - 1)
 MOST = 500  # bases
 _SINGLE = {
     "samples": "--samples",
-    "counts": "--counts", "al": "--al", "un": "--un", "skip": "--skip", "first": "--first",
+    "counts": "--counts", "skip": "--skip", "first": "--first",
     "mismatches": "--mismatches",
     "shard": "--shard", "scheduler": "--scheduler", "scheduler_file": "--scheduler-file",
 }  # fmt: skip

@@ -35,6 +35,7 @@ writing = options.together(
 
 def output_of(given) -> tuple:
     """(workflow.Output, the outputs as check_places takes them).  Raises UsageError."""
+    from ..output.reads import of_mates
     from ..workflow import Output
     from .places import READS, kind_of, named
     from .read_groups import read_groups
@@ -48,11 +49,18 @@ def output_of(given) -> tuple:
     alone = {"--first": given.first, "--skip": given.skip, "--al": given.al, "--un": given.un}
     refuse_shards(given, {**alone, "--sort": given.sort, kind.upper(): kind in ("cram", "parquet")})
     outputs = {"-o": (given.output, named(kinds)), "--counts": (given.counts, ["TSV"])}
-    outputs |= {"--al": (given.al, READS), "--un": (given.un, READS)}
+    has_mates = bool(given.mates1)
+    for option, path in (("--al", given.al), ("--un", given.un)):
+        if path and has_mates:
+            places = enumerate(of_mates(path), 1)
+            outputs |= {f"{option} of mates {mate}": (place, READS) for mate, place in places}
+        else:
+            outputs[option] = path, READS
     output = Output(
         given.output, kind, unmapped=not given.no_unmapped, read_group=group, read_group_id=group_id,
         own_group=own_group, tags=_tags(given.tags, given.nh), counts=given.counts, mapped_to=given.al,
-        unmapped_to=given.un, mismatches=given.mismatches, sort=given.sort, n_threads=given.threads,
+        unmapped_to=given.un, has_mates=has_mates, mismatches=given.mismatches, sort=given.sort,
+        n_threads=given.threads,
     )  # fmt: skip
     return output, outputs
 

@@ -44,9 +44,9 @@ class HitWriter(Buffers):
         self._give_back(records)
         return encoded
 
-    def split(self, batch, is_fastq, is_hit):
+    def split(self, batches, is_hit):
         """Yield pieces for the other outputs: reads as they came, by whether each has a reported hit."""
-        return split(self.takers, batch, is_fastq, is_hit)
+        return split(self.takers, batches, is_hit)
 
     def of(self, span):
         """What writes the reads of a span: itself."""

@@ -3,11 +3,12 @@
 A record of FASTQ is copied as it is, one of FASTA with its sequence on one line.
 """
 
+import os
 from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled
+from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes
 from ..input.deflate import deflate
 from ..input.gzipped import BGZF_END
@@ -21,10 +22,14 @@ class Aside(bytes):
 
 
 class Taker(NamedTuple):
-    """Whether reads with a hit are taken, or those without, and whether what is taken is compressed."""
+    """Whether reads with a hit are taken, or those without, and whether what is taken is compressed.
+
+    Of pairs: mates ``mate``, 1 or 2, or with 0 both, in turn.
+    """
 
     with_hit: bool
     is_gzip: bool
+    mate: int = 0
 
     @property
     def end(self) -> bytes:
@@ -32,35 +37,75 @@ class Taker(NamedTuple):
         return BGZF_END if self.is_gzip else b""
 
 
-def split(takers, batch, is_fastq, is_hit):
-    """Yield an Aside for each Taker, in order, that takes one of a batch of reads (uncut) at least.
+def of_mates(path) -> tuple:
+    """Names for the files of mates 1 and of mates 2: clean.fq.gz becomes clean_1.fq.gz and clean_2.fq.gz."""
+    folder, name = os.path.split(path)
+    stem, dot, suffix = name.partition(".")
+    return tuple(os.path.join(folder, f"{stem}_{mate}{dot}{suffix}") for mate in (1, 2))
 
-    ``is_hit`` bool[n_reads].
+
+def split(takers, batches, is_hit):
+    """Yield an Aside for each Taker, in order, that takes one read at least.
+
+    ``batches``: one of reads, uncut, or two of mates; ``is_hit`` bool[n_reads].
     """
     for place, taker in enumerate(takers):
         wanted = is_hit == taker.with_hit
         if wanted.any():
-            out = np.empty(batch.data.size, np.uint8)
-            out = out[: _copy(batch, is_fastq, wanted, out)]
+            own = batches[taker.mate - 1 :][:1] if taker.mate else batches
+            out = np.empty(sum(_room(batch, wanted) for batch in own), np.uint8)
+            out = out[: _copy(own[0], own[-1], len(own), wanted, out)]
             piece = Aside(deflate(out) if taker.is_gzip else out.tobytes())
             piece.place = place
             yield piece
 
 
+@inlined
+def _end(batch, r):
+    """Where record r of FASTQ ends, its newline included."""
+    i = batch.quality_start[r] + batch.length[r]
+    while i < batch.data.size and batch.data[i] != LINE:
+        i += 1
+    return min(i + 1, batch.data.size)
+
+
+@inlined
+def _put(batch, r, out, at):
+    """A record; the place after it."""
+    begin = batch.name_start[r] - 1
+    if batch.quality_start[r] >= 0:
+        end = _end(batch, r)
+    else:
+        end = batch.start[r] + batch.length[r]
+    copy_bytes(out, at, batch.data, begin, end - begin)
+    at += end - begin
+    if batch.quality_start[r] < 0 and batch.length[r] > 0:
+        out[at] = LINE
+        at += 1
+    return at
+
+
 @compiled
-def _copy(batch, is_fastq, wanted, out):
-    """The records of the wanted reads into ``out`` uint8[n]; how many bytes that is."""
-    at, n_reads = np.int64(0), wanted.size
-    for r in range(n_reads):
+def _room(batch, wanted):
+    """Bytes that are enough for the wanted reads of a batch."""
+    room = np.int64(0)
+    for r in range(wanted.size):
         if wanted[r]:
             begin = batch.name_start[r] - 1
-            if is_fastq:
-                end = batch.name_start[r + 1] - 1 if r + 1 < n_reads else batch.data.size
+            if batch.quality_start[r] >= 0:
+                room += _end(batch, r) - begin
             else:
-                end = batch.start[r] + batch.length[r]
-            copy_bytes(out, at, batch.data, begin, end - begin)
-            at += end - begin
-            if not is_fastq and batch.length[r] > 0:
-                out[at] = LINE
-                at += 1
+                room += batch.start[r] + batch.length[r] + 1 - begin
+    return room
+
+
+@compiled
+def _copy(one, two, n_mates, wanted, out):
+    """The wanted reads, or both mates of the wanted pairs, into ``out`` uint8[n]; how many bytes that is."""
+    at = np.int64(0)
+    for r in range(wanted.size):
+        if wanted[r]:
+            at = _put(one, r, out, at)
+            if n_mates == 2:
+                at = _put(two, r, out, at)
     return at

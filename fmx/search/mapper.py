@@ -119,7 +119,7 @@ class Mapper:
                     piece = writer.format(found.batch, hits, start, first, first + SLICE_HITS)
                 emit(piece)
         if writer.takers:
-            self._split(chunk, found.given, found.total, writer, emit)
+            self._split(found.given, found.total, writer, emit)
         with self.timed("summarise"):
             return Summary.of(found, self.options.policy)
 
@@ -130,10 +130,10 @@ class Mapper:
         """
         if writer.takers:
             chunk = chunk.whole()
-            self._split(chunk, reads.parse(chunk), total, writer, emit)
+            self._split(reads.parse(chunk), total, writer, emit)
 
-    def _split(self, chunk, given, total, writer, emit):
-        for piece in writer.split(given, chunk.is_fastq, self.options.policy.reported(total) > 0):
+    def _split(self, given, total, writer, emit):
+        for piece in writer.split((given,), self.options.policy.reported(total) > 0):
             emit(piece)
 
     def parse(self, chunk) -> tuple:

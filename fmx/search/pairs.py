@@ -54,8 +54,17 @@ class PairMapper:
                     with self.timed("format"):
                         piece = writer.format(cut, hits, at, first, first + SLICE_HITS)
                     emit(piece)
-            summary.add(PairSummary.of(found, self.options.policy, np.concatenate(totals)))
+            total = np.concatenate(totals)
+            for piece in writer.split((mates.one, mates.two), self._is_hit(found, total)):
+                emit(piece)
+            summary.add(PairSummary.of(found, self.options.policy, total))
         return summary
+
+    def _is_hit(self, found, total):
+        """Whether each pair, or one of its mates, has a reported hit; ``total``: of proper pairs."""
+        reported = self.options.policy.reported
+        alone = (reported(found[0].total) > 0) | (reported(found[1].total) > 0)
+        return np.where(total > 0, reported(total) > 0, alone)
 
     def _joined(self, mates, found):
         """Yield (start, proper pairs int64[n], Located of both) for runs of pairs of bounded size.

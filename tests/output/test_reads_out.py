@@ -59,6 +59,39 @@ def test_each_read_is_in_one_of_them(form, rule, folder, index_of):
             assert (gzip.decompress(found) if wanted else found) == text
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_pairs_stay_together(threads, folder, index_of, command, monkeypatch):
+    from fmx.search import mapper
+
+    monkeypatch.setattr(mapper.chunks, "CHUNK_SIZE", 500)
+    sequences = [sequence or "A" for _, sequence in RECORDS]
+    pairs = list(zip(sequences, sequences[3:] + sequences[:3], strict=True))
+    mates = [[(f"p{r}/{i + 1} x", pair[i]) for r, pair in enumerate(pairs)] for i in (0, 1)]
+    (folder / "1.fq").write_bytes(journeys.fastq(mates[0]))
+    (folder / "2.fa").write_bytes(journeys.fasta(mates[1], 13))
+    (folder / "both.fq").write_bytes(journeys.fastq(in_turn(mates)))
+    run = ["search", "-q", "-x", index_of(GENOME), "-t", threads, "-o", "out.sam"]
+    assert command(*run, "-1", "1.fq", "-2", "2.fa", "--al", "al.v1.gz", "--un", "un").code == 0
+    assert command(*run, "--interleaved", "both.fq", "--al", "al", "--un", "un.gz").code == 0
+    hit = [any(is_hit(mate, WHOLE, ALL) for mate in pair) for pair in pairs]
+    assert 5 < sum(hit) < len(hit) - 5
+    for name, wanted in (("al", True), ("un", False)):
+        some = [[mate for mate, its in zip(each, hit, strict=True) if its == wanted] for each in mates]
+        one, two, both = (f"{name}_1.v1.gz", f"{name}_2.v1.gz", name) if wanted else ("un_1", "un_2", "un.gz")
+        assert plain(folder / one) == journeys.fastq(some[0])
+        assert plain(folder / two) == journeys.fasta(some[1])
+        assert plain(folder / both) == journeys.fastq(in_turn(some))
+
+
+def in_turn(mates) -> list:
+    return [mate for pair in zip(*mates, strict=True) for mate in pair]
+
+
+def plain(path) -> bytes:
+    data = path.read_bytes()
+    return gzip.decompress(data) if path.suffix == ".gz" else data
+
+
 def test_a_run_that_fails_leaves_none(folder, index_of, command):
     (folder / "r.fq").write_bytes(journeys.fastq(RECORDS) + b"@bad\nA!\n+\nII\n")
     result = command(
@@ -70,6 +103,7 @@ def test_a_run_that_fails_leaves_none(folder, index_of, command):
 REFUSED = {
     "--un r.fq": "--un r.fq is the same file as the input r.fq",
     "--un x.fq --al ./x.fq": "is the same file as --al ./x.fq",
+    "-1 r.fq -2 un_2.fq --un un.fq": "--un of mates 2 un_2.fq is the same file as the input un_2.fq",
     "--un -": "--un - is the same file as -o -",
     "--al x.sam": "--al x.sam: the output is FASTA or FASTQ, not .sam",
     "--al x.sam.gz": "--al x.sam.gz: the output is FASTA or FASTQ, not .sam",
@@ -81,6 +115,7 @@ REFUSED = {
 @pytest.mark.parametrize("options", REFUSED)
 def test_wrong_places_are_refused(options, folder, index_of, command):
     (folder / "r.fq").write_bytes(journeys.fastq(RECORDS))
-    result = command("search", "-x", index_of(GENOME), "r.fq", *options.split())
+    reads = [] if "-1" in options else ["r.fq"]
+    result = command("search", "-x", index_of(GENOME), *reads, *options.split())
     assert (result.code, result.out, sorted(path.name for path in folder.iterdir())) == (2, b"", ["r.fq"])
     assert REFUSED[options] in result.err
