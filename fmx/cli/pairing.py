@@ -12,7 +12,6 @@ _SINGLE = {
     "samples": "--samples",
     "counts": "--counts", "skip": "--skip", "first": "--first",
     "mismatches": "--mismatches",
-    "shard": "--shard", "scheduler": "--scheduler", "scheduler_file": "--scheduler-file",
 }  # fmt: skip
 _ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "the same way"}
 
@@ -98,7 +97,7 @@ def pairs_of(given) -> dict:
     from ..search.proper import Pairing
 
     files = PairedFiles(given.reads) if given.interleaved else PairedFiles(given.mates1, given.mates2)
-    return {"files": files, "pairing": Pairing((*chosen, "fr")[0], least, most)}
+    return {"files": files, "pairing": Pairing((*chosen, "fr")[0], least, most, given.interleaved)}
 
 
 def _check_files(given):

@@ -15,6 +15,8 @@ import xxhash
 
 from .._version import __version__
 from ..errors import InputError, OutputError
+from ..input.mates import PairedFiles
+from ..input.pair_shards import PairShardPlan
 from ..input.shards import Shard, ShardPlan
 from ..input.streams import STANDARD
 from ..system.drafts import DraftFolder
@@ -64,7 +66,7 @@ class ShardRun:
     def __init__(self, folder, shard, run):
         self._folder, self._shard, self._run = Path(folder), Shard(*shard), run
         self._place = self._folder / name_of(*self._shard)
-        self._plan: ShardPlan | None = None
+        self._plan: ShardPlan | PairShardPlan | None = None
         self._is_empty = False
         self._summary, self._table = {}, b""
 
@@ -81,7 +83,8 @@ class ShardRun:
 
     def plan(self, paths, size, n_threads=1):
         """The spans of the shard."""
-        self._plan = ShardPlan(self._shard, paths, size, n_threads=n_threads)
+        kind = PairShardPlan if isinstance(paths, PairedFiles) else ShardPlan
+        self._plan = kind(self._shard, paths, size, n_threads=n_threads)
         return self._plan.spans()
 
     def begins_inside(self, path) -> bool:

@@ -51,16 +51,21 @@ def check_names(mates, step) -> None:
     r = _settle_names(mates.one, mates.two)
     if r < mates.one.length.size:
         one, two = (_name_of(batch, r) for batch in (mates.one, mates.two))
-        other, here = (Origin(origin.path, origin.number + step * r) for origin in mates.origins)
-        what = f"its name is {two}, but its mate's, record {other.number}"
-        if step == 1:
-            what += f" of {other.path}"
-        raise InputError(here.path, f"record {here.number}", f"{what}, is {one}: mates must have one name")
+        other, here = mates.origins
+        of_mate = f"that of its mate{f' in {other.path}' if step == 1 else ''}"
+        what = f"its name is {two}, but {of_mate} is {one}: mates must have one name"
+        raise InputError(here.path, f"record {here.number + step * r}", what)
 
 
 def _name_of(batch, r) -> str:
     start = batch.name_start[r]
     return batch.data[start : start + batch.name_length[r]].tobytes().decode() or "missing"
+
+
+def are_mates(one: bytes, two: bytes) -> bool:
+    """Are these the names of a mate 1 and a mate 2, as compiled code tells?"""
+    is_numbered = (one[-1:], two[-1:]) == (b"1", b"2") and one[-2:-1] in (b"/", b".")
+    return one == two or (is_numbered and one[:-1] == two[:-1] and len(one) > 2)
 
 
 @compiled

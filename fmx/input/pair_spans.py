@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..errors import InputError
 from . import spans
 from .link import Link
-from .mates import Mates, Origin, check_names
+from .mates import Mates, Origin, are_mates, check_names
 from .reads import ReadBatch, check_sam, parse
 from .streams import STANDARD
 
@@ -33,8 +33,22 @@ class Waiting(NamedTuple):
         return Waiting(head, self.origin), Waiting(tail, behind)
 
     @property
+    def name(self) -> bytes:
+        """That of the first read."""
+        start = self.batch.name_start[0]
+        return self.batch.data[start : start + self.batch.name_length[0]].tobytes()
+
+    @property
     def n(self) -> int:
         return self.batch.length.size
+
+
+class Rest(NamedTuple):
+    """What an item leaves to the next: reads that wait, and how many reads of mates 2 are left out first."""
+
+    one: list
+    two: list
+    left_out: int = 0
 
 
 class Balance:
@@ -60,14 +74,16 @@ class Balance:
 class PairSpan:
     """Spans of a file of pairs, or of two, one of which may be None, and the pairs that they complete.
 
-    ``files``: (number, name) of each; ``is_over``: of each whether nothing comes after it; ``links``: of two
-    lists of Waiting, from the item before it and to the next.
+    ``files``: (number, name) of each; ``is_over``: of each whether nothing comes after it; ``links``: of
+    Rest, from the item before it and to the next; ``after``: the name of the first pair that is not wanted,
+    or None.
     """
 
-    def __init__(self, files, taken, is_over, balance, links):
+    def __init__(self, files, taken, is_over, balance, links, after=None):
         self._numbers, self._paths = zip(*files, strict=True)
         self._taken, self._is_over, self._balance = taken, is_over, balance
         self._before, self._behind = links
+        self._after = after
 
     def ends(self):
         """(number of a file, byte of it) where each of its spans ends."""
@@ -76,17 +92,17 @@ class PairSpan:
     def read(self, is_sam=True) -> list:
         """Mates, run after run; ``is_sam``: they must be what SAM can hold.  Raises InputError."""
         try:
-            found, waiting = self._meet(self._own(is_sam))
+            found, rest = self._meet(self._own(is_sam))
         except BaseException:
             for span in self._taken:
                 if isinstance(span, spans.Span):
                     span.leave()
             self._behind.tell(None)
             raise
-        self._behind.tell(waiting)
+        self._behind.tell(rest)
         for mates in found:
             check_names(mates, self._step)
-        self._check_ends(waiting)
+        self._check_ends(rest[:2])
         return found
 
     @property
@@ -118,20 +134,25 @@ class PairSpan:
         """(Mates that are complete, the reads that go on waiting)."""
         if (before := self._before.wait()) is None:
             raise InputError(self._paths[0], "", spans.NOT_READ)
-        waiting, found = [[x for x in (*a, *b) if x.n] for a, b in zip(before, own, strict=True)], []
+        waiting, found = [[x for x in (*a, *b) if x.n] for a, b in zip(before[:2], own, strict=True)], []
+        left_out = before.left_out
+        while left_out and waiting[1]:
+            n = min(left_out, waiting[1][0].n)
+            rest = waiting[1][0].cut(n, self._step)[1]
+            waiting[1][:1], left_out = [rest] if rest.n else [], left_out - n
         while all(waiting):
             n = min(reads[0].n for reads in waiting)
             met = [reads[0].cut(n, self._step) for reads in waiting]
             (one, _), (two, _) = met
             found.append(Mates(one.batch, two.batch, (one.origin, two.origin)))
-            rest = zip(met, waiting, strict=True)
-            waiting = [[x for x in (tail, *reads[1:]) if x.n] for (_, tail), reads in rest]
-        return found, waiting
+            tails = zip(met, waiting, strict=True)
+            waiting = [[x for x in (tail, *reads[1:]) if x.n] for (_, tail), reads in tails]
+        return found, Rest(*waiting, left_out)
 
     def _check_ends(self, waiting):
         """Raise InputError where reads will meet no mates any more."""
         for i, path in enumerate(self._paths):
-            if not self._is_over[i]:
+            if not self._is_over[i] or (i == 0 and self._is_next(waiting[1])):
                 continue
             if self._step == 2 and waiting[0]:
                 where = f"record {waiting[0][0].origin.number}"
@@ -142,6 +163,10 @@ class PairSpan:
                 what = f"the last one, but {other} has more" if n else f"no reads, but {other} has some"
                 raise InputError(path, where, f"{what}: there must be as many mates")
 
+    def _is_next(self, waiting) -> bool:
+        """Are these reads of mates 2 what comes after all that is wanted?"""
+        return bool(self._after and waiting) and are_mates(self._after, waiting[0].name)
+
 
 def plan(files, size=spans.CHUNK_SIZE, n_threads=1):
     """Yield a PairSpan for about ``size`` bytes of each of PairedFiles, in order.
@@ -151,14 +176,18 @@ def plan(files, size=spans.CHUNK_SIZE, n_threads=1):
     for together in files.together():
         sides = [spans.plan([path], size, n_threads=n_threads) for _, path in together]
         try:
-            yield from _items([(number, _name(path)) for number, path in together], sides)
+            yield from items([(number, _name(path)) for number, path in together], sides)
         finally:
             for side in sides:
                 side.close()
 
 
-def _items(files, sides):
-    balance, is_over, link = Balance(), [False] * len(sides), Link(([], []))
+def items(files, sides, left_out=0, after=None):
+    """PairSpans of a file of pairs, or of two, by the spans of each.
+
+    Of mates 2 some reads are ``left_out`` first, and all from that of the name ``after`` (bytes) on.
+    """
+    balance, is_over, link = Balance(), [False] * len(sides), Link(Rest([], [], left_out))
     while not all(is_over):
         wanted = balance.wanted(is_over) if len(sides) > 1 else [True]
         taken = [next(side, None) if want else None for side, want in zip(sides, wanted, strict=True)]
@@ -166,7 +195,7 @@ def _items(files, sides):
             over or (want and span is None) for over, want, span in zip(is_over, wanted, taken, strict=True)
         ]
         links = link, (link := Link())
-        yield PairSpan(files, taken, tuple(is_over), balance, links)
+        yield PairSpan(files, taken, tuple(is_over), balance, links, after)
 
 
 def _name(path) -> str:

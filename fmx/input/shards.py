@@ -72,13 +72,21 @@ class ShardPlan:
 
     def spans(self):
         """Yield what can be read to Chunks, in order.  Raises InputError."""
+        for number, first, last in self.stretches():
+            with Source(self._paths[number]) as source:
+                begun = first_of(source)
+                if begun[1].size:
+                    cuts = Cuts(source, begun[0])
+                    yield from self.between(source, begun, cuts, cuts.at(first), cuts.at(last))
+
+    def stretches(self):
+        """Yield (number of a file, first, last) for files that it has bytes of; either may lie outside."""
         sizes = [os.path.getsize(path) for path in self._paths]
         first, last = self._shard.of(sum(sizes))
         at = 0
-        for path, size in zip(self._paths, sizes, strict=True):
+        for number, size in enumerate(sizes):
             if at < last and first < at + size:
-                with Source(path) as source:
-                    yield from self._spans_of(source, first - at, last - at)
+                yield number, first - at, last - at
             at += size
 
     @property
@@ -97,27 +105,23 @@ class ShardPlan:
         is_fastq, assumed = self._assumed
         with Source(error.path) as source:
             skip, _ = first_of(source)
-            before = _counted(_Cuts(source, skip), is_fastq, self.begin.at)
+            before = _counted(Cuts(source, skip), is_fastq, self.begin.at)
         number = int(found[1]) + (before.total - assumed.total) // (4 if is_fastq else 1)
         return InputError(error.path, f"record {number}", error.what)
 
-    def _spans_of(self, source, first, last):
-        """The spans between two places that may lie inside a file."""
-        skip, head = first_of(source)
-        if head.size == 0:
-            return
-        is_fastq, cuts = self._check(source.path, head[0]), _Cuts(source, skip)
-        start, stop = cuts.at(first), cuts.at(last)
+    def between(self, source, begun, cuts, start, stop):
+        """The spans between two cuts; ``begun``: what first_of gave."""
+        is_fastq = self._check(source.path, begun[1][0])
         self.is_empty = self.is_empty and start == stop
         if start == 0 and stop == cuts.size:
-            yield from plan_source(source, self._size, self._check, self._n_threads, (skip, head))
+            yield from plan_source(source, self._size, self._check, self._n_threads, begun)
         elif start < stop:
             yield from self._inside(cuts, is_fastq, start, stop)
 
     def _inside(self, cuts, is_fastq, start, stop):
         path, before, end = cuts.file.path, Before(0), start
         if start:
-            before = _before(cuts, is_fastq, start)
+            before = before_cut(cuts, is_fastq, start)
             self.begin, self._assumed = Border(path, start, _newlines(before, is_fastq)), (is_fastq, before)
         link = Link(before)
         for reader, n, reached in cuts.spans(self._size, start, stop):
@@ -129,17 +133,17 @@ class ShardPlan:
             self._last = path, stop, is_fastq, link
 
 
-class _Cuts:
-    """Where a file may be cut.  ``skip``: bytes of white space before its records."""
+class Cuts:
+    """Where a file may be cut: nowhere if it ``is_whole``.  ``skip``: bytes of white space before records."""
 
     def __init__(self, source, skip):
         self.file, self.is_gzip, self.size = source.regular(), source.is_gzip, os.path.getsize(source.path)
         self._skip = skip
-        self._is_whole = self.file is None or (self.is_gzip and find_block(self.file, 0) > 0)
+        self.is_whole = self.file is None or (self.is_gzip and find_block(self.file, 0) > 0)
 
     def at(self, place) -> int:
         """The cut at or near a place that may lie outside of the file: 0 and its size are cuts."""
-        if place <= 0 or place >= self.size or self._is_whole:
+        if place <= 0 or place >= self.size or self.is_whole:
             return 0 if place <= 0 else self.size
         if self.is_gzip:
             return find_block(self.file, place)
@@ -167,7 +171,7 @@ def _newlines(before, is_fastq) -> int:
     return -1 if before.blank else -before.total % 4 if is_fastq else 0
 
 
-def _before(cuts, is_fastq, start) -> Before:
+def before_cut(cuts, is_fastq, start) -> Before:
     """What stands before a cut, as far as it matters there."""
     if not is_fastq:
         return Before(1)

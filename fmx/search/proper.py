@@ -31,11 +31,15 @@ _FEW = 16  # times as many occurrences of one mate as of the other: most are no 
 
 @dataclass(frozen=True)
 class Pairing:
-    """How mates lie, and how many bases there are from the first to the last of both."""
+    """How mates lie, and how many bases there are from the first to the last of both.
+
+    ``interleaved``: whether files hold them in turn, which matters to none but shards of one run.
+    """
 
     orientation: str = "fr"
     least: int = 0
     most: int = 500
+    interleaved: bool = False
 
 
 class Rule(NamedTuple):

@@ -16,6 +16,9 @@ import pytest
 from output_of import bgzf, without_program
 from texts import numbered, random_letters
 
+from fmx.input import pair_shards
+from fmx.input import shards as input_shards
+
 CONTIGS = numbered([random_letters(3000, "one"), random_letters(900, "two") * 2])
 COMPLETE = str.maketrans("ACGT", "TGCA")
 
@@ -105,6 +108,66 @@ def test_pairs_in_shards(more, command, inputs, tmp_path):
     arguments = ["pairwise", inputs / "genes.fa", *more]
     expected = whole(command, tmp_path, arguments, "one.txt")
     assert in_shards(command, tmp_path, arguments, 4, "all.txt") == expected
+
+
+MATES = {
+    "plain": ("1.fq", "2.fq"), "BGZF": ("blocks1.fq.gz", "blocks2.fq.gz"), "gzip": ("1.fq", "2.fq.gz"),
+    "several": ("1.fq,blocks1.fq.gz", "2.fq,blocks2.fq.gz"), "FASTA": ("1.fq", "2.fa"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def mates(tmp_path_factory):
+    """A folder with mates in files of several kinds, those of mates 2 with shorter records."""
+    folder = tmp_path_factory.mktemp("mates")
+    one, two = reads(2000), [(name, letters[9:40]) for name, letters in reads(2000)]
+    copies = [
+        [(f"{i}.{name}/{n}", x) for i in range(8) for name, x in its] for n, its in ((1, one), (2, two))
+    ]
+    data = [journeys.fastq(its) for its in copies]
+    for n in (1, 2):
+        (folder / f"{n}.fq").write_bytes(data[n - 1])
+        (folder / f"blocks{n}.fq.gz").write_bytes(bgzf(data[n - 1], 20_000))
+    (folder / "2.fq.gz").write_bytes(gzip.compress(data[1], 1))
+    (folder / "2.fa").write_bytes(journeys.fasta(copies[1]))
+    (folder / "both.fq").write_bytes(journeys.fastq([x for pair in zip(*copies, strict=True) for x in pair]))
+    return folder
+
+
+@pytest.mark.parametrize("kind", [*MATES, "in turn"])
+def test_merged_shards_of_pairs_are_one_run(kind, command, index_of, mates, tmp_path, monkeypatch):
+    monkeypatch.setattr(input_shards, "APART", 100_000)
+    monkeypatch.setattr(pair_shards, "_REACH", 1 << 14)
+    monkeypatch.chdir(mates)
+    given = (
+        ["--interleaved", "both.fq"] if kind == "in turn" else ["-1", MATES[kind][0], "-2", MATES[kind][1]]
+    )
+    arguments = ["search", "-x", index_of(CONTIGS), *given, "--ff", "-k", "2", "-t", 2]
+    expected = whole(command, tmp_path, arguments, "one.sam")
+    assert expected.count(b"\n") > 30_000
+    for n in (1, 3):
+        assert in_shards(command, tmp_path, arguments, n, "all.sam") == expected
+        shutil.rmtree(tmp_path / "out.d")
+
+
+@pytest.mark.parametrize("wrong", ["left out", "put in"])
+def test_mates_out_of_step_end_a_shard(wrong, command, index_of, mates, tmp_path, monkeypatch):
+    """A mate that is missing, or one too many, between two shards or within one."""
+    monkeypatch.setattr(input_shards, "APART", 100_000)
+    lines = (mates / "2.fq").read_bytes().splitlines(keepends=True)
+    middle = len(lines) // 8 * 4
+    if wrong == "left out":
+        del lines[middle : middle + 4]
+    else:
+        lines[middle:middle] = [b"@x/2\n", *lines[1:4]]
+    (tmp_path / "2.fq").write_bytes(b"".join(lines))
+    arguments = ["search", "-q", "-x", index_of(CONTIGS), "-1", mates / "1.fq", "-2", tmp_path / "2.fq"]
+    failed = []
+    for i in (1, 2, 3):
+        done = command(*arguments, "--shard", f"{i}/3", "-o", tmp_path / "out.d")
+        failed += [done.err] if done.code else []
+    assert failed
+    assert all("mate" in words and words.count("\n") == 1 for words in failed)
 
 
 def test_tables_of_counts_are_added_up(command, index_of, inputs, tmp_path):
