@@ -37,7 +37,7 @@ def _first_records(path) -> list:
         lines = text.split(b"\n")[:9]
         found = [lines[i : i + 2] for i in range(0, len(lines) - 4, 4)]
     else:
-        found = [record.split(b"\n", 1) for record in text.split(b"\n>")[:3]][:-1]
+        found = [list(record.partition(b"\n")[::2]) for record in text.split(b"\n>")[:3]][:-1]
     return [((line[1:] if line[:1] in b"@>" else line).split()[:1], letters) for line, letters in found]
 
 

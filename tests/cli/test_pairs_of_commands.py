@@ -214,3 +214,11 @@ def test_the_commands_of_the_page_work(there, peer):
     done = subprocess.run(["bash", "-c", script], capture_output=True, env=ON_CPU, check=False)
     assert (done.returncode, b"properly paired" in done.stdout) == (0, True), done.stderr
     assert done.stderr.count(b" pairs: ") == sum("fmx search" in line for line in lines)
+
+
+def test_records_of_one_line_are_no_mates(folder):
+    from fmx.input.guessed_mates import advice
+
+    (folder / "odd.fa").write_bytes(b">a\n>b\n>c")
+    (folder / "odder.fa").write_bytes(b">a>b\n>c>\n>\n>")
+    assert advice(["odd.fa", "odder.fa"]) == ""
