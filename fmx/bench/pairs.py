@@ -20,12 +20,13 @@ MOST = 500
 @click.option("--bowtie", is_flag=True, help="Also time bowtie -v 0.")
 @work
 @options.threads
-def command(reference, mates, simulate, n_runs, bowtie, work, threads, length):
+def command(reference, mates, **given):
     """Time fmx search of pairs.
 
     Maps mates as single reads and as pairs, in turn, to a file. Prints medians of the wall time of whole
     commands. Put --work on a RAM disk.
     """
+    simulate, threads, bowtie = given["simulate"], given["threads"], given["bowtie"]
     if bool(simulate) == bool(mates) or len(mates) not in (0, 2):
         raise click.UsageError("give R1 and R2, or --simulate N")
     if bowtie and shutil.which("bowtie") is None:
@@ -34,10 +35,10 @@ def command(reference, mates, simulate, n_runs, bowtie, work, threads, length):
     from ..measure.tables import markdown
     from .kit.files import work_folder, write_pairs, write_plain
 
-    with work_folder(work) as folder:
+    with work_folder(given["work"]) as folder:
         fasta, reads = write_plain([reference], folder / "reference.fa"), (folder / "1.fq", folder / "2.fq")
         if simulate:
-            write_pairs(fasta, simulate, (length, INSERT), reads)
+            write_pairs(fasta, simulate, (given["length"], INSERT), reads)
         else:
             for path, target in zip(mates, reads, strict=True):
                 write_plain([path], target)
@@ -50,8 +51,8 @@ def command(reference, mates, simulate, n_runs, bowtie, work, threads, length):
             timing.run(["bowtie-build", "-q", "--threads", threads, fasta, folder / "bowtie"])
             search = ["bowtie", "-v", "0", "-S", "-k", "1", "-p", threads, "-x", folder / "bowtie"]
             commands["bowtie -v 0, pairs"] = [*search, "-X", MOST, *as_mates, folder / "bowtie.sam"]
-        click.echo(f"machine: {timing.machine()}; {threads} threads; medians of {n_runs} runs")
-        found = timing.medians(commands, n_runs)
+        click.echo(f"machine: {timing.machine()}; {threads} threads; medians of {given['n_runs']} runs")
+        found = timing.medians(commands, given["n_runs"])
         base = found["fmx, single reads"].wall
         rows = [
             {"map": name, "wall s": run.wall, "CPU s": run.cpu, "times single reads": run.wall / base}
