@@ -11,7 +11,7 @@ from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx import workflow
 from fmx.index import fm_index
-from fmx.search import candidates, hits, near
+from fmx.search import candidates, hits, mapping, near
 from fmx.search.mapper import MapOptions, Near
 
 EVERY = hits.SelectionPolicy(hits.ALL)
@@ -97,6 +97,14 @@ def test_runs_of_any_size_give_the_same(index_of, monkeypatch):
         assert ask(index, READS, Near(2)) == expected
     monkeypatch.setattr(candidates, "AT_ONCE", 3)
     assert ask(index, READS, Near(2)) == expected
+
+
+def test_what_compiles_all_is_not_found_everywhere(index_of, monkeypatch):
+    """Four letters with two mismatches are at every fourth position of a genome."""
+    mapper, seen = near.make_near_mapper(opened(index_of(CONTIGS)), MapOptions(near=Near(2))), []
+    monkeypatch.setattr(mapping, "warm_up", lambda mappers, writer, letters: seen.append(letters.decode()))
+    mapping.compile_all([mapper], None)
+    assert [naive.near(CONTIGS, letters, 2) for letters in seen] == [[]]
 
 
 def test_an_index_in_parts_gives_the_same(tmp_path):
