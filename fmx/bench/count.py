@@ -127,7 +127,7 @@ def _fast2q(screen, folder, given) -> list:
         "1",
     ]
     words += ["--l", LENGTH, "--cp", given["threads"], "--fn", "compiled", "--pb"]
-    words += ["--us", BEFORE[-8:].decode()] if given["stagger"] else ["--st", len(BEFORE)]
+    words += ["--us", BEFORE[-8:].decode(), "--qsu", "1"] if given["stagger"] else ["--st", len(BEFORE)]
     script = 'rm -rf "$1"; mkdir "$1"; shift; exec "$@" > /dev/null'
     return ["bash", "-c", script, "bash", out, *words]
 
