@@ -77,7 +77,7 @@ def check(folder, contigs, pairs, rule, **options):
 
 
 @given(questions(), RULES, st.sampled_from([1, 60, 200, 1 << 20]), st.sampled_from([1, 3]))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_records_are_those_of_the_oracle(folder_of_this, question, rule, chunk_size, n_threads):
     check(folder_of_this, *question, rule, chunk_size=chunk_size, n_threads=n_threads)
 
