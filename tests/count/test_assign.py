@@ -57,7 +57,7 @@ def questions(draw):
     )  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(questions())
 def test_a_read_counts_for_what_the_definition_says(question):
     library, reads, options = question

@@ -103,7 +103,7 @@ def test_a_sheet_has_a_line_for_each_file(tmp_path):
         assert str(error.value) == f"{sheet}: {said}"
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     st.sampled_from(sorted(FILES)),
     st.lists(st.tuples(st.integers(0, 200), st.binary(max_size=4)), max_size=4),

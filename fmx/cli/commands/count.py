@@ -90,13 +90,12 @@ def command(given):
     fmx count -l library.csv --after CACCG --mismatches 1 *.fq.gz -o counts.tsv
     """
     looked = _looked(given)
-    from ...cluster.run import ShardRun, identity
     from ...count.counting import CountOptions
-    from ...count.journey import count, count_shard
+    from ...count.journey import count
     from ...count.library import read_library
     from ...count.looked import Looked
     from ...count.outputs import CountOutput
-    from ...count.samples import Screen, read_sheet, samples_of
+    from ...count.samples import read_sheet, samples_of
     from ...count.tables import kind_of
     from ...machines.progress import Progress
     from ..places import anything, check_places
@@ -126,11 +125,19 @@ def command(given):
     if given.shard is None:
         count(libraries, samples, wanted, output, progress)
         return
+    _count_shard(given, libraries, samples, wanted, output, progress)
+
+
+def _count_shard(given, libraries, samples, wanted, output, progress):
+    """Count in the shard that is asked for, unless it is there."""
     if given.stats or given.json_path or given.report:
         raise click.UsageError("--stats, --json and --report tell of a whole run: give them to fmx merge")
-    run = identity(
-        "count", [*paths, *given.libraries], counting=wanted, output=output, screen=Screen.of(samples)
-    )
+    from ...cluster.run import ShardRun, identity
+    from ...count.journey import count_shard
+    from ...count.samples import Screen
+
+    files = [*(path for sample in samples for path in sample.paths), *given.libraries]
+    run = identity("count", files, counting=wanted, output=output, screen=Screen.of(samples))
     shard = ShardRun(given.output, given.shard, run)
     if shard.is_done():
         progress.say(f"{shard} is there already")
