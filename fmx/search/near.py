@@ -73,7 +73,8 @@ class NearMapper(Mapper):
                 first = start + run[0] + a
                 hits = select(matches, found.batch, first, self.options.policy, self._near)
                 for text in self._texts:
-                    fill_changes(text, own, 2 * (run[0] + a), self._near.mismatches, hits)
+                    span, pattern = (text.start, text.start + text.n), 2 * (run[0] + a)
+                    fill_changes(text.words, span, own, pattern, self._near.mismatches, hits)
             found.total[first : first + b - a] = hits.total
             if self.tally:
                 eligible = self.options.policy.eligible(hits.total)

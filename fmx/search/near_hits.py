@@ -119,11 +119,14 @@ def _choose(matches, batch, start, hits, seed, best_first):
 
 
 @compiled
-def fill_changes(text, sets, first_pattern, most, hits):
-    """The changes of the hits that lie in a Text; read 0 of ``hits`` has pattern ``first_pattern``."""
+def fill_changes(words, span, sets, first_pattern, most, hits):
+    """The changes of the hits in a part with packed ``words``, of the text's ``span`` (start, stop).
+
+    Read 0 of ``hits`` has pattern ``first_pattern``.
+    """
     for r in range(hits.total.size):
         for hit in range(hits.first[r], hits.first[r + 1]):
-            position = hits.position[hit] - text.start
-            if 0 <= position < text.n:
+            position = hits.position[hit] - span[0]
+            if 0 <= position < span[1] - span[0]:
                 i = first_pattern + 2 * r + hits.reverse[hit]
-                hits.changes[hit] = changes_at(text.words, position, sets, i, most)
+                hits.changes[hit] = changes_at(words, position, sets, i, most)

@@ -43,6 +43,7 @@ def test_the_bytes_are_those_of_the_cpu(opened, tmp_path, monkeypatch):
     expected = mapped(opened[0], reads, tmp_path / "cpu", workflow.Device())
     assert expected[0].count(b"NM:i:2") > 1
     assert expected[2].hits == sum(len(naive.near(CONTIGS, read, 2)) for read in READS)
+    assert mapped(opened[1], reads, tmp_path / "cpu", workflow.Device()) == expected
     monkeypatch.setattr(near_gpu, "AT_ONCE", 50)
     for index in opened:
         assert mapped(index, reads, tmp_path / "gpu", workflow.Device("cuda")) == expected

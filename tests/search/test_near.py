@@ -6,10 +6,8 @@ import pysam
 import pytest
 from conftest import LAYOUTS
 from output_of import without_program
-from several import part_size_of
 from texts import TEXTS, numbered, random_letters, reads_of
 
-from fmx import workflow
 from fmx.index import fm_index
 from fmx.search import candidates, hits, mapping, near
 from fmx.search.mapper import MapOptions, Near
@@ -105,15 +103,6 @@ def test_what_compiles_all_is_not_found_everywhere(index_of, monkeypatch):
     monkeypatch.setattr(mapping, "warm_up", lambda mappers, writer, letters: seen.append(letters.decode()))
     mapping.compile_all([mapper], None)
     assert [naive.near(CONTIGS, letters, 2) for letters in seen] == [[]]
-
-
-def test_an_index_in_parts_gives_the_same(tmp_path):
-    journeys.build(tmp_path / "one.fmx", CONTIGS)
-    options = workflow.IndexOptions(part_size=part_size_of(CONTIGS))
-    workflow.build_index(journeys.fasta(CONTIGS), tmp_path / "parts.fmx", options)
-    index = opened(tmp_path / "parts.fmx")
-    assert len(index.parts) > 1
-    assert ask(index, READS, Near(2)) == [naive.near(CONTIGS, read, 2) for read in READS]
 
 
 def quality(found, n) -> int:
