@@ -16,12 +16,10 @@ _WRITTEN = {"-o": "path", "--counts": "counts", "--al": "mapped_to", "--un": "un
 
 
 def runs_of(given, output, outputs) -> tuple:
-    """(a mapping.Run for each sample, or one for READS; the outputs of all, as check_places takes them).
+    """(a mapping.Run for each sample, or one for all; the outputs of all, as check_places takes them).
 
     Raises UsageError, InputError.
     """
-    if not given.samples:
-        return [Run(given.reads, output)], outputs
     if given.rg is not None:
         raise click.UsageError("--rg names one group for all reads: with --samples the sheet has read_group")
     refuse_shards(given, {"--samples": True})

@@ -3,7 +3,6 @@
 import io
 import re
 from contextlib import ExitStack
-from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 
@@ -109,6 +108,8 @@ def _added(paths) -> bytes:
 
 def _sum(numbers) -> bytes:
     """Of whole numbers, or of numbers with as many decimals each."""
+    from decimal import Decimal  # 5 ms, of which a search needs none
+
     return str(sum(Decimal(number.decode()) for number in numbers)).encode()
 
 

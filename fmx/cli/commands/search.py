@@ -43,17 +43,18 @@ def command(given):
     from ...search.hits import ALL, SelectionPolicy
     from ...search.mapper import MapOptions, Near
     from ..mapping import Run, map_to_index
-    from ..places import anything, check_places
-    from ..sampling import runs_of
 
     limit, seed = ALL if given.report_all else given.limit, -1 if given.seed is None else given.seed
     policy = SelectionPolicy(limit, given.at_most or ALL, seed)
     near = Near(given.mismatches, strata=given.strata) if given.mismatches else None
     files = pairs.get("files")
     wanted = MapOptions(policy, near=near, pairing=pairs.get("pairing"), **wanted)
-    runs, outputs = runs_of(given, output, outputs)
-    runs = [Run(files.paths, output, files)] if files else runs
+    runs = [Run(files.paths, output, files)] if files else [Run(given.reads, output)]
     if given.samples:
+        from ..places import anything, check_places
+        from ..sampling import runs_of
+
+        runs, outputs = runs_of(given, output, outputs)
         check_places([given.samples], outputs, check=anything)
     map_to_index("search", given, runs, outputs, wanted)
     if not files:
