@@ -6,11 +6,13 @@ import io
 import os
 import pkgutil
 import shutil
+import signal
 import sys
 import threading
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background job
 os.environ.setdefault("FMX_CACHE", str(ROOT / ".pytest_cache" / "compiled"))  # one for all workers
 # tests/cuda are run by a pytest of their own: on a GPU, or in the CUDA simulator, where kernels are Python.
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"

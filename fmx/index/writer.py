@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import time
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -163,13 +162,9 @@ def _locked(path, waiting=None):
 
 
 def _lock(descriptor, waiting):
-    """Asks again and again: a signal just before a wait in the kernel would be noticed only after it."""
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if waiting:
-                waiting()
-                waiting = None
-        time.sleep(0.1)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if waiting:
+            waiting()
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -33,7 +33,7 @@ def test_the_output_is_the_same(name, arguments, folder, index_of, command, monk
     assert expected.out.count(b"\n") > 200
     for size, threads in ((1, 2), (100, 1), (100, 3), (4000, 5)):
 
-        def small(paths, given=None, *more, size=size, **others):
+        def small(paths, given=spans.CHUNK_SIZE, *more, size=size, **others):
             size = given if isinstance(paths[0], bytes) else size  # a read that is made up to compile
             for span in plan(paths, size, *more, **others):
                 planned.append(span)
