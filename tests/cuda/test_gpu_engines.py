@@ -58,12 +58,12 @@ def sequences_of(text) -> list:
     blocks = [block for block in text.split("$") if block]
     lengths = (1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 20, 31, 32, 33, 40, 65, 100, 140)
     sequences = [""]
-    for m in (23, 40, 9, 6, 3) if SIMULATED else lengths:
+    for m in (40, 9) if SIMULATED else lengths:
         for block in blocks[-2:] if SIMULATED else blocks[-40:]:
             middle = [] if SIMULATED else [block[len(block) // 2 :][:m]]
             sequences += [block[:m], block[-m:], *middle]
         sequences.append(random_letters(m, m))
-    return sequences[:16] if SIMULATED else sequences
+    return sequences
 
 
 @functools.cache
