@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from ..cluster.merge import manifests, merge, sentence
+from ..cluster.merge import in_order, merge, sentence
 from ..cluster.run import ShardRun, identity, seen
 from ..errors import ClusterError
 from ..options import find_index
 
-SHARD = 32 << 20  # bytes of input that a shard on a cluster has, or more
-MOST = 4096  # shards
+SHARD, LARGE = 32 << 20, 128 << 20  # bytes of input that a shard on a cluster has; of much input
+SEVERAL, MOST = 64, 4096  # shards, from which on they are larger; at most
 PAIRWISE = 64  # shards of pairs
 INPUTS = ("reads", "patterns", "queries", "seqs", "other")  # what commands call them
 
@@ -84,8 +84,7 @@ def _on_cluster(given, address, command, paths, run, progress):
     if given.output == "-" or not os.path.isdir(os.path.dirname(os.path.abspath(given.output))):
         raise click.UsageError("on a cluster give -o FILE, in a folder that all workers see")
     folder = Path(f"{os.path.abspath(given.output)}.shards")
-    n = PAIRWISE if command == "pairwise" else sum(map(os.path.getsize, paths)) // SHARD
-    n = max(1, min(n, MOST))
+    n = PAIRWISE if command == "pairwise" else n_shards(sum(map(os.path.getsize, paths)))
     there = _as_seen_there(given, folder) | {"kind": run["options"]["output"]["kind"]}
     work = partial(do_shard, command, there, run)
     see = partial(seen_there, [os.path.abspath(path) for path in paths], there.get("index_path"))
@@ -93,13 +92,22 @@ def _on_cluster(given, address, command, paths, run, progress):
     with Cluster(address, given.scheduler_file) as cluster:
         n_threads = cluster.check({key: run[key] for key in ("fmx", "index", "inputs")}, see)
         progress.say(f"{n} shards on {n_threads} threads of the cluster at {cluster.name}")
-        for i, _ in enumerate(cluster.results(work, [(number, n) for number in range(1, n + 1)]), 1):
-            left = int((time.monotonic() - start) / i * (n - i))
-            progress.show(f"{i} of {n} shards, {left // 60}:{left % 60:02d} left")
-    found = manifests(folder)
-    merge(folder, found, given.output, getattr(given, "counts", None))
+
+        def done():
+            for i, number in enumerate(cluster.results(work, [(number, n) for number in range(1, n + 1)]), 1):
+                left = int((time.monotonic() - start) / i * (n - i))
+                progress.show(f"{i} of {n} shards, {left // 60}:{left % 60:02d} left")
+                yield number
+
+        found = merge(folder, in_order(folder, n, done()), given.output, getattr(given, "counts", None))
     shutil.rmtree(folder, ignore_errors=True)
     progress.say(f"{sentence(found)}; {time.monotonic() - start:.1f} s")
+
+
+def n_shards(n_bytes) -> int:
+    """How many shards so much input has: whatever the cluster is, so that a second run goes on with them."""
+    size = min(max(n_bytes // SEVERAL, SHARD), LARGE)
+    return max(1, min(n_bytes // size, MOST))
 
 
 def _as_seen_there(given, folder) -> dict:
@@ -123,7 +131,7 @@ def seen_there(paths, index_path) -> dict:
 
 
 def do_shard(command, given, run, shard):
-    """One shard on a worker, with its GPU where --engine says so and no other shard of it has that."""
+    """One shard on a worker, with its GPU where --engine says so and no other shard has that: its number."""
     from ..cluster.dask import engine_of
 
     function = import_module(f".commands.{command}", __package__).command.callback
@@ -132,3 +140,4 @@ def do_shard(command, given, run, shard):
         function(**{**given, "shard": shard, "engine": engine}, run=run)
     finally:
         release()
+    return shard[0]

@@ -3,7 +3,6 @@
 import io
 import re
 from contextlib import ExitStack
-from itertools import pairwise
 from pathlib import Path
 
 import xxhash
@@ -37,40 +36,59 @@ def manifests(folder) -> list:
     if missing := [str(i) for i in range(1, found[0].count + 1) if i not in numbers]:
         listed = ", ".join(missing[:10]) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
         raise OutputError(f"{folder}: missing of {found[0].count} shards: {listed}")
-    for shard in found[1:]:
-        if differs := difference(shard.run, found[0].run):
-            raise OutputError(f"{folder}: shard {shard.number} is of another run than shard 1: {differs}")
-    _check_borders(folder, found)
+    for i in range(1, len(found)):
+        _check_fit(folder, found[:i], found[i])
     return found
 
 
-def _check_borders(folder, found):
-    """Where one shard ends inside a file, the next must begin: else records are damaged there."""
-    for one, other in pairwise(shard for shard in found if not shard.is_empty):
-        if one.end != other.begin:
-            path, at, _ = one.end or other.begin
-            raise OutputError(
-                f"{folder}: shards {one.number} and {other.number} do not meet in {path}: its records are "
-                f"damaged near byte {at}, or the file was changed between them"
-            )
+def _check_fit(folder, before, shard):
+    """Raise OutputError unless a Manifest goes on from those ``before`` it.
+
+    Where one shard ends inside a file, the next must begin: else records are damaged there.
+    """
+    if differs := difference(shard.run, before[0].run):
+        raise OutputError(f"{folder}: shard {shard.number} is of another run than shard 1: {differs}")
+    last = next((one for one in reversed(before) if not one.is_empty), None)
+    if last and not shard.is_empty and last.end != shard.begin:
+        path, at, _ = last.end or shard.begin
+        raise OutputError(
+            f"{folder}: shards {last.number} and {shard.number} do not meet in {path}: its records are "
+            f"damaged near byte {at}, or the file was changed between them"
+        )
 
 
-def merge(folder, found, path, counts=None) -> None:
-    """Write what the shards ``found`` in a folder (``manifests``) make up together.
+def in_order(folder, n, done):
+    """Yield the Manifests of n shards in order, as soon as ``done``, which yields numbers, has told them."""
+    waiting, number = set(), 1
+    for other in done:
+        waiting.add(other)
+        while number in waiting:
+            yield read_manifest(Path(folder) / name_of(number, n))
+            number += 1
+
+
+def merge(folder, shards, path, counts=None) -> list:
+    """Write what shards in a folder, of which Manifests come in order, make up together: all these.
 
     ``counts``: a file for the table of reads and hits per contig.  Raises OutputError.
     """
-    if counts and not all(shard.has_counts for shard in found):
-        raise OutputError(f"{folder}: its shards have no table of counts: search with --counts")
+    found: list = []
     with ExitStack() as stack:
         sink = stack.enter_context(whole_output(path))
         table = stack.enter_context(whole_output(counts)) if counts else None
-        sink.write(found[0].head)
-        for shard in found:
+        for shard in shards:
+            if found:
+                _check_fit(folder, found, shard)
+            else:
+                sink.write(shard.head)
+            if counts and not shard.has_counts:
+                raise OutputError(f"{folder}: its shards have no table of counts: search with --counts")
             _copy(Path(folder) / name_of(shard.number, shard.count) / BODY, shard, sink)
+            found.append(shard)
         sink.write(found[0].tail)
         if table:
             table.write(_added([Path(folder) / name_of(x.number, x.count) / COUNTS for x in found]))
+    return found
 
 
 def bodies(folder, found):

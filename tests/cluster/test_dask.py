@@ -12,6 +12,8 @@ import journeys
 import pytest
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 
+from fmx.cli.shards import n_shards
+
 pytest.importorskip("distributed", reason="pip install 'fmx-mapper[cluster]'")
 
 pytestmark = pytest.mark.xdist_group("dask")
@@ -225,3 +227,8 @@ def test_the_scheduler_of_the_environment_is_taken_where_work_can_be_shared(home
     done = run(home, "search", "-x", "ref.fmx", "few.fq")  # standard output is not shared
     assert "of the cluster" not in done.err
     assert len(done.out) > 1000
+
+
+def test_much_input_has_larger_shards_whatever_the_cluster():
+    assert [n_shards(n << 20) for n in (0, 31, 100, 2 << 10, 6 << 10, 100 << 10)] == [1, 1, 3, 64, 64, 800]
+    assert n_shards(1 << 50) == 4096
