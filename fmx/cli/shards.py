@@ -99,7 +99,8 @@ def _on_cluster(given, address, command, paths, run, progress):
                 progress.show(f"{i} of {n} shards, {left // 60}:{left % 60:02d} left")
                 yield number
 
-        found = merge(folder, in_order(folder, n, done()), given.output, getattr(given, "counts", None))
+        counts = getattr(given, "counts", None)
+        found = merge(folder, in_order(folder, n, done(), bool(counts)), given.output, counts)
     shutil.rmtree(folder, ignore_errors=True)
     progress.say(f"{sentence(found)}; {time.monotonic() - start:.1f} s")
 

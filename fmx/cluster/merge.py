@@ -36,39 +36,57 @@ def manifests(folder) -> list:
     if missing := [str(i) for i in range(1, found[0].count + 1) if i not in numbers]:
         listed = ", ".join(missing[:10]) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
         raise OutputError(f"{folder}: missing of {found[0].count} shards: {listed}")
-    for i in range(1, len(found)):
-        _check_fit(folder, found[:i], found[i])
-    return found
+    return list(_fitting(folder, found))
 
 
-def _check_fit(folder, before, shard):
-    """Raise OutputError unless a Manifest goes on from those ``before`` it.
+def in_order(folder, n, done, with_counts=False):
+    """Yield such Manifests of n shards, as soon as ``done``, which yields their numbers, has told them.
+
+    ``with_counts``: each must have a table of counts.
+    """
+
+    def told():
+        waiting, number = set(), 1
+        for other in done:
+            waiting.add(other)
+            while number in waiting:
+                yield read_manifest(Path(folder) / name_of(number, n))
+                number += 1
+
+    for shard in _fitting(folder, told()):
+        if with_counts:
+            check_counts(folder, [shard])
+        yield shard
+
+
+def check_counts(folder, found) -> None:
+    """Raise OutputError unless all shards have a table of counts."""
+    if not all(shard.has_counts for shard in found):
+        raise OutputError(f"{folder}: its shards have no table of counts: search with --counts")
+
+
+def _fitting(folder, shards):
+    """Yield Manifests, in order, as long as each goes on from those before it; else raise OutputError.
 
     Where one shard ends inside a file, the next must begin: else records are damaged there.
     """
-    if differs := difference(shard.run, before[0].run):
-        raise OutputError(f"{folder}: shard {shard.number} is of another run than shard 1: {differs}")
-    last = next((one for one in reversed(before) if not one.is_empty), None)
-    if last and not shard.is_empty and last.end != shard.begin:
-        path, at, _ = last.end or shard.begin
-        raise OutputError(
-            f"{folder}: shards {last.number} and {shard.number} do not meet in {path}: its records are "
-            f"damaged near byte {at}, or the file was changed between them"
-        )
-
-
-def in_order(folder, n, done):
-    """Yield the Manifests of n shards in order, as soon as ``done``, which yields numbers, has told them."""
-    waiting, number = set(), 1
-    for other in done:
-        waiting.add(other)
-        while number in waiting:
-            yield read_manifest(Path(folder) / name_of(number, n))
-            number += 1
+    first = last = None
+    for shard in shards:
+        first = first or shard
+        if differs := difference(shard.run, first.run):
+            raise OutputError(f"{folder}: shard {shard.number} is of another run than shard 1: {differs}")
+        if last and not shard.is_empty and last.end != shard.begin:
+            path, at, _ = last.end or shard.begin
+            raise OutputError(
+                f"{folder}: shards {last.number} and {shard.number} do not meet in {path}: its records are "
+                f"damaged near byte {at}, or the file was changed between them"
+            )
+        last = last if shard.is_empty else shard
+        yield shard
 
 
 def merge(folder, shards, path, counts=None) -> list:
-    """Write what shards in a folder, of which Manifests come in order, make up together: all these.
+    """Write what shards in a folder make up together, of which Manifests that fit come in order: all these.
 
     ``counts``: a file for the table of reads and hits per contig.  Raises OutputError.
     """
@@ -77,12 +95,8 @@ def merge(folder, shards, path, counts=None) -> list:
         sink = stack.enter_context(whole_output(path))
         table = stack.enter_context(whole_output(counts)) if counts else None
         for shard in shards:
-            if found:
-                _check_fit(folder, found, shard)
-            else:
+            if not found:
                 sink.write(shard.head)
-            if counts and not shard.has_counts:
-                raise OutputError(f"{folder}: its shards have no table of counts: search with --counts")
             _copy(Path(folder) / name_of(shard.number, shard.count) / BODY, shard, sink)
             found.append(shard)
         sink.write(found[0].tail)

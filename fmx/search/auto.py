@@ -1,6 +1,6 @@
 """Mapping on the CPU at once, and beside it on GPUs that start meanwhile, as long as these are the faster.
 
-To start a GPU takes a second, in which all cores map already.  Then each thread of the host that finds an
+To start a GPU takes two seconds, in which all cores map already.  Then each thread of the host that finds an
 idle flight of a GPU gives its span there.  The reads that a thread maps in a second are noted for both, and
 if they are fewer with a GPU, no more spans go there.  So nobody is slower for having a GPU.
 """

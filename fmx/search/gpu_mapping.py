@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..compiler.functions import inlined
 from ..compiler.warp import kernel, thread_index
 from ..index.contracts import position_of, start, units
 from ..index.parts import part_span
@@ -38,6 +39,19 @@ ROOMS = {
 A_FLIGHT = sum(n * np.dtype(dtype).itemsize for n, dtype in ROOMS.values())  # bytes
 
 
+@inlined
+def interval_of(first, number):
+    """Which of the intervals, one after the other, holds row ``number``; ``first``: totals of their sizes."""
+    left, right = np.int64(0), np.int64(first.size - 1)
+    while right - left > 1:
+        middle = (left + right) >> 1
+        if first[middle] <= number:
+            left = middle
+        else:
+            right = middle
+    return left
+
+
 @kernel
 def locate_kernel(sa, layout, lo, first, start, positions):
     """Text positions of rows start, start + 1 ... of the intervals, one after the other.
@@ -46,14 +60,8 @@ def locate_kernel(sa, layout, lo, first, start, positions):
     """
     j = thread_index()
     if j < positions.size:
-        left, right = np.int64(0), np.int64(lo.size)
-        while right - left > 1:
-            middle = (left + right) >> 1
-            if first[middle] <= start + j:
-                left = middle
-            else:
-                right = middle
-        positions[j] = position_of(sa, layout, np.int64(lo[left]) + start + j - first[left])
+        i = interval_of(first, start + j)
+        positions[j] = position_of(sa, layout, np.int64(lo[i]) + start + j - first[i])
 
 
 class GpuSearcher:

@@ -52,7 +52,7 @@ class NearMapper(Mapper):
                 )
                 pieces = near.plan(own, self._near.mismatches, self._n_text)
             n_words = pieces.words[0::2] + pieces.words[1::2]
-            for a, b in runs(np.maximum(n_words, 1), N_WORDS):
+            for a, b in runs(n_words, N_WORDS):
                 yield from self._hits_of_run(found, start, own, pieces, (a, b))
 
     def _hits_of_run(self, found, start, own, pieces, run):
@@ -65,7 +65,7 @@ class NearMapper(Mapper):
         sizes = sum(part.hi.astype(np.int64) - part.lo for part in intervals)
         ends = np.append(0, np.cumsum(sizes))
         borders = np.searchsorted(spelled.pattern, 2 * np.arange(run[0], run[1] + 1))
-        for a, b in runs(np.maximum(np.diff(ends[borders]), 1), N_ROWS):
+        for a, b in runs(np.diff(ends[borders]), N_ROWS):
             i, j = borders[a], borders[b]
             sought = Sought(own, pieces, self._near.mismatches, spelled.pattern[i:j], spelled.piece[i:j])
             with self.timed("locate"):

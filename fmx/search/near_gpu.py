@@ -8,7 +8,7 @@ import numpy as np
 from ..compiler.warp import kernel, thread_index
 from ..machines import gpu
 from .candidates import Text, match_at, place_of_row
-from .gpu_mapping import N_THREADS, GpuLocator, bring_parts, sent
+from .gpu_mapping import N_THREADS, GpuLocator, bring_parts, interval_of, sent
 from .near import NearMapper, text_of
 
 AT_ONCE = 1 << 22  # rows that are compared at a time
@@ -23,13 +23,7 @@ def compare_kernel(text, sought, lo, first, start, keys):
     """
     j = thread_index()
     if j < keys.size:
-        word, end = np.int64(0), np.int64(lo.size)
-        while end - word > 1:
-            middle = (word + end) >> 1
-            if first[middle] <= start + j:
-                word = middle
-            else:
-                end = middle
+        word = interval_of(first, start + j)
         position = place_of_row(text, sought, word, np.int64(lo[word]) + start + j - first[word])
         keys[j] = match_at(text, sought, word, position) if position >= 0 else np.int64(-1)
 

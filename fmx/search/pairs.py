@@ -73,7 +73,7 @@ class PairMapper:
         """
         both = (found[0].total > 0) & (found[1].total > 0)
         to_locate = (found[0].total + found[1].total) * both
-        for start, stop in runs(np.maximum(to_locate, 1), SLICE_HITS):
+        for start, stop in runs(to_locate, SLICE_HITS):
             with self.timed("locate"):
                 own = [
                     located(

@@ -22,7 +22,7 @@ def command(given):
     FOLDER is what fmx search, locate, mem, pairwise or count with --shard were given as -o. All shards of one
     run must be there. The output is that of a run without --shard.
     """
-    from ...cluster.merge import bodies, manifests, merge, sentence
+    from ...cluster.merge import bodies, check_counts, manifests, merge, sentence
     from ...machines.progress import Progress
     from ..places import check_places
 
@@ -47,6 +47,8 @@ def command(given):
     if is_count:
         add_up(bodies(given.folder, found), given, kind, progress)
     else:
+        if given.counts:
+            check_counts(given.folder, found)
         merge(given.folder, found, given.output, given.counts)
     progress.say(sentence(found))
 
