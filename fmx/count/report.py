@@ -4,17 +4,10 @@ from html import escape
 
 import numpy as np
 
-from . import svg
+from ..report import svg
+from ..report.page import page, table
 
 _POINTS = 300  # of a curve
-_STYLE = """
-body { font: 15px/1.5 sans-serif; color: #222; background: #fff; margin: 2em auto;
-  max-width: 62em; padding: 0 1em }
-h1 { font-size: 1.5em } h2 { font-size: 1.15em; margin-top: 2em } p.about { color: #555 }
-table { border-collapse: collapse; font-size: 13px } div { overflow-x: auto }
-th, td { padding: 3px 10px; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
-th:first-child, td:first-child { text-align: left } td.letters { font-family: monospace; text-align: left }
-"""
 _HEAD = ("sample", "reads", "assigned", "%", "ambiguous", "low quality", "recombined",
          "unassigned", "guides without reads",
          "Gini", "where guides stand")  # fmt: skip
@@ -37,20 +30,7 @@ def html(about, stats, counts) -> bytes:
             _correlation(names, counts),
         ]
     parts += ["<h2>The most frequent sequences that are no guide</h2>", _unassigned(stats)]
-    page = [
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        f"<title>fmx count: {escape(about['library'])}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
-        *(part if part.startswith("<h") or part.startswith("<p") else f"<div>{part}</div>" for part in parts),
-        "</body>\n</html>\n",
-    ]
-    return "\n".join(page).encode()
-
-
-def _table(head, rows) -> str:
-    """Rows of cells, already HTML."""
-    lines = ["<table>", "<tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>"]
-    lines += ["<tr>" + "".join(row) + "</tr>" for row in rows]
-    return "\n".join([*lines, "</table>"])
+    return page(f"fmx count: {about['library']}", parts)
 
 
 def _samples(stats) -> str:
@@ -65,7 +45,7 @@ def _samples(stats) -> str:
         ]
         cells += [*(f"{n:,}" for n in numbers), f"{each.gini:.3f}", escape(each.places_in_words())]
         rows.append([f"<td>{cell}</td>" for cell in cells])
-    return _table(_HEAD, rows)
+    return table(_HEAD, rows)
 
 
 def _fates(stats) -> str:
@@ -105,4 +85,4 @@ def _unassigned(stats) -> str:
     ]
     if not rows:
         return "<p>None is known.</p>"
-    return _table(("sample", "sequence", "reads among the first of each file"), rows)
+    return table(("sample", "sequence", "reads among the first of each file"), rows)

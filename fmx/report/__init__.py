@@ -1,0 +1,1 @@
+"""What runs tell of themselves: pages of HTML with figures, which need nothing else."""

@@ -1,0 +1,30 @@
+"""A page of HTML in one file: its frame, and tables."""
+
+from html import escape
+
+_STYLE = """
+body { font: 15px/1.5 sans-serif; color: #222; background: #fff; margin: 2em auto;
+  max-width: 62em; padding: 0 1em }
+h1 { font-size: 1.5em } h2 { font-size: 1.15em; margin-top: 2em } p.about { color: #555 }
+table { border-collapse: collapse; font-size: 13px } div { overflow-x: auto }
+th, td { padding: 3px 10px; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
+th:first-child, td:first-child { text-align: left } td.letters { font-family: monospace; text-align: left }
+"""
+
+
+def page(title, parts) -> bytes:
+    """``parts``: HTML, of which headings and paragraphs stand by themselves."""
+    lines = [
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
+        *(part if part.startswith("<h") or part.startswith("<p") else f"<div>{part}</div>" for part in parts),
+        "</body>\n</html>\n",
+    ]
+    return "\n".join(lines).encode()
+
+
+def table(head, rows) -> str:
+    """Rows of cells, already HTML."""
+    lines = ["<table>", "<tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>"]
+    lines += ["<tr>" + "".join(row) + "</tr>" for row in rows]
+    return "\n".join([*lines, "</table>"])
