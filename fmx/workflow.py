@@ -19,7 +19,13 @@ from ._version import __version__
 from .compiler import functions, nvcomp
 from .errors import shown
 from .index import layouts, plan
-from .index.building.journey import IndexOptions, add_layouts, build_index, default_index_path
+from .index.building.journey import (
+    IndexOptions,
+    add_groups,
+    add_layouts,
+    build_index,
+    default_index_path,
+)
 from .index.fm_index import verify as verify_index
 from .index.letters import Letters
 from .index.parts import part_sizes, part_span
@@ -49,8 +55,8 @@ from .search.products import pairs_of_hits, products_of
 from .search.tally import Tally
 
 __all__ = [
-    "Device", "IndexOptions", "Output", "add_layouts", "build_index", "default_index_path", "find_matches",
-    "find_products", "inspect", "search", "tell_compiling",
+    "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
+    "find_matches", "find_products", "inspect", "search", "tell_compiling",
 ]  # fmt: skip
 
 _PAIRS = 128  # of primers, that a worker takes at a time

@@ -48,10 +48,9 @@ def seen(paths, meta) -> dict:
 
 
 def _digest_of(meta) -> str:
-    """Names a reference: its contigs and their letters, whatever else an index holds."""
-    said = {
-        key: meta["arrays"][key]["checksums"] for key in sorted(meta["arrays"]) if key.startswith("contig_")
-    }
+    """Names a reference: its contigs, their letters and groups, whatever else an index holds."""
+    of_contigs = sorted(key for key in meta["arrays"] if key.startswith(("contig_", "group_")))
+    said = {key: meta["arrays"][key]["checksums"] for key in of_contigs}
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 

@@ -1,11 +1,11 @@
 """Samples: their names, and their files."""
 
 import os
-import re
 from dataclasses import dataclass
 
 from ..errors import InputError, shown
 from ..input.delimited import find_columns, read_rows, read_text
+from ..input.stems import stem_of
 
 COLUMNS = {
     "sample": ("sample", "samplename", "sampleid", "name", "label", "id"),
@@ -13,7 +13,6 @@ COLUMNS = {
     "mates": ("reads2", "mates", "fastq2", "read2", "r2"),
     "group": ("readgroup", "rg"),
 }
-_SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def samples_of(arguments, names=None, mates=()) -> list:
     """
     first, second = [list(map(_files, given)) for given in (arguments, mates)]
     if names is None:
-        names = [re.sub(_SUFFIX, "", os.path.basename(files[0]), flags=re.IGNORECASE) for files in first]
+        names = [stem_of(files[0]) for files in first]
     if len(names) != len(first):
         raise ValueError(
             f"{len(names)} names for {len(first)} samples; files of one sample stand with commas"

@@ -5,6 +5,7 @@ array whoever wrote the index.  All raise ValueError, which says what is wrong.
 """
 
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from ..errors import UnsupportedError
 from ..input.dna import WORD
 from . import layouts, prefix_table, seed_table
 from .form import Form
+from .groups import are_names
 from .parts import MAX_SYMBOLS, part_sizes
 from .reference import COLUMNS
 from .sampled_sa import n_mark_words
@@ -27,6 +29,7 @@ _RANGES = {  # of the numbers in meta.json
     "prefix_length": (prefix_table.MIN_LENGTH, prefix_table.MAX_LENGTH),
     "seed_length": (0, seed_table.MAX_LENGTH),
 }
+GROUPED = 2  # the format of an index with groups of contigs
 _LARGE = 255  # as in building/suffix_array/lcp.py, whose room loads the sorter
 _LCP = ("lcp.small", "lcp.rows", "lcp.values", "lcp.rank")
 
@@ -37,6 +40,9 @@ def check_meta(meta: dict) -> None:
         _need(_is_whole(meta.get(key), low, high), f"{key} is no number from {low} to {high}")
     version = re.fullmatch(r"[\w.+-]{1,80}", _text(meta.get("fmx_version")), re.ASCII)
     _need(version is not None, "fmx_version is no version")
+    n_groups, most = meta.get("n_groups"), min(meta["n_contigs"], 2**32 - 1)
+    fits = _is_whole(n_groups, 1, most) if meta["format"] == GROUPED else "n_groups" not in meta
+    _need(fits, "n_groups does not fit the format")
     is_verify = meta["seed_length"] >= seed_table.MIN_LENGTH
     _need((meta["sa_rate"] == 1) == is_verify, "seed_length does not fit sa_rate")
     sizes = meta.get("parts", [meta["n_text"]])
@@ -98,6 +104,9 @@ def forms(meta: dict) -> dict:
         "contig_md5": Form("uint8", (c, 16)),
         **{f"block_{column}": Form("int64", (b,)) for column in COLUMNS},
     }
+    if "n_groups" in meta:
+        found["group_names"] = Form("uint8", (None,), holds=partial(_are_groups, meta["n_groups"]))
+        found["group_of_contig"] = Form("uint32", (c,), meta["n_groups"] - 1)
     for number, n in enumerate(sizes):
         folder = f"part{number}/" if len(sizes) > 1 else ""
         found.update({folder + name: form for name, form in _forms_of_part(meta, folder, n).items()})
@@ -110,6 +119,15 @@ def _are_names(data) -> bool:
     letters = "".join(names)
     printable = letters.isascii() and letters.isprintable() and " " not in letters
     return printable and all(names) and len(set(names)) == len(names)
+
+
+def _are_groups(n, data) -> bool:
+    """Whether bytes are n names of groups, by newlines."""
+    try:
+        names = data.tobytes().decode().split("\n")
+    except UnicodeDecodeError:
+        return False
+    return len(names) == n and are_names(names)
 
 
 def _forms_of_part(meta, folder, n) -> dict:
@@ -141,8 +159,9 @@ def is_array(name: str) -> bool:
     """Whether an array of some index has this name."""
     own = re.sub(r"^part\d+/", "", name)
     layout, _, field = own.partition(".")
-    fixed = {"contig_names", "contig_lengths", "contig_md5", "prefix_pairs", "text_words", "sa_positions",
-             "seed_starts", "sa_marks", *(f"block_{column}" for column in COLUMNS), *_LCP}  # fmt: skip
+    fixed = {"contig_names", "contig_lengths", "contig_md5", "group_names", "group_of_contig",
+             "prefix_pairs", "text_words", "sa_positions", "seed_starts", "sa_marks",
+             *(f"block_{column}" for column in COLUMNS), *_LCP}  # fmt: skip
     return own in fixed or (
         bool(field) and _canonical(layout) == layout and own in layouts.parse_name(layout).forms(2)
     )

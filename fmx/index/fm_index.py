@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from . import layouts, plan, store
 from .check import check_reference
+from .groups import Groups
 from .parts import own_name, part_arrays, part_of, part_sizes, part_span
 from .prefix_table import PrefixTable
 from .reference import COLUMNS, Reference, make_blocks
@@ -58,13 +59,27 @@ class JoinedIndex:
 
 def reference_arrays(reference) -> dict:
     """The arrays that hold a Reference on disk."""
-    names = [name.encode() for name in reference.names]
     return {
-        "contig_names": np.frombuffer(b"\n".join(names), np.uint8),
+        "contig_names": _lines(reference.names),
         "contig_lengths": reference.lengths,
         "contig_md5": reference.md5,
+        **(group_arrays(reference.groups) if reference.groups else {}),
         **{f"block_{column}": getattr(reference.blocks, column) for column in COLUMNS},
     }
+
+
+def group_arrays(groups) -> dict:
+    """The arrays that hold Groups on disk."""
+    return {"group_names": _lines(groups.names), "group_of_contig": groups.of_contig}
+
+
+def _lines(names):
+    return np.frombuffer("\n".join(names).encode(), np.uint8)
+
+
+def names_in(array) -> list:
+    """The names in an array of names."""
+    return array.tobytes().decode().split("\n")
 
 
 @store.settled
@@ -117,14 +132,16 @@ def verify(path, meta, n_threads=1) -> None:
 
 
 def _reference(path, meta, arrays) -> Reference:
-    names = arrays["contig_names"].tobytes().decode("latin-1").split("\n")
+    names = names_in(arrays["contig_names"])
     columns = [arrays[f"block_{column}"] for column in COLUMNS]
     try:
         check_reference(meta, names, arrays["contig_lengths"], columns)
     except ValueError as error:
         raise store.not_whole(path, f"not a valid index ({error})") from error
-    blocks = make_blocks(*columns)
-    return Reference(names, arrays["contig_lengths"], arrays["contig_md5"], blocks, meta["n_text"])
+    blocks, groups = make_blocks(*columns), None
+    if "n_groups" in meta:
+        groups = Groups(names_in(arrays["group_names"]), arrays["group_of_contig"])
+    return Reference(names, arrays["contig_lengths"], arrays["contig_md5"], blocks, meta["n_text"], groups)
 
 
 def _part(path, meta, number, reference, method, layout_name, arrays) -> FMIndex:

@@ -20,9 +20,11 @@ from ..compiler.primitives import at
 from ..compiler.sorting import last_until, lower_bound
 from ..errors import InputError
 from ..input.dna import CODE
+from ..input.stems import stems_of
 from ..input.streams import Source
 from ..machines.threads import run_all, spans, start
 from .fasta import read_letters
+from .groups import Groups, are_names, grouped
 
 _NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")  # SAM's RNAME
 _SAM_HOLDS = "is none that SAM allows: letters, digits and !#$%&+./:;?@^_|~- and, but not first, * and ="
@@ -66,7 +68,8 @@ class Reference:
     """Contigs in file order.
 
     ``names`` list of str; ``lengths`` int64[n] in bases; ``md5`` uint8[n, 16], of the upper-case letters (the
-    M5 of SAM); ``blocks`` Blocks; ``n_text`` symbols in the text, separators included.
+    M5 of SAM); ``blocks`` Blocks; ``n_text`` symbols in the text, separators included; ``groups`` of contigs,
+    or None.
     """
 
     names: list
@@ -74,6 +77,7 @@ class Reference:
     md5: np.ndarray
     blocks: Blocks
     n_text: int
+    groups: Groups | None = None
 
 
 @inlined
@@ -106,25 +110,48 @@ def block_end(blocks, position):
     return at(blocks.text_start, block) + at(blocks.length, block)
 
 
-def read_fasta(path, n_threads=1):
-    """Read a FASTA file (plain or compressed, '-' for stdin) into (Reference, text).
+def read_fasta(paths, n_threads=1, prefixed=False):
+    """Read FASTA (plain or compressed, '-' for stdin) into (Reference, text): a file, or a list of files.
 
-    ``text`` is uint8[n_text] of codes, as in the module's picture.  Raises InputError for anything that is
-    not a FASTA file of at least one contig, each named once and not empty.
+    Several files are groups, each called by its stem, which with ``prefixed`` and a # precedes the names of
+    contigs.  ``text`` is uint8[n_text] of codes, as in the module's picture.  Raises InputError for anything
+    that is not FASTA of at least one contig, each named once and not empty.
     """
-    with Source(path) as source:
-        letters, starts, headers = read_letters(source, n_threads)
-    names = _names(source.path, headers)
-    lengths = np.diff(starts)
-    if (lengths == 0).any():
-        name = names[int(np.argmin(lengths))]
-        raise InputError(source.path, f"contig {name}", "has no sequence; remove it or mend the file")
-    digests = start(n_threads, _digests, letters, starts, n_threads)
-    columns, text = _cut_blocks(letters, starts, n_threads)
+    paths = paths if isinstance(paths, (list, tuple)) else [paths]
+    stems = _stems(paths) if prefixed or len(paths) > 1 else [""]
+    names: dict = {}
+    letters, starts, files = [], [np.zeros(1, np.int64)], []
+    for path, stem in zip(paths, stems, strict=True):
+        with Source(path) as source:
+            own = read_letters(source, n_threads)
+        _add_names(names, source.path, own.headers, f"{stem}#" if prefixed else "")
+        lengths = np.diff(own.starts)
+        if (lengths == 0).any():
+            name = list(names)[lengths.argmin() - lengths.size]
+            raise InputError(source.path, f"contig {name}", "has no sequence; remove it or mend the file")
+        letters.append(own.letters)
+        starts.append(own.starts[1:] + starts[-1][-1])
+        files += lengths.size * [stem]
+    joined, borders = letters[0] if len(paths) == 1 else np.concatenate(letters), np.concatenate(starts)
+    del letters
+    digests = start(n_threads, _digests, joined, borders, n_threads)
+    columns, text = _cut_blocks(joined, borders, n_threads)
     md5 = digests()
     if text.size == 0:
         raise InputError(source.path, "", "the reference holds no A, C, G or T: nothing to index")
-    return Reference(names, lengths, md5, make_blocks(*columns), text.size), text
+    groups = grouped(files) if len(paths) > 1 else None
+    return Reference(list(names), np.diff(borders), md5, make_blocks(*columns), text.size, groups), text
+
+
+def _stems(paths) -> list:
+    """What the groups of files are called.  Raises InputError."""
+    stems = stems_of(paths)
+    for i, (path, stem) in enumerate(zip(paths, stems, strict=True)):
+        if stem in stems[:i]:
+            raise InputError(path, "", "it is given twice")
+        if not are_names([stem]):
+            raise InputError(path, "", "a group cannot be called so: rename the file")
+    return stems
 
 
 def _digests(letters, starts, n_threads):
@@ -154,19 +181,21 @@ def _cut_blocks(letters, starts, n_threads):
     return (*columns, np.diff(columns[0], append=text.size) - 1), text
 
 
-def _names(path, headers) -> list:
-    names, seen = [], set()
+def _add_names(names, path, headers, prefix) -> None:
+    """Add the names of a file's contigs to ``names``, {name: file}, in order.  Raises InputError."""
     for i, header in enumerate(headers):
         name = header.replace(b"\t", b" ").strip(b" \r").split(b" ", 1)[0].decode("utf-8", "surrogateescape")
         if not name:
             raise InputError(path, f"contig number {i + 1}", "has no name after '>'")
+        name = prefix + name
         if not _NAME.fullmatch(name):
             raise InputError(path, f"contig number {i + 1}", f"its name {name} {_SAM_HOLDS}; rename it")
-        if name in seen:
-            raise InputError(path, f"contig {name}", "occurs twice; names must differ")
-        seen.add(name)
-        names.append(name)
-    return names
+        if name in names:
+            what = "occurs twice; names must differ"
+            if names[name] != path:
+                what = f"is in {names[name]} too; --prefix-names calls it FILE#{name}"
+            raise InputError(path, f"contig {name}", what)
+        names[name] = path
 
 
 @compiled

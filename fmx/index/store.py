@@ -24,10 +24,11 @@ import xxhash
 from ..errors import IndexFileError
 from ..machines.threads import run_all
 from . import seal
-from .check import check_meta, forms
+from .check import GROUPED, check_meta, forms
 from .form import Form, scan
 
-FORMAT = 1
+FORMAT = 1  # of an index without groups; with them it is GROUPED
+FORMATS = FORMAT, GROUPED
 PIECE = 1 << 26
 META = "meta.json"
 
@@ -87,8 +88,8 @@ def read_meta(path) -> dict:
     """
     path = Path(path)
     meta = read_any_meta(path)
-    if meta["format"] != FORMAT:
-        raise not_whole(path, f"index format {meta['format']}, this fmx reads {FORMAT}")
+    if meta["format"] not in FORMATS:
+        raise not_whole(path, f"index format {meta['format']}, this fmx reads {FORMAT} and {GROUPED}")
     try:
         check_meta(meta)
     except ValueError as error:
@@ -119,7 +120,7 @@ def read_any_meta(path: Path) -> dict:
     try:
         meta = json.loads(text)
         checksum, version = meta["checksum"], meta["format"]
-        is_right = type(version) is int and (version != FORMAT or checksum == meta_checksum(meta))
+        is_right = type(version) is int and (version not in FORMATS or checksum == meta_checksum(meta))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise not_whole(file, "damaged") from error
     if not is_right:

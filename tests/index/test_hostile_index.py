@@ -178,6 +178,15 @@ JOINED = {
     "too many parts": {"change": say(parts=[701, 200, N - 901])},
     "a part's array not listed": {"change": lambda meta: meta["arrays"].pop("part1/sa_positions")},
     "an array of the whole": {"change": moved("part1/sa_positions", "sa_positions")},
+    "contig of no group": {"group_of_contig": put(1, 2)},
+    "groups alike": {"group_names": names(b"gut\ngut")},
+    "one group": {"group_names": names(b"gut")},
+    "group with an escape": {"group_names": names(b"gut\n\x1b")},
+    "group that is no UTF-8": {"group_names": names(b"gut\n\xff")},
+    "n_groups wrong": {"change": say(n_groups=1)},
+    "n_groups null": {"change": say(n_groups=None)},
+    "groups in another format": {"change": say(format=1)},
+    "groups not listed": {"change": lambda meta: meta["arrays"].pop("group_names")},
 }
 
 
@@ -202,7 +211,9 @@ def good(tmp_path_factory):
     folder = tmp_path_factory.mktemp("good")
     journeys.build(folder / "whole.fmx", CONTIGS, LAYOUTS, with_lcp=True)
     journeys.build(folder / "sampled.fmx", CONTIGS, LAYOUTS, sa_rate=4)
-    workflow.build_index(journeys.fasta(CONTIGS), folder / "joined.fmx", workflow.IndexOptions(part_size=800))
+    (folder / "groups.tsv").write_text("c0\tgut\nc1\tskin\n")
+    options = workflow.IndexOptions(part_size=800, groups=folder / "groups.tsv")
+    workflow.build_index(journeys.fasta(CONTIGS), folder / "joined.fmx", options)
     (folder / "r.fq").write_bytes(READS)
     return folder
 

@@ -6,8 +6,15 @@ from ... import options
 
 
 @options.command
-@click.argument("reference")
+@click.argument("references", metavar="REFERENCE...", nargs=-1, required=True)
 @click.option("-o", "--output", type=click.Path(), help="Folder to write.  [default: REFERENCE with .fmx]")
+@click.option(
+    "--groups", type=click.Path(), metavar="TABLE",
+    help="Groups of contigs, by lines of contig and group.  [default: several files are groups]",
+)  # fmt: skip
+@click.option(
+    "--prefix-names", is_flag=True, help="Let names of contigs begin with those of their files: FILE#CONTIG."
+)
 @click.option(
     "--layout", "layout_names", metavar="NAME[,NAME]", callback=options.no_empty_name,
     help="Layouts to build; auto picks one by --max-memory.  [default: bvsfm-k2-d96]",
@@ -27,42 +34,53 @@ from ... import options
 @click.option(
     "--with-lcp", is_flag=True, help="Add the LCP array, which fmx mem --algorithm mummergpu needs."
 )
-@click.option("--add", is_flag=True, help="REFERENCE is an index: add --layout or --with-lcp to it.")
+@click.option(
+    "--add", is_flag=True, help="REFERENCE is an index: add --layout, --with-lcp or --groups to it."
+)
 @options.running
 def command(given):
     """Build an index of a reference.
 
-    REFERENCE is a FASTA file, plain or compressed; - is standard input. The index is the same whatever
-    --engine and --threads are.
+    REFERENCE is a FASTA file, or several, plain or compressed; - is standard input. The contigs of a file are
+    a group, which reads can be counted by. The index is the same whatever --engine and --threads are.
     """
-    layout_names, other = given.layout_names, given.output or given.sa_rate != 1 or given.prefix_length
-    if given.add and (other or not (layout_names or given.with_lcp)):
+    layout_names, first = given.layout_names, given.references[0]
+    other = given.output or given.sa_rate != 1 or given.prefix_length or given.prefix_names
+    if given.add and (other or given.references[1:] or not (layout_names or given.with_lcp or given.groups)):
         raise click.UsageError(
-            "--add needs --layout or --with-lcp and goes with no -o, --sa-rate or --prefix-length"
+            "--add needs --layout, --with-lcp or --groups and one index, and goes with no -o, --sa-rate, "
+            "--prefix-length or --prefix-names"
         )
     if given.max_memory and layout_names is None:
         layout_names = "auto"
     if layout_names == "auto" and given.sa_rate != 1:
         raise click.UsageError("--layout auto chooses --sa-rate itself")
-    if given.reference == "-" and given.output is None:
+    if given.output is None and first == "-":
         raise click.UsageError("with '-' as the reference, say where the index goes: -o NAME.fmx")
+    if given.output is None and given.references[1:]:
+        raise click.UsageError("of several references, say where the index goes: -o NAME.fmx")
     from ... import workflow
     from ...index import layouts
     from ...machines.progress import Progress
     from ...system import heap
 
     heap.give_back_large()
-    progress, where, reference = Progress(given.quiet), options.device_of(given), given.reference
+    progress, where = Progress(given.quiet), options.device_of(given)
     workflow.tell_compiling(progress)
     if given.add:
-        names = layout_names.split(",") if layout_names else []
-        added = workflow.add_layouts(reference, names, given.threads, progress, where, given.with_lcp)
-        progress.say(f"{reference}: added {', '.join(added)}" if added else f"{reference} has them already")
+        added = []
+        if layout_names or given.with_lcp:
+            names = layout_names.split(",") if layout_names else []
+            added = workflow.add_layouts(first, names, given.threads, progress, where, given.with_lcp)
+        if given.groups:
+            added.append(f"{workflow.add_groups(first, given.groups, progress)} groups")
+        progress.say(f"{first}: added {', '.join(added)}" if added else f"{first} has them already")
         return
-    path = given.output or workflow.default_index_path(reference)
+    path = given.output or workflow.default_index_path(first)
     names = layout_names.split(",") if layout_names else [layouts.DEFAULT]
     wanted = workflow.IndexOptions(
-        names, given.sa_rate, given.prefix_length, given.max_memory, given.with_lcp
-    )
-    workflow.build_index(reference, path, wanted, given.threads, progress, where)
+        names, given.sa_rate, given.prefix_length, given.max_memory, given.with_lcp,
+        prefixed=given.prefix_names, groups=given.groups,
+    )  # fmt: skip
+    workflow.build_index(given.references, path, wanted, given.threads, progress, where)
     progress.say(f"wrote {path}; look at it with 'fmx inspect {path}'")

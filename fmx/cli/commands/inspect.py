@@ -34,6 +34,8 @@ def _lines(found):
     """What workflow.inspect found, in words."""
     yield f"{found['path']}: fmx index, format {found['format']}, written by fmx {found['fmx_version']}"
     yield f"  contigs        {found['n_contigs']:,} of {found['n_bases']:,} bases"
+    if "n_groups" in found:
+        yield f"  groups         {found['n_groups']:,} of these contigs"
     blocks = f"{found['n_blocks']:,} block{'s' if found['n_blocks'] > 1 else ''}"
     yield f"  text           {found['n_text']:,} symbols in {blocks} of A, C, G, T"
     if sizes := found.get("parts"):

@@ -13,7 +13,9 @@ from ...machines.places import CPU, choose_place
 from ...machines.progress import Progress
 from ...machines.threads import start
 from .. import layouts
-from ..fm_index import load, reference_arrays
+from ..check import GROUPED
+from ..fm_index import group_arrays, load, names_in, reference_arrays
+from ..groups import read_groups
 from ..parts import MAX_SYMBOLS, cut, part_arrays, part_of, part_sizes, part_writers
 from ..plan import plan_index
 from ..prefix_table import default_length, make_prefix_table
@@ -21,6 +23,7 @@ from ..reference import read_fasta
 from ..sampled_sa import sample
 from ..seed_table import default_length as default_seed_length
 from ..seed_table import first_rows, longest_strings
+from ..store import read_checked
 from ..writer import IndexExtender, IndexWriter
 from .inverse import invert
 from .suffix_array import build_lcp, make_suffix_array, plan_passes
@@ -33,7 +36,8 @@ class IndexOptions:
     ``layouts``: names, or "auto" alone for what plan.plan_index chooses for ``max_memory``, together with its
     sa_rate.  ``sa_rate`` keeps every s-th position of the suffix array.  ``prefix_length`` None: by the size.
     ``with_lcp``: the LCP and rank arrays too.  A text of more than ``part_size`` symbols is indexed in parts
-    (index/parts.py).
+    (index/parts.py).  ``prefixed``: names of contigs begin with those of their files; ``groups``: a table of
+    contigs and groups, or None: several files are groups.
     """
 
     layouts: Sequence = (layouts.DEFAULT,)
@@ -42,6 +46,8 @@ class IndexOptions:
     max_memory: int | None = None
     with_lcp: bool = False
     part_size: int = MAX_SYMBOLS
+    prefixed: bool = False
+    groups: str | None = None
 
     @property
     def by_size(self) -> bool:
@@ -73,7 +79,8 @@ class IndexOptions:
 
 
 def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CPU) -> None:
-    """Index a FASTA file into the directory ``path``, by IndexOptions; ``device`` makes the arrays.
+    """Index FASTA, a file or a list of files, into the directory ``path``, by IndexOptions; ``device`` makes
+    the arrays.
 
     They do not depend on it.  Peak memory: docs/building.md.  Raises InputError, OutputError,
     UnsupportedError, DeviceError.
@@ -85,7 +92,10 @@ def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CP
         choose_backend(device, n_threads)  # before the reference is read for nothing
     with IndexWriter(path, n_threads, _waiting(path, progress)) as writer:
         with progress.stage("read reference"):
-            reference, text = read_fasta(fasta, n_threads)
+            reference, text = read_fasta(fasta, n_threads, options.prefixed)
+            if options.groups:
+                groups = read_groups(options.groups, reference.names, progress.say)
+                reference = replace(reference, groups=groups)
             spans = cut(reference, options.part_size)
             sizes = [stop - start for start, stop in spans]
             options = options.settled(sizes, progress)
@@ -114,6 +124,7 @@ def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CP
                 "fmx_version": __version__,
                 "n_text": reference.n_text,
                 **({"parts": sizes} if len(sizes) > 1 else {}),
+                **(format_of(reference.groups) if reference.groups else {}),
                 "n_contigs": len(reference.names),
                 "n_bases": int(reference.lengths.sum()),
                 "n_blocks": reference.blocks.length.size,
@@ -123,6 +134,28 @@ def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CP
                 "seed_length": seed_length,
             }
         )
+
+
+def format_of(groups) -> dict:
+    """What meta.json says of an index with Groups."""
+    return {"format": GROUPED, "n_groups": len(groups.names)}
+
+
+def add_groups(path, table, progress=None) -> int:
+    """Add groups, by a table of contigs and groups, to an index that has none; how many there are.
+
+    Raises InputError, IndexFileError, UnsupportedError.
+    """
+    progress = progress or Progress(quiet=True)
+    with IndexExtender(path, waiting=_waiting(path, progress)) as writer:
+        if "n_groups" in writer.meta:
+            raise UnsupportedError(f"{path} has groups already: build it again with --groups {table}")
+        names = names_in(read_checked(path, writer.meta, ["contig_names"])["contig_names"])
+        groups = read_groups(table, names, progress.say)
+        for key, array in group_arrays(groups).items():
+            writer.add(key, array)
+        writer.commit(format_of(groups))
+        return len(groups.names)
 
 
 def choose_backend(device, n_threads, n_text=0, tell=lambda where: None):

@@ -1,0 +1,143 @@
+"""References of several files, and the groups of their contigs: what is kept, added, and refused."""
+
+import json
+import lzma
+
+import journeys
+import numpy as np
+import pytest
+from texts import numbered, random_letters
+
+from fmx import workflow
+from fmx.errors import UnsupportedError
+from fmx.index import fm_index, groups, store
+from fmx.index.reference import read_fasta
+
+ONE, TWO = numbered([random_letters(90, 1), "ACGNNTT"]), [("x", "GATTACA"), ("c9", random_letters(40, 2))]
+TABLE = "c0\tgut\nx\tskin flora\nc1\tgut\nc9\tgut\n"
+
+
+@pytest.fixture
+def home(folder):
+    """A folder with strain.one.fa, two.fna.xz (whose contigs are others) and groups.tsv."""
+    (folder / "strain.one.fa").write_bytes(journeys.fasta(ONE))
+    (folder / "two.fna.xz").write_bytes(lzma.compress(journeys.fasta(TWO)))
+    (folder / "groups.tsv").write_text(TABLE)
+    return folder
+
+
+def arrays(path) -> dict:
+    """The files of an index but for meta.json."""
+    return {file.name: file.read_bytes() for file in path.iterdir() if file.name != "meta.json"}
+
+
+def groups_of(path) -> list:
+    """(contig, group) of an index."""
+    reference = fm_index.load(path).reference
+    return [
+        (name, reference.groups.names[number])
+        for name, number in zip(reference.names, reference.groups.of_contig, strict=True)
+    ]
+
+
+def test_several_files_are_one_reference_and_its_groups(home, command):
+    assert command("index", "-q", "strain.one.fa", "two.fna.xz", "-o", "both.fmx").code == 0
+    workflow.build_index(journeys.fasta(ONE + TWO), "plain.fmx")
+    found = arrays(home / "both.fmx")
+    assert found.pop("group_names.npy").endswith(b"strain.one\ntwo")
+    assert found.pop("group_of_contig.npy")
+    assert found == arrays(home / "plain.fmx")
+    assert groups_of("both.fmx") == [(n, "strain.one") for n, _ in ONE] + [(n, "two") for n, _ in TWO]
+    assert "groups         2 of" in command("inspect", "--verify", "both.fmx").out.decode()
+
+
+def test_an_index_without_groups_stays_as_it_was_and_says_what_it_lacks(home, command):
+    workflow.build_index("strain.one.fa", "one.fmx")
+    meta = json.loads((home / "one.fmx" / "meta.json").read_text())
+    assert (meta["format"], "n_groups" in meta) == (1, False)
+    with pytest.raises(UnsupportedError, match=r"one.fmx has no groups.* 'fmx index --add --groups TABLE"):
+        groups.groups_of(fm_index.load("one.fmx"))
+    assert b"groups" not in command("inspect", "one.fmx").out
+
+
+def test_groups_of_a_table_may_come_later(home, command):
+    files = ["strain.one.fa", "two.fna.xz"]
+    assert command("index", "-q", *files, "-o", "now.fmx", "--groups", "groups.tsv").code == 0
+    expected = [("c0", "gut"), ("c1", "gut"), ("x", "skin flora"), ("c9", "gut")]
+    assert groups_of("now.fmx") == expected
+    workflow.build_index(journeys.fasta(ONE + TWO), "later.fmx")
+    result = command("index", "--add", "later.fmx", "--groups", "groups.tsv")
+    assert "later.fmx: added 2 groups" in result.err
+    assert groups_of("later.fmx") == expected
+    assert arrays(home / "now.fmx") == arrays(home / "later.fmx")
+    assert store.read_meta("later.fmx")["format"] == 2
+    result = command("index", "--add", "later.fmx", "--groups", "groups.tsv")
+    assert "later.fmx has groups already: build it again with --groups groups.tsv" in result.err
+
+
+def test_names_of_files_precede_those_of_contigs(home, command):
+    (home / "b").mkdir()
+    for name in ("two.fa", "b/two.fa.gz"):
+        (home / name).write_bytes(journeys.fasta(ONE))
+    result = command("index", "-q", "two.fa", "b/two.fa.gz", "-o", "out.fmx")
+    assert (
+        result.err
+        == "fmx: error: b/two.fa.gz: contig c0: is in two.fa too; --prefix-names calls it FILE#c0\n"
+    )
+    assert command("index", "-q", "two.fa", "b/two.fa.gz", "-o", "out.fmx", "--prefix-names").code == 0
+    stems = ["two", "b/two"]
+    assert groups_of("out.fmx") == [(f"{stem}#{name}", stem) for stem in stems for name, _ in ONE]
+    assert command("index", "-q", "two.fa", "--prefix-names").code == 0
+    assert fm_index.load("two.fmx").reference.names == ["two#c0", "two#c1"]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("c0\tg\nc1\tg\nx\tg\n", "contig c9: has no line here: each contig needs a group"),
+        ("c0\tg\n", "contig c1: has no line here, nor have 2 more"),
+        ("c0\tg\nc0\th\n", "line 2: contig c0 is in group g already"),
+        ("c0\tg\nc1\t\n", "line 2: '' is no name of a group"),
+        ("c0\nc1\n", "line 1: a contig and its group are wanted, with a tab between them"),
+        ("", "contig c0: has no line here"),
+    ],
+)
+def test_tables_that_cannot_be(table, message, home, command):
+    (home / "bad.tsv").write_text(table)
+    result = command("index", "-q", "strain.one.fa", "two.fna.xz", "-o", "out.fmx", "--groups", "bad.tsv")
+    assert (result.code, result.err.startswith(f"fmx: error: bad.tsv: {message}")) == (1, True)
+    assert not (home / "out.fmx").exists()
+
+
+def test_a_table_may_have_names_of_columns_and_lines_of_others():
+    found = []
+    text = b"species,note,contig\nA b,,c0\nC,,c1\nD,,other\n"
+    made = groups.read_groups(text, ["c1", "c0"], found.append)
+    assert (made.names, made.of_contig.tolist()) == (["C", "A b"], [0, 1])
+    assert len(found) == 1
+    assert "1 of its contigs is not in the reference" in found[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["two.fna.xz", "./two.fna.xz", "-o", "x.fmx"], 1, "contig x: is in two.fna.xz too"),
+        (["two.fna.xz", "two.fna.xz", "-o", "x.fmx"], 1, "two.fna.xz: it is given twice"),
+        (["two.fna.xz", "strain.one.fa"], 2, "of several references, say where the index goes: -o NAME"),
+        (["--add", "a.fmx", "b.fmx", "--groups", "groups.tsv"], 2, "--add needs --layout, --with-lcp or"),
+        (["--add", "a.fmx", "--prefix-names", "--groups", "groups.tsv"], 2, "or --prefix-names"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(arguments, code, message, home, command):
+    result = command("index", "-q", *arguments)
+    assert result.code == code
+    assert message in result.err
+
+
+def test_files_are_read_as_one_by_any_number_of_threads(home):
+    whole, text = read_fasta(journeys.fasta(ONE + TWO))
+    for n_threads in (1, 3):
+        found, own = read_fasta(["strain.one.fa", "two.fna.xz"], n_threads)
+        np.testing.assert_array_equal(own, text)
+        np.testing.assert_array_equal(found.md5, whole.md5)
+        assert (found.names, found.lengths.tolist()) == (whole.names, whole.lengths.tolist())
