@@ -1,0 +1,55 @@
+"""What ``fmx search`` and ``fmx locate`` write, where and how."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .containers import container
+from .reads import Taker, of_mates
+from .tags import EVERY
+from .whole import Whole
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is written: ``kind`` one of output.FORMATS.
+
+    For SAM and its kind: ``unmapped``; ``tags``, bits of output.tags; ``read_group``, lines of the header,
+    and ``read_group_id``, of all reads; ``own_group``: letters that the one of a read may have, where their
+    header lines name some; ``groups``: {path: ID} of the files of reads, where these have several.
+
+    ``mismatches``: the most that a hit has; ``absent``: whether TSV has a line for a read without one;
+    ``mapped_to``, ``unmapped_to``: where reads with a reported hit, and those without, are written as they
+    came, mates in two files with ``has_mates``; ``sort``: BAM or CRAM, by ``n_threads``; ``shard``: a
+    cluster.run.ShardRun, or None for all of the inputs.
+    """
+
+    path: str = "-"
+    kind: str = "sam"
+    unmapped: bool = True
+    read_group: str = ""
+    read_group_id: str = ""
+    own_group: int = 0
+    groups: dict | None = None
+    tags: int = EVERY
+    counts: str | None = None
+    mismatches: int = 0
+    absent: bool = False
+    mapped_to: str | None = None
+    unmapped_to: str | None = None
+    has_mates: bool = False
+    sort: bool = False
+    n_threads: int = 1
+    shard: Any = None
+
+    def run(self, reference):
+        """All of the inputs into ``path``, or the shard of them that is asked for."""
+        return self.shard or Whole(self.path, self.counts, self.takers(), container(self, reference))
+
+    def takers(self) -> dict:
+        """{path: Taker} of the outputs for reads."""
+        return {
+            path: Taker(hit, path.lower().endswith(".gz"), mate)
+            for hit, whole in ((True, self.mapped_to), (False, self.unmapped_to))
+            if whole
+            for mate, path in (enumerate(of_mates(whole), 1) if self.has_mates else [(0, whole)])
+        }
