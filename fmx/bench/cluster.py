@@ -4,8 +4,6 @@ Figures 15 and 16 of the paper (Truong et al. 2014, section 6.8) are simulated b
 work, four of them and six.
 """
 
-from pathlib import Path
-
 import click
 
 from .. import options
@@ -38,18 +36,15 @@ def command(**given):
     Takes 10^9 to 10^13 reads, and for each number of machines the best size of shards. Prints speed-ups, and
     draws them.
     """
-    from ..measure import tables
+    from .kit import figures
     from .kit.dispatch import Site
 
     merging = 0.0 if given["no_merge"] else Site.merging
     site = Site((float(given["rate"]),), disk=given["disk"], failures=given["failures"], merging=merging)
-    folder, rows = Path(given["output"]), _scaling(site)
+    folder, rows = given["output"], _scaling(site)
     name = f"simulated: {site.rates[0] / 1e6:g} M reads/s a node, {site.disk / 1e9:g} GB/s of shared disk"
-    tables.keep(folder, "scaling", name, rows)
-    lines = tables.lines_of(rows, "reads", "nodes", "speed-up")
-    lines = {f"{n:.0e} reads": line for n, line in lines.items()}
-    tables.plot(folder / "scaling.png", lines, "nodes", "speed-up", name)
-    tables.keep(folder, "paper", "simulated: figures 15 and 16", _paper())
+    figures.keep(folder, "scaling", name, rows)
+    figures.keep(folder, "nodes", "simulated: figures 15 and 16", _paper())
 
 
 def _scaling(site) -> list:

@@ -2,7 +2,7 @@
 
 designs      every layout and engine: bases, LF mappings, entries a second, share of the ceiling, energy
 blocks       every layout and engine by the threads of a block
-threads      throughput against threads under way (Chacon et al. 2015, figure 6)
+threads      throughput against threads under way (Chacon et al. 2015, figure 6; 2014, figures 4 and 7)
 sizes        throughput against the length of the reference (figures 8 and 9)
 cpu          the best of the GPU against this machine's CPU (figure 5)
 """
@@ -23,7 +23,7 @@ EXPERIMENTS = ("designs", "blocks", "threads", "sizes", "cpu")
 @length
 @click.option("--prefix", default=8, show_default=True, help="Symbols that the prefix table looks up.")
 @only("--experiment", "experiment", EXPERIMENTS, "experiment")
-@click.option("--layout", "names", multiple=True, help="Only these layouts (designs, blocks).")
+@click.option("--layout", "names", multiple=True, help="Only these layouts (designs, blocks, threads).")
 @click.option("--engine", "engines", multiple=True, help="Only these engines of GPUs (designs, blocks).")
 @click.option("--energy/--no-energy", default=True, help="Also measure joules, by NVML.")
 def command(**given):

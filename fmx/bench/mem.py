@@ -52,14 +52,12 @@ def command(**given):
 
     Stage by stage and as whole commands, with mummer in the same run if it is installed.
     """
-    from ..measure import tables, timing
+    from ..measure import timing
 
     asked = given["experiments"] or EXPERIMENTS
-    if "stages" in asked:
-        tables.pyplot()  # which may be missing: here, before the work
     from .. import workflow
     from ..measure.texts import random_fasta
-    from .kit import files, mem_stages
+    from .kit import figures, files, mem_stages
 
     with files.work_folder(given["work"]) as folder:
         fasta, index = folder / "reference.fa", folder / "reference.fmx"
@@ -80,13 +78,12 @@ def command(**given):
         ways = list(product(given["algorithms"] or ALGORITHMS, given["engines"]))
         if "stages" in asked:
             rows = mem_stages.run(index, work, ways, given)
-            tables.keep(given["output"], "mem-stages", machine, rows)
-            mem_stages.draw(given["output"], rows, machine)
+            figures.keep(given["output"], "mem-stages", machine, rows)
         if "commands" in asked:
             rows = [
                 row for about, queries, _ in work for row in _commands(fasta, about, queries, ways, given)
             ]
-            tables.keep(given["output"], "mem-commands", machine, rows)
+            figures.keep(given["output"], "mem-commands", machine, rows)
 
 
 def _commands(fasta, about, queries, ways, given) -> list:

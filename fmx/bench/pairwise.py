@@ -23,8 +23,8 @@ def command(genes, gpu, device, parts, output, n_runs, threads):
     With GENES (a FASTA file) also all pairs of its first 200 sequences at 97 % identity. parasail and vsearch
     are timed in the same run if they are installed. Times are the fastest of the runs.
     """
-    from ..measure import tables, timing
-    from .kit import files, pairs
+    from ..measure import timing
+    from .kit import figures, files, pairs
 
     parts, rows, machine = parts or PARTS, [], timing.machine()
     if gpu:
@@ -44,4 +44,4 @@ def command(genes, gpu, device, parts, output, n_runs, threads):
         if genes and "table5" in parts:
             with files.work_folder() as folder:
                 rows += pairwise_filter.table_5(pairs.first_genes(genes, folder / "genes.fa"), device)
-    tables.keep(output, "pairwise", machine, rows)
+    figures.keep(output, "pairwise", machine, rows)

@@ -14,11 +14,16 @@ from .kit.options import count, output
 @output("roofline")
 @options.device
 @count("--largest", default="64G", help="Bytes of the largest footprint.")
-def command(**given):
+def command(output, device, largest):
     """Measure random access to a GPU's memory.
 
     By size of the entry, threads that fetch it together, and size of the memory that it lies in.
     """
-    from ..measure import roofline
+    from ..machines import gpu
+    from ..measure import gpu_timing, roofline
+    from .kit import figures
 
-    roofline.run(**given)
+    name = gpu_timing.open_gpu(device)
+    with gpu.errors():
+        rows = roofline.table([n for e in range(-2, 7) if (n := int(roofline.GB * 2.0**e)) <= largest])
+    figures.keep(output, "roofline", name, rows)

@@ -33,10 +33,8 @@ def command(**given):
 
     By layout, size of the reference, switches of the engine, and k and columns of COFI.
     """
-    from ..measure import tables, timing
-
-    tables.pyplot()  # which may be missing: here, before the work
-    from .kit import cpu_search
+    from ..measure import timing
+    from .kit import cpu_search, figures
 
     sizes, asked = given["sizes"], given["questions"] or QUESTIONS
     about = [given[name] for name in ("n_reads", "length", "n_runs", "threads")]
@@ -52,9 +50,8 @@ def command(**given):
         f"{timing.machine()}; {given['threads']} threads; {about[0]:,} reads of {about[1]} bases, one strand"
     )
     for table in [table for question in QUESTIONS if question in asked for table in QUESTIONS[question]]:
-        path = f"{given['output']}/search-{table}"
         if table == "sizes":
-            rows = cpu_search.sizes(sizes, searches_of, f"{path}.png")
+            rows, about = cpu_search.sizes(sizes, searches_of), machine
         else:
-            rows = cpu_search.QUESTIONS[table](searches_of(sizes[-1]), f"{path}.png")
-        tables.keep(given["output"], f"search-{table}", machine, rows)
+            rows, about = cpu_search.QUESTIONS[table](searches_of(sizes[-1])), f"{machine}; {sizes[-1]} Mb"
+        figures.keep(given["output"], f"search-{table}", about, rows)

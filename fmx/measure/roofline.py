@@ -1,4 +1,4 @@
-"""How many random entries a second a GPU fetches (fmx bench roofline)."""
+"""How many random entries a second a GPU fetches."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ..compiler.contract import by_type, static_type
 from ..compiler.primitives import load_unit
 from ..compiler.warp import add_across, kernel, thread_index
 from ..machines import gpu
-from . import gpu_timing, tables
+from . import gpu_timing
 from .gpu_timing import launch
 from .texts import below, scramble
 
@@ -145,18 +145,3 @@ def table(footprints) -> list:
                 row = {"entry B": entry, "threads": n_units if together else 1, "footprint GB": n_bytes / GB}
                 rows.append(row | {"G entries/s": speed / 1e9, "GB/s": speed * entry / 1e9})
     return rows
-
-
-def run(output, device, largest):
-    """The whole of it: folder, number of the GPU, bytes of the largest footprint."""
-    name = gpu_timing.open_gpu(device)
-    with gpu.errors():
-        rows = table([n for e in range(-2, 7) if (n := int(GB * 2.0**e)) <= largest])
-    tables.keep(output, "roofline", name, rows)
-    named = [
-        row | {"what": f"{row['entry B']} B, {row['threads']} thread{'s' * (row['threads'] > 1)}"}
-        for row in rows
-    ]
-    lines = tables.lines_of(named, "what", "footprint GB", "G entries/s")
-    title = f"Random entries fetched, {name}"
-    tables.plot(f"{output}/roofline.png", lines, "footprint (GB)", "G entries / s", title)

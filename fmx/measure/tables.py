@@ -1,8 +1,11 @@
 """Tables of what was measured: rows (dicts of the same keys) told, kept in files, and drawn."""
 
 import json
+import shlex
+import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import numpy as np
@@ -35,15 +38,54 @@ def tell(row: dict) -> dict:
     return row
 
 
-def keep(folder, name, machine, rows) -> None:
+class Table(NamedTuple):
+    """What a command measured: ``rows`` (dicts of column: value), and on which machine and day."""
+
+    table: str
+    command: str
+    device: str
+    date: str
+    rows: list
+
+
+def keep(folder, name, machine, rows) -> Table:
     """Show the rows, and write them as NAME.json and as a Markdown table NAME.md."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    stamp = time.strftime("%Y-%m-%d")
-    found = {"device": machine, "date": stamp, "rows": rows}
-    (folder / f"{name}.json").write_text(json.dumps(found, indent=1, default=float))
-    (folder / f"{name}.md").write_text(f"{machine}, {stamp}\n\n{markdown(rows)}")
+    found = Table(name, command_line(sys.argv), machine, time.strftime("%Y-%m-%d"), rows)
+    write([found], folder / f"{name}.json")
+    (folder / f"{name}.md").write_text(f"{machine}, {found.date}\n\n{markdown(rows)}")
     click.echo(f"\n{name}: {machine}\n\n{markdown(rows)}")
+    return found
+
+
+def command_line(words) -> str:
+    """A command as it is told: fmx and its arguments, less where it wrote, files by their names."""
+    told, words = ["fmx"], iter(words[1:])
+    for word in words:
+        if word in ("-o", "--output", "--work"):
+            next(words, None)
+        else:
+            told.append(Path(word).name if "/" in word else word)
+    return shlex.join(told)
+
+
+def write(tables, path) -> None:
+    """Write tables as JSON, a row a line."""
+    told = []
+    for table in tables:
+        about = table._asdict()
+        rows = ",\n".join(json.dumps(row, default=float) for row in about.pop("rows"))
+        told.append(f'{json.dumps(about)[:-1]}, "rows": [\n{rows}\n]}}')
+    Path(path).write_text("[\n" + ",\n".join(told) + "\n]\n")
+
+
+def read(path) -> list:
+    """The tables of a file that ``write`` wrote.  Raises FmxError if it is none."""
+    try:
+        return [Table(**table) for table in json.loads(Path(path).read_text())]
+    except (ValueError, TypeError, OSError) as error:
+        raise FmxError(f"{path}: not a table of fmx bench: {error}") from None
 
 
 def pyplot():
@@ -66,46 +108,63 @@ def lines_of(rows, label, x, y="Gbases/s") -> dict:
     return lines
 
 
-def plot(path, lines: dict, x_label, y_label, title, log_x=True) -> None:
-    """A figure of several lines, {label: (xs, ys)}; without matplotlib it is said that there is none."""
-    try:
-        plots = pyplot()
-    except FmxError as error:
-        click.echo(f"{path} is not drawn: {error}", err=True)
-        return
-    figure, axes = plots.subplots(figsize=(8.5, 4.2), constrained_layout=True)
+def plot(path, lines: dict, labels, log="x", limits=None) -> None:
+    """A figure of several lines, {label: (xs, ys)}.
+
+    ``labels``: of x, of y, title; ``log``: "", "x" or "xy".  ``limits`` are dashed lines, {label: (xs, ys,
+    whether each y is interpolated)}, with filled and hollow markers.
+    """
+    figure, axes = pyplot().subplots(figsize=(8.5, 4.2), constrained_layout=True)
     for (label, (xs, ys)), marker in zip(lines.items(), "osv^D*Px+.<>1234" * 4, strict=False):
         axes.plot(xs, ys, marker=marker, markersize=5, label=label)
-    if log_x:
+    for label, (xs, ys, interpolated) in (limits or {}).items():
+        axes.plot(xs, ys, "--", color="grey", label=label)
+        for hollow in sorted(set(interpolated)):
+            some = [(x, y) for x, y, is_one in zip(xs, ys, interpolated, strict=True) if is_one == hollow]
+            name, fill = ("interpolated", "white") if hollow else ("measured", "grey")
+            axes.plot(*zip(*some, strict=True), "o", color="grey", markerfacecolor=fill, label=f"... {name}")
+    ticks = sorted({x for xs, _ in lines.values() for x in xs})
+    if "x" in log:
         axes.set_xscale("log", base=2)
-        ticks = sorted({x for xs, _ in lines.values() for x in xs})
-        names = [f"{x:,.0f}" if x >= 1000 else f"{x:g}" for x in ticks]
-        axes.set_xticks(ticks, names, rotation=30 if len(ticks) > 8 else 0)
-        axes.minorticks_off()
-    axes.set(xlabel=x_label, ylabel=y_label, title=title)
-    axes.set_ylim(bottom=0)
+    if "y" in log:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(lambda y, _: f"{y:,.10g}")
+    names = [f"{x:,.0f}" if x >= 1000 else f"{x:g}" for x in ticks]
+    axes.set_xticks(ticks, names, rotation=30 if len(ticks) > 8 and "x" in log else 0)
+    axes.minorticks_off()
+    _label(axes, *labels)
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     _save(figure, path)
 
 
-def bars(path, rows: dict, columns, x_label, title) -> None:
-    """A figure of horizontal bars, {label: a number for each column, side by side}, each with its sum."""
+def bars(path, rows: dict, columns, x_label, title, ends=None) -> None:
+    """A figure of horizontal bars, {label: a number for each column, side by side}.
+
+    At its end a bar has a text of ``ends``, or its sum.
+    """
     figure, axes = pyplot().subplots(figsize=(9, 1 + 0.42 * len(rows)), constrained_layout=True)
     left = np.zeros(len(rows))
     for i, column in enumerate(columns):
         widths = np.array([row[i] for row in rows.values()])
         axes.barh(list(rows), widths, left=left, label=column)
         left += widths
-    for y, whole in enumerate(left):
-        axes.text(whole, y, f" {whole:,.4g}", va="center", fontsize=8)
+    for y, text in enumerate(ends or [f"{whole:,.4g}" for whole in left]):
+        axes.text(left[y], y, f" {text}", va="center", fontsize=8)
     axes.invert_yaxis()
-    axes.set(xlabel=x_label, xlim=(0, 1.15 * max(left)))
-    axes.set_title(title, fontsize=10)
+    axes.set_xlim(0, 1.15 * max(left))
+    _label(axes, x_label, "", title)
     axes.tick_params(axis="y", labelsize=8)
     if len(columns) > 1:
         axes.legend(fontsize=8, ncols=len(columns), loc="upper center", bbox_to_anchor=(0.5, -0.12))
     _save(figure, path)
+
+
+def _label(axes, x_label, y_label, title) -> None:
+    axes.set(xlabel=x_label, ylabel=y_label)
+    axes.set_title(title, fontsize=9)
 
 
 def _save(figure, path) -> None:

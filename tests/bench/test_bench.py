@@ -75,15 +75,61 @@ def test_a_table_is_told_kept_and_drawn(tmp_path, capsys):
 
     rows = [{"what": "a", "n": 1, "s": 0.123456}, {"what": "b", "n": 2, "s": 1234.5, "more": None}]
     tables.tell(rows[0])
-    tables.keep(tmp_path / "new", "t", "a machine", rows)
+    kept = tables.keep(tmp_path / "new", "t", "a machine", rows)
+    assert tables.read(tmp_path / "new" / "t.json") == [kept]
     shown = capsys.readouterr()
     assert shown.err == "| a | 1 | 0.123 |\n"
     table = "| what | n | s | more |\n| --- | --- | --- | --- |\n| a | 1 | 0.123 |  |\n| b | 2 | 1,234 |  |\n"
     assert table in shown.out
     assert table in (tmp_path / "new" / "t.md").read_text()
-    tables.plot(tmp_path / "lines.png", tables.lines_of(rows, "what", "n", "s"), "n", "s", "a title")
+    lines, limits = tables.lines_of(rows, "what", "n", "s"), {"most": ([1, 2], [3, 4], [False, True])}
+    tables.plot(tmp_path / "lines.png", lines, ("n", "s", "a title"), "xy", limits)
     tables.bars(tmp_path / "bars.png", {"a": [1, 2], "b": [3, 4]}, ["x", "y"], "s", "a title")
     assert all((tmp_path / name).stat().st_size > 1000 for name in ("lines.png", "bars.png"))
+
+
+def test_what_is_no_table_is_refused(tmp_path):
+    from fmx.errors import FmxError
+    from fmx.measure import tables
+
+    for text in ("{", '[{"table": "t"}]', "[1]"):
+        (tmp_path / "t.json").write_text(text)
+        with pytest.raises(FmxError, match=r"t\.json: not a table of fmx bench"):
+            tables.read(tmp_path / "t.json")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["bench", "gpu", "--bases", "1G", "-o", "x"], "fmx bench gpu --bases 1G"),
+        (["bench", "mem", "/a/b.fa", "--work", "/tmp/w", "-t", "2"], "fmx bench mem b.fa -t 2"),
+    ],
+)
+def test_a_table_tells_its_command_without_folders(given, told):
+    from fmx.measure import tables
+
+    assert tables.command_line(["/some/where/fmx", *given]) == told
+
+
+def test_ceilings_that_are_interpolated_are_marked(tmp_path):
+    """Of the rows of a table of designs: entries of 96 bytes are between those whose ceiling is measured."""
+    pytest.importorskip("matplotlib", reason="pip install 'fmx-mapper[dev]'")
+    from fmx.bench.kit import figures
+    from fmx.measure.tables import Table
+
+    entries = {"kstep-k2-d64": 96, "kstep-k2-d192": 160, "sampled-k1-d64": 32}
+    rows = [
+        {"layout": name, "engine": "e", "Gbases/s": 30.0, "% of ceiling": 60.0, "entry B": entry}
+        for name, entry in entries.items()
+    ]
+    table = Table("designs", "", "a GPU", "2026-01-01", rows)
+    drawn = {name: limits for name, *_, limits in figures._designs(table)}
+    assert drawn == {
+        "designs-sampled": {"memory's ceiling": ([64], [50.0], [False])},
+        "designs-kstep": {"memory's ceiling": ([64, 192], [50.0, 50.0], [True, True])},
+    }
+    assert [path.stat().st_size > 1000 for path in figures.draw(table, tmp_path)] == [True, True]
+    assert figures.draw(table._replace(table="other"), tmp_path) == []
 
 
 def test_mappers_are_timed_to_a_file_a_pipe_and_nowhere(command, peer, tmp_path):

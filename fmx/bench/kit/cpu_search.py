@@ -1,4 +1,4 @@
-"""The questions of fmx bench search: each gives rows of a table, and draws a figure."""
+"""The questions of fmx bench search: each gives rows of a table."""
 
 import math
 from itertools import pairwise
@@ -8,7 +8,7 @@ import numpy as np
 from ...errors import FmxError
 from ...index.layouts import cofi, parse_name
 from ...machines.jobs import Cores
-from ...measure import patterns, tables
+from ...measure import patterns
 from ...measure.texts import random_codes
 from ...search.engines.cpu import N_SLOTS
 from ...search.queries import Exact
@@ -31,7 +31,7 @@ class Searches:
     """Searches by ``n_threads`` for patterns that are drawn from a random text of ``megabases``."""
 
     def __init__(self, megabases, n_reads, length, n_runs, n_threads):
-        self.megabases, self.n_runs, self.n_threads = megabases, n_runs, n_threads
+        self.n_runs, self.n_threads = n_runs, n_threads
         self.drawn = Drawn(Cores(n_threads), random_codes(megabases * 10**6), n_reads, length)
 
     def speed(self, query, n_slots=N_SLOTS) -> float:
@@ -48,7 +48,7 @@ class Searches:
         return found, some.length.sum() / seconds / 1e9
 
 
-def layouts(searches, path) -> list:
+def layouts(searches) -> list:
     """Every layout and seed and verify on one reference; LF operations are two a base (section 6)."""
     rows, drawn = [], searches.drawn
 
@@ -64,33 +64,29 @@ def layouts(searches, path) -> list:
             add(str(parsed), parsed.bytes_per_symbol(drawn.n), searches.speed(name))
     _, both = searches.search(drawn.query("verify"), drawn.both_strands())
     add("verify, both strands", None, both / 2)  # of reads
-    bars = {row["layout"]: [row["Gbases/s"]] for row in rows}
-    tables.bars(path, bars, ["Gbases/s"], "Gbases/s", f"Search by layout, {searches.megabases} Mb reference")
-    base = bars["bvsfm-k2-d64"][0]
+    base = next(row["Gbases/s"] for row in rows if row["layout"] == "bvsfm-k2-d64")
     return [row | {"times bvsfm-k2-d64": row["Gbases/s"] / base} for row in rows]
 
 
-def sizes(megabases, searches_of, path) -> list:
+def sizes(megabases, searches_of) -> list:
     """Throughput against reference size."""
     rows = []
     for size in sorted(megabases, key=lambda size: (size == megabases[-1], size)):  # the last one is kept
         searches = searches_of(size)
         rows.append({"Mb": size} | {name: searches.speed(name) for name in OVER_SIZES})
     rows.sort(key=lambda row: row["Mb"])
-    _plot(path, rows, "Mb", "Search by reference size")
     return rows
 
 
-def interleaving(searches, path) -> list:
+def interleaving(searches) -> list:
     """Patterns that a thread has under way."""
     queries, rows = {name: searches.drawn.query(name) for name in INTERLEAVED}, []
     for n in SLOTS:
         rows.append({"patterns": n} | {name: searches.speed(query, n) for name, query in queries.items()})
-    _plot(path, rows, "patterns", "Sequence interleaving")
     return rows
 
 
-def switches(searches, path) -> list:
+def switches(searches) -> list:
     """Prefetching, conditional moves, the bounded second search: each off and on."""
     bvsfm, columns = (searches.drawn.layout(name) for name in ("bvsfm-k2-d64", "cofi"))
     off_and_on = {
@@ -106,16 +102,13 @@ def switches(searches, path) -> list:
     return rows
 
 
-def steps(searches, path) -> list:
+def steps(searches) -> list:
     """COFI for every k that fits the reference, against bvSFM with k = 2, d = 64."""
     base, rows = searches.speed("bvsfm-k2-d64"), []
     for k in range(2, 16):
         if 4**k <= 16 * searches.drawn.n:
             speed = searches.speed(f"cofi-k{k}")
             rows.append({"k": k, "Gbases/s": speed, "times": speed / base, "paper, Skylake": ON_SKYLAKE})
-    lines = {name: ([row["k"] for row in rows], [row[name] for row in rows]) for name in list(rows[0])[2:]}
-    title = f"COFI, {searches.megabases} Mb reference"
-    tables.plot(path, lines, "k", "times bvsfm-k2-d64", title, log_x=False)
     return rows
 
 
@@ -130,7 +123,7 @@ def search_intensity(k, n_elements) -> float:
     return 2 * k / ((1.0625 + misses) * BLOCK)
 
 
-def columns(searches, path) -> list:
+def columns(searches) -> list:
     """Column sizes of COFI and the search intensity that follows from them."""
     layout = searches.drawn.layout("cofi")
     held = np.diff(np.asarray(layout.offsets, np.int64))
@@ -140,7 +133,7 @@ def columns(searches, path) -> list:
     rows = [
         {
             "elements": str(a) if b == a + 1 else f"{a}-{b - 1}",
-            "columns": f"{n:,}",
+            "columns": int(n),
             "share of all elements": weight / max(held.sum(), 1),
             "LF per byte": search_intensity(layout.k, a),
         }
@@ -148,18 +141,7 @@ def columns(searches, path) -> list:
         if n
     ]
     bvsfm = {"elements": "bvsfm-k2-d64", "LF per byte": 2 * 2 / (ALPHA_BVSFM * BLOCK)}
-    bars = {row["elements"]: [row["LF per byte"]] for row in (*rows, bvsfm)}
-    tables.bars(
-        path, bars, ["LF"], "LF per byte", f"Search intensity by elements of a column, k = {layout.k}"
-    )
     return [*rows, bvsfm]
-
-
-def _plot(path, rows, x, title) -> None:
-    """Gbases/s of each column but x."""
-    xs = [row[x] for row in rows]
-    lines = {name: (xs, [row[name] for row in rows]) for name in rows[0] if name != x}
-    tables.plot(path, lines, x, "Gbases/s", title)
 
 
 QUESTIONS = {

@@ -15,13 +15,12 @@ from ...measure.texts import Randomize, make_codes
 from ...search import engines, gpu_search
 from ...search.engines.cuda_memory import SHARED_BYTES
 from ...search.queries import Exact
-from . import accesses
+from . import accesses, figures
 from .drawn import Drawn
 
 ONE_STEP = ("sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", "sampled-k1-d960")
 TWO_STEP = ("kstep-k2-d64", "kstep-k2-d192", "kstep-k2-d448")
 ALTERNATE = ("alternate-k2-d64", "alternate-k2-d192", "alternate-k2-d448")
-FAMILIES = {"sampled": ONE_STEP, "kstep": TWO_STEP, "alternate": ALTERNATE}
 BVSFM = ("bvsfm-k1-d224", "bvsfm-k2-d96", "bvsfm-k2-d224", "bvsfm-k3-d224")
 ALL = (*ONE_STEP, *TWO_STEP, *ALTERNATE, *BVSFM, "cofi-k15", "verify")
 BY_SIZE = ("sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", *TWO_STEP[:2], *ALTERNATE)
@@ -104,16 +103,19 @@ def _speed(drawn, query, launch, n, ceiling, counted) -> dict:
     return row | _accesses(query, counted, seconds, drawn.length, ceiling)
 
 
-def by_threads(drawn, name, engine_names, ceiling) -> list:
+def by_threads(drawn, names, engine_names, ceiling) -> list:
     """Throughput against the number of threads under way."""
-    query, rows = drawn.query(name), []
-    counted = accesses.count(query, drawn.patterns)
-    for engine, launch in _launches(query, engine_names).items():
-        for exponent in range(9, 22):
-            n = (1 << exponent) // launch.threads_per_pattern
-            if n <= drawn.positions.size:
-                row = {"layout": name, "engine": engine, "threads": 1 << exponent}
-                rows.append(row | _speed(drawn, query, launch, n, ceiling, counted))
+    rows = []
+    for name in names:
+        query = drawn.query(name)
+        counted = accesses.count(query, drawn.patterns)
+        for engine, launch in _launches(query, engine_names).items():
+            for exponent in range(9, 22):
+                n = (1 << exponent) // launch.threads_per_pattern
+                if n <= drawn.positions.size:
+                    row = {"layout": name, "engine": engine, "threads": 1 << exponent}
+                    rows.append(row | _speed(drawn, query, launch, n, ceiling, counted))
+        del query
     return rows
 
 
@@ -155,8 +157,7 @@ def run(given):
         return Drawn(backend, codes, given["queries"], given["length"], given["prefix"])
 
     def keep(experiment, rows):
-        tables.keep(output, experiment, name, rows)
-        draw(f"{output}/", experiment, rows, name)
+        figures.keep(output, experiment, name, rows)
 
     with gpu.errors():
         ceiling = roofline.Ceiling()
@@ -167,36 +168,13 @@ def run(given):
                 keep("designs", designs(drawn, layouts, engine_names, ceiling, given["energy"]))
             if "blocks" in asked:
                 layouts, engine_names = given["names"] or ALL, given["engines"] or engines.CUDA
-                tables.keep(output, "blocks", name, by_block(drawn, layouts, engine_names))
+                keep("blocks", by_block(drawn, layouts, engine_names))
             if "threads" in asked:
-                keep("threads", by_threads(drawn, ONE_STEP[0], engines.CUDA, ceiling))
+                layouts = given["names"] or ONE_STEP[:1]
+                keep("threads", by_threads(drawn, layouts, engines.CUDA, ceiling))
             if "cpu" in asked:
-                tables.keep(output, "cpu", name, on_cpu(drawn, available_cores()))
+                keep("cpu", on_cpu(drawn, available_cores()))
             del drawn
         if "sizes" in asked:
-            sizes = [bases // 16, bases // 4, bases // 2, bases, 2 * bases]
+            sizes = [bases // 16, bases // 8, bases // 4, bases // 2, bases, 2 * bases]
             keep("sizes", by_size(make_drawn, sizes, BY_SIZE, "cuda_full", ceiling))
-
-
-def draw(prefix, name, rows, device_name) -> None:
-    """The figures of an experiment's rows, in files whose names begin with ``prefix``."""
-    if name == "designs":
-        for family, members in FAMILIES.items():
-            some = [row | {"d (symbols)": _d(row)} for row in rows if row["layout"] in members]
-            title = f"{family}: throughput against d, {device_name}"
-            _draw(f"{prefix}{family}.png", some, "engine", "d (symbols)", title)
-    elif name == "threads":
-        title = f"Throughput against threads under way, d = 64, {device_name}"
-        _draw(f"{prefix}threads.png", rows, "engine", "threads", title)
-    else:
-        title = f"Throughput against the reference's length, cuda_full, {device_name}"
-        _draw(f"{prefix}sizes.png", rows, "layout", "reference Mb", title)
-
-
-def _d(row) -> int:
-    return int(row["layout"].split("-d")[1])
-
-
-def _draw(path, rows, label, x, title):
-    if rows:
-        tables.plot(path, tables.lines_of(rows, label, x), x, "Gbases / s", title)

@@ -22,8 +22,7 @@ from ...mem.mummergpu import MummerGpu, match_all, subqueries
 from ...mem.rank_walk import make_jobs
 from ...mem.slices import collected, slices
 from ...mem.strands import make_strands, some_strands
-
-STAGES = ("copy in", "match", "copy out", "post-process")
+from .figures import STAGES
 
 
 def read_strands(path) -> Strands:
@@ -59,19 +58,6 @@ def run(path, work, ways, given) -> list:
             row |= measure(matcher, strands, n_queries, given["threads"], given["n_runs"], sums)
             rows.append(tables.tell(row))
     return rows
-
-
-def draw(folder, rows, machine) -> None:
-    """Time (figure 9) and share (figure 10) of each stage, at each workload's middle least length."""
-    times = {
-        f"{row['workload']} {row['algorithm']}\n{row['engine']}": [1000 * row[stage] for stage in STAGES]
-        for row in rows
-        if row["configuration"] == 2
-    }
-    shares = {name: [100 * x / sum(row) for x in row] for name, row in times.items()}
-    title = f"Stages of finding matches, {machine}"
-    tables.bars(f"{folder}/mem-stages.png", times, STAGES, "ms", title)
-    tables.bars(f"{folder}/mem-shares.png", shares, STAGES, "% of the time", title)
 
 
 def measure(matcher, strands, n_queries, n_threads, n_runs, expected) -> dict:
