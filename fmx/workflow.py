@@ -42,6 +42,7 @@ from .output.mates import MateWriter
 from .output.wanted import Output
 from .output.writers import Writers
 from .search.auto import AutoMapper
+from .search.collapse import collapsed
 from .search.mapper import MapOptions
 from .search.mapper import make_mapper as make_cpu_mapper
 from .search.mapping import compile_all, map_spans, warm_up
@@ -73,7 +74,7 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     tell_compiling(progress)
     reference = fm_index.reference
     tally = Tally(reference) if output.counts else None
-    n_bytes = about_bytes(files) if device.engine == "auto" else None
+    n_bytes = about_bytes(files) if device.engine == "auto" and not options.collapse else None
     mappers = make_mappers(fm_index, options, device, progress, tally, n_bytes=n_bytes)
     writer, head = make_writer(reference, output)
     if options.pairing:
@@ -91,6 +92,8 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
         else:
             source = share.of(chosen(source, options.skip, options.first))
         progress.follow(share)
+        if options.collapse:
+            source = collapsed(source, options, progress)
         summary = map_spans(mappers, source, writer, sink, progress)
         run.note(summary, tsv.counts(reference, tally.table()) if tally else b"")
     if summary.reads == 0 and not output.shard:
@@ -112,7 +115,7 @@ def make_mappers(fm_index, options, device, progress, tally=None, clock=None, n_
         from .search import gpu_mapping, gpu_road, near_gpu
 
         engine = None if device.engine in ("cuda", "auto") else device.engine
-        on_road = len(fm_index.parts) == 1 and not options.pairing
+        on_road = len(fm_index.parts) == 1 and not (options.pairing or options.collapse)
         place = gpu_road.GpuMapper if on_road else gpu_mapping.make_mapper
         place = near_gpu.make_near_mapper if options.near else place
 

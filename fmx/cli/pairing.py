@@ -11,7 +11,7 @@ MOST = 500  # bases
 _SINGLE = {
     "samples": "--samples",
     "counts": "--counts", "skip": "--skip", "first": "--first",
-    "mismatches": "--mismatches",
+    "mismatches": "--mismatches", "collapse": "--collapse",
 }  # fmt: skip
 _ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "the same way"}
 

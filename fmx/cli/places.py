@@ -69,7 +69,7 @@ def named(kinds) -> list:
 
 def _check_suffix(option, path, formats):
     """A suffix that says nothing, as of out.txt, is right for every format."""
-    name = path.lower().removesuffix(".gz") if formats == READS else path.lower()
+    name = path.lower().removesuffix(".gz") if formats and formats[0] in READS else path.lower()
     suffix, known = os.path.splitext(name)[1], {end for each in formats for end in SUFFIXES.get(each, ())}
     if formats and suffix not in known and (suffix in FOREIGN or suffix in chain(*SUFFIXES.values())):
         what = ", ".join([*formats[:-2], " or ".join(formats[-2:])])

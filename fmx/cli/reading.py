@@ -18,6 +18,11 @@ reading = together(
     ),
     click.option("--skip", type=COUNT, metavar="N", help="Leave out the first N reads."),
     click.option("--first", type=COUNT, metavar="N", help="Map only N reads, after those of --skip."),
+    click.option(
+        "--collapse",
+        is_flag=True,
+        help="Map identical reads once, as NAME_xN; N: how many they are, where they have no such names.",
+    ),
 )
 
 
@@ -28,5 +33,8 @@ def reading_of(given) -> dict:
     from ..input.trimming import WHOLE, Trim
 
     begin = given.start - 1 if given.start else given.trim5 or 0
-    trim = Trim(begin, given.trim3 or 0, given.length or WHOLE.most, given.min_length or 0)
-    return {"trim": trim, "skip": given.skip or 0, "first": given.first}
+    trim, least = Trim(begin, given.trim3 or 0, given.length or WHOLE.most), given.min_length or 0
+    found = {"skip": given.skip or 0, "first": given.first}
+    if given.collapse:
+        return {**found, "collapse": trim, "trim": Trim(least=least)}
+    return {**found, "trim": trim._replace(least=least)}

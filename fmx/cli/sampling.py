@@ -28,11 +28,19 @@ def runs_of(given, output, outputs) -> tuple:
     places = [option for option, name in _WRITTEN.items() if getattr(output, name)]
     each = [option for option in places if PLACE in getattr(output, _WRITTEN[option])]
     if not each:
+        if given.collapse:
+            raise click.UsageError(
+                f"--collapse is for a sample at a time: put {PLACE} into the names of outputs"
+            )
         files = [path for sample, _ in samples for path in sample.paths]
         merged = {path: group for _, groups in samples for path, group in groups.items()}
         return [Run(files, _with_groups(output, merged))], outputs
     if missing := [option for option in places if option not in each]:
         raise click.UsageError(f"{missing[0]} would be written by each sample: put {PLACE} into its name")
+    if given.collapse and (
+        several := [sample.name for sample, groups in samples if len(set(groups.values())) > 1]
+    ):
+        raise click.UsageError(f"--collapse: sample {several[0]} has several read groups, give it one")
     runs = [
         Run(sample.paths, _named(_with_groups(output, groups), sample.name), name=sample.name)
         for sample, groups in samples

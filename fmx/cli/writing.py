@@ -41,21 +41,23 @@ def output_of(given) -> tuple:
     from .read_groups import read_groups
     from .shards import refuse_shards
 
-    group, group_id, own_group = read_groups(given.rg, (*given.reads, *given.mates1, *given.mates2))
+    files = () if given.collapse else (*given.reads, *given.mates1, *given.mates2)  # else reads of all groups
+    group, group_id, own_group = read_groups(given.rg, files)
     kinds = [given.kind] if given.kind else kinds_of("search")
     kind = given.kind or kind_of(given.output, kinds, "sam")
     if given.sort and kind not in ("bam", "cram"):
         raise click.UsageError("--sort is for BAM and CRAM: give -o NAME.bam or NAME.cram")
     alone = {"--first": given.first, "--skip": given.skip, "--al": given.al, "--un": given.un}
+    alone["--collapse"] = given.collapse
     refuse_shards(given, {**alone, "--sort": given.sort, kind.upper(): kind in ("cram", "parquet")})
     outputs = {"-o": (given.output, named(kinds)), "--counts": (given.counts, ["TSV"])}
-    has_mates = bool(given.mates1)
+    has_mates, kinds_of_reads = bool(given.mates1), READS[: 1 if given.collapse else 2]
     for option, path in (("--al", given.al), ("--un", given.un)):
         if path and has_mates:
             places = enumerate(of_mates(path), 1)
             outputs |= {f"{option} of mates {mate}": (place, READS) for mate, place in places}
         else:
-            outputs[option] = path, READS
+            outputs[option] = path, kinds_of_reads
     output = Output(
         given.output, kind, unmapped=not given.no_unmapped, read_group=group, read_group_id=group_id,
         own_group=own_group, tags=_tags(given.tags, given.nh), counts=given.counts, mapped_to=given.al,

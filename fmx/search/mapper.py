@@ -13,6 +13,7 @@ import numpy as np
 from ..index.parts import part_span
 from ..input import chunks, reads
 from ..input.trimming import WHOLE, Trim, trimmed
+from ..input.weights import weights_of
 from ..machines.portions import runs
 from .engines import cpu
 from .hits import Intervals, SelectionPolicy, count, select
@@ -44,7 +45,7 @@ class MapOptions:
     """How reads are mapped: cut by ``trim``, of all ``first`` (None: all) after the ``skip`` first ones.
 
     ``chunk_size``: bytes of a span, 0 for what suits the number of threads; ``near``: which near matches are
-    wanted, or None.
+    wanted, or None; ``collapse``: how reads are cut before identical ones become one with a weight, or None.
     """
 
     policy: SelectionPolicy = field(default_factory=SelectionPolicy)
@@ -56,6 +57,7 @@ class MapOptions:
     first: int | None = None
     near: Near | None = None
     pairing: Pairing | None = None  # of mates; None: reads are single
+    collapse: Trim | None = None
 
     def __post_init__(self):
         self.chunk_size = self.chunk_size or chunks.size_for(self.n_threads)
@@ -79,7 +81,8 @@ class Found(NamedTuple):
     """A batch of reads that were searched.
 
     ``given``: as they came, ``batch``: as they were cut; ``intervals`` Intervals [n_parts, 2 * n_reads], or
-    None; ``total`` int64[n_reads], the exact number of occurrences; ``sought`` bool[n_reads]: which may be.
+    None; ``total`` int64[n_reads], the exact number of occurrences; ``sought`` bool[n_reads]: which may be;
+    ``weight`` int64[n_reads], how many reads each stands for.
     """
 
     given: reads.ReadBatch
@@ -87,6 +90,7 @@ class Found(NamedTuple):
     intervals: Any
     total: np.ndarray
     sought: np.ndarray
+    weight: np.ndarray
 
 
 class Mapper:
@@ -153,7 +157,12 @@ class Mapper:
         with self.timed("search"):
             found = [search(patterns) for search in self._searchers]
             intervals = Intervals(*map(_rows, zip(*found, strict=True)))
-            return Found(given, batch, intervals, count(intervals), batch.searchable)
+            total = count(intervals)
+        return Found(given, batch, intervals, total, batch.searchable, self.weights_of(batch))
+
+    def weights_of(self, batch) -> np.ndarray:
+        """How many reads each of a batch stands for, int64[n_reads]."""
+        return weights_of(batch) if self.options.collapse else np.ones(batch.length.size, np.int64)
 
     def hits_of(self, found):
         """Yield (start, Hits) for runs of reads with at most SLICE_HITS occurrences to locate, or of one."""
@@ -161,7 +170,7 @@ class Mapper:
         eligible = policy.eligible(found.total)
         if self.tally:
             with self.timed("tally"):
-                self.tally.add(self.locators, found.intervals, eligible)
+                self.tally.add(self.locators, found.intervals, eligible, found.weight)
         to_locate = policy.reported(found.total) if at_hand(self.locators) else eligible
         for start, stop in runs(to_locate, SLICE_HITS):
             with self.timed("locate"):

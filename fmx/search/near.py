@@ -40,7 +40,8 @@ class NearMapper(Mapper):
         given, batch = self.parse(chunk)
         sought = sets.searched(batch, self._table, self._near.mismatches)
         sought &= batch.length >= self.options.trim.least
-        return Found(given, batch, None, np.zeros(batch.length.size, np.int64), sought)
+        total = np.zeros(batch.length.size, np.int64)
+        return Found(given, batch, None, total, sought, self.weights_of(batch))
 
     def hits_of(self, found):
         """Yield (start, NearHits) for runs of reads."""
@@ -78,7 +79,8 @@ class NearMapper(Mapper):
             found.total[first : first + b - a] = hits.total
             if self.tally:
                 eligible = self.options.policy.eligible(hits.total)
-                self.tally.add_matches(matches, hits.total * (eligible > 0))
+                weight = found.weight[first : first + b - a]
+                self.tally.add_matches(matches, hits.total * (eligible > 0), weight)
             yield first, hits
 
     def _matches(self, sought, intervals, span, first_read, n_reads):

@@ -18,7 +18,7 @@ class Sums:
 
 @dataclass
 class Summary(Sums):
-    """What a run has seen, in reads (``hits`` in occurrences)."""
+    """What a run has seen, in reads (``hits`` in occurrences); one counts as those that it stands for."""
 
     reads: int = 0
     bases: int = 0
@@ -31,7 +31,7 @@ class Summary(Sums):
     @classmethod
     def of(cls, found, policy) -> "Summary":
         """What was Found in a batch."""
-        return cls(found.total.size, *_sums(found.total, found.batch.length, found.sought, policy.at_most))
+        return cls(*_sums(found.total, found.batch.length, found.sought, found.weight, policy.at_most))
 
     def sentence(self, seconds: float, cannot_occur: str) -> str:
         """What happened, in one line; ``cannot_occur``: which reads cannot, in words."""
@@ -47,18 +47,19 @@ class Summary(Sums):
 
 
 @compiled
-def _sums(total, length, sought, at_most):
-    """The fields of a Summary but for the number of reads."""
-    bases = mapped = unique = suppressed = hits = hopeless = np.int64(0)
+def _sums(total, length, sought, weight, at_most):
+    """The fields of a Summary."""
+    reads = bases = mapped = unique = suppressed = hits = hopeless = np.int64(0)
     for r in range(total.size):
         eligible = eligible_of(total[r], at_most)
-        bases += length[r]
-        mapped += eligible > 0
-        unique += eligible == 1
-        suppressed += total[r] != eligible
-        hits += eligible
-        hopeless += not sought[r]
-    return bases, mapped, unique, suppressed, hits, hopeless
+        reads += weight[r]
+        bases += weight[r] * length[r]
+        mapped += weight[r] * (eligible > 0)
+        unique += weight[r] * (eligible == 1)
+        suppressed += weight[r] * (total[r] != eligible)
+        hits += weight[r] * eligible
+        hopeless += weight[r] * (not sought[r])
+    return reads, bases, mapped, unique, suppressed, hits, hopeless
 
 
 @dataclass

@@ -56,13 +56,16 @@ class Tally:
             table = table.copy()
         self._idle.append(table)
 
-    def add(self, locators, intervals, eligible) -> None:
-        """Count Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences."""
+    def add(self, locators, intervals, eligible, weight) -> None:
+        """Count Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences.
+
+        ``weight`` int64[n_reads]: how many reads each stands for.
+        """
         try:
             table = self._idle.pop()
         except IndexError:
             table = self._new()
-        lo, hi, reads = _distinct(intervals, eligible)
+        lo, hi, reads = _distinct(intervals, eligible, weight)
         seen = np.full((self._n_contigs, 2), -1, np.int64)
         for locator, lo_here, n_here in zip(locators, lo, hi - lo, strict=True):  # a contig is in one part
             for i, start, stop in cuts(n_here, _MOST):
@@ -71,8 +74,8 @@ class Tally:
                 _count(positions, n, i, reads, self._blocks, seen, table)
         self._idle.append(table)
 
-    def add_matches(self, matches, n) -> None:
-        """Count the first ``n[r]`` of near_hits.Matches of each read r, int64[n_reads]."""
+    def add_matches(self, matches, n, weight) -> None:
+        """Count the first ``n[r]`` of near_hits.Matches of each read r, int64[n_reads], with its weight."""
         try:
             table = self._idle.pop()
         except IndexError:
@@ -81,19 +84,21 @@ class Tally:
         _positions_of(matches, n, positions)
         size[:, 0] = n
         seen = np.full((self._n_contigs, 2), -1, np.int64)
-        _count(positions, size.ravel(), 0, Counted(np.ones(n.size, np.int64), n), self._blocks, seen, table)
+        _count(positions, size.ravel(), 0, Counted(weight, n), self._blocks, seen, table)
         self._idle.append(table)
 
 
-def _distinct(intervals, eligible):
+def _distinct(intervals, eligible, weight):
     """(lo, hi, Counted): int64[n_parts, 2 * n] intervals, and the reads that have just these."""
     reads = np.flatnonzero(eligible)
     columns = [row.reshape(-1, 2)[reads] for array in intervals for row in array]
     rows = np.concatenate(columns, axis=1).astype(np.int64)
     many = eligible[reads] >= _MANY
-    repeated, n_times = np.unique(rows[many], axis=0, return_counts=True)
+    repeated, which = np.unique(rows[many], axis=0, return_inverse=True)
+    n_times = np.zeros(repeated.shape[0], np.int64)
+    np.add.at(n_times, which.ravel(), weight[reads[many]])
     rows = np.concatenate([rows[~many], repeated])
-    weight = np.append(np.ones(rows.shape[0] - n_times.size, np.int64), n_times)
+    weight = np.append(weight[reads[~many]], n_times)
     lo, hi = rows.reshape(-1, 2, len(intervals.lo), 2).transpose(1, 2, 0, 3).reshape(2, len(intervals.lo), -1)
     return lo, hi, Counted(weight, (hi - lo).sum(axis=0).reshape(-1, 2).sum(axis=1))
 

@@ -1,0 +1,243 @@
+"""Identical reads as one: all reads are read, and then mapped once for each of their sequences.
+
+spans -> ReadBatch -> Distinct of a span -> those of all spans -> spans of FASTA, NAME_xN
+
+Workers find what is distinct in a span; the caller's thread adds that to what was found before it, in order,
+so that names are those of the first reads whoever reads which.  Letters are compared, not their hashes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import copy_bytes, load_little_endian
+from ..errors import InputError
+from ..index.plan import available_memory
+from ..input import reads
+from ..input.chunks import Chunk
+from ..input.dna import UPPER
+from ..input.trimming import trimmed
+from ..input.weights import MOST, put_weight, weight_of
+from ..machines.pipeline import travel
+from ..machines.portions import runs
+
+ALL_READS = "reads, collapsed"  # what messages call them
+_WIDEST = 24  # bytes of a record of FASTA but for its name and letters
+_LOADED = 2  # slots for each read, at least
+_SMALL = 1 << 24  # bytes that are taken without asking
+
+
+class Distinct(NamedTuple):
+    """Reads of different letters, as they are written, and their names without weights.
+
+    ``weight``, ``length``, ``name_length`` int64[n]; ``key`` uint64[n] mixes the letters of each, which stand
+    in ``letters`` uint8 from ``start`` int64[n] on, filled up with 0 to whole words; ``names`` uint8 from
+    ``name_start`` int64[n] on.
+    """
+
+    weight: np.ndarray
+    length: np.ndarray
+    name_length: np.ndarray
+    start: np.ndarray
+    name_start: np.ndarray
+    key: np.ndarray
+    letters: np.ndarray
+    names: np.ndarray
+
+
+def collapsed(source, options, progress):
+    """Read all of ``source`` (spans), cut as MapOptions say; spans of what is distinct, with the weights.
+
+    Raises InputError, also where there is no memory for it.
+    """
+
+    def work(_, span):
+        own = Collection()
+        own.add(_spelled(trimmed(reads.parse(span.read().whole()), options.collapse)))
+        return own.distinct()
+
+    kept = Collection()
+    for found in travel(source, [work] * options.n_threads, None):
+        kept.add(found)
+        progress.show(f"{kept.total:,} reads, {kept.n:,} different")
+    progress.say(f"{kept.total:,} reads, {kept.n:,} of them different")
+    return kept.spans(options.chunk_size, progress)
+
+
+class Collection:
+    """Distinct reads that grow in number: ``n`` of them, which stand for ``total``."""
+
+    def __init__(self):
+        self.n, self.total = 0, 0
+        self._used = [0] * len(Distinct._fields)
+        types = [np.int64] * 5 + [np.uint64] + [np.uint8] * 2
+        self._arrays = Distinct(*(np.empty(0, kind) for kind in types))
+        self._slots = np.zeros(2, np.uint32)
+
+    def add(self, found) -> None:
+        """Add what is Distinct, or reads that are spelled as if they were."""
+        self.total += int(found.weight.sum())
+        if self.total > MOST:
+            raise InputError(ALL_READS, "", f"weights (_xN of their names) add up to more than {MOST:,}")
+        self._make_room(found)
+        ends = np.array(self._used[-2:])
+        self.n = _add(found, self._arrays, self._slots, self.n, ends)
+        self._used = [self.n] * 6 + ends.tolist()
+
+    def _make_room(self, found):
+        fields = zip(self._arrays, self._used, found, strict=True)
+        self._arrays = Distinct(
+            *(self._with_room(array, used, used + more.size) for array, used, more in fields)
+        )
+        wanted = _LOADED * (self.n + found.weight.size)
+        if wanted > self._slots.size:
+            self._check_memory(4 * wanted)
+            self._slots = np.zeros(1 << int(wanted).bit_length(), np.uint32)
+            _fill_slots(self._arrays.key, self.n, self._slots)
+
+    def _with_room(self, array, used, wanted):
+        if wanted <= array.size:
+            return array
+        size = max(wanted, array.size * 3 // 2)
+        self._check_memory(size * array.itemsize)
+        grown = np.empty(size, array.dtype)
+        grown[:used] = array[:used]
+        return grown
+
+    def _check_memory(self, n_bytes):
+        """Raise InputError unless so much is free."""
+        if n_bytes > _SMALL and n_bytes > available_memory():
+            size = sum(array.nbytes for array in self._arrays) + self._slots.nbytes
+            what = f"{self.n:,} different ones take {size / 1e9:.1f} GB, and there is no memory for more"
+            raise InputError(ALL_READS, "", f"{what}: leave out --collapse, or collapse fewer at a time")
+
+    def distinct(self) -> Distinct:
+        """What it holds."""
+        return Distinct(*(array[:n] for array, n in zip(self._arrays, self._used, strict=True)))
+
+    def spans(self, size, progress):
+        """Yield what can be read to Chunks of about ``size`` bytes, and let ``progress`` follow."""
+        held, share = self.distinct(), 0.0
+        progress.follow(lambda: share)
+        for start, stop in runs(held.length + held.name_length + _WIDEST, size):
+            share = stop / self.n
+            yield _Span(held, start, stop)
+
+
+class _Span:
+    """Distinct reads ``start`` to ``stop``, as FASTA."""
+
+    path, end = ALL_READS, 0
+
+    def __init__(self, held, start, stop):
+        self._held, self._start, self._stop = held, start, stop
+
+    def read(self, hold=None) -> Chunk:
+        """Its records."""
+        own = slice(self._start, self._stop)
+        n = self._stop - self._start
+        room = self._held.length[own].sum() + self._held.name_length[own].sum() + n * _WIDEST
+        data = np.empty(room, np.uint8)
+        data = data[: _write(self._held, self._start, self._stop, data)]
+        return Chunk(self.path, data, False, self._start + 1, n)
+
+
+def _spelled(batch) -> Distinct:
+    """All reads of a batch, as if they were Distinct."""
+    n = batch.length.size
+    padded = (batch.length + 7) & ~7
+    ends, name_ends = np.cumsum(padded), np.cumsum(batch.name_length)
+    n_letters, n_names = (int(each[-1]) if n else 0 for each in (ends, name_ends))
+    made = Distinct(
+        np.empty(n, np.int64), batch.length.copy(), np.empty(n, np.int64), ends - padded,
+        name_ends - batch.name_length, np.empty(n, np.uint64), np.zeros(n_letters, np.uint8),
+        np.empty(n_names, np.uint8),
+    )  # fmt: skip
+    _spell(batch, UPPER, made)
+    return made
+
+
+@compiled
+def _spell(batch, upper, made):
+    for r in range(made.weight.size):
+        made.weight[r], n = weight_of(batch, r)
+        made.name_length[r] = n
+        copy_bytes(made.names, made.name_start[r], batch.data, batch.name_start[r], n)
+        start, length = made.start[r], made.length[r]
+        for i in range(length):
+            made.letters[start + i] = upper[batch.data[batch.start[r] + i]]
+        key = np.uint64(length)
+        for i in range(start, start + length, 8):
+            key = (key ^ load_little_endian(made.letters, i)) * np.uint64(0x9E3779B97F4A7C15)
+            key ^= key >> np.uint64(32)
+        made.key[r] = key
+
+
+@inlined
+def _find_slot(slots, key):
+    """Where the search for a key begins, of 2^j ``slots``."""
+    return np.int64(key & np.uint64(slots.size - 1))
+
+
+@compiled
+def _fill_slots(key, n, slots):
+    """Put the numbers, from 1, of reads of n keys into ``slots`` uint32[2^j], 0 where one is free."""
+    for r in range(n):
+        slot = _find_slot(slots, key[r])
+        while slots[slot]:
+            slot = (slot + 1) & (slots.size - 1)
+        slots[slot] = r + 1
+
+
+@inlined
+def _are_same(found, r, kept, other):
+    """Have these reads the same letters?"""
+    if found.key[r] != kept.key[other] or found.length[r] != kept.length[other]:
+        return False
+    a, b = found.start[r], kept.start[other]
+    for i in range(0, found.length[r], 8):
+        if load_little_endian(found.letters, a + i) != load_little_endian(kept.letters, b + i):
+            return False
+    return True
+
+
+@compiled
+def _add(found, kept, slots, n, ends):
+    """Add reads to the n that are ``kept``: how many these are then.
+
+    ``ends`` int64[2]: of the letters and names that are kept; both have room.
+    """
+    for r in range(found.weight.size):
+        slot = _find_slot(slots, found.key[r])
+        while slots[slot] and not _are_same(found, r, kept, np.int64(slots[slot]) - 1):
+            slot = (slot + 1) & (slots.size - 1)
+        if slots[slot]:
+            kept.weight[np.int64(slots[slot]) - 1] += found.weight[r]
+            continue
+        kept.weight[n], kept.length[n], kept.key[n] = found.weight[r], found.length[r], found.key[r]
+        kept.name_length[n] = found.name_length[r]
+        kept.start[n], kept.name_start[n] = ends[0], ends[1]
+        n_letters = (found.length[r] + 7) & ~7
+        copy_bytes(kept.letters, ends[0], found.letters, found.start[r], n_letters)
+        copy_bytes(kept.names, ends[1], found.names, found.name_start[r], found.name_length[r])
+        ends[0] += n_letters
+        ends[1] += found.name_length[r]
+        n += 1
+        slots[slot] = n
+    return n
+
+
+@compiled
+def _write(held, start, stop, out):
+    """Write records ``start`` to ``stop`` into ``out`` uint8: how many bytes they have."""
+    at = np.int64(0)
+    for r in range(start, stop):
+        out[at] = ord(">")
+        copy_bytes(out, at + 1, held.names, held.name_start[r], held.name_length[r])
+        at = put_weight(out, at + 1 + held.name_length[r], held.weight[r])
+        out[at] = 10
+        copy_bytes(out, at + 1, held.letters, held.start[r], held.length[r])
+        at += held.length[r] + 2
+        out[at - 1] = 10
+    return at

@@ -1,0 +1,132 @@
+"""--collapse: identical reads are mapped once, and all numbers are those of all reads."""
+
+import re
+
+import hypothesis.strategies as st
+import journeys
+import naive
+import pytest
+from hypothesis import given, settings
+from output_of import without_program
+from texts import numbered, random_letters
+from validate import written
+
+from fmx import workflow
+from fmx.errors import InputError
+from fmx.index import fm_index
+from fmx.input.trimming import Trim
+from fmx.search import collapse
+from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mapper import MapOptions, Near
+
+UNIT = random_letters(60, "collapse")
+GENOME = numbered([UNIT, UNIT[10:40] + "N" + "ACAC" * 20, "A" * 90])
+SEQUENCES = [
+    UNIT[3:20], UNIT[12:30], UNIT[12:30].lower().replace("t", "u"), "ACAC", "CA", "AAA", "AAAA", "", "NAC",
+    "NNNNNNNNNAC", UNIT[:50], UNIT[:49] + "N", naive.reverse_complement(UNIT[:33]),
+]  # fmt: skip
+SUFFIXES = ["", "_x1", "_x2", "_x37", "_x005", "_x0", "_x", "x3", "_x12a", "_x12345678901234", "/1"]
+READS = st.lists(st.tuples(st.sampled_from(SEQUENCES), st.sampled_from(SUFFIXES)), min_size=1, max_size=40)
+
+
+def weighed(name) -> tuple:
+    """(name without it, weight)."""
+    found = re.fullmatch(r"(.*)_x(0*[1-9]\d*)", name)
+    return (found[1], int(found[2])) if found and len(found[2]) <= 13 else (name, 1)
+
+
+def together(reads) -> list:
+    """(name, letters) of reads of each sequence, in the order of the first ones."""
+    kept: dict = {}
+    for name, letters in reads:
+        name, weight = weighed(name)
+        kept.setdefault(written(letters), [name, 0])[1] += weight
+    return [(f"{name}_x{weight}", letters) for letters, (name, weight) in kept.items()]
+
+
+@pytest.fixture(scope="module")
+def run(index_of, tmp_path_factory):
+    """A function: search of (name, letters), as FASTQ -> (records of SAM, lines of counts, Summary)."""
+    folder, opened = tmp_path_factory.mktemp("collapse"), fm_index.load(index_of(GENOME), with_text=True)
+
+    def run(reads, **options):
+        (folder / "r.fq").write_bytes(journeys.fastq(reads))
+        output = workflow.Output(str(folder / "o.sam"), counts=str(folder / "c.tsv"))
+        summary = workflow.search(opened, [str(folder / "r.fq")], MapOptions(**options), output)
+        lines = without_program((folder / "o.sam").read_bytes()).decode().splitlines()
+        records = [line.split("\t") for line in lines if not line.startswith("@")]
+        return records, (folder / "c.tsv").read_text().splitlines(), summary
+
+    return run
+
+
+@given(READS, st.sampled_from([(1, 1 << 20), (3, 90)]), st.integers(0, 3), st.sampled_from([None, 1]))
+@settings(max_examples=20)
+def test_identical_reads_are_one_and_numbers_are_those_of_all(run, reads, size, cut, mismatches):
+    reads = [(f"r{i}{suffix}", letters) for i, (letters, suffix) in enumerate(reads)]
+    options = {"policy": SelectionPolicy(ALL, 30), "n_threads": size[0], "chunk_size": size[1]}
+    options["near"] = Near(mismatches) if mismatches else None
+    records, counts, summary = run(reads, collapse=Trim(begin=cut), trim=Trim(least=2), **options)
+    cut_reads = [(name, letters[cut:]) for name, letters in reads]
+    first = [line for line in records if not int(line[1]) & 256]
+    assert [(line[0], as_given(line)) for line in first] == together(cut_reads)
+    every = [(name, letters) for name, letters in cut_reads for _ in range(min(weighed(name)[1], 37))]
+    _, counts_of_all, summary_of_all = run(every, trim=Trim(least=2), **options)
+    assert (counts, summary) == (counts_of_all, summary_of_all)
+
+
+def as_given(line) -> str:
+    """The letters of a read by its record."""
+    letters = "" if line[9] == "*" else line[9]
+    return naive.reverse_complement(letters) if int(line[1]) & 16 else letters
+
+
+def test_what_is_collapsed_is_collapsed_again(run):
+    reads = [(f"r{i}", SEQUENCES[i % 3]) for i in range(9)]
+    first = run(reads, collapse=Trim())
+    again = run([(line[0], line[9]) for line in first[0]], collapse=Trim())
+    assert [line[:9] for line in again[0]] == [line[:9] for line in first[0]]
+    assert [line[0] for line in again[0]] == ["r0_x3", "r1_x6"]
+    assert again[1:] == first[1:]
+
+
+def test_no_memory_and_no_number_for_them_are_told(run, monkeypatch):
+    heavy = [(f"r{i}_x999999999999", "ACAC") for i in range(10)]
+    with pytest.raises(
+        InputError, match=r"reads, collapsed: weights .* add up to more than 9,000,000,000,000"
+    ):
+        run(heavy, collapse=Trim())
+    assert run(heavy[:9], collapse=Trim())[2].reads == 9 * 999999999999
+    monkeypatch.setattr(collapse, "_SMALL", 0)
+    monkeypatch.setattr(collapse, "available_memory", lambda: 100)
+    with pytest.raises(
+        InputError, match=r"\d+ different ones take 0.0 GB, and there is no memory for more: "
+    ):
+        run(heavy[:9], collapse=Trim())
+
+
+REFUSED = {
+    "-1 r.fa -2 s.fa": "--collapse is for single reads, not for pairs",
+    "r.fa --shard 1/2 -o out.d": "--collapse is for all of the inputs together",
+    "r.fa --un rest.fq": "--un rest.fq: the output is FASTA, not .fq",
+    "--samples sheet.tsv -o all.sam": "--collapse is for a sample at a time: put {sample} into the names",
+    "--samples sheet.tsv -o {sample}.sam": "--collapse: sample a has several read groups, give it one",
+}
+
+
+@pytest.mark.parametrize("options", REFUSED)
+def test_what_cannot_be_collapsed_is_refused(options, folder, index_of, command):
+    for name in ("r.fa", "s.fa"):
+        (folder / name).write_bytes(b">r_x4\nACAC\n")
+    (folder / "sheet.tsv").write_text("sample\treads\trg\na\tr.fa\t@RG\\tID:x\na\ts.fa\t@RG\\tID:y\n")
+    result = command("search", "-x", index_of(GENOME), "--collapse", *options.split())
+    assert (result.code, result.out) == (2, b""), result.err
+    assert REFUSED[options] in result.err
+
+
+def test_reads_without_a_hit_are_fasta_with_their_weights(folder, index_of, command):
+    (folder / "r.fq").write_bytes(journeys.fastq([("a", "GGGGGGGGG"), ("b", "ACAC"), ("c", "ggggggggg")]))
+    result = command("search", "-x", index_of(GENOME), "r.fq", "--collapse", "--un", "un.fa", "-o", "o.bam")
+    assert (result.code, (folder / "un.fa").read_bytes()) == (0, b">a_x2\nGGGGGGGGG\n")
+    assert "fmx: 3 reads, 2 of them different" in result.err
+    assert "fmx: 3 reads: 1 occur (33.33 %)" in result.err
