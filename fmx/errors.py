@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-CUDA_EXTRA = "'fmx-mapper[cuda]'"
+CUDA_EXTRA = "'fmx-mapper[cuda]', or 'fmx-mapper[cuda12]' for a driver of CUDA 12"
 
 
 class FmxError(Exception):

@@ -18,7 +18,7 @@ class Status(IntEnum):
 
 
 class FakeDriver:
-    """``n`` GPUs with ``memory`` bytes each.
+    """``n`` GPUs with ``memory`` bytes each, by a driver that ``knows`` this CUDA.
 
     ``held`` {address: buffer}; ``launched`` [(kernel, grid, block, shared, stream, words)], the first words
     of its arguments, as many as ``n_params`` says; ``used`` GPUs in the order in which threads took them;
@@ -27,11 +27,13 @@ class FakeDriver:
 
     CUfunction_attribute = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES="shared")
 
-    def __init__(self, n=1, memory=1 << 30):
+    CUDA_VERSION = 13000
+
+    def __init__(self, n=1, memory=1 << 30, knows=13000):
         named = {"COMPUTE_CAPABILITY_MAJOR": 9, "COMPUTE_CAPABILITY_MINOR": 0, "MULTIPROCESSOR_COUNT": 132}
         attributes = {f"CU_DEVICE_ATTRIBUTE_{name}": value for name, value in named.items()}
         self.CUdevice_attribute = SimpleNamespace(**attributes)
-        self.n, self.memory, self.held, self.freed = n, memory, {}, []
+        self.n, self.memory, self.knows, self.held, self.freed = n, memory, knows, {}, []
         self.launched, self.used, self.n_params = [], [], {}
         self._thread, self._numbers = threading.local(), itertools.count(1)
 
@@ -41,6 +43,9 @@ class FakeDriver:
             raise AttributeError(name)
         makes = name.endswith(("Create", "ModuleLoadData"))
         return lambda *_: (Status.CUDA_SUCCESS, next(self._numbers)) if makes else (Status.CUDA_SUCCESS,)
+
+    def cuDriverGetVersion(self):
+        return Status.CUDA_SUCCESS, self.knows
 
     def cuDeviceGetCount(self):
         return Status.CUDA_SUCCESS if self.n else Status.CUDA_ERROR_NO_DEVICE, self.n

@@ -1,11 +1,11 @@
-"""A plain ``pip install .`` in a virtual environment of its own, no extras: the README's commands run."""
+"""The wheel, installed by pip in a virtual environment of its own, no extras: the README's commands run."""
 
-import os
 import subprocess
 import sys
 import venv
 
 import pytest
+import pythons
 from conftest import ROOT
 from test_without_gpu_packages import EVERY_HELP, README, REMEDY, fill
 
@@ -17,11 +17,10 @@ def plain(tmp_path_factory):
     """A function: a shell command, run beside the README's files with that fmx alone -> CompletedProcess."""
     place, folder = tmp_path_factory.mktemp("venv"), fill(tmp_path_factory.mktemp("work"))
     venv.create(place, with_pip=True)
-    pip = [place / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", ROOT]
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "FMX_I"))}
+    _, wheel = pythons.built(tmp_path_factory.mktemp("built"))
+    pythons.run([place / "bin" / "python", "-m", "pip", "install", "--quiet", wheel])
+    environment = pythons.clean()
     environment["PATH"] = f"{place / 'bin'}:{environment['PATH']}"
-    done = subprocess.run(pip, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
     def plain(line):
         return subprocess.run(

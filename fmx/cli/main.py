@@ -23,7 +23,7 @@ from .modules import Modules
 
 @click.group(cls=Modules, package=commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-@click.version_option(__version__, prog_name="fmx")
+@click.version_option(__version__, "-V", "--version", prog_name="fmx", message="%(prog)s %(version)s")
 def fmx(debug):
     """Find every place where a DNA read occurs, letter for letter, in a reference genome.
 

@@ -38,6 +38,17 @@ def ask(name, *arguments):
     return found[0] if len(found) == 1 else tuple(found)
 
 
+def toolkit() -> int:
+    """The CUDA whose packages are installed, 12 or 13; an older driver does not take code that it makes."""
+    return bindings().CUDA_VERSION // 1000
+
+
+def driver_version() -> tuple:
+    """The newest CUDA that the driver knows, as (12, 4).  There must be a driver."""
+    known = ask("cuDriverGetVersion")
+    return known // 1000, known % 1000 // 10
+
+
 @functools.cache
 def n_devices() -> int:
     """GPUs of this machine; 0 where there is no driver for one."""

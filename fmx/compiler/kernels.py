@@ -75,11 +75,11 @@ class Kernel:
         return max(code.attribute(name) for code in self._loaded.values())
 
 
-@functools.cache
 def _versions() -> str:
-    """Of the compiler; that of numba is in the name of the folder."""
+    """Of the compiler and its CUDA; that of numba is in the name of the folder."""
     found = find_spec("numba_cuda")
-    return Path(found.origin).with_name("VERSION").read_text().strip() if found and found.origin else ""
+    version = Path(found.origin).with_name("VERSION").read_text().strip() if found and found.origin else ""
+    return f"{version} of CUDA {cuda_driver.toolkit()}"
 
 
 def check_compiler() -> None:

@@ -1,4 +1,4 @@
-"""The door to nvCOMP (package nvidia-libnvcomp-cu13): NVIDIA's kernels that deflate, many blocks a call.
+"""The door to nvCOMP (nvidia-libnvcomp-cu12 or -cu13): NVIDIA's kernels that deflate, many blocks a call.
 
 Its C functions are called by ctypes, which leaves Python's lock to others meanwhile.  They are used for what
 fmx itself has made only: nvCOMP can inflate as well, but a damaged stream makes it read and write anywhere.
@@ -27,7 +27,7 @@ def library():
     """nvCOMP; None in the CUDA simulator.  Raises DeviceError where it is missing."""
     if SIMULATED:
         return None
-    with installed("nvidia-libnvcomp-cu13", CUDA_EXTRA):
+    with installed("nvidia-libnvcomp", CUDA_EXTRA):
         from nvidia.libnvcomp import load_library
 
         loaded = load_library()

@@ -54,7 +54,7 @@ def library():
 def _sorter(capability):
     """The compiled sort of (uint64, uint32) pairs for GPUs of a compute capability."""
     compute = library()
-    name = f"radix_sort-{capability[0]}{capability[1]}"
+    name = f"radix_sort-{capability[0]}{capability[1]}-cuda{cuda_driver.toolkit()}"
     kept = object_cache.read(name)
     if kept is not None:
         with contextlib.suppress(ValueError):  # of another version of cuda-cccl

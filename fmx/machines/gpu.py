@@ -21,11 +21,23 @@ def open_device(number=0):
     with errors():
         if not (n := n_devices()):
             raise DeviceError("no GPU that CUDA can use was found: check 'nvidia-smi', or take --engine cpu")
+        _check_driver()
         if not 0 <= number < n:
             raise DeviceError(f"no GPU number {number}: this machine has {n}, counted from 0")
         use(number)
         check_compiler()
         return driver.device_name()
+
+
+def _check_driver():
+    """Raises DeviceError where the driver is older than the packages: it would refuse their code later."""
+    needs, (major, minor) = driver.toolkit(), driver.driver_version()
+    if major < needs:
+        remedy = f"pip install 'fmx-mapper[cuda{major}]', or " if major == 12 else ""
+        raise DeviceError(
+            f"the driver of this machine knows CUDA {major}.{minor}, and the installed packages are of "
+            f"CUDA {needs}: {remedy}install a newer driver"
+        )
 
 
 @contextmanager

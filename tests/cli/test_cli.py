@@ -1,12 +1,13 @@
 """The command line: what it accepts, and that threads, chunks and layouts never change what it writes."""
 
 import gzip
+import os
 import subprocess
 import sys
 
 import journeys
 import pytest
-from conftest import LAYOUTS
+from conftest import LAYOUTS, ROOT
 from output_of import bgzf, without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
@@ -214,7 +215,21 @@ def test_help_of_every_command(command):
 
 
 def test_version(command):
-    assert command("--version").out.decode().strip().endswith(fmx.__version__)
+    for option in ("-V", "--version"):
+        assert command(option).out.decode() == f"fmx {fmx.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [("fmx sea", "search"), ("fmx search --eng", "--engine"), ("fmx mem --engine a", "auto")],
+)
+def test_a_shell_completes_commands_options_and_values(words, offered):
+    environment = {"_FMX_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = subprocess.run(
+        [sys.executable, "-m", "fmx"], cwd=ROOT, env=os.environ | environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == (f"plain,{offered}\n", "")
 
 
 def test_the_installed_command_is_the_same_program(folder, index_of, expected):

@@ -62,6 +62,32 @@ def test_more_gpus_than_there_are_is_an_error_or_the_cpu(gpus):
     assert [line[:8] for line in told] == ["the CPU:"]
 
 
+@pytest.mark.parametrize(
+    ("knows", "installed", "remedy"),
+    [
+        (
+            12040,
+            13000,
+            "CUDA 12.4, .* of CUDA 13: pip install 'fmx-mapper\\[cuda12\\]', or install a newer",
+        ),
+        (11080, 12090, "CUDA 11.8, .* of CUDA 12: install a newer driver"),
+    ],
+)
+def test_a_driver_older_than_the_packages_is_told_before_the_work(knows, installed, remedy, gpus):
+    gpus.knows, gpus.CUDA_VERSION = knows, installed
+    told = []
+    with pytest.raises(DeviceError, match=remedy):
+        choose_place(Device("cuda"), list, None, told.append)
+    assert choose_place(Device("auto"), list, lambda: ["cpu"], told.append) == ["cpu"]
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(("knows", "installed"), [(12000, 12090), (13000, 12090), (13000, 13050)])
+def test_a_driver_serves_the_packages_of_its_cuda_and_of_older_ones(knows, installed, gpus):
+    gpus.knows, gpus.CUDA_VERSION = knows, installed
+    assert choose_place(Device("cuda"), len, None, list) == 1
+
+
 def test_a_gpu_that_is_in_use_is_not_selected_again(gpus):
     session = GpuSession(1)
     for _ in range(3):

@@ -1,0 +1,74 @@
+"""Sdist and wheel: what is in them, that they install on each Python, and the extras for GPUs."""
+
+import tarfile
+import tomllib
+import zipfile
+
+import numpy as np
+import pytest
+import pythons
+from conftest import ROOT
+
+import fmx
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+COMPILES = """
+import numpy as np
+from fmx.compiler import cuda_driver, cuda_probe, numba_cuda, nvcomp, radix_sort
+code = numba_cuda.machine_code(cuda_probe.read_all, None, cuda_probe.arguments(np.asarray), (9, 0))
+assert code.body[:4] == b"\\x7fELF"
+assert nvcomp.room(65280) > 65280
+from cuda import compute
+import pynvml
+print(cuda_driver.toolkit())
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Paths of the sdist and of the wheel made from it."""
+    return pythons.built(tmp_path_factory.mktemp("built"))
+
+
+def test_the_sdist_holds_the_project_and_the_wheel_what_runs(built):
+    sdist, wheel = built
+    with tarfile.open(sdist) as archive:
+        tops = {name.split("/")[1] for name in archive.getnames()}
+    for name in ("pyproject.toml", "fmx", "tests", "docs", "Makefile", "README.md", "LICENSE"):
+        assert name in tops
+    names = zipfile.ZipFile(wheel).namelist()
+    info = f"fmx_mapper-{fmx.__version__}.dist-info"
+    assert {name.split("/")[0] for name in names} == {"fmx", info}
+    assert {"fmx/data/lambda.fa.gz", f"{info}/licenses/LICENSE"} <= set(names)
+
+
+def test_the_classifiers_name_the_pythons_that_are_tried():
+    said = [line.split(" :: ")[-1] for line in PROJECT["classifiers"] if "Python :: 3." in line]
+    assert said == pythons.VERSIONS
+
+
+@pytest.mark.parametrize(("version", "form"), [("3.12", "sdist"), ("3.13", "wheel")])
+def test_it_installs_and_builds_the_same_index_on_another_python(version, form, built, tmp_path):
+    python = pythons.find(version)
+    if not python:
+        pytest.skip(f"no Python {version} on this machine")
+    made = pythons.environment(tmp_path / "venv", python, built[form == "wheel"])
+    command = made.with_name("fmx")
+    assert pythons.run([command, "-V"]) == f"fmx {fmx.__version__}\n"
+    pythons.run([command, "index", "-q", ROOT / "fmx/data/lambda.fa.gz", "-o", tmp_path / "there.fmx"])
+    here = fmx.build(ROOT / "fmx/data/lambda.fa.gz", tmp_path / "here.fmx")
+    assert here
+    arrays = sorted((tmp_path / "here.fmx").glob("*.npy"))
+    assert len(arrays) > 3
+    for path in arrays:
+        assert np.array_equal(np.load(path), np.load(tmp_path / "there.fmx" / path.name)), path.name
+
+
+@pytest.mark.parametrize("cuda", [12, 13])
+def test_the_packages_of_each_cuda_compile_a_kernel_without_a_gpu(cuda, built, tmp_path):
+    made = pythons.environment(tmp_path / "venv", pythons.sys.executable, f"{built[1]}[cuda{cuda}]")
+    assert pythons.run([made, "-W", "ignore", "-c", COMPILES]).strip() == str(cuda)
+
+
+def test_the_extra_cuda_is_the_newer_one():
+    assert PROJECT["optional-dependencies"]["cuda"] == [f"{PROJECT['name']}[cuda13]"]
