@@ -26,6 +26,7 @@ from .index.building.journey import (
     default_index_path,
 )
 from .index.fm_index import verify as verify_index
+from .index.groups import groups_of
 from .index.letters import Letters
 from .index.parts import part_sizes, part_span
 from .index.store import read_meta, settled
@@ -49,7 +50,7 @@ from .search.mapping import compile_all, map_spans, warm_up
 from .search.near import make_near_mapper
 from .search.pairs import PairMapper
 from .search.products import pairs_of_hits, products_of
-from .search.tally import Tally
+from .search.tally import Tally, owners_of
 
 __all__ = [
     "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
@@ -73,7 +74,8 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
     reference = fm_index.reference
-    tally = Tally(reference) if output.counts else None
+    groups = groups_of(fm_index) if output.by_group else None
+    tally = Tally(owners_of(reference, groups)) if output.counts else None
     n_bytes = about_bytes(files) if device.engine == "auto" and not options.collapse else None
     mappers = make_mappers(fm_index, options, device, progress, tally, n_bytes=n_bytes)
     writer, head = make_writer(reference, output)
@@ -95,7 +97,7 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
         if options.collapse:
             source = collapsed(source, options, progress)
         summary = map_spans(mappers, source, writer, sink, progress)
-        run.note(summary, tsv.counts(reference, tally.table()) if tally else b"")
+        run.note(summary, tsv.counts(tally.owners, tally.table(), output.by_group) if tally else b"")
     if summary.reads == 0 and not output.shard:
         progress.say(f"warning: no reads in {', '.join(map(str, files))}")
     progress.say(summary.sentence(time.monotonic() - start, options.cannot_occur()))

@@ -26,6 +26,10 @@ writing = options.together(
         "--counts", type=click.Path(), metavar="FILE", help="Also write a table of reads and hits per contig."
     ),
     click.option(
+        "--counts-by", type=click.Choice(["contig", "group"]), default="contig", show_default=True,
+        help="Count per contig, or per group of contigs, as the index has them.",
+    ),
+    click.option(
         "--al", type=click.Path(), metavar="FILE",
         help="Also write the reads with a reported hit, as they came; .gz compresses.",
     ),
@@ -47,6 +51,9 @@ def output_of(given) -> tuple:
     kind = given.kind or kind_of(given.output, kinds, "sam")
     if given.sort and kind not in ("bam", "cram"):
         raise click.UsageError("--sort is for BAM and CRAM: give -o NAME.bam or NAME.cram")
+    by_group = given.counts_by == "group"
+    if by_group and not given.counts:
+        raise click.UsageError("--counts-by group says what --counts FILE counts by: give it as well")
     alone = {"--first": given.first, "--skip": given.skip, "--al": given.al, "--un": given.un}
     alone["--collapse"] = given.collapse
     refuse_shards(given, {**alone, "--sort": given.sort, kind.upper(): kind in ("cram", "parquet")})
@@ -60,9 +67,9 @@ def output_of(given) -> tuple:
             outputs[option] = path, kinds_of_reads
     output = Output(
         given.output, kind, unmapped=not given.no_unmapped, read_group=group, read_group_id=group_id,
-        own_group=own_group, tags=_tags(given.tags, given.nh), counts=given.counts, mapped_to=given.al,
-        unmapped_to=given.un, has_mates=has_mates, mismatches=given.mismatches, sort=given.sort,
-        n_threads=given.threads,
+        own_group=own_group, tags=_tags(given.tags, given.nh), counts=given.counts, by_group=by_group,
+        mapped_to=given.al, unmapped_to=given.un, has_mates=has_mates, mismatches=given.mismatches,
+        sort=given.sort, n_threads=given.threads,
     )  # fmt: skip
     return output, outputs
 

@@ -102,11 +102,13 @@ def _put_pair(form, out, at, records, r):
     return put.field(out, put.field(out, at, records.length[r]), records.matches[r])
 
 
-def counts(reference, tally) -> bytes:
-    """A line a contig: its length, and the columns of a Tally's table."""
-    lines = ["contig\tlength\treads\thits\tunique\tfractional\n"]
-    for name, length, row in zip(reference.names, reference.lengths, tally.tolist(), strict=True):
-        reads, hits, unique, millionths = row
+def counts(owners, table, by_group=False) -> bytes:
+    """A line a contig, or a group: its length, and what a Tally's ``table`` says of it."""
+    lines = ["group" if by_group else "contig", "\tlength\treads\thits\tunique\t", "shared\t" * by_group]
+    lines.append("fractional\n")
+    for name, length, row in zip(owners.names, owners.lengths, table.tolist(), strict=True):
+        reads, hits, once, millionths, only = row
+        split = f"{only}\t{reads - only}" if by_group else once
         fraction = f"{millionths // 10**6}.{millionths % 10**6:06}"
-        lines.append(f"{name}\t{length}\t{reads}\t{hits}\t{unique}\t{fraction}\n")
+        lines.append(f"{name}\t{length}\t{reads}\t{hits}\t{split}\t{fraction}\n")
     return "".join(lines).encode()

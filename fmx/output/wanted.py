@@ -17,6 +17,8 @@ class Output:
     and ``read_group_id``, of all reads; ``own_group``: letters that the one of a read may have, where their
     header lines name some; ``groups``: {path: ID} of the files of reads, where these have several.
 
+    ``counts``: a table by contigs, or ``by_group``.
+
     ``mismatches``: the most that a hit has; ``absent``: whether TSV has a line for a read without one;
     ``mapped_to``, ``unmapped_to``: where reads with a reported hit, and those without, are written as they
     came, mates in two files with ``has_mates``; ``sort``: BAM or CRAM, by ``n_threads``; ``shard``: a
@@ -32,6 +34,7 @@ class Output:
     groups: dict | None = None
     tags: int = EVERY
     counts: str | None = None
+    by_group: bool = False
     mismatches: int = 0
     absent: bool = False
     mapped_to: str | None = None

@@ -67,7 +67,7 @@ class GpuMapper:
         self._makers: dict = {}
         self._inflater = session.run(Inflater)
         self._query, self._sa, self._layout = session.run(self._bring, query, form, part.sa)
-        self._gpu_tally = session.run(hits_gpu.GpuTally, tally, index.reference) if tally else None
+        self._gpu_tally = session.run(hits_gpu.GpuTally, tally) if tally else None
 
     @staticmethod
     def _bring(query, form, sa):

@@ -82,9 +82,9 @@ def choose_kernel(batch, occurrences, rules, chosen):
 
 @kernel
 def tally_kernel(occurrences, blocks, chosen, table):
-    """Adds to ``table`` int64[COLUMNS * n_contigs] (tally.py), by a thread a read.
+    """Adds to ``table`` int64[COLUMNS * n_owners] (tally.py), by a thread a read.
 
-    There are keys of all occurrences, which sorted are in the order of contigs.
+    There are keys of all occurrences, whose owners are written over them and sorted.
     """
     r = thread_index()
     if r < chosen.hits.total.size:
@@ -92,16 +92,19 @@ def tally_kernel(occurrences, blocks, chosen, table):
         keys, last, met = chosen.keys[chosen.first_key[r] :], np.int64(-1), np.int64(0)
         if n > 0:
             all_keys(occurrences, r, keys)
+            for j in range(n):
+                keys[j] = place_of(blocks, keys[j] >> 1).contig
             sort(keys, n)
         for j in range(n + 1):
-            contig = place_of(blocks, keys[j] >> 1).contig if j < n else np.int64(-1)
-            if contig != last and met > 0:
+            owner = keys[j] if j < n else np.int64(-1)
+            if owner != last and met > 0:
                 atomic_add(table, COLUMNS * last, np.int64(1))
                 atomic_add(table, COLUMNS * last + 1, met)
                 atomic_add(table, COLUMNS * last + 2, np.int64(n == 1))
                 atomic_add(table, COLUMNS * last + 3, share_of(met, n))
+                atomic_add(table, COLUMNS * last + 4, np.int64(met == n))
                 met = np.int64(0)
-            last, met = contig, met + 1
+            last, met = owner, met + 1
 
 
 def count(flight, batch, occurrences, rules, n_reads, report):
@@ -139,12 +142,13 @@ def choose(flight, batch, occurrences, rules, chosen):
 class GpuTally:
     """Has a GPU count for a Tally, whose table it is told of each chunk."""
 
-    def __init__(self, tally, reference):
-        self._tally, self._n_contigs, self._blocks = tally, len(reference.names), gpu.take(reference.blocks)
+    def __init__(self, tally):
+        self._tally, self._n = tally, COLUMNS * len(tally.owners.names)
+        self._blocks = gpu.take(tally.owners.blocks)
 
     def count(self, flight, occurrences, chosen):
         """Launch the counting, by keys of all occurrences: their room is filled."""
-        n = COLUMNS * self._n_contigs
+        n = self._n
         table, here = flight.there("table", n, np.int64), flight.here("table", n, np.int64)[:n]
         flight.begin("tally")
         gpu.fill_zero(table, flight.stream)
@@ -154,8 +158,8 @@ class GpuTally:
 
     def add(self, flight):
         """Tell the tally what was counted, once the flight is waited for."""
-        n = COLUMNS * self._n_contigs
-        self._tally.add_table(flight.here("table", n, np.int64)[:n].reshape(-1, COLUMNS))
+        table = flight.here("table", self._n, np.int64)[: self._n]
+        self._tally.add_table(table.reshape(-1, COLUMNS))
 
 
 def summary_of(report) -> Summary:

@@ -1,7 +1,7 @@
-"""Reads and hits of each contig, over all occurrences, in time that grows with the occurrences.
+"""Reads and hits of each contig, or group of contigs, over all occurrences, in time that grows with these.
 
 A read with NH occurrences, n of them in a contig, counts n / NH there, in millionths: whole numbers, whose
-sum is the same in whatever order they are added.
+sum is the same in whatever order they are added.  What is counted by, contigs or groups, are *owners*.
 
 Patterns with many occurrences are short, so there are few of them: reads that occur at the same rows are
 located once, however many they are.
@@ -13,14 +13,35 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..index.reference import place_of
-from ..machines.portions import cuts
+from ..index.reference import Blocks, place_of
+from ..machines.portions import cuts, runs
 from .candidates import position_in
 
 _MANY = 64  # occurrences, from which on reads are looked at for being the same
 _MOST = 1 << 17  # positions located at a time
-COLUMNS = 4  # of a table: reads, hits, unique reads, and millionths of reads
+COLUMNS = (
+    5  # of a table: reads, hits, reads that occur once, millionths of reads, reads that occur nowhere else
+)
 UNITS = 10**6  # of a read
+
+
+class Owners(NamedTuple):
+    """Contigs or groups: ``names`` list of str; ``lengths`` int64[n] in bases; ``blocks`` Blocks, with the
+    number of an owner in the place of a contig's."""
+
+    names: list
+    lengths: np.ndarray
+    blocks: Blocks
+
+
+def owners_of(reference, groups=None) -> Owners:
+    """The Owners of a Reference: its contigs, or Groups of these."""
+    if groups is None:
+        return Owners(reference.names, reference.lengths, reference.blocks)
+    lengths = np.zeros(len(groups.names), np.int64)
+    np.add.at(lengths, groups.of_contig, reference.lengths)
+    owner = groups.of_contig[reference.blocks.contig].astype(np.int64)
+    return Owners(groups.names, lengths, reference.blocks._replace(contig=owner))
 
 
 class Counted(NamedTuple):
@@ -31,18 +52,25 @@ class Counted(NamedTuple):
 
 
 class Tally:
-    """Counts reads and hits of each contig of a reference, for several threads at a time."""
+    """Counts reads and hits of Owners, for several threads at a time."""
 
-    def __init__(self, reference):
-        self._blocks, self._n_contigs = reference.blocks, len(reference.names)
+    def __init__(self, owners):
+        self.owners, self._n = owners, len(owners.names)
         self._idle: deque = deque()  # one table for each thread that is counting
 
     def table(self) -> np.ndarray:
-        """COLUMNS of each contig, int64[n_contigs, COLUMNS]; while nobody is counting."""
+        """COLUMNS of each owner, int64[n_owners, COLUMNS]; while nobody is counting."""
         return np.sum([self._new(), *self._idle], axis=0)
 
     def _new(self):
-        return np.zeros((self._n_contigs, COLUMNS), np.int64)
+        return np.zeros((self._n, COLUMNS), np.int64)
+
+    def _take(self):
+        """A table that nobody counts into."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._new()
 
     def clear(self) -> None:
         """Begin anew."""
@@ -50,42 +78,69 @@ class Tally:
 
     def add_table(self, table) -> None:
         """Count what a table as of ``table`` holds."""
-        try:
-            table = self._idle.pop() + table
-        except IndexError:
-            table = table.copy()
-        self._idle.append(table)
+        self._idle.append(self._take() + table)
 
     def add(self, locators, intervals, eligible, weight) -> None:
         """Count Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences.
 
         ``weight`` int64[n_reads]: how many reads each stands for.
         """
-        try:
-            table = self._idle.pop()
-        except IndexError:
-            table = self._new()
-        lo, hi, reads = _distinct(intervals, eligible, weight)
-        seen = np.full((self._n_contigs, 2), -1, np.int64)
-        for locator, lo_here, n_here in zip(locators, lo, hi - lo, strict=True):  # a contig is in one part
-            for i, start, stop in cuts(n_here, _MOST):
-                n = stop - start
-                positions = locator.locate(lo_here[i : i + n.size] + start, n)
-                _count(positions, n, i, reads, self._blocks, seen, table)
+        table, (lo, hi, reads) = self._take(), _distinct(intervals, eligible, weight)
+        seen = self._seen()
+        for first, size, positions in _located(locators, lo, hi - lo, reads.total):
+            self._count(positions, size, first, reads, seen, table)
         self._idle.append(table)
 
     def add_matches(self, matches, n, weight) -> None:
-        """Count the first ``n[r]`` of near_hits.Matches of each read r, int64[n_reads], with its weight."""
-        try:
-            table = self._idle.pop()
-        except IndexError:
-            table = self._new()
+        """Count the first ``n[r]`` of near_hits.Matches of each read r, int64[n_reads].
+
+        ``weight`` as for ``add``.
+        """
+        table = self._take()
         positions, size = np.empty(n.sum(), np.int64), np.zeros((n.size, 2), np.int64)
         _positions_of(matches, n, positions)
         size[:, 0] = n
-        seen = np.full((self._n_contigs, 2), -1, np.int64)
-        _count(positions, size.ravel(), 0, Counted(weight, n), self._blocks, seen, table)
+        self._count(positions, size.reshape(1, -1), 0, Counted(weight, n), self._seen(), table)
         self._idle.append(table)
+
+    def _seen(self):
+        return np.full((self._n, 2), -1, np.int64)
+
+    def _count(self, positions, size, first, reads, seen, table):
+        size = np.ascontiguousarray(size)  # or it would be compiled once more
+        begins = np.cumsum(size.sum(axis=1))
+        begins[1:], begins[0] = begins[:-1].copy(), 0
+        _count(Sizes(size, begins, first), positions, reads, self.owners.blocks, seen, table)
+
+
+class Sizes(NamedTuple):
+    """Sizes of intervals of some reads from number ``first`` on: ``size`` int64[n_parts, 2 * n_reads].
+
+    ``begins`` int64[n_parts]: where the positions of each part begin.
+    """
+
+    size: np.ndarray
+    begins: np.ndarray
+    first: int
+
+
+def _located(locators, lo, size, total):
+    """Yield (first read, sizes int64[n_parts, 2 * n], positions) for runs of reads with such intervals.
+
+    ``lo``, ``size`` int64[n_parts, 2 * n_reads]; ``total`` int64[n_reads].  Positions are _MOST at most: a
+    read with more of them comes by stretches of one part at a time.
+    """
+    for a, b in runs(total, _MOST):
+        own = slice(2 * a, 2 * b)
+        if total[a] <= _MOST:
+            found = [x.locate(y[own], n[own]) for x, y, n in zip(locators, lo, size, strict=True)]
+            yield a, size[:, own], np.concatenate(found) if len(found) > 1 else found[0]
+            continue
+        for locator, lo_here, n_here in zip(locators, lo[:, own], size[:, own], strict=True):
+            for i, start, stop in cuts(n_here, _MOST):
+                n = np.zeros((1, 2), np.int64)
+                n[0, i : i + start.size] = stop - start
+                yield a, n, locator.locate(lo_here[i : i + start.size] + start, stop - start)
 
 
 def _distinct(intervals, eligible, weight):
@@ -105,31 +160,34 @@ def _distinct(intervals, eligible, weight):
 
 @inlined
 def share_of(n, total):
-    """UNITS of a read of which n of ``total`` occurrences are in a contig, to the nearest."""
+    """UNITS of a read of which n of ``total`` occurrences are with an owner, to the nearest."""
     return n * UNITS if total == 1 else (2 * n * UNITS + total) // (2 * total)
 
 
 @compiled
-def _count(positions, size, first, reads, blocks, seen, table):
-    """Count positions of intervals from ``first`` on, two a read.
+def _count(sizes, positions, reads, blocks, seen, table):
+    """Count the positions of some reads, of which ``sizes`` are.
 
-    ``seen`` int64[n_contigs, 2]: the last read of each contig, and how often it was met there.
+    ``seen`` int64[n_owners, 2]: the last read of each owner, and how often it was met there.
     """
-    n = 0
-    for i in range(size.size):
-        read = (first + i) >> 1
+    for r in range(sizes.size.shape[1] // 2):
+        read = sizes.first + r
         weight, total = reads.weight[read], reads.total[read]
-        for _ in range(size[i]):
-            contig = place_of(blocks, positions[n]).contig
-            if seen[contig, 0] != read:
-                seen[contig, 0], seen[contig, 1] = read, 0
-                table[contig, 0] += weight
-            met = seen[contig, 1]
-            seen[contig, 1] = met + 1
-            table[contig, 1] += weight
-            table[contig, 2] += weight * (total == 1)
-            table[contig, 3] += weight * (share_of(met + 1, total) - share_of(met, total))
-            n += 1
+        for part in range(sizes.size.shape[0]):
+            n = sizes.begins[part]
+            for _ in range(sizes.size[part, 2 * r] + sizes.size[part, 2 * r + 1]):
+                owner = place_of(blocks, positions[n]).contig
+                if seen[owner, 0] != read:
+                    seen[owner, 0], seen[owner, 1] = read, 0
+                    table[owner, 0] += weight
+                met = seen[owner, 1]
+                seen[owner, 1] = met + 1
+                table[owner, 1] += weight
+                table[owner, 2] += weight * (total == 1)
+                table[owner, 3] += weight * (share_of(met + 1, total) - share_of(met, total))
+                table[owner, 4] += weight * (met + 1 == total)
+                n += 1
+            sizes.begins[part] = n
 
 
 @compiled

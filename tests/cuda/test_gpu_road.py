@@ -5,9 +5,11 @@ Both map in this process, in the simulator by plain Python.
 
 import gzip
 import threading
+from dataclasses import replace
 
 import journeys
 import naive
+import numpy as np
 import pytest
 from output_of import bgzf
 from texts import numbered, random_letters
@@ -16,6 +18,7 @@ from fmx import workflow
 from fmx.compiler import nvcomp
 from fmx.errors import InputError
 from fmx.index import fm_index
+from fmx.index.groups import Groups
 from fmx.input import gzipped, held_gpu
 from fmx.input.trimming import WHOLE, Trim
 from fmx.machines.progress import Progress
@@ -101,9 +104,13 @@ def test_every_kind_of_file_gives_the_bytes_of_the_cpu(name, opened, tmp_path, o
 @pytest.mark.parametrize("policy", POLICIES)
 def test_hits_are_chosen_and_counted_as_on_the_cpu(policy, opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(FASTQ)
-    _, counts, _ = both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES[policy])
+    by_group = policy in ("all", "limited")
+    groups = Groups(["x", "y"], np.array([0, 1, 0], np.uint32))
+    opened = replace(opened, reference=replace(opened.reference, groups=groups))
+    how = {"policy": POLICIES[policy], "by_group": by_group}
+    _, counts, _ = both(opened, tmp_path / "reads", tmp_path, on_cpu, **how)
     assert on_cpu == []
-    assert counts.count(b"\n") == 1 + len(CONTIGS)
+    assert counts.count(b"\n") == 1 + (2 if by_group else len(CONTIGS))
 
 
 OUTPUTS = {

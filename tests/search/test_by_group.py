@@ -1,0 +1,83 @@
+"""fmx search --counts-by group: what a naive scan counts, over parts, near matches, shards."""
+
+import journeys
+import naive
+import pytest
+from texts import numbered, random_letters, reads_of
+
+from fmx import workflow
+
+UNIT = random_letters(60, "group")
+CONTIGS = numbered(
+    [UNIT + random_letters(30, 1), UNIT[20:], random_letters(50, 2), UNIT[:40] + "N" + UNIT[30:], "ACGTACGT"]
+)
+GROUPS = ["b", "a", "b", "a", "c"]
+READS = [*reads_of(CONTIGS, n=60), UNIT[:25], UNIT[5:30], *"ACGT", "AC"]
+HEAD = "group\tlength\treads\thits\tunique\tshared\tfractional"
+
+
+def expected(found) -> list:
+    """Lines of the table, of reads whose occurrences are ``found``."""
+    lines = [HEAD]
+    for group in dict.fromkeys(GROUPS):
+        own = [i for i, name in enumerate(GROUPS) if name == group]
+        here = [(sum(place[0] in own for place in places), len(places)) for places in found]
+        here = [(n, total) for n, total in here if n]
+        millionths = sum((2 * n * 10**6 + total) // (2 * total) for n, total in here)
+        only = sum(n == total for n, total in here)
+        numbers = len(here), sum(n for n, _ in here), only, len(here) - only
+        length = sum(len(CONTIGS[i][1]) for i in own)
+        cells = group, length, *numbers, f"{millionths // 10**6}.{millionths % 10**6:06}"
+        lines.append("\t".join(map(str, cells)))
+    return lines
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with whole.fmx, parts.fmx, sampled.fmx and r.fq."""
+    folder = tmp_path_factory.mktemp("by group")
+    (folder / "groups.tsv").write_text("".join(f"c{i}\t{name}\n" for i, name in enumerate(GROUPS)))
+    (folder / "r.fq").write_bytes(journeys.fastq(enumerate(READS)))
+    for name, how in {"whole": {}, "parts": {"part_size": 130}, "sampled": {"sa_rate": 3}}.items():
+        options = workflow.IndexOptions(groups=folder / "groups.tsv", **how)
+        workflow.build_index(journeys.fasta(CONTIGS), folder / f"{name}.fmx", options)
+    return folder
+
+
+@pytest.mark.parametrize("index", ["whole", "parts", "sampled"])
+@pytest.mark.parametrize(("most", "v"), [(None, 0), (3, 0), (None, 1)])
+def test_reads_are_counted_by_group(index, most, v, home, folder, command, monkeypatch):
+    from fmx.search import tally
+
+    monkeypatch.setattr(tally, "_MOST", 40)  # so that some reads have more occurrences
+    if v:
+        found = [[place[1:] for place in naive.near(CONTIGS, read, v)] for read in READS]
+    else:
+        found = [naive.locate(CONTIGS, read) for read in READS]
+    found = [places for places in found if most is None or len(places) <= most]
+    how = ["search", "-q", "-x", home / f"{index}.fmx", home / "r.fq", "-o", "out.sam", "--mismatches", v]
+    how += ["-m", most] if most else []
+    result = command(*how, "--counts", "table.tsv", "--counts-by", "group")
+    assert (result.code, result.err) == (0, "")
+    lines = (folder / "table.tsv").read_text().splitlines()
+    assert lines == expected(found)
+    assert any(0 < int(line.split("\t")[5]) < int(line.split("\t")[2]) for line in lines[1:])
+
+
+def test_shards_are_added_up(home, folder, command):
+    how = ["search", "-q", "-x", home / "parts.fmx", home / "r.fq", "--counts-by", "group"]
+    for number in (1, 2):
+        command(*how, "--counts", "n.tsv", "-o", "out.d", "--shard", f"{number}/2")
+    assert command("merge", "-q", "out.d", "-o", "out.sam", "--counts", "merged.tsv").code == 0
+    found = [naive.locate(CONTIGS, read) for read in READS]
+    assert (folder / "merged.tsv").read_text().splitlines() == expected(found)
+
+
+def test_groups_that_are_not_there_are_asked_for_in_vain(index_of, folder, command):
+    (folder / "r.fa").write_text(">r\nACGT\n")
+    how = ["search", "-q", "-x", index_of(CONTIGS), "r.fa", "-o", "out.sam", "--counts-by", "group"]
+    result = command(*how)
+    assert (result.code, "give it as well" in result.err) == (2, True)
+    result = command(*how, "--counts", "table.tsv")
+    assert (result.code, "has no groups of contigs: build it of several files" in result.err) == (1, True)
+    assert not (folder / "table.tsv").exists()
