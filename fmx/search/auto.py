@@ -1,8 +1,8 @@
-"""Mapping on the CPU at once, and beside it on GPUs that start meanwhile, as long as these are the faster.
+"""Mapping on the CPU at once, and on GPUs that start meanwhile, if that is faster.
 
-To start a GPU takes two seconds, in which all cores map already.  Then each thread of the host that finds an
-idle flight of a GPU gives its span there.  The reads that a thread maps in a second are noted for both, and
-if they are fewer with a GPU, no more spans go there.  So nobody is slower for having a GPU.
+To start a GPU takes two seconds, in which all cores map already.  Then two other ways are tried for a moment
+each: both together, and the GPUs alone, whose threads need the cores too.  The way that mapped most reads in
+a second is kept.  So nobody is slower for having a GPU.
 """
 
 import os
@@ -16,19 +16,30 @@ from .mapper import MapOptions
 CHUNK_SIZE = 1 << 24  # bytes, which suits both
 START = 2.0  # seconds that GPUs take to start while all cores map
 _DEVICES = ("/dev/nvidiactl", "/dev/dxg")  # one of these is there where there is a GPU, on Linux and in WSL
-TRIALS = 4  # spans of each flight, after which GPUs are judged
+SETTLE, TRIAL = 0.1, 0.25  # seconds until spans of the way before are done with, and of a trial after that
+PATIENCE = 0.1  # seconds that a thread waits for a flight of a GPU before it maps its span by itself
+ON_CPU, ON_BOTH, ON_GPUS = "the CPU", "both", "the GPUs alone"
 
 
-class Speed:
-    """Of one kind of place: ``reads`` that were mapped there, and the most that a thread did in a second."""
+class Ways:
+    """The ways to map, tried one after the other: ``now`` is in use; ``speeds`` in reads/s of those tried."""
 
     def __init__(self):
-        self.reads, self.best, self.n = 0, 0.0, 0
+        self.now, self.speeds = ON_CPU, {}
+        self._left = [ON_BOTH, ON_GPUS]
+        self._since, self._reads = time.monotonic() + SETTLE, 0
 
-    def note(self, reads, seconds):
-        """Count a span that a thread has mapped."""
-        self.reads, self.n = self.reads + reads, self.n + 1
-        self.best = max(self.best, reads / max(seconds, 1e-9))
+    def note(self, reads, has_gpus):
+        """Count a span that was mapped.  The CPU's trial lasts until there are GPUs."""
+        now = time.monotonic()
+        if len(self.speeds) > 2 or now < self._since:
+            return
+        self._reads += reads
+        seconds = now - self._since
+        if has_gpus and (seconds > TRIAL or self.now == ON_CPU):
+            self.speeds[self.now] = self._reads / max(seconds, 1e-9)
+            self.now = self._left.pop(0) if self._left else max(self.speeds, key=self.speeds.__getitem__)
+            self._since, self._reads = now + SETTLE, 0
 
 
 class AutoMapper:
@@ -46,39 +57,38 @@ class AutoMapper:
         self._lock, self._began, self._n_spans = threading.Lock(), 0.0, 0
         self._starter: threading.Thread | None = None
         self._idle: list = []  # mappers of GPUs, once for each flight that is idle
+        self._for_idle = threading.Condition(self._lock)
         self._error, self._n_flights = "", 0
-        self.on_cpu, self.on_gpus = Speed(), Speed()
+        self._ways, self._reads = Ways(), {ON_CPU: 0, ON_GPUS: 0}
 
     def map(self, span, writer, emit):
         """Emit the records of a span's reads, as ``writer`` (given) makes them: a Summary."""
-        mapper, waited = self._take(writer), 0.0
-
-        def emit_in_time(piece):
-            nonlocal waited
-            start = time.monotonic()
-            emit(piece)
-            waited += time.monotonic() - start
-
-        start = time.monotonic()
-        summary = (mapper or self._cpu).map(span, writer, emit_in_time)
-        seconds = time.monotonic() - start - waited
-        with self._lock:
-            (self.on_gpus if mapper else self.on_cpu).note(summary.reads, seconds)
+        mapper = self._take(writer)
+        try:
+            summary = (mapper or self._cpu).map(span, writer, emit)
+        finally:
             if mapper:
-                self._idle.append(mapper)
+                with self._for_idle:
+                    self._idle.append(mapper)
+                    self._for_idle.notify()
+        with self._lock:
+            self._reads[ON_GPUS if mapper else ON_CPU] += summary.reads
+            self._ways.note(summary.reads, self._n_flights > 0)
         return summary
 
     def _take(self, writer):
         """A mapper of a GPU that is idle, or None: the CPU's turn."""
-        with self._lock:
+        with self._for_idle:
             now = time.monotonic()
             self._began, self._n_spans = self._began or now, self._n_spans + 1
             if self._starter is None and self._is_worth_it(now - self._began):
                 # Nobody waits for a driver that is still starting when all is done.
                 self._starter = threading.Thread(target=self._open, args=(writer,), daemon=True)
                 self._starter.start()
-            is_slower = self.on_gpus.n >= TRIALS * self._n_flights and self.on_gpus.best < self.on_cpu.best
-            return self._idle.pop() if self._idle and not is_slower else None
+            if self._ways.now == ON_GPUS:
+                # No longer: those who have a flight may wait for this span's records to be written.
+                self._for_idle.wait_for(lambda: self._idle, PATIENCE)
+            return self._idle.pop() if self._idle and self._ways.now != ON_CPU else None
 
     def _is_worth_it(self, seconds) -> bool:
         """Whether a GPU that is started now would be of use before the end."""
@@ -101,17 +111,13 @@ class AutoMapper:
         """Where reads were mapped, and why."""
         if not self._starter:
             self._error = _why_not()
-        elif self._starter.is_alive():
+        elif self._starter.is_alive() or not (self._error or self._ways.speeds):
             self._error = "it was done before a GPU had started"
         if self._error:
             return f"the CPU: {self._error}"
-        all_reads = max(self.on_cpu.reads + self.on_gpus.reads, 1)
-        speeds = (
-            f"{100 * place.reads / all_reads:.0f} % on {name}, {place.best / 1e6:.2f} M reads/s a thread"
-            for name, place in (("the CPU", self.on_cpu), ("GPUs", self.on_gpus))
-            if place.reads
-        )
-        return "; ".join(speeds)
+        on_gpus = 100 * self._reads[ON_GPUS] / max(sum(self._reads.values()), 1)
+        speeds = ", ".join(f"{name} {speed / 1e6:.1f}" for name, speed in self._ways.speeds.items())
+        return f"GPUs for {on_gpus:.0f} % of the reads, the CPU for the others; tried, M reads/s: {speeds}"
 
 
 def _why_not() -> str:

@@ -53,18 +53,57 @@ def run(monkeypatch):
         return cpu.n, getattr(gpu, "n", 0), mapper.sentence()
 
     monkeypatch.setattr(auto, "START", 0.01)
+    monkeypatch.setattr(auto, "SETTLE", 0.0)
+    monkeypatch.setattr(auto, "TRIAL", 0.01)
     return run
 
 
 def test_a_faster_gpu_takes_spans_once_it_has_started(run):
-    on_cpu, on_gpu, said = run(0.006, 0.0)
-    assert (on_cpu >= 2, on_gpu >= 5, on_cpu + on_gpu) == (True, True, 12)
-    assert "on the CPU, " in said
-    assert "on GPUs, " in said
+    on_cpu, on_gpu, said = run(0.006, 0.001, n=40)
+    assert (on_cpu >= 2, on_gpu >= 25, on_cpu + on_gpu) == (True, True, 40)
+    assert said.startswith(f"GPUs for {100 * on_gpu / 40:.0f} % of the reads, the CPU for the others; tried")
 
 
 def test_a_slower_gpu_is_tried_and_left(run):
-    assert run(0.006, 0.03)[1] == auto.TRIALS
+    on_cpu, on_gpu, said = run(0.002, 0.03, n=40)
+    assert 0 < on_gpu <= 6
+    assert ", the GPUs alone 0.0" in said
+
+
+def test_each_way_is_tried_and_the_fastest_kept(monkeypatch):
+    clock = iter(range(1000))
+    monkeypatch.setattr(auto.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(auto, "SETTLE", 0)
+    monkeypatch.setattr(auto, "TRIAL", 2)
+    rates = {auto.ON_CPU: 10, auto.ON_BOTH: 30, auto.ON_GPUS: 20}
+    ways, seen = auto.Ways(), []
+    for n in range(20):
+        seen.append(ways.now)
+        ways.note(rates[ways.now], n > 4)
+    assert list(dict.fromkeys(seen)) == [auto.ON_CPU, auto.ON_BOTH, auto.ON_GPUS]
+    assert ways.now == auto.ON_BOTH
+    assert ways.speeds == rates
+
+
+def test_a_thread_waits_for_a_flight_where_gpus_alone_are_faster(run):
+    gpu = Place(0.02)
+    mapper = AutoMapper(Place(0.0), None, 1)
+    mapper._ways.now, mapper._idle = auto.ON_GPUS, [gpu]
+    threads = [threading.Thread(target=mapper.map, args=("span", "writer", len)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert gpu.n == 3
+
+
+def test_a_thread_whose_records_are_due_does_not_wait_for_ever(run, monkeypatch):
+    monkeypatch.setattr(auto, "PATIENCE", 0.01)
+    cpu = Place(0.0)
+    mapper = AutoMapper(cpu, None, 1)
+    mapper._ways.now = auto.ON_GPUS  # and no flight is idle
+    mapper.map("span", "writer", len)
+    assert cpu.n == 1
 
 
 def test_a_gpu_that_cannot_be_used_leaves_all_to_the_cpu(run):
@@ -74,7 +113,7 @@ def test_a_gpu_that_cannot_be_used_leaves_all_to_the_cpu(run):
 def test_no_gpu_is_started_for_what_is_soon_done(run):
     assert run(0.0, 0.0, n=3, n_bytes=1)[:2] == (3, 0)
     on_cpu, on_gpu, said = run(0.006, 0.0, n_bytes=12 * auto.CHUNK_SIZE)
-    assert (on_cpu, on_gpu) == (12, 0) or "on GPUs" in said  # a slow machine takes longer than it sleeps
+    assert (on_cpu, on_gpu) == (12, 0) or "GPUs for" in said  # a slow machine takes longer than it sleeps
     assert run(0.006, 0.0, n_bytes=1000 * auto.CHUNK_SIZE)[1] > 0
 
 
