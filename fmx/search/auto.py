@@ -8,7 +8,10 @@ a second is kept.  So nobody is slower for having a GPU.
 import os
 import threading
 import time
+from collections import deque
+from contextlib import suppress
 from dataclasses import replace
+from queue import Empty, SimpleQueue
 
 from ..errors import FmxError
 from .mapper import MapOptions
@@ -17,7 +20,7 @@ CHUNK_SIZE = 1 << 24  # bytes, which suits both
 START = 2.0  # seconds that GPUs take to start while all cores map
 _DEVICES = ("/dev/nvidiactl", "/dev/dxg")  # one of these is there where there is a GPU, on Linux and in WSL
 SETTLE, TRIAL = 0.1, 0.25  # seconds until spans of the way before are done with, and of a trial after that
-PATIENCE = 0.1  # seconds that a thread waits for a flight of a GPU before it maps its span by itself
+PATIENCE = 0.2  # seconds that a thread waits for a flight; who has one may wait for this span's records
 ON_CPU, ON_BOTH, ON_GPUS = "the CPU", "both", "the GPUs alone"
 
 
@@ -57,7 +60,7 @@ class AutoMapper:
         self._lock, self._began, self._n_spans = threading.Lock(), 0.0, 0
         self._starter: threading.Thread | None = None
         self._idle: list = []  # mappers of GPUs, once for each flight that is idle
-        self._for_idle = threading.Condition(self._lock)
+        self._waiting: deque = deque()  # queues of those who wait for a flight, who are given one in turn
         self._error, self._n_flights = "", 0
         self._ways, self._reads = Ways(), {ON_CPU: 0, ON_GPUS: 0}
 
@@ -68,27 +71,42 @@ class AutoMapper:
             summary = (mapper or self._cpu).map(span, writer, emit)
         finally:
             if mapper:
-                with self._for_idle:
-                    self._idle.append(mapper)
-                    self._for_idle.notify()
+                with self._lock:
+                    self._give(mapper)
         with self._lock:
             self._reads[ON_GPUS if mapper else ON_CPU] += summary.reads
             self._ways.note(summary.reads, self._n_flights > 0)
         return summary
 
+    def _give(self, mapper):
+        """Leave a flight to the first who waits for one: whoever took one before could starve him."""
+        if self._waiting:
+            self._waiting.popleft().put(mapper)
+        else:
+            self._idle.append(mapper)
+
     def _take(self, writer):
         """A mapper of a GPU that is idle, or None: the CPU's turn."""
-        with self._for_idle:
+        with self._lock:
             now = time.monotonic()
             self._began, self._n_spans = self._began or now, self._n_spans + 1
             if self._starter is None and self._is_worth_it(now - self._began):
                 # Nobody waits for a driver that is still starting when all is done.
                 self._starter = threading.Thread(target=self._open, args=(writer,), daemon=True)
                 self._starter.start()
-            if self._ways.now == ON_GPUS:
-                # No longer: those who have a flight may wait for this span's records to be written.
-                self._for_idle.wait_for(lambda: self._idle, PATIENCE)
-            return self._idle.pop() if self._idle and self._ways.now != ON_CPU else None
+            if self._ways.now == ON_CPU:
+                return None
+            if self._idle or self._ways.now == ON_BOTH:
+                return self._idle.pop() if self._idle else None
+            mine: SimpleQueue = SimpleQueue()
+            self._waiting.append(mine)
+        with suppress(Empty):
+            return mine.get(timeout=PATIENCE)
+        with self._lock:
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+                return None
+        return mine.get()  # it came just now
 
     def _is_worth_it(self, seconds) -> bool:
         """Whether a GPU that is started now would be of use before the end."""

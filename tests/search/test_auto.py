@@ -65,7 +65,7 @@ def test_a_faster_gpu_takes_spans_once_it_has_started(run):
 
 
 def test_a_slower_gpu_is_tried_and_left(run):
-    on_cpu, on_gpu, said = run(0.002, 0.03, n=40)
+    _, on_gpu, said = run(0.002, 0.03, n=40)
     assert 0 < on_gpu <= 6
     assert ", the GPUs alone 0.0" in said
 
@@ -134,3 +134,21 @@ def test_the_driver_is_not_asked_for_a_short_run(monkeypatch):
     mapper = AutoMapper(Place(0.0), None, 1)
     mapper.map("span", "writer", len)
     assert mapper.sentence() == "the CPU: it was done before a GPU would have been of use"
+
+
+def test_flights_go_to_those_who_wait_in_turn():
+    mapper = AutoMapper(Place(0.0), None, 1)
+    mapper._ways.now = auto.ON_GPUS
+    found: list = []
+    threads = [
+        threading.Thread(target=lambda n=n: found.append((n, mapper._take("writer")))) for n in range(3)
+    ]
+    for n, thread in enumerate(threads):
+        thread.start()
+        while len(mapper._waiting) <= n and thread.is_alive():
+            time.sleep(0.001)
+    for n in range(3):
+        with mapper._lock:
+            mapper._give(n)
+        threads[n].join()
+    assert found == [(0, 0), (1, 1), (2, 2)]
