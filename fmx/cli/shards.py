@@ -17,7 +17,8 @@ from ..options import find_index
 SHARD, LARGE = 32 << 20, 128 << 20  # bytes of input that a shard on a cluster has; of much input
 SEVERAL, MOST = 64, 4096  # shards, from which on they are larger; at most
 PAIRWISE = 64  # shards of pairs
-INPUTS = ("reads", "patterns", "queries", "seqs", "other")  # what commands call them
+INPUTS = ("reads", "patterns", "queries", "seqs", "other", "libraries")  # what commands call them
+OUTPUTS = ("stats", "json_path", "report")  # of all shards together
 
 
 def places_of(given, outputs) -> dict:
@@ -40,17 +41,19 @@ def refuse_shards(given, alone: dict) -> None:
     given.alone = bool(named)
 
 
-def undone_shard(given, progress, command, paths, meta=None, **wanted):
+def undone_shard(given, progress, command, paths, meta=None, join=None, **wanted):
     """(is there anything left to do here, the ShardRun of --shard or None).
 
-    On a cluster, all is done by then.  ``wanted`` as of cluster.run.identity.
+    On a cluster, all is done by then, and ``join`` (folder, Manifests as they come), by default
+    cluster.merge.merge, has written it.  ``wanted`` as of cluster.run.identity.
     """
     address = _address(given, paths)
     if not (given.shard or address or given.scheduler_file):
         return True, None
     run = identity(command, paths, meta, **wanted)
     if not given.shard:
-        _on_cluster(given, address, command, paths, run, progress)
+        join = join or partial(merge, path=given.output, counts=getattr(given, "counts", None))
+        _on_cluster(given, address, run, paths, join, progress)
         return False, None
     if run != getattr(given, "run", run):
         raise ClusterError("the index or the inputs were changed while their shards were done")
@@ -77,13 +80,14 @@ def _address(given, paths):
     return os.environ.get("DASK_SCHEDULER_ADDRESS")
 
 
-def _on_cluster(given, address, command, paths, run, progress):
-    """Do all shards on a Dask cluster, and merge them; what was done before an error is kept."""
+def _on_cluster(given, address, run, paths, join, progress):
+    """Do all shards on a Dask cluster, and ``join`` them; what was done before an error is kept."""
     from ..cluster.dask import Cluster
 
     if given.output == "-" or not os.path.isdir(os.path.dirname(os.path.abspath(given.output))):
         raise click.UsageError("on a cluster give -o FILE, in a folder that all workers see")
     folder = Path(f"{os.path.abspath(given.output)}.shards")
+    command = run["command"]
     n = PAIRWISE if command == "pairwise" else n_shards(sum(map(os.path.getsize, paths)))
     there = _as_seen_there(given, folder) | {"kind": run["options"]["output"]["kind"]}
     work = partial(do_shard, command, there, run)
@@ -99,8 +103,7 @@ def _on_cluster(given, address, command, paths, run, progress):
                 progress.show(f"{i} of {n} shards, {left // 60}:{left % 60:02d} left")
                 yield number
 
-        counts = getattr(given, "counts", None)
-        found = merge(folder, in_order(folder, n, done(), bool(counts)), given.output, counts)
+        found = join(folder, in_order(folder, n, done(), bool(getattr(given, "counts", None))))
     shutil.rmtree(folder, ignore_errors=True)
     progress.say(f"{sentence(found)}; {time.monotonic() - start:.1f} s")
 
@@ -114,7 +117,7 @@ def n_shards(n_bytes) -> int:
 def _as_seen_there(given, folder) -> dict:
     """What a worker's command is given: whole paths, one thread, a folder for the shards."""
     there = {**vars(given), "output": str(folder), "threads": 1, "quiet": True, "gpus": None}
-    there |= {"scheduler": None, "scheduler_file": None}
+    there |= dict.fromkeys(("scheduler", "scheduler_file", *OUTPUTS))
     if "index_path" in there:
         there["index_path"] = os.path.abspath(find_index(given.index_path))
     for name in INPUTS:
@@ -136,7 +139,7 @@ def do_shard(command, given, run, shard):
     from ..cluster.dask import engine_of
 
     function = import_module(f".commands.{command}", __package__).command.callback
-    engine, release = engine_of(given["engine"])
+    engine, release = engine_of(given.get("engine", "cpu"))
     try:
         function(**{**given, "shard": shard, "engine": engine}, run=run)
     finally:

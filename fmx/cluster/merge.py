@@ -105,9 +105,13 @@ def merge(folder, shards, path, counts=None) -> list:
     return found
 
 
-def bodies(folder, found):
-    """Yield the body of each of the shards ``found`` in a folder, as bytes.  Raises OutputError."""
-    for shard in found:
+def bodies(folder, shards, found):
+    """Yield the body of each of the ``shards`` in a folder, as bytes, and note its Manifest in ``found``.
+
+    Raises OutputError.
+    """
+    for shard in shards:
+        found.append(shard)
         body = io.BytesIO()
         _copy(Path(folder) / name_of(shard.number, shard.count) / BODY, shard, body)
         yield body.getvalue()

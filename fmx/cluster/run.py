@@ -22,7 +22,9 @@ from ..input.streams import STANDARD
 from ..system.drafts import DraftFolder
 from .manifest import BODY, COUNTS, MANIFEST, Manifest, difference, name_of, read_manifest
 
-_OWN = {"n_threads", "chunk_size", "path", "shard", "counts", "checkpoint"}  # what changes no byte
+_OWN = {  # what changes no byte
+    "n_threads", "chunk_size", "path", "shard", "counts", "checkpoint", "stats", "json", "report",
+}  # fmt: skip
 
 
 def identity(command, paths, meta=None, **options) -> dict:

@@ -37,11 +37,6 @@ def count(libraries, samples, options: CountOptions, output: CountOutput, progre
 
 def count_shard(libraries, samples, options: CountOptions, shard, progress) -> None:
     """Count in a ``shard`` of the files of Samples, a cluster.run.ShardRun, which keeps what is seen."""
-    if any(sample.second for sample in samples):
-        raise InputError(samples[0].second[0], "", "mates cannot be cut into shards: leave --shard out")
-    paths = [path for sample in samples for path in sample.paths]
-    if len(set(paths)) < len(paths):
-        raise InputError(max(paths, key=paths.count), "", "is given twice, which --shard cannot tell apart")
     counter = make_counter(libraries, samples, options, progress)
     with shard.opened(b"") as sink:
         inputs = ShardInputs(samples, shard, counter, options.n_threads)
@@ -51,6 +46,16 @@ def count_shard(libraries, samples, options: CountOptions, shard, progress) -> N
         summary = Counted(sum(tally.reads for tally in found), sum(tally.assigned for tally in found))
         shard.note(summary)
     progress.say(f"{shard}: {summary.reads:,} reads, {summary.assigned:,} assigned")
+
+
+def why_whole(samples) -> InputError | None:
+    """Why the files of Samples cannot be cut into shards; None if they can."""
+    if any(sample.second for sample in samples):
+        return InputError(samples[0].second[0], "", "mates cannot be cut into shards: leave --shard out")
+    paths = [path for sample in samples for path in sample.paths]
+    if len(set(paths)) < len(paths):
+        return InputError(max(paths, key=paths.count), "", "is given twice, which --shard cannot tell apart")
+    return None
 
 
 def make_counter(libraries, samples, options, progress) -> Counter:

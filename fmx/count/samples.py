@@ -1,7 +1,7 @@
 """Samples: their names, and their files."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import InputError, shown
 from ..input.delimited import find_columns, read_rows, read_text
@@ -30,9 +30,17 @@ class Sample:
         """All files."""
         return (*self.first, *self.second)
 
+    def anywhere(self) -> "Sample":
+        """The same, of whatever folder its files are looked for from."""
+        return replace(self, first=_whole(self.first), second=_whole(self.second))
+
     def together(self):
         """A tuple for each file: it, or with it that of the mates."""
         return zip(self.first, self.second, strict=True) if self.second else zip(self.first, strict=True)
+
+
+def _whole(paths) -> tuple:
+    return tuple(map(os.path.abspath, paths))
 
 
 @dataclass(frozen=True)

@@ -66,11 +66,14 @@ def run(folder, *arguments):
 
 @pytest.fixture(scope="module")
 def home(index_of, tmp_path_factory):
-    """A folder with ref.fmx, reads.fq of some 130 MB, which make four shards, queries.fa and genes.fa."""
+    """A folder with ref.fmx, reads.fq of some 130 MB, which make four shards, and what is small."""
     folder = tmp_path_factory.mktemp("home")
     (folder / "ref.fmx").symlink_to(index_of(CONTIGS))
     (folder / "reads.fq").write_bytes(journeys.fastq(reads(2000)) * 500)
     (folder / "few.fq").write_bytes(journeys.fastq(reads(200)))
+    (folder / "few.fa").write_bytes(journeys.fasta(reads(150)))
+    (folder / "l.csv").write_text("".join(f"g{i},{CONTIGS[0][1][i : i + 20]}\n" for i in range(0, 2900, 37)))
+    (folder / "sheet.tsv").write_text("sample\treads\na,b\tfew.fq\na,b\treads.fq\nother\tfew.fa\n")
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 90]) for i in range(0, 600, 10)]
     (folder / "genes.fa").write_bytes(journeys.fasta(genes))
     return folder
@@ -93,17 +96,19 @@ def expected(home):
         (["locate", "-x", "ref.fmx", "few.fq"], "all.tsv"),
         (["mem", "-x", "ref.fmx", "-b", "few.fq"], "all.txt"),
         (["pairwise", "genes.fa", "--id", "0.5", "--cigar"], "pairs.tsv"),
+        (["count", "-l", "l.csv", "--offset", "0", "--samples", "sheet.tsv", "--stats", "counts.tsv"],
+         "guides.tsv"),
     ],
 )  # fmt: skip
 def test_a_cluster_writes_the_bytes_of_one_run(arguments, name, home, shared):
     file, _ = shared
     assert run(home, *arguments, "-o", f"one_{name}").returncode == 0
-    tables = (home / "counts.tsv").read_bytes() if "--counts" in arguments else b""
+    table = (home / "counts.tsv").read_bytes() if "counts.tsv" in arguments else b""
     done = run(home, *arguments, "--scheduler-file", file, "-o", name)
     assert done.returncode == 0, done.err
     assert "of the cluster at" in done.err
     assert body_of(home / name) == body_of(home / f"one_{name}")
-    assert not tables or (home / "counts.tsv").read_bytes() == tables
+    assert not table or (home / "counts.tsv").read_bytes() == table
     assert not (home / f"{name}.shards").exists()
 
 

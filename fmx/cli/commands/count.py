@@ -1,5 +1,8 @@
 """fmx count: how often each guide of a library stands in the reads of samples."""
 
+from functools import partial
+from types import SimpleNamespace
+
 import click
 
 from ... import options
@@ -76,7 +79,7 @@ class Offsets(click.ParamType):
 )  # fmt: skip
 @options.output
 @told
-@options.shard
+@options.sharing
 @options.running
 def command(given):
     """Count the guides of a library in samples.
@@ -91,7 +94,7 @@ def command(given):
     """
     looked = _looked(given)
     from ...count.counting import CountOptions
-    from ...count.journey import count
+    from ...count.journey import count, count_shard
     from ...count.library import read_library
     from ...count.looked import Looked
     from ...count.outputs import CountOutput
@@ -104,8 +107,9 @@ def command(given):
     kind = given.kind or kind_of(given.output)
     try:
         named = given.names and given.names.split(",")
-        first = given.mates1 or given.reads
-        samples = read_sheet(given.samples) if given.samples else samples_of(first, named, given.mates2)
+        first, sheet = given.mates1 or given.reads, given.samples
+        samples = sheet if sheet else samples_of(first, named, given.mates2)
+        samples = read_sheet(sheet) if isinstance(sheet, str) else samples  # else a shard of a cluster's
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if len(looked) > 1 and not samples[0].second:
@@ -115,34 +119,52 @@ def command(given):
     paths = [path for sample in samples for path in sample.paths]
     outputs = places_of(given, counted_places(given, kind))
     check_places(paths, outputs)
-    tables = [*given.libraries, *([given.samples] if given.samples else [])]
+    tables = [*given.libraries, *([sheet] if isinstance(sheet, str) else [])]
     check_places(tables, outputs, check=anything)
     places = [Looked(**each, anywhere=given.anywhere, strands=options.strands_of(given)) for each in looked]
     places *= 2 if samples[0].second and len(places) == 1 else 1
     wanted = CountOptions(tuple(places), given.mismatches, given.quality, given.threads)
     output = CountOutput(given.output, kind, given.stats, given.json_path, given.report)
-    libraries, progress = [read_library(path) for path in given.libraries], Progress(given.quiet)
-    if given.shard is None:
-        count(libraries, samples, wanted, output, progress)
+    progress = Progress(given.quiet)
+    is_wanted, shard = _undone_shard(given, samples, progress, counting=wanted, output=output)
+    if not is_wanted:
         return
-    _count_shard(given, libraries, samples, wanted, output, progress)
-
-
-def _count_shard(given, libraries, samples, wanted, output, progress):
-    """Count in the shard that is asked for, unless it is there."""
-    if given.stats or given.json_path or given.report:
-        raise click.UsageError("--stats, --json and --report tell of a whole run: give them to fmx merge")
-    from ...cluster.run import ShardRun, identity
-    from ...count.journey import count_shard
-    from ...count.samples import Screen
-
-    files = [*(path for sample in samples for path in sample.paths), *given.libraries]
-    run = identity("count", files, counting=wanted, output=output, screen=Screen.of(samples))
-    shard = ShardRun(given.output, given.shard, run)
-    if shard.is_done():
-        progress.say(f"{shard} is there already")
-    else:
+    libraries = [read_library(path) for path in given.libraries]
+    if shard:
         count_shard(libraries, samples, wanted, shard, progress)
+    else:
+        count(libraries, samples, wanted, output, progress)
+
+
+def _undone_shard(given, samples, progress, **wanted):
+    """What shards.undone_shard says; Samples are named on a cluster as files that its workers see."""
+    from ...count.journey import why_whole
+    from ...count.samples import Screen
+    from ..shards import undone_shard
+
+    if given.shard and (given.stats or given.json_path or given.report):
+        raise click.UsageError("--stats, --json and --report tell of a whole run: give them to fmx merge")
+    if error := why_whole(samples):
+        if given.shard or given.scheduler or given.scheduler_file:
+            raise error
+        return True, None
+    seen_there = {"reads": (), "names": None, "samples": [sample.anywhere() for sample in samples]}
+    join, given = partial(add_up, wanted["output"], progress), SimpleNamespace(**vars(given) | seen_there)
+    files = [*(path for sample in samples for path in sample.paths), *given.libraries]
+    return undone_shard(given, progress, "count", files, join=join, screen=Screen.of(samples), **wanted)
+
+
+def add_up(output, progress, folder, shards) -> list:
+    """Write what shards of a count have seen together into a CountOutput: their Manifests, all that come."""
+    from ...cluster.merge import bodies
+    from ...count.outputs import opened, write
+    from ...count.shards import unpack
+
+    found: list = []
+    with opened(output) as files:
+        for each in write(files, output.kind, unpack(bodies(folder, shards, found))):
+            progress.say(each.sentence())
+    return found
 
 
 def counted_places(given, kind) -> dict:

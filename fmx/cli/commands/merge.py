@@ -5,7 +5,7 @@ import os
 import click
 
 from ... import options
-from .count import counted_places, told
+from .count import add_up, counted_places, told
 
 
 @options.command
@@ -22,7 +22,8 @@ def command(given):
     FOLDER is what fmx search, locate, mem, pairwise or count with --shard were given as -o. All shards of one
     run must be there. The output is that of a run without --shard.
     """
-    from ...cluster.merge import bodies, check_counts, manifests, merge, sentence
+    from ...cluster.merge import check_counts, manifests, merge, sentence
+    from ...count.outputs import CountOutput
     from ...machines.progress import Progress
     from ..places import check_places
 
@@ -45,19 +46,10 @@ def command(given):
             )
     progress = Progress(given.quiet)
     if is_count:
-        add_up(bodies(given.folder, found), given, kind, progress)
+        output = CountOutput(given.output, kind, given.stats, given.json_path, given.report)
+        add_up(output, progress, given.folder, found)
     else:
         if given.counts:
             check_counts(given.folder, found)
         merge(given.folder, found, given.output, given.counts)
     progress.say(sentence(found))
-
-
-def add_up(pieces, given, kind, progress) -> None:
-    """Write what shards of fmx count have seen together."""
-    from ...count.outputs import CountOutput, opened, write
-    from ...count.shards import unpack
-
-    with opened(CountOutput(given.output, kind, given.stats, given.json_path, given.report)) as files:
-        for each in write(files, kind, unpack(pieces)):
-            progress.say(each.sentence())
