@@ -1,0 +1,9 @@
+"""The figures and tables of the five papers, beside what fmx bench measures (fmx bench papers).
+
+facts.tsv       what the papers say: a number a line
+figures.toml    every figure and table: what it is made of here, and why that differs; or why it is not made
+facts           reads both; tables to look values up in
+chacon, cofi, mummergpu, pairwise    {figure: {what a fact is of: what gives the measured value}}
+runs            the benches that are run for it
+page            the page
+"""

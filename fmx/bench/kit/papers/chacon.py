@@ -1,0 +1,227 @@
+"""Chacón et al. 2014 and 2015: the FM-index on GPUs."""
+
+from ....index.layouts import parse_name
+
+HUMAN = 3 * 10**9  # bases
+TASK, MEMORY = "cuda_task-improved", "cuda_memory"
+
+
+def _speed(found, layout, *engines, table="designs") -> float:
+    """Gbases/s of the fastest of some engines (all that begin so)."""
+    rows = [row for row in found.rows(table, layout=layout) if row["engine"].startswith(engines or "cuda")]
+    return max(row["Gbases/s"] for row in rows)
+
+
+def _full(found, layout, table="designs") -> float:
+    return _speed(found, layout, "cuda_full", table=table)
+
+
+def _best_engine(layout):
+    def best(found):
+        name = found.row_of_most("designs", "Gbases/s", layout=layout)["engine"]
+        return name.removeprefix("cuda_").split("-")[0].replace("task", "task-parallel")
+
+    return best
+
+
+def _cpu(found, layout) -> float:
+    return found.most("search-layouts", "Gbases/s", layout=layout)
+
+
+def _over_cpu(found) -> list:
+    return [_speed(found, f"sampled-k1-d{d}") / _cpu(found, f"sampled-k1-d{d}") for d in (64, 192, 448, 960)]
+
+
+def _lf(found) -> list:
+    return [found.most("designs", "G LF/s", layout=f"sampled-k1-d{d}") for d in (64, 192, 448, 960)]
+
+
+def _at_most_threads(found, layout, engine) -> float:
+    return max(found.rows("threads", layout=layout, engine=engine), key=lambda row: row["threads"])[
+        "Gbases/s"
+    ]
+
+
+def _ratio_of_threads(layout, engine, base):
+    return lambda found: _at_most_threads(found, layout, engine) / _at_most_threads(found, layout, base)
+
+
+def _enough_threads(found) -> int:
+    rows = found.rows("threads", layout="sampled-k1-d64", engine="cuda_full")
+    most = max(row["Gbases/s"] for row in rows)
+    return min(row["threads"] for row in rows if row["Gbases/s"] >= 0.9 * most)
+
+
+def _of_its_best(found, engine, n_threads=None) -> float:
+    rows = found.rows("threads", layout="sampled-k1-d64", engine=engine)
+    n_threads = n_threads or max(row["threads"] for row in rows)
+    at = next(row["Gbases/s"] for row in rows if row["threads"] == n_threads)
+    return at / max(row["Gbases/s"] for row in rows)
+
+
+def _by_size(found, layout) -> list:
+    """Gbases/s from the smallest reference to the largest."""
+    rows = sorted(found.rows("sizes", layout=layout), key=lambda row: row["reference Mb"])
+    return [row["Gbases/s"] for row in rows]
+
+
+def _at_700(found) -> float:
+    """d = 192 over d = 64, at the size next to 700 Mb."""
+
+    def near(layout):
+        return min(found.rows("sizes", layout=layout), key=lambda row: abs(row["reference Mb"] - 700))
+
+    return near("sampled-k1-d192")["Gbases/s"] / near("sampled-k1-d64")["Gbases/s"]
+
+
+def _best_of_largest(found) -> str:
+    largest = max(row["reference Mb"] for row in found.rows("sizes"))
+    return found.row_of_most("sizes", "Gbases/s", **{"reference Mb": largest})["layout"]
+
+
+def _bandwidth(found, d) -> float:
+    """GB/s of the fastest engine."""
+    row = found.row_of_most("designs", "Gbases/s", layout=f"sampled-k1-d{d}")
+    return row["G entries/s"] * row["entry B"]
+
+
+def _random(found, entry, column="G entries/s") -> list:
+    """A column of the fetches of entries by groups, from the smallest memory to the largest."""
+    rows = [
+        row for row in found.rows("roofline") if row["entry B"] == entry and row["threads"] == entry // 16
+    ]
+    return [row[column] for row in sorted(rows, key=lambda row: row["footprint GB"])]
+
+
+def _gigabytes(layout):
+    return lambda found: parse_name(layout, HUMAN).bytes_per_symbol(HUMAN) * HUMAN / 1e9
+
+
+def _entry(layout):
+    return lambda found: 16 * parse_name(layout, HUMAN).units
+
+
+def _instructions(layout, engine, k=1):
+    return lambda found: found.most("counters", "instructions", layout=layout, engine=engine) / k
+
+
+def _energy(*families):
+    return lambda found: max(
+        row["Mbases/J"] for row in found.rows("energy") if row["layout"].startswith(families)
+    )
+
+
+FIRST = {
+    "figure 1": {
+        "speed at 2 to 3 Gb, of that at 60 to 100 Mb (d = 64)": lambda found: (
+            _by_size(found, "sampled-k1-d64")[-1] / _by_size(found, "sampled-k1-d64")[0]
+        ),
+        "bytes of an entry, d = 64": _entry("sampled-k1-d64"),
+        "bytes of an entry, d = 448": _entry("sampled-k1-d448"),
+    },
+    "figure 3": {
+        "GPU, slowest d": lambda found: min(_lf(found)),
+        "GPU, fastest d": lambda found: max(_lf(found)),
+        "GPU over CPU, least": lambda found: min(_over_cpu(found)),
+        "GPU over CPU, most": lambda found: max(_over_cpu(found)),
+    },
+    "figure 4": {
+        "improved over naive": _ratio_of_threads("sampled-k1-d64", TASK, "cuda_task-naive"),
+        "improved over naive with 16-byte loads": _ratio_of_threads(
+            "sampled-k1-d64", TASK, "cuda_task-naive16"
+        ),
+        "threads at which cooperation reaches nine tenths of its best": _enough_threads,
+    },
+    "figure 5": {
+        "best engine, d = 64": _best_engine("sampled-k1-d64"),
+        "improved over full-cooperative, d = 448": lambda found: (
+            _speed(found, "sampled-k1-d448", TASK) / _full(found, "sampled-k1-d448")
+        ),
+        "memory- over full-cooperative, d = 448": lambda found: (
+            _speed(found, "sampled-k1-d448", MEMORY) / _full(found, "sampled-k1-d448")
+        ),
+    },
+    "figure 7": {
+        "improved over full-cooperative, most threads": _ratio_of_threads(
+            "sampled-k1-d448", TASK, "cuda_full"
+        ),
+        "memory- over full-cooperative, most threads": _ratio_of_threads(
+            "sampled-k1-d448", MEMORY, "cuda_full"
+        ),
+    },
+    "figure 8": {
+        "bandwidth, d = 192 over d = 64": lambda found: _bandwidth(found, 192) / _bandwidth(found, 64),
+        "bandwidth, d = 448 over d = 192": lambda found: _bandwidth(found, 448) / _bandwidth(found, 192),
+        "bandwidth, d = 448": lambda found: _bandwidth(found, 448),
+    },
+}
+
+SECOND = {
+    "figure 2": {
+        "2-step, d = 64, human": _gigabytes("kstep-k2-d64"),
+        "2-step, d = 192, human": _gigabytes("kstep-k2-d192"),
+        "alternate counters, d = 64, human": _gigabytes("alternate-k2-d64"),
+        "alternate counters, d = 192, human": _gigabytes("alternate-k2-d192"),
+    },
+    "figure 3": {
+        "rate of 64-byte entries, of that of 32 bytes": lambda found: (
+            _random(found, 64)[-1] / _random(found, 32)[-1]
+        ),
+        "rate of 128-byte entries, of that of 32 bytes": lambda found: (
+            _random(found, 128)[-1] / _random(found, 32)[-1]
+        ),
+        "rate of 32-byte entries in the largest memory, of that in 0.25 GB": lambda found: (
+            _random(found, 32)[-1] / _random(found, 32)[0]
+        ),
+    },
+    "figure 5": {
+        "the best design of the paper, GPU": lambda found: _speed(found, "alternate-k2-d64"),
+        "GPU over CPU, the best of each": lambda found: (
+            _speed(found, "alternate-k2-d64")
+            / max(_cpu(found, name) for name in ("sampled-k1-d64", "kstep-k2-d64", "alternate-k2-d64"))
+        ),
+        "two steps over one, GPU": lambda found: (
+            _speed(found, "alternate-k2-d64") / _speed(found, "sampled-k1-d192")
+        ),
+        "two steps over one, CPU": lambda found: _cpu(found, "kstep-k2-d64") / _cpu(found, "sampled-k1-d64"),
+        "bvSFM, k = 3, GPU": lambda found: _speed(found, "bvsfm-k3-d224"),
+        "seed and verify, GPU": lambda found: _speed(found, "verify"),
+    },
+    "figure 6": {
+        "full-cooperative with 4,096 threads, of its best": lambda found: _of_its_best(
+            found, "cuda_full", 4096
+        ),
+        "improved with most threads, of its best": lambda found: _of_its_best(found, TASK),
+    },
+    "figure 7": {f"best engine, d = {d}": _best_engine(f"sampled-k1-d{d}") for d in (64, 192, 448)},
+    "figure 8": {
+        "d = 192 over d = 64, 700 Mb": _at_700,
+        "d = 448 over d = 64, 3 Gb": lambda found: (
+            _by_size(found, "sampled-k1-d448")[-1] / _by_size(found, "sampled-k1-d64")[-1]
+        ),
+    },
+    "figure 9": {
+        "best of the largest reference": _best_of_largest,
+        "alternate counters over 2-step, d = 192, largest reference": lambda found: (
+            _by_size(found, "alternate-k2-d192")[-1] / _by_size(found, "kstep-k2-d192")[-1]
+        ),
+    },
+    "table 2": {
+        **{f"task-parallel, d = {d}": _instructions(f"sampled-k1-d{d}", "improved") for d in (64, 192, 448)},
+        **{f"full-cooperative, d = {d}": _instructions(f"sampled-k1-d{d}", "full") for d in (64, 192, 448)},
+        **{
+            f"2-step, alternate counters, d = {d}": _instructions(f"alternate-k2-d{d}", "full", 2)
+            for d in (64, 192)
+        },
+    },
+    "figure 10": {
+        "128-byte entries, largest over smallest footprint": lambda found: (
+            _random(found, 128)[-1] / _random(found, 128)[0]
+        ),
+        "128-byte entries, bandwidth at 2 GB": lambda found: _random(found, 128, "GB/s")[3],
+    },
+    "figure 11": {
+        "the best 1-step design": _energy("sampled"),
+        "the best 2-step design": _energy("kstep", "alternate"),
+    },
+}

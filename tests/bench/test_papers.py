@@ -1,0 +1,103 @@
+"""fmx bench papers: all figures of the papers are there, and the page is what its command makes."""
+
+import re
+
+import pytest
+from conftest import ROOT
+
+from fmx.bench import papers as command_module
+from fmx.bench.kit.papers import facts, page, runs
+from fmx.measure import tables
+
+RECORDED = ROOT / "docs" / "papers.json"
+COUNTS = {  # figures and tables of each paper
+    "gharaibeh2010": (11, 3), "chacon2014": (10, 0), "chacon2015": (11, 2), "truong2014": (16, 5),
+    "langarita2020": (18, 4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("paper", facts.papers(), ids=lambda paper: paper.key)
+def test_every_figure_and_table_of_a_paper_is_listed_once(paper):
+    seen = set()
+    for figure in paper.figures:
+        kind, *numbers = re.findall(r"figure|table|\d+", figure.name)
+        numbers = [int(number) for number in numbers]
+        found = range(numbers[0], numbers[-1] + 1) if " to " in figure.name else numbers
+        parts = re.findall(r"\d([ab])$", figure.name)
+        new = {(kind, number, *parts) for number in found}
+        assert not new & seen, figure.name
+        seen |= new
+    n_figures, n_tables = COUNTS[paper.key]
+    assert {number for kind, number, *_ in seen if kind == "figure"} == set(range(1, n_figures + 1))
+    assert {number for kind, number, *_ in seen if kind == "table"} == set(range(1, n_tables + 1))
+
+
+def test_what_is_measured_is_what_the_facts_are_of():
+    measured = {
+        (paper, figure, what)
+        for paper, figures in page.VALUES.items()
+        for figure, values in figures.items()
+        for what in values
+    }
+    assert {fact[:3] for fact in facts.facts()} == measured
+    listed = {(paper.key, figure.name) for paper in facts.papers() for figure in paper.figures}
+    assert {fact[:2] for fact in facts.facts()} <= listed
+
+
+def test_the_page_of_the_docs_is_what_the_command_makes():
+    made = page.page(tables.read(RECORDED), quick=False)
+    assert (ROOT / "docs" / "papers.md").read_text(encoding="utf-8") == made
+
+
+def test_a_value_is_looked_up_in_the_rows_that_are_asked_for():
+    rows = [{"a": 1, "x": 5.0}, {"a": 1, "x": 7.0}, {"a": 2, "x": 9.0}]
+    found = facts.Found([tables.Table("t", "", "", "", rows)])
+    assert found.most("t", "x", a=1) == 7.0
+    assert found.row_of_most("t", "x")["a"] == 2
+    for name, wanted in (("t", {"a": 3}), ("u", {})):
+        with pytest.raises(facts.MissingError):
+            found.rows(name, **wanted)
+
+
+def test_every_run_is_a_command():
+    from click.testing import CliRunner
+
+    from fmx.cli.main import fmx
+
+    assert set(runs.RUNS) == {*command_module.ON_CPU, *command_module.ON_GPU}
+    for run in runs.RUNS.values():
+        words = ["bench", *run.words.split(), *run.quick.split(), "--help"]
+        assert CliRunner().invoke(fmx, words).exit_code == 0, words
+
+
+def test_runs_are_kept_with_what_is_known_and_failures_told(command, tmp_path, monkeypatch):
+    """A run's tables take the place of those of their name; one that fails leaves them."""
+    from fmx.errors import FmxError
+
+    calls = []
+
+    def run(words):
+        calls.append(words)
+        if "roofline" in words:
+            raise FmxError("no GPU")
+        rows = [{"cluster": "six alike nodes", "pairs/s": 1014.2}]
+        tables.write([tables.Table("nodes", "c", "here", "2026-01-01", rows)], f"{words[-1]}/nodes.json")
+
+    monkeypatch.setattr(runs.timing, "run", run)
+    known = [tables.Table(name, "old", "there", "2025-01-01", [{"x": 1}]) for name in ("nodes", "other")]
+    tables.write(known, tmp_path / "known.json")
+    out = tmp_path / "out"
+    words = ["--run", "cluster", "--run", "roofline", "--device", 1, "-o", out]
+    done = command("bench", "papers", tmp_path / "known.json", *words)
+    assert done.code == 0, done.err
+    assert "roofline is not measured: no GPU" in done.err
+    assert [list(map(str, words))[3:-2] for words in calls] == [
+        ["bench", "cluster", "--no-merge", "--disk", "200G"],
+        ["bench", "roofline", "--largest", "16G", "--device", "1"],
+    ]
+    kept = {table.table: table.device for table in tables.read(out / "papers.json")}
+    assert kept == {"nodes": "here", "other": "there"}
+    text = (out / "papers.md").read_text(encoding="utf-8")
+    assert "| six alike nodes | 1015 | 1,014 | pairs/s | 6.8.2 |" in text
+    assert "| roofline | not run | | |" in text
+    assert "not measured" in text
