@@ -11,7 +11,8 @@ from test_rooms import ROOMS, imports_of, room
 
 from fmx.cli.main import fmx
 
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES = sorted([*TOP, *(ROOT / "docs").glob("*.md")])
 EXAMPLES = [*PAGES, *sorted((ROOT / "fmx" / "cli").rglob("*.py"))]  # with the examples of --help
 SOURCES = [
     path for folder in ("fmx", "tests", "docs") for path in (ROOT / folder).rglob("*") if path.is_file()

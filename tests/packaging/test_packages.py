@@ -1,5 +1,6 @@
 """Sdist and wheel: what is in them, that they install on each Python, and the extras for GPUs."""
 
+import subprocess
 import tarfile
 import tomllib
 import zipfile
@@ -10,6 +11,7 @@ import pythons
 from conftest import ROOT
 
 import fmx
+from fmx.cli import main
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 COMPILES = """
@@ -37,9 +39,20 @@ def test_the_sdist_holds_the_project_and_the_wheel_what_runs(built):
     for name in ("pyproject.toml", "fmx", "tests", "docs", "Makefile", "README.md", "LICENSE"):
         assert name in tops
     names = zipfile.ZipFile(wheel).namelist()
-    info = f"fmx_mapper-{fmx.__version__}.dist-info"
-    assert {name.split("/")[0] for name in names} == {"fmx", info}
-    assert {"fmx/data/lambda.fa.gz", f"{info}/licenses/LICENSE"} <= set(names)
+    own = f"fmx_mapper-{fmx.__version__}"
+    assert {name.split("/")[0] for name in names} == {"fmx", f"{own}.dist-info", f"{own}.data"}
+    assert {"fmx/data/lambda.fa.gz", f"{own}.dist-info/licenses/LICENSE"} <= set(names)
+
+
+def test_the_wheel_has_a_man_page_for_each_command(built, tmp_path):
+    with zipfile.ZipFile(built[1]) as archive:
+        archive.extractall(tmp_path)
+    pages = {path.name: path for path in tmp_path.glob("*.data/data/share/man/man1/*")}
+    assert set(pages) == {"fmx.1", *(f"fmx-{name}.1" for name in main.fmx.list_commands(None))}
+    for path in pages.values():
+        shown = subprocess.run(["man", "--warnings", "-l", path], capture_output=True, text=True, check=False)
+        assert (shown.returncode, shown.stderr) == (0, ""), path.name
+        assert "-h, --help" in shown.stdout
 
 
 def test_the_classifiers_name_the_pythons_that_are_tried():

@@ -1,0 +1,87 @@
+"""Man pages from the texts of --help: fmx.1 and a page for each command, put into the wheel when it is built.
+
+Where fmx is installed, ``man fmx`` and ``man fmx-search`` find them: man looks beside the folders of PATH.
+"""
+
+import inspect
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+EXIT = """0 done; 1 the work failed; 2 the command was wrong; 129, 130 and 143 ended by HUP, INT and TERM;
+141 the reader of the output went away."""
+VARIABLES = {
+    "FMX_INDEX": "The index where -x does not name one.",
+    "FMX_CACHE": "Where compiled code is kept, instead of $XDG_CACHE_HOME/fmx or ~/.cache/fmx.",
+}
+
+
+class ManPages(BuildHookInterface):
+    """Hatchling's hook: writes the pages, and tells it to put them into share/man/man1."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version, build_data):
+        """Called before a wheel is built."""
+        sys.path.insert(0, self.root)
+        from fmx.cli.main import fmx
+
+        folder = Path(tempfile.mkdtemp())
+        for name, page in pages(fmx, self.metadata.version):
+            (folder / name).write_text(page)
+            build_data["shared_data"][str(folder / name)] = f"share/man/man1/{name}"
+
+
+def pages(group, version):
+    """(name of the file, page) of the group and of each command in it.
+
+    Those of fmx bench are named in its page alone: to import them needs what fmx is installed with.
+    """
+    top = click.Context(group, info_name="fmx", **group.context_settings)
+    below = {word: group.get_command(top, word) for word in group.list_commands(top)}
+    rows = [(f"fmx-{word}(1)", command.get_short_help_str(limit=1000)) for word, command in below.items()]
+    yield "fmx.1", page(top, rows, version)
+    for word, command in below.items():
+        context = click.Context(command, parent=top, info_name=word)
+        names = command.list_commands(context) if isinstance(command, click.Group) else []
+        named = [(name, f"See fmx {word} {name} --help.") for name in names]
+        yield f"fmx-{word}.1", page(context, named, version)
+
+
+def page(context, commands, version) -> str:
+    """The page of a command in man's language; ``commands``: (name, what it does) of those below it."""
+    command, name = context.command, context.command_path.replace(" ", "-")
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    short = command.get_short_help_str(limit=1000).rstrip(".")
+    lines = [f'.TH "{name.upper()}" 1 "" "fmx {version}"', ".SH NAME", f"{plain(name)} \\- {plain(short)}"]
+    lines += [".SH SYNOPSIS", plain(usage), ".SH DESCRIPTION", *paragraphs(command.help)]
+    options = [x.get_help_record(context) for x in command.get_params(context) if isinstance(x, click.Option)]
+    lines += entries("COMMANDS", commands) + entries("OPTIONS", filter(None, options))
+    if context.parent:
+        return "\n".join([*lines, ".SH SEE ALSO", "\\fBfmx\\fR(1)", ""])
+    return "\n".join([*lines, *entries("ENVIRONMENT", VARIABLES.items()), ".SH EXIT STATUS", plain(EXIT), ""])
+
+
+def entries(title, rows) -> list:
+    """Lines of a section of (name, what it is); none where there are no rows."""
+    found = [line for name, said in rows for line in (".TP", f"\\fB{plain(name)}\\fR", plain(said))]
+    return [f".SH {title}", *found] if found else []
+
+
+def paragraphs(text) -> list:
+    """Lines of a help text; after a line of \\b, its paragraph is kept as it is laid out."""
+    found = []
+    for block in inspect.cleandoc(text).split("\n\n"):
+        kept = block.startswith("\b")
+        words = block.lstrip("\b\n").split("\n")
+        found += [".PP", ".nf", *map(plain, words), ".fi"] if kept else [".PP", plain(" ".join(words))]
+    return found
+
+
+def plain(text) -> str:
+    """Text that man prints as it is."""
+    text = " ".join(text.split("\n")).replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    return f"\\&{text}" if text.startswith((".", "\\(aq")) else text
