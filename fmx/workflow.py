@@ -30,7 +30,6 @@ from .index.groups import groups_of
 from .index.letters import Letters
 from .index.parts import part_sizes, part_span
 from .index.store import read_meta, settled
-from .input.chosen import chosen
 from .input.share import Share
 from .input.streams import about_bytes, whole_output
 from .machines.pipeline import travel
@@ -78,21 +77,17 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     tally = Tally(owners_of(reference, groups)) if output.counts else None
     n_bytes = about_bytes(files) if device.engine == "auto" and not options.collapse else None
     mappers = make_mappers(fm_index, options, device, progress, tally, n_bytes=n_bytes)
-    writer, head = make_writer(reference, output)
-    if options.pairing:
-        writer = MateWriter(writer)
+    writer, head = make_writer(reference, output, MateWriter if options.pairing else None)
     if output.kind == "bam" and device.engine not in ("cpu", "auto") and (why := nvcomp.why_not()):
         progress.say(f"BAM is deflated by the CPU: {why}")
     compile_all(mappers, writer)
     start = time.monotonic()
     run, chunk_size = output.run(reference), min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:
-        source = run.plan(paths, chunk_size, sum(mapper.options.n_threads for mapper in mappers))
+        n_threads = sum(mapper.options.n_threads for mapper in mappers)
+        source = run.plan(paths, chunk_size, n_threads, options.skip, options.first)
         share = Share(() if output.shard else files)
-        if options.pairing:
-            source = share.of_pairs(source)
-        else:
-            source = share.of(chosen(source, options.skip, options.first))
+        source = share.of_pairs(source) if options.pairing else share.of(source)
         progress.follow(share)
         if options.collapse:
             source = collapsed(source, options, progress)
@@ -151,8 +146,8 @@ def _command_line() -> str:
     return shown(shlex.join(["fmx", *sys.argv[1:]]))
 
 
-def make_writer(reference, output):
-    """(writer, bytes before the first record)."""
+def make_writer(reference, output, around=None):
+    """(writer, bytes before the first record); ``around``: what a HitWriter is given to, or None."""
     header = partial(sam.header, reference, __version__, _command_line(), output.read_group)
 
     def make(group_id):
@@ -161,7 +156,7 @@ def make_writer(reference, output):
         )
         writer.allow(output.mismatches)
         writer.takers = tuple(output.takers().values())
-        return writer, head
+        return around(writer) if around else writer, head
 
     if not output.groups:
         return make(output.read_group_id)

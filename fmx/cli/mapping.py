@@ -14,7 +14,7 @@ from .shards import places_of, undone_shard
 class Run(NamedTuple):
     """What is mapped into a workflow.Output: ``sources``, by default the ``files``; the name of a sample."""
 
-    files: list
+    files: tuple
     output: Any
     sources: Any = None
     name: str = ""

@@ -8,11 +8,7 @@ from ..options import Number, together
 
 _INSERT = Number(0, 2**31 - 1)
 MOST = 500  # bases
-_SINGLE = {
-    "samples": "--samples",
-    "counts": "--counts", "skip": "--skip", "first": "--first",
-    "mismatches": "--mismatches", "collapse": "--collapse",
-}  # fmt: skip
+_SINGLE = {"mismatches": "--mismatches", "collapse": "--collapse"}
 _ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "the same way"}
 
 
@@ -71,10 +67,13 @@ pairing = together(
 )  # fmt: skip
 
 
-def pairs_of(given) -> dict:
-    """{"files": PairedFiles, "pairing": Pairing} if reads are pairs, else nothing.  Raises UsageError."""
+def pairing_of(given, has_mates=False):
+    """The Pairing if reads are pairs, else None; ``has_mates``: a sheet of samples names files of mates 2.
+
+    Raises UsageError.
+    """
     chosen = [name for name in _ORIENTATIONS if getattr(given, name)]
-    if not (given.mates1 or given.mates2 or given.interleaved):
+    if not (given.mates1 or given.mates2 or given.interleaved or has_mates):
         asked = [
             *chosen,
             *(["max-insert"] * (given.most is not None)),
@@ -84,29 +83,33 @@ def pairs_of(given) -> dict:
             raise click.UsageError(
                 f"--{asked[0]} is for pairs: give them as -1 and -2, or with --interleaved"
             )
-        return {}
+        return None
     if len(chosen) > 1:
         raise click.UsageError(f"give only one of --{chosen[0]} and --{chosen[1]}")
     least, most = given.least or 0, MOST if given.most is None else given.most
     if least > most:
         raise click.UsageError(f"--min-insert {least} is more than --max-insert {most}")
-    _check_files(given)
+    _check_files(given, has_mates)
     if refused := [name for field, name in _SINGLE.items() if getattr(given, field)]:
         raise click.UsageError(f"{refused[0]} is for single reads, not for pairs")
-    from ..input.mates import PairedFiles
     from ..search.proper import Pairing
 
-    files = PairedFiles(given.reads) if given.interleaved else PairedFiles(given.mates1, given.mates2)
-    return {"files": files, "pairing": Pairing((*chosen, "fr")[0], least, most, given.interleaved)}
+    return Pairing((*chosen, "fr")[0], least, most, given.interleaved)
 
 
-def _check_files(given):
+def files_of(first, second, pairing):
+    """What is mapped: the files ``first``, or PairedFiles of them and those of mates 2."""
+    from ..input.mates import PairedFiles
+
+    return PairedFiles(tuple(first), tuple(second)) if pairing else first
+
+
+def _check_files(given, has_mates):
     """Raise UsageError unless each file of mates has its other one."""
     if given.interleaved:
-        if given.mates1 or given.mates2:
-            raise click.UsageError(
-                "--interleaved is for READS that hold both mates: give no -1 and -2 with it"
-            )
+        if given.mates1 or given.mates2 or has_mates:
+            other = "no column of mates" if has_mates else "no -1 and -2"
+            raise click.UsageError(f"--interleaved is for READS that hold both mates: give {other} with it")
         return
     if len(given.mates1) != len(given.mates2):
         counts = f"{len(given.mates1)} and {len(given.mates2)}"

@@ -16,8 +16,10 @@ reading = together(
     click.option(
         "--min-length", type=_LETTERS, metavar="N", help="Treat reads with fewer letters left as unmapped."
     ),
-    click.option("--skip", type=COUNT, metavar="N", help="Leave out the first N reads."),
-    click.option("--first", type=COUNT, metavar="N", help="Map only N reads, after those of --skip."),
+    click.option("--skip", type=COUNT, metavar="N", help="Leave out the first N reads, or pairs."),
+    click.option(
+        "--first", type=COUNT, metavar="N", help="Map only N reads, or pairs, after those of --skip."
+    ),
     click.option(
         "--collapse",
         is_flag=True,

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import click
 
-from ..count.samples import read_sheet
 from ..errors import InputError
 from ..input.streams import STANDARD
 from .mapping import Run
+from .pairing import files_of
 from .read_groups import named_group
 from .shards import refuse_shards
 
@@ -15,16 +15,25 @@ PLACE = "{sample}"  # in names of outputs: the sample's name
 _WRITTEN = {"-o": "path", "--counts": "counts", "--al": "mapped_to", "--un": "unmapped_to"}
 
 
-def runs_of(given, output, outputs) -> tuple:
-    """(a mapping.Run for each sample, or one for all; the outputs of all, as check_places takes them).
+def samples_of(given) -> list:
+    """The Samples of the sheet, if one is given: all with files of mates 2, or none.  Raises InputError."""
+    if not given.samples:
+        return []
+    from ..count.samples import read_sheet
 
-    Raises UsageError, InputError.
+    return read_sheet(given.samples)
+
+
+def runs_of(given, samples, pairing, output, outputs_of) -> tuple:
+    """(a mapping.Run for each of Samples, or one for all; the outputs of all, as check_places takes them).
+
+    ``outputs_of`` an Output are its own.  Raises UsageError, InputError.
     """
     if given.rg is not None:
         raise click.UsageError("--rg names one group for all reads: with --samples the sheet has read_group")
     refuse_shards(given, {"--samples": True})
-    samples = [(sample, _groups(given.samples, sample)) for sample in read_sheet(given.samples)]
-    _check_groups(given.samples, [groups for _, groups in samples])
+    grouped = [(sample, _groups(given.samples, sample)) for sample in samples]
+    _check_groups(given.samples, [groups for _, groups in grouped])
     places = [option for option, name in _WRITTEN.items() if getattr(output, name)]
     each = [option for option in places if PLACE in getattr(output, _WRITTEN[option])]
     if not each:
@@ -32,33 +41,36 @@ def runs_of(given, output, outputs) -> tuple:
             raise click.UsageError(
                 f"--collapse is for a sample at a time: put {PLACE} into the names of outputs"
             )
-        files = [path for sample, _ in samples for path in sample.paths]
-        merged = {path: group for _, groups in samples for path, group in groups.items()}
-        return [Run(files, _with_groups(output, merged))], outputs
+        first, second = (
+            sum(files, ()) for files in zip(*((x.first, x.second) for x in samples), strict=True)
+        )
+        merged = {path: group for _, groups in grouped for path, group in groups.items()}
+        output = _with_groups(output, merged)
+        return [Run((*first, *second), output, files_of(first, second, pairing))], outputs_of(output)
     if missing := [option for option in places if option not in each]:
         raise click.UsageError(f"{missing[0]} would be written by each sample: put {PLACE} into its name")
     if given.collapse and (
-        several := [sample.name for sample, groups in samples if len(set(groups.values())) > 1]
+        several := [sample.name for sample, groups in grouped if len(set(groups.values())) > 1]
     ):
         raise click.UsageError(f"--collapse: sample {several[0]} has several read groups, give it one")
     runs = [
-        Run(sample.paths, _named(_with_groups(output, groups), sample.name), name=sample.name)
-        for sample, groups in samples
+        Run(
+            sample.paths,
+            _named(_with_groups(output, groups), sample.name),
+            files_of(sample.first, sample.second, pairing),
+            sample.name,
+        )
+        for sample, groups in grouped
     ]
     return runs, {
-        f"{option} of {run.name}": (getattr(run.output, name), outputs[option][1])
-        for run in runs
-        for option, name in _WRITTEN.items()
+        f"{option} of {run.name}": place for run in runs for option, place in outputs_of(run.output).items()
     }
 
 
 def _groups(sheet, sample) -> dict:
     """{path: (@RG line, its ID)} of a Sample.  Raises InputError."""
-    if sample.second:
-        what = "it has files of mates: map pairs with -1 and -2, a sample a run"
-        raise InputError(sheet, f"sample {sample.name}", what)
     found: dict = {}
-    for path, group in zip(sample.paths, sample.groups, strict=True):
+    for path, group in zip(sample.paths, sample.groups * (2 if sample.second else 1), strict=True):
         if path in found or path == STANDARD:
             what = "is there twice" if path in found else "standard input is no sample's file"
             raise InputError(sheet, f"sample {sample.name}", f"{path}: {what}")

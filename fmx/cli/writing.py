@@ -1,5 +1,7 @@
 """What fmx search writes, where and how: the options, and what they mean."""
 
+from functools import partial
+
 import click
 
 from .. import options
@@ -37,9 +39,11 @@ writing = options.together(
 )  # fmt: skip
 
 
-def output_of(given) -> tuple:
-    """(workflow.Output, the outputs as check_places takes them).  Raises UsageError."""
-    from ..output.reads import of_mates
+def output_of(given, has_mates=False) -> tuple:
+    """(workflow.Output, a function: such a one -> its outputs as check_places takes them).
+
+    ``has_mates``: reads are mates in two files.  Raises UsageError.
+    """
     from ..workflow import Output
     from .places import READS, kind_of, named
     from .read_groups import read_groups
@@ -57,21 +61,27 @@ def output_of(given) -> tuple:
     alone = {"--first": given.first, "--skip": given.skip, "--al": given.al, "--un": given.un}
     alone["--collapse"] = given.collapse
     refuse_shards(given, {**alone, "--sort": given.sort, kind.upper(): kind in ("cram", "parquet")})
-    outputs = {"-o": (given.output, named(kinds)), "--counts": (given.counts, ["TSV"])}
-    has_mates, kinds_of_reads = bool(given.mates1), READS[: 1 if given.collapse else 2]
-    for option, path in (("--al", given.al), ("--un", given.un)):
-        if path and has_mates:
-            places = enumerate(of_mates(path), 1)
-            outputs |= {f"{option} of mates {mate}": (place, READS) for mate, place in places}
-        else:
-            outputs[option] = path, kinds_of_reads
     output = Output(
         given.output, kind, unmapped=not given.no_unmapped, read_group=group, read_group_id=group_id,
         own_group=own_group, tags=_tags(given.tags, given.nh), counts=given.counts, by_group=by_group,
         mapped_to=given.al, unmapped_to=given.un, has_mates=has_mates, mismatches=given.mismatches,
         sort=given.sort, n_threads=given.threads,
     )  # fmt: skip
-    return output, outputs
+    return output, partial(outputs_of, named(kinds), READS[: 1 if given.collapse else 2])
+
+
+def outputs_of(kinds, kinds_of_reads, output) -> dict:
+    """The outputs of an Output: {option: (path or None, formats)}."""
+    from ..output.reads import of_mates
+
+    found = {"-o": (output.path, kinds), "--counts": (output.counts, ["TSV"])}
+    for option, path in (("--al", output.mapped_to), ("--un", output.unmapped_to)):
+        if path and output.has_mates:
+            places = enumerate(of_mates(path), 1)
+            found |= {f"{option} of mates {mate}": (place, kinds_of_reads) for mate, place in places}
+        else:
+            found[option] = path, kinds_of_reads
+    return found
 
 
 def _tags(text, nh) -> int:

@@ -82,8 +82,9 @@ class ShardRun:
             raise OutputError(f"{self._place} is of another run ({differs}): name another folder")
         return True
 
-    def plan(self, paths, size, n_threads=1):
-        """The spans of the shard."""
+    def plan(self, paths, size, n_threads=1, skip=0, n=None):
+        """The spans of the shard: of all reads, for it cannot know how many come before its own."""
+        assert (skip, n) == (0, None)
         kind = PairShardPlan if isinstance(paths, PairedFiles) else ShardPlan
         self._plan = kind(self._shard, paths, size, n_threads=n_threads)
         return self._plan.spans()

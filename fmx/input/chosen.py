@@ -16,24 +16,24 @@ from .link import Link
 from .spans import NOT_READ
 
 
-def chosen(spans, skip, n):
-    """What reads as ``spans`` do, but for the first ``skip`` records and all after the next ``n``.
+class Chosen:
+    """Of all records the ``n`` (None: all) after the first ``skip``."""
 
-    ``n``: None for all of them.
-    """
-    if n is None and skip == 0:
-        return spans
-    return _counted(spans, range(skip, sys.maxsize if n is None else skip + n))
+    def __init__(self, skip, n):
+        self._wanted = range(skip, sys.maxsize if n is None else skip + n)
+        self._link = Link(0)
 
-
-def _counted(spans, wanted):
-    link = Link(0)
-    for span in spans:
-        before, link = link, Link()
-        counted = _Counted(span, wanted, before, link)
-        yield counted
-        if link.is_told() and link.wait() == wanted.stop:
+    def of(self, spans):
+        """Yield what reads the chosen records of ``spans``, which go on where those given before end."""
+        if self._wanted == range(sys.maxsize):
+            yield from spans
             return
+        while not self._is_met() and (span := next(spans, None)):
+            before, self._link = self._link, Link()
+            yield _Counted(span, self._wanted, before, self._link)
+
+    def _is_met(self) -> bool:
+        return self._link.is_told() and self._link.wait() == self._wanted.stop
 
 
 class _Counted:
@@ -62,6 +62,12 @@ class _Counted:
             return _part(chunk, start, max(told - earlier, start), n)
         finally:
             self._behind.tell(told)
+
+    def leave(self) -> None:
+        """It will not be read any more: who comes after it need not wait."""
+        self._span.leave()
+        if not self._behind.is_told():
+            self._behind.tell(None)
 
     def _read(self, hold):
         try:

@@ -41,6 +41,9 @@ class Chunk:
         """Itself: a Span of a stream that has been read."""
         return self
 
+    def leave(self) -> None:
+        """As of a Span that will not be read: nobody waits for it."""
+
     def whole(self) -> "Chunk":
         """The same with all of its ``data``."""
         if self.there is None:

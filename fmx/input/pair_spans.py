@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ..errors import InputError
 from . import spans
+from .chosen import Chosen
 from .link import Link
 from .mates import Mates, Origin, are_mates, check_names
 from .reads import ReadBatch, check_sam, parse
@@ -85,6 +86,11 @@ class PairSpan:
         self._before, self._behind = links
         self._after = after
 
+    @property
+    def path(self) -> str:
+        """The file of mates 1, or of both."""
+        return self._paths[0]
+
     def ends(self):
         """(number of a file, byte of it) where each of its spans ends."""
         return [(i, span.end) for i, span in zip(self._numbers, self._taken, strict=True) if span]
@@ -94,9 +100,8 @@ class PairSpan:
         try:
             found, rest = self._meet(self._own(is_sam))
         except BaseException:
-            for span in self._taken:
-                if isinstance(span, spans.Span):
-                    span.leave()
+            for span in filter(None, self._taken):
+                span.leave()
             self._behind.tell(None)
             raise
         self._behind.tell(rest)
@@ -168,13 +173,19 @@ class PairSpan:
         return bool(self._after and waiting) and are_mates(self._after, waiting[0].name)
 
 
-def plan(files, size=spans.CHUNK_SIZE, n_threads=1):
+def plan(files, size=spans.CHUNK_SIZE, n_threads=1, skip=0, n=None):
     """Yield a PairSpan for about ``size`` bytes of each of PairedFiles, in order.
 
-    An item waits for those before it to be read: whoever takes one reads it at once.
+    Of all pairs the ``n`` (None: all) after the first ``skip``.  An item waits for those before it to be
+    read: whoever takes one reads it at once.
     """
+    step = 1 if files.second else 2  # records of a pair in a file
+    choices = [Chosen(step * skip, n and step * n) for _ in range(3 - step)]
     for together in files.together():
-        sides = [spans.plan([path], size, n_threads=n_threads) for _, path in together]
+        sides = [
+            choice.of(spans.plan([path], size, n_threads=n_threads))
+            for choice, (_, path) in zip(choices, together, strict=True)
+        ]
         try:
             yield from items([(number, _name(path)) for number, path in together], sides)
         finally:

@@ -57,7 +57,7 @@ class MateWriter:
     def __init__(self, writer: HitWriter):
         self._writer, self._widest = writer, widest(writer.form)
         self.is_sam, self.written, self.end = writer.is_sam, writer.written, writer.end
-        self.split = writer.split
+        self.split, self.takers, self.owns = writer.split, writer.takers, writer.owns
 
     def of(self, span):
         """What writes the reads of a span: itself."""

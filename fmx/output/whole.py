@@ -3,6 +3,7 @@
 from contextlib import ExitStack, contextmanager
 
 from ..input import pair_spans, spans
+from ..input.chosen import Chosen
 from ..input.mates import PairedFiles
 from ..input.streams import whole_output
 from .reads import Aside
@@ -20,11 +21,14 @@ class Whole:
         self._container = container
         self._table = None
 
-    def plan(self, paths, size, n_threads=1):
-        """The spans of files of reads, as spans.plan gives them, or of PairedFiles."""
+    def plan(self, paths, size, n_threads=1, skip=0, n=None):
+        """The spans of files of reads, as spans.plan gives them, or of PairedFiles.
+
+        Of all reads, or pairs, the ``n`` (None: all) after the first ``skip``.
+        """
         if isinstance(paths, PairedFiles):
-            return pair_spans.plan(paths, size, n_threads)
-        return spans.plan(paths, size, n_threads=n_threads)
+            return pair_spans.plan(paths, size, n_threads, skip, n)
+        return Chosen(skip, n).of(spans.plan(paths, size, n_threads=n_threads))
 
     def chunks_of(self, chunks) -> list:
         """Those of a list of chunks of pairs that are to be done."""

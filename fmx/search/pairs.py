@@ -13,6 +13,7 @@ from . import proper
 from .hits import Hits, Intervals, select
 from .located import located, occurrences_of
 from .mapper import SLICE_HITS, Found
+from .pair_tally import add_pairs
 from .summary import PairSummary
 
 
@@ -35,6 +36,9 @@ class PairMapper:
         self.options, self.tally, self.sessions = mapper.options, mapper.tally, mapper.sessions
         self.timed = mapper.timed
         self._rule = proper.rule_of(self.options.pairing, reference)
+        if self.tally:
+            self._owner_of = np.zeros(len(reference.names), np.int64)
+            self._owner_of[self._blocks.contig] = self.tally.owners.blocks.contig
 
     def map(self, span, writer, emit) -> PairSummary:
         """Emit the records of a span's pairs in pieces, as ``writer`` (given) makes them."""
@@ -55,6 +59,8 @@ class PairMapper:
                         piece = writer.format(cut, hits, at, first, first + SLICE_HITS)
                     emit(piece)
             total = np.concatenate(totals)
+            if self.tally:
+                self._count_alone(found, total)
             for piece in writer.split((mates.one, mates.two), self._is_hit(found, total)):
                 emit(piece)
             summary.add(PairSummary.of(found, self.options.policy, total))
@@ -83,7 +89,19 @@ class PairMapper:
                 ]
             with self.timed("pair"):
                 total = proper.prepare(mates, start, *own, self._rule, self._blocks)
+            if self.tally:
+                with self.timed("tally"):
+                    lengths = tuple(batch.length[start:stop] for batch in (mates.one, mates.two))
+                    eligible = self.options.policy.eligible(total)
+                    add_pairs(self.tally, self._owner_of, lengths, tuple(own), self._rule, eligible)
             yield start, total, own
+
+    def _count_alone(self, found, total):
+        """Count mates of pairs that have none of ``total`` int64[n] proper pairs."""
+        with self.timed("tally"):
+            for its in found:
+                eligible = self.options.policy.eligible(its.total) * (total == 0)
+                self.tally.add(self._mapper.locators, its.intervals, eligible, its.weight)
 
     def _hits_of(self, mates, found, start, total, own):
         """Yield (start, PairHits, first record of these) for runs of pairs of about SLICE_HITS records."""

@@ -100,17 +100,17 @@ def _prepare(length1, length2, one, two, rule, blocks, total):
             if mates1.size == 0 or mates2.size == 0:
                 continue
             if swapped:
-                low, high = _reach(rule, length2[r], length1[r])
+                low, high = reach(rule, length2[r], length1[r])
                 n_two, n_one, n = _settle(mates2, mates1, low, high, blocks)
             else:
-                low, high = _reach(rule, length1[r], length2[r])
+                low, high = reach(rule, length1[r], length2[r])
                 n_one, n_two, n = _settle(mates1, mates2, low, high, blocks)
             one.hi[i], two.hi[j] = one.lo[i] + n_one, two.lo[j] + n_two
             total[r] += n
 
 
 @inlined
-def _reach(rule, n_left, n_right):
+def reach(rule, n_left, n_right):
     """The least and the most from the start of the left mate to that of the right one, by their lengths."""
     return max(0, n_left - n_right, rule.least - n_right), rule.most - n_right
 
@@ -131,12 +131,21 @@ def _settle(left, right, low, high, blocks):
     _to_places(right, n_right, blocks)
     n = begin = end = 0
     for i in range(n_left):
-        while begin < n_right and right[begin] < left[i] + STEP * low:
-            begin += 1
-        while end < n_right and right[end] <= left[i] + STEP * high:
-            end += 1
+        begin, end = partners(right, (begin, end), n_right, left[i] + STEP * low, left[i] + STEP * high)
         n += end - begin
     return n_left, n_right, n
+
+
+@inlined
+def partners(right, found, n_right, low, high):
+    """(begin, end) of the place_keys from ``low`` to ``high`` among n_right in order, from those ``found``
+    for less on."""
+    begin, end = found
+    while begin < n_right and right[begin] < low:
+        begin += 1
+    while end < n_right and right[end] <= high:
+        end += 1
+    return begin, end
 
 
 @inlined
@@ -205,13 +214,13 @@ def _choose_of_pair(mates, start, located, rule, limits, found, i):
     while taken < limit:
         swapped = left1 == one.hi[a] or (left2 < two.hi[c] and two.positions[left2] < one.positions[left1])
         if swapped:
-            key, (low, high) = two.positions[left2], _reach(rule, n2, n1)
+            key, (low, high) = two.positions[left2], reach(rule, n2, n1)
             while right1 < one.hi[d] and one.positions[right1] < key + STEP * low:
                 right1 += 1
             right, stop, others = right1, one.hi[d], one.positions
             left2 += 1
         else:
-            key, (low, high) = one.positions[left1], _reach(rule, n1, n2)
+            key, (low, high) = one.positions[left1], reach(rule, n1, n2)
             while right2 < two.hi[b] and two.positions[right2] < key + STEP * low:
                 right2 += 1
             right, stop, others = right2, two.hi[b], two.positions

@@ -8,6 +8,7 @@ located once, however many they are.
 """
 
 from collections import deque
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -65,12 +66,19 @@ class Tally:
     def _new(self):
         return np.zeros((self._n, COLUMNS), np.int64)
 
-    def _take(self):
-        """A table that nobody counts into."""
+    @contextmanager
+    def counting(self):
+        """A table for this thread to count in."""
         try:
-            return self._idle.pop()
+            table = self._idle.pop()
         except IndexError:
-            return self._new()
+            table = self._new()
+        yield table
+        self._idle.append(table)
+
+    def unseen(self) -> np.ndarray:
+        """What ``note`` knows before the first read."""
+        return np.full((self._n, 2), -1, np.int64)
 
     def clear(self) -> None:
         """Begin anew."""
@@ -78,33 +86,30 @@ class Tally:
 
     def add_table(self, table) -> None:
         """Count what a table as of ``table`` holds."""
-        self._idle.append(self._take() + table)
+        with self.counting() as own:
+            own += table
 
     def add(self, locators, intervals, eligible, weight) -> None:
         """Count Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences.
 
         ``weight`` int64[n_reads]: how many reads each stands for.
         """
-        table, (lo, hi, reads) = self._take(), _distinct(intervals, eligible, weight)
-        seen = self._seen()
-        for first, size, positions in _located(locators, lo, hi - lo, reads.total):
-            self._count(positions, size, first, reads, seen, table)
-        self._idle.append(table)
+        lo, hi, reads = _distinct(intervals, eligible, weight)
+        with self.counting() as table:
+            seen = self.unseen()
+            for first, size, positions in _located(locators, lo, hi - lo, reads.total):
+                self._count(positions, size, first, reads, seen, table)
 
     def add_matches(self, matches, n, weight) -> None:
         """Count the first ``n[r]`` of near_hits.Matches of each read r, int64[n_reads].
 
         ``weight`` as for ``add``.
         """
-        table = self._take()
         positions, size = np.empty(n.sum(), np.int64), np.zeros((n.size, 2), np.int64)
         _positions_of(matches, n, positions)
         size[:, 0] = n
-        self._count(positions, size.reshape(1, -1), 0, Counted(weight, n), self._seen(), table)
-        self._idle.append(table)
-
-    def _seen(self):
-        return np.full((self._n, 2), -1, np.int64)
+        with self.counting() as table:
+            self._count(positions, size.reshape(1, -1), 0, Counted(weight, n), self.unseen(), table)
 
     def _count(self, positions, size, first, reads, seen, table):
         size = np.ascontiguousarray(size)  # or it would be compiled once more
@@ -166,28 +171,34 @@ def share_of(n, total):
 
 @compiled
 def _count(sizes, positions, reads, blocks, seen, table):
-    """Count the positions of some reads, of which ``sizes`` are.
-
-    ``seen`` int64[n_owners, 2]: the last read of each owner, and how often it was met there.
-    """
+    """Count the positions of some reads, of which ``sizes`` are."""
     for r in range(sizes.size.shape[1] // 2):
         read = sizes.first + r
-        weight, total = reads.weight[read], reads.total[read]
+        of_read = read, reads.weight[read], reads.total[read]
         for part in range(sizes.size.shape[0]):
             n = sizes.begins[part]
             for _ in range(sizes.size[part, 2 * r] + sizes.size[part, 2 * r + 1]):
-                owner = place_of(blocks, positions[n]).contig
-                if seen[owner, 0] != read:
-                    seen[owner, 0], seen[owner, 1] = read, 0
-                    table[owner, 0] += weight
-                met = seen[owner, 1]
-                seen[owner, 1] = met + 1
-                table[owner, 1] += weight
-                table[owner, 2] += weight * (total == 1)
-                table[owner, 3] += weight * (share_of(met + 1, total) - share_of(met, total))
-                table[owner, 4] += weight * (met + 1 == total)
+                note(table, seen, place_of(blocks, positions[n]).contig, of_read, 1)
                 n += 1
             sizes.begins[part] = n
+
+
+@inlined
+def note(table, seen, owner, of_read, n):
+    """Count n more occurrences with an owner of a read, (its number, weight, occurrences in all).
+
+    ``seen`` int64[n_owners, 2]: the last read of each owner, and how often it was met there.
+    """
+    read, weight, total = of_read
+    if seen[owner, 0] != read:
+        seen[owner, 0], seen[owner, 1] = read, 0
+        table[owner, 0] += weight
+    met = seen[owner, 1]
+    seen[owner, 1] = met + n
+    table[owner, 1] += weight * n
+    table[owner, 2] += weight * (total == 1)
+    table[owner, 3] += weight * (share_of(met + n, total) - share_of(met, total))
+    table[owner, 4] += weight * (met + n == total)
 
 
 @compiled

@@ -3,7 +3,7 @@
 import click
 
 from ... import options
-from ..pairing import pairing, pairs_of, reads, tell_of_mates
+from ..pairing import files_of, pairing, pairing_of, reads, tell_of_mates
 from ..reading import reading, reading_of
 from ..writing import output_of, writing
 
@@ -36,8 +36,12 @@ def command(given):
     """
     if given.report_all and given.limit != 1:
         raise click.UsageError("give only one of -a and -k")
-    output, outputs = output_of(given)
-    wanted, pairs = reading_of(given), pairs_of(given)
+    from ..sampling import runs_of, samples_of
+
+    samples = samples_of(given)
+    has_mates = bool(samples and samples[0].second)
+    lie = pairing_of(given, has_mates)
+    output, outputs_of = output_of(given, has_mates or bool(given.mates1))
     if given.strata and not given.mismatches:
         raise click.UsageError("--strata chooses by mismatches: give --mismatches 1 or 2 with it")
     from ...search.hits import ALL, SelectionPolicy
@@ -47,15 +51,15 @@ def command(given):
     limit, seed = ALL if given.report_all else given.limit, -1 if given.seed is None else given.seed
     policy = SelectionPolicy(limit, given.at_most or ALL, seed)
     near = Near(given.mismatches, strata=given.strata) if given.mismatches else None
-    files = pairs.get("files")
-    wanted = MapOptions(policy, near=near, pairing=pairs.get("pairing"), **wanted)
-    runs = [Run(files.paths, output, files)] if files else [Run(given.reads, output)]
-    if given.samples:
+    wanted = MapOptions(policy, near=near, pairing=lie, **reading_of(given))
+    if samples:
         from ..places import anything, check_places
-        from ..sampling import runs_of
 
-        runs, outputs = runs_of(given, output, outputs)
+        runs, outputs = runs_of(given, samples, lie, output, outputs_of)
         check_places([given.samples], outputs, check=anything)
+    else:
+        first, outputs = given.mates1 or given.reads, outputs_of(output)
+        runs = [Run((*first, *given.mates2), output, files_of(first, given.mates2, lie))]
     map_to_index("search", given, runs, outputs, wanted)
-    if not files:
+    if not lie:
         tell_of_mates(given)
