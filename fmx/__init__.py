@@ -1,23 +1,35 @@
 """fmx finds every place where a DNA read occurs, letter for letter, in a reference genome.
 
 index = fmx.build("ref.fa")            # or fmx.open("ref.fmx")
-hits = index.search(["GATTACA"])       # NumPy structured array, dtype fmx.HIT
+hits = index.search(["GATTACA"])       # a fmx.Table: NumPy structured array, dtype fmx.HIT
 pairs = fmx.pairwise("genes.fa")       # likewise, dtype fmx.PAIR
 """
 
 import importlib
+from typing import TYPE_CHECKING
 
 from ._version import __version__
 from .errors import DeviceError, FmxError, IndexFileError, InputError, OutputError, UnsupportedError
 
+if TYPE_CHECKING:
+    from .library.index import Index
+    from .library.names import Names
+    from .library.opening import build
+    from .library.opening import open_index as open
+    from .library.pairs import pairwise
+    from .library.table import HIT, MATCH, NEAR_HIT, PAIR, Table
+
 __all__ = [
-    "DeviceError", "FmxError", "HIT", "Index", "IndexFileError", "InputError", "OutputError", "PAIR",
-    "UnsupportedError", "__version__", "build", "open", "pairwise",
+    "DeviceError", "FmxError", "HIT", "Index", "IndexFileError", "InputError", "MATCH", "NEAR_HIT", "Names",
+    "OutputError", "PAIR", "Table", "UnsupportedError", "__version__", "build", "open", "pairwise",
 ]  # fmt: skip
 
 _LIBRARY = {
-    "library": {"build": "build", "open": "open_index", "Index": "Index", "HIT": "HIT"},
-    "library.pairs": {"pairwise": "pairwise", "PAIR": "PAIR"},
+    "opening": {"build": "build", "open": "open_index"},
+    "index": {"Index": "Index"},
+    "names": {"Names": "Names"},
+    "table": {name: name for name in ("HIT", "MATCH", "NEAR_HIT", "PAIR", "Table")},
+    "pairs": {"pairwise": "pairwise"},
 }
 
 
@@ -25,5 +37,9 @@ def __getattr__(name):
     """Import the library when it is first used, so that ``fmx --help`` does not wait for the compiler."""
     for module, names in _LIBRARY.items():
         if name in names:
-            return getattr(importlib.import_module(f".{module}", __name__), names[name])
+            return getattr(importlib.import_module(f".library.{module}", __name__), names[name])
     raise AttributeError(f"module 'fmx' has no attribute {name!r}")
+
+
+def __dir__():
+    return __all__

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import click
 
+from . import limits
 from .errors import IndexFileError
 from .machines.places import Device, wake
 from .machines.threads import available_cores
@@ -149,12 +150,11 @@ def no_empty_name(_, param, value):
 
 
 ALL_GPUS = -1
-COUNT = Number(1, 2**62)  # as far as compiled code counts
-PROCESSORS = ("cpu", "cuda", "auto")
+COUNT = Number(*limits.COUNT)
 _WHERE = "Where to compute: cpu, cuda (a GPU), or auto (a GPU if one can be used, and is of use)."
 
 threads = click.option(
-    "-t", "--threads", type=Number(1, 1024), default=available_cores, show_default="all cores",
+    "-t", "--threads", type=Number(*limits.THREADS), default=available_cores, show_default="all cores",
     help="Threads to use.",
 )  # fmt: skip
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print only errors on standard error.")
@@ -174,23 +174,28 @@ max_memory = click.option(
     help="Pick the fastest search that fits in SIZE of memory, as in 500M or 8G.",
 )  # fmt: skip
 method = click.option(
-    "--method", type=click.Choice(["auto", "verify", "backward"]), default="auto", show_default=True,
+    "--method", type=click.Choice(limits.METHODS), default="auto", show_default=True,
     help="How to search: seed and verify, or backward search; auto verifies if the index can.",
 )  # fmt: skip
 
 
-def engine_of(help_text, more=(), default="cpu"):
-    """--engine: one of PROCESSORS, or of ``more``."""
-    names = click.Choice([*PROCESSORS, *more])
+def engine_of(help_text, names=limits.PROCESSORS, default="cpu"):
+    """--engine: one of ``names``."""
     return click.option(
-        "--engine", type=names, metavar="NAME", default=default, show_default=True, help=help_text
+        "--engine",
+        type=click.Choice(names),
+        metavar="NAME",
+        default=default,
+        show_default=True,
+        help=help_text,
     )
 
 
-engine = engine_of(f"{_WHERE} Or a GPU engine by name (docs/engines.md).", CUDA)
+engine = engine_of(f"{_WHERE} Or a GPU engine by name (docs/engines.md).", (*limits.PROCESSORS, *CUDA))
 processor = engine_of(_WHERE)
 processors = engine_of(
-    "Where to compute scores: cpu, cuda (GPUs), both, or auto (GPUs if any can be used).", ["both"]
+    "Where to compute scores: cpu, cuda (GPUs), both, or auto (GPUs if any can be used).",
+    limits.PAIRWISE_PROCESSORS,
 )
 _number = functools.partial(click.option, "--device", type=GpuNumber(0, 999))
 device = _number(default=0, show_default=True, help="Which GPU, counted from 0.")
@@ -212,7 +217,7 @@ strands = together(
     click.option("--reverse-only", is_flag=True, help="Look only for their reverse complements."),
 )
 mismatches = click.option(
-    "--mismatches", type=Number(0, 2), default=0, show_default=True,
+    "--mismatches", type=Number(*limits.MISMATCHES), default=0, show_default=True,
     help="Allow up to N letters of a sequence to differ from the reference.",
 )  # fmt: skip
 verify = click.option(

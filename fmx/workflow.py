@@ -35,8 +35,6 @@ from .input.streams import about_bytes, whole_output
 from .machines.pipeline import travel
 from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
-from .machines.teams import for_each
-from .machines.threads import run_all
 from .output import module_of, products, sam, tsv
 from .output.mates import MateWriter
 from .output.wanted import Output
@@ -116,13 +114,10 @@ def make_mappers(fm_index, options, device, progress, tally=None, clock=None, n_
         place = gpu_road.GpuMapper if on_road else gpu_mapping.make_mapper
         place = near_gpu.make_near_mapper if options.near else place
 
-        def make(team, n_threads):
-            return of_pairs(
-                place(fm_index, replace(options, n_threads=n_threads), team, engine, tally, clock)
-            )
+        def make(own_options, team):
+            return of_pairs(place(fm_index, own_options, team, engine, tally, clock))
 
-        found = for_each(gpu_mapping.teams_of(fm_index, sessions, progress.say), options.n_threads)
-        return run_all(make, found, len(found))
+        return gpu_mapping.of_teams(fm_index, options, sessions, make, progress.say)
 
     def of_pairs(mapper):
         return PairMapper(mapper, fm_index.reference) if options.pairing else mapper

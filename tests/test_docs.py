@@ -28,6 +28,9 @@ NOT_OURS = {
     "meta",
     "nvidia",
     "machine",
+    "pyarrow",
+    "polars",
+    "pandas",
 }  # what stands before a dot in other names
 
 

@@ -79,11 +79,11 @@ def align(paths, options, output, progress, device) -> None:
 
 
 def records(paths, options, progress, device):
-    """(Job, its Records in order, a piece at a time) of all pairs of a FASTA file, or of two."""
+    """(names as of read_job, Job, its Records in order, a piece at a time) of pairs of FASTA files."""
     gpus = open_gpus(device, progress)
-    _, job = read_job(paths, options)
+    names, job = read_job(paths, options)
     shared_out = device.engine == "both"
-    return job, compute(job, cut(job), options.n_threads, gpus=gpus, shared_out=shared_out)
+    return names, job, compute(job, cut(job), options.n_threads, gpus=gpus, shared_out=shared_out)
 
 
 def read_job(paths, options, values=None):

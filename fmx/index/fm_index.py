@@ -16,8 +16,6 @@ from .reference import COLUMNS, Reference, make_blocks
 from .sampled_sa import FullSA, SampledSA, reach_of
 from .seed_table import SeedTable
 
-METHODS = ("auto", "verify", "backward")
-
 
 @dataclass(frozen=True)
 class FMIndex:

@@ -18,11 +18,12 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import prefetch
 from ..input.dna import symbols
+from ..limits import PREFIX_LENGTH
 from ..machines.jobs import do
 from ..machines.threads import run_all, spans
 from .seed_table import first_row
 
-MIN_LENGTH, MAX_LENGTH = 4, 15
+MIN_LENGTH, MAX_LENGTH = PREFIX_LENGTH
 
 
 class PrefixTable(NamedTuple):

@@ -11,7 +11,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, find_byte
 from ..errors import InputError
 from .dna import LETTERS
-from .streams import STANDARD, Source
+from .streams import GIVEN, STANDARD, Source
 
 CHUNK_SIZE = 1 << 23
 FEW = 16  # threads, which Python's lock between them does not hold up
@@ -93,18 +93,22 @@ def literal_fasta(sequences, names=None) -> bytes:
     """
     lines = []
     for i, sequence in enumerate(sequences):
-        letters = _bytes_of(sequence)
-        if other := letters.translate(None, LETTERS):
-            several = (
-                "; give several sequences one by one" if other[:1].isspace() or other[:1] == b"," else ""
-            )
-            what = f"{other[:1]!r} is not a letter of a sequence{several}"
-            raise InputError("given sequences", f"record {i + 1}", what)
-        lines.append(b">%s\n%s\n" % (_bytes_of(names[i]) if names else b"%d" % i, letters))
+        letters = bytes_of(sequence)
+        refuse_letters(letters, i + 1)
+        lines.append(b">%s\n%s\n" % (bytes_of(names[i]) if names else b"%d" % i, letters))
     return b"".join(lines)
 
 
-def _bytes_of(text) -> bytes:
+def refuse_letters(letters, number) -> None:
+    """Raise InputError where the bytes of given sequence ``number``, from 1, hold anything but letters."""
+    if other := letters.translate(None, LETTERS):
+        several = "; give several sequences one by one" if other[:1].isspace() or other[:1] == b"," else ""
+        what = f"{other[:1]!r} is not a letter of a sequence{several}"
+        raise InputError(GIVEN, f"record {number}", what)
+
+
+def bytes_of(text) -> bytes:
+    """Those of str or bytes; what is no UTF-8 in a name of a file as it was."""
     return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
 
 

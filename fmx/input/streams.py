@@ -15,6 +15,7 @@ from .packed import Packed, kind_of
 from .regular import RegularFile
 
 STANDARD = "-"
+GIVEN = "given sequences"  # what messages call an input of bytes
 
 
 class Source:
@@ -26,7 +27,7 @@ class Source:
     def __init__(self, path):
         self.path = "standard input" if str(path) == STANDARD else str(path)
         if isinstance(path, bytes):
-            self.path = "given sequences"
+            self.path = GIVEN
         with named_input(self.path):
             if isinstance(path, bytes):
                 self._raw: Any = io.BufferedReader(io.BytesIO(path))

@@ -1,26 +1,33 @@
-"""Arguments of the Python library: what is wrong with one is a TypeError or a ValueError that names it."""
+"""Arguments of the Python library: what is wrong with one is a TypeError or a ValueError that names it.
+
+What numbers and names they may be is that of the commands' options: limits.py.
+"""
 
 import operator
 import os
 from collections.abc import Iterable, Mapping
 from numbers import Real
+from typing import Any
 
-from ..input.chunks import literal_fasta
+from .. import limits
 from ..machines.threads import available_cores
 
-ENGINES = ("cpu", "cuda", "auto")
+# What reads, patterns and sequences are given as: a path, or sequences by themselves or by name.
+Sequences = str | os.PathLike | Iterable[str | bytes] | Mapping[str, str | bytes]
 
 
-def whole(name, value, least, most, default):
-    """A whole number from ``least`` to ``most``, as an int; ``default`` for None."""
+def whole(name, value, bounds, default) -> Any:
+    """A whole number within ``bounds``, as an int; ``default`` for None."""
     if value is None:
         return default
-    must = f"{name} must be a whole number from {least} to {most}, or None, not {value!r:.60}"
+    must = f"{name} must be a whole number from {bounds[0]} to {bounds[1]}, or None, not {value!r:.60}"
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(must)
     try:
-        number = operator.index(None if isinstance(value, bool) else value)
-    except TypeError:
+        number = operator.index(value)
+    except TypeError:  # as of an array
         raise TypeError(must) from None
-    if not least <= number <= most:
+    if not bounds[0] <= number <= bounds[1]:
         raise ValueError(must)
     return number
 
@@ -28,7 +35,7 @@ def whole(name, value, least, most, default):
 def _checked(name, value, what, kinds, is_right):
     """``value``; TypeError unless it is of the ``kinds``, ValueError unless right; ``what`` it must be."""
     must = f"{name} must be {what}, not {value!r:.60}"
-    if not isinstance(value, kinds) or isinstance(value, bool):
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
         raise TypeError(must)
     if not is_right(value):
         raise ValueError(must)
@@ -37,12 +44,19 @@ def _checked(name, value, what, kinds, is_right):
 
 def share(name, value) -> float:
     """A number from 0 to 1, as a float."""
-    return float(_checked(name, value, "a number from 0 to 1", Real, lambda value: 0 <= float(value) <= 1))
+    least, most = limits.SHARE
+    what = f"a number from {least} to {most}"
+    return float(_checked(name, value, what, Real, lambda value: least <= float(value) <= most))
 
 
 def threads(value) -> int:
     """A number of threads; all cores for None."""
-    return whole("threads", value, 1, 1024, available_cores())
+    return whole("threads", value, limits.THREADS, available_cores())
+
+
+def yes_or_no(name, value) -> bool:
+    """A truth value."""
+    return _checked(name, value, "True or False", bool, lambda value: True)
 
 
 def one_of(name, value, choices):
@@ -64,23 +78,15 @@ def names(name, value) -> list:
     return _checked(name, value, what, str, lambda value: all(value.split(","))).split(",")
 
 
-def source(name, value):
-    """What spans.plan takes: a path, or sequences (str or bytes) as FASTA."""
-    must = f"{name} must be a path, or sequences (str or bytes) in a list, an array or a generator"
+def is_file(name, value) -> bool:
+    """Is it a path, or are these sequences?  TypeError or ValueError if it is neither."""
+    must = f"{name} must be a path, or sequences (str or bytes) in a list, an array, a generator or a dict"
     if isinstance(value, str) and (value.isalpha() or not value) and not os.path.exists(value):
         raise ValueError(
             f"{must}: no file has the name {value!r:.60}; for a single read, give [{value!r:.60}]"
         )
     if isinstance(value, str | os.PathLike):
-        return file(name, value)
-    if isinstance(value, bytes | bytearray | Mapping | set | frozenset) or not isinstance(value, Iterable):
+        return bool(file(name, value))
+    if isinstance(value, bytes | bytearray | set | frozenset) or not isinstance(value, Iterable):
         raise TypeError(f"{must}, not {type(value).__name__}")
-    return literal_fasta(_sequence(f"{name}[{i}]", sequence) for i, sequence in enumerate(value))
-
-
-def _sequence(name, value):
-    if not isinstance(value, str | bytes):
-        raise TypeError(f"{name} must be str or bytes, not {value!r:.60}")
-    if isinstance(value, str) and not value.isascii():
-        raise ValueError(f"{name} must hold letters of ASCII, not {value!r:.60}")
-    return value
+    return False

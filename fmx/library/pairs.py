@@ -1,38 +1,65 @@
 """All pairs of sequences, aligned, as an array."""
 
-import numpy as np
-
+from .. import limits
 from ..align import journey
-from ..align.output import PAIR, as_rows
-from ..align.scoring import LIMIT, Scoring
+from ..align.output import as_rows
+from ..align.scoring import Scoring
 from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments
+from .arguments import Sequences
+from .names import Names
+from .sources import Source
+from .table import PAIR, Table, joined, make_table
 
 
 def pairwise(
-    sequences, other=None, *, identity=0.0, iddef=1, match=4, mismatch=-5, gap=-10, threads=None, engine="cpu"
-):
-    """Align all pairs of ``sequences``, or each with each of ``other``, from end to end (docs/align.md).
+    sequences: Sequences, other: Sequences | None = None, *, identity: float = 0.0, iddef: int = 1,
+    match: int = 4, mismatch: int = -5, gap: int = -10, threads: int | None = None, engine: str = "cpu",
+) -> Table:  # fmt: skip
+    """Align all pairs of sequences from end to end, as ``fmx pairwise`` does (docs/align.md).
 
-    Sequences are given as reads are.  Returns the pairs of ``identity`` or more, a structured array of dtype
-    ``fmx.PAIR``: numbers of ``query`` and ``target`` in the order given, ``score``, ``identity`` (0 to 1),
-    ``length`` of the alignment, ``matches`` in it.  Arguments as the options of ``fmx pairwise``.  Raises
-    InputError, DeviceError, UnsupportedError; TypeError and ValueError for other arguments.
+    Args:
+        sequences: A path of FASTA, sequences, or a dict of them by name.
+        other: Align each of ``sequences`` with each of these, not with each other.
+        identity: Leave out pairs of less identity than this, 0 to 1.
+        iddef: How identity is counted, 0 to 4, as by vsearch.
+        match: Score of equal letters.
+        mismatch: Score of unequal letters.
+        gap: Score of a letter against a gap.
+        threads: All cores by default.
+        engine: Where to compute scores: cpu, cuda (GPUs), both, or auto (GPUs if any can be used).
+
+    Returns:
+        A Table of dtype ``fmx.PAIR``: ``query`` and ``target``, their numbers in the order given; ``score``;
+        ``identity``, 0 to 1; ``length`` of the alignment; ``matches`` in it.
+
+    Raises:
+        InputError: A file cannot be read, or a record is bad.
+        DeviceError: There is no GPU, or it lacks memory.
+        UnsupportedError: Scores with which no alignment can be computed.
+        TypeError, ValueError: An argument is wrong.
+
+    Example:
+        >>> fmx.pairwise(["GATTACA", "GATTTACA", "CCCC"], identity=0.8).tolist()
+        [(0, 1, 18, 0.875, 8, 7)]
     """
     options = journey.PairOptions(
         Scoring(_score("match", match, 4), _score("mismatch", mismatch, -5), _score("gap", gap, -10)),
-        arguments.whole("iddef", iddef, 0, 4, 1),
+        arguments.whole("iddef", iddef, limits.IDENTITIES, 1),
         arguments.share("identity", identity),
         n_threads=arguments.threads(threads),
     )
-    device = Device(arguments.one_of("engine", engine, (*arguments.ENGINES, "both")), n_gpus=None)
-    sources = [arguments.source("sequences", sequences)]
+    device = Device(arguments.one_of("engine", engine, limits.PAIRWISE_PROCESSORS), n_gpus=None)
+    sources = [Source("sequences", sequences)]
     if other is not None:
-        sources.append(arguments.source("other", other))
-    job, found = journey.records(sources, options, Progress(quiet=True), device)
-    return np.concatenate([np.empty(0, PAIR), *(as_rows(job, records) for records in found)])
+        sources.append(Source("other", other))
+    paths = [source.whole() for source in sources]
+    names, job, found = journey.records(paths, options, Progress(quiet=True), device)
+    of_columns = zip(("query", "target"), (sources[0], sources[-1]), names, strict=True)
+    known = {column: Names.of(own) for column, source, own in of_columns if source.has_names}
+    return make_table(joined(PAIR, (as_rows(job, records) for records in found)), known)
 
 
 def _score(name, value, default):
-    return arguments.whole(name, value, -(LIMIT // 3), LIMIT // 3, default)
+    return arguments.whole(name, value, limits.SCORE, default)

@@ -124,7 +124,10 @@ class Road:
             self._for_follow_ups.notify_all()
 
     def emit(self, ticket, piece):
-        """Hand over a piece of output, an array or bytes; waits while too much is held.  Raises Stopped."""
+        """Hand over a piece of output, bytes or what has ``nbytes``; waits while too much is held.
+
+        Raises Stopped.
+        """
         size = _size(piece)
         with self._lock:
             while not self._has_room(ticket, size):
@@ -242,7 +245,7 @@ class Road:
 
 
 def _size(piece) -> int:
-    return memoryview(piece).nbytes
+    return piece.nbytes if hasattr(piece, "nbytes") else len(piece)
 
 
 def travel(items, workers, write):

@@ -19,7 +19,8 @@ from ..index.contracts import position_of, start, units
 from ..index.parts import part_span
 from ..input.reads import Patterns
 from ..machines import gpu
-from ..machines.teams import teams
+from ..machines.teams import for_each, teams
+from ..machines.threads import run_all
 from . import engines, gpu_forms, gpu_search
 from .hits import Intervals
 from .mapper import Mapper, make_query
@@ -140,6 +141,16 @@ def teams_of(index, sessions, tell) -> list:
     """Teams of GPUs that hold an index each: for each team the GpuSession of each part."""
     sizes = [gpu_search.n_bytes((make_query(part), part.sa)) for part in index.parts]
     return teams(sessions, sizes, A_FLIGHT, tell)
+
+
+def of_teams(index, options, sessions, place, tell=lambda line: None) -> list:
+    """What ``place(options, team)`` makes of each team of GPUs, which share the threads."""
+
+    def make(team, n_threads):
+        return place(replace(options, n_threads=n_threads), team)
+
+    found = for_each(teams_of(index, sessions, tell), options.n_threads)
+    return run_all(make, found, len(found))
 
 
 def make_mapper(index, options, team, engine=None, tally=None, clock=None) -> Mapper:

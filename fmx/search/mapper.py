@@ -4,7 +4,8 @@ Span -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> pieces of output
 """
 
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -105,6 +106,12 @@ class Mapper:
         self._searchers, self.locators = zip(*parts, strict=True)
         self.options, self.tally, self.sessions = options, tally, sessions
         self.timed = clock.timed if clock else nullcontext
+
+    def asked(self, policy, strands) -> "Mapper":
+        """The same one, which reports other hits."""
+        other = copy(self)
+        other.options = replace(self.options, policy=policy, strands=strands)
+        return other
 
     def map(self, span, writer, emit) -> Summary:
         """Emit the records of a span's reads in pieces, as ``writer`` (given) makes them."""

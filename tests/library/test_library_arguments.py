@@ -120,18 +120,19 @@ def test_names_that_no_file_has(path, reference):
 
 
 @pytest.mark.parametrize(
-    "reads", [None, 5, 2.5, True, b"ACGT", bytearray(b"A"), {"r1": "ACGT"}, {"ACGT"}, Ellipsis], ids=repr
+    "reads", [None, 5, 2.5, True, b"ACGT", bytearray(b"A"), {"ACGT"}, Ellipsis], ids=repr
 )
 def test_reads_that_are_none(reads, opened):
-    for ask in (opened.search, opened.locate, opened.count):
-        with pytest.raises(TypeError, match=r"^reads must be a path, or sequences"):
+    asked = {"reads": opened.search, "patterns": opened.locate, "queries": opened.mem}
+    for name, ask in asked.items():
+        with pytest.raises(TypeError, match=rf"^{name} must be a path, or sequences"):
             ask(reads)
 
 
 @pytest.mark.parametrize("reads", ["GATTACA", "acgt", ""])
 def test_a_lone_read_is_not_taken_for_a_file(reads, opened):
-    for ask in (opened.search, opened.locate, opened.count):
-        with pytest.raises(ValueError, match=r"^reads must be .* give \['"):
+    for name, ask in {"reads": opened.search, "patterns": opened.locate}.items():
+        with pytest.raises(ValueError, match=rf"^{name} must be .* give \['"):
             ask(reads)
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from ... import options
+from ... import limits, options
 
 
 @options.command
@@ -20,11 +20,11 @@ from ... import options
     help="Layouts to build; auto picks one by --max-memory.  [default: bvsfm-k2-d96]",
 )  # fmt: skip
 @click.option(
-    "--sa-rate", type=options.Number(1, 4096), default=1, show_default=True,
+    "--sa-rate", type=options.Number(*limits.SA_RATE), default=1, show_default=True,
     help="Keep every N-th position of the suffix array: the index is smaller, and slower to report hits.",
 )  # fmt: skip
 @click.option(
-    "--prefix-length", type=options.Number(4, 15), show_default="by size of the reference",
+    "--prefix-length", type=options.Number(*limits.PREFIX_LENGTH), show_default="by size of the reference",
     help="Keep a lookup table of all strings of up to N letters, 4 to 15.",
 )  # fmt: skip
 @options.max_memory

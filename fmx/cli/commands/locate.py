@@ -2,7 +2,7 @@
 
 import click
 
-from ... import options
+from ... import limits, options
 from ...output import kinds_of
 from ..amplify import amplify
 
@@ -18,7 +18,7 @@ from ..amplify import amplify
 )
 @click.option(
     "--max-size",
-    type=options.Number(1, 2**31),
+    type=options.Number(*limits.LENGTH),
     default=3000,
     show_default=True,
     metavar="N",

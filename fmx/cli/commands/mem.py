@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import click
 
-from ... import options
+from ... import limits, options
 from ...output import kinds_of
 
 
 @options.command
 @click.argument("queries", nargs=-1, required=True)
 @click.option(
-    "-l", "least", type=options.Number(1, 2**31), default=20, show_default=True, metavar="N",
+    "-l", "least", type=options.Number(*limits.LENGTH), default=20, show_default=True, metavar="N",
     help="Leave out matches shorter than N.",
 )  # fmt: skip
 @click.option("-b", "both", is_flag=True, help="Match queries and their reverse complements.")

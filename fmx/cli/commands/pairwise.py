@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import click
 
-from ... import options
+from ... import limits, options
 from ...output import kinds_of
 
-_SCORE = options.Number(-(2**31 // 3), 2**31 // 3)
-_DEFINITIONS = click.Choice(["0", "1", "2", "3", "4"])
+_SCORE = options.Number(*limits.SCORE)
+_DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.IDENTITIES[1] + 1)])
 
 
 @options.command
 @click.argument("seqs", metavar="SEQS.FA")
 @click.argument("other", metavar="[OTHER.FA]", required=False)
 @click.option(
-    "--id", "identity", type=options.Number(0, 1, float), default=0.0,
+    "--id", "identity", type=options.Number(*limits.SHARE, float), default=0.0,
     help="Leave out pairs of less identity than this, 0 to 1.",
 )  # fmt: skip
 @click.option(

@@ -2,8 +2,8 @@
 
 import click
 
-from ... import options
 from ..pairing import files_of, pairing, pairing_of, reads, tell_of_mates
+from ... import limits, options
 from ..reading import reading, reading_of
 from ..writing import output_of, writing
 
@@ -21,7 +21,9 @@ from ..writing import output_of, writing
 )  # fmt: skip
 @options.mismatches
 @click.option("--strata", is_flag=True, help="Of a read's hits, keep those with the fewest mismatches.")
-@click.option("--seed", type=options.Number(0, 2**62), help="Choose hits at random; same seed, same choice.")
+@click.option(
+    "--seed", type=options.Number(*limits.SEED), help="Choose hits at random; same seed, same choice."
+)
 @options.strands
 @pairing
 @reading

@@ -1,0 +1,93 @@
+"""Names of reads, contigs or sequences, as bytes one after the other: an object each would take longer."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from ..compiler.functions import compiled
+from ..compiler.primitives import copy_bytes
+
+
+class Names(Sequence):
+    """Names by their number.
+
+    ``names[7]`` is a str; ``names[array]``, with whole numbers as in ``hits["read"]``, a list of str.
+    Those of a chunk begin with number ``first``; ``len(names)`` are there.
+
+    Example:
+        >>> names = fmx.Names.of(["chr1", "chr2"])
+        >>> names[1], names[[1, 1, 0]]
+        ('chr2', ['chr2', 'chr2', 'chr1'])
+    """
+
+    def __init__(self, letters: np.ndarray, ends: np.ndarray, first: int = 0):
+        """``letters`` uint8; ``ends`` int64[n + 1]: name i, from 0, is letters[ends[i] : ends[i + 1]]."""
+        self._letters, self._ends, self.first = letters, ends, first
+
+    @classmethod
+    def of(cls, names) -> "Names":
+        """Names of str."""
+        encoded = [name.encode("utf-8", "surrogateescape") for name in names]
+        ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        return cls(np.frombuffer(bytearray(b"".join(encoded)), np.uint8), ends)
+
+    @classmethod
+    def of_batch(cls, batch) -> "Names":
+        """Names of a ReadBatch."""
+        return cls(*gathered(batch.data, batch.name_start, batch.name_length))
+
+    @classmethod
+    def joined(cls, several) -> "Names":
+        """Names one after the other."""
+        lengths = np.concatenate([np.empty(0, np.int64), *(np.diff(names._ends) for names in several)])
+        letters = np.concatenate([np.empty(0, np.uint8), *(names._letters for names in several)])
+        return cls(letters, np.append(0, np.cumsum(lengths)))
+
+    def numbered_from(self, first) -> "Names":
+        """The same, the first of which is number ``first``."""
+        return Names(self._letters, self._ends, first)
+
+    def columns(self, numbers) -> tuple:
+        """(letters uint8, ends int64[n + 1]) of the names with these numbers, int[n]."""
+        numbers = np.asarray(numbers, np.int64) - self.first
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(self):
+            raise IndexError(f"names have the numbers {self.first} to {self.first + len(self) - 1}")
+        start = self._ends[numbers]
+        return gathered(self._letters, start, self._ends[numbers + 1] - start)
+
+    def __len__(self) -> int:
+        return self._ends.size - 1
+
+    def __getitem__(self, number):
+        if isinstance(number, slice):
+            number = np.arange(self.first, self.first + len(self))[number]
+        is_one = np.ndim(number) == 0
+        letters, ends = self.columns([number] if is_one else number)
+        text = letters.tobytes()
+        found = [text[a:b].decode("utf-8", "surrogateescape") for a, b in pairwise(ends)]
+        return found[0] if is_one else found
+
+    def __iter__(self):
+        return iter(self[:])
+
+    def __eq__(self, other):
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __repr__(self):
+        shown = ", ".join(map(repr, self[:3])) + (", ..." if len(self) > 3 else "")
+        return f"<{len(self):,} names: {shown}>"
+
+
+def gathered(letters, start, length) -> tuple:
+    """(letters uint8, ends int64[n + 1]) of stretches of ``letters``; ``start``, ``length`` int64[n]."""
+    ends = np.append(0, np.cumsum(length))
+    out = np.empty(ends[-1], np.uint8)
+    _gather(letters, start, ends, out)
+    return out, ends
+
+
+@compiled
+def _gather(letters, start, ends, out):
+    for i in range(start.size):
+        copy_bytes(out, ends[i], letters, start[i], ends[i + 1] - ends[i])

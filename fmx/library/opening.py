@@ -1,0 +1,100 @@
+"""How a Python program comes to an Index: built, opened, or made in memory."""
+
+import os
+from functools import partial
+
+from .. import limits, workflow
+from ..index import fm_index, layouts
+from ..machines.places import Device
+from ..search import engines
+from . import arguments
+from .index import Index
+from .searchers import Searchers
+
+ENGINES = (*limits.PROCESSORS, *engines.CUDA)
+
+
+def build(
+    reference: str | os.PathLike,
+    path: str | os.PathLike | None = None,
+    *,
+    layout: str = layouts.DEFAULT,
+    sa_rate: int = 1,
+    prefix_length: int | None = None,
+    threads: int | None = None,
+    engine: str = "cpu",
+) -> Index:
+    """Index a FASTA file, as ``fmx index`` does, and open the index.
+
+    Args:
+        reference: A FASTA file, plain or compressed.
+        path: The folder to write; by default the reference's name with .fmx.
+        layout: Names with commas between them, or auto.
+        sa_rate: Keep every n-th position of the suffix array, 1 to 4096.
+        prefix_length: Of the strings in the prefix table, 4 to 15; by default by the reference's size.
+        threads: All cores by default.
+        engine: Where to build and search: cpu, cuda (a GPU), or auto.
+
+    Raises:
+        InputError: The file cannot be read, or is no reference.
+        OutputError: The index cannot be written.
+        UnsupportedError: There is no such layout, or not for this reference.
+        DeviceError: There is no GPU, or it lacks memory.
+        TypeError, ValueError: An argument is wrong.
+
+    Example:
+        >>> fmx.build("genome.fa", "genome.fmx")
+        <fmx.Index genome.fmx: 2 contigs, 25 bases>
+    """
+    arguments.file("reference", reference)
+    path = workflow.default_index_path(reference) if path is None else arguments.file("path", path)
+    device = Device(arguments.one_of("engine", engine, limits.PROCESSORS))
+    options, n_threads = _build_options(layout, sa_rate, prefix_length), arguments.threads(threads)
+    workflow.build_index(reference, path, options, n_threads, device=device)
+    return open_index(path, threads=threads, engine=engine)
+
+
+def _build_options(layout, sa_rate, prefix_length) -> workflow.IndexOptions:
+    names = arguments.names("layout", layout)
+    sa_rate = arguments.whole("sa_rate", sa_rate, limits.SA_RATE, 1)
+    if names == ["auto"] and sa_rate != 1:
+        raise ValueError("sa_rate must be 1 with layout auto, which chooses it")
+    length = arguments.whole("prefix_length", prefix_length, limits.PREFIX_LENGTH, None)
+    return workflow.IndexOptions(names, sa_rate, length)
+
+
+def open_index(
+    path: str | os.PathLike,
+    *,
+    layout: str | None = None,
+    method: str = "auto",
+    threads: int | None = None,
+    engine: str = "cpu",
+) -> Index:
+    """Open an index; every byte that a search reads is checked, unless it was and no file changed since.
+
+    Args:
+        path: The folder that ``fmx index`` or ``fmx.build`` wrote.
+        layout: Search backward over this layout of it.
+        method: auto, verify or backward, as ``--method`` of ``fmx search``.
+        threads: All cores by default.
+        engine: Where to search: cpu, cuda (a GPU), auto (a GPU if one can be used, else the CPU), or a GPU
+            engine by name.  What a GPU is given stays there for the next search.
+
+    Raises:
+        IndexFileError: There is no index, or it is damaged.
+        UnsupportedError: The index has no such layout, or cannot be searched so.
+        TypeError, ValueError: An argument is wrong.
+
+    Example:
+        >>> fmx.open("genome.fmx", threads=2).contigs
+        ['chr1', 'chr2']
+    """
+    arguments.file("path", path)
+    if layout is not None:
+        arguments.names("layout", layout)
+    arguments.one_of("method", method, limits.METHODS)
+    device = Device(arguments.one_of("engine", engine, ENGINES))
+    n_threads = arguments.threads(threads)
+    load = partial(fm_index.load, path, n_threads=n_threads)
+    return Index(load, Searchers(device, n_threads), layout=layout, method=method)

@@ -1,0 +1,54 @@
+"""What searches an index: made anew on the CPU; kept on GPUs, with all that was brought there."""
+
+from ..machines.places import Device, choose_place
+from ..machines.progress import Progress
+from ..search.mapper import MapOptions, make_mapper
+from ..search.near import make_near_mapper
+
+
+class Searchers:
+    """Of one index, by a Device and ``n_threads``."""
+
+    def __init__(self, device: Device, n_threads: int):
+        self.device, self.n_threads = device, n_threads
+        self._kept: tuple = (None, None, ())
+
+    def of(self, index, policy, strands, near=None) -> list:
+        """Mappers that find ``near`` matches, or exact ones, by as many threads each as their options say.
+
+        Raises DeviceError, UnsupportedError.
+        """
+        options = MapOptions(policy, strands, self.n_threads, near=near)
+        if self.device.engine == "cpu":
+            return [_on_cpu(index, options)]
+        held, kept_near, mappers = self._kept
+        if held is not index or kept_near != near:
+            self._kept = None, None, ()  # frees what the GPUs hold
+            mappers = choose_place(
+                self.device, lambda sessions: self._on_gpus(index, options, sessions),
+                lambda: [_on_cpu(index, options)], lambda where: None,
+            )  # fmt: skip
+            self._kept = index, near, mappers
+        return [mapper.asked(policy, strands) for mapper in mappers]
+
+    def matchers(self, index, options) -> list:
+        """(matcher, n_threads) of each team of GPUs, or of the CPU, for mem.MemOptions."""
+        from ..mem.journey import make_matchers
+
+        self._kept = None, None, ()
+        return make_matchers(index, options, self.device, Progress(quiet=True))
+
+    def _on_gpus(self, index, options, sessions):
+        from ..search import gpu_mapping, near_gpu
+
+        engine = None if self.device.engine in ("cuda", "auto") else self.device.engine
+        make = near_gpu.make_near_mapper if options.near else gpu_mapping.make_mapper
+
+        def place(own_options, team):
+            return make(index, own_options, team, engine)
+
+        return gpu_mapping.of_teams(index, options, sessions, place)
+
+
+def _on_cpu(index, options):
+    return (make_near_mapper if options.near else make_mapper)(index, options)

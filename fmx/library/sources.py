@@ -1,0 +1,31 @@
+"""What reads, patterns and queries are given as -> spans that workers read."""
+
+from collections.abc import Mapping
+
+from ..input import given, spans
+from ..input.chunks import CHUNK_SIZE
+from . import arguments
+
+
+class Source:
+    """A path, sequences, or a dict of them by name; ``what``: the argument's name.
+
+    ``paths``: its only one, or none.  Raises TypeError and ValueError for what is none of these.
+    """
+
+    def __init__(self, what, value):
+        self._what, self._value = what, value
+        self.paths = [value] if arguments.is_file(what, value) else []
+        self.has_names = bool(self.paths) or isinstance(value, Mapping)
+
+    def plan(self, size=CHUNK_SIZE, n_threads=1, is_numbered=False):
+        """Yield what can be ``read`` to Chunks of about ``size`` bytes; ``is_numbered`` as of given.plan."""
+        if self.paths:
+            return spans.plan(self.paths, size, n_threads=n_threads)
+        return given.plan(self._what, self._value, size, is_numbered)
+
+    def whole(self):
+        """The path, or FASTA; sequences without names have their numbers."""
+        if self.paths:
+            return self.paths[0]
+        return b"".join(span.read().data.tobytes() for span in self.plan(is_numbered=True))

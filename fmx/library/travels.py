@@ -1,0 +1,107 @@
+"""Reads and queries -> Tables: the journeys of the library, by threads, in order, in bounded memory."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from ..input.share import Share
+from ..machines.pipeline import Shares, travel
+from ..machines.progress import Progress
+from ..mem import matching
+from .found import MatchRows, rows_of_hits
+from .names import Names
+from .table import HIT, MATCH, NEAR_HIT, Table, make_table
+
+
+def search(mappers, source, reference, is_shown=False, is_numbered=False) -> Iterator[Table]:
+    """Yield a Table for each chunk of a Source of reads; ``mappers`` as of Searchers.of.
+
+    ``is_shown``: how far it is, on standard error; ``is_numbered`` as of given.plan.
+    """
+    n_reads, n_hits = 0, 0
+    pieces: list = []
+    progress, share, start = Progress(quiet=not is_shown), Share(source.paths), time.monotonic()
+    progress.follow(share)
+    dtype = NEAR_HIT if mappers[0].options.near else HIT
+    contigs = Names.of(reference.names)
+
+    def work(mapper, emit, span):
+        found = mapper.search(span.read())
+        for at, some in mapper.hits_of(found):
+            emit(rows_of_hits(reference.blocks, at, some))
+        return found.total.size, Names.of_batch(found.given) if source.has_names else None
+
+    for n, names in travel(
+        share.of(_plan(source, mappers, is_numbered)), _workers(work, mappers), pieces.append
+    ):
+        rows = np.concatenate([np.empty(0, dtype), *pieces])
+        pieces.clear()
+        rows["read"] += n_reads
+        table = make_table(rows, {"contig": contigs})
+        if names is not None:
+            table.names["read"] = names.numbered_from(n_reads)
+        n_reads, n_hits = n_reads + n, n_hits + rows.size
+        rate = n_reads / max(time.monotonic() - start, 1e-9)
+        progress.show(f"{n_reads:,} reads, {rate:,.0f} reads/s, {n_hits:,} hits")
+        yield table
+
+
+def count(mappers, source) -> np.ndarray:
+    """How often each read of a Source occurs, int64[n_reads]."""
+    parts = [np.empty(0, np.int64)]
+
+    def work(mapper, emit, span):
+        found = mapper.search(span.read())
+        if mapper.options.near:
+            for _ in mapper.hits_of(found):  # which fills in the totals
+                pass
+        emit(found.total)
+
+    for _ in travel(_plan(source, mappers), _workers(work, mappers), parts.append):
+        pass
+    return np.concatenate(parts)
+
+
+def match(index, options, matchers, source) -> Iterator[Table]:
+    """Yield a Table for each chunk of a Source of queries, or for a share of one.
+
+    ``matchers`` as of Searchers.matchers; ``options`` mem.MemOptions.
+    """
+    reference = index.reference
+    writer, base, n_queries = MatchRows(reference.blocks, source.has_names), 0, 0
+    pieces: list = []
+    finders = [
+        matching.Finder(index, replace(options, n_threads=n_threads), writer, matcher)
+        for matcher, n_threads in matchers
+    ]
+    contigs = Names.of(reference.names)
+
+    def work(finder, emit, item):
+        if isinstance(item, matching.Share):
+            return item.how(finder, emit, *item.what)
+        return Shares(finder.shares(item.read()))
+
+    plan = source.plan(finders[0].task_size, sum(finder.options.n_threads for finder in finders))
+    for n, _, _ in travel(plan, _workers(work, finders), pieces.append):
+        if n:  # the first share of a chunk that has rows
+            base, n_queries = n_queries, n_queries + n
+        rows = np.concatenate([np.empty(0, MATCH), *(piece.rows for piece in pieces)])
+        rows["query"] += base
+        names = {"contig": contigs}
+        if source.has_names:
+            names["query"] = Names.joined(piece.names for piece in pieces)
+        pieces.clear()
+        yield make_table(rows, names)
+
+
+def _plan(source, mappers, is_numbered=False):
+    size = min(mapper.options.chunk_size for mapper in mappers)
+    return source.plan(size, sum(mapper.options.n_threads for mapper in mappers), is_numbered)
+
+
+def _workers(work, places) -> list:
+    """``work`` by each of the places, as often as its options say."""
+    return [partial(work, place) for place in places for _ in range(place.options.n_threads)]

@@ -1,0 +1,16 @@
+"""What numbers and names options of commands and arguments of the library may be: one place for both."""
+
+THREADS = 1, 1024
+COUNT = 1, 2**62  # of hits, reads, occurrences: as far as compiled code counts
+SEED = 0, 2**62
+LENGTH = 1, 2**31  # of a match, or a product
+MISMATCHES = 0, 2
+SA_RATE = 1, 4096
+PREFIX_LENGTH = 4, 15
+SCORE = -(2**31 // 3), 2**31 // 3
+SHARE = 0, 1
+IDENTITIES = 0, 4  # definitions of identity
+
+PROCESSORS = ("cpu", "cuda", "auto")
+PAIRWISE_PROCESSORS = (*PROCESSORS, "both")
+METHODS = ("auto", "verify", "backward")

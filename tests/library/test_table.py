@@ -1,0 +1,132 @@
+"""Tables: NumPy arrays that know names, and the same rows for Arrow."""
+
+import gc
+import pickle
+
+import journeys
+import naive
+import numpy as np
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from texts import TEXTS, reads_of
+
+import fmx
+from fmx.library import arrow
+
+CONTIGS = TEXTS["repeats across separators"]
+READS = reads_of(CONTIGS)
+
+
+@pytest.fixture
+def opened(index_of):
+    return fmx.open(index_of(CONTIGS), threads=2)
+
+
+@pytest.fixture
+def fastq(tmp_path):
+    path = tmp_path / "r.fq"
+    path.write_bytes(journeys.fastq((f"read/{i}", read) for i, read in enumerate(READS)))
+    return path
+
+
+def test_names_come_back(opened, fastq):
+    names = [f"read/{i}" for i in range(len(READS))]
+    for reads in (fastq, dict(zip(names, READS, strict=True))):
+        hits = opened.locate(reads)
+        assert list(hits.names["read"]) == names
+        assert hits.names["read"][hits["read"]] == [names[i] for i in hits["read"]]
+        assert hits.names["contig"][int(hits["contig"][0])] == opened.contigs[hits[0]["contig"]]
+    assert "read" not in opened.locate(READS).names
+
+
+def test_a_table_is_an_array(opened, fastq):
+    hits = opened.locate(fastq)
+    assert isinstance(hits, np.ndarray)
+    for column in (hits["read"], hits["read"] + 1, hits == hits, hits["position"].max()):
+        assert not isinstance(column, fmx.Table)
+    for some in (
+        hits[hits["reverse"]],
+        hits[2:],
+        np.sort(hits, order="position"),
+        pickle.loads(pickle.dumps(hits)),
+    ):
+        assert isinstance(some, fmx.Table)
+        assert some.names["read"] == hits.names["read"]
+    assert pickle.loads(pickle.dumps(hits)).tolist() == hits.tolist()
+
+
+def test_chunks_together_are_the_table(opened, fastq, monkeypatch):
+    monkeypatch.setattr("fmx.input.chunks.CHUNK_SIZE", 200)
+    whole = opened.search(fastq, k=3)
+    tables = list(opened.search_chunks(fastq, k=3))
+    assert len(tables) > 2
+    assert [row for table in tables for row in table.tolist()] == whole.tolist()
+    assert [name for table in tables for name in table.names["read"]] == list(whole.names["read"])
+    for table in tables:
+        assert table.names["read"][table["read"]] == whole.names["read"][table["read"]]
+        pyarrow.table(table)  # which looks all names up
+    with pytest.raises(IndexError):
+        tables[1].names["read"][0]
+
+
+def test_arrow_has_the_same_rows(opened, fastq):
+    for hits in (opened.locate(fastq), opened.locate(READS), opened.locate(fastq)[:0], opened.search([])):
+        table = pyarrow.table(hits)
+        table.validate(full=True)
+        for name in hits.dtype.names:
+            assert table[name].to_pylist() == hits[name].tolist()
+        for name, names in hits.names.items():
+            assert table[f"{name}_name"].to_pylist() == names[hits[name]]
+        assert len(table.column_names) == len(hits.dtype.names) + len(hits.names)
+
+
+def test_arrow_keeps_its_columns_alive_and_frees_them(opened, fastq):
+    held = len(arrow._HELD)
+    hits = opened.locate(fastq)
+    wanted = hits["position"].tolist()
+    column = pyarrow.table(hits)["position"]
+    capsule = hits.__arrow_c_stream__()
+    reader = pyarrow.RecordBatchReader.from_stream(hits)
+    del hits, capsule
+    gc.collect()
+    assert column.to_pylist() == reader.read_all()["position"].to_pylist() == wanted
+    del column, reader
+    gc.collect()
+    assert len(arrow._HELD) == held
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=8), max_size=12), st.data())
+def test_names_are_a_sequence_of_str(wanted, data):
+    names = fmx.Names.of(wanted)
+    assert list(names) == wanted
+    assert len(names) == len(wanted)
+    numbers = data.draw(st.lists(st.integers(0, len(wanted) - 1), max_size=9)) if wanted else []
+    assert names[np.array(numbers, np.int64)] == [wanted[i] for i in numbers]
+    assert fmx.Names.joined([names, names]) == wanted + wanted
+    with pytest.raises(IndexError):
+        names[len(wanted)]
+
+
+def test_near_matches(index_of):
+    opened = fmx.open(index_of(CONTIGS), threads=2)
+    sampled = fmx.open(index_of(CONTIGS, sa_rate=4), threads=1)
+    reads = [read for read in READS if 4 < len(read) < 40][:20]
+    wanted = []
+    for i, read in enumerate(reads):
+        every = naive.near(CONTIGS, read, 1)
+        by_place = sorted(every, key=lambda hit: hit[1:])
+        wanted += [(i, *place, bool(minus), len(every), n) for n, *place, minus in by_place]
+    for index in (opened, sampled):
+        found = index.locate(reads, mismatches=1)
+        assert found.dtype == fmx.NEAR_HIT
+        assert found.tolist() == wanted
+        assert (
+            index.count(reads, mismatches=1).tolist()
+            == np.bincount(found["read"], minlength=len(reads)).tolist()
+        )
+        best = index.search(reads, mismatches=1, k=None, strata=True)
+        least = {i: min(hit[5] for hit in wanted if hit[0] == i) for i in {hit[0] for hit in wanted}}
+        assert {(row[0], row[5]) for row in best.tolist()} == set(least.items())
+    assert opened.locate(["N" * 3], iupac=True).size > opened.locate(["N" * 3]).size == 0
