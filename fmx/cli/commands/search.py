@@ -2,8 +2,8 @@
 
 import click
 
-from ..pairing import files_of, pairing, pairing_of, reads, tell_of_mates
 from ... import limits, options
+from ..pairing import files_of, pairing, pairing_of, reads, tell_of_mates
 from ..reading import reading, reading_of
 from ..writing import output_of, writing
 
