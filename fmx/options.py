@@ -162,6 +162,11 @@ index = click.option(
     "-x", "--index", "index_path", type=click.Path(),
     help="The index.  [default: $FMX_INDEX, else the only .fmx folder here]",
 )  # fmt: skip
+indexes = click.option(
+    "-x", "--index", "index_paths", type=click.Path(), multiple=True,
+    help="The index, or several, each with its -x, as one.  [default: $FMX_INDEX, else the only .fmx folder "
+    "here]",
+)  # fmt: skip
 index_again = click.option(
     "-x", "--index", "index_path", type=click.Path(), help="The index: the same as INDEX."
 )
@@ -268,6 +273,14 @@ def one_index(given):
     if given.argument and given.index_path:
         raise click.UsageError("name the index once: as INDEX or with -x")
     return given.argument or given.index_path
+
+
+def find_indexes(paths) -> list:
+    """The indexes to use: those that are named, or the one that is found.  Raises as find_index."""
+    places = [os.path.realpath(path) for path in paths]
+    if len(set(places)) < len(places):
+        raise click.UsageError(f"-x {paths[-1]}: name each index once")
+    return list(map(find_index, paths or [None]))
 
 
 def find_index(path) -> Path:

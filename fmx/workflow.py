@@ -26,7 +26,6 @@ from .index.building.journey import (
     default_index_path,
 )
 from .index.fm_index import verify as verify_index
-from .index.groups import groups_of
 from .index.letters import Letters
 from .index.parts import part_sizes, part_span
 from .index.store import read_meta, settled
@@ -45,9 +44,11 @@ from .search.mapper import MapOptions
 from .search.mapper import make_mapper as make_cpu_mapper
 from .search.mapping import compile_all, map_spans, warm_up
 from .search.near import make_near_mapper
+from .search.owners import Together, owners_of, together
 from .search.pairs import PairMapper
 from .search.products import pairs_of_hits, products_of
-from .search.tally import Tally, owners_of
+from .search.screen import Screen
+from .search.tally import Tally
 
 __all__ = [
     "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
@@ -71,10 +72,10 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
     reference = fm_index.reference
-    groups = groups_of(fm_index) if output.by_group else None
-    tally = Tally(owners_of(reference, groups)) if output.counts else None
+    tally = Tally(owners_of(fm_index, output.by_group)) if output.counts else None
+    screen = Screen(owners_of(fm_index, by_group=True)) if output.screen else None
     n_bytes = about_bytes(files) if device.engine == "auto" and not options.collapse else None
-    mappers = make_mappers(fm_index, options, device, progress, tally, n_bytes=n_bytes)
+    mappers = make_mappers(fm_index, options, device, progress, together(tally, screen), n_bytes=n_bytes)
     writer, head = make_writer(reference, output, MateWriter if options.pairing else None)
     if output.kind == "bam" and device.engine not in ("cpu", "auto") and (why := nvcomp.why_not()):
         progress.say(f"BAM is deflated by the CPU: {why}")
@@ -90,7 +91,11 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
         if options.collapse:
             source = collapsed(source, options, progress)
         summary = map_spans(mappers, source, writer, sink, progress)
-        run.note(summary, tsv.counts(tally.owners, tally.table(), output.by_group) if tally else b"")
+        run.note(
+            summary,
+            tsv.counts(tally.owners, tally.table(), output.by_group) if tally else b"",
+            tsv.screen(screen.combinations(), summary.reads) if screen else b"",
+        )
     if summary.reads == 0 and not output.shard:
         progress.say(f"warning: no reads in {', '.join(map(str, files))}")
     progress.say(summary.sentence(time.monotonic() - start, options.cannot_occur()))
@@ -100,22 +105,24 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     return summary
 
 
-def make_mappers(fm_index, options, device, progress, tally=None, clock=None, n_bytes=None) -> list:
+def make_mappers(fm_index, options, device, progress, counters=None, clock=None, n_bytes=None) -> list:
     """What maps to an index where a Device says: a Mapper for each team of GPUs, or an AutoMapper.
 
-    ``n_bytes``: of all reads, None if that is not known.
+    ``counters``: a Tally, a Screen, both Together, or None; ``n_bytes``: of all reads, None if that is not
+    known.
     """
 
     def on_gpus(sessions):
         from .search import gpu_mapping, gpu_road, near_gpu
 
         engine = None if device.engine in ("cuda", "auto") else device.engine
-        on_road = len(fm_index.parts) == 1 and not (options.pairing or options.collapse)
+        on_host = options.pairing or options.collapse or isinstance(counters, (Screen, Together))
+        on_road = len(fm_index.parts) == 1 and not on_host
         place = gpu_road.GpuMapper if on_road else gpu_mapping.make_mapper
         place = near_gpu.make_near_mapper if options.near else place
 
         def make(own_options, team):
-            return of_pairs(place(fm_index, own_options, team, engine, tally, clock))
+            return of_pairs(place(fm_index, own_options, team, engine, counters, clock))
 
         return gpu_mapping.of_teams(fm_index, options, sessions, make, progress.say)
 
@@ -124,7 +131,7 @@ def make_mappers(fm_index, options, device, progress, tally=None, clock=None, n_
 
     def on_cpu():
         make = make_near_mapper if options.near else make_cpu_mapper
-        return [of_pairs(make(fm_index, options, tally, clock))]
+        return [of_pairs(make(fm_index, options, counters, clock))]
 
     def start(writer):
         made = choose_place(replace(device, engine="cuda"), on_gpus, on_cpu, lambda where: None)

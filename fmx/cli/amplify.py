@@ -26,7 +26,9 @@ def amplify(given) -> None:
     from ..search.mapper import MapOptions, Near
     from .places import check_places
 
-    path = options.find_index(given.index_path)
+    if given.index_paths[1:]:
+        raise click.UsageError("--pairs looks into one index: give one -x")
+    (path,) = options.find_indexes(given.index_paths)
     check_places([given.pairs], {"-o": (given.output, [given.kind.upper()])}, path, lambda path, byte: None)
     pairs = read_pairs(given.pairs)
     wants = given.layout, given.method, given.threads, given.max_memory, given.verify

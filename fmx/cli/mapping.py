@@ -26,10 +26,13 @@ def map_to_index(command, given, runs, outputs, wanted):
     ``command``: its name; ``outputs`` as check_places takes them; ``wanted``: MapOptions, but for what
     ``given`` says of strands and threads.
     """
-    path, strands = options.find_index(given.index_path), options.strands_of(given)
-    check_places([file for run in runs for file in run.files], places_of(given, outputs), path)
+    paths, strands = options.find_indexes(given.index_paths), options.strands_of(given)
+    check_places([file for run in runs for file in run.files], places_of(given, outputs), paths[0])
+    for other in paths[1:]:
+        check_places([], outputs, other)
     wants = given.layout, given.method, given.threads, given.max_memory, given.verify
-    fm_index = load(path, *wants, with_text=wanted.near is not None)
+    opened = [load(path, *wants, with_text=wanted.near is not None) for path in paths]
+    fm_index = as_one(opened, runs[0].output) if opened[1:] else opened[0]
     wanted, device = replace(wanted, strands=strands, n_threads=given.threads), options.device_of(given)
     progress = Progress(given.quiet)
     for files, output, sources, name in runs:
@@ -44,3 +47,13 @@ def map_to_index(command, given, runs, outputs, wanted):
         summary = workflow.search(fm_index, sources or files, wanted, output, progress, device)
         if command == "search" and (what := hint(summary, fm_index.reference, wanted)):
             progress.say(f"hint: {what}")
+
+
+def as_one(opened, output):
+    """Several opened indexes as one.  Raises UnsupportedError where names do not tell contigs apart."""
+    from ..index.joined import join, refuse_same_names
+
+    joined = join(opened)
+    if output.kind != "nothing" or (output.counts and not output.by_group):
+        refuse_same_names(joined)
+    return joined

@@ -12,7 +12,13 @@ from .read_groups import named_group
 from .shards import refuse_shards
 
 PLACE = "{sample}"  # in names of outputs: the sample's name
-_WRITTEN = {"-o": "path", "--counts": "counts", "--al": "mapped_to", "--un": "unmapped_to"}
+_WRITTEN = {
+    "-o": "path",
+    "--counts": "counts",
+    "--screen": "screen",
+    "--al": "mapped_to",
+    "--un": "unmapped_to",
+}
 
 
 def samples_of(given) -> list:

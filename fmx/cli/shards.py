@@ -12,7 +12,7 @@ import click
 from ..cluster.merge import in_order, merge, sentence
 from ..cluster.run import ShardRun, identity, seen
 from ..errors import ClusterError
-from ..options import find_index
+from ..options import find_index, find_indexes
 
 SHARD, LARGE = 32 << 20, 128 << 20  # bytes of input that a shard on a cluster has; of much input
 SEVERAL, MOST = 64, 4096  # shards, from which on they are larger; at most
@@ -91,7 +91,7 @@ def _on_cluster(given, address, run, paths, join, progress):
     n = PAIRWISE if command == "pairwise" else n_shards(sum(map(os.path.getsize, paths)))
     there = _as_seen_there(given, folder) | {"kind": run["options"]["output"]["kind"]}
     work = partial(do_shard, command, there, run)
-    see = partial(seen_there, [os.path.abspath(path) for path in paths], there.get("index_path"))
+    see = partial(seen_there, [os.path.abspath(path) for path in paths], _index_of(there))
     start = time.monotonic()
     with Cluster(address, given.scheduler_file) as cluster:
         n_threads = cluster.check({key: run[key] for key in ("fmx", "index", "inputs")}, see)
@@ -118,6 +118,8 @@ def _as_seen_there(given, folder) -> dict:
     """What a worker's command is given: whole paths, one thread, a folder for the shards."""
     there = {**vars(given), "output": str(folder), "threads": 1, "quiet": True, "gpus": None}
     there |= dict.fromkeys(("scheduler", "scheduler_file", *OUTPUTS))
+    if "index_paths" in there:
+        there["index_paths"] = tuple(map(os.path.abspath, find_indexes(given.index_paths)))
     if "index_path" in there:
         there["index_path"] = os.path.abspath(find_index(given.index_path))
     for name in INPUTS:
@@ -125,6 +127,11 @@ def _as_seen_there(given, folder) -> dict:
             whole = os.path.abspath
             there[name] = whole(value) if isinstance(value, str) else tuple(map(whole, value))
     return {key: there[key] for key in (*vars(given), "index_path") if key in there}
+
+
+def _index_of(there):
+    """The index that a worker's command is given, if it takes one."""
+    return there.get("index_path") or next(iter(there.get("index_paths", ())), None)
 
 
 def seen_there(paths, index_path) -> dict:

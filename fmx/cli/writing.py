@@ -3,6 +3,7 @@
 from functools import partial
 
 import click
+from click.core import ParameterSource
 
 from .. import options
 from ..output import kinds_of
@@ -32,6 +33,11 @@ writing = options.together(
         help="Count per contig, or per group of contigs, as the index has them.",
     ),
     click.option(
+        "--screen", type=click.Path(), metavar="FILE",
+        help="Write a table of reads by the groups, or indexes, that they occur in; hits only with -o.  "
+        "[default with several -x and no -o: standard output]",
+    ),
+    click.option(
         "--al", type=click.Path(), metavar="FILE",
         help="Also write the reads with a reported hit, as they came; .gz compresses.",
     ),
@@ -52,7 +58,9 @@ def output_of(given, has_mates=False) -> tuple:
     files = () if given.collapse else (*given.reads, *given.mates1, *given.mates2)  # else reads of all groups
     group, group_id, own_group = read_groups(given.rg, files)
     kinds = [given.kind] if given.kind else kinds_of("search")
-    kind = given.kind or kind_of(given.output, kinds, "sam")
+    hits, kind, screen = _hits_and_screen(
+        given, kind_of(given.output, kinds, "sam"), has_mates or given.interleaved
+    )
     if given.sort and kind not in ("bam", "cram"):
         raise click.UsageError("--sort is for BAM and CRAM: give -o NAME.bam or NAME.cram")
     by_group = given.counts_by == "group"
@@ -60,12 +68,13 @@ def output_of(given, has_mates=False) -> tuple:
         raise click.UsageError("--counts-by group says what --counts FILE counts by: give it as well")
     alone = {"--first": given.first, "--skip": given.skip, "--al": given.al, "--un": given.un}
     alone["--collapse"] = given.collapse
+    alone |= {"--screen": screen, "several -x": given.index_paths[1:]}
     refuse_shards(given, {**alone, "--sort": given.sort, kind.upper(): kind in ("cram", "parquet")})
     output = Output(
-        given.output, kind, unmapped=not given.no_unmapped, read_group=group, read_group_id=group_id,
+        hits, kind, unmapped=not given.no_unmapped, read_group=group, read_group_id=group_id,
         own_group=own_group, tags=_tags(given.tags, given.nh), counts=given.counts, by_group=by_group,
-        mapped_to=given.al, unmapped_to=given.un, has_mates=has_mates, mismatches=given.mismatches,
-        sort=given.sort, n_threads=given.threads,
+        screen=screen, mapped_to=given.al, unmapped_to=given.un, has_mates=has_mates,
+        mismatches=given.mismatches, sort=given.sort, n_threads=given.threads,
     )  # fmt: skip
     return output, partial(outputs_of, named(kinds), READS[: 1 if given.collapse else 2])
 
@@ -75,6 +84,7 @@ def outputs_of(kinds, kinds_of_reads, output) -> dict:
     from ..output.reads import of_mates
 
     found = {"-o": (output.path, kinds), "--counts": (output.counts, ["TSV"])}
+    found["--screen"] = output.screen, ["TSV"]
     for option, path in (("--al", output.mapped_to), ("--un", output.unmapped_to)):
         if path and output.has_mates:
             places = enumerate(of_mates(path), 1)
@@ -82,6 +92,24 @@ def outputs_of(kinds, kinds_of_reads, output) -> dict:
         else:
             found[option] = path, kinds_of_reads
     return found
+
+
+def _hits_and_screen(given, kind, are_pairs) -> tuple:
+    """(where hits are written or None, their kind, where a screen is written or None); ``kind`` by the name.
+
+    Raises UsageError.
+    """
+    if not (given.screen or given.index_paths[1:]):
+        return given.output, given.kind or kind, None
+    source = click.get_current_context().get_parameter_source("output")
+    hits, screen = given.output, given.screen
+    if source is ParameterSource.DEFAULT and not (given.kind or given.sort):
+        hits, kind, screen = None, "nothing", screen or "-"
+    if screen and are_pairs:
+        raise click.UsageError(
+            "a screen is of single reads: give files of mates as READS; with several -x hits of pairs need -o"
+        )
+    return hits, given.kind or kind, screen
 
 
 def _tags(text, nh) -> int:

@@ -117,8 +117,8 @@ class ShardRun:
                 self._write(draft.path, body, time.monotonic() - start, (head, end))
                 draft.commit()
 
-    def note(self, summary, table=b"") -> None:
-        """What was seen, while it is open."""
+    def note(self, summary, table=b"", *_) -> None:
+        """What was seen, while it is open; a shard has no table but that of counts."""
         self._summary, self._table = asdict(summary) if summary else {}, table
 
     def _write(self, folder, body, seconds, around):

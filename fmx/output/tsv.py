@@ -112,3 +112,15 @@ def counts(owners, table, by_group=False) -> bytes:
         fraction = f"{millionths // 10**6}.{millionths % 10**6:06}"
         lines.append(f"{name}\t{length}\t{reads}\t{hits}\t{split}\t{fraction}\n")
     return "".join(lines).encode()
+
+
+def screen(combinations, n_reads) -> bytes:
+    """A line for each combination of groups: reads that occur in these alone; last, those that occur nowhere.
+
+    ``combinations`` as of a Screen; ``n_reads``: of all.
+    """
+    lines, left = ["groups\tnumber\treads\tpercent\n"], n_reads - sum(combinations.values())
+    for names, n in [*combinations.items(), (("*",), left)]:
+        number = len(names) if names != ("*",) else 0
+        lines.append(f"{','.join(names)}\t{number}\t{n}\t{100 * n / max(n_reads, 1):.2f}\n")
+    return "".join(lines).encode()

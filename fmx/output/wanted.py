@@ -17,7 +17,8 @@ class Output:
     and ``read_group_id``, of all reads; ``own_group``: letters that the one of a read may have, where their
     header lines name some; ``groups``: {path: ID} of the files of reads, where these have several.
 
-    ``counts``: a table by contigs, or ``by_group``.
+    ``kind`` may be "nothing", and ``path`` None: no hits.  ``counts``: a table by contigs, or ``by_group``;
+    ``screen``: one by combinations of groups.
 
     ``mismatches``: the most that a hit has; ``absent``: whether TSV has a line for a read without one;
     ``mapped_to``, ``unmapped_to``: where reads with a reported hit, and those without, are written as they
@@ -25,7 +26,7 @@ class Output:
     cluster.run.ShardRun, or None for all of the inputs.
     """
 
-    path: str = "-"
+    path: str | None = "-"
     kind: str = "sam"
     unmapped: bool = True
     read_group: str = ""
@@ -35,6 +36,7 @@ class Output:
     tags: int = EVERY
     counts: str | None = None
     by_group: bool = False
+    screen: str | None = None
     mismatches: int = 0
     absent: bool = False
     mapped_to: str | None = None
@@ -46,7 +48,9 @@ class Output:
 
     def run(self, reference):
         """All of the inputs into ``path``, or the shard of them that is asked for."""
-        return self.shard or Whole(self.path, self.counts, self.takers(), container(self, reference))
+        return self.shard or Whole(
+            self.path, (self.counts, self.screen), self.takers(), container(self, reference)
+        )
 
     def takers(self) -> dict:
         """{path: Taker} of the outputs for reads."""

@@ -1,5 +1,6 @@
 """A run of a command as a whole: all of its inputs, and one place for all that it writes."""
 
+import os
 from contextlib import ExitStack, contextmanager
 
 from ..input import pair_spans, spans
@@ -10,16 +11,16 @@ from .reads import Aside
 
 
 class Whole:
-    """``path`` takes the result, and ``counts`` a table beside it, if it is not None.
+    """``path`` takes the result, and ``tables`` what is counted beside it, if they are not None.
 
     ``asides``: {path: reads.Taker} of the other outputs; ``container`` opens ``path``.  A journey asks a run
     what to do, and gives it what comes of it; cluster/run.py is that of a shard.
     """
 
-    def __init__(self, path="-", counts=None, asides=None, container=whole_output):
-        self._path, self._counts, self._asides = path, counts, asides or {}
+    def __init__(self, path="-", tables=(), asides=None, container=whole_output):
+        self._path, self._places, self._asides = path or os.devnull, tables, asides or {}
         self._container = container
-        self._table = None
+        self._tables: list = []
 
     def plan(self, paths, size, n_threads=1, skip=0, n=None):
         """The spans of files of reads, as spans.plan gives them, or of PairedFiles.
@@ -38,7 +39,7 @@ class Whole:
     def opened(self, head, end=b""):
         """A binary file for what stands between ``head`` and ``end``.  Raises OutputError."""
         with ExitStack() as stack:
-            self._table = stack.enter_context(whole_output(self._counts)) if self._counts else None
+            self._tables = [path and stack.enter_context(whole_output(path)) for path in self._places]
             asides = [stack.enter_context(whole_output(path)) for path in self._asides]
             sink = stack.enter_context(self._container(self._path))  # whose end may fail, so it comes first
             sink.write(head)
@@ -47,10 +48,11 @@ class Whole:
             for file, taker in zip(asides, self._asides.values(), strict=True):
                 file.write(taker.end)
 
-    def note(self, summary, table=b"") -> None:
-        """What was seen, while it is open; ``table``: the bytes of the one beside it."""
-        if self._table:
-            self._table.write(table)
+    def note(self, summary, *tables) -> None:
+        """What was seen, while it is open; ``tables``: the bytes of those beside it."""
+        for file, table in zip(self._tables, tables, strict=False):
+            if file:
+                file.write(table)
 
 
 class _Sinks:

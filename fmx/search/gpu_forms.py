@@ -16,7 +16,7 @@ def choose(queries, memory, a_flight=0) -> Form | None:
     """
     if not all(isinstance(query, Verify) for query in queries):
         return None
-    n, own = max(query.sa.size for query in queries), queries[0].seeds.s
+    n, own = max(query.sa.size for query in queries), max(query.seeds.s for query in queries)
     most = memory - max(memory // 4, a_flight)
     forms = [Form(wide, s) for wide in (True, False) for s in seed_lengths(n, own)]
     return next((form for form in forms if peak_bytes(queries, form) <= most), forms[-1])

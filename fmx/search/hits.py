@@ -75,7 +75,10 @@ def _at_most(total, at_most, limit, wanted):
 
 @dataclass(frozen=True)
 class SelectionPolicy:
-    """At most ``limit`` hits of a read, none if more than ``at_most``; ``seed`` < 0: the first ones."""
+    """At most ``limit`` hits of a read, none if more than ``at_most``; ``seed`` < 0: the first ones.
+
+    A limit of 0 is for a run that only counts.
+    """
 
     limit: int = 1
     at_most: int = ALL

@@ -144,7 +144,7 @@ class Mapper:
             self._split(reads.parse(chunk), total, writer, emit)
 
     def _split(self, given, total, writer, emit):
-        for piece in writer.split((given,), self.options.policy.reported(total) > 0):
+        for piece in writer.split((given,), self.options.policy.eligible(total) > 0):
             emit(piece)
 
     def parse(self, chunk) -> tuple:
@@ -178,6 +178,8 @@ class Mapper:
         if self.tally:
             with self.timed("tally"):
                 self.tally.add(self.locators, found.intervals, eligible, found.weight)
+        if policy.limit == 0:
+            return
         to_locate = policy.reported(found.total) if at_hand(self.locators) else eligible
         for start, stop in runs(to_locate, SLICE_HITS):
             with self.timed("locate"):

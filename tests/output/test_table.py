@@ -57,7 +57,7 @@ def test_counts_per_contig(arguments, folder, index_of, command):
 
 def test_counts_locate_repeated_reads_once(folder, index_of, command, monkeypatch):
     """Time was that of sorting every occurrence of every read; one-base reads came to no end."""
-    from fmx.search import located, tally
+    from fmx.search import located, owners
 
     contigs = numbered([random_letters(40, f"contig {i}") for i in range(200)])
     sequences = [*"ACGT" * 100, "AC", "GT", contigs[7][1], contigs[7][1]]
@@ -66,7 +66,7 @@ def test_counts_locate_repeated_reads_once(folder, index_of, command, monkeypatc
     monkeypatch.setattr(
         located, "_positions", lambda *given: located_rows.append(given[4].sum()) or positions(*given)
     )
-    monkeypatch.setattr(tally, "_MOST", 999)
+    monkeypatch.setattr(owners, "MOST", 999)
     arguments = ["search", "-q", "-x", index_of(contigs), "r.fq", "-o", "out.sam", "--counts", "counts.tsv"]
     assert command(*arguments).code == 0
     assert sum(located_rows) < 3 * 200 * 40

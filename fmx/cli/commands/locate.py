@@ -38,7 +38,7 @@ from ..amplify import amplify
 @options.mismatches
 @click.option("--iupac", is_flag=True, help="Let N, R, Y and so on stand for their bases.")
 @options.strands
-@options.index
+@options.indexes
 @options.output
 @options.sharing
 @options.searching

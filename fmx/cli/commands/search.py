@@ -10,7 +10,7 @@ from ..writing import output_of, writing
 
 @options.command
 @reads
-@options.index
+@options.indexes
 @click.option(
     "-k", "limit", type=options.COUNT, default=1, show_default=True, help="Report up to N hits of each read."
 )
@@ -35,6 +35,7 @@ def command(given):
 
     READS are FASTA or FASTQ files, plain or compressed; - is standard input. Writes SAM, or what the suffix
     of -o NAME says, a record for each hit, in the order of the reads. NH is the exact number of occurrences.
+    With several -x it is a screen: without -o it writes a table of reads by the indexes that they occur in.
     """
     if given.report_all and given.limit != 1:
         raise click.UsageError("give only one of -a and -k")
@@ -51,7 +52,7 @@ def command(given):
     from ..mapping import Run, map_to_index
 
     limit, seed = ALL if given.report_all else given.limit, -1 if given.seed is None else given.seed
-    policy = SelectionPolicy(limit, given.at_most or ALL, seed)
+    policy = SelectionPolicy(0 if output.kind == "nothing" else limit, given.at_most or ALL, seed)
     near = Near(given.mismatches, strata=given.strata) if given.mismatches else None
     wanted = MapOptions(policy, near=near, pairing=lie, **reading_of(given))
     if samples:

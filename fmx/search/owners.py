@@ -1,0 +1,169 @@
+"""Whom reads count for, *owners*: contigs, or groups of them; and where reads occur, a run of them at a time.
+
+Patterns with many occurrences are short, so there are few of them: reads that occur at the same rows are
+located once, however many they are.  A part of the text that has one owner is not located at all.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.functions import compiled
+from ..index.groups import groups_of
+from ..index.parts import part_span
+from ..index.reference import Blocks
+from ..machines.portions import cuts, runs
+from .candidates import position_in
+
+MOST = 1 << 17  # positions located at a time
+_MANY = 64  # occurrences, from which on reads are looked at for being the same
+_NOWHERE = np.empty(0, np.int64)
+
+
+class Owners(NamedTuple):
+    """Contigs or groups: ``names`` list of str; ``lengths`` int64[n] in bases; ``blocks`` Blocks, with the
+    number of an owner in the place of a contig's; ``of_part`` int64[n_parts], the owner of all of a part of
+    the text, or -1."""
+
+    names: list
+    lengths: np.ndarray
+    blocks: Blocks
+    of_part: np.ndarray
+
+
+def owners_of(index, by_group=False) -> Owners:
+    """The contigs of an FMIndex or JoinedIndex, or the groups of these.
+
+    Raises UnsupportedError where there are no groups.
+    """
+    reference = index.reference
+    blocks, names, lengths = reference.blocks, reference.names, reference.lengths
+    if by_group:
+        groups = groups_of(index)
+        names, lengths = groups.names, np.zeros(len(groups.names), np.int64)
+        np.add.at(lengths, groups.of_contig, reference.lengths)
+        blocks = blocks._replace(contig=groups.of_contig[blocks.contig].astype(np.int64))
+    of_part = np.full(len(index.parts), -1, np.int64)
+    for number in range(of_part.size):
+        own = blocks.contig[slice(*np.searchsorted(blocks.text_start, part_span(index.meta, number)))]
+        of_part[number] = own[0] if (own == own[0]).all() else -1
+    return Owners(names, lengths, blocks, of_part)
+
+
+class Counted(NamedTuple):
+    """Reads that are counted: how many have these occurrences, and how many these are, int64[n]."""
+
+    weight: np.ndarray
+    total: np.ndarray
+
+
+class Placed(NamedTuple):
+    """Occurrences of reads, of which ``first`` is the first.
+
+    ``size`` int64[n_parts, 2 * n_reads]: how many in a part, forward and reversed; ``of_part`` as of Owners:
+    where it is -1, ``positions`` int64 has those of the part from ``begins`` int64[n_parts] on, by read.
+    """
+
+    first: int
+    size: np.ndarray
+    of_part: np.ndarray
+    begins: np.ndarray
+    positions: np.ndarray
+
+
+def _placed(first, size, of_part, positions) -> Placed:
+    n = size.sum(axis=1) * (of_part < 0)
+    begins = np.cumsum(n) - n
+    return Placed(first, np.ascontiguousarray(size), of_part, begins, positions)
+
+
+def placed(owners, locators, intervals):
+    """Yield Placed for runs of reads with such intervals, (lo, hi) int64[n_parts, 2 * n_reads].
+
+    Positions are MOST at most: a read with more of them comes by stretches of one part at a time.
+    """
+    lo, size = intervals[0], intervals[1] - intervals[0]
+    of_part = owners.of_part
+    for a, b in runs(size[of_part < 0].sum(axis=0).reshape(-1, 2).sum(axis=1), MOST):
+        own = slice(2 * a, 2 * b)
+        if size[of_part < 0, own].sum() <= MOST:
+            found = [_NOWHERE]
+            for number in np.flatnonzero(of_part < 0):
+                found.append(locators[number].locate(lo[number, own], size[number, own]))
+            yield _placed(a, size[:, own], of_part, np.concatenate(found) if found[2:] else found[-1])
+            continue
+        for number, owner in enumerate(of_part):
+            here, begin = of_part[number : number + 1], lo[number, own]
+            if owner >= 0:
+                yield _placed(a, size[number : number + 1, own], here, _NOWHERE)
+                continue
+            for i, start, stop in cuts(size[number, own], MOST):
+                n = np.zeros((1, 2), np.int64)
+                n[0, i : i + start.size] = stop - start
+                positions = locators[number].locate(begin[i : i + start.size] + start, stop - start)
+                yield _placed(a, n, here, positions)
+
+
+def placed_matches(matches, n) -> Placed:
+    """The first ``n[r]`` of near_hits.Matches of each read r, int64[n_reads]."""
+    positions, size = np.empty(n.sum(), np.int64), np.zeros((n.size, 2), np.int64)
+    _positions_of(matches, n, positions)
+    size[:, 0] = n
+    return _placed(0, size.reshape(1, -1), np.full(1, -1, np.int64), positions)
+
+
+def distinct(intervals, eligible, weight) -> tuple:
+    """((lo, hi), Counted): int64[n_parts, 2 * n] intervals, and the reads that have just these.
+
+    Of Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences, of which each
+    stands for ``weight`` int64[n_reads] reads.
+    """
+    reads = np.flatnonzero(eligible)
+    columns = [row.reshape(-1, 2)[reads] for array in intervals for row in array]
+    rows = np.concatenate(columns, axis=1).astype(np.int64)
+    many = eligible[reads] >= _MANY
+    repeated, which = np.unique(rows[many], axis=0, return_inverse=True)
+    n_times = np.zeros(repeated.shape[0], np.int64)
+    np.add.at(n_times, which.ravel(), weight[reads[many]])
+    rows = np.concatenate([rows[~many], repeated])
+    weight = np.append(weight[reads[~many]], n_times)
+    lo, hi = rows.reshape(-1, 2, len(intervals.lo), 2).transpose(1, 2, 0, 3).reshape(2, len(intervals.lo), -1)
+    return (lo, hi), Counted(weight, (hi - lo).sum(axis=0).reshape(-1, 2).sum(axis=1))
+
+
+@compiled
+def _positions_of(matches, n, positions):
+    """The positions of the first n[r] matches of each read, one after the other."""
+    k = 0
+    for r in range(n.size):
+        for j in range(matches.first[r], matches.first[r] + n[r]):
+            positions[k] = position_in(matches.keys[j])
+            k += 1
+
+
+class Together:
+    """Several that count reads, as one."""
+
+    def __init__(self, counters):
+        self._counters = counters
+
+    def add(self, *given) -> None:
+        """As Tally.add."""
+        for each in self._counters:
+            each.add(*given)
+
+    def add_matches(self, *given) -> None:
+        """As Tally.add_matches."""
+        for each in self._counters:
+            each.add_matches(*given)
+
+    def clear(self) -> None:
+        """Begin anew."""
+        for each in self._counters:
+            each.clear()
+
+
+def together(*counters):
+    """Those that count reads as one; None if all are None."""
+    there = [each for each in counters if each]
+    return (Together(there) if there[1:] else there[0]) if there else None

@@ -1,0 +1,34 @@
+"""Several indexes as one on a GPU: hits, counts and screens are those of the CPU."""
+
+import journeys
+import pytest
+from texts import numbered, random_letters
+
+from fmx import workflow
+from fmx.index import fm_index
+from fmx.index.joined import join
+from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mapper import MapOptions
+
+UNIT = random_letters(40, "gpu screen")
+LARGE, SMALL = numbered([UNIT + random_letters(900, 1)]), [("s", UNIT[10:])]
+READS = [UNIT[:20], UNIT[12:30], LARGE[0][1][200:230], "ACGTN", UNIT[20:]]
+
+
+@pytest.mark.parametrize("sa_rate", [1, 2])
+def test_a_screen_is_that_of_the_cpu(sa_rate, tmp_path):
+    (tmp_path / "r.fa").write_bytes(journeys.fasta((f"r{i}", read) for i, read in enumerate(READS)))
+    journeys.build(tmp_path / "large.fmx", LARGE)
+    journeys.build(tmp_path / "small.fmx", SMALL, sa_rate=sa_rate)
+    opened = join([fm_index.load(tmp_path / f"{name}.fmx") for name in ("large", "small")])
+    found = []
+    for engine in ("cpu", "cuda"):
+        for limit, kind, path in ((ALL, "sam", str(tmp_path / "hits")), (0, "nothing", None)):
+            output = workflow.Output(path, kind, counts=tmp_path / "n", by_group=True, screen=tmp_path / "s")
+            options, device = MapOptions(SelectionPolicy(limit)), workflow.Device(engine)
+            workflow.search(opened, [tmp_path / "r.fa"], options, output, device=device)
+            found.append([(tmp_path / name).read_bytes() for name in ("hits", "n", "s")])
+    assert all(each == found[0] for each in found[1:])
+    assert found[0][2].decode().split("\n")[1:5] == [
+        "large\t1\t2\t40.00", "small\t1\t0\t0.00", "large,small\t2\t2\t40.00", "*\t0\t1\t20.00",
+    ]  # fmt: skip

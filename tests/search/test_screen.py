@@ -1,0 +1,138 @@
+"""Several indexes as one, and screens: what a naive scan of all references together tells."""
+
+from collections import Counter
+
+import journeys
+import naive
+import pytest
+from texts import numbered, random_letters, reads_of
+
+from fmx import workflow
+
+UNIT = random_letters(60, "screen")
+REFERENCES = {
+    "host": [("h1", UNIT + random_letters(40, 1)), ("h2", random_letters(50, 2) + "N" + UNIT[40:])],
+    "phage": [("p", UNIT[20:] + random_letters(30, 3))],
+    "adapter": [("a", random_letters(33, 4) + UNIT[:12])],
+}
+CONTIGS = [contig for own in REFERENCES.values() for contig in own]
+GROUPS = [name for name, own in REFERENCES.items() for _ in own]
+READS = [*reads_of(CONTIGS, n=60), UNIT[:25], UNIT[42:58], UNIT[2:12], *"ACGT", "AC", "N", ""]
+
+
+def combinations(found) -> list:
+    """Lines of a screen, of reads whose occurrences are ``found``."""
+    numbers = Counter(tuple(sorted({GROUPS[place[0]] for place in places})) for places in found)
+    order = {name: i for i, name in enumerate(REFERENCES)}
+    known = [(name,) for name in REFERENCES]
+    more = [tuple(sorted(names, key=order.get)) for names in numbers if len(names) > 1]
+    more.sort(key=lambda names: (len(names), [order[name] for name in names]))
+    rows = [(",".join(names), len(names), numbers[tuple(sorted(names))]) for names in [*known, *more]]
+    rows.append(("*", 0, numbers[()]))
+    lines = [f"{name}\t{n}\t{reads}\t{100 * reads / len(found):.2f}" for name, n, reads in rows]
+    return ["groups\tnumber\treads\tpercent", *lines]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with an index of each reference, one of all, unlike each other, and r.fq."""
+    folder = tmp_path_factory.mktemp("screen")
+    (folder / "r.fq").write_bytes(journeys.fastq((f"r{i}", read) for i, read in enumerate(READS)))
+    files = []
+    for (name, contigs), how in zip(
+        REFERENCES.items(), [{"part_size": 110}, {"sa_rate": 3}, {}], strict=True
+    ):
+        files.append(folder / f"{name}.fa")
+        files[-1].write_bytes(journeys.fasta(contigs))
+        workflow.build_index(files[-1], folder / f"{name}.fmx", workflow.IndexOptions(**how))
+    workflow.build_index(files, folder / "all.fmx")
+    return folder
+
+
+def several(home) -> list:
+    return [word for name in REFERENCES for word in ("-x", home / f"{name}.fmx")]
+
+
+@pytest.mark.parametrize(("most", "v"), [(None, 0), (4, 0), (None, 1)])
+def test_reads_are_told_apart_by_the_indexes_that_they_occur_in(most, v, home, folder, command):
+    if v:
+        found = [[place[1:] for place in naive.near(CONTIGS, read, v)] for read in READS]
+    else:
+        found = [naive.locate(CONTIGS, read) for read in READS]
+    found = [places if most is None or len(places) <= most else [] for places in found]
+    how = ["search", "-q", *several(home), home / "r.fq", "--un", "rest.fq", "--al", "some.fq"]
+    how += ["--mismatches", v, *(["-m", most] if most else [])]
+    result = command(*how)
+    assert (result.code, result.err) == (0, "")
+    lines = result.out.decode().splitlines()
+    assert lines == combinations(found)
+    assert len(lines) > 6
+    rest = [line[2:] for line in (folder / "rest.fq").read_text().splitlines() if line.startswith("@r")]
+    assert rest == [str(i) for i, places in enumerate(found) if not places]
+    assert (folder / "some.fq").read_text().count("@r") == len(READS) - len(rest)
+
+
+def test_groups_of_one_index_are_screened_alike(home, folder, command, monkeypatch):
+    from fmx.search import owners
+
+    monkeypatch.setattr(owners, "MOST", 30)  # so that some reads have more occurrences
+    expected = combinations([naive.locate(CONTIGS, read) for read in READS])
+    for indexes in (several(home), ["-x", home / "all.fmx"]):
+        how = ["search", "-q", *indexes, home / "r.fq", "--screen", "s.tsv", "--counts", "n.tsv"]
+        result = command(*how, "--counts-by", "group")
+        assert (result.code, result.err, result.out) == (0, "", b"")
+        assert (folder / "s.tsv").read_text().splitlines() == expected
+        table = [line.split("\t") for line in (folder / "n.tsv").read_text().splitlines()[1:]]
+        alone = {line.split("\t")[0]: line.split("\t")[2] for line in expected}
+        assert [(row[0], row[4]) for row in table] == [(name, alone[name]) for name in REFERENCES]
+        assert command(*how, "--counts-by", "group", "-o", "hits.sam").code == 0
+        assert (folder / "s.tsv").read_text().splitlines() == expected
+
+
+@pytest.mark.parametrize("arguments", [["-a"], ["-k", "2", "--seed", "3"], ["--mismatches", "1", "-a"]])
+def test_hits_in_several_indexes_are_those_of_one(arguments, home, folder, command):
+    how = ["search", "-q", home / "r.fq", "-o", "hits.sam", "--counts", "n.tsv", *arguments]
+    found = []
+    for indexes in (several(home), ["-x", home / "all.fmx"]):
+        assert command(*how, *indexes).code == 0
+        lines = (folder / "hits.sam").read_text().splitlines()
+        found.append(([x for x in lines if not x.startswith("@PG")], (folder / "n.tsv").read_text()))
+    assert found[0] == found[1]
+    for indexes in (several(home), ["-x", home / "all.fmx"]):
+        found.append(command("locate", "-q", *indexes, "-p", UNIT[42:58], "-p", "AC").out)
+    assert found[2] == found[3]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["-x", "a.fmx", "-x", "./a.fmx"], 2, "-x ./a.fmx: name each index once"),
+        (["-x", "a.fmx", "-x", "b.fmx", "-o", "x.sam"], 1, "contig c0 is in both a and b: screen without"),
+        (["-x", "a.fmx", "-x", "b.fmx", "--counts", "x.tsv"], 1, "count by group, or index with --prefix"),
+        (["-x", "a.fmx", "-x", "b.fmx", "--shard", "1/2", "-o", "x.d"], 2, "several -x is for all of the"),
+        (["-x", "a.fmx", "--screen", "x.tsv", "--shard", "1/2", "-o", "x.d"], 2, "--screen is for all of"),
+        (["-x", "a.fmx", "--screen", "x.tsv"], 1, "a.fmx has no groups of contigs"),
+        (["-x", "a.fmx", "-x", "b.fmx", "--interleaved"], 2, "a screen is of single reads"),
+        (["-x", "a.fmx", "--screen", "r.fa"], 2, "--screen r.fa is the same file as the input r.fa"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments, code, message, folder, command):
+    (folder / "r.fa").write_text(">r\nACGT\n")
+    for name in "ab":
+        journeys.build(folder / f"{name}.fmx", numbered([random_letters(50, name)]))
+    result = command("search", "-q", *arguments, "r.fa")
+    assert (result.code, message in result.err) == (code, True), result.err
+    assert command("search", "-q", "-x", "a.fmx", "-x", "b.fmx", "r.fa").code == 0
+
+
+def test_a_screen_has_room_for_63_groups(folder, command):
+    contigs = [(f"c{i}", random_letters(20, i)) for i in range(64)]
+    for n in (63, 64):
+        (folder / "groups.tsv").write_text("".join(f"c{i}\tg{min(i, n - 1)}\n" for i in range(64)))
+        options = workflow.IndexOptions(groups="groups.tsv")
+        workflow.build_index(journeys.fasta(contigs), f"{n}.fmx", options)
+    (folder / "r.fa").write_bytes(journeys.fasta(contigs))
+    lines = command("search", "-q", "-x", "63.fmx", "r.fa", "--screen", "-").out.decode().splitlines()
+    assert [line.split("\t")[2] for line in lines[1:]] == 62 * ["1"] + ["2", "0"]
+    result = command("search", "-q", "-x", "64.fmx", "r.fa", "--screen", "-")
+    assert (result.code, "at most 63 groups, and these are 64" in result.err) == (1, True)
