@@ -23,11 +23,11 @@ class FMIndex:
 
     ``method`` "verify" (seed and verify: whole suffix array, seed table, packed text; ``layout`` is None) or
     "backward" (backward search: one layout; ``seeds`` is None, and ``text_words`` unless it was asked
-    for).  ``sa`` is FullSA or SampledSA; the reference holds no letters.  ``number`` of the part that it is,
-    0 if it is whole.
+    for).  ``path`` is None in memory.  ``sa`` is FullSA or SampledSA; the reference holds no letters.
+    ``number`` of the part that it is, 0 if it is whole.
     """
 
-    path: Path
+    path: Path | None
     meta: dict
     number: int
     reference: Reference
@@ -49,7 +49,7 @@ class FMIndex:
 class JoinedIndex:
     """An index in several parts: ``reference`` is the whole one, each part has its own blocks (parts.py)."""
 
-    path: Path
+    path: Path | None
     meta: dict
     reference: Reference
     parts: tuple[FMIndex, ...]
@@ -90,7 +90,7 @@ def load(
     verify=False,
     with_text=False,
 ) -> FMIndex | JoinedIndex:
-    """Open an index: arrays mapped from disk, every byte that a search reads checked first.
+    """Open the index in a folder: arrays mapped from disk, every byte that a search reads checked first.
 
     Files that were checked before and have not changed since are not read again, unless with ``verify``.
     ``method`` "auto" takes what plan.choose_way takes, unless a ``layout`` is named: that asks for backward
@@ -99,10 +99,25 @@ def load(
     """
     path = Path(path)
     meta = store.read_meta(path)
-    method, layout = _choose_method(meta, layout, method, max_memory)
-    layout_name = _choose_layout(meta, layout) if method == "backward" else None
+    method, layout_name = _choose(meta, layout, method, max_memory)
     wanted = [name for name in meta["arrays"] if _is_wanted(own_name(name), method, layout_name, with_text)]
     arrays = store.read_checked(path, meta, wanted, n_threads, verify)
+    return _opened(path, meta, arrays, method, layout_name)
+
+
+def take(held, layout=None, method="auto") -> FMIndex | JoinedIndex:
+    """The same of a HeldIndex, whose text is there in any case.  Raises UnsupportedError."""
+    return _opened(None, held.meta, held.arrays, *_choose(held.meta, layout, method))
+
+
+def _choose(meta, layout, method, max_memory=None) -> tuple:
+    """(method, name of a layout or None)."""
+    method, layout = _choose_method(meta, layout, method, max_memory)
+    return method, _choose_layout(meta, layout) if method == "backward" else None
+
+
+def _opened(path, meta, arrays, method, layout_name):
+    """An index whose arrays are there, those that ``_is_wanted`` wants at least."""
     reference = _reference(path, meta, arrays)
     n_parts = len(part_sizes(meta))
     if n_parts == 1:

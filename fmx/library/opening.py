@@ -5,11 +5,15 @@ from functools import partial
 
 from .. import limits, workflow
 from ..index import fm_index, layouts
+from ..index.building.journey import build_into
+from ..index.held import HeldIndex
 from ..machines.places import Device
+from ..machines.progress import Progress
 from ..search import engines
 from . import arguments
 from .index import Index
 from .searchers import Searchers
+from .sources import Source
 
 ENGINES = (*limits.PROCESSORS, *engines.CUDA)
 
@@ -52,6 +56,19 @@ def build(
     options, n_threads = _build_options(layout, sa_rate, prefix_length), arguments.threads(threads)
     workflow.build_index(reference, path, options, n_threads, device=device)
     return open_index(path, threads=threads, engine=engine)
+
+
+def from_sequences(sequences, layout, sa_rate, prefix_length, threads, engine) -> Index:
+    """Index.from_sequences."""
+    options, n_threads = _build_options(layout, sa_rate, prefix_length), arguments.threads(threads)
+    device, held = Device(arguments.one_of("engine", engine, limits.PROCESSORS)), HeldIndex()
+    fasta = Source("sequences", sequences).whole()
+    build_into(held, fasta, options, n_threads, Progress(quiet=True), device)
+
+    def load(layout=None, method="auto", with_text=True):
+        return fm_index.take(held, layout, method)
+
+    return Index(load, Searchers(device, n_threads))
 
 
 def _build_options(layout, sa_rate, prefix_length) -> workflow.IndexOptions:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from ..input import given, spans
 from ..input.chunks import CHUNK_SIZE
+from ..input.reads import parse
 from . import arguments
 
 
@@ -25,7 +26,10 @@ class Source:
         return given.plan(self._what, self._value, size, is_numbered)
 
     def whole(self):
-        """The path, or FASTA; sequences without names have their numbers."""
+        """The path, or FASTA; sequences without names have their numbers.  Raises InputError."""
         if self.paths:
             return self.paths[0]
-        return b"".join(span.read().data.tobytes() for span in self.plan(is_numbered=True))
+        chunks = [span.read() for span in self.plan(is_numbered=True)]
+        for chunk in chunks:
+            parse(chunk)  # which says what is no sequence by its number, not by a line
+        return b"".join(chunk.data.tobytes() for chunk in chunks)

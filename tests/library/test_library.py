@@ -76,6 +76,34 @@ def test_build_names_the_index_after_the_reference(tmp_path):
     assert (tmp_path / "genome.fmx" / "meta.json").exists()
 
 
+def test_an_index_in_memory_is_that_of_a_file(opened, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    held = fmx.Index.from_sequences(dict(CONTIGS), threads=2)
+    assert held.path is None
+    assert (held.contigs, held.lengths.tolist()) == (opened.contigs, opened.lengths.tolist())
+    assert held.locate(READS).tolist() == rows(READS)
+    query = [CONTIGS[0][1]]
+    assert held.mem(query, min_length=4).tolist() == opened.mem(query, min_length=4).tolist() != []
+    near = [index.locate(READS[:9], mismatches=1).tolist() for index in (held, opened)]
+    assert near[0] == near[1] != []
+    sampled = fmx.Index.from_sequences([sequence for _, sequence in CONTIGS], sa_rate=4)
+    assert sampled.locate(READS).tolist() == rows(READS)
+    assert sampled.contigs == [str(i) for i in range(len(CONTIGS))]
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(fmx.UnsupportedError, match="whole suffix array"):
+        sampled.mem(query)
+
+
+@pytest.mark.parametrize(
+    ("sequences", "said"),
+    [({}, "is empty"), ({"a": ""}, "contig a: has no sequence"), ({"a": "NN"}, "holds no A, C, G or T"),
+     ({"*": "A"}, "none that SAM allows"), (["A", "C-"], "record 2")],
+)  # fmt: skip
+def test_sequences_that_are_no_reference(sequences, said):
+    with pytest.raises(fmx.InputError, match=f"^given sequences: .*{said}"):
+        fmx.Index.from_sequences(sequences)
+
+
 def test_every_public_name_exists():
     for name in fmx.__all__:
         assert getattr(fmx, name) is not None

@@ -85,12 +85,18 @@ def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CP
     They do not depend on it.  Peak memory: docs/building.md.  Raises InputError, OutputError,
     UnsupportedError, DeviceError.
     """
-    options, progress = options or IndexOptions(), progress or Progress(quiet=True)
+    progress = progress or Progress(quiet=True)
+    writer = IndexWriter(path, n_threads, _waiting(path, progress))
+    build_into(writer, fasta, options or IndexOptions(), n_threads, progress, device)
+
+
+def build_into(writer, fasta, options, n_threads, progress, device) -> None:
+    """The same into an IndexWriter, or a HeldIndex."""
     for name in options.layouts if not options.by_size else ():
         layouts.parse_name(name)
     if device.engine == "cuda":
         choose_backend(device, n_threads)  # before the reference is read for nothing
-    with IndexWriter(path, n_threads, _waiting(path, progress)) as writer:
+    with writer:
         with progress.stage("read reference"):
             reference, text = read_fasta(fasta, n_threads, options.prefixed)
             if options.groups:
