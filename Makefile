@@ -1,11 +1,11 @@
 # make demo: see it work.  make test: all tests.  make check: style and types.  make fuzz: damaged inputs.
-# make test-gpu: on a CUDA device.
+# make docs: the documents as a site.  make test-gpu: on a CUDA device.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DATA := fmx/data
 
-.PHONY: demo test golden check fuzz test-gpu clean
+.PHONY: demo test golden check docs fuzz test-gpu clean
 
 $(BIN)/fmx: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -29,6 +29,10 @@ check: $(BIN)/fmx
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The site, in site/; a link that leads nowhere is an error.
+docs: $(BIN)/fmx
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -f docs/site/mkdocs.yml
 
 test: $(BIN)/fmx
 	bash tests/install_peers.sh
@@ -54,4 +58,4 @@ golden: $(BIN)/fmx
 	$(BIN)/python -m pytest -q tests/cli/test_golden.py --update-golden
 
 clean:
-	rm -rf $(VENV) demo fuzz-findings .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) demo site fuzz-findings .pytest_cache .ruff_cache .mypy_cache

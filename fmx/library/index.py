@@ -95,7 +95,7 @@ class Index:
             DeviceError: A GPU is not there, or lacks memory.
             TypeError, ValueError: An argument is wrong.
 
-        Example:
+        Examples:
             >>> index.search(["GATTACA", "GGGG"]).tolist()
             [(0, 0, 2, False, 2)]
         """
@@ -120,7 +120,7 @@ class Index:
         Yields:
             Tables, as of ``search``; together they are its Table.
 
-        Example:
+        Examples:
             >>> for hits in index.search_chunks("reads.fq"):
             ...     print(len(hits), "hits of", len(hits.names["read"]), "reads")
             2 hits of 3 reads
@@ -154,7 +154,7 @@ class Index:
         Raises:
             InputError, DeviceError, TypeError, ValueError: As of ``search``.
 
-        Example:
+        Examples:
             >>> index.locate(["GATTRCA"], iupac=True)["position"]
             array([2, 6])
         """
@@ -174,7 +174,7 @@ class Index:
         Raises:
             InputError, DeviceError, TypeError, ValueError: As of ``search``.
 
-        Example:
+        Examples:
             >>> index.count(["GATTACA", "ACGT", "CCC"])
             array([2, 2, 0])
         """
@@ -201,7 +201,7 @@ class Index:
             InputError, DeviceError, TypeError, ValueError: As of ``search``.
             UnsupportedError: The index has no whole suffix array.
 
-        Example:
+        Examples:
             >>> index.mem(["CCGATTACATTG"], min_length=5).tolist()
             [(0, 2, 0, 2, 9, False)]
         """

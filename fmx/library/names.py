@@ -15,7 +15,7 @@ class Names(Sequence):
     ``names[7]`` is a str; ``names[array]``, with whole numbers as in ``hits["read"]``, a list of str.
     Those of a chunk begin with number ``first``; ``len(names)`` are there.
 
-    Example:
+    Examples:
         >>> names = fmx.Names.of(["chr1", "chr2"])
         >>> names[1], names[[1, 1, 0]]
         ('chr2', ['chr2', 'chr2', 'chr1'])

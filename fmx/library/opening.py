@@ -46,7 +46,7 @@ def build(
         DeviceError: There is no GPU, or it lacks memory.
         TypeError, ValueError: An argument is wrong.
 
-    Example:
+    Examples:
         >>> fmx.build("genome.fa", "genome.fmx")
         <fmx.Index genome.fmx: 2 contigs, 25 bases>
     """
@@ -103,7 +103,7 @@ def open_index(
         UnsupportedError: The index has no such layout, or cannot be searched so.
         TypeError, ValueError: An argument is wrong.
 
-    Example:
+    Examples:
         >>> fmx.open("genome.fmx", threads=2).contigs
         ['chr1', 'chr2']
     """

@@ -40,7 +40,7 @@ def pairwise(
         UnsupportedError: Scores with which no alignment can be computed.
         TypeError, ValueError: An argument is wrong.
 
-    Example:
+    Examples:
         >>> fmx.pairwise(["GATTACA", "GATTTACA", "CCCC"], identity=0.8).tolist()
         [(0, 1, 18, 0.875, 8, 7)]
     """

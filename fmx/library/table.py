@@ -32,7 +32,7 @@ class Table(np.ndarray):
         polars.from_arrow(hits)
         pandas.DataFrame.from_arrow(hits)
 
-    Example:
+    Examples:
         >>> hits = index.locate({"probe": "GATTACA"})
         >>> for hit in hits:
         ...     print(hits.names["read"][hit["read"]], hits.names["contig"][hit["contig"]], hit["position"])

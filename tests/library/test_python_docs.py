@@ -45,5 +45,5 @@ def test_what_there_is_is_documented_and_typed():
             assert each.__doc__, each
             if not isinstance(each, type) and name in ("Index", "build", "open", "pairwise"):
                 assert "return" in each.__annotations__, each
-                assert "Example:" in each.__doc__, each
+                assert "Examples:" in each.__doc__, each
     assert (ROOT / "fmx" / "py.typed").exists()
