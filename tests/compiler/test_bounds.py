@@ -141,15 +141,21 @@ def mixed_fasta(records) -> bytes:
     return "\r\n".join(lines).encode()
 
 
-def commands(layout) -> list:
-    """Commands for an index over which reads are searched by seed and verify, or backward over a layout."""
-    if layout != "verify":
-        way = ["-q", "-x", "l.fmx", "-t", "2"]
-        return [
-            ["index", "-q", "ref.fa", "-o", "l.fmx", "--layout", layout, "--sa-rate", "7"],
-            ["search", *way, "r.fq", "-a", "-o", "all.sam"],
-            ["locate", *way, "-p", "A", "-p", "GATTACA", "-o", "few.tsv"],
+def backward() -> list:
+    """Commands for indexes over which reads are searched backward, one of each family of layouts."""
+    found = []
+    for layout in LAYOUTS[:5]:
+        way = ["-q", "-x", f"{layout}.fmx", "-t", "2"]
+        found += [
+            ["index", "-q", "ref.fa", "-o", f"{layout}.fmx", "--layout", layout, "--sa-rate", "7"],
+            ["search", *way, "r.fq", "-a", "-o", f"{layout}.sam"],
+            ["locate", *way, "-p", "A", "-p", "GATTACA", "-o", f"{layout}.tsv"],
         ]
+    return found
+
+
+def verify() -> list:
+    """Commands for an index over which reads are searched by seed and verify."""
     way = ["-q", "-x", "ref.fmx", "-t", "2"]
     group = ["--rg", r"@RG\tID:" + "g" * 300]
     found = [
@@ -191,9 +197,9 @@ def written(folder, lines, checked) -> dict:
     return {name: without_program(data) for name, data in files.items()} | {"codes": codes}
 
 
-@pytest.mark.parametrize("layout", ["verify", *LAYOUTS[:5]])
-def test_commands_write_the_same_with_every_index_checked(layout, tmp_path):
-    lines = commands(layout)
+@pytest.mark.parametrize("commands", [verify, backward])
+def test_commands_write_the_same_with_every_index_checked(commands, tmp_path):
+    lines = commands()
     checked = written(tmp_path / "checked", lines, True)
     assert checked["codes"] == ["exit 0"] * len(lines)
     assert checked == written(tmp_path / "plain", lines, False)

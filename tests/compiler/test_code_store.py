@@ -447,6 +447,7 @@ def test_without_home_passwd_entry_and_room_for_files_all_works(folder):
     assert os.listdir(folder) == ["l.fmx"]
 
 
+@pytest.mark.xdist_group("code to search")
 def test_code_that_another_user_planted_does_not_run(index, found, tmp_path, monkeypatch):
     """The folder that was taken where there was no other, and the one that FMX_CACHE names."""
     path, cache = index
@@ -468,6 +469,7 @@ def test_code_that_another_user_planted_does_not_run(index, found, tmp_path, mon
     assert {file: len(file.read_bytes().strip(b"\0")) for file in planted} == dict.fromkeys(planted, 0)
 
 
+@pytest.mark.xdist_group("code to search")
 def test_every_damaged_file_is_made_anew(index, found, tmp_path):
     path, cache = index
     (real,) = (folder for folder in Path(cache["FMX_CACHE"], "fmx").iterdir() if folder.name != "tune")
@@ -485,6 +487,7 @@ def test_every_damaged_file_is_made_anew(index, found, tmp_path):
     assert "compiling" not in search(path, variables=cache).stderr
 
 
+@pytest.mark.xdist_group("code to search")
 def test_a_whole_search_by_numbas_own_calls(index, found, tmp_path):
     program = (
         "from fmx.compiler import entry_point; entry_point._HEAD = 1 << 40;"
@@ -505,6 +508,7 @@ def limited(megabytes):
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells what is taken")
+@pytest.mark.xdist_group("code to search")
 @pytest.mark.parametrize("is_warm", [True, False])
 def test_too_little_memory_for_the_compiler_is_one_line(index, found, tmp_path, is_warm):
     path, cache = index

@@ -96,11 +96,12 @@ def check(ptx, engine, counts, wide):
     assert ("popc.b" in ptx) == counts
 
 
-@pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
-@pytest.mark.parametrize("engine", engines.CUDA)
-@pytest.mark.parametrize(
-    ("cls", "name"), TYPES.items(), ids=lambda value: str(getattr(value, "family", value))
-)
+# Each layout with each engine; every second of them for one GPU, the others for the other.
+PAIRS = [(cls, name, engine) for cls, name in TYPES.items() for engine in engines.CUDA]
+CASES = [(*pair, CAPABILITIES[(i + i // len(engines.CUDA)) % 2]) for i, pair in enumerate(PAIRS)]
+
+
+@pytest.mark.parametrize(("cls", "name", "engine", "capability"), CASES, ids=str)
 def test_code_of_every_layout_and_engine(cls, name, engine, capability, assemble):
     query = query_of(cls, name)
     counts = units(query.layout) > 0
