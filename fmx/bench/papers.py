@@ -5,8 +5,8 @@ import click
 from .. import options
 from .kit.options import only, output
 
-ON_CPU = ("search", "mem", "cluster")
-ON_GPU = ("roofline", "designs", "threads", "sizes", "energy", "mem-gpu", "pairwise")
+ON_CPU = ("search", "cores", "mem", "cluster")
+ON_GPU = ("roofline", "designs", "threads", "sizes", "energy", "short", "mem-gpu", "pairwise")
 
 
 @click.command()

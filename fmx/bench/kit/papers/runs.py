@@ -32,7 +32,10 @@ _BOTH_D = " --layout sampled-k1-d64 --layout sampled-k1-d448"
 _FOR_ENERGY = " --layout sampled-k1-d64 --layout sampled-k1-d192 --layout alternate-k2-d64"
 _GPU_RUN = "gpu --queries 10M --no-energy --experiment"
 RUNS = {
-    "search": Run("search", "--size 1 --size 4 --reads 100k --runs 1", _T),
+    "search": Run("search --threads 2", "--size 1 --size 4 --reads 100k --runs 1"),
+    "cores": Run(
+        "search --size 100 --only layouts", "--size 4 --reads 100k --runs 1", _T, {"search-layouts": "cores"}
+    ),
     "mem": Run(
         "mem --experiment commands --workload HS2 --bases 5M --runs 1", "--size 2M --bases 200k", _T
     ),
@@ -44,6 +47,10 @@ RUNS = {
     "energy": Run(
         f"gpu --queries 10M --experiment designs --engine cuda_task-improved{_FOR_ENERGY}", _SMALL, _GPU,
         {"designs": "energy"},
+    ),
+    "short": Run(
+        f"{_GPU_RUN} designs --length 32 --layout sampled-k1-d64 --engine cuda_task-improved", _SMALL, _GPU,
+        {"designs": "short"},
     ),
     "mem-gpu": Run(
         "mem --engine cuda --experiment stages --size 100M --bases 20M", "--size 2M --bases 200k",
