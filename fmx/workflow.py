@@ -49,6 +49,7 @@ from .search.pairs import PairMapper
 from .search.products import pairs_of_hits, products_of
 from .search.screen import Screen
 from .search.tally import Tally
+from .search.watch import Watch
 
 __all__ = [
     "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
@@ -72,14 +73,20 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
     reference = fm_index.reference
-    tally = Tally(owners_of(fm_index, output.by_group)) if output.counts else None
+    by_group = output.by_group or bool(output.screen and not output.counts)
+    watch = Watch(output.report) if output.report else None
+    tally = Tally(owners_of(fm_index, by_group)) if output.counts or watch else None
     screen = Screen(owners_of(fm_index, by_group=True)) if output.screen else None
+    options = replace(options, lengths=bool(watch))
     n_bytes = about_bytes(files) if device.engine == "auto" and not options.collapse else None
-    mappers = make_mappers(fm_index, options, device, progress, together(tally, screen), n_bytes=n_bytes)
+    counted, clock = together(tally, screen), watch and watch.clock
+    mappers = make_mappers(fm_index, options, device, progress, counted, clock, n_bytes)
     writer, head = make_writer(reference, output, MateWriter if options.pairing else None)
     if output.kind == "bam" and device.engine not in ("cpu", "auto") and (why := nvcomp.why_not()):
         progress.say(f"BAM is deflated by the CPU: {why}")
     compile_all(mappers, writer)
+    if watch:
+        watch.begin(mappers)
     start = time.monotonic()
     run, chunk_size = output.run(reference), min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:
@@ -90,12 +97,12 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
         progress.follow(share)
         if options.collapse:
             source = collapsed(source, options, progress)
-        summary = map_spans(mappers, source, writer, sink, progress)
-        run.note(
-            summary,
-            tsv.counts(tally.owners, tally.table(), output.by_group) if tally else b"",
+        summary = map_spans(mappers, source, writer, watch.timed(sink) if watch else sink, progress)
+        tables = (
+            tsv.counts(tally.owners, tally.table(), by_group) if tally and output.counts else b"",
             tsv.screen(screen.combinations(), summary.reads) if screen else b"",
         )
+        run.note(summary, tables, watch.facts(summary, tally, screen, by_group) if watch else None)
     if summary.reads == 0 and not output.shard:
         progress.say(f"warning: no reads in {', '.join(map(str, files))}")
     progress.say(summary.sentence(time.monotonic() - start, options.cannot_occur()))

@@ -13,21 +13,10 @@ from .. import options, workflow
 from ..index.fm_index import load
 from ..input.spans import plan
 from ..input.streams import whole_output
-from ..machines.clock import Clock
+from ..machines.clock import Clock, Timed
 from ..machines.progress import Progress
 from ..search import mapping
 from ..search.mapper import MapOptions
-
-
-class Sink:
-    """A file whose writing is timed."""
-
-    def __init__(self, clock, file):
-        self.clock, self.file = clock, file
-
-    def write(self, piece):
-        with self.clock.timed("write"):
-            self.file.write(piece)
 
 
 def timed(clock, source):
@@ -81,7 +70,7 @@ def command(given):
     with whole_output(given.output) as file:
         size = min(mapper.options.chunk_size for mapper in mappers)
         source = timed(clock, plan(given.files, size, n_threads=n_threads))
-        summary = mapping.map_spans(mappers, source, writer, Sink(clock, file))
+        summary = mapping.map_spans(mappers, source, writer, Timed(clock, file))
     wall = time.perf_counter() - start
     for stage, seconds, share in table(clock.seconds, wall, n_threads):
         click.echo(f"{stage:16}{seconds:9.3f} s {100 * share:5.1f} %")

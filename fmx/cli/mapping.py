@@ -8,6 +8,7 @@ from ..index.fm_index import load
 from ..machines.progress import Progress
 from ..search.hints import hint
 from .places import check_places
+from .reports import about
 from .shards import places_of, undone_shard
 
 
@@ -36,6 +37,9 @@ def map_to_index(command, given, runs, outputs, wanted):
     wanted, device = replace(wanted, strands=strands, n_threads=given.threads), options.device_of(given)
     progress = Progress(given.quiet)
     for files, output, sources, name in runs:
+        if output.report:
+            known = about(command, given, files, [(own.path, own.meta) for own in opened])
+            output = replace(output, report=replace(output.report, about=known))
         is_wanted, shard = undone_shard(
             given, progress, command, files, fm_index.meta, mapping=wanted, output=output
         )

@@ -9,16 +9,11 @@ from ..input.streams import STANDARD
 from .mapping import Run
 from .pairing import files_of
 from .read_groups import named_group
+from .reports import report_of
 from .shards import refuse_shards
 
 PLACE = "{sample}"  # in names of outputs: the sample's name
-_WRITTEN = {
-    "-o": "path",
-    "--counts": "counts",
-    "--screen": "screen",
-    "--al": "mapped_to",
-    "--un": "unmapped_to",
-}
+_WRITTEN = ("path", "counts", "screen", "mapped_to", "unmapped_to")  # paths of an Output
 
 
 def samples_of(given) -> list:
@@ -40,8 +35,8 @@ def runs_of(given, samples, pairing, output, outputs_of) -> tuple:
     refuse_shards(given, {"--samples": True})
     grouped = [(sample, _groups(given.samples, sample)) for sample in samples]
     _check_groups(given.samples, [groups for _, groups in grouped])
-    places = [option for option, name in _WRITTEN.items() if getattr(output, name)]
-    each = [option for option in places if PLACE in getattr(output, _WRITTEN[option])]
+    places = {option: path for option, (path, _) in outputs_of(output).items() if path}
+    each = [option for option, path in places.items() if PLACE in path]
     if not each:
         if given.collapse:
             raise click.UsageError(
@@ -111,5 +106,9 @@ def _named(output, name):
     """An Output whose paths hold the name of a sample."""
     if "/" in name:
         raise click.UsageError(f"the name of sample {name} holds a /: it cannot be put into that of a file")
-    paths = {field: getattr(output, field) for field in _WRITTEN.values()}
-    return replace(output, **{field: path and path.replace(PLACE, name) for field, path in paths.items()})
+    paths = {field: getattr(output, field) for field in _WRITTEN}
+    reports = (
+        report_of([path.replace(PLACE, name) for path in output.report.paths]) if output.report else None
+    )
+    paths = {field: path and path.replace(PLACE, name) for field, path in paths.items()}
+    return replace(output, report=reports, **paths)

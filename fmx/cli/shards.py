@@ -52,7 +52,8 @@ def undone_shard(given, progress, command, paths, meta=None, join=None, **wanted
         return True, None
     run = identity(command, paths, meta, **wanted)
     if not given.shard:
-        join = join or partial(merge, path=given.output, counts=getattr(given, "counts", None))
+        kept = {"counts": getattr(given, "counts", None), "report": getattr(wanted["output"], "report", None)}
+        join = join or partial(merge, path=given.output, **kept)
         _on_cluster(given, address, run, paths, join, progress)
         return False, None
     if run != getattr(given, "run", run):
@@ -103,7 +104,8 @@ def _on_cluster(given, address, run, paths, join, progress):
                 progress.show(f"{i} of {n} shards, {left // 60}:{left % 60:02d} left")
                 yield number
 
-        found = join(folder, in_order(folder, n, done(), bool(getattr(given, "counts", None))))
+        wanted = bool(getattr(given, "counts", None)), bool(getattr(given, "reports", None))
+        found = join(folder, in_order(folder, n, done(), *wanted))
     shutil.rmtree(folder, ignore_errors=True)
     progress.say(f"{sentence(found)}; {time.monotonic() - start:.1f} s")
 

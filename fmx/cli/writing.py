@@ -7,6 +7,7 @@ from click.core import ParameterSource
 
 from .. import options
 from ..output import kinds_of
+from .reports import report_of, report_places, reporting
 
 writing = options.together(
     options.output,
@@ -42,6 +43,7 @@ writing = options.together(
         help="Also write the reads with a reported hit, as they came; .gz compresses.",
     ),
     click.option("--un", type=click.Path(), metavar="FILE", help="Also write the reads without one."),
+    reporting,
 )  # fmt: skip
 
 
@@ -75,6 +77,7 @@ def output_of(given, has_mates=False) -> tuple:
         own_group=own_group, tags=_tags(given.tags, given.nh), counts=given.counts, by_group=by_group,
         screen=screen, mapped_to=given.al, unmapped_to=given.un, has_mates=has_mates,
         mismatches=given.mismatches, sort=given.sort, n_threads=given.threads,
+        report=report_of(given.reports),
     )  # fmt: skip
     return output, partial(outputs_of, named(kinds), READS[: 1 if given.collapse else 2])
 
@@ -91,7 +94,7 @@ def outputs_of(kinds, kinds_of_reads, output) -> dict:
             found |= {f"{option} of mates {mate}": (place, kinds_of_reads) for mate, place in places}
         else:
             found[option] = path, kinds_of_reads
-    return found
+    return found | report_places(output.report.paths if output.report else ())
 
 
 def _hits_and_screen(given, kind, are_pairs) -> tuple:

@@ -3,6 +3,7 @@
 OUT.d/0003-of-0064/manifest.json    which run, which shard, what it saw, what its body must be
 OUT.d/0003-of-0064/body             its part of the result, without head and end
 OUT.d/0003-of-0064/counts.tsv       its table of reads and hits per contig, if one was asked for
+OUT.d/0003-of-0064/facts.json       its facts for a report, if one was asked for (report/facts.py)
 """
 
 import base64
@@ -13,7 +14,7 @@ from typing import Any
 
 from ..errors import OutputError
 
-MANIFEST, BODY, COUNTS = "manifest.json", "body", "counts.tsv"
+MANIFEST, BODY, COUNTS, FACTS = "manifest.json", "body", "counts.tsv", "facts.json"
 FORMAT = 1  # of manifests
 
 
@@ -39,6 +40,7 @@ class Manifest:
     seconds: float
     summary: dict = field(default_factory=dict)
     has_counts: bool = False
+    has_facts: bool = False
 
     def to_json(self) -> str:
         fields = {**asdict(self), "format": FORMAT}

@@ -1,6 +1,7 @@
 """Shards -> the result of one run: heads, bodies and ends as they are, tables and summaries added up."""
 
 import io
+import json
 import re
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,7 +10,9 @@ import xxhash
 
 from ..errors import OutputError
 from ..input.streams import whole_output
-from .manifest import BODY, COUNTS, Manifest, difference, name_of, read_manifest
+from ..report.facts import added
+from ..report.kinds import rendered
+from .manifest import BODY, COUNTS, FACTS, Manifest, difference, name_of, read_manifest
 
 _AT_ONCE = 1 << 23  # bytes
 
@@ -39,10 +42,10 @@ def manifests(folder) -> list:
     return list(_fitting(folder, found))
 
 
-def in_order(folder, n, done, with_counts=False):
+def in_order(folder, n, done, counts=False, facts=False):
     """Yield such Manifests of n shards, as soon as ``done``, which yields their numbers, has told them.
 
-    ``with_counts``: each must have a table of counts.
+    ``counts``, ``facts``: as of ``check_kept``.
     """
 
     def told():
@@ -54,15 +57,16 @@ def in_order(folder, n, done, with_counts=False):
                 number += 1
 
     for shard in _fitting(folder, told()):
-        if with_counts:
-            check_counts(folder, [shard])
+        check_kept(folder, [shard], counts, facts)
         yield shard
 
 
-def check_counts(folder, found) -> None:
-    """Raise OutputError unless all shards have a table of counts."""
-    if not all(shard.has_counts for shard in found):
+def check_kept(folder, found, counts, facts) -> None:
+    """Raise OutputError unless all shards have a table of ``counts``, and ``facts``, if these are wanted."""
+    if counts and not all(shard.has_counts for shard in found):
         raise OutputError(f"{folder}: its shards have no table of counts: search with --counts")
+    if facts and not all(shard.has_facts for shard in found):
+        raise OutputError(f"{folder}: its shards keep nothing for a report: do them with --report")
 
 
 def _fitting(folder, shards):
@@ -85,15 +89,17 @@ def _fitting(folder, shards):
         yield shard
 
 
-def merge(folder, shards, path, counts=None) -> list:
+def merge(folder, shards, path, counts=None, report=None) -> list:
     """Write what shards in a folder make up together, of which Manifests that fit come in order: all these.
 
-    ``counts``: a file for the table of reads and hits per contig.  Raises OutputError.
+    ``counts``: a file for the table of reads and hits per contig; ``report``: a Report, or None.  Raises
+    OutputError.
     """
     found: list = []
     with ExitStack() as stack:
         sink = stack.enter_context(whole_output(path))
         table = stack.enter_context(whole_output(counts)) if counts else None
+        reports = {path: stack.enter_context(whole_output(path)) for path in (report.paths if report else ())}
         for shard in shards:
             if not found:
                 sink.write(shard.head)
@@ -102,7 +108,20 @@ def merge(folder, shards, path, counts=None) -> list:
         sink.write(found[0].tail)
         if table:
             table.write(_added([Path(folder) / name_of(x.number, x.count) / COUNTS for x in found]))
+        if report:
+            facts = added([_facts_of(folder, shard) for shard in found], report.about)
+            for path, file in reports.items():
+                file.write(rendered(path, facts))
     return found
+
+
+def _facts_of(folder, shard) -> dict:
+    """What a shard keeps for a report.  Raises OutputError."""
+    path = Path(folder) / name_of(shard.number, shard.count) / FACTS
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path}: damaged; remove its folder and do shard {shard.number} again") from error
 
 
 def bodies(folder, shards, found):

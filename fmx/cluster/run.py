@@ -19,11 +19,12 @@ from ..input.mates import PairedFiles
 from ..input.pair_shards import PairShardPlan
 from ..input.shards import Shard, ShardPlan
 from ..input.streams import STANDARD
+from ..report.kinds import as_json
 from ..system.drafts import DraftFolder
-from .manifest import BODY, COUNTS, MANIFEST, Manifest, difference, name_of, read_manifest
+from .manifest import BODY, COUNTS, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
 
 _OWN = {  # what changes no byte
-    "n_threads", "chunk_size", "path", "shard", "counts", "checkpoint", "stats", "json", "report",
+    "n_threads", "chunk_size", "path", "shard", "counts", "checkpoint", "stats", "json", "report", "lengths",
 }  # fmt: skip
 
 
@@ -69,7 +70,7 @@ class ShardRun:
         self._place = self._folder / name_of(*self._shard)
         self._plan: ShardPlan | PairShardPlan | None = None
         self._is_empty = False
-        self._summary, self._table = {}, b""
+        self._summary, self._table, self._facts = {}, b"", None
 
     def __str__(self):
         return f"shard {self._shard} in {self._folder}"
@@ -117,9 +118,11 @@ class ShardRun:
                 self._write(draft.path, body, time.monotonic() - start, (head, end))
                 draft.commit()
 
-    def note(self, summary, table=b"", *_) -> None:
+    def note(self, summary, tables=(), facts=None) -> None:
         """What was seen, while it is open; a shard has no table but that of counts."""
-        self._summary, self._table = asdict(summary) if summary else {}, table
+        seen = asdict(summary) if summary else {}
+        self._summary = {name: n for name, n in seen.items() if isinstance(n, int)}
+        self._table, self._facts = tables[0] if tables else b"", facts
 
     def _write(self, folder, body, seconds, around):
         plan = self._plan
@@ -130,9 +133,12 @@ class ShardRun:
             is_empty=plan.is_empty if plan else self._is_empty,
             head=around[0], tail=around[1], n_bytes=body.n_bytes, checksum=body.digest.hexdigest(),
             seconds=round(seconds, 3), summary=self._summary, has_counts=bool(self._table),
+            has_facts=bool(self._facts),
         )  # fmt: skip
         if self._table:
             (folder / COUNTS).write_bytes(self._table)
+        if self._facts:
+            (folder / FACTS).write_bytes(as_json(self._facts))
         (folder / MANIFEST).write_text(found.to_json())
 
 

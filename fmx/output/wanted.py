@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from ..report.facts import Report
 from .containers import container
 from .reads import Taker, of_mates
 from .tags import EVERY
@@ -23,7 +24,7 @@ class Output:
     ``mismatches``: the most that a hit has; ``absent``: whether TSV has a line for a read without one;
     ``mapped_to``, ``unmapped_to``: where reads with a reported hit, and those without, are written as they
     came, mates in two files with ``has_mates``; ``sort``: BAM or CRAM, by ``n_threads``; ``shard``: a
-    cluster.run.ShardRun, or None for all of the inputs.
+    cluster.run.ShardRun, or None for all of the inputs; ``report``: files that tell of the run.
     """
 
     path: str | None = "-"
@@ -45,12 +46,13 @@ class Output:
     sort: bool = False
     n_threads: int = 1
     shard: Any = None
+    report: Report | None = None
 
     def run(self, reference):
         """All of the inputs into ``path``, or the shard of them that is asked for."""
-        return self.shard or Whole(
-            self.path, (self.counts, self.screen), self.takers(), container(self, reference)
-        )
+        tables, reports = (self.counts, self.screen), self.report.paths if self.report else ()
+        place = container(self, reference)
+        return self.shard or Whole(self.path, tables, self.takers(), place, reports)
 
     def takers(self) -> dict:
         """{path: Taker} of the outputs for reads."""

@@ -7,19 +7,20 @@ from ..input import pair_spans, spans
 from ..input.chosen import Chosen
 from ..input.mates import PairedFiles
 from ..input.streams import whole_output
+from ..report.kinds import rendered
 from .reads import Aside
 
 
 class Whole:
     """``path`` takes the result, and ``tables`` what is counted beside it, if they are not None.
 
-    ``asides``: {path: reads.Taker} of the other outputs; ``container`` opens ``path``.  A journey asks a run
-    what to do, and gives it what comes of it; cluster/run.py is that of a shard.
+    ``asides``: {path: reads.Taker} of the other outputs; ``container`` opens ``path``; ``reports``: paths of
+    those.  A journey asks a run what to do, and gives it what comes of it; cluster/run.py is that of a shard.
     """
 
-    def __init__(self, path="-", tables=(), asides=None, container=whole_output):
+    def __init__(self, path="-", tables=(), asides=None, container=whole_output, reports=()):
         self._path, self._places, self._asides = path or os.devnull, tables, asides or {}
-        self._container = container
+        self._container, self._reports = container, {path: None for path in reports}
         self._tables: list = []
 
     def plan(self, paths, size, n_threads=1, skip=0, n=None):
@@ -40,6 +41,7 @@ class Whole:
         """A binary file for what stands between ``head`` and ``end``.  Raises OutputError."""
         with ExitStack() as stack:
             self._tables = [path and stack.enter_context(whole_output(path)) for path in self._places]
+            self._reports = {path: stack.enter_context(whole_output(path)) for path in self._reports}
             asides = [stack.enter_context(whole_output(path)) for path in self._asides]
             sink = stack.enter_context(self._container(self._path))  # whose end may fail, so it comes first
             sink.write(head)
@@ -48,11 +50,13 @@ class Whole:
             for file, taker in zip(asides, self._asides.values(), strict=True):
                 file.write(taker.end)
 
-    def note(self, summary, *tables) -> None:
-        """What was seen, while it is open; ``tables``: the bytes of those beside it."""
+    def note(self, summary, tables=(), facts=None) -> None:
+        """What was seen, while it is open; ``tables``: bytes of those beside it; ``facts`` for reports."""
         for file, table in zip(self._tables, tables, strict=False):
             if file:
                 file.write(table)
+        for path, file in self._reports.items():
+            file.write(rendered(path, facts))
 
 
 class _Sinks:

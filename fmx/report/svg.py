@@ -1,4 +1,4 @@
-"""Figures as SVG, drawn by hand: lines, bars of shares, a matrix of numbers."""
+"""Figures as SVG, drawn by hand: lines, bars of shares or amounts, histograms, a matrix of numbers."""
 
 from html import escape
 
@@ -6,6 +6,7 @@ COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#7
 _KINDS = ("#4477aa", "#ccbb44", "#ee8866", "#aa3377", "#bbbbbb")  # of bars
 _WIDE, _HIGH, _LEFT, _BOTTOM, _TOP, _ROW = 520, 300, 64, 48, 16, 20
 _LONGEST, _NAMES = 28, 215  # letters of a name that are shown, and room for them
+_SCALE = 96  # room for the numbers of a histogram
 
 
 def text(x, y, words, anchor="start", more="") -> str:
@@ -53,11 +54,11 @@ def lines(curves: dict, ticks, labels, title) -> str:
 
 def bars(rows: dict, kinds, title) -> str:
     """A bar for each of {name: shares of the ``kinds``, which add up to 1}."""
-    parts, left = [], _NAMES
+    parts, left, at = [], _NAMES, _NAMES
     for j, kind in enumerate(kinds):
-        at = left + 104 * j
         parts.append(f'<rect x="{at}" y="4" width="12" height="12" fill="{_KINDS[j]}"/>')
         parts.append(text(at + 18, 14, kind))
+        at += 36 + 7 * len(kind)
     for i, (name, shares) in enumerate(rows.items()):
         y, x = 28 + _ROW * i, float(left)
         parts.append(text(left - 8, y + 12, shortened(name), "end"))
@@ -67,6 +68,37 @@ def bars(rows: dict, kinds, title) -> str:
             x += width
         parts.append(text(left + _WIDE + 8, y + 12, f"{100 * shares[0]:.1f} %"))
     return _figure(left + _WIDE + 70, 36 + _ROW * len(rows), parts, title)
+
+
+def amounts(rows: dict, title) -> str:
+    """A bar for each of {name: (number, words)}, the longest for the largest."""
+    parts, left, most = [], _NAMES, max((number for number, _ in rows.values()), default=0) or 1
+    for i, (name, (number, words)) in enumerate(rows.items()):
+        y, width = 8 + _ROW * i, number / most * _WIDE
+        parts.append(text(left - 8, y + 12, shortened(name), "end"))
+        parts.append(f'<rect x="{left}" y="{y}" width="{width:.1f}" height="15" fill="{COLOURS[0]}"/>')
+        parts.append(text(left + width + 8, y + 12, words))
+    return _figure(left + _WIDE + 120, 16 + _ROW * len(rows), parts, title)
+
+
+def histogram(columns, scale, label, title) -> str:
+    """Columns of numbers; ``scale``: (start of the first, width of each), by the axis with a ``label``."""
+    parts, bottom, most, wide = [], _TOP + _HIGH - 2 * _TOP, max(columns) or 1, _WIDE / len(columns)
+    for i in range(5):
+        at = bottom - i / 4 * (bottom - _TOP)
+        parts.append(f'<path d="M{_SCALE} {at:.1f}h{_WIDE}" stroke="#e5e5e5"/>')
+        parts.append(text(_SCALE - 6, at + 4, f"{round(i * most / 4):,}", "end"))
+    for i, n in enumerate(columns):
+        high, x = n / most * (bottom - _TOP), _SCALE + i * wide
+        place = f'x="{x:.1f}" y="{bottom - high:.1f}" width="{max(1.0, min(wide - 1, 40)):.1f}"'
+        parts.append(f'<rect {place} height="{high:.1f}" fill="{COLOURS[0]}"/>')
+    parts.append(f'<path d="M{_SCALE} {_TOP}V{bottom}H{_SCALE + _WIDE}" fill="none" stroke="#333"/>')
+    step = max(1, -(-len(columns) // 8))
+    for i in range(0, len(columns), step):
+        at = _SCALE + i * wide + min(wide - 1, 40) / 2
+        parts.append(text(at, bottom + 16, f"{scale[0] + i * scale[1]:,}", "middle"))
+    parts.append(text(_SCALE + _WIDE / 2, bottom + 36, label, "middle"))
+    return _figure(_SCALE + _WIDE + 30, bottom + 48, parts, title)
 
 
 def matrix(names, numbers, title) -> str:

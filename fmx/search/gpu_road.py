@@ -63,7 +63,8 @@ class GpuMapper:
         self._cpu = make_cpu_mapper(index, self.options, tally, clock)
         self.timed = self._cpu.timed
         policy = options.policy
-        self._rules = hits_gpu.Rules(policy.limit, policy.at_most, policy.seed, tally is not None)
+        wanted = tally is not None, options.lengths
+        self._rules = hits_gpu.Rules(policy.limit, policy.at_most, policy.seed, *wanted)
         self._makers: dict = {}
         self._inflater = session.run(Inflater)
         self._query, self._sa, self._layout = session.run(self._bring, query, form, part.sa)
@@ -117,7 +118,7 @@ class GpuMapper:
         if self._gpu_tally:
             self._gpu_tally.count(flight, occurrences, chosen)
         hits_gpu.choose(flight, batch, occurrences, self._rules, chosen)
-        summary = hits_gpu.summary_of(report)
+        summary = hits_gpu.summary_of(flight, self._rules, report)
         loose = maker.write(flight, batch, chosen.hits, begins, report, _RECORDS)
         report.read()
         records = maker.gather(flight, loose, n_reads, report, _RECORDS)

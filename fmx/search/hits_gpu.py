@@ -11,6 +11,7 @@ import numpy as np
 from ..compiler.sorting import sort
 from ..compiler.warp import atomic_add, grid_size, kernel, thread_index
 from ..index.reference import place_of
+from ..input.lengths import N_CLASSES, class_of
 from ..input.reads_gpu import FREE as FIRST
 from ..machines import gpu
 from ..machines.gpu_sums import add_up
@@ -23,12 +24,13 @@ _READS, _BASES, _MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _HOPELESS, HITS, KEYS, FR
 
 
 class Rules(NamedTuple):
-    """A SelectionPolicy (hits.py), and whether keys of all occurrences are wanted."""
+    """A SelectionPolicy (hits.py), and whether keys of all occurrences, and lengths of reads, are wanted."""
 
     limit: int
     at_most: int
     seed: int
     all_keys: bool
+    lengths: bool
 
 
 class Chosen(NamedTuple):
@@ -40,12 +42,13 @@ class Chosen(NamedTuple):
 
 
 @kernel
-def count_kernel(batch, occurrences, rules, chosen, report):
+def count_kernel(batch, occurrences, rules, chosen, lengths, report):
     """``total`` of each read, and the numbers of its hits and keys; adds to the Summary in ``report``.
 
-    Some threads, each of which takes reads at even distances.
+    Where they are wanted, lengths of reads are counted in ``lengths`` int64[N_CLASSES]: those that are alike,
+    one after the other, by one addition.  Some threads, each of which takes reads at even distances.
     """
-    bases = mapped = unique = suppressed = found = hopeless = n_reads = np.int64(0)
+    bases = mapped = unique = suppressed = found = hopeless = n_reads = last = n_alike = np.int64(0)
     hits = chosen.hits
     for r in range(thread_index(), hits.total.size, grid_size()):
         lo, hi = occurrences.lo, occurrences.hi
@@ -62,6 +65,14 @@ def count_kernel(batch, occurrences, rules, chosen, report):
         suppressed += total != eligible
         found += eligible
         hopeless += not batch.searchable[r]
+        if rules.lengths:
+            here = class_of(batch.length[r])
+            if here != last:
+                atomic_add(lengths, last, n_alike)
+                last, n_alike = here, np.int64(0)
+            n_alike += 1
+    if n_alike:
+        atomic_add(lengths, last, n_alike)
     atomic_add(report, _READS, n_reads)
     atomic_add(report, _BASES, bases)
     atomic_add(report, _MAPPED, mapped)
@@ -108,16 +119,25 @@ def tally_kernel(occurrences, blocks, chosen, table):
 
 
 def count(flight, batch, occurrences, rules, n_reads, report):
-    """Launch what counts the hits of the first n_reads: Chosen, in which nothing is chosen yet."""
+    """Launch what counts the hits of the first n_reads: Chosen, in which nothing is chosen yet.
+
+    The lengths of reads, where they are wanted, come here with the Report (``summary_of``).
+    """
     there = flight.there
     total, first = there("total", n_reads, np.int64)[:n_reads], there("first hit", n_reads + 1, np.int64)
     none = there("positions", 0, np.int64), there("reverse", 0, np.bool_)
     keys = there("first key", n_reads + 1, np.int64), there("keys", 0, np.int64)
     chosen = Chosen(Hits(first, *none, total), *keys)
+    lengths = there("lengths", N_CLASSES if rules.lengths else 1, np.int64)
     flight.begin("count")
+    if rules.lengths:
+        gpu.fill_zero(lengths, flight.stream)
     flight.launch(
-        count_kernel, min(n_reads, _COUNTERS), N_THREADS, batch, occurrences, rules, chosen, report.there
-    )
+        count_kernel, min(n_reads, _COUNTERS), N_THREADS,
+        batch, occurrences, rules, chosen, lengths, report.there,
+    )  # fmt: skip
+    if rules.lengths:
+        flight.receive([lengths], [_lengths_here(flight)])
     add_up(flight, first, n_reads, report, HITS)
     add_up(flight, chosen.first_key, n_reads, report, KEYS)
     return chosen
@@ -162,6 +182,12 @@ class GpuTally:
         self._tally.add_table(table.reshape(-1, COLUMNS))
 
 
-def summary_of(report) -> Summary:
+def summary_of(flight, rules, report) -> Summary:
     """What the Report says of the reads."""
-    return Summary(*(report[slot] for slot in range(_READS, _HOPELESS + 1)))
+    summary = Summary(*(report[slot] for slot in range(_READS, _HOPELESS + 1)))
+    summary.lengths = _lengths_here(flight).copy() if rules.lengths else None
+    return summary
+
+
+def _lengths_here(flight):
+    return flight.here("lengths", N_CLASSES, np.int64)[:N_CLASSES]

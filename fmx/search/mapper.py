@@ -59,6 +59,7 @@ class MapOptions:
     near: Near | None = None
     pairing: Pairing | None = None  # of mates; None: reads are single
     collapse: Trim | None = None
+    lengths: bool = False  # whether those of reads, and of inserts, are counted
 
     def __post_init__(self):
         self.chunk_size = self.chunk_size or chunks.size_for(self.n_threads)
@@ -132,7 +133,7 @@ class Mapper:
         if writer.takers:
             self._split(found.given, found.total, writer, emit)
         with self.timed("summarise"):
-            return Summary.of(found, self.options.policy)
+            return Summary.of(found, self.options)
 
     def split(self, chunk, total, writer, emit):
         """Emit the reads of a chunk as they came, where the writer has more outputs than one.

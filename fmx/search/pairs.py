@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..input.lengths import no_lengths
 from ..input.trimming import trimmed
 from ..machines.portions import runs
 from . import proper
@@ -51,19 +52,21 @@ class PairMapper:
                 for batch in (mates.one, mates.two)
             ]
             cut = mates._replace(one=found[0].batch, two=found[1].batch)
-            totals = [np.zeros(0, np.int64)]
+            totals, inserts = [np.zeros(0, np.int64)], no_lengths() if self.options.lengths else None
             for start, total, own in self._joined(cut, found):
                 totals.append(total)
                 for at, hits, first in self._hits_of(cut, found, start, total, own):
                     with self.timed("format"):
                         piece = writer.format(cut, hits, at, first, first + SLICE_HITS)
                     emit(piece)
+                    if inserts is not None and first == 0:
+                        proper.count_inserts(cut, at, hits.proper, inserts)
             total = np.concatenate(totals)
             if self.tally:
                 self._count_alone(found, total)
             for piece in writer.split((mates.one, mates.two), self._is_hit(found, total)):
                 emit(piece)
-            summary.add(PairSummary.of(found, self.options.policy, total))
+            summary.add(PairSummary.of(found, self.options, total, inserts))
         return summary
 
     def _is_hit(self, found, total):

@@ -19,8 +19,9 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.sorting import lower_bound, sort
 from ..errors import UnsupportedError
-from ..index.place_keys import STEP, can_hold, place_key
+from ..index.place_keys import STEP, can_hold, place_key, position_of_key
 from ..index.reference import find_block
+from ..input.lengths import class_of
 from .hits import hash_name
 
 FR, RF, FF = (False, True), (True, False), (False, False)  # reverse: the left and the right mate, 1 and 2
@@ -244,3 +245,20 @@ def _choose_of_pair(mates, start, located, rule, limits, found, i):
                         return
             number += 1
             right += 1
+
+
+def count_inserts(mates, start, found, counts) -> None:
+    """Count the insert of the first of the ProperPairs of each of the pairs ``start`` onwards.
+
+    In ``counts`` int64[N_CLASSES] (input/lengths.py).
+    """
+    _count_inserts(mates.one.length[start:], mates.two.length[start:], found, counts)
+
+
+@compiled
+def _count_inserts(length1, length2, found, counts):
+    for i in range(found.total.size):
+        if found.first[i] < found.first[i + 1]:
+            start1, start2 = position_of_key(found.lead1[i]), position_of_key(found.lead2[i])
+            end = max(start1 + length1[i], start2 + length2[i])
+            counts[class_of(end - min(start1, start2))] += 1

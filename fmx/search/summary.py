@@ -1,24 +1,30 @@
 """What a run of fmx search has seen."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from ..compiler.functions import compiled
+from ..input.lengths import count_lengths, no_lengths
 from .hits import eligible_of
 
 
 class Sums:
-    """Numbers of a dataclass that add up."""
+    """Numbers of a dataclass that add up, and arrays of these, or None where they are not counted."""
 
     def add(self, other) -> None:
         for item in fields(self):  # type: ignore[arg-type]
-            setattr(self, item.name, getattr(self, item.name) + getattr(other, item.name))
+            mine, more = getattr(self, item.name), getattr(other, item.name)
+            setattr(self, item.name, more if mine is None else mine if more is None else mine + more)
 
 
 @dataclass
 class Summary(Sums):
-    """What a run has seen, in reads (``hits`` in occurrences); one counts as those that it stands for."""
+    """What a run has seen, in reads (``hits`` in occurrences); one counts as those that it stands for.
+
+    ``lengths``: how many are how long, int64[N_CLASSES] (input/lengths.py), or None where nobody asks.
+    """
 
     reads: int = 0
     bases: int = 0
@@ -27,11 +33,23 @@ class Summary(Sums):
     suppressed: int = 0
     hits: int = 0
     hopeless: int = 0  # nothing in them can be searched
+    lengths: Any = None
 
     @classmethod
-    def of(cls, found, policy) -> "Summary":
-        """What was Found in a batch."""
-        return cls(*_sums(found.total, found.batch.length, found.sought, found.weight, policy.at_most))
+    def of(cls, found, options) -> "Summary":
+        """What was Found in a batch by MapOptions."""
+        at_most = options.policy.at_most
+        summary = cls(*_sums(found.total, found.batch.length, found.sought, found.weight, at_most))
+        summary.lengths = lengths_of(options, found)
+        return summary
+
+    def facts(self) -> dict:
+        """The numbers for a report (docs/formats.md)."""
+        return {
+            "reads": self.reads, "bases": self.bases, "mapped": self.mapped, "unique": self.unique,
+            "suppressed": self.suppressed, "unmapped": self.reads - self.mapped - self.suppressed,
+            "cannot_occur": self.hopeless, "occurrences": self.hits,
+        }  # fmt: skip
 
     def sentence(self, seconds: float, cannot_occur: str) -> str:
         """What happened, in one line; ``cannot_occur``: which reads cannot, in words."""
@@ -44,6 +62,16 @@ class Summary(Sums):
             f"{self.hits:,} occurrences; {seconds:.1f} s, {self.reads / max(seconds, 1e-9):,.0f} reads/s"
             f"{hopeless if self.hopeless else ''}"
         )
+
+
+def lengths_of(options, *found):
+    """How many reads that were Found are how long, if MapOptions ask for it."""
+    if not options.lengths:
+        return None
+    counts = no_lengths()
+    for its in found:
+        count_lengths(its.batch.length, its.weight, counts)
+    return counts
 
 
 @compiled
@@ -64,7 +92,10 @@ def _sums(total, length, sought, weight, at_most):
 
 @dataclass
 class PairSummary(Sums):
-    """What a run has seen, in pairs (``hits`` in proper pairs; ``alone`` and ``hopeless`` in mates)."""
+    """What a run has seen, in pairs (``hits`` in proper pairs; ``alone`` and ``hopeless`` in mates).
+
+    ``lengths``: as of a Summary, of mates; ``inserts``: those of each pair's first proper pair, if reported.
+    """
 
     pairs: int = 0
     bases: int = 0
@@ -74,10 +105,13 @@ class PairSummary(Sums):
     hits: int = 0
     alone: int = 0  # occur, but in no proper pair
     hopeless: int = 0
+    lengths: Any = None
+    inserts: Any = None
 
     @classmethod
-    def of(cls, found, policy, total) -> "PairSummary":
-        """What was Found of mates 1 and of mates 2; ``total`` int64[n] proper pairs."""
+    def of(cls, found, options, total, inserts=None) -> "PairSummary":
+        """What was Found of mates 1 and of mates 2 by MapOptions; ``total`` int64[n] proper pairs."""
+        policy = options.policy
         eligible = policy.eligible(total)
         alone = sum(np.count_nonzero(policy.eligible(its.total) * (total == 0)) for its in found)
         return cls(
@@ -89,6 +123,8 @@ class PairSummary(Sums):
             hits=int(eligible.sum()),
             alone=int(alone),
             hopeless=sum(int(np.count_nonzero(~its.batch.searchable)) for its in found),
+            lengths=lengths_of(options, *found),
+            inserts=inserts,
         )
 
     @property
@@ -98,6 +134,14 @@ class PairSummary(Sums):
     @property
     def mapped(self) -> int:
         return 2 * self.proper + self.alone
+
+    def facts(self) -> dict:
+        """The numbers for a report (docs/formats.md)."""
+        return {
+            "pairs": self.pairs, "reads": self.reads, "bases": self.bases, "proper": self.proper,
+            "unique": self.unique, "suppressed": self.suppressed, "alone": self.alone,
+            "cannot_occur": self.hopeless, "proper_pairs": self.hits,
+        }  # fmt: skip
 
     def sentence(self, seconds: float, cannot_occur: str) -> str:
         """What happened, in one line; ``cannot_occur``: which mates cannot, in words."""

@@ -4,6 +4,7 @@ Both map in this process, in the simulator by plain Python.
 """
 
 import gzip
+import json
 import threading
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ from fmx.index.groups import Groups
 from fmx.input import gzipped, held_gpu
 from fmx.input.trimming import WHOLE, Trim
 from fmx.machines.progress import Progress
+from fmx.report.facts import Report
 from fmx.search import auto, gpu_road
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import MapOptions, Mapper
@@ -111,6 +113,23 @@ def test_hits_are_chosen_and_counted_as_on_the_cpu(policy, opened, tmp_path, on_
     _, counts, _ = both(opened, tmp_path / "reads", tmp_path, on_cpu, **how)
     assert on_cpu == []
     assert counts.count(b"\n") == 1 + (2 if by_group else len(CONTIGS))
+
+
+def test_a_report_tells_what_that_of_the_cpu_tells(opened, tmp_path, on_cpu):
+    (tmp_path / "reads").write_bytes(FASTQ + journeys.fastq([("long", 30 * UNIT), ("short", UNIT[:40])]))
+    found = []
+    for device in (workflow.Device(), GPU):
+        on_cpu.clear()
+        report = Report((str(tmp_path / "run.json"),), {})
+        output = workflow.Output(str(tmp_path / "o.sam"), report=report)
+        workflow.search(opened, [tmp_path / "reads"], MapOptions(), output, device=device)
+        told = json.loads((tmp_path / "run.json").read_text())
+        found.append({name: told[name] for name in ("counts", "shares", "lengths", "contigs")})
+    assert on_cpu == []
+    assert found[0] == found[1]
+    assert sum(n for *_, n in found[1]["lengths"]) == found[1]["counts"]["reads"]
+    assert found[1]["lengths"][-1] == [4480, 4543, 1]
+    assert any({"search", "count"} <= stages.keys() for stages in told["stages"].values())
 
 
 OUTPUTS = {

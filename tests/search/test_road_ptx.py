@@ -25,7 +25,7 @@ BYTES, FLAGS, ROWS, NUMBERS = (np.zeros(1, kind) for kind in (np.uint8, np.bool_
 BATCH = ReadBatch(BYTES, *[NUMBERS] * 5, FLAGS)
 PATTERNS = Patterns(np.zeros(1, np.uint64), NUMBERS, NUMBERS)
 HITS = Hits(NUMBERS, NUMBERS, FLAGS, NUMBERS)
-CHOSEN, RULES = hits_gpu.Chosen(HITS, NUMBERS, NUMBERS), hits_gpu.Rules(1, 2, -1, False)
+CHOSEN, RULES = hits_gpu.Chosen(HITS, NUMBERS, NUMBERS), hits_gpu.Rules(1, 2, -1, False, True)
 FOUND = Rows(FullSA(ROWS), FullSA(ROWS), ROWS, ROWS)
 RAW, LOOSE = reads_gpu.Raw(BYTES, True, 1, NUMBERS, NUMBERS), records_gpu.Loose(NUMBERS, NUMBERS, BYTES)
 READING = reads_gpu.Reading(Trim(1, 2, 3, 4), 3, True)
@@ -49,7 +49,7 @@ KERNELS = {
     "starts": (reads_gpu.starts_kernel, (RAW,)),
     "reads": (reads_gpu.reads_kernel, (RAW, BATCH, READING, PATTERNS, NUMBERS)),
     "totals": (gpu_sums.add_up_kernel, (NUMBERS, 1, NUMBERS, 1)),
-    "count": (hits_gpu.count_kernel, (BATCH, FOUND, RULES, CHOSEN, NUMBERS)),
+    "count": (hits_gpu.count_kernel, (BATCH, FOUND, RULES, CHOSEN, NUMBERS, NUMBERS)),
     "choose": (hits_gpu.choose_kernel, (BATCH, FOUND, RULES, CHOSEN)),
     "tally": (hits_gpu.tally_kernel, (FOUND, BLOCKS, CHOSEN, NUMBERS)),
     "measure": (records_gpu.measure_kernel, (BATCH, HITS, records_gpu.ALL, 3, True, NUMBERS)),

@@ -13,9 +13,6 @@ _KINDS = click.Choice(["mageck", "long", "parquet"])
 told = options.together(
     click.option("--stats", type=click.Path(), metavar="FILE", help="Of counts also a table of samples."),
     click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="The same and more as JSON."),
-    click.option(
-        "--report", type=click.Path(), metavar="FILE", help="The same as a page with figures, HTML."
-    ),
 )
 
 
@@ -79,6 +76,7 @@ class Offsets(click.ParamType):
 )  # fmt: skip
 @options.output
 @told
+@click.option("--report", type=click.Path(), metavar="FILE", help="The same as a page with figures, HTML.")
 @options.sharing
 @options.running
 def command(given):
@@ -194,7 +192,3 @@ def _looked(given) -> list:
             "of mates say all with one stroke, as in --after CACCG/AAAC --before GTTT/GTTT"
         )
     return [{name: each[i] for name, each in said.items()} for i in range(n_mates)]
-
-
-def _anything(path, byte) -> None:
-    """Whatever a table begins with, who reads it judges."""

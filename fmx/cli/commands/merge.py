@@ -5,6 +5,8 @@ import os
 import click
 
 from ... import options
+from ...report.kinds import kind_of
+from ..reports import report_of, report_places, reporting
 from .count import add_up, counted_places, told
 
 
@@ -15,6 +17,7 @@ from .count import add_up, counted_places, told
     "--counts", type=click.Path(), metavar="FILE", help="Also write the table of reads and hits per contig."
 )
 @told
+@reporting
 @options.quiet
 def command(given):
     """Join the shards in a folder.
@@ -22,7 +25,7 @@ def command(given):
     FOLDER is what fmx search, locate, mem, pairwise or count with --shard were given as -o. All shards of one
     run must be there. The output is that of a run without --shard.
     """
-    from ...cluster.merge import check_counts, manifests, merge, sentence
+    from ...cluster.merge import check_kept, manifests, merge, sentence
     from ...count.outputs import CountOutput
     from ...machines.progress import Progress
     from ..places import check_places
@@ -30,9 +33,13 @@ def command(given):
     found = manifests(given.folder)
     kind = found[0].run["options"]["output"]["kind"]
     is_count = found[0].run["command"] == "count"
-    outputs = counted_places(given, kind) if is_count else {"-o": (given.output, [kind.upper()])}
+    if is_count:
+        given.report = _page_of(given.reports)
+        outputs = counted_places(given, kind)
+    else:
+        outputs = {"-o": (given.output, [kind.upper()]), **report_places(given.reports)}
     outputs["--counts"] = (given.counts, ["TSV"])
-    for option in ("counts",) if is_count else ("stats", "json_path", "report"):
+    for option in ("counts",) if is_count else ("stats", "json_path"):
         if getattr(given, option):
             raise click.UsageError(
                 f"--{option.removesuffix('_path')} is for shards of fmx {'search' if is_count else 'count'}"
@@ -49,7 +56,14 @@ def command(given):
         output = CountOutput(given.output, kind, given.stats, given.json_path, given.report)
         add_up(output, progress, given.folder, found)
     else:
-        if given.counts:
-            check_counts(given.folder, found)
-        merge(given.folder, found, given.output, given.counts)
+        check_kept(given.folder, found, bool(given.counts), bool(given.reports))
+        merge(given.folder, found, given.output, given.counts, report_of(given.reports))
     progress.say(sentence(found))
+
+
+def _page_of(reports):
+    """The page that --report names for shards of fmx count, or None.  Raises UsageError."""
+    for path in reports:
+        if kind_of(path) != "HTML":
+            raise click.UsageError(f"--report {path}: of fmx count a report is HTML; see also --json")
+    return reports[0] if reports else None

@@ -1,0 +1,104 @@
+"""--report: files that tell of a run, and what of it is known before it begins."""
+
+import os
+import shlex
+import sys
+from importlib import import_module
+
+import click
+
+from .._version import __version__
+from ..errors import shown
+from ..report.facts import Report
+from ..report.kinds import SUFFIXES, kind_of
+
+_LIBRARIES = ("numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings")
+
+
+def _check(context, param, paths):
+    """Each file's name tells its kind, which is another one than that of the others."""
+    for path in paths:
+        if not kind_of(path):
+            *most, last = SUFFIXES
+            ends = f"{', '.join(most)} or {last}"
+            raise click.BadParameter(f"{path}: the name of a report ends with {ends}", param=param)
+    if len({kind_of(path) for path in paths}) < len(paths):
+        raise click.BadParameter(f"{' and '.join(paths)} are of one kind; give one", param=param)
+    return paths
+
+
+reporting = click.option(
+    "--report", "reports", type=click.Path(), multiple=True, metavar="FILE", callback=_check,
+    help="Tell of the run in FILE.json, FILE.html or FILE.log, which MultiQC reads; may be given for each.",
+)  # fmt: skip
+
+
+def report_places(paths) -> dict:
+    """Reports as check_places takes outputs."""
+    return {f"--report as {kind_of(path)}": (path, []) for path in paths}
+
+
+def report_of(paths) -> Report | None:
+    """A Report into files, of which no more is known; None without files."""
+    return Report(tuple(paths), {}) if paths else None
+
+
+def about(command, given, files, indexes=()) -> dict:
+    """What is known of a run beforehand; ``files`` that it reads; ``indexes``: (path, meta.json) of each."""
+    import platform
+
+    from ..cluster.run import seen
+
+    return {
+        "fmx": __version__,
+        "command": command,
+        "command_line": shown(shlex.join(["fmx", *sys.argv[1:]])),
+        "versions": {"python": platform.python_version(), **_versions()},
+        "machine": {"system": platform.platform(), "processor": _processor(), "cores": os.cpu_count()},
+        "options": _options(command, given),
+        "inputs": [
+            {"path": shown(str(path)), "bytes": os.path.getsize(path) if os.path.isfile(path) else None}
+            for path in files
+        ],
+        "references": [
+            {"index": shown(str(path)), "digest": seen([], meta)["index"], "contigs": meta["n_contigs"],
+             "bases": meta["n_bases"]}
+            for path, meta in indexes
+        ],
+    }  # fmt: skip
+
+
+def _versions() -> dict:
+    """Of the libraries that are there."""
+    from importlib import metadata
+
+    found = {}
+    for name in _LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _processor() -> str:
+    """The name of the processor, as Linux tells it."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "")
+    except OSError:
+        return ""
+
+
+def _options(command, given) -> dict:
+    """{name of the option: its value} of all options of the command."""
+    params = import_module(f".commands.{command}", __package__).command.params
+    names = {param.name: max(param.opts, key=len).lstrip("-") for param in params if param.opts[0][0] == "-"}
+    return {name: _plain(getattr(given, field)) for field, name in names.items() if hasattr(given, field)}
+
+
+def _plain(value):
+    """As a type of JSON."""
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    return value if value is None or isinstance(value, bool | int | float) else shown(str(value))

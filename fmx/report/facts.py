@@ -1,0 +1,88 @@
+"""The facts of a run: what is told of it, as JSON's types; those of shards are added up.
+
+docs/formats.md tells what each is.  A command says what it knows beforehand (Report.about), and the journey
+what came of it: counts, seconds, stages, lengths, contigs.
+"""
+
+from dataclasses import dataclass
+
+FORMAT = 1  # of facts
+OF_READS = {"mapped", "unique", "suppressed", "unmapped", "cannot_occur"}  # counts that are shares of these
+_OF_PAIRS = {"proper", "unique", "suppressed"}
+_LISTS = ("lengths", "inserts")  # of [shortest, longest, how many]
+_TABLES = ("contigs", "groups")  # of dicts, with names and lengths
+LONG = (*_LISTS, *_TABLES, "screen")
+
+
+@dataclass(frozen=True)
+class Report:
+    """``paths`` of the files that tell of a run, whose names say their kinds; ``about`` it: a dict."""
+
+    paths: tuple
+    about: dict
+
+    def facts(self, found) -> dict:
+        """All of it, with what was ``found``."""
+        return with_rates({"format": FORMAT, **self.about, **found})
+
+
+def with_rates(facts) -> dict:
+    """Facts with the shares and rates that follow from their counts and seconds."""
+    counts, seconds = facts["counts"], max(facts["seconds"]["working"], 1e-9)
+    whole, names = ("pairs", _OF_PAIRS) if "pairs" in counts else ("reads", OF_READS)
+    shares = {
+        name: round(n / max(counts[whole], 1), 6)
+        for name, n in counts.items()
+        if whole in counts and name in names
+    }
+    rates = {
+        f"{name}_per_second": round(counts[name] / seconds, 1)
+        for name in ("pairs", "reads", "queries", "bases")
+        if name in counts
+    }
+    return {**facts, "shares": shares, "rates": rates}
+
+
+def added(shards, about=None) -> dict:
+    """The facts of shards of one run as those of the whole; ``about`` it, if that is known better."""
+    first = shards[0]
+    options = {key: value for key, value in first.get("options", {}).items() if key != "shard"}
+    whole = {**first, "options": options, **(about or {})}
+    whole["shards"], whole["started"] = len(shards), min(each["started"] for each in shards)
+    for name in ("counts", "seconds"):
+        whole[name] = _sums(each[name] for each in shards)
+    whole["stages"] = {
+        place: _sums(each["stages"].get(place, {}) for each in shards)
+        for place in dict.fromkeys(place for each in shards for place in each["stages"])
+    }
+    whole["places"] = list(dict.fromkeys(place for each in shards for place in each["places"]))
+    for name in _LISTS:
+        if name in first:
+            whole[name] = _joined(row for each in shards for row in each[name])
+    for name in _TABLES:
+        if name in first:
+            whole[name] = [_row(rows) for rows in zip(*(each[name] for each in shards), strict=True)]
+    return with_rates(whole)
+
+
+def _sums(dicts) -> dict:
+    """The numbers of the same name added up."""
+    total: dict = {}
+    for each in dicts:
+        for name, n in each.items():
+            total[name] = total.get(name, 0) + n
+    return {name: round(n, 3) if isinstance(n, float) else n for name, n in total.items()}
+
+
+def _joined(rows) -> list:
+    total: dict = {}
+    for least, most, n in rows:
+        total[least, most] = total.get((least, most), 0) + n
+    return [[*ends, n] for ends, n in sorted(total.items())]
+
+
+def _row(rows) -> dict:
+    """Rows of one contig, or group, as one: all but its name and length are added up."""
+    sums = {name: sum(row[name] for row in rows) for name in rows[0] if name not in ("name", "length")}
+    sums["fractional"] = round(sums["fractional"], 6)
+    return {"name": rows[0]["name"], "length": rows[0]["length"], **sums}

@@ -1,0 +1,153 @@
+"""Facts of a run (facts.py) as a page with figures."""
+
+from html import escape
+
+from . import svg
+from .page import page, table
+
+_MOST = 30  # contigs, with the most reads, that are shown
+_COLUMNS = 60  # of a histogram, at most
+_SHOWN = 0.995  # of what is counted; the longest of all would leave no room for the rest
+_FATES = {
+    "reads": (("unique", "once"), ("several", "several times"), ("suppressed", "more than -m"),
+              ("unmapped", "nowhere")),
+    "pairs": (("unique", "once"), ("several", "several times"), ("suppressed", "more than -m"),
+              ("rest", "not proper")),
+}  # fmt: skip
+_WORDS = {
+    "reads": "reads", "pairs": "pairs", "queries": "queries", "bases": "bases",
+    "mapped": "occur", "unique": "occur once", "suppressed": "occur more often than -m allows",
+    "unmapped": "occur nowhere", "cannot_occur": "of these cannot occur", "occurrences": "occurrences",
+    "proper": "occur as proper pairs", "proper_pairs": "proper pairs",
+    "alone": "mates that occur by themselves",
+    "matches": "matches",
+}  # fmt: skip
+
+
+def html(facts) -> bytes:
+    """The page."""
+    counts, what = facts["counts"], "pairs" if "pairs" in facts["counts"] else "reads"
+    names = [each["path"].rsplit("/", 1)[-1] for each in facts["inputs"]]
+    title = f"fmx {facts['command']}: {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
+    parts = [f"<h1>{escape(title)}</h1>", f'<p class="about">{_about(facts)}</p>']
+    parts += ["<h2>Counts</h2>", _counts(facts)]
+    if what in counts and "unique" in counts:
+        parts += [f"<h2>Where {what} occur</h2>", _fates(counts, what)]
+    for name, words in (("lengths", "Lengths of reads"), ("inserts", "Inserts of proper pairs")):
+        if facts.get(name):
+            parts += [f"<h2>{words}</h2>", _histogram(facts[name], words)]
+    for name in ("contigs", "groups"):
+        if facts.get(name):
+            parts += [f"<h2>{name.capitalize()}</h2>", *_of_reference(name, facts[name])]
+    if facts.get("screen"):
+        parts += ["<h2>Reads by the groups that they occur in, and no others</h2>", _screen(facts["screen"])]
+    parts += ["<h2>Where the time went</h2>", *_times(facts)]
+    parts += ["<h2>The run</h2>", _run(facts)]
+    return page(title, parts)
+
+
+def _about(facts) -> str:
+    seconds = facts["seconds"]["working"]
+    said = [
+        f"fmx {facts['fmx']}",
+        facts["started"].replace("T", " ").replace("Z", " UTC"),
+        f"{seconds:,.1f} s",
+    ]
+    if "shards" in facts:
+        said.append(f"{facts['shards']} shards, whose seconds are added up")
+    return escape("; ".join(said))
+
+
+def _counts(facts) -> str:
+    rows = []
+    for name, n in facts["counts"].items():
+        share = facts["shares"].get(name)
+        share = "" if share is None else f"{100 * share:.2f} %"
+        rows.append(_cells(_WORDS.get(name, name), f"{n:,}", share))
+    for name, rate in facts["rates"].items():
+        rows.append(_cells(name.replace("_per_second", " a second"), f"{rate:,.0f}", ""))
+    return table(("", "number", "share"), rows)
+
+
+def _fates(counts, what) -> str:
+    n, some = max(counts[what], 1), counts["mapped" if what == "reads" else "proper"]
+    own = {**counts, "several": some - counts["unique"]}
+    own["rest"] = counts[what] - some - counts["suppressed"]
+    kinds = _FATES[what]
+    return svg.bars(
+        {what: [own[name] / n for name, _ in kinds]}, [words for _, words in kinds], f"Where {what} occur"
+    )
+
+
+def _histogram(rows, title) -> str:
+    """Columns of equal width, as far as _SHOWN of all reach."""
+    total, seen, most = sum(n for *_, n in rows), 0, rows[0][1]
+    for _, longest, n in rows:
+        if seen >= _SHOWN * total:
+            break
+        seen, most = seen + n, longest
+    least = rows[0][0]
+    width = -(-(most - least + 1) // _COLUMNS)
+    columns = [0] * (-(-(most - least + 1) // width))
+    for shortest, _, n in rows:
+        if shortest <= most:
+            columns[(shortest - least) // width] += n
+    words = "bases" if width == 1 else f"bases, {width:,} a column"
+    if total > seen:
+        words += f"; {total - seen:,} longer ones are not shown"
+    return svg.histogram(columns, (least, width), words, title)
+
+
+def _of_reference(what, rows) -> list:
+    """A table of the contigs or groups with the most reads, and their figure."""
+    shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
+    found = []
+    if len(rows) > len(shown):
+        found.append(f"<p>{len(shown)} of {len(rows):,} {what}, with the most reads; the JSON has all.</p>")
+    if len(shown) > 1:
+        bars = {row["name"]: (row["reads"], f"{row['reads']:,}") for row in shown}
+        found.append(svg.amounts(bars, f"Reads of {what}"))
+    head = ["name", "bases", *(name for name in shown[0] if name not in ("name", "length"))]
+    return [*found, table(head, [_cells(*row.values()) for row in shown])]
+
+
+def _screen(rows) -> str:
+    shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
+    return table(("groups", "reads"), [_cells(", ".join(row["groups"]), row["reads"]) for row in shown])
+
+
+def _times(facts) -> list:
+    seconds = facts["seconds"]
+    found = [f"<p>Starting {seconds['starting']:.2f} s, working {seconds['working']:.2f} s. "
+             "Stages are seconds of all threads together.</p>"]  # fmt: skip
+    for place, stages in facts["stages"].items():
+        if stages:
+            order = sorted(stages.items(), key=lambda item: -item[1])
+            rows = {stage: (spent, f"{spent:.2f} s") for stage, spent in order}
+            found.append(svg.amounts(rows, f"Seconds by stage, {place}"))
+    return found
+
+
+def _run(facts) -> str:
+    rows = [("command", facts["command_line"]), ("places", "; ".join(facts["places"]))]
+    for each in facts["inputs"]:
+        size = "" if each["bytes"] is None else f" ({each['bytes']:,} bytes)"
+        rows.append(("input", f"{each['path']}{size}"))
+    for what, known in (*(("reference", each) for each in facts["references"]),
+                        ("machine", facts["machine"]), ("versions", facts["versions"])):  # fmt: skip
+        rows += [(f"{what}: {name}", value) for name, value in known.items()]
+    given = {name: value for name, value in facts["options"].items() if value not in (None, False, [], "")}
+    rows += [(f"--{name}", ", ".join(map(str, value)) if isinstance(value, list) else value)
+             for name, value in given.items()]  # fmt: skip
+    return table(("", ""), [_cells(*row, kind=' class="words"') for row in rows])
+
+
+def _cells(*words, kind="") -> list:
+    first, *rest = map(_shown, words)
+    return [f"<td>{first}</td>", *(f"<td{kind}>{word}</td>" for word in rest)]
+
+
+def _shown(value) -> str:
+    """A number or text as HTML."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return escape(f"{value:,}" if is_number else str(value))

@@ -1,0 +1,62 @@
+"""The page of a report, in a browser without network: what it says, and how it looks."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import journeys
+import pytest
+from conftest import missing
+from PIL import Image
+from texts import numbered, random_letters
+
+BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+WORDS = [
+    "fmx search: m1.fq, m2.fq", "occur as proper pairs", "Inserts of proper pairs", "Lengths of reads",
+    "Contigs", "x&lt;1&gt;.fmx", "Seconds by stage, CPU", "--max-insert",
+]  # fmt: skip
+
+
+@pytest.fixture
+def browser(tmp_path):
+    """A function: its arguments -> what the browser writes of run.html."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not program:
+        missing("there is no chromium; tests/install_peers.sh installs one")
+    given = ["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    given.append(f"--user-data-dir={tmp_path / 'profile'}")
+
+    def browser(*arguments):
+        page = Path("run.html").absolute().as_uri()
+        done = subprocess.run(
+            [program, *given, *arguments, page], capture_output=True, check=True, timeout=60
+        )
+        return done.stdout.decode()
+
+    return browser
+
+
+def test_the_page_shows_its_words_and_figures(folder, command, browser):
+    unit = random_letters(2000, "page")
+    journeys.build(folder / "x<1>.fmx", numbered([unit, unit[:300]]))
+    for mate in (1, 2):
+        reads = [unit[i + 200 * (mate - 1) : i + 200 * (mate - 1) + 40] for i in range(0, 1700, 50)]
+        turned = [
+            read[::-1].translate(str.maketrans("ACGT", "TGCA")) if mate == 2 else read for read in reads
+        ]
+        records = [(f"r{i}", read[i % 9 :]) for i, read in enumerate(turned)]
+        Path(f"m{mate}.fq").write_bytes(journeys.fastq(records))
+    done = command(
+        "search", "-q", "-x", "x<1>.fmx", "-1", "m1.fq", "-2", "m2.fq", "--max-insert", 300, "-o", "o.sam",
+        "--report", "run.html",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert not re.search("<script|<link|src=|url[(]", Path("run.html").read_text())
+    text = browser("--dump-dom")
+    assert [words for words in WORDS if words not in text] == []
+    browser("--screenshot=page.png", "--window-size=1000,2400")
+    with Image.open("page.png") as picture:
+        colours = dict((colour[:3], n) for n, colour in picture.convert("RGB").getcolors(1 << 24))
+    assert colours[0x44, 0x77, 0xAA] > 20_000  # columns and bars
+    assert colours[255, 255, 255] < 0.98 * 1000 * 2400

@@ -1,0 +1,180 @@
+"""Reports tell what happened; those of shards tell of one run; MultiQC reads the log."""
+
+import json
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import hypothesis.strategies as st
+import journeys
+import naive
+import pytest
+from conftest import ROOT, missing
+from hypothesis import given
+from texts import numbered, random_letters
+
+from fmx.input.lengths import N_CLASSES, class_of, no_lengths, rows_of
+
+UNIT = random_letters(300, "report")
+CONTIGS = numbered([UNIT, UNIT[:150] + "N" + random_letters(400, "more"), "AC" * 40])
+READS = [UNIT[i : i + 20 + i % 30] for i in range(0, 240, 7)] + ["", "ACGTN", "ACACAC", "T" * 33]
+MATES = [(UNIT[i : i + 25], UNIT[i + 60 : i + 80 + i % 40]) for i in range(0, 180, 9)]
+MATES += [(UNIT[:25], "T" * 30)]  # no proper pair
+
+
+@pytest.fixture
+def run(folder, command):
+    """A function: arguments of fmx search -> (the facts that it tells, its output)."""
+    journeys.build(folder / "ref.fmx", CONTIGS)
+    records = [(f"r{i}", read) for i, read in enumerate(READS)]
+    (folder / "reads.fq").write_bytes(journeys.fastq(records))
+    for mate in (0, 1):
+        turned = [(f"p{i}", naive.reverse_complement(x[1]) if mate else x[0]) for i, x in enumerate(MATES)]
+        (folder / f"mates{mate + 1}.fq").write_bytes(journeys.fastq(turned))
+
+    def run(*arguments, name="run.json"):
+        done = command("search", "-q", *arguments, "--report", name, "-o", "o.sam")
+        assert done.code == 0, done.err
+        return json.loads(Path(name).read_text()), Path("o.sam").read_text()
+
+    return run
+
+
+@given(st.integers(0, 2**31 - 1))
+def test_a_class_of_lengths_is_narrow_and_holds_its_lengths(length):
+    counts = no_lengths()
+    counts[class_of(length)] = 3
+    ((least, most, n),) = rows_of(counts)
+    assert (least <= length <= most, n) == (True, 3)
+    assert most - least <= length / 64
+    assert class_of(2**40) == N_CLASSES - 1
+
+
+def test_counts_lengths_and_contigs_are_those_of_the_oracle(run, command):
+    facts, _ = run("-x", "ref.fmx", "reads.fq", "-m", 9, "--counts", "counts.tsv")
+    totals = [len(naive.locate(CONTIGS, read)) if read else 0 for read in READS]
+    known = [n if n <= 9 else 0 for n in totals]
+    assert facts["counts"] == {
+        "reads": len(READS), "bases": sum(map(len, READS)), "mapped": sum(n > 0 for n in known),
+        "unique": known.count(1), "suppressed": sum(n > 9 for n in totals), "unmapped": totals.count(0),
+        "cannot_occur": 2, "occurrences": sum(known),
+    }  # fmt: skip
+    assert facts["counts"]["suppressed"] > 0
+    assert facts["lengths"] == [[n, n, times] for n, times in sorted(Counter(map(len, READS)).items())]
+    assert facts["shares"]["mapped"] == round(facts["counts"]["mapped"] / len(READS), 6)
+    names = "name", "length", "reads", "hits", "unique", "fractional"
+    lines = [line.split("\t") for line in Path("counts.tsv").read_text().splitlines()[1:]]
+    assert facts["contigs"] == [
+        dict(zip(names, (row[0], *map(int, row[1:5]), float(row[5])), strict=True)) for row in lines
+    ]
+    assert (facts["format"], facts["command"], facts["options"]["m"]) == (1, "search", 9)
+    assert facts["inputs"] == [{"path": "reads.fq", "bytes": Path("reads.fq").stat().st_size}]
+    assert {"read", "search", "format", "write"} <= facts["stages"]["CPU"].keys()
+
+
+def test_a_screen_tells_of_groups(run, folder):
+    journeys.build(folder / "other.fmx", [("x", random_letters(200, "other") + UNIT[:60])])
+    facts, _ = run("-x", "ref.fmx", "-x", "other.fmx", "reads.fq", "--screen", "s.tsv")
+    rows = [line.split("\t") for line in Path("s.tsv").read_text().splitlines()[1:]]
+    assert [[",".join(row["groups"]), row["reads"]] for row in facts["screen"]] == [
+        [row[0], int(row[2])] for row in rows if row[0] != "*"
+    ]
+    reads = {row["name"]: row["reads"] for row in facts["groups"]}
+    assert reads == {
+        name: sum(int(row[2]) for row in rows if name in row[0].split(",")) for name in ("ref", "other")
+    }
+    assert [each["index"] for each in facts["references"]] == ["ref.fmx", "other.fmx"]
+
+
+def test_inserts_are_those_that_sam_tells(run):
+    facts, sam = run("-x", "ref.fmx", "-1", "mates1.fq", "-2", "mates2.fq", "-a")
+    records = [line.split("\t") for line in sam.splitlines() if not line.startswith("@")]
+    first = [abs(int(row[8])) for row in records if int(row[1]) & 0x142 == 0x42]
+    assert facts["inserts"] == [[n, n, times] for n, times in sorted(Counter(first).items())]
+    assert facts["counts"]["proper"] == len(first) > 15
+    assert sum(n for *_, n in facts["lengths"]) == facts["counts"]["reads"] == 2 * len(MATES)
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_reports_of_shards_are_added_up(pairs, run, command):
+    reads = ["-1", "mates1.fq", "-2", "mates2.fq"] if pairs else ["reads.fq"]
+    whole, _ = run("-x", "ref.fmx", *reads)
+    for i in (1, 2):
+        done = command(
+            "search", "-x", "ref.fmx", *reads, "--shard", f"{i}/2", "-o", "d", "--report", "x.json"
+        )
+        assert done.code == 0, done.err
+    done = command("merge", "d", "-o", "m.sam", "--report", "m.json", "--report", "m.html")
+    assert done.code == 0, done.err
+    merged = json.loads(Path("m.json").read_text())
+    known = ("counts", "shares", "lengths", "inserts", "contigs", "inputs", "references")
+    assert {name: merged.get(name) for name in known} == {name: whole.get(name) for name in known}
+    assert (merged["shards"], merged["options"].get("shard"), Path("x.json").exists()) == (2, None, False)
+    assert "2 shards" in Path("m.html").read_text()
+
+
+def test_shards_without_facts_make_no_report(run, command):
+    run("-x", "ref.fmx", "reads.fq")
+    assert command("search", "-x", "ref.fmx", "reads.fq", "--shard", "1/1", "-o", "d").code == 0
+    done = command("merge", "d", "-o", "m.sam", "--report", "m.json")
+    assert (done.code, Path("m.sam").exists()) == (1, False)
+    assert "keep nothing for a report: do them with --report" in done.err
+
+
+def test_each_sample_has_a_report(run, command):
+    run("-x", "ref.fmx", "reads.fq")
+    Path("few.fq").write_bytes(journeys.fastq([("r", UNIT[:30])]))
+    Path("sheet.tsv").write_text("sample\treads\nA\treads.fq\nB\tfew.fq\n")
+    given = ["search", "-x", "ref.fmx", "--samples", "sheet.tsv", "-o", "{sample}.sam", "--report"]
+    done = command(*given, "{sample}.json")
+    assert done.code == 0, done.err
+    counts = [json.loads(Path(f"{name}.json").read_text())["counts"]["reads"] for name in "AB"]
+    assert counts == [len(READS), 1]
+    done = command(*given, "all.json")
+    assert "--report as JSON would be written by each sample" in done.err
+
+
+@pytest.mark.parametrize(
+    ("reports", "what"),
+    [
+        (["run.txt"], "run.txt: the name of a report ends with .json, .html, .htm or .log"),
+        (["-"], "-: the name of a report ends with"),
+        (["a.json", "b.json"], "a.json and b.json are of one kind; give one"),
+        (["reads.log", "x.html", "o.json"], "--report as JSON o.json is the same file as -o o.json"),
+        (["ref.fmx/a.json"], "lies in the index"),
+    ],
+)
+def test_a_report_in_a_wrong_place_is_refused(reports, what, run, command):
+    done = command(
+        "search", "-x", "ref.fmx", "reads.fq", "-o", "o.json" if "o.json" in reports else "o.sam",
+        "--format", "sam", *(word for path in reports for word in ("--report", path)),
+    )  # fmt: skip
+    assert done.code == 2
+    assert what in done.err or "the output is SAM" in done.err
+
+
+def test_a_run_that_fails_leaves_no_report(run, command):
+    run("-x", "ref.fmx", "reads.fq")
+    Path("bad.fq").write_text("@r\nACGT\n+\nIII\n")
+    done = command("search", "-x", "ref.fmx", "bad.fq", "-o", "b.sam", "--report", "b.json")
+    assert (done.code, Path("b.json").exists(), list(Path().glob(".*partial"))) == (1, False, [])
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_multiqc_reads_the_log(pairs, run):
+    program = ROOT / ".venv" / "multiqc" / "bin" / "multiqc"
+    if not program.exists():
+        missing("multiqc is not installed; tests/install_peers.sh does that")
+    reads = ["-1", "mates1.fq", "-2", "mates2.fq"] if pairs else ["reads.fq"]
+    facts, _ = run("-x", "ref.fmx", *reads, "-m", 9, "--report", "lane1.log")
+    asked = ["--module", "bowtie1", "--no-report", "--outdir", "qc", "lane1.log"]
+    subprocess.run([program, *asked], check=True, capture_output=True)
+    names, values = Path("qc/multiqc_data/multiqc_bowtie1.txt").read_text().splitlines()
+    found = dict(zip(names.split("\t"), values.split("\t"), strict=True))
+    counts, n, some = facts["counts"], *(("pairs", "proper") if pairs else ("reads", "mapped"))
+    assert found["Sample"] == "lane1"
+    assert float(found["reads_processed"]) == counts[n]
+    assert float(found["reads_aligned"]) == counts[some] > 0
+    assert float(found["reads_aligned_percentage"]) == round(100 * counts[some] / counts[n], 2)
+    assert float(found["not_aligned"]) == counts[n] - counts[some] - counts["suppressed"] > 0
+    assert float(found.get("multimapped", 0)) == counts["suppressed"]
