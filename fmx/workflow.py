@@ -13,6 +13,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, NamedTuple
 
 from ._version import __version__
 from .compiler import functions, nvcomp
@@ -53,7 +54,7 @@ from .search.watch import Watch
 
 __all__ = [
     "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
-    "find_matches", "find_products", "inspect", "search", "tell_compiling",
+    "find_matches", "find_products", "inspect", "prepare", "search", "tell_compiling",
 ]  # fmt: skip
 
 _PAIRS = 128  # of primers, that a worker takes at a time
@@ -64,18 +65,25 @@ def tell_compiling(progress) -> None:
     functions.on_first_compile(progress.say)
 
 
-def search(fm_index, paths, options: MapOptions, output: Output, progress=None, device=CPU):
-    """Map reads (FASTA or FASTQ files, '-' for stdin) to an index (FMIndex), in order: a Summary.
+class Search(NamedTuple):
+    """What a search makes before it reads: ``mappers``, with a ``tally``, a ``screen`` and a ``watch`` or
+    None; a ``writer``, and the bytes before its first record."""
 
-    With ``options.pairing`` those of PairedFiles, as pairs: a PairSummary.
-    """
+    mappers: list
+    tally: Any
+    screen: Any
+    watch: Any
+    writer: Any
+    head: bytes
+
+
+def prepare(fm_index, paths, options: MapOptions, output: Output, progress, device) -> Search:
+    """What ``search`` would make for the same, to serve for several outputs, one after the other."""
     files = getattr(paths, "paths", paths)
-    progress = progress or Progress(quiet=True)
     tell_compiling(progress)
     reference = fm_index.reference
-    by_group = output.by_group or bool(output.screen and not output.counts)
     watch = Watch(output.report) if output.report else None
-    tally = Tally(owners_of(fm_index, by_group)) if output.counts or watch else None
+    tally = Tally(owners_of(fm_index, output.tells_groups)) if output.counts or watch else None
     screen = Screen(owners_of(fm_index, by_group=True)) if output.screen else None
     options = replace(options, lengths=bool(watch))
     n_bytes = about_bytes(files) if device.engine == "auto" and not options.collapse else None
@@ -85,9 +93,24 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     if output.kind == "bam" and device.engine not in ("cpu", "auto") and (why := nvcomp.why_not()):
         progress.say(f"BAM is deflated by the CPU: {why}")
     compile_all(mappers, writer)
+    return Search(mappers, tally, screen, watch, writer, head)
+
+
+def search(fm_index, paths, options, output, progress=None, device=CPU, prepared=None):
+    """Map reads (FASTA or FASTQ files, '-' for stdin) to an index (FMIndex), in order: a Summary.
+
+    With ``options.pairing`` those of PairedFiles, as pairs: a PairSummary.  ``options`` MapOptions,
+    ``output`` Output; ``prepared``: a Search that was made for the same, by default a new one.
+    """
+    files = getattr(paths, "paths", paths)
+    progress = progress or Progress(quiet=True)
+    prepared = prepared or prepare(fm_index, paths, options, output, progress, device)
+    mappers, tally, screen, watch, writer, head = prepared
+    for counter in filter(None, (tally, screen)):
+        counter.clear()
     if watch:
         watch.begin(mappers)
-    start = time.monotonic()
+    start, reference = time.monotonic(), fm_index.reference
     run, chunk_size = output.run(reference), min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:
         n_threads = sum(mapper.options.n_threads for mapper in mappers)
@@ -99,10 +122,10 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
             source = collapsed(source, options, progress)
         summary = map_spans(mappers, source, writer, watch.timed(sink) if watch else sink, progress)
         tables = (
-            tsv.counts(tally.owners, tally.table(), by_group) if tally and output.counts else b"",
+            tsv.counts(tally.owners, tally.table(), output.by_group) if tally and output.counts else b"",
             tsv.screen(screen.combinations(), summary.reads) if screen else b"",
         )
-        run.note(summary, tables, watch.facts(summary, tally, screen, by_group) if watch else None)
+        run.note(summary, tables, watch.facts(summary, tally, screen, output.tells_groups) if watch else None)
     if summary.reads == 0 and not output.shard:
         progress.say(f"warning: no reads in {', '.join(map(str, files))}")
     progress.say(summary.sentence(time.monotonic() - start, options.cannot_occur()))

@@ -1,9 +1,11 @@
 """What fmx search and fmx locate do alike."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from .. import options, workflow
+from ..cluster.kept import MadeAnew
 from ..index.fm_index import load
 from ..machines.progress import Progress
 from ..search.hints import hint
@@ -32,8 +34,9 @@ def map_to_index(command, given, runs, outputs, wanted):
     for other in paths[1:]:
         check_places([], outputs, other)
     wants = given.layout, given.method, given.threads, given.max_memory, given.verify
-    opened = [load(path, *wants, with_text=wanted.near is not None) for path in paths]
-    fm_index = as_one(opened, runs[0].output) if opened[1:] else opened[0]
+    kept = getattr(given, "kept", MadeAnew)
+    make = partial(_opened, paths, wants, wanted.near is not None, runs[0].output)
+    opened, fm_index = kept.shared("index", make)
     wanted, device = replace(wanted, strands=strands, n_threads=given.threads), options.device_of(given)
     progress = Progress(given.quiet)
     for files, output, sources, name in runs:
@@ -48,9 +51,17 @@ def map_to_index(command, given, runs, outputs, wanted):
         if name:
             progress.say(f"sample {name} to {output.path}")
         output = replace(output, shard=shard)
-        summary = workflow.search(fm_index, sources or files, wanted, output, progress, device)
+        search = fm_index, sources or files, wanted, output, progress, device
+        with kept.lent(device, partial(workflow.prepare, *search)) as prepared:
+            summary = workflow.search(*search, prepared)
         if command == "search" and (what := hint(summary, fm_index.reference, wanted)):
             progress.say(f"hint: {what}")
+
+
+def _opened(paths, wants, with_text, output):
+    """(the indexes of these paths, they as one); ``wants`` of load."""
+    opened = [load(path, *wants, with_text=with_text) for path in paths]
+    return opened, as_one(opened, output) if opened[1:] else opened[0]
 
 
 def as_one(opened, output):

@@ -4,13 +4,12 @@ import os
 import shutil
 import time
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 import click
 
 from ..cluster.merge import in_order, merge, sentence
-from ..cluster.run import ShardRun, identity, seen
+from ..cluster.run import ShardRun, identity
 from ..errors import ClusterError
 from ..options import find_index, find_indexes
 
@@ -58,7 +57,7 @@ def undone_shard(given, progress, command, paths, meta=None, join=None, **wanted
         return False, None
     if run != getattr(given, "run", run):
         raise ClusterError("the index or the inputs were changed while their shards were done")
-    shard = ShardRun(given.output, given.shard, run)
+    shard = ShardRun(given.output, given.shard, run, is_lasting=not hasattr(given, "run"))
     if shard.is_done():
         progress.say(f"{shard} is there already")
         return False, None
@@ -84,6 +83,7 @@ def _address(given, paths):
 def _on_cluster(given, address, run, paths, join, progress):
     """Do all shards on a Dask cluster, and ``join`` them; what was done before an error is kept."""
     from ..cluster.dask import Cluster
+    from .worker import do_shard, seen_there
 
     if given.output == "-" or not os.path.isdir(os.path.dirname(os.path.abspath(given.output))):
         raise click.UsageError("on a cluster give -o FILE, in a folder that all workers see")
@@ -118,7 +118,7 @@ def n_shards(n_bytes) -> int:
 
 def _as_seen_there(given, folder) -> dict:
     """What a worker's command is given: whole paths, one thread, a folder for the shards."""
-    there = {**vars(given), "output": str(folder), "threads": 1, "quiet": True, "gpus": None}
+    there = {**vars(given), "output": str(folder), "threads": 1, "quiet": True}
     there |= dict.fromkeys(("scheduler", "scheduler_file", *OUTPUTS))
     if "index_paths" in there:
         there["index_paths"] = tuple(map(os.path.abspath, find_indexes(given.index_paths)))
@@ -134,23 +134,3 @@ def _as_seen_there(given, folder) -> dict:
 def _index_of(there):
     """The index that a worker's command is given, if it takes one."""
     return there.get("index_path") or next(iter(there.get("index_paths", ())), None)
-
-
-def seen_there(paths, index_path) -> dict:
-    """What a worker sees of the inputs and the index."""
-    from ..index.store import read_meta
-
-    return seen(paths, index_path and read_meta(index_path))
-
-
-def do_shard(command, given, run, shard):
-    """One shard on a worker, with its GPU where --engine says so and no other shard has that: its number."""
-    from ..cluster.dask import engine_of
-
-    function = import_module(f".commands.{command}", __package__).command.callback
-    engine, release = engine_of(given.get("engine", "cpu"))
-    try:
-        function(**{**given, "shard": shard, "engine": engine}, run=run)
-    finally:
-        release()
-    return shard[0]

@@ -7,7 +7,6 @@ in the end, merges.  What was done stays in the folder until then, so that a sec
 
 import logging
 import os
-import threading
 import time
 
 from .._version import __version__
@@ -15,7 +14,7 @@ from ..errors import ClusterError, FmxError, installed
 from .manifest import difference
 
 PATIENCE = 60  # seconds to wait for a scheduler, and for a first worker
-_gpu = threading.Lock()  # of a worker: one of its shards at a time
+AWHILE = 0.02  # seconds between two looks at what is done
 
 
 def check_worker(run, again) -> str:
@@ -27,11 +26,11 @@ def check_worker(run, again) -> str:
     return difference(own, run)
 
 
-def engine_of(wanted):
-    """(the engine that a shard may use on this worker, what to release when it is done)."""
-    if wanted == "cpu" or not _gpu.acquire(blocking=wanted != "auto"):
-        return "cpu", lambda: None
-    return wanted, _gpu.release
+def n_threads_here() -> int:
+    """Threads of the worker that does this task."""
+    from distributed import get_worker
+
+    return get_worker().state.nthreads
 
 
 class Cluster:
@@ -84,26 +83,25 @@ class Cluster:
         """
         stamp = time.time_ns()
         keys = [f"fmx-{stamp}-{i}" for i in range(len(items))]
-        pending = set(self._client.map(work, items, key=keys, pure=False, retries=0))
+        futures = self._client.map(work, items, key=keys, pure=False, retries=0)
+        done, pending = self._dask.as_completed(futures), set(futures)
         try:
             while pending:
-                done = self._wait(pending)
-                pending -= done
-                for future in done:
+                for future in self._next(done):
+                    pending.discard(future)
                     yield self._result(future)
         finally:
             if pending and self._client.status == "running":
                 self._client.cancel(list(pending), force=True)
 
-    def _wait(self, pending) -> set:
-        try:
-            return self._dask.wait(pending, timeout=1, return_when="FIRST_COMPLETED").done
-        except self._dask.TimeoutError:
-            if self._client.status != "running":
-                raise self._lost() from None
-            return set()
-        except (self._dask.CancelledError, OSError) as error:
-            raise self._lost() from error
+    def _next(self, done) -> list:
+        """Futures that have come, after a while if there are none."""
+        if found := done.next_batch(block=False):
+            return found
+        if self._client.status != "running":
+            raise self._lost()
+        time.sleep(AWHILE)
+        return []
 
     def _result(self, future):
         try:

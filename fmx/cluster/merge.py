@@ -14,7 +14,7 @@ from ..report.facts import added
 from ..report.kinds import rendered
 from .manifest import BODY, COUNTS, FACTS, Manifest, difference, name_of, read_manifest
 
-_AT_ONCE = 1 << 23  # bytes
+_AT_ONCE = 1 << 20  # bytes
 
 
 def manifests(folder) -> list:
@@ -138,13 +138,13 @@ def bodies(folder, shards, found):
 
 def _copy(path, shard: Manifest, sink):
     """Write a body, if it is what its manifest says."""
-    digest, n_bytes = xxhash.xxh3_64(), 0
+    digest, n_bytes, room = xxhash.xxh3_64(), 0, memoryview(bytearray(_AT_ONCE))
     try:
-        with open(path, "rb") as file:
-            while piece := file.read(_AT_ONCE):
-                digest.update(piece)
-                n_bytes += len(piece)
-                sink.write(piece)
+        with open(path, "rb", buffering=0) as file:
+            while n := file.readinto(room):
+                digest.update(room[:n])
+                n_bytes += n
+                sink.write(room[:n])
     except FileNotFoundError as error:
         raise OutputError(f"{path}: {error.strerror}; do shard {shard.number} again") from error
     if (n_bytes, digest.hexdigest()) != (shard.n_bytes, shard.checksum):

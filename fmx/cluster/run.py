@@ -63,10 +63,14 @@ def _plain(value):
 
 
 class ShardRun:
-    """The ``shard`` (number, count) of a run, into ``folder``; ``run`` as of ``identity``."""
+    """The ``shard`` (number, count) of a run, into ``folder``; ``run`` as of ``identity``.
 
-    def __init__(self, folder, shard, run):
+    It is brought to disk if it ``is_lasting``: one that is merged at once is not, but what it is merged into.
+    """
+
+    def __init__(self, folder, shard, run, is_lasting=True):
         self._folder, self._shard, self._run = Path(folder), Shard(*shard), run
+        self._is_lasting = is_lasting
         self._place = self._folder / name_of(*self._shard)
         self._plan: ShardPlan | PairShardPlan | None = None
         self._is_empty = False
@@ -76,12 +80,14 @@ class ShardRun:
         return f"shard {self._shard} in {self._folder}"
 
     def is_done(self) -> bool:
-        """Is it there?  Raises OutputError where it is, but of another run."""
+        """Is it there, as long as it was?  Raises OutputError where it is of another run."""
         if not self._place.exists():
             return False
-        if differs := difference(read_manifest(self._place).run, self._run):
+        found = read_manifest(self._place)
+        if differs := difference(found.run, self._run):
             raise OutputError(f"{self._place} is of another run ({differs}): name another folder")
-        return True
+        body = self._place / BODY
+        return body.is_file() and body.stat().st_size == found.n_bytes
 
     def plan(self, paths, size, n_threads=1, skip=0, n=None):
         """The spans of the shard: of all reads, for it cannot know how many come before its own."""
@@ -116,7 +122,7 @@ class ShardRun:
                             raise
                         raise self._plan.renumbered(error) from error
                 self._write(draft.path, body, time.monotonic() - start, (head, end))
-                draft.commit()
+                draft.commit(self._is_lasting)
 
     def note(self, summary, tables=(), facts=None) -> None:
         """What was seen, while it is open; a shard has no table but that of counts."""

@@ -16,9 +16,8 @@ from .targets import make_targets
 FEW = 0.2  # of the reads of a sample
 
 
-def count(libraries, samples, options: CountOptions, output: CountOutput, progress) -> None:
-    """Count the guides of a Library, or of two for mates, in Samples."""
-    counter = make_counter(libraries, samples, options, progress)
+def count(counter, samples, options: CountOptions, output: CountOutput, progress) -> None:
+    """Count guides in Samples, by a Counter that was made for them."""
     start = time.monotonic()
     with opened(output) as files:
         inputs = Inputs(samples, options.n_threads)
@@ -35,9 +34,8 @@ def count(libraries, samples, options: CountOptions, output: CountOutput, progre
     progress.say(f"{n_reads:,} reads in {seconds:.1f} s, {n_reads / max(seconds, 1e-9):,.0f} reads/s")
 
 
-def count_shard(libraries, samples, options: CountOptions, shard, progress) -> None:
+def count_shard(counter, samples, options: CountOptions, shard, progress) -> None:
     """Count in a ``shard`` of the files of Samples, a cluster.run.ShardRun, which keeps what is seen."""
-    counter = make_counter(libraries, samples, options, progress)
     with shard.opened(b"") as sink:
         inputs = ShardInputs(samples, shard, counter, options.n_threads)
         found = count_samples(counter, inputs, len(samples), options.n_threads, progress)
@@ -59,7 +57,7 @@ def why_whole(samples) -> InputError | None:
 
 
 def make_counter(libraries, samples, options, progress) -> Counter:
-    """What counts in Samples; tells what is odd about the libraries."""
+    """What counts the guides of a Library, or of two for mates, in Samples; tells what is odd about them."""
     functions.on_first_compile(progress.say)
     libraries = [without_doubles(library, progress) for library in libraries]
     targets = make_targets(libraries, bool(samples[0].second))

@@ -9,7 +9,7 @@ The words of isal's two structs are those of igzip_lib.h, which ISA-L 2 keeps as
 """
 
 import functools
-import threading
+from collections import deque
 from typing import NamedTuple
 
 import numpy as np
@@ -51,26 +51,32 @@ def isal() -> Isal:
         raise FmxError(f"isal lacks a function ({error}): install it anew by 'pip install isal'") from error
 
 
-class _Room(threading.local):
-    """What a thread deflates with, used again: the kernel clears each page of a new array."""
+class _Room:
+    """What one thread at a time deflates with: used again, for the kernel clears each page of a new array."""
 
     def __init__(self):
         self.out, self.stream = np.empty(0, np.uint8), np.empty(_STRUCT, np.int64)
         self.buffer = np.empty(_BUFFER, np.int64)
 
 
-_room = _Room()
+_rooms: deque = deque()  # that nobody uses
 
 
 def deflate(data) -> bytes:
     """``data`` (uint8[n]) as blocks of BGZF, without the end marker."""
     room = data.size + -(-data.size // BLOCK) * (HEAD + TAIL + STORED)
-    if _room.out.size < room:
-        _room.out = np.empty(room, np.uint8)
-    n = _deflate(isal(), data, _room.out[:room], _room.stream, _room.buffer, HEADER)
+    try:
+        own = _rooms.pop()
+    except IndexError:
+        own = _Room()
+    if own.out.size < room:
+        own.out = np.empty(room, np.uint8)
+    n = _deflate(isal(), data, own.out[:room], own.stream, own.buffer, HEADER)
     if n < 0:
         raise FmxError("isal could not deflate a block: install another version of it")
-    return _room.out[:n].tobytes()  # what waits for its turn takes no more room than it must
+    blocks = own.out[:n].tobytes()  # what waits for its turn takes no more room than it must
+    _rooms.append(own)
+    return blocks
 
 
 def inflate(packed, stops, skip, view) -> bool:

@@ -48,6 +48,11 @@ class Output:
     shard: Any = None
     report: Report | None = None
 
+    @property
+    def tells_groups(self) -> bool:
+        """Is told of groups, instead of contigs, how many reads are theirs?"""
+        return self.by_group or bool(self.screen and not self.counts)
+
     def run(self, reference):
         """All of the inputs into ``path``, or the shard of them that is asked for."""
         tables, reports = (self.counts, self.screen), self.report.paths if self.report else ()

@@ -46,6 +46,7 @@ class Watch:
                 for place, clock in clocks.items()
             },
         }
+        self._began, self._at = now, datetime.now(UTC)  # of the next search by the same mappers
         for name in ("lengths", "inserts"):
             if hasattr(summary, name):
                 counts = getattr(summary, name)

@@ -64,16 +64,18 @@ class DraftFolder(_Draft):
         self._descriptor = os.open(self.path, os.O_RDONLY)
         lock(self._descriptor)
 
-    def commit(self):
-        """Bring the data to disk and give them their name, replacing a folder, which is then removed."""
-        sync_tree(self.path)
+    def commit(self, is_lasting=True):
+        """Bring the data to disk, if ``is_lasting``, and give them their name, replacing a folder."""
+        if is_lasting:
+            sync_tree(self.path)
         try:
             os.rename(self.path, self.final)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
             _replace(self.path, self.final)
-        sync_names(self.final.parent)
+        if is_lasting:
+            sync_names(self.final.parent)
 
     def __exit__(self, *_):
         shutil.rmtree(self.path, ignore_errors=True)

@@ -91,8 +91,9 @@ def command(given):
     fmx count -l library.csv --after CACCG --mismatches 1 *.fq.gz -o counts.tsv
     """
     looked = _looked(given)
+    from ...cluster.kept import MadeAnew
     from ...count.counting import CountOptions
-    from ...count.journey import count, count_shard
+    from ...count.journey import count, count_shard, make_counter
     from ...count.library import read_library
     from ...count.looked import Looked
     from ...count.outputs import CountOutput
@@ -127,11 +128,15 @@ def command(given):
     is_wanted, shard = _undone_shard(given, samples, progress, counting=wanted, output=output)
     if not is_wanted:
         return
-    libraries = [read_library(path) for path in given.libraries]
+
+    def make():
+        return make_counter([read_library(path) for path in given.libraries], samples, wanted, progress)
+
+    counter = getattr(given, "kept", MadeAnew).shared("counter", make)
     if shard:
-        count_shard(libraries, samples, wanted, shard, progress)
+        count_shard(counter, samples, wanted, shard, progress)
     else:
-        count(libraries, samples, wanted, output, progress)
+        count(counter, samples, wanted, output, progress)
 
 
 def _undone_shard(given, samples, progress, **wanted):

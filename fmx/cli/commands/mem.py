@@ -1,6 +1,7 @@
 """fmx mem: maximal exact matches of queries."""
 
 from dataclasses import replace
+from functools import partial
 
 import click
 
@@ -56,6 +57,7 @@ def command(given):
     if given.kind != "mummer" and any(layout):
         raise click.UsageError("-c, -L and -F go with --format mummer only")
     from ... import workflow
+    from ...cluster.kept import MadeAnew
     from ...index.fm_index import load
     from ...input.reads import FORWARD, REVERSE
     from ...machines.progress import Progress
@@ -69,7 +71,10 @@ def command(given):
     index_path = options.find_index(given.index_path)
     form = "MUMmer's format" if given.kind == "mummer" else given.kind.upper()
     check_places(given.queries, places_of(given, {"-o": (given.output, [form])}), index_path)
-    fm_index = load(index_path, None, "verify", given.threads, verify=given.verify)
+    kept = getattr(given, "kept", MadeAnew)
+    fm_index = kept.shared(
+        "index", partial(load, index_path, None, "verify", given.threads, verify=given.verify)
+    )
     wanted = MemOptions(given.least, strands, unique, given.threads, given.algorithm)
     progress, device = Progress(given.quiet), options.device_of(given)
     output = MemOutput(given.output, given.kind, *layout)

@@ -1,0 +1,59 @@
+"""What a worker keeps from one shard of a run to the next, as an opened index, and a GPU's copy of it.
+
+It keeps the things of one run at a time: the first shard of another run has them made anew.
+"""
+
+import threading
+from collections import defaultdict
+from contextlib import contextmanager
+
+
+class Kept:
+    """Things by their ``key``, each made once, for shards that are done at the same time."""
+
+    def __init__(self, run=None):
+        self.run = run
+        self._making, self._shared, self._idle = threading.Lock(), {}, defaultdict(list)
+
+    def shared(self, key, make):
+        """What ``make()`` gave, for all to use at the same time."""
+        with self._making:
+            if key not in self._shared:
+                self._shared[key] = make()
+            return self._shared[key]
+
+    @contextmanager
+    def lent(self, key, make):
+        """What ``make()`` gave, for this shard alone; not used again where the shard fails."""
+        try:
+            thing = self._idle[key].pop()
+        except IndexError:
+            thing = make()
+        yield thing
+        self._idle[key].append(thing)
+
+
+class MadeAnew:
+    """Keeps nothing: for what is done once."""
+
+    @staticmethod
+    def shared(key, make):
+        """What ``make()`` gives."""
+        return make()
+
+    @staticmethod
+    @contextmanager
+    def lent(key, make):
+        """The same."""
+        yield make()
+
+
+_choosing, _now = threading.Lock(), [Kept()]
+
+
+def kept_for(run) -> Kept:
+    """What this process keeps for a run; what it kept for another one goes when nobody uses it."""
+    with _choosing:
+        if _now[0].run != run:
+            _now[0] = Kept(run)
+        return _now[0]
