@@ -45,7 +45,7 @@ from .search.mapper import MapOptions
 from .search.mapper import make_mapper as make_cpu_mapper
 from .search.mapping import compile_all, map_spans, warm_up
 from .search.near import make_near_mapper
-from .search.owners import Together, owners_of, together
+from .search.owners import owners_of, together
 from .search.pairs import PairMapper
 from .search.products import pairs_of_hits, products_of
 from .search.screen import Screen
@@ -85,7 +85,7 @@ def prepare(fm_index, paths, options: MapOptions, output: Output, progress, devi
     watch = Watch(output.report) if output.report else None
     tally = Tally(owners_of(fm_index, output.tells_groups)) if output.counts or watch else None
     screen = Screen(owners_of(fm_index, by_group=True)) if output.screen else None
-    options = replace(options, lengths=bool(watch))
+    options = replace(options, lengths=bool(watch), on_host=bool(output.screen or output.matrix))
     n_bytes = about_bytes(files) if device.engine == "auto" and not options.collapse else None
     counted, clock = together(tally, screen), watch and watch.clock
     mappers = make_mappers(fm_index, options, device, progress, counted, clock, n_bytes)
@@ -146,7 +146,7 @@ def make_mappers(fm_index, options, device, progress, counters=None, clock=None,
         from .search import gpu_mapping, gpu_road, near_gpu
 
         engine = None if device.engine in ("cuda", "auto") else device.engine
-        on_host = options.pairing or options.collapse or isinstance(counters, (Screen, Together))
+        on_host = options.pairing or options.collapse or options.on_host
         on_road = len(fm_index.parts) == 1 and not on_host
         place = gpu_road.GpuMapper if on_road else gpu_mapping.make_mapper
         place = near_gpu.make_near_mapper if options.near else place

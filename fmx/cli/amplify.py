@@ -8,7 +8,8 @@ from .. import options
 def amplify(given) -> None:
     """Write the products that the options ask for.  Raises UsageError for those that mean nothing here."""
     others = {
-        "patterns": given.patterns or given.literal, "--iupac": given.iupac, "--shard": given.shard,
+        "patterns": given.patterns or given.literal, "--iupac": given.iupac,
+        "--matrix": given.matrix, "--shard": given.shard,
         "--forward-only": given.forward_only, "--reverse-only": given.reverse_only,
         "--scheduler": given.scheduler or given.scheduler_file,
     }  # fmt: skip

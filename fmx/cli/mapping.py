@@ -38,6 +38,12 @@ def map_to_index(command, given, runs, outputs, wanted):
     make = partial(_opened, paths, wants, wanted.near is not None, runs[0].output)
     opened, fm_index = kept.shared("index", make)
     wanted, device = replace(wanted, strands=strands, n_threads=given.threads), options.device_of(given)
+    if runs[0].output.matrix:
+        from ..index.groups import groups_of
+        from ..output.matrix import chunk_size
+
+        groups_of(fm_index)
+        wanted = replace(wanted, chunk_size=chunk_size(fm_index.reference, wanted.chunk_size))
     progress = Progress(given.quiet)
     for files, output, sources, name in runs:
         if output.report:
@@ -69,6 +75,7 @@ def as_one(opened, output):
     from ..index.joined import join, refuse_same_names
 
     joined = join(opened)
-    if output.kind != "nothing" or (output.counts and not output.by_group):
+    has_names = output.kind != "nothing" and not output.matrix
+    if has_names or (output.counts and not output.by_group):
         refuse_same_names(joined)
     return joined

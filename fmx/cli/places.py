@@ -12,7 +12,7 @@ from ..input.streams import STANDARD
 SUFFIXES = {
     "SAM": (".sam",), "BAM": (".bam",), "BED": (".bed",), "TSV": (".tsv",), "PAF": (".paf",),
     "CRAM": (".cram",), "PARQUET": (".parquet",), "NPZ": (".npz",), "PHYLIP": (".phy", ".phylip"),
-    "JSON": (".json",), "HTML": (".html", ".htm"),
+    "RTAB": (".rtab",), "JSON": (".json",), "HTML": (".html", ".htm"),
     "FASTA": (".fa", ".fasta", ".fna"), "FASTQ": (".fq", ".fastq"),
 }  # fmt: skip
 READS = ["FASTA", "FASTQ"]  # .gz compresses these

@@ -65,6 +65,12 @@ def read_groups(path, contigs, tell) -> Groups:
     return grouped(found[name] for name in contigs)
 
 
+def blocks_by_group(reference):
+    """The Blocks of a Reference, with the number of its group in the place of a contig's."""
+    blocks = reference.blocks
+    return blocks._replace(contig=reference.groups.of_contig[blocks.contig].astype(np.int64))
+
+
 def groups_of(index) -> Groups:
     """The Groups of an opened index.  Raises UnsupportedError where it has none."""
     if index.reference.groups is None:

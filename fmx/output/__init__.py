@@ -30,6 +30,8 @@ FORMATS = {
     "tsv": Format("fmx.output.tsv", ("search", "locate", "mem", "pairwise")),
     "paf": Format("fmx.output.paf", ("search", "mem", "pairwise")),
     "bed": Format("fmx.output.bed", ("search", "locate", "mem")),
+    "rtab": Format("fmx.output.matrix", ()),
+    "npz": Format("fmx.output.matrix", ()),
     "nothing": Format("fmx.output.nothing", ()),
     "parquet": Format("fmx.output.parquet", ("search", "locate")),
 }

@@ -3,7 +3,7 @@
 from functools import partial
 
 from ..input.streams import whole_output
-from . import samtools
+from . import matrix, samtools
 
 
 def container(output, reference):
@@ -12,4 +12,6 @@ def container(output, reference):
         from . import parquet
 
         return partial(parquet.opened, parquet.schema_of(output))
+    if output.kind == "npz":
+        return partial(matrix.opened, reference.groups.names, output.matrix == "presence")
     return samtools.container(output, reference) if samtools.is_needed(output) else whole_output

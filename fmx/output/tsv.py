@@ -9,6 +9,7 @@ from ..input.changes import n_changes
 from . import put
 from .hits import HitWriter
 from .matches import MatchWriter
+from .matrix import open_matrix
 from .pairs import PairWriter, put_pair
 from .records import LINED, contigs_of, put_place, put_record, put_unmapped
 
@@ -35,6 +36,8 @@ class TsvPairs(NamedTuple):
 
 def open_hits(reference, output, sam_header):
     """(HitWriter, header line)."""
+    if output.matrix:
+        return open_matrix(reference, output)
     form, head = form_of(output)
     return HitWriter(form(*contigs_of(reference), output.absent)), head
 

@@ -19,7 +19,8 @@ class Output:
     header lines name some; ``groups``: {path: ID} of the files of reads, where these have several.
 
     ``kind`` may be "nothing", and ``path`` None: no hits.  ``counts``: a table by contigs, or ``by_group``;
-    ``screen``: one by combinations of groups.
+    ``screen``: one by combinations of groups.  ``matrix``: "presence" or "counts" of patterns by groups, in
+    the place of hits.
 
     ``mismatches``: the most that a hit has; ``absent``: whether TSV has a line for a read without one;
     ``mapped_to``, ``unmapped_to``: where reads with a reported hit, and those without, are written as they
@@ -38,6 +39,7 @@ class Output:
     counts: str | None = None
     by_group: bool = False
     screen: str | None = None
+    matrix: str | None = None
     mismatches: int = 0
     absent: bool = False
     mapped_to: str | None = None

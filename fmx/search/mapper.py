@@ -46,7 +46,8 @@ class MapOptions:
     """How reads are mapped: cut by ``trim``, of all ``first`` (None: all) after the ``skip`` first ones.
 
     ``chunk_size``: bytes of a span, 0 for what suits the number of threads; ``near``: which near matches are
-    wanted, or None; ``collapse``: how reads are cut before identical ones become one with a weight, or None.
+    wanted, or None; ``collapse``: how reads are cut before identical ones become one with a weight, or None;
+    ``on_host``: records are made by the host, also of what GPUs find.
     """
 
     policy: SelectionPolicy = field(default_factory=SelectionPolicy)
@@ -60,6 +61,7 @@ class MapOptions:
     pairing: Pairing | None = None  # of mates; None: reads are single
     collapse: Trim | None = None
     lengths: bool = False  # whether those of reads, and of inserts, are counted
+    on_host: bool = False
 
     def __post_init__(self):
         self.chunk_size = self.chunk_size or chunks.size_for(self.n_threads)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled
-from ..index.groups import groups_of
+from ..index.groups import blocks_by_group, groups_of
 from ..index.parts import part_span
 from ..index.reference import Blocks
 from ..machines.portions import cuts, runs
@@ -42,7 +42,7 @@ def owners_of(index, by_group=False) -> Owners:
         groups = groups_of(index)
         names, lengths = groups.names, np.zeros(len(groups.names), np.int64)
         np.add.at(lengths, groups.of_contig, reference.lengths)
-        blocks = blocks._replace(contig=groups.of_contig[blocks.contig].astype(np.int64))
+        blocks = blocks_by_group(reference)
     of_part = np.full(len(index.parts), -1, np.int64)
     for number in range(of_part.size):
         own = blocks.contig[slice(*np.searchsorted(blocks.text_start, part_span(index.meta, number)))]

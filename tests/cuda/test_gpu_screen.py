@@ -32,3 +32,18 @@ def test_a_screen_is_that_of_the_cpu(sa_rate, tmp_path):
     assert found[0][2].decode().split("\n")[1:5] == [
         "large\t1\t2\t40.00", "small\t1\t0\t0.00", "large,small\t2\t2\t40.00", "*\t0\t1\t20.00",
     ]  # fmt: skip
+
+
+def test_a_matrix_is_that_of_the_cpu(tmp_path):
+    (tmp_path / "r.fa").write_bytes(journeys.fasta((f"r{i}", read) for i, read in enumerate(READS)))
+    for name, contigs in (("large", LARGE), ("small", SMALL)):
+        (tmp_path / f"{name}.fa").write_bytes(journeys.fasta(contigs))
+    workflow.build_index([tmp_path / "large.fa", tmp_path / "small.fa"], tmp_path / "both.fmx")
+    opened, found = fm_index.load(tmp_path / "both.fmx"), []
+    for engine in ("cpu", "cuda"):
+        output = workflow.Output(str(tmp_path / "m"), "tsv", matrix="counts")
+        options = MapOptions(SelectionPolicy(ALL))
+        workflow.search(opened, [tmp_path / "r.fa"], options, output, device=workflow.Device(engine))
+        found.append((tmp_path / "m").read_text())
+    assert found[0] == found[1]
+    assert found[0] == "pattern\tlarge\tsmall\nr0\t1\t0\nr1\t1\t1\nr2\t1\t0\nr3\t0\t0\nr4\t1\t1\n"

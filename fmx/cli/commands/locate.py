@@ -33,6 +33,12 @@ from ..amplify import amplify
     help="What to write: TSV with a header line, BED6, SAM, or Parquet; with --pairs also FASTA.",
 )
 @click.option(
+    "--matrix",
+    type=click.Choice(["presence", "counts"]),
+    help="Write patterns by groups of contigs instead, as TSV, or as -o NAME.Rtab or NAME.npz: whether each "
+    "pattern occurs there, or how often.",
+)
+@click.option(
     "--absent", is_flag=True, help="In TSV, also a line for each pattern, or pair, that does not occur."
 )  # fmt: skip
 @options.mismatches
@@ -61,6 +67,7 @@ def command(given):
         raise click.UsageError("--shard and --scheduler need patterns in files")
     if given.iupac and given.kind == "sam":
         raise click.UsageError("SAM holds no letters for sets of bases: write TSV or BED with --iupac")
+    kind, kinds = _kinds(given)
     from ...input.chunks import literal_fasta
     from ...search.hits import ALL, SelectionPolicy
     from ...search.mapper import MapOptions, Near
@@ -68,11 +75,26 @@ def command(given):
     from ..mapping import Run, map_to_index
     from ..shards import refuse_shards
 
-    refuse_shards(given, {"Parquet": given.kind == "parquet"})
+    refuse_shards(given, {kind.upper(): kind in ("parquet", "npz")})
     literal = [literal_fasta(given.literal, given.literal)] if given.literal else None
-    outputs = {"-o": (given.output, [given.kind.upper()])}
-    output = Output(given.output, given.kind, mismatches=given.mismatches, absent=given.absent)
+    outputs = {"-o": (given.output, [each.upper() for each in kinds])}
+    output = Output(given.output, kind, mismatches=given.mismatches, absent=given.absent, matrix=given.matrix)
     is_near = given.mismatches > 0 or given.iupac
     near = Near(given.mismatches, given.iupac, best_first=False) if is_near else None
     wanted = MapOptions(SelectionPolicy(ALL), near=near)
     map_to_index("locate", given, [Run(given.patterns, output, literal)], outputs, wanted)
+
+
+def _kinds(given) -> tuple:
+    """(the format that is written, those that the output's name may say).  Raises UsageError."""
+    if not given.matrix:
+        return given.kind, [given.kind]
+    if given.kind != "tsv" or given.absent:
+        raise click.UsageError("--matrix has a line for each pattern: leave out --format and --absent")
+    from ...output.matrix import FORMS
+    from ..places import kind_of
+
+    kind = kind_of(given.output, FORMS, "tsv")
+    if kind == "rtab" and given.matrix == "counts":
+        raise click.UsageError("Rtab holds 0 and 1: give --matrix presence, or another name of the output")
+    return kind, FORMS

@@ -1,0 +1,123 @@
+"""fmx locate --matrix: ten strains, in every form, as counting by hand gives it."""
+
+import random
+
+import journeys
+import naive
+import numpy as np
+import pytest
+import strains
+from texts import numbered, random_letters
+
+from fmx import workflow
+
+FILES = [f"{name}.fa{'.gz' * (i % 2)}" for i, name in enumerate(strains.NAMES)]
+
+
+def by_hand(contigs, pattern) -> int:
+    """Occurrences on both strands in contigs."""
+    both = pattern, naive.reverse_complement(pattern)
+    return sum(len(naive.find_all(letters, each)) for letters in contigs for each in both)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with the strains, their index strains.fmx, and p.fa; its patterns; counts by hand."""
+    folder = tmp_path_factory.mktemp("strains")
+    strains.write(folder)
+    options = workflow.IndexOptions(prefixed=True)
+    workflow.build_index([folder / name for name in FILES], folder / "strains.fmx", options, 2)
+    letters, rng = strains.strains(), random.Random("patterns")
+    patterns = ["GATC", "G" * 15, "ACGTN", strains.CASSETTE[100:131]]
+    for name in 3 * strains.NAMES:
+        start = rng.randrange(len(letters[name]) - 40)
+        patterns.append(letters[name][start : start + rng.choice([12, 21, 31])])
+    (folder / "p.fa").write_bytes(journeys.fasta((f"p{i}", each) for i, each in enumerate(patterns)))
+    halves = [(x[: len(x) // 2], x[len(x) // 2 :]) for x in letters.values()]
+    return folder, patterns, np.array([[by_hand(each, pattern) for each in halves] for pattern in patterns])
+
+
+def table(head, names, rows) -> list:
+    lines = ["\t".join(map(str, (name, *row))) for name, row in zip(names, rows, strict=True)]
+    return ["\t".join([head, *strains.NAMES]), *lines]
+
+
+def test_ten_strains_are_counted_as_by_hand(home, folder, command):
+    place, patterns, counts = home
+    assert len({tuple(row) for row in (counts > 0).tolist()}) > 8
+    how = ["locate", "-q", "-x", place / "strains.fmx", place / "p.fa", "--matrix"]
+    names = [f"p{i}" for i in range(len(patterns))]
+    assert command(*how, "counts").out.decode().splitlines() == table("pattern", names, counts)
+    assert command(*how, "presence", "-o", "m.Rtab").code == 0
+    assert (folder / "m.Rtab").read_text().splitlines() == table("Gene", names, (counts > 0).astype(int))
+    for kind, expected in (("counts", counts), ("presence", counts > 0)):
+        assert command(*how, kind, "-o", "m.npz").code == 0
+        with np.load("m.npz") as found:
+            dense = np.zeros(found["shape"], found["data"].dtype)
+            rows = np.repeat(np.arange(dense.shape[0]), np.diff(found["indptr"]))
+            dense[rows, found["indices"]] = found["data"]
+            assert (found["format"].item(), found["patterns"].tolist()) == (b"csr", names)
+            assert found["groups"].tolist() == strains.NAMES
+        np.testing.assert_array_equal(dense, expected)
+
+
+def test_patterns_of_the_command_line_are_their_own_names(home, command):
+    place, _, counts = home
+    result = command("locate", "-q", "-x", place / "strains.fmx", "-p", "GATC", "--matrix", "counts")
+    assert result.out.decode().splitlines() == table("pattern", ["GATC"], counts[:1])
+
+
+def test_lines_of_shards_are_those_of_all(home, folder, command):
+    place, _, counts = home
+    how = ["locate", "-q", "-x", place / "strains.fmx", place / "p.fa", "--matrix", "counts"]
+    for number in (1, 2):
+        assert command(*how, "-o", "out.d", "--shard", f"{number}/2").code == 0
+    assert command("merge", "-q", "out.d", "-o", "m.tsv").code == 0
+    names = [f"p{i}" for i in range(len(counts))]
+    assert (folder / "m.tsv").read_text().splitlines() == table("pattern", names, counts)
+
+
+def test_near_matches_parts_and_several_indexes_agree_with_a_naive_scan(folder, command):
+    unit = random_letters(60, "matrix")
+    contigs = numbered([unit, unit[10:] + random_letters(40, 1), random_letters(50, 2)])
+    patterns = [unit[:20], unit[20:45], contigs[2][1][3:20], "ACGN", "AC"]
+    (folder / "p.fa").write_bytes(journeys.fasta((f"p{i}", each) for i, each in enumerate(patterns)))
+    for name, sequence in contigs:
+        (folder / f"{name}.fa").write_bytes(journeys.fasta([(name, sequence)]))
+        workflow.build_index(f"{name}.fa", f"{name}.fmx")
+    files = [f"{name}.fa" for name, _ in contigs]
+    workflow.build_index(files, "parts.fmx", workflow.IndexOptions(part_size=95))
+    several = [word for name, _ in contigs for word in ("-x", f"{name}.fmx")]
+    for v in (0, 1):
+        rows = []
+        for pattern in patterns:
+            found = [place[1] for place in naive.near(contigs, pattern, v, iupac=True)]
+            rows.append([found.count(contig) for contig in range(3)])
+        expected = ["pattern\tc0\tc1\tc2"]
+        expected += ["\t".join(map(str, (f"p{i}", *row))) for i, row in enumerate(rows)]
+        for indexes in (["-x", "parts.fmx"], several):
+            how = ["locate", "-q", *indexes, "p.fa", "--mismatches", v, "--iupac", "--matrix", "counts"]
+            assert command(*how).out.decode().splitlines() == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["-o", "x.Rtab", "--matrix", "counts"], 2, "Rtab holds 0 and 1: give --matrix presence"),
+        (["--format", "bed", "--matrix", "counts"], 2, "leave out --format and --absent"),
+        (["-o", "x.bed", "--matrix", "counts"], 2, "the output is TSV, RTAB or NPZ, not .bed"),
+        (["--pairs", "p.fa", "--matrix", "counts"], 2, "leave out patterns"),
+        (["--matrix", "counts"], 1, "plain.fmx has no groups of contigs"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments, code, message, folder, command):
+    (folder / "p.fa").write_text(">p\nACGT\n")
+    journeys.build(folder / "plain.fmx", numbered(["ACGTACGT"]))
+    result = command("locate", "-q", "-x", "plain.fmx", "p.fa", *arguments)
+    assert (result.code, message in result.err) == (code, True), result.err
+
+
+def test_npz_is_not_cut_into_shards(home, command):
+    how = ["locate", "-x", home[0] / "strains.fmx", home[0] / "p.fa", "--matrix", "counts"]
+    result = command(*how, "-o", "x.npz", "--shard", "1/2")
+    assert (result.code, "NPZ is for all of the inputs together" in result.err) == (2, True)

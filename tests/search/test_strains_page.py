@@ -1,0 +1,52 @@
+"""docs/strains.md: what its commands tell is so."""
+
+import glob
+import os
+import shlex
+from pathlib import Path
+
+import journeys
+import pytest
+import strains
+from conftest import ROOT
+
+PAGE = (ROOT / "docs" / "strains.md").read_text()
+REAL = {
+    "yeast.fa.gz": "scerevisiae_sacCer3.fa.gz",
+    "ecoli.fa.gz": "ecoli536_NC_008253.fna.gz",
+    "lambda.fa.gz": "lambda_NC_001416.fa.gz",
+    "yeast.fq.gz": "yeast_SRR5204809_input1_R1.fastq.gz",
+}
+TABLE = "".join(f"strain{i}#contig{n}\tspecies{i % 2}\n" for i in range(10) for n in (1, 2))
+
+
+@pytest.fixture
+def home(folder, data):
+    strains.write(folder)
+    for name, real in REAL.items():
+        os.symlink(data(real), folder / name)
+    (folder / "species.tsv").write_text(TABLE)
+    journeys.build(folder / "old.fmx", [("strain0#contig1", "ACGTACGTAC"), ("strain5#contig2", "GATTACA")])
+    return folder
+
+
+def test_the_page_tells_the_truth(home, command):
+    blocks, n_shown = PAGE.split("\n\n"), 0
+    for block, following in zip(blocks, [*blocks[1:], ""], strict=True):
+        lines = [line.strip() for line in block.splitlines()]
+        if not block.startswith("    fmx "):
+            continue
+        for line in lines:
+            words = shlex.split(line.split(" > ")[0])[1:]
+            words = [path for word in words for path in (sorted(glob.glob(word)) or [word])]
+            result = command(*words)
+            assert result.code == 0, result.err
+        if following.startswith("    ") and not following.startswith("    fmx "):
+            n_shown += 1
+            file = Path("strains.tsv")
+            told = file.read_text() if "strains.tsv" in words else result.out.decode()
+            shown = [row.split() for row in following.splitlines()]
+            assert [row.split("\t") for row in told.splitlines()] == shown
+    assert n_shown == 4
+    assert (home / "rest.fq.gz").stat().st_size > 1000
+    assert (home / "genes.npz").exists()
