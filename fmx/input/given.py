@@ -4,65 +4,93 @@ Whoever takes some of them joins them; what Python did for each by itself would 
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from functools import partial
 from itertools import count as counted
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import InputError
 from .chunks import CHUNK_SIZE, GIVEN, NEWLINE, Chunk, bytes_of, count, refuse_letters
 
-SOME = 256  # sequences that are looked at together
+SOME = 256  # sequences that are joined while they are in a core's cache
 _HEAD = np.frombuffer(b">\n", np.uint8)  # of a record without a name
 
 
-class Listed:
-    """Some sequences, str or bytes, from number ``first`` on; ``names``, one each, or nothing.
+class Some(NamedTuple):
+    """Some sequences, ``letters`` str or bytes, with ``names`` or with None, joined as ``lines``.
 
-    ``what``: how messages call them.
+    These lack what stands before the first and behind the last of them.
     """
+
+    letters: list
+    names: list | None
+    lines: str | bytes
+
+
+class Listed:
+    """Sequences from number ``first`` on, as a list of Some; ``what``: how messages call them."""
 
     path, end = GIVEN, 0
 
-    def __init__(self, what, first, letters, names=()):
-        self._what, self._first, self._letters, self._names = what, first, letters, names
+    def __init__(self, what, first, parts):
+        self._what, self._first, self._parts = what, first, parts
+        self.n = sum(len(part.letters) for part in parts)
 
     def read(self, hold=None) -> Chunk:
         """Them as FASTA.  Raises InputError for what is no sequence, ValueError for letters beyond ASCII."""
-        letters, n = self._letters, len(self._letters)
-        try:
-            lines = joined = _joined(letters)
-        except UnicodeEncodeError:
-            bad = next(i for i, each in enumerate(letters) if isinstance(each, str) and not each.isascii())
-            must = f"{self._what}[{self._first + bad}] must hold letters of ASCII"
-            raise ValueError(f"{must}, not {letters[bad]!r:.60}") from None
-        if self._names:
-            records = zip(self._names, letters, strict=True)
-            lines = b"\n>".join([b"%s\n%s" % (bytes_of(name), bytes_of(each)) for name, each in records])
-        begin = _HEAD[: 1 if self._names else 2]
-        data = np.empty(begin.size + len(lines) + 1, np.uint8)
-        data[: begin.size], data[begin.size : -1], data[-1] = begin, np.frombuffer(lines, np.uint8), NEWLINE
-        is_in_lines = count(data, data.size, True) == 2 * n and count(data, data.size, False) == n - 1
-        if not is_in_lines or any(blank in joined for blank in (b" ", b"\t", b"\r")):
+        head = _HEAD[: 1 if self._parts[0].names else 2]
+        data, at, n = np.empty(self._size(head), np.uint8), 0, self.n
+        for part in self._parts:
+            lines = self._bytes(part)
+            stop = at + head.size + len(lines)
+            data[at : at + head.size], data[at + head.size : stop], data[stop] = head, lines, NEWLINE
+            at = stop + 1
+        data = data[:at]
+        if count(data, at, True) != 2 * n or count(data, at, False) != n - 1:
             self._refuse()
         return Chunk(GIVEN, data, False, self._first + 1, n)
 
+    def _size(self, head) -> int:
+        """Bytes of FASTA, or more: where a letter of a name is no ASCII, four of each."""
+        return sum(
+            (len(part.lines) if part.lines.isascii() else 4 * len(part.lines)) + head.size + 1
+            for part in self._parts
+        )
+
+    def _bytes(self, part) -> np.ndarray:
+        """The lines of a Some, uint8."""
+        lines = bytes_of(part.lines)
+        if not lines.isascii():
+            self._refuse_beyond_ascii()
+        if any(blank in lines for blank in (b" ", b"\t", b"\r")) and (
+            part.names is None or _has_blanks(part)
+        ):
+            self._refuse()
+        return np.frombuffer(lines, np.uint8)
+
+    def _letters(self):
+        """Each sequence."""
+        return (each for part in self._parts for each in part.letters)
+
+    def _refuse_beyond_ascii(self):
+        """Raise ValueError for the first sequence with other letters, if any."""
+        for i, each in enumerate(self._letters(), self._first):
+            if isinstance(each, str) and not each.isascii():
+                raise ValueError(f"{self._what}[{i}] must hold letters of ASCII, not {each!r:.60}")
+
     def _refuse(self):
         """Raise InputError for the first sequence, or name, that is not one line."""
-        for i, each in enumerate(self._letters, self._first + 1):
+        for i, each in enumerate(self._letters(), self._first + 1):
             refuse_letters(bytes_of(each), i)
-        bad = next(i for i, name in enumerate(self._names, self._first + 1) if "\n" in name)
+        names = (name for part in self._parts for name in part.names or ())
+        bad = next(i for i, name in enumerate(names, self._first + 1) if "\n" in name)
         raise InputError(GIVEN, f"record {bad}", "its name holds a line end")
 
 
-def _joined(letters) -> bytes:
-    """Sequences with what stands between them in FASTA without names.  Raises UnicodeEncodeError."""
-    with suppress(TypeError):
-        return "\n>\n".join(letters).encode("ascii")
-    with suppress(TypeError):
-        return b"\n>\n".join(letters)
-    return b"\n>\n".join(each.encode("ascii") if isinstance(each, str) else each for each in letters)
+def _has_blanks(part) -> bool:
+    return any(blank in bytes_of(each) for each in part.letters for blank in (b" ", b"\t", b"\r"))
 
 
 def plan(what, sequences, size=CHUNK_SIZE, is_numbered=False) -> Iterator[Listed]:
@@ -71,40 +99,59 @@ def plan(what, sequences, size=CHUNK_SIZE, is_numbered=False) -> Iterator[Listed
     ``sequences``: an iterable of them, or a Mapping of names to them; others have no name, or their number
     from 0 where ``is_numbered``.  Raises TypeError that says which of ``what`` is of another type.
     """
-    if isinstance(sequences, Mapping):
-        names = iter([_name(what, name) for name in sequences])
-        sequences = sequences.values()
-    else:
-        names = map(str, counted()) if is_numbered else iter(())
     first, total = 0, 0
     held: list = []
-    for some in _some(what, sequences):
-        n = sum(map(len, some))
-        for more in [some] if n <= size else [[each] for each in some]:
+    for some in _joined(what, sequences, is_numbered):
+        n = len(some.lines)
+        for part in [some] if n <= size else _each(some):
             if held and total + n > size:
-                yield Listed(what, first, held, list(islice(names, len(held))))
-                first, held, total = first + len(held), [], 0
-            held += more
+                listed = Listed(what, first, held)
+                yield listed
+                first, held, total = first + listed.n, [], 0
+            held.append(part)
             total += n
     if held:
-        yield Listed(what, first, held, list(islice(names, len(held))))
+        yield Listed(what, first, held)
 
 
-def _some(what, sequences):
-    """Yield lists of SOME sequences."""
-    sequences, first = iter(sequences), 0
-    while some := list(islice(sequences, SOME)):
-        if not set(map(type, some)) <= {str, bytes}:
-            some = [_sequence(f"{what}[{i}]", each) for i, each in enumerate(some, first)]
-        yield some
-        first += len(some)
+def _joined(what, sequences, is_numbered) -> Iterator[Some]:
+    """Sequences, SOME at a time."""
+    names, is_named = map(str, counted()), is_numbered or isinstance(sequences, Mapping)
+    if isinstance(sequences, Mapping):
+        names, sequences = map(partial(_name, what), list(sequences)), sequences.values()
+    given, first = iter(sequences), 0
+    while letters := list(islice(given, SOME)):
+        own = list(islice(names, len(letters))) if is_named else None
+        try:
+            lines = _lines(letters, own)
+        except TypeError:
+            letters = [_sequence(f"{what}[{i}]", each) for i, each in enumerate(letters, first)]
+            lines = _lines(letters, own)
+        yield Some(letters, own, lines)
+        first += len(letters)
 
 
-def _sequence(name, value):
-    """A str or bytes, of that very type."""
+def _each(some) -> Iterator[Some]:
+    """Each by itself."""
+    for i, each in enumerate(some.letters):
+        names = some.names and some.names[i : i + 1]
+        yield Some([each], names, _lines([each], names))
+
+
+def _lines(letters, names) -> str | bytes:
+    """What Some are joined as.  Raises TypeError for what is neither str nor bytes, or both."""
+    if names:
+        if isinstance(letters[0], str):
+            return "\n>".join(map("\n".join, zip(names, letters, strict=True)))
+        return b"\n>".join(map(b"\n".join, zip(map(bytes_of, names), letters, strict=True)))
+    return ("\n>\n" if isinstance(letters[0], str) else b"\n>\n").join(letters)
+
+
+def _sequence(name, value) -> bytes:
+    """A str or bytes, as bytes."""
     if not isinstance(value, str | bytes):
         raise TypeError(f"{name} must be str or bytes, not {value!r:.60}")
-    return str(value) if isinstance(value, str) else bytes(value)
+    return bytes_of(value)
 
 
 def _name(what, value) -> str:

@@ -171,3 +171,10 @@ def test_a_simulated_screen_is_counted_as_is_true(mismatches, command, tmp_path)
     table = [line.split("\t") for line in (tmp_path / "fmx.tsv").read_text().splitlines()]
     assert table[0] == ["sgRNA", "Gene", "sample01", "sample02"]
     assert 1300 < sum(int(row[2]) for row in table[1:]) <= 1500
+
+
+def test_the_library_is_timed_with_files_and_objects(command):
+    done = command("bench", "library", ROOT / "fmx/data/lambda.fa.gz", "--simulate", 200, "--runs", 1, "-t", 2)
+    assert done.code == 0, done.err
+    rows = re.findall(rb"^\| ([\w ]+) \| [\d.e-]+ \| [\d.e-]+ \|", done.out, re.MULTILINE)
+    assert rows == 2 * [b"FASTQ", b"list of str", b"list of bytes", b"dict of str"]
