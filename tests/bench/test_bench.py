@@ -1,8 +1,10 @@
 """fmx bench, what of it needs no device and no minutes."""
 
+import re
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -174,7 +176,9 @@ def test_a_simulated_screen_is_counted_as_is_true(mismatches, command, tmp_path)
 
 
 def test_the_library_is_timed_with_files_and_objects(command):
-    done = command("bench", "library", ROOT / "fmx/data/lambda.fa.gz", "--simulate", 200, "--runs", 1, "-t", 2)
+    done = command(
+        "bench", "library", ROOT / "fmx/data/lambda.fa.gz", "--simulate", 200, "--runs", 1, "-t", 2
+    )
     assert done.code == 0, done.err
     rows = re.findall(rb"^\| ([\w ]+) \| [\d.e-]+ \| [\d.e-]+ \|", done.out, re.MULTILINE)
     assert rows == 2 * [b"FASTQ", b"list of str", b"list of bytes", b"dict of str"]
