@@ -83,12 +83,14 @@ def placed(owners, locators, intervals):
     Positions are MOST at most: a read with more of them comes by stretches of one part at a time.
     """
     lo, size = intervals[0], intervals[1] - intervals[0]
-    of_part = owners.of_part
-    for a, b in runs(size[of_part < 0].sum(axis=0).reshape(-1, 2).sum(axis=1), MOST):
+    of_part, to_locate = owners.of_part, np.flatnonzero(owners.of_part < 0)
+    of_strands = sum((size[number] for number in to_locate), np.zeros(size.shape[1], np.int64))
+    of_reads = of_strands[::2] + of_strands[1::2]
+    for a, b in runs(of_reads, MOST):
         own = slice(2 * a, 2 * b)
-        if size[of_part < 0, own].sum() <= MOST:
+        if of_reads[a:b].sum() <= MOST:
             found = [_NOWHERE]
-            for number in np.flatnonzero(of_part < 0):
+            for number in to_locate:
                 found.append(locators[number].locate(lo[number, own], size[number, own]))
             yield _placed(a, size[:, own], of_part, np.concatenate(found) if found[2:] else found[-1])
             continue
@@ -118,17 +120,31 @@ def distinct(intervals, eligible, weight) -> tuple:
     Of Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences, of which each
     stands for ``weight`` int64[n_reads] reads.
     """
-    reads = np.flatnonzero(eligible)
-    columns = [row.reshape(-1, 2)[reads] for array in intervals for row in array]
-    rows = np.concatenate(columns, axis=1).astype(np.int64)
-    many = eligible[reads] >= _MANY
-    repeated, which = np.unique(rows[many], axis=0, return_inverse=True)
-    n_times = np.zeros(repeated.shape[0], np.int64)
-    np.add.at(n_times, which.ravel(), weight[reads[many]])
-    rows = np.concatenate([rows[~many], repeated])
-    weight = np.append(weight[reads[~many]], n_times)
-    lo, hi = rows.reshape(-1, 2, len(intervals.lo), 2).transpose(1, 2, 0, 3).reshape(2, len(intervals.lo), -1)
-    return (lo, hi), Counted(weight, (hi - lo).sum(axis=0).reshape(-1, 2).sum(axis=1))
+    many = np.flatnonzero(eligible >= _MANY)
+    columns = [row.reshape(-1, 2)[many] for array in intervals for row in array]
+    rows, which = np.unique(np.concatenate(columns, axis=1), axis=0, return_inverse=True)
+    n_few, n_parts = np.count_nonzero(eligible) - many.size, len(intervals.lo)
+    bounds = np.empty((2, n_parts, 2 * (n_few + len(rows))), np.int64)
+    reads = Counted(*(np.zeros(n_few + len(rows), np.int64) for _ in Counted._fields))
+    _gather(intervals, eligible, weight, bounds, reads)
+    bounds[:, :, 2 * n_few :] = rows.reshape(-1, 2, n_parts, 2).transpose(1, 2, 0, 3).reshape(2, n_parts, -1)
+    np.add.at(reads.weight[n_few:], which.ravel(), weight[many])
+    reads.total[n_few + which.ravel()] = eligible[many]
+    return (bounds[0], bounds[1]), reads
+
+
+@compiled
+def _gather(intervals, eligible, weight, bounds, reads):
+    """Fill in the intervals of reads with fewer than _MANY occurrences, one after the other."""
+    n = 0
+    for r in range(eligible.size):
+        if 0 < eligible[r] < _MANY:
+            reads.weight[n], reads.total[n] = weight[r], eligible[r]
+            for part in range(bounds.shape[1]):
+                for i in range(2):
+                    bounds[0, part, 2 * n + i] = intervals.lo[part, 2 * r + i]
+                    bounds[1, part, 2 * n + i] = intervals.hi[part, 2 * r + i]
+            n += 1
 
 
 @compiled
