@@ -41,7 +41,6 @@ def command(**given):
     names = given["names"] or (() if known else ON_CPU + (ON_GPU if given["gpu"] else ()))
     known = runs.make_all(names, given, known, lambda made: tables.write(made, folder / "papers.json"))
     tables.write(known, folder / "papers.json")
-    (folder / "papers.md").write_text(page.page(known, given["quick"]), encoding="utf-8")
-    for table in known:
-        figures.draw(table, folder / "figures")
+    pictures = {path.stem for table in known for path in figures.draw(table, folder / "figures")}
+    (folder / "papers.md").write_text(page.page(known, pictures, given["quick"]), encoding="utf-8")
     click.echo(f"{folder / 'papers.md'}: {len(known)} tables")

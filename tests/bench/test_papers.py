@@ -45,8 +45,11 @@ def test_what_is_measured_is_what_the_facts_are_of():
 
 
 def test_the_page_of_the_docs_is_what_the_command_makes():
-    made = page.page(tables.read(RECORDED), quick=False)
+    pictures = {path.stem for path in (ROOT / "docs" / "figures").glob("*.png")}
+    made = page.page(tables.read(RECORDED), pictures, quick=False)
     assert (ROOT / "docs" / "papers.md").read_text(encoding="utf-8") == made
+    assert "| not measured |" not in made
+    assert "| not run |" not in made
 
 
 def test_a_value_is_looked_up_in_the_rows_that_are_asked_for():

@@ -24,13 +24,14 @@ class Fact(NamedTuple):
 class Figure(NamedTuple):
     """A figure or table of a paper: ``made_of`` tables of these names (measure/tables.py).
 
-    ``note``: why what is measured differs from the paper; or why nothing is.
+    ``note``: why what is measured differs from the paper; or why nothing is.  ``picture``: its name, or "".
     """
 
     name: str
     about: str
     note: str
     made_of: tuple
+    picture: str
 
 
 class Paper(NamedTuple):
@@ -72,13 +73,12 @@ class Found:
 def papers() -> list:
     """All papers of figures.toml, by year."""
     found = tomllib.loads(_text("figures.toml"))
-    return [
-        Paper(key, paper["title"], [
-            Figure(figure["name"], figure["about"], figure["note"], tuple(figure.get("from", ())))
-            for figure in paper["figures"]
-        ])
-        for key, paper in found.items()
-    ]  # fmt: skip
+    return [Paper(key, paper["title"], list(map(_figure, paper["figures"]))) for key, paper in found.items()]
+
+
+def _figure(about) -> Figure:
+    made_of, picture = tuple(about.get("from", ())), about.get("picture", "")
+    return Figure(about["name"], about["about"], about["note"], made_of, picture)
 
 
 @functools.cache

@@ -25,8 +25,11 @@ sentence says why.
 """
 
 
-def page(tables, quick) -> str:
-    """The page of what was measured; ``quick``: whether sizes were too small to tell speeds."""
+def page(tables, pictures, quick) -> str:
+    """The page of what was measured.
+
+    ``pictures``: names of those that are drawn; ``quick``: whether sizes were too small to tell speeds.
+    """
     found, all_papers = Found(tables), papers()
     lines = [HEAD.format(said=", quickly: it shows that it works, not how fast it is" if quick else "")[:-1]]
     for name in dict.fromkeys(
@@ -40,6 +43,8 @@ def page(tables, quick) -> str:
         lines += ["", f"## {NAMES[paper.key]}", "", f"{paper.title}."]
         for figure in paper.figures:
             lines += ["", *_figure(paper, figure, found)]
+            if figure.picture in pictures:
+                lines += ["", f"![{figure.about}](figures/{figure.picture}.png)"]
     return "\n".join(lines) + "\n"
 
 
@@ -49,8 +54,8 @@ def _figure(paper, figure, found) -> list:
     values = VALUES[paper.key].get(figure.name)
     if not values:
         return [note]
-    source = f" From {' and '.join(figure.made_of)}." if figure.made_of else ""
-    lines = [note + source, "", "| | the paper | here | | section |", "| --- | --- | --- | --- | --- |"]
+    source = f" From {', '.join(figure.made_of)}." if figure.made_of else ""
+    lines = [note + source, "", "| | the paper | here | unit | section |", "| --- | --- | --- | --- | --- |"]
     for fact in facts():
         if fact[:2] == (paper.key, figure.name):
             said = fact.value or ("drawn" if fact.section else "")
