@@ -10,7 +10,6 @@ from .mapping import Run
 from .pairing import files_of
 from .read_groups import named_group
 from .reports import report_of
-from .shards import refuse_shards
 
 PLACE = "{sample}"  # in names of outputs: the sample's name
 _WRITTEN = ("path", "counts", "screen", "mapped_to", "unmapped_to")  # paths of an Output
@@ -32,7 +31,11 @@ def runs_of(given, samples, pairing, output, outputs_of) -> tuple:
     """
     if given.rg is not None:
         raise click.UsageError("--rg names one group for all reads: with --samples the sheet has read_group")
-    refuse_shards(given, {"--samples": True})
+    if given.scheduler or given.scheduler_file:
+        raise click.UsageError(
+            "--samples is not for a cluster: give it a sample a run, or tasks with --shard"
+        )
+    given.alone = True
     grouped = [(sample, _groups(given.samples, sample)) for sample in samples]
     _check_groups(given.samples, [groups for _, groups in grouped])
     places = {option: path for option, (path, _) in outputs_of(output).items() if path}

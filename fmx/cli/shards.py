@@ -17,6 +17,14 @@ SHARD, LARGE = 32 << 20, 128 << 20  # bytes of input that a shard on a cluster h
 SEVERAL, MOST = 64, 4096  # shards, from which on they are larger; at most
 PAIRWISE = 64  # shards of pairs
 INPUTS = ("reads", "patterns", "queries", "seqs", "other", "libraries")  # what commands call them
+_INSTEAD = {  # what to do
+    "--first": "cut the files before, as by head -n",
+    "--skip": "cut the files before, as by tail -n",
+    "--sort": "merge the shards as BAM, then samtools sort",
+    "CRAM": "merge the shards as BAM, then samtools view -C",
+    "PARQUET": "merge the shards as TSV, then convert it",
+    "Parquet": "merge the shards as TSV, then convert it",
+}
 OUTPUTS = ("stats", "json_path", "report")  # of all shards together
 
 
@@ -26,7 +34,7 @@ def places_of(given, outputs) -> dict:
         return outputs
     if given.output == "-":
         raise click.UsageError("--shard needs -o FOLDER, where 'fmx merge' finds all shards")
-    return {"-o": (given.output, [])}
+    return {option: (path, []) for option, (path, _) in outputs.items() if option.startswith("-o")}
 
 
 def refuse_shards(given, alone: dict) -> None:
@@ -36,12 +44,13 @@ def refuse_shards(given, alone: dict) -> None:
     """
     named = [option for option, value in alone.items() if value]
     if named and (given.shard or given.scheduler or given.scheduler_file):
-        raise click.UsageError(f"{named[0]} is for all of the inputs together: not with shards of them")
+        what = f"{named[0]} is for all of the inputs together: not with shards of them"
+        raise click.UsageError(f"{what}; {_INSTEAD[named[0]]}" if named[0] in _INSTEAD else what)
     given.alone = bool(named)
 
 
 def undone_shard(given, progress, command, paths, meta=None, join=None, **wanted):
-    """(is there anything left to do here, the ShardRun of --shard or None).
+    """(is there anything left to do here, the ShardRun of --shard or None), in the folder of its output.
 
     On a cluster, all is done by then, and ``join`` (folder, Manifests as they come), by default
     cluster.merge.merge, has written it.  ``wanted`` as of cluster.run.identity.
@@ -52,12 +61,14 @@ def undone_shard(given, progress, command, paths, meta=None, join=None, **wanted
     run = identity(command, paths, meta, **wanted)
     if not given.shard:
         kept = {"counts": getattr(given, "counts", None), "report": getattr(wanted["output"], "report", None)}
-        join = join or partial(merge, path=given.output, **kept)
+        asides = getattr(wanted["output"], "takers", dict)()
+        join = join or partial(merge, path=given.output, asides=asides, **kept)
         _on_cluster(given, address, run, paths, join, progress)
         return False, None
     if run != getattr(given, "run", run):
         raise ClusterError("the index or the inputs were changed while their shards were done")
-    shard = ShardRun(given.output, given.shard, run, is_lasting=not hasattr(given, "run"))
+    folder, is_lasting = wanted["output"].path, not hasattr(given, "run")
+    shard = ShardRun(folder, given.shard, run, is_lasting=is_lasting)
     if shard.is_done():
         progress.say(f"{shard} is there already")
         return False, None

@@ -68,8 +68,7 @@ def output_of(given, has_mates=False) -> tuple:
     by_group = given.counts_by == "group"
     if by_group and not given.counts:
         raise click.UsageError("--counts-by group says what --counts FILE counts by: give it as well")
-    alone = {"--first": given.first, "--skip": given.skip, "--al": given.al, "--un": given.un}
-    alone["--collapse"] = given.collapse
+    alone = {"--first": given.first, "--skip": given.skip, "--collapse": given.collapse}
     alone |= {"--screen": screen, "several -x": given.index_paths[1:]}
     refuse_shards(given, {**alone, "--sort": given.sort, kind.upper(): kind in ("cram", "parquet")})
     output = Output(

@@ -4,6 +4,7 @@ OUT.d/0003-of-0064/manifest.json    which run, which shard, what it saw, what it
 OUT.d/0003-of-0064/body             its part of the result, without head and end
 OUT.d/0003-of-0064/counts.tsv       its table of reads and hits per contig, if one was asked for
 OUT.d/0003-of-0064/facts.json       its facts for a report, if one was asked for (report/facts.py)
+OUT.d/0003-of-0064/al, un ...       its reads as they came, if they were asked for
 """
 
 import base64
@@ -24,7 +25,7 @@ class Manifest:
 
     ``begin``, ``end``: [path, byte, newlines] of input.shards.Border, or None; ``head``, ``tail``: what
     stands before the first body and after the last; ``checksum`` xxh3 of the body, of ``n_bytes``;
-    ``summary``: numbers that add up.
+    ``summary``: numbers that add up; ``asides``: {name: [bytes, checksum]} of reads as they came.
     """
 
     run: dict
@@ -41,6 +42,7 @@ class Manifest:
     summary: dict = field(default_factory=dict)
     has_counts: bool = False
     has_facts: bool = False
+    asides: dict = field(default_factory=dict)
 
     def to_json(self) -> str:
         fields = {**asdict(self), "format": FORMAT}

@@ -89,23 +89,28 @@ def _fitting(folder, shards):
         yield shard
 
 
-def merge(folder, shards, path, counts=None, report=None) -> list:
+def merge(folder, shards, path, counts=None, report=None, asides=None) -> list:
     """Write what shards in a folder make up together, of which Manifests that fit come in order: all these.
 
-    ``counts``: a file for the table of reads and hits per contig; ``report``: a Report, or None.  Raises
-    OutputError.
+    ``counts``: a file for the table of reads and hits per contig; ``report``: a Report, or None; ``asides``:
+    {path: reads.Taker} of files for reads as they came.  Raises OutputError.
     """
     found: list = []
     with ExitStack() as stack:
         sink = stack.enter_context(whole_output(path))
         table = stack.enter_context(whole_output(counts)) if counts else None
         reports = {path: stack.enter_context(whole_output(path)) for path in (report.paths if report else ())}
+        others = [(stack.enter_context(whole_output(path)), taker) for path, taker in (asides or {}).items()]
         for shard in shards:
             if not found:
                 sink.write(shard.head)
-            _copy(Path(folder) / name_of(shard.number, shard.count) / BODY, shard, sink)
+            _copy(folder, shard, BODY, sink)
+            for other, taker in others:
+                _copy(folder, shard, taker.name, other)
             found.append(shard)
         sink.write(found[0].tail)
+        for other, taker in others:
+            other.write(taker.end)
         if table:
             table.write(_added([Path(folder) / name_of(x.number, x.count) / COUNTS for x in found]))
         if report:
@@ -132,12 +137,14 @@ def bodies(folder, shards, found):
     for shard in shards:
         found.append(shard)
         body = io.BytesIO()
-        _copy(Path(folder) / name_of(shard.number, shard.count) / BODY, shard, body)
+        _copy(folder, shard, BODY, body)
         yield body.getvalue()
 
 
-def _copy(path, shard: Manifest, sink):
-    """Write a body, if it is what its manifest says."""
+def _copy(folder, shard: Manifest, name, sink):
+    """Write a shard's body, or the reads as they came of this name, if they are what its manifest says."""
+    path = Path(folder) / name_of(shard.number, shard.count) / name
+    wanted = [shard.n_bytes, shard.checksum] if name == BODY else shard.asides.get(name)
     digest, n_bytes, room = xxhash.xxh3_64(), 0, memoryview(bytearray(_AT_ONCE))
     try:
         with open(path, "rb", buffering=0) as file:
@@ -147,7 +154,7 @@ def _copy(path, shard: Manifest, sink):
                 sink.write(room[:n])
     except FileNotFoundError as error:
         raise OutputError(f"{path}: {error.strerror}; do shard {shard.number} again") from error
-    if (n_bytes, digest.hexdigest()) != (shard.n_bytes, shard.checksum):
+    if [n_bytes, digest.hexdigest()] != wanted:
         raise OutputError(f"{path}: damaged; remove its folder and do shard {shard.number} again")
 
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from ..input.mates import PairedFiles
 from ..input.pair_shards import PairShardPlan
 from ..input.shards import Shard, ShardPlan
 from ..input.streams import STANDARD
+from ..output.whole import Sinks
 from ..report.kinds import as_json
 from ..system.drafts import DraftFolder
 from .manifest import BODY, COUNTS, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
@@ -74,10 +75,15 @@ class ShardRun:
         self._place = self._folder / name_of(*self._shard)
         self._plan: ShardPlan | PairShardPlan | None = None
         self._is_empty = False
-        self._summary, self._table, self._facts = {}, b"", None
+        self._summary, self._table, self._facts, self._takers = {}, b"", None, ()
 
     def __str__(self):
         return f"shard {self._shard} in {self._folder}"
+
+    def beside(self, takers) -> "ShardRun":
+        """The same, with reads.Takers of reads as they came."""
+        self._takers = tuple(takers)
+        return self
 
     def is_done(self) -> bool:
         """Is it there, as long as it was?  Raises OutputError where it is of another run."""
@@ -113,15 +119,16 @@ class ShardRun:
         with _named(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             with DraftFolder(self._place) as draft:
-                with open(draft.path / BODY, "xb") as file:
-                    body = _Body(file)
+                with ExitStack() as stack:
+                    names = [BODY, *(taker.name for taker in self._takers)]
+                    bodies = [_Body(stack.enter_context(open(draft.path / name, "xb"))) for name in names]
                     try:
-                        yield body
+                        yield Sinks(bodies[0], bodies[1:])
                     except InputError as error:
                         if not self._plan:
                             raise
                         raise self._plan.renumbered(error) from error
-                self._write(draft.path, body, time.monotonic() - start, (head, end))
+                self._write(draft.path, bodies, time.monotonic() - start, (head, end))
                 draft.commit(self._is_lasting)
 
     def note(self, summary, tables=(), facts=None) -> None:
@@ -130,8 +137,9 @@ class ShardRun:
         self._summary = {name: n for name, n in seen.items() if isinstance(n, int)}
         self._table, self._facts = tables[0] if tables else b"", facts
 
-    def _write(self, folder, body, seconds, around):
-        plan = self._plan
+    def _write(self, folder, bodies, seconds, around):
+        plan, (body, *others) = self._plan, bodies
+        sides = zip(self._takers, others, strict=True)
         found = Manifest(
             self._run, *self._shard,
             begin=list(plan.begin) if plan and plan.begin else None,
@@ -139,7 +147,7 @@ class ShardRun:
             is_empty=plan.is_empty if plan else self._is_empty,
             head=around[0], tail=around[1], n_bytes=body.n_bytes, checksum=body.digest.hexdigest(),
             seconds=round(seconds, 3), summary=self._summary, has_counts=bool(self._table),
-            has_facts=bool(self._facts),
+            has_facts=bool(self._facts), asides={x.name: [y.n_bytes, y.digest.hexdigest()] for x, y in sides},
         )  # fmt: skip
         if self._table:
             (folder / COUNTS).write_bytes(self._table)

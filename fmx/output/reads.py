@@ -32,6 +32,11 @@ class Taker(NamedTuple):
     mate: int = 0
 
     @property
+    def name(self) -> str:
+        """Tells it from others of a run."""
+        return f"{'al' if self.with_hit else 'un'}{f'_{self.mate}' if self.mate else ''}"
+
+    @property
     def end(self) -> bytes:
         """What stands after the last piece."""
         return BGZF_END if self.is_gzip else b""

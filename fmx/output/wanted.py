@@ -57,9 +57,10 @@ class Output:
 
     def run(self, reference):
         """All of the inputs into ``path``, or the shard of them that is asked for."""
+        if self.shard:
+            return self.shard.beside(self.takers().values())
         tables, reports = (self.counts, self.screen), self.report.paths if self.report else ()
-        place = container(self, reference)
-        return self.shard or Whole(self.path, tables, self.takers(), place, reports)
+        return Whole(self.path, tables, self.takers(), container(self, reference), reports)
 
     def takers(self) -> dict:
         """{path: Taker} of the outputs for reads."""

@@ -45,7 +45,7 @@ class Whole:
             asides = [stack.enter_context(whole_output(path)) for path in self._asides]
             sink = stack.enter_context(self._container(self._path))  # whose end may fail, so it comes first
             sink.write(head)
-            yield _Sinks(sink, asides) if asides else sink
+            yield Sinks(sink, asides) if asides else sink
             sink.write(end)
             for file, taker in zip(asides, self._asides.values(), strict=True):
                 file.write(taker.end)
@@ -59,7 +59,7 @@ class Whole:
             file.write(rendered(path, facts))
 
 
-class _Sinks:
+class Sinks:
     """A binary file that gives an Aside to that of its place."""
 
     def __init__(self, sink, asides):

@@ -97,7 +97,6 @@ REFUSED = {
     "--samples sheet.tsv --rg @RG\\tID:x": "--rg names one group for all reads",
     "--samples sheet.tsv -o {sample}.sam --counts c.tsv": "--counts would be written by each sample: put",
     "--samples sheet.tsv -o all.sam --un {sample}.fq": "-o would be written by each sample: put {sample}",
-    "--samples sheet.tsv -o out.d --shard 1/2": "--samples is for all of the inputs together",
     "--samples sheet.tsv -o sheet.tsv": "-o sheet.tsv is the same file as the input sheet.tsv",
 }
 

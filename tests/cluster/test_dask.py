@@ -92,7 +92,7 @@ def expected(home):
     ("arguments", "name"),
     [
         (SEARCH, "all.sam"),
-        (["search", "-x", "ref.fmx", "few.fq", "-a", "--counts", "counts.tsv"], "all.bam"),
+        (["search", "-x", "ref.fmx", "few.fq", "-a", "--counts", "counts.tsv", "--un", "un.fq"], "all.bam"),
         (["locate", "-x", "ref.fmx", "few.fq"], "all.tsv"),
         (["mem", "-x", "ref.fmx", "-b", "few.fq"], "all.txt"),
         (["pairwise", "genes.fa", "--id", "0.5", "--cigar"], "pairs.tsv"),
@@ -104,9 +104,12 @@ def test_a_cluster_writes_the_bytes_of_one_run(arguments, name, home, shared):
     file, _ = shared
     assert run(home, *arguments, "-o", f"one_{name}").returncode == 0
     table = (home / "counts.tsv").read_bytes() if "counts.tsv" in arguments else b""
+    left = (home / "un.fq").read_bytes() if "un.fq" in arguments else b""
+    assert ("un.fq" in arguments) == (len(left) > 1000)
     done = run(home, *arguments, "--scheduler-file", file, "-o", name)
     assert done.returncode == 0, done.err
     assert "of the cluster at" in done.err
+    assert not left or (home / "un.fq").read_bytes() == left
     assert body_of(home / name) == body_of(home / f"one_{name}")
     assert not table or (home / "counts.tsv").read_bytes() == table
     assert not (home / f"{name}.shards").exists()

@@ -108,7 +108,6 @@ REFUSED = {
     "--al x.sam": "--al x.sam: the output is FASTA or FASTQ, not .sam",
     "--al x.sam.gz": "--al x.sam.gz: the output is FASTA or FASTQ, not .sam",
     "--al x.fq.bz2": "--al x.fq.bz2: the output is FASTA or FASTQ, not .bz2",
-    "--al x.fq -o out.d --shard 1/2": "--al is for all of the inputs together: not with shards of them",
 }
 
 

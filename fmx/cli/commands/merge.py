@@ -6,7 +6,7 @@ import click
 
 from ... import options
 from ...report.kinds import kind_of
-from ..reports import report_of, report_places, reporting
+from ..reports import report_of, reporting
 from .count import add_up, counted_places, told
 
 
@@ -16,6 +16,10 @@ from .count import add_up, counted_places, told
 @click.option(
     "--counts", type=click.Path(), metavar="FILE", help="Also write the table of reads and hits per contig."
 )
+@click.option(
+    "--al", type=click.Path(), metavar="FILE", help="Also write the reads with a reported hit, as they came."
+)
+@click.option("--un", type=click.Path(), metavar="FILE", help="Also write the reads without one.")
 @told
 @reporting
 @options.quiet
@@ -28,18 +32,19 @@ def command(given):
     from ...cluster.merge import check_kept, manifests, merge, sentence
     from ...count.outputs import CountOutput
     from ...machines.progress import Progress
-    from ..places import check_places
+    from ..places import READS, check_places
+    from ..writing import outputs_of
 
     found = manifests(given.folder)
     kind = found[0].run["options"]["output"]["kind"]
     is_count = found[0].run["command"] == "count"
+    reads = _reads_of(given, found[0].run["options"]["output"])
     if is_count:
         given.report = _page_of(given.reports)
         outputs = counted_places(given, kind)
     else:
-        outputs = {"-o": (given.output, [kind.upper()]), **report_places(given.reports)}
-    outputs["--counts"] = (given.counts, ["TSV"])
-    for option in ("counts",) if is_count else ("stats", "json_path"):
+        outputs = outputs_of([kind.upper()], READS, reads)
+    for option in ("counts", "al", "un") if is_count else ("stats", "json_path"):
         if getattr(given, option):
             raise click.UsageError(
                 f"--{option.removesuffix('_path')} is for shards of fmx {'search' if is_count else 'count'}"
@@ -57,7 +62,7 @@ def command(given):
         add_up(output, progress, given.folder, found)
     else:
         check_kept(given.folder, found, bool(given.counts), bool(given.reports))
-        merge(given.folder, found, given.output, given.counts, report_of(given.reports))
+        merge(given.folder, found, given.output, given.counts, reads.report, reads.takers())
     progress.say(sentence(found))
 
 
@@ -67,3 +72,22 @@ def _page_of(reports):
         if kind_of(path) != "HTML":
             raise click.UsageError(f"--report {path}: of fmx count a report is HTML; see also --json")
     return reports[0] if reports else None
+
+
+def _reads_of(given, run):
+    """The workflow.Output with the places of reads; ``run``: that of the shards.  Raises UsageError."""
+    from ...output.wanted import Output
+
+    for option, field in (("--al", "mapped_to"), ("--un", "unmapped_to")):
+        path, name = getattr(given, option[2:]), run.get(field)
+        if path and not name:
+            raise click.UsageError(
+                f"{given.folder}: its shards hold no reads for {option}: search with {option}"
+            )
+        if path and path.lower().endswith(".gz") != name.lower().endswith(".gz"):
+            how = "are compressed" if name.lower().endswith(".gz") else "are not compressed"
+            raise click.UsageError(f"{option} {path}: these reads {how}: end its name as that of {name}")
+    return Output(
+        given.output, counts=given.counts, mapped_to=given.al, unmapped_to=given.un,
+        has_mates=run.get("has_mates", False), report=report_of(given.reports),
+    )  # fmt: skip
