@@ -8,7 +8,7 @@ from .. import options, workflow
 from ..cluster.kept import MadeAnew
 from ..index.fm_index import load
 from ..machines.progress import Progress
-from ..search.hints import hint
+from ..search.hints import hint, hint_for_patterns
 from .places import check_places
 from .reports import about
 from .shards import places_of, undone_shard
@@ -30,7 +30,9 @@ def map_to_index(command, given, runs, outputs, wanted):
     ``given`` says of strands and threads.
     """
     paths, strands = options.find_indexes(given.index_paths), options.strands_of(given)
-    check_places([file for run in runs for file in run.files], places_of(given, outputs), paths[0])
+    fasta = [given.reference] if getattr(given, "reference", None) else []
+    inputs = [*(file for run in runs for file in run.files), *fasta]
+    check_places(inputs, places_of(given, outputs), paths[0])
     for other in paths[1:]:
         check_places([], outputs, other)
     wants = given.layout, given.method, given.threads, given.max_memory, given.verify
@@ -60,8 +62,10 @@ def map_to_index(command, given, runs, outputs, wanted):
         search = fm_index, sources or files, wanted, output, progress, device
         with kept.lent(device, partial(workflow.prepare, *search)) as prepared:
             summary = workflow.search(*search, prepared)
-        if command == "search" and (what := hint(summary, fm_index.reference, wanted)):
-            progress.say(f"hint: {what}")
+        is_search = command == "search"
+        found = hint(summary, fm_index.reference, wanted) if is_search else hint_for_patterns(summary, wanted)
+        if found:
+            progress.say(f"hint: {found}")
 
 
 def _opened(paths, wants, with_text, output):

@@ -50,7 +50,9 @@ def runs_of(given, samples, pairing, output, outputs_of) -> tuple:
         )
         merged = {path: group for _, groups in grouped for path, group in groups.items()}
         output = _with_groups(output, merged)
-        return [Run((*first, *second), output, files_of(first, second, pairing))], outputs_of(output)
+        return [
+            Run((*first, *second), output, files_of(first, second, pairing, given.reference))
+        ], outputs_of(output)
     if missing := [option for option in places if option not in each]:
         raise click.UsageError(f"{missing[0]} would be written by each sample: put {PLACE} into its name")
     if given.collapse and (
@@ -61,7 +63,7 @@ def runs_of(given, samples, pairing, output, outputs_of) -> tuple:
         Run(
             sample.paths,
             _named(_with_groups(output, groups), sample.name),
-            files_of(sample.first, sample.second, pairing),
+            files_of(sample.first, sample.second, pairing, given.reference),
             sample.name,
         )
         for sample, groups in grouped

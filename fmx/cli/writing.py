@@ -16,6 +16,10 @@ writing = options.together(
         help="What to write.",
     ),
     click.option("--sort", is_flag=True, help="Sort BAM or CRAM by position, and write its index beside it."),
+    click.option(
+        "--reference", type=click.Path(), metavar="FASTA",
+        help="Write CRAM against the reference, which makes it smaller; read CRAM that was compressed by it.",
+    ),
     click.option("--no-unmapped", is_flag=True, help="Leave out reads without a reported hit."),
     click.option(
         "--tags", metavar="NAME,...", callback=options.no_empty_name, show_default="NH,HI,NM,MD, MC of mates",
@@ -75,7 +79,7 @@ def output_of(given, has_mates=False) -> tuple:
         hits, kind, unmapped=not given.no_unmapped, read_group=group, read_group_id=group_id,
         own_group=own_group, tags=_tags(given.tags, given.nh), counts=given.counts, by_group=by_group,
         screen=screen, mapped_to=given.al, unmapped_to=given.un, has_mates=has_mates,
-        mismatches=given.mismatches, sort=given.sort, n_threads=given.threads,
+        mismatches=given.mismatches, sort=given.sort, n_threads=given.threads, fasta=given.reference,
         report=report_of(given.reports),
     )  # fmt: skip
     return output, partial(outputs_of, named(kinds), READS[: 1 if given.collapse else 2])

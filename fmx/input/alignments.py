@@ -6,7 +6,9 @@ Secondary and supplementary records are left out, and reads stand as the sequenc
 import importlib.util
 import os
 import tempfile
+import threading
 import zlib
+from contextlib import suppress
 
 from ..errors import InputError
 from . import samtools
@@ -42,39 +44,77 @@ def read_groups(path) -> list:
     return [line for line in lines if line.startswith("@RG\t")]
 
 
-class Alignments:
-    """What a file holds as FASTQ, once it is read from."""
+class Compressed(str):
+    """The path of reads that are CRAM, perhaps: compressed by the FASTA file ``reference``."""
 
-    def __init__(self, path):
-        self._path, self._child, self._said = path, None, None
+    reference: str
+
+    def __new__(cls, path, reference):
+        made = super().__new__(cls, path)
+        made.reference = reference
+        return made
+
+
+class Alignments:
+    """What ``raw`` (a binary file) holds as FASTQ, once it is read from.
+
+    ``path``: its name, perhaps Compressed.  A pipe is read to its end by a thread, which feeds samtools.
+    """
+
+    def __init__(self, path, raw):
+        self._path, self._raw, self._child, self._said = path, raw, None, None
+        self._is_bam = raw.peek(2)[:2] == BGZF_END[:2]
+        self._feeder: threading.Thread | None = None
+        self._tail = b""  # of a pipe
 
     def check(self) -> None:
         """Raise InputError where it cannot be read as far as one can see without reading it."""
         if importlib.util.find_spec("pysam") is None:
             what = f"reads in BAM and CRAM need pysam: pip install {samtools.EXTRA}"
             raise InputError(self._path, "", what)
-        if not os.path.isfile(self._path):
-            raise InputError(self._path, "", "BAM and CRAM are read from files: pipe in 'samtools fastq'")
-        with open(self._path, "rb") as file:
-            is_bam = file.read(2) == BGZF_END[:2]
-            file.seek(max(0, os.path.getsize(self._path) - len(BGZF_END)))
-            if is_bam and file.read() != BGZF_END:
-                raise InputError(self._path, "", "truncated: no end-of-file block of BGZF; transfer it again")
+        if self._is_bam and os.path.isfile(self._path):
+            with open(self._path, "rb") as file:
+                file.seek(max(0, os.path.getsize(self._path) - len(BGZF_END)))
+                self._check_end(file.read())
+
+    def _check_end(self, tail):
+        if self._is_bam and tail != BGZF_END:
+            raise InputError(self._path, "", "truncated: no end-of-file block of BGZF; transfer it again")
 
     def readinto(self, view) -> int:
         """Write FASTQ into ``view``; the number of bytes, 0 at the end.  Raises InputError."""
         if self._child is None:
             self.check()
-            self._said = tempfile.TemporaryFile()  # noqa: SIM115
-            arguments = [*ARGUMENTS, os.path.abspath(self._path)]
-            self._child = samtools.start(
-                arguments, stdin=samtools.NOTHING, stdout=samtools.PIPE, stderr=self._said
-            )
+            self._start()
         n = self._child.stdout.readinto(view)
         if n == 0 and (code := self._child.wait()):
-            what = f"truncated or damaged ({samtools.said(self._said, code)}); transfer it again"
-            raise InputError(self._path, "", what)
+            what, remedy = samtools.said(self._said, code).split("\\n")[0], "transfer it again"
+            if not self._is_bam:
+                remedy += ", or name the reference that it was compressed by: --reference FASTA"
+            raise InputError(self._path, "", f"truncated or damaged ({what}); {remedy}")
+        if n == 0 and self._feeder:
+            self._feeder.join()
+            self._check_end(self._tail)
         return n
+
+    def _start(self):
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115
+        reference = getattr(self._path, "reference", None)
+        arguments = [*ARGUMENTS, *(["--reference", os.path.abspath(reference)] if reference else [])]
+        is_file = os.path.isfile(self._path)
+        streams = {"stdin": samtools.NOTHING if is_file else samtools.PIPE, "stderr": self._said}
+        arguments.append(os.path.abspath(self._path) if is_file else "-")
+        self._child = samtools.start(arguments, stdout=samtools.PIPE, **streams)
+        if not is_file:
+            self._feeder = threading.Thread(target=self._feed, args=(self._child.stdin,), daemon=True)
+            self._feeder.start()
+
+    def _feed(self, pipe):
+        """Give all that is read to samtools, which may end before."""
+        with suppress(OSError, ValueError), pipe:
+            while piece := self._raw.read(1 << 20):
+                self._tail = (self._tail + piece)[-len(BGZF_END) :]
+                pipe.write(piece)
 
     def close(self) -> None:
         """End what reads it."""

@@ -25,7 +25,9 @@ class Source:
     """
 
     def __init__(self, path):
-        self.path = "standard input" if str(path) == STANDARD else str(path)
+        self.path = (
+            "standard input" if str(path) == STANDARD else path if isinstance(path, str) else str(path)
+        )
         if isinstance(path, bytes):
             self.path = GIVEN
         with named_input(self.path):
@@ -34,7 +36,7 @@ class Source:
             else:
                 self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")  # noqa: SIM115
             head = self._raw.peek(8)
-        self.alignments = Alignments(self.path) if is_alignments(head) else None
+        self.alignments = Alignments(self.path, self._raw) if is_alignments(head) else None
         self.is_gzip, kind = head[:2] == b"\x1f\x8b" and not self.alignments, kind_of(head)
         self._is_plain, self._file = not (self.is_gzip or kind or self.alignments), self._raw
         if self.alignments:

@@ -3,7 +3,7 @@
     records, not compressed -> pipe -> samtools sort (pieces of bounded memory in a folder beside) -> output
 
 The folder is a draft: it holds the output and its index until both are whole.  CRAM keeps the letters of
-reads (no_ref), so that it can be read without the reference.
+reads (no_ref), so that it can be read without the reference, unless its FASTA is given.
 """
 
 import os
@@ -32,7 +32,10 @@ def container(output, reference):
     with installed("pysam", samtools.EXTRA, OutputError):
         import pysam  # noqa: F401
     threads = ["-@", str(output.n_threads), "--no-PG"]
-    letters = ["--output-fmt-option", "no_ref=1"] if output.kind == "cram" else []
+    letters = []
+    if output.kind == "cram":
+        by = os.path.abspath(output.fasta) if output.fasta else None
+        letters = ["--reference", by] if by else ["--output-fmt-option", "no_ref=1"]
     if not output.sort:
         return partial(_opened, ["view", "-C", *threads, *letters], None)
     size = max(MEMORY // output.n_threads, LEAST)

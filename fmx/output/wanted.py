@@ -24,8 +24,9 @@ class Output:
 
     ``mismatches``: the most that a hit has; ``absent``: whether TSV has a line for a read without one;
     ``mapped_to``, ``unmapped_to``: where reads with a reported hit, and those without, are written as they
-    came, mates in two files with ``has_mates``; ``sort``: BAM or CRAM, by ``n_threads``; ``shard``: a
-    cluster.run.ShardRun, or None for all of the inputs; ``report``: files that tell of the run.
+    came, mates in two files with ``has_mates``; ``sort``: BAM or CRAM, by ``n_threads``; ``fasta``: by which
+    CRAM is compressed, or None; ``shard``: a cluster.run.ShardRun, or None for all of the inputs; ``report``:
+    files that tell of the run.
     """
 
     path: str | None = "-"
@@ -46,6 +47,7 @@ class Output:
     unmapped_to: str | None = None
     has_mates: bool = False
     sort: bool = False
+    fasta: str | None = None
     n_threads: int = 1
     shard: Any = None
     report: Report | None = None

@@ -1,4 +1,4 @@
-"""What may be the matter where almost no read occurs, in a line."""
+"""What may be the matter where almost no read occurs, or a pattern cannot, in a line."""
 
 import numpy as np
 
@@ -27,3 +27,10 @@ def hint(summary, reference, options) -> str:
         "a read occurs where all of its letters do: cut adapters off (--trim5, --trim3, --length); "
         "is it the right reference?"
     )
+
+
+def hint_for_patterns(summary, options) -> str:
+    """What to do about patterns of a Summary that cannot occur; "" if all can."""
+    if summary.hopeless == 0 or (options.near and options.near.iupac):
+        return ""
+    return "where patterns hold letters such as N, R or Y, --iupac lets these stand for their bases"

@@ -1,5 +1,7 @@
 """Reads in BAM and CRAM: mapped as FASTQ is, with the read groups that they bring along."""
 
+import os
+import subprocess
 import sys
 
 import journeys
@@ -80,6 +82,49 @@ def test_rg_stands_for_all_groups(make, index_of, command):
     assert [line for line in found.out.splitlines() if line.startswith(b"@RG")] == [b"@RG\tID:one"]
 
 
+@pytest.mark.parametrize("name", ["u.bam", "u.cram"])
+def test_a_pipe_is_read_as_a_file(name, make, folder, index_of, command):
+    """From there no header is seen before, so reads have no group unless --rg names one."""
+    make(name)
+    data, index = (folder / name).read_bytes(), index_of(GENOME)
+    assert command("search", "-q", "-a", "-x", index, "-", stdin=data).records == expected(
+        command, index, groups=[None]
+    )
+    group = ["--rg", r"@RG\tID:one"]
+    os.mkfifo("pipe")
+    with open("data", "wb") as file:
+        file.write(data)
+    writer = subprocess.Popen("cat data > pipe", shell=True)
+    found = command("search", "-q", "-a", "-x", index, "pipe", *group)
+    assert (writer.wait(), found.code, found.err) == (0, 0, "")
+    assert found.records == expected(command, index, groups=["one"])
+
+
+def test_cram_with_a_reference_elsewhere(make, folder, index_of, command, monkeypatch):
+    """Written against a FASTA it is smaller; both ways it is read by that FASTA, and not without it."""
+    (folder / "there.fa").write_text("".join(f">{name}\n{letters}\n" for name, letters in GENOME))
+    reads = [(f"{name}.{i}", letters) for i in range(9) for name, letters in READS]
+    (folder / "r.fq").write_bytes(journeys.fastq(reads))
+    index, by = index_of(GENOME), ["--reference", "there.fa"]
+    for name, more in (("whole.cram", []), ("by.cram", by), ("sorted.cram", [*by, "--sort"])):
+        result = command("search", "-q", "-x", index, "r.fq", "-o", name, *more)
+        assert (result.code, result.err) == (0, "")
+    assert (folder / "by.cram").stat().st_size < (folder / "whole.cram").stat().st_size
+    expected = command("search", "-q", "-x", index, "r.fq").records
+    (folder / "there.fa").rename(folder / "other.fa")
+    monkeypatch.setenv("REF_PATH", str(folder / "none"))
+    result = command("search", "-q", "-x", index, "by.cram")
+    assert (result.code, result.err.count("\n")) == (1, 1)
+    assert result.err.endswith("or name the reference that it was compressed by: --reference FASTA\n")
+    for name in ("by.cram", "whole.cram"):
+        found = command("search", "-q", "-x", index, name, "--reference", "other.fa").records
+        assert found == expected
+    found = command("search", "-q", "-x", index, "sorted.cram", "--reference", "other.fa").records
+    assert sorted(found) == sorted(expected)
+    result = command("search", "-q", "-x", index, "r.fq", "-o", "x.cram", *by)
+    assert (result.code, "there.fa: No such file" in result.err) == (1, True)
+
+
 def test_a_group_that_the_header_does_not_know_takes_no_room_that_is_not_there(
     make, folder, index_of, command
 ):
@@ -112,8 +157,13 @@ def test_what_is_wrong_is_told(make, folder, index_of, command, monkeypatch):
     code, err = said("bad.bam")
     assert (code, err.count("\n")) == (1, 1)
     assert err.startswith("fmx: error: bad.bam: truncated or damaged (")
-    code, err = said("-", stdin=whole)
-    assert (code, "BAM and CRAM are read from files: pipe in 'samtools fastq'" in err) == (1, True)
+    code, err = said("-", stdin=whole[:-28])
+    assert (code, "standard input: truncated: no end-of-file block of BGZF; transfer it again" in err) == (
+        1,
+        True,
+    )
+    code, err = said("-", stdin=(folder / "bad.bam").read_bytes())
+    assert (code, "standard input: truncated or damaged (" in err) == (1, True)
     code, err = said("v.bam", "w.bam")
     assert (code, "read group lane1 of w.bam is another one elsewhere: say --rg for all" in err) == (2, True)
     monkeypatch.setitem(sys.modules, "pysam", None)

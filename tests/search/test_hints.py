@@ -55,3 +55,18 @@ def test_what_a_hint_says_helps(said):
 def test_no_hint_is_given_where_none_is_due(name, said):
     reads, options = NO_CASES[name]
     assert not any("hint" in line for line in said(GENOME, reads, *options))
+
+
+@pytest.mark.parametrize("form", ["-p", "file"])
+def test_patterns_that_cannot_occur_are_told_of_iupac(form, folder, index_of, command):
+    words = [INSIDE[0], INSIDE[1][:20] + {"A": "R", "C": "Y", "G": "R", "T": "Y"}[INSIDE[1][20]]]
+    (folder / "p.fa").write_bytes(journeys.fasta(enumerate(words)))
+    given = [x for word in words for x in ("-p", word)] if form == "-p" else ["p.fa"]
+    hint = (
+        "fmx: hint: where patterns hold letters such as N, R or Y, --iupac lets these stand for their bases"
+    )
+    for more, n_lines, n_hints in (([], 2, 1), (["--iupac"], 3, 0)):
+        result = command("locate", "-x", index_of(GENOME), *given, *more)
+        assert (result.code, result.out.count(b"\n")) == (0, n_lines)
+        assert result.err.count(hint) == result.err.count("hint") == n_hints
+    assert "hint" not in command("locate", "-x", index_of(GENOME), "-p", "AC").err
