@@ -53,9 +53,12 @@ class Found(NamedTuple):
     bad: int
 
 
-def read_letters(source, n_threads=1) -> Letters:
-    """The Letters of a Source.  Raises InputError for what is no FASTA file of at least one contig."""
-    data = read_whole(source, n_threads)
+def read_letters(source, n_threads=1, tell=lambda: None) -> Letters:
+    """The Letters of a Source; ``tell`` as of read_whole.
+
+    Raises InputError for what is no FASTA file of at least one contig.
+    """
+    data = read_whole(source, n_threads, tell)
     cut = [(start, min(start + SPAN, data.size)) for start in range(0, data.size, SPAN)]
     begins = _begins(data, cut, run_all(_last_newline, [(data, *span) for span in cut], n_threads))
     letters = np.empty(data.size, np.uint8)

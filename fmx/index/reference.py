@@ -11,6 +11,7 @@ separator that sorts before A; runs of N cost nothing:
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..compiler.primitives import at
 from ..compiler.sorting import last_until, lower_bound
 from ..errors import InputError
 from ..input.dna import CODE
+from ..input.share import Share
 from ..input.stems import stems_of
 from ..input.streams import Source
 from ..machines.threads import run_all, spans, start
@@ -110,20 +112,24 @@ def block_end(blocks, position):
     return at(blocks.text_start, block) + at(blocks.length, block)
 
 
-def read_fasta(paths, n_threads=1, prefixed=False):
+def read_fasta(paths, n_threads=1, prefixed=False, done=lambda share: None):
     """Read FASTA (plain or compressed, '-' for stdin) into (Reference, text): a file, or a list of files.
 
     Several files are groups, each called by its stem, which with ``prefixed`` and a # precedes the names of
-    contigs.  ``text`` is uint8[n_text] of codes, as in the module's picture.  Raises InputError for anything
-    that is not FASTA of at least one contig, each named once and not empty.
+    contigs.  ``text`` is uint8[n_text] of codes, as in the module's picture.  ``done`` is told the share of
+    the files that was read.  Raises InputError for anything that is not FASTA of at least one contig, each
+    named once and not empty.
     """
     paths = paths if isinstance(paths, (list, tuple)) else [paths]
     stems = _stems(paths) if prefixed or len(paths) > 1 else [""]
     names: dict = {}
     letters, starts, files = [], [np.zeros(1, np.int64)], []
-    for path, stem in zip(paths, stems, strict=True):
+    share = Share(paths)
+    for number, (path, stem) in enumerate(zip(paths, stems, strict=True)):
         with Source(path) as source:
-            own = read_letters(source, n_threads)
+            own = read_letters(source, n_threads, partial(_tell, source, share, number, done))
+        share.end(number)
+        done(share())
         _add_names(names, source.path, own.headers, f"{stem}#" if prefixed else "")
         lengths = np.diff(own.starts)
         if (lengths == 0).any():
@@ -141,6 +147,12 @@ def read_fasta(paths, n_threads=1, prefixed=False):
         raise InputError(source.path, "", "the reference holds no A, C, G or T: nothing to index")
     groups = grouped(files) if len(paths) > 1 else None
     return Reference(list(names), np.diff(borders), md5, make_blocks(*columns), text.size, groups), text
+
+
+def _tell(source, share, number, done):
+    """Note how far the number-th file was read, and tell it."""
+    share.note(number, source.position())
+    done(share())
 
 
 def _stems(paths) -> list:

@@ -8,12 +8,17 @@ class Share:
 
     def __init__(self, paths):
         is_known = all(not isinstance(path, bytes) and os.path.isfile(path) for path in paths)
-        self._total = sum(map(os.path.getsize, paths)) if is_known else 0
+        self._sizes = [os.path.getsize(path) for path in paths] if is_known else []
+        self._total = sum(self._sizes)
         self._ends: dict = {}  # of files that are read: bytes
 
     def note(self, number, end) -> None:
         """Of the ``number``-th file ``end`` bytes were taken."""
         self._ends[number] = end
+
+    def end(self, number) -> None:
+        """All of the ``number``-th file was taken."""
+        self._ends[number] = self._sizes[number] if self._sizes else 0
 
     def of(self, spans):
         """Yield the spans of the files, one after the other, and note where each ends."""

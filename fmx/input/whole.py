@@ -8,8 +8,11 @@ from .gzipped import after
 from .spans import blocks_of, is_whole_bgzf, ranges_of
 
 
-def read_whole(source, n_threads=1):
-    """uint8: all that a Source just opened gives.  Raises InputError."""
+def read_whole(source, n_threads=1, tell=lambda: None):
+    """uint8: all that a Source just opened gives; ``tell`` is called as it is read in order.
+
+    Raises InputError.
+    """
     file, stop, n, pieces = source.regular(), 0, 0, []
     if file is not None:
         for reader, more, end in (blocks_of if source.is_gzip else ranges_of)(file, CHUNK_SIZE, 0):
@@ -19,17 +22,18 @@ def read_whole(source, n_threads=1):
     run_all(lambda reader, first, last: reader.readinto(data[first:last]), pieces, n_threads)
     if file is not None and (is_whole_bgzf(file, stop) if source.is_gzip else n > 0):
         return data
-    return _read_on(after(file, stop) if stop else source, data, n)
+    return _read_on(after(file, stop) if stop else source, data, n, tell)
 
 
-def _read_on(rest, data, n):
+def _read_on(rest, data, n, tell):
     """``data`` with n bytes, and all that ``rest`` gives."""
     while True:
         if n == data.size:
             larger = np.empty(n + n // 2 + CHUNK_SIZE, np.uint8)
             larger[:n] = data
             data = larger
-        more = rest.readinto(data[n:])
+        more = rest.readinto(data[n : n + CHUNK_SIZE])
+        tell()
         if more == 0:
             return data[:n]
         n += more

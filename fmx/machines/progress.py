@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 import time
 from contextlib import contextmanager
 
@@ -21,6 +22,7 @@ class Progress:
         self._live = not quiet and sys.stderr.isatty()
         self._wait = OFTEN if self._live else SELDOM
         self._shown = time.monotonic() if not self._live else 0.0
+        self._lock = threading.Lock()
         self.follow()
 
     def follow(self, share=lambda: None) -> None:
@@ -34,21 +36,22 @@ class Progress:
 
     def show(self, message: str) -> None:
         """How far it is: on a terminal a line that the next one replaces, five times a second at most."""
-        now = time.monotonic()
-        if self.quiet or now - self._shown <= self._wait:
-            return
-        self._shown = now
-        line = meter(message, self._share(), now - self._start, _columns() if self._live else None)
-        if self._live:
-            tell(line, end="")
-        else:
-            self.say(line.strip())
+        with self._lock:
+            now = time.monotonic()
+            if self.quiet or now - self._shown <= self._wait:
+                return
+            self._shown = now
+            line = meter(message, self._share(), now - self._start, _columns() if self._live else None)
+            if self._live:
+                tell(line, end="")
+            else:
+                self.say(line.strip())
 
     @contextmanager
     def stage(self, name: str):
         """``with progress.stage("suffix array") as done:`` tells the stage and the seconds it took.
 
-        ``done(share)`` may be called as it goes on.
+        ``done(share)`` may be called as it goes on; the time goes on in any case.
         """
         start, share = time.monotonic(), None
 
@@ -59,8 +62,28 @@ class Progress:
 
         self.follow(lambda: share)
         self.show(name)
-        yield done
+        with self._again_and_again(name):
+            yield done
         self.say(f"{name}: {time.monotonic() - start:.1f} s")
+
+    @contextmanager
+    def _again_and_again(self, name):
+        """Show a message as time goes by, whatever the caller's thread does."""
+        is_over = threading.Event()
+
+        def repeat():
+            while not is_over.wait(max(self._wait, OFTEN)):
+                self.show(name)
+
+        thread = threading.Thread(target=repeat, daemon=True)
+        if not self.quiet:
+            thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            if not self.quiet:
+                thread.join()
 
 
 def meter(message, share, seconds, columns) -> str:

@@ -1,5 +1,6 @@
 """Progress: a line that a terminal of any width holds, a line a minute elsewhere, shares that are true."""
 
+import bz2
 import fcntl
 import gzip
 import os
@@ -8,14 +9,17 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
+import time
 
 import journeys
 import pytest
 from output_of import bgzf
 from texts import numbered, random_letters
 
+from fmx.index import reference
 from fmx.input import spans
-from fmx.input.chosen import chosen
+from fmx.input.chosen import Chosen
 from fmx.input.share import Share
 from fmx.machines import progress
 from fmx.machines.progress import Progress, meter
@@ -49,7 +53,7 @@ def test_the_share_of_what_was_read_grows_to_all_of_it(form, first, folder):
     paths = ["a", "b", "b"]
     share, seen = Share(paths), []
     assert share() is None
-    for span in share.of(chosen(spans.plan(paths, 7000), 0, first)):
+    for span in share.of(Chosen(0, first).of(spans.plan(paths, 7000))):
         span.read()
         seen.append(share())
     assert seen == sorted(seen)
@@ -88,6 +92,39 @@ def test_a_stage_tells_its_share(monkeypatch, capsys):
     assert lines[0] == "fmx: 00:00: suffix array"
     assert lines[1].startswith("fmx: 50 % 00:00, 00:00 left: suffix array")
     assert lines[2].startswith("fmx: suffix array: 0.0 s")
+
+
+def test_a_stage_goes_on_while_nobody_tells_anything(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "SELDOM", 0.0)
+    monkeypatch.setattr(progress, "OFTEN", 0.01)
+
+    def fail():
+        with Progress().stage("layout"):
+            time.sleep(0.2)
+            raise ValueError("x")
+
+    with pytest.raises(ValueError, match="x"):
+        fail()
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 3
+    assert {line for line in lines if "layout" not in line} == set()
+    n_threads = threading.active_count()
+    with Progress(quiet=True).stage("layout"):
+        assert threading.active_count() == n_threads
+
+
+def test_a_reference_that_is_read_tells_its_share(folder):
+    text = journeys.fasta([("a", random_letters(30_000, "share")), ("b", "ACGT" * 10)])
+    (folder / "a.fa.gz").write_bytes(gzip.compress(text))
+    (folder / "b.fa").write_bytes(text.replace(b">", b">b"))
+    (folder / "c.fa.bz2").write_bytes(bz2.compress(text.replace(b">", b">c")))
+    told = []
+    reference.read_fasta(["a.fa.gz", "b.fa", "c.fa.bz2"], done=told.append)
+    assert told == sorted(told)
+    assert (len(told) > 5, 0 < told[0] < 0.5, told[-1]) == (True, True, 1)
+    told.clear()
+    reference.read_fasta(text, done=told.append)
+    assert set(told) == {None}
 
 
 @pytest.mark.parametrize("columns", [80, 20])

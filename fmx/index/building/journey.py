@@ -97,8 +97,8 @@ def build_into(writer, fasta, options, n_threads, progress, device) -> None:
     if device.engine == "cuda":
         choose_backend(device, n_threads)  # before the reference is read for nothing
     with writer:
-        with progress.stage("read reference"):
-            reference, text = read_fasta(fasta, n_threads, options.prefixed)
+        with progress.stage("read reference") as done:
+            reference, text = read_fasta(fasta, n_threads, options.prefixed, done)
             if options.groups:
                 groups = read_groups(options.groups, reference.names, progress.say)
                 reference = replace(reference, groups=groups)
@@ -231,10 +231,12 @@ def _waiting(path, progress):
 def _add_tables(backend, writer, text, sa, lengths, progress):
     """Make the prefix table and the seed table, if any, for strings of these lengths; pack the text."""
     prefix_length, seed_length = lengths
-    with progress.stage("tables"):
+    with progress.stage("tables") as done:
         writer.add("prefix_pairs", make_prefix_table(backend, text, sa, prefix_length).pairs, backend)
+        done(1 / 3)
         if seed_length:
             writer.add("seed_starts", first_rows(backend, text, sa, seed_length), backend)
+        done(2 / 3)
         writer.add("text_words", pack_text(text, backend), backend)
 
 
