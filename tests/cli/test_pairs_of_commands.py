@@ -94,6 +94,28 @@ def test_samtools_agrees(more, there, command, peer):
     assert f"SN\tproperly paired:\t{proper}"[:-1] in stats or f"reads properly paired:\t{proper}" in stats
 
 
+@pytest.mark.parametrize("name", ["s.bam", "s.cram", "u.cram"])
+def test_sorted_and_cram_hold_the_same(name, there, command, peer):
+    """CRAM, which keeps mates together and computes their fields anew, gives back each line."""
+    sort = ["--sort"] if name[0] == "s" else []
+    assert command(*PAIRED, "-a", "-o", "o.sam").code == 0
+    assert command(*PAIRED, "-a", "-o", name, *sort).code == 0
+    expected = samtools(peer, "view", "--no-PG", "o.sam").splitlines()
+    found = samtools(peer, "view", "--no-PG", name).splitlines()
+    if not sort:
+        assert found == expected
+        return
+    assert sorted(found) == sorted(expected)
+    places = [line.split("\t")[2:4] for line in found]
+    order = {name: number for number, (name, _) in enumerate([*GENOME, ("*", "")])}
+    assert places == sorted(places, key=lambda place: (order[place[0]], int(place[1])))
+    region = f"{GENOME[0][0]}:1-200"
+    inside = [
+        line for line in found if line.split("\t")[2] == GENOME[0][0] and int(line.split("\t")[3]) <= 200
+    ]
+    assert samtools(peer, "view", name, region).splitlines() == inside != []
+
+
 def known(text) -> list:
     """Of primary records what fixmate computes: all of a mate's place, MC, and the insert of proper pairs.
 
