@@ -36,7 +36,9 @@ OUTPUTS = [
     "\udcfe.sam", "n\n.sam", "other.fmx", "/dev/full", *PATHS,
 ]  # fmt: skip
 # Parameters that name what is written.
-WRITES = {"output", "counts", "al", "un", "checkpoint", "json_path", "stats", "report", "work", "folder"}
+WRITES = {
+    "output", "counts", "screen", "al", "un", "checkpoint", "json_path", "stats", "report", "work", "folder",
+}  # fmt: skip
 LINKS = {"link.fq": "reads.fq", "link.fmx": "ref.fmx"}
 TOO_MUCH = {  # values that are allowed and ask for more time or memory than a case has
     "prefix_length": {str(n) for n in range(9, 16)},
@@ -109,6 +111,8 @@ def _options(rng, command) -> tuple:
             facts["written" if parameter.name in WRITES else "read"].append(value)
             if parameter.name == "checkpoint":
                 facts["kept"].append(_place(value))
+            if parameter.name == "reference":  # samtools puts its index beside it
+                facts["kept"].append(f"{_place(value)}.fai")
     return arguments, facts
 
 
@@ -178,6 +182,7 @@ def _outputs(words, facts) -> list:
     used = {_place(value) for value in facts["read"]}
     outputs = [_place(value) for value in facts["written"]]
     outputs = [value for value in outputs if value not in used and value != "."]
+    outputs += [value for value in facts["kept"] if value.endswith(".fai")]
     if words[:1] == ["index"]:  # which makes up a name beside its reference, and may add to an index
         beside = [Path(value) for value in used if value not in (".", "/")]
         outputs += [str(path.with_name(f"{path.name.partition('.')[0]}.fmx")) for path in beside]
