@@ -150,6 +150,19 @@ def test_a_page_begins_with_what_it_is_for(path):
     assert re.match(r"[A-Z`*]|fmx", first), first
 
 
+def test_a_page_has_its_place_in_the_site():
+    text = (ROOT / "docs" / "site" / "mkdocs.yml").read_text()
+    placed = re.findall(r"^ +- (?:\w+: )?([\w-]+\.md)$", text, re.MULTILINE)
+    made = {
+        "index.md",
+        "contributing.md",
+        "changelog.md",
+        "commands.md",
+        "library.md",
+    }  # by docs/site/hooks.py
+    assert sorted(placed) == sorted(made | {path.name for path in PAGES if path.parent.name == "docs"})
+
+
 def glossary() -> list:
     """(term, meaning) of each term; those of one row share its meaning."""
     rows = re.findall(

@@ -1,0 +1,149 @@
+"""docs/jobs.md and the pages of probes and barcodes, run on real data: what they tell is so."""
+
+import functools
+import gzip
+import os
+import re
+import subprocess
+import sys
+from itertools import islice
+
+import pytest
+from conftest import ROOT
+
+DOCS = ROOT / "docs"
+pytestmark = pytest.mark.xdist_group("jobs")  # the pages share their indexes
+
+
+def records(data, name) -> list:
+    """[(first word of the name, letters)] of a shared file of FASTA."""
+    text = gzip.decompress(data(name).read_bytes()).decode()
+    return [(head.split()[0], rest.replace("\n", "")) for head, _, rest in split(text)]
+
+
+def split(text) -> list:
+    return [record.partition("\n") for record in text.split(">")[1:]]
+
+
+def fasta(pairs) -> str:
+    return "".join(f">{name}\n{letters}\n" for name, letters in pairs)
+
+
+@pytest.fixture(scope="module")
+def folder(data, tmp_path_factory):
+    """The files that the pages name."""
+    folder = tmp_path_factory.mktemp("jobs")
+    for name, source in (("yeast", "scerevisiae_sacCer3.fa"), ("ecoli", "ecoli536_NC_008253.fna")):
+        (folder / f"{name}.fa.gz").symlink_to(data(f"{source}.gz"))
+    (folder / "lambda.fa.gz").symlink_to(data("lambda_NC_001416.fa.gz"))
+    yeast = dict(records(data, "scerevisiae_sacCer3.fa.gz"))
+    with gzip.open(data("yeast_SRR5204809_input1_R1.fastq.gz"), "rt") as file:
+        (folder / "reads.fq.gz").write_bytes(gzip.compress("".join(islice(file, 20000)).encode(), 1))
+    guides = data("mageck_demo_library.txt").read_text()
+    (folder / "guides.txt").write_text(guides)
+    (folder / "barcodes.fa").write_text(fasta(line.split()[:2] for line in guides.splitlines()))
+    lines = data("mageck_demo_test1.fastq").read_text().splitlines(keepends=True)
+    for name, part in (("R1", lines), ("day0", lines[:5000]), ("day14", lines[5000:])):
+        (folder / f"{name}.fq.gz").write_bytes(gzip.compress("".join(part).encode()))
+    three = yeast["chrIII"].upper()
+    probes = [(f"chrIII_{i}", three[i : i + 40]) for i in range(0, len(three) - 40, 1000)]
+    (folder / "probes.fa").write_text(fasta(probes))
+    for kind, species in (("hairpin", "hsa-"), ("mature", "mmu-")):
+        found = [pair for pair in records(data, f"mirbase_{kind}.fa.gz") if pair[0].startswith(species)]
+        (folder / f"{kind}.fa").write_text(fasta(found))
+    table = (DOCS / "primers.md").read_text().split("primers.tsv:\n\n")[1].split("\n\n")[0]
+    (folder / "primers.tsv").write_text("".join("\t".join(row.split()) + "\n" for row in table.splitlines()))
+    ((_, coli),) = records(data, "ecoli536_NC_008253.fna.gz")
+    (folder / "query.fa").write_text(fasta([("query", coli[1000:3000] + "ACGT" + coli[3000:9000])]))
+    (folder / "genes.fa").write_text(fasta(records(data, "rRNA16S.gold.fasta.gz")[:30]))
+    (folder / "fmx").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fmx "$@"\n')
+    (folder / "fmx").chmod(0o755)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    """A function: a line for the shell, run in the folder -> what it said on standard error."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": f"{folder}:{os.environ['PATH']}"}
+
+    @functools.cache  # pages begin with the same index
+    def run(line) -> str:
+        shell = ["bash", "-o", "pipefail", "-c", line]
+        done = subprocess.run(shell, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (line, done.stderr)
+        return done.stderr
+
+    return run
+
+
+def rows(path) -> list:
+    return [line.split("\t") for line in path.read_text().splitlines()]
+
+
+JOBS = [
+    re.findall(r"`(.*?)`", line.split(" | ")[1])
+    for line in (DOCS / "jobs.md").read_text().splitlines()
+    if line.startswith("| ") and "`fmx" in line
+]
+
+
+@pytest.fixture(scope="module")
+def jobs(run):
+    """All commands of the table have been run, from top to bottom."""
+    for commands in JOBS:
+        for line in commands:
+            assert line.startswith("fmx ")
+            run(line)
+
+
+def test_each_job_of_the_table_makes_what_it_names(jobs, folder):
+    assert len(JOBS) >= 8
+    option = r"(?:-o|--counts|--screen|--un) (\w\S+)"
+    made = [name for commands in JOBS for line in commands for name in re.findall(option, line)]
+    assert len(made) > 12
+    for name in made:
+        path = folder / name
+        assert path.is_dir() or path.stat().st_size > 50, name
+
+
+def test_what_the_jobs_make_is_right(jobs, folder, data):
+    screen = {row[0]: int(row[2]) for row in rows(folder / "screen.tsv")[1:]}
+    strains = {row[0]: int(row[2]) for row in rows(folder / "strains.tsv")[1:]}
+    assert screen["yeast"] == strains["yeast"] > 4000
+    assert screen["yeast"] + screen["*"] + screen.get("ecoli", 0) <= 5000
+    guides = {row[0]: (int(row[2]), int(row[3])) for row in rows(folder / "guides.tsv")[1:]}
+    cells = [row for row in rows(folder / "cells.tsv")[1:] if row[6] == "0"]
+    assert sum(map(sum, guides.values())) == len(cells) > 1000
+    products = [row for row in rows(folder / "products.tsv")[1:] if row[0] == "16S_27F_1492R"]
+    assert len(products) >= 7  # the genes of this genome
+    sites = rows(folder / "sites.tsv")[1:]
+    once = {row[0] for row in rows(folder / "specific.tsv")[1:]}
+    assert once == {row[0] for row in sites if row[5] == "1"}
+    # The longest matches of the query are what it was made of.
+    longest = sorted(rows_of(folder / "matches.mums"), key=lambda row: -int(row[-1]))[:2]
+    assert {tuple(map(int, row[-3:])) for row in longest} == {(3001, 2005, 6000), (1001, 1, 2000)}
+    assert len(rows(folder / "pairs.tsv")) >= 1
+
+
+def rows_of(path) -> list:
+    return [line.split() for line in path.read_text().splitlines() if not line.startswith(">")]
+
+
+PAGES = ["probes", "barcodes"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_commands_of_a_page_tell_what_it_says(name, jobs, run, folder):
+    page = (DOCS / f"{name}.md").read_text()
+    blocks = re.findall(r"(?:^    .*\n)+", page, re.MULTILINE)
+    said, last = "", ""
+    for block in blocks:
+        lines = [line[4:] for line in block.splitlines()]
+        if lines[0].startswith("fmx "):
+            said = "".join(run(line) for line in lines)
+            last = lines[-1]
+        elif lines[0].startswith("fmx: "):
+            assert lines[0].split("; 0.")[0] in said, said
+        else:  # the first lines of what the command before has written
+            (written,) = re.findall(r"-o (\S+)", last)
+            assert [line.split() for line in lines] == rows_of(folder / written)[: len(lines)]
