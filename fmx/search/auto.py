@@ -30,12 +30,13 @@ class Ways:
     def __init__(self):
         self.now, self.speeds = ON_CPU, {}
         self._left = [ON_BOTH, ON_GPUS]
-        self._since, self._reads = time.monotonic() + SETTLE, 0
+        self._since, self._reads = 0.0, 0  # since the first span is done, if not later
 
     def note(self, reads, has_gpus):
         """Count a span that was mapped.  The CPU's trial lasts until there are GPUs."""
         now = time.monotonic()
-        if len(self.speeds) > 2 or now < self._since:
+        self._since = self._since or now
+        if len(self.speeds) > 2 or now <= self._since:
             return
         self._reads += reads
         seconds = now - self._since
