@@ -5,10 +5,13 @@ Secondary and supplementary records are left out, and reads stand as the sequenc
 
 import importlib.util
 import os
+import re
 import tempfile
 import threading
 import zlib
 from contextlib import suppress
+
+import numpy as np
 
 from ..errors import InputError
 from . import samtools
@@ -65,7 +68,7 @@ class Alignments:
         self._path, self._raw, self._child, self._said = path, raw, None, None
         self._is_bam = raw.peek(2)[:2] == BGZF_END[:2]
         self._feeder: threading.Thread | None = None
-        self._tail = b""  # of a pipe
+        self._tail, self._n_lines = b"", 0  # of a pipe; of FASTQ
 
     def check(self) -> None:
         """Raise InputError where it cannot be read as far as one can see without reading it."""
@@ -95,7 +98,18 @@ class Alignments:
         if n == 0 and self._feeder:
             self._feeder.join()
             self._check_end(self._tail)
+        self._n_lines += np.count_nonzero(np.frombuffer(view[:n], np.uint8) == ord("\n"))
+        if n == 0:
+            self._check_number()
         return n
+
+    def _check_number(self):
+        """Raise InputError if samtools has read more reads than it has written."""
+        self._said.seek(0)
+        found = re.search(rb"processed (\d+) reads", self._said.read())
+        if found and (n_lost := int(found[1]) - self._n_lines // 4) > 0:
+            what = f"{n_lost:,} reads have the name of the one before, and samtools fastq leaves them out"
+            raise InputError(self._path, "", f"{what}: give each a name of its own")
 
     def _start(self):
         self._said = tempfile.TemporaryFile()  # noqa: SIM115

@@ -5,8 +5,10 @@ import sys
 
 _CHILD = """
 import sys, pysam
+command = getattr(pysam, sys.argv[1])
 try:
-    getattr(pysam, sys.argv[1])(*sys.argv[2:], catch_stdout=False)
+    command(*sys.argv[2:], catch_stdout=False)
+    sys.stderr.write(command.get_messages() or "")
 except pysam.SamtoolsError as error:
     sys.exit(str(error).split("stderr=")[-1].strip("\\\\n '"))
 """

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import journeys
+import naive
 import pysam
 import pytest
 from texts import numbered, random_letters
@@ -66,8 +67,6 @@ def test_reads_are_mapped_with_their_groups(name, make, index_of, command):
 
 def test_records_of_another_mapper_are_reads_again(make, index_of, command):
     make("m.bam", groups=[None], n_mapped=7)
-    import naive
-
     turned = [(name, naive.reverse_complement(letters)) for name, letters in READS[:7]] + READS[7:]
     found = command("search", "-q", "-x", index_of(GENOME), "m.bam").records
     assert [record[0] for record in found] == [name for name, _ in READS]
@@ -98,6 +97,35 @@ def test_a_pipe_is_read_as_a_file(name, make, folder, index_of, command):
     found = command("search", "-q", "-a", "-x", index, "pipe", *group)
     assert (writer.wait(), found.code, found.err) == (0, 0, "")
     assert found.records == expected(command, index, groups=["one"])
+
+
+@pytest.mark.parametrize("name", ["p.bam", "p.cram"])
+def test_pairs_come_in_turn(name, folder, index_of, command):
+    pairs = [(UNIT[i * 9 :][:30], naive.reverse_complement(UNIT[i * 9 + 50 :][:25])) for i in range(20)]
+    with pysam.AlignmentFile(
+        name, "wc" if name.endswith("cram") else "wb", header={"HD": {"VN": "1.6"}}
+    ) as file:
+        for i, mates in enumerate(pairs):
+            for letters, flag in zip(mates, (77, 141), strict=True):
+                record = pysam.AlignedSegment(file.header)
+                record.query_name, record.query_sequence, record.flag = f"p{i}", letters, flag
+                record.query_qualities = pysam.qualitystring_to_array("I" * len(letters))
+                file.write(record)
+    for mate in (0, 1):
+        records = "".join(f"@p{i}\n{x[mate]}\n+\n{'I' * len(x[mate])}\n" for i, x in enumerate(pairs))
+        (folder / f"{mate}.fq").write_text(records)
+    wanted = command("search", "-q", "-x", index_of(GENOME), "-1", "0.fq", "-2", "1.fq").records
+    assert sum(int(record[1]) & 2 > 0 for record in wanted) > 30
+    assert command("search", "-q", "-x", index_of(GENOME), "--interleaved", name).records == wanted
+
+
+@pytest.mark.parametrize("name", ["u.bam", "u.cram"])
+def test_no_read_is_lost_for_its_name(name, make, index_of, command):
+    """samtools fastq takes records of one name that stand together for one."""
+    make(name, [*READS[:3], ("same", "ACGT"), ("same", "ACGT"), ("same", "AC"), READS[3], READS[3]], [None])
+    result = command("search", "-q", "-x", index_of(GENOME), name, "-o", "o.sam")
+    assert (result.code, os.path.exists("o.sam")) == (1, False)
+    assert f"{name}: 3 reads have the name of the one before, and samtools fastq leaves" in result.err
 
 
 def test_cram_with_a_reference_elsewhere(make, folder, index_of, command, monkeypatch):
