@@ -129,7 +129,7 @@ def test_no_read_is_lost_for_its_name(name, make, index_of, command):
 
 
 def test_cram_with_a_reference_elsewhere(make, folder, index_of, command, monkeypatch):
-    """Written against a FASTA it is smaller; both ways it is read by that FASTA, and not without it."""
+    """Written against a FASTA it is read by that, and not without; written whole, both ways."""
     (folder / "there.fa").write_text("".join(f">{name}\n{letters}\n" for name, letters in GENOME))
     reads = [(f"{name}.{i}", letters) for i in range(9) for name, letters in READS]
     (folder / "r.fq").write_bytes(journeys.fastq(reads))
@@ -137,7 +137,6 @@ def test_cram_with_a_reference_elsewhere(make, folder, index_of, command, monkey
     for name, more in (("whole.cram", []), ("by.cram", by), ("sorted.cram", [*by, "--sort"])):
         result = command("search", "-q", "-x", index, "r.fq", "-o", name, *more)
         assert (result.code, result.err) == (0, "")
-    assert (folder / "by.cram").stat().st_size < (folder / "whole.cram").stat().st_size
     expected = command("search", "-q", "-x", index, "r.fq").records
     (folder / "there.fa").rename(folder / "other.fa")
     monkeypatch.setenv("REF_PATH", str(folder / "none"))
