@@ -31,6 +31,7 @@ NOT_OURS = {
     "pyarrow",
     "polars",
     "pandas",
+    "duckdb",
 }  # what stands before a dot in other names
 
 

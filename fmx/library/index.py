@@ -56,7 +56,7 @@ class Index:
             InputError: A sequence is empty or holds other than letters, or a name is none that SAM allows.
             UnsupportedError, DeviceError, TypeError, ValueError: As of ``fmx.build``.
 
-        Example:
+        Examples:
             >>> fmx.Index.from_sequences({"vector": "TTGATTACATT"}).count(["GATTACA"])
             array([1])
         """

@@ -29,8 +29,8 @@ class Table(np.ndarray):
     For Arrow it is a table, with a column ``read_name`` behind ``read`` where there are names, and so on:
 
         pyarrow.table(hits)
-        polars.from_arrow(hits)
         pandas.DataFrame.from_arrow(hits)
+        polars.DataFrame(hits.arrow)        # where arrays of NumPy are taken for such
 
     Examples:
         >>> hits = index.locate({"probe": "GATTACA"})
@@ -54,6 +54,11 @@ class Table(np.ndarray):
     def __reduce__(self):
         return make_table, (np.asarray(self), self.names)
 
+    @property
+    def arrow(self) -> "ArrowTable":
+        """The same table for libraries that would see no more in it than an array, as polars does."""
+        return ArrowTable(self)
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """All rows as a stream of Arrow's C interface, in a capsule; what schema is requested is not asked.
 
@@ -67,6 +72,17 @@ class Table(np.ndarray):
             if name in self.names:
                 columns[f"{name}_name"] = self.names[name].columns(columns[name])
         return stream(columns, self.size)
+
+
+class ArrowTable:
+    """A Table that is nothing but a stream of Arrow."""
+
+    def __init__(self, table: Table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """That of the Table."""
+        return self._table.__arrow_c_stream__(requested_schema)
 
 
 def _plain(found):

@@ -79,6 +79,8 @@ def test_arrow_has_the_same_rows(opened, fastq):
             assert table[name].to_pylist() == hits[name].tolist()
         for name, names in hits.names.items():
             assert table[f"{name}_name"].to_pylist() == names[hits[name]]
+        assert pyarrow.table(hits.arrow) == table
+        assert not isinstance(hits.arrow, np.ndarray)
         assert len(table.column_names) == len(hits.dtype.names) + len(hits.names)
 
 
