@@ -5,7 +5,7 @@ import click
 from .. import options
 from .kit.options import only, output
 
-ON_CPU = ("search", "cores", "mem", "cluster")
+ON_CPU = ("search", "cores", "columns", "mem", "cluster")
 ON_GPU = ("roofline", "designs", "threads", "sizes", "energy", "short", "mem-gpu", "pairwise")
 
 
@@ -18,6 +18,7 @@ ON_GPU = ("roofline", "designs", "threads", "sizes", "energy", "short", "mem-gpu
 @click.option(
     "--genes", type=click.Path(exists=True), help="16S genes to align (FASTA), for a paper's table 5."
 )
+@click.option("--genome", type=click.Path(exists=True), help="A genome (FASTA), for the columns of COFI.")
 @click.option("--quick", is_flag=True, help="Small sizes: to see that it works, not how fast it is.")
 @options.threads
 def command(**given):

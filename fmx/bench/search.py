@@ -2,8 +2,8 @@
 
 Langarita et al. 2020 (figures 8 and 10 to 17: column sizes, search intensity, interleaving, prefetch,
 conditional moves, COFI against bvSFM) and Chacon et al. 2015 (layouts against each other and against
-reference size).  Reference and reads are made in memory; reads are searched on one strand, and the answers of
-every query are checked.
+reference size).  Reference, unless one is given, and reads are made in memory; reads are searched on one
+strand, and the answers of every query are checked.
 """
 
 import click
@@ -18,9 +18,10 @@ QUESTIONS = {  # tables of each
 
 
 @click.command()
+@click.argument("reference", required=False, type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--size", "sizes", type=click.IntRange(1, 2000), multiple=True, default=(1, 10, 30, 100),
-    show_default=True, help="Reference sizes in megabases; the last one serves the questions of one size.",
+    show_default=True, help="Sizes of random references, Mb; the last one serves the questions of one size.",
 )  # fmt: skip
 @count("--reads", "n_reads", default="1M", help="Number of reads.")
 @length
@@ -31,19 +32,30 @@ QUESTIONS = {  # tables of each
 def command(**given):
     """Time searching alone, on the CPU.
 
-    By layout, size of the reference, switches of the engine, and k and columns of COFI.
+    By layout, size of the reference, switches of the engine, and k and columns of COFI. REFERENCE (FASTA) is
+    the only one; without it they are random.
     """
+    from pathlib import Path
+
+    from ..index.reference import read_fasta
     from ..measure import timing
+    from ..measure.texts import random_codes
     from .kit import cpu_search, figures
 
-    sizes, asked = given["sizes"], given["questions"] or QUESTIONS
+    asked, name = given["questions"] or QUESTIONS, ""
+    if given["reference"]:
+        _, text = read_fasta(given["reference"])
+        sizes, name = (round(text.size / 1e6, 3),), f" of {Path(given['reference']).name}"
+    else:
+        text, sizes = None, given["sizes"]
     about = [given[name] for name in ("n_reads", "length", "n_runs", "threads")]
     made = {}
 
     def searches_of(megabases):
         if megabases not in made:
             made.clear()  # one reference in memory at a time
-            made[megabases] = cpu_search.Searches(megabases, *about)
+            codes = random_codes(megabases * 10**6) if text is None else text
+            made[megabases] = cpu_search.Searches(codes, *about)
         return made[megabases]
 
     machine = (
@@ -53,5 +65,8 @@ def command(**given):
         if table == "sizes":
             rows, about = cpu_search.sizes(sizes, searches_of), machine
         else:
-            rows, about = cpu_search.QUESTIONS[table](searches_of(sizes[-1])), f"{machine}; {sizes[-1]} Mb"
+            rows, about = (
+                cpu_search.QUESTIONS[table](searches_of(sizes[-1])),
+                f"{machine}; {sizes[-1]} Mb{name}",
+            )
         figures.keep(given["output"], f"search-{table}", about, rows)

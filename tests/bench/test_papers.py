@@ -104,3 +104,37 @@ def test_runs_are_kept_with_what_is_known_and_failures_told(command, tmp_path, m
     assert "| six alike nodes | 1015 | 1,014 | pairs/s | 6.8.2 |" in text
     assert "| roofline | not run | | |" in text
     assert "not measured" in text
+
+
+def test_columns_of_a_given_reference_are_those_of_its_text(command, tmp_path):
+    """Each element of COFI is in a column, and error-free reads step to a column as often as it has some."""
+    from texts import random_letters
+
+    letters = random_letters(3000, "columns") + "ACGTA" * 200
+    (tmp_path / "r.fa").write_text(f">c\n{letters}\n")
+    words = [
+        "search",
+        tmp_path / "r.fa",
+        "--only",
+        "columns",
+        "--reads",
+        10,
+        "--length",
+        50,
+        "--runs",
+        1,
+        "-t",
+        1,
+    ]
+    done = command("bench", *words, "-o", tmp_path)
+    assert done.code == 0, done.err
+    (table,) = tables.read(tmp_path / "search-columns.json")
+    assert table.device.endswith("of r.fa")
+    *rows, bvsfm = table.rows
+    assert sum(row["share of all elements"] for row in rows) == pytest.approx(1)
+    k = next(k for k in range(12, 0, -1) if 4**k < len(letters) + 1)
+    assert sum(row["columns"] for row in rows) == 4**k
+    seen = {letters[i : i + k] for i in range(len(letters) - k + 1)}
+    empty = next(row["columns"] for row in rows if row["elements"] == "0")
+    assert empty == 4**k - len(seen)
+    assert bvsfm["elements"] == "bvsfm-k2-d64"

@@ -9,7 +9,6 @@ from ...errors import FmxError
 from ...index.layouts import cofi, parse_name
 from ...machines.jobs import Cores
 from ...measure import patterns
-from ...measure.texts import random_codes
 from ...search.engines.cpu import N_SLOTS
 from ...search.queries import Exact
 from .drawn import Drawn
@@ -28,11 +27,11 @@ BVSFM_INTENSITY = 2 * 2 / (ALPHA_BVSFM * BLOCK)  # LF operations per byte (equat
 
 
 class Searches:
-    """Searches by ``n_threads`` for patterns that are drawn from a random text of ``megabases``."""
+    """Searches by ``n_threads`` for patterns that are drawn from a text (``codes`` as Drawn takes them)."""
 
-    def __init__(self, megabases, n_reads, length, n_runs, n_threads):
+    def __init__(self, codes, n_reads, length, n_runs, n_threads):
         self.n_runs, self.n_threads = n_runs, n_threads
-        self.drawn = Drawn(Cores(n_threads), random_codes(megabases * 10**6), n_reads, length)
+        self.drawn = Drawn(Cores(n_threads), codes, n_reads, length)
 
     def speed(self, query, n_slots=N_SLOTS) -> float:
         """Gbases/s of a query, or of one by its name.  Raises FmxError if an answer is wrong."""

@@ -1,5 +1,6 @@
 """The figures of fmx bench, drawn from the rows of a table: also long after they were measured."""
 
+import textwrap
 from pathlib import Path
 
 import click
@@ -38,7 +39,7 @@ def draw(table, folder) -> list:
 
 
 def _title(what, table) -> str:
-    return f"{what}\n{table.device}, {table.date}"
+    return f"{what}\n{textwrap.fill(f'{table.device}, {table.date}', 110)}"
 
 
 def _roofline(table):
@@ -110,10 +111,11 @@ def _cofi(table):
 def _held(table):
     bars = {row["elements"]: [row["LF per byte"]] for row in table.rows}
     title = _title("Search intensity of COFI by elements of a column", table)
-    yield "search-columns", "bars", bars, ["LF"], "LF operations per byte", title
+    of = table.table.removesuffix("-columns")
+    yield f"{of}-columns", "bars", bars, ["LF"], "LF operations per byte", title
     shares = {row["elements"]: [100 * row["share of all elements"]] for row in table.rows if "columns" in row}
     title = _title("Elements of COFI by the column that they are in", table)
-    yield "search-elements", "bars", shares, ["%"], "% of all elements", title
+    yield f"{of}-elements", "bars", shares, ["%"], "% of all elements", title
 
 
 def _mem_stages(table):
@@ -171,6 +173,7 @@ def _d(row) -> int:
 _FIGURES = {  # of each table: gives (name of a figure, function of measure/tables.py, its arguments), ...
     "roofline": _roofline, "designs": _designs, "threads": _threads, "sizes": _sizes,
     "search-sizes": _search_sizes, "search-layouts": _search_layouts, "search-interleaving": _interleaving,
-    "search-cofi": _cofi, "search-columns": _held, "mem-stages": _mem_stages, "pairwise": _pairwise,
+    "search-cofi": _cofi, "search-columns": _held,
+    "genome-columns": _held, "mem-stages": _mem_stages, "pairwise": _pairwise,
     "scaling": _scaling,
 }  # fmt: skip

@@ -12,7 +12,7 @@ def _gigabytes(layout):
 
 
 def _columns(found) -> list:
-    return [row for row in found.rows("search-columns") if "columns" in row]
+    return [row for row in found.rows("genome-columns") if "columns" in row]
 
 
 def _least(row) -> int:

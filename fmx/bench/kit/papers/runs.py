@@ -16,13 +16,14 @@ class Run(NamedTuple):
     """A call of fmx bench: its ``words``, and those that make it ``quick``.
 
     ``more``: options of fmx bench papers that are its own, too.  ``names``: what its tables are called here,
-    where that is not their own name.
+    where that is not their own name.  ``files``: options whose files are its arguments.
     """
 
     words: str
     quick: str
     more: tuple = ()
     names: dict = {}  # noqa: RUF012
+    files: tuple = ()
 
 
 _T, _GPU = ("threads",), ("device",)
@@ -35,6 +36,9 @@ RUNS = {
     "search": Run("search --threads 2", "--size 1 --size 4 --reads 100k --runs 1"),
     "cores": Run(
         "search --size 100 --only layouts", "--size 4 --reads 100k --runs 1", _T, {"search-layouts": "cores"}
+    ),
+    "columns": Run(
+        "search --only columns --reads 1k", "--size 4", _T, {"search-columns": "genome-columns"}, ("genome",)
     ),
     "mem": Run(
         "mem --experiment commands --workload HS2 --bases 5M --runs 1", "--size 2M --bases 200k", _T
@@ -56,7 +60,7 @@ RUNS = {
         "mem --engine cuda --experiment stages --size 100M --bases 20M", "--size 2M --bases 200k",
         (*_GPU, *_T),
     ),
-    "pairwise": Run("pairwise --gpu --runs 1", "--part peak", (*_GPU, *_T)),
+    "pairwise": Run("pairwise --gpu --runs 1", "--part peak", (*_GPU, *_T), files=("genes",)),
 }  # fmt: skip
 
 
@@ -66,8 +70,7 @@ def make(name, given) -> list:
     words = run.words.split() + (run.quick.split() if given["quick"] else [])
     for option in run.more:
         words += [f"--{option}", given[option]] if given[option] else []
-    if name == "pairwise" and given["genes"]:
-        words.append(given["genes"])
+    words += [given[option] for option in run.files if given[option]]
     with tempfile.TemporaryDirectory() as folder:
         click.echo(f"fmx bench {' '.join(map(str, words))}", err=True)
         timing.run(timing.fmx_command("bench", *words, "-o", folder))
