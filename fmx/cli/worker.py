@@ -53,7 +53,7 @@ def do_shard(command, given, run, shard):
     GPU if one is free, and will do.
     """
     heap.keep_freed()
-    given = {**given, "shard": shard, "run": run, "kept": kept_for(run)}
+    given = {**given, "shard": shard, "run": run, "kept": kept_for((command, run, given))}
     work = import_module(f".commands.{command}", __package__).command.callback
     engine = given.get("engine", "cpu")
     numbers = _gpus_for(given) if engine != "cpu" else []

@@ -52,7 +52,7 @@ _choosing, _now = threading.Lock(), [Kept()]
 
 
 def kept_for(run) -> Kept:
-    """What this process keeps for a run; what it kept for another one goes when nobody uses it."""
+    """What this process keeps for a ``run``, all that tells it apart; that of another one goes then."""
     with _choosing:
         if _now[0].run != run:
             _now[0] = Kept(run)

@@ -1,0 +1,39 @@
+"""A cluster in this process, in the place of Dask's: two threads of one worker."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from fmx.cli import worker
+from fmx.cluster import dask
+from fmx.input import shards as input_shards
+
+
+class Nearby:
+    """What cluster.dask.Cluster is to the client."""
+
+    def __init__(self, address=None, file=None):
+        self.name = address
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def check(self, run, again):
+        assert dask.check_worker(run, again) == ""
+        return 2
+
+    def results(self, work, items):
+        with ThreadPoolExecutor(2) as pool:
+            yield from pool.map(work, items)
+
+
+def use(monkeypatch):
+    """Let commands with ``--scheduler nearby`` be done here, in shards of a few reads."""
+    from fmx.cli import shards
+
+    monkeypatch.setattr(dask, "Cluster", Nearby)
+    monkeypatch.setattr(worker, "n_threads_here", lambda: 2)
+    monkeypatch.setattr(shards, "SHARD", 1000)
+    monkeypatch.setattr(input_shards, "APART", 1000)
+    return ["--scheduler", "nearby"]

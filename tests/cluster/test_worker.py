@@ -1,0 +1,100 @@
+"""What a worker keeps between shards, and which GPU a shard has."""
+
+import threading
+from types import SimpleNamespace
+
+import journeys
+import pytest
+from cluster import nearby
+from cluster.test_shards_of_commands import CONTIGS, body_of, reads
+
+from fmx.cli import mapping, worker
+from fmx.cluster.kept import kept_for
+from fmx.errors import DeviceError, InputError
+
+
+def test_an_index_is_opened_once_and_another_run_gets_its_own(command, index_of, folder, monkeypatch):
+    opened, load = [], mapping.load
+    monkeypatch.setattr(mapping, "load", lambda *given, **named: opened.append(1) or load(*given, **named))
+    (folder / "few.fq").write_bytes(journeys.fastq(reads(60)))
+    arguments = ["search", "-q", "-x", index_of(CONTIGS), "few.fq"]
+    near = nearby.use(monkeypatch)
+    for more in ([], ["--counts"], ["-a", "--counts"]):
+        tables = [[*more, name] if more else [] for name in ("one.tsv", "all.tsv")]
+        assert command(*arguments, *tables[0], "-o", "one.sam").code == 0
+        opened.clear()
+        done = command(*arguments, *tables[1], *near, "-o", "all.sam")
+        assert done.code == 0, done.err
+        assert len(opened) == 2  # here, and for all shards
+        assert body_of(folder / "all.sam") == body_of(folder / "one.sam")
+        assert not more or (folder / "all.tsv").read_bytes() == (folder / "one.tsv").read_bytes()
+
+
+def test_what_is_lent_is_of_one_shard_and_not_used_again_after_an_error():
+    kept, made = kept_for("a run"), []
+    assert kept_for("a run") is kept
+
+    def make():
+        made.append(object())
+        return made[-1]
+
+    with kept.lent("key", make) as one, kept.lent("key", make) as other:
+        assert one is not other
+    again = made[0]
+    with pytest.raises(InputError), kept.lent("key", make):  # that one, which was given back last
+        raise InputError("x.fq", "", "damaged")
+    with kept.lent("key", make) as left, kept.lent("key", make) as third:
+        assert left is not again
+        assert third is made[2]
+    assert kept_for("another").shared("key", make) is made[3]
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What shards were given, by a worker of three threads and two GPUs, of which the first will not do."""
+    given, both = [], threading.Barrier(2)
+
+    def work(**options):
+        given.append((options["engine"], options["device"] if options["engine"] == "cuda" else None))
+        if options["shard"][0] < 3:  # two are there at the same time
+            both.wait(30)
+        if options["engine"] == "cuda" and options["device"] == 0 and options["is_weak"]:
+            raise DeviceError("no room")
+
+    command = SimpleNamespace(command=SimpleNamespace(callback=work))
+    monkeypatch.setattr(worker, "import_module", lambda *_: command)
+    monkeypatch.setattr(worker, "n_threads_here", lambda: 3)
+    monkeypatch.setattr(worker, "n_gpus_here", lambda: 2)
+    monkeypatch.setattr(worker, "_gpus", worker.Gpus())
+    return given
+
+
+def do(numbers, engine, gpus, is_weak=False):
+    """These shards, each by a thread."""
+    options = {"engine": engine, "device": None, "gpus": gpus, "is_weak": is_weak, "threads": 1}
+    threads = [
+        threading.Thread(target=worker.do_shard, args=("search", options, {}, (number, 9)))
+        for number in numbers
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+
+def test_each_gpu_has_a_shard_at_a_time(told):
+    do([1, 2, 3, 4], "cuda", worker.ALL_GPUS)
+    assert len(told) == 4
+    assert sorted(told[:2]) == [("cuda", 0), ("cuda", 1)]
+    assert {engine for engine, _ in told} == {"cuda"}
+
+
+def test_auto_takes_a_core_where_no_gpu_is_free(told):
+    do([1, 2], "auto", None)
+    assert sorted(told, key=str) == [("cpu", None), ("cuda", 0)]
+
+
+def test_auto_leaves_out_a_gpu_that_will_not_do(told):
+    do([5], "auto", 2, is_weak=True)
+    do([6], "auto", 2, is_weak=True)
+    assert told == [("cuda", 0), ("cpu", None), ("cuda", 1)]
