@@ -35,6 +35,7 @@ from .input.streams import about_bytes, whole_output
 from .machines.pipeline import travel
 from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
+from .machines.watch import Watch
 from .output import module_of, products, sam, tsv
 from .output.mates import MateWriter
 from .output.wanted import Output
@@ -50,7 +51,7 @@ from .search.pairs import PairMapper
 from .search.products import pairs_of_hits, products_of
 from .search.screen import Screen
 from .search.tally import Tally
-from .search.watch import Watch
+from .search.told import place_of, told
 
 __all__ = [
     "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
@@ -85,7 +86,7 @@ def prepare(fm_index, paths, options: MapOptions, output: Output, progress, devi
     watch = Watch(output.report) if output.report else None
     tally = Tally(owners_of(fm_index, output.tells_groups)) if output.counts or watch else None
     screen = Screen(owners_of(fm_index, by_group=True)) if output.screen else None
-    options = replace(options, lengths=bool(watch), on_host=bool(output.screen or output.matrix))
+    options = replace(options, counts_lengths=bool(watch), on_host=bool(output.screen or output.matrix))
     n_bytes = about_bytes(files) if device.engine == "auto" and not options.collapse else None
     counted, clock = together(tally, screen), watch and watch.clock
     mappers = make_mappers(fm_index, options, device, progress, counted, clock, n_bytes)
@@ -109,7 +110,7 @@ def search(fm_index, paths, options, output, progress=None, device=CPU, prepared
     for counter in filter(None, (tally, screen)):
         counter.clear()
     if watch:
-        watch.begin(mappers)
+        watch.begin([session for mapper in mappers for session in mapper.sessions])
     start, reference = time.monotonic(), fm_index.reference
     run, chunk_size = output.run(reference), min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:
@@ -125,7 +126,11 @@ def search(fm_index, paths, options, output, progress=None, device=CPU, prepared
             tsv.counts(tally.owners, tally.table(), output.by_group) if tally and output.counts else b"",
             tsv.screen(screen.combinations(), summary.reads) if screen else b"",
         )
-        run.note(summary, tables, watch.facts(summary, tally, screen, output.tells_groups) if watch else None)
+        facts = None
+        if watch:
+            found = told(summary, tally, screen, output.tells_groups)
+            facts = watch.facts([place_of(mapper) for mapper in mappers], summary, found)
+        run.note(summary, tables, facts)
     if summary.reads == 0 and not output.shard:
         progress.say(f"warning: no reads in {', '.join(map(str, files))}")
     progress.say(summary.sentence(time.monotonic() - start, options.cannot_occur()))

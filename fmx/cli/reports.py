@@ -38,9 +38,18 @@ def report_places(paths) -> dict:
     return {f"--report as {kind_of(path)}": (path, []) for path in paths}
 
 
-def report_of(paths) -> Report | None:
-    """A Report into files, of which no more is known; None without files."""
-    return Report(tuple(paths), {}) if paths else None
+def refuse_logs(paths) -> None:
+    """Raise UsageError for a report that only fmx search has."""
+    for path in paths:
+        if kind_of(path) == "LOG":
+            raise click.UsageError(
+                f"--report {path}: a log has lines of mapped reads, which only fmx search has"
+            )
+
+
+def report_of(paths, *known) -> Report | None:
+    """A Report into files, of what is ``known`` as ``about`` takes it, if anything; None without files."""
+    return Report(tuple(paths), about(*known) if known else {}) if paths else None
 
 
 def about(command, given, files, indexes=()) -> dict:

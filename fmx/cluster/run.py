@@ -25,7 +25,8 @@ from ..system.drafts import DraftFolder
 from .manifest import BODY, COUNTS, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
 
 _OWN = {  # what changes no byte
-    "n_threads", "chunk_size", "path", "shard", "counts", "checkpoint", "stats", "json", "report", "lengths",
+    "n_threads", "chunk_size", "path", "shard", "counts", "checkpoint", "stats", "json", "report",
+    "counts_lengths",
 }  # fmt: skip
 
 

@@ -31,6 +31,13 @@ def count_lengths(length, weight, counts):
         counts[class_of(length[i])] += weight[i]
 
 
+def lengths_of(length) -> np.ndarray:
+    """How many of ``length`` int64[n] are of each class, int64[N_CLASSES]."""
+    counts = no_lengths()
+    count_lengths(length, np.ones(length.size, np.int64), counts)
+    return counts
+
+
 def rows_of(counts) -> list:
     """[shortest, longest, how many] of each class that is not empty, in order."""
     rows = []

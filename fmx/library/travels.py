@@ -85,9 +85,9 @@ def match(index, options, matchers, source) -> Iterator[Table]:
         return Shares(finder.shares(item.read()))
 
     plan = source.plan(finders[0].task_size, sum(finder.options.n_threads for finder in finders))
-    for n, _, _ in travel(plan, _workers(work, finders), pieces.append):
-        if n:  # the first share of a chunk that has rows
-            base, n_queries = n_queries, n_queries + n
+    for part in travel(plan, _workers(work, finders), pieces.append):
+        if part.queries:  # the first share of a chunk that has rows
+            base, n_queries = n_queries, n_queries + part.queries
         rows = np.concatenate([np.empty(0, MATCH), *(piece.rows for piece in pieces)])
         rows["query"] += base
         names = {"contig": contigs}

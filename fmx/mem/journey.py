@@ -8,8 +8,11 @@ from ..input.share import Share
 from ..machines.places import choose_place
 from ..machines.teams import for_each, teams
 from ..machines.threads import run_all
+from ..machines.watch import Watch
 from ..output import module_of
 from ..output.whole import Whole
+from ..report.facts import Report
+from ..search.told import lengths_told
 from .matching import ALGORITHMS, Finder, compile_all
 from .matching import find as find_all
 from .mummergpu import MummerGpu
@@ -21,7 +24,7 @@ from .slices import join
 class MemOutput:
     """What is written: ``kind`` mummer, paf, bed, tsv or sam; then as mummer's -c, -L and -F.
 
-    ``shard``: a cluster.run.ShardRun, or None for all of the queries.
+    ``shard``: a cluster.run.ShardRun, or None for all of the queries; ``report``: files that tell of the run.
     """
 
     path: str = "-"
@@ -30,34 +33,48 @@ class MemOutput:
     lengths: bool = False
     four_columns: bool = False
     shard: Any = None
+    report: Report | None = None
 
 
 def find(fm_index, paths, options, output, sam_header, progress, device):
     """Find the matches of queries, in order; ``sam_header(names)`` begins a SAM file.  Gives a Summary."""
     open_matches = module_of(output.kind).open_matches
     writer, head = open_matches(fm_index.reference, output, options.strands, sam_header)
+    watch, places = (Watch(output.report) if output.report else None), ["the CPU"]
+    options = replace(options, counts_lengths=bool(watch))
     finders = [
-        Finder(fm_index, replace(options, n_threads=n_threads), writer, matcher)
-        for matcher, n_threads in make_matchers(fm_index, options, device, progress)
+        Finder(fm_index, replace(options, n_threads=n_threads), writer, matcher, watch and watch.clock)
+        for matcher, n_threads in make_matchers(fm_index, options, device, progress, places)
     ]
     compile_all(finders)
+    if watch:
+        watch.begin()
     start = time.monotonic()
-    run = output.shard or Whole(output.path)
+    run = output.shard or Whole(output.path, reports=output.report.paths if output.report else ())
     with run.opened(head) as sink:
         n_threads = sum(finder.options.n_threads for finder in finders)
         share = Share(() if output.shard else paths)
         source = share.of(run.plan(paths, finders[0].task_size, n_threads))
         progress.follow(share)
-        summary = find_all(finders, source, sink, progress)
-        run.note(summary)
+        summary = find_all(finders, source, watch.timed(sink) if watch else sink, progress)
+        found = lengths_told(summary, ("lengths", "match_lengths"))
+        run.note(summary, facts=watch.facts(places, summary, found) if watch else None)
     if summary.queries == 0 and not output.shard:
         progress.say(f"warning: no queries in {', '.join(map(str, paths))}")
     progress.say(summary.sentence(time.monotonic() - start))
     return summary
 
 
-def make_matchers(fm_index, options, device, progress) -> list:
-    """A matcher for each team of GPUs, with its threads: (matcher, n_threads); of the CPU None."""
+def make_matchers(fm_index, options, device, progress, places=None) -> list:
+    """A matcher for each team of GPUs, with its threads: (matcher, n_threads); of the CPU None.
+
+    ``places``: a list that is told where matches are sought, where that is not the CPU as asked for.
+    """
+
+    def tell(where):
+        progress.say(f"searching on {where}")
+        if places:
+            places[:] = [where]
 
     def on_gpus(sessions):
         from ..search.gpu_search import n_bytes
@@ -79,7 +96,7 @@ def make_matchers(fm_index, options, device, progress) -> list:
     def on_cpu():
         return [(None, options.n_threads)]
 
-    return choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
+    return choose_place(device, on_gpus, on_cpu, tell)
 
 
 def gpu_matcher(host, session, n_threads):

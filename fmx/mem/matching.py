@@ -6,14 +6,17 @@ bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 from ..input import reads, spans
+from ..input.lengths import lengths_of
 from ..machines.pipeline import Shares, travel
 from ..machines.progress import Progress
 from ..search.mapper import BOTH, make_query
+from ..search.summary import Sums
 from . import mummergpu, seeds
 from .contracts import empty_matches, join_matches
 from .slices import join, slices
@@ -37,15 +40,26 @@ class MemOptions:
     unique: int = ALL
     n_threads: int = 1
     algorithm: str = "seeds"
+    counts_lengths: bool = False  # whether those of queries and of matches are counted
 
 
 @dataclass
-class Summary:
-    """What a run has seen."""
+class Summary(Sums):
+    """What a run has seen.
+
+    ``lengths`` of queries, ``match_lengths``: how many are how long, int64[N_CLASSES] (input/lengths.py), or
+    None where nobody asks.
+    """
 
     queries: int = 0
     bases: int = 0
     matches: int = 0
+    lengths: Any = None
+    match_lengths: Any = None
+
+    def facts(self) -> dict:
+        """The numbers for a report (docs/reports.md)."""
+        return {"queries": self.queries, "bases": self.bases, "matches": self.matches}
 
     def sentence(self, seconds: float) -> str:
         return f"{self.queries:,} queries of {self.bases:,} bases: {self.matches:,} matches; {seconds:.1f} s"
@@ -59,9 +73,13 @@ class Share(NamedTuple):
 
 
 class Finder:
-    """One index and one set of options; turns chunks into pieces of output."""
+    """One index and one set of options; turns chunks into pieces of output.
 
-    def __init__(self, index, options: MemOptions, writer, matcher=None):
+    ``clock``: a Clock that is told what the stages take, or None.
+    """
+
+    def __init__(self, index, options: MemOptions, writer, matcher=None, clock=None):
+        self.timed = clock.timed if clock else nullcontext
         self.options, self.writer = options, writer
         self.task_size = TASK if matcher is None else LARGE_TASK
         make = ALGORITHMS[options.algorithm]
@@ -70,24 +88,43 @@ class Finder:
 
     def matches_of(self, strands):
         """Yield the Matches of strands, those that are unique in the reference if that is asked for."""
-        found = slices(self.matcher, strands)
+        found = self._timed_steps("match", slices(self.matcher, strands))
         if self.options.unique:
             return (in_reference(self.queries, strands, matches) for matches in found)
         return found
 
+    def _timed_steps(self, stage, source):
+        """What an iterable gives, whose making is timed."""
+        source = iter(source)
+        while True:
+            with self.timed(stage):
+                found = next(source, None)
+            if found is None:
+                return
+            yield found
+
     def lines(self, emit, batch, strands, found, rows):
-        """Emit the lines of Matches, with the header lines of a span of rows; the number of matches."""
-        (row, last_row), n_matches = rows, 0
+        """Emit the lines of Matches, with the header lines of a span of rows; a Summary of the matches."""
+        (row, last_row), seen = rows, Summary()
         for matches in found:
             n = matches.length.size
             stop = max(row, int(strands.row[matches.strand[-1]]) + 1) if n else row
-            emit(self.writer.format(batch, strands, matches, (row, stop)))
-            row, n_matches = stop, n_matches + n
-        emit(self.writer.format(batch, strands, empty_matches(0), (row, last_row)))
-        return n_matches
+            emit(self._format(batch, strands, matches, (row, stop)))
+            row = stop
+            seen.add(Summary(matches=n, match_lengths=self._lengths_of(matches)))
+        emit(self._format(batch, strands, empty_matches(0), (row, last_row)))
+        return seen
+
+    def _format(self, *given):
+        with self.timed("format"):
+            return self.writer.format(*given)
+
+    def _lengths_of(self, things):
+        """How many of a batch or of Matches are how long, if that is asked for."""
+        return lengths_of(things.length) if self.options.counts_lengths else None
 
     def shares(self, chunk):
-        """Yield the Shares of a chunk, each of which gives (queries, bases, matches)."""
+        """Yield the Shares of a chunk, each of which gives a Summary."""
         if chunk.data.size < 2 * self.task_size:
             yield Share(Finder._whole, (chunk,))
             return
@@ -100,16 +137,17 @@ class Finder:
             else:
                 stop = int(share.row[-1]) + 1  # a row's header goes with its first start
                 yield Share(Finder._share, (counts, batch, share, (row, stop)))
-                counts, row = (0, 0), stop
+                counts, row = Summary(), stop
         yield Share(Finder._rest, (counts, batch, strands, kept, (row, n_rows)))
 
     def _parse(self, chunk):
-        """(ReadBatch, Strands, (queries, bases)) of a chunk."""
-        batch = reads.parse(chunk)
-        if self.writer.is_sam:
-            reads.check_sam(chunk, batch)
-        counts = batch.length.size, int(batch.length.sum())
-        return batch, make_strands(batch, self.options.strands), counts
+        """(ReadBatch, Strands, Summary of the queries) of a chunk."""
+        with self.timed("parse"):
+            batch = reads.parse(chunk)
+            if self.writer.is_sam:
+                reads.check_sam(chunk, batch)
+            counts = Summary(batch.length.size, int(batch.length.sum()), lengths=self._lengths_of(batch))
+            return batch, make_strands(batch, self.options.strands), counts
 
     def _whole(self, emit, chunk):
         batch, strands, counts = self._parse(chunk)
@@ -119,7 +157,7 @@ class Finder:
         found = self.matches_of(strands)
         if self.options.unique == IN_BOTH:
             found = [in_query(strands, join_matches(found))]
-        return (*counts, self.lines(emit, batch, strands, found, rows))
+        return counts.plus(self.lines(emit, batch, strands, found, rows))
 
     def _keep(self, emit, strands, first, kept):
         """Put what is found in strands ``first`` and on into the Future ``kept``, for ``_rest``."""
@@ -128,12 +166,12 @@ class Finder:
             found = join_matches(self.matches_of(strands))
         finally:
             kept.set_result(found._replace(strand=found.strand + first))
-        return 0, 0, 0
+        return Summary()
 
     def _rest(self, emit, counts, batch, strands, kept, rows):
         """Write what was kept, once it is there, and the header lines that are left."""
         found = [in_query(strands, join_matches([found.result() for found in kept]))] if kept else ()
-        return (*counts, self.lines(emit, batch, strands, found, rows))
+        return counts.plus(self.lines(emit, batch, strands, found, rows))
 
 
 def compile_all(finders) -> None:
@@ -163,13 +201,13 @@ def find(finders, source, sink, progress=None) -> Summary:
     def work(finder, emit, item):
         if isinstance(item, Share):
             return item.how(finder, emit, *item.what)
-        return Shares(finder.shares(item.read()))
+        with finder.timed("read"):
+            chunk = item.read()
+        return Shares(finder.shares(chunk))
 
     workers = [partial(work, finder) for finder in finders for _ in range(finder.options.n_threads)]
-    for queries, bases, matches in travel(source, workers, write):
-        summary.queries += queries
-        summary.bases += bases
-        summary.matches += matches
+    for part in travel(source, workers, write):
+        summary.add(part)
         rate = summary.bases / max(time.monotonic() - start, 1e-9)
         progress.show(f"{summary.queries:,} queries, {rate:,.0f} bases/s, {summary.matches:,} matches")
     return summary

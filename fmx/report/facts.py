@@ -9,7 +9,7 @@ from dataclasses import dataclass
 FORMAT = 1  # of facts
 OF_READS = {"mapped", "unique", "suppressed", "unmapped", "cannot_occur"}  # counts that are shares of these
 _OF_PAIRS = {"proper", "unique", "suppressed"}
-_LISTS = ("lengths", "inserts")  # of [shortest, longest, how many]
+_LISTS = ("lengths", "match_lengths", "inserts")  # of [shortest, longest, how many]
 _TABLES = ("contigs", "groups")  # of dicts, with names and lengths
 LONG = (*_LISTS, *_TABLES, "screen")
 

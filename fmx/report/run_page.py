@@ -14,6 +14,7 @@ _FATES = {
     "pairs": (("unique", "once"), ("several", "several times"), ("suppressed", "more than -m"),
               ("rest", "not proper")),
 }  # fmt: skip
+_LENGTHS = {"mem": "Lengths of queries", "pairwise": "Lengths of sequences"}
 _WORDS = {
     "reads": "reads", "pairs": "pairs", "queries": "queries", "bases": "bases",
     "mapped": "occur", "unique": "occur once", "suppressed": "occur more often than -m allows",
@@ -33,7 +34,11 @@ def html(facts) -> bytes:
     parts += ["<h2>Counts</h2>", _counts(facts)]
     if what in counts and "unique" in counts:
         parts += [f"<h2>Where {what} occur</h2>", _fates(counts, what)]
-    for name, words in (("lengths", "Lengths of reads"), ("inserts", "Inserts of proper pairs")):
+    for name, words in (
+        ("lengths", _LENGTHS.get(facts["command"], "Lengths of reads")),
+        ("match_lengths", "Lengths of matches"),
+        ("inserts", "Inserts of proper pairs"),
+    ):
         if facts.get(name):
             parts += [f"<h2>{words}</h2>", _histogram(facts[name], words)]
     for name in ("contigs", "groups"):

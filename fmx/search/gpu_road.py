@@ -63,7 +63,7 @@ class GpuMapper:
         self._cpu = make_cpu_mapper(index, self.options, tally, clock)
         self.timed = self._cpu.timed
         policy = options.policy
-        wanted = tally is not None, options.lengths
+        wanted = tally is not None, options.counts_lengths
         self._rules = hits_gpu.Rules(policy.limit, policy.at_most, policy.seed, *wanted)
         self._makers: dict = {}
         self._inflater = session.run(Inflater)

@@ -60,7 +60,7 @@ class MapOptions:
     near: Near | None = None
     pairing: Pairing | None = None  # of mates; None: reads are single
     collapse: Trim | None = None
-    lengths: bool = False  # whether those of reads, and of inserts, are counted
+    counts_lengths: bool = False  # whether those of reads, and of inserts, are counted
     on_host: bool = False
 
     def __post_init__(self):

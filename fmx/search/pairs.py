@@ -52,7 +52,7 @@ class PairMapper:
                 for batch in (mates.one, mates.two)
             ]
             cut = mates._replace(one=found[0].batch, two=found[1].batch)
-            totals, inserts = [np.zeros(0, np.int64)], no_lengths() if self.options.lengths else None
+            totals, inserts = [np.zeros(0, np.int64)], no_lengths() if self.options.counts_lengths else None
             for start, total, own in self._joined(cut, found):
                 totals.append(total)
                 for at, hits, first in self._hits_of(cut, found, start, total, own):

@@ -18,6 +18,11 @@ class Sums:
             mine, more = getattr(self, item.name), getattr(other, item.name)
             setattr(self, item.name, more if mine is None else mine if more is None else mine + more)
 
+    def plus(self, other):
+        """Itself, to which another one was added."""
+        self.add(other)
+        return self
+
 
 @dataclass
 class Summary(Sums):
@@ -66,7 +71,7 @@ class Summary(Sums):
 
 def lengths_of(options, *found):
     """How many reads that were Found are how long, if MapOptions ask for it."""
-    if not options.lengths:
+    if not options.counts_lengths:
         return None
     counts = no_lengths()
     for its in found:

@@ -13,7 +13,10 @@ from conftest import ROOT, missing
 from hypothesis import given
 from texts import numbered, random_letters
 
+from fmx.cluster.run import identity
 from fmx.input.lengths import N_CLASSES, class_of, no_lengths, rows_of
+from fmx.mem.journey import MemOutput
+from fmx.report.facts import Report
 
 UNIT = random_letters(300, "report")
 CONTIGS = numbered([UNIT, UNIT[:150] + "N" + random_letters(400, "more"), "AC" * 40])
@@ -132,6 +135,40 @@ def test_each_sample_has_a_report(run, command):
     assert counts == [len(READS), 1]
     done = command(*given, "all.json")
     assert "--report as JSON would be written by each sample" in done.err
+
+
+def test_matches_are_counted_by_their_lengths(run, command):
+    run("-x", "ref.fmx", "reads.fq")
+    mem = ["mem", "-q", "-x", "ref.fmx", "-b", "-l", 9, "reads.fq", "--format", "tsv"]
+    done = command(*mem, "-o", "m.tsv", "--report", "m.json", "--report", "m.html")
+    assert done.code == 0, done.err
+    facts = json.loads(Path("m.json").read_text())
+    found = [int(line.split("\t")[7]) for line in Path("m.tsv").read_text().splitlines()[1:]]
+    assert facts["match_lengths"] == [[n, n, times] for n, times in sorted(Counter(found).items())]
+    assert facts["counts"] == {
+        "queries": len(READS), "bases": sum(map(len, READS)), "matches": len(found),
+    }  # fmt: skip
+    assert facts["lengths"] == [[n, n, times] for n, times in sorted(Counter(map(len, READS)).items())]
+    assert {"read", "parse", "match", "format", "write"} == facts["stages"]["CPU"].keys()
+    assert "Lengths of matches" in Path("m.html").read_text()
+    for i in (1, 2):
+        done = command(*mem, "--shard", f"{i}/2", "-o", "d", "--report", "x.json")
+        assert done.code == 0, done.err
+    assert command("merge", "d", "-o", "s.tsv", "--report", "s.json").code == 0
+    merged = json.loads(Path("s.json").read_text())
+    for name in ("counts", "lengths", "match_lengths"):
+        assert merged[name] == facts[name]
+    assert "only fmx search has" in command("merge", "d", "-o", "s.tsv", "--report", "s.log").err
+
+
+def test_what_changes_lines_makes_another_run_and_a_report_does_not(folder):
+    (folder / "q.fa").write_text(">q\nACGT\n")
+
+    def run(**output):
+        return identity("mem", ["q.fa"], output=MemOutput(**output))
+
+    assert run(lengths=True) != run()
+    assert run(report=Report(("x.json",), {"fmx": "1"})) == run()
 
 
 @pytest.mark.parametrize(

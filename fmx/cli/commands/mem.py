@@ -7,6 +7,7 @@ import click
 
 from ... import limits, options
 from ...output import kinds_of
+from ..reports import refuse_logs, report_of, report_places, reporting
 
 
 @options.command
@@ -33,6 +34,7 @@ from ...output import kinds_of
 )  # fmt: skip
 @options.index
 @options.output
+@reporting
 @options.verify
 @options.sharing
 @options.processor
@@ -68,16 +70,19 @@ def command(given):
 
     strands = FORWARD | REVERSE if given.both else REVERSE if given.reverse else FORWARD
     unique = IN_BOTH if given.mum else IN_REFERENCE if given.mumreference else ALL
+    refuse_logs(given.reports)
     index_path = options.find_index(given.index_path)
     form = "MUMmer's format" if given.kind == "mummer" else given.kind.upper()
-    check_places(given.queries, places_of(given, {"-o": (given.output, [form])}), index_path)
+    outputs = {"-o": (given.output, [form]), **report_places(given.reports)}
+    check_places(given.queries, places_of(given, outputs), index_path)
     kept = getattr(given, "kept", MadeAnew)
     fm_index = kept.shared(
         "index", partial(load, index_path, None, "verify", given.threads, verify=given.verify)
     )
     wanted = MemOptions(given.least, strands, unique, given.threads, given.algorithm)
     progress, device = Progress(given.quiet), options.device_of(given)
-    output = MemOutput(given.output, given.kind, *layout)
+    report = report_of(given.reports, "mem", given, given.queries, [(index_path, fm_index.meta)])
+    output = MemOutput(given.output, given.kind, *layout, report=report)
     is_wanted, shard = undone_shard(
         given, progress, "mem", given.queries, fm_index.meta, matching=wanted, output=output
     )

@@ -6,7 +6,7 @@ import click
 
 from ... import options
 from ...report.kinds import kind_of
-from ..reports import report_of, reporting
+from ..reports import refuse_logs, report_of, reporting
 from .count import add_up, counted_places, told
 
 
@@ -43,6 +43,8 @@ def command(given):
         given.report = _page_of(given.reports)
         outputs = counted_places(given, kind)
     else:
+        if found[0].run["command"] != "search":
+            refuse_logs(given.reports)
         outputs = outputs_of([kind.upper()], READS, reads)
     for option in ("counts", "al", "un") if is_count else ("stats", "json_path"):
         if getattr(given, option):
