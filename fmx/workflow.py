@@ -90,7 +90,7 @@ def prepare(fm_index, paths, options: MapOptions, output: Output, progress, devi
     n_bytes = about_bytes(files) if device.engine == "auto" and not options.collapse else None
     counted, clock = together(tally, screen), watch and watch.clock
     mappers = make_mappers(fm_index, options, device, progress, counted, clock, n_bytes)
-    writer, head = make_writer(reference, output, MateWriter if options.pairing else None)
+    writer, head = make_writer(reference, output, MateWriter if options.pairing and output.path else None)
     if output.kind == "bam" and device.engine not in ("cpu", "auto") and (why := nvcomp.why_not()):
         progress.say(f"BAM is deflated by the CPU: {why}")
     compile_all(mappers, writer)
@@ -124,7 +124,7 @@ def search(fm_index, paths, options, output, progress=None, device=CPU, prepared
         summary = map_spans(mappers, source, writer, watch.timed(sink) if watch else sink, progress)
         tables = (
             tsv.counts(tally.owners, tally.table(), output.by_group) if tally and output.counts else b"",
-            tsv.screen(screen.combinations(), summary.reads) if screen else b"",
+            tsv.screen(screen.combinations(), summary) if screen else b"",
         )
         facts = None
         if watch:

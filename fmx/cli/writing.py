@@ -64,9 +64,7 @@ def output_of(given, has_mates=False) -> tuple:
     files = () if given.collapse else (*given.reads, *given.mates1, *given.mates2)  # else reads of all groups
     group, group_id, own_group = read_groups(given.rg, files)
     kinds = [given.kind] if given.kind else kinds_of("search")
-    hits, kind, screen = _hits_and_screen(
-        given, kind_of(given.output, kinds, "sam"), has_mates or given.interleaved
-    )
+    hits, kind, screen = _hits_and_screen(given, kind_of(given.output, kinds, "sam"))
     if given.sort and kind not in ("bam", "cram"):
         raise click.UsageError("--sort is for BAM and CRAM: give -o NAME.bam or NAME.cram")
     by_group = given.counts_by == "group"
@@ -100,7 +98,7 @@ def outputs_of(kinds, kinds_of_reads, output) -> dict:
     return found | report_places(output.report.paths if output.report else ())
 
 
-def _hits_and_screen(given, kind, are_pairs) -> tuple:
+def _hits_and_screen(given, kind) -> tuple:
     """(where hits are written or None, their kind, where a screen is written or None); ``kind`` by the name.
 
     Raises UsageError.
@@ -111,10 +109,6 @@ def _hits_and_screen(given, kind, are_pairs) -> tuple:
     hits, screen = given.output, given.screen
     if source is ParameterSource.DEFAULT and not (given.kind or given.sort):
         hits, kind, screen = None, "nothing", screen or "-"
-    if screen and are_pairs:
-        raise click.UsageError(
-            "a screen is of single reads: give files of mates as READS; with several -x hits of pairs need -o"
-        )
     return hits, given.kind or kind, screen
 
 

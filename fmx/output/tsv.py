@@ -117,13 +117,15 @@ def counts(owners, table, by_group=False) -> bytes:
     return "".join(lines).encode()
 
 
-def screen(combinations, n_reads) -> bytes:
+def screen(combinations, summary) -> bytes:
     """A line for each combination of groups: reads that occur in these alone; last, those that occur nowhere.
 
-    ``combinations`` as of a Screen; ``n_reads``: of all.
+    ``combinations`` as of a Screen; ``summary`` has all ``reads``, or ``pairs``, which count as one.
     """
-    lines, left = ["groups\tnumber\treads\tpercent\n"], n_reads - sum(combinations.values())
+    what = "pairs" if hasattr(summary, "pairs") else "reads"
+    n_all = getattr(summary, what)
+    lines, left = [f"groups\tnumber\t{what}\tpercent\n"], n_all - sum(combinations.values())
     for names, n in [*combinations.items(), (("*",), left)]:
         number = len(names) if names != ("*",) else 0
-        lines.append(f"{','.join(names)}\t{number}\t{n}\t{100 * n / max(n_reads, 1):.2f}\n")
+        lines.append(f"{','.join(names)}\t{number}\t{n}\t{100 * n / max(n_all, 1):.2f}\n")
     return "".join(lines).encode()

@@ -161,21 +161,21 @@ class Together:
     """Several that count reads, as one."""
 
     def __init__(self, counters):
-        self._counters = counters
+        self.counters = counters
 
     def add(self, *given) -> None:
         """As Tally.add."""
-        for each in self._counters:
+        for each in self.counters:
             each.add(*given)
 
     def add_matches(self, *given) -> None:
         """As Tally.add_matches."""
-        for each in self._counters:
+        for each in self.counters:
             each.add_matches(*given)
 
     def clear(self) -> None:
         """Begin anew."""
-        for each in self._counters:
+        for each in self.counters:
             each.clear()
 
 

@@ -3,9 +3,16 @@
 from ..compiler.functions import compiled
 from ..index.place_keys import STEP, contig_of
 from .proper import partners, reach
-from .tally import note
+from .screen import Screen
+from .tally import Tally, note
 
 _MATES = 2
+
+
+def apart(counters) -> tuple:
+    """(the Tally, the Screen) of what counts reads, or None for what is not there."""
+    each = getattr(counters, "counters", [counters])
+    return tuple(next((one for one in each if isinstance(one, kind)), None) for kind in (Tally, Screen))
 
 
 def add_pairs(tally, owner_of, lengths, located, rule, eligible) -> None:

@@ -14,7 +14,7 @@ from . import proper
 from .hits import Hits, Intervals, select
 from .located import located, occurrences_of
 from .mapper import SLICE_HITS, Found
-from .pair_tally import add_pairs
+from .pair_tally import add_pairs, apart
 from .summary import PairSummary
 
 
@@ -34,7 +34,8 @@ class PairMapper:
 
     def __init__(self, mapper, reference):
         self._mapper, self._blocks = mapper, reference.blocks
-        self.options, self.tally, self.sessions = mapper.options, mapper.tally, mapper.sessions
+        self.options, self.sessions = mapper.options, mapper.sessions
+        self.tally, self._screen = apart(mapper.tally)
         self.timed = mapper.timed
         self._rule = proper.rule_of(self.options.pairing, reference)
         if self.tally:
@@ -64,16 +65,18 @@ class PairMapper:
             total = np.concatenate(totals)
             if self.tally:
                 self._count_alone(found, total)
+            if self._screen:
+                self._count_screened(found)
             for piece in writer.split((mates.one, mates.two), self._is_hit(found, total)):
                 emit(piece)
             summary.add(PairSummary.of(found, self.options, total, inserts))
         return summary
 
     def _is_hit(self, found, total):
-        """Whether each pair, or one of its mates, has a reported hit; ``total``: of proper pairs."""
-        reported = self.options.policy.reported
-        alone = (reported(found[0].total) > 0) | (reported(found[1].total) > 0)
-        return np.where(total > 0, reported(total) > 0, alone)
+        """Whether each pair, or one of its mates, may have a reported hit; ``total``: of proper pairs."""
+        eligible = self.options.policy.eligible
+        alone = (eligible(found[0].total) > 0) | (eligible(found[1].total) > 0)
+        return np.where(total > 0, eligible(total) > 0, alone)
 
     def _joined(self, mates, found):
         """Yield (start, proper pairs int64[n], Located of both) for runs of pairs of bounded size.
@@ -106,9 +109,17 @@ class PairMapper:
                 eligible = self.options.policy.eligible(its.total) * (total == 0)
                 self.tally.add(self._mapper.locators, its.intervals, eligible, its.weight)
 
+    def _count_screened(self, found):
+        """Tell the Screen where mates occur."""
+        with self.timed("tally"):
+            eligible = [self.options.policy.eligible(its.total) for its in found]
+            self._screen.add_pairs(self._mapper.locators, [its.intervals for its in found], eligible)
+
     def _hits_of(self, mates, found, start, total, own):
         """Yield (start, PairHits, first record of these) for runs of pairs of about SLICE_HITS records."""
         policy = self.options.policy
+        if policy.limit == 0:
+            return
         alone = [np.where(total > 0, 0, its.total[start : start + total.size]) for its in found]
         by_themselves = sum(np.maximum(policy.reported(each), 1) for each in alone)
         records = np.where(total > 0, np.maximum(policy.reported(total), 1), by_themselves)

@@ -37,6 +37,19 @@ class Screen:
         bounds, reads = distinct(intervals, eligible, weight)
         self._count(placed(self.owners, locators, bounds), reads.weight)
 
+    def add_pairs(self, locators, found, eligible) -> None:
+        """Count pairs: each occurs wherever one of its mates does.
+
+        ``found``: the Intervals of mates 1 and of mates 2; ``eligible`` int64[n]: how often each occurs.
+        """
+        masks = np.zeros(eligible[0].size, np.int64)
+        for intervals, n in zip(found, eligible, strict=True):
+            lo, hi = (array.astype(np.int64) for array in intervals)
+            bounds = lo, np.where(np.repeat(n > 0, 2), hi, lo)
+            for each in placed(self.owners, locators, bounds):
+                _mark(each, self.owners.blocks, masks)
+        self._note(masks, np.ones(masks.size, np.int64))
+
     def add_matches(self, matches, n, weight) -> None:
         """As Tally.add_matches."""
         self._count([placed_matches(matches, n)], weight)
@@ -45,6 +58,9 @@ class Screen:
         masks = np.zeros(weight.size, np.int64)
         for each in found:
             _mark(each, self.owners.blocks, masks)
+        self._note(masks, weight)
+
+    def _note(self, masks, weight):
         kinds, which = np.unique(masks, return_inverse=True)
         numbers = np.zeros(kinds.size, np.int64)
         np.add.at(numbers, which, weight)

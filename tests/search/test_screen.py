@@ -89,6 +89,29 @@ def test_groups_of_one_index_are_screened_alike(home, folder, command, monkeypat
         assert (folder / "s.tsv").read_text().splitlines() == expected
 
 
+@pytest.mark.parametrize("most", [None, 4])
+def test_a_pair_occurs_wherever_one_of_its_mates_does(most, home, folder, command):
+    pairs = list(zip(READS[::2], READS[1::2], strict=False))
+    for mate in (0, 1):
+        records = ((f"r{i}", pair[mate]) for i, pair in enumerate(pairs))
+        (folder / f"{mate + 1}.fq").write_bytes(journeys.fastq(records))
+    found = []
+    for pair in pairs:
+        places = [naive.locate(CONTIGS, read) for read in pair]
+        found.append([place for own in places if most is None or len(own) <= most for place in own])
+    expected = combinations(found)
+    expected[0] = expected[0].replace("reads", "pairs")
+    limit = ["-m", most] if most else []
+    how = ["search", "-q", "-1", "1.fq", "-2", "2.fq", "--max-insert", 20, *limit]
+    assert command(*how, *several(home), "--un", "rest.fq").out.decode().splitlines() == expected
+    rest = [line[2:] for line in (folder / "rest_2.fq").read_text().splitlines() if line.startswith("@r")]
+    if not most:  # else pairs with too many proper ones are among them
+        assert rest == [str(i) for i, places in enumerate(found) if not places]
+    how += ["-x", home / "all.fmx", "--screen", "s.tsv", "--counts", "n.tsv", "-o", "hits.sam"]
+    assert command(*how).code == 0
+    assert (folder / "s.tsv").read_text().splitlines() == expected
+
+
 @pytest.mark.parametrize("arguments", [["-a"], ["-k", "2", "--seed", "3"], ["--mismatches", "1", "-a"]])
 def test_hits_in_several_indexes_are_those_of_one(arguments, home, folder, command):
     how = ["search", "-q", home / "r.fq", "-o", "hits.sam", "--counts", "n.tsv", *arguments]
@@ -112,7 +135,6 @@ def test_hits_in_several_indexes_are_those_of_one(arguments, home, folder, comma
         (["-x", "a.fmx", "-x", "b.fmx", "--shard", "1/2", "-o", "x.d"], 2, "several -x is for all of the"),
         (["-x", "a.fmx", "--screen", "x.tsv", "--shard", "1/2", "-o", "x.d"], 2, "--screen is for all of"),
         (["-x", "a.fmx", "--screen", "x.tsv"], 1, "a.fmx has no groups of contigs"),
-        (["-x", "a.fmx", "-x", "b.fmx", "--interleaved"], 2, "a screen is of single reads"),
         (["-x", "a.fmx", "--screen", "r.fa"], 2, "--screen r.fa is the same file as the input r.fa"),
     ],
 )

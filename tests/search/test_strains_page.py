@@ -16,6 +16,7 @@ REAL = {
     "ecoli.fa.gz": "ecoli536_NC_008253.fna.gz",
     "lambda.fa.gz": "lambda_NC_001416.fa.gz",
     "yeast.fq.gz": "yeast_SRR5204809_input1_R1.fastq.gz",
+    "yeast_2.fq.gz": "yeast_SRR5204809_input1_R2.fastq.gz",
 }
 TABLE = "".join(f"strain{i}#contig{n}\tspecies{i % 2}\n" for i in range(10) for n in (1, 2))
 
@@ -47,6 +48,6 @@ def test_the_page_tells_the_truth(home, command):
             told = file.read_text() if "strains.tsv" in words else result.out.decode()
             shown = [row.split() for row in following.splitlines()]
             assert [row.split("\t") for row in told.splitlines()] == shown
-    assert n_shown == 4
+    assert n_shown == 5
     assert (home / "rest.fq.gz").stat().st_size > 1000
     assert (home / "genes.npz").exists()
