@@ -17,18 +17,19 @@ if TYPE_CHECKING:
     from .library.opening import build
     from .library.opening import open_index as open
     from .library.pairs import pairwise
-    from .library.table import HIT, MATCH, NEAR_HIT, PAIR, Table
+    from .library.table import HIT, MATCH, NEAR_HIT, PAIR, PROPER_PAIR, Table
 
 __all__ = [
     "DeviceError", "FmxError", "HIT", "Index", "IndexFileError", "InputError", "MATCH", "NEAR_HIT", "Names",
-    "OutputError", "PAIR", "Table", "UnsupportedError", "__version__", "build", "open", "pairwise",
+    "OutputError", "PAIR", "PROPER_PAIR", "Table", "UnsupportedError", "__version__", "build", "open",
+    "pairwise",
 ]  # fmt: skip
 
 _LIBRARY = {
     "opening": {"build": "build", "open": "open_index"},
     "index": {"Index": "Index"},
     "names": {"Names": "Names"},
-    "table": {name: name for name in ("HIT", "MATCH", "NEAR_HIT", "PAIR", "Table")},
+    "table": {name: name for name in ("HIT", "MATCH", "NEAR_HIT", "PAIR", "PROPER_PAIR", "Table")},
     "pairs": {"pairwise": "pairwise"},
 }
 

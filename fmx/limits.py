@@ -4,6 +4,7 @@ THREADS = 1, 1024
 COUNT = 1, 2**62  # of hits, reads, occurrences: as far as compiled code counts
 SEED = 0, 2**62
 LENGTH = 1, 2**31  # of a match, or a product
+INSERT = 0, 2**31 - 1
 MISMATCHES = 0, 2
 SA_RATE = 1, 4096
 PREFIX_LENGTH = 4, 15

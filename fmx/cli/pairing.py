@@ -4,9 +4,10 @@ import os
 
 import click
 
+from .. import limits
 from ..options import Number, together
 
-_INSERT = Number(0, 2**31 - 1)
+_INSERT = Number(*limits.INSERT)
 MOST = 500  # bases
 _SINGLE = {"mismatches": "--mismatches", "collapse": "--collapse"}
 _ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "the same way"}

@@ -5,11 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled
+from ..index.place_keys import contig_of, is_reverse, position_of_key
 from ..index.reference import place_of
 from ..input.changes import n_changes
 from ..search.near_hits import NearHits
 from .names import Names
-from .table import HIT, MATCH, NEAR_HIT
+from .table import HIT, MATCH, NEAR_HIT, PROPER_PAIR
 
 
 def rows_of_hits(blocks, start, hits) -> np.ndarray:
@@ -26,7 +27,7 @@ def rows_of_hits(blocks, start, hits) -> np.ndarray:
 
 
 class Piece(NamedTuple):
-    """Matches as ``rows``, and the ``names`` of the queries that begin among these, or None."""
+    """``rows`` of a Table, and ``names`` of queries that begin among these, or of pairs, or None."""
 
     rows: np.ndarray
     names: Names | None
@@ -61,6 +62,31 @@ class MatchRows:
 
     def written(self, piece) -> None:
         """No buffer serves again."""
+
+
+class PairRows:
+    """Stands in the place of output.mates.MateWriter: gives Pieces of rows, or of names."""
+
+    is_sam = False
+
+    def format(self, mates, hits, start, first, last) -> Piece:
+        """The proper pairs of PairHits of pairs ``start`` onwards of some Mates."""
+        found = hits.proper
+        n_hits = np.diff(found.first)
+        pair = np.repeat(np.arange(start, start + n_hits.size), n_hits)
+        rows = np.empty(pair.size, PROPER_PAIR)
+        begins = [position_of_key(key) for key in (found.one, found.two)]
+        ends = [begin + batch.length[pair] for begin, batch in zip(begins, mates[:2], strict=True)]
+        rows["pair"] = mates.origins[0].number - 1 + pair
+        rows["contig"], (rows["position1"], rows["position2"]) = contig_of(found.one), begins
+        rows["reverse1"], rows["reverse2"] = is_reverse(found.one), is_reverse(found.two)
+        rows["insert"] = np.maximum(*ends) - np.minimum(*begins)
+        rows["occurrences"] = np.repeat(found.total, n_hits)
+        return Piece(rows, None)
+
+    def split(self, batches, is_hit):
+        """Yield the names of pairs."""
+        yield Piece(np.empty(0, PROPER_PAIR), Names.of_batch(batches[0]))
 
 
 def _places(blocks, position) -> tuple:

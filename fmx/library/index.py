@@ -10,6 +10,7 @@ from ..mem.matching import ALL as ANY
 from ..mem.matching import IN_BOTH, IN_REFERENCE, MemOptions
 from ..search import hits
 from ..search.mapper import BOTH, FORWARD, REVERSE, Near
+from ..search.proper import ORIENTATIONS, Pairing
 from . import arguments, travels
 from .arguments import Sequences
 from .sources import Source
@@ -125,16 +126,54 @@ class Index:
             ...     print(len(hits), "hits of", len(hits.names["read"]), "reads")
             2 hits of 3 reads
         """
-        policy = hits.SelectionPolicy(
-            arguments.whole("k", k, limits.COUNT, hits.ALL),
-            arguments.whole("at_most", at_most, limits.COUNT, hits.ALL),
-            arguments.whole("seed", seed, limits.SEED, -1),
-        )
+        policy = _policy(k, at_most, seed)
         if arguments.yes_or_no("strata", strata) and not mismatches:
             raise ValueError("strata must be False without mismatches: it chooses by these")
         near, is_shown = _near(mismatches, strata=strata), arguments.yes_or_no("progress", progress)
         source, mappers = Source("reads", reads), self._searched(policy, strands, near)
         return travels.search(mappers, source, self._index.reference, is_shown, policy.seed >= 0)
+
+    def search_pairs(
+        self, reads1: Sequences, reads2: Sequences, *, k: int | None = 1, orientation: str = "fr",
+        min_insert: int = 0, max_insert: int = 500, at_most: int | None = None, seed: int | None = None,
+    ) -> Table:  # fmt: skip
+        """Up to ``k`` proper pairs of each pair of reads, as ``fmx search -1 -2`` reports them.
+
+        Args:
+            reads1: Mates 1: a path, sequences, or a dict of them by name.
+            reads2: Mates 2, in the same order and with the same names, but for /1 and /2.
+            k: How many proper pairs of each, 1 to 2^62; None for all.
+            orientation: fr, rf or ff: how the mates of a proper pair point.
+            min_insert: The least bases from the first to the last of a proper pair.
+            max_insert: The most.
+            at_most: Pairs with more proper pairs than this have no row.
+            seed: Choose among them at random; the same seed makes the same choice.
+
+        Returns:
+            A Table of dtype ``fmx.PROPER_PAIR``: ``pair``, its number from 0; ``contig``; ``position1`` and
+            ``position2`` of the mates, from 0; ``reverse1`` and ``reverse2``; ``insert``; ``occurrences``,
+            the number of proper pairs in all.  Mates of a pair without one may occur by themselves:
+            ``search`` finds them.
+
+        Raises:
+            InputError, DeviceError, TypeError, ValueError: As of ``search``.
+            UnsupportedError: The reference has too many contigs, or too long ones.
+
+        Examples:
+            >>> index.search_pairs(["TTGA"], ["AATG"])[["position1", "position2", "insert"]].tolist()
+            [(0, 7, 11)]
+        """
+        policy = _policy(k, at_most, seed)
+        pairing = Pairing(
+            arguments.one_of("orientation", orientation, ORIENTATIONS),
+            arguments.whole("min_insert", min_insert, limits.INSERT, 0),
+            arguments.whole("max_insert", max_insert, limits.INSERT, Pairing.most),
+        )
+        if pairing.least > pairing.most:
+            raise ValueError(f"min_insert must be max_insert, {pairing.most}, or less, not {pairing.least}")
+        sources = Source("reads1", reads1), Source("reads2", reads2)
+        mappers = self._searchers.of(self._index, policy, pairing=pairing)
+        return travels.pair(mappers, sources, self._index.reference)
 
     def locate(
         self, patterns: Sequences, *, strands: str = "both", mismatches: int = 0, iupac: bool = False
@@ -230,6 +269,15 @@ class Index:
         if not is_so and key not in self._others:
             self._others[key] = self._load(**wanted)
         return self._index if is_so else self._others[key]
+
+
+def _policy(k, at_most, seed) -> hits.SelectionPolicy:
+    """Which hits are reported."""
+    return hits.SelectionPolicy(
+        arguments.whole("k", k, limits.COUNT, hits.ALL),
+        arguments.whole("at_most", at_most, limits.COUNT, hits.ALL),
+        arguments.whole("seed", seed, limits.SEED, -1),
+    )
 
 
 def _near(mismatches, iupac=False, **how) -> Near | None:

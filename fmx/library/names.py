@@ -40,6 +40,7 @@ class Names(Sequence):
     @classmethod
     def joined(cls, several) -> "Names":
         """Names one after the other."""
+        several = list(several)
         lengths = np.concatenate([np.empty(0, np.int64), *(np.diff(names._ends) for names in several)])
         letters = np.concatenate([np.empty(0, np.uint8), *(names._letters for names in several)])
         return cls(letters, np.append(0, np.cumsum(lengths)))

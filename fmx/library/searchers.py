@@ -2,7 +2,7 @@
 
 from ..machines.places import Device, choose_place
 from ..machines.progress import Progress
-from ..search.mapper import MapOptions, make_mapper
+from ..search.mapper import BOTH, MapOptions, make_mapper
 from ..search.near import make_near_mapper
 
 
@@ -13,12 +13,12 @@ class Searchers:
         self.device, self.n_threads = device, n_threads
         self._kept: tuple = (None, None, ())
 
-    def of(self, index, policy, strands, near=None) -> list:
-        """Mappers that find ``near`` matches, or exact ones, by as many threads each as their options say.
+    def of(self, index, policy, strands=BOTH, near=None, pairing=None) -> list:
+        """Mappers by what MapOptions are asked for, of as many threads each as their options say.
 
         Raises DeviceError, UnsupportedError.
         """
-        options = MapOptions(policy, strands, self.n_threads, near=near)
+        options = MapOptions(policy, strands, self.n_threads, near=near, pairing=pairing)
         if self.device.engine == "cpu":
             return [_on_cpu(index, options)]
         held, kept_near, mappers = self._kept
@@ -29,7 +29,7 @@ class Searchers:
                 lambda: [_on_cpu(index, options)], lambda where: None,
             )  # fmt: skip
             self._kept = index, near, mappers
-        return [mapper.asked(policy, strands) for mapper in mappers]
+        return [mapper.asked(policy=policy, strands=strands, pairing=pairing) for mapper in mappers]
 
     def matchers(self, index, options) -> list:
         """(matcher, n_threads) of each team of GPUs, or of the CPU, for mem.MemOptions."""

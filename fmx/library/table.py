@@ -15,8 +15,12 @@ MATCH = np.dtype(
     [("query", "i8"), ("query_position", "i8"), ("contig", "i4"), ("position", "i8"), ("length", "i8"),
      ("reverse", "?")]
 )  # fmt: skip
+PROPER_PAIR = np.dtype(
+    [("pair", "i8"), ("contig", "i4"), ("position1", "i8"), ("position2", "i8"), ("reverse1", "?"),
+     ("reverse2", "?"), ("insert", "i8"), ("occurrences", "i8")]
+)  # fmt: skip
 
-__all__ = ["HIT", "MATCH", "NEAR_HIT", "PAIR", "Table"]
+__all__ = ["HIT", "MATCH", "NEAR_HIT", "PAIR", "PROPER_PAIR", "Table"]
 
 
 class Table(np.ndarray):

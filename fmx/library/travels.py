@@ -7,13 +7,16 @@ from functools import partial
 
 import numpy as np
 
+from ..input import pair_spans
+from ..input.mates import PairedFiles
 from ..input.share import Share
 from ..machines.pipeline import Shares, travel
 from ..machines.progress import Progress
 from ..mem import matching
-from .found import MatchRows, rows_of_hits
+from ..search.pairs import PairMapper
+from .found import MatchRows, PairRows, rows_of_hits
 from .names import Names
-from .table import HIT, MATCH, NEAR_HIT, Table, make_table
+from .table import HIT, MATCH, NEAR_HIT, PROPER_PAIR, Table, make_table
 
 
 def search(mappers, source, reference, is_shown=False, is_numbered=False) -> Iterator[Table]:
@@ -95,6 +98,26 @@ def match(index, options, matchers, source) -> Iterator[Table]:
             names["query"] = Names.joined(piece.names for piece in pieces)
         pieces.clear()
         yield make_table(rows, names)
+
+
+def pair(mappers, sources, reference) -> Table:
+    """The proper pairs of two Sources of mates; ``mappers`` as of Searchers.of, with a Pairing."""
+    pieces: list = []
+    writer, mappers = PairRows(), [PairMapper(mapper, reference) for mapper in mappers]
+
+    def work(mapper, emit, span):
+        mapper.map(span, writer, emit)
+
+    files = PairedFiles(*((source.whole(),) for source in sources))
+    size = min(mapper.options.chunk_size for mapper in mappers)
+    plan = pair_spans.plan(files, size, sum(mapper.options.n_threads for mapper in mappers))
+    for _ in travel(plan, _workers(work, mappers), pieces.append):
+        pass
+    rows = np.concatenate([np.empty(0, PROPER_PAIR), *(piece.rows for piece in pieces)])
+    names = {"contig": Names.of(reference.names)}
+    if all(source.has_names for source in sources):
+        names["pair"] = Names.joined(piece.names for piece in pieces if piece.names is not None)
+    return make_table(rows, names)
 
 
 def _plan(source, mappers, is_numbered=False):

@@ -110,10 +110,10 @@ class Mapper:
         self.options, self.tally, self.sessions = options, tally, sessions
         self.timed = clock.timed if clock else nullcontext
 
-    def asked(self, policy, strands) -> "Mapper":
-        """The same one, which reports other hits."""
+    def asked(self, **options) -> "Mapper":
+        """The same one with other ``policy``, ``strands`` or ``pairing`` of its MapOptions."""
         other = copy(self)
-        other.options = replace(self.options, policy=policy, strands=strands)
+        other.options = replace(self.options, **options)
         return other
 
     def map(self, span, writer, emit) -> Summary:

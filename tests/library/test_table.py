@@ -106,9 +106,21 @@ def test_names_are_a_sequence_of_str(wanted, data):
     assert len(names) == len(wanted)
     numbers = data.draw(st.lists(st.integers(0, len(wanted) - 1), max_size=9)) if wanted else []
     assert names[np.array(numbers, np.int64)] == [wanted[i] for i in numbers]
-    assert fmx.Names.joined([names, names]) == wanted + wanted
+    assert fmx.Names.joined(iter([names, names])) == wanted + wanted
     with pytest.raises(IndexError):
         names[len(wanted)]
+
+
+def test_names_of_queries(opened, fastq, monkeypatch):
+    monkeypatch.setattr("fmx.mem.matching.TASK", 40)  # so that queries are shared out
+    queries = {"x": CONTIGS[0][1], "none": "", "y": CONTIGS[1][1] + "N" + CONTIGS[0][1]}
+    matches = opened.mem(queries, min_length=3, strands="both")
+    assert list(matches.names["query"]) == list(queries)
+    wanted = opened.mem(list(queries.values()), min_length=3, strands="both")
+    assert "query" not in wanted.names
+    assert matches.tolist() == wanted.tolist()
+    assert set(matches.names["query"][matches["query"]]) == {"x", "y"}
+    assert list(opened.mem(fastq).names["query"]) == [f"read/{i}" for i in range(len(READS))]
 
 
 def test_near_matches(index_of):

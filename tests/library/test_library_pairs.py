@@ -1,0 +1,71 @@
+"""Pairs from Python are those of the oracle, from files, lists and dicts, on any number of threads."""
+
+import journeys
+import naive_pairs
+import pytest
+from texts import numbered, random_letters
+
+import fmx
+
+LETTERS = random_letters(400, "pairs of the library")
+CONTIGS = numbered([LETTERS + LETTERS[50:200], LETTERS[100:300]])
+ONE = [LETTERS[i : i + 20] for i in range(0, 120, 10)]
+TWO = [LETTERS[i : i + 15] for i in range(60, 180, 10)]
+
+
+def reverse_complements(reads) -> list:
+    return [read[::-1].translate(str.maketrans("ACGT", "TGCA")) for read in reads]
+
+
+@pytest.fixture
+def opened(index_of):
+    return fmx.open(index_of(CONTIGS), threads=2)
+
+
+def expected(one, two, limit=None, **rule) -> list:
+    rows = []
+    for i, mates in enumerate(zip(one, two, strict=True)):
+        every = naive_pairs.proper_pairs(CONTIGS, *mates, **rule)
+        for a, b, insert in every[:limit]:
+            rows.append((i, a[0], a[1], b[1], a[2] == 1, b[2] == 1, abs(insert), len(every)))
+    return rows
+
+
+def test_proper_pairs(opened, tmp_path):
+    two = reverse_complements(TWO)
+    names = [f"p{i}" for i in range(len(ONE))]
+    for i, mates in ((1, ONE), (2, two)):
+        records = [(f"{name}/{i}", read) for name, read in zip(names, mates, strict=True)]
+        (tmp_path / f"{i}.fq").write_bytes(journeys.fastq(records))
+    wanted = expected(ONE, two)
+    assert len({row[0] for row in wanted}) < len(wanted)
+    given = (
+        (tmp_path / "1.fq", tmp_path / "2.fq"),
+        (dict(zip(names, ONE, strict=True)), dict(zip(names, two, strict=True))),
+    )
+    for one, other in given:
+        found = opened.search_pairs(one, other, k=None)
+        assert found.dtype == fmx.PROPER_PAIR
+        assert found.tolist() == wanted
+        assert list(found.names["pair"]) == names
+    assert opened.search_pairs(ONE, two).tolist() == expected(ONE, two, limit=1)
+    assert opened.search_pairs(ONE, two, k=None, min_insert=70, max_insert=80).tolist() == expected(
+        ONE, two, least=70, most=80
+    )
+    assert opened.search_pairs(ONE, TWO, k=None, orientation="ff").tolist() == expected(
+        ONE, TWO, orientation="ff"
+    )
+    assert opened.search_pairs([], []).tolist() == []
+
+
+def test_what_is_no_pair(opened):
+    with pytest.raises(fmx.InputError, match="mates must have one name"):
+        opened.search_pairs({"a": "ACGT"}, {"b": "ACGT"})
+    with pytest.raises(fmx.InputError, match="record"):
+        opened.search_pairs(["ACGT", "A"], ["ACGT"])
+    with pytest.raises(ValueError, match=r"^orientation must be one of fr, rf, ff"):
+        opened.search_pairs([], [], orientation="fw")
+    with pytest.raises(ValueError, match=r"^min_insert must be max_insert, 5, or less, not 9$"):
+        opened.search_pairs([], [], min_insert=9, max_insert=5)
+    with pytest.raises(TypeError, match=r"^reads2 must be a path, or sequences"):
+        opened.search_pairs([], 5)
