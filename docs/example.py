@@ -9,12 +9,12 @@ folder = Path(sys.argv[1])
 (folder / "genome.fa").write_text(">chr1\nTTGATTACATT\n>chr2\nACGTNNTGTAATCA\n")
 
 index = fmx.build(folder / "genome.fa", folder / "genome.fmx")
-hits = index.locate(["GATTACA", "ACGT", "CCC"])
+hits = index.locate({"probe": "GATTACA", "site": "ACGT", "none": "CCC"})
 
 for hit in hits:
-    strand = "-" if hit["reverse"] else "+"
-    print(hit["read"], index.contigs[hit["contig"]], hit["position"], strand, "of", hit["occurrences"])
+    read, contig = hits.names["read"][hit["read"]], hits.names["contig"][hit["contig"]]
+    print(read, contig, hit["position"], "-" if hit["reverse"] else "+", "of", hit["occurrences"])
 
 print(index.count(["GATTACA", "ACGT", "CCC"]))
 
-print(fmx.pairwise(["GATTACA", "GATTTACA", "CCCC"], identity=0.8))
+print(fmx.pairwise(["GATTACA", "GATTTACA", "CCCC"], identity=0.8).tolist())

@@ -113,6 +113,6 @@ def test_the_example_runs(tmp_path):
     command = [sys.executable, ROOT / "docs" / "example.py", tmp_path]
     done = subprocess.run(command, capture_output=True, check=True)
     assert done.stdout.decode().splitlines() == [
-        "0 chr1 2 + of 2", "0 chr2 6 - of 2", "1 chr2 0 + of 2", "1 chr2 0 - of 2", "[2 2 0]",
+        "probe chr1 2 + of 2", "probe chr2 6 - of 2", "site chr2 0 + of 2", "site chr2 0 - of 2", "[2 2 0]",
         "[(0, 1, 18, 0.875, 8, 7)]",
     ]  # fmt: skip

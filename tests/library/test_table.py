@@ -71,6 +71,18 @@ def test_chunks_together_are_the_table(opened, fastq, monkeypatch):
         tables[1].names["read"][0]
 
 
+def test_chunks_tell_how_far_they_are(opened, fastq, monkeypatch, capfd):
+    monkeypatch.setattr("fmx.machines.progress.SELDOM", -1)
+    for _ in opened.search_chunks(fastq):
+        pass
+    assert capfd.readouterr().err == ""
+    for _ in opened.search_chunks(fastq, progress=True):
+        pass
+    assert f"100 % 00:00, 00:00 left: {len(READS)} reads, " in capfd.readouterr().err
+    with pytest.raises(TypeError, match=r"^progress must be True or False"):
+        opened.search_chunks(fastq, progress=1)
+
+
 def test_arrow_has_the_same_rows(opened, fastq):
     for hits in (opened.locate(fastq), opened.locate(READS), opened.locate(fastq)[:0], opened.search([])):
         table = pyarrow.table(hits)
