@@ -41,7 +41,7 @@ WORKLOADS = {
 @click.option(
     "--engine", "engines", multiple=True, type=click.Choice(ENGINES), default=["cpu"], show_default=True
 )
-@options.device
+@options.gpus
 @only("--algorithm", "algorithms", ALGORITHMS, "algorithm")
 @runs
 @work
@@ -50,7 +50,8 @@ WORKLOADS = {
 def command(**given):
     """Time finding maximal exact matches.
 
-    Stage by stage and as whole commands, with mummer in the same run if it is installed.
+    Stage by stage and as whole commands, with mummer in the same run if it is installed. With --engine cuda
+    on 1, 2, 4 ... GPUs, up to --gpus.
     """
     from ..measure import timing
 
@@ -58,6 +59,7 @@ def command(**given):
     from .. import workflow
     from ..measure.texts import random_fasta
     from .kit import figures, files, mem_stages
+    from .kit.gpu_counts import counts_of
 
     with files.work_folder(given["work"]) as folder:
         fasta, index = folder / "reference.fa", folder / "reference.fmx"
@@ -75,7 +77,10 @@ def command(**given):
             for configuration, least in enumerate(WORKLOADS[name].leasts, 1):
                 row = {"workload": name, "bases": length, "least": least, "configuration": configuration}
                 work.append((row, queries, n))
-        ways = list(product(given["algorithms"] or ALGORITHMS, given["engines"]))
+        given["device"] = given["device"] or 0
+        counts = {"cpu": [0], "cuda": counts_of(given["device"], given["gpus"])}
+        places = [(engine, n) for engine in given["engines"] for n in counts[engine]]
+        ways = list(product(given["algorithms"] or ALGORITHMS, places))
         if "stages" in asked:
             rows = mem_stages.run(index, work, ways, given)
             figures.keep(given["output"], "mem-stages", machine, rows)
@@ -93,10 +98,11 @@ def _commands(fasta, about, queries, ways, given) -> list:
     nothing, least = fasta.with_name("nothing.fa"), about["least"]
     nothing.write_text(">nothing\nACGT\n")
     commands = {}
-    for algorithm, engine in ways:
-        commands[f"fmx {algorithm} {engine}"] = timing.fmx_command(
+    for algorithm, (engine, n_gpus) in ways:
+        where = ["--device", given["device"], "--gpus", n_gpus] if n_gpus else []
+        commands[f"fmx {algorithm} {engine}{f' {n_gpus}' if n_gpus > 1 else ''}"] = timing.fmx_command(
             "mem", "-q", "-b", "-l", least, "-t", given["threads"], "-x", fasta.with_suffix(".fmx"),
-            "--algorithm", algorithm, "--engine", engine, "--device", given["device"], queries,
+            "--algorithm", algorithm, "--engine", engine, *where, queries,
         )  # fmt: skip
     if shutil.which("mummer"):
         mummer = ["mummer", "-maxmatch", "-b", "-n", "-l", least, fasta]

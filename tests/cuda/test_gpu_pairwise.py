@@ -15,8 +15,9 @@ from fmx.align.cuda.lazy import lazy_kernel, shared_bytes
 from fmx.align.cuda.packed import Doubles, fits, gain_words, packed_kernel, pair_up
 from fmx.align.cuda.worker import Scorer
 from fmx.align.jobs import Job, Pairs
-from fmx.align.journey import compute
+from fmx.align.journey import PairOptions, compute, records
 from fmx.align.scoring import Scoring
+from fmx.bench.kit import pairwise_gpus
 from fmx.bench.kit.dscan import run_dscan
 from fmx.bench.kit.matrices import Columns, Matrices
 from fmx.bench.kit.rscan import run_rscan
@@ -24,6 +25,8 @@ from fmx.bench.kit.tiled import run_tiled
 from fmx.compiler.cuda import SIMULATED
 from fmx.machines import gpu
 from fmx.machines.gpu_session import GpuSession
+from fmx.machines.places import CPU
+from fmx.machines.progress import Progress
 
 SEQUENCES = ["ACGTACGTAC", "ACGNTACG", "A", "", "TTGACGTACgtT", "ACGTTCGTAC", "CATG"]
 PAIRS = [(0, 1), (1, 4), (4, 0), (2, 5), (0, 5), (6, 2), (3, 0), (0, 3), (5, 4)]
@@ -193,3 +196,15 @@ def test_devices_write_the_same_bytes(tmp_path, options):
         outputs.append(done.stdout)
     assert len(set(outputs)) == 1
     assert len(outputs[0].splitlines()) > 3
+
+
+def test_the_bench_scores_on_one_and_on_two(tmp_path):
+    if not SIMULATED and gpu.n_devices() < 2:
+        pytest.skip("needs two GPUs")
+    genes = tmp_path / "genes.fa"
+    genes.write_text(">a\nACGTAC\n>b\nTTGACG\n>c\nACGTAC\n")
+    rows = pairwise_gpus.gpus(genes, 0, 2, 2, 1)
+    options = PairOptions(identity=pairwise_gpus.IDENTITY)
+    n = sum(piece.query.size for piece in records([genes], options, Progress(quiet=True), CPU)[2])
+    assert [(row["GPUs"], row["kept"]) for row in rows] == [(1, n), (2, n)]
+    assert n == 1

@@ -14,7 +14,7 @@ from conftest import ON_CPU, ON_GPU, ROOT, SIMULATED
 from texts import numbered, random_letters
 
 from fmx import workflow
-from fmx.bench.kit import several
+from fmx.bench.kit import mem_stages, several
 from fmx.errors import DeviceError
 from fmx.index import fm_index
 from fmx.input import spans
@@ -147,8 +147,24 @@ def test_the_bench_shares_patterns_out_and_checks_all_answers(tmp_path, monkeypa
     monkeypatch.setattr(several, "AT_LEAST", 0)
     given = SimpleNamespace(bases=400, queries=11, length=20, names=["verify"], output=tmp_path)
     several.run(given, [GpuSession(number) for number in range(2)], "two")
-    rows = json.loads((tmp_path / "gpus.json").read_text())["rows"]
+    (table,) = json.loads((tmp_path / "gpus.json").read_text())
+    rows = table["rows"]
     assert [(row["layout"], row["GPUs"], row["wrong"]) for row in rows] == [
         ("verify", 1, 0),
         ("verify", 2, 0),
     ]
+
+
+def test_the_bench_of_mem_shares_queries_out_and_checks_all_matches(home, tmp_path, monkeypatch):
+    (tmp_path / "two.fa").write_bytes(journeys.fasta([("a", READS[0][:14]), ("b", READS[1][:14])]))
+    work = [({"least": 12}, tmp_path / "two.fa", 2)]
+    ways = [("seeds", ("cpu", 0)), ("seeds", ("cuda", 2))]
+    given = {"device": 0, "threads": 2, "n_runs": 1}
+    monkeypatch.setattr(mem_stages, "LARGE_TASK", 8)
+    used, all_stages = set(), mem_stages._all_stages
+    monkeypatch.setattr(mem_stages, "_all_stages", lambda own, s: used.add(id(own)) or all_stages(own, s))
+    rows = mem_stages.run(home / "ref.fmx", work, ways, given)
+    assert [row["matches"] for row in rows] == [rows[0]["matches"]] * 2
+    assert rows[0]["matches"] >= 2
+    assert rows[1]["engine"].startswith("GPUs 0 and 1, ")
+    assert len(used) == 2

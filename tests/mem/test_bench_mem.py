@@ -63,11 +63,11 @@ def test_an_algorithm_that_finds_something_else_stops_the_bench():
 
     host, strands = mems.mummergpu("ACGTTGCAACCAGT$", 4), mems.strands(["GTTGCC", "ACCAGT"])
     expected: dict = {}
-    row = mem_stages.measure(host, strands, 2, 1, 1, expected)
+    row = mem_stages.measure([host], strands, 2, 1, 1, expected)
     assert row["matches"] == 2
     assert expected == {4: np.array([2, 0, 10, 11]).tolist()}
     with pytest.raises(FmxError, match="other matches"):
-        mem_stages.measure(host, strands, 2, 1, 1, {4: [2, 0, 10, 12]})
+        mem_stages.measure([host], strands, 2, 1, 1, {4: [2, 0, 10, 12]})
 
 
 def test_a_workload_that_does_not_exist(capsys):

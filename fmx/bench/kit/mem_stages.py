@@ -31,19 +31,22 @@ def read_strands(path) -> Strands:
     return make_strands(reads.parse(chunk), reads.FORWARD | reads.REVERSE)
 
 
-def make_matcher(index, algorithm, least, engine, given):
-    """(a matcher over an index (FMIndex), on the CPU or (engine "cuda") on a GPU; where, in words)."""
-    if engine == "cpu":
-        return ALGORITHMS[algorithm](index, least), f"{given['threads']} threads"
+def make_matchers(index, algorithm, least, n_gpus, given) -> tuple:
+    """(matchers over an index (FMIndex), one on the CPU, or one on each of n_gpus GPUs; where, in words)."""
+    host = ALGORITHMS[algorithm](index, least)
+    if not n_gpus:
+        return [host], f"{given['threads']} threads"
     from ...machines.gpu_session import GpuSession
+    from ...machines.places import in_words
     from ...mem.journey import gpu_matcher
 
-    session = GpuSession(given["device"])
-    return gpu_matcher(ALGORITHMS[algorithm](index, least), session, given["threads"]), str(session)
+    sessions = [GpuSession(given["device"] + i) for i in range(n_gpus)]
+    n_threads = -(-given["threads"] // n_gpus)
+    return [session.run(gpu_matcher, host, session, n_threads) for session in sessions], in_words(sessions)
 
 
 def run(path, work, ways, given) -> list:
-    """A row for each (row to begin with, file of queries, their number) and (algorithm, engine).
+    """A row for each (row to begin with, file of queries, their number) and (algorithm, (engine, n_gpus)).
 
     ``path``: an index with LCP array; ``given`` {option of the command: value}.
     """
@@ -51,23 +54,25 @@ def run(path, work, ways, given) -> list:
     expected: dict = {}
     for about, queries, n_queries in work:
         strands = read_strands(queries)
-        for algorithm, engine in ways:
-            matcher, where = make_matcher(index, algorithm, about["least"], engine, given)
+        for algorithm, (_, n_gpus) in ways:
+            matchers, where = make_matchers(index, algorithm, about["least"], n_gpus, given)
             row = about | {"algorithm": algorithm, "engine": where}
             sums = expected.setdefault(queries, {})
-            row |= measure(matcher, strands, n_queries, given["threads"], given["n_runs"], sums)
+            row |= measure(matchers, strands, n_queries, given["threads"], given["n_runs"], sums)
             rows.append(tables.tell(row))
     return rows
 
 
-def measure(matcher, strands, n_queries, n_threads, n_runs, expected) -> dict:
+def measure(matchers, strands, n_queries, n_threads, n_runs, expected) -> dict:
     """Seconds of each stage in the fastest run, rates, energy of all stages, and the number of matches.
 
     There are n_runs on a CPU; on a GPU as many as fit into the time of an energy measurement, or one, each
-    by one thread of the host, so that nothing overlaps.  "wall" is what all stages take with n_threads
-    threads, which on a GPU share the queries out.  ``expected`` {least: sums of the matches} is filled by the
-    first matcher for a least length.  Raises FmxError if another one finds other matches.
+    by one thread of the host and the first of the ``matchers``, so that nothing overlaps.  "wall" is what all
+    stages take with n_threads threads, which share the queries out over all matchers, one a GPU.
+    ``expected`` {least: sums of the matches} is filled by the first matcher for a least length.  Raises
+    FmxError if another one finds other matches.
     """
+    matcher = matchers[0]
     if hasattr(matcher, "clock"):
         sums = _check(matcher, _on_device(matcher, strands)[1], expected)  # compiles, and makes room
         runs: list = []
@@ -76,7 +81,7 @@ def measure(matcher, strands, n_queries, n_threads, n_runs, expected) -> dict:
         n_parts = -(-int(strands.stop.sum()) // (2 * LARGE_TASK))  # as fmx mem has them, both strands
         parts, walls = _parts(strands, n_parts), []
         for _ in range(n_runs + 1):
-            wall, found = _together(matcher, parts, n_threads)
+            wall, found = _together(matchers, parts, n_threads)
             walls.append(wall)
             _check(matcher, found, expected)
     else:
@@ -117,10 +122,11 @@ def _on_device(matcher, strands) -> tuple:
     return times | {"post-process": spent - sum(times.values())}, found
 
 
-def _together(matcher, parts, n_threads) -> tuple:
-    """(seconds, matches) of all stages of parts, by n_threads threads."""
+def _together(matchers, parts, n_threads) -> tuple:
+    """(seconds, matches) of all stages of parts, by n_threads threads, a matcher after the other."""
     start = time.perf_counter()
-    found = run_all(partial(_all_stages, matcher), [(part,) for part in parts], n_threads)
+    work = [(matchers[i % len(matchers)], part) for i, part in enumerate(parts)]
+    found = run_all(_all_stages, work, n_threads)
     return time.perf_counter() - start, chain.from_iterable(found)
 
 

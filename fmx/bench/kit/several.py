@@ -15,6 +15,7 @@ from ...search.gpu_mapping import best_engine
 from ...search.gpu_search import download, upload
 from ...search.hits import Intervals
 from .drawn import Drawn
+from .gpu_counts import steps_to
 
 AT_LEAST = 1.0  # seconds that one GPU searches
 
@@ -63,7 +64,7 @@ class Made:
 def run(given, sessions, device_name):
     """A row for each layout and number of GPUs; ``given``: the options of the command."""
     made = sessions[0].run(Made, sessions[0], given)
-    rows, counts = [], sorted({1 << i for i in range(len(sessions).bit_length())} | {len(sessions)})
+    rows, counts = [], steps_to(len(sessions))
     for name in given.names:
         arrays = sessions[0].run(made.take, name)
         members = [(session, session.run(Searcher, *arrays, session)) for session in sessions]
