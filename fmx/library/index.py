@@ -31,6 +31,8 @@ class Index:
         path: Its folder, a Path; None in memory.
         contigs: Names of the contigs, a list of str.
         lengths: Their lengths, int64[n].
+        groups: Names of the groups of contigs, a list of str; None where the index has none.
+        group_of_contig: The number of each contig's group, uint32[n]; None where the index has none.
     """
 
     def __init__(self, load, searchers, **wanted):
@@ -40,6 +42,7 @@ class Index:
         reference = self._index.reference
         self.path, self.contigs = self._index.path, reference.names
         self.lengths = np.asarray(reference.lengths)
+        self.groups, self.group_of_contig = reference.groups or (None, None)
 
     @staticmethod
     def from_sequences(

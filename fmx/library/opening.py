@@ -1,6 +1,7 @@
 """How a Python program comes to an Index: built, opened, or made in memory."""
 
 import os
+from dataclasses import replace
 from functools import partial
 
 from .. import limits, workflow
@@ -19,20 +20,22 @@ ENGINES = (*limits.PROCESSORS, *engines.CUDA)
 
 
 def build(
-    reference: str | os.PathLike,
+    reference: str | os.PathLike | list | tuple,
     path: str | os.PathLike | None = None,
     *,
+    groups: str | os.PathLike | None = None,
     layout: str = layouts.DEFAULT,
     sa_rate: int = 1,
     prefix_length: int | None = None,
     threads: int | None = None,
     engine: str = "cpu",
 ) -> Index:
-    """Index a FASTA file, as ``fmx index`` does, and open the index.
+    """Index a FASTA file or several, as ``fmx index`` does, and open the index.
 
     Args:
-        reference: A FASTA file, plain or compressed.
+        reference: A FASTA file, plain or compressed, or a list of them, each of which is a group of contigs.
         path: The folder to write; by default the reference's name with .fmx.
+        groups: A table of contigs and groups, instead.
         layout: Names with commas between them, or auto.
         sa_rate: Keep every n-th position of the suffix array, 1 to 4096.
         prefix_length: Of the strings in the prefix table, 4 to 15; by default by the reference's size.
@@ -50,11 +53,18 @@ def build(
         >>> fmx.build("genome.fa", "genome.fmx")
         <fmx.Index genome.fmx: 2 contigs, 25 bases>
     """
-    arguments.file("reference", reference)
-    path = workflow.default_index_path(reference) if path is None else arguments.file("path", path)
+    given = reference if isinstance(reference, list | tuple) else [reference]
+    references = [arguments.file("reference", each) for each in given]
+    if not references:
+        raise ValueError("reference must be a path, or a list of one or more")
+    if len(references) > 1 and path is None:
+        raise ValueError("path must be given for an index of several files")
+    path = workflow.default_index_path(references[0]) if path is None else arguments.file("path", path)
     device = Device(arguments.one_of("engine", engine, limits.PROCESSORS))
     options, n_threads = _build_options(layout, sa_rate, prefix_length), arguments.threads(threads)
-    workflow.build_index(reference, path, options, n_threads, device=device)
+    if groups is not None:
+        options = replace(options, groups=os.fspath(arguments.file("groups", groups)))
+    workflow.build_index(references, path, options, n_threads, device=device)
     return open_index(path, threads=threads, engine=engine)
 
 

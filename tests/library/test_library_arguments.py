@@ -107,7 +107,7 @@ def test_names(reference, index_of):
 
 @pytest.mark.parametrize("path", [5, 2.5, b"r.fa", ["r.fa"], True, object()])
 def test_paths(path, reference):
-    refuses(fmx.build, TypeError, "reference", path)
+    refuses(fmx.build, TypeError, "reference", [5] if isinstance(path, list) else path)
     refuses(fmx.open, TypeError, "path", path)
     refuses(lambda **given: fmx.build(reference, **given), TypeError, "path", path)
 
@@ -179,3 +179,19 @@ def test_a_path_may_be_named_by_letters_alone(opened, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("reads").write_bytes(journeys.fastq(enumerate(READS)))
     assert opened.count("reads").tolist() == opened.count(READS).tolist()
+
+
+def test_several_references_are_groups(reference, tmp_path):
+    other, table = tmp_path / "s.fa", tmp_path / "groups.tsv"
+    other.write_text(">other\nACGTT\n")
+    names = [name for name, _ in CONTIGS]
+    built = fmx.build([reference, other], tmp_path / "both.fmx", threads=2)
+    assert (built.groups, built.group_of_contig.tolist()) == (["r", "s"], [0] * len(names) + [1])
+    table.write_text("".join(f"{name}\tall\n" for name in names))
+    built = fmx.build(reference, tmp_path / "one.fmx", groups=table)
+    assert (built.groups, built.group_of_contig.tolist()) == (["all"], [0] * len(names))
+    assert fmx.build(reference, tmp_path / "none.fmx").groups is None
+    with pytest.raises(ValueError, match="path must be given for an index of several files"):
+        fmx.build([reference, other])
+    refuses(fmx.build, ValueError, "reference", [])
+    refuses(lambda groups: fmx.build(reference, groups=groups), TypeError, "groups", 5)

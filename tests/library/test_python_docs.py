@@ -16,6 +16,7 @@ PUBLIC = [name for name in fmx.__all__ if callable(getattr(fmx, name)) and not n
 def files(folder):
     """A current folder as the examples begin with."""
     (folder / "genome.fa").write_text(GENOME)
+    (folder / "plasmid.fa").write_text(">plasmid\nCCGATTACACC\n")
     (folder / "reads.fq").write_text(READS)
 
 
