@@ -24,8 +24,8 @@ class Index:
     """An opened index: ``fmx.open``, ``fmx.build`` and ``Index.from_sequences`` give one.
 
     Reads, patterns and queries are given as the path of a FASTA or FASTQ file, plain or compressed; as str or
-    bytes in a list, an array or a generator; or as a dict, {name: sequence}.  Sequences in a list are as fast
-    as a file, where they are many.
+    bytes in a list, an array or a generator; or as a dict, {name: sequence}.  Many sequences in a list are
+    about as fast as a file.  A generator is asked for more by the threads that search, one at a time.
 
     Attributes:
         path: Its folder, a Path; None in memory.

@@ -14,6 +14,7 @@ from ..machines.pipeline import Shares, travel
 from ..machines.progress import Progress
 from ..mem import matching
 from ..search.pairs import PairMapper
+from ..workflow import tell_compiling
 from .found import MatchRows, PairRows, rows_of_hits
 from .names import Names
 from .table import HIT, MATCH, NEAR_HIT, PROPER_PAIR, Table, make_table
@@ -28,6 +29,8 @@ def search(mappers, source, reference, is_shown=False, is_numbered=False) -> Ite
     pieces: list = []
     progress, share, start = Progress(quiet=not is_shown), Share(source.paths), time.monotonic()
     progress.follow(share)
+    if is_shown:
+        tell_compiling(progress)
     dtype = NEAR_HIT if mappers[0].options.near else HIT
     contigs = Names.of(reference.names)
 
