@@ -11,12 +11,16 @@ class Watch:
 
     def __init__(self, report):
         self._report, self._clocks = report, {}
-        self.clock, self._began, self._at = Clock(), time.monotonic(), datetime.now(UTC)
-        self._start = self._began
+        self.clock, self._start, self._starting = Clock(), time.monotonic(), 0.0
+        self._at, self._is_used = datetime.now(UTC), False
 
     def begin(self, sessions=()) -> None:
-        """All is compiled and open, also the GpuSessions of GPUs: now the work begins."""
-        self._start = time.monotonic()
+        """All is compiled and open, also the GpuSessions of GPUs: now the work begins, for the first time or
+        once more."""
+        now = time.monotonic()
+        self._starting = 0.0 if self._is_used else now - self._start
+        self._at = datetime.now(UTC) if self._is_used else self._at
+        self._start, self._is_used = now, True
         self._clocks = {"CPU": self.clock} | {str(session): session.clock for session in sessions}
         for clock in self._clocks.values():
             clock.seconds.clear()
@@ -27,19 +31,18 @@ class Watch:
 
     def facts(self, places, summary, found=None) -> dict:
         """All that is told: ``places`` of the work, a ``summary`` of it, and what else was ``found``."""
-        now = time.monotonic()
+        seconds = {"starting": self._starting, "working": time.monotonic() - self._start}
         known = {
             "started": self._at.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "places": places,
             "counts": {name: int(n) for name, n in summary.facts().items()},
-            "seconds": {
-                "starting": round(self._start - self._began, 3),
-                "working": round(now - self._start, 3),
-            },
+            "seconds": _rounded(seconds),
             "stages": {
-                place: {stage: round(seconds, 3) for stage, seconds in sorted(clock.seconds.items())}
-                for place, clock in self._clocks.items()
+                place: _rounded(dict(sorted(clock.seconds.items()))) for place, clock in self._clocks.items()
             },
         }
-        self._began, self._at = now, datetime.now(UTC)  # of the next run by the same machines
         return self._report.facts({**known, **(found or {})})
+
+
+def _rounded(seconds) -> dict:
+    return {name: round(each, 3) for name, each in seconds.items()}

@@ -21,6 +21,7 @@ _WORDS = {
     "unmapped": "occur nowhere", "cannot_occur": "of these cannot occur", "occurrences": "occurrences",
     "proper": "occur as proper pairs", "proper_pairs": "proper pairs",
     "alone": "mates that occur by themselves",
+    "hopeless": "mates that cannot occur",
     "matches": "matches",
 }  # fmt: skip
 
@@ -68,7 +69,8 @@ def _counts(facts) -> str:
     for name, n in facts["counts"].items():
         share = facts["shares"].get(name)
         share = "" if share is None else f"{100 * share:.2f} %"
-        rows.append(_cells(_WORDS.get(name, name), f"{n:,}", share))
+        what = "hopeless" if name == "cannot_occur" and "pairs" in facts["counts"] else name
+        rows.append(_cells(_WORDS.get(what, what), f"{n:,}", share))
     for name, rate in facts["rates"].items():
         rows.append(_cells(name.replace("_per_second", " a second"), f"{rate:,.0f}", ""))
     return table(("", "number", "share"), rows)
@@ -142,8 +144,9 @@ def _run(facts) -> str:
                         ("machine", facts["machine"]), ("versions", facts["versions"])):  # fmt: skip
         rows += [(f"{what}: {name}", value) for name, value in known.items()]
     given = {name: value for name, value in facts["options"].items() if value not in (None, False, [], "")}
-    rows += [(f"--{name}", ", ".join(map(str, value)) if isinstance(value, list) else value)
-             for name, value in given.items()]  # fmt: skip
+    for name, value in given.items():
+        words = ", ".join(map(str, value)) if isinstance(value, list) else value
+        rows.append(("-" * min(len(name), 2) + name, words))
     return table(("", ""), [_cells(*row, kind=' class="words"') for row in rows])
 
 
@@ -154,5 +157,6 @@ def _cells(*words, kind="") -> list:
 
 def _shown(value) -> str:
     """A number or text as HTML."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return escape(f"{value:,}" if is_number else str(value))
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape(str(value))

@@ -81,13 +81,20 @@ def amounts(rows: dict, title) -> str:
     return _figure(left + _WIDE + 120, 16 + _ROW * len(rows), parts, title)
 
 
+def _step(most) -> int:
+    """1, 2 or 5 times a power of ten, of which ``most`` holds five at most."""
+    ten = 10 ** (len(str(most)) - 1)
+    return next(step for step in (ten // 5, ten // 2, ten, 2 * ten) if step and most <= 5 * step)
+
+
 def histogram(columns, scale, label, title) -> str:
     """Columns of numbers; ``scale``: (start of the first, width of each), by the axis with a ``label``."""
     parts, bottom, most, wide = [], _TOP + _HIGH - 2 * _TOP, max(columns) or 1, _WIDE / len(columns)
-    for i in range(5):
-        at = bottom - i / 4 * (bottom - _TOP)
+    tick = _step(most)
+    for n in range(0, most + 1, tick):
+        at = bottom - n / most * (bottom - _TOP)
         parts.append(f'<path d="M{_SCALE} {at:.1f}h{_WIDE}" stroke="#e5e5e5"/>')
-        parts.append(text(_SCALE - 6, at + 4, f"{round(i * most / 4):,}", "end"))
+        parts.append(text(_SCALE - 6, at + 4, f"{n:,}", "end"))
     for i, n in enumerate(columns):
         high, x = n / most * (bottom - _TOP), _SCALE + i * wide
         place = f'x="{x:.1f}" y="{bottom - high:.1f}" width="{max(1.0, min(wide - 1, 40)):.1f}"'

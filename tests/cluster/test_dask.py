@@ -1,5 +1,6 @@
 """A Dask cluster of real processes: the bytes of one run, whoever dies on the way."""
 
+import json
 import os
 import resource
 import signal
@@ -91,7 +92,7 @@ def expected(home):
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
-        (SEARCH, "all.sam"),
+        ([*SEARCH, "--report", "run.json"], "all.sam"),
         (["search", "-x", "ref.fmx", "few.fq", "-a", "--counts", "counts.tsv", "--un", "un.fq"], "all.bam"),
         (["locate", "-x", "ref.fmx", "few.fq"], "all.tsv"),
         (["mem", "-x", "ref.fmx", "-b", "few.fq"], "all.txt"),
@@ -105,6 +106,7 @@ def test_a_cluster_writes_the_bytes_of_one_run(arguments, name, home, shared):
     assert run(home, *arguments, "-o", f"one_{name}").returncode == 0
     table = (home / "counts.tsv").read_bytes() if "counts.tsv" in arguments else b""
     left = (home / "un.fq").read_bytes() if "un.fq" in arguments else b""
+    told = reported(home) if "run.json" in arguments else None
     assert ("un.fq" in arguments) == (len(left) > 1000)
     done = run(home, *arguments, "--scheduler-file", file, "-o", name)
     assert done.returncode == 0, done.err
@@ -113,6 +115,13 @@ def test_a_cluster_writes_the_bytes_of_one_run(arguments, name, home, shared):
     assert body_of(home / name) == body_of(home / f"one_{name}")
     assert not table or (home / "counts.tsv").read_bytes() == table
     assert not (home / f"{name}.shards").exists()
+    assert told is None or reported(home) == told
+
+
+def reported(home) -> dict:
+    """What run.json tells of reads."""
+    facts = json.loads((home / "run.json").read_text())
+    return {name: facts[name] for name in ("counts", "shares", "lengths", "contigs", "inputs")}
 
 
 @pytest.fixture(scope="module")
