@@ -4,6 +4,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+import click
+
 from .. import options, workflow
 from ..cluster.kept import MadeAnew
 from ..index.fm_index import load
@@ -30,6 +32,8 @@ def map_to_index(command, given, runs, outputs, wanted):
     ``given`` says of strands and threads.
     """
     paths, strands = options.find_indexes(given.index_paths), options.strands_of(given)
+    if paths[1:] and given.max_memory:
+        raise click.UsageError("--max-memory picks the search of one index: give one -x, or leave it out")
     fasta = [given.reference] if getattr(given, "reference", None) else []
     inputs = [*(file for run in runs for file in run.files), *fasta]
     check_places(inputs, places_of(given, outputs), paths[0])

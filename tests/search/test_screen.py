@@ -134,6 +134,7 @@ def test_hits_in_several_indexes_are_those_of_one(arguments, home, folder, comma
         (["-x", "a.fmx", "-x", "b.fmx", "--counts", "x.tsv"], 1, "count by group, or index with --prefix"),
         (["-x", "a.fmx", "-x", "b.fmx", "--shard", "1/2", "-o", "x.d"], 2, "several -x is for all of the"),
         (["-x", "a.fmx", "--screen", "x.tsv", "--shard", "1/2", "-o", "x.d"], 2, "--screen is for all of"),
+        (["-x", "a.fmx", "-x", "b.fmx", "--max-memory", "1G"], 2, "--max-memory picks the search of one"),
         (["-x", "a.fmx", "--screen", "x.tsv"], 1, "a.fmx has no groups of contigs"),
         (["-x", "a.fmx", "--screen", "r.fa"], 2, "--screen r.fa is the same file as the input r.fa"),
     ],
