@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from texts import numbered
 
-from fmx import library, workflow
+import fmx
+from fmx import workflow
 from fmx.index import fm_index
 from fmx.input.chunks import literal_fasta
 from fmx.search.hits import ALL, SelectionPolicy
@@ -77,7 +78,7 @@ def test_backward_search_finds_what_a_scan_finds(folder_of_this, question, sa_ra
 @settings(max_examples=60)
 def test_every_hit_spells_the_read_and_its_reverse_is_found_there_too(folder_of_this, question):
     contigs, reads = question
-    opened = library.open_index(built(folder_of_this, contigs), threads=1)
+    opened = fmx.open(built(folder_of_this, contigs), threads=1)
     hits = opened.locate(reads)
     for hit in hits:
         read = reads[hit["read"]]
@@ -124,9 +125,9 @@ def test_an_opened_index_answers_as_the_one_that_was_built(folder_of_this, quest
 
     contigs, reads = question
     path = built(folder_of_this, contigs)
-    before = library.open_index(path, threads=1).search(reads, k=None).tolist()
+    before = fmx.open(path, threads=1).search(reads, k=None).tolist()
     copy = folder_of_this / "copy.fmx"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(path, copy)
     shutil.rmtree(path)
-    assert library.open_index(copy, threads=1).search(reads, k=None).tolist() == before
+    assert fmx.open(copy, threads=1).search(reads, k=None).tolist() == before
