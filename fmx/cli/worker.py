@@ -67,7 +67,7 @@ def do_shard(command, given, run, shard):
                 if engine != "auto":
                     raise
                 _gpus.unfit.add(number)
-    work(**given | ({"engine": "cpu"} if "engine" in given else {}))
+    work(**given | ({"engine": "cpu", "gpus": None} if "engine" in given else {}))
     return shard[0]
 
 

@@ -55,6 +55,7 @@ def told(monkeypatch):
     given, both = [], threading.Barrier(2)
 
     def work(**options):
+        assert options["gpus"] is None  # the worker deals its GPUs out; --engine cpu refuses --gpus
         given.append((options["engine"], options["device"] if options["engine"] == "cuda" else None))
         if options["shard"][0] < 3:  # two are there at the same time
             both.wait(30)
