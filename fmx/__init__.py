@@ -14,19 +14,19 @@ from .errors import DeviceError, FmxError, IndexFileError, InputError, OutputErr
 if TYPE_CHECKING:
     from .library.index import Index
     from .library.names import Names
-    from .library.opening import build
+    from .library.opening import build, from_sequences
     from .library.opening import open_index as open
     from .library.pairs import pairwise
     from .library.table import HIT, MATCH, NEAR_HIT, PAIR, PROPER_PAIR, Table
 
 __all__ = [
     "DeviceError", "FmxError", "HIT", "Index", "IndexFileError", "InputError", "MATCH", "NEAR_HIT", "Names",
-    "OutputError", "PAIR", "PROPER_PAIR", "Table", "UnsupportedError", "__version__", "build", "open",
-    "pairwise",
+    "OutputError", "PAIR", "PROPER_PAIR", "Table", "UnsupportedError", "__version__", "build",
+    "from_sequences", "open", "pairwise",
 ]  # fmt: skip
 
 _LIBRARY = {
-    "opening": {"build": "build", "open": "open_index"},
+    "opening": {"build": "build", "from_sequences": "from_sequences", "open": "open_index"},
     "index": {"Index": "Index"},
     "names": {"Names": "Names"},
     "table": {name: name for name in ("HIT", "MATCH", "NEAR_HIT", "PAIR", "PROPER_PAIR", "Table")},

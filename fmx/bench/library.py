@@ -19,13 +19,13 @@ def command(**given):
     Searches and counts the same reads as a FASTQ file, and as str and bytes in lists and a dict, in turn, in
     one process. Prints medians.
     """
-    from ..library.index import Index
+    from ..library.opening import from_sequences
     from ..measure import timing
     from ..measure.tables import markdown
     from .kit.calls import medians
     from .kit.files import work_folder, write_reads
 
-    index = Index.from_sequences(given["reference"], threads=given["threads"])
+    index = from_sequences(given["reference"], threads=given["threads"])
     with work_folder(given["work"]) as folder:
         path = folder / "reads.fq"
         n = write_reads(given["reference"], given["simulate"], given["length"], path)

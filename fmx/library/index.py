@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from .. import limits
-from ..index import layouts
 from ..mem.matching import ALL as ANY
 from ..mem.matching import IN_BOTH, IN_REFERENCE, MemOptions
 from ..search import hits
@@ -21,7 +20,7 @@ UNIQUE = {"reference": IN_REFERENCE, "both": IN_BOTH}
 
 
 class Index:
-    """An opened index: ``fmx.open``, ``fmx.build`` and ``Index.from_sequences`` give one.
+    """An opened index: ``fmx.open``, ``fmx.build`` and ``fmx.from_sequences`` give one.
 
     Reads, patterns and queries are given as the path of a FASTA or FASTQ file, plain or compressed; as str or
     bytes in a list, an array or a generator; or as a dict, {name: sequence}.  Many sequences in a list are
@@ -43,30 +42,6 @@ class Index:
         self.path, self.contigs = self._index.path, reference.names
         self.lengths = np.asarray(reference.lengths)
         self.groups, self.group_of_contig = reference.groups or (None, None)
-
-    @staticmethod
-    def from_sequences(
-        sequences: Sequences, *, layout: str = layouts.DEFAULT, sa_rate: int = 1,
-        prefix_length: int | None = None, threads: int | None = None, engine: str = "cpu",
-    ) -> "Index":  # fmt: skip
-        """Index sequences in memory, without a file.
-
-        Args:
-            sequences: A dict of contigs by name, {"chr1": "ACGT"}; sequences in a list are called 0, 1, ...;
-                or the path of a FASTA file.
-            layout: And all others, as of ``fmx.build``.
-
-        Raises:
-            InputError: A sequence is empty or holds other than letters, or a name is none that SAM allows.
-            UnsupportedError, DeviceError, TypeError, ValueError: As of ``fmx.build``.
-
-        Examples:
-            >>> fmx.Index.from_sequences({"vector": "TTGATTACATT"}).count(["GATTACA"])
-            array([1])
-        """
-        from .opening import from_sequences  # which knows how an Index is made
-
-        return from_sequences(sequences, layout, sa_rate, prefix_length, threads, engine)
 
     def __repr__(self):
         place = self.path or "in memory"

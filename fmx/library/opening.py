@@ -12,6 +12,7 @@ from ..machines.places import Device
 from ..machines.progress import Progress
 from ..search import engines
 from . import arguments
+from .arguments import Sequences
 from .index import Index
 from .searchers import Searchers
 from .sources import Source
@@ -68,8 +69,30 @@ def build(
     return open_index(path, threads=threads, engine=engine)
 
 
-def from_sequences(sequences, layout, sa_rate, prefix_length, threads, engine) -> Index:
-    """Index.from_sequences."""
+def from_sequences(
+    sequences: Sequences,
+    *,
+    layout: str = layouts.DEFAULT,
+    sa_rate: int = 1,
+    prefix_length: int | None = None,
+    threads: int | None = None,
+    engine: str = "cpu",
+) -> Index:
+    """Index sequences in memory, without a file.
+
+    Args:
+        sequences: A dict of contigs by name, {"chr1": "ACGT"}; sequences in a list are called 0, 1, ...; or
+            the path of a FASTA file.
+        layout: And all others, as of ``fmx.build``.
+
+    Raises:
+        InputError: A sequence is empty or holds other than letters, or a name is none that SAM allows.
+        UnsupportedError, DeviceError, TypeError, ValueError: As of ``fmx.build``.
+
+    Examples:
+        >>> fmx.from_sequences({"vector": "TTGATTACATT"}).count(["GATTACA"])
+        array([1])
+    """
     options, n_threads = _build_options(layout, sa_rate, prefix_length), arguments.threads(threads)
     device, held = Device(arguments.one_of("engine", engine, limits.PROCESSORS)), HeldIndex()
     fasta = Source("sequences", sequences).whole()

@@ -78,7 +78,7 @@ def test_build_names_the_index_after_the_reference(tmp_path):
 
 def test_an_index_in_memory_is_that_of_a_file(opened, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    held = fmx.Index.from_sequences(dict(CONTIGS), threads=2)
+    held = fmx.from_sequences(dict(CONTIGS), threads=2)
     assert held.path is None
     assert (held.contigs, held.lengths.tolist()) == (opened.contigs, opened.lengths.tolist())
     assert held.locate(READS).tolist() == rows(READS)
@@ -86,7 +86,7 @@ def test_an_index_in_memory_is_that_of_a_file(opened, tmp_path, monkeypatch):
     assert held.mem(query, min_length=4).tolist() == opened.mem(query, min_length=4).tolist() != []
     near = [index.locate(READS[:9], mismatches=1).tolist() for index in (held, opened)]
     assert near[0] == near[1] != []
-    sampled = fmx.Index.from_sequences([sequence for _, sequence in CONTIGS], sa_rate=4)
+    sampled = fmx.from_sequences([sequence for _, sequence in CONTIGS], sa_rate=4)
     assert sampled.locate(READS).tolist() == rows(READS)
     assert sampled.contigs == [str(i) for i in range(len(CONTIGS))]
     assert list(tmp_path.iterdir()) == []
@@ -101,7 +101,7 @@ def test_an_index_in_memory_is_that_of_a_file(opened, tmp_path, monkeypatch):
 )  # fmt: skip
 def test_sequences_that_are_no_reference(sequences, said):
     with pytest.raises(fmx.InputError, match=f"^given sequences: .*{said}"):
-        fmx.Index.from_sequences(sequences)
+        fmx.from_sequences(sequences)
 
 
 def test_every_public_name_exists():

@@ -16,10 +16,10 @@ ASKED = [
     ("max_insert", limits.INSERT, lambda index, n: index.search_pairs(READS, READS, max_insert=n),
      "search --max-insert {} -1 r.fq -2 r.fq"),
     ("threads", limits.THREADS, lambda index, n: fmx.open(index.path, threads=n), "search -t {} r.fq"),
-    ("sa_rate", limits.SA_RATE, lambda index, n: fmx.Index.from_sequences(READS, sa_rate=n),
+    ("sa_rate", limits.SA_RATE, lambda index, n: fmx.from_sequences(READS, sa_rate=n),
      "index --sa-rate {} r.fa"),
     ("prefix_length", limits.PREFIX_LENGTH,
-     lambda index, n: fmx.Index.from_sequences(READS, prefix_length=n), "index --prefix-length {} r.fa"),
+     lambda index, n: fmx.from_sequences(READS, prefix_length=n), "index --prefix-length {} r.fa"),
     ("gap", limits.SCORE, lambda index, n: fmx.pairwise(READS, gap=n), "pairwise --gap {} r.fa"),
     ("iddef", limits.IDENTITIES, lambda index, n: fmx.pairwise(READS, iddef=n), "pairwise --iddef {} r.fa"),
 ]  # fmt: skip
