@@ -138,3 +138,12 @@ def test_the_tests_that_a_document_names_are_there():
     named = set(re.findall(r"[\w/]*\btest_\w+\.py", text))
     assert len(named) > 20
     assert [name for name in sorted(named) if not (ROOT / "tests" / name).is_file()] == []
+
+
+def test_no_two_files_of_tests_have_one_name():
+    """Pytest would collect only one of them, but for those in packages."""
+    files = [
+        path for path in (ROOT / "tests").rglob("test_*.py") if not (path.parent / "__init__.py").exists()
+    ]
+    names = [path.name for path in files if path.parent.name != "cuda"]
+    assert sorted(names) == sorted(set(names))

@@ -21,9 +21,11 @@ def tables(tmp_path_factory):
     arguments = ["--size", "20000", "--bases", "3000", "--runs", "1", "-t", "2", "--workload", "SUIS"]
     assert run(["bench", "mem", *arguments, "--work", str(folder), "-o", str(folder)]) == 0
     monkeypatch.undo()
-    return {
-        name: json.loads((folder / f"mem-{name}.json").read_text())["rows"] for name in ("stages", "commands")
-    }, folder
+    found = {}
+    for name in ("stages", "commands"):
+        (table,) = json.loads((folder / f"mem-{name}.json").read_text())
+        found[name] = table["rows"]
+    return found, folder
 
 
 def test_stages_of_each_algorithm_have_a_row(tables):
