@@ -83,6 +83,8 @@ def test_samples_are_files_with_commas_between_their_own(folder):
     assert [sample.name for sample in samples_of(["a.fq", "b.fq"], ["day0", "day14"])] == ["day0", "day14"]
     with pytest.raises(ValueError, match="1 names for 2 samples"):
         samples_of(["a.fq", "b.fq"], ["day0"])
+    with pytest.raises(ValueError, match="cannot head a column"):
+        samples_of(["a.fq"], ["x\ty"])
     with pytest.raises(ValueError, match="two samples are called a"):
         samples_of(["x/a.fq", "y/a.fq.gz"])
 
