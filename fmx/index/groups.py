@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError, UnsupportedError, shown
-from ..input.delimited import find_columns, read_rows, read_text
+from ..input.delimited import read_named
 
 COLUMNS = {
     "contig": ("contig", "sequence", "seqid", "seqname", "chrom", "chromosome", "accession", "name"),
@@ -41,12 +41,7 @@ def read_groups(path, contigs, tell) -> Groups:
     ``tell`` takes a sentence on lines of other contigs.  Raises InputError that names the line, or a contig
     that has no line.
     """
-    rows = [row for row in read_rows(path, read_text(path)) if not row[1][0].startswith("#")]
-    columns = find_columns(rows[0][1], COLUMNS) if rows else {}
-    if len(columns) == len(COLUMNS):
-        rows = rows[1:]
-    else:
-        columns = dict(zip(COLUMNS, range(2), strict=True))
+    columns, rows = read_named(path, COLUMNS)
     found: dict = {}
     for number, cells in rows:
         where = f"line {number}"

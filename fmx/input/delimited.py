@@ -53,6 +53,19 @@ def read_rows(path, text) -> list:
     return rows
 
 
+def read_named(path, known) -> tuple:
+    """(columns of ``known`` as of ``find_columns``, rows as of ``read_rows``) of a table.
+
+    Its line of names may be missing: then the first columns are those.  Lines that begin with # are left out.
+    Raises InputError.
+    """
+    rows = [row for row in read_rows(path, read_text(path)) if not row[1][0].startswith("#")]
+    columns = find_columns(rows[0][1], known) if rows else {}
+    if len(columns) == len(known):
+        return columns, rows[1:]
+    return {name: column for column, name in enumerate(known)}, rows
+
+
 def find_columns(cells, known) -> dict:
     """{name: column} of what a line of names holds of ``known``, {name: what it may be called}.
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ..errors import InputError, shown
-from .delimited import find_columns, read_rows, read_text
+from .delimited import read_named
 from .dna import IUPAC
 
 LETTERS = set(IUPAC.decode())
@@ -24,12 +24,7 @@ class Pair(NamedTuple):
 
 def read_pairs(path) -> list:
     """The Pairs of a table, with or without a line of names.  Raises InputError that names the line."""
-    rows = [row for row in read_rows(path, read_text(path)) if not row[1][0].startswith("#")]
-    columns = find_columns(rows[0][1], COLUMNS) if rows else {}
-    if len(columns) == len(COLUMNS):
-        rows = rows[1:]
-    else:
-        columns = dict(zip(COLUMNS, range(3), strict=True))
+    columns, rows = read_named(path, COLUMNS)
     pairs: list = []
     lines: dict = {}
     for number, cells in rows:
