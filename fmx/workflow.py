@@ -11,6 +11,7 @@ That of fmx pairwise, which knows no index and starts sooner without one, is ali
 import shlex
 import sys
 import time
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -249,9 +250,9 @@ def find_products(fm_index, pairs, options, output, progress=None, device=CPU):
     mappers = make_mappers(fm_index, options, device, progress)
     workers = [partial(work, mapper) for mapper in mappers for _ in range(mapper.options.n_threads)]
     items = [pairs[i : i + _PAIRS] for i in range(0, len(pairs), _PAIRS)]
-    with whole_output(output.path) as sink:
+    with whole_output(output.path) as sink, closing(travel(items, workers, sink.write)) as parts:
         sink.write(products.head_of(output.kind))
-        for found in travel(items, workers, sink.write):
+        for found in parts:
             n_found, n_products = n_found + sum(n > 0 for n in found), n_products + sum(found)
     progress.say(f"{len(pairs):,} pairs of primers: {n_found:,} have products; {n_products:,} products")
 

@@ -1,6 +1,7 @@
 """Samples -> counts of their guides: spans on the one road, what is seen in them added up."""
 
 import time
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,9 +110,8 @@ def count_samples(counter, inputs, n_samples, n_threads, progress) -> list:
     sums, n_reads = [Sum(counter.targets.n_rows) for _ in range(n_samples)], 0
     start = time.monotonic()
     progress.follow(inputs.share)
-    for seen in travel(inputs, [counter.work] * n_threads, None):
-        if seen is not None:
-            number, tally = seen
+    with closing(travel(inputs, [counter.work] * n_threads, None)) as parts:
+        for number, tally in filter(None, parts):
             sums[number].add(tally)
             n_reads += tally.reads
             rate = n_reads / max(time.monotonic() - start, 1e-9)

@@ -5,6 +5,7 @@ the last read that is wanted is neither waited for nor complained of.
 """
 
 import sys
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -28,9 +29,10 @@ class Chosen:
         if self._wanted == range(sys.maxsize):
             yield from spans
             return
-        while not self._is_met() and (span := next(spans, None)):
-            before, self._link = self._link, Link()
-            yield _Counted(span, self._wanted, before, self._link)
+        with closing(spans):
+            while not self._is_met() and (span := next(spans, None)):
+                before, self._link = self._link, Link()
+                yield _Counted(span, self._wanted, before, self._link)
 
     def _is_met(self) -> bool:
         return self._link.is_told() and self._link.wait() == self._wanted.stop

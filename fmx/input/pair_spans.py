@@ -9,6 +9,7 @@ one which do now.  Where one file's records are longer, its spans are taken more
     pairs    | 1 2 3     | 4 | 5 6 | 7 8  |     4 of R1 has waited, and then 7 and 8
 """
 
+from contextlib import ExitStack, closing
 from typing import NamedTuple
 
 from ..errors import InputError
@@ -186,11 +187,7 @@ def plan(files, size=spans.CHUNK_SIZE, n_threads=1, skip=0, n=None):
             choice.of(spans.plan([path], size, n_threads=n_threads))
             for choice, (_, path) in zip(choices, together, strict=True)
         ]
-        try:
-            yield from items([(number, _name(path)) for number, path in together], sides)
-        finally:
-            for side in sides:
-                side.close()
+        yield from items([(number, _name(path)) for number, path in together], sides)
 
 
 def items(files, sides, left_out=0, after=None):
@@ -199,14 +196,18 @@ def items(files, sides, left_out=0, after=None):
     Of mates 2 some reads are ``left_out`` first, and all from that of the name ``after`` (bytes) on.
     """
     balance, is_over, link = Balance(), [False] * len(sides), Link(Rest([], [], left_out))
-    while not all(is_over):
-        wanted = balance.wanted(is_over) if len(sides) > 1 else [True]
-        taken = [next(side, None) if want else None for side, want in zip(sides, wanted, strict=True)]
-        is_over = [
-            over or (want and span is None) for over, want, span in zip(is_over, wanted, taken, strict=True)
-        ]
-        links = link, (link := Link())
-        yield PairSpan(files, taken, tuple(is_over), balance, links, after)
+    with ExitStack() as stack:
+        for side in sides:
+            stack.enter_context(closing(side))
+        while not all(is_over):
+            wanted = balance.wanted(is_over) if len(sides) > 1 else [True]
+            taken = [next(side, None) if want else None for side, want in zip(sides, wanted, strict=True)]
+            is_over = [
+                over or (want and span is None)
+                for over, want, span in zip(is_over, wanted, taken, strict=True)
+            ]
+            links = link, (link := Link())
+            yield PairSpan(files, taken, tuple(is_over), balance, links, after)
 
 
 def _name(path) -> str:

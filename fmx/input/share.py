@@ -1,6 +1,7 @@
 """What share of its inputs a run has read, by where the spans that were taken end."""
 
 import os
+from contextlib import closing
 
 
 class Share:
@@ -23,19 +24,21 @@ class Share:
     def of(self, spans):
         """Yield the spans of the files, one after the other, and note where each ends."""
         number, last = 0, None
-        for span in spans:
-            if last and (span.path != last.path or span.end < last.end):
-                number += 1
-            last = span
-            self.note(number, span.end)
-            yield span
+        with closing(spans):
+            for span in spans:
+                if last and (span.path != last.path or span.end < last.end):
+                    number += 1
+                last = span
+                self.note(number, span.end)
+                yield span
 
     def of_pairs(self, spans):
         """The same for PairSpans."""
-        for span in spans:
-            for number, end in span.ends():
-                self.note(number, end)
-            yield span
+        with closing(spans):
+            for span in spans:
+                for number, end in span.ends():
+                    self.note(number, end)
+                yield span
 
     def __call__(self) -> float | None:
         done = sum(self._ends.values())

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 
@@ -40,19 +41,19 @@ def search(mappers, source, reference, is_shown=False, is_numbered=False) -> Ite
             emit(rows_of_hits(reference.blocks, at, some))
         return found.total.size, Names.of_batch(found.given) if source.has_names else None
 
-    for n, names in travel(
-        share.of(_plan(source, mappers, is_numbered)), _workers(work, mappers), pieces.append
-    ):
-        rows = np.concatenate([np.empty(0, dtype), *pieces])
-        pieces.clear()
-        rows["read"] += n_reads
-        table = make_table(rows, {"contig": contigs})
-        if names is not None:
-            table.names["read"] = names.numbered_from(n_reads)
-        n_reads, n_hits = n_reads + n, n_hits + rows.size
-        rate = n_reads / max(time.monotonic() - start, 1e-9)
-        progress.show(f"{n_reads:,} reads, {rate:,.0f} reads/s, {n_hits:,} hits")
-        yield table
+    plan = share.of(_plan(source, mappers, is_numbered))
+    with closing(travel(plan, _workers(work, mappers), pieces.append)) as parts:
+        for n, names in parts:
+            rows = np.concatenate([np.empty(0, dtype), *pieces])
+            pieces.clear()
+            rows["read"] += n_reads
+            table = make_table(rows, {"contig": contigs})
+            if names is not None:
+                table.names["read"] = names.numbered_from(n_reads)
+            n_reads, n_hits = n_reads + n, n_hits + rows.size
+            rate = n_reads / max(time.monotonic() - start, 1e-9)
+            progress.show(f"{n_reads:,} reads, {rate:,.0f} reads/s, {n_hits:,} hits")
+            yield table
 
 
 def count(mappers, source) -> np.ndarray:
@@ -91,16 +92,17 @@ def match(index, options, matchers, source) -> Iterator[Table]:
         return Shares(finder.shares(item.read()))
 
     plan = source.plan(finders[0].task_size, sum(finder.options.n_threads for finder in finders))
-    for part in travel(plan, _workers(work, finders), pieces.append):
-        if part.queries:  # the first share of a chunk that has rows
-            base, n_queries = n_queries, n_queries + part.queries
-        rows = np.concatenate([np.empty(0, MATCH), *(piece.rows for piece in pieces)])
-        rows["query"] += base
-        names = {"contig": contigs}
-        if source.has_names:
-            names["query"] = Names.joined(piece.names for piece in pieces)
-        pieces.clear()
-        yield make_table(rows, names)
+    with closing(travel(plan, _workers(work, finders), pieces.append)) as parts:
+        for part in parts:
+            if part.queries:  # the first share of a chunk that has rows
+                base, n_queries = n_queries, n_queries + part.queries
+            rows = np.concatenate([np.empty(0, MATCH), *(piece.rows for piece in pieces)])
+            rows["query"] += base
+            names = {"contig": contigs}
+            if source.has_names:
+                names["query"] = Names.joined(piece.names for piece in pieces)
+            pieces.clear()
+            yield make_table(rows, names)
 
 
 def pair(mappers, sources, reference) -> Table:

@@ -6,7 +6,7 @@ bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -206,8 +206,9 @@ def find(finders, source, sink, progress=None) -> Summary:
         return Shares(finder.shares(chunk))
 
     workers = [partial(work, finder) for finder in finders for _ in range(finder.options.n_threads)]
-    for part in travel(source, workers, write):
-        summary.add(part)
-        rate = summary.bases / max(time.monotonic() - start, 1e-9)
-        progress.show(f"{summary.queries:,} queries, {rate:,.0f} bases/s, {summary.matches:,} matches")
+    with closing(travel(source, workers, write)) as parts:
+        for part in parts:
+            summary.add(part)
+            rate = summary.bases / max(time.monotonic() - start, 1e-9)
+            progress.show(f"{summary.queries:,} queries, {rate:,.0f} bases/s, {summary.matches:,} matches")
     return summary

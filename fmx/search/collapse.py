@@ -6,6 +6,7 @@ Workers find what is distinct in a span; the caller's thread adds that to what w
 so that names are those of the first reads whoever reads which.  Letters are compared, not their hashes.
 """
 
+from contextlib import closing
 from typing import NamedTuple
 
 import numpy as np
@@ -58,9 +59,10 @@ def collapsed(source, options, progress):
         return own.distinct()
 
     kept = Collection()
-    for found in travel(source, [work] * options.n_threads, None):
-        kept.add(found)
-        progress.show(f"{kept.total:,} reads, {kept.n:,} different")
+    with closing(travel(source, [work] * options.n_threads, None)) as parts:
+        for found in parts:
+            kept.add(found)
+            progress.show(f"{kept.total:,} reads, {kept.n:,} different")
     progress.say(f"{kept.total:,} reads, {kept.n:,} of them different")
     return kept.spans(options.chunk_size, progress)
 

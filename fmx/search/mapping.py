@@ -4,6 +4,7 @@ bytes -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> records
 """
 
 import time
+from contextlib import closing
 from functools import partial
 
 from ..input import pair_spans, spans
@@ -29,10 +30,11 @@ def map_spans(mappers, source, writer, sink, progress=None) -> Summary | PairSum
         writer.written(piece)
 
     workers = [partial(work, mapper) for mapper in mappers for _ in range(mapper.options.n_threads)]
-    for part in travel(source, workers, write):
-        summary.add(part)
-        rate = summary.reads / max(time.monotonic() - start, 1e-9)
-        progress.show(f"{summary.reads:,} reads, {rate:,.0f} reads/s, {summary.mapped:,} mapped")
+    with closing(travel(source, workers, write)) as parts:
+        for part in parts:
+            summary.add(part)
+            rate = summary.reads / max(time.monotonic() - start, 1e-9)
+            progress.show(f"{summary.reads:,} reads, {rate:,.0f} reads/s, {summary.mapped:,} mapped")
     return summary
 
 

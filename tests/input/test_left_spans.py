@@ -1,0 +1,71 @@
+"""Spans that are left are closed on purpose, with the files that they read, whoever still holds them."""
+
+import gzip
+
+import journeys
+import pytest
+from output_of import bgzf
+from texts import numbered, random_letters
+
+from fmx import workflow
+from fmx.errors import InputError
+from fmx.index import fm_index
+from fmx.input import chosen, pair_spans, share, spans
+from fmx.input.mates import PairedFiles
+from fmx.input.streams import Source
+from fmx.input.trimming import WHOLE
+from fmx.search.mapper import MapOptions
+from fmx.search.proper import Pairing
+
+GENOME = numbered([random_letters(300, "left")])
+READS = journeys.fastq([(f"r{i}", GENOME[0][1][i : i + 30]) for i in range(200)])
+DAMAGED = READS.replace(b"@r9\n", b"@r9\nACGT\n+\nIII\n@r9\n", 1)
+WAYS = {
+    "with its share": lambda planned: share.Share([READS]).of(planned),
+    "all of them": lambda planned: chosen.Chosen(0, None).of(planned),
+    "the first": lambda planned: chosen.Chosen(0, 50).of(planned),
+    "as pairs": lambda planned: pair_spans.items([(0, "x")], [planned]),
+}
+OPTIONS = {
+    "all": MapOptions(),
+    "the first": MapOptions(first=100),
+    "collapsed": MapOptions(collapse=WHOLE),
+    "pairs": MapOptions(pairing=Pairing()),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_who_passes_spans_on_closes_them(way):
+    planned = spans.plan([READS], 100)
+    passed = WAYS[way](planned)
+    next(passed)
+    passed.close()
+    assert planned.gi_frame is None
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("form", [bytes, gzip.compress, lambda data: bgzf(data, 200)], ids=["", "gz", "bgzf"])
+def test_files_are_closed_after_an_error(options, form, index_of, tmp_path, monkeypatch):
+    held, make, plan = [], Source.__init__, spans.plan
+
+    def made(source, path):
+        held.append(source)
+        make(source, path)
+
+    def planned(paths, *_, **named):
+        held.append(plan(paths, 500, **named))
+        return held[-1]
+
+    monkeypatch.setattr(spans, "plan", planned)
+    opened, options = fm_index.load(index_of(GENOME)), OPTIONS[options]
+    (tmp_path / "reads").write_bytes(form(DAMAGED))
+    paths = [tmp_path / "reads"]
+    files = PairedFiles(paths, paths) if options.pairing else paths
+    output = workflow.Output(str(tmp_path / "out"))
+    prepared = workflow.prepare(opened, files, options, output, workflow.Progress(quiet=True), workflow.CPU)
+    del held[:]
+    monkeypatch.setattr(Source, "__init__", made)
+    with pytest.raises(InputError, match="differ in length"):
+        workflow.search(opened, files, options, output, prepared=prepared)
+    assert any(isinstance(each, Source) for each in held)
+    assert all(each._raw.closed if isinstance(each, Source) else each.gi_frame is None for each in held)
