@@ -48,6 +48,13 @@ class PairOutput:
     shard: Any = None
 
 
+@dataclass(frozen=True)
+class Summary:
+    """What a run has seen."""
+
+    pairs: int
+
+
 def align(paths, options, output, progress, device) -> None:
     """Align all pairs of a FASTA file ('-' for stdin), or each sequence of it with each of a second one.
 
@@ -76,6 +83,7 @@ def align(paths, options, output, progress, device) -> None:
         else:
             for data in results:
                 file.write(data)
+        this_run.note(Summary(sum(sizes)))
 
 
 def records(paths, options, progress, device):

@@ -1,22 +1,14 @@
 """--shard and --scheduler: a command's work in shards, one of them or all on a cluster."""
 
 import os
-import shutil
-import time
 from functools import partial
-from pathlib import Path
 
 import click
 
-from ..cluster.merge import in_order, merge, sentence
+from ..cluster.merge import merge
 from ..cluster.run import ShardRun, identity
 from ..errors import ClusterError
-from ..options import find_index, find_indexes
 
-SHARD, LARGE = 32 << 20, 128 << 20  # bytes of input that a shard on a cluster has; of much input
-SEVERAL, MOST = 64, 4096  # shards, from which on they are larger; at most
-PAIRWISE = 64  # shards of pairs
-INPUTS = ("reads", "patterns", "queries", "seqs", "other", "libraries")  # what commands call them
 _INSTEAD = {  # what to do
     "--first": "cut the files before, as by head -n",
     "--skip": "cut the files before, as by tail -n",
@@ -25,7 +17,6 @@ _INSTEAD = {  # what to do
     "PARQUET": "merge the shards as TSV, then convert it",
     "Parquet": "merge the shards as TSV, then convert it",
 }
-OUTPUTS = ("stats", "json_path", "report")  # of all shards together
 
 
 def places_of(given, outputs) -> dict:
@@ -60,10 +51,12 @@ def undone_shard(given, progress, command, paths, meta=None, join=None, **wanted
         return True, None
     run = identity(command, paths, meta, **wanted)
     if not given.shard:
+        from .dealing import on_cluster
+
         kept = {"counts": getattr(given, "counts", None), "report": getattr(wanted["output"], "report", None)}
         asides = getattr(wanted["output"], "takers", dict)()
         join = join or partial(merge, path=given.output, asides=asides, **kept)
-        _on_cluster(given, address, run, paths, join, progress)
+        on_cluster(given, address, run, paths, join, progress)
         return False, None
     if run != getattr(given, "run", run):
         raise ClusterError("the index or the inputs were changed while their shards were done")
@@ -85,63 +78,9 @@ def _address(given, paths):
         raise click.UsageError("give only one of --scheduler and --scheduler-file")
     if given.scheduler or given.scheduler_file:
         return given.scheduler
-    alone = any(getattr(given, name, None) for name in ("matrix", "checkpoint", "literal", "alone"))
-    if alone or given.output == "-" or not all(map(os.path.isfile, paths)):
+    if not (address := os.environ.get("DASK_SCHEDULER_ADDRESS")):
         return None
-    return os.environ.get("DASK_SCHEDULER_ADDRESS")
+    from .dealing import has_place
 
-
-def _on_cluster(given, address, run, paths, join, progress):
-    """Do all shards on a Dask cluster, and ``join`` them; what was done before an error is kept."""
-    from ..cluster.dask import Cluster
-    from .worker import do_shard, seen_there
-
-    if given.output == "-" or not os.path.isdir(os.path.dirname(os.path.abspath(given.output))):
-        raise click.UsageError("on a cluster give -o FILE, in a folder that all workers see")
-    folder = Path(f"{os.path.abspath(given.output)}.shards")
-    command = run["command"]
-    n = PAIRWISE if command == "pairwise" else n_shards(sum(map(os.path.getsize, paths)))
-    there = _as_seen_there(given, folder) | {"kind": run["options"]["output"]["kind"]}
-    work = partial(do_shard, command, there, run)
-    see = partial(seen_there, [os.path.abspath(path) for path in paths], _index_of(there))
-    start = time.monotonic()
-    with Cluster(address, given.scheduler_file) as cluster:
-        n_threads = cluster.check({key: run[key] for key in ("fmx", "index", "inputs")}, see)
-        progress.say(f"{n} shards on {n_threads} threads of the cluster at {cluster.name}")
-
-        def done():
-            for i, number in enumerate(cluster.results(work, [(number, n) for number in range(1, n + 1)]), 1):
-                left = int((time.monotonic() - start) / i * (n - i))
-                progress.show(f"{i} of {n} shards, {left // 60}:{left % 60:02d} left")
-                yield number
-
-        wanted = bool(getattr(given, "counts", None)), bool(getattr(given, "reports", None))
-        found = join(folder, in_order(folder, n, done(), *wanted))
-    shutil.rmtree(folder, ignore_errors=True)
-    progress.say(f"{sentence(found)}; {time.monotonic() - start:.1f} s")
-
-
-def n_shards(n_bytes) -> int:
-    """How many shards so much input has: whatever the cluster is, so that a second run goes on with them."""
-    size = min(max(n_bytes // SEVERAL, SHARD), LARGE)
-    return max(1, min(n_bytes // size, MOST))
-
-
-def _as_seen_there(given, folder) -> dict:
-    """What a worker's command is given: whole paths, one thread, a folder for the shards."""
-    there = {**vars(given), "output": str(folder), "threads": 1, "quiet": True}
-    there |= dict.fromkeys(("scheduler", "scheduler_file", *OUTPUTS))
-    if "index_paths" in there:
-        there["index_paths"] = tuple(map(os.path.abspath, find_indexes(given.index_paths)))
-    if "index_path" in there:
-        there["index_path"] = os.path.abspath(find_index(given.index_path))
-    for name in INPUTS:
-        if value := there.get(name):
-            whole = os.path.abspath
-            there[name] = whole(value) if isinstance(value, str) else tuple(map(whole, value))
-    return {key: there[key] for key in (*vars(given), "index_path") if key in there}
-
-
-def _index_of(there):
-    """The index that a worker's command is given, if it takes one."""
-    return there.get("index_path") or next(iter(there.get("index_paths", ())), None)
+    alone = any(getattr(given, name, None) for name in ("matrix", "checkpoint", "literal", "alone"))
+    return address if not alone and has_place(given.output) and all(map(os.path.isfile, paths)) else None

@@ -42,21 +42,21 @@ def manifests(folder) -> list:
     return list(_fitting(folder, found))
 
 
-def in_order(folder, n, done, counts=False, facts=False):
-    """Yield such Manifests of n shards, as soon as ``done``, which yields their numbers, has told them.
+def in_order(folder, done, counts=False, facts=False):
+    """Yield such Manifests, as soon as ``done`` has yielded them and those before them.
 
     ``counts``, ``facts``: as of ``check_kept``.
     """
 
-    def told():
-        waiting, number = set(), 1
-        for other in done:
-            waiting.add(other)
+    def sorted_out():
+        waiting, number = {}, 1
+        for shard in done:
+            waiting[shard.number] = shard
             while number in waiting:
-                yield read_manifest(Path(folder) / name_of(number, n))
+                yield waiting.pop(number)
                 number += 1
 
-    for shard in _fitting(folder, told()):
+    for shard in _fitting(folder, sorted_out()):
         check_kept(folder, [shard], counts, facts)
         yield shard
 

@@ -26,7 +26,7 @@ from .manifest import BODY, COUNTS, FACTS, MANIFEST, Manifest, difference, name_
 
 _OWN = {  # what changes no byte
     "n_threads", "chunk_size", "path", "shard", "counts", "checkpoint", "stats", "json", "report",
-    "counts_lengths",
+    "counts_lengths", "fasta",
 }  # fmt: skip
 
 

@@ -62,18 +62,18 @@ class Progress:
 
         self.follow(lambda: share)
         self.show(name)
-        with self._again_and_again(name):
+        with self.kept_up(lambda: name):
             yield done
         self.say(f"{name}: {time.monotonic() - start:.1f} s")
 
     @contextmanager
-    def _again_and_again(self, name):
-        """Show a message as time goes by, whatever the caller's thread does."""
+    def kept_up(self, message):
+        """Show what ``message()`` gives as time goes by, whatever the caller's thread does."""
         is_over = threading.Event()
 
         def repeat():
             while not is_over.wait(max(self._wait, OFTEN)):
-                self.show(name)
+                self.show(message())
 
         thread = threading.Thread(target=repeat, daemon=True)
         if not self.quiet:

@@ -30,10 +30,10 @@ class Nearby:
 
 def use(monkeypatch):
     """Let commands with ``--scheduler nearby`` be done here, in shards of a few reads."""
-    from fmx.cli import shards
+    from fmx.cli import dealing
 
     monkeypatch.setattr(dask, "Cluster", Nearby)
     monkeypatch.setattr(worker, "n_threads_here", lambda: 2)
-    monkeypatch.setattr(shards, "SHARD", 1000)
+    monkeypatch.setattr(dealing, "SHARD", 1000)
     monkeypatch.setattr(input_shards, "APART", 1000)
     return ["--scheduler", "nearby"]

@@ -13,8 +13,6 @@ import journeys
 import pytest
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 
-from fmx.cli.shards import n_shards
-
 pytest.importorskip("distributed", reason="pip install 'fmx-mapper[cluster]'")
 
 pytestmark = pytest.mark.xdist_group("dask")
@@ -71,7 +69,9 @@ def home(index_of, tmp_path_factory):
     folder = tmp_path_factory.mktemp("home")
     (folder / "ref.fmx").symlink_to(index_of(CONTIGS))
     (folder / "reads.fq").write_bytes(journeys.fastq(reads(2000)) * 500)
-    (folder / "few.fq").write_bytes(journeys.fastq(reads(200)))
+    for name in ("few.fq", "two.fq"):
+        (folder / name).write_bytes(journeys.fastq(reads(200)))
+    (folder / "ref.fa").write_bytes(journeys.fasta(CONTIGS))
     (folder / "few.fa").write_bytes(journeys.fasta(reads(150)))
     (folder / "l.csv").write_text("".join(f"g{i},{CONTIGS[0][1][i : i + 20]}\n" for i in range(0, 2900, 37)))
     (folder / "sheet.tsv").write_text("sample\treads\na,b\tfew.fq\na,b\treads.fq\nother\tfew.fa\n")
@@ -94,6 +94,7 @@ def expected(home):
     [
         ([*SEARCH, "--report", "run.json"], "all.sam"),
         (["search", "-x", "ref.fmx", "few.fq", "-a", "--counts", "counts.tsv", "--un", "un.fq"], "all.bam"),
+        (["search", "-x", "ref.fmx", "-1", "few.fq", "-2", "two.fq", "--reference", "ref.fa"], "pairs.sam"),
         (["locate", "-x", "ref.fmx", "few.fq"], "all.tsv"),
         (["mem", "-x", "ref.fmx", "-b", "few.fq"], "all.txt"),
         (["pairwise", "genes.fa", "--id", "0.5", "--cigar"], "pairs.tsv"),
@@ -219,6 +220,7 @@ def test_a_worker_that_is_not_like_the_client_is_named(home, tmp_path, monkeypat
         (["--scheduler", "nonsense://", "-o", "x.sam"], "no Dask scheduler answers at nonsense://"),
         (["--scheduler-file", "nowhere.json", "-o", "x.sam"], "no Dask scheduler answers at nowhere.json"),
         (["--scheduler", "tcp://127.0.0.1:9"], "on a cluster give -o FILE"),
+        (["--scheduler", "tcp://127.0.0.1:9", "-o", "/dev/null"], "on a cluster give -o FILE"),
         (["--scheduler", "a", "--scheduler-file", "b", "-o", "x.sam"], "give only one of --scheduler and"),
         (["--scheduler", "a", "--shard", "1/2", "-o", "x"], "give only one of --shard and --scheduler"),
     ],
@@ -241,11 +243,7 @@ def test_the_scheduler_of_the_environment_is_taken_where_work_can_be_shared(home
     done = run(home, "search", "-x", "ref.fmx", "few.fq", "-o", "env.sam")
     assert done.returncode == 0
     assert "of the cluster at tcp://" in done.err
-    done = run(home, "search", "-x", "ref.fmx", "few.fq")  # standard output is not shared
-    assert "of the cluster" not in done.err
-    assert len(done.out) > 1000
-
-
-def test_much_input_has_larger_shards_whatever_the_cluster():
-    assert [n_shards(n << 20) for n in (0, 31, 100, 2 << 10, 6 << 10, 100 << 10)] == [1, 1, 3, 64, 64, 800]
-    assert n_shards(1 << 50) == 4096
+    for where in ((), ("-o", "/dev/stdout")):  # which no shards can lie beside
+        done = run(home, "search", "-x", "ref.fmx", "few.fq", *where)
+        assert "of the cluster" not in done.err
+        assert len(done.out) > 1000

@@ -1,0 +1,118 @@
+"""--scheduler: the shards of a command on the workers of a cluster, and what they make up together."""
+
+import os
+import shutil
+import time
+from functools import partial
+from pathlib import Path
+
+import click
+
+from ..cluster import dask
+from ..cluster.manifest import name_of, read_manifest
+from ..cluster.merge import in_order, sentence
+from ..options import find_index, find_indexes
+from .worker import do_shard, seen_there
+
+SHARD, LARGE = 32 << 20, 128 << 20  # bytes of input that a shard on a cluster has; of much input
+SEVERAL, MOST = 64, 4096  # shards, from which on they are larger; at most
+PAIRWISE = 64  # shards of pairs
+INPUTS = (  # what commands call them
+    "reads", "mates1", "mates2", "reference", "patterns", "queries", "seqs", "other", "libraries",
+)  # fmt: skip
+OUTPUTS = ("stats", "json_path", "report")  # of all shards together
+_UNITS = {"mem": "bases"}  # whose rate is told; of other commands what their summaries begin with
+
+
+def on_cluster(given, address, run, paths, join, progress):
+    """Do all shards on a Dask cluster, and ``join`` them; what was done before an error is kept."""
+    if not has_place(given.output):
+        raise click.UsageError("on a cluster give -o FILE, in a folder that all workers see")
+    folder = Path(f"{os.path.abspath(given.output)}.shards")
+    command = run["command"]
+    n = PAIRWISE if command == "pairwise" else n_shards(sum(map(os.path.getsize, paths)))
+    there = _as_seen_there(given, folder) | {"kind": run["options"]["output"]["kind"]}
+    work = partial(do_shard, command, there, run)
+    see = partial(seen_there, [os.path.abspath(path) for path in paths], _index_of(there))
+    with dask.Cluster(address, given.scheduler_file) as cluster:
+        n_threads = cluster.check({key: run[key] for key in ("fmx", "index", "inputs")}, see)
+        progress.say(f"{n} shards on {n_threads} threads of the cluster at {cluster.name}")
+        names = [name_of(number, n) for number in range(1, n + 1)]
+        done = Done(command, [os.path.exists(folder / name) for name in names])
+        progress.follow(done.share)
+
+        def manifests():
+            for number in cluster.results(work, [(number, n) for number in range(1, n + 1)]):
+                shard = read_manifest(folder / names[number - 1])
+                done.add(shard)
+                progress.show(done.message())
+                yield shard
+
+        wanted = bool(getattr(given, "counts", None)), bool(getattr(given, "reports", None))
+        with progress.kept_up(done.message):
+            found = join(folder, in_order(folder, manifests(), *wanted))
+    shutil.rmtree(folder, ignore_errors=True)
+    progress.say(f"{sentence(found)}; {done.seconds():.1f} s{done.rate()}")
+
+
+def has_place(output) -> bool:
+    """May shards lie beside an output?  It must be a file, or become one."""
+    folder = os.path.dirname(os.path.abspath(output))
+    return output != "-" and (os.path.isfile(output) or not os.path.exists(output)) and os.path.isdir(folder)
+
+
+class Done:
+    """What was done of a run's shards, and how fast; ``before``: for each whether an earlier run did it."""
+
+    def __init__(self, command, before):
+        self._unit, self._before, self._start = _UNITS.get(command), before, time.monotonic()
+        self._n, self._n_now, self._seen = 0, 0, 0
+
+    def add(self, shard) -> None:
+        """A shard, by its Manifest, was done now, or found."""
+        self._unit = self._unit or next(iter(shard.summary))
+        if not self._before[shard.number - 1]:
+            self._n_now, self._seen = self._n_now + 1, self._seen + shard.summary[self._unit]
+        self._n += 1
+
+    def share(self) -> float:
+        """What share of the shards that were left is done."""
+        return self._n_now / max(1, len(self._before) - sum(self._before))
+
+    def seconds(self) -> float:
+        """Since the first shard was given out."""
+        return time.monotonic() - self._start
+
+    def rate(self) -> str:
+        """So many reads, pairs or bases a second, behind a comma; nothing if none was done now."""
+        return f", {self._seen / self.seconds():,.0f} {self._unit}/s" if self._seen else ""
+
+    def message(self) -> str:
+        """How far they are, for a line of progress."""
+        return f"{self._n} of {len(self._before)} shards{self.rate()}"
+
+
+def n_shards(n_bytes) -> int:
+    """How many shards so much input has: whatever the cluster is, so that a second run goes on with them."""
+    size = min(max(n_bytes // SEVERAL, SHARD), LARGE)
+    return max(1, min(n_bytes // size, MOST))
+
+
+def _as_seen_there(given, folder) -> dict:
+    """What a worker's command is given: whole paths, one thread, a folder for the shards."""
+    there = {**vars(given), "output": str(folder), "threads": 1, "quiet": True}
+    there |= dict.fromkeys(("scheduler", "scheduler_file", *OUTPUTS))
+    if "index_paths" in there:
+        there["index_paths"] = tuple(map(os.path.abspath, find_indexes(given.index_paths)))
+    if "index_path" in there:
+        there["index_path"] = os.path.abspath(find_index(given.index_path))
+    for name in INPUTS:
+        if value := there.get(name):
+            whole = os.path.abspath
+            there[name] = whole(value) if isinstance(value, str) else tuple(map(whole, value))
+    return {key: there[key] for key in (*vars(given), "index_path") if key in there}
+
+
+def _index_of(there):
+    """The index that a worker's command is given, if it takes one."""
+    return there.get("index_path") or next(iter(there.get("index_paths", ())), None)

@@ -1,0 +1,61 @@
+"""How a job is cut for a cluster, and what is told while its shards are done."""
+
+import time
+from types import SimpleNamespace
+
+import journeys
+import pytest
+from cluster import nearby
+from cluster.test_shards_of_commands import CONTIGS, reads
+
+from fmx.cli import dealing
+from fmx.cli.dealing import Done, n_shards
+from fmx.machines import progress
+
+
+def test_much_input_has_larger_shards_whatever_the_cluster():
+    assert [n_shards(n << 20) for n in (0, 31, 100, 2 << 10, 6 << 10, 100 << 10)] == [1, 1, 3, 64, 64, 800]
+    assert n_shards(1 << 50) == 4096
+
+
+def shard(number, **summary):
+    return SimpleNamespace(number=number, summary=summary)
+
+
+def test_the_rate_is_of_what_was_done_now(monkeypatch):
+    now = [10.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    done = Done("search", [False, True, False])
+    assert (done.message(), done.share()) == ("0 of 3 shards", 0)
+    done.add(shard(2, reads=5000, bases=1))
+    now[0] += 4
+    assert (done.message(), done.share()) == ("1 of 3 shards", 0)
+    done.add(shard(3, reads=6000, bases=1))
+    assert (done.message(), done.share()) == ("2 of 3 shards, 1,500 reads/s", 0.5)
+    assert Done("search", [True]).share() == 0  # nothing is left
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unit"),
+    [
+        (["search", "few.fq"], "reads"),
+        (["search", "-1", "few.fq", "-2", "two.fq"], "pairs"),
+        (["mem", "few.fq"], "bases"),
+        (["pairwise", "genes.fa"], "pairs"),
+    ],
+)
+def test_progress_tells_shards_and_their_rate(arguments, unit, command, index_of, folder, monkeypatch):
+    for name in ("few.fq", "two.fq"):
+        (folder / name).write_bytes(journeys.fastq(reads(60)))
+    genes = [(f"g{i}", CONTIGS[0][1][i : i + 60]) for i in range(0, 300, 10)]
+    (folder / "genes.fa").write_bytes(journeys.fasta(genes))
+    monkeypatch.setattr(progress, "SELDOM", 0)
+    monkeypatch.setattr(dealing, "PAIRWISE", 3)
+    index = [] if arguments[0] == "pairwise" else ["-x", index_of(CONTIGS)]
+    done = command(*arguments, *index, *nearby.use(monkeypatch), "-o", "out")
+    assert done.code == 0, done.err
+    lines = [line for line in done.err.splitlines() if " of " in line and f" {unit}/s" in line]
+    n = len({line.split(" shards")[0].split(": ")[-1] for line in lines})
+    assert n > 1, done.err
+    assert " 100 % " in lines[-1], done.err
+    assert done.err.splitlines()[-1].endswith(f" {unit}/s")
