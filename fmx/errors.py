@@ -61,6 +61,11 @@ def shown(text: str) -> str:
     return text if text.isprintable() else "".join(map(_seen, text))
 
 
+def n_of(n: int, one: str, many: str = "") -> str:
+    """n things in words: ``1 read``, ``2,000 reads``; ``many`` where it is not ``one`` with an s."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
 def _seen(letter) -> str:
     if letter.isprintable():
         return letter

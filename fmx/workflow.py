@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ._version import __version__
 from .compiler import functions, nvcomp
-from .errors import shown
+from .errors import n_of, shown
 from .index import layouts, plan
 from .index.building.journey import (
     IndexOptions,
@@ -254,7 +254,8 @@ def find_products(fm_index, pairs, options, output, progress=None, device=CPU):
         sink.write(products.head_of(output.kind))
         for found in parts:
             n_found, n_products = n_found + sum(n > 0 for n in found), n_products + sum(found)
-    progress.say(f"{len(pairs):,} pairs of primers: {n_found:,} have products; {n_products:,} products")
+    have, in_all = n_of(n_found, "has", "have"), n_of(n_products, "product")
+    progress.say(f"{n_of(len(pairs), 'pair')} of primers: {have} products; {in_all}")
 
 
 @settled

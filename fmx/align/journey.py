@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler import functions
+from ..errors import n_of
 from ..machines.pipeline import Road, run
 from ..machines.places import choose_place
 from ..output import module_of
@@ -188,5 +189,7 @@ def _watched(results, sizes, progress):
         done += size
         rate = done / max(time.monotonic() - start, 1e-9)
         left = int((total - done) / rate) if rate else 0
-        progress.show(f"{done:,} of {total:,} pairs, {rate:,.0f} pairs/s, {left // 60}:{left % 60:02d} left")
-    progress.say(f"{total:,} pairs in {time.monotonic() - start:.1f} s")
+        progress.show(
+            f"{done:,} of {n_of(total, 'pair')}, {rate:,.0f} pairs/s, {left // 60}:{left % 60:02d} left"
+        )
+    progress.say(f"{n_of(total, 'pair')} in {time.monotonic() - start:.1f} s")

@@ -11,6 +11,7 @@ import click
 from ..cluster import dask
 from ..cluster.manifest import name_of, read_manifest
 from ..cluster.merge import in_order, sentence
+from ..errors import n_of
 from ..options import find_index, find_indexes
 from .worker import do_shard, seen_there
 
@@ -36,7 +37,7 @@ def on_cluster(given, address, run, paths, join, progress):
     see = partial(seen_there, [os.path.abspath(path) for path in paths], _index_of(there))
     with dask.Cluster(address, given.scheduler_file) as cluster:
         n_threads = cluster.check({key: run[key] for key in ("fmx", "index", "inputs")}, see)
-        progress.say(f"{n} shards on {n_threads} threads of the cluster at {cluster.name}")
+        progress.say(f"{n_of(n, 'shard')} on {n_of(n_threads, 'thread')} of the cluster at {cluster.name}")
         names = [name_of(number, n) for number in range(1, n + 1)]
         done = Done(command, [os.path.exists(folder / name) for name in names])
         progress.follow(done.share)
@@ -89,7 +90,7 @@ class Done:
 
     def message(self) -> str:
         """How far they are, for a line of progress."""
-        return f"{self._n} of {len(self._before)} shards{self.rate()}"
+        return f"{self._n} of {n_of(len(self._before), 'shard')}{self.rate()}"
 
 
 def n_shards(n_bytes) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import xxhash
 
-from ..errors import OutputError
+from ..errors import OutputError, n_of
 from ..input.streams import whole_output
 from ..report.facts import added
 from ..report.kinds import rendered
@@ -179,4 +179,4 @@ def sentence(found) -> str:
     """What all shards have seen, in one line."""
     total = {key: sum(shard.summary[key] for shard in found) for key in found[0].summary}
     seen = ", ".join(f"{n:,} {key}" for key, n in total.items())
-    return f"{len(found)} shard{'s' if len(found) > 1 else ''}{f': {seen}' if seen else ''}"
+    return f"{n_of(len(found), 'shard')}{f': {seen}' if seen else ''}"

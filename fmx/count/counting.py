@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, n_of
 from ..machines.pipeline import travel
 from .assign import WORST, Rules, assign
 from .looked import Looked
@@ -93,7 +93,7 @@ class Counter:
         empty = [i for i, place in enumerate(where) if not place.is_scanned and place.offset.size == 0]
         is_either = self.targets.pairs is not None and self.targets.pairs.kind == EITHER
         if n and len(empty) > (1 if is_either else 0):
-            raise InputError(names[empty[0]], "", NOT_FOUND.format(n))
+            raise InputError(names[empty[0]], "", NOT_FOUND.format(n_of(n, "read")))
         return tuple(where)
 
     def _places(self, mate, batch, n) -> list:
@@ -115,5 +115,5 @@ def count_samples(counter, inputs, n_samples, n_threads, progress) -> list:
             sums[number].add(tally)
             n_reads += tally.reads
             rate = n_reads / max(time.monotonic() - start, 1e-9)
-            progress.show(f"{n_reads:,} reads, {rate:,.0f} reads/s")
+            progress.show(f"{n_of(n_reads, 'read')}, {rate:,.0f} reads/s")
     return [each.tally() for each in sums]

@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from ..compiler import functions
-from ..errors import InputError
+from ..errors import InputError, n_of
 from .counting import Counter, CountOptions, count_samples
 from .inputs import Inputs
 from .library import Library
@@ -31,7 +31,7 @@ def count(counter, samples, options: CountOptions, output: CountOutput, progress
             "--mismatches 1; --json tells the most frequent sequences that are no guide"
         )
     n_reads, seconds = sum(each.reads for each in stats), time.monotonic() - start
-    progress.say(f"{n_reads:,} reads in {seconds:.1f} s, {n_reads / max(seconds, 1e-9):,.0f} reads/s")
+    progress.say(f"{n_of(n_reads, 'read')} in {seconds:.1f} s, {n_reads / max(seconds, 1e-9):,.0f} reads/s")
 
 
 def count_shard(counter, samples, options: CountOptions, shard, progress) -> None:
@@ -43,7 +43,7 @@ def count_shard(counter, samples, options: CountOptions, shard, progress) -> Non
         sink.write(pack(seen))
         summary = Counted(sum(tally.reads for tally in found), sum(tally.assigned for tally in found))
         shard.note(summary)
-    progress.say(f"{shard}: {summary.reads:,} reads, {summary.assigned:,} assigned")
+    progress.say(f"{shard}: {n_of(summary.reads, 'read')}, {summary.assigned:,} assigned")
 
 
 def why_whole(samples) -> InputError | None:
@@ -87,9 +87,10 @@ def without_doubles(library, progress) -> Library:
     library, left = library.unique()
     if left:
         one, other = left[0]
+        have = n_of(len(left), "guide has", "guides have")
         progress.say(
-            f"{library.path}: {len(left):,} guides have the sequence of an earlier one, which counts for "
-            f"both (as {one}, which is {other}); they are left out"
+            f"{library.path}: {have} the sequence of an earlier one, which counts for both (as "
+            f"{one}, which is {other}); left out"
         )
     return library
 
@@ -101,4 +102,5 @@ def tell_neighbours(targets, options, progress) -> None:
         if n_close:
             named = f" (as {example[0]} and {example[1]})" if example else ""
             what = "; reads between them are ambiguous" if options.mismatches else ""
-            progress.say(f"{guides.path}: {n_close:,} guides are one letter apart from others{named}{what}")
+            are = n_of(n_close, "guide is", "guides are")
+            progress.say(f"{guides.path}: {are} one letter apart from others{named}{what}")

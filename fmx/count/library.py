@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ..errors import InputError, shown
+from ..errors import InputError, n_of, shown
 from ..input.delimited import find_columns, read_rows, read_text
 from ..input.dna import IUPAC
 from .table import MOST_SPELLINGS, spellings
@@ -86,7 +86,9 @@ def _check(path, where, name, sequence):
     if other := sequence.strip(_LETTERS):
         raise InputError(path, where, f"the sequence of {name} holds {shown(other[0])!r}, no letter of DNA")
     if not SHORTEST <= len(sequence) <= LONGEST:
-        what = f"the sequence of {name} has {len(sequence)} letters; a guide has {SHORTEST} to {LONGEST}"
+        what = (
+            f"the sequence of {name} has {n_of(len(sequence), 'letter')}; a guide has {SHORTEST} to {LONGEST}"
+        )
         raise InputError(path, where, what)
     if sequence.strip("ACGT") and spellings(sequence) is None:
         raise InputError(

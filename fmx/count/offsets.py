@@ -11,7 +11,7 @@ CHANCE = 5  # times as many as by chance
 
 
 NOT_FOUND = (
-    "no guide is found in the first {:,} reads: is it the right library? If guides are rare here, say where "
+    "no guide is found in the first {}: is it the right library? If guides are rare here, say where "
     "they stand with --offset, --after, --before or --anywhere"
 )
 

@@ -4,6 +4,7 @@ from html import escape
 
 import numpy as np
 
+from ..errors import n_of
 from ..report import svg
 from ..report.page import page, table
 
@@ -18,8 +19,8 @@ def html(about, stats, counts) -> bytes:
     names = [each.sample for each in stats]
     parts = [
         f"<h1>Guides of {escape(about['library'])}</h1>",
-        f'<p class="about">fmx {escape(about["version"])}; {about["guides"]:,} guides, '
-        f"{len(names)} sample{'s' if len(names) > 1 else ''}; {escape(about['options'])}</p>",
+        f'<p class="about">fmx {escape(about["version"])}; {n_of(about["guides"], "guide")}, '
+        f"{n_of(len(names), 'sample')}; {escape(about['options'])}</p>",
         "<h2>Samples</h2>", _samples(stats),
         "<h2>What became of reads</h2>", _fates(stats),
         "<h2>Reads by rank of guide</h2>", _ranks(names, counts),

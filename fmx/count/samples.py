@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass, replace
 
-from ..errors import InputError, shown
+from ..errors import InputError, n_of, shown
 from ..input.delimited import find_columns, read_rows, read_text
 from ..input.stems import stem_of
 
@@ -63,9 +63,8 @@ def samples_of(arguments, names=None, mates=()) -> list:
     if names is None:
         names = [stem_of(files[0]) for files in first]
     if len(names) != len(first):
-        raise ValueError(
-            f"{len(names)} names for {len(first)} samples; files of one sample stand with commas"
-        )
+        named, given = n_of(len(names), "name"), n_of(len(first), "sample")
+        raise ValueError(f"{named} for {given}; files of one sample stand with commas")
     if mates and list(map(len, first)) != list(map(len, second)):
         raise ValueError("-1 and -2 differ in their files: each file of mates 1 needs one of mates 2")
     _check_names(names)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from ..errors import n_of
 from .assign import UNSURE
 from .table import MANY, NONE
 from .tally import RECOMBINED, Tally
@@ -56,14 +57,14 @@ class SampleStats:
 
     def sentence(self) -> str:
         """All in one line."""
-        said = f"{self.sample}: {self.reads:,} reads: {self.assigned:,} assigned"
+        said = f"{self.sample}: {n_of(self.reads, 'read')}: {self.assigned:,} assigned"
         said += f" ({100 * self.assigned_share:.2f} %)"
         for n, what in (
             (self.ambiguous, "ambiguous"), (self.low_quality, "of low quality"),
             (self.recombined, "recombined"), (self.unassigned, "unassigned"),
         ):  # fmt: skip
             said += f", {n:,} {what}" if n else ""
-        said += f"; {self.zero_guides:,} of {self.guides:,} guides without reads, Gini {self.gini:.3f}"
+        said += f"; {self.zero_guides:,} of {n_of(self.guides, 'guide')} without reads, Gini {self.gini:.3f}"
         return f"{said}; guides at {self.places_in_words()}"
 
     def places_in_words(self) -> str:

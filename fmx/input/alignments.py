@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, n_of
 from . import samtools
 from .bgzf import BGZF_END
 
@@ -108,7 +108,8 @@ class Alignments:
         self._said.seek(0)
         found = re.search(rb"processed (\d+) reads", self._said.read())
         if found and (n_lost := int(found[1]) - self._n_lines // 4) > 0:
-            what = f"{n_lost:,} reads have the name of the one before, and samtools fastq leaves them out"
+            have = n_of(n_lost, "read has", "reads have")
+            what = f"{have} the name of the one before, and samtools fastq leaves such reads out"
             raise InputError(self._path, "", f"{what}: give each a name of its own")
 
     def _start(self):

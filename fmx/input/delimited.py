@@ -4,7 +4,7 @@ import csv
 import io
 import re
 
-from ..errors import InputError
+from ..errors import InputError, n_of
 from .streams import Source
 from .whole import read_whole
 
@@ -48,8 +48,8 @@ def read_rows(path, text) -> list:
         raise InputError(path, f"line {reader.line_num}", f"no line of a table: {error}") from error
     for number, cells in rows:
         if len(cells) != (n := len(rows[0][1])):
-            what = f"it has {len(cells)} columns and line {rows[0][0]} has {n}: is {delimiter!r} between all?"
-            raise InputError(path, f"line {number}", what)
+            what = f"it has {n_of(len(cells), 'column')} and line {rows[0][0]} has {n}"
+            raise InputError(path, f"line {number}", f"{what}: is {delimiter!r} between all?")
     return rows
 
 

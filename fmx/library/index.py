@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .. import limits
+from ..errors import n_of
 from ..mem.matching import ALL as ANY
 from ..mem.matching import IN_BOTH, IN_REFERENCE, MemOptions
 from ..search import hits
@@ -45,7 +46,8 @@ class Index:
 
     def __repr__(self):
         place = self.path or "in memory"
-        return f"<fmx.Index {place}: {len(self.contigs)} contigs, {int(self.lengths.sum())} bases>"
+        n_bases = n_of(int(self.lengths.sum()), "base")
+        return f"<fmx.Index {place}: {n_of(len(self.contigs), 'contig')}, {n_bases}>"
 
     def search(
         self, reads: Sequences, *, k: int | None = 1, strands: str = "both", at_most: int | None = None,

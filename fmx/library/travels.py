@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from ..errors import n_of
 from ..input import pair_spans
 from ..input.mates import PairedFiles
 from ..input.share import Share
@@ -52,7 +53,7 @@ def search(mappers, source, reference, is_shown=False, is_numbered=False) -> Ite
                 table.names["read"] = names.numbered_from(n_reads)
             n_reads, n_hits = n_reads + n, n_hits + rows.size
             rate = n_reads / max(time.monotonic() - start, 1e-9)
-            progress.show(f"{n_reads:,} reads, {rate:,.0f} reads/s, {n_hits:,} hits")
+            progress.show(f"{n_of(n_reads, 'read')}, {rate:,.0f} reads/s, {n_of(n_hits, 'hit')}")
             yield table
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+from ..errors import n_of
 from ..input import reads, spans
 from ..input.lengths import lengths_of
 from ..machines.pipeline import Shares, travel
@@ -62,7 +63,12 @@ class Summary(Sums):
         return {"queries": self.queries, "bases": self.bases, "matches": self.matches}
 
     def sentence(self, seconds: float) -> str:
-        return f"{self.queries:,} queries of {self.bases:,} bases: {self.matches:,} matches; {seconds:.1f} s"
+        queries, matches = self.in_words()
+        return f"{queries} of {n_of(self.bases, 'base')}: {matches}; {seconds:.1f} s"
+
+    def in_words(self) -> tuple[str, str]:
+        """How many queries and matches."""
+        return n_of(self.queries, "query", "queries"), n_of(self.matches, "match", "matches")
 
 
 class Share(NamedTuple):
@@ -210,5 +216,6 @@ def find(finders, source, sink, progress=None) -> Summary:
         for part in parts:
             summary.add(part)
             rate = summary.bases / max(time.monotonic() - start, 1e-9)
-            progress.show(f"{summary.queries:,} queries, {rate:,.0f} bases/s, {summary.matches:,} matches")
+            queries, matches = summary.in_words()
+            progress.show(f"{queries}, {rate:,.0f} bases/s, {matches}")
     return summary

@@ -2,6 +2,7 @@
 
 from html import escape
 
+from ..errors import n_of
 from . import svg
 from .page import page, table
 
@@ -60,7 +61,7 @@ def _about(facts) -> str:
         f"{seconds:,.1f} s",
     ]
     if "shards" in facts:
-        said.append(f"{facts['shards']} shards, whose seconds are added up")
+        said.append(f"{n_of(facts['shards'], 'shard')}, whose seconds are added up")
     return escape("; ".join(said))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes, load_little_endian
-from ..errors import InputError
+from ..errors import InputError, n_of
 from ..index.plan import available_memory
 from ..input import reads
 from ..input.chunks import Chunk
@@ -62,8 +62,8 @@ def collapsed(source, options, progress):
     with closing(travel(source, [work] * options.n_threads, None)) as parts:
         for found in parts:
             kept.add(found)
-            progress.show(f"{kept.total:,} reads, {kept.n:,} different")
-    progress.say(f"{kept.total:,} reads, {kept.n:,} of them different")
+            progress.show(f"{n_of(kept.total, 'read')}, {kept.n:,} different")
+    progress.say(f"{n_of(kept.total, 'read')}, {kept.n:,} of them different")
     return kept.spans(options.chunk_size, progress)
 
 

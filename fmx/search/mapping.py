@@ -7,6 +7,7 @@ import time
 from contextlib import closing
 from functools import partial
 
+from ..errors import n_of
 from ..input import pair_spans, spans
 from ..input.mates import PairedFiles
 from ..machines.pipeline import travel
@@ -34,7 +35,7 @@ def map_spans(mappers, source, writer, sink, progress=None) -> Summary | PairSum
         for part in parts:
             summary.add(part)
             rate = summary.reads / max(time.monotonic() - start, 1e-9)
-            progress.show(f"{summary.reads:,} reads, {rate:,.0f} reads/s, {summary.mapped:,} mapped")
+            progress.show(f"{n_of(summary.reads, 'read')}, {rate:,.0f} reads/s, {summary.mapped:,} mapped")
     return summary
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.functions import compiled
+from ..errors import n_of
 from ..input.lengths import count_lengths, no_lengths
 from .hits import eligible_of
 
@@ -62,9 +63,10 @@ class Summary(Sums):
         more = f", {self.suppressed:,} with too many" if self.suppressed else ""
         hopeless = f"; {self.hopeless:,} cannot occur: {cannot_occur}"
         return (
-            f"{self.reads:,} reads: {self.mapped:,} occur ({share:.2f} %), "
+            f"{n_of(self.reads, 'read')}: {n_of(self.mapped, 'occurs', 'occur')} ({share:.2f} %), "
             f"{self.unique:,} of them once{more}; "
-            f"{self.hits:,} occurrences; {seconds:.1f} s, {self.reads / max(seconds, 1e-9):,.0f} reads/s"
+            f"{n_of(self.hits, 'occurrence')}; "
+            f"{seconds:.1f} s, {self.reads / max(seconds, 1e-9):,.0f} reads/s"
             f"{hopeless if self.hopeless else ''}"
         )
 
@@ -152,11 +154,12 @@ class PairSummary(Sums):
         """What happened, in one line; ``cannot_occur``: which mates cannot, in words."""
         share = 100 * self.proper / max(self.pairs, 1)
         more = f", {self.suppressed:,} with too many" if self.suppressed else ""
-        hopeless = f"; {self.hopeless:,} mates cannot occur: {cannot_occur}"
+        proper = n_of(self.proper, "occurs as a proper pair", "occur as proper pairs")
+        hopeless = f"; {n_of(self.hopeless, 'mate')} cannot occur: {cannot_occur}"
         return (
-            f"{self.pairs:,} pairs: {self.proper:,} occur as proper pairs ({share:.2f} %), "
-            f"{self.unique:,} of them once{more}; {self.hits:,} proper pairs; "
-            f"{self.alone:,} mates occur by themselves; "
+            f"{n_of(self.pairs, 'pair')}: {proper} ({share:.2f} %), "
+            f"{self.unique:,} of them once{more}; {n_of(self.hits, 'proper pair')}; "
+            f"{n_of(self.alone, 'mate occurs by itself', 'mates occur by themselves')}; "
             f"{seconds:.1f} s, {self.reads / max(seconds, 1e-9):,.0f} reads/s"
             f"{hopeless if self.hopeless else ''}"
         )

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from fmx.errors import shown
+from fmx.errors import n_of, shown
 
 MAIN = [sys.executable, "-m", "fmx"]
 ODD = "a\x1b[31m\n\r\x07\x9b2J\u202e\u200b\udcff.fq"
@@ -19,6 +19,12 @@ def test_what_cannot_be_seen_is_escaped():
     assert shown(ODD) == SEEN
     assert shown("plain, é and 日本.fq") == "plain, é and 日本.fq"
     assert shown("\ud800\u2028\x00\U000e0041") == r"\ud800\u2028\x00\U000e0041"
+
+
+def test_one_thing_is_no_plural():
+    told = [n_of(n, "read") for n in (0, 1, 2, 1500)]
+    assert told == ["0 reads", "1 read", "2 reads", "1,500 reads"]
+    assert [n_of(n, "query", "queries") for n in (1, 2)] == ["1 query", "2 queries"]
 
 
 def lines_of(*arguments, **options):

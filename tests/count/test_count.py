@@ -110,8 +110,8 @@ def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
     assert rows(done.out)[1:] == [["a", "a", "1"], ["b", "b", "0"], ["c", "c", "2"]]
     told = [line for line in done.err.splitlines() if "compiling" not in line]
     assert told[:3] == [
-        "fmx: l.csv: 1 guides have the sequence of an earlier one, which counts for both (as d, which is "
-        "a); they are left out",
+        "fmx: l.csv: 1 guide has the sequence of an earlier one, which counts for both (as d, which is "
+        "a); left out",
         "fmx: l.csv: 2 guides are one letter apart from others (as a and b); reads between them are "
         "ambiguous",
         "fmx: r: 4 reads: 3 assigned (75.00 %), 1 ambiguous; 1 of 3 guides without reads, Gini 0.613; guides "

@@ -56,7 +56,7 @@ def test_of_guides_of_one_sequence_the_first_stays(tmp_path):
         (b"a,ACGTA\nb," + 33 * b"A", "line 2: the sequence of b has 33 letters; a guide has 4 to 32"),
         (b"a,NNNNNNN\n", "line 1: the sequence of a stands for more than 4,096 others"),
         (b"ACGTA\nCCCTA\n", "line 1: it has one column: id, sequence and gene stand apart by tab or comma"),
-        (b"a,ACGTA,x\nb\tCCCTA\tx\n", "line 2: it has 1 columns and line 1 has 3: is ',' between all?"),
+        (b"a,ACGTA,x\nb\tCCCTA\tx\n", "line 2: it has 1 column and line 1 has 3: is ',' between all?"),
         (b"a,ACGTA\nb,CCCTA,G\n", "line 2: it has 3 columns and line 1 has 2: is ',' between all?"),
         (b"gene,sequence\nG,ACGTA\n", "line 1: no column is named id: name them id, sequence and gene"),
         (b'a,"ACGTA\n', "line 1: no line of a table: unexpected end of data"),
@@ -81,7 +81,7 @@ def test_samples_are_files_with_commas_between_their_own(folder):
         ("a_L1", ("x/a_L1.fastq.gz", "a_L2.fq")), ("odd,name", ("odd,name.fq",)), ("-", ("-",)),
     ]  # fmt: skip
     assert [sample.name for sample in samples_of(["a.fq", "b.fq"], ["day0", "day14"])] == ["day0", "day14"]
-    with pytest.raises(ValueError, match="1 names for 2 samples"):
+    with pytest.raises(ValueError, match="1 name for 2 samples"):
         samples_of(["a.fq", "b.fq"], ["day0"])
     with pytest.raises(ValueError, match="cannot head a column"):
         samples_of(["a.fq"], ["x\ty"])

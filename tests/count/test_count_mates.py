@@ -118,8 +118,8 @@ def test_a_guide_in_one_of_the_mates(folder, command):
             "of mates say all with one stroke",
         ),
         (["-l", "l.csv", "-1", "r.fa", "-2", "t.fa"], 1, "there must be as many mates"),
-        (["-l", "p.csv", "-1", "r.fa", "-2", "s.fa"], 1, "s.fa: no guide is found in the first 1 reads"),
-        (["-l", "l.csv", "-1", "s.fa", "-2", "s2.fa"], 1, "s.fa: no guide is found in the first 1 reads"),
+        (["-l", "p.csv", "-1", "r.fa", "-2", "s.fa"], 1, "s.fa: no guide is found in the first 1 read:"),
+        (["-l", "l.csv", "-1", "s.fa", "-2", "s2.fa"], 1, "s.fa: no guide is found in the first 1 read:"),
     ],
 )
 def test_errors_are_one_line(arguments, code, said, folder, command):

@@ -178,3 +178,18 @@ def test_products_are_those_of_primersearch(coli, command, peer):
             told.add((start, start + size, name))
     assert found == told
     assert len(found) == 14
+
+
+def test_one_of_each_is_told_as_one(index_of, folder, command):
+    contig = CONTIGS[0][1]
+    (folder / "one.tsv").write_text(f"p\t{contig[:20]}\t{naive.reverse_complement(contig[60:80])}\n")
+    (folder / "one.fa").write_text(f">r\n{contig[:60]}\n")
+    index = str(index_of(CONTIGS[:1]))
+    told = command("locate", "-x", index, "--pairs", "one.tsv").err
+    assert "fmx: 1 pair of primers: 1 has products; 1 product\n" in told
+    told = command("search", "-x", index, "one.fa").err
+    assert "fmx: 1 read: 1 occurs (100.00 %), 1 of them once; 1 occurrence; " in told
+    (folder / "two.fa").write_text(f">r\n{naive.reverse_complement(contig[90:150])}\n")
+    told = command("search", "-x", index, "-1", "one.fa", "-2", "two.fa").err
+    assert "fmx: 1 pair: 1 occurs as a proper pair (100.00 %), 1 of them once; 1 proper pair; 0 mates" in told
+    assert "fmx: 1 query of 60 bases: 1 match; " in command("mem", "-x", index, "one.fa").err

@@ -3,6 +3,7 @@
 import click
 
 from ... import limits, options
+from ...errors import n_of
 
 
 @options.command
@@ -73,7 +74,7 @@ def command(given):
             names = layout_names.split(",") if layout_names else []
             added = workflow.add_layouts(first, names, given.threads, progress, where, given.with_lcp)
         if given.groups:
-            added.append(f"{workflow.add_groups(first, given.groups, progress)} groups")
+            added.append(n_of(workflow.add_groups(first, given.groups, progress), "group"))
         progress.say(f"{first}: added {', '.join(added)}" if added else f"{first} has them already")
         return
     path = given.output or workflow.default_index_path(first)

@@ -5,7 +5,7 @@ import json
 import click
 
 from ... import options
-from ...errors import shown
+from ...errors import n_of, shown
 
 
 @options.command
@@ -33,11 +33,11 @@ def command(given):
 def _lines(found):
     """What workflow.inspect found, in words."""
     yield f"{found['path']}: fmx index, format {found['format']}, written by fmx {found['fmx_version']}"
-    yield f"  contigs        {found['n_contigs']:,} of {found['n_bases']:,} bases"
+    yield f"  contigs        {found['n_contigs']:,} of {n_of(found['n_bases'], 'base')}"
     if "n_groups" in found:
         yield f"  groups         {found['n_groups']:,} of these contigs"
-    blocks = f"{found['n_blocks']:,} block{'s' if found['n_blocks'] > 1 else ''}"
-    yield f"  text           {found['n_text']:,} symbols in {blocks} of A, C, G, T"
+    symbols, blocks = n_of(found["n_text"], "symbol"), n_of(found["n_blocks"], "block")
+    yield f"  text           {symbols} in {blocks} of A, C, G, T"
     if sizes := found.get("parts"):
         symbols = ", ".join(f"{n:,}" for n in sizes)
         yield f"  parts          {len(sizes)} of {symbols} symbols"
@@ -48,7 +48,7 @@ def _lines(found):
     if any(name.endswith("lcp.rank") for name in found["arrays"]):
         sa += ", its LCP array and rank array"
     yield f"  suffix array   {sa}"
-    yield f"  prefix table   strings of up to {found['prefix_length']} symbols"
+    yield f"  prefix table   strings of up to {n_of(found['prefix_length'], 'symbol')}"
     way = found["search"]["way"]
     way = "seed and verify" if way == "verify" else f"backward search over {way}"
     yield f"  search         by {way}: {found['search']['reason']}"
