@@ -26,14 +26,13 @@ class Gpus:
         with self._changed:
             while not (free := [number for number in numbers if number not in self._busy]) and wait:
                 self._changed.wait()
-            number = free[0] if free else None
-            self._busy.add(number)
+            self._busy |= set(free[:1])
         try:
-            yield number
+            yield free[0] if free else None
         finally:
             with self._changed:
-                self._busy.discard(number)
-                self._changed.notify()
+                self._busy -= set(free[:1])
+                self._changed.notify_all()  # each waits for GPUs of its own
 
 
 _gpus = Gpus()

@@ -1,6 +1,7 @@
 """What a worker keeps between shards, and which GPU a shard has."""
 
 import threading
+import time
 from types import SimpleNamespace
 
 import journeys
@@ -99,3 +100,25 @@ def test_auto_leaves_out_a_gpu_that_will_not_do(told):
     do([5], "auto", 2, is_weak=True)
     do([6], "auto", 2, is_weak=True)
     assert told == [("cuda", 0), ("cpu", None), ("cuda", 1)]
+
+
+def test_who_waits_for_a_gpu_gets_it_whoever_else_waits_for_another():
+    gpus, got = worker.Gpus(), []
+
+    def work(number):
+        with gpus.one([number], wait=True) as own:
+            got.append(own)
+
+    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in (0, 1)]
+    with gpus.one([0], wait=True):
+        with gpus.one([0], wait=False) as none:
+            assert none is None
+        with gpus.one([1], wait=True):
+            for n, thread in enumerate(threads, 1):
+                thread.start()
+                while len(gpus._changed._waiters) < n:
+                    time.sleep(0.001)
+        threads[1].join(5)
+        assert got == [1]
+    threads[0].join(5)
+    assert got == [1, 0]
