@@ -15,6 +15,7 @@ from ..input.spans import plan
 from ..input.streams import whole_output
 from ..machines.clock import Clock, Timed
 from ..machines.progress import Progress
+from ..options.finding import find_index
 from ..search import mapping
 from ..search.mapper import MapOptions
 
@@ -57,7 +58,7 @@ def command(given):
     Maps READS as fmx search does, to SAM or BAM, and prints the seconds of all threads by stage.
     """
     threads, clock = given.threads, Clock()
-    fm_index = load(options.find_index(given.index_path), given.layout, given.method, threads)
+    fm_index = load(find_index(given.index_path), given.layout, given.method, threads)
     where, wanted = options.device_of(given), MapOptions(n_threads=threads)
     mappers = workflow.make_mappers(fm_index, wanted, where, Progress(quiet=True), clock=clock)
     writer, _ = workflow.make_writer(fm_index.reference, workflow.Output(kind="bam" if given.bam else "sam"))

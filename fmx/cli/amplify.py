@@ -3,6 +3,7 @@
 import click
 
 from .. import options
+from ..options.finding import find_indexes
 
 
 def amplify(given) -> None:
@@ -29,7 +30,7 @@ def amplify(given) -> None:
 
     if given.index_paths[1:]:
         raise click.UsageError("--pairs looks into one index: give one -x")
-    (path,) = options.find_indexes(given.index_paths)
+    (path,) = find_indexes(given.index_paths)
     check_places([given.pairs], {"-o": (given.output, [given.kind.upper()])}, path, lambda path, byte: None)
     pairs = read_pairs(given.pairs)
     wants = given.layout, given.method, given.threads, given.max_memory, given.verify

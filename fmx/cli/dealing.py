@@ -12,7 +12,7 @@ from ..cluster import dask
 from ..cluster.manifest import name_of, read_manifest
 from ..cluster.merge import in_order, sentence
 from ..errors import n_of
-from ..options import find_index, find_indexes
+from ..options.finding import find_index, find_indexes
 from .worker import do_shard, seen_there
 
 SHARD, LARGE = 32 << 20, 128 << 20  # bytes of input that a shard on a cluster has; of much input

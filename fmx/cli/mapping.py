@@ -10,6 +10,7 @@ from .. import options, workflow
 from ..cluster.kept import MadeAnew
 from ..index.fm_index import load
 from ..machines.progress import Progress
+from ..options.finding import find_indexes
 from ..search.hints import hint, hint_for_patterns
 from .places import check_places
 from .reports import about
@@ -31,7 +32,7 @@ def map_to_index(command, given, runs, outputs, wanted):
     ``command``: its name; ``outputs`` as check_places takes them; ``wanted``: MapOptions, but for what
     ``given`` says of strands and threads.
     """
-    paths, strands = options.find_indexes(given.index_paths), options.strands_of(given)
+    paths, strands = find_indexes(given.index_paths), options.strands_of(given)
     if paths[1:] and given.max_memory:
         raise click.UsageError("--max-memory picks the search of one index: give one -x, or leave it out")
     fasta = [given.reference] if getattr(given, "reference", None) else []

@@ -6,6 +6,7 @@ import click
 
 from ... import options
 from ...errors import n_of, shown
+from ...options.finding import find_index, one_index
 
 
 @options.command
@@ -21,7 +22,7 @@ def command(given):
     """
     from ... import workflow
 
-    path = options.find_index(options.one_index(given))
+    path = find_index(one_index(given))
     found = workflow.inspect(path, given.verify, given.threads)
     if given.as_json:
         click.echo(json.dumps(found | ({"verified": True} if given.verify else {}), indent=1))

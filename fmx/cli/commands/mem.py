@@ -6,6 +6,7 @@ from functools import partial
 import click
 
 from ... import limits, options
+from ...options.finding import find_index
 from ...output import kinds_of
 from ..reports import refuse_logs, report_of, report_places, reporting
 
@@ -71,7 +72,7 @@ def command(given):
     strands = FORWARD | REVERSE if given.both else REVERSE if given.reverse else FORWARD
     unique = IN_BOTH if given.mum else IN_REFERENCE if given.mumreference else ALL
     refuse_logs(given.reports)
-    index_path = options.find_index(given.index_path)
+    index_path = find_index(given.index_path)
     form = "MUMmer's format" if given.kind == "mummer" else given.kind.upper()
     outputs = {"-o": (given.output, [form]), **report_places(given.reports)}
     check_places(given.queries, places_of(given, outputs), index_path)

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from ... import options
+from ...options.finding import one_index
 
 
 @options.command
@@ -31,7 +32,7 @@ def command(given):
     Measures this machine, predicts the speed of every layout, and tries the best three on INDEX or on a
     made-up reference. Prints the commands to use, and keeps the answer.
     """
-    index_path = options.one_index(given)
+    index_path = one_index(given)
     if bool(index_path) == bool(given.bases):
         raise click.UsageError("give either an index or the size of a reference, --bases")
     from ... import workflow
