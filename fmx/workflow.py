@@ -56,7 +56,7 @@ from .search.told import place_of, told
 
 __all__ = [
     "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
-    "find_matches", "find_products", "inspect", "prepare", "search", "tell_compiling",
+    "find_matches", "find_products", "inspect", "prepare", "prepare_matches", "search", "tell_compiling",
 ]  # fmt: skip
 
 _PAIRS = 128  # of primers, that a worker takes at a time
@@ -203,17 +203,25 @@ def make_writer(reference, output, around=None):
     return writers, made[output.read_group_id][1]
 
 
-def find_matches(fm_index, paths, options, output, progress=None, device=CPU):
+def prepare_matches(fm_index, options, output, progress, device):
+    """What ``find_matches`` would make for the same, a mem.journey.Search, to serve for several outputs."""
+    from .mem import journey
+
+    tell_compiling(progress)
+    header = partial(sam.header, fm_index.reference, __version__, _command_line(), "")
+    return journey.prepare(fm_index, options, output, header, progress, device)
+
+
+def find_matches(fm_index, paths, options, output, progress=None, device=CPU, prepared=None):
     """Find maximal exact matches of queries (FASTA or FASTQ files, '-' for stdin), in order.
 
-    ``options`` mem.MemOptions, ``output`` mem.journey.MemOutput.
+    ``options`` mem.MemOptions, ``output`` mem.journey.MemOutput; ``prepared``: what was made for the same.
     """
     from .mem import journey
 
     progress = progress or Progress(quiet=True)
-    tell_compiling(progress)
-    header = partial(sam.header, fm_index.reference, __version__, _command_line(), "")
-    return journey.find(fm_index, paths, options, output, header, progress, device)
+    prepared = prepared or prepare_matches(fm_index, options, output, progress, device)
+    return journey.find(prepared, paths, output, progress)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import time
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,14 +56,25 @@ class Summary:
     pairs: int
 
 
-def align(paths, options, output, progress, device) -> None:
-    """Align all pairs of a FASTA file ('-' for stdin), or each sequence of it with each of a second one.
+class Read(NamedTuple):
+    """What is aligned: a Job, and the ``names`` of its queries and of its targets."""
 
-    ``options`` PairOptions, ``output`` PairOutput.
-    """
+    names: tuple
+    job: Job
+
+
+def prepare(paths, options, output, progress) -> Read:
+    """Read what is aligned: all pairs of a FASTA file ('-' for stdin), or each sequence of it with each of a
+    second one.  ``options`` PairOptions, ``output`` PairOutput."""
     functions.on_first_compile(progress.say)
-    gpus = open_gpus(device, progress)
     names, job = read_job(paths, options, output.values)
+    _ = job.task  # counts q-grams
+    return Read(names, job)
+
+
+def align(read, options, output, progress, gpus, shared_out=False) -> None:
+    """Align what was Read, and write it; on ``gpus`` and cores as ``compute`` has them."""
+    names, job = read
     this_run = output.shard or Whole(output.path)
     with ExitStack() as stack:
         chunks = this_run.chunks_of(cut(job))
@@ -72,7 +83,7 @@ def align(paths, options, output, progress, device) -> None:
         file = stack.enter_context(this_run.opened(head))
         done = kept.done if kept else {}
         todo = [chunk for number, chunk in enumerate(chunks) if number not in done]
-        computed = compute(job, todo, options.n_threads, pack, gpus, device.engine == "both")
+        computed = compute(job, todo, options.n_threads, pack, gpus, shared_out)
         stack.callback(computed.close)
         sizes = [job.n_pairs(*chunk) for chunk in chunks]
         results = _watched(_resumed(len(chunks), kept, computed), sizes, progress)

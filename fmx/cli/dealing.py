@@ -15,9 +15,10 @@ from ..errors import n_of
 from ..options.finding import find_index, find_indexes
 from .worker import do_shard, seen_there
 
-SHARD, LARGE = 32 << 20, 128 << 20  # bytes of input that a shard on a cluster has; of much input
-SEVERAL, MOST = 64, 4096  # shards, from which on they are larger; at most
-PAIRWISE = 64  # shards of pairs
+# Of cores, and of GPUs: how many before they are made larger; bytes of input of one at least, and at most.
+SIZES = (64, 32 << 20, 128 << 20), (32, 256 << 20, 1 << 30)
+CHUNKS = (64, 4, 1), (16, 8, 128)  # how many; chunks of pairs of one, with the filter and without it
+MOST = 4096  # shards
 INPUTS = (  # what commands call them
     "reads", "mates1", "mates2", "reference", "patterns", "queries", "seqs", "other", "libraries",
 )  # fmt: skip
@@ -25,13 +26,12 @@ OUTPUTS = ("stats", "json_path", "report")  # of all shards together
 _UNITS = {"mem": "bases"}  # whose rate is told; of other commands what their summaries begin with
 
 
-def on_cluster(given, address, run, paths, join, progress):
-    """Do all shards on a Dask cluster, and ``join`` them; what was done before an error is kept."""
+def on_cluster(given, address, run, paths, n, join, progress):
+    """Do all ``n`` shards on a Dask cluster, and ``join`` them; what was done before an error is kept."""
     if not has_place(given.output):
         raise click.UsageError("on a cluster give -o FILE, in a folder that all workers see")
     folder = Path(f"{os.path.abspath(given.output)}.shards")
     command = run["command"]
-    n = PAIRWISE if command == "pairwise" else n_shards(sum(map(os.path.getsize, paths)))
     there = _as_seen_there(given, folder) | {"kind": run["options"]["output"]["kind"]}
     work = partial(do_shard, command, there, run)
     see = partial(seen_there, [os.path.abspath(path) for path in paths], _index_of(there))
@@ -93,10 +93,22 @@ class Done:
         return f"{self._n} of {n_of(len(self._before), 'shard')}{self.rate()}"
 
 
-def n_shards(n_bytes) -> int:
-    """How many shards so much input has: whatever the cluster is, so that a second run goes on with them."""
-    size = min(max(n_bytes // SEVERAL, SHARD), LARGE)
-    return max(1, min(n_bytes // size, MOST))
+def n_of_files(paths, engine) -> int:
+    """How many shards files have: whatever the cluster is, so that a second run goes on with them."""
+    several, least, most = SIZES[is_gpu(engine)]
+    n_bytes = sum(map(os.path.getsize, paths))
+    return max(1, min(n_bytes // min(max(n_bytes // several, least), most), MOST))
+
+
+def n_of_chunks(n, filtered, engine) -> int:
+    """The same of n chunks of pairs (align/jobs.py), where most pairs are ``filtered`` out, or not."""
+    several, with_filter, without = CHUNKS[is_gpu(engine)]
+    return max(1, min(max(n // (with_filter if filtered else without), several), n, MOST))
+
+
+def is_gpu(engine) -> bool:
+    """Are all shards done on GPUs?"""
+    return engine not in ("cpu", "auto")
 
 
 def _as_seen_there(given, folder) -> dict:

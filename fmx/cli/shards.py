@@ -40,23 +40,25 @@ def refuse_shards(given, alone: dict) -> None:
     given.alone = bool(named)
 
 
-def undone_shard(given, progress, command, paths, meta=None, join=None, **wanted):
+def undone_shard(given, progress, command, paths, meta=None, join=None, n_shards=None, **wanted):
     """(is there anything left to do here, the ShardRun of --shard or None), in the folder of its output.
 
     On a cluster, all is done by then, and ``join`` (folder, Manifests as they come), by default
-    cluster.merge.merge, has written it.  ``wanted`` as of cluster.run.identity.
+    cluster.merge.merge, has written it.  ``n_shards()``: how many it is given, by default by the bytes of
+    ``paths``.  ``wanted`` as of cluster.run.identity.
     """
     address = _address(given, paths)
     if not (given.shard or address or given.scheduler_file):
         return True, None
     run = identity(command, paths, meta, **wanted)
     if not given.shard:
-        from .dealing import on_cluster
+        from .dealing import n_of_files, on_cluster
 
         kept = {"counts": getattr(given, "counts", None), "report": getattr(wanted["output"], "report", None)}
         asides = getattr(wanted["output"], "takers", dict)()
         join = join or partial(merge, path=given.output, asides=asides, **kept)
-        on_cluster(given, address, run, paths, join, progress)
+        n_shards = n_shards or partial(n_of_files, paths, getattr(given, "engine", "cpu"))
+        on_cluster(given, address, run, paths, n_shards(), join, progress)
         return False, None
     if run != getattr(given, "run", run):
         raise ClusterError("the index or the inputs were changed while their shards were done")

@@ -55,7 +55,7 @@ def do_shard(command, given, run, shard):
     given = {**given, "shard": shard, "run": run, "kept": kept_for((command, run, given))}
     work = import_module(f".commands.{command}", __package__).command.callback
     engine = given.get("engine", "cpu")
-    numbers = _gpus_for(given) if engine != "cpu" else []
+    numbers = _gpus_for(command, given) if engine != "cpu" else []
     with _gpus.one(numbers, wait=engine not in ("cpu", "auto")) as number:
         if number is not None:
             there = {"device": number, "gpus": None, "threads": max(1, n_threads_here() // len(numbers))}
@@ -70,9 +70,10 @@ def do_shard(command, given, run, shard):
     return shard[0]
 
 
-def _gpus_for(given) -> list:
-    """Numbers of the GPUs that shards may have: --gpus, one by itself, from --device on."""
-    first, n, there = given["device"] or 0, given["gpus"] or 1, n_gpus_here()
+def _gpus_for(command, given) -> list:
+    """Numbers of the GPUs that shards may have: --gpus, from --device on; by itself one, of pairwise all."""
+    usual = ALL_GPUS if command == "pairwise" and given["device"] is None else 1
+    first, n, there = given["device"] or 0, given["gpus"] or usual, n_gpus_here()
     if n == ALL_GPUS:
         n = max(there - first, 1)
     if given["engine"] == "auto":

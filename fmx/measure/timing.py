@@ -14,10 +14,11 @@ from ..errors import FmxError
 
 @dataclass(frozen=True)
 class Run:
-    """One finished command, or the medians of several: seconds of wall and CPU."""
+    """One finished command, or the medians of several: seconds of wall and CPU; of one, what it ``said``."""
 
     wall: float
     cpu: float
+    said: str = ""
 
 
 def best(work, n_runs=3) -> float:
@@ -38,10 +39,10 @@ def run(command, stdout=subprocess.DEVNULL) -> Run:
     done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, check=False)
     wall = time.perf_counter() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    said = done.stderr.decode(errors="replace").strip()[-300:]
     if done.returncode:
-        words = done.stderr.decode(errors="replace").strip()[-300:]
-        raise FmxError(f"{' '.join(command)}: exit {done.returncode}: {words}")
-    return Run(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        raise FmxError(f"{' '.join(command)}: exit {done.returncode}: {said}")
+    return Run(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, said)
 
 
 def in_turn(commands: dict, n_runs: int) -> dict:

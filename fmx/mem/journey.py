@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..input.share import Share
 from ..machines.places import choose_place
@@ -36,8 +36,18 @@ class MemOutput:
     report: Report | None = None
 
 
-def find(fm_index, paths, options, output, sam_header, progress, device):
-    """Find the matches of queries, in order; ``sam_header(names)`` begins a SAM file.  Gives a Summary."""
+class Search(NamedTuple):
+    """What is made before queries are read: ``finders``, the ``places`` where they seek, a ``watch`` or None;
+    the bytes before the first line."""
+
+    finders: list
+    places: list
+    watch: Any
+    head: bytes
+
+
+def prepare(fm_index, options, output, sam_header, progress, device) -> Search:
+    """What ``find`` needs, to serve for several outputs; ``sam_header(names)`` begins a SAM file."""
     open_matches = module_of(output.kind).open_matches
     writer, head = open_matches(fm_index.reference, output, options.strands, sam_header)
     watch, places = (Watch(output.report) if output.report else None), ["the CPU"]
@@ -47,6 +57,12 @@ def find(fm_index, paths, options, output, sam_header, progress, device):
         for matcher, n_threads in make_matchers(fm_index, options, device, progress, places)
     ]
     compile_all(finders)
+    return Search(finders, places, watch, head)
+
+
+def find(search, paths, output, progress):
+    """Find the matches of queries, in order, by a Search that was made for such an ``output``: a Summary."""
+    finders, places, watch, head = search
     if watch:
         watch.begin()
     start = time.monotonic()

@@ -34,6 +34,6 @@ def use(monkeypatch):
 
     monkeypatch.setattr(dask, "Cluster", Nearby)
     monkeypatch.setattr(worker, "n_threads_here", lambda: 2)
-    monkeypatch.setattr(dealing, "SHARD", 1000)
+    monkeypatch.setattr(dealing, "SIZES", ((64, 1000, 1000),) * 2)
     monkeypatch.setattr(input_shards, "APART", 1000)
     return ["--scheduler", "nearby"]

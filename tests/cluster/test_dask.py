@@ -13,6 +13,10 @@ import journeys
 import pytest
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 
+from fmx.bench import dask as bench
+from fmx.bench.kit import workers
+from fmx.measure import timing
+
 pytest.importorskip("distributed", reason="pip install 'fmx-mapper[cluster]'")
 
 pytestmark = pytest.mark.xdist_group("dask")
@@ -21,28 +25,10 @@ PYTHON = [sys.executable, "-m"]
 
 @contextmanager
 def cluster(folder, n_workers, variables=()):
-    """A scheduler and its workers, one thread each: (address, the workers' processes)."""
-    log = open(folder / "dask.log", "ab")  # noqa: SIM115
-    file = folder / "scheduler.json"
-    environment = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1", **dict(variables)}
-    streams = {"stdout": log, "stderr": log, "env": environment, "cwd": folder}
-    start = ["--port", "0", "--no-dashboard", "--scheduler-file", file]
-    scheduler = subprocess.Popen([*PYTHON, "distributed.cli.dask_scheduler", *map(str, start)], **streams)
-    processes = [scheduler]
-    try:
-        wait_for(file.exists)
-        for _ in range(n_workers):
-            start = ["--scheduler-file", file, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
-            arguments = [*PYTHON, "distributed.cli.dask_worker", *map(str, start)]
-            processes.append(subprocess.Popen(arguments, **streams))
-        yield file, processes
-    finally:
-        for process in processes:
-            process.kill()
-        for process in processes:
-            process.wait()
-        log.close()
-        file.unlink(missing_ok=True)
+    """A scheduler and its workers, one thread each: (the file that names it, all processes)."""
+    variables = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1", **dict(variables)}
+    with workers.started(folder, [workers.Kind(1)] * n_workers, variables) as made:
+        yield made.file, [made.scheduler, *made.workers]
 
 
 def wait_for(what, seconds=60):
@@ -161,7 +147,6 @@ def test_where_one_worker_is_slow_and_cannot_write_what_was_done_is_kept(home, e
     target = home / "full.sam"
     arguments = [*SEARCH, "--scheduler-file", tmp_path / "scheduler.json", "-o", target]
     with cluster(tmp_path, 2) as (_, (_, weak, _)):
-        wait_for(lambda: (tmp_path / "dask.log").read_text().count("Registered to") == 2)
         resource.prlimit(weak.pid, resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
         done = run(home, *arguments)
         assert done.returncode == 1
@@ -247,3 +232,28 @@ def test_the_scheduler_of_the_environment_is_taken_where_work_can_be_shared(home
         done = run(home, "search", "-x", "ref.fmx", "few.fq", *where)
         assert "of the cluster" not in done.err
         assert len(done.out) > 1000
+
+
+def test_the_bench_tells_who_did_what(home, shared, monkeypatch):
+    file, processes = shared
+    monkeypatch.chdir(home)
+    made = workers.Started(file, processes[0], processes[1:])
+    words = timing.fmx_command(*SEARCH, "-o", "bench.sam")
+    client, seconds, counts = workers.measured([*words, "--scheduler-file", file], made)
+    assert (len(seconds), f"{sum(counts)} shards: " in client.said) == (3, True)
+    assert sum(seconds[1:]) > 0.2
+    alone = timing.Run(2.0, 4.0, "fmx: 1,000,000 reads: 9 occur")
+    tries = [(alone, client, seconds, counts)] * 3
+    one, both, *each = bench._rows(tries, [workers.Kind(1), workers.Kind(1)])
+    assert one == {"processes": "one by itself", "wall s": 2.0, "CPU s": 4.0, "reads/s": 500_000}
+    assert both["CPU s"] == pytest.approx(client.cpu + sum(seconds))
+    assert both["reads/s"] == pytest.approx(1_000_000 / client.wall)
+    assert [row["shards"] for row in each] == [None, None, *counts]
+
+
+def test_a_worker_is_named_by_threads_and_gpu():
+    assert workers.Kind.of("8@1") == workers.Kind(8, 1)
+    assert [str(workers.Kind.of(text)) for text in ("1", "16@0")] == ["1 thread", "16 threads, GPU 0"]
+    for text in ("", "0", "8@", "@1", "x"):
+        with pytest.raises(ValueError, match="is not THREADS"):
+            workers.Kind.of(text)

@@ -1,5 +1,6 @@
 """How a job is cut for a cluster, and what is told while its shards are done."""
 
+import os
 import time
 from types import SimpleNamespace
 
@@ -8,14 +9,36 @@ import pytest
 from cluster import nearby
 from cluster.test_shards_of_commands import CONTIGS, reads
 
-from fmx.cli import dealing
-from fmx.cli.dealing import Done, n_shards
+from fmx.cli.dealing import Done, n_of_chunks, n_of_files
 from fmx.machines import progress
 
 
-def test_much_input_has_larger_shards_whatever_the_cluster():
-    assert [n_shards(n << 20) for n in (0, 31, 100, 2 << 10, 6 << 10, 100 << 10)] == [1, 1, 3, 64, 64, 800]
-    assert n_shards(1 << 50) == 4096
+@pytest.mark.parametrize(
+    ("engine", "expected"),
+    [
+        ("cpu", [1, 1, 3, 64, 64, 800, 4096]),
+        ("auto", [1, 1, 3, 64, 64, 800, 4096]),
+        ("cuda", [1, 1, 1, 8, 24, 100, 4096]),
+    ],
+)
+def test_much_input_has_larger_shards_whatever_the_cluster(engine, expected, monkeypatch):
+    monkeypatch.setattr(os.path, "getsize", lambda n: n << 20)
+    sizes = 0, 31, 100, 2 << 10, 6 << 10, 100 << 10, 1 << 30
+    assert [n_of_files([n], engine) for n in sizes] == expected
+    assert n_of_files([50, 50], "cpu") == n_of_files([100], "cpu")
+
+
+@pytest.mark.parametrize(
+    ("engine", "filtered", "expected"),
+    [
+        ("cpu", True, [1, 5, 64, 64, 1250]),
+        ("cpu", False, [1, 5, 70, 256, 4096]),
+        ("cuda", True, [1, 5, 16, 32, 625]),
+        ("both", False, [1, 5, 16, 16, 39]),
+    ],
+)
+def test_many_pairs_have_larger_shards(engine, filtered, expected):
+    assert [n_of_chunks(n, filtered, engine) for n in (0, 5, 70, 256, 5000)] == expected
 
 
 def shard(number, **summary):
@@ -50,7 +73,6 @@ def test_progress_tells_shards_and_their_rate(arguments, unit, command, index_of
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 60]) for i in range(0, 300, 10)]
     (folder / "genes.fa").write_bytes(journeys.fasta(genes))
     monkeypatch.setattr(progress, "SELDOM", 0)
-    monkeypatch.setattr(dealing, "PAIRWISE", 3)
     index = [] if arguments[0] == "pairwise" else ["-x", index_of(CONTIGS)]
     done = command(*arguments, *index, *nearby.use(monkeypatch), "-o", "out")
     assert done.code == 0, done.err

@@ -1,5 +1,6 @@
 """What a worker keeps between shards, and which GPU a shard has."""
 
+import json
 import threading
 import time
 from types import SimpleNamespace
@@ -9,6 +10,8 @@ import pytest
 from cluster import nearby
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 
+from fmx import workflow
+from fmx.align import journey as pairs
 from fmx.cli import mapping, worker
 from fmx.cluster.kept import kept_for
 from fmx.errors import DeviceError, InputError
@@ -29,6 +32,35 @@ def test_an_index_is_opened_once_and_another_run_gets_its_own(command, index_of,
         assert len(opened) == 2  # here, and for all shards
         assert body_of(folder / "all.sam") == body_of(folder / "one.sam")
         assert not more or (folder / "all.tsv").read_bytes() == (folder / "one.tsv").read_bytes()
+
+
+def test_what_seeks_matches_is_made_once_a_thread(command, index_of, folder, monkeypatch):
+    made, prepare = [], workflow.prepare_matches
+    monkeypatch.setattr(workflow, "prepare_matches", lambda *given: made.append(1) or prepare(*given))
+    (folder / "few.fq").write_bytes(journeys.fastq(reads(99)))
+    arguments = ["mem", "-b", "-x", index_of(CONTIGS), "few.fq", "--report"]
+    assert command(*arguments, "one.json", "-o", "one.txt").code == 0
+    made.clear()
+    done = command(*arguments, "all.json", *nearby.use(monkeypatch), "-o", "all.txt")
+    assert done.code == 0, done.err
+    assert len(made) <= 2 < int(done.err.split("fmx: ")[1].split()[0])
+    assert body_of(folder / "all.txt") == body_of(folder / "one.txt")
+    one, all_of_it = (json.loads((folder / name).read_text()) for name in ("one.json", "all.json"))
+    assert all_of_it["counts"] == one["counts"]
+
+
+def test_sequences_are_read_once(command, folder, monkeypatch):
+    read, prepare = [], pairs.prepare
+    monkeypatch.setattr(pairs, "prepare", lambda *given: read.append(1) or prepare(*given))
+    genes = [(f"g{i}", CONTIGS[0][1][i : i + 60]) for i in range(0, 300, 10)]
+    (folder / "genes.fa").write_bytes(journeys.fasta(genes))
+    arguments = ["pairwise", "genes.fa", "--id", "0.3", "--cigar"]
+    assert command(*arguments, "-o", "one.tsv").code == 0
+    read.clear()
+    done = command(*arguments, *nearby.use(monkeypatch), "-o", "all.tsv")
+    assert done.code == 0, done.err
+    assert len(read) == 2 < int(done.err.split("fmx: ")[1].split()[0])  # here, and for all shards
+    assert (folder / "all.tsv").read_bytes() == (folder / "one.tsv").read_bytes()
 
 
 def test_what_is_lent_is_of_one_shard_and_not_used_again_after_an_error():
@@ -71,11 +103,11 @@ def told(monkeypatch):
     return given
 
 
-def do(numbers, engine, gpus, is_weak=False):
+def do(numbers, engine, gpus, is_weak=False, command="search"):
     """These shards, each by a thread."""
     options = {"engine": engine, "device": None, "gpus": gpus, "is_weak": is_weak, "threads": 1}
     threads = [
-        threading.Thread(target=worker.do_shard, args=("search", options, {}, (number, 9)))
+        threading.Thread(target=worker.do_shard, args=(command, options, {}, (number, 9)))
         for number in numbers
     ]
     for thread in threads:
@@ -89,6 +121,11 @@ def test_each_gpu_has_a_shard_at_a_time(told):
     assert len(told) == 4
     assert sorted(told[:2]) == [("cuda", 0), ("cuda", 1)]
     assert {engine for engine, _ in told} == {"cuda"}
+
+
+def test_pairwise_has_all_gpus_by_itself_and_cores_with_each(told):
+    do([1, 2], "both", None, command="pairwise")
+    assert told == [("both", None), ("both", None)]  # both at the same time
 
 
 def test_auto_takes_a_core_where_no_gpu_is_free(told):

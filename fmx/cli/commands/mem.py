@@ -89,4 +89,6 @@ def command(given):
     )
     if is_wanted:
         output = replace(output, shard=shard)
-        workflow.find_matches(fm_index, given.queries, wanted, output, progress, device)
+        make = partial(workflow.prepare_matches, fm_index, wanted, output, progress, device)
+        with kept.lent(device, make) as prepared:
+            workflow.find_matches(fm_index, given.queries, wanted, output, progress, device, prepared)

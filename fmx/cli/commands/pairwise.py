@@ -1,6 +1,7 @@
 """``fmx pairwise``: global alignments of all pairs above an identity."""
 
 from dataclasses import replace
+from functools import partial
 
 import click
 
@@ -62,9 +63,10 @@ def command(given):
     shared = given.shard or given.scheduler or given.scheduler_file
     if shared and (given.matrix or given.checkpoint):
         raise click.UsageError("--shard and --scheduler share out records, without --matrix and --checkpoint")
-    from ...align.journey import PairOptions, PairOutput, align
+    from ...align.journey import PairOptions, PairOutput, align, open_gpus, prepare
     from ...align.scoring import Scoring
     from ...align.sequences import check_begin
+    from ...cluster.kept import MadeAnew
     from ...machines.progress import Progress
     from ..places import check_places
     from ..shards import places_of, undone_shard
@@ -76,9 +78,25 @@ def command(given):
     wanted = PairOptions(scoring, int(given.iddef), given.identity, prefilter, given.threads)
     output = PairOutput(given.output, form, given.cigar, given.matrix, given.checkpoint)
     progress = Progress(given.quiet)
-    is_wanted, shard = undone_shard(given, progress, "pairwise", inputs, pairs=wanted, output=output)
+    device, kept = options.device_of(given, n_gpus=None), getattr(given, "kept", MadeAnew)
+    read = partial(kept.shared, "sequences", partial(prepare, inputs, wanted, output, progress))
+    is_wanted, shard = undone_shard(
+        given, progress, "pairwise", inputs, n_shards=partial(_n_shards, read, given.engine), pairs=wanted,
+        output=output,
+    )  # fmt: skip
     if is_wanted:
-        align(inputs, wanted, replace(output, shard=shard), progress, options.device_of(given, n_gpus=None))
+        with kept.lent(device, partial(open_gpus, device, progress)) as gpus:
+            output = replace(output, shard=shard)
+            align(read(), wanted, output, progress, gpus, shared_out=given.engine == "both")
+
+
+def _n_shards(read, engine) -> int:
+    """How many shards a cluster is given."""
+    from ...align.jobs import cut
+    from ..dealing import n_of_chunks
+
+    _, job = read()
+    return n_of_chunks(len(cut(job)), job.filtered, engine)
 
 
 def _form(given) -> str:
