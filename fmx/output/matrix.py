@@ -62,7 +62,7 @@ class MatrixWriter(HitWriter):
         if self._as_text:
             width = 1 if self._most == 1 else len(str(hits.total.max(initial=0)))
             names = batch.name_length[start : start + hits.total.size]
-            out = np.empty(names.sum() + hits.total.size * (2 + self._n * (1 + width)), np.uint8)
+            out = np.empty(names.sum() + hits.total.size * (2 + self._n * (1 + width)) + put.DIGITS, np.uint8)
             return out[: _lines(batch, hits, start, self._blocks, self._most, (counts, out))].tobytes()
         size = np.zeros(hits.total.size, np.int64)
         entries = np.empty(hits.position.size, np.int32), np.empty(hits.position.size, np.int64)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..compiler.contract import by_type_or_this
 from ..compiler.functions import inlined
+from ..compiler.primitives import at as element
 from ..compiler.primitives import copy_bytes, low_bits, trailing_zeros
 from ..input.dna import UPPER
 
@@ -55,7 +56,19 @@ def byte(out, at, x):
 
 @by_type_or_this
 def number(out, at, x):
-    """Decimal digits of x >= 0."""
+    """Decimal digits of x >= 0; up to DIGITS bytes from ``at`` on may change."""
+    if x < 10:
+        return byte(out, at, 48 + x)
+    if x >= 10**8:
+        return _long_number(out, at, x)
+    digits = _eight_digits(np.uint64(x))
+    blank = trailing_zeros(digits) >> 3
+    return _eight_bytes(out, at, (digits + np.uint64(0x3030303030303030)) >> np.uint64(8 * blank)) - blank
+
+
+@inlined
+def _long_number(out, at, x):
+    """The same, digit by digit."""
     n, y = 1, x
     while y >= 10:
         y //= 10
@@ -98,8 +111,14 @@ def padded(out, at, x):
     digits = _eight_digits(np.uint64(x))
     blank = min(trailing_zeros(digits) >> 3, 7)
     shown = digits + np.uint64(0x3030303030303030) - (np.uint64(0x1010101010101010) & low_bits(8 * blank))
+    return _eight_bytes(out, at, shown)
+
+
+@inlined
+def _eight_bytes(out, at, x):
+    """Those of a uint64, the lowest first."""
     for j in range(8):
-        out[np.uint64(at + j)] = np.uint8((shown >> np.uint64(8 * j)) & np.uint64(255))
+        out[np.uint64(at + j)] = np.uint8((x >> np.uint64(8 * j)) & np.uint64(255))
     return at + 8
 
 
@@ -164,7 +183,7 @@ def bases(out, at, data, start, n, reverse):
     source, target = data[start : start + n], out[at : at + n]
     if reverse:
         for j in range(n):
-            x = source[n - 1 - j] & np.uint8(0xDF)
+            x = element(source, n - 1 - j) & np.uint8(0xDF)
             y = np.uint8(65)
             y = np.uint8(84) if x == 65 else y
             y = np.uint8(71) if x == 67 else y
@@ -184,7 +203,7 @@ def qualities(out, at, batch, r, reverse):
         return span(out, at, batch.data, start, n)
     source, target = batch.data[start : start + n], out[at : at + n]
     for j in range(n):
-        target[j] = source[n - 1 - j]
+        target[j] = element(source, n - 1 - j)
     return at + n
 
 

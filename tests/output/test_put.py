@@ -12,7 +12,8 @@ from fmx.index.reference import make_blocks
 from fmx.output import put
 from fmx.output.records import put_record, widest
 
-COUNT = st.integers(0, 2**63 - 1)
+BORDER = st.builds(lambda n, less: 10**n - less, st.integers(0, 18), st.integers(0, 1))
+COUNT = st.integers(0, 2**63 - 1) | st.integers(0, 10**9) | BORDER
 
 
 @compiled
