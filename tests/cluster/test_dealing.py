@@ -31,9 +31,9 @@ def test_much_input_has_larger_shards_whatever_the_cluster(engine, expected, mon
 @pytest.mark.parametrize(
     ("engine", "filtered", "expected"),
     [
-        ("cpu", True, [1, 5, 64, 64, 1250]),
+        ("cpu", True, [1, 5, 64, 64, 78]),
         ("cpu", False, [1, 5, 70, 256, 4096]),
-        ("cuda", True, [1, 5, 16, 32, 625]),
+        ("cuda", True, [1, 5, 16, 16, 39]),
         ("both", False, [1, 5, 16, 16, 39]),
     ],
 )
