@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import cycle
 
 import journeys
 import pytest
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
+from texts import random_letters
 
 from fmx.bench import dask as bench
 from fmx.bench.kit import workers
@@ -26,7 +28,6 @@ PYTHON = [sys.executable, "-m"]
 @contextmanager
 def cluster(folder, n_workers, variables=()):
     """A scheduler and its workers, one thread each: (the file that names it, all processes)."""
-    variables = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1", **dict(variables)}
     with workers.started(folder, [workers.Kind(1)] * n_workers, variables) as made:
         yield made.file, [made.scheduler, *made.workers]
 
@@ -63,9 +64,11 @@ def home(index_of, tmp_path_factory):
     (folder / "sheet.tsv").write_text("sample\treads\na,b\tfew.fq\na,b\treads.fq\nother\tfew.fa\n")
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 90]) for i in range(0, 600, 10)]
     (folder / "genes.fa").write_bytes(journeys.fasta(genes))
+    (folder / "long.fa").write_bytes(journeys.fasta([(f"l{i}", random_letters(2000, i)) for i in range(120)]))
     return folder
 
 
+PAIRS = ["pairwise", "long.fa", "--id", "0.3", "--no-prefilter"]
 SEARCH = ["search", "-x", "ref.fmx", "reads.fq", "--no-unmapped"]
 
 
@@ -113,33 +116,71 @@ def reported(home) -> dict:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    with cluster(tmp_path_factory.mktemp("cluster"), 2) as made:
+    with cluster(tmp_path_factory.mktemp("cluster"), 8) as made:
         yield made
 
 
-@pytest.mark.parametrize("who", ["worker", "client", "scheduler"])
-def test_whoever_is_killed_the_bytes_are_those_of_one_run(who, home, expected, tmp_path):
-    """A worker's shards go to another; after the others a second run does what is left."""
-    target = home / f"{who}.sam"
-    with cluster(tmp_path, 2) as (file, processes):
-        process = started(home, *SEARCH, "--scheduler-file", file, "-o", target)
-        wait_for(lambda: list(home.glob(f"{who}.sam.shards/.*.partial/body")) or process.poll() is not None)
-        assert process.poll() is None
-        {"worker": processes[1], "client": process, "scheduler": processes[0]}[who].kill()
-        _, err = process.communicate(timeout=120)
-        if who == "worker":
-            assert process.returncode == 0, err
-        else:
-            assert process.returncode == (-9 if who == "client" else 1)
-            assert not target.exists()
-        if who == "scheduler":
-            assert "is lost: start it and run this again" in err
-            assert err.count("\n") == 2, err
-    if who != "worker":
-        with cluster(tmp_path, 1) as (file, _):
-            done = run(home, *SEARCH, "--scheduler-file", file, "-o", target)
-            assert done.returncode == 0, done.err
-    assert body_of(target) == expected
+def test_the_work_of_killed_workers_is_done_by_others(home, shared):
+    """Three of eight, each in the midst of a shard."""
+    file, (_, *members) = shared
+    assert run(home, *PAIRS, "-o", "one.tsv").returncode == 0
+    process, victims = started(home, *PAIRS, "--scheduler-file", file, "-o", "killed.tsv"), set()
+    for member in cycle(members):
+        assert process.poll() is None, process.communicate()
+        if member not in victims and has_draft(member):
+            member.send_signal(signal.SIGSTOP)
+            if has_draft(member):
+                victims.add(member)
+            else:
+                member.send_signal(signal.SIGCONT)
+        if len(victims) == 3:
+            break
+    for victim in victims:
+        victim.kill()
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert (home / "killed.tsv").read_bytes() == (home / "one.tsv").read_bytes()
+    assert not (home / "killed.tsv.shards").exists()
+
+
+def has_draft(process) -> bool:
+    """Is a shard in the making there?"""
+    fds = f"/proc/{process.pid}/fd"
+    with suppress(FileNotFoundError):  # one that was closed meanwhile
+        return any(".partial" in os.readlink(f"{fds}/{fd}") for fd in os.listdir(fds))
+    return False
+
+
+def test_where_the_client_is_killed_a_second_run_does_the_rest(home, shared, expected):
+    kill(home, shared[0], "client", lambda client: client.kill())
+    finish(home, shared[0], "client", expected)
+
+
+def test_where_the_scheduler_is_killed_another_one_does_the_rest(home, shared, expected, tmp_path):
+    with cluster(tmp_path, 2) as (file, (scheduler, *_)):
+        code, err = kill(home, file, "scheduler", lambda client: scheduler.kill())
+    assert code == 1
+    assert "is lost: start it and run this again" in err
+    assert err.count("\n") == 2, err
+    finish(home, shared[0], "scheduler", expected)
+
+
+def kill(home, file, name, how) -> tuple:
+    """(exit code, messages) of a search to NAME.sam, for which ``how(client)`` was called in a shard."""
+    process = started(home, *SEARCH, "--scheduler-file", file, "-o", f"{name}.sam")
+    wait_for(lambda: list(home.glob(f"{name}.sam.shards/.*.partial/body")) or process.poll() is not None)
+    assert process.poll() is None
+    how(process)
+    _, err = process.communicate(timeout=120)
+    assert not (home / f"{name}.sam").exists()
+    return process.returncode, err
+
+
+def finish(home, file, name, expected):
+    """The same search, on a cluster that lives."""
+    done = run(home, *SEARCH, "--scheduler-file", file, "-o", f"{name}.sam")
+    assert done.returncode == 0, done.err
+    assert body_of(home / f"{name}.sam") == expected
 
 
 def test_where_one_worker_is_slow_and_cannot_write_what_was_done_is_kept(home, expected, tmp_path):
@@ -235,16 +276,16 @@ def test_the_scheduler_of_the_environment_is_taken_where_work_can_be_shared(home
 
 
 def test_the_bench_tells_who_did_what(home, shared, monkeypatch):
-    file, processes = shared
+    file, processes = shared[0], [process for process in shared[1] if process.poll() is None]
     monkeypatch.chdir(home)
     made = workers.Started(file, processes[0], processes[1:])
     words = timing.fmx_command(*SEARCH, "-o", "bench.sam")
     client, seconds, counts = workers.measured([*words, "--scheduler-file", file], made)
-    assert (len(seconds), f"{sum(counts)} shards: " in client.said) == (3, True)
+    assert (len(seconds), f"{sum(counts)} shards: " in client.said) == (1 + len(processes[1:]), True)
     assert sum(seconds[1:]) > 0.2
     alone = timing.Run(2.0, 4.0, "fmx: 1,000,000 reads: 9 occur")
     tries = [(alone, client, seconds, counts)] * 3
-    one, both, *each = bench._rows(tries, [workers.Kind(1), workers.Kind(1)])
+    one, both, *each = bench._rows(tries, [workers.Kind(1)] * len(counts))
     assert one == {"processes": "one by itself", "wall s": 2.0, "CPU s": 4.0, "reads/s": 500_000}
     assert both["CPU s"] == pytest.approx(client.cpu + sum(seconds))
     assert both["reads/s"] == pytest.approx(1_000_000 / client.wall)
