@@ -219,6 +219,14 @@ def test_version(command):
         assert command(option).out.decode() == f"fmx {fmx.__version__}\n"
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="only Linux tells its threads")
+def test_numpy_starts_no_threads_of_its_own_in_a_command():
+    program = "import fmx.__main__, numpy, os; print(len(os.listdir('/proc/self/task')))"
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")}
+    done = subprocess.run([sys.executable, "-c", program], env=variables, capture_output=True, check=True)
+    assert int(done.stdout) == 1
+
+
 @pytest.mark.parametrize(
     ("words", "offered"),
     [("fmx sea", "search"), ("fmx search --eng", "--engine"), ("fmx mem --engine a", "auto")],
