@@ -6,7 +6,7 @@ import os
 if _signal.getsignal(_signal.SIGINT) == _signal.default_int_handler:
     _signal.signal(_signal.SIGINT, lambda number, _: os._exit(128 + number))
 
-# NumPy's OpenBLAS, which has nothing to do here, starts a thread a core; they spin for 0.1 s before they sleep.
+# NumPy's OpenBLAS has nothing to do here; its threads, one a core, would spin for 0.1 s before they sleep.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from .cli.main import main

@@ -81,6 +81,18 @@ def load_little_endian(data, i):
 
 
 @primitive
+def load_two_bits(data, i):
+    """Bits 1 and 2 of 32 bytes of ``data`` (uint8) from index i as a uint64, those of the first highest."""
+    return np.uint64(sum(((int(x) >> 1) & 3) << (62 - 2 * j) for j, x in enumerate(data[i : i + 32])))
+
+
+@primitive
+def swap_bytes(x):
+    """A uint64 with its bytes in the other order."""
+    return np.uint64(int.from_bytes(int(x).to_bytes(8, "little"), "big"))
+
+
+@primitive
 def leading_zeros(x):
     """Number of zeros above the highest set bit of a uint64, as int64; 64 if there is none."""
     return np.int64(64 - int(x).bit_length())

@@ -120,6 +120,29 @@ def load_big_endian(builder, data, i):
     return builder.bswap(builder.load(address, align=1, typ=_WORD))
 
 
+@instruction(lambda data, i: types.uint64(data, types.intp), lambda builder, data, i: [(0, i, 32)])
+def load_two_bits(builder, data, i):
+    """Four words side by side, the last bytes first: a vector of the CPU, registers of a GPU's thread."""
+    letters, words, parts = (ir.VectorType(ir.IntType(n), k) for n, k in ((8, 32), (64, 4), (16, 4)))
+
+    def every(word):
+        return ir.Constant(words, [word] * 4)
+
+    address = builder.bitcast(builder.gep(data, [i]), letters.as_pointer())
+    backwards = ir.Constant(ir.VectorType(_NUMBER, 32), list(reversed(range(32))))
+    x = builder.load(address, align=1, typ=letters)
+    x = builder.bitcast(builder.shuffle_vector(x, ir.Constant(letters, ir.Undefined), backwards), words)
+    x = builder.and_(builder.lshr(x, every(1)), every(0x0303030303030303))
+    for shift, kept in ((6, 0x000F000F000F000F), (12, 0x000000FF000000FF), (24, 0xFFFF)):
+        x = builder.and_(builder.or_(x, builder.lshr(x, every(shift))), every(kept))
+    return builder.bitcast(builder.trunc(x, parts), _WORD)
+
+
+@instruction(lambda x: types.uint64(types.uint64))
+def swap_bytes(builder, x):
+    return builder.bswap(x)
+
+
 def pair_at(builder, words, i):
     """The address of words[i] and words[i + 1]."""
     first = builder.gep(words, [i])

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..compiler.primitives import at, load_big_endian
+from ..compiler.primitives import at, load_two_bits, swap_bytes
 from ..machines.jobs import ONE_CORE, do
 from ..machines.threads import run_all, spans
 
@@ -78,15 +78,12 @@ def symbol_before(words, first, left, k, ahead, n_ahead):
 
 @inlined
 def pack_letters(data, i):
-    """Eight letters (A C G T U, any case) of ``data`` (uint8) from index i as 16 bits, the first highest.
+    """The WORD letters (A C G T U, any case) of ``data`` (uint8) from index i as a packed word.
 
     Bits 1 and 2 of a letter tell it apart: A 00, C 01, T and U 10, G 11; then G and T change places.
     """
-    x = (load_big_endian(data, i) >> np.uint64(1)) & np.uint64(0x0303030303030303)
-    x ^= (x >> np.uint64(1)) & np.uint64(0x0101010101010101)
-    x = (x | (x >> np.uint64(6))) & np.uint64(0x000F000F000F000F)
-    x = (x | (x >> np.uint64(12))) & np.uint64(0x000000FF000000FF)
-    return (x | (x >> np.uint64(24))) & np.uint64(0xFFFF)
+    x = load_two_bits(data, i)
+    return x ^ ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
 
 
 @inlined
@@ -99,14 +96,7 @@ def reverse_complement(x, k):
     x = ((x & np.uint64(0x0F0F0F0F0F0F0F0F)) << np.uint64(4)) | (
         (x >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
     )
-    x = ((x & np.uint64(0x00FF00FF00FF00FF)) << np.uint64(8)) | (
-        (x >> np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
-    )
-    x = ((x & np.uint64(0x0000FFFF0000FFFF)) << np.uint64(16)) | (
-        (x >> np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
-    )
-    x = (x << np.uint64(32)) | (x >> np.uint64(32))
-    return x >> np.uint64(64 - 2 * k)
+    return swap_bytes(x) >> np.uint64(64 - 2 * k)
 
 
 class PackText(NamedTuple):

@@ -139,8 +139,7 @@ def pack_read(data, start, length, code, words, first):
         at, k = start + i, min(WORD, length - i)
         word = np.uint64(0)
         if at + WORD <= data.size:
-            for j in range(at, at + WORD, 8):
-                word = (word << np.uint64(16)) | pack_letters(data, j)
+            word = pack_letters(data, at)
             if k < WORD:
                 word = (word >> np.uint64(2 * (WORD - k))) << np.uint64(2 * (WORD - k))
         else:

@@ -73,6 +73,11 @@ def load_word(held, i):
 
 
 @compiled
+def load_bits(held, i):
+    return primitives.load_two_bits(held.data, i)
+
+
+@compiled
 def load_lanes(held, i):
     return simd.equal_bits(simd.load(held.data, i), simd.load(held.data, 0))
 
@@ -86,7 +91,7 @@ def store_lanes(held, i):
 LAST = {
     read: SIZE - 1, read_in_a_piece: SIZE - 1, write: SIZE - 1, read_of_a_slice: SIZE - 1,
     copy_from: SIZE - 4, copy_to: SIZE - 4, find: SIZE, load_word: SIZE - 8,
-    load_lanes: SIZE - simd.LANES, store_lanes: SIZE - simd.LANES,
+    load_bits: SIZE - 32, load_lanes: SIZE - simd.LANES, store_lanes: SIZE - simd.LANES,
 }  # fmt: skip
 
 

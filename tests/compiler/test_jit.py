@@ -53,7 +53,8 @@ def of_bytes(data, byte, start, stop, target):
     primitives.prefetch(data, start)
     primitives.copy_bytes(target, 1, data, 2, 9)
     words = primitives.load_big_endian(data, start), primitives.load_little_endian(data, start)
-    return primitives.find_byte(data, byte, start, stop), words
+    bits = primitives.load_two_bits(data, min(start, 32)), primitives.swap_bytes(words[0])
+    return primitives.find_byte(data, byte, start, stop), words, bits
 
 
 @compiled
@@ -84,7 +85,9 @@ def test_masks_begin_at_any_bit(n):
 def test_memory_is_searched_copied_and_read(data, byte, start, n):
     data, mine, theirs = np.frombuffer(data, np.uint8), np.zeros(12, np.uint8), np.zeros(12, np.uint8)
     arguments = data, np.uint8(byte), start, start + n
-    assert of_bytes(*arguments, mine) == of_bytes.function(*arguments, theirs)
+    found = of_bytes(*arguments, mine)
+    assert found == of_bytes.function(*arguments, theirs)
+    assert found[1][1] == found[2][1]  # swapped
     np.testing.assert_array_equal(mine, theirs)
 
 
