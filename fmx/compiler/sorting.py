@@ -1,11 +1,15 @@
 """Sorting in place and searching what is sorted; compiled code here may not allocate (see functions.py)."""
 
+from typing import NamedTuple
+
 import numpy as np
 
+from .contract import by_type
 from .functions import inlined
 from .primitives import at
 
 _SMALL = 24
+_MANY, _DIGIT, N_DIGITS = 96, np.uint64(255), 256  # keys sorted by digits; a digit; how many there are
 
 
 @inlined
@@ -53,6 +57,70 @@ def _sift(keys, root, n):
         keys[root] = keys[child]
         root = child
     keys[root] = key
+
+
+class InPlace(NamedTuple):
+    """``keys`` int64[n], which are sorted where they are."""
+
+    keys: np.ndarray
+
+
+class ByDigits(NamedTuple):
+    """``keys`` int64[n], none negative, which many are sorted of by digits (radix sort).
+
+    ``spare`` int64[n] and ``counts`` int64[N_DIGITS] are room for that.
+    """
+
+    keys: np.ndarray
+    spare: np.ndarray
+    counts: np.ndarray
+
+
+@by_type
+def sort_keys(room, n):
+    """Sort the first n keys of an InPlace, or of ByDigits."""
+
+
+@sort_keys.register(InPlace)
+def _sort_in_place(room, n):
+    sort(room.keys, n)
+
+
+@sort_keys.register(ByDigits)
+def _sort_by_digits(room, n):
+    """Digits in which all keys are equal are left out."""
+    if n < _MANY:
+        sort(room.keys, n)
+        return
+    keys, spare, differ, n_passes = room.keys, room.spare, np.int64(0), 0
+    for j in range(n):
+        differ |= keys[j] ^ keys[0]
+    for digit in range(8):
+        shift = np.uint64(8 * digit)
+        if (np.uint64(differ) >> shift) & _DIGIT:
+            _sort_by_digit(keys, spare, n, shift, room.counts)
+            keys, spare = spare, keys
+            n_passes += 1
+    if n_passes & 1:
+        for j in range(n):
+            room.keys[j] = room.spare[j]
+
+
+@inlined
+def _sort_by_digit(keys, spare, n, shift, counts):
+    """Put n keys into ``spare`` by one digit; equal ones stay in order."""
+    for digit in range(N_DIGITS):
+        counts[digit] = 0
+    for j in range(n):
+        counts[(np.uint64(at(keys, j)) >> shift) & _DIGIT] += 1
+    to = np.int64(0)
+    for digit in range(N_DIGITS):
+        counts[digit], to = to, to + counts[digit]
+    for j in range(n):
+        digit = (np.uint64(at(keys, j)) >> shift) & _DIGIT
+        to = at(counts, digit)
+        counts[digit] = to + 1
+        spare[np.uint64(to)] = at(keys, j)
 
 
 @inlined

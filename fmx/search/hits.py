@@ -15,7 +15,7 @@ import numpy as np
 
 from ..compiler.contract import by_type, by_type_or_this
 from ..compiler.functions import compiled, inlined
-from ..compiler.sorting import sort
+from ..compiler.sorting import N_DIGITS, ByDigits, sort, sort_keys
 from ..index.contracts import position_of, prefetch_position
 
 ALL = 2**62  # a limit that is none
@@ -132,7 +132,8 @@ def select(occurrences, batch, start, total, policy) -> Hits:
     first = np.empty(total.size + 1, np.int64)
     n_hits, most = _lay_out(total, policy.at_most, policy.limit, first)
     hits = Hits(first, np.empty(n_hits, np.int64), np.empty(n_hits, np.bool_), total)
-    _select(occurrences, batch, start, hits, policy.seed, np.empty(most, np.int64))
+    room = ByDigits(*(np.empty(n, np.int64) for n in (most, most, N_DIGITS)))
+    _select(occurrences, batch, start, hits, policy.seed, room)
     return hits
 
 
@@ -150,8 +151,8 @@ def _lay_out(total, at_most, limit, first):
 
 
 @compiled
-def _select(occurrences, batch, start, hits, seed, keys):
-    """Fill ``hits`` but for its counts; ``keys`` int64[most occurrences of a read] is scratch."""
+def _select(occurrences, batch, start, hits, seed, room):
+    """Fill ``hits`` but for its counts; ``room`` for the most occurrences of a read is scratch."""
     n_reads = hits.total.size
     for r in range(n_reads):
         if r + _AHEAD < n_reads:
@@ -159,12 +160,13 @@ def _select(occurrences, batch, start, hits, seed, keys):
                 if occurrences.lo[i] < occurrences.hi[i]:
                     prefetch_at(occurrences, np.int64(occurrences.lo[i]))
                     break
-        select_of_read(occurrences, batch, start, hits, r, seed, keys)
+        select_of_read(occurrences, batch, start, hits, r, seed, room)
 
 
 @inlined
-def select_of_read(occurrences, batch, start, hits, r, seed, keys):
-    """Fill in the hits of one read, number start + r of the batch; ``keys`` int64 is its scratch."""
+def select_of_read(occurrences, batch, start, hits, r, seed, room):
+    """Fill in the hits of one read, number start + r of the batch; ``room`` (sort_keys) is its scratch."""
+    keys = room.keys
     out, n = hits.first[r], hits.first[r + 1] - hits.first[r]
     if n == 0:
         return
@@ -173,7 +175,7 @@ def select_of_read(occurrences, batch, start, hits, r, seed, keys):
     else:
         total = hits.total[r]
         all_keys(occurrences, r, keys)
-        sort(keys, total)
+        sort_keys(room, total)
         if seed >= 0 and n < total:
             draw(keys, total, n, hash_name(batch, start + r, seed))
     for j in range(n):

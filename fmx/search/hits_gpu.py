@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.sorting import sort
+from ..compiler.sorting import InPlace, sort
 from ..compiler.warp import atomic_add, grid_size, kernel, thread_index
 from ..index.reference import place_of
 from ..input.lengths import N_CLASSES, class_of
@@ -87,8 +87,8 @@ def choose_kernel(batch, occurrences, rules, chosen):
     """The hits of each read, by a thread a read."""
     r = thread_index()
     if r < chosen.hits.total.size:
-        keys = chosen.keys[chosen.first_key[r] :]
-        select_of_read(occurrences, batch, 0, chosen.hits, r, rules.seed, keys)
+        room = InPlace(chosen.keys[chosen.first_key[r] :])
+        select_of_read(occurrences, batch, 0, chosen.hits, r, rules.seed, room)
 
 
 @kernel
