@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """What machines.pipeline counts."""
+        """What machines.road counts."""
         return self.rows.nbytes
 
 

@@ -12,8 +12,9 @@ from ..errors import n_of
 from ..input import pair_spans
 from ..input.mates import PairedFiles
 from ..input.share import Share
-from ..machines.pipeline import Shares, travel
+from ..machines.pipeline import travel
 from ..machines.progress import Progress
+from ..machines.road import Shares
 from ..mem import matching
 from ..search.pairs import PairMapper
 from ..workflow import tell_compiling

@@ -8,7 +8,8 @@ from functools import partial
 import pytest
 
 from fmx.machines import pipeline
-from fmx.machines.pipeline import Road, Shares, run, travel
+from fmx.machines.pipeline import run, travel
+from fmx.machines.road import Road, Shares
 
 
 @pytest.fixture(autouse=True)
