@@ -118,5 +118,6 @@ class Inputs:
                 return self._inputs[number], *taken[:2]
 
     def close(self):
-        for each in self._inputs:
-            each.close()
+        """Close those that nobody is reading: after an interrupt somebody may be left who waits for one."""
+        for number in self._free:
+            self._inputs[number].close()

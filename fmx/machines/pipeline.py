@@ -1,12 +1,14 @@
 """The threads of a road (road.py): one for each worker, and what they have done, in order."""
 
 import threading
+import time
 from functools import partial
 
 from .road import BUDGET, Road, Shares
 
 # Of the budget, where there are many workers: what one hands over at a time, so that it need not wait.
 OF_A_WORKER = 16 << 20
+PATIENCE = 1.0  # seconds for threads to end after an interrupt
 
 
 def travel(items, workers, write):
@@ -33,7 +35,10 @@ def travel(items, workers, write):
 
 
 def run(road, loops, write):
-    """Start a thread for each loop, yield results in order, and end the threads whatever happens."""
+    """Start a thread for each loop, yield results in order, and end the threads whatever happens.
+
+    After an interrupt a thread is left that waits for input, which may never come.
+    """
 
     def guarded(loop):
         try:
@@ -42,13 +47,17 @@ def run(road, loops, write):
             road.fail(error)
 
     threads = [threading.Thread(target=guarded, args=(loop,), daemon=True) for loop in loops]
+    end: float | None = None
     try:
         for thread in threads:
             thread.start()
         yield from road.results(write)
+    except KeyboardInterrupt:
+        end = time.monotonic() + PATIENCE
+        raise
     finally:
         road.stop()
         for thread in threads:
             if thread.ident is not None:  # it could be started
-                thread.join()
+                thread.join(end and max(0, end - time.monotonic()))
         road.close()

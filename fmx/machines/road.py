@@ -193,8 +193,8 @@ class Road:
             self._let_all_go_on()
 
     def close(self):
-        """Close what makes the items, once nobody takes any."""
-        if hasattr(self._items, "close"):
+        """Close what makes the items, unless somebody was left who waits for one."""
+        if hasattr(self._items, "close") and self._pulling.acquire(blocking=False):
             self._items.close()
 
     def results(self, write):

@@ -1,5 +1,7 @@
 """A signal at any moment of a run: its exit code, one line at most, no traceback, nothing half-made."""
 
+import errno
+import os
 import signal
 import subprocess
 import sys
@@ -94,3 +96,46 @@ def test_an_interrupt_is_not_lost_in_a_library(work, code):
     )
     assert (done.returncode, done.stderr, done.stdout) == (code, b"", b"")
     assert time.monotonic() - start < 20
+
+
+WAITING = {
+    "search": ["search", "-q", "-x", "ref.fmx", "-t", 2, "-o", "out"],
+    "search both": ["search", "-q", "-x", "ref.fmx", "-t", 2, "-o", "out", "-2", "r.fq", "-1"],
+    "collapse": ["search", "-q", "-x", "ref.fmx", "-o", "out", "--collapse"],
+    "mem": ["mem", "-q", "-x", "ref.fmx", "-o", "out"],
+    "count": ["count", "-q", "-l", "l.csv", "--offset", 0, "-o", "out"],
+    "locate": ["locate", "-q", "-x", "ref.fmx", "-o", "out"],
+    "pairwise": ["pairwise", "-q", "-o", "out"],
+    "index": ["index", "-q", "-o", "out"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [("search", signal.SIGINT), *((name, signal.SIGTERM) for name in WAITING)]
+)
+def test_who_waits_for_input_that_does_not_come_can_be_ended(name, number, home):
+    os.mkfifo("pipe")
+    (home / "l.csv").write_text(f"g,{GENOME[0][1][:20]}\n")
+    arguments = [*MAIN, *map(str, WAITING[name]), "pipe"]
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, preexec_fn=take_signals) as process:
+        with open_writer("pipe"):  # who writes nothing
+            time.sleep(0.1)
+            process.send_signal(number)
+            try:
+                _, err = process.communicate(timeout=20)
+            finally:
+                process.kill()
+    assert process.returncode == 128 + number
+    assert err in (b"fmx: interrupted\n", b"fmx: stopped by SIGTERM\n")
+    assert sorted(path.name for path in home.iterdir()) == ["l.csv", "pipe", "r.fq", "ref.fmx"]
+
+
+def open_writer(path):
+    """The other end of a pipe that is read, as a file."""
+    for _ in range(600):
+        try:
+            return os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb")
+        except OSError as error:  # nobody reads it yet
+            assert error.errno == errno.ENXIO
+        time.sleep(0.05)
+    raise TimeoutError(path)
