@@ -167,7 +167,7 @@ def is_array(name: str) -> bool:
     )
 
 
-def check_reference(meta: dict, names: list, lengths, columns) -> None:
+def check_reference(meta: dict, names, lengths, columns) -> None:
     """Contigs and blocks: they make the text, in order, without a gap, and parts end where contigs do.
 
     ``names`` of the contigs, ``lengths`` int64[n_contigs], ``columns`` of Blocks, int64[n_blocks] each.

@@ -10,6 +10,7 @@ from ..errors import UnsupportedError
 from . import layouts, plan, store
 from .check import check_reference
 from .groups import Groups
+from .names import ContigNames
 from .parts import own_name, part_arrays, part_of, part_sizes, part_span
 from .prefix_table import PrefixTable
 from .reference import COLUMNS, Reference, make_blocks
@@ -145,7 +146,7 @@ def verify(path, meta, n_threads=1) -> None:
 
 
 def _reference(path, meta, arrays) -> Reference:
-    names = names_in(arrays["contig_names"])
+    names = ContigNames(arrays["contig_names"])
     columns = [arrays[f"block_{column}"] for column in COLUMNS]
     try:
         check_reference(meta, names, arrays["contig_lengths"], columns)

@@ -10,6 +10,7 @@ separator that sorts before A; runs of N cost nothing:
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -69,12 +70,12 @@ class Before(NamedTuple):
 class Reference:
     """Contigs in file order.
 
-    ``names`` list of str; ``lengths`` int64[n] in bases; ``md5`` uint8[n, 16], of the upper-case letters (the
-    M5 of SAM); ``blocks`` Blocks; ``n_text`` symbols in the text, separators included; ``groups`` of contigs,
-    or None.
+    ``names`` a list of str, or ContigNames; ``lengths`` int64[n] in bases; ``md5`` uint8[n, 16], of the
+    upper-case letters (the M5 of SAM); ``blocks`` Blocks; ``n_text`` symbols in the text, separators
+    included; ``groups`` of contigs, or None.
     """
 
-    names: list
+    names: Sequence
     lengths: np.ndarray
     md5: np.ndarray
     blocks: Blocks

@@ -40,7 +40,7 @@ class Index:
         self._index = load(**wanted)
         self._others: dict = {}  # the same index as other queries need it
         reference = self._index.reference
-        self.path, self.contigs = self._index.path, reference.names
+        self.path, self.contigs = self._index.path, list(reference.names)
         self.lengths = np.asarray(reference.lengths)
         self.groups, self.group_of_contig = reference.groups or (None, None)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.contract import static_type
-from ..compiler.functions import inlined
+from ..compiler.functions import compiled, inlined
 from ..errors import UnsupportedError
 from ..index.place_keys import contig_of, position_of_key
 from ..input.bgzf import BGZF_END
@@ -30,8 +30,8 @@ _GROUP = put.as_bytes("RGZ")
 _NH, _HI, _NM, _MD, _MC = map(put.as_bytes, ("NHi", "HIi", "NMC", "MDZ", "MCZ"))
 
 
-def header(reference, sam_header: bytes) -> bytes:
-    """The BAM header: SAM text and the table of contigs.
+def header(reference, sam_header, names) -> bytes:
+    """The BAM header: SAM text and the table of contigs, whose put.Names are given.
 
     Raises UnsupportedError for a contig whose positions BAM cannot hold.
     """
@@ -41,12 +41,21 @@ def header(reference, sam_header: bytes) -> bytes:
             f"contig {reference.names[longest]} has {reference.lengths[longest]} bases, and BAM holds "
             f"contigs of at most {MAX_CONTIG}: write SAM"
         )
-    parts = [b"BAM\1", struct.pack("<i", len(sam_header)), sam_header]
-    parts.append(struct.pack("<i", len(reference.names)))
-    for name, length in zip(reference.names, reference.lengths, strict=True):
-        encoded = name.encode() + b"\0"
-        parts += [struct.pack("<i", len(encoded)), encoded, struct.pack("<i", int(length))]
-    return b"".join(parts)
+    n = reference.lengths.size
+    table = np.empty(names.data.size + 9 * n, np.uint8)
+    table = table[: _put_contigs(table, names, reference.lengths)]
+    start = struct.pack("<4si", b"BAM\1", len(sam_header))
+    return b"".join((start, sam_header, struct.pack("<i", n), table.data))
+
+
+@compiled
+def _put_contigs(out, names, lengths):
+    """Each contig's name and length, int64[n]; how many bytes that is."""
+    at = np.int64(0)
+    for i in range(lengths.size):
+        at = _put_int(out, at, names.first[i + 1] - names.first[i], 4)  # with the NUL behind a name
+        at = _put_int(out, put.byte(out, put.name(out, at, names, i), 0), lengths[i], 4)
+    return at
 
 
 class Core(NamedTuple):
@@ -74,7 +83,7 @@ def open_hits(reference, output, sam_header):
     """(HitWriter, header)."""
     group = put.as_bytes(f"RGZ{output.read_group_id}\0" if output.read_group_id else "")
     form = BamHits(*contigs_of(reference), output.unmapped, output.tags, group, output.own_group)
-    head = header(reference, sam_header(form.names))
+    head = header(reference, sam_header(form.names), form.names)
     if samtools.is_needed(output):  # which takes records that are not compressed
         return HitWriter(form, True), head
     return HitWriter(form, True, deflate, BGZF_END), deflate(np.frombuffer(head, np.uint8))

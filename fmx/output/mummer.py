@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ..index.reference import Blocks
 from ..input.reads import FORWARD, REVERSE
 from . import put
@@ -26,8 +28,9 @@ class Mummer(NamedTuple):
 def open_matches(reference, output, which, sam_header):
     """(MatchWriter, nothing)."""
     columns = output.four_columns or len(reference.names) > 1
-    width = max(len(name.encode()) for name in reference.names) if columns else 0
-    form = Mummer(*contigs_of(reference), which, width, output.original, output.lengths)
+    names, blocks = contigs_of(reference)
+    width = int(np.diff(names.first).max()) - 1 if columns else 0
+    form = Mummer(names, blocks, which, width, output.original, output.lengths)
     return MatchWriter(form), b""
 
 

@@ -3,33 +3,22 @@
 Each function writes into ``out`` uint8[n] from ``at`` on and returns the place after it.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ..compiler.contract import by_type_or_this
 from ..compiler.functions import inlined
 from ..compiler.primitives import at as element
 from ..compiler.primitives import copy_bytes, low_bits, trailing_zeros
+from ..index.names import ContigNames, Names, names_of
 from ..input.dna import UPPER
 
 TAB, LINE, SPACE, PLUS, MINUS, STAR, DOT = b"\t\n +-*."
 DIGITS = 20  # bytes of the longest number: a uint64, or an int64 with its sign
 
 
-class Names(NamedTuple):
-    """Contig names: ``data`` uint8, name i is data[first[i] : first[i + 1]]; ``first`` int64[n + 1]."""
-
-    data: np.ndarray
-    first: np.ndarray
-
-
 def make_names(names) -> Names:
-    """Names as arrays, from a list of str without newlines."""
-    lines = as_bytes("\n".join([*names, ""]))
-    ends = np.flatnonzero(lines == LINE)
-    first = np.append(0, ends - np.arange(ends.size))
-    return Names(lines[lines != LINE], first)
+    """Names as arrays, from ContigNames or a list of str without newlines."""
+    return names.held if isinstance(names, ContigNames) else names_of(as_bytes("\n".join([*names, ""])))
 
 
 def as_bytes(text: str) -> np.ndarray:
@@ -134,7 +123,7 @@ def _eight_digits(x):
 
 @inlined
 def name(out, at, names, i):
-    return span(out, at, names.data, names.first[i], names.first[i + 1] - names.first[i])
+    return span(out, at, names.data, names.first[i], names.first[i + 1] - names.first[i] - 1)
 
 
 @inlined

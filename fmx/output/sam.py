@@ -18,26 +18,32 @@ _NH, _HI, _NM, _MD = map(put.as_bytes, ("\tNH:i:", "\tHI:i:", "\tNM:i:", "\tMD:Z
 _MATE, _NO_READ, _NO_QUALITY = map(put.as_bytes, ("\t*\t0\t0\t", "*\t*", "\t*"))
 _NO_PLACE, _MC = map(put.as_bytes, ("\t*\t0", "\tMC:Z:"))
 _GROUP = put.as_bytes("\tRG:Z:")
+_HD = put.as_bytes("@HD\tVN:1.6\tSO:unsorted\tGO:query\n")
 _SQ, _LN, _M5, _HEX = map(put.as_bytes, ("@SQ\tSN:", "\tLN:", "\tM5:", "0123456789abcdef"))
 MATCH, CLIP = b"MH"  # operations of a CIGAR
 SAME = b"="[0]  # contig as the record's own
 UNKNOWN = 255  # mapping quality
 
 
-def header(reference, version, command_line, read_group, names) -> bytes:
+def header(reference, version, command_line, read_group, names) -> bytearray:
     """The header lines; ``read_group`` is a whole @RG line or empty, ``names`` put.Names of the contigs."""
-    n = reference.lengths.size
-    lines = np.empty(names.data.size + n * (_SQ.size + _LN.size + _M5.size + put.DIGITS + 33), np.uint8)
-    lines = lines[: _put_contigs(lines, names, reference.lengths, reference.md5)]
+    digits = len(str(reference.lengths.max()))
+    line = _SQ.size + _LN.size + digits + _M5.size + 2 * reference.md5.shape[1] + 1
+    lines = bytearray(_HD.size + names.data.size + reference.lengths.size * line + put.DIGITS)
+    out = np.frombuffer(lines, np.uint8)
+    size = _put_contigs(out, put.text(out, 0, _HD), names, reference.lengths, reference.md5)
+    del out, lines[size:]
     group = f"{read_group}\n" if read_group else ""
-    last = f"{group}@PG\tID:fmx\tPN:fmx\tVN:{version}\tCL:{command_line}\n"
-    return b"".join((b"@HD\tVN:1.6\tSO:unsorted\tGO:query\n", lines.data, last.encode()))
+    lines += f"{group}@PG\tID:fmx\tPN:fmx\tVN:{version}\tCL:{command_line}\n".encode()
+    return lines
 
 
 @compiled
-def _put_contigs(out, names, lengths, digests):
-    """A line for each contig; how many bytes that is.  ``lengths`` int64[n], ``digests`` uint8[n, 16]."""
-    at = np.int64(0)
+def _put_contigs(out, at, names, lengths, digests):
+    """A line for each contig, from ``at`` on; where the last one ends.
+
+    ``lengths`` int64[n], ``digests`` uint8[n, 16].
+    """
     for i in range(lengths.size):
         at = put.text(out, put.name(out, put.text(out, at, _SQ), names, i), _LN)
         at = put.text(out, put.number(out, at, lengths[i]), _M5)

@@ -11,7 +11,7 @@ from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.errors import UnsupportedError
 from fmx.index.reference import read_fasta
-from fmx.output import bam
+from fmx.output import bam, put
 
 NAMES = ["one letter", "contigs of 1 to 6", "IUPAC", "repeats across separators"]
 OPTIONS = [["-a"], ["-k", "2", "-m", "5", "--rg", r"@RG\tID:x"], ["--no-unmapped"]]
@@ -95,7 +95,7 @@ def test_no_reads_make_a_valid_empty_bam(folder, index_of, command, peer):
 def test_a_contig_too_long_for_bam_is_refused(monkeypatch):
     reference, _ = read_fasta(journeys.fasta([("short", "ACGT"), ("long", "ACGTA")]))
     monkeypatch.setattr(bam, "MAX_CONTIG", 5)
-    bam.header(reference, b"")
+    bam.header(reference, b"", put.make_names(reference.names))
     monkeypatch.setattr(bam, "MAX_CONTIG", 4)
     with pytest.raises(UnsupportedError, match="contig long has 5 bases"):
-        bam.header(reference, b"")
+        bam.header(reference, b"", put.make_names(reference.names))

@@ -1,0 +1,50 @@
+"""Names of contigs as bytes, from which str are made only for who asks: there may be a million."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+NEWLINE = 10
+
+
+class Names(NamedTuple):
+    """``data`` uint8, where a newline ends each name; name i is data[first[i] : first[i + 1] - 1].
+
+    ``first`` int64[n + 1].  The last newline may be missing, unless that name is empty.
+    """
+
+    data: np.ndarray
+    first: np.ndarray
+
+
+def names_of(lines) -> Names:
+    """Of an array of names, uint8, each with a newline behind it, but perhaps the last."""
+    ends = np.flatnonzero(lines == NEWLINE)
+    if lines.size and lines[-1] != NEWLINE:
+        ends = np.append(ends, lines.size)
+    return Names(lines, np.append(0, ends + 1))
+
+
+class ContigNames(Sequence):
+    """Names of contigs by their number, each a str; ``held``: the Names that they are of."""
+
+    def __init__(self, lines):
+        """``lines`` uint8: the names, with newlines between them."""
+        self.held = names_of(lines)
+
+    def __len__(self) -> int:
+        return self.held.first.size - 1
+
+    def __getitem__(self, number):
+        if isinstance(number, slice):
+            return list(self)[number]
+        i = range(len(self))[number]
+        data, first = self.held
+        return data[first[i] : first[i + 1] - 1].tobytes().decode()
+
+    def __iter__(self):
+        return iter(self.held.data.tobytes().decode().split("\n"))
+
+    def __eq__(self, other):
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
