@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.warp import device, kernel, thread_index
+from ...compiler.warp import WARP, device, kernel, thread_index
 from ...index.contracts import address, find, occ, start, units
 from ...index.layouts.cofi import HOLE
 from ...input.dna import symbols
@@ -21,10 +21,12 @@ SECTOR = 32  # bytes that memory gives at least
 
 
 class Accesses(NamedTuple):
-    """A pattern's accesses: their mean number, the bytes of each, how many units of 16 bytes their places are
-    multiples of, and the bytes that they are spread over."""
+    """A pattern's accesses: their mean number, and that of the pattern of a warp that has most (all wait for
+    it); the bytes of each, how many units of 16 bytes their places are multiples of, and the bytes that they
+    are spread over."""
 
     per_pattern: float
+    slowest: float
     entry: int
     apart: int
     n_bytes: int
@@ -103,15 +105,16 @@ def count(query, patterns, n_sampled=200_000) -> Accesses:
     counts = gpu.zeros(n, np.int64)
     if not hasattr(query, "layout"):
         launch(count_places_kernel, n, query, patterns, counts)
-        return Accesses(_mean(counts), SECTOR, 2, _bytes_of(query))
+        return Accesses(*means(counts), SECTOR, 2, _bytes_of(query))
     layout = query.layout
     if units(layout) == 0:
         launch(count_cofi_kernel, n, query, patterns, counts)
-        return Accesses(_mean(counts), SECTOR, 2, layout.changes.nbytes + layout.offsets.nbytes)
+        return Accesses(*means(counts), SECTOR, 2, layout.changes.nbytes + layout.offsets.nbytes)
     words = gpu.zeros(n, np.uint64)
     launch(count_entries_kernel, n, query, patterns, counts, words)
     bits = int(np.bitwise_or.reduce(gpu.to_host(words)))
-    return Accesses(_mean(counts), 16 * units(layout), (bits & -bits) // 2 or 16, layout.entries.nbytes)
+    apart = (bits & -bits) // 2 or 16
+    return Accesses(*means(counts), 16 * units(layout), apart, layout.entries.nbytes)
 
 
 def _bytes_of(value) -> int:
@@ -119,5 +122,8 @@ def _bytes_of(value) -> int:
     return sum(map(_bytes_of, value)) if isinstance(value, tuple) else getattr(value, "nbytes", 0)
 
 
-def _mean(counts) -> float:
-    return float(gpu.to_host(counts).mean())
+def means(counts) -> tuple:
+    """The mean of counts, and that of the largest of each 32, as many as a warp has threads."""
+    counts = gpu.to_host(counts)
+    warps = np.maximum.reduceat(counts, np.arange(0, counts.size, WARP))
+    return float(counts.mean()), float(warps.mean())
