@@ -122,7 +122,7 @@ def _bytes_of(value) -> int:
     return sum(map(_bytes_of, value)) if isinstance(value, tuple) else getattr(value, "nbytes", 0)
 
 
-def means(counts) -> tuple:
+def means(counts) -> tuple[float, float]:
     """The mean of counts, and that of the largest of each 32, as many as a warp has threads."""
     counts = gpu.to_host(counts)
     warps = np.maximum.reduceat(counts, np.arange(0, counts.size, WARP))
