@@ -1,5 +1,6 @@
 """What fmx search writes, where and how: the options, and what they mean."""
 
+import os
 from functools import partial
 
 import click
@@ -87,6 +88,8 @@ def outputs_of(kinds, kinds_of_reads, output) -> dict:
     """The outputs of an Output: {option: (path or None, formats)}."""
     from ..output.reads import of_mates
 
+    if output.mapped_to and output.mapped_to == output.unmapped_to != os.devnull:  # a pipe may be meant
+        raise click.UsageError(f"--al and --un are both {output.mapped_to}: name two places")
     found = {"-o": (output.path, kinds), "--counts": (output.counts, ["TSV"])}
     found["--screen"] = output.screen, ["TSV"]
     for option, path in (("--al", output.mapped_to), ("--un", output.unmapped_to)):

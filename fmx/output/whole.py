@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from ..input import pair_spans, spans
 from ..input.chosen import Chosen
 from ..input.mates import PairedFiles
-from ..input.streams import whole_output
+from ..input.streams import named_output, whole_output
 from ..report.kinds import rendered
 from .reads import Aside
 
@@ -40,9 +40,13 @@ class Whole:
     def opened(self, head, end=b""):
         """A binary file for what stands between ``head`` and ``end``.  Raises OutputError."""
         with ExitStack() as stack:
-            self._tables = [path and stack.enter_context(whole_output(path)) for path in self._places]
-            self._reports = {path: stack.enter_context(whole_output(path)) for path in self._reports}
-            asides = [stack.enter_context(whole_output(path)) for path in self._asides]
+
+            def beside(path):
+                return _Beside(path, stack.enter_context(whole_output(path)))
+
+            self._tables = [path and beside(path) for path in self._places]
+            self._reports = {path: beside(path) for path in self._reports}
+            asides = [beside(path) for path in self._asides]
             sink = stack.enter_context(self._container(self._path))  # whose end may fail, so it comes first
             sink.write(head)
             yield Sinks(sink, asides) if asides else sink
@@ -57,6 +61,17 @@ class Whole:
                 file.write(table)
         for path, file in self._reports.items():
             file.write(rendered(path, facts))
+
+
+class _Beside:
+    """A file that is written beside another: errors name the one that they are of.  Raises OutputError."""
+
+    def __init__(self, path, file):
+        self._path, self._file = path, file
+
+    def write(self, piece):
+        with named_output(self._path):
+            self._file.write(piece)
 
 
 class Sinks:

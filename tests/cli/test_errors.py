@@ -271,12 +271,16 @@ def test_a_wrong_version_or_a_broken_meta_json(full_index, command):
 
 
 def test_a_full_disk(indexed, command):
-    (indexed / "r.fq").write_bytes(GOOD * 100)
+    (indexed / "r.fq").write_bytes(GOOD * 1000)
     assert "/dev/full: cannot write: No space left" in complaint(
         command("search", "-q", "r.fq", "-o", "/dev/full")
     )
-    message = complaint(command("search", "-q", "r.fq", "-o", "out.sam", "--counts", "/dev/full"))
-    assert "/dev/full: cannot write: No space left" in message
+    for beside in ("--counts", "--al"):
+        message = complaint(command("search", "-q", "r.fq", "-o", "out.sam", beside, "/dev/full"))
+        assert "/dev/full: cannot write: No space left" in message
+    done = command("search", "r.fq", "-o", "out.sam", "--al", "/dev/full", "--un", "/dev/full")
+    assert done.code == 2
+    assert "--al and --un are both /dev/full: name two places" in done.err
     for arguments in (
         ["search", "-q", "r.fq"], ["mem", "-q", "r.fq"], ["locate", "-q", "-p", "A"], ["inspect"], ["--help"],
     ):  # fmt: skip
