@@ -16,7 +16,7 @@ from ..options.finding import find_index, find_indexes
 from .worker import do_shard, seen_there
 
 # Of cores, and of GPUs: how many before they are made larger; bytes of input of one at least, and at most.
-SIZES = (64, 32 << 20, 128 << 20), (32, 256 << 20, 1 << 30)
+SIZES = (64, 32 << 20, 128 << 20), (16, 256 << 20, 1 << 30)
 CHUNKS = (64, 64, 1), (16, 128, 128)  # how many; chunks of pairs of one, with the filter and without it
 MOST = 4096  # shards
 INPUTS = (  # what commands call them

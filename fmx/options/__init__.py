@@ -17,7 +17,8 @@ def command(function):
 
     @functools.wraps(function)
     def take(**given):
-        if given.get("engine", "cpu") not in ("cpu", "auto"):  # which may want none
+        is_here = not (given.get("scheduler") or given.get("scheduler_file"))
+        if is_here and given.get("engine", "cpu") not in ("cpu", "auto"):  # which may want none
             wake(given.get("device") or 0)
         return function(SimpleNamespace(**given))
 

@@ -18,7 +18,7 @@ from fmx.machines import progress
     [
         ("cpu", [1, 1, 3, 64, 64, 800, 4096]),
         ("auto", [1, 1, 3, 64, 64, 800, 4096]),
-        ("cuda", [1, 1, 1, 8, 24, 100, 4096]),
+        ("cuda", [1, 1, 1, 8, 16, 100, 4096]),
     ],
 )
 def test_much_input_has_larger_shards_whatever_the_cluster(engine, expected, monkeypatch):

@@ -115,7 +115,8 @@ def test_the_size_of_a_pinned_array_may_be_a_number_of_numpy(gpus):
 
 def test_a_gpu_is_woken_up_beside_the_start_where_one_is_wanted(gpus, monkeypatch, command):
     before = threading.active_count()
-    for more in ([], ["--engine", "cpu"], ["--engine", "auto"]):
+    there = ["--engine", "cuda", "--scheduler", "tcp://there"]
+    for more in ([], ["--engine", "cpu"], ["--engine", "auto"], there):
         assert command("search", "-x", "none.fmx", "none.fq", *more).code == 1
         assert gpus.used == []
     for engine, number in (("cuda", 1), ("cuda_full", 0)):
