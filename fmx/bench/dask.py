@@ -79,6 +79,6 @@ def _rows(tries, kinds):
 
 
 def _rate(run, seconds) -> dict:
-    """{what a second: how many} of the last line that a command said."""
-    found = re.search(r"([\d,]+) (reads|pairs|bases)\b", run.said)
+    """{what a second: how many} by what a command said it has done."""
+    found = re.search(r"([\d,]+) (reads|pairs|bases)\b(?!/s)", run.said)
     return {f"{found[2]}/s": int(found[1].replace(",", "")) / seconds} if found else {}
