@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ._version import __version__
-from .compiler import functions, nvcomp
+from .compiler import functions
 from .errors import n_of, shown
 from .index import layouts, plan
 from .index.building.journey import (
@@ -92,9 +92,9 @@ def prepare(fm_index, paths, options: MapOptions, output: Output, progress, devi
     counted, clock = together(tally, screen), watch and watch.clock
     mappers = make_mappers(fm_index, options, device, progress, counted, clock, n_bytes)
     writer, head = make_writer(reference, output, MateWriter if options.pairing and output.path else None)
-    if output.kind == "bam" and device.engine not in ("cpu", "auto") and (why := nvcomp.why_not()):
-        progress.say(f"BAM is deflated by the CPU: {why}")
     compile_all(mappers, writer)
+    for why in writer.refusals():
+        progress.say(f"BAM is deflated by the CPU: {why}")
     return Search(mappers, tally, screen, watch, writer, head)
 
 

@@ -96,6 +96,11 @@ def n_multiprocessors() -> int:
     return _attribute("MULTIPROCESSOR_COUNT", number())
 
 
+def shared_bytes() -> int:
+    """The most shared memory that a block of threads of the GPU can have."""
+    return _attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", number())
+
+
 def device_name() -> str:
     """Name of the GPU."""
     return ask("cuDeviceGetName", 256, number()).partition(b"\0")[0].decode()

@@ -14,7 +14,17 @@ import threading
 import numpy as np
 
 from ..errors import DeviceError
-from .cuda import SIMULATED, WARP, cuda, cuda_primitive, device_function, kernel, local_bytes, ptx_of
+from .cuda import (
+    SIMULATED,
+    WARP,
+    cuda,
+    cuda_primitive,
+    device_function,
+    kernel,
+    local_bytes,
+    permute_bytes,
+    ptx_of,
+)  # fmt: skip
 from .functions import inlined
 from .piece import DISABLED
 from .primitives import load_unit
@@ -70,6 +80,15 @@ if SIMULATED:
         me.syncthreads()
         return result
 
+    def ballot(condition):
+        me = _me()
+        votes = me._manager.__dict__.setdefault("votes", {})
+        votes[me.threadIdx.x] = bool(condition)
+        me.syncthreads()
+        found = sum(1 << lane for lane, vote in votes.items() if vote)
+        me.syncthreads()
+        return found
+
     def take(value, source):
         return _exchange(int(value), thread_in_block() // WARP * WARP + source)
 
@@ -84,6 +103,16 @@ if SIMULATED:
             old = array[i]
             array[i] += value
         return old
+
+    def atomic_or(array, i, value):
+        with _ATOMIC:
+            array[i] |= value
+
+    def first_bit(x):
+        return np.int32((int(x) & -int(x)).bit_length() - 1)
+
+    def n_bits(x):
+        return np.int32(int(x).bit_count())
 
 else:
 
@@ -118,6 +147,11 @@ else:
         return cuda.any_sync(_ALL, condition) != 0
 
     @device
+    def ballot(condition):
+        """The lanes of the warp in which the condition holds, as bits."""
+        return np.int64(np.uint32(cuda.ballot_sync(_ALL, condition)))
+
+    @device
     def take(value, source):
         """The value that lane ``source`` of the warp holds."""
         return np.int64(np.uint32(cuda.shfl_sync(_ALL, np.int32(value), np.int32(source))))
@@ -137,6 +171,34 @@ else:
     def atomic_add(array, i, value):
         """Add to array[i] while others may; what it was before."""
         return cuda.atomic.add(array, i, value)
+
+    @device
+    def atomic_or(array, i, value):
+        """Set bits of array[i] while others may."""
+        cuda.atomic.or_(array, i, value)
+
+    @device
+    def first_bit(x):
+        """Number of the lowest set bit of a number below 2^32, as int32; -1 if there is none."""
+        return np.int32(np.int32(cuda.ffs(np.uint32(x))) - 1)
+
+    @device
+    def n_bits(x):
+        """Set bits of a number below 2^32, as int32."""
+        return np.int32(cuda.popc(np.uint32(x)))
+
+
+@device
+def bytes_from(words, at):
+    """Four bytes of a uint32 array, from byte ``at`` on, as a uint32; the word after ``at`` is read, too."""
+    i = np.uint32(at >> 2)
+    return permute_bytes(words[i], words[np.uint32(i + np.uint32(1))], four_from(at))
+
+
+@device
+def four_from(at):
+    """What permute_bytes takes for four bytes from byte ``at`` modulo 4 on."""
+    return np.uint32(0x3210 + 0x1111 * (np.int32(at) & 3))
 
 
 @cuda_primitive

@@ -1,8 +1,8 @@
-"""CRC-32 (RFC 1952) on a GPU, by a warp: each lane takes a stretch of the bytes, and their sums are joined.
+"""CRC-32 (RFC 1952) on a GPU, by a warp: each lane takes a part of the bytes, and their sums are joined.
 
 A sum is a polynomial modulo the CRC's, its highest power in the lowest bit.  To go on over n bytes is to
-multiply it by x^(8 n); so sums of neighbours are joined by one such product, in five steps (as zlib's
-crc32_combine does it).
+multiply it by x^(8 n); so sums of neighbours are joined by one such product (as zlib's crc32_combine does
+it).  By how many bytes one goes on often, tables tell the product, of each byte of a sum.
 """
 
 import zlib
@@ -10,10 +10,22 @@ import zlib
 import numpy as np
 
 from ..compiler.functions import inlined
-from ..compiler.warp import WARP, take_across
+from ..compiler.warp import WARP, bytes_from, device, take
 
 POLYNOMIAL, ONE, X8 = 0xEDB88320, 1 << 31, 1 << 23  # ONE and X8: x^0 and x^8
+LOW = (1 << 32) - 1
 TABLE = np.array([zlib.crc32(bytes([i])) ^ zlib.crc32(b"\0") for i in range(256)], np.int64)
+
+
+def _tables(n) -> np.ndarray:
+    """uint32[1024]: each byte of a sum, from the lowest on, when n bytes have passed."""
+    sums = (np.arange(256) << 8 * np.arange(4)[:, None]).reshape(-1)
+    for _ in range(n):
+        sums = TABLE[sums & 255] ^ sums >> 8
+    return sums.astype(np.uint32)
+
+
+ADVANCE = np.concatenate([_tables(4 * WARP), _tables(4)])  # by which crc32_of_warp goes on: 128 bytes, 4
 
 
 @inlined
@@ -37,22 +49,33 @@ def power(n):
     return found
 
 
-@inlined
-def crc32_of_warp(data, at, n, lane, table):
-    """That of the n bytes from ``at`` on of ``data`` (uint8), in each lane; ``table`` int64[256] is TABLE.
+@device
+def _advanced(table, at, x):
+    """A sum (int64) when the bytes have passed that ``table[at:]`` is of."""
+    low = table[at + (x & 255)] ^ table[at + 256 + (x >> 8 & 255)]
+    return np.int64(low ^ table[at + 512 + (x >> 16 & 255)] ^ table[at + 768 + (x >> 24)])
 
-    Stretches are alike long and end where the bytes end: the first lanes may have none.
+
+@device
+def crc32_of_warp(words, at, n, lane, table, found):
+    """``found``, that of what stands before, when the n bytes from byte ``at`` on of ``words`` (uint32) have
+    passed; in each lane.  ``table`` uint32: ADVANCE.  RFC 1952 begins with LOW, and inverts the last one.
+
+    Each lane takes every 32nd word (Kounavis and Berry, 2005; "braids" in zlib); the last 128 bytes follow
+    by fours, then one by one.
     """
-    stretch = (n + WARP - 1) // WARP
-    stop = n - (WARP - 1 - lane) * stretch
-    start, found = max(stop - stretch, 0), 0
-    if start == 0 and stop > 0:
-        found = 0xFFFFFFFF
-    for i in range(start, stop):
-        found = table[(found ^ np.int64(data[at + i])) & 255] ^ (found >> 8)
-    shift, reach = power(stretch), 1
-    while reach < WARP:
-        other = take_across(found, reach)
-        left, right = (other, found) if lane & reach else (found, other)
-        found, shift, reach = product(left, shift) ^ right, product(shift, shift), 2 * reach
-    return found ^ 0xFFFFFFFF if n > 0 else 0
+    n_rounds, stop = n // (4 * WARP), at + n
+    if n_rounds > 0:
+        own = np.int64(bytes_from(words, at + 4 * lane)) ^ (found if lane == 0 else 0)
+        for i in range(1, n_rounds):
+            own = _advanced(table, 0, own) ^ np.int64(bytes_from(words, at + 4 * WARP * i + 4 * lane))
+        found = 0
+        for i in range(WARP):
+            found = _advanced(table, 1024, found ^ take(own, i))
+        at += 4 * WARP * n_rounds
+    while at + 4 <= stop:
+        found, at = _advanced(table, 1024, found ^ np.int64(bytes_from(words, at))), at + 4
+    while at < stop:
+        byte = np.int64(words[at >> 2]) >> (8 * (at & 3)) & 255
+        found, at = np.int64(table[1792 + ((found ^ byte) & 255)]) ^ found >> 8, at + 1
+    return found

@@ -20,7 +20,7 @@ MORE, HELD, KIND = 5, 9, 26  # where the fields begin
 VALUE, LITERALS, END, LONG, INVALID = 0, 1, 2, 3, 4
 N_LITERALS, N_DISTANCES, END_OF_BLOCK = 286, 30, 256
 MOST_BITS = 15
-_ORDER = np.array([16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15], np.int64)
+ORDER = np.array([16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15], np.int64)
 
 
 def _with_extra_bits(first, bits) -> tuple:
@@ -74,7 +74,7 @@ def make_codes() -> Codes:
         _make_code(288, LITERAL_BITS, np.append(literals, [INVALID << KIND] * 2)),
         _make_code(32, DISTANCE_BITS, np.append(distances, [INVALID << KIND] * 2)),
         _make_code(19, 7, np.arange(19) << HELD),
-        _ORDER, np.zeros(288 + 32, np.uint8),
+        ORDER, np.zeros(288 + 32, np.uint8),
     )  # fmt: skip
 
 

@@ -12,19 +12,30 @@ import numpy as np
 
 from ..compiler.cuda import int32, int64, uint8
 from ..compiler.functions import compiled, inlined
-from ..compiler.warp import WARP, cuda, device, kernel, sync_warp, take, thread_in_block, thread_index
+from ..compiler.warp import (
+    WARP,
+    cuda,
+    device,
+    kernel,
+    sync_block,
+    sync_warp,
+    take,
+    thread_in_block,
+    thread_index,
+)
 from ..machines import gpu
 from . import huffman
 from .bgzf import LONGEST, TAIL, word
 from .block_header import are_sound, read_lengths, take_fixed_lengths
-from .crc32_gpu import TABLE, crc32_of_warp
+from .crc32_gpu import ADVANCE, LOW, crc32_of_warp
 from .huffman import END, HELD, KIND, LITERALS, LONG, MORE, VALUE, Code, Codes
 
 LITERAL_BITS, DISTANCE_BITS = 10, 8  # that tables look up: those of 30 warps fit into a multiprocessor
 SLACK = 1024  # bytes behind the blocks that may be read: more than the longest header of deflate
 _N_LITERALS, _N_DISTANCES, _LOW = 1 << LITERAL_BITS, 1 << DISTANCE_BITS, 0xFFFFFFFF
 _N_LENGTHS, _N_SYMBOLS = 288 + 32, 288 + 32 + 19  # of the first two codes, of all three
-int16 = np.dtype(np.int16)  # of an array of the kernel
+_N_ADVANCE, _TO_CHECK, _BEHIND = ADVANCE.size, 256, 8  # threads of a block; bytes behind what all hold
+int16, uint32 = np.dtype(np.int16), np.dtype(np.uint32)  # of arrays of kernels
 
 
 class Packed(NamedTuple):
@@ -62,7 +73,7 @@ class Inflater:
     """Inflates blocks of BGZF on the GPU that this thread uses."""
 
     def __init__(self):
-        self._same, self._table = gpu.take(entries()), gpu.take(TABLE)
+        self._same, self._table = gpu.take(entries()), gpu.take(ADVANCE)
 
     def inflate(self, flight, packed, stops, report, slot):
         """Launch it: (the device's array of what all blocks hold, how many bytes that is).
@@ -79,11 +90,12 @@ class Inflater:
         data = gpu.copy(packed, there("packed", packed.size, np.uint8), flight.stream)
         rows = gpu.copy(table, there("blocks", table.size, np.int64), flight.stream)
         columns = [rows[i * n_blocks : (i + 1) * n_blocks] for i in range(5)]
-        held, out = Packed(data, gpu.words_of(data), *columns), there("data", n + 1, np.uint8)
+        held, out = Packed(data, gpu.words_of(data), *columns), there("data", n + _BEHIND, np.uint8)
         flight.begin("inflate")
-        n_threads = WARP * n_blocks
+        n_threads, block = WARP * n_blocks, gpu.block_size(_TO_CHECK)
         flight.launch(inflate_kernel, n_threads, WARP, held, self._same, out, report.there, slot)
-        flight.launch(check_kernel, n_threads, WARP, held, out, self._table, report.there, slot)
+        words, table = gpu.words_of(out), self._table
+        flight.launch(check_kernel, n_threads, block, held, words, table, report.there, slot)
         return out, n
 
 
@@ -133,15 +145,20 @@ def inflate_kernel(packed, same, out, report, slot):
 
 
 @kernel
-def check_kernel(packed, out, table, report, slot):
+def check_kernel(packed, words, table, report, slot):
     """``report[slot]`` gets 1 if the CRC-32 of what any block holds is another, by a warp a block.
 
-    ``table``: that of crc32_gpu.py.
+    ``words`` uint32: what they hold, and a word more; ``table``: ADVANCE of crc32_gpu.py.
     """
-    lane, b = thread_in_block(), thread_index() // WARP
-    found = crc32_of_warp(out, packed.at[b], packed.sizes[b], lane, table)
-    if lane == 0 and found != packed.sums[b]:
-        report[slot] = 1
+    lane, b = thread_in_block() % WARP, thread_index() // WARP
+    own = cuda.shared.array(_N_ADVANCE, uint32)
+    for i in range(thread_in_block(), _N_ADVANCE, np.int64(cuda.blockDim.x)):
+        own[i] = table[i]
+    sync_block()
+    if b < packed.at.size:
+        found = crc32_of_warp(words, packed.at[b], packed.sizes[b], lane, own, LOW)
+        if lane == 0 and found ^ LOW != packed.sums[b]:
+            report[slot] = 1
 
 
 @compiled
@@ -156,13 +173,8 @@ def _tabulate(packed, stops, table):
         n = word(packed, stop + 4)
         if packed[start + 3] != 4 or body > stop or n > LONGEST:
             return -1
-        table[0, b], table[1, b], table[2, b], table[3, b], table[4, b] = (
-            body,
-            stop,
-            at,
-            n,
-            word(packed, stop),
-        )
+        check = word(packed, stop)
+        table[0, b], table[1, b], table[2, b], table[3, b], table[4, b] = body, stop, at, n, check
         start, at = stops[b], at + n
     return at
 

@@ -216,6 +216,11 @@ def n_multiprocessors() -> int:
     return 1 if SIMULATED else driver.n_multiprocessors()
 
 
+def shared_bytes() -> int:
+    """The most shared memory that a block of threads of the GPU can have."""
+    return 1 << 20 if SIMULATED else driver.shared_bytes()
+
+
 def mark(stream=0):
     """The point in time when a stream has done what it was given so far."""
     return time.perf_counter() if SIMULATED else driver.Event(stream)

@@ -1,5 +1,7 @@
 """Hits of reads as records of a format."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..compiler.functions import compiled
@@ -18,6 +20,7 @@ class HitWriter(Buffers):
     """
 
     takers: tuple = ()
+    _on_gpus: Sequence = ()
 
     def __init__(self, form, is_sam=False, encode=None, end=b""):
         super().__init__()
@@ -65,6 +68,10 @@ class HitWriter(Buffers):
         made = GpuHitWriter(self)
         self._on_gpus.append(made)
         return made
+
+    def refusals(self) -> set:
+        """Why GPUs that make its records do not deflate them, as they should: sentences."""
+        return {made.refusal for made in self._on_gpus if made.refusal}
 
     def written(self, piece) -> None:
         """What ``encoded`` or ``split`` gave has been written."""

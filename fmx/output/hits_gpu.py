@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler import nvcomp
 from ..compiler.warp import WARP, kernel, thread_in_block, thread_index
 from ..input.deflate import deflate
 from ..machines import gpu
 from ..machines.gpu_sums import add_up
 from .buffers import Buffers
-from .deflate_gpu import GpuDeflater
+from .deflate_gpu import GpuDeflater, refusal
 from .of_read import Window, put_read, room_of_read
 
 N_THREADS = 128
@@ -72,13 +71,13 @@ def gather_kernel(loose, n_reads, out):
 class GpuHitWriter:
     """A HitWriter (hits.py) whose records are made by the GPU that this thread uses.
 
-    It also deflates them where nvCOMP is installed.
+    It also deflates them, if the writer does.  ``refusal``: why the GPU cannot, or nothing.
     """
 
     def __init__(self, writer):
-        self._encoded, self._deflater = writer.encoded, None
-        if writer.encode is deflate and not nvcomp.why_not():
-            self._deflater = GpuDeflater()
+        is_deflated = writer.encode is deflate
+        self._encoded, self.refusal = writer.encoded, refusal() if is_deflated else ""
+        self._deflater = GpuDeflater() if is_deflated and not self.refusal else None
         self._widest, self._by_letters, self.buffers = writer.widest, not writer.is_sam, Buffers(gpu.pinned)
         self._form = gpu.take(writer.form)
 
@@ -105,18 +104,17 @@ class GpuHitWriter:
     def gather(self, flight, loose, n_reads, report, slot):
         """The records, of which ``slot`` has the bytes, in the host's memory once the flight is waited for.
 
-        One of ``buffers``, with what ``encoded`` needs; slots behind it are used.
+        They are in one of ``buffers``, deflated if that is done here; the slot behind it is used.
         """
         n_bytes = report[slot]
         out = flight.there("records", n_bytes, np.uint8)[:n_bytes]
         flight.launch(gather_kernel, WARP * n_reads, N_THREADS, loose, n_reads, out)
-        packed = self._deflater.deflate(flight, out, report, slot + 1) if self._deflater and n_bytes else None
-        brought = out if packed is None else packed
-        piece = self.buffers.take(max(brought.size, 1))[: brought.size]
-        flight.receive([brought], [piece])
-        return piece, packed is not None
+        if self._deflater and n_bytes:
+            out = self._deflater.deflate(flight, out, report, slot + 1)
+        piece = self.buffers.take(max(out.size, 1))[: out.size]
+        flight.receive([out], [piece])
+        return piece
 
     def encoded(self, records):
         """What is written of what ``gather`` gave."""
-        piece, is_deflated = records
-        return piece if is_deflated else self._encoded(piece)
+        return records if self._deflater else self._encoded(records)

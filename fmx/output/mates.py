@@ -58,6 +58,7 @@ class MateWriter:
         self._writer, self._widest = writer, widest(writer.form)
         self.is_sam, self.written, self.end = writer.is_sam, writer.written, writer.end
         self.split, self.takers, self.owns = writer.split, writer.takers, writer.owns
+        self.refusals = writer.refusals
 
     def of(self, span):
         """What writes the reads of a span: itself."""

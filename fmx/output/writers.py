@@ -12,6 +12,10 @@ class Writers:
         """That of a span's file; any one for reads that are nobody's."""
         return self._of_path.get(span.path, self._all[0])
 
+    def refusals(self) -> set:
+        """Why GPUs do not deflate what they make: sentences."""
+        return set().union(*(writer.refusals() for writer in self._all))
+
     def written(self, piece) -> None:
         """What one of them gave has been written."""
         owner = next((writer for writer in self._all if writer.owns(piece)), self._all[0])

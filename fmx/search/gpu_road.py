@@ -5,7 +5,7 @@ others are copied in, searched and formatted, and copied out:
 
     bytes -> pinned buffer -> device: reads, patterns -> intervals -> hits -> records -> pinned array
 
-Blocks of BGZF go there as they are and are inflated there; BAM is deflated there, where nvCOMP is installed.
+Blocks of BGZF go there as they are and are inflated there; BAM is deflated there.
 What a thread does with a read are the functions of the CPU.  What a GPU is no good at goes the CPU's way:
 long reads, reads with very many hits, and damaged records, of which the CPU says what is wrong.
 """
@@ -34,7 +34,7 @@ _ROOM, _HITS = (
     8,
     1 / 8,
 )  # bytes of records with what is between them, and hits, at most, for a byte of a chunk
-_BYTES = 45  # of a flight, for a byte of a chunk: bytes 2, words 4, reads 7, hits 2, records 16, deflated 14
+_BYTES = 39  # of a flight, for a byte of a chunk: bytes 2, words 4, reads 7, hits 2, records 16, deflated 8
 _RECORDS = hits_gpu.FREE  # of what is reported: bytes of records, at first with what is between them
 
 

@@ -1,33 +1,56 @@
-"""Blocks of BGZF made by a GPU: any reader of gzip and the headers of BGZF agree on what they hold."""
+"""Blocks of BGZF made by a GPU: any reader of gzip and the headers of BGZF agree on what they hold.
+
+In the simulator, where threads of a warp are Python's, blocks and sections are small.
+"""
 
 import gzip
 
 import numpy as np
 import pytest
+from conftest import SIMULATED
+from texts import random_letters
 
-from fmx.compiler import nvcomp
+from fmx.input import deflate
 from fmx.input.bgzf import BGZF_END
-from fmx.input.deflate import BLOCK
+from fmx.input.huffman import MOST_BITS, N_DISTANCES, N_LITERALS
 from fmx.machines import gpu
 from fmx.machines.gpu_session import GpuSession
 from fmx.machines.gpu_sums import Report
-from fmx.output import deflate_gpu
+from fmx.output import bits_gpu, codes_gpu, deflate_gpu, tokens_gpu
+
+BLOCK, SECTION = (300, 128) if SIMULATED else (deflate.BLOCK, tokens_gpu.SECTION)
+LETTERS = random_letters(BLOCK, "deflate").encode()
+RANDOM = np.random.default_rng(8).integers(0, 256, BLOCK, np.uint8).tobytes()
+RECORDS = b"".join(b"r%05d\0ACGTTGCA\0IIII%c" % (i * 7919 % 10**5, i % 251) for i in range(BLOCK // 20))
+DATA = {  # and what share of it blocks are, at most
+    "a byte": (b"A", 32),
+    "letters, and a byte of another block": (LETTERS + b"A", 0.7),
+    "records": (RECORDS, 0.82),
+    "zeros, which copies that reach into themselves make": (bytes(BLOCK), 0.3),
+    "a copy as long as can be": (RANDOM[:20] + LETTERS[:258] + LETTERS[:270], 0.65),
+    "what cannot shrink": (RANDOM, 1 + 31 / BLOCK),
+    "every length of a copy": (
+        b"".join(RANDOM[:n] + b"%d" % n for n in range(4, 20 if SIMULATED else 260)),
+        0.9,
+    ),
+}
 
 
 @pytest.fixture
-def device():
-    if reason := nvcomp.why_not():
-        pytest.skip(reason)
+def device(monkeypatch):
+    if SIMULATED:
+        for module in (tokens_gpu, codes_gpu, bits_gpu, deflate_gpu):
+            monkeypatch.setattr(module, "SECTION", SECTION, raising=False)
+            monkeypatch.setattr(module, "BLOCK", BLOCK)
     session = GpuSession()
     return session.run(deflate_gpu.GpuDeflater), session.flight(timed=False)
 
 
-def deflated(device, data):
-    """The blocks as bytes; None if a GPU cannot make them."""
+def deflated(device, data) -> bytes:
+    """The blocks."""
     deflater, flight = device
     there = gpu.take(np.frombuffer(data, np.uint8))
-    blocks = deflater.deflate(flight, there, Report(flight), 20)
-    return None if blocks is None else gpu.to_host(blocks).tobytes()
+    return gpu.to_host(deflater.deflate(flight, there, Report(flight), 20)).tobytes()
 
 
 def held_by(blocks) -> list:
@@ -39,23 +62,61 @@ def held_by(blocks) -> list:
     return sizes
 
 
-@pytest.mark.parametrize("n", [1, BLOCK, 2 * BLOCK + 7])
-def test_blocks_hold_the_data(n, device, monkeypatch):
+@pytest.mark.parametrize("name", DATA)
+def test_blocks_hold_the_data(name, device, monkeypatch):
     monkeypatch.setattr(deflate_gpu, "AT_ONCE", 1)
-    data = np.random.default_rng(n).integers(65, 69, n, np.uint8).tobytes()
+    data, share = DATA[name]
     blocks = deflated(device, data)
     assert gzip.decompress(blocks + BGZF_END) == data
-    assert held_by(blocks) == [BLOCK] * (n // BLOCK) + [n % BLOCK] * (n % BLOCK > 0)
+    n_whole, rest = divmod(len(data), BLOCK)
+    assert held_by(blocks) == [BLOCK] * n_whole + [rest] * (rest > 0)
+    assert len(blocks) <= share * len(data)
 
 
-def test_what_cannot_be_deflated_is_left_to_the_cpu(device):
-    deflater, _ = device
-    make = deflater._streams
+@pytest.mark.parametrize("seed", range(1 if SIMULATED else 60))
+def test_any_mixture_is_held_and_its_bytes_are_the_same_again(seed, device):
+    rng = np.random.default_rng(seed)
+    parts = []
+    for _ in range(rng.integers(4, 9)):
+        source = (RECORDS, RANDOM, LETTERS, bytes(BLOCK))[rng.integers(4)]
+        start = rng.integers(len(source))
+        parts.append(source[start : start + rng.integers(1, BLOCK // 4)])
+    data = b"".join(parts)
+    blocks = deflated(device, data)
+    assert gzip.decompress(blocks + BGZF_END) == data
+    assert blocks == deflated(device, data)
 
-    def failing(flight, *given):
-        made = make(flight, *given)
-        gpu.copy(np.ones(1, np.int32), made.statuses, flight.stream)
-        return made
 
-    deflater._streams = failing
-    assert deflated(device, b"A" * 200) is None
+@pytest.mark.skipif(SIMULATED, reason="a whole block takes the simulator a minute")
+def test_a_block_takes_as_much_room_as_by_isal(device):
+    data = np.frombuffer(RECORDS, np.uint8)
+    assert len(deflated(device, data)) < 1.1 * len(deflate.deflate(data))
+
+
+def lengths_of(counts) -> list:
+    """Lengths of the codes of a block by its counts: of letters and lengths, of distances, of these."""
+    flight = GpuSession().flight(timed=False)
+    tokens, codes = deflate_gpu.GpuDeflater._room(flight, 1)
+    gpu.copy(counts.astype(np.uint32), tokens.counts, flight.stream)
+    gpu.fill_zero(tokens.sums, flight.stream)
+    codes_gpu.codes_kernel[1, gpu.block_size(codes_gpu.N_THREADS), flight.stream](
+        tokens, deflate.BLOCK, codes
+    )
+    found = flight.here("codes", codes_gpu.N_CODES, np.uint32)
+    flight.receive([codes.codes], [found])
+    flight.wait()
+    ends = [N_LITERALS, N_LITERALS + N_DISTANCES, codes_gpu.N_SYMBOLS]
+    return np.split(found.astype(np.int64) >> 16, ends)[:3]
+
+
+def test_codes_are_as_long_as_deflate_allows_and_whole():
+    counts, used = np.zeros(tokens_gpu.N_COUNTS, np.int64), 7 * np.arange(17)
+    counts[used] = 2 ** np.arange(17)  # without a limit, their codes are of up to 17 bits
+    counts[256] = counts[N_LITERALS + 3] = 1
+    letters, distances, of_lengths = lengths_of(counts)
+    assert letters.max() == MOST_BITS
+    assert sum(0.5 ** letters[letters > 0]) == sum(0.5 ** of_lengths[of_lengths > 0]) == 1
+    assert of_lengths.max() <= 7
+    assert (letters > 0).tolist() == (counts[:N_LITERALS] > 0).tolist()
+    assert (np.diff(letters[used]) <= 0).all()  # what occurs more often is not longer
+    assert distances.tolist() == [0, 0, 0, 1] + [0] * 26

@@ -16,12 +16,12 @@ from output_of import bgzf
 from texts import numbered, random_letters
 
 from fmx import workflow
-from fmx.compiler import nvcomp
 from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.index.groups import Groups
 from fmx.input import gzipped, held_gpu
 from fmx.input.trimming import WHOLE, Trim
+from fmx.machines import gpu
 from fmx.machines.progress import Progress
 from fmx.report.facts import Report
 from fmx.search import auto, gpu_road
@@ -164,12 +164,15 @@ def test_reads_as_they_came_are_those_of_the_cpu(name, opened, tmp_path, on_cpu)
     assert all(name.count(b"more") > 1 for name in found[0])
 
 
-def test_without_nvcomp_the_cpu_deflates_and_says_so(opened, tmp_path, on_cpu, monkeypatch, capsys):
-    monkeypatch.setattr(nvcomp, "why_not", lambda: "no nvCOMP here: install it")
+def test_where_a_gpu_has_too_little_memory_the_cpu_deflates(opened, tmp_path, on_cpu, monkeypatch, capsys):
+    monkeypatch.setattr(gpu, "shared_bytes", lambda: 1 << 16)
     (tmp_path / "reads").write_bytes(FEW)
     output = workflow.Output(str(tmp_path / "x.bam"), "bam")
     workflow.search(opened, [tmp_path / "reads"], MapOptions(), output, Progress(), GPU)
-    assert "BAM is deflated by the CPU: no nvCOMP here: install it\n" in capsys.readouterr().err
+    assert (
+        "BAM is deflated by the CPU: a block of threads of this GPU has 65536 bytes"
+        in capsys.readouterr().err
+    )
     both(opened, tmp_path / "reads", tmp_path, on_cpu, kind="bam")
 
 

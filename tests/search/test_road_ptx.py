@@ -15,9 +15,8 @@ from fmx.search.hits import Hits, Rows
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 from fmx.compiler.warp import ptx_of
 from fmx.input import held_gpu, inflate_gpu, reads_gpu
-from fmx.input.crc32_gpu import TABLE
 from fmx.machines import gpu_sums
-from fmx.output import deflate_gpu
+from fmx.output import bits_gpu, codes_gpu, tokens_gpu
 from fmx.output import hits_gpu as records_gpu
 from fmx.search import hits_gpu
 
@@ -38,12 +37,14 @@ FORMS = {
     "BED": bed.Bed(NAMES, BLOCKS),
 }
 PACKED = inflate_gpu.Packed(BYTES, ROWS, *[NUMBERS] * 5)
-STREAMS = deflate_gpu.Streams(BYTES, BYTES, 1, NUMBERS, np.zeros(1, np.int32), NUMBERS)
+PLAIN, TOKENS = tokens_gpu.Plain(BYTES, ROWS), tokens_gpu.Tokens(ROWS, np.zeros(1, np.int32), ROWS, ROWS)
+CODED = codes_gpu.Codes(ROWS, NUMBERS)
 KERNELS = {
     "inflate": (inflate_gpu.inflate_kernel, (PACKED, inflate_gpu.entries(), BYTES, NUMBERS, 1)),
-    "check": (inflate_gpu.check_kernel, (PACKED, BYTES, TABLE, NUMBERS, 1)),
-    "sizes of blocks": (deflate_gpu.sizes_kernel, (STREAMS, 1, NUMBERS, 1)),
-    "blocks": (deflate_gpu.blocks_kernel, (STREAMS, 1, BYTES, TABLE, BYTES)),
+    "check": (inflate_gpu.check_kernel, (PACKED, ROWS, ROWS, NUMBERS, 1)),
+    "tokens": (tokens_gpu.tokens_kernel, (PLAIN, 1, ROWS, TOKENS)),
+    "codes": (codes_gpu.codes_kernel, (TOKENS, 1, CODED)),
+    "bits": (bits_gpu.bits_kernel, (PLAIN, 1, TOKENS, CODED, BYTES, ROWS, 1)),
     "newlines": (held_gpu.count_kernel, (BYTES, 1, True, NUMBERS)),
     "borders": (reads_gpu.count_kernel, (RAW,)),
     "starts": (reads_gpu.starts_kernel, (RAW,)),
@@ -60,7 +61,8 @@ for name, form in FORMS.items():
 
 
 CODES = [(name, capability) for name in KERNELS for capability in [(8, 0), (9, 0)]]
-CODES.remove(("inflate", (8, 0)))  # which takes seconds to compile
+for name in ("inflate", "tokens", "codes", "bits"):  # which take seconds to compile
+    CODES.remove((name, (8, 0)))
 
 
 @pytest.mark.parametrize(("name", "capability"), CODES, ids=str)

@@ -1,0 +1,218 @@
+"""Bytes -> tokens of deflate on a GPU: literals, and copies of what stood before (RFC 1951, section 3.2.5).
+
+A block of bytes is one of threads, and lies in shared memory.  A warp takes sections of it, and of these
+a window after the other: what its places repeat, then the tokens from left to right, each the longest copy
+there unless the next place has a longer one.  Copies come from any place before and end within their section,
+so that no warp waits for another, and tokens are the same whoever is first.
+
+token     bit 0    5            10         15           28
+literal   byte                                          0
+copy      length | extra bits | distance | extra bits | 1       length and distance by their codes
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiler.primitives import bits_from32
+from ..compiler.warp import (
+    UINT32,
+    WARP,
+    atomic_add,
+    ballot,
+    cuda,
+    device,
+    first_bit,
+    kernel,
+    n_bits,
+    sync_block,
+    sync_warp,
+    take,
+    thread_in_block,
+)  # fmt: skip
+from ..input.crc32_gpu import LOW, crc32_of_warp
+from ..input.deflate import BLOCK
+from ..input.huffman import END_OF_BLOCK, N_DISTANCES, N_LITERALS
+from .copies_gpu import DISTANCE, HASH_BITS, LENGTH, LONGEST, WINDOW, best_of_four, hashes, keep, lengthened
+
+N_THREADS, SECTION = 512, 4096  # of a block; bytes
+N_SECTIONS, N_COUNTS, COPY = -(-BLOCK // SECTION), N_LITERALS + N_DISTANCES, 1 << 28
+UINT16 = np.dtype(np.uint16)  # of an array of the kernel
+_BEFORE = 1024  # bytes before a section whose places its warp knows
+# Words of shared memory: the bytes and what is read behind them, a table of places for each warp, counts.
+_TABLES = (BLOCK + LONGEST + WINDOW >> 2) + 4
+_COUNTS = _TABLES + (N_THREADS // WARP << (HASH_BITS - 1))
+SHARED = 4 * (_COUNTS + N_COUNTS)  # bytes
+
+
+class Plain(NamedTuple):
+    """What is deflated, on the device: ``data`` uint8[n], of which ``words`` uint32 is another view.
+
+    Block b is BLOCK bytes from ``b * BLOCK`` on, the last one what is left.
+    """
+
+    data: np.ndarray
+    words: np.ndarray
+
+
+class Tokens(NamedTuple):
+    """Of n blocks.  Section s of block b is number i, ``b * N_SECTIONS + s``: ``n_tokens[i]`` (int32) of the
+    ``tokens`` uint32 from ``i * SECTION`` on; ``sums`` uint32: its CRC-32, as if zeros stood around it.
+
+    ``counts`` uint32[n * N_COUNTS]: how often a block has each literal or length, then each distance.
+    """
+
+    tokens: np.ndarray
+    n_tokens: np.ndarray
+    sums: np.ndarray
+    counts: np.ndarray
+
+
+@partial(kernel, max_registers=64)  # so that two blocks share a multiprocessor
+def tokens_kernel(plain, first, advance, made):
+    """Tokens of the blocks from ``first`` on into ``made``, by N_THREADS each, with SHARED bytes.
+
+    ``advance``: that of crc32_gpu.py.
+    """
+    own, n_threads, block = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
+    words = cuda.shared.array(0, UINT32)
+    places = cuda.shared.array(0, UINT16)
+    begin = (first + block) * BLOCK
+    n = np.int32(min(plain.data.size - begin, BLOCK))
+    for i in range(own, _TABLES, n_threads):
+        words[i] = _word(plain, begin, n, i)
+    for i in range(own, advance.size, n_threads):
+        words[_TABLES + i] = advance[i]
+    for i in range(own, N_COUNTS, n_threads):
+        words[_COUNTS + i] = 0
+    sync_block()
+    warp, lane, n_warps = own // WARP, np.int32(own % WARP), n_threads // WARP
+    for s in range(warp, N_SECTIONS, n_warps):
+        size = min(max(n - s * SECTION, 0), SECTION)
+        table, before = words[_TABLES : _TABLES + advance.size], LOW if s == 0 else 0
+        check = crc32_of_warp(words, s * SECTION, size, lane, table, before)
+        if lane == 0:
+            made.sums[block * N_SECTIONS + s] = check
+    sync_block()  # the table of places takes the room of the CRC's
+    for s in range(warp, N_SECTIONS, n_warps):
+        i, start = block * N_SECTIONS + s, np.int32(s * SECTION)
+        stop, at = np.int32(min(start + SECTION, n)), np.int32(2 * _TABLES + (warp << HASH_BITS))
+        n_tokens, own_tokens = np.int32(0), made.tokens[i * SECTION : (i + 1) * SECTION]
+        if start < stop:
+            _begin(words, places, at, start, lane)
+            n_tokens = _write(words, places, at, start, stop, own_tokens, lane)
+        if lane == 0:
+            made.n_tokens[i] = n_tokens
+    sync_block()
+    for i in range(own, N_COUNTS, n_threads):
+        made.counts[block * N_COUNTS + i] = words[_COUNTS + i] + np.uint32(1 if i == END_OF_BLOCK else 0)
+
+
+@device
+def _word(plain, begin, n, i):
+    """The i-th word of a block of n bytes; zeros behind them."""
+    word = 0
+    if 4 * i + 4 <= n:
+        word = np.int64(plain.words[(begin >> 2) + i])
+    else:
+        for j in range(4 * i, n):
+            word |= np.int64(plain.data[begin + j]) << (8 * (j - 4 * i))
+    return np.uint32(word)
+
+
+@device
+def _begin(words, places, table, start, lane):
+    """Let the table of a section that begins at ``start`` have the places just before it."""
+    for i in range(lane, 1 << HASH_BITS, WARP):
+        places[np.uint32(table + i)] = 0
+    for window in range(max(start - _BEFORE, 0), start, WINDOW):
+        at = np.int32(window + 4 * lane)
+        h0, h1, h2, h3 = hashes(words, at, table)
+        keep(places, at, h0, h1, h2, h3)
+    sync_warp()
+
+
+@device
+def _write(words, places, table, start, stop, tokens, lane):
+    """The tokens of the bytes ``start`` to ``stop`` into ``tokens``, counted; how many they are."""
+    n, done, all_four = np.int32(0), start, np.uint32(15)
+    for window in range(start, stop, np.int32(WINDOW)):
+        at = np.int32(window + 4 * lane)
+        h0, h1, h2, h3 = hashes(words, at, table)
+        p0, p1, p2, p3 = places[h0], places[h1], places[h2], places[h3]
+        b0, b1, b2, b3 = best_of_four(words, at, np.int32(p0), np.int32(p1), np.int32(p2), np.int32(p3), stop)
+        keep(places, at, h0, h1, h2, h3)
+        b4 = np.int32(take(b0, (lane + 1) & 31))
+        starts = _starts(b0, b1, b2, b3, b4 if lane < WARP - 1 else np.int32(0))
+        # Bits of the lane's four places: those that are not a token's first byte, as others reach over them.
+        open_at = bits_from32(np.int32(done - at))
+        taken = np.uint32((~open_at | bits_from32(np.int32(stop - at))) & all_four)
+        copy, is_open = (np.int32(0), np.int32(0)), True
+        while is_open:
+            ahead = np.uint32(starts & open_at)
+            lanes = ballot(ahead != 0)
+            is_open = lanes != 0
+            if is_open:
+                first, j = first_bit(lanes), first_bit(ahead)
+                found = b0 if j == 0 else b1 if j == 1 else b2 if j == 2 else b3
+                told = np.int32(take(np.int32(found << 2 | j & 3), first))
+                distance, length = np.int32(told >> 2 & DISTANCE), np.int32(told >> (2 + LENGTH))
+                begin = np.int32(window + 4 * first + (told & 3))
+                length = lengthened(words, begin, length, distance, stop, lane)
+                done = np.int32(begin + length)
+                if lane == first:
+                    copy = _copy(length, distance), j
+                open_at = bits_from32(np.int32(done - at))
+                taken = np.uint32(taken | (bits_from32(np.int32(begin - at)) & ~open_at & all_four))
+        n = _put(words, at, taken, copy, tokens, n, lane)
+    return n
+
+
+@device
+def _starts(b0, b1, b2, b3, b4):
+    """Bits of the first four places: those that have a copy, and the next place no longer one."""
+    n0, n1, n2, n3, n4 = b0 >> LENGTH, b1 >> LENGTH, b2 >> LENGTH, b3 >> LENGTH, b4 >> LENGTH
+    one = np.uint32(1) if n0 > 0 and n0 >= n1 else np.uint32(0)
+    two = np.uint32(2) if n1 > 0 and n1 >= n2 else np.uint32(0)
+    three = np.uint32(4) if n2 > 0 and n2 >= n3 else np.uint32(0)
+    four = np.uint32(8) if n3 > 0 and n3 >= n4 else np.uint32(0)
+    return np.uint32(one | two | three | four)
+
+
+@device
+def _copy(length, distance):
+    """The token of a copy (int32)."""
+    n, d = np.int32(length - 3), np.int32(distance - 1)
+    bits = np.int32(max(29 - cuda.clz(np.int32(n | 1)), 0))
+    code, extra = np.int32((bits << 2) + (n >> bits)), np.int32(n & ((1 << bits) - 1))
+    if length == LONGEST:
+        code, extra = np.int32(28), np.int32(0)
+    more = np.int32(max(30 - cuda.clz(np.int32(d | 1)), 0))
+    far, rest = np.int32((more << 1) + (d >> more)), np.int32(d & ((1 << more) - 1))
+    return np.int32(COPY | rest << 15 | far << 10 | extra << 5 | code)
+
+
+@device
+def _put(words, at, taken, found, tokens, n, lane):
+    """Each lane's tokens of its four places from ``at`` on: literals where nothing is ``taken`` (bits), and a
+    ``found`` copy, as (token, place), or (0, 0).  They follow ``n`` others; how many these are then."""
+    copy, place = found
+    own = np.int32(4 - n_bits(taken) + (1 if copy != 0 else 0))
+    low, middle, high = ballot(own & 1 != 0), ballot(own & 2 != 0), ballot(own & 4 != 0)
+    before = np.uint32(~bits_from32(lane))
+    i = np.int32(n + n_bits(low & before) + 2 * n_bits(middle & before) + 4 * n_bits(high & before))
+    word = words[np.uint32(at) >> np.uint32(2)]
+    for j in range(4):
+        if copy != 0 and place == j:
+            tokens[np.uint32(i)] = copy
+            i = np.int32(i + 1)
+        if np.uint32(taken >> np.uint32(j) & np.uint32(1)) == 0:
+            literal = np.uint32(word >> np.uint32(8 * j) & np.uint32(255))
+            tokens[np.uint32(i)] = literal
+            i = np.int32(i + 1)
+            atomic_add(words, np.uint32(_COUNTS + literal), np.uint32(1))
+    if copy != 0:
+        atomic_add(words, np.uint32(_COUNTS + END_OF_BLOCK + 1 + (copy & 31)), np.uint32(1))
+        atomic_add(words, np.uint32(_COUNTS + N_LITERALS + (copy >> 10 & 31)), np.uint32(1))
+    return np.int32(n + n_bits(low) + 2 * n_bits(middle) + 4 * n_bits(high))
