@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import OutputError, named_input
 from ..system.drafts import DraftFile
+from ..system.pipes import widen
 from .alignments import Alignments, is_alignments
 from .gzipped import Gzip
 from .packed import Packed, kind_of
@@ -35,6 +36,7 @@ class Source:
                 self._raw: Any = io.BufferedReader(io.BytesIO(path))
             else:
                 self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")  # noqa: SIM115
+                widen(self._raw)
             head = self._raw.peek(8)
         self.alignments = Alignments(self.path, self._raw) if is_alignments(head) else None
         self.is_gzip, kind = head[:2] == b"\x1f\x8b" and not self.alignments, kind_of(head)
@@ -108,6 +110,7 @@ def whole_output(path):
     """
     if str(path) == STANDARD:
         with named_output("standard output"):
+            widen(sys.stdout.buffer)
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
@@ -115,6 +118,7 @@ def whole_output(path):
         if is_special(path):
             descriptor = descriptor_of(path)
             with open(path if descriptor is None else os.dup(descriptor), "wb") as file:
+                widen(file)
                 yield file
             return
         with DraftFile(path) as draft:

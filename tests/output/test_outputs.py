@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import fcntl
 import os
 import resource
 import signal
@@ -234,3 +235,15 @@ def test_counts_that_cannot_be_written_are_told_before_the_work(indexed, command
     assert result.code == 1
     assert "no/counts.tsv: cannot write: No such file" in result.err
     assert not (indexed / "out.sam").exists()
+
+
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="only Linux lets a pipe be widened")
+@pytest.mark.parametrize(("end", "opened"), [(0, streams.Source), (1, streams.whole_output)])
+def test_pipes_hold_more(end, opened):
+    with open("/proc/sys/fs/pipe-max-size") as file:
+        most = min(1 << 20, int(file.read()))
+    sides = os.pipe()
+    with open(sides[0], "rb"), open(sides[1], "wb", buffering=0) as writer:
+        writer.write(FASTA)
+        with opened(f"/dev/fd/{sides[end]}"):
+            assert fcntl.fcntl(writer, fcntl.F_GETPIPE_SZ) == most
