@@ -10,6 +10,7 @@ import numpy as np
 
 from ..compiler.contract import static_type
 from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at as element
 from ..errors import UnsupportedError
 from ..index.place_keys import contig_of, position_of_key
 from ..input.bgzf import BGZF_END
@@ -213,20 +214,39 @@ def _put_core(out, at, batch, r, core):
 
 
 @inlined
+def _put_codes(out, at, batch, r, reverse):
+    """The 4-bit codes of read r, whose letters are A C G T U, a byte each, as put.bases puts letters."""
+    start, n = batch.start[r], batch.length[r]
+    source, target = batch.data[start : start + n], out[at : at + n]
+    a, c, g, t = (8, 4, 2, 1) if reverse else (1, 2, 4, 8)
+    for j in range(n):
+        x = element(source, n - 1 - j if reverse else j) & np.uint8(0xDF)
+        y = np.uint8(t)
+        y = np.uint8(a) if x == 65 else y
+        y = np.uint8(c) if x == 67 else y
+        target[j] = np.uint8(g) if x == 71 else y
+
+
+@inlined
 def _put_read(out, at, batch, r, reverse):
     """Letters, two in a byte, and qualities; the letters stand in the place of the qualities meanwhile."""
     n = batch.length[r]
     n_bytes = (n + 1) >> 1
     letters = at + n_bytes
-    put.letters(out, letters, batch, r, reverse)
-    out[letters + n] = 61  # '=', 0 in BAM: the half that is left over
-    for j in range(n_bytes):
-        out[at + j] = (_NIBBLE[out[letters + 2 * j]] << 4) | _NIBBLE[out[letters + 2 * j + 1]]
-    if batch.quality_start[r] < 0:
+    packed, held = out[at:letters], out[letters : letters + n + 1]
+    if batch.searchable[r]:
+        _put_codes(out, letters, batch, r, reverse)
+    else:
+        put.letters(out, letters, batch, r, reverse)
         for j in range(n):
-            out[letters + j] = 255
+            held[j] = _NIBBLE[held[j]]
+    held[n] = 0  # '=': the half that is left over
+    for j in range(n_bytes):
+        packed[j] = np.uint8(held[2 * j] << 4) | held[2 * j + 1]
+    if batch.quality_start[r] < 0:
+        held[:n] = 255
     else:
         put.qualities(out, letters, batch, r, reverse)
         for j in range(n):
-            out[letters + j] -= 33
+            held[j] = np.uint8(held[j] - np.uint8(33))
     return letters + n
