@@ -126,9 +126,10 @@ class ShardRun:
                     try:
                         yield Sinks(bodies[0], bodies[1:])
                     except InputError as error:
-                        if not self._plan:
+                        found = self._plan.renumbered(error) if self._plan else error
+                        if found is error:  # an error that is its own cause has no end
                             raise
-                        raise self._plan.renumbered(error) from error
+                        raise found from error
                 self._write(draft.path, bodies, time.monotonic() - start, (head, end))
                 draft.commit(self._is_lasting)
 

@@ -222,6 +222,14 @@ def test_a_fault_in_one_shard_is_told_as_in_one_run(home, shared):
     assert not (home / "bad.sam").exists()
 
 
+def test_a_fault_that_names_the_record_already_ends_a_run(home, shared):
+    arguments = ["search", "-q", "-x", "ref.fmx", "few.fq", "--interleaved", "-o", "bad.sam"]
+    alone, together = run(home, *arguments), run(home, *arguments, "--scheduler-file", shared[0])
+    assert together.returncode == alone.returncode == 1
+    assert together.err.endswith("mates must have one name\n")
+    assert together.err.split("few.fq: ")[1] == alone.err.split("few.fq: ")[1]
+
+
 def test_a_worker_that_is_not_like_the_client_is_named(home, tmp_path, monkeypatch):
     other = tmp_path / "other"
     (other / "fmx").mkdir(parents=True)
