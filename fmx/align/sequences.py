@@ -13,6 +13,7 @@ import numpy as np
 
 from ..compiler.functions import inlined
 from ..errors import InputError
+from ..input.chunks import no_fasta
 from ..input.dna import CODE
 from ..input.reads import parse
 from ..input.spans import read_chunks
@@ -67,7 +68,5 @@ def read_sequences(path):
 def check_begin(path, byte) -> bool:
     """False, it is no FASTQ.  Raises InputError if no FASTA file begins with ``byte``."""
     if byte != ord(">"):
-        hint = " (this looks like FASTQ)" if byte == ord("@") else ""
-        found = bytes([byte])
-        raise InputError(path, "line 1", f"expected '>' at the start of a FASTA file, found {found!r}{hint}")
+        raise InputError(path, "line 1", no_fasta(byte))
     return False

@@ -14,7 +14,7 @@ import numpy as np
 from ..compiler.functions import compiled
 from ..compiler.primitives import find_byte
 from ..errors import InputError
-from ..input.chunks import CHUNK_SIZE, CR, NEWLINE, about_cr, skip_blank
+from ..input.chunks import CHUNK_SIZE, CR, NEWLINE, about_cr, no_fasta, skip_blank
 from ..input.whole import read_whole
 from ..machines.threads import run_all
 
@@ -103,8 +103,7 @@ def _complaint(data, bad) -> str:
         return about_cr(data[:CHUNK_SIZE])
     first = skip_blank(data, 0)
     if bad <= first or data[first] != _HEADER:
-        hint = " (this looks like FASTQ)" if byte == ord("@") else ""
-        return f"expected '>' at the start of a FASTA file, found {bytes([byte])!r}{hint}"
+        return no_fasta(byte)
     return f"{bytes([byte])!r} is not a letter of a sequence"
 
 

@@ -105,7 +105,7 @@ def read_any_meta(path: Path) -> dict:
     file = path / META
     try:
         if not stat.S_ISDIR(path.stat().st_mode):
-            raise FileNotFoundError
+            raise IndexFileError(f"{path}: a file, no index: name the folder that 'fmx index' has written")
         text = _regular(file).read_text()
     except FileNotFoundError:
         if path.is_dir():

@@ -63,7 +63,27 @@ def begins_fastq(path, byte) -> bool:
         return True
     if byte == ord(">"):
         return False
-    raise InputError(path, "first byte", f"expected '@' (FASTQ) or '>' (FASTA), found {bytes([byte])!r}")
+    raise InputError(path, "first byte", f"expected '@' (FASTQ) or '>' (FASTA), found {_told(byte)}")
+
+
+def no_fasta(byte) -> str:
+    """What to say of a file that begins with ``byte`` and should be FASTA."""
+    return f"expected '>' at the start of a FASTA file, found {_told(byte)}"
+
+
+def _told(byte) -> str:
+    """A byte that a file should not begin with, and what it may mean."""
+    return f"{bytes([byte])!r}{f' ({_FOREIGN[byte]})' if byte in _FOREIGN else ''}"
+
+
+_FOREIGN = {
+    ord("@"): "this looks like FASTQ",
+    ord("P"): "a zip archive? unpack it",
+    0x1F: "compressed twice? decompress it once",
+    0xEF: "a byte order mark? save the file without one",
+    0xFE: "UTF-16? save the file as UTF-8",
+    0xFF: "UTF-16? save the file as UTF-8",
+}
 
 
 def look_at(path, check=begins_fastq) -> None:

@@ -165,6 +165,7 @@ def test_a_missing_index_says_how_to_make_one(folder, command, monkeypatch):
     (folder / "r.fq").write_bytes(GOOD)
     assert "'fmx index REFERENCE.fa'" in complaint(command("search", "r.fq"))
     assert "no.fmx: no index here" in complaint(command("search", "-x", "no.fmx", "r.fq"))
+    assert "r.fq: a file, no index: name the folder" in complaint(command("search", "-x", "r.fq", "r.fq"))
     (folder / "some.fmx").mkdir()
     assert "is not an fmx index" in complaint(command("search", "r.fq"))
     (folder / "other.fmx").mkdir()
@@ -333,3 +334,21 @@ def test_threads_that_cannot_be_started_are_one_line(arguments, indexed, command
     monkeypatch.setattr("threading.Thread.start", refuse)
     assert "cannot start a thread" in complaint(command(*arguments, "-q", "-t", "2"))
     assert sorted(path.name for path in indexed.iterdir()) == ["r.fa", "r.fq", "ref.fmx"]
+
+
+@pytest.mark.parametrize(
+    ("begin", "said"),
+    [
+        (b"\xef\xbb\xbf>a\nACGT\n", "found b'\\xef' (a byte order mark? save the file without one)"),
+        (">a\nACGT\n".encode("utf-16"), "found b'\\xff' (UTF-16? save the file as UTF-8)"),
+        (
+            gzip.compress(gzip.compress(b">a\nACGT\n")),
+            "found b'\\x1f' (compressed twice? decompress it once)",
+        ),
+        (b"PK\x03\x04", "found b'P' (a zip archive? unpack it)"),
+    ],
+)
+def test_what_a_foreign_file_may_be_is_told(begin, said, indexed, command):
+    (indexed / "x").write_bytes(begin)
+    for arguments in (["search", "x"], ["index", "x"], ["pairwise", "x"]):
+        assert said in complaint(command(*arguments))
