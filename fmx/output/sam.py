@@ -29,10 +29,9 @@ def header(reference, version, command_line, read_group, names) -> bytearray:
     """The header lines; ``read_group`` is a whole @RG line or empty, ``names`` put.Names of the contigs."""
     digits = len(str(reference.lengths.max()))
     line = _SQ.size + _LN.size + digits + _M5.size + 2 * reference.md5.shape[1] + 1
-    lines = bytearray(_HD.size + names.data.size + reference.lengths.size * line + put.DIGITS)
-    out = np.frombuffer(lines, np.uint8)
+    out = np.empty(_HD.size + names.data.size + reference.lengths.size * line + put.DIGITS, np.uint8)
     size = _put_contigs(out, put.text(out, 0, _HD), names, reference.lengths, reference.md5)
-    del out, lines[size:]
+    lines = bytearray(out[:size].data)
     group = f"{read_group}\n" if read_group else ""
     lines += f"{group}@PG\tID:fmx\tPN:fmx\tVN:{version}\tCL:{command_line}\n".encode()
     return lines

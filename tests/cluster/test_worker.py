@@ -1,6 +1,7 @@
 """What a worker keeps between shards, and which GPU a shard has."""
 
 import json
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from fmx.align import journey as pairs
 from fmx.cli import mapping, worker
 from fmx.cluster.kept import kept_for
 from fmx.errors import DeviceError, InputError
+from fmx.output import sam
 
 
 def test_an_index_is_opened_once_and_another_run_gets_its_own(command, index_of, folder, monkeypatch):
@@ -61,6 +63,26 @@ def test_sequences_are_read_once(command, folder, monkeypatch):
     assert done.code == 0, done.err
     assert len(read) == 2 < int(done.err.split("fmx: ")[1].split()[0])  # here, and for all shards
     assert (folder / "all.tsv").read_bytes() == (folder / "one.tsv").read_bytes()
+
+
+def test_a_header_is_made_while_a_profiler_looks_at_it(command, index_of, folder):
+    """As Dask's does, which holds what a frame names for a while."""
+    (folder / "few.fq").write_bytes(journeys.fastq(reads(9)))
+    seen = []
+
+    def look(frame, event, argument):
+        if frame.f_code is sam.header.__code__:
+            seen.append(frame.f_locals)
+            return look
+        return None
+
+    sys.settrace(look)
+    try:
+        done = command("search", "-q", "-x", index_of(CONTIGS), "few.fq", "-o", "few.sam")
+    finally:
+        sys.settrace(None)
+    assert seen
+    assert done.code == 0, done.err
 
 
 def test_what_is_lent_is_of_one_shard_and_not_used_again_after_an_error():
