@@ -11,14 +11,13 @@ That of fmx pairwise, which knows no index and starts sooner without one, is ali
 import shlex
 import sys
 import time
-from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from ._version import __version__
 from .compiler import functions
-from .errors import n_of, shown
+from .errors import shown
 from .index import layouts, plan
 from .index.building.journey import (
     IndexOptions,
@@ -28,12 +27,10 @@ from .index.building.journey import (
     default_index_path,
 )
 from .index.fm_index import verify as verify_index
-from .index.letters import Letters
-from .index.parts import part_sizes, part_span
+from .index.parts import part_sizes
 from .index.store import read_meta, settled
 from .input.share import Share
-from .input.streams import about_bytes, whole_output
-from .machines.pipeline import travel
+from .input.streams import about_bytes
 from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
 from .machines.watch import Watch
@@ -41,6 +38,7 @@ from .output import module_of, products, sam, tsv
 from .output.mates import MateWriter
 from .output.wanted import Output
 from .output.writers import Writers
+from .search.amplify import amplify
 from .search.auto import AutoMapper
 from .search.collapse import collapsed
 from .search.mapper import MapOptions
@@ -49,7 +47,6 @@ from .search.mapping import compile_all, map_spans, warm_up
 from .search.near import make_near_mapper
 from .search.owners import owners_of, together
 from .search.pairs import PairMapper
-from .search.products import pairs_of_hits, products_of
 from .search.screen import Screen
 from .search.tally import Tally
 from .search.told import place_of, told
@@ -58,8 +55,6 @@ __all__ = [
     "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
     "find_matches", "find_products", "inspect", "prepare", "prepare_matches", "search", "tell_compiling",
 ]  # fmt: skip
-
-_PAIRS = 128  # of primers, that a worker takes at a time
 
 
 def tell_compiling(progress) -> None:
@@ -224,46 +219,11 @@ def find_matches(fm_index, paths, options, output, progress=None, device=CPU, pr
     return journey.find(prepared, paths, output, progress)
 
 
-@dataclass(frozen=True)
-class ProductOutput:
-    """Products of PCR of at most ``most`` letters, by ``kind`` one of output.products.KINDS.
-
-    ``absent``: also a line for each pair without one.
-    """
-
-    path: str = "-"
-    kind: str = "tsv"
-    most: int = 3000
-    absent: bool = False
-
-
 def find_products(fm_index, pairs, options, output, progress=None, device=CPU):
-    """Write the products of primers.Pairs, in order, into a ProductOutput."""
+    """Write the products of primers.Pairs, in order, into a search.amplify.ProductOutput."""
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
-    reference = fm_index.reference
-    starts = [part_span(fm_index.meta, number)[0] for number in range(len(fm_index.parts))]
-    letters, n_found, n_products = Letters(fm_index, starts), 0, 0
-
-    def work(mapper, emit, some):
-        n = []
-        for pair, hits in zip(some, pairs_of_hits(mapper, some, reference.blocks), strict=True):
-            for found in products_of(*hits, (len(pair.forward), len(pair.reverse)), output.most):
-                emit(products.lines_of(output.kind, pair, found, reference.names, letters))
-            if output.absent and not found.total:
-                emit(products.absent(pair))
-            n.append(found.total)
-        return n
-
-    mappers = make_mappers(fm_index, options, device, progress)
-    workers = [partial(work, mapper) for mapper in mappers for _ in range(mapper.options.n_threads)]
-    items = [pairs[i : i + _PAIRS] for i in range(0, len(pairs), _PAIRS)]
-    with whole_output(output.path) as sink, closing(travel(items, workers, sink.write)) as parts:
-        sink.write(products.head_of(output.kind))
-        for found in parts:
-            n_found, n_products = n_found + sum(n > 0 for n in found), n_products + sum(found)
-    have, in_all = n_of(n_found, "has", "have"), n_of(n_products, "product")
-    progress.say(f"{n_of(len(pairs), 'pair')} of primers: {have} products; {in_all}")
+    amplify(fm_index, pairs, make_mappers(fm_index, options, device, progress), output, products, progress)
 
 
 @settled

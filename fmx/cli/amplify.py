@@ -24,6 +24,7 @@ def amplify(given) -> None:
     from ..index.fm_index import load
     from ..input.primers import read_pairs
     from ..machines.progress import Progress
+    from ..search.amplify import ProductOutput
     from ..search.hits import ALL, SelectionPolicy
     from ..search.mapper import MapOptions, Near
     from .places import check_places
@@ -37,6 +38,6 @@ def amplify(given) -> None:
     fm_index = load(path, *wants, with_text=True)
     near = Near(given.mismatches, iupac=True, best_first=False)
     wanted = MapOptions(SelectionPolicy(ALL), n_threads=given.threads, near=near)
-    output = workflow.ProductOutput(given.output, given.kind, given.max_size, given.absent)
+    output = ProductOutput(given.output, given.kind, given.max_size, given.absent)
     device = options.device_of(given)
     workflow.find_products(fm_index, pairs, wanted, output, Progress(given.quiet), device)
