@@ -124,7 +124,7 @@ def test_who_waits_for_input_that_does_not_come_can_be_ended(name, number, home)
         time.sleep(0.1)
         process.send_signal(number)
         try:
-            _, err = process.communicate(timeout=20)
+            _, err = process.communicate(timeout=60)
         finally:
             process.kill()
     assert process.returncode == 128 + number
@@ -134,7 +134,7 @@ def test_who_waits_for_input_that_does_not_come_can_be_ended(name, number, home)
 
 def open_writer(path):
     """The other end of a pipe that is read, as a file."""
-    for _ in range(600):
+    for _ in range(2400):  # it may compile before
         try:
             return os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb")
         except OSError as error:
