@@ -160,6 +160,17 @@ def _scaling(table):
     yield "scaling", "plot", lines, ("nodes", "speed-up", table.device)
 
 
+def _stages(table):
+    title = _title("fmx search by threads", table)
+    yield "stages-threads", "plot", lines_of(table.rows, "run", "threads", "M reads/s"), (
+        "threads", "million reads / s", title,
+    )  # fmt: skip
+    shares = [row for row in table.rows if "search" in row]
+    columns = [name for name in shares[0] if name not in ("run", "threads", "M reads/s")]
+    rows = {f"{row['threads']}, {row['run']}": [row[name] for name in columns] for row in shares}
+    yield "stages-shares", "bars", rows, columns, "% of the threads' time", title
+
+
 def _columns(rows, x) -> dict:
     """A line of each column but x."""
     xs = [row[x] for row in rows]
@@ -175,5 +186,5 @@ _FIGURES = {  # of each table: gives (name of a figure, function of measure/tabl
     "search-sizes": _search_sizes, "search-layouts": _search_layouts, "search-interleaving": _interleaving,
     "search-cofi": _cofi, "search-columns": _held,
     "genome-columns": _held, "mem-stages": _mem_stages, "pairwise": _pairwise,
-    "scaling": _scaling,
+    "scaling": _scaling, "stages": _stages,
 }  # fmt: skip
