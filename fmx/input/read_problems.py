@@ -7,6 +7,7 @@ from .dna import LETTERS
 
 OK, TRUNCATED, NO_AT, BLANK_BEFORE, NO_PLUS, LENGTHS = range(6)
 LETTER, QUALITY, BAD_NAME, AT_FIRST, INNER_CR = range(6, 11)
+_SAM = "this looks like SAM: make BAM of it, as by samtools view -b"
 _MESSAGES = {
     TRUNCATED: "the file ends within this record: truncated FASTQ",
     NO_AT: "does not start with '@': not a FASTQ record of four lines",
@@ -30,6 +31,8 @@ def complaint(chunk, batch, r, problem) -> str:
         del lines[1:]
     elif not chunk.is_fastq:
         lines = [b"", chunk.data[batch.start[r] : batch.start[r] + batch.length[r]].tobytes()]
+    if problem == NO_PLUS and re.match(rb"(HD|SQ|RG|PG|CO)\t", lines[0]):
+        return _SAM
     if any(b"\r" in line for line in lines):
         return about_cr(chunk.data)
     if problem in (LENGTHS, LETTER, QUALITY):
