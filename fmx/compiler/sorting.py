@@ -92,13 +92,13 @@ def _sort_by_digits(room, n):
     if n < _MANY:
         sort(room.keys, n)
         return
-    keys, spare, differ, n_passes = room.keys, room.spare, np.int64(0), 0
-    for j in range(n):
-        differ |= keys[j] ^ keys[0]
+    keys, spare, differ, n_passes = room.keys, room.spare, differing(room.keys, 0, n), 0
     for digit in range(8):
         shift = np.uint64(8 * digit)
-        if (np.uint64(differ) >> shift) & _DIGIT:
-            _sort_by_digit(keys, spare, n, shift, room.counts)
+        if digit_of(differ, shift):
+            lay_out_digits(keys, 0, n, shift, room.counts)
+            for j in range(n):
+                spare[next_place(room.counts, at(keys, j), shift)] = at(keys, j)
             keys, spare = spare, keys
             n_passes += 1
     if n_passes & 1:
@@ -107,20 +107,39 @@ def _sort_by_digits(room, n):
 
 
 @inlined
-def _sort_by_digit(keys, spare, n, shift, counts):
-    """Put n keys into ``spare`` by one digit; equal ones stay in order."""
+def differing(keys, start, stop):
+    """The bits in which keys (int64) start to stop are not all the same."""
+    differ = np.int64(0)
+    for j in range(start, stop):
+        differ |= keys[j] ^ keys[start]
+    return differ
+
+
+@inlined
+def digit_of(key, shift):
+    """The digit of an int64 that begins at bit ``shift`` (uint64), as uint64."""
+    return (np.uint64(key) >> shift) & _DIGIT
+
+
+@inlined
+def lay_out_digits(keys, start, stop, shift, counts):
+    """Let ``counts`` int64[N_DIGITS] have where the first of keys start to stop with each digit goes."""
     for digit in range(N_DIGITS):
         counts[digit] = 0
-    for j in range(n):
-        counts[(np.uint64(at(keys, j)) >> shift) & _DIGIT] += 1
-    to = np.int64(0)
+    for j in range(start, stop):
+        counts[digit_of(at(keys, j), shift)] += 1
+    to = np.int64(start)
     for digit in range(N_DIGITS):
         counts[digit], to = to, to + counts[digit]
-    for j in range(n):
-        digit = (np.uint64(at(keys, j)) >> shift) & _DIGIT
-        to = at(counts, digit)
-        counts[digit] = to + 1
-        spare[np.uint64(to)] = at(keys, j)
+
+
+@inlined
+def next_place(counts, key, shift):
+    """Where the next key with this one's digit goes (uint64), once laid out; equal ones stay in order."""
+    digit = digit_of(key, shift)
+    to = at(counts, digit)
+    counts[digit] = to + 1
+    return np.uint64(to)
 
 
 @inlined

@@ -10,7 +10,7 @@ from ..errors import UnsupportedError
 from . import layouts, plan, store
 from .check import check_reference
 from .groups import Groups
-from .names import ContigNames
+from .names import ContigNames, names_in
 from .parts import own_name, part_arrays, part_of, part_sizes, part_span
 from .prefix_table import PrefixTable
 from .reference import COLUMNS, Reference, make_blocks
@@ -74,11 +74,6 @@ def group_arrays(groups) -> dict:
 
 def _lines(names):
     return np.frombuffer("\n".join(names).encode(), np.uint8)
-
-
-def names_in(array) -> list:
-    """The names in an array of names."""
-    return array.tobytes().decode().split("\n")
 
 
 @store.settled

@@ -26,6 +26,11 @@ def names_of(lines) -> Names:
     return Names(lines, np.append(0, ends + 1))
 
 
+def names_in(array) -> list:
+    """The names, str, in an array of names, uint8, with newlines between them."""
+    return array.tobytes().decode().split("\n")
+
+
 class ContigNames(Sequence):
     """Names of contigs by their number, each a str; ``held``: the Names that they are of."""
 
@@ -44,7 +49,7 @@ class ContigNames(Sequence):
         return data[first[i] : first[i + 1] - 1].tobytes().decode()
 
     def __iter__(self):
-        return iter(self.held.data.tobytes().decode().split("\n"))
+        return iter(names_in(self.held.data))
 
     def __eq__(self, other):
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented

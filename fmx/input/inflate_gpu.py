@@ -13,6 +13,7 @@ import numpy as np
 from ..compiler.cuda import int32, int64, uint8
 from ..compiler.functions import compiled, inlined
 from ..compiler.warp import (
+    UINT32,
     WARP,
     cuda,
     device,
@@ -32,10 +33,10 @@ from .huffman import END, HELD, KIND, LITERALS, LONG, MORE, VALUE, Code, Codes
 
 LITERAL_BITS, DISTANCE_BITS = 10, 8  # that tables look up: those of 30 warps fit into a multiprocessor
 SLACK = 1024  # bytes behind the blocks that may be read: more than the longest header of deflate
-_N_LITERALS, _N_DISTANCES, _LOW = 1 << LITERAL_BITS, 1 << DISTANCE_BITS, 0xFFFFFFFF
+_N_LITERALS, _N_DISTANCES = 1 << LITERAL_BITS, 1 << DISTANCE_BITS
 _N_LENGTHS, _N_SYMBOLS = 288 + 32, 288 + 32 + 19  # of the first two codes, of all three
 _N_ADVANCE, _TO_CHECK, _BEHIND = ADVANCE.size, 256, 8  # threads of a block; bytes behind what all hold
-int16, uint32 = np.dtype(np.int16), np.dtype(np.uint32)  # of arrays of kernels
+int16 = np.dtype(np.int16)  # of an array of the kernel
 
 
 class Packed(NamedTuple):
@@ -151,7 +152,7 @@ def check_kernel(packed, words, table, report, slot):
     ``words`` uint32: what they hold, and a word more; ``table``: ADVANCE of crc32_gpu.py.
     """
     lane, b = thread_in_block() % WARP, thread_index() // WARP
-    own = cuda.shared.array(_N_ADVANCE, uint32)
+    own = cuda.shared.array(_N_ADVANCE, UINT32)
     for i in range(thread_in_block(), _N_ADVANCE, np.int64(cuda.blockDim.x)):
         own[i] = table[i]
     sync_block()
@@ -184,7 +185,7 @@ def _peek(words, bit):
     """32 bits, the next one lowest, as int64."""
     i, shift = bit >> 5, np.uint64(bit & 31)
     both = np.uint64(words[i]) | np.uint64(words[i + 1]) << np.uint64(32)
-    return np.int64(both >> shift & np.uint64(_LOW))
+    return np.int64(both >> shift & np.uint64(LOW))
 
 
 @inlined
@@ -220,7 +221,7 @@ def _looked_up(code, held, size):
     """The entry (uint32) of the code that the bits in ``held`` begin with; ``size`` of its table."""
     entry = np.uint32(code.table[held & np.uint64(size - 1)])
     if entry >> np.uint32(KIND) == LONG:
-        entry = np.uint32(huffman.walk(code, np.int64(held & np.uint64(_LOW))))
+        entry = np.uint32(huffman.walk(code, np.int64(held & np.uint64(LOW))))
     return entry
 
 

@@ -20,13 +20,14 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
+from ..compiler.sorting import N_DIGITS
 from ..index.building.suffix_array.lcp import LCP, lcp_below
 from ..index.fm_index import load_lcp
 from ..index.reference import find_block
 from ..machines.threads import run_all, spans
 from .compare import symbol
 from .contracts import collect, seek, take
-from .order import N_DIGITS, put_in_order
+from .order import put_in_order
 from .rank_walk import Found, Jobs, Segment, make_jobs, match_job
 
 _AHEAD = 8  # anchors

@@ -10,11 +10,10 @@ import numpy as np
 
 from ..compiler.functions import inlined
 from ..compiler.primitives import at
+from ..compiler.sorting import differing, digit_of, lay_out_digits, next_place
 
 _RUN = 12  # pairs sorted by insertion
 _MANY = 24  # pairs sorted by digits
-_DIGIT = np.uint64(255)
-N_DIGITS = 256
 
 
 class Pairs(NamedTuple):
@@ -34,12 +33,10 @@ def put_in_order(matches, start, stop, strand, counts):
     if stop - start < _MANY:
         pairs = sort_pairs(pairs, other, start, stop)
     else:
-        differ = np.int64(0)
-        for j in range(start, stop):
-            differ |= pairs.keys[j] ^ pairs.keys[start]
+        differ = differing(pairs.keys, start, stop)
         for digit in range(8):
             shift = np.uint64(8 * digit)
-            if (np.uint64(differ) >> shift) & _DIGIT:
+            if digit_of(differ, shift):
                 _sort_by_digit(pairs, other, start, stop, shift, counts)
                 pairs, other = other, pairs
     for j in range(start, stop):
@@ -87,15 +84,7 @@ def _merge(pairs, other, first, middle, last):
 @inlined
 def _sort_by_digit(pairs, other, start, stop, shift, counts):
     """Put pairs into ``other`` by one digit of their keys; equal ones stay in order."""
-    for digit in range(N_DIGITS):
-        counts[digit] = 0
+    lay_out_digits(pairs.keys, start, stop, shift, counts)
     for j in range(start, stop):
-        counts[(np.uint64(at(pairs.keys, j)) >> shift) & _DIGIT] += 1
-    to = start
-    for digit in range(N_DIGITS):
-        counts[digit], to = to, to + counts[digit]
-    for j in range(start, stop):
-        digit = (np.uint64(at(pairs.keys, j)) >> shift) & _DIGIT
-        to = at(counts, digit)
-        counts[digit] = to + 1
-        other.keys[np.uint64(to)], other.values[np.uint64(to)] = at(pairs.keys, j), at(pairs.values, j)
+        to = next_place(counts, at(pairs.keys, j), shift)
+        other.keys[to], other.values[to] = at(pairs.keys, j), at(pairs.values, j)

@@ -27,9 +27,10 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
+from ..compiler.sorting import N_DIGITS
 from .compare import Subquery, compare
 from .contracts import collect, seek, take
-from .order import N_DIGITS, put_in_order
+from .order import put_in_order
 from .windows import (
     Seeds,
     extend,

@@ -25,6 +25,7 @@ from ..compiler.warp import (
     thread_in_block,
 )  # fmt: skip
 from ..input.bgzf import HEAD, TAIL
+from ..input.crc32_gpu import LOW
 from ..input.deflate import BLOCK, STORED
 from ..input.huffman import END_OF_BLOCK, N_DISTANCES, N_LITERALS
 from .codes_gpu import CHECK, HEAD_BITS, N_CODES, N_LENGTHS, extra_bits
@@ -34,7 +35,7 @@ N_THREADS = 256
 _STAGE = 64  # words in which a warp joins 32 * 48 bits and those before them
 _N_STAGED = N_THREADS // WARP * _STAGE
 _DYNAMIC = 5 | (N_LITERALS - 257) << 3 | (N_DISTANCES - 1) << 8 | (N_LENGTHS - 4) << 13  # the last block
-_HEAD_ROUNDS, _LOW = 2 - (-N_COUNTS // WARP), (1 << 32) - 1  # _HEAD_ROUNDS: of what stands before the tokens
+_HEAD_ROUNDS = 2 - (-N_COUNTS // WARP)  # of what stands before the tokens
 
 
 class End(NamedTuple):
@@ -134,7 +135,7 @@ def _put(stage, out, end, value, bits, lane):
     begin, behind = np.int32(end.used + stop - bits), np.int32(end.used + np.int32(take(stop, WARP - 1)))
     i, shift = np.uint32(begin) >> np.uint32(5), np.uint64(begin & 31)
     low = np.uint64(value << shift)
-    first, second = np.uint32(low & np.uint64(_LOW)), np.uint32(low >> np.uint64(32))
+    first, second = np.uint32(low & np.uint64(LOW)), np.uint32(low >> np.uint64(32))
     if first != 0:
         atomic_or(stage, np.uint32(i), first)
     if second != 0:

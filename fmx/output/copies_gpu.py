@@ -18,19 +18,20 @@ from ..compiler.warp import (
     sync_warp,
     take,
 )  # fmt: skip
+from ..input.crc32_gpu import LOW
 
 WINDOW = 4 * WARP
 HASH_BITS = 10
 REACH, LONGEST, LEAST = 32768, 258, 4  # bytes: RFC 1951 allows copies of three, which gain nothing here
 DISTANCE, LENGTH = (1 << 16) - 1, 16  # of a copy found: bits of one, and where the other begins
-_SURE, _LOW = 8, (1 << 32) - 1
+_SURE = 8
 
 
 @device
 def place_of_hash(low, next_byte, table):
     """Where the table of places from ``table`` on has five bytes: ``low``, the lowest of ``next_byte``."""
     mixed = np.int64(low) * 0x1E35A7BD + (np.int64(next_byte) & 255) * 0x05EBCA6B  # below 2^63
-    return np.uint32(np.uint32(table) + (np.uint32(mixed & _LOW) >> np.uint32(32 - HASH_BITS)))
+    return np.uint32(np.uint32(table) + (np.uint32(mixed & LOW) >> np.uint32(32 - HASH_BITS)))
 
 
 @device

@@ -14,8 +14,9 @@ from ...machines.progress import Progress
 from ...machines.threads import start
 from .. import layouts
 from ..check import GROUPED
-from ..fm_index import group_arrays, load, names_in, reference_arrays
+from ..fm_index import group_arrays, load, reference_arrays
 from ..groups import read_groups
+from ..names import names_in
 from ..parts import MAX_SYMBOLS, cut, part_arrays, part_of, part_sizes, part_writers
 from ..plan import plan_index
 from ..prefix_table import default_length, make_prefix_table
