@@ -17,7 +17,8 @@ def plain(sequence: str) -> str:
 
 
 def reverse_complement(sequence: str) -> str:
-    return "".join(_PAIRS[letter] for letter in reversed(plain(sequence)))
+    """That of any letters: one that stands for no bases, as X, becomes N."""
+    return "".join(_PAIRS.get(letter, "N") for letter in reversed(plain(sequence)))
 
 
 def blocks(sequence: str) -> list:

@@ -47,6 +47,7 @@ SETS = {  # letter -> the bases that it stands for
 CODE = _code_table()  # byte -> code
 LETTERS = bytes(np.flatnonzero(CODE != INVALID).tolist())  # bytes that may stand in a sequence
 UPPER = _letter_table(IUPAC, b"ACGTTNRYSWKMBDHV")  # byte -> letter written
+COMPLEMENT = _letter_table(IUPAC, b"TGCAANYRSWMKVHDB")  # byte -> that of the other strand
 
 
 @inlined

@@ -10,7 +10,7 @@ from ..compiler.functions import inlined
 from ..compiler.primitives import at as element
 from ..compiler.primitives import copy_bytes, low_bits, trailing_zeros
 from ..index.names import ContigNames, Names, names_of
-from ..input.dna import UPPER
+from ..input.dna import COMPLEMENT, UPPER
 
 TAB, LINE, SPACE, PLUS, MINUS, STAR, DOT = b"\t\n +-*."
 DIGITS = 20  # bytes of the longest number: a uint64, or an int64 with its sign
@@ -154,12 +154,16 @@ def strand_field(out, at, reverse):
 
 @inlined
 def letters(out, at, batch, r, reverse):
-    """The letters of read r as the strand asks; where it has others than A C G T U, as given, by UPPER."""
+    """The letters of read r as the strand asks, in upper case, U as T; what is no code of IUPAC as N."""
     start, n = batch.start[r], batch.length[r]
     if batch.searchable[r]:
         return bases(out, at, batch.data, start, n, reverse)
-    for j in range(n):
-        out[at + j] = UPPER[batch.data[start + j]]
+    if reverse:
+        for j in range(n):
+            out[at + j] = COMPLEMENT[batch.data[start + n - 1 - j]]
+    else:
+        for j in range(n):
+            out[at + j] = UPPER[batch.data[start + j]]
     return at + n
 
 

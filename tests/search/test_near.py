@@ -1,9 +1,12 @@
 """Near matches: by every way to search, those of a naive scan, each once, by strata, with mismatches."""
 
+import random
+
 import journeys
 import naive
 import pysam
 import pytest
+import validate
 from conftest import LAYOUTS
 from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
@@ -151,6 +154,37 @@ def test_records_tell_strata_and_mismatches(reads, index_of, command, tmp_path):
     assert result.code == 0
     with pysam.AlignmentFile(tmp_path / "x.bam", check_sq=False) as file:
         assert [record.to_string().split("\t") for record in file] == every.records
+
+
+def reads_of_any_letters(n) -> list:
+    """(name, letters) of n reads of both strands that may hold any letter that a read may hold."""
+    rng, found = random.Random(7), []
+    for i in range(n):
+        sequence = rng.choice(CONTIGS)[1]
+        start = rng.randrange(len(sequence) - 12)
+        read = list(sequence[start : start + rng.randrange(12, 40)])
+        read = list(naive.reverse_complement("".join(read))) if rng.random() < 0.5 else read
+        for _ in range(rng.randrange(3)):
+            read[rng.randrange(len(read))] = rng.choice("NRYSWKMBDHVnryswkmbdhvXx.acgtuU")
+        found.append((f"r{i}", "".join(read)))
+    return found
+
+
+def test_reads_with_any_letter_are_written_as_the_strand_asks(index_of, command, tmp_path):
+    reads = reads_of_any_letters(500)
+    (tmp_path / "reads.fq").write_bytes(journeys.fastq(reads))
+    how = ["search", "-q", "-x", index_of(CONTIGS), tmp_path / "reads.fq", "--mismatches", 2]
+    records, n_reverse = command(*how).records, 0
+    for (name, read), record in zip(reads, records, strict=True):
+        is_reverse, quality = int(record[1]) & 16, "".join(chr(33 + i) for i in range(len(read)))
+        n_reverse += bool(is_reverse and not naive.is_searchable(read))
+        letters = naive.reverse_complement(read) if is_reverse else validate.written(read)
+        assert record[0] == name
+        assert record[9:11] == [letters, quality[::-1] if is_reverse else quality]
+    assert n_reverse > 50
+    assert command(*how, "-o", tmp_path / "x.bam").code == 0
+    with pysam.AlignmentFile(tmp_path / "x.bam", check_sq=False) as file:
+        assert [record.to_string().split("\t") for record in file] == records
 
 
 def test_hits_are_limited_and_drawn_by_strata(reads, index_of, command, tmp_path):
