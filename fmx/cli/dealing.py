@@ -34,24 +34,41 @@ def on_cluster(given, address, run, paths, n, join, progress):
     command = run["command"]
     there = _as_seen_there(given, folder) | {"kind": run["options"]["output"]["kind"]}
     work = partial(do_shard, command, there, run)
-    see = partial(seen_there, [os.path.abspath(path) for path in paths], _index_of(there))
+    index_path = _index_of(there)
+    look = partial(seen_there, [os.path.abspath(path) for path in paths], index_path)
     with dask.Cluster(address, given.scheduler_file) as cluster:
-        n_threads = cluster.check({key: run[key] for key in ("fmx", "index", "inputs")}, see)
+        n_threads = cluster.check(run, index_path, look)
         progress.say(f"{n_of(n, 'shard')} on {n_of(n_threads, 'thread')} of the cluster at {cluster.name}")
         names = [name_of(number, n) for number in range(1, n + 1)]
-        done = Done(command, [os.path.exists(folder / name) for name in names])
+        before = [os.path.exists(folder / name) for name in names]
+        if any(before):
+            was_or_were = "was" if sum(before) == 1 else "were"
+            progress.say(
+                f"{sum(before):,} of them {was_or_were} done before, and kept in {given.output}.shards"
+            )
+        done = Done(command, before)
         progress.follow(done.share)
 
         def manifests():
-            for number in cluster.results(work, [(number, n) for number in range(1, n + 1)]):
+            items = [(number, n) for number in range(1, n + 1)]
+            for number in cluster.results(work, items, progress.say):
                 shard = read_manifest(folder / names[number - 1])
                 done.add(shard)
                 progress.show(done.message())
                 yield shard
 
         wanted = bool(getattr(given, "counts", None)), bool(getattr(given, "reports", None))
-        with progress.kept_up(done.message):
-            found = join(folder, in_order(folder, manifests(), *wanted))
+        try:
+            with progress.kept_up(done.message):
+                found = join(folder, in_order(folder, manifests(), *wanted))
+        except KeyboardInterrupt:
+            if n_kept := sum(os.path.exists(folder / name) for name in names):
+                is_or_are = "is" if n_kept == 1 else "are"
+                progress.say(
+                    f"{n_kept:,} of {n_of(n, 'shard')} {is_or_are} done, and kept in {given.output}.shards: "
+                    "the same command does the others"
+                )
+            raise
     shutil.rmtree(folder, ignore_errors=True)
     progress.say(f"{sentence(found)}; {done.seconds():.1f} s{done.rate()}")
 

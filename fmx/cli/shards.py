@@ -6,7 +6,7 @@ from functools import partial
 import click
 
 from ..cluster.merge import merge
-from ..cluster.run import ShardRun, identity
+from ..cluster.run import ShardRun, identity, unlike
 from ..errors import ClusterError
 
 _INSTEAD = {  # what to do
@@ -60,8 +60,10 @@ def undone_shard(given, progress, command, paths, meta=None, join=None, n_shards
         n_shards = n_shards or partial(n_of_files, paths, getattr(given, "engine", "cpu"))
         on_cluster(given, address, run, paths, n_shards(), join, progress)
         return False, None
-    if run != getattr(given, "run", run):
-        raise ClusterError("the index or the inputs were changed while their shards were done")
+    if run != (here := getattr(given, "run", run)):  # on a worker that came later
+        index_path = getattr(given, "index_path", None) or next(iter(getattr(given, "index_paths", ())), None)
+        differs = unlike(run, here, index_path) or "its inputs are others"
+        raise ClusterError(f"worker on {os.uname().nodename}: {differs}")
     folder, is_lasting = wanted["output"].path, not hasattr(given, "run")
     shard = ShardRun(folder, given.shard, run, is_lasting=is_lasting)
     if shard.is_done():

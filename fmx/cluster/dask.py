@@ -8,22 +8,24 @@ in the end, merges.  What was done stays in the folder until then, so that a sec
 import logging
 import os
 import time
+from collections import deque
+from collections.abc import Callable
 
 from .._version import __version__
 from ..errors import ClusterError, FmxError, installed
-from .manifest import difference
+from .run import unlike
 
-PATIENCE = 60  # seconds to wait for a scheduler, and for a first worker
+SCHEDULER = 6  # seconds in which a scheduler must answer
+PATIENCE = 60  # seconds to wait for a first worker
 AWHILE = 0.02  # seconds between two looks at what is done
 
 
-def check_worker(run, again) -> str:
-    """What a worker has other than the client, in words, or ""; ``again()`` gives its own ``run``."""
+def check_worker(run: dict, index_path: str | None, look: Callable[[], dict]) -> tuple[str, str]:
+    """(the host of a worker, what is unlike there or ""); ``look()`` gives what it sees, as of ``run``."""
     try:
-        own = again()
+        return os.uname().nodename, unlike(look(), run, index_path)
     except FmxError as error:
-        return str(error)
-    return difference(own, run)
+        return os.uname().nodename, str(error)
 
 
 def n_threads_here() -> int:
@@ -46,13 +48,16 @@ class Cluster:
         for logger in list(logging.root.manager.loggerDict):
             if logger.startswith("distributed"):
                 logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # errors are told once, by us
-        deadline = time.monotonic() + PATIENCE
+        self._hosts: dict[str, str] = {}  # by the addresses of workers
+        self._lost_workers: deque[str] = deque()  # addresses that nobody was told of yet
+        deadline = time.monotonic() + SCHEDULER
         while file and not os.path.exists(file) and time.monotonic() < deadline:
             time.sleep(0.1)
         try:
             if file:
                 os.stat(file)
-            self._client = distributed.Client(address=address, scheduler_file=file, timeout=PATIENCE)
+            left = max(1.0, deadline - time.monotonic())
+            self._client = distributed.Client(address=address, scheduler_file=file, timeout=left)
         except (OSError, ValueError) as error:
             raise ClusterError(f"no Dask scheduler answers at {self.name}: {_said(error)}") from error
 
@@ -62,37 +67,55 @@ class Cluster:
     def __exit__(self, *_):
         self._client.close(timeout=5)
 
-    def check(self, run, again) -> int:
-        """Threads of all workers.  Raises ClusterError unless each sees the same as ``run`` says."""
+    def check(self, run: dict, index_path: str | None, look: Callable[[], dict]) -> int:
+        """Threads of all workers.  Raises ClusterError unless each sees the same as ``run`` says.
+
+        ``index_path``, ``look``: as of check_worker.
+        """
         try:
             self._client.wait_for_workers(1, timeout=PATIENCE)
-            found = self._client.run(check_worker, run, again, on_error="return")
+            found = self._client.run(check_worker, run, index_path, look, on_error="return")
         except (OSError, self._dask.TimeoutError) as error:
             raise ClusterError(f"no worker at {self.name} after {PATIENCE} s: start 'dask worker'") from error
-        for worker, differs in found.items():
-            if isinstance(differs, BaseException):
-                differs = f"fmx {__version__} does not run there ({_said(differs)})"
+        for worker, answer in found.items():
+            if isinstance(answer, BaseException):
+                raise ClusterError(f"worker {worker}: fmx {__version__} does not run there ({_said(answer)})")
+            self._hosts[worker], differs = answer
             if differs:
-                raise ClusterError(f"worker {worker}: {differs}")
+                raise ClusterError(f"worker {self._named(worker)}: {differs}")
         return sum(self._client.nthreads().values())
 
-    def results(self, work, items):
-        """Yield the result of ``work(item)`` for each item, as they come.
+    def _named(self, worker: str) -> str:
+        host = self._hosts.get(worker)
+        return f"{worker} on {host}" if host else worker
+
+    def results(self, work, items, say: Callable[[str], None]):
+        """Yield the result of ``work(item)`` for each item, as they come; ``say`` which workers are lost.
 
         Raises what ``work`` raises, after the others were cancelled; ClusterError for a lost scheduler.
         """
+        self._client.subscribe_topic("all", self._note)
         stamp = time.time_ns()
         keys = [f"fmx-{stamp}-{i}" for i in range(len(items))]
         futures = self._client.map(work, items, key=keys, pure=False, retries=0)
         done, pending = self._dask.as_completed(futures), set(futures)
         try:
             while pending:
-                for future in self._next(done):
+                found = self._next(done)
+                while self._lost_workers:
+                    say(f"worker {self._named(self._lost_workers.popleft())} is lost: others do its shards")
+                for future in found:
                     pending.discard(future)
                     yield self._result(future)
         finally:
             if pending and self._client.status == "running":
                 self._client.cancel(list(pending), force=True)
+
+    def _note(self, event: tuple) -> None:
+        """What the scheduler tells of its workers; called by the client's own thread."""
+        said = event[1]
+        if isinstance(said, dict) and said.get("action") == "remove-worker":
+            self._lost_workers.append(said["worker"])
 
     def _next(self, done) -> list:
         """Futures that have come, after a while if there are none."""

@@ -52,6 +52,26 @@ def seen(paths, meta) -> dict:
     return {"fmx": __version__, "index": meta and _digest_of(meta), "inputs": inputs}
 
 
+def unlike(there: dict, here: dict, index_path: str | None) -> str:
+    """What a worker sees otherwise than the client, as of ``seen``, and what to do; "" if nothing."""
+    if there["fmx"] != here["fmx"]:
+        return (
+            f"it runs fmx {there['fmx']}, and the client {here['fmx']}: install the same version everywhere"
+        )
+    if there["index"] != here["index"]:
+        return (
+            f"its index {index_path} is of another reference than the client's: copy the client's index "
+            "there, or name one that all machines see"
+        )
+    for (name, its_size), (_, size) in zip(there["inputs"], here["inputs"], strict=True):
+        if its_size != size:
+            return (
+                f"its {name} has {its_size:,} bytes, and the client's {size:,}: copy the client's file "
+                "there, or name one that all machines see"
+            )
+    return ""
+
+
 def _digest_of(meta) -> str:
     """Names a reference: its contigs, their letters and groups, whatever else an index holds."""
     of_contigs = sorted(key for key in meta["arrays"] if key.startswith(("contig_", "group_")))

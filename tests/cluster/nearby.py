@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from fmx.cli import worker
 from fmx.cluster import dask
+from fmx.errors import ClusterError
 from fmx.input import shards as input_shards
 
 
@@ -19,11 +20,13 @@ class Nearby:
     def __exit__(self, *_):
         pass
 
-    def check(self, run, again):
-        assert dask.check_worker(run, again) == ""
+    def check(self, *given):
+        _, differs = dask.check_worker(*given)
+        if differs:
+            raise ClusterError(differs)
         return 2
 
-    def results(self, work, items):
+    def results(self, work, items, say):
         with ThreadPoolExecutor(2) as pool:
             yield from pool.map(work, items)
 

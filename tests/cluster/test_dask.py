@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -17,6 +18,9 @@ from texts import random_letters
 
 from fmx.bench import dask as bench
 from fmx.bench.kit import workers
+from fmx.cluster import dask
+from fmx.cluster.run import identity
+from fmx.errors import ClusterError
 from fmx.measure import timing
 
 pytest.importorskip("distributed", reason="pip install 'fmx-mapper[cluster]'")
@@ -139,6 +143,8 @@ def test_the_work_of_killed_workers_is_done_by_others(home, shared):
         victim.kill()
     _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
+    lost = re.findall(f"fmx: worker (tcp://[0-9.:]+) on {os.uname().nodename} is lost: others do its", err)
+    assert len(set(lost)) == len(lost) == 3
     assert (home / "killed.tsv").read_bytes() == (home / "one.tsv").read_bytes()
     assert not (home / "killed.tsv.shards").exists()
 
@@ -149,6 +155,55 @@ def has_draft(process) -> bool:
     with suppress(FileNotFoundError):  # one that was closed meanwhile
         return any(".partial" in os.readlink(f"{fds}/{fd}") for fd in os.listdir(fds))
     return False
+
+
+def test_a_worker_with_another_index_is_told_with_its_host_the_index_and_what_to_do(shared, tmp_path):
+    """As where the path leads elsewhere on the worker; here the client does not see what is there."""
+    file, _ = shared
+    made = identity("search", [], {"arrays": {"contig_lengths": {"checksums": ["0"]}}})
+    with dask.Cluster(file=file) as near, pytest.raises(ClusterError) as told:
+        near.check({**made, "index": "f" * 16}, "/data/ref.fmx", lambda: made)
+    assert re.fullmatch(
+        f"worker tcp://[0-9.:]+ on {os.uname().nodename}: its index /data/ref.fmx is of another reference "
+        "than the client's: copy the client's index there, or name one that all machines see", str(told.value)
+    )  # fmt: skip
+
+
+def test_a_worker_with_other_files_is_told(shared):
+    file, _ = shared
+    made = identity("search", [])
+    here, there = ({**made, "inputs": [["few.fq", n]]} for n in (1234, 7))
+    with (
+        dask.Cluster(file=file) as near,
+        pytest.raises(ClusterError, match=r"its few[.]fq has 7 bytes, and the client"),
+    ):
+        near.check(here, None, lambda: there)
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tcp://192.0.2.1:8786"])  # closed; nobody there
+def test_a_scheduler_that_is_not_there_is_told_within_ten_seconds(address, home):
+    start = time.monotonic()
+    done = run(home, "search", "-q", "-x", "ref.fmx", "few.fq", "--scheduler", address, "-o", "x.sam")
+    assert (done.returncode, done.err.count("\n")) == (1, 1)
+    assert f"no Dask scheduler answers at {address}" in done.err
+    assert time.monotonic() - start < 10
+
+
+def test_an_interrupt_tells_what_is_kept_and_the_next_run_how_much_it_found(home, shared, expected):
+    """As soon as a shard is done."""
+    process = started(home, *SEARCH, "--scheduler-file", shared[0], "-o", "stopped.sam")
+    wait_for(lambda: list(home.glob("stopped.sam.shards/0*")) or process.poll() is not None)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    kept = re.search(
+        r"fmx: (1 of 3 shards is|[23] of 3 shards are) done, and kept in stopped.sam.shards: the same "
+        "command does the others\nfmx: interrupted\n$", err,
+    )  # fmt: skip
+    assert kept, err
+    done = run(home, *SEARCH, "--scheduler-file", shared[0], "-o", "stopped.sam")
+    assert re.search(r"fmx: \d of them (was|were) done before, and kept in stopped.sam.shards\n", done.err)
+    assert body_of(home / "stopped.sam") == expected
 
 
 def test_where_the_client_is_killed_a_second_run_does_the_rest(home, shared, expected):
@@ -243,7 +298,7 @@ def test_a_worker_that_is_not_like_the_client_is_named(home, tmp_path, monkeypat
     with cluster(tmp_path, 1, {"PYTHONPATH": str(other)}) as (file, _):
         done = run(home, "search", "-q", "-x", "ref.fmx", "few.fq", "--scheduler-file", file, "-o", "x.sam")
     assert done.returncode == 1
-    assert 'fmx "0.0.9", not "0.1.0"' in done.err
+    assert f" on {os.uname().nodename}: it runs fmx 0.0.9, and the client 0.1.0: install the same" in done.err
     assert not (home / "x.sam").exists()
 
 
@@ -260,10 +315,8 @@ def test_a_worker_that_is_not_like_the_client_is_named(home, tmp_path, monkeypat
     ],
 )  # fmt: skip
 def test_a_cluster_that_is_not_there_is_told(arguments, words, command, home, monkeypatch):
-    from fmx.cluster import dask
-
     monkeypatch.chdir(home)
-    monkeypatch.setattr(dask, "PATIENCE", 2)
+    monkeypatch.setattr(dask, "SCHEDULER", 2)
     done = command("search", "-q", "-x", "ref.fmx", "few.fq", *arguments)
     assert done.code in (1, 2)
     assert words in done.err
