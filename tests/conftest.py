@@ -28,6 +28,7 @@ import fmx.search.engines  # noqa: E402
 from fmx.cli import main  # noqa: E402
 from fmx.index import layouts  # noqa: E402
 
+LONGEST_ID = 80  # letters of a parameter
 IN_CI = os.environ.get("CI") == "true"
 # One layout of each family, its default for a small text, and other k and d.
 LAYOUTS = [
@@ -87,6 +88,11 @@ def make_shared_arrays_once():
         shared._allocations = MadeOnce()
 
     Shared.__init__ = init
+
+
+def pytest_make_parametrize_id(val, argname):
+    """Bytes, in which a library may have put the time, and long text are called by their parameter."""
+    return argname if isinstance(val, bytes) or (isinstance(val, str) and len(val) > LONGEST_ID) else None
 
 
 @pytest.hookimpl(tryfirst=True)
