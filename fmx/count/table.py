@@ -109,6 +109,8 @@ def spellings(sequence) -> list | None:
 
 def keys_of(sequences) -> np.ndarray:
     """uint64[n]: the keys of n sequences of A, C, G, T of one length."""
+    if not sequences:
+        return np.empty(0, np.uint64)
     codes = CODE[np.frombuffer("".join(sequences).encode(), np.uint8)].reshape(len(sequences), -1)
     keys = np.zeros(len(sequences), np.uint64)
     for column in codes.T:

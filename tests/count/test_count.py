@@ -147,6 +147,16 @@ def test_errors_are_one_line(arguments, code, said, folder, command):
     assert said in done.err
 
 
+def test_guides_of_one_length_may_all_hold_sets_of_letters(folder, command):
+    (folder / "l.csv").write_text("g1,ACGTNACGTACGTACGTACG,A\ng2,ACGTACGT,B\n")
+    (folder / "r.fa").write_text(">1\nACGTTACGTACGTACGTACG\n>2\nACGTACGTTT\n")
+    done = command("count", "-l", "l.csv", "r.fa")
+    assert (done.code, rows(done.out)[1:]) == (0, [["g1", "A", "1"], ["g2", "B", "1"]]), done.err
+    (folder / "l.csv").write_text("g1,ACGTNACGTACGTACGTACG,A\n")
+    done = command("count", "-l", "l.csv", "r.fa", "--mismatches", 1)
+    assert (done.code, rows(done.out)[1:]) == (0, [["g1", "A", "1"]]), done.err
+
+
 def test_few_reads_that_count_are_told(folder, command):
     (folder / "l.csv").write_text("a,ACGTACGT\n")
     (folder / "r.fa").write_text(">1\nACGTACGT\n" + 9 * ">2\nCCCCCCCC\n")
