@@ -123,9 +123,9 @@ class ShardRun:
         self._plan = kind(self._shard, paths, size, n_threads=n_threads)
         return self._plan.spans()
 
-    def begins_inside(self, path) -> bool:
-        """Does the shard begin inside this file?  Asked for when it is read."""
-        return bool(self._plan and self._plan.begin and self._plan.begin.path == path)
+    def first_number(self, path: str) -> int:
+        """The number that the spans of a file give the shard's first record; asked for when it is read."""
+        return self._plan.first_number(path) if isinstance(self._plan, ShardPlan) else 1
 
     def chunks_of(self, chunks) -> list:
         """The chunks of pairs of the shard."""

@@ -12,6 +12,7 @@ from .assign import WORST, Rules, assign
 from .looked import Looked
 from .mates import EITHER, EVERY, join
 from .offsets import LOOKED_AT, NOT_FOUND, choose
+from .table import NONE
 from .tally import Sum, Tally, add_counts, add_hits, unique_pairs
 from .targets import Targets
 from .where import at_offsets, scanned
@@ -59,23 +60,25 @@ class Counter:
         if where is None:  # the first span has failed, and says so
             return None
         for reads in found:
-            seen.add(self.count(reads.batches, reads.number, where))
+            seen.add(self.count(reads.batches, where, source.file, reads.number))
         return source.sample, seen.tally()
 
-    def count(self, batches, number, where) -> Tally:
-        """The Tally of a ReadBatch, or of those of mates, whose first read is that ``number`` of its file."""
+    def count(self, batches: tuple, where: tuple, file: int, number: int) -> Tally:
+        """The Tally of a ReadBatch, or of those of mates, whose first is read ``number`` of a file."""
         n, n_left = batches[0].length.size, max(0, FIRST + 1 - number)
         assigned = [
             assign(Rules(guides.table, place, *self._judge), batch, n, n_left)
             for guides, place, batch in zip(self.targets.guides, where, batches, strict=True)
         ]
-        guide, off, left = assigned[0].guide, assigned[0].off, assigned[0].left[assigned[0].has_left]
-        tally = Tally.of_nothing(self.targets.n_rows, left)
+        guide, off, tally = assigned[0].guide, assigned[0].off, Tally.of_nothing(self.targets.n_rows)
         if pairs := self.targets.pairs:
             guide, off, keys = np.empty(n, np.int32), np.empty(n, np.uint8), np.empty(n, np.uint64)
             join(tuple(assigned), pairs, guide, off, keys)
             if pairs.kind == EVERY:
                 tally = tally._replace(pairs=unique_pairs(keys[guide >= 0]))
+        kept = np.flatnonzero(assigned[0].has_left & (guide[:n_left] == NONE))
+        places = (kept + ((file << 32) + number)).astype(np.uint64)
+        tally = tally._replace(left=np.stack([assigned[0].left[kept], places]))
         add_counts(guide, off, tally)
         for mate, each in enumerate(assigned):
             add_hits(guide, each, mate, tally.hits)

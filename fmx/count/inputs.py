@@ -25,11 +25,11 @@ class Reads(NamedTuple):
 
 
 class Input:
-    """A file of sample number ``sample``, or two of mates: ``paths``; ``where`` guides stand, told by its
-    first span."""
+    """File number ``file`` of sample number ``sample``, or two of mates: ``paths``; ``where`` guides stand,
+    told by its first span."""
 
-    def __init__(self, sample, paths, n_threads):
-        self.sample, self.paths, self.where = sample, paths, Link()
+    def __init__(self, sample: int, file: int, paths: tuple, n_threads: int):
+        self.sample, self.file, self.paths, self.where = sample, file, paths, Link()
         self._is_new, self._is_paired = True, len(paths) > 1
         self._spans: Any = (
             pair_spans.plan(PairedFiles(paths[:1], paths[1:]), n_threads=n_threads)
@@ -74,10 +74,14 @@ class Inputs:
     """
 
     def __init__(self, samples, n_threads):
-        files = [(i, paths) for i, sample in enumerate(samples) for paths in sample.together()]
+        files = [
+            (i, file, paths)
+            for i, sample in enumerate(samples)
+            for file, paths in enumerate(sample.together())
+        ]
         each = max(1, n_threads // len(files))
-        self._inputs = [Input(sample, paths, each) for sample, paths in files]
-        self.share = Share([path for _, paths in files for path in paths])
+        self._inputs = [Input(*one, each) for one in files]
+        self.share = Share([path for _, _, paths in files for path in paths])
         self._changed, self._n_open = threading.Condition(), len(files)
         self._free = list(range(len(files)))  # a heap: those that nobody is reading
 

@@ -40,7 +40,7 @@ def count_shard(counter, samples, options: CountOptions, shard, progress) -> Non
         inputs = ShardInputs(samples, shard, counter, options.n_threads)
         found = count_samples(counter, inputs, len(samples), options.n_threads, progress)
         seen = _seen(counter, samples, found, options)
-        sink.write(pack(seen))
+        sink.write(pack(seen, inputs.n_reads()))
         summary = Counted(sum(tally.reads for tally in found), sum(tally.assigned for tally in found))
         shard.note(summary)
     progress.say(f"{shard}: {n_of(summary.reads, 'read')}, {summary.assigned:,} assigned")
@@ -49,10 +49,10 @@ def count_shard(counter, samples, options: CountOptions, shard, progress) -> Non
 def why_whole(samples) -> InputError | None:
     """Why the files of Samples cannot be cut into shards; None if they can."""
     if any(sample.second for sample in samples):
-        return InputError(samples[0].second[0], "", "mates cannot be cut into shards: leave --shard out")
+        return InputError(samples[0].second[0], "", "mates cannot be cut into shards: count them in one run")
     paths = [path for sample in samples for path in sample.paths]
     if len(set(paths)) < len(paths):
-        return InputError(max(paths, key=paths.count), "", "is given twice, which --shard cannot tell apart")
+        return InputError(max(paths, key=paths.count), "", "is given twice, which shards cannot tell apart")
     return None
 
 

@@ -30,22 +30,34 @@ class Counted:
 class ShardInputs:
     """The spans of a ``shard`` (cluster.run.ShardRun) of Samples; a Counter finds where guides stand.
 
-    An iterator of what a Counter's ``work`` takes.  A file is of one sample.
+    An iterator of what a Counter's ``work`` takes.  A file is of one sample, and the reads of the shard are
+    counted from 1 in each file: nobody knows how many stand before a shard that begins inside of it.
     """
 
     def __init__(self, samples, shard, counter, n_threads):
-        self._sample = {path: i for i, sample in enumerate(samples) for path in sample.paths}
+        self._files = {
+            path: (i, file) for i, sample in enumerate(samples) for file, path in enumerate(sample.paths)
+        }
+        self._n_files, self._seen = [len(sample.paths) for sample in samples], []  # type: tuple[list, list]
         self._shard, self._counter, self._inputs = shard, counter, {}  # type: tuple[Any, Any, dict]
-        self._spans, self.share = shard.plan(list(self._sample), CHUNK_SIZE, n_threads), Share([])
+        self._spans, self.share = shard.plan(list(self._files), CHUNK_SIZE, n_threads), Share([])
 
     def __iter__(self):
         for span in self._spans:
             if span.path not in self._inputs:
                 self._inputs[span.path] = self._open(span.path)
-            yield _Taken(self._inputs[span.path], span, self._shard.begins_inside(span.path))
+            yield _Taken(self._inputs[span.path], span, self._shard.first_number(span.path), self._seen)
+
+    def n_reads(self) -> list:
+        """Of each sample, how many reads of each file the shard has; asked for when all were read."""
+        found = [[0] * n for n in self._n_files]
+        for sample, file, n in self._seen:
+            found[sample][file] += n
+        return found
 
     def _open(self, path) -> Input:
-        made = Input(self._sample[path], (path,), 1)
+        sample, file = self._files[path]
+        made = Input(sample, file, (path,), 1)
         made.close()
         made.where = Link(self._counter.find(made.names, _first_batches(path)))
         return made
@@ -53,18 +65,20 @@ class ShardInputs:
 
 @dataclass(frozen=True)
 class _Taken:
-    """A span of a file; where it ``is_inside``, nobody knows how many reads came before."""
+    """A span of a file, in which the shard's first read has the number ``first``; its reads are ``seen``."""
 
     source: Input
     span: Any
-    is_inside: bool
+    first: int
+    seen: list
 
     def take(self):
         return self.source, self._read, False
 
     def _read(self) -> list:
         (reads,) = read_batch(self.span)
-        return [reads._replace(number=FIRST + 1) if self.is_inside else reads]
+        self.seen.append((self.source.sample, self.source.file, reads.batches[0].length.size))
+        return [reads._replace(number=reads.number - self.first + 1)]
 
 
 def _first_batches(path) -> tuple:
@@ -76,11 +90,11 @@ def _first_batches(path) -> tuple:
     return batches
 
 
-def pack(seen: Seen) -> bytes:
-    """What a shard has Seen."""
+def pack(seen: Seen, n_reads: list) -> bytes:
+    """What a shard has Seen; ``n_reads`` as of ShardInputs."""
     about = {
         "library": asdict(seen.library), "samples": [asdict(sample) for sample in seen.samples],
-        "options": seen.options, "left_length": seen.left_length,
+        "options": seen.options, "left_length": seen.left_length, "n_reads": n_reads,
     }  # fmt: skip
     arrays: dict[str, Any] = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
     for i, tally in enumerate(seen.found):
@@ -91,8 +105,11 @@ def pack(seen: Seen) -> bytes:
 
 
 def unpack(pieces) -> Seen:
-    """The sum of what shards have Seen: their bytes, one after the other."""
-    about, sums = {}, []  # type: tuple[dict, list]
+    """The sum of what shards have Seen: their bytes, one after the other, in order.
+
+    Of unassigned reads it keeps what a run without shards keeps: the windows of the first reads of each file.
+    """
+    about, sums, before = {}, [], []  # type: tuple[dict, list, list]
     for piece in pieces:
         with np.load(io.BytesIO(piece), allow_pickle=False) as arrays:
             about = json.loads(arrays["about"].tobytes())
@@ -100,7 +117,9 @@ def unpack(pieces) -> Seen:
                 tally = Tally(*(arrays[f"{name}{i}"] for name in Tally._fields))
                 if i == len(sums):
                     sums.append(Sum(tally.counts.size))
-                sums[i].add(tally)
+                    before.append([0] * len(about["n_reads"][i]))
+                sums[i].add(tally.after(before[i], FIRST))
+                before[i] = [sum(pair) for pair in zip(before[i], about["n_reads"][i], strict=True)]
     samples = [Sample(each["name"], tuple(each["first"])) for each in about["samples"]]
     found = [each.tally() for each in sums]
     counts = np.array([tally.counts for tally in found])

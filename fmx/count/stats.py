@@ -96,7 +96,7 @@ def stats_of(sample, seen: Tally, counts, left_length) -> SampleStats:
         recombined=seen.without(RECOMBINED), unassigned=seen.without(NONE), guides=counts.size,
         zero_guides=int(np.count_nonzero(counts == 0)), gini=gini(counts),
         offsets=tuple(Place(1 + row // 2, at, "+-"[row % 2], int(hits[row, at])) for row, at in places),
-        top_unassigned=_top(seen.left, left_length),
+        top_unassigned=_top(seen.left[0], left_length),
     )  # fmt: skip
 
 

@@ -17,8 +17,9 @@ OFFSETS = 512  # those that are told apart; the last one stands for all from the
 
 class Tally(NamedTuple):
     """``counts`` int64[n] of reads by row; ``totals`` int64[N_TOTALS]; ``hits`` int64[4, OFFSETS]: counted
-    reads by strand (of mates 2 in rows 2 and 3) and offset of their guide; ``left`` uint64: keys of windows
-    of unassigned reads; ``pairs`` uint64[2, k]: keys of pairs, and how many of each, where rows are unknown.
+    reads by strand (of mates 2 in rows 2 and 3) and offset of their guide; ``left`` uint64[2, k]: keys of
+    windows of unassigned reads, and of which: number of its file << 32 | number of the read in it; ``pairs``
+    uint64[2, k]: keys of pairs, and how many of each, where rows are unknown.
     """
 
     counts: np.ndarray
@@ -28,10 +29,17 @@ class Tally(NamedTuple):
     pairs: np.ndarray
 
     @classmethod
-    def of_nothing(cls, n, left=(), pairs=((), ())) -> "Tally":
+    def of_nothing(cls, n: int) -> "Tally":
         """One of n rows."""
         made = np.zeros(n, np.int64), np.zeros(N_TOTALS, np.int64), np.zeros((4, OFFSETS), np.int64)
-        return cls(*made, np.array(left, np.uint64), np.array(pairs, np.uint64))
+        return cls(*made, np.empty((2, 0), np.uint64), np.empty((2, 0), np.uint64))
+
+    def after(self, n_reads: list, most: int) -> "Tally":
+        """The same, of reads that n_reads of each file stand before; left: those of the first ``most``."""
+        keys, places = self.left
+        places = places + np.array(n_reads, np.uint64)[(places >> np.uint64(32)).astype(np.int64)]
+        is_first = (places & np.uint64(0xFFFFFFFF)) <= most
+        return self._replace(left=np.stack([keys[is_first], places[is_first]]))
 
     @property
     def reads(self) -> int:
@@ -68,7 +76,7 @@ class Sum:
 
     def tally(self) -> Tally:
         """All of it."""
-        left = np.concatenate([self._whole.left, *self._left])
+        left = np.concatenate([self._whole.left, *self._left], axis=1)
         return self._whole._replace(left=left, pairs=_added([self._whole.pairs, *self._pairs]))
 
 

@@ -97,6 +97,13 @@ class ShardPlan:
         path, at, is_fastq, link = self._last
         return Border(path, at, _newlines(link.wait(), is_fastq))
 
+    def first_number(self, path: str) -> int:
+        """The number that the spans of a file give its first record; asked for when the first was yielded."""
+        if not (self.begin and self._assumed and self.begin.path == path):
+            return 1
+        is_fastq, assumed = self._assumed
+        return 1 - (-assumed.total // (4 if is_fastq else 1))
+
     def renumbered(self, error) -> InputError:
         """An error of this shard with its record's number in the file: counts what stands before."""
         found = re.fullmatch(r"record (\d+)", error.where)

@@ -1,11 +1,17 @@
 """Shards of a count: what fmx merge adds up is what a run without shards writes."""
 
 import gzip
+import json
 import random
+from collections import Counter
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from output_of import bgzf
 from texts import random_letters
+
+from fmx.input import spans
 
 OUTPUTS = ["--stats", "s.tsv", "--json", "s.json", "--report", "r.html"]
 
@@ -31,7 +37,7 @@ def screen(folder):
 def test_shards_add_up_to_the_run(n, screen, folder, command):
     whole = command("count", *screen, "-o", "whole.tsv", *OUTPUTS)
     assert whole.code == 0, whole.err
-    expected = {name: (folder / name).read_bytes() for name in ("whole.tsv", "s.tsv", "r.html")}
+    expected = {name: (folder / name).read_bytes() for name in ("whole.tsv", "s.tsv", "s.json", "r.html")}
     for i in range(n, 0, -1):
         done = command("count", *screen, "--shard", f"{i}/{n}", "-o", "out.d", "-t", 1 + i % 2)
         assert done.code == 0, done.err
@@ -39,12 +45,61 @@ def test_shards_add_up_to_the_run(n, screen, folder, command):
     done = command("merge", "out.d", "-o", "merged.tsv", *OUTPUTS)
     assert done.code == 0, done.err
     assert (folder / "merged.tsv").read_bytes() == expected["whole.tsv"]
-    assert (folder / "s.tsv").read_bytes() == expected["s.tsv"]
-    if n == 1:  # of many shards, only those that begin with a file know which of its reads are the first
-        assert (folder / "r.html").read_bytes() == expected["r.html"]
+    for name in OUTPUTS[1::2]:
+        assert (folder / name).read_bytes() == expected[name]
     told = [line for line in whole.err.splitlines() if line.startswith(("fmx: one", "fmx: two"))]
     assert [line for line in done.err.splitlines() if "reads:" in line] == told
     assert "900 reads" in done.err
+
+
+def write_as(kind, letters, path):
+    """Reads as a file of this kind; its name."""
+    line = "@{0}\n{1}\n+\n{2}\n" if kind != "fa" else ">{0}\n{1}\n"
+    data = "".join(line.format(i, x, len(x) * "I") for i, x in enumerate(letters)).encode()
+    pack = {"bgzf": partial(bgzf, size=100), "gz": gzip.compress}.get(kind, bytes)
+    path.write_bytes(pack(data))
+    return str(path)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_unassigned_sequences_of_shards_are_those_of_the_run(seed, folder, command, monkeypatch):
+    """Of the first reads of each file, whatever the files, spans, shards and offsets."""
+    rng = random.Random(f"unassigned {seed}")
+    first, n_shards = rng.choice([1, 3, 10, 30, 1000]), rng.randint(2, 7)
+    monkeypatch.setattr("fmx.input.shards.APART", rng.randint(40, 300))
+    monkeypatch.setattr("fmx.count.shards.CHUNK_SIZE", rng.randint(40, 300))
+    small = SimpleNamespace(plan=partial(spans.plan, size=rng.randint(40, 300)))
+    monkeypatch.setattr("fmx.count.inputs.spans", small)
+    for place in ("counting", "shards"):
+        monkeypatch.setattr(f"fmx.count.{place}.FIRST", first)
+    samples, expected, offsets = [], [], rng.choice([(0,), (0, 3), (3, 0), (2,)])
+    for i in range(rng.randint(1, 2)):
+        names, left = [], Counter()
+        for j in range(rng.randint(1, 3)):
+            reads = [
+                rng.choice(["", "C", "GATT"])
+                + rng.choice(["ACGTACGT", "TTTTAAAA", "GGGGCCCC", "CNCCCC", "A"])
+                for _ in range(rng.randint(0, 60))
+            ]
+            kind = rng.choice(["fq", "fq", "bgzf", "gz", "fa"])
+            names.append(write_as(kind, reads, folder / f"{i}{j}.x"))
+            for read in reads[:first]:
+                windows = [read[at : at + 8] for at in offsets if len(read) >= at + 8]
+                if windows and "ACGTACGT" not in windows and "N" not in windows[0]:
+                    left[windows[0]] += 1
+        samples.append(",".join(names))
+        expected.append({name: n for name, n in left.items() if n})
+    (folder / "l.csv").write_text("g,ACGTACGT\n")
+    given = ["-q", "-l", "l.csv", *samples, "--offset", ",".join(map(str, offsets)), "--forward-only"]
+    assert command("count", *given, "-t", 2, "-o", "w.tsv", "--json", "w.json").code == 0
+    told = json.loads((folder / "w.json").read_text())["samples"]
+    assert [{x["sequence"]: x["reads"] for x in each["top_unassigned"]} for each in told] == expected
+    for i in range(1, n_shards + 1):
+        done = command("count", *given, "-t", 1 + i % 2, "--shard", f"{i}/{n_shards}", "-o", "out.d")
+        assert done.code == 0, done.err
+    assert command("merge", "out.d", "-q", "-o", "m.tsv", "--json", "m.json").code == 0
+    assert (folder / "m.json").read_bytes() == (folder / "w.json").read_bytes()
+    assert (folder / "m.tsv").read_bytes() == (folder / "w.tsv").read_bytes()
 
 
 def test_shards_of_another_run_are_refused(screen, folder, command):
