@@ -1,28 +1,17 @@
 """A library: guides with an id, a sequence and a gene, of a CSV, TSV or FASTA file."""
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ..errors import InputError, n_of, shown
-from ..input.delimited import find_columns, read_rows, read_text
+from ..input.delimited import read_rows, read_text
 from ..input.dna import IUPAC
+from .columns import columns_of
 from .table import MOST_SPELLINGS, spellings
 
+WITH_PAM = 23  # letters of a guide of Cas9 and its PAM
 LONGEST, SHORTEST = 32, 4  # letters of a guide: a packed word's; fewer are everywhere
-COLUMNS = {
-    "id": ("id", "sgrna", "sgrnaid", "guide", "guideid", "grna", "grnaid", "name", "feature", "barcodeid"),
-    "sequence": (
-        "sequence", "seq", "guidesequence", "guideseq", "sgrnasequence", "sgrnaseq", "grnasequence",
-        "grnaseq", "sgrnatargetsequence", "targetsequence", "spacer", "spacersequence", "protospacer",
-        "barcode", "sequence1", "sequencea", "seq1", "spacer1", "spacera", "guide1", "guidea",
-        "protospacer1", "protospacera",
-    ),
-    "gene": ("gene", "geneid", "genesymbol", "genename", "target", "targetgene", "symbol"),
-    "second": (
-        "sequence2", "sequenceb", "seq2", "spacer2", "spacerb", "guide2", "guideb", "protospacer2",
-        "protospacerb",
-    ),
-}  # fmt: skip
 _LETTERS = IUPAC.decode()
 
 
@@ -47,26 +36,41 @@ class Library:
         first, kept, left = {}, [], []
         for i, sequence in enumerate(zip(self.sequences, self.seconds or self.sequences, strict=True)):
             if sequence in first:
-                left.append((self.ids[i], self.ids[first[sequence]]))
+                left.append(self._told_apart(i, first[sequence]))
             else:
                 first[sequence] = i
                 kept.append(i)
         columns = (self.ids, self.genes, self.sequences, self.seconds)
         return Library(self.path, *([column[i] for i in kept] if column else [] for column in columns)), left
 
+    def _told_apart(self, i: int, j: int) -> tuple:
+        """The ids of two guides; with their genes, where the ids are the same."""
+        one, two = self.ids[i], self.ids[j]
+        return (one, two) if one != two else (f"{one} of {self.genes[i]}", f"{two} of {self.genes[j]}")
 
-def read_library(path) -> Library:
-    """The guides of a file.  Raises InputError that names the line, or the record."""
+
+def read_library(path: str, asked: tuple = (), say: Callable[[str], None] | None = None) -> Library:
+    """The guides of a file; one without an id is named by its sequence.
+
+    ``asked``: which columns hold what, as of columns_of; ``say`` is told how a table was understood.
+    Raises InputError that names the line, or the record.
+    """
     text = read_text(path)
-    rows = _fasta(text) if text.lstrip().startswith(">") else _table(path, text)
+    if text.lstrip().startswith(">"):
+        if asked:
+            raise InputError(path, "", "this is FASTA, which has no columns: leave --columns out")
+        rows = _fasta(text)
+    else:
+        rows = _table(path, text, asked, say)
     library, lines = Library(str(path), [], [], [], []), {}  # type: tuple[Library, dict]
     for where, name, gene, *sequences in rows:
         sequences = ["".join(sequence.split()).upper().replace("U", "T") for sequence in sequences]
+        is_named, name = name is not None, "|".join(sequences) if name is None else name
         for sequence in sequences:
             _check(path, where, name, sequence)
         if not gene.isprintable():
             raise InputError(path, where, f"the gene {shown(gene)} holds what cannot be printed")
-        if name in lines:
+        if is_named and name in lines:
             raise InputError(path, where, f"the id {shown(name)!r} is that of {lines[name]} too: ids differ")
         lines[name] = where
         library.ids.append(name)
@@ -75,6 +79,8 @@ def read_library(path) -> Library:
         library.seconds.extend(sequences[1:])
     if not library.ids:
         raise InputError(path, "", "it holds no guide: give a table of id, sequence and gene, or FASTA")
+    if say and all(len(x) == WITH_PAM and x.endswith("GG") for x in library.sequences):
+        say(f"{path}: all guides have {WITH_PAM} letters and end with GG, as with a PAM: reads hold none")
     return library
 
 
@@ -96,27 +102,19 @@ def _check(path, where, name, sequence):
         )
 
 
-def _table(path, text):
-    """Yield (where, id, gene, sequence, the second one if there is one) of the lines of a table."""
+def _table(path: str, text: str, asked: tuple, say: Callable[[str], None] | None) -> Iterator[tuple]:
+    """Yield (where, id or None, gene, sequence, the second one if there is one) of the lines of a table."""
     rows = read_rows(path, text)
     if not rows:
         return
-    where, names = f"line {rows[0][0]}", rows[0][1]
-    if len(names) < 2:
-        raise InputError(path, where, "it has one column: id, sequence and gene stand apart by tab or comma")
-    columns = find_columns(names, COLUMNS)
-    if "sequence" in columns and "id" in columns:
-        rows = rows[1:]
-    elif "sequence" in columns:
-        raise InputError(path, where, "no column is named id: name them id, sequence and gene")
-    else:
-        columns = {name: i for i, name in enumerate(("id", "sequence", "gene")) if i < len(names)}
-        if names[1].strip(_LETTERS + _LETTERS.lower()):  # names that are not known
-            rows = rows[1:]
-    for number, cells in rows:
-        gene = cells[columns["gene"]] if "gene" in columns else ""
-        sequences = (cells[columns[name]] for name in ("sequence", "second") if name in columns)
-        yield f"line {number}", cells[columns["id"]], gene, *sequences
+    columns = columns_of(path, rows, asked)
+    if columns.note and say:
+        say(f"{path}: {columns.note}")
+    several = [columns.sequence] + ([] if columns.second is None else [columns.second])
+    for number, cells in rows[columns.is_header :]:
+        name = None if columns.id is None else cells[columns.id]
+        gene = "" if columns.gene is None else cells[columns.gene]
+        yield f"line {number}", name, gene, *(cells[i] for i in several)
 
 
 def _fasta(text):

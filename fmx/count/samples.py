@@ -45,13 +45,15 @@ def _whole(paths) -> tuple:
 
 @dataclass(frozen=True)
 class Screen:
-    """The samples of a run: names of their files by their own."""
+    """The samples of a run, names of their files by their own, and which ``columns`` of its libraries were
+    asked for."""
 
     samples: dict
+    columns: tuple = ()
 
     @classmethod
-    def of(cls, samples) -> "Screen":
-        return cls({each.name: [os.path.basename(path) for path in each.paths] for each in samples})
+    def of(cls, samples: list, columns: tuple = ()) -> "Screen":
+        return cls({each.name: [os.path.basename(path) for path in each.paths] for each in samples}, columns)
 
 
 def samples_of(arguments, names=None, mates=()) -> list:

@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import shlex
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -157,6 +158,27 @@ def test_guides_of_one_length_may_all_hold_sets_of_letters(folder, command):
     assert (done.code, rows(done.out)[1:]) == (0, [["g1", "A", "1"]]), done.err
 
 
+def test_columns_of_a_library_are_told_and_can_be_said(folder, command):
+    (folder / "l.txt").write_text(
+        "sgRNA Sequence\tAnnotated Gene Symbol\tAnnotated Gene ID\nACGTACGT\tA1BG\t1\n"
+    )
+    (folder / "r.fa").write_text(">1\nACGTACGT\n")
+    done = command("count", "-l", "l.txt", "r.fa")
+    assert rows(done.out) == [["sgRNA", "Gene", "r"], ["ACGTACGT", "A1BG", "1"]]
+    assert (
+        "fmx: l.txt: sequences from column 'sgRNA Sequence'; genes from column 'Annotated Gene Symbol'; "
+        "guides are named by their sequence; not used: 'Annotated Gene ID'\n"
+    ) in done.err
+    done = command("count", "-l", "l.txt", "r.fa", "--columns", "gene=annotated gene id,id=2")
+    assert rows(done.out) == [["sgRNA", "Gene", "r"], ["A1BG", "1", "1"]]
+    for wrong in ("gene", "gene=", "colour=x", "gene=1,gene=2", "gene=7"):
+        done = command("count", "-l", "l.txt", "r.fa", "--columns", wrong)
+        assert (done.code, "--columns" in done.err) == (1 if wrong == "gene=7" else 2, True)
+    for i, columns in enumerate(("gene=2", "gene=3"), 1):
+        command("count", "-l", "l.txt", "r.fa", "--columns", columns, "--shard", f"{i}/2", "-o", "out.d")
+    assert "of another run than shard 1: options: screen: columns" in command("merge", "out.d").err
+
+
 def test_few_reads_that_count_are_told(folder, command):
     (folder / "l.csv").write_text("a,ACGTACGT\n")
     (folder / "r.fa").write_text(">1\nACGTACGT\n" + 9 * ">2\nCCCCCCCC\n")
@@ -202,10 +224,14 @@ def test_the_page_tells_the_truth(folder, command):
     n = sum(exact.values())
     assert f"{n} of {len(reads)} reads" in page
     commands = [
-        line.split()[1:]
+        shlex.split(line)[1:]
         for line in page.splitlines()
         if line.startswith("    fmx count") and " -2 " not in line
     ]
+    table = [line.split("\t") for line in lines]
+    head = "sgRNA Sequence\tAnnotated Gene Symbol\tAnnotated Gene ID\n"
+    (folder / "addgene.txt").write_text(head + "".join(f"{x}\t{gene}\t1\n" for _, x, gene in table))
+    (folder / "plain.csv").write_text("".join(f"{gene},{name},{x}\n" for name, x, gene in table))
     assert len(commands) >= 5
     told, tables = "", []
     for words in commands:

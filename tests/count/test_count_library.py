@@ -32,6 +32,211 @@ def test_libraries_are_read_as_people_have_them(name, tmp_path):
     ]
 
 
+HEADERS = {  # of libraries that people download: lines of each, (id, sequence, gene) of its first guide
+    "Brunello": (
+        "Target Gene ID\tTarget Gene Symbol\tTarget Transcript\tGenomic Sequence\tPosition of Base After Cut "
+        "(1-based)\tStrand\tsgRNA Target Sequence\tTarget Context Sequence\tPAM Sequence\tExon Number\t"
+        "Rule Set 2 score\r"
+        "1\tA1BG\tNM_130786.3\tNC_000019.9\t58862927\tsense\tCATCTTCTTTCACCTGAACG\t"
+        "ATTGCATCTTCTTTCACCTGAACGCGGTGG\tCGG\t4\t0.5725\r",
+        ("CATCTTCTTTCACCTGAACG", "CATCTTCTTTCACCTGAACG", "A1BG"),
+    ),
+    "Brie": (
+        "Target Gene ID\tTarget Gene Symbol\tTarget Transcript\tGenomic Sequence\tPosition of Base After Cut "
+        "(1-based)\tStrand\tsgRNA Target Sequence\tTarget Context Sequence\tPAM Sequence\tExon Number\t"
+        "Rule Set 2 score\n"
+        "11287\tPzp\tNM_007376.4\tNC_000072.6\t128519712\tantisense\tACATTGTTGCCCAACACCAG\t"
+        "CCTCACATTGTTGCCCAACACCAGAGGTGA\tAGG\t9\t0.61\n",
+        ("ACATTGTTGCCCAACACCAG", "ACATTGTTGCCCAACACCAG", "Pzp"),
+    ),
+    "GeCKO v2": (
+        "gene_id,UID,seq\nA1BG,HGLibA_00001,GTCGCTGAGCTCCGATTCGA\n",
+        ("HGLibA_00001", "GTCGCTGAGCTCCGATTCGA", "A1BG"),
+    ),
+    "TKOv3": (
+        "GENE\tSEQUENCE\nA1BG\tCAAGAGAAAGACCACGAGCA\n",
+        ("CAAGAGAAAGACCACGAGCA", "CAAGAGAAAGACCACGAGCA", "A1BG"),
+    ),
+    "Dolcetto": (
+        "sgRNA Sequence\tAnnotated Gene Symbol\tAnnotated Gene ID\nGGACAACTAGAGCCAAGACG\tA1BG\t1\n",
+        ("GGACAACTAGAGCCAAGACG", "GGACAACTAGAGCCAAGACG", "A1BG"),
+    ),
+    "Calabrese": (
+        "sgRNA Sequence,Annotated Gene Symbol,Annotated Gene ID\nGAGACTGAGGCCTGATCAGT,A1CF,29974\n",
+        ("GAGACTGAGGCCTGATCAGT", "GAGACTGAGGCCTGATCAGT", "A1CF"),
+    ),
+    "a CHIP file of the Broad": (
+        "Barcode Sequence\tGene Symbol\tGene ID\nGGACAACTAGAGCCAAGACG\tA1BG\t1\n",
+        ("GGACAACTAGAGCCAAGACG", "GGACAACTAGAGCCAAGACG", "A1BG"),
+    ),
+    "Yusa": (
+        "gRNA ID,Gene,gRNA sequence\nYUSA_0001,A1cf,GCAGAGTTCACCTGTTACC\n",
+        ("YUSA_0001", "GCAGAGTTCACCTGTTACC", "A1cf"),
+    ),
+    "Yusa as MAGeCK's": (
+        "id,gRNA.sequence,Gene\nYUSA_0001,GCAGAGTTCACCTGTTACC,A1cf\n",
+        ("YUSA_0001", "GCAGAGTTCACCTGTTACC", "A1cf"),
+    ),
+    "Sanger, as CRISPRcleanR's": (
+        '"","CODE","GENES","EXONE","CHRM","STRAND","STARTpos","ENDpos","seq"\n'
+        '"A1BG_CCDS12976.1_ex3_19:58862927-58862950:-_5-1","A1BG_1","A1BG","ex3","19","-",58862927,58862950,'
+        '"AAGAGCGCCTCGGTCCCAG"\n',
+        ("A1BG_1", "AAGAGCGCCTCGGTCCCAG", "A1BG"),
+    ),
+    "Sanger's MinLibCas9": (
+        "sgRNA_ID\tLibrary\tApproved_Symbol\tHGNC_ID\tWGE_ID\tWGE_Sequence\n"
+        "1021\tKosukeYusa\tA1BG\tHGNC:5\t1139541371\tCATCTTCTTTCACCTGAACGCGG\n",
+        ("1021", "CATCTTCTTTCACCTGAACGCGG", "A1BG"),
+    ),
+    "Sanger's pyCROQUET": (
+        "#id\tsgrna_ids\tsgrna_seqs\tgene_pair_id\n1\tA1BG_1\tAAGAGCGCCTCGGTCCCAG\tA1BG\n",
+        ("1", "AAGAGCGCCTCGGTCCCAG", "A1BG"),
+    ),
+    "MAGeCK's": (
+        "s_10007\tTGTTCACAGTATAGTTTGCC\tCCNA1\ns_10008\tTTCTCCCTAATTGCTTGCTG\tCCNA1\n",
+        ("s_10007", "TGTTCACAGTATAGTTTGCC", "CCNA1"),
+    ),
+    "MAGeCK's with names": (
+        "sgRNA,gRNA.sequence,gene\ns_10007,TGTTCACAGTATAGTTTGCC,CCNA1\n",
+        ("s_10007", "TGTTCACAGTATAGTTTGCC", "CCNA1"),
+    ),
+    "2FAST2Q's": (
+        "sgRNA0001,TTTTTTTTACGTACGTACGT\n",
+        ("sgRNA0001", "TTTTTTTTACGTACGTACGT", "sgRNA0001"),
+    ),
+    "10x's feature reference": (
+        "id,name,read,pattern,sequence,feature_type,target_gene_id,target_gene_name\n"
+        "RAB1A_1,RAB1A_1,R2,(BC)GTTTAAGAGC,ACATTGTTGCCCAACACCAG,CRISPR Guide Capture,ENSG0001,RAB1A\n",
+        ("RAB1A_1", "ACATTGTTGCCCAACACCAG", "RAB1A"),
+    ),
+    "a symbol, its column called so by the Broad": (
+        "id,Annotated Gene Symbol,seq\nx1,A1BG,CATCTTCTTTCACCTGAACG\n",
+        ("x1", "CATCTTCTTTCACCTGAACG", "A1BG"),
+    ),
+    "all by the names of Brunello": (
+        "sgRNA ID,Target Gene Symbol,sgRNA Target Sequence\nx1,A1BG,CATCTTCTTTCACCTGAACG\n",
+        ("x1", "CATCTTCTTTCACCTGAACG", "A1BG"),
+    ),
+    "sequences called sgRNA": (
+        "sgRNA,Gene\nCATCTTCTTTCACCTGAACG,A1BG\n",
+        ("CATCTTCTTTCACCTGAACG", "CATCTTCTTTCACCTGAACG", "A1BG"),
+    ),
+    "a list of sequences": (
+        "CATCTTCTTTCACCTGAACG\nGGACAACTAGAGCCAAGACG\n",
+        ("CATCTTCTTTCACCTGAACG", "CATCTTCTTTCACCTGAACG", "CATCTTCTTTCACCTGAACG"),
+    ),
+    "ids that are names of columns elsewhere": (
+        "guide1,CATCTTCTTTCACCTGAACG,A1BG\nguide2,GGACAACTAGAGCCAAGACG,A1BG\n",
+        ("guide1", "CATCTTCTTTCACCTGAACG", "A1BG"),
+    ),
+    "a name of letters of IUPAC": (
+        "id,gRNA,gene\nx1,CATCTTCTTTCACCTGAACG,A1BG\n",
+        ("x1", "CATCTTCTTTCACCTGAACG", "A1BG"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_headers_of_known_libraries_are_understood(name, tmp_path):
+    lines, first = HEADERS[name]
+    (tmp_path / "library").write_bytes(lines.encode())
+    library = read_library(tmp_path / "library")
+    assert (library.ids[0], library.sequences[0], library.genes[0]) == first
+    is_first_data = name in ("MAGeCK's", "a list of sequences", "ids that are names of columns elsewhere")
+    assert len(library) == 1 + is_first_data
+
+
+def test_columns_that_are_not_used_are_named(tmp_path):
+    path, said = tmp_path / "library", []
+    path.write_text(HEADERS["Brie"][0])
+    read_library(path, say=said.append)
+    assert said == [
+        f"{path}: sequences from column 'sgRNA Target Sequence'; genes from column 'Target Gene Symbol'; "
+        "guides are named by their sequence; not used: 'Target Gene ID', 'Target Transcript', "
+        "'Genomic Sequence', "
+        "'Position of Base After Cut (1-based)', 'Strand', 'Target Context Sequence', 'PAM Sequence', "
+        "'Exon Number', 'Rule Set 2 score'"
+    ]
+    told = {
+        "id,seq,locus\nx,ACGTACGT,A\n": "ids from column 'id'; sequences from column 'seq'; no column of "
+        "genes is known; not used: 'locus'",
+        "x,ACGTACGT,A,y\n": "ids from column 1; sequences from column 2; genes from column 3; not used: '4'",
+        "nr,oligo,locus\nx,ACGTACGT,A\n": "'nr', 'oligo', 'locus' taken for id, sequence, gene, by their "
+        "order; else say --columns",
+    }
+    for text, words in told.items():
+        path.write_text(text)
+        read_library(path, say=said.append)
+        assert said[-1] == f"{path}: {words}"
+    n = len(said)
+    for text in (
+        *(FILES[name] for name in ("MAGeCK's", "with names", "names of others", "FASTA")),
+        "a,ACGTA\n",
+    ):
+        path.write_text(text)
+        read_library(path, say=said.append)
+    assert len(said) == n
+    path.write_text(HEADERS["Sanger's MinLibCas9"][0])
+    read_library(path, say=said.append)
+    assert said[-1] == f"{path}: all guides have 23 letters and end with GG, as with a PAM: reads hold none"
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "wanted"),
+    [
+        ("locus,oligo,nr\nG,ACGTA,x\n", "id=nr,sequence=Oligo,gene=locus", ("x", "ACGTA", "G")),
+        ("G,x,ACGTA\n", "id=2,sequence=3,gene=1", ("x", "ACGTA", "G")),
+        ("id,seq,gene,symbol\nx,ACGTA,1,G\n", "gene=symbol", ("x", "ACGTA", "G")),
+        ("id,seq,gene,cut\nx,CCCCC,G,ACGTA\n", "sequence=cut", ("x", "ACGTA", "G")),
+        ("x,ACGTA,G\n", "sequence=2", ("ACGTA", "ACGTA", "ACGTA")),
+        ("which,ever\nACGTA,x\n", "sequence=1,id=2", ("x", "ACGTA", "x")),
+    ],
+)
+def test_columns_may_be_said(text, columns, wanted, tmp_path):
+    (tmp_path / "library").write_text(text)
+    asked = tuple(tuple(pair.split("=")) for pair in columns.split(","))
+    library = read_library(tmp_path / "library", asked)
+    assert [(library.ids, library.sequences, library.genes)] == [tuple([x] for x in wanted)]
+
+
+def test_columns_of_pairs_may_be_said(tmp_path):
+    (tmp_path / "library").write_text("one,two\nACGTA,CCCCA\n")
+    library = read_library(tmp_path / "library", (("sequence", "one"), ("sequence2", "two")))
+    assert (library.ids, library.sequences, library.seconds) == (["ACGTA|CCCCA"], ["ACGTA"], ["CCCCA"])
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "said"),
+    [
+        (
+            "id,gene,oligo\na,G,ACGTA\n", (),
+            "line 1: no column is known for the sequences of guides, of 'id', 'gene', 'oligo': say which is, "
+            "as in --columns id=1,sequence=2,gene=3, by name or number",
+        ),
+        (
+            "id,seq\na,ACGTA\n", (("gene", "locus"),),
+            "line 1: no column is called 'locus' (--columns gene=...); there are 'id', 'seq'",
+        ),
+        (
+            "id,seq\na,ACGTA\n", (("gene", "3"),),
+            "line 1: no column is called '3' (--columns gene=...); there are 'id', 'seq'",
+        ),
+        (">a\nACGTA\n", (("id", "1"),), "this is FASTA, which has no columns: leave --columns out"),
+    ],
+)  # fmt: skip
+def test_what_is_not_clear_is_refused(text, asked, said, tmp_path):
+    (tmp_path / "library").write_text(text)
+    with pytest.raises(InputError) as error:
+        read_library(tmp_path / "library", asked)
+    assert str(error.value) == f"{tmp_path / 'library'}: {said}"
+
+
+def test_of_guides_without_ids_the_gene_of_the_first_stays(tmp_path):
+    (tmp_path / "library").write_text("gene,seq\nA,ACGTA\nB,CCCTA\nC,ACGTA\n")
+    library, left = read_library(tmp_path / "library").unique()
+    assert (library.genes, left) == (["A", "B"], [("ACGTA of C", "ACGTA of A")])
+
+
 def test_without_genes_a_guide_is_its_own(tmp_path):
     (tmp_path / "library").write_text("a,ACGTA\nb,CCCTA\n")  # as 2FAST2Q's
     assert read_library(tmp_path / "library").genes == ["a", "b"]
@@ -55,10 +260,9 @@ def test_of_guides_of_one_sequence_the_first_stays(tmp_path):
         (b"a,ACGTA\nb,CC\n", "line 2: the sequence of b has 2 letters; a guide has 4 to 32"),
         (b"a,ACGTA\nb," + 33 * b"A", "line 2: the sequence of b has 33 letters; a guide has 4 to 32"),
         (b"a,NNNNNNN\n", "line 1: the sequence of a stands for more than 4,096 others"),
-        (b"ACGTA\nCCCTA\n", "line 1: it has one column: id, sequence and gene stand apart by tab or comma"),
+        (b"a ACGTA G\n", "line 1: it has one column: id, sequence and gene stand apart by tab or comma"),
         (b"a,ACGTA,x\nb\tCCCTA\tx\n", "line 2: it has 1 column and line 1 has 3: is ',' between all?"),
         (b"a,ACGTA\nb,CCCTA,G\n", "line 2: it has 3 columns and line 1 has 2: is ',' between all?"),
-        (b"gene,sequence\nG,ACGTA\n", "line 1: no column is named id: name them id, sequence and gene"),
         (b'a,"ACGTA\n', "line 1: no line of a table: unexpected end of data"),
         (b"PK\x03\x04...", "this is an Excel workbook or another zip file: save the table as CSV"),
         ("a,ACGTA\n".encode("utf-16"), "this is text in UTF-16: save it as UTF-8"),

@@ -29,6 +29,23 @@ class Letters(click.ParamType):
         return tuple(value.upper().split("/"))
 
 
+class ColumnNames(click.ParamType):
+    """NAME=COLUMN with commas between: which columns of a library hold what."""
+
+    name = "columns"
+
+    def convert(self, value, param, ctx):
+        if isinstance(value, tuple):
+            return value
+        pairs = tuple(tuple(each.split("=", 1)) for each in value.split(","))
+        known = ("id", "sequence", "sequence2", "gene")
+        if not all(len(pair) == 2 and pair[0] in known and pair[1] for pair in pairs):
+            self.fail(f"{value!r}: say it as in id=NAME,sequence=NAME,gene=NAME, or by number", param, ctx)
+        if len(dict(pairs)) < len(pairs):
+            self.fail(f"{value!r} names one thing twice", param, ctx)
+        return pairs
+
+
 class Offsets(click.ParamType):
     """Whole numbers with commas between; those of mates with a stroke between."""
 
@@ -49,6 +66,10 @@ class Offsets(click.ParamType):
     "-l", "--library", "libraries", type=click.Path(), required=True, multiple=True, metavar="FILE",
     help="The guides: id, sequence and gene as CSV or TSV, or FASTA. With -1 and -2 pairs of guides "
     "(sequence1, sequence2), or two libraries.",
+)  # fmt: skip
+@click.option(
+    "--columns", type=ColumnNames(), default=(), metavar="id=A,sequence=B,gene=C",
+    help="Which columns of the library hold what, by name or number from 1.  [default: by usual names]",
 )  # fmt: skip
 @click.option("-1", "mates1", multiple=True, metavar="FILES", help="Instead of READS: mates 1 of a sample.")
 @click.option("-2", "mates2", multiple=True, metavar="FILES", help="Mates 2 of the same samples, in order.")
@@ -130,7 +151,8 @@ def command(given):
         return
 
     def make():
-        return make_counter([read_library(path) for path in given.libraries], samples, wanted, progress)
+        libraries = [read_library(path, given.columns, progress.say) for path in given.libraries]
+        return make_counter(libraries, samples, wanted, progress)
 
     counter = getattr(given, "kept", MadeAnew).shared("counter", make)
     if shard:
@@ -154,7 +176,9 @@ def _undone_shard(given, samples, progress, **wanted):
     seen_there = {"reads": (), "names": None, "samples": [sample.anywhere() for sample in samples]}
     join, given = partial(add_up, wanted["output"], progress), SimpleNamespace(**vars(given) | seen_there)
     files = [*(path for sample in samples for path in sample.paths), *given.libraries]
-    return undone_shard(given, progress, "count", files, join=join, screen=Screen.of(samples), **wanted)
+    return undone_shard(
+        given, progress, "count", files, join=join, screen=Screen.of(samples, given.columns), **wanted
+    )
 
 
 def add_up(output, progress, folder, shards) -> list:
