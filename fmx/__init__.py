@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from ._version import __version__
-from .errors import DeviceError, FmxError, IndexFileError, InputError, OutputError, UnsupportedError
+from .errors import DeviceError, FmxError, IndexFileError, InputError, OutputError, UnsupportedError, quoted
 
 if TYPE_CHECKING:
     from .library.index import Index
@@ -39,7 +39,7 @@ def __getattr__(name):
     for module, names in _LIBRARY.items():
         if name in names:
             return getattr(importlib.import_module(f".library.{module}", __name__), names[name])
-    raise AttributeError(f"module 'fmx' has no attribute {name!r}")
+    raise AttributeError(f"module 'fmx' has no attribute {quoted(name)}")
 
 
 def __dir__():

@@ -14,7 +14,7 @@ from contextlib import suppress
 import click
 
 from .._version import __version__
-from ..errors import FmxError, LostDeviceError, shown
+from ..errors import MESSAGE, FmxError, LostDeviceError, brief
 from ..system import signals
 from ..system.terminal import open_closed_streams, tell
 from . import commands
@@ -46,7 +46,7 @@ def run(arguments) -> int:
         return 0
     except click.ClickException as error:
         if not isinstance(error, click.exceptions.NoArgsIsHelpError):
-            error.message = shown(error.message)  # type: ignore[misc]  # it quotes the arguments
+            error.message = brief(error.message, MESSAGE - 100)  # type: ignore[misc]  # it quotes the arguments
         with suppress(OSError):
             error.show()
         return error.exit_code

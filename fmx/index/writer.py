@@ -35,9 +35,9 @@ class IndexWriter:
         self.arrays: dict = {}
 
     def __enter__(self):
-        refuse_unless_ours(self.path)
         self._opened = ExitStack()
         with self._told("write here"):
+            refuse_unless_ours(self.path)
             self._draft = self._opened.enter_context(DraftFolder(self.path))
         return self
 

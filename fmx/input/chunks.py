@@ -119,12 +119,12 @@ def literal_fasta(sequences, names=None) -> bytes:
     return b"".join(lines)
 
 
-def refuse_letters(letters, number) -> None:
+def refuse_letters(letters: bytes, number: int, path: str = GIVEN) -> None:
     """Raise InputError where the bytes of given sequence ``number``, from 1, hold anything but letters."""
     if other := letters.translate(None, LETTERS):
         several = "; give several sequences one by one" if other[:1].isspace() or other[:1] == b"," else ""
         what = f"{other[:1]!r} is not a letter of a sequence{several}"
-        raise InputError(GIVEN, f"record {number}", what)
+        raise InputError(path, f"record {number}", what)
 
 
 def bytes_of(text) -> bytes:

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
-from .chunks import CHUNK_SIZE, GIVEN, NEWLINE, Chunk, bytes_of, count, refuse_letters
+from ..errors import InputError, quoted
+from .chunks import CHUNK_SIZE, NEWLINE, Chunk, bytes_of, count, refuse_letters
+from .streams import given
 
 SOME = 256  # sequences that are joined while they are in a core's cache
 _HEAD = np.frombuffer(b">\n", np.uint8)  # of a record without a name
@@ -32,10 +33,10 @@ class Some(NamedTuple):
 class Listed:
     """Sequences from number ``first`` on, as a list of Some; ``what``: how messages call them."""
 
-    path, end = GIVEN, 0
+    end = 0
 
     def __init__(self, what, first, parts):
-        self._what, self._first, self._parts = what, first, parts
+        self.path, self._what, self._first, self._parts = given(what), what, first, parts
         self.n = sum(len(part.letters) for part in parts)
 
     def read(self, hold=None) -> Chunk:
@@ -50,7 +51,7 @@ class Listed:
         data = data[:at]
         if count(data, at, True) != 2 * n or count(data, at, False) != n - 1:
             self._refuse()
-        return Chunk(GIVEN, data, False, self._first + 1, n)
+        return Chunk(self.path, data, False, self._first + 1, n)
 
     def _size(self, head) -> int:
         """Bytes of FASTA, or more: where a letter of a name is no ASCII, four of each."""
@@ -78,15 +79,15 @@ class Listed:
         """Raise ValueError for the first sequence with other letters, if any."""
         for i, each in enumerate(self._letters(), self._first):
             if isinstance(each, str) and not each.isascii():
-                raise ValueError(f"{self._what}[{i}] must hold letters of ASCII, not {each!r:.60}")
+                raise ValueError(f"{self._what}[{i}] must hold letters of ASCII, not {quoted(each)}")
 
     def _refuse(self):
         """Raise InputError for the first sequence, or name, that is not one line."""
         for i, each in enumerate(self._letters(), self._first + 1):
-            refuse_letters(bytes_of(each), i)
+            refuse_letters(bytes_of(each), i, self.path)
         names = (name for part in self._parts for name in part.names or ())
         bad = next(i for i, name in enumerate(names, self._first + 1) if "\n" in name)
-        raise InputError(GIVEN, f"record {bad}", "its name holds a line end")
+        raise InputError(self.path, f"record {bad}", "its name holds a line end")
 
 
 def _has_blanks(part) -> bool:
@@ -119,8 +120,8 @@ def _joined(what, sequences, is_numbered) -> Iterator[Some]:
     names, is_named = map(str, counted()), is_numbered or isinstance(sequences, Mapping)
     if isinstance(sequences, Mapping):
         names, sequences = map(partial(_name, what), list(sequences)), sequences.values()
-    given, first = iter(sequences), 0
-    while letters := list(islice(given, SOME)):
+    rest, first = iter(sequences), 0
+    while letters := list(islice(rest, SOME)):
         own = list(islice(names, len(letters))) if is_named else None
         try:
             lines = _lines(letters, own)
@@ -140,21 +141,24 @@ def _each(some) -> Iterator[Some]:
 
 def _lines(letters, names) -> str | bytes:
     """What Some are joined as.  Raises TypeError for what is neither str nor bytes, or both."""
+    is_text = isinstance(letters[0], str)
+    if not is_text and not {*map(type, letters)} <= {bytes, np.bytes_}:
+        raise TypeError("what is no bytes may have some for all that, as a number of NumPy")
     if names:
-        if isinstance(letters[0], str):
+        if is_text:
             return "\n>".join(map("\n".join, zip(names, letters, strict=True)))
         return b"\n>".join(map(b"\n".join, zip(map(bytes_of, names), letters, strict=True)))
-    return ("\n>\n" if isinstance(letters[0], str) else b"\n>\n").join(letters)
+    return ("\n>\n" if is_text else b"\n>\n").join(letters)
 
 
 def _sequence(name, value) -> bytes:
     """A str or bytes, as bytes."""
     if not isinstance(value, str | bytes):
-        raise TypeError(f"{name} must be str or bytes, not {value!r:.60}")
+        raise TypeError(f"{name} must be str or bytes, not {quoted(value)}")
     return bytes_of(value)
 
 
 def _name(what, value) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{what} must have names (str) as keys, not {value!r:.60}")
+        raise TypeError(f"{what} must have names (str) as keys, not {quoted(value)}")
     return str(value)

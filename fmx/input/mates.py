@@ -6,7 +6,7 @@ Both have one name, but for a /1 and /2 (or .1 and .2) that is left out of it.
 from typing import NamedTuple
 
 from ..compiler.functions import compiled, inlined
-from ..errors import InputError
+from ..errors import InputError, brief
 from .reads import ReadBatch
 
 
@@ -59,7 +59,8 @@ def check_names(mates, step) -> None:
 
 def _name_of(batch, r) -> str:
     start = batch.name_start[r]
-    return batch.data[start : start + batch.name_length[r]].tobytes().decode() or "missing"
+    name = batch.data[start : start + batch.name_length[r]].tobytes()
+    return brief(name.decode()) or "missing"
 
 
 def are_mates(one: bytes, two: bytes) -> bool:

@@ -16,7 +16,28 @@ from .packed import Packed, kind_of
 from .regular import RegularFile
 
 STANDARD = "-"
-GIVEN = "given sequences"  # what messages call an input of bytes
+GIVEN = "given sequences"  # what messages call an input of bytes that has no name
+
+
+class GivenBytes(bytes):
+    """FASTA of what a program gave as ``argument``; as a path in messages it is called so."""
+
+    argument: str
+
+    @classmethod
+    def of(cls, argument: str, data: bytes) -> "GivenBytes":
+        """Bytes with the name of an argument."""
+        made = cls(data)
+        made.argument = argument
+        return made
+
+    def __str__(self) -> str:
+        return given(self.argument)
+
+
+def given(argument: str) -> str:
+    """What messages call an input that a program gave as this argument."""
+    return f"given {argument}"
 
 
 class Source:
@@ -26,11 +47,10 @@ class Source:
     """
 
     def __init__(self, path):
-        self.path = (
-            "standard input" if str(path) == STANDARD else path if isinstance(path, str) else str(path)
-        )
-        if isinstance(path, bytes):
+        if type(path) is bytes:
             self.path = GIVEN
+        else:
+            self.path = "standard input" if str(path) == STANDARD else str(path)
         with named_input(self.path):
             if isinstance(path, bytes):
                 self._raw: Any = io.BufferedReader(io.BytesIO(path))

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Any
 
 from .. import limits
+from ..errors import quoted
 from ..machines.threads import available_cores
 
 # What reads, patterns and sequences are given as: a path, or sequences by themselves or by name.
@@ -20,7 +21,7 @@ def whole(name, value, bounds, default) -> Any:
     """A whole number within ``bounds``, as an int; ``default`` for None."""
     if value is None:
         return default
-    must = f"{name} must be a whole number from {bounds[0]} to {bounds[1]}, or None, not {value!r:.60}"
+    must = f"{name} must be a whole number from {bounds[0]} to {bounds[1]}, or None, not {quoted(value)}"
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(must)
     try:
@@ -34,7 +35,7 @@ def whole(name, value, bounds, default) -> Any:
 
 def _checked(name, value, what, kinds, is_right):
     """``value``; TypeError unless it is of the ``kinds``, ValueError unless right; ``what`` it must be."""
-    must = f"{name} must be {what}, not {value!r:.60}"
+    must = f"{name} must be {what}, not {quoted(value)}"
     if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
         raise TypeError(must)
     if not is_right(value):
@@ -46,7 +47,7 @@ def share(name, value) -> float:
     """A number from 0 to 1, as a float."""
     least, most = limits.SHARE
     what = f"a number from {least} to {most}"
-    return float(_checked(name, value, what, Real, lambda value: least <= float(value) <= most))
+    return float(_checked(name, value, what, Real, lambda value: least <= value <= most))
 
 
 def threads(value) -> int:
@@ -66,10 +67,15 @@ def one_of(name, value, choices):
 
 def file(name, value):
     """The name of a file or folder."""
-    return _checked(
-        name, value, "a path (str or os.PathLike)", str | os.PathLike,
-        lambda value: os.fspath(value) and "\0" not in str(value),
-    )  # fmt: skip
+    return _checked(name, value, "a path (str or os.PathLike)", str | os.PathLike, _may_name_a_file)
+
+
+def _may_name_a_file(path: str | os.PathLike) -> bool:
+    try:
+        name = os.fspath(path)
+        return isinstance(name, str) and name != "" and b"\0" not in os.fsencode(name)
+    except UnicodeError:  # half of a surrogate pair
+        return False
 
 
 def names(name, value) -> list:
@@ -83,7 +89,7 @@ def is_file(name, value) -> bool:
     must = f"{name} must be a path, or sequences (str or bytes) in a list, an array, a generator or a dict"
     if isinstance(value, str) and (value.isalpha() or not value) and not os.path.exists(value):
         raise ValueError(
-            f"{must}: no file has the name {value!r:.60}; for a single read, give [{value!r:.60}]"
+            f"{must}: no file has the name {quoted(value)}; for a single read, give [{quoted(value)}]"
         )
     if isinstance(value, str | os.PathLike):
         return bool(file(name, value))

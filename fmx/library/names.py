@@ -1,12 +1,14 @@
 """Names of reads, contigs or sequences, as bytes one after the other: an object each would take longer."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
 
 import numpy as np
 
 from ..compiler.functions import compiled
 from ..compiler.primitives import copy_bytes
+from ..errors import quoted
 
 
 class Names(Sequence):
@@ -27,8 +29,10 @@ class Names(Sequence):
 
     @classmethod
     def of(cls, names) -> "Names":
-        """Names of str."""
-        encoded = [name.encode("utf-8", "surrogateescape") for name in names]
+        """Names of str, one or more in a list or another iterable.  Raises TypeError for others."""
+        if isinstance(names, str):
+            raise TypeError(f"names must be several str, as in a list, not {quoted(names)}")
+        encoded = [_encoded(name) for name in names]
         ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
         return cls(np.frombuffer(bytearray(b"".join(encoded)), np.uint8), ends)
 
@@ -51,7 +55,7 @@ class Names(Sequence):
 
     def columns(self, numbers) -> tuple:
         """(letters uint8, ends int64[n + 1]) of the names with these numbers, int[n]."""
-        numbers = np.asarray(numbers, np.int64) - self.first
+        numbers = _whole(numbers) - self.first
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(self):
             raise IndexError(f"names have the numbers {self.first} to {self.first + len(self) - 1}")
         start = self._ends[numbers]
@@ -78,6 +82,32 @@ class Names(Sequence):
     def __repr__(self):
         shown = ", ".join(map(repr, self[:3])) + (", ..." if len(self) > 3 else "")
         return f"<{len(self):,} names: {shown}>"
+
+
+class ColumnNames(dict[str, Names]):
+    """The Names for columns of numbers, by the column's name."""
+
+    def __missing__(self, column: object) -> Names:
+        if column in ("read", "pair", "query", "target"):
+            what = "sequences in a list have none; give a file, or a dict of sequences by name"
+        else:
+            what = f"there are names for {', '.join(self) or 'no column'}"
+        raise KeyError(f"no names for {quoted(column)}: {what}")
+
+
+def _encoded(name: object) -> bytes:
+    if not isinstance(name, str):
+        raise TypeError(f"names must be str, not {quoted(name)}")
+    return name.encode("utf-8", "surrogateescape")
+
+
+def _whole(numbers: object) -> np.ndarray:
+    """Whole numbers as int64[n]; a mask, which NumPy would take for zeros and ones, is none."""
+    with suppress(ValueError):  # lists of different lengths
+        array = np.asarray(numbers)
+        if array.dtype.kind in "iu" or array.size == 0:
+            return array.astype(np.int64)
+    raise TypeError(f"names are looked up by whole numbers, not by {quoted(numbers)}")
 
 
 def gathered(letters, start, length) -> tuple:

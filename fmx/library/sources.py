@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ..input import given, spans
 from ..input.chunks import CHUNK_SIZE
 from ..input.reads import parse
+from ..input.streams import GivenBytes
 from . import arguments
 
 
@@ -32,4 +33,4 @@ class Source:
         chunks = [span.read() for span in self.plan(is_numbered=True)]
         for chunk in chunks:
             parse(chunk)  # which says what is no sequence by its number, not by a line
-        return b"".join(chunk.data.tobytes() for chunk in chunks)
+        return GivenBytes.of(self._what, b"".join(chunk.data.tobytes() for chunk in chunks))

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from ..align.output import PAIR
-from .names import Names
+from ..errors import quoted
+from .names import ColumnNames, Names
 
 HIT = np.dtype(
     [("read", "i8"), ("contig", "i4"), ("position", "i8"), ("reverse", "?"), ("occurrences", "i8")]
@@ -44,12 +45,14 @@ class Table(np.ndarray):
         probe chr2 6
     """
 
-    names: dict[str, Names]
+    names: ColumnNames
 
     def __array_finalize__(self, other: Any) -> None:
-        self.names = getattr(other, "names", {})
+        self.names = getattr(other, "names", None) or ColumnNames()
 
     def __getitem__(self, key):
+        if isinstance(key, str) and self.dtype.names and key not in self.dtype.names:
+            raise ValueError(f"no column {quoted(key)}: there are {', '.join(self.dtype.names)}")
         return _plain(super().__getitem__(key))
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
@@ -97,7 +100,7 @@ def _plain(found):
 def make_table(rows, names) -> Table:
     """A structured array as a Table; ``names``: {column: Names}."""
     table = rows.view(Table)
-    table.names = names
+    table.names = ColumnNames(names)
     return table
 
 

@@ -4,17 +4,17 @@ import os
 import sys
 from contextlib import suppress
 
-from ..errors import shown
+from ..errors import LINE, brief
 
 
 def tell(text: str, end: str = "\n") -> None:
-    """Write a message, on a terminal in place of the line of progress that stands there.
+    """Write a message, not too long, on a terminal in place of the line of progress that stands there.
 
     Where standard error takes none it is lost, which must not cost the work.
     """
     with suppress(OSError):
         clear = "\r\x1b[K" if sys.stderr.isatty() else ""
-        print(f"{clear}{shown(text)}", end=end, file=sys.stderr, flush=True)
+        print(f"{clear}{brief(text, LINE)}", end=end, file=sys.stderr, flush=True)
 
 
 def open_closed_streams() -> None:

@@ -1,0 +1,189 @@
+"""No public function says more than a few hundred characters on one line, whatever it was given."""
+
+import inspect
+import pickle
+from collections.abc import Iterator
+
+import journeys
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fmx
+from fmx import errors
+
+MANY = 200_000
+CONTIGS = {"chr1": "TTGATTACATT", "chr2": "ACGTNNTGTAATCA"}
+READS = ["GATTACA", "ACGT"]
+
+
+class Talkative:
+    def __repr__(self) -> str:
+        return "word\n" * MANY
+
+
+class Broken:
+    def __repr__(self) -> str:
+        raise RuntimeError("word " * MANY)
+
+
+class Nowhere:
+    def __fspath__(self) -> bytes:
+        return b"x" * MANY
+
+
+def nested(depth: int) -> list:
+    found: list = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+HOSTILE = {
+    "numbers": list(range(MANY)),
+    "reads and a number": [*READS * 2_000, 5],
+    "a long list in a list": ["ACGT", ["ACGT"] * MANY],
+    "a long word": "x/" * MANY,
+    "a long line of codes": "\n\x1b[31m\u202e" * MANY,
+    "half a surrogate pair": "\ud800" * MANY,
+    "letters": "ACGT" * MANY,
+    "bytes": bytes(range(256)) * 1_000,
+    "bytes in a list": ["ACGT", bytes(range(256)) * 1_000],
+    "a long text in a list": ["ACGT", "word " * MANY],
+    "no ASCII in a list": ["ACGT", "\u00c5" * MANY],
+    "deep": nested(MANY),
+    "deep in a list": ["ACGT", nested(MANY)],
+    "a huge number": 10**20_000,
+    "a huge number below zero": -(10**20_000),
+    "a dict with a long key": {"x" * MANY: 5},
+    "names with line ends": {"x\n" * MANY: "ACGT"},
+    "names of other types": {("x",) * MANY: "ACGT"},
+    "a set": set(range(MANY)),
+    "an array": np.arange(MANY),
+    "an array of texts": np.array(["word " * MANY]),
+    "talkative": Talkative(),
+    "talkative in a list": ["ACGT", Talkative()],
+    "broken": Broken(),
+    "bytes for a path": Nowhere(),
+    "no number": float("nan"),
+    "nothing": None,
+    "a function": lambda: None,
+}  # fmt: skip
+FUNCTIONS = [
+    name for name in fmx.__all__ if callable(getattr(fmx, name)) and not isinstance(getattr(fmx, name), type)
+]
+METHODS = [
+    name for name, own in vars(fmx.Index).items() if callable(own) and (name[0] != "_" and name != "close")
+]
+
+
+@pytest.fixture
+def valid(tmp_path) -> dict:
+    """An argument for each parameter that must be given."""
+    genome = tmp_path / "genome.fa"
+    genome.write_bytes(journeys.fasta(CONTIGS.items()))
+    fmx.build(genome, tmp_path / "genome.fmx", threads=1)
+    named = {"path": tmp_path / "genome.fmx", "reference": genome, "sequences": CONTIGS}
+    return named | dict.fromkeys(["reads", "reads1", "reads2", "patterns", "queries"], READS)
+
+
+def check(ask, *arguments, **named) -> None:
+    """What is asked is done, or ends with one line."""
+    try:
+        found = ask(*arguments, **named)
+        for _ in found if isinstance(found, Iterator) else ():
+            pass
+    except (TypeError, ValueError, LookupError, fmx.FmxError) as error:
+        said = str(error)
+        assert 0 < len(said) <= errors.MESSAGE, len(said)
+        assert said.isprintable(), said
+
+
+def check_parameters(ask, valid, value) -> None:
+    parameters = inspect.signature(ask).parameters.values()
+    needed = {each.name: valid[each.name] for each in parameters if each.default is each.empty}
+    for each in parameters:
+        check(ask, **needed | {each.name: value})
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name, kind, valid, folder):
+    check_parameters(getattr(fmx, name), valid, HOSTILE[kind])
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_an_index(kind, valid):
+    index = fmx.open(valid["path"], threads=1)
+    assert len(METHODS) > 5
+    for name in METHODS:
+        check_parameters(getattr(index, name), valid, HOSTILE[kind])
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_table_and_its_names(kind, valid):
+    hits = fmx.open(valid["path"], threads=1).locate(dict(zip(READS, READS, strict=True)))
+    value = HOSTILE[kind]
+    check(lambda: hits.names["contig"][value])
+    check(fmx.Names.of, value)
+    if isinstance(value, str):
+        check(lambda: hits[value])
+        check(lambda: hits.names[value])
+        with pytest.raises(AttributeError) as found:
+            getattr(fmx, value)
+        assert len(str(found.value)) <= errors.MESSAGE
+
+
+def test_lists_of_different_lengths(valid):
+    index = fmx.open(valid["path"], threads=1)
+    for first, second in [(MANY, MANY - 1), (MANY - 1, MANY)]:
+        with pytest.raises(fmx.InputError) as found:
+            index.search_pairs(["GATTACA"] * first, ["GATTACA"] * second)
+        one, other = ("reads2", "reads1") if first > second else ("reads1", "reads2")
+        assert str(found.value) == (
+            f"given {one}: record {MANY - 1}: the last one, but given {other} has more: "
+            "there must be as many mates"
+        )
+
+
+def test_names_of_mates_that_differ(valid):
+    index, long = fmx.open(valid["path"], threads=1), "x" * MANY
+    with pytest.raises(fmx.InputError) as found:
+        index.search_pairs({f"{long}a": "GATTACA"}, {f"{long}b": "GATTACA"})
+    said = str(found.value)
+    assert said.startswith("given reads2: record 1: its name is xxxx")
+    assert said.endswith("xxxxa: mates must have one name")
+    assert len(said) < 300
+
+
+@pytest.mark.parametrize("name", [b"x" * MANY, b"\x1b" * MANY, b"x" * MANY + b"\xff", b""])
+def test_files_of_long_names(name, valid, tmp_path):
+    index = fmx.open(valid["path"], threads=1)
+    fasta, twice = tmp_path / "x.fa", tmp_path / "twice.fa"
+    fasta.write_bytes(b">" + name + b"\nGATTACA\n")
+    twice.write_bytes(fasta.read_bytes() * 2)
+    for path in (fasta, twice):
+        check(fmx.build, path, tmp_path / "x.fmx", threads=1)
+        check(fmx.pairwise, path)
+        check(index.search, path)
+        check(index.search_pairs, path, valid["reference"])
+        check(index.mem, path)
+
+
+@given(st.text(), st.integers(20, 100))
+def test_brief_texts(text, most):
+    found = errors.brief(text, most)
+    assert len(found) <= most
+    assert found.isprintable()
+    if text.isprintable() and len(text) <= most:
+        assert found == text
+
+
+def test_errors_keep_both_ends_and_travel():
+    long = fmx.InputError("/folder/" * MANY, "contig " + "x" * MANY, "x" * MANY + "\nrename it")
+    assert str(long).startswith("/folder/")
+    assert str(long).endswith(r"\nrename it")
+    assert len(str(long)) <= errors.MESSAGE
+    for error in (long, fmx.OutputError("x" * MANY)):
+        assert str(pickle.loads(pickle.dumps(error))) == str(error)
