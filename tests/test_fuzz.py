@@ -65,7 +65,9 @@ def test_a_lost_read_and_a_moved_hit_are_seen(session):
         (1, "fmx: error: a\x1b[2J\n", "raw bytes"),
         (0, "fmx: error: a\n", "exit 0 with an error"),
         (0, "Exception ignored in: x\n", "not a message"),
-        (2, "what?\n", "exit 2"),
+        (2, "", "exit 2 with 0 lines"),
+        (2, "Usage: fmx\n\nError: a\n", "exit 2 with 0 lines"),
+        (2, "fmx: error: a\nwhat?\n", "not a message"),
         (3, "", "exit code 3"),
     ],
 )

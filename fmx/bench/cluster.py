@@ -18,7 +18,7 @@ PAPER = {  # pairs/s of nodes with CPUs and GPUs: sections 6.2, 6.7 and 6.8, and
 }
 
 
-@click.command()
+@click.command(cls=options.Command)
 @output("cluster")
 @count("--rate", default="12M", help="Reads/s of a node, as fmx bench map has them.")
 @click.option(

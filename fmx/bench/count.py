@@ -12,7 +12,7 @@ from .kit.options import count, runs, work
 PEERS = {"mageck2": "mageck2", "mageck": "mageck", "fast2q": "2fast2q", "dotmatch": "dotmatch"}
 
 
-@click.command()
+@click.command(cls=options.Command)
 @count("--guides", "n_guides", default="20k", help="Guides of the library.")
 @count("--reads", "n_reads", default="2M", help="Reads of 75 letters, of all samples together.")
 @count("--samples", "n_samples", default="2", help="Files that they are in.")

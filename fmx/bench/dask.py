@@ -21,7 +21,7 @@ class _Worker(click.ParamType):
             self.fail(str(error), param, ctx)
 
 
-@click.command()
+@click.command(cls=options.Command)
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND ...")
 @click.option(
     "--worker", "kinds", type=_Worker(), multiple=True, default=["2"], show_default=True,

@@ -15,7 +15,7 @@ from .kit.options import count, length, only, output, queries
 EXPERIMENTS = ("designs", "blocks", "threads", "sizes", "cpu")
 
 
-@click.command()
+@click.command(cls=options.Command)
 @output("gpu")
 @options.device
 @count("--bases", default="1G", help="Length of the reference.")

@@ -12,7 +12,7 @@ from .. import options
 from .kit.options import count, length, output, runs
 
 
-@click.command()
+@click.command(cls=options.Command)
 @output("index")
 @options.device
 @count("--symbols", default=("100M", "3G"), multiple=True, help="Lengths of texts.")

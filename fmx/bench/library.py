@@ -6,7 +6,7 @@ from .. import options
 from .kit.options import count, length, runs, work
 
 
-@click.command()
+@click.command(cls=options.Command)
 @click.argument("reference", type=click.Path(exists=True))
 @count("--simulate", default="1M", help="Error-free reads of it.")
 @length

@@ -23,7 +23,7 @@ PEERS = {
 PIPED = ["bash", "-o", "pipefail", "-c", '"$@" | cat > /dev/null', "bash"]  # another process reads
 
 
-@click.command()
+@click.command(cls=options.Command)
 @click.argument("reference", type=click.Path(exists=True))
 @click.argument("reads", nargs=-1, type=click.Path(exists=True))
 @count("--simulate", default=None, help="Instead of READS: N error-free reads of it.")

@@ -32,7 +32,7 @@ WORKLOADS = {
 }
 
 
-@click.command()
+@click.command(cls=options.Command)
 @click.argument("reference", required=False, type=click.Path(exists=True))
 @count("--size", default="30M", help="Without REFERENCE: bases of a random one.")
 @count("--bases", default="10M", help="Bases of the queries of a workload.")

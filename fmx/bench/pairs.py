@@ -11,7 +11,7 @@ INSERT = 300  # bases of a simulated fragment
 MOST = 500
 
 
-@click.command()
+@click.command(cls=options.Command)
 @click.argument("reference", type=click.Path(exists=True))
 @click.argument("mates", nargs=-1, type=click.Path(exists=True), metavar="[R1 R2]")
 @count("--simulate", default=None, help="Instead of R1 and R2: N error-free pairs of it.")

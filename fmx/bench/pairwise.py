@@ -9,7 +9,7 @@ ON_GPU = ("peak", "slices", "kernels", "batches", "copies")
 PARTS = ("scores", "filter", *ON_GPU, "table5", "gpus")
 
 
-@click.command()
+@click.command(cls=options.Command)
 @click.argument("genes", required=False, type=click.Path(exists=True))
 @click.option("--gpu", is_flag=True, help="Also the kernels, on a GPU.")
 @options.gpus

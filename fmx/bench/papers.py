@@ -9,7 +9,7 @@ ON_CPU = ("search", "cores", "columns", "mem", "cluster")
 ON_GPU = ("roofline", "designs", "threads", "sizes", "energy", "short", "mem-gpu", "pairwise")
 
 
-@click.command()
+@click.command(cls=options.Command)
 @click.argument("results", nargs=-1, type=click.Path(exists=True, dir_okay=False))
 @output("papers")
 @only("--run", "names", (*ON_CPU, *ON_GPU), "run")

@@ -10,7 +10,7 @@ from .. import options
 from .kit.options import count, output
 
 
-@click.command()
+@click.command(cls=options.Command)
 @output("roofline")
 @options.device
 @count("--largest", default="64G", help="Bytes of the largest footprint.")

@@ -17,7 +17,7 @@ QUESTIONS = {  # tables of each
 }  # fmt: skip
 
 
-@click.command()
+@click.command(cls=options.Command)
 @click.argument("reference", required=False, type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--size", "sizes", type=click.IntRange(1, 2000), multiple=True, default=(1, 10, 30, 100),

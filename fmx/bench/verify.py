@@ -12,7 +12,7 @@ from .kit.options import count, length, only, output, queries
 TEXTS = ("random", "repeats")
 
 
-@click.command()
+@click.command(cls=options.Command)
 @output("verify")
 @options.device
 @count("--symbols", default="1G", help="Length of the text.")

@@ -44,11 +44,12 @@ def run(arguments) -> int:
             fmx.invoke(context)
         sys.stdout.flush()
         return 0
-    except click.ClickException as error:
-        if not isinstance(error, click.exceptions.NoArgsIsHelpError):
-            error.message = brief(error.message, MESSAGE - 100)  # type: ignore[misc]  # it quotes the arguments
+    except click.exceptions.NoArgsIsHelpError as error:
         with suppress(OSError):
             error.show()
+        return error.exit_code
+    except click.ClickException as error:
+        tell(f"fmx: error: {brief(_usage(error), MESSAGE - 100)}")
         return error.exit_code
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -77,6 +78,15 @@ def run(arguments) -> int:
         what = error.strerror or str(error)
         what = f"{error.filename}: {what}" if error.filename else what
         return _report(error, what, debug)
+
+
+def _usage(error: click.ClickException) -> str:
+    """What is wrong with a command, in the style of all errors; where click says it, also where to look."""
+    text = re.sub("^(Invalid|Missing|Option|Got) ", lambda first: first[0].lower(), error.format_message())
+    text = text.removesuffix(".")
+    if isinstance(error, click.MissingParameter) and error.ctx:
+        return f"{text}; see '{error.ctx.command_path} --help'"
+    return text
 
 
 def _refuse_empty(arguments) -> None:

@@ -9,6 +9,7 @@ from .. import limits
 from ..machines.places import Device, wake
 from ..machines.threads import available_cores
 from ..search.engines import CUDA
+from .command import Command
 from .values import ALL_GPUS, Bytes, GpuCount, GpuNumber, Number, ShardOf
 
 
@@ -22,7 +23,7 @@ def command(function):
             wake(given.get("device") or 0)
         return function(SimpleNamespace(**given))
 
-    return click.command()(take)
+    return click.command(cls=Command)(take)
 
 
 def together(*options):

@@ -64,8 +64,8 @@ def test_numbers_out_of_range_are_refused(arguments, home, command):
 def refused(result, *words):
     """The command was found wrong, by one line that names what."""
     assert (result.code, result.out) == (2, b""), result.err
-    line = result.err.splitlines()[-1]
-    assert line.startswith("Error: ")
+    (line,) = result.err.splitlines()
+    assert line.startswith("fmx: error: ")
     for word in words:
         assert word in line
 

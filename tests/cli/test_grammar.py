@@ -75,8 +75,8 @@ def home(folder):
 def test_former_spellings_say_the_new_one(arguments, now, home, command):
     result = command(*arguments.split())
     assert (result.code, result.out) == (2, b"")
-    line = result.err.splitlines()[-1]
-    assert line.startswith("Error: ")
+    (line,) = result.err.splitlines()
+    assert line.startswith("fmx: error: ")
     assert now in line
     assert sorted(path.name for path in home.iterdir()) == ["r.fa", "ref.fmx"]
 

@@ -44,14 +44,12 @@ def of_exit(outcome) -> list:
         wrong.append(f"raw bytes on stderr: {odd!r}")
     errors = [line for line in lines if line.startswith("fmx: error: ")]
     others = [line for line in lines if line and not line.startswith("fmx: ")]
-    if outcome.code == 1 and len(errors) != 1:
-        wrong.append(f"exit 1 with {len(errors)} lines 'fmx: error: '")
+    is_help = outcome.code == 2 and lines[0].startswith("Usage: ") and "Error: " not in message
     if outcome.code == 0 and errors:
         wrong.append("exit 0 with an error")
-    if outcome.code == 2:
-        if not any(line.startswith(("Error: ", "fmx: error: ", "Usage: ")) for line in lines):
-            wrong.append("exit 2 without an error")
-    elif others:
+    if outcome.code in (1, 2) and len(errors) != 1 and not is_help:
+        wrong.append(f"exit {outcome.code} with {len(errors)} lines 'fmx: error: '")
+    elif others and not is_help:
         wrong.append(f"not a message of fmx on stderr: {others[0][:100]!r}")
     return wrong
 

@@ -59,7 +59,7 @@ def error(result, code=1) -> str:
     assert result.code == code, result.err
     assert "Traceback" not in result.err
     line = [line for line in result.err.splitlines() if "compiling" not in line][-1]
-    assert line.startswith(("fmx: error: ", "Error: ", "error: ")) or code == 2
+    assert line.startswith(("fmx: error: ", "error: ")) or code == 2
     return line
 
 

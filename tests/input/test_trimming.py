@@ -67,4 +67,7 @@ def test_too_short_reads_are_told(folder, index_of, command):
 def test_two_starts_are_refused(folder, index_of, command):
     (folder / "r.fa").write_bytes(b">a\nACGT\n")
     result = command("search", "-x", index_of(GENOME), "r.fa", "--start", "2", "--trim5", "1")
-    assert (result.code, result.err.splitlines()[-1]) == (2, "Error: give only one of --start and --trim5")
+    assert (result.code, result.err.splitlines()[-1]) == (
+        2,
+        "fmx: error: give only one of --start and --trim5",
+    )

@@ -61,6 +61,9 @@ def command(given):
         return amplify(given)
     if given.kind == "fasta":
         raise click.UsageError("FASTA holds products of primers: give --pairs with it")
+    for pattern in given.literal:
+        if pattern.isdecimal():
+            raise click.UsageError(f"-p {pattern}: a pattern is letters of DNA; threads are -t {pattern}")
     if bool(given.patterns) == bool(given.literal):
         raise click.UsageError("give patterns either with -p or as files")
     if given.literal and (given.shard or given.scheduler or given.scheduler_file):

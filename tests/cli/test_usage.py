@@ -1,0 +1,142 @@
+"""Wrong commands, of all that there are: one line, exit code 2, and what to say instead."""
+
+import click
+import journeys
+import pytest
+
+from fmx.cli.main import fmx
+from fmx.options import Command
+from fmx.options.foreign import ELSEWHERE, NEEDLESS
+
+
+def all_commands(group=fmx, words=()) -> dict:
+    """{words: command} of a group and those below it."""
+    found = {}
+    with click.Context(group) as context:
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            below = isinstance(command, click.Group)
+            found |= all_commands(command, (*words, name)) if below else {(*words, name): command}
+    return found
+
+
+COMMANDS = all_commands()
+READS = journeys.fastq([("r", "ACGT")])
+
+
+@pytest.fixture
+def home(folder):
+    (folder / "r.fq").write_bytes(READS)
+    return folder
+
+
+def said(result) -> str:
+    """The one line that a wrong command says, without its head."""
+    assert (result.code, result.out) == (2, b""), result.err
+    (line,) = result.err.splitlines()
+    assert line.startswith("fmx: error: ")
+    return line.removeprefix("fmx: error: ")
+
+
+MESSAGES = [
+    ("search", "missing argument '[READS]...'; see 'fmx search --help'"),
+    ("search -k 0 r.fq", "invalid value for '-k': 0 is not in the range 1 to 4611686018427387904"),
+    ("search r.fq -k", "option '-k' requires an argument"),
+    ("search r.fq --thread 4", "no option --thread in 'fmx search': did you mean --threads?"),
+    ("search r.fq --unheard-of", "no option --unheard-of in 'fmx search'; see 'fmx search --help'"),
+    ("search -a -k 2 r.fq", "give only one of -a and -k"),
+    ("merge a b", "got unexpected extra argument (b)"),
+    ("seach r.fq", "no command seach: did you mean search?"),
+    ("map r.fq", "no command map: did you mean search?"),
+    ("xyzzy", "no command xyzzy; there are bench, count, index, inspect, locate, mem, merge, pairwise, "
+     "search, tune"),
+    ("bench serch", "no command serch: did you mean search?"),
+    ("--threads 2", "no option --threads in 'fmx'; see 'fmx --help'"),
+    ("-v", "no option -v in 'fmx': say --version"),
+    ("search -p 4 r.fq", "no option -p in 'fmx search': say --threads"),
+    ("index -p 4 r.fa", "no option -p in 'fmx index': say --threads"),
+    ("search -v 2 r.fq", "no option -v in 'fmx search': say --mismatches"),
+    ("search -S r.fq", "no option -S in 'fmx search': leave it out, SAM is what it writes"),
+    ("mem -S r.fq", "no option -S in 'fmx mem': say --format sam"),
+    ("search --norc r.fq", "no option --norc in 'fmx search': say --forward-only"),
+    ("search -1 a -2 b -X 600", "no option -X in 'fmx search': say --max-insert"),
+    ("search -@ 4 r.fq", "no option -@ in 'fmx search': say --threads"),
+    ("mem -maxmatch r.fq", "no option -m in 'fmx mem': did you mean --maxmatch?"),
+    ("mem -mum -l 30 r.fq", "no option -m in 'fmx mem': did you mean --mum?"),
+    ("inspect -v 2", "no option -v in 'fmx inspect'; see 'fmx inspect --help'"),
+    ("locate -p 4 r.fq", "-p 4: a pattern is letters of DNA; threads are -t 4"),
+    ("mem -l 20 r.fq -l 30", "'-l' is given more than once: give it once"),
+    ("search -o a.sam -o a.sam r.fq", "'-o' / '--output' is given more than once: give it once"),
+    ("tune -x a -x b", "'-x' / '--index' is given more than once: give it once"),
+    ("bench gpu --energy --no-energy", "'--energy' is given more than once: give it once"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "message"), MESSAGES, ids=[words for words, _ in MESSAGES])
+def test_a_wrong_command_is_one_line(words, message, home, command):
+    assert said(command(*words.split())) == message
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_no_option_silently_takes_the_last_of_several(words):
+    """Of all commands: each option that takes a value takes several, or refuses them."""
+    command = COMMANDS[words]
+    assert isinstance(command, Command)
+    for option in command.params:
+        if not isinstance(option, click.Option) or option.multiple or option.is_eager:
+            continue
+        name, is_flag = max(option.opts, key=len), option.is_flag
+        value = [] if is_flag else [VALUES.get(option.type.name) or next(iter(choices(option)), "1")]
+        with click.Context(command, info_name=" ".join(words)) as context:
+            if is_flag and not option.secondary_opts:
+                command.refuse_repeats(context, 2 * [name])
+                continue
+            other = option.secondary_opts[:1] or [name]
+            command.refuse_repeats(context, [name, *value])
+            with pytest.raises(click.UsageError, match="more than once"):
+                command.refuse_repeats(context, [name, *value, *other, *value])
+
+
+VALUES = {"size": "5G", "i/n": "1/2"}
+
+
+def choices(option) -> list:
+    return list(getattr(option.type, "choices", ()))
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_what_other_programs_call_an_option_is_named_as_here(words):
+    """No spelling that is told is one of the command's own, and what is said instead is."""
+    command = COMMANDS[words]
+    own = {name: option.type for option in command.params for name in option.opts if name[:1] == "-"}
+    for spelling in {*ELSEWHERE, *NEEDLESS.get(" ".join(words), ())} - own.keys():
+        with (
+            click.Context(command, info_name=" ".join(words)) as context,
+            pytest.raises(click.UsageError) as error,
+        ):
+            command.parse_args(context, [spelling, "1"])
+        text = error.value.format_message()
+        if "say " in text:
+            name, _, value = text.partition("say ")[2].partition(" ")
+            assert value in (*getattr(own[name], "choices", ()), "")
+
+
+def test_every_entry_of_the_tables_is_of_use():
+    own = {words: {name for option in COMMANDS[words].params for name in option.opts} for words in COMMANDS}
+    for spelling, here in ELSEWHERE.items():
+        for each in here:
+            name = each.split()[0]
+            assert name == "--version" or any(
+                name in names and spelling not in names for names in own.values()
+            )
+    for word, spellings in NEEDLESS.items():
+        assert not own[(word,)] & set(spellings)
+
+
+def test_a_flag_may_be_given_twice(home, command):
+    assert "No such file" in command("search", "-q", "-q", "no.fq", "-x", "no").err
+
+
+def test_help_comes_before_what_is_wrong(home, command):
+    result = command("mem", "-l", "1", "-l", "2", "--help")
+    assert (result.code, result.err) == (0, "")
