@@ -10,7 +10,6 @@ That of fmx pairwise, which knows no index and starts sooner without one, is ali
 
 import shlex
 import sys
-import time
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -105,9 +104,10 @@ def search(fm_index, paths, options, output, progress=None, device=CPU, prepared
     mappers, tally, screen, watch, writer, head = prepared
     for counter in filter(None, (tally, screen)):
         counter.clear()
+    wall = progress.wall
     if watch:
-        watch.begin([session for mapper in mappers for session in mapper.sessions])
-    start, reference = time.monotonic(), fm_index.reference
+        watch.begin(wall, [session for mapper in mappers for session in mapper.sessions])
+    reference = fm_index.reference
     run, chunk_size = output.run(reference), min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:
         n_threads = sum(mapper.options.n_threads for mapper in mappers)
@@ -117,19 +117,20 @@ def search(fm_index, paths, options, output, progress=None, device=CPU, prepared
         progress.follow(share)
         if options.collapse:
             source = collapsed(source, options, progress)
-        summary = map_spans(mappers, source, writer, watch.timed(sink) if watch else sink, progress)
+        sink = wall.written(sink)
+        with wall.spending("mapping"):
+            summary = map_spans(mappers, source, writer, watch.timed(sink) if watch else sink, progress)
+        wall.turn_to("writing")
         tables = (
             tsv.counts(tally.owners, tally.table(), output.by_group) if tally and output.counts else b"",
             tsv.screen(screen.combinations(), summary) if screen else b"",
         )
-        facts = None
-        if watch:
+
+        def facts():
             found = told(summary, tally, screen, output.tells_groups)
-            facts = watch.facts([place_of(mapper) for mapper in mappers], summary, found)
-        run.note(summary, tables, facts)
-    if summary.reads == 0 and not output.shard:
-        progress.say(f"warning: no reads in {', '.join(map(str, files))}")
-    progress.say(summary.sentence(time.monotonic() - start, options.cannot_occur()))
+            return watch.facts([place_of(mapper) for mapper in mappers], summary, found)
+
+        run.note(summary, tables, facts if watch else None)
     for mapper in mappers:
         if isinstance(mapper, AutoMapper):
             progress.say(f"searched on {mapper.sentence()}")

@@ -56,6 +56,16 @@ class Summary:
 
     pairs: int
 
+    things = "pairs"
+
+    def seen(self) -> tuple[int, str]:
+        """What a rate is of: how many, and of what."""
+        return self.pairs, "pairs"
+
+    def sentence(self, _=None) -> str:
+        """What happened, in one line."""
+        return n_of(self.pairs, "pair")
+
 
 class Read(NamedTuple):
     """What is aligned: a Job, and the ``names`` of its queries and of its targets."""
@@ -73,15 +83,17 @@ def prepare(paths, options, output, progress) -> Read:
     return Read(names, job)
 
 
-def align(read, options, output, progress, gpus, shared_out=False) -> None:
-    """Align what was Read, and write it; on ``gpus`` and cores as ``compute`` has them."""
-    names, job = read
+def align(read, options, output, progress, gpus, shared_out=False) -> Summary:
+    """Align what was Read, and write it: what was seen; on ``gpus`` and cores as ``compute`` has them."""
+    wall, (names, job) = progress.wall, read
     this_run = output.shard or Whole(output.path)
     with ExitStack() as stack:
         chunks = this_run.chunks_of(cut(job))
         kept = _checkpoint(job, chunks, output, names, stack)
         pack, head = _packing(job, names, output)
         file = stack.enter_context(this_run.opened(head))
+        sink = wall.written(file)
+        wall.turn_to("aligning")
         done = kept.done if kept else {}
         todo = [chunk for number, chunk in enumerate(chunks) if number not in done]
         computed = compute(job, todo, options.n_threads, pack, gpus, shared_out)
@@ -92,11 +104,15 @@ def align(read, options, output, progress, gpus, shared_out=False) -> None:
             matrix = Matrix(job, output.values == "score")
             for chunk, data in zip(chunks, results, strict=True):
                 matrix.put(chunk, np.frombuffer(data, matrix.dtype))
+            wall.turn_to("writing")
             matrix.write(file, output.kind, *names)
         else:
             for data in results:
-                file.write(data)
-        this_run.note(Summary(sum(sizes)))
+                sink.write(data)
+        summary = Summary(sum(sizes))
+        this_run.note(summary)
+        wall.turn_to("writing")
+    return summary
 
 
 def records(paths, options, progress, device):
@@ -204,4 +220,3 @@ def _watched(results, sizes, progress):
         progress.show(
             f"{done:,} of {n_of(total, 'pair')}, {rate:,.0f} pairs/s, {left // 60}:{left % 60:02d} left"
         )
-    progress.say(f"{n_of(total, 'pair')} in {time.monotonic() - start:.1f} s")

@@ -10,9 +10,10 @@ import click
 
 from ..cluster import dask
 from ..cluster.manifest import name_of, read_manifest
-from ..cluster.merge import in_order, sentence
+from ..cluster.merge import in_order
 from ..errors import n_of
 from ..options.finding import find_index, find_indexes
+from .told import tell_shards
 from .worker import do_shard, seen_there
 
 # Of cores, and of GPUs: how many before they are made larger; bytes of input of one at least, and at most.
@@ -58,6 +59,7 @@ def on_cluster(given, address, run, paths, n, join, progress):
                 yield shard
 
         wanted = bool(getattr(given, "counts", None)), bool(getattr(given, "reports", None))
+        progress.wall.turn_to("cluster")
         try:
             with progress.kept_up(done.message):
                 found = join(folder, in_order(folder, manifests(), *wanted))
@@ -70,7 +72,8 @@ def on_cluster(given, address, run, paths, n, join, progress):
                 )
             raise
     shutil.rmtree(folder, ignore_errors=True)
-    progress.say(f"{sentence(found)}; {done.seconds():.1f} s{done.rate()}")
+    rate = f", {progress.wall.rate(*done.seen())}" if done.seen()[0] else ""
+    tell_shards(progress, found, f"{progress.wall.in_words()}{rate}")
 
 
 def has_place(output) -> bool:
@@ -96,6 +99,10 @@ class Done:
     def share(self) -> float:
         """What share of the shards that were left is done."""
         return self._n_now / max(1, len(self._before) - sum(self._before))
+
+    def seen(self) -> tuple[int, str]:
+        """How many reads, pairs or bases are done now, not before, and which of these."""
+        return self._seen, self._unit
 
     def seconds(self) -> float:
         """Since the first shard was given out."""

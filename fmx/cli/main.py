@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import sys
+import time
 from contextlib import suppress
 
 import click
@@ -16,6 +17,7 @@ import click
 from .._version import __version__
 from ..errors import MESSAGE, FmxError, LostDeviceError, brief
 from ..system import signals
+from ..system.started import started
 from ..system.terminal import open_closed_streams, tell
 from . import commands
 from .modules import Modules
@@ -34,8 +36,9 @@ def fmx(debug):
     """
 
 
-def run(arguments) -> int:
-    """Run one command line; returns the exit code."""
+def run(arguments, start: float | None = None) -> int:
+    """Run one command line, since ``start`` on the clock of time.monotonic; returns the exit code."""
+    started.set(start or time.monotonic())
     debug = "--debug" in arguments[:1]
     try:
         _refuse_empty(arguments)
@@ -115,10 +118,10 @@ def _forget_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def main() -> None:
-    """Entry point of the ``fmx`` command."""
+def main(start: float) -> None:
+    """The ``fmx`` command of a process that began at ``start``."""
     open_closed_streams()
     if "_FMX_COMPLETE" in os.environ:  # click's shell completion
         fmx.main(prog_name="fmx")
     gc.disable()  # a run makes no garbage in cycles; scanning the compiler's objects only delays the start
-    signals.run(run, sys.argv[1:])
+    signals.run(run, sys.argv[1:], start)

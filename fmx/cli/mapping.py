@@ -11,10 +11,11 @@ from ..cluster.kept import MadeAnew
 from ..index.fm_index import load
 from ..machines.progress import Progress
 from ..options.finding import find_indexes
-from ..search.hints import hint, hint_for_patterns
+from ..search.hints import Asked
 from .places import check_places
 from .reports import about
 from .shards import places_of, undone_shard
+from .told import tell_run
 
 
 class Run(NamedTuple):
@@ -43,7 +44,9 @@ def map_to_index(command, given, runs, outputs, wanted):
     wants = given.layout, given.method, given.threads, given.max_memory, given.verify
     kept = getattr(given, "kept", MadeAnew)
     make = partial(_opened, paths, wants, wanted.near is not None, runs[0].output)
-    opened, fm_index = kept.shared("index", make)
+    progress = Progress(given.quiet)
+    with progress.wall.spending("opening"):
+        opened, fm_index = kept.shared("index", make)
     wanted, device = replace(wanted, strands=strands, n_threads=given.threads), options.device_of(given)
     if runs[0].output.matrix:
         from ..index.groups import groups_of
@@ -51,13 +54,13 @@ def map_to_index(command, given, runs, outputs, wanted):
 
         groups_of(fm_index)
         wanted = replace(wanted, chunk_size=chunk_size(fm_index.reference, wanted.chunk_size))
-    progress = Progress(given.quiet)
+    asked = Asked.of(wanted, fm_index.reference)
     for files, output, sources, name in runs:
         if output.report:
             known = about(command, given, files, [(own.path, own.meta) for own in opened])
             output = replace(output, report=replace(output.report, about=known))
         is_wanted, shard = undone_shard(
-            given, progress, command, files, fm_index.meta, mapping=wanted, output=output
+            given, progress, command, files, fm_index.meta, mapping=wanted, output=output, told=asked
         )
         if not is_wanted:
             continue
@@ -67,10 +70,7 @@ def map_to_index(command, given, runs, outputs, wanted):
         search = fm_index, sources or files, wanted, output, progress, device
         with kept.lent(device, partial(workflow.prepare, *search)) as prepared:
             summary = workflow.search(*search, prepared)
-        is_search = command == "search"
-        found = hint(summary, fm_index.reference, wanted) if is_search else hint_for_patterns(summary, wanted)
-        if found:
-            progress.say(f"hint: {found}")
+        tell_run(progress, command, summary, asked, () if shard else files)
 
 
 def _opened(paths, wants, with_text, output):

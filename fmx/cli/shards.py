@@ -56,7 +56,7 @@ def undone_shard(given, progress, command, paths, meta=None, join=None, n_shards
 
         kept = {"counts": getattr(given, "counts", None), "report": getattr(wanted["output"], "report", None)}
         asides = getattr(wanted["output"], "takers", dict)()
-        join = join or partial(merge, path=given.output, asides=asides, **kept)
+        join = join or partial(merge, path=given.output, asides=asides, wall=progress.wall, **kept)
         n_shards = n_shards or partial(n_of_files, paths, getattr(given, "engine", "cpu"))
         on_cluster(given, address, run, paths, n_shards(), join, progress)
         return False, None
@@ -65,7 +65,7 @@ def undone_shard(given, progress, command, paths, meta=None, join=None, n_shards
         differs = unlike(run, here, index_path) or "its inputs are others"
         raise ClusterError(f"worker on {os.uname().nodename}: {differs}")
     folder, is_lasting = wanted["output"].path, not hasattr(given, "run")
-    shard = ShardRun(folder, given.shard, run, is_lasting=is_lasting)
+    shard = ShardRun(folder, given.shard, run, progress.wall, is_lasting=is_lasting)
     if shard.is_done():
         progress.say(f"{shard} is there already")
         return False, None

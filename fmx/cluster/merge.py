@@ -8,7 +8,7 @@ from pathlib import Path
 
 import xxhash
 
-from ..errors import OutputError, n_of
+from ..errors import OutputError
 from ..input.streams import whole_output
 from ..report.facts import added
 from ..report.kinds import rendered
@@ -89,17 +89,18 @@ def _fitting(folder, shards):
         yield shard
 
 
-def merge(folder, shards, path, counts=None, report=None, asides=None) -> list:
+def merge(folder, shards, path, counts=None, report=None, asides=None, wall=None) -> list:
     """Write what shards in a folder make up together, of which Manifests that fit come in order: all these.
 
     ``counts``: a file for the table of reads and hits per contig; ``report``: a Report, or None; ``asides``:
-    {path: reads.Taker} of files for reads as they came.  Raises OutputError.
+    {path: reads.Taker} of files for reads as they came; ``wall``: the Wall of a command that has all shards
+    done, or None.  Raises OutputError.
     """
     found: list = []
-    with ExitStack() as stack:
+    with ExitStack() as last, ExitStack() as stack:
+        reports = {path: last.enter_context(whole_output(path)) for path in (report.paths if report else ())}
         sink = stack.enter_context(whole_output(path))
         table = stack.enter_context(whole_output(counts)) if counts else None
-        reports = {path: stack.enter_context(whole_output(path)) for path in (report.paths if report else ())}
         others = [(stack.enter_context(whole_output(path)), taker) for path, taker in (asides or {}).items()]
         for shard in shards:
             if not found:
@@ -113,8 +114,10 @@ def merge(folder, shards, path, counts=None, report=None, asides=None) -> list:
             other.write(taker.end)
         if table:
             table.write(_added([Path(folder) / name_of(x.number, x.count) / COUNTS for x in found]))
-        if report:
-            facts = added([_facts_of(folder, shard) for shard in found], report.about)
+        stack.close()
+        if report:  # which tells how long all the others took
+            seconds = wall.over() if wall else None
+            facts = added([_facts_of(folder, shard) for shard in found], report.about, seconds)
             for path, file in reports.items():
                 file.write(rendered(path, facts))
     return found
@@ -173,10 +176,3 @@ def _sum(numbers) -> bytes:
     from decimal import Decimal  # 5 ms, of which a search needs none
 
     return str(sum(Decimal(number.decode()) for number in numbers)).encode()
-
-
-def sentence(found) -> str:
-    """What all shards have seen, in one line."""
-    total = {key: sum(shard.summary[key] for shard in found) for key in found[0].summary}
-    seen = ", ".join(f"{n:,} {key}" for key, n in total.items())
-    return f"{n_of(len(found), 'shard')}{f': {seen}' if seen else ''}"

@@ -6,7 +6,6 @@ The folder appears whole, with its manifest, or not at all; one that is there is
 import hashlib
 import json
 import os
-import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -85,13 +84,14 @@ def _plain(value):
 
 
 class ShardRun:
-    """The ``shard`` (number, count) of a run, into ``folder``; ``run`` as of ``identity``.
+    """The ``shard`` (number, count) of a run, into ``folder``; ``run`` as of ``identity``; ``wall`` a Wall.
 
     It is brought to disk if it ``is_lasting``: one that is merged at once is not, but what it is merged into.
     """
 
-    def __init__(self, folder, shard, run, is_lasting=True):
+    def __init__(self, folder, shard, run, wall, is_lasting=True):
         self._folder, self._shard, self._run = Path(folder), Shard(*shard), run
+        self._wall = wall
         self._is_lasting = is_lasting
         self._place = self._folder / name_of(*self._shard)
         self._plan: ShardPlan | PairShardPlan | None = None
@@ -136,7 +136,6 @@ class ShardRun:
     @contextmanager
     def opened(self, head, end=b""):
         """A binary file for the shard's part of what stands between ``head`` and ``end``."""
-        start = time.monotonic()
         with _named(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             with DraftFolder(self._place) as draft:
@@ -150,16 +149,17 @@ class ShardRun:
                         if found is error:  # an error that is its own cause has no end
                             raise
                         raise found from error
-                self._write(draft.path, bodies, time.monotonic() - start, (head, end))
+                self._write(draft.path, bodies, (head, end))
                 draft.commit(self._is_lasting)
 
     def note(self, summary, tables=(), facts=None) -> None:
-        """What was seen, while it is open; a shard has no table but that of counts."""
+        """What was seen, while it is open; a shard has no table but that of counts; ``facts()`` or None."""
         seen = asdict(summary) if summary else {}
         self._summary = {name: n for name, n in seen.items() if isinstance(n, int)}
         self._table, self._facts = tables[0] if tables else b"", facts
 
-    def _write(self, folder, bodies, seconds, around):
+    def _write(self, folder, bodies, around):
+        facts = self._facts() if self._facts else None
         plan, (body, *others) = self._plan, bodies
         sides = zip(self._takers, others, strict=True)
         found = Manifest(
@@ -168,13 +168,13 @@ class ShardRun:
             end=list(plan.end) if plan and plan.end else None,
             is_empty=plan.is_empty if plan else self._is_empty,
             head=around[0], tail=around[1], n_bytes=body.n_bytes, checksum=body.digest.hexdigest(),
-            seconds=round(seconds, 3), summary=self._summary, has_counts=bool(self._table),
-            has_facts=bool(self._facts), asides={x.name: [y.n_bytes, y.digest.hexdigest()] for x, y in sides},
+            seconds=round(self._wall.over(), 3), summary=self._summary, has_counts=bool(self._table),
+            has_facts=bool(facts), asides={x.name: [y.n_bytes, y.digest.hexdigest()] for x, y in sides},
         )  # fmt: skip
         if self._table:
             (folder / COUNTS).write_bytes(self._table)
-        if self._facts:
-            (folder / FACTS).write_bytes(as_json(self._facts))
+        if facts:
+            (folder / FACTS).write_bytes(as_json(facts))
         (folder / MANIFEST).write_text(found.to_json())
 
 

@@ -12,6 +12,8 @@ half a second of each command.
 
 import functools
 import threading
+import time
+from contextlib import contextmanager
 from importlib import import_module
 
 from . import llvm, object_cache
@@ -20,6 +22,7 @@ from .piece import DISABLED, Piece
 
 _lock = threading.RLock()
 _before_compiling: list = []
+_seconds = [0.0]
 
 
 def on_first_compile(say) -> None:
@@ -28,6 +31,22 @@ def on_first_compile(say) -> None:
     The last callback given counts, so that an earlier command of the same process has no say.
     """
     _before_compiling[:] = [say]
+
+
+def seconds_of_compiling() -> float:
+    """What this process has spent on compiling so far."""
+    return _seconds[0]
+
+
+@contextmanager
+def compiling():
+    """Time within is spent on compiling."""
+    start = time.monotonic()
+    try:
+        yield
+    finally:
+        with _lock:
+            _seconds[0] += time.monotonic() - start
 
 
 @functools.cache
@@ -77,13 +96,15 @@ class Compiled(Piece):
         keep = all(x.__module__.startswith("fmx.") for x in named) and not function.__closure__
         name = object_cache.name_of(function, kinds)
         code = object_cache.load(name) if keep else None
-        if code is None:
+        if code is not None:
+            return Native(code)
+        with compiling():
             tell(_is_callable, "fmx does not know this numba or NumPy; see what it requires")
             if not _is_callable():
                 return compiler().by_numba(function)
             code = compiler().machine_code(self.made, arguments)
-            if keep:
-                object_cache.save(name, code)
+        if keep:
+            object_cache.save(name, code)
         return Native(code)
 
 

@@ -62,10 +62,11 @@ class Kernel:
         )
         code = object_cache.load(name) if keep else None
         if code is None:
-            functions.tell(functools.partial(is_callable, capability), UNKNOWN)
-            if not is_callable(capability):
-                return compiler().by_numba(self.function, self.max_registers)
-            code = compiler().machine_code(self.function, self.max_registers, arguments, capability)
+            with functions.compiling():
+                functions.tell(functools.partial(is_callable, capability), UNKNOWN)
+                if not is_callable(capability):
+                    return compiler().by_numba(self.function, self.max_registers)
+                code = compiler().machine_code(self.function, self.max_registers, arguments, capability)
             if keep:
                 object_cache.save(name, code)
         return cuda_driver.Code(code.body, code.symbol)

@@ -1,7 +1,5 @@
 """``fmx count`` from libraries and reads to what is written: one page."""
 
-import time
-
 import numpy as np
 
 from ..compiler import functions
@@ -16,13 +14,21 @@ from .targets import make_targets
 FEW = 0.2  # of the reads of a sample
 
 
-def count(counter, samples, options: CountOptions, output: CountOutput, progress) -> None:
+def count(counter, samples, options: CountOptions, output: CountOutput, progress) -> Counted:
     """Count guides in Samples, by a Counter that was made for them."""
-    start = time.monotonic()
+    wall = progress.wall
     with opened(output) as files:
         inputs = Inputs(samples, options.n_threads)
-        found = count_samples(counter, inputs, len(samples), options.n_threads, progress)
+        with wall.spending("counting"):
+            found = count_samples(counter, inputs, len(samples), options.n_threads, progress)
+        wall.turn_to("writing")
         stats = write(files, output.kind, _seen(counter, samples, found, options))
+    tell_samples(stats, progress)
+    return Counted(sum(each.reads for each in stats), sum(each.assigned for each in stats))
+
+
+def tell_samples(stats, progress) -> None:
+    """Say what was seen of each sample, by SampleStats, and what may be the matter with some."""
     for each in stats:
         progress.say(each.sentence())
     if few := [each.sample for each in stats if each.reads and each.assigned_share < FEW]:
@@ -30,15 +36,14 @@ def count(counter, samples, options: CountOptions, output: CountOutput, progress
             f"hint: few reads of {', '.join(few[:5])} count: is it the right library? Try --anywhere and "
             "--mismatches 1; --json tells the most frequent sequences that are no guide"
         )
-    n_reads, seconds = sum(each.reads for each in stats), time.monotonic() - start
-    progress.say(f"{n_of(n_reads, 'read')} in {seconds:.1f} s, {n_reads / max(seconds, 1e-9):,.0f} reads/s")
 
 
 def count_shard(counter, samples, options: CountOptions, shard, progress) -> None:
     """Count in a ``shard`` of the files of Samples, a cluster.run.ShardRun, which keeps what is seen."""
     with shard.opened(b"") as sink:
         inputs = ShardInputs(samples, shard, counter, options.n_threads)
-        found = count_samples(counter, inputs, len(samples), options.n_threads, progress)
+        with progress.wall.spending("counting"):
+            found = count_samples(counter, inputs, len(samples), options.n_threads, progress)
         seen = _seen(counter, samples, found, options)
         sink.write(pack(seen, inputs.n_reads()))
         summary = Counted(sum(tally.reads for tally in found), sum(tally.assigned for tally in found))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import n_of
 from ..input.chunks import CHUNK_SIZE
 from ..input.link import Link
 from ..input.share import Share
@@ -25,6 +26,17 @@ class Counted:
 
     reads: int
     assigned: int
+
+    things = "reads"
+
+    def seen(self) -> tuple[int, str]:
+        """What a rate is of: how many, and of what."""
+        return self.reads, "reads"
+
+    def sentence(self, _=None) -> str:
+        """What happened, in one line."""
+        share = 100 * self.assigned / max(self.reads, 1)
+        return f"{n_of(self.reads, 'read')}: {self.assigned:,} assigned ({share:.2f} %)"
 
 
 class ShardInputs:

@@ -7,6 +7,7 @@ import time
 from contextlib import contextmanager
 
 from ..system.terminal import tell
+from .wall import Wall
 
 OFTEN, SELDOM = 0.2, 60.0  # seconds between two lines, on a terminal and elsewhere
 _BAR, _WITH_BAR = "|{bar:10}| ", 64  # where a line has as many columns
@@ -15,15 +16,19 @@ _UNKNOWN = "{elapsed}: {desc}"
 
 
 class Progress:
-    """Says what is being done.  ``quiet`` says nothing."""
+    """Says what is being done.  ``quiet`` says nothing.  ``wall``: the time that the command takes."""
 
     def __init__(self, quiet: bool = False):
-        self.quiet = quiet
+        self.quiet, self.wall = quiet, Wall()
         self._live = not quiet and sys.stderr.isatty()
         self._wait = OFTEN if self._live else SELDOM
         self._shown = time.monotonic() if not self._live else 0.0
         self._lock = threading.Lock()
         self.follow()
+
+    def begin(self) -> None:
+        """Another run of the same command begins."""
+        self.wall = Wall(time.monotonic())
 
     def follow(self, share=lambda: None) -> None:
         """Begin something of which ``share()`` is done, from 0 to 1, or None where that is not known."""

@@ -1,9 +1,9 @@
 """What a report tells of any run: looked at while it goes on, and told as facts (report/facts.py)."""
 
-import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from .clock import Clock, Timed
+from .wall import Wall
 
 
 class Watch:
@@ -11,16 +11,12 @@ class Watch:
 
     def __init__(self, report):
         self._report, self._clocks = report, {}
-        self.clock, self._start, self._starting = Clock(), time.monotonic(), 0.0
-        self._at, self._is_used = datetime.now(UTC), False
+        self.clock, self._wall = Clock(), Wall()
 
-    def begin(self, sessions=()) -> None:
+    def begin(self, wall: Wall, sessions=()) -> None:
         """All is compiled and open, also the GpuSessions of GPUs: now the work begins, for the first time or
         once more."""
-        now = time.monotonic()
-        self._starting = 0.0 if self._is_used else now - self._start
-        self._at = datetime.now(UTC) if self._is_used else self._at
-        self._start, self._is_used = now, True
+        self._wall = wall
         self._clocks = {"CPU": self.clock} | {str(session): session.clock for session in sessions}
         for clock in self._clocks.values():
             clock.seconds.clear()
@@ -31,12 +27,12 @@ class Watch:
 
     def facts(self, places, summary, found=None) -> dict:
         """All that is told: ``places`` of the work, a ``summary`` of it, and what else was ``found``."""
-        seconds = {"starting": self._starting, "working": time.monotonic() - self._start}
+        wall = self._wall.over()
         known = {
-            "started": self._at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "started": (datetime.now(UTC) - timedelta(seconds=wall)).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "places": places,
             "counts": {name: int(n) for name, n in summary.facts().items()},
-            "seconds": _rounded(seconds),
+            "seconds": _rounded({"wall": wall, **self._wall.spent}),
             "stages": {
                 place: _rounded(dict(sorted(clock.seconds.items()))) for place, clock in self._clocks.items()
             },

@@ -1,6 +1,5 @@
 """``fmx mem`` from an opened index to the lines that are written."""
 
-import time
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -63,21 +62,24 @@ def prepare(fm_index, options, output, sam_header, progress, device) -> Search:
 def find(search, paths, output, progress):
     """Find the matches of queries, in order, by a Search that was made for such an ``output``: a Summary."""
     finders, places, watch, head = search
+    wall = progress.wall
     if watch:
-        watch.begin()
-    start = time.monotonic()
+        watch.begin(wall)
     run = output.shard or Whole(output.path, reports=output.report.paths if output.report else ())
     with run.opened(head) as sink:
         n_threads = sum(finder.options.n_threads for finder in finders)
         share = Share(() if output.shard else paths)
         source = share.of(run.plan(paths, finders[0].task_size, n_threads))
         progress.follow(share)
-        summary = find_all(finders, source, watch.timed(sink) if watch else sink, progress)
-        found = lengths_told(summary, ("lengths", "match_lengths"))
-        run.note(summary, facts=watch.facts(places, summary, found) if watch else None)
-    if summary.queries == 0 and not output.shard:
-        progress.say(f"warning: no queries in {', '.join(map(str, paths))}")
-    progress.say(summary.sentence(time.monotonic() - start))
+        sink = wall.written(sink)
+        with wall.spending("matching"):
+            summary = find_all(finders, source, watch.timed(sink) if watch else sink, progress)
+        wall.turn_to("writing")
+
+        def facts():
+            return watch.facts(places, summary, lengths_told(summary, ("lengths", "match_lengths")))
+
+        run.note(summary, facts=facts if watch else None)
     return summary
 
 

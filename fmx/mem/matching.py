@@ -59,13 +59,20 @@ class Summary(Sums):
     lengths: Any = None
     match_lengths: Any = None
 
+    things = "queries"
+
     def facts(self) -> dict:
         """The numbers for a report (docs/reports.md)."""
         return {"queries": self.queries, "bases": self.bases, "matches": self.matches}
 
-    def sentence(self, seconds: float) -> str:
+    def seen(self) -> tuple[int, str]:
+        """What a rate is of: how many, and of what."""
+        return self.bases, "bases"
+
+    def sentence(self, _=None) -> str:
+        """What happened, in one line."""
         queries, matches = self.in_words()
-        return f"{queries} of {n_of(self.bases, 'base')}: {matches}; {seconds:.1f} s"
+        return f"{queries} of {n_of(self.bases, 'base')}: {matches}"
 
     def in_words(self) -> tuple[str, str]:
         """How many queries and matches."""

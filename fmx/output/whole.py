@@ -1,6 +1,7 @@
 """A run of a command as a whole: all of its inputs, and one place for all that it writes."""
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 
 from ..input import pair_spans, spans
@@ -20,8 +21,9 @@ class Whole:
 
     def __init__(self, path="-", tables=(), asides=None, container=whole_output, reports=()):
         self._path, self._places, self._asides = path or os.devnull, tables, asides or {}
-        self._container, self._reports = container, {path: None for path in reports}
+        self._container, self._reports = container, tuple(reports)
         self._tables: list = []
+        self._facts: Callable[[], dict] = dict
 
     def plan(self, paths, size, n_threads=1, skip=0, n=None):
         """The spans of files of reads, as spans.plan gives them, or of PairedFiles.
@@ -39,28 +41,32 @@ class Whole:
     @contextmanager
     def opened(self, head, end=b""):
         """A binary file for what stands between ``head`` and ``end``.  Raises OutputError."""
-        with ExitStack() as stack:
+        with ExitStack() as last:
 
-            def beside(path):
+            def beside(path, stack):
                 return _Beside(path, stack.enter_context(whole_output(path)))
 
-            self._tables = [path and beside(path) for path in self._places]
-            self._reports = {path: beside(path) for path in self._reports}
-            asides = [beside(path) for path in self._asides]
-            sink = stack.enter_context(self._container(self._path))  # whose end may fail, so it comes first
-            sink.write(head)
-            yield Sinks(sink, asides) if asides else sink
-            sink.write(end)
-            for file, taker in zip(asides, self._asides.values(), strict=True):
-                file.write(taker.end)
+            reports = {path: beside(path, last) for path in self._reports}
+            with ExitStack() as stack:
+                self._tables = [path and beside(path, stack) for path in self._places]
+                asides = [beside(path, stack) for path in self._asides]
+                sink = stack.enter_context(self._container(self._path))  # whose end may fail: it comes first
+                sink.write(head)
+                yield Sinks(sink, asides) if asides else sink
+                sink.write(end)
+                for file, taker in zip(asides, self._asides.values(), strict=True):
+                    file.write(taker.end)
+            if reports:  # which tell how long all the others took
+                facts = self._facts()
+                for path, file in reports.items():
+                    file.write(rendered(path, facts))
 
-    def note(self, summary, tables=(), facts=None) -> None:
-        """What was seen, while it is open; ``tables``: bytes of those beside it; ``facts`` for reports."""
+    def note(self, summary, tables=(), facts=dict) -> None:
+        """What was seen, while it is open; ``tables``: bytes of those beside it; ``facts()`` for reports."""
+        self._facts = facts
         for file, table in zip(self._tables, tables, strict=False):
             if file:
                 file.write(table)
-        for path, file in self._reports.items():
-            file.write(rendered(path, facts))
 
 
 class _Beside:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 FORMAT = 1  # of facts
 OF_READS = {"mapped", "unique", "suppressed", "unmapped", "cannot_occur"}  # counts that are shares of these
 _OF_PAIRS = {"proper", "unique", "suppressed"}
+SPENT = {"opening": "opening the index", "cluster": "on the cluster"}  # what time is spent on, in words
 _LISTS = ("lengths", "match_lengths", "inserts")  # of [shortest, longest, how many]
 _TABLES = ("contigs", "groups")  # of dicts, with names and lengths
 LONG = (*_LISTS, *_TABLES, "screen")
@@ -28,7 +29,7 @@ class Report:
 
 def with_rates(facts) -> dict:
     """Facts with the shares and rates that follow from their counts and seconds."""
-    counts, seconds = facts["counts"], max(facts["seconds"]["working"], 1e-9)
+    counts, seconds = facts["counts"], max(facts["seconds"]["wall"], 1e-9)
     whole, names = ("pairs", _OF_PAIRS) if "pairs" in counts else ("reads", OF_READS)
     shares = {
         name: round(n / max(counts[whole], 1), 6)
@@ -43,14 +44,19 @@ def with_rates(facts) -> dict:
     return {**facts, "shares": shares, "rates": rates}
 
 
-def added(shards, about=None) -> dict:
-    """The facts of shards of one run as those of the whole; ``about`` it, if that is known better."""
+def added(shards, about=None, wall: float | None = None) -> dict:
+    """The facts of shards of one run as those of the whole; ``about`` it, if that is known better.
+
+    ``wall``: the seconds that the whole took, by default those of all shards added up.
+    """
     first = shards[0]
     options = {key: value for key, value in first.get("options", {}).items() if key != "shard"}
     whole = {**first, "options": options, **(about or {})}
     whole["shards"], whole["started"] = len(shards), min(each["started"] for each in shards)
     for name in ("counts", "seconds"):
         whole[name] = _sums(each[name] for each in shards)
+    if wall is not None:
+        whole["seconds"]["wall"] = round(wall, 3)
     whole["stages"] = {
         place: _sums(each["stages"].get(place, {}) for each in shards)
         for place in dict.fromkeys(place for each in shards for place in each["stages"])

@@ -4,6 +4,7 @@ from html import escape
 
 from ..errors import n_of
 from . import svg
+from .facts import SPENT
 from .page import page, table
 
 _MOST = 30  # contigs, with the most reads, that are shown
@@ -54,7 +55,7 @@ def html(facts) -> bytes:
 
 
 def _about(facts) -> str:
-    seconds = facts["seconds"]["working"]
+    seconds = facts["seconds"]["wall"]
     said = [
         f"fmx {facts['fmx']}",
         facts["started"].replace("T", " ").replace("Z", " UTC"),
@@ -125,9 +126,15 @@ def _screen(rows) -> str:
 
 
 def _times(facts) -> list:
-    seconds = facts["seconds"]
-    found = [f"<p>Starting {seconds['starting']:.2f} s, working {seconds['working']:.2f} s. "
-             "Stages are seconds of all threads together.</p>"]  # fmt: skip
+    wall, *spent = facts["seconds"].items()
+    parts = ", ".join(f"{seconds:.2f} s {SPENT.get(what, what)}" for what, seconds in spent)
+    whole = f"{wall[1]:.2f} s from the start of the command to its end"
+    found = [
+        f"<p>{whole}; of all shards together {parts}.</p>"
+        if "shards" in facts
+        else f"<p>{whole}: {parts}.</p>",
+        "<p>Below are the seconds of all threads together, by what they did.</p>",
+    ]
     for place, stages in facts["stages"].items():
         if stages:
             order = sorted(stages.items(), key=lambda item: -item[1])

@@ -1,5 +1,7 @@
 """What may be the matter where almost no read occurs, or a pattern cannot, in a line."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..input.reads import FORWARD, REVERSE
@@ -7,12 +9,33 @@ from ..input.reads import FORWARD, REVERSE
 FEW, RARE = 100, 0.02  # reads that tell nothing yet; share of reads that is almost none
 
 
-def hint(summary, reference, options) -> str:
+@dataclass(frozen=True)
+class Asked:
+    """What the words on a run depend on, beside what it has seen; JSON's types.
+
+    ``cannot_occur``: which reads cannot, in words; ``contig``: the median length of contigs; ``strands`` as
+    of MapOptions; ``iupac``: whether letters may stand for several bases.
+    """
+
+    cannot_occur: str
+    contig: float
+    strands: int
+    iupac: bool
+
+    @classmethod
+    def of(cls, options, reference) -> "Asked":
+        """Of MapOptions and a Reference."""
+        contig = float(np.median(reference.lengths)) if len(reference.lengths) else 0.0
+        iupac = bool(options.near and options.near.iupac)
+        return cls(options.cannot_occur(), contig, options.strands, iupac)
+
+
+def hint(summary, asked: Asked) -> str:
     """The likeliest reason why so few reads of a Summary occur, and what to do; "" if enough do."""
     n_found = summary.mapped + summary.suppressed
     if summary.reads < FEW or n_found >= RARE * summary.reads:
         return ""
-    length, contig = summary.bases / summary.reads, float(np.median(reference.lengths))
+    length, contig = summary.bases / summary.reads, asked.contig
     if length > contig:
         return (
             f"reads have {length:.0f} letters, and most contigs at most {contig:.0f}: "
@@ -20,8 +43,8 @@ def hint(summary, reference, options) -> str:
         )
     if summary.hopeless > summary.reads / 2:
         return "most reads cannot occur: is it the right file? --trim5 and --trim3 cut off ends that are N"
-    if options.strands != FORWARD | REVERSE:
-        other = "--forward-only" if options.strands == FORWARD else "--reverse-only"
+    if asked.strands != FORWARD | REVERSE:
+        other = "--forward-only" if asked.strands == FORWARD else "--reverse-only"
         return f"reads may be of the other strand: leave out {other}"
     return (
         "a read occurs where all of its letters do: cut adapters off (--trim5, --trim3, --length); "
@@ -29,8 +52,8 @@ def hint(summary, reference, options) -> str:
     )
 
 
-def hint_for_patterns(summary, options) -> str:
+def hint_for_patterns(summary, asked: Asked) -> str:
     """What to do about patterns of a Summary that cannot occur; "" if all can."""
-    if summary.hopeless == 0 or (options.near and options.near.iupac):
+    if summary.hopeless == 0 or asked.iupac:
         return ""
     return "where patterns hold letters such as N, R or Y, --iupac lets these stand for their bases"

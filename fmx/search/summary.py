@@ -41,6 +41,8 @@ class Summary(Sums):
     hopeless: int = 0  # nothing in them can be searched
     lengths: Any = None
 
+    things = "reads"
+
     @classmethod
     def of(cls, found, options) -> "Summary":
         """What was Found in a batch by MapOptions."""
@@ -57,17 +59,19 @@ class Summary(Sums):
             "cannot_occur": self.hopeless, "occurrences": self.hits,
         }  # fmt: skip
 
-    def sentence(self, seconds: float, cannot_occur: str) -> str:
-        """What happened, in one line; ``cannot_occur``: which reads cannot, in words."""
+    def seen(self) -> tuple[int, str]:
+        """What a rate is of: how many, and of what."""
+        return self.reads, "reads"
+
+    def sentence(self, asked) -> str:
+        """What happened, in one line; ``asked``: hints.Asked."""
         share = 100 * self.mapped / max(self.reads, 1)
         more = f", {self.suppressed:,} with too many" if self.suppressed else ""
-        hopeless = f"; {self.hopeless:,} cannot occur: {cannot_occur}"
+        hopeless = f"; {self.hopeless:,} cannot occur: {asked.cannot_occur}"
         return (
             f"{n_of(self.reads, 'read')}: {n_of(self.mapped, 'occurs', 'occur')} ({share:.2f} %), "
             f"{self.unique:,} of them once{more}; "
-            f"{n_of(self.hits, 'occurrence')}; "
-            f"{seconds:.1f} s, {self.reads / max(seconds, 1e-9):,.0f} reads/s"
-            f"{hopeless if self.hopeless else ''}"
+            f"{n_of(self.hits, 'occurrence')}{hopeless if self.hopeless else ''}"
         )
 
 
@@ -115,6 +119,8 @@ class PairSummary(Sums):
     lengths: Any = None
     inserts: Any = None
 
+    things = "reads"
+
     @classmethod
     def of(cls, found, options, total, inserts=None) -> "PairSummary":
         """What was Found of mates 1 and of mates 2 by MapOptions; ``total`` int64[n] proper pairs."""
@@ -150,16 +156,19 @@ class PairSummary(Sums):
             "cannot_occur": self.hopeless, "proper_pairs": self.hits,
         }  # fmt: skip
 
-    def sentence(self, seconds: float, cannot_occur: str) -> str:
-        """What happened, in one line; ``cannot_occur``: which mates cannot, in words."""
+    def seen(self) -> tuple[int, str]:
+        """What a rate is of: how many, and of what."""
+        return self.pairs, "pairs"
+
+    def sentence(self, asked) -> str:
+        """What happened, in one line; ``asked``: hints.Asked."""
         share = 100 * self.proper / max(self.pairs, 1)
         more = f", {self.suppressed:,} with too many" if self.suppressed else ""
         proper = n_of(self.proper, "occurs as a proper pair", "occur as proper pairs")
-        hopeless = f"; {n_of(self.hopeless, 'mate')} cannot occur: {cannot_occur}"
+        hopeless = f"; {n_of(self.hopeless, 'mate')} cannot occur: {asked.cannot_occur}"
         return (
             f"{n_of(self.pairs, 'pair')}: {proper} ({share:.2f} %), "
             f"{self.unique:,} of them once{more}; {n_of(self.hits, 'proper pair')}; "
-            f"{n_of(self.alone, 'mate occurs by itself', 'mates occur by themselves')}; "
-            f"{seconds:.1f} s, {self.reads / max(seconds, 1e-9):,.0f} reads/s"
+            f"{n_of(self.alone, 'mate occurs by itself', 'mates occur by themselves')}"
             f"{hopeless if self.hopeless else ''}"
         )

@@ -76,7 +76,7 @@ def test_progress_tells_shards_and_their_rate(arguments, unit, command, index_of
     index = [] if arguments[0] == "pairwise" else ["-x", index_of(CONTIGS)]
     done = command(*arguments, *index, *nearby.use(monkeypatch), "-o", "out")
     assert done.code == 0, done.err
-    lines = [line for line in done.err.splitlines() if " of " in line and f" {unit}/s" in line]
+    lines = [line for line in done.err.splitlines() if " left: " in line and f" {unit}/s" in line]
     n = len({line.split(" shards")[0].split(": ")[-1] for line in lines})
     assert n > 1, done.err
     assert " 100 % " in lines[-1], done.err

@@ -123,6 +123,7 @@ def command(given):
     from ...machines.progress import Progress
     from ..places import anything, check_places
     from ..shards import places_of
+    from ..told import tell_run
 
     kind = given.kind or kind_of(given.output)
     try:
@@ -158,7 +159,8 @@ def command(given):
     if shard:
         count_shard(counter, samples, wanted, shard, progress)
     else:
-        count(counter, samples, wanted, output, progress)
+        summary = count(counter, samples, wanted, output, progress)
+        tell_run(progress, "count", summary, None, paths)
 
 
 def _undone_shard(given, samples, progress, **wanted):
@@ -184,13 +186,14 @@ def _undone_shard(given, samples, progress, **wanted):
 def add_up(output, progress, folder, shards) -> list:
     """Write what shards of a count have seen together into a CountOutput: their Manifests, all that come."""
     from ...cluster.merge import bodies
+    from ...count.journey import tell_samples
     from ...count.outputs import opened, write
     from ...count.shards import unpack
 
     found: list = []
     with opened(output) as files:
-        for each in write(files, output.kind, unpack(bodies(folder, shards, found))):
-            progress.say(each.sentence())
+        stats = write(files, output.kind, unpack(bodies(folder, shards, found)))
+    tell_samples(stats, progress)
     return found
 
 

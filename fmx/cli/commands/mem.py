@@ -68,6 +68,7 @@ def command(given):
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions
     from ..places import check_places
     from ..shards import places_of, undone_shard
+    from ..told import tell_run
 
     strands = FORWARD | REVERSE if given.both else REVERSE if given.reverse else FORWARD
     unique = IN_BOTH if given.mum else IN_REFERENCE if given.mumreference else ALL
@@ -77,11 +78,11 @@ def command(given):
     outputs = {"-o": (given.output, [form]), **report_places(given.reports)}
     check_places(given.queries, places_of(given, outputs), index_path)
     kept = getattr(given, "kept", MadeAnew)
-    fm_index = kept.shared(
-        "index", partial(load, index_path, None, "verify", given.threads, verify=given.verify)
-    )
-    wanted = MemOptions(given.least, strands, unique, given.threads, given.algorithm)
     progress, device = Progress(given.quiet), options.device_of(given)
+    make = partial(load, index_path, None, "verify", given.threads, verify=given.verify)
+    with progress.wall.spending("opening"):
+        fm_index = kept.shared("index", make)
+    wanted = MemOptions(given.least, strands, unique, given.threads, given.algorithm)
     report = report_of(given.reports, "mem", given, given.queries, [(index_path, fm_index.meta)])
     output = MemOutput(given.output, given.kind, *layout, report=report)
     is_wanted, shard = undone_shard(
@@ -91,4 +92,7 @@ def command(given):
         output = replace(output, shard=shard)
         make = partial(workflow.prepare_matches, fm_index, wanted, output, progress, device)
         with kept.lent(device, make) as prepared:
-            workflow.find_matches(fm_index, given.queries, wanted, output, progress, device, prepared)
+            summary = workflow.find_matches(
+                fm_index, given.queries, wanted, output, progress, device, prepared
+            )
+        tell_run(progress, "mem", summary, None, () if shard else given.queries)

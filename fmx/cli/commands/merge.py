@@ -29,10 +29,11 @@ def command(given):
     FOLDER is what fmx search, locate, mem, pairwise or count with --shard were given as -o. All shards of one
     run must be there. The output is that of a run without --shard.
     """
-    from ...cluster.merge import check_kept, manifests, merge, sentence
+    from ...cluster.merge import check_kept, manifests, merge
     from ...count.outputs import CountOutput
     from ...machines.progress import Progress
     from ..places import READS, check_places
+    from ..told import tell_shards
     from ..writing import outputs_of
 
     found = manifests(given.folder)
@@ -65,7 +66,7 @@ def command(given):
     else:
         check_kept(given.folder, found, bool(given.counts), bool(given.reports))
         merge(given.folder, found, given.output, given.counts, reads.report, reads.takers())
-    progress.say(sentence(found))
+    tell_shards(progress, found, f"which took {sum(shard.seconds for shard in found):,.1f} s together")
 
 
 def _page_of(reports):

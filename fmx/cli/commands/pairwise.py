@@ -70,6 +70,7 @@ def command(given):
     from ...machines.progress import Progress
     from ..places import check_places
     from ..shards import places_of, undone_shard
+    from ..told import tell_run
 
     inputs = [path for path in (given.seqs, given.other) if path]
     outputs = {"-o": (given.output, [form.upper()]), "--checkpoint": (given.checkpoint, [])}
@@ -87,7 +88,8 @@ def command(given):
     if is_wanted:
         with kept.lent(device, partial(open_gpus, device, progress)) as gpus:
             output = replace(output, shard=shard)
-            align(read(), wanted, output, progress, gpus, shared_out=given.engine == "both")
+            summary = align(read(), wanted, output, progress, gpus, shared_out=given.engine == "both")
+        tell_run(progress, "pairwise", summary, None, () if shard else inputs)
 
 
 def _n_shards(read, engine) -> int:

@@ -1,0 +1,46 @@
+"""What is told of a run when it is done, in the same words by itself, on a cluster, and after fmx merge."""
+
+from importlib import import_module
+
+from ..errors import n_of
+from ..search.hints import Asked, hint, hint_for_patterns
+
+_SUMMARIES = {  # by the command, and by what its summary counts first
+    ("search", "reads"): ("search.summary", "Summary"),
+    ("search", "pairs"): ("search.summary", "PairSummary"),
+    ("locate", "reads"): ("search.summary", "Summary"),
+    ("mem", "queries"): ("mem.matching", "Summary"),
+    ("pairwise", "pairs"): ("align.journey", "Summary"),
+    ("count", "reads"): ("count.shards", "Counted"),
+}
+
+
+def tell(progress, command: str, summary, asked: Asked | None, names, pace: str) -> None:
+    """Say what a run has seen, how fast (``pace``), and what may be the matter.
+
+    ``asked``: what the words on reads depend on, else None; ``names`` of the inputs, none of a shard's.
+    """
+    if names and not getattr(summary, summary.things):
+        progress.say(f"warning: no {summary.things} in {', '.join(map(str, names))}")
+    progress.say(f"{summary.sentence(asked)}; {pace}")
+    hints = {"search": hint, "locate": hint_for_patterns}
+    if asked and (found := hints[command](summary, asked)):
+        progress.say(f"hint: {found}")
+
+
+def tell_run(progress, command: str, summary, asked: Asked | None, names) -> None:
+    """The same of a run by itself; a new one begins."""
+    wall = progress.wall
+    tell(progress, command, summary, asked, names, f"{wall.in_words()}, {wall.rate(*summary.seen())}")
+    progress.begin()
+
+
+def tell_shards(progress, found, pace: str) -> None:
+    """The same of all shards of a run, by their Manifests."""
+    run = found[0].run
+    total = {name: sum(shard.summary[name] for shard in found) for name in found[0].summary}
+    module, name = _SUMMARIES[run["command"], next(iter(total))]
+    summary = getattr(import_module(f"...{module}", __name__), name)(**total)
+    asked = Asked(**run["options"]["told"]) if "told" in run["options"] else None
+    names = [name for name, _ in run["inputs"]]
+    tell(progress, run["command"], summary, asked, names, f"{n_of(len(found), 'shard')}, {pace}")

@@ -1,0 +1,101 @@
+"""What is told at the end: the same of one run, of its shards after fmx merge, and on a cluster."""
+
+import re
+
+import journeys
+import pytest
+from cluster import nearby
+from texts import numbered, random_letters
+
+UNIT = random_letters(4000, "told")
+STRANGE = [random_letters(40, f"strange {i}") for i in range(120)]
+NEAR = [UNIT[i : i + 20] + "N" * 9 for i in range(0, 2400, 20)]
+LETTERS = "empty, or a letter other than A C G T U"
+OTHER_REFERENCE = (
+    "fmx: hint: a read occurs where all of its letters do: cut adapters off (--trim5, --trim3, --length); "
+    "is it the right reference?"
+)
+CASES = {
+    "search": (["reads.fq"], [
+        "fmx: 120 reads: 0 occur (0.00 %), 0 of them once; 0 occurrences",
+        OTHER_REFERENCE,
+    ]),
+    "search --forward-only": (["reads.fq"], [
+        "fmx: 120 reads: 0 occur (0.00 %), 0 of them once; 0 occurrences",
+        "fmx: hint: reads may be of the other strand: leave out --forward-only",
+    ]),
+    "search -m 1": (["near.fq"], [
+        f"fmx: 120 reads: 0 occur (0.00 %), 0 of them once; 0 occurrences; 120 cannot occur: {LETTERS}",
+        "fmx: hint: most reads cannot occur: is it the right file? --trim5 and --trim3 cut off ends that "
+        "are N",
+    ]),
+    "search -1 reads.fq -2 near.fq": ([], [
+        "fmx: 120 pairs: 0 occur as proper pairs (0.00 %), 0 of them once; 0 proper pairs; 0 mates occur by "
+        f"themselves; 120 mates cannot occur: {LETTERS}",
+        OTHER_REFERENCE,
+    ]),
+    "locate": (["near.fq"], [
+        f"fmx: 120 reads: 0 occur (0.00 %), 0 of them once; 0 occurrences; 120 cannot occur: {LETTERS}",
+        "fmx: hint: where patterns hold letters such as N, R or Y, --iupac lets these stand for their bases",
+    ]),
+    "mem": (["near.fq"], ["fmx: 120 queries of 3,480 bases: 120 matches"]),
+    "pairwise": (["genes.fa"], ["fmx: 435 pairs"]),
+    "count -l l.csv --offset 0": (["reads.fq"], [
+        "fmx: reads: 120 reads: 0 assigned (0.00 %), 120 unassigned; 2 of 2 guides without reads, Gini "
+        "0.000; guides at no offset",
+        "fmx: hint: few reads of reads count: is it the right library? Try --anywhere and --mismatches 1; "
+        "--json tells the most frequent sequences that are no guide",
+        "fmx: 120 reads: 0 assigned (0.00 %)",
+    ]),
+}  # fmt: skip
+_PACE = (
+    r"; ((\d+ shards?), which took [0-9.]+ s together|"
+    r"((\d+ shards?), )?[0-9.]+ s( [(].*[)])?, [0-9,]+ \w+/s)$"
+)
+
+
+@pytest.fixture
+def files(folder, index_of):
+    for name, reads in (("reads", STRANGE), ("near", NEAR)):
+        records = [(f"r{i}", read) for i, read in enumerate(reads)]
+        (folder / f"{name}.fq").write_bytes(journeys.fastq(records))
+    (folder / "l.csv").write_text(f"a,{UNIT[:20]}\nb,{UNIT[50:70]}\n")
+    (folder / "genes.fa").write_bytes(journeys.fasta([(f"g{i}", UNIT[i : i + 60]) for i in range(30)]))
+    return index_of(numbered([UNIT]))
+
+
+def told(result, n_shards=0) -> list:
+    """The lines of the end, without how long it took; of shards with their number."""
+    assert result.code == 0, result.err
+    paces = [found for line in result.err.splitlines() if (found := re.search(_PACE, line))]
+    assert [found[2] or found[4] for found in paces] == [f"{n_shards} shards" if n_shards else None]
+    lines = [re.sub(_PACE, "", line) for line in result.err.splitlines()]
+    return [line for line in lines if not re.search("compiling|cluster|[0-9]:[0-9]", line)]
+
+
+@pytest.mark.parametrize("words", CASES)
+def test_one_run_its_shards_and_a_cluster_end_with_the_same_words(words, files, command, monkeypatch):
+    inputs, expected = CASES[words]
+    given = [*words.split(), *inputs]
+    given += [] if given[0] in ("pairwise", "count") else ["-x", files]
+    assert told(command(*given, "-o", "one")) == expected
+    for i in (1, 2):
+        assert command(*given, "--shard", f"{i}/2", "-o", "d").code == 0
+    assert told(command("merge", "d", "-o", "merged"), 2) == expected
+    done = command(*given, *nearby.use(monkeypatch), "-o", "all")
+    n_shards = int(re.search(r"fmx: (\d+) shards? on 2 threads", done.err)[1])
+    assert n_shards > 1
+    assert told(done, n_shards) == expected
+
+
+def test_a_run_without_reads_warns_in_the_same_words(files, command, folder, monkeypatch):
+    (folder / "none.fq").write_text("")
+    given = ["search", "-x", files, "none.fq"]
+    expected = [
+        "fmx: warning: no reads in none.fq",
+        "fmx: 0 reads: 0 occur (0.00 %), 0 of them once; 0 occurrences",
+    ]
+    assert told(command(*given, "-o", "one")) == expected
+    assert command(*given, "--shard", "1/2", "-o", "d").code == 0
+    assert command(*given, "--shard", "2/2", "-o", "d").code == 0
+    assert told(command("merge", "d", "-o", "merged"), 2) == expected
