@@ -33,6 +33,13 @@ class InputError(FmxError):
         return InputError, (self.path, self.where, self.what)
 
 
+class StalledError(FmxError):
+    """Work that would never end: a fault of fmx itself.  Names what was worked on."""
+
+    def __init__(self, path, what: str):
+        super().__init__(f"{path}: {what}: a fault in fmx; please report it with the command")
+
+
 class IndexFileError(FmxError):
     """An index that is missing, damaged, of another version or incomplete."""
 

@@ -14,7 +14,6 @@ import numpy as np
 from ..errors import InputError
 from . import pair_spans, spans
 from .chunks import NEWLINE, count, find_border, skip_blank
-from .mates import are_mates
 from .shards import GUESS, Border, Cuts, ShardPlan, before_cut
 from .spans import Before
 from .streams import Source
@@ -73,26 +72,35 @@ class PairShardPlan:
             sides = [spans.plan([path], self._size, n_threads=self._n_threads) for _, path in names]
             yield from pair_spans.items(names, sides)
             return
-        begin, end, after = Found(0, 0, 0), None, None
-        if start:
-            begin = two.find(one.name_at(start), start * two.cuts.size // one.cuts.size, one)
-        if stop < one.cuts.size:
-            after = one.name_at(stop)
-            end = two.find(after, stop * two.cuts.size // one.cuts.size, one)
-        until = two.cuts.size if end is None else two.cuts.at(end.beyond)
+        begin = _first_mate(start, one, two)[1] if start else Found(0, 0, 0)
+        after, end = _first_mate(stop, one, two)
         sides = [
             self._one.between(sources[0], begun[0], one.cuts, start, stop),
-            self._two.between(sources[1], begun[1], two.cuts, begin.cut, until),
+            self._two.between(sources[1], begun[1], two.cuts, begin.cut, end.until),
         ]
         yield from pair_spans.items(names, sides, begin.n_before, after)
 
 
 class Found(NamedTuple):
-    """A record: ``n_before`` others are between it and ``cut``; ``beyond``: a place behind it on disk."""
+    """A record: ``n_before`` others are between it and ``cut``; ``until``: a cut after its start."""
 
     cut: int
     n_before: int
-    beyond: int
+    until: int
+
+
+def _first_mate(cut: int, one: "_End", two: "_End") -> tuple[bytes | None, Found]:
+    """Of the first record of file one from a cut on: (its name, where its mate is in file two).
+
+    (None, the end of file two) if there is none.  Raises InputError.
+    """
+    size, name = two.cuts.size, one.name_at(cut)
+    if name is None:
+        return None, Found(size, 0, size)
+    own = name
+    if name[-2:] in (b"/1", b".1") and one.name_at(0) != two.name_at(0):  # else a.2 is another read
+        own = name[:-1] + b"2"
+    return name, two.find(own, cut * size // one.cuts.size, name, one.path)
 
 
 class _End:
@@ -102,51 +110,55 @@ class _End:
         self.path, self.cuts, self.is_there = source.path, Cuts(source, skip), head.size > 0
         self._is_fastq = self.is_there and head[0] == ord("@")
 
-    def name_at(self, cut) -> bytes:
-        """The name of the first record of a cut."""
+    def name_at(self, cut: int) -> bytes | None:
+        """The name of the first record of a cut; None if no record follows."""
         for n in GUESS:
             data, begin, left = self._records(cut, n)
-            line, newline, _ = data[begin:].tobytes().partition(b"\n")
-            if left == 0 and newline:
-                return line[1:].split()[0] if line[1:].split() else b""
+            header, newline, _ = data[begin:].tobytes().partition(b"\n")
+            is_header, is_end = left == 0 and header.strip() != b"", data.size < n
+            if is_header and (newline or is_end):
+                return header.split()[0][1:]
+            if is_end:
+                return None
         raise InputError(self.path, "", f"records near byte {cut} are too long for shards of pairs")
 
-    def _records(self, cut, n):
+    def _records(self, cut: int, n: int) -> tuple[np.ndarray, int, int]:
         """(n bytes from a cut on, where the first record begins in them, newlines that are missing to it)."""
         data = np.empty(n, np.uint8)
         data = data[: self.cuts.reader(cut).readinto(data)]
-        before = before_cut(self.cuts, self._is_fastq, cut) if cut else Before(0)
+        before = before_cut(self.cuts, self._is_fastq, cut) if cut and data.size else Before(0)
         if before.total == 0:
             return data, int(skip_blank(data, 0)), 0
         left = -before.total % 4 + 1 if self._is_fastq else 1
         return data, *find_border(data, 0, left, self._is_fastq)
 
-    def find(self, name, place, mates) -> Found:
-        """The mate of a read of this name, near a ``place`` on disk.  Raises InputError if there is none."""
+    def find(self, own: bytes, place: int, name: bytes, path: str) -> Found:
+        """The record of name ``own``, near a ``place`` on disk.  Raises InputError if there is none.
+
+        It is the mate of ``name`` in the file ``path``.
+        """
         reach = _REACH
         while True:
             cut = self.cuts.at(max(0, place - reach))
-            n = (place - cut + reach) * (6 if self.cuts.is_gzip else 1)
+            n = (max(place - cut, 0) + reach) * (6 if self.cuts.is_gzip else 1)
             data, begin, left = self._records(cut, n)
-            if left == 0 and (found := self._sought(data, begin, name)):
+            if left == 0 and (found := self._sought(data, begin, own)):
                 at, n_before = found
-                return Found(cut, n_before, min(self.cuts.size, cut + at + (at >> 6) + (1 << 24)))
+                return Found(cut, n_before, self.cuts.beyond(cut, at))
             if reach >= _FAR or (cut == 0 and data.size < n):
-                what = f"no mate of {name.decode()} in {mates.path} near byte {place}"
+                what = f"no mate of {name.decode(errors='replace')} in {path} near byte {place}"
                 raise InputError(self.path, "", f"{what}: mates must have one name")
             reach *= 8
 
-    def _sought(self, data, begin, name):
-        """(where the record of this mate begins, records before it) in data, or None."""
-        text, stem = data.tobytes(), name[:-2] if name[-2:-1] in (b"/", b".") else name
-        at = begin - 1
-        needle = (b"@" if self._is_fastq else b">") + stem
+    def _sought(self, data: np.ndarray, begin: int, own: bytes) -> tuple[int, int] | None:
+        """(where the record of this name begins, records before it) in data, or None."""
+        text, at = data.tobytes(), begin - 1
+        needle = (b"@" if self._is_fastq else b">") + own
         while (at := text.find(needle, at + 1)) >= 0:
             if at > begin and text[at - 1] != NEWLINE:
                 continue
             stop = text.find(b"\n", at)
-            own = text[at + 1 : stop].split()
-            if stop < 0 or not are_mates(name, own[0] if own else b""):
+            if stop < 0 or text[at:stop].split()[0] != needle:
                 continue
             n = count(data[begin : at + 1], at - begin, self._is_fastq)
             if not self._is_fastq or n % 4 == 0:

@@ -9,10 +9,11 @@ one which do now.  Where one file's records are longer, its spans are taken more
     pairs    | 1 2 3     | 4 | 5 6 | 7 8  |     4 of R1 has waited, and then 7 and 8
 """
 
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from typing import NamedTuple
 
-from ..errors import InputError
+from ..errors import InputError, StalledError
 from . import spans
 from .chosen import Chosen
 from .link import Link
@@ -54,21 +55,27 @@ class Rest(NamedTuple):
 
 
 class Balance:
-    """Which of two files is read next: reads that were found in their spans, and spans that were planned."""
+    """Which of two files is read next: reads that were found in their spans, and spans that were planned.
 
-    def __init__(self):
-        self._reads, self._read, self._planned = [0, 0], [0, 0], [0, 0]
+    ``left_out``: how many reads of the second file have no mates in the first.
+    """
+
+    def __init__(self, left_out: int = 0):
+        self._reads, self._read, self._planned, self._left_out = [0, 0], [0, 0], [0, 0], left_out
 
     def note(self, i, n) -> None:
         """A span of file i held n reads."""
         self._reads[i] += n
         self._read[i] += 1
 
-    def wanted(self, is_over) -> list:
-        """Whether the next item has a span of each file; those that are over have none."""
+    def wanted(self, is_over: Sequence[bool]) -> list[bool]:
+        """Whether the next item has a span of each file, one of which is not over: of one at least."""
+        if any(is_over):  # what is left of the other is read, however many reads it is ahead
+            return [not over for over in is_over]
         a_span = [reads / max(n, 1) for reads, n in zip(self._reads, self._read, strict=True)]
         ahead = [self._reads[i] + (self._planned[i] - self._read[i]) * a_span[i] for i in (0, 1)]
-        found = [not is_over[i] and ahead[i] - ahead[1 - i] <= a_span[i] for i in (0, 1)]
+        ahead[1] -= self._left_out
+        found = [ahead[i] - ahead[1 - i] <= a_span[i] for i in (0, 1)]
         self._planned = [n + more for n, more in zip(self._planned, found, strict=True)]
         return found
 
@@ -194,13 +201,16 @@ def items(files, sides, left_out=0, after=None):
     """PairSpans of a file of pairs, or of two, by the spans of each.
 
     Of mates 2 some reads are ``left_out`` first, and all from that of the name ``after`` (bytes) on.
+    Raises StalledError.
     """
-    balance, is_over, link = Balance(), [False] * len(sides), Link(Rest([], [], left_out))
+    balance, is_over, link = Balance(left_out), [False] * len(sides), Link(Rest([], [], left_out))
     with ExitStack() as stack:
         for side in sides:
             stack.enter_context(closing(side))
         while not all(is_over):
             wanted = balance.wanted(is_over) if len(sides) > 1 else [True]
+            if not any(wanted):
+                raise StalledError(files[0][1], "no more is read of it, though more is left")
             taken = [next(side, None) if want else None for side, want in zip(sides, wanted, strict=True)]
             is_over = [
                 over or (want and span is None)

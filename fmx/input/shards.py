@@ -157,6 +157,16 @@ class Cuts:
         n = max(0, place - self._skip) // APART
         return self._skip + n * APART if n else 0
 
+    def beyond(self, start: int, n: int) -> int:
+        """A cut behind byte n of what a cut gives."""
+        if not self.is_gzip:
+            return self.at(start + n + APART)
+        for stop, size in blocks(self.file, start):
+            n -= size
+            if n < 0:
+                return stop
+        return self.size
+
     def spans(self, size, start, stop):
         """(reader, its own bytes, where they end) for spans between two cuts."""
         skip = 0 if start else self._skip
