@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 
 BUDGET = 64 << 20
 AHEAD = 256  # tickets given beyond the one that is due
+PATIENCE = 1.0  # seconds for a lock that nobody holds so long
 
 
 class Ticket:
@@ -187,10 +188,14 @@ class Road:
 
     def stop(self):
         """Send the workers home."""
-        with self._lock:
+        # An interrupt of the caller may have come between taking the lock and what would give it back.
+        self._lock.acquire(timeout=PATIENCE)
+        try:
             self._is_stopped = True
             self._wake_workers()
             self._let_all_go_on()
+        finally:
+            self._lock.release()
 
     def close(self):
         """Close what makes the items, unless somebody was left who waits for one."""
@@ -221,7 +226,7 @@ class Road:
 
     def _due(self):
         """The first ticket that is not done with; None at the end."""
-        with self._for_pieces:
+        with self._lock:  # not by its condition, whose code an interrupt could end after the lock was taken
             while not self._tickets:
                 if self._error is not None:
                     raise self._error
@@ -232,7 +237,7 @@ class Road:
 
     def _pieces(self, ticket) -> list:
         """What has been handed over for the ticket that is due; nothing when it is done."""
-        with self._for_pieces:
+        with self._lock:
             while not (ticket.pieces or ticket.is_done):
                 if self._error is not None:
                     raise self._error

@@ -1,6 +1,8 @@
 """The road: every item once, pieces and results in order, in bounded memory, errors heard, nobody asleep."""
 
 import random
+import subprocess
+import sys
 import threading
 import time
 from functools import partial
@@ -69,6 +71,41 @@ def test_a_caller_who_leaves_sends_the_workers_home():
     results = travel(range(1000), [fill] * 3, lambda piece: None)
     assert next(results) == 0
     results.close()
+
+
+INTERRUPTED = """
+import random, signal
+from itertools import repeat
+from fmx.machines.pipeline import travel
+
+def stop(*_):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGVTALRM, stop)
+rng = random.Random(1)
+for _ in range(300):
+    try:
+        signal.setitimer(signal.ITIMER_VIRTUAL, rng.uniform(0.0005, 0.004))
+        for _ in travel(repeat(0), [lambda emit, item: item] * 2, None):
+            pass
+    except KeyboardInterrupt:
+        print("ended")
+"""
+
+
+def test_an_interrupt_at_any_moment_ends_a_run_that_has_no_end():
+    """Also right after the caller took a lock, which nobody else can give back then."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, check=False, timeout=120, text=True
+    )
+    assert (done.stdout.count("ended"), done.returncode) == (300, 0), done.stderr
+
+
+def test_a_lock_that_the_caller_has_left_locked_holds_up_nobody():
+    road = Road(range(10))
+    assert road._lock.acquire()  # as an interrupt leaves it
+    road.stop()
+    assert road.take() is None
 
 
 def test_what_waits_is_bounded_and_the_first_may_always_go_on():
