@@ -34,7 +34,7 @@ _LIBRARY = {
 }
 
 
-def __getattr__(name):
+def _of_library(name: str) -> object:
     """Import the library when it is first used, so that ``fmx --help`` does not wait for the compiler."""
     for module, names in _LIBRARY.items():
         if name in names:
@@ -42,5 +42,9 @@ def __getattr__(name):
     raise AttributeError(f"module 'fmx' has no attribute {quoted(name)}")
 
 
-def __dir__():
+if not TYPE_CHECKING:  # to which any name would exist
+    __getattr__ = _of_library
+
+
+def __dir__() -> list[str]:
     return __all__

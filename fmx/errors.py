@@ -17,27 +17,32 @@ _PATH, _WHERE, _VALUE = 200, 80, 60  # of what is quoted in one
 class FmxError(Exception):
     """An error that a person can mend: one line saying what, where and what to do."""
 
-    def __init__(self, message: str = ""):
+    def __init__(self, message: str = "") -> None:
         super().__init__(brief(message, MESSAGE))
 
 
 class InputError(FmxError):
     """Bad data: names the file and the record or line."""
 
-    def __init__(self, path: str | bytes | os.PathLike, where: str, what: str):
+    def __init__(self, path: str | bytes | os.PathLike, where: str, what: str) -> None:
         self.path, self.where, self.what = str(path), where, what
         place = brief(self.path, _PATH)
         super().__init__(f"{place}: {brief(where, _WHERE)}: {what}" if where else f"{place}: {what}")
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return InputError, (self.path, self.where, self.what)
 
 
 class StalledError(FmxError):
     """Work that would never end: a fault of fmx itself.  Names what was worked on."""
 
-    def __init__(self, path, what: str):
-        super().__init__(f"{path}: {what}: a fault in fmx; please report it with the command")
+    def __init__(self, path: str | os.PathLike, what: str) -> None:
+        self.path, self.what = str(path), what
+        place = brief(self.path, _PATH)
+        super().__init__(f"{place}: {what}: a fault in fmx; please report it with the command")
+
+    def __reduce__(self) -> tuple:
+        return StalledError, (self.path, self.what)
 
 
 class IndexFileError(FmxError):

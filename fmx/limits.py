@@ -1,5 +1,7 @@
 """What numbers and names options of commands and arguments of the library may be: one place for both."""
 
+from typing import Literal, get_args
+
 THREADS = 1, 1024
 COUNT = 1, 2**62  # of hits, reads, occurrences: as far as compiled code counts
 SEED = 0, 2**62
@@ -12,6 +14,9 @@ SCORE = -(2**31 // 3), 2**31 // 3
 SHARE = 0, 1
 IDENTITIES = 0, 4  # definitions of identity
 
-PROCESSORS = ("cpu", "cuda", "auto")
-PAIRWISE_PROCESSORS = (*PROCESSORS, "both")
-METHODS = ("auto", "verify", "backward")
+Processor = Literal["cpu", "cuda", "auto"]
+PairwiseProcessor = Literal["cpu", "cuda", "auto", "both"]
+Method = Literal["auto", "verify", "backward"]
+PROCESSORS: tuple[str, ...] = get_args(Processor)
+PAIRWISE_PROCESSORS: tuple[str, ...] = get_args(PairwiseProcessor)
+METHODS: tuple[str, ...] = get_args(Method)

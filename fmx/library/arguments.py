@@ -5,19 +5,34 @@ What numbers and names they may be is that of the commands' options: limits.py.
 
 import operator
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from .. import limits
 from ..errors import quoted
 from ..machines.threads import available_cores
+from ..mem.matching import IN_BOTH, IN_REFERENCE
+from ..search import hits
+from ..search.mapper import BOTH, FORWARD, REVERSE, Near
+from ..search.proper import ORIENTATIONS, Pairing
 
+Path = str | os.PathLike[str]
 # What reads, patterns and sequences are given as: a path, or sequences by themselves or by name.
-Sequences = str | os.PathLike | Iterable[str | bytes] | Mapping[str, str | bytes]
+Sequences = Path | Iterable[str | bytes] | Mapping[str, str | bytes]
+Strands = Literal["both", "forward", "reverse"]
+Orientation = Literal["fr", "rf", "ff"]
+Unique = Literal["reference", "both"]
+Engine = Literal[
+    "cpu", "cuda", "auto", "cuda_task-naive", "cuda_task-naive16", "cuda_task-improved", "cuda_memory",
+    "cuda_full", "cuda_full-2", "cuda_full-4", "cuda_full-8", "cuda_full-16",
+]  # fmt: skip
+STRANDS = {"both": BOTH, "forward": FORWARD, "reverse": REVERSE}
+UNIQUE = {"reference": IN_REFERENCE, "both": IN_BOTH}
+Default = TypeVar("Default", int, None)
 
 
-def whole(name, value, bounds, default) -> Any:
+def whole(name: str, value: object, bounds: tuple[int, int], default: Default) -> int | Default:
     """A whole number within ``bounds``, as an int; ``default`` for None."""
     if value is None:
         return default
@@ -33,7 +48,7 @@ def whole(name, value, bounds, default) -> Any:
     return number
 
 
-def _checked(name, value, what, kinds, is_right):
+def _checked(name: str, value: Any, what: str, kinds: Any, is_right: Callable[[Any], object]) -> Any:
     """``value``; TypeError unless it is of the ``kinds``, ValueError unless right; ``what`` it must be."""
     must = f"{name} must be {what}, not {quoted(value)}"
     if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is not bool):
@@ -43,34 +58,34 @@ def _checked(name, value, what, kinds, is_right):
     return value
 
 
-def share(name, value) -> float:
+def share(name: str, value: object) -> float:
     """A number from 0 to 1, as a float."""
     least, most = limits.SHARE
     what = f"a number from {least} to {most}"
     return float(_checked(name, value, what, Real, lambda value: least <= value <= most))
 
 
-def threads(value) -> int:
+def threads(value: object) -> int:
     """A number of threads; all cores for None."""
     return whole("threads", value, limits.THREADS, available_cores())
 
 
-def yes_or_no(name, value) -> bool:
+def yes_or_no(name: str, value: object) -> bool:
     """A truth value."""
     return _checked(name, value, "True or False", bool, lambda value: True)
 
 
-def one_of(name, value, choices):
+def one_of(name: str, value: object, choices: Iterable[str]) -> str:
     """One of some names."""
     return _checked(name, value, f"one of {', '.join(choices)}", str, lambda value: value in choices)
 
 
-def file(name, value):
+def file(name: str, value: object) -> Path:
     """The name of a file or folder."""
     return _checked(name, value, "a path (str or os.PathLike)", str | os.PathLike, _may_name_a_file)
 
 
-def _may_name_a_file(path: str | os.PathLike) -> bool:
+def _may_name_a_file(path: Path) -> bool:
     try:
         name = os.fspath(path)
         return isinstance(name, str) and name != "" and b"\0" not in os.fsencode(name)
@@ -78,13 +93,13 @@ def _may_name_a_file(path: str | os.PathLike) -> bool:
         return False
 
 
-def names(name, value) -> list:
+def names(name: str, value: object) -> list[str]:
     """Names with commas between them."""
     what = "a name, or names with commas between them"
     return _checked(name, value, what, str, lambda value: all(value.split(","))).split(",")
 
 
-def is_file(name, value) -> bool:
+def is_file(name: str, value: object) -> bool:
     """Is it a path, or are these sequences?  TypeError or ValueError if it is neither."""
     must = f"{name} must be a path, or sequences (str or bytes) in a list, an array, a generator or a dict"
     if isinstance(value, str) and (value.isalpha() or not value) and not os.path.exists(value):
@@ -96,3 +111,41 @@ def is_file(name, value) -> bool:
     if isinstance(value, bytes | bytearray | set | frozenset) or not isinstance(value, Iterable):
         raise TypeError(f"{must}, not {type(value).__name__}")
     return False
+
+
+def strand_set(value: object) -> int:
+    """Strands, as search/ and mem/ have them."""
+    return STRANDS[one_of("strands", value, STRANDS)]
+
+
+def unique_set(value: object) -> int:
+    """Where a match must be the only one, as mem/ has it."""
+    return UNIQUE[one_of("unique", value, UNIQUE)]
+
+
+def policy(k: object, at_most: object, seed: object) -> hits.SelectionPolicy:
+    """Which hits are reported."""
+    return hits.SelectionPolicy(
+        whole("k", k, limits.COUNT, hits.ALL),
+        whole("at_most", at_most, limits.COUNT, hits.ALL),
+        whole("seed", seed, limits.SEED, -1),
+    )
+
+
+def near(mismatches: object, iupac: object = False, **how: bool) -> Near | None:
+    """Which near matches are asked for."""
+    most = whole("mismatches", mismatches, limits.MISMATCHES, 0)
+    is_near = yes_or_no("iupac", iupac) or most > 0
+    return Near(most, bool(iupac), **how) if is_near else None
+
+
+def pairing(orientation: object, min_insert: object, max_insert: object) -> Pairing:
+    """Which pairs are proper."""
+    found = Pairing(
+        one_of("orientation", orientation, ORIENTATIONS),
+        whole("min_insert", min_insert, limits.INSERT, 0),
+        whole("max_insert", max_insert, limits.INSERT, Pairing.most),
+    )
+    if found.least > found.most:
+        raise ValueError(f"min_insert must be max_insert, {found.most}, or less, not {found.least}")
+    return found

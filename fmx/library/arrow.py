@@ -7,10 +7,23 @@ consumer may take a column out of a batch and release the rest.
 
 import ctypes
 import itertools
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 FORMATS = {"int64": b"l", "int32": b"i", "int8": b"c", "float64": b"g", "bool": b"b"}
+Texts = tuple[np.ndarray, np.ndarray]  # (letters uint8, ends int64[n + 1]) of n strings
+
+
+class Coded(NamedTuple):
+    """Strings as int32 ``numbers`` of ``texts``, each of which is there once."""
+
+    numbers: np.ndarray
+    texts: Texts
+
+
+Columns = Mapping[str, np.ndarray | Texts | Coded]
 _STREAM = b"arrow_array_stream"
 _HELD: dict = {}  # by private_data: what a struct that was given away points to
 _numbers = itertools.count(1)
@@ -47,31 +60,33 @@ Array._fields_ = [
 ]  # fmt: skip
 
 
-def stream(columns, n_rows) -> object:
-    """A capsule with a stream of one batch.
-
-    ``columns``: {name: array[n_rows], or (letters uint8, ends int64[n_rows + 1]) of strings}.
-    """
+def stream(columns: Columns, n_rows: int) -> object:
+    """A capsule with a stream of one batch of columns, each of n_rows, by name."""
     made = Stream(_address(_GET_SCHEMA), _address(_GET_NEXT), _address(_GET_ERROR), _address(_END_STREAM))
     made.private_data = _hold({"columns": columns, "n": n_rows, "is_done": False})
     _hold(made, ctypes.addressof(made))
     return _new_capsule(ctypes.addressof(made), _STREAM, _END_CAPSULE)
 
 
-def _fill_schema(into, columns):
-    children = [
-        Schema(b"U" if isinstance(column, tuple) else FORMATS[column.dtype.name], name.encode())
-        for name, column in columns.items()
-    ]
-    for child in children:
-        child.release, child.private_data = _address(_END_SCHEMA), _hold(child)
+def _fill_schema(into: Schema, columns: Columns) -> None:
+    children = [_type(name, column) for name, column in columns.items()]
     pointers = (ctypes.POINTER(Schema) * len(children))(*map(ctypes.pointer, children))
     ctypes.memset(ctypes.addressof(into), 0, ctypes.sizeof(into))
     into.format, into.name, into.n_children, into.children = b"+s", b"", len(children), pointers
     into.release, into.private_data = _address(_END_SCHEMA), _hold((pointers, children))
 
 
-def _fill_array(into, columns, n):
+def _type(name: str, column: np.ndarray | Texts | Coded) -> Schema:
+    texts = None
+    if isinstance(column, Coded):
+        texts, column = _type("", column.texts), column.numbers
+    made = Schema(b"U" if isinstance(column, tuple) else FORMATS[column.dtype.name], name.encode())
+    made.dictionary = texts and ctypes.addressof(texts)
+    made.release, made.private_data = _address(_END_SCHEMA), _hold((made, texts))
+    return made
+
+
+def _fill_array(into: Array, columns: Columns, n: int) -> None:
     children = [_column(column, n) for column in columns.values()]
     pointers = (ctypes.POINTER(Array) * len(children))(*map(ctypes.pointer, children))
     buffers = (ctypes.c_void_p * 1)(None)
@@ -81,49 +96,55 @@ def _fill_array(into, columns, n):
     into.release, into.private_data = _address(_END_ARRAY), _hold((pointers, children, buffers))
 
 
-def _column(column, n) -> Array:
+def _column(column: np.ndarray | Texts | Coded, n: int) -> Array:
+    texts = None
+    if isinstance(column, Coded):
+        texts, column = _column(column.texts, column.texts[1].size - 1), column.numbers
     if isinstance(column, tuple):
         arrays = [column[1], column[0]]
     else:
         arrays = [np.packbits(column, bitorder="little") if column.dtype == np.bool_ else column]
     buffers = (ctypes.c_void_p * (1 + len(arrays)))(None, *(array.ctypes.data for array in arrays))
     made = Array(n, 0, 0, len(buffers), 0, buffers)
-    made.release, made.private_data = _address(_END_ARRAY), _hold((arrays, buffers))
+    made.dictionary = texts and ctypes.addressof(texts)
+    made.release, made.private_data = _address(_END_ARRAY), _hold((arrays, buffers, texts))
     return made
 
 
-def _hold(what, number=None) -> int:
+def _hold(what: object, number: int | None = None) -> int:
     """Keep something alive; the number by which it is let go."""
     number = number or -next(_numbers) & (1 << 64) - 1  # no address is so high
     _HELD[number] = what
     return number
 
 
-def _address(function) -> int:
+def _address(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def _ends(kind):
-    """The release callback of Schema or Array: of its columns that are still there, then its own."""
+def _ends(kind: type[Schema] | type[Array]) -> Callable:
+    """The release callback of Schema or Array: of columns and strings that are still there, then its own."""
 
-    def end(address, held=_HELD):
+    def end(address: int, held: dict = _HELD) -> None:
         own = kind.from_address(address)
         for i in range(own.n_children):
             child = own.children[i].contents
             if child.release:
                 end(ctypes.addressof(child))
+        if own.dictionary and kind.from_address(own.dictionary).release:
+            end(own.dictionary)
         own.release = None
         held.pop(own.private_data, None)
 
     return _ONE(end)
 
 
-def _get_schema(address, into):
+def _get_schema(address: int, into: int) -> int:
     _fill_schema(Schema.from_address(into), _HELD[Stream.from_address(address).private_data]["columns"])
     return 0
 
 
-def _get_next(address, into):
+def _get_next(address: int, into: int) -> int:
     given = _HELD[Stream.from_address(address).private_data]
     if given["is_done"]:
         ctypes.memset(into, 0, ctypes.sizeof(Array))
@@ -133,13 +154,13 @@ def _get_next(address, into):
     return 0
 
 
-def _end_stream(address, held=_HELD):
+def _end_stream(address: int, held: dict = _HELD) -> None:
     own = Stream.from_address(address)
     held.pop(own.private_data, None)
     own.release = None
 
 
-def _end_capsule(capsule, held=_HELD):
+def _end_capsule(capsule: Any, held: dict = _HELD) -> None:
     address = _pointer_of(capsule, _STREAM)
     if Stream.from_address(address).release:
         _end_stream(address)

@@ -1,27 +1,32 @@
 """Hits and matches -> rows of a Table: what a worker of the library does with a span."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiler.functions import compiled
 from ..index.place_keys import contig_of, is_reverse, position_of_key
-from ..index.reference import place_of
+from ..index.reference import Blocks, place_of
 from ..input.changes import n_changes
+from ..input.mates import Mates
+from ..input.reads import ReadBatch
+from ..search.hits import Hits
 from ..search.near_hits import NearHits
+from ..search.pairs import PairHits
 from .names import Names
 from .table import HIT, MATCH, NEAR_HIT, PROPER_PAIR
 
 
-def rows_of_hits(blocks, start, hits) -> np.ndarray:
+def rows_of_hits(blocks: Blocks, start: int, hits: Hits | NearHits) -> np.ndarray:
     """Hits, or NearHits, of reads ``start`` onwards as rows of HIT, or of NEAR_HIT."""
-    is_near = isinstance(hits, NearHits)
-    rows, n_hits = np.empty(hits.position.size, NEAR_HIT if is_near else HIT), np.diff(hits.first)
+    dtype = NEAR_HIT if isinstance(hits, NearHits) else HIT
+    rows, n_hits = np.empty(hits.position.size, dtype), np.diff(hits.first)
     rows["contig"], rows["position"] = _places(blocks, hits.position)
     rows["read"] = np.repeat(np.arange(start, start + n_hits.size), n_hits)
     rows["reverse"] = hits.reverse
     rows["occurrences"] = np.repeat(hits.total, n_hits)
-    if is_near:
+    if isinstance(hits, NearHits):
         rows["mismatches"] = n_changes(hits.changes)
     return rows
 
@@ -43,10 +48,10 @@ class MatchRows:
 
     is_sam = False
 
-    def __init__(self, blocks, with_names):
+    def __init__(self, blocks: Blocks, with_names: bool) -> None:
         self._blocks, self._with_names = blocks, with_names
 
-    def format(self, batch, strands, matches, rows) -> Piece:
+    def format(self, batch: ReadBatch, strands: Any, matches: Any, rows: tuple[int, int]) -> Piece:
         """Matches, and the names of the queries whose first row is one of ``rows`` (from, to)."""
         found, own = np.empty(matches.length.size, MATCH), strands.row[matches.strand]
         query, reverse = own >> 1, own & 1 == 1
@@ -60,7 +65,7 @@ class MatchRows:
         few = batch._replace(name_start=batch.name_start[queries], name_length=batch.name_length[queries])
         return Piece(found, Names.of_batch(few))
 
-    def written(self, piece) -> None:
+    def written(self, piece: Piece) -> None:
         """No buffer serves again."""
 
 
@@ -69,7 +74,7 @@ class PairRows:
 
     is_sam = False
 
-    def format(self, mates, hits, start, first, last) -> Piece:
+    def format(self, mates: Mates, hits: PairHits, start: int, first: int, last: int) -> Piece:
         """The proper pairs of PairHits of pairs ``start`` onwards of some Mates."""
         found = hits.proper
         n_hits = np.diff(found.first)
@@ -84,12 +89,12 @@ class PairRows:
         rows["occurrences"] = np.repeat(found.total, n_hits)
         return Piece(rows, None)
 
-    def split(self, batches, is_hit):
+    def split(self, batches: Any, is_hit: Any) -> Iterator[Piece]:
         """Yield the names of pairs."""
         yield Piece(np.empty(0, PROPER_PAIR), Names.of_batch(batches[0]))
 
 
-def _places(blocks, position) -> tuple:
+def _places(blocks: Blocks, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(contig, place in it) of text positions, all int64[n]."""
     contig, place = np.empty(position.size, np.int64), np.empty(position.size, np.int64)
     _fill_places(blocks, position, contig, place)
@@ -97,7 +102,7 @@ def _places(blocks, position) -> tuple:
 
 
 @compiled
-def _fill_places(blocks, position, contig, place):
+def _fill_places(blocks: Blocks, position: np.ndarray, contig: np.ndarray, place: np.ndarray) -> None:
     """The Place of each text position; all int64[n]."""
     for i in range(position.size):
         contig[i], place[i] = place_of(blocks, position[i])

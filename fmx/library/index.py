@@ -1,23 +1,22 @@
 """Index: an opened index, and what a Python program asks of it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, Self
 
 import numpy as np
 
 from .. import limits
 from ..errors import n_of
 from ..mem.matching import ALL as ANY
-from ..mem.matching import IN_BOTH, IN_REFERENCE, MemOptions
+from ..mem.matching import MemOptions
 from ..search import hits
-from ..search.mapper import BOTH, FORWARD, REVERSE, Near
-from ..search.proper import ORIENTATIONS, Pairing
+from ..search.mapper import Near
 from . import arguments, travels
-from .arguments import Sequences
+from .arguments import Orientation, Sequences, Strands, Unique
+from .names import Names
+from .searchers import AnyIndex, Mapper, Searchers
 from .sources import Source
 from .table import HIT, MATCH, NEAR_HIT, Table, joined
-
-STRANDS = {"both": BOTH, "forward": FORWARD, "reverse": REVERSE}
-UNIQUE = {"reference": IN_REFERENCE, "both": IN_BOTH}
 
 
 class Index:
@@ -26,6 +25,7 @@ class Index:
     Reads, patterns and queries are given as the path of a FASTA or FASTQ file, plain or compressed; as str or
     bytes in a list, an array or a generator; or as a dict, {name: sequence}.  Many sequences in a list are
     about as fast as a file.  A generator is asked for more by the threads that search, one at a time.
+    In a ``with`` statement it is closed at the end.
 
     Attributes:
         path: Its folder, a Path; None in memory.
@@ -35,22 +35,48 @@ class Index:
         group_of_contig: The number of each contig's group, uint32[n]; None where the index has none.
     """
 
-    def __init__(self, load, searchers, **wanted):
+    def __init__(self, load: Callable[..., AnyIndex], searchers: Searchers, **wanted: Any) -> None:
         self._load, self._searchers, self._wanted = load, searchers, wanted
-        self._index = load(**wanted)
-        self._others: dict = {}  # the same index as other queries need it
-        reference = self._index.reference
-        self.path, self.contigs = self._index.path, list(reference.names)
-        self.lengths = np.asarray(reference.lengths)
-        self.groups, self.group_of_contig = reference.groups or (None, None)
+        self._opened: AnyIndex | None = load(**wanted)
+        self._others: dict[tuple, AnyIndex] = {}  # the same index as other queries need it
+        reference = self._opened.reference
+        self.path, self.contigs = self._opened.path, list(reference.names)
+        self.lengths, groups = np.array(reference.lengths), reference.groups
+        self.groups: list[str] | None = groups and groups.names
+        self.group_of_contig = groups and np.array(groups.of_contig)
 
-    def __repr__(self):
-        place = self.path or "in memory"
-        n_bases = n_of(int(self.lengths.sum()), "base")
-        return f"<fmx.Index {place}: {n_of(len(self.contigs), 'contig')}, {n_bases}>"
+    def __repr__(self) -> str:
+        what = [n_of(len(self.contigs), "contig"), n_of(int(self.lengths.sum()), "base")]
+        what += [n_of(len(self.groups), "group")] if self.groups else []
+        what += [] if self._searchers.device.engine == "cpu" else [f"engine {self._searchers.device.engine}"]
+        what += [] if self._opened else ["closed"]
+        return f"<fmx.Index {self.path or 'in memory'}: {', '.join(what)}>"
+
+    def close(self) -> None:
+        """Give back the memory, the files and the GPUs of the index; contigs and lengths stay known.
+
+        A search of a closed index is a ValueError.  Tables stay as they are, and iterators of
+        ``search_chunks`` go on: what they need is given back after them.
+
+        Examples:
+            >>> with fmx.open("genome.fmx") as opened:
+            ...     n = opened.count(["GATTACA"])
+            >>> opened
+            <fmx.Index genome.fmx: 2 contigs, 25 bases, closed>
+        """
+        self._opened, self._load = None, _refuse
+        self._others.clear()
+        self._searchers.close()
+
+    def __enter__(self) -> Self:
+        self._index  # noqa: B018  # is it open?
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def search(
-        self, reads: Sequences, *, k: int | None = 1, strands: str = "both", at_most: int | None = None,
+        self, reads: Sequences, *, k: int | None = 1, strands: Strands = "both", at_most: int | None = None,
         seed: int | None = None, mismatches: int = 0, strata: bool = False,
     ) -> Table:  # fmt: skip
         """Up to ``k`` hits of each read, as ``fmx search`` reports them.
@@ -80,13 +106,14 @@ class Index:
             >>> index.search(["GATTACA", "GGGG"]).tolist()
             [(0, 0, 2, False, 2)]
         """
-        found = self.search_chunks(
-            reads, k=k, strands=strands, at_most=at_most, seed=seed, mismatches=mismatches, strata=strata
+        source = Source("reads", reads)
+        found = self._search(
+            source, k=k, strands=strands, at_most=at_most, seed=seed, mismatches=mismatches, strata=strata
         )
-        return joined(NEAR_HIT if mismatches else HIT, found)
+        return self._joined(NEAR_HIT if mismatches else HIT, "read", source, found)
 
     def search_chunks(
-        self, reads: Sequences, *, k: int | None = 1, strands: str = "both", at_most: int | None = None,
+        self, reads: Sequences, *, k: int | None = 1, strands: Strands = "both", at_most: int | None = None,
         seed: int | None = None, mismatches: int = 0, strata: bool = False, progress: bool = False,
     ) -> Iterator[Table]:  # fmt: skip
         """The same, a Table for each chunk of some MB of reads: for files that are larger than memory.
@@ -106,15 +133,13 @@ class Index:
             ...     print(len(hits), "hits of", len(hits.names["read"]), "reads")
             2 hits of 3 reads
         """
-        policy = _policy(k, at_most, seed)
-        if arguments.yes_or_no("strata", strata) and not mismatches:
-            raise ValueError("strata must be False without mismatches: it chooses by these")
-        near, is_shown = _near(mismatches, strata=strata), arguments.yes_or_no("progress", progress)
-        source, mappers = Source("reads", reads), self._searched(policy, strands, near)
-        return travels.search(mappers, source, self._index.reference, is_shown, policy.seed >= 0)
+        return self._search(
+            Source("reads", reads), k=k, strands=strands, at_most=at_most, seed=seed, mismatches=mismatches,
+            strata=strata, progress=progress,
+        )  # fmt: skip
 
     def search_pairs(
-        self, reads1: Sequences, reads2: Sequences, *, k: int | None = 1, orientation: str = "fr",
+        self, reads1: Sequences, reads2: Sequences, *, k: int | None = 1, orientation: Orientation = "fr",
         min_insert: int = 0, max_insert: int = 500, at_most: int | None = None, seed: int | None = None,
     ) -> Table:  # fmt: skip
         """Up to ``k`` proper pairs of each pair of reads, as ``fmx search -1 -2`` reports them.
@@ -143,20 +168,14 @@ class Index:
             >>> index.search_pairs(["TTGA"], ["AATG"])[["position1", "position2", "insert"]].tolist()
             [(0, 7, 11)]
         """
-        policy = _policy(k, at_most, seed)
-        pairing = Pairing(
-            arguments.one_of("orientation", orientation, ORIENTATIONS),
-            arguments.whole("min_insert", min_insert, limits.INSERT, 0),
-            arguments.whole("max_insert", max_insert, limits.INSERT, Pairing.most),
-        )
-        if pairing.least > pairing.most:
-            raise ValueError(f"min_insert must be max_insert, {pairing.most}, or less, not {pairing.least}")
+        policy = arguments.policy(k, at_most, seed)
+        pairing = arguments.pairing(orientation, min_insert, max_insert)
         sources = Source("reads1", reads1), Source("reads2", reads2)
         mappers = self._searchers.of(self._index, policy, pairing=pairing)
         return travels.pair(mappers, sources, self._index.reference)
 
     def locate(
-        self, patterns: Sequences, *, strands: str = "both", mismatches: int = 0, iupac: bool = False
+        self, patterns: Sequences, *, strands: Strands = "both", mismatches: int = 0, iupac: bool = False
     ) -> Table:
         """Every occurrence of each pattern, as ``fmx locate`` lists them.
 
@@ -177,13 +196,14 @@ class Index:
             >>> index.locate(["GATTRCA"], iupac=True)["position"]
             array([2, 6])
         """
-        near = _near(mismatches, iupac, best_first=False)
+        near = arguments.near(mismatches, iupac, best_first=False)
         source, policy = Source("patterns", patterns), hits.SelectionPolicy(hits.ALL)
         mappers = self._searched(policy, strands, near)
-        return joined(NEAR_HIT if near else HIT, travels.search(mappers, source, self._index.reference))
+        found = travels.search(mappers, source, self._index.reference)
+        return self._joined(NEAR_HIT if near else HIT, "read", source, found)
 
     def count(
-        self, reads: Sequences, *, strands: str = "both", mismatches: int = 0, iupac: bool = False
+        self, reads: Sequences, *, strands: Strands = "both", mismatches: int = 0, iupac: bool = False
     ) -> np.ndarray:
         """How often each read occurs, by ``locate``'s rules; nothing is located, but for near matches.
 
@@ -197,12 +217,13 @@ class Index:
             >>> index.count(["GATTACA", "ACGT", "CCC"])
             array([2, 2, 0])
         """
-        source, near = Source("reads", reads), _near(mismatches, iupac)
+        source, near = Source("reads", reads), arguments.near(mismatches, iupac)
         return travels.count(self._searched(hits.SelectionPolicy(), strands, near), source)
 
     def mem(
-        self, queries: Sequences, *, min_length: int = 20, strands: str = "forward", unique: str | None = None
-    ) -> Table:
+        self, queries: Sequences, *, min_length: int = 20, strands: Strands = "forward",
+        unique: Unique | None = None,
+    ) -> Table:  # fmt: skip
         """Maximal exact matches of queries, as ``fmx mem`` finds them.
 
         Args:
@@ -225,20 +246,40 @@ class Index:
             [(0, 2, 0, 2, 9, False)]
         """
         least = arguments.whole("min_length", min_length, limits.LENGTH, 20)
-        which = STRANDS[arguments.one_of("strands", strands, STRANDS)]
-        kept = ANY if unique is None else UNIQUE[arguments.one_of("unique", unique, UNIQUE)]
+        which = arguments.strand_set(strands)
+        kept = ANY if unique is None else arguments.unique_set(unique)
         source, index = Source("queries", queries), self._with(method="verify")
         options = MemOptions(least, which, kept, self._searchers.n_threads)
         matchers = self._searchers.matchers(index, options)
-        return joined(MATCH, travels.match(index, options, matchers, source))
+        return self._joined(MATCH, "query", source, travels.match(index, options, matchers, source))
 
-    def _searched(self, policy, strands, near) -> list:
+    @property
+    def _index(self) -> AnyIndex:
+        return self._opened or _refuse()
+
+    def _joined(self, dtype: np.dtype, column: str, source: Source, tables: Iterator[Table]) -> Table:
+        """Tables as one, which knows names even if there are none; ``column``: of the source's numbers."""
+        of_source = {column: Names.of([])} if source.has_names else {}
+        return joined(dtype, tables, {"contig": Names.of(self.contigs), **of_source})
+
+    def _search(
+        self, source: Source, *, k: int | None, strands: Strands, at_most: int | None, seed: int | None,
+        mismatches: int, strata: bool, progress: bool = False,
+    ) -> Iterator[Table]:  # fmt: skip
+        policy = arguments.policy(k, at_most, seed)
+        if arguments.yes_or_no("strata", strata) and not mismatches:
+            raise ValueError("strata must be False without mismatches: it chooses by these")
+        near, is_shown = arguments.near(mismatches, strata=strata), arguments.yes_or_no("progress", progress)
+        mappers = self._searched(policy, strands, near)
+        return travels.search(mappers, source, self._index.reference, is_shown, policy.seed >= 0)
+
+    def _searched(self, policy: hits.SelectionPolicy, strands: Strands, near: Near | None) -> list[Mapper]:
         """What maps to the index."""
-        strands = STRANDS[arguments.one_of("strands", strands, STRANDS)]
+        which = arguments.strand_set(strands)
         index = self._with(with_text=True) if near else self._index
-        return self._searchers.of(index, policy, strands, near)
+        return self._searchers.of(index, policy, which, near)
 
-    def _with(self, **wanted):
+    def _with(self, **wanted: Any) -> AnyIndex:
         """The same index, as other queries need it; what is mapped from disk again takes no more memory."""
         part = self._index.parts[0]
         if "method" in wanted:
@@ -251,17 +292,5 @@ class Index:
         return self._index if is_so else self._others[key]
 
 
-def _policy(k, at_most, seed) -> hits.SelectionPolicy:
-    """Which hits are reported."""
-    return hits.SelectionPolicy(
-        arguments.whole("k", k, limits.COUNT, hits.ALL),
-        arguments.whole("at_most", at_most, limits.COUNT, hits.ALL),
-        arguments.whole("seed", seed, limits.SEED, -1),
-    )
-
-
-def _near(mismatches, iupac=False, **how) -> Near | None:
-    """Which near matches are asked for."""
-    most = arguments.whole("mismatches", mismatches, limits.MISMATCHES, 0)
-    is_near = arguments.yes_or_no("iupac", iupac) or most > 0
-    return Near(most, iupac, **how) if is_near else None
+def _refuse(**_: Any) -> AnyIndex:
+    raise ValueError("the index is closed: open it again, or search it before it is closed")

@@ -1,17 +1,19 @@
 """Names of reads, contigs or sequences, as bytes one after the other: an object each would take longer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
+from typing import Any, overload
 
 import numpy as np
 
 from ..compiler.functions import compiled
 from ..compiler.primitives import copy_bytes
-from ..errors import quoted
+from ..errors import n_of, quoted
+from ..input.reads import ReadBatch
 
 
-class Names(Sequence):
+class Names(Sequence[str]):
     """Names by their number.
 
     ``names[7]`` is a str; ``names[array]``, with whole numbers as in ``hits["read"]``, a list of str.
@@ -23,12 +25,12 @@ class Names(Sequence):
         ('chr2', ['chr2', 'chr2', 'chr1'])
     """
 
-    def __init__(self, letters: np.ndarray, ends: np.ndarray, first: int = 0):
+    def __init__(self, letters: np.ndarray, ends: np.ndarray, first: int = 0) -> None:
         """``letters`` uint8; ``ends`` int64[n + 1]: name i, from 0, is letters[ends[i] : ends[i + 1]]."""
         self._letters, self._ends, self.first = letters, ends, first
 
     @classmethod
-    def of(cls, names) -> "Names":
+    def of(cls, names: Iterable[str]) -> "Names":
         """Names of str, one or more in a list or another iterable.  Raises TypeError for others."""
         if isinstance(names, str):
             raise TypeError(f"names must be several str, as in a list, not {quoted(names)}")
@@ -37,23 +39,23 @@ class Names(Sequence):
         return cls(np.frombuffer(bytearray(b"".join(encoded)), np.uint8), ends)
 
     @classmethod
-    def of_batch(cls, batch) -> "Names":
+    def of_batch(cls, batch: ReadBatch) -> "Names":
         """Names of a ReadBatch."""
         return cls(*gathered(batch.data, batch.name_start, batch.name_length))
 
     @classmethod
-    def joined(cls, several) -> "Names":
+    def joined(cls, several: Iterable["Names"]) -> "Names":
         """Names one after the other."""
         several = list(several)
         lengths = np.concatenate([np.empty(0, np.int64), *(np.diff(names._ends) for names in several)])
         letters = np.concatenate([np.empty(0, np.uint8), *(names._letters for names in several)])
         return cls(letters, np.append(0, np.cumsum(lengths)))
 
-    def numbered_from(self, first) -> "Names":
+    def numbered_from(self, first: int) -> "Names":
         """The same, the first of which is number ``first``."""
         return Names(self._letters, self._ends, first)
 
-    def columns(self, numbers) -> tuple:
+    def columns(self, numbers: Any) -> tuple[np.ndarray, np.ndarray]:
         """(letters uint8, ends int64[n + 1]) of the names with these numbers, int[n]."""
         numbers = _whole(numbers) - self.first
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(self):
@@ -61,10 +63,19 @@ class Names(Sequence):
         start = self._ends[numbers]
         return gathered(self._letters, start, self._ends[numbers + 1] - start)
 
+    @property
+    def texts(self) -> tuple[np.ndarray, np.ndarray]:
+        """(letters uint8, ends int64[n + 1]) of all."""
+        return self._letters, self._ends
+
     def __len__(self) -> int:
         return self._ends.size - 1
 
-    def __getitem__(self, number):
+    @overload
+    def __getitem__(self, number: int | np.integer) -> str: ...
+    @overload
+    def __getitem__(self, number: "slice | Sequence[int] | np.ndarray") -> list[str]: ...
+    def __getitem__(self, number: Any) -> str | list[str]:
         if isinstance(number, slice):
             number = np.arange(self.first, self.first + len(self))[number]
         is_one = np.ndim(number) == 0
@@ -73,15 +84,15 @@ class Names(Sequence):
         found = [text[a:b].decode("utf-8", "surrogateescape") for a, b in pairwise(ends)]
         return found[0] if is_one else found
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self[:])
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
 
-    def __repr__(self):
-        shown = ", ".join(map(repr, self[:3])) + (", ..." if len(self) > 3 else "")
-        return f"<{len(self):,} names: {shown}>"
+    def __repr__(self) -> str:
+        few = ", ".join(map(quoted, self[:3])) + (", ..." if len(self) > 3 else "")
+        return f"<{n_of(len(self), 'name')}: {few}>" if few else "<no names>"
 
 
 class ColumnNames(dict[str, Names]):
@@ -110,7 +121,7 @@ def _whole(numbers: object) -> np.ndarray:
     raise TypeError(f"names are looked up by whole numbers, not by {quoted(numbers)}")
 
 
-def gathered(letters, start, length) -> tuple:
+def gathered(letters: np.ndarray, start: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(letters uint8, ends int64[n + 1]) of stretches of ``letters``; ``start``, ``length`` int64[n]."""
     ends = np.append(0, np.cumsum(length))
     out = np.empty(ends[-1], np.uint8)
@@ -119,6 +130,6 @@ def gathered(letters, start, length) -> tuple:
 
 
 @compiled
-def _gather(letters, start, ends, out):
+def _gather(letters: np.ndarray, start: np.ndarray, ends: np.ndarray, out: np.ndarray) -> None:
     for i in range(start.size):
         copy_bytes(out, ends[i], letters, start[i], ends[i + 1] - ends[i])

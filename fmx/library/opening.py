@@ -1,8 +1,10 @@
 """How a Python program comes to an Index: built, opened, or made in memory."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import get_args
 
 from .. import limits, workflow
 from ..index import fm_index, layouts
@@ -10,26 +12,23 @@ from ..index.building.journey import build_into
 from ..index.held import HeldIndex
 from ..machines.places import Device
 from ..machines.progress import Progress
-from ..search import engines
 from . import arguments
-from .arguments import Sequences
+from .arguments import Engine, Path, Sequences
 from .index import Index
-from .searchers import Searchers
+from .searchers import AnyIndex, Searchers
 from .sources import Source
-
-ENGINES = (*limits.PROCESSORS, *engines.CUDA)
 
 
 def build(
-    reference: str | os.PathLike | list | tuple,
-    path: str | os.PathLike | None = None,
+    reference: Path | Sequence[Path],
+    path: Path | None = None,
     *,
-    groups: str | os.PathLike | None = None,
+    groups: Path | None = None,
     layout: str = layouts.DEFAULT,
     sa_rate: int = 1,
     prefix_length: int | None = None,
     threads: int | None = None,
-    engine: str = "cpu",
+    engine: limits.Processor = "cpu",
 ) -> Index:
     """Index a FASTA file or several, as ``fmx index`` does, and open the index.
 
@@ -76,7 +75,7 @@ def from_sequences(
     sa_rate: int = 1,
     prefix_length: int | None = None,
     threads: int | None = None,
-    engine: str = "cpu",
+    engine: limits.Processor = "cpu",
 ) -> Index:
     """Index sequences in memory, without a file.
 
@@ -98,28 +97,28 @@ def from_sequences(
     fasta = Source("sequences", sequences).whole()
     build_into(held, fasta, options, n_threads, Progress(quiet=True), device)
 
-    def load(layout=None, method="auto", with_text=True):
+    def load(layout: str | None = None, method: str = "auto", with_text: bool = True) -> AnyIndex:
         return fm_index.take(held, layout, method)
 
     return Index(load, Searchers(device, n_threads))
 
 
-def _build_options(layout, sa_rate, prefix_length) -> workflow.IndexOptions:
+def _build_options(layout: object, sa_rate: object, prefix_length: object) -> workflow.IndexOptions:
     names = arguments.names("layout", layout)
-    sa_rate = arguments.whole("sa_rate", sa_rate, limits.SA_RATE, 1)
-    if names == ["auto"] and sa_rate != 1:
+    rate = arguments.whole("sa_rate", sa_rate, limits.SA_RATE, 1)
+    if names == ["auto"] and rate != 1:
         raise ValueError("sa_rate must be 1 with layout auto, which chooses it")
     length = arguments.whole("prefix_length", prefix_length, limits.PREFIX_LENGTH, None)
-    return workflow.IndexOptions(names, sa_rate, length)
+    return workflow.IndexOptions(names, rate, length)
 
 
 def open_index(
-    path: str | os.PathLike,
+    path: Path,
     *,
     layout: str | None = None,
-    method: str = "auto",
+    method: limits.Method = "auto",
     threads: int | None = None,
-    engine: str = "cpu",
+    engine: Engine = "cpu",
 ) -> Index:
     """Open an index; every byte that a search reads is checked, unless it was and no file changed since.
 
@@ -144,7 +143,7 @@ def open_index(
     if layout is not None:
         arguments.names("layout", layout)
     arguments.one_of("method", method, limits.METHODS)
-    device = Device(arguments.one_of("engine", engine, ENGINES))
+    device = Device(arguments.one_of("engine", engine, get_args(Engine)))
     n_threads = arguments.threads(threads)
     load = partial(fm_index.load, path, n_threads=n_threads)
     return Index(load, Searchers(device, n_threads), layout=layout, method=method)

@@ -1,5 +1,7 @@
 """All pairs of sequences, aligned, as an array."""
 
+import numpy as np
+
 from .. import limits
 from ..align import journey
 from ..align.output import as_rows
@@ -10,12 +12,13 @@ from . import arguments
 from .arguments import Sequences
 from .names import Names
 from .sources import Source
-from .table import PAIR, Table, joined, make_table
+from .table import PAIR, Table, make_table
 
 
 def pairwise(
     sequences: Sequences, other: Sequences | None = None, *, identity: float = 0.0, iddef: int = 1,
-    match: int = 4, mismatch: int = -5, gap: int = -10, threads: int | None = None, engine: str = "cpu",
+    match: int = 4, mismatch: int = -5, gap: int = -10, threads: int | None = None,
+    engine: limits.PairwiseProcessor = "cpu",
 ) -> Table:  # fmt: skip
     """Align all pairs of sequences from end to end, as ``fmx pairwise`` does (docs/align.md).
 
@@ -58,8 +61,8 @@ def pairwise(
     names, job, found = journey.records(paths, options, Progress(quiet=True), device)
     of_columns = zip(("query", "target"), (sources[0], sources[-1]), names, strict=True)
     known = {column: Names.of(own) for column, source, own in of_columns if source.has_names}
-    return make_table(joined(PAIR, (as_rows(job, records) for records in found)), known)
+    return make_table(np.concatenate([np.empty(0, PAIR), *(as_rows(job, some) for some in found)]), known)
 
 
-def _score(name, value, default):
+def _score(name: str, value: object, default: int) -> int:
     return arguments.whole(name, value, limits.SCORE, default)

@@ -1,6 +1,7 @@
 """What reads, patterns and queries are given as -> spans that workers read."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ..input import given, spans
 from ..input.chunks import CHUNK_SIZE
@@ -15,18 +16,18 @@ class Source:
     ``paths``: its only one, or none.  Raises TypeError and ValueError for what is none of these.
     """
 
-    def __init__(self, what, value):
+    def __init__(self, what: str, value: Any) -> None:
         self._what, self._value = what, value
-        self.paths = [value] if arguments.is_file(what, value) else []
+        self.paths: list[Any] = [value] if arguments.is_file(what, value) else []
         self.has_names = bool(self.paths) or isinstance(value, Mapping)
 
-    def plan(self, size=CHUNK_SIZE, n_threads=1, is_numbered=False):
+    def plan(self, size: int = CHUNK_SIZE, n_threads: int = 1, is_numbered: bool = False) -> Iterator[Any]:
         """Yield what can be ``read`` to Chunks of about ``size`` bytes; ``is_numbered`` as of given.plan."""
         if self.paths:
             return spans.plan(self.paths, size, n_threads=n_threads)
         return given.plan(self._what, self._value, size, is_numbered)
 
-    def whole(self):
+    def whole(self) -> arguments.Path | GivenBytes:
         """The path, or FASTA; sequences without names have their numbers.  Raises InputError."""
         if self.paths:
             return self.paths[0]

@@ -1,12 +1,18 @@
 """Table: what the library gives back, a NumPy structured array that also knows names; its kinds of rows."""
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from ..align.output import PAIR
-from ..errors import quoted
+from ..errors import UnsupportedError, brief, installed, n_of, quoted
 from .names import ColumnNames, Names
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 HIT = np.dtype(
     [("read", "i8"), ("contig", "i4"), ("position", "i8"), ("reverse", "?"), ("occurrences", "i8")]
@@ -24,18 +30,20 @@ PROPER_PAIR = np.dtype(
 __all__ = ["HIT", "MATCH", "NEAR_HIT", "PAIR", "PROPER_PAIR", "Table"]
 
 
-class Table(np.ndarray):
+SHOWN = 10  # rows of a repr
+WIDEST = 30  # of its columns
+
+
+class Table(np.ndarray[Any, np.dtype[np.void]]):
     """A NumPy structured array whose numbers of reads, contigs or sequences have names.
 
     All that NumPy does with structured arrays works: ``hits["position"]`` is a column, ``hits[0]`` a row,
     ``hits[hits["reverse"]]`` a Table of some rows.  ``hits.names`` has the Names for a column of numbers, as
     ``hits.names["contig"]``; reads that were given without names have none.
 
-    For Arrow it is a table, with a column ``read_name`` behind ``read`` where there are names, and so on:
-
-        pyarrow.table(hits)
-        pandas.DataFrame.from_arrow(hits)
-        polars.DataFrame(hits.arrow)        # where arrays of NumPy are taken for such
+    ``to_pandas``, ``to_polars`` and ``to_arrow`` give tables of these libraries, with a column ``read_name``
+    after ``read`` where there are names, and so on; so does what takes Arrow's streams, as
+    ``pyarrow.table(hits)``.
 
     Examples:
         >>> hits = index.locate({"probe": "GATTACA"})
@@ -50,16 +58,69 @@ class Table(np.ndarray):
     def __array_finalize__(self, other: Any) -> None:
         self.names = getattr(other, "names", None) or ColumnNames()
 
-    def __getitem__(self, key):
+    @overload  # type: ignore[override]
+    def __getitem__(self, key: str) -> np.ndarray: ...
+    @overload
+    def __getitem__(self, key: int | np.integer) -> np.void: ...
+    @overload
+    def __getitem__(self, key: "slice | np.ndarray | list") -> "Table": ...
+    def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str) and self.dtype.names and key not in self.dtype.names:
             raise ValueError(f"no column {quoted(key)}: there are {', '.join(self.dtype.names)}")
         return _plain(super().__getitem__(key))
 
-    def __array_wrap__(self, array, context=None, return_scalar=False):
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         return _plain(super().__array_wrap__(array, context, return_scalar))
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return make_table, (np.asarray(self), self.names)
+
+    def __repr__(self) -> str:
+        if self.ndim != 1 or self.dtype.names is None:
+            return super().__repr__()
+        columns = [[name, *map(_text, column)] for name, column in self[:SHOWN]._columns().items()]
+        widths = [max(map(len, column)) for column in columns]
+        rows = ["  ".join(map(str.rjust, row, widths)) for row in zip(*columns, strict=True)]
+        more = ["..."] if self.size > SHOWN else []
+        return "\n".join([f"<fmx.Table: {n_of(self.size, 'row')}>", *rows, *more])
+
+    __str__ = __repr__
+
+    def to_arrow(self) -> "pyarrow.Table":
+        """A table of pyarrow; names of contigs are a dictionary.  Raises UnsupportedError without pyarrow.
+
+        Examples:
+            >>> index.locate({"probe": "GATTACA"}).to_arrow()["contig_name"].to_pylist()
+            ['chr1', 'chr2']
+        """
+        with installed("pyarrow", "pyarrow", UnsupportedError):
+            import pyarrow
+        return pyarrow.table(self)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A DataFrame of pandas; names of contigs are categories.  Raises UnsupportedError without pandas."""
+        with installed("pandas", "pandas", UnsupportedError):
+            import pandas
+        columns = self._columns()
+        if "contig" in self.names:
+            names = list(self.names["contig"])
+            columns["contig_name"] = pandas.Categorical.from_codes(self["contig"], names)
+        return pandas.DataFrame(columns)
+
+    def to_polars(self) -> "polars.DataFrame":
+        """A DataFrame of polars; names of contigs are categories.  Raises UnsupportedError without polars."""
+        with installed("polars", "polars", UnsupportedError):
+            import polars
+        return polars.DataFrame(self.arrow)
+
+    def _columns(self) -> dict[str, Any]:
+        """Columns by name; after one of numbers that have names, these."""
+        columns: dict[str, Any] = {}
+        for name in self.dtype.names or ():
+            columns[name] = np.ascontiguousarray(self[name])
+            if name in self.names:
+                columns[f"{name}_name"] = self.names[name][columns[name]]
+        return columns
 
     @property
     def arrow(self) -> "ArrowTable":
@@ -69,14 +130,17 @@ class Table(np.ndarray):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """All rows as a stream of Arrow's C interface, in a capsule; what schema is requested is not asked.
 
-        int64, int32, int8, float64, bool and large_string; no column has nulls.
+        int64, int32, int8, float64, bool, large_string, and a dictionary of these for names of contigs; no
+        column has nulls.
         """
-        from .arrow import stream  # which few ask for
+        from .arrow import Coded, stream  # which few ask for
 
         columns: dict = {}
         for name in self.dtype.names or ():
             columns[name] = np.ascontiguousarray(self[name])
-            if name in self.names:
+            if name == "contig" and name in self.names:
+                columns["contig_name"] = Coded(columns[name], self.names[name].texts)
+            elif name in self.names:
                 columns[f"{name}_name"] = self.names[name].columns(columns[name])
         return stream(columns, self.size)
 
@@ -84,7 +148,7 @@ class Table(np.ndarray):
 class ArrowTable:
     """A Table that is nothing but a stream of Arrow."""
 
-    def __init__(self, table: Table):
+    def __init__(self, table: Table) -> None:
         self._table = table
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -92,24 +156,28 @@ class ArrowTable:
         return self._table.__arrow_c_stream__(requested_schema)
 
 
-def _plain(found):
+def _text(value: object) -> str:
+    return brief(str(value), WIDEST)
+
+
+def _plain(found: Any) -> Any:
     """What is a column, or a result of arithmetic, as an array that knows no names."""
     return found.view(np.ndarray) if isinstance(found, Table) and found.dtype.names is None else found
 
 
-def make_table(rows, names) -> Table:
+def make_table(rows: np.ndarray, names: Mapping[str, Names]) -> Table:
     """A structured array as a Table; ``names``: {column: Names}."""
     table = rows.view(Table)
     table.names = ColumnNames(names)
     return table
 
 
-def joined(dtype, tables) -> Table:
-    """Tables of chunks, in order, as one."""
+def joined(dtype: np.dtype, tables: Iterable[Table], names: Mapping[str, Names]) -> Table:
+    """Tables of chunks, in order, as one; ``names``: of contigs, and what stands before those of chunks."""
     tables = list(tables)
     rows = np.concatenate([np.empty(0, dtype), *map(np.asarray, tables)])
-    names = {}
-    for column in getattr(tables[0], "names", ()) if tables else ():
-        several = [table.names[column] for table in tables]
-        names[column] = several[0] if column == "contig" else Names.joined(several)
-    return make_table(rows, names)
+    known = {
+        column: own if column == "contig" else Names.joined([own, *(each.names[column] for each in tables)])
+        for column, own in names.items()
+    }
+    return make_table(rows, known)

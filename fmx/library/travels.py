@@ -1,14 +1,16 @@
 """Reads and queries -> Tables: the journeys of the library, by threads, in order, in bounded memory."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ..errors import n_of
+from ..index.reference import Reference
 from ..input import pair_spans
 from ..input.mates import PairedFiles
 from ..input.share import Share
@@ -16,14 +18,20 @@ from ..machines.pipeline import travel
 from ..machines.progress import Progress
 from ..machines.road import Shares
 from ..mem import matching
+from ..search.mapper import Mapper
 from ..search.pairs import PairMapper
 from ..workflow import tell_compiling
 from .found import MatchRows, PairRows, rows_of_hits
 from .names import Names
+from .searchers import AnyIndex
+from .sources import Source
 from .table import HIT, MATCH, NEAR_HIT, PROPER_PAIR, Table, make_table
 
 
-def search(mappers, source, reference, is_shown=False, is_numbered=False) -> Iterator[Table]:
+def search(
+    mappers: list[Mapper], source: Source, reference: Reference, is_shown: bool = False,
+    is_numbered: bool = False,
+) -> Iterator[Table]:  # fmt: skip
     """Yield a Table for each chunk of a Source of reads; ``mappers`` as of Searchers.of.
 
     ``is_shown``: how far it is, on standard error; ``is_numbered`` as of given.plan.
@@ -37,7 +45,7 @@ def search(mappers, source, reference, is_shown=False, is_numbered=False) -> Ite
     dtype = NEAR_HIT if mappers[0].options.near else HIT
     contigs = Names.of(reference.names)
 
-    def work(mapper, emit, span):
+    def work(mapper: Mapper, emit: Callable, span: Any) -> tuple[int, Names | None]:
         found = mapper.search(span.read())
         for at, some in mapper.hits_of(found):
             emit(rows_of_hits(reference.blocks, at, some))
@@ -58,11 +66,11 @@ def search(mappers, source, reference, is_shown=False, is_numbered=False) -> Ite
             yield table
 
 
-def count(mappers, source) -> np.ndarray:
+def count(mappers: list[Mapper], source: Source) -> np.ndarray:
     """How often each read of a Source occurs, int64[n_reads]."""
     parts = [np.empty(0, np.int64)]
 
-    def work(mapper, emit, span):
+    def work(mapper: Mapper, emit: Callable, span: Any) -> None:
         found = mapper.search(span.read())
         if mapper.options.near:
             for _ in mapper.hits_of(found):  # which fills in the totals
@@ -74,7 +82,9 @@ def count(mappers, source) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def match(index, options, matchers, source) -> Iterator[Table]:
+def match(
+    index: AnyIndex, options: matching.MemOptions, matchers: list[tuple[Any, int]], source: Source
+) -> Iterator[Table]:
     """Yield a Table for each chunk of a Source of queries, or for a share of one.
 
     ``matchers`` as of Searchers.matchers; ``options`` mem.MemOptions.
@@ -88,7 +98,7 @@ def match(index, options, matchers, source) -> Iterator[Table]:
     ]
     contigs = Names.of(reference.names)
 
-    def work(finder, emit, item):
+    def work(finder: matching.Finder, emit: Callable, item: Any) -> Any:
         if isinstance(item, matching.Share):
             return item.how(finder, emit, *item.what)
         return Shares(finder.shares(item.read()))
@@ -107,18 +117,18 @@ def match(index, options, matchers, source) -> Iterator[Table]:
             yield make_table(rows, names)
 
 
-def pair(mappers, sources, reference) -> Table:
+def pair(mappers: list[Mapper], sources: tuple[Source, Source], reference: Reference) -> Table:
     """The proper pairs of two Sources of mates; ``mappers`` as of Searchers.of, with a Pairing."""
     pieces: list = []
-    writer, mappers = PairRows(), [PairMapper(mapper, reference) for mapper in mappers]
+    writer, of_pairs = PairRows(), [PairMapper(mapper, reference) for mapper in mappers]
 
-    def work(mapper, emit, span):
+    def work(mapper: PairMapper, emit: Callable, span: Any) -> None:
         mapper.map(span, writer, emit)
 
     files = PairedFiles(*((source.whole(),) for source in sources))
-    size = min(mapper.options.chunk_size for mapper in mappers)
-    plan = pair_spans.plan(files, size, sum(mapper.options.n_threads for mapper in mappers))
-    for _ in travel(plan, _workers(work, mappers), pieces.append):
+    size = min(mapper.options.chunk_size for mapper in of_pairs)
+    plan = pair_spans.plan(files, size, sum(mapper.options.n_threads for mapper in of_pairs))
+    for _ in travel(plan, _workers(work, of_pairs), pieces.append):
         pass
     rows = np.concatenate([np.empty(0, PROPER_PAIR), *(piece.rows for piece in pieces)])
     names = {"contig": Names.of(reference.names)}
@@ -127,11 +137,11 @@ def pair(mappers, sources, reference) -> Table:
     return make_table(rows, names)
 
 
-def _plan(source, mappers, is_numbered=False):
+def _plan(source: Source, mappers: list[Mapper], is_numbered: bool = False) -> Iterator[Any]:
     size = min(mapper.options.chunk_size for mapper in mappers)
     return source.plan(size, sum(mapper.options.n_threads for mapper in mappers), is_numbered)
 
 
-def _workers(work, places) -> list:
+def _workers(work: Callable, places: Iterable[Any]) -> list[Callable]:
     """``work`` by each of the places, as often as its options say."""
     return [partial(work, place) for place in places for _ in range(place.options.n_threads)]

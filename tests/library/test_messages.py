@@ -185,5 +185,5 @@ def test_errors_keep_both_ends_and_travel():
     assert str(long).startswith("/folder/")
     assert str(long).endswith(r"\nrename it")
     assert len(str(long)) <= errors.MESSAGE
-    for error in (long, fmx.OutputError("x" * MANY)):
+    for error in (long, fmx.OutputError("x" * MANY), errors.StalledError("x" * MANY, "it stalls")):
         assert str(pickle.loads(pickle.dumps(error))) == str(error)

@@ -1,7 +1,9 @@
 """Tables: NumPy arrays that know names, and the same rows for Arrow."""
 
 import gc
+import importlib.util
 import pickle
+import sys
 
 import journeys
 import naive
@@ -51,6 +53,65 @@ def test_names_that_there_are_not(opened):
         hits["strand"]
     with pytest.raises(TypeError, match=r"names are looked up by whole numbers, not by array\(\["):
         hits.names["contig"][hits["reverse"]]
+
+
+def test_tables_of_no_rows_know_names(opened, tmp_path):
+    (tmp_path / "none.fq").write_bytes(b"")
+    for hits, is_named in [(opened.search([]), False), (opened.locate({}), True)]:
+        assert list(hits.names["contig"]) == opened.contigs
+        assert ("read" in hits.names) == is_named
+    for hits in (opened.search(tmp_path / "none.fq"), opened.search_pairs({}, {}), opened.mem({})):
+        assert [len(hits.names[column]) for column in sorted(hits.names)] in ([len(opened.contigs), 0],)
+
+
+def test_what_a_table_shows(opened, fastq):
+    hits = opened.locate({"x" * 99: READS[0]})
+    lines = repr(hits).splitlines()
+    assert lines[0] == f"<fmx.Table: {hits.size} row{'s' if hits.size != 1 else ''}>"
+    assert lines[1].split() == pyarrow.table(hits).column_names
+    for line, row in zip(lines[2:12], hits, strict=False):
+        values = [row["contig"], opened.contigs[row["contig"]], *list(row)[2:]]
+        assert line.split()[-5:] == [str(value) for value in values]
+        assert "x ... x" in line
+    every = opened.locate(fastq)
+    assert len(every) > 10
+    assert [len(repr(every).splitlines()), repr(every).splitlines()[-1]] == [13, "..."]
+    assert str(every) == repr(every)
+    assert repr(every[:0]).splitlines()[0] == "<fmx.Table: 0 rows>"
+    assert len({len(line) for line in repr(every).splitlines()[1:-1]}) == 1
+    assert repr(every.reshape(1, -1)).startswith("Table([[(")
+    names = repr(fmx.Names.of(["x" * 999, "\n", "a", "b"]))
+    assert names.startswith("<4 names: 'xxx")
+    assert names.endswith(r"xxx', '\n', 'a', ...>")
+    assert len(names) < 100
+    assert repr(fmx.Names.of([])) == "<no names>"
+
+
+def test_tables_of_other_libraries(opened, fastq):
+    everything = opened.locate(fastq), opened.locate(READS), opened.search([]), opened.locate({})
+    several = *everything, opened.locate(READS[:3], mismatches=1), opened.mem(fastq, min_length=4)
+    for hits in (*several, fmx.pairwise({"a": "ACGT", "b": "ACG"}), fmx.pairwise(["ACGT", "ACG"])):
+        table = hits.to_arrow()
+        assert table == pyarrow.table(hits)
+        if "contig" in hits.names:
+            assert pyarrow.types.is_dictionary(table["contig_name"].type)
+        for module, give in (("pandas", hits.to_pandas), ("polars", hits.to_polars)):
+            if importlib.util.find_spec(module):
+                frame = give()
+                assert list(frame.columns) == table.column_names
+                for name in table.column_names:
+                    assert list(frame[name]) == table[name].to_pylist()
+                if "contig" in hits.names:
+                    assert "categor" in str(frame["contig_name"].dtype).lower()
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow"])
+def test_tables_of_libraries_that_are_not_there(package, opened, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    hits = opened.locate(READS)
+    give = {"pandas": hits.to_pandas, "polars": hits.to_polars, "pyarrow": hits.to_arrow}[package]
+    with pytest.raises(fmx.UnsupportedError, match=rf"^{package} cannot be used .*: pip install {package}$"):
+        give()
 
 
 def test_a_table_is_an_array(opened, fastq):
