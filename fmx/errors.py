@@ -117,6 +117,11 @@ def _abridged(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - tail - 5]} ... {text[-tail:]}"
 
 
+def escaped(data: bytes) -> str:
+    """Bytes in quotes, those that are no character that can be seen escaped: ``'x'``, ``'\\x1f'``."""
+    return repr(data).removeprefix("b")
+
+
 def n_of(n: int, one: str, many: str = "") -> str:
     """n things in words: ``1 read``, ``2,000 reads``; ``many`` where it is not ``one`` with an s."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"

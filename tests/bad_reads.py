@@ -57,7 +57,7 @@ BAD_READS = {
     "a letter that is none": (GOOD + b"@a\nAC1T\n+\nIIII\n", ["record 51", "not a letter"]),
     "a quality that is none": (GOOD + b"@a\nACGT\n+\nII\x07I\n", ["record 51", "quality"]),
     "a name too long for SAM": (b"@" + b"n" * 255 + b"\nA\n+\nI\n", ["record 1", "254"]),
-    "neither FASTA nor FASTQ": (b"read\tACGT\n", ["first byte", "'@' (FASTQ) or '>' (FASTA)", "b'r'"]),
+    "neither FASTA nor FASTQ": (b"read\tACGT\n", ["first byte", "'@' (FASTQ) or '>' (FASTA)", "'r'"]),
     "a letter that is none in FASTA": (b">a\nACGT\n>b\nAC-GT\n", ["record 2", "not a letter"]),
     "binary junk": (np.random.default_rng(1).bytes(5000), ["first byte"]),
     "binary junk after '@'": (b"@" + np.random.default_rng(2).bytes(5000), ["record 1"]),

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..compiler.primitives import find_byte
-from ..errors import InputError
+from ..errors import InputError, escaped
 from ..input.chunks import CHUNK_SIZE, CR, NEWLINE, about_cr, no_fasta, skip_blank
 from ..input.whole import read_whole
 from ..machines.threads import run_all
@@ -104,7 +104,7 @@ def _complaint(data, bad) -> str:
     first = skip_blank(data, 0)
     if bad <= first or data[first] != _HEADER:
         return no_fasta(byte)
-    return f"{bytes([byte])!r} is not a letter of a sequence"
+    return f"{escaped(bytes([byte]))} is not a letter of a sequence"
 
 
 @compiled

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, find_byte
-from ..errors import InputError
+from ..errors import InputError, escaped
 from .dna import LETTERS
 from .streams import GIVEN, STANDARD, Source
 
@@ -73,7 +73,7 @@ def no_fasta(byte) -> str:
 
 def _told(byte) -> str:
     """A byte that a file should not begin with, and what it may mean."""
-    return f"{bytes([byte])!r}{f' ({_FOREIGN[byte]})' if byte in _FOREIGN else ''}"
+    return f"{escaped(bytes([byte]))}{f' ({_FOREIGN[byte]})' if byte in _FOREIGN else ''}"
 
 
 _FOREIGN = {
@@ -123,7 +123,7 @@ def refuse_letters(letters: bytes, number: int, path: str = GIVEN) -> None:
     """Raise InputError where the bytes of given sequence ``number``, from 1, hold anything but letters."""
     if other := letters.translate(None, LETTERS):
         several = "; give several sequences one by one" if other[:1].isspace() or other[:1] == b"," else ""
-        what = f"{other[:1]!r} is not a letter of a sequence{several}"
+        what = f"{escaped(other[:1])} is not a letter of a sequence{several}"
         raise InputError(path, f"record {number}", what)
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+from ..errors import escaped
 from .chunks import BLANK_LINE, about_cr
 from .dna import LETTERS
 
@@ -42,8 +43,10 @@ def complaint(chunk, batch, r, problem) -> str:
     if problem == QUALITY and len(lines[1]) != len(lines[3]):
         return _MESSAGES[LENGTHS]
     if problem == BAD_NAME:
-        return _MESSAGES[problem] + repr(re.findall(rb"[^\t -~]", lines[0])[0])
+        return _MESSAGES[problem] + escaped(re.findall(rb"[^\t -~]", lines[0])[0])
     if problem == LETTER:
         bad = lines[1].translate(None, LETTERS)[:1]
-        return f"{_MESSAGES[problem]}{bad!r}{' (an alignment? remove its gaps)' if bad in b'-*' else ''}"
+        return (
+            f"{_MESSAGES[problem]}{escaped(bad)}{' (an alignment? remove its gaps)' if bad in b'-*' else ''}"
+        )
     return _MESSAGES[problem]

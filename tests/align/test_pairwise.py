@@ -211,7 +211,7 @@ def test_identity_2_differs_from_vsearch_where_insertions_meet_deletions_at_an_e
         ("ACGT\n", "expected '>'"),
         (">a\nACGT\n>\nAC\n", "record 2: has no name"),
         (">a\nAC-GT\n", "an alignment? remove its gaps"),
-        (">a\nAC7GT\n", "a byte that is not a letter: b'7'"),
+        (">a\nAC7GT\n", "a byte that is not a letter: '7'"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(tmp_path, capsys, content, message):
