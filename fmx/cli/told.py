@@ -42,5 +42,5 @@ def tell_shards(progress, found, pace: str) -> None:
     module, name = _SUMMARIES[run["command"], next(iter(total))]
     summary = getattr(import_module(f"...{module}", __name__), name)(**total)
     asked = Asked(**run["options"]["told"]) if "told" in run["options"] else None
-    names = [name for name, _ in run["inputs"]]
+    names = [] if run["command"] == "count" else [name for name, _ in run["inputs"]]  # samples tell theirs
     tell(progress, run["command"], summary, asked, names, f"{n_of(len(found), 'shard')}, {pace}")

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InputError, n_of
+from ..input.reads import FORWARD, REVERSE, ReadBatch
 from ..machines.pipeline import travel
 from .assign import WORST, Rules, assign
 from .looked import Looked
 from .mates import EITHER, EVERY, join
-from .offsets import LOOKED_AT, NOT_FOUND, choose
+from .offsets import LOOKED_AT, NOT_FOUND, OTHER_STRAND, choose
 from .table import NONE
 from .tally import Sum, Tally, add_counts, add_hits, unique_pairs
 from .targets import Targets
@@ -92,17 +93,25 @@ class Counter:
         n = min(LOOKED_AT, batches[0].length.size)
         for mate, batch in enumerate(batches):
             if where[mate] is None:
-                where[mate] = at_offsets(self._places(mate, batch, n))
+                where[mate] = at_offsets(self._places(mate, batch, n, self._looked[mate].strands))
         empty = [i for i, place in enumerate(where) if not place.is_scanned and place.offset.size == 0]
         is_either = self.targets.pairs is not None and self.targets.pairs.kind == EITHER
         if n and len(empty) > (1 if is_either else 0):
-            raise InputError(names[empty[0]], "", NOT_FOUND.format(n_of(n, "read")))
+            what = self._why_none(empty[0], batches[empty[0]], n)
+            raise InputError(names[empty[0]], "", what.format(n_of(n, "read")))
         return tuple(where)
 
-    def _places(self, mate, batch, n) -> list:
-        """(offset, is it reverse) of the guides in the first n reads."""
+    def _why_none(self, mate: int, batch: ReadBatch, n: int) -> str:
+        """What to say of files of a ``mate`` in whose first n reads no guide is."""
+        strands = self._looked[mate].strands
+        if strands != (FORWARD | REVERSE) and self._places(mate, batch, n, strands ^ (FORWARD | REVERSE)):
+            return OTHER_STRAND[strands]
+        return NOT_FOUND
+
+    def _places(self, mate: int, batch: ReadBatch, n: int, strands: int) -> list:
+        """(offset, is it reverse) of the guides on ``strands`` of the first n reads."""
         table = self.targets.guides[mate].table
-        found = assign(Rules(table, scanned(self._looked[mate].strands), 0, WORST), batch, n, 0)
+        found = assign(Rules(table, scanned(strands), 0, WORST), batch, n, 0)
         hits = Tally.of_nothing(0).hits
         add_hits(found.guide, found, 0, hits)
         return choose(table, hits[:2], n)
@@ -111,6 +120,7 @@ class Counter:
 def count_samples(counter, inputs, n_samples, n_threads, progress) -> list:
     """A Tally for each sample of Inputs, or of others that a Counter takes, in order."""
     sums, n_reads = [Sum(counter.targets.n_rows) for _ in range(n_samples)], 0
+    unit = "pair" if counter.targets.pairs else "read"
     start = time.monotonic()
     progress.follow(inputs.share)
     with closing(travel(inputs, [counter.work] * n_threads, None)) as parts:
@@ -118,5 +128,5 @@ def count_samples(counter, inputs, n_samples, n_threads, progress) -> list:
             sums[number].add(tally)
             n_reads += tally.reads
             rate = n_reads / max(time.monotonic() - start, 1e-9)
-            progress.show(f"{n_of(n_reads, 'read')}, {rate:,.0f} reads/s")
+            progress.show(f"{n_of(n_reads, unit)}, {rate:,.0f} {unit}s/s")
     return [each.tally() for each in sums]

@@ -9,6 +9,7 @@ from functools import partial
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
+from ..errors import shown
 from ..input import pair_spans, spans
 from ..input.link import Link
 from ..input.mates import PairedFiles
@@ -40,7 +41,7 @@ class Input:
     @property
     def names(self) -> list:
         """Its paths, as messages say them."""
-        return ["standard input" if str(path) == STANDARD else str(path) for path in self.paths]
+        return list(map(named, self.paths))
 
     def next(self):
         """(what gives a list of the next Reads, is it the first, where its spans end); None at the end."""
@@ -54,6 +55,11 @@ class Input:
 
     def close(self):
         self._spans.close()
+
+
+def named(path: str) -> str:
+    """A path as messages say it."""
+    return "standard input" if path == STANDARD else shown(path)
 
 
 def read_batch(span) -> list:

@@ -4,8 +4,9 @@ import numpy as np
 
 from ..compiler import functions
 from ..errors import InputError, n_of
+from ..machines.progress import Progress
 from .counting import Counter, CountOptions, count_samples
-from .inputs import Inputs
+from .inputs import Inputs, named
 from .library import Library
 from .outputs import CountOutput, Seen, opened, write
 from .shards import Counted, ShardInputs, pack
@@ -24,17 +25,20 @@ def count(counter, samples, options: CountOptions, output: CountOutput, progress
         wall.turn_to("writing")
         stats = write(files, output.kind, _seen(counter, samples, found, options))
     tell_samples(stats, progress)
-    return Counted(sum(each.reads for each in stats), sum(each.assigned for each in stats))
+    n_reads, n_assigned = sum(each.reads for each in stats), sum(each.assigned for each in stats)
+    return Counted(n_reads, n_assigned, samples[0].unit)
 
 
-def tell_samples(stats, progress) -> None:
+def tell_samples(stats: list, progress: Progress) -> None:
     """Say what was seen of each sample, by SampleStats, and what may be the matter with some."""
     for each in stats:
+        if not each.reads:
+            progress.say(f"warning: no reads in {', '.join(map(named, each.files))}")
         progress.say(each.sentence())
     if few := [each.sample for each in stats if each.reads and each.assigned_share < FEW]:
         progress.say(
-            f"hint: few reads of {', '.join(few[:5])} count: is it the right library? Try --anywhere and "
-            "--mismatches 1; --json tells the most frequent sequences that are no guide"
+            f"hint: few {stats[0].unit}s of {', '.join(few[:5])} count: is it the right library? Try "
+            "--anywhere and --mismatches 1; --json tells the most frequent sequences that are no guide"
         )
 
 

@@ -1,15 +1,18 @@
 """A library: guides with an id, a sequence and a gene, of a CSV, TSV or FASTA file."""
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ..errors import InputError, n_of, shown
+from ..input.chunks import begins_fastq
 from ..input.delimited import read_rows, read_text
 from ..input.dna import IUPAC
 from .columns import columns_of
 from .table import MOST_SPELLINGS, spellings
 
+LARGE = 1 << 28  # bytes that no library has
 WITH_PAM = 23  # letters of a guide of Cas9 and its PAM
 LONGEST, SHORTEST = 32, 4  # letters of a guide: a packed word's; fewer are everywhere
 _LETTERS = IUPAC.decode()
@@ -56,6 +59,8 @@ def read_library(path: str, asked: tuple = (), say: Callable[[str], None] | None
     Raises InputError that names the line, or the record.
     """
     text = read_text(path)
+    if text.startswith("@"):
+        begins_library(path, ord("@"))
     if text.lstrip().startswith(">"):
         if asked:
             raise InputError(path, "", "this is FASTA, which has no columns: leave --columns out")
@@ -82,6 +87,29 @@ def read_library(path: str, asked: tuple = (), say: Callable[[str], None] | None
     if say and all(len(x) == WITH_PAM and x.endswith("GG") for x in library.sequences):
         say(f"{path}: all guides have {WITH_PAM} letters and end with GG, as with a PAM: reads hold none")
     return library
+
+
+def begins_library(path: str, byte: int) -> None:
+    """Raise InputError if a file that begins with this byte holds reads."""
+    if byte == ord("@"):
+        raise InputError(path, "", "this is FASTQ, not a library of guides: -l takes a table or FASTA")
+
+
+def begins_reads(path: str, byte: int) -> None:
+    """Raise InputError if a file that begins with this byte is neither FASTQ nor FASTA, or is a library."""
+    try:
+        begins_fastq(path, byte)
+    except InputError as error:
+        if os.path.getsize(path) < LARGE and _is_library(path):
+            raise InputError(path, "", "this is a library of guides, not reads: give it with -l") from error
+        raise
+
+
+def _is_library(path: str) -> bool:
+    try:
+        return len(read_library(path)) > 0
+    except InputError:
+        return False
 
 
 def _check(path, where, name, sequence):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..input.reads import FORWARD, REVERSE
 from .table import Table
 from .tally import OFFSETS
 
@@ -9,11 +10,14 @@ LOOKED_AT = 10_000  # reads
 LEAST = 0.01  # share of the guides found that an offset must have
 CHANCE = 5  # times as many as by chance
 
-
 NOT_FOUND = (
     "no guide is found in the first {}: is it the right library? If guides are rare here, say where "
     "they stand with --offset, --after, --before or --anywhere"
 )
+OTHER_STRAND = {
+    FORWARD: "the first {} hold guides as reverse complements: leave --forward-only out",
+    REVERSE: "the first {} hold guides as they are, not as reverse complements: leave --reverse-only out",
+}
 
 
 def choose(table: Table, hits, n_reads) -> list:

@@ -1,12 +1,14 @@
 """Samples: their names, and their files."""
 
 import os
+import re
 from dataclasses import dataclass, replace
 
 from ..errors import InputError, n_of, shown
 from ..input.delimited import find_columns, read_rows, read_text
 from ..input.stems import stem_of
 
+_STDIN = ("-", "/dev/stdin", "/dev/fd/0")
 COLUMNS = {
     "sample": ("sample", "samplename", "sampleid", "name", "label", "id"),
     "reads": ("reads", "reads1", "fastq", "fastq1", "fastqpath", "file", "path", "read1", "r1"),
@@ -29,6 +31,11 @@ class Sample:
     def paths(self) -> tuple:
         """All files."""
         return (*self.first, *self.second)
+
+    @property
+    def unit(self) -> str:
+        """What is counted of it."""
+        return "pair" if self.second else "read"
 
     def anywhere(self) -> "Sample":
         """The same, of whatever folder its files are looked for from."""
@@ -63,7 +70,7 @@ def samples_of(arguments, names=None, mates=()) -> list:
     """
     first, second = [list(map(_files, given)) for given in (arguments, mates)]
     if names is None:
-        names = [stem_of(files[0]) for files in first]
+        names = _names_of([files[0] for files in first])
     if len(names) != len(first):
         named, given = n_of(len(names), "name"), n_of(len(first), "sample")
         raise ValueError(f"{named} for {given}; files of one sample stand with commas")
@@ -71,6 +78,15 @@ def samples_of(arguments, names=None, mates=()) -> list:
         raise ValueError("-1 and -2 differ in their files: each file of mates 1 needs one of mates 2")
     _check_names(names)
     return [Sample(*each) for each in zip(names, first, second or [()] * len(first), strict=True)]
+
+
+def _names_of(paths: list) -> list:
+    """What samples are called by their first files: without what tells mates 1 or 2, if all end so."""
+    stems = ["stdin" if path in _STDIN else stem_of(path) for path in paths]
+    found = [re.fullmatch(r"(.+?)(_R?[12](?:_001)?)", stem) for stem in stems]
+    short = [each[1] for each in found if each]
+    is_safe = len({each and each[2] for each in found}) == 1 and len(set(short)) == len(stems)
+    return short if is_safe else stems
 
 
 def _files(text) -> tuple:

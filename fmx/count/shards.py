@@ -22,21 +22,22 @@ from .tally import Sum, Tally
 
 @dataclass(frozen=True)
 class Counted:
-    """What a shard has seen, as numbers that add up."""
+    """What a shard has seen, as numbers that add up; ``unit``: read, or pair."""
 
     reads: int
     assigned: int
+    unit: str = "read"
 
     things = "reads"
 
     def seen(self) -> tuple[int, str]:
         """What a rate is of: how many, and of what."""
-        return self.reads, "reads"
+        return self.reads, f"{self.unit}s"
 
     def sentence(self, _=None) -> str:
         """What happened, in one line."""
         share = 100 * self.assigned / max(self.reads, 1)
-        return f"{n_of(self.reads, 'read')}: {self.assigned:,} assigned ({share:.2f} %)"
+        return f"{n_of(self.reads, self.unit)}: {self.assigned:,} assigned ({share:.2f} %)"
 
 
 class ShardInputs:

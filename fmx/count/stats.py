@@ -30,7 +30,7 @@ class Place:
 
 @dataclass(frozen=True)
 class SampleStats:
-    """Reads of a sample by what became of them; of the assigned, ``one_letter_off`` spell no guide.
+    """Reads (or pairs) of a sample by what became of them; assigned ones ``one_letter_off`` spell no guide.
 
     ``gini`` as MAGeCK's, of log(count + 1); ``top_unassigned``: (letters where a guide should stand, reads)
     among the first of each file, the most frequent first.
@@ -50,6 +50,7 @@ class SampleStats:
     gini: float
     offsets: tuple
     top_unassigned: tuple
+    unit: str = "read"  # or pair: what is counted
 
     @property
     def assigned_share(self) -> float:
@@ -57,7 +58,7 @@ class SampleStats:
 
     def sentence(self) -> str:
         """All in one line."""
-        said = f"{self.sample}: {n_of(self.reads, 'read')}: {self.assigned:,} assigned"
+        said = f"{self.sample}: {n_of(self.reads, self.unit)}: {self.assigned:,} assigned"
         said += f" ({100 * self.assigned_share:.2f} %)"
         for n, what in (
             (self.ambiguous, "ambiguous"), (self.low_quality, "of low quality"),
@@ -96,7 +97,7 @@ def stats_of(sample, seen: Tally, counts, left_length) -> SampleStats:
         recombined=seen.without(RECOMBINED), unassigned=seen.without(NONE), guides=counts.size,
         zero_guides=int(np.count_nonzero(counts == 0)), gini=gini(counts),
         offsets=tuple(Place(1 + row // 2, at, "+-"[row % 2], int(hits[row, at])) for row, at in places),
-        top_unassigned=_top(seen.left[0], left_length),
+        top_unassigned=_top(seen.left[0], left_length), unit=sample.unit,
     )  # fmt: skip
 
 

@@ -99,6 +99,16 @@ def test_reads_of_the_other_strand_are_found(screen, command):
     done = command("count", "-l", folder / "library.csv", "-", "--forward-only", stdin=reads.encode())
     assert done.code == 1
     assert done.err.endswith(
+        "standard input: the first 3,000 reads hold guides as reverse complements: leave --forward-only out\n"
+    )
+    done = command("count", "-l", folder / "library.csv", folder / "a.fq", "--reverse-only")
+    assert done.err.endswith(
+        "a.fq: the first 3,000 reads hold guides as they are, not as reverse complements: leave "
+        "--reverse-only out\n"
+    )
+    (folder / "other.csv").write_text(f"x,{20 * 'A'}\n")
+    done = command("count", "-l", folder / "other.csv", "-", "--forward-only", stdin=reads.encode())
+    assert done.err.endswith(
         "standard input: no guide is found in the first 3,000 reads: is it the right library? If guides are "
         "rare here, say where they stand with --offset, --after, --before or --anywhere\n"
     )
@@ -193,7 +203,30 @@ def test_no_reads_are_no_error(folder, command):
     (folder / "r.fq").touch()
     done = command("count", "-l", "l.csv", "r.fq")
     assert (done.code, rows(done.out)) == (0, [["sgRNA", "Gene", "r"], ["a", "a", "0"]])
-    assert "r: 0 reads: 0 assigned (0.00 %)" in done.err
+    assert "fmx: warning: no reads in r.fq\nfmx: r: 0 reads: 0 assigned (0.00 %)" in done.err
+    done = command("count", "-l", "l.csv", "-", stdin=b"")
+    assert "fmx: warning: no reads in standard input\n" in done.err
+    (folder / "a.fa").write_text(">1\nACGTACGT\n")
+    assert "warning" not in command("count", "-l", "l.csv", "a.fa").err
+    assert command("count", "-l", "l.csv", "a.fa", "r.fq", "--shard", "1/1", "-o", "out.d").code == 0
+    assert "fmx: warning: no reads in r.fq\n" in command("merge", "out.d").err
+
+
+def test_a_library_in_the_place_of_reads_is_named(folder, command):
+    (folder / "l.csv").write_text("a,ACGTACGT,G\n")
+    (folder / "l.csv.gz").write_bytes(gzip.compress(b"a,ACGTACGT,G\n"))
+    (folder / "r.fq").write_text("@1\nACGTACGT\n+\nIIIIIIII\n")
+    (folder / "notes.txt").write_text("what,ever\n")
+    done = command("count", "-l", "r.fq", "r.fq")
+    said = "fmx: error: r.fq: this is FASTQ, not a library of guides: -l takes a table or FASTA\n"
+    assert (done.code, done.err) == (1, said)
+    for library, name in (("l.csv", "l.csv"), ("l.csv", "l.csv.gz"), ("r.fq", "l.csv")):
+        done = command("count", "-l", library, "r.fq", name)
+        said = f"fmx: error: {name}: this is a library of guides, not reads: give it with -l\n"
+        assert (done.code, done.err) == (1, said)
+    done = command("count", "-l", "l.csv", "notes.txt")
+    said = "fmx: error: notes.txt: first byte: expected '@' (FASTQ) or '>' (FASTA), found 'w'\n"
+    assert (done.code, done.err) == (1, said)
 
 
 def test_the_demo_of_mageck_has_the_counts_that_are_known(data, command):

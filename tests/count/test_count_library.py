@@ -282,7 +282,7 @@ def test_samples_are_files_with_commas_between_their_own(folder):
     (folder / "odd,name.fq").touch()
     found = samples_of(["x/a_L1.fastq.gz,a_L2.fq", "odd,name.fq", "-"])
     assert [(sample.name, sample.paths) for sample in found] == [
-        ("a_L1", ("x/a_L1.fastq.gz", "a_L2.fq")), ("odd,name", ("odd,name.fq",)), ("-", ("-",)),
+        ("a_L1", ("x/a_L1.fastq.gz", "a_L2.fq")), ("odd,name", ("odd,name.fq",)), ("stdin", ("-",)),
     ]  # fmt: skip
     assert [sample.name for sample in samples_of(["a.fq", "b.fq"], ["day0", "day14"])] == ["day0", "day14"]
     with pytest.raises(ValueError, match="1 name for 2 samples"):
@@ -291,6 +291,32 @@ def test_samples_are_files_with_commas_between_their_own(folder):
         samples_of(["a.fq"], ["x\ty"])
     with pytest.raises(ValueError, match="two samples are called a"):
         samples_of(["x/a.fq", "y/a.fq.gz"])
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["x/day0_R1.fq.gz"], ["day0"]),
+        (
+            ["day0_S1_L001_R1_001.fastq.gz", "day14_S2_L001_R1_001.fastq.gz"],
+            ["day0_S1_L001", "day14_S2_L001"],
+        ),
+        (["SRR1_1.fastq", "SRR2_1.fastq"], ["SRR1", "SRR2"]),
+        (["day0_R2.fq", "day14_R2.fq"], ["day0", "day14"]),
+        (["rep_1.fq", "rep_2.fq"], ["rep_1", "rep_2"]),  # of which the numbers are all that differs
+        (["day0_R1.fq", "day0_R2.fq"], ["day0_R1", "day0_R2"]),
+        (["a_R1.fq", "b.fq"], ["a_R1", "b"]),
+        (["x/a_R1.fq", "y/a_R1.fq", "b_R1.fq"], None),
+        (["/dev/stdin"], ["stdin"]),
+        (["_1.fq"], ["_1"]),
+    ],
+)
+def test_samples_are_called_without_the_number_of_mates(files, names):
+    if names is None:
+        with pytest.raises(ValueError, match="two samples are called a_R1: name all of them"):
+            samples_of(files)
+        return
+    assert [sample.name for sample in samples_of(files)] == names
 
 
 def test_a_sheet_has_a_line_for_each_file(tmp_path):

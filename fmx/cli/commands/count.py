@@ -115,7 +115,7 @@ def command(given):
     from ...cluster.kept import MadeAnew
     from ...count.counting import CountOptions
     from ...count.journey import count, count_shard, make_counter
-    from ...count.library import read_library
+    from ...count.library import begins_library, begins_reads, read_library
     from ...count.looked import Looked
     from ...count.outputs import CountOutput
     from ...count.samples import read_sheet, samples_of
@@ -139,9 +139,9 @@ def command(given):
         )
     paths = [path for sample in samples for path in sample.paths]
     outputs = places_of(given, counted_places(given, kind))
-    check_places(paths, outputs)
-    tables = [*given.libraries, *([sheet] if isinstance(sheet, str) else [])]
-    check_places(tables, outputs, check=anything)
+    check_places(paths, outputs, check=begins_reads)
+    check_places(given.libraries, outputs, check=begins_library)
+    check_places([sheet] if isinstance(sheet, str) else [], outputs, check=anything)
     places = [Looked(**each, anywhere=given.anywhere, strands=options.strands_of(given)) for each in looked]
     places *= 2 if samples[0].second and len(places) == 1 else 1
     wanted = CountOptions(tuple(places), given.mismatches, given.quality, given.threads)
@@ -160,7 +160,7 @@ def command(given):
         count_shard(counter, samples, wanted, shard, progress)
     else:
         summary = count(counter, samples, wanted, output, progress)
-        tell_run(progress, "count", summary, None, paths)
+        tell_run(progress, "count", summary, None, ())
 
 
 def _undone_shard(given, samples, progress, **wanted):
