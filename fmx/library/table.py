@@ -1,5 +1,6 @@
 """Table: what the library gives back, a NumPy structured array that also knows names; its kinds of rows."""
 
+import importlib.util
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
@@ -101,6 +102,8 @@ class Table(np.ndarray[Any, np.dtype[np.void]]):
         """A DataFrame of pandas; names of contigs are categories.  Raises UnsupportedError without pandas."""
         with installed("pandas", "pandas", UnsupportedError):
             import pandas
+        if importlib.util.find_spec("pyarrow"):  # which is ten times as fast with names of reads
+            return self.to_arrow().to_pandas()
         columns = self._columns()
         if "contig" in self.names:
             names = list(self.names["contig"])

@@ -105,6 +105,14 @@ def test_tables_of_other_libraries(opened, fastq):
                     assert "categor" in str(frame["contig_name"].dtype).lower()
 
 
+def test_pandas_needs_no_pyarrow(opened, fastq, monkeypatch):
+    testing = pytest.importorskip("pandas.testing")
+    hits = opened.locate(fastq)
+    wanted = hits.to_pandas()
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    testing.assert_frame_equal(hits.to_pandas(), wanted)
+
+
 @pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow"])
 def test_tables_of_libraries_that_are_not_there(package, opened, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
