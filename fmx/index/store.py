@@ -26,11 +26,11 @@ from ..machines.threads import run_all
 from . import seal
 from .check import GROUPED, check_meta, forms
 from .form import Form, scan
+from .place import META, what_is_there
 
 FORMAT = 1  # of an index without groups; with them it is GROUPED
 FORMATS = FORMAT, GROUPED
 PIECE = 1 << 26
-META = "meta.json"
 
 
 def checksum(array) -> str:
@@ -105,14 +105,12 @@ def read_any_meta(path: Path) -> dict:
     file = path / META
     try:
         if not stat.S_ISDIR(path.stat().st_mode):
-            raise IndexFileError(f"{path}: a file, no index: name the folder that 'fmx index' has written")
+            raise IndexFileError(f"{path}: {what_is_there(path)}")
         text = _regular(file).read_text()
     except FileNotFoundError:
         if path.is_dir():
             raise IndexFileError(f"{path}: has no {META}, so it is not an fmx index") from None
-        raise IndexFileError(
-            f"{path}: no index here; build one with 'fmx index REFERENCE.fa -o {path}'"
-        ) from None
+        raise IndexFileError(f"{path}: {what_is_there(path)}") from None
     except OSError as error:
         raise IndexFileError(f"{file}: cannot read: {error.strerror or error}") from error
     except ValueError as error:

@@ -10,6 +10,7 @@ from .. import limits, workflow
 from ..index import fm_index, layouts
 from ..index.building.journey import build_into
 from ..index.held import HeldIndex
+from ..index.place import index_at
 from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments
@@ -123,7 +124,7 @@ def open_index(
     """Open an index; every byte that a search reads is checked, unless it was and no file changed since.
 
     Args:
-        path: The folder that ``fmx index`` or ``fmx.build`` wrote.
+        path: The folder that ``fmx index`` or ``fmx.build`` wrote; NAME or NAME.fa for NAME.fmx.
         layout: Search backward over this layout of it.
         method: auto, verify or backward, as ``--method`` of ``fmx search``.
         threads: All cores by default.
@@ -145,5 +146,5 @@ def open_index(
     arguments.one_of("method", method, limits.METHODS)
     device = Device(arguments.one_of("engine", engine, get_args(Engine)))
     n_threads = arguments.threads(threads)
-    load = partial(fm_index.load, path, n_threads=n_threads)
+    load = partial(fm_index.load, index_at(path), n_threads=n_threads)
     return Index(load, Searchers(device, n_threads), layout=layout, method=method)

@@ -17,17 +17,19 @@ def one_index(given):
 
 def find_indexes(paths) -> list:
     """The indexes to use: those that are named, or the one that is found.  Raises as find_index."""
-    places = [os.path.realpath(path) for path in paths]
+    places = [os.path.realpath(find_index(path)) for path in paths]
     if len(set(places)) < len(places):
-        raise click.UsageError(f"-x {paths[-1]}: name each index once")
+        raise click.UsageError(f"{paths[-1]}: name each index once")
     return list(map(find_index, paths or [None]))
 
 
 def find_index(path) -> Path:
-    """The index to use.  Raises IndexFileError if there is none, or several to choose from."""
+    """The index to use, as index_at finds it.  Raises IndexFileError if none is named, or found here."""
     chosen = path or os.environ.get("FMX_INDEX")
     if chosen:
-        return Path(chosen)
+        from ..index.place import index_at
+
+        return index_at(chosen)
     found = sorted(Path().glob("*.fmx"))
     if len(found) == 1:
         return found[0]

@@ -62,6 +62,7 @@ def command(given):
         raise click.UsageError("of several references, say where the index goes: -o NAME.fmx")
     from ... import workflow
     from ...index import layouts
+    from ...index.place import index_at
     from ...machines.progress import Progress
     from ...system import heap
 
@@ -69,7 +70,7 @@ def command(given):
     progress, where = Progress(given.quiet), options.device_of(given)
     workflow.tell_compiling(progress)
     if given.add:
-        added = []
+        first, added = index_at(first), []
         if layout_names or given.with_lcp:
             names = layout_names.split(",") if layout_names else []
             added = workflow.add_layouts(first, names, given.threads, progress, where, given.with_lcp)

@@ -6,29 +6,32 @@ import click
 
 from ... import options
 from ...errors import n_of, shown
-from ...options.finding import find_index, one_index
+from ...options.finding import find_indexes
 
 
 @options.command
-@click.argument("argument", metavar="[INDEX]", required=False)
-@options.index_again
+@click.argument("arguments", metavar="[INDEX]...", nargs=-1)
+@click.option(
+    "-x", "--index", "index_paths", type=click.Path(), multiple=True, help="An index: the same as INDEX."
+)
 @click.option("--verify", is_flag=True, help="Check every checksum, and that the arrays agree.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON; of several indexes a list.")
 @options.threads
 def command(given):
-    """Show what is in an index: contigs, layouts, sizes.
+    """Show what is in an index, or in several: contigs, layouts, sizes.
 
     Without INDEX it is $FMX_INDEX, else the only .fmx folder here.
     """
     from ... import workflow
 
-    path = find_index(one_index(given))
-    found = workflow.inspect(path, given.verify, given.threads)
+    paths = find_indexes((*given.arguments, *given.index_paths))
+    found = [workflow.inspect(path, given.verify, given.threads) for path in paths]
     if given.as_json:
-        click.echo(json.dumps(found | ({"verified": True} if given.verify else {}), indent=1))
+        whole = [each | ({"verified": True} if given.verify else {}) for each in found]
+        click.echo(json.dumps(whole if whole[1:] else whole[0], indent=1))
         return
     verified = ["", "  every checksum is right, and the arrays agree"] if given.verify else []
-    click.echo("\n".join(map(shown, [*_lines(found), *verified])))
+    click.echo("\n\n".join("\n".join(map(shown, [*_lines(each), *verified])) for each in found))
 
 
 def _lines(found):

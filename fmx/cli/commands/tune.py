@@ -1,11 +1,9 @@
 """fmx tune: which index and engine are fastest on this machine."""
 
-from pathlib import Path
-
 import click
 
 from ... import options
-from ...options.finding import one_index
+from ...options.finding import find_index, one_index
 
 
 @options.command
@@ -42,7 +40,7 @@ def command(given):
     progress = Progress(given.quiet)
     workflow.tell_compiling(progress)
     question = journey.Question(
-        Path(index_path) if index_path else None,
+        find_index(index_path) if index_path else None,
         given.bases or 0, given.length, given.max_memory, given.engine, given.threads,
     )  # fmt: skip
     click.echo(report.text(journey.tune(question, given.plan_only, progress)))

@@ -1,0 +1,104 @@
+"""An index by its name, its reference, or a name that is nearly right; what is read by its own name."""
+
+import json
+
+import journeys
+import pytest
+from bad_reads import complaint
+from texts import numbered, random_letters
+
+import fmx
+
+CONTIGS = numbered([random_letters(400, "naming")])
+
+
+@pytest.fixture
+def home(folder):
+    """A folder that holds yeast.fa, yeast.fmx beside it, and a read."""
+    (folder / "yeast.fa").write_bytes(journeys.fasta(CONTIGS))
+    journeys.build(folder / "yeast.fmx", CONTIGS)
+    (folder / "r.fq").write_bytes(journeys.fastq([("r", CONTIGS[0][1][20:60])]))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "name", ["yeast", "yeast.fa", "yeast.fasta.gz", "yeast.fmx", "yeast.fmx/", "./yeast"]
+)
+def test_an_index_is_found_beside_its_name(name, home, command):
+    assert fmx.open(name).contigs == [CONTIGS[0][0]]
+    for words in (["search", "r.fq"], ["locate", "-p", "ACGT"], ["mem", "r.fq"], ["inspect"]):
+        assert command(*words, "-x", name).code == 0
+    assert command("inspect", name).code == 0
+    assert command("index", "--add", "--with-lcp", name).code == 0
+
+
+def test_a_folder_of_other_things_does_not_hide_an_index(home, command):
+    (home / "yeast").mkdir()
+    assert command("inspect", "yeast").code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("yaest.fmx", "yaest.fmx: no index here; did you mean yeast.fmx?"),
+        ("yest", "yest: no index here; did you mean yeast.fmx?"),
+        ("yeast.v2", "yeast.v2: no index here; did you mean yeast.fmx?"),
+        ("mouse", "mouse: no index here; build one with 'fmx index REFERENCE.fa -o mouse'"),
+        ("alone.fa", "alone.fa: a reference, not its index: build one with 'fmx index alone.fa'"),
+        ("r.fq", "r.fq: a file, no index: name the folder that 'fmx index' has written"),
+    ],
+)
+def test_what_is_no_index_is_told(name, message, home, command):
+    (home / "alone.fa").write_bytes(b">a\nACGT\n")
+    assert complaint(command("search", "-x", name, "r.fq")) == f"fmx: error: {message}"
+    with pytest.raises(fmx.errors.IndexFileError) as error:
+        fmx.open(name)
+    assert str(error.value) == message
+
+
+def test_one_index_by_two_names_is_refused(home, command):
+    result = command("search", "-x", "yeast", "-x", "yeast.fmx", "r.fq")
+    assert (result.code, result.err) == (2, "fmx: error: yeast.fmx: name each index once\n")
+
+
+def test_inspect_shows_several_indexes(home, command):
+    journeys.build(home / "two.fmx", CONTIGS)
+    one, two = (command("inspect", name).out.decode() for name in ("yeast.fmx", "two.fmx"))
+    for words in (["yeast.fmx", "two.fmx"], ["-x", "yeast.fmx", "-x", "two.fmx"]):
+        assert command("inspect", *words).out.decode() == f"{one}\n{two}"
+    listed = json.loads(command("inspect", "--json", "yeast.fmx", "two.fmx").out)
+    assert [each["path"] for each in listed] == ["yeast.fmx", "two.fmx"]
+
+
+def test_patterns_are_called_so(home, command):
+    (home / "p.fa").write_bytes(b">p\nACG\n>q\nGATTACAGATTACA\n")
+    said = command("locate", "-x", "yeast", "p.fa").err
+    assert "fmx: 2 patterns: " in said
+    assert " patterns/s" in said
+    assert "read" not in said.replace("reading", "").replace("thread", "")
+    (home / "none.fa").write_bytes(b"")
+    assert "warning: no patterns in none.fa" in command("locate", "-x", "yeast", "none.fa").err
+    assert "fmx: 1 read: " in command("search", "-x", "yeast", "r.fq").err
+
+
+@pytest.mark.parametrize(("one", "two"), [("/1", "/2"), (".1", ".2")])
+def test_swapped_mates_are_told(one, two, home, command):
+    letters = CONTIGS[0][1]
+    (home / "R1.fq").write_bytes(journeys.fastq([(f"r{one}", letters[:40])]))
+    (home / "R2.fq").write_bytes(journeys.fastq([(f"r{two}", letters[50:90])]))
+    assert complaint(command("search", "-q", "-x", "yeast", "-1", "R2.fq", "-2", "R1.fq")) == (
+        f"fmx: error: R1.fq: record 1: its name is r{one}, but that of its mate in R2.fq is r{two}: "
+        "mates 1 and 2 are swapped, exchange them"
+    )
+    assert command("search", "-q", "-x", "yeast", "-1", "R1.fq", "-2", "R2.fq").code == 0
+
+
+def test_mates_swapped_by_their_headers_are_warned_of(home, command):
+    letters = CONTIGS[0][1]
+    (home / "R1.fq").write_bytes(journeys.fastq([("r 1:N:0:ACGT", letters[:40])]))
+    (home / "R2.fq").write_bytes(journeys.fastq([("r 2:N:0:ACGT", letters[50:90])]))
+    swapped = command("search", "-x", "yeast", "-1", "R2.fq", "-2", "R1.fq")
+    assert swapped.code == 0
+    warning = "by their headers R2.fq holds mates 2 and R1.fq mates 1: are -1 and -2 swapped?"
+    assert f"fmx: warning: {warning}\n" in swapped.err
+    assert "swapped" not in command("search", "-x", "yeast", "-1", "R1.fq", "-2", "R2.fq").err
