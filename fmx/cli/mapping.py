@@ -43,7 +43,10 @@ def map_to_index(command, given, runs, outputs, wanted):
         check_places([], outputs, other)
     wants = given.layout, given.method, given.threads, given.max_memory, given.verify
     kept = getattr(given, "kept", MadeAnew)
-    make = partial(_opened, paths, wants, wanted.near is not None, runs[0].output)
+    output = runs[0].output
+    has_names = output.kind != "nothing" and not output.matrix
+    has_names = has_names or bool(output.counts and not output.by_group)
+    make = partial(open_all, paths, wants, wanted.near is not None, has_names)
     progress = Progress(given.quiet)
     with progress.wall.spending("opening"):
         opened, fm_index = kept.shared("index", make)
@@ -73,18 +76,17 @@ def map_to_index(command, given, runs, outputs, wanted):
         tell_run(progress, command, summary, asked, () if shard else files)
 
 
-def _opened(paths, wants, with_text, output):
-    """(the indexes of these paths, they as one); ``wants`` of load."""
+def open_all(paths: list, wants: tuple, with_text: bool = False, has_names: bool = True) -> tuple:
+    """(the indexes of these paths, all of them as one); ``wants`` of load.
+
+    Raises UnsupportedError where two indexes have a contig of one name, if the output ``has_names``.
+    """
     opened = [load(path, *wants, with_text=with_text) for path in paths]
-    return opened, as_one(opened, output) if opened[1:] else opened[0]
-
-
-def as_one(opened, output):
-    """Several opened indexes as one.  Raises UnsupportedError where names do not tell contigs apart."""
+    if not opened[1:]:
+        return opened, opened[0]
     from ..index.joined import join, refuse_same_names
 
     joined = join(opened)
-    has_names = output.kind != "nothing" and not output.matrix
-    if has_names or (output.counts and not output.by_group):
+    if has_names:
         refuse_same_names(joined)
-    return joined
+    return opened, joined

@@ -48,7 +48,7 @@ def refuse_same_names(index) -> None:
         if name in seen:
             groups = index.reference.groups.names
             raise UnsupportedError(
-                f"contig {name} is in both {groups[seen[name]]} and {groups[group]}: screen without hits, "
-                "that is without -o, count by group, or index with --prefix-names"
+                f"contig {name} is in both {groups[seen[name]]} and {groups[group]}: index with "
+                "--prefix-names, or search without hits, that is without -o, or count by group"
             )
         seen[name] = group

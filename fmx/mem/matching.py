@@ -21,6 +21,7 @@ from ..search.mapper import BOTH, make_query
 from ..search.summary import Sums
 from . import mummergpu, seeds
 from .contracts import empty_matches, join_matches
+from .flood import Flood, Seen
 from .slices import join, slices
 from .strands import cut, make_strands
 from .unique import in_query, in_reference
@@ -95,6 +96,7 @@ class Finder:
     def __init__(self, index, options: MemOptions, writer, matcher=None, clock=None):
         self.timed = clock.timed if clock else nullcontext
         self.options, self.writer = options, writer
+        self.flood: Flood | None = None  # that of a command: find() sets it
         self.task_size = TASK if matcher is None else LARGE_TASK
         make = ALGORITHMS[options.algorithm]
         self.matcher: Any = matcher or join(index, [make(part, options.least) for part in index.parts])
@@ -119,14 +121,19 @@ class Finder:
 
     def lines(self, emit, batch, strands, found, rows):
         """Emit the lines of Matches, with the header lines of a span of rows; a Summary of the matches."""
-        (row, last_row), seen = rows, Summary()
+        (row, last_row), seen, far = rows, Summary(), Seen(strands)
         for matches in found:
             n = matches.length.size
             stop = max(row, int(strands.row[matches.strand[-1]]) + 1) if n else row
-            emit(self._format(batch, strands, matches, (row, stop)))
+            piece = self._format(batch, strands, matches, (row, stop))
+            if self.flood:
+                self.flood.see(n, len(piece), far.starts(matches))
+            emit(piece)
             row = stop
             seen.add(Summary(matches=n, match_lengths=self._lengths_of(matches)))
         emit(self._format(batch, strands, empty_matches(0), (row, last_row)))
+        if self.flood:
+            self.flood.see(0, 0, far.rest())
         return seen
 
     def _format(self, *given):
@@ -219,6 +226,10 @@ def find(finders, source, sink, progress=None) -> Summary:
             chunk = item.read()
         return Shares(finder.shares(chunk))
 
+    options = finders[0].options
+    flood = Flood(progress.say, options.least, 2 if options.strands == BOTH else 1)
+    for finder in finders:
+        finder.flood = flood
     workers = [partial(work, finder) for finder in finders for _ in range(finder.options.n_threads)]
     with closing(travel(source, workers, write)) as parts:
         for part in parts:

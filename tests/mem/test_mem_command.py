@@ -1,6 +1,8 @@
 """fmx mem as it is used: its formats against golden files, kinds of input, and what it refuses."""
 
 import gzip
+import json
+import re
 import subprocess
 import sys
 
@@ -158,7 +160,7 @@ def test_bad_queries_are_refused(name, indexed, command):
         (["--mum", "--maxmatch", "q.fa"], "give only one of"),
         (["--format", "paf", "-c", "q.fa"], "go with --format mummer"),
         (["-l", "0", "q.fa"], "0 is not in the range"),
-        ([], "Missing argument"),
+        ([], "missing argument"),
     ],
 )
 def test_commands_that_make_no_sense(arguments, said, indexed, command):
@@ -183,3 +185,49 @@ def test_help_is_instant():
         subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False).returncode
         == 0
     )
+
+
+def test_several_indexes_are_one(folder, command):
+    one, two = numbered([random_letters(500, "x0")]), [("other", random_letters(400, "x1"))]
+    for name, contigs in (("one", one), ("two", two), ("both", one + two)):
+        journeys.build(folder / f"{name}.fmx", contigs)
+    (folder / "q.fa").write_bytes(journeys.fasta([("q", one[0][1][50:120] + two[0][1][9:90])]))
+    whole = command("mem", "-q", "-x", "both.fmx", "-l", "12", "-b", "q.fa")
+    assert {b"other", one[0][0].encode()} <= set(whole.out.split())
+    joined = command("mem", "-q", "-x", "one.fmx", "-x", "two.fmx", "-l", "12", "-b", "q.fa")
+    assert (joined.code, joined.out) == (0, whole.out)
+    report = command("mem", "-q", "-x", "one.fmx", "-x", "two.fmx", "q.fa", "--report", "r.json")
+    assert report.code == 0
+    assert [each["index"] for each in json.loads((folder / "r.json").read_text())["references"]] == [
+        "one.fmx", "two.fmx",
+    ]  # fmt: skip
+    sharded = command("mem", "-x", "one.fmx", "-x", "two.fmx", "q.fa", "--shard", "1/2", "-o", "shards")
+    assert (sharded.code, sharded.out) == (2, b"")
+    assert "several -x" in sharded.err
+
+
+def test_contigs_of_one_name_in_several_indexes_are_refused(folder, command):
+    for name in ("one", "two"):
+        journeys.build(folder / f"{name}.fmx", [("chr", random_letters(300, name))])
+    (folder / "q.fa").write_bytes(b">q\nACGT\n")
+    message = complaint(command("mem", "-q", "-x", "one.fmx", "-x", "two.fmx", "q.fa"))
+    assert "contig chr is in both one and two: index with --prefix-names" in message
+
+
+def test_a_flood_of_matches_is_told_once(folder, command):
+    letters = random_letters(30_000, "flood")
+    journeys.build(folder / "ref.fmx", [("ref", letters)])
+    (folder / "q.fa").write_bytes(journeys.fasta([("q", letters)]))
+    result = command("mem", "-l", "3", "q.fa", "-o", "out.txt")
+    (line,) = [line for line in result.err.splitlines() if "warning" in line]
+    found = re.fullmatch(
+        r"fmx: warning: (\d+) matches start at a base, which is more than 10: about ([\d,.]+) (GB|MB) of "
+        r"output are coming for each million bases of the queries; a larger -l than 3 gives fewer",
+        line,
+    )
+    lines = (folder / "out.txt").read_bytes().count(b"\n")
+    assert abs(int(found[1]) / (lines / 30_000) - 1) < 0.1
+    size = (folder / "out.txt").stat().st_size / 30_000 * 1e6
+    assert abs(float(found[2].replace(",", "")) * {"GB": 1e9, "MB": 1e6}[found[3]] / size - 1) < 0.1
+    assert "warning" not in command("mem", "-q", "-l", "3", "q.fa", "-o", "out.txt").err
+    assert "warning" not in command("mem", "-l", "12", "q.fa", "-o", "out.txt").err

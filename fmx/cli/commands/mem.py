@@ -6,7 +6,7 @@ from functools import partial
 import click
 
 from ... import limits, options
-from ...options.finding import find_index
+from ...options.finding import find_indexes
 from ...output import kinds_of
 from ..reports import refuse_logs, report_of, report_places, reporting
 
@@ -33,7 +33,7 @@ from ..reports import refuse_logs, report_of, report_places, reporting
     "--algorithm", type=click.Choice(["seeds", "mummergpu"]), default="seeds", show_default=True,
     help="seeds is fastest; mummergpu is that of MUMmerGPU++, finds the same and needs an index --with-lcp.",
 )  # fmt: skip
-@options.index
+@options.indexes
 @options.output
 @reporting
 @options.verify
@@ -61,29 +61,32 @@ def command(given):
         raise click.UsageError("-c, -L and -F go with --format mummer only")
     from ... import workflow
     from ...cluster.kept import MadeAnew
-    from ...index.fm_index import load
     from ...input.reads import FORWARD, REVERSE
     from ...machines.progress import Progress
     from ...mem.journey import MemOutput
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions
+    from ..mapping import open_all
     from ..places import check_places
-    from ..shards import places_of, undone_shard
+    from ..shards import places_of, refuse_shards, undone_shard
     from ..told import tell_run
 
     strands = FORWARD | REVERSE if given.both else REVERSE if given.reverse else FORWARD
     unique = IN_BOTH if given.mum else IN_REFERENCE if given.mumreference else ALL
     refuse_logs(given.reports)
-    index_path = find_index(given.index_path)
+    paths = find_indexes(given.index_paths)
+    refuse_shards(given, {"several -x": paths[1:]})
     form = "MUMmer's format" if given.kind == "mummer" else given.kind.upper()
     outputs = {"-o": (given.output, [form]), **report_places(given.reports)}
-    check_places(given.queries, places_of(given, outputs), index_path)
+    check_places(given.queries, places_of(given, outputs), paths[0])
+    for other in paths[1:]:
+        check_places([], outputs, other)
     kept = getattr(given, "kept", MadeAnew)
     progress, device = Progress(given.quiet), options.device_of(given)
-    make = partial(load, index_path, None, "verify", given.threads, verify=given.verify)
+    make = partial(open_all, paths, (None, "verify", given.threads, None, given.verify))
     with progress.wall.spending("opening"):
-        fm_index = kept.shared("index", make)
+        opened, fm_index = kept.shared("index", make)
     wanted = MemOptions(given.least, strands, unique, given.threads, given.algorithm)
-    report = report_of(given.reports, "mem", given, given.queries, [(index_path, fm_index.meta)])
+    report = report_of(given.reports, "mem", given, given.queries, [(own.path, own.meta) for own in opened])
     output = MemOutput(given.output, given.kind, *layout, report=report)
     is_wanted, shard = undone_shard(
         given, progress, "mem", given.queries, fm_index.meta, matching=wanted, output=output
