@@ -129,9 +129,9 @@ def _check_files(given, has_mates):
 
 
 def tell_of_mates(given) -> None:
-    """Warn of single reads that look like mates."""
-    from ..input.guessed_mates import advice
+    """Warn of single reads that look like mates, and of mates that are swapped."""
+    from ..input.guessed_mates import advice, swapped
     from ..machines.progress import Progress
 
-    if found := advice(given.reads):
+    if found := advice(given.reads) or swapped(given.mates1, given.mates2):
         Progress(given.quiet).say(f"warning: {found}")

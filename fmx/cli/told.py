@@ -21,17 +21,24 @@ def tell(progress, command: str, summary, asked: Asked | None, names, pace: str)
     ``asked``: what the words on reads depend on, else None; ``names`` of the inputs, none of a shard's.
     """
     if names and not getattr(summary, summary.things):
-        progress.say(f"warning: no {summary.things} in {', '.join(map(str, names))}")
+        things = _called(summary.things, asked)
+        progress.say(f"warning: no {things} in {', '.join(map(str, names))}")
     progress.say(f"{summary.sentence(asked)}; {pace}")
     hints = {"search": hint, "locate": hint_for_patterns}
     if asked and (found := hints[command](summary, asked)):
         progress.say(f"hint: {found}")
 
 
+def _called(things: str, asked: Asked | None) -> str:
+    """What a Summary's reads, or anything else, are called."""
+    return f"{asked.noun}s" if asked and things == "reads" else things
+
+
 def tell_run(progress, command: str, summary, asked: Asked | None, names) -> None:
     """The same of a run by itself; a new one begins."""
-    wall = progress.wall
-    tell(progress, command, summary, asked, names, f"{wall.in_words()}, {wall.rate(*summary.seen())}")
+    wall, (n, things) = progress.wall, summary.seen()
+    pace = f"{wall.in_words()}, {wall.rate(n, _called(things, asked))}"
+    tell(progress, command, summary, asked, names, pace)
     progress.begin()
 
 

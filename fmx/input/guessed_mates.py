@@ -1,6 +1,8 @@
 """Files that look as if they held mates, where single reads are asked for: told by their first records."""
 
 import os
+import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -23,15 +25,23 @@ def advice(paths) -> str:
     return ""
 
 
+def swapped(first: Sequence, second: Sequence) -> str:
+    """What to say of files of mates 1 whose first headers tell that they hold mates 2, and the others 1."""
+    for one, two in zip(first, second, strict=False):
+        if (_number_of(one), _number_of(two)) == (b"2", b"1"):
+            return f"by their headers {one} holds mates 2 and {two} mates 1: are -1 and -2 swapped?"
+    return ""
+
+
+def _number_of(path) -> bytes:
+    """Which mates a file holds by its first header, as in ``name 2:N:0:ACGT``; empty if that is not told."""
+    found = re.match(rb"[@>]\S+[ \t]([12]):[YN]:", _head_of(path))
+    return found[1] if found else b""
+
+
 def _first_records(path) -> list:
     """(name in a list, sequence) of the first two records, as far as they are there."""
-    if str(path) == STANDARD or not os.path.isfile(path):
-        return []
-    head = np.empty(_HEAD, np.uint8)
-    try:
-        with Source(path) as source:
-            text = head[: source.readinto(head)].tobytes().lstrip()
-    except InputError:
+    if not (text := _head_of(path)):
         return []
     if text.startswith(b"@"):
         lines = text.split(b"\n")[:9]
@@ -39,6 +49,18 @@ def _first_records(path) -> list:
     else:
         found = [list(record.partition(b"\n")[::2]) for record in text.split(b"\n>")[:3]][:-1]
     return [((line[1:] if line[:1] in b"@>" else line).split()[:1], letters) for line, letters in found]
+
+
+def _head_of(path) -> bytes:
+    """The start of a file; empty of what is none, or cannot be read."""
+    if str(path) == STANDARD or not os.path.isfile(path):
+        return b""
+    head = np.empty(_HEAD, np.uint8)
+    try:
+        with Source(path) as source:
+            return head[: source.readinto(head)].tobytes().lstrip()
+    except InputError:
+        return b""
 
 
 def _are_mates(one, two) -> bool:

@@ -14,20 +14,21 @@ class Asked:
     """What the words on a run depend on, beside what it has seen; JSON's types.
 
     ``cannot_occur``: which reads cannot, in words; ``contig``: the median length of contigs; ``strands`` as
-    of MapOptions; ``iupac``: whether letters may stand for several bases.
+    of MapOptions; ``iupac``: whether letters may stand for several bases; ``noun``: what one read is called.
     """
 
     cannot_occur: str
     contig: float
     strands: int
     iupac: bool
+    noun: str = "read"
 
     @classmethod
     def of(cls, options, reference) -> "Asked":
         """Of MapOptions and a Reference."""
         contig = float(np.median(reference.lengths)) if len(reference.lengths) else 0.0
         iupac = bool(options.near and options.near.iupac)
-        return cls(options.cannot_occur(), contig, options.strands, iupac)
+        return cls(options.cannot_occur(), contig, options.strands, iupac, options.noun)
 
 
 def hint(summary, asked: Asked) -> str:

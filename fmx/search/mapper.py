@@ -62,6 +62,7 @@ class MapOptions:
     collapse: Trim | None = None
     counts_lengths: bool = False  # whether those of reads, and of inserts, are counted
     on_host: bool = False
+    noun: str = "read"  # what messages call what is mapped
 
     def __post_init__(self):
         self.chunk_size = self.chunk_size or chunks.size_for(self.n_threads)

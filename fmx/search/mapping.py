@@ -21,6 +21,7 @@ def map_spans(mappers, source, writer, sink, progress=None) -> Summary | PairSum
     ``mappers``: one for each place where reads are mapped, used by as many threads as its options say.
     """
     progress, start = progress or Progress(quiet=True), time.monotonic()
+    noun = mappers[0].options.noun
     summary = PairSummary() if mappers[0].options.pairing else Summary()
 
     def work(mapper, emit, span):
@@ -35,7 +36,8 @@ def map_spans(mappers, source, writer, sink, progress=None) -> Summary | PairSum
         for part in parts:
             summary.add(part)
             rate = summary.reads / max(time.monotonic() - start, 1e-9)
-            progress.show(f"{n_of(summary.reads, 'read')}, {rate:,.0f} reads/s, {summary.mapped:,} mapped")
+            seen = f"{n_of(summary.reads, noun)}, {rate:,.0f} {noun}s/s"
+            progress.show(f"{seen}, {summary.mapped:,} mapped")
     return summary
 
 

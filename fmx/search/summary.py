@@ -69,7 +69,7 @@ class Summary(Sums):
         more = f", {self.suppressed:,} with too many" if self.suppressed else ""
         hopeless = f"; {self.hopeless:,} cannot occur: {asked.cannot_occur}"
         return (
-            f"{n_of(self.reads, 'read')}: {n_of(self.mapped, 'occurs', 'occur')} ({share:.2f} %), "
+            f"{n_of(self.reads, asked.noun)}: {n_of(self.mapped, 'occurs', 'occur')} ({share:.2f} %), "
             f"{self.unique:,} of them once{more}; "
             f"{n_of(self.hits, 'occurrence')}{hopeless if self.hopeless else ''}"
         )

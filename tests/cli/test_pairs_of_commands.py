@@ -164,7 +164,7 @@ def test_other_formats_hold_a_line_for_each_mate(there, command):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("", "Missing argument"),
+        ("", "missing argument"),
         ("-1 1.fq", "-1 and -2 name 1 and 0 files"),
         ("-1 1.fq,1.fq -2 2.fq", "-1 and -2 name 2 and 1 files"),
         ("-1 1.fq, -2 2.fq", "a name between commas is empty"),

@@ -84,7 +84,7 @@ def command(given):
     output = Output(given.output, kind, mismatches=given.mismatches, absent=given.absent, matrix=given.matrix)
     is_near = given.mismatches > 0 or given.iupac
     near = Near(given.mismatches, given.iupac, best_first=False) if is_near else None
-    wanted = MapOptions(SelectionPolicy(ALL), near=near)
+    wanted = MapOptions(SelectionPolicy(ALL), near=near, noun="pattern")
     map_to_index("locate", given, [Run(given.patterns, output, literal)], outputs, wanted)
 
 

@@ -64,5 +64,4 @@ def command(given):
         first, outputs = given.mates1 or given.reads, outputs_of(output)
         runs = [Run((*first, *given.mates2), output, files_of(first, given.mates2, lie, given.reference))]
     map_to_index("search", given, runs, outputs, wanted)
-    if not lie:
-        tell_of_mates(given)
+    tell_of_mates(given)
