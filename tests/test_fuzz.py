@@ -1,4 +1,4 @@
-"""The fuzzer (tests/fuzz): half a minute of it finds nothing, and what it looks for it would see."""
+"""The fuzzer (tests/fuzz): a minute of it finds nothing, and what it looks for it would see."""
 
 import os
 import random
@@ -13,17 +13,27 @@ from fuzz.session import KINDS, Session
 
 CASES = {
     "reads": 350, "reference": 60, "packed": 150, "damaged": 75, "hostile": 100, "arguments": 175,
-    "code": 2,
+    "code": 2, "near": 60, "pairs": 60, "shards": 30, "count": 40,
 }  # fmt: skip
 
 
 @pytest.mark.timeout(900)
-def test_half_a_minute_of_fuzzing_finds_nothing(tmp_path):
-    """The same cases for everybody; half a minute on two idle cores, and what must be compiled first."""
+def test_a_minute_of_fuzzing_finds_nothing(tmp_path):
+    """The same cases for everybody; most of a minute on two idle cores, and what must be compiled first."""
     with Session(tmp_path) as session:
         session.run_first(CASES, seed=1)
         assert not session.found, session.report()
-    for kind in ("reads", "reference", "packed", "damaged", "hostile", "arguments"):
+    for kind in (
+        "reads",
+        "reference",
+        "packed",
+        "damaged",
+        "hostile",
+        "arguments",
+        "near",
+        "pairs",
+        "shards",
+    ):
         assert all(session.counts[kind, code] for code in (0, 1)), session.report()
 
 

@@ -10,6 +10,7 @@ import resource
 import sys
 import traceback
 
+ORIGINALS: dict = {}  # of what _set_chunk_size changes
 MOST_MEMORY = 6 << 30  # of addresses; keeps the machine alive
 
 
@@ -52,14 +53,17 @@ def _run(cli, task) -> int:
 
 
 def _set_chunk_size(size) -> None:
-    """Chunks of few bytes show borders that files of a few records never reach."""
-    from fmx.input import spans
+    """Chunks of few bytes show borders that files of a few records never reach, and so do shards."""
+    from fmx.input import pair_shards, shards, spans
 
-    original = getattr(spans.plan, "original", spans.plan)
-    spans.plan = original
-    if size:
-        spans.plan = lambda paths, _=None, *more, **named: original(paths, size, *more, **named)
-        spans.plan.original = original
+    for place, name, small in (
+        (spans, "plan", lambda plan: lambda paths, _=None, *more, **named: plan(paths, size, *more, **named)),
+        (shards, "APART", lambda _: size),
+        (shards.Cuts, "spans", lambda cut: lambda cuts, _, start, stop: cut(cuts, size, start, stop)),
+        (pair_shards, "_REACH", lambda _: size),
+    ):
+        original = ORIGINALS.setdefault((place, name), getattr(place, name))
+        setattr(place, name, small(original) if size else original)
 
 
 def _start_watch() -> int:

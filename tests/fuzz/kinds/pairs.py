@@ -13,6 +13,13 @@ MOST = 3000  # proper pairs, or occurrences, of a pair that the oracle looks at
 
 
 def make(rng, folder) -> Case:
+    case = made(rng, 0.7)
+    case.commands[0] += ["-o", "out.sam", "--counts", "counts.tsv"]
+    return case
+
+
+def made(rng, damage) -> Case:
+    """A search whose outputs are not said; files are damaged with this probability."""
     n = rng.randrange(1, 8)
     mates = [_mates(rng, n, end) for end in rng.choice([("", ""), ("/1", "/2"), (".1", ".2")])]
     names, facts = ["1.txt", "2.txt"], {"interleaved": rng.random() < 0.3}
@@ -20,7 +27,7 @@ def make(rng, folder) -> Case:
         names, mates = ["1.txt"], [[record for pair in zip(*mates, strict=True) for record in pair]]
     files = {name: b"".join(records) for name, records in zip(names, mates, strict=True)}
     name, what = rng.choice(names), "whole"
-    if rng.random() < 0.7:
+    if rng.random() < damage:
         files[name], what = mutate.mutated(rng, files[name], mutate.TEXT, 1)
     for name in names:
         files[name], _ = mutate.packed(rng, files[name])
@@ -36,7 +43,6 @@ def make(rng, folder) -> Case:
     arguments += ["-m", str(facts["at_most"])] if facts["at_most"] else []
     arguments += [] if facts["unmapped"] else ["--no-unmapped"]
     outputs, size = ["out.sam", "counts.tsv"], rng.choice([None, 64, 300])
-    arguments += ["-o", "out.sam", "--counts", "counts.tsv"]
     return Case("pairs", "", [arguments], files, f"pairs: {what}", outputs, b"", size, facts)
 
 
@@ -52,15 +58,15 @@ def check(case, outcomes, folder) -> list:
         return [f"exit {outcome.code} of a command that was right"]
     try:
         sides = [oracle.reads(oracle.unpacked(case.files[name])) for name in sorted(case.files)]
-        pairs = _paired(sides)
+        pairs = paired(sides)
     except oracle.RefusedError as error:
         return [] if outcome.code else [f"search took pairs that must be refused: {error}"]
     if outcome.code:
         return [f"search refused pairs that are whole: {outcome.message.strip()[:200]}"]
-    return judged(_check, case.facts, pairs, folder)
+    return judged(check_output, case.facts, pairs, folder)
 
 
-def _paired(sides) -> list:
+def paired(sides) -> list:
     """(name, (letters, qualities), the same of mate 2) of each pair."""
     one, two = sides if len(sides) == 2 else (sides[0][::2], sides[0][1::2])
     if len(one) != len(two):
@@ -76,7 +82,7 @@ def _name(one, two) -> str:
     raise oracle.RefusedError(f"mates of other names: {one} and {two}")
 
 
-def _check(facts, pairs, folder):
+def check_output(facts, pairs, folder):
     found = [_occurrences(facts, one[0], two[0]) for _, one, two in pairs]
     if max((len(places) for own in found for places in own), default=0) > MOST:
         return
