@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from .streams import GIVEN, STANDARD, Source
 CHUNK_SIZE = 1 << 23
 FEW = 16  # threads, which Python's lock between them does not hold up
 NEWLINE, CR = 10, 13
+N_SAM = 11  # columns of SAM at least
 BLANK_LINE = "a blank line stands between records before it: remove it"
 _CONVERT = "convert with: tr '\\r' '\\n'"
 
@@ -103,7 +105,23 @@ def look_at(path, check=begins_fastq) -> None:
         head = bytearray(1 << 12)
         begin = head[: source.readinto(head)].lstrip()
     if begin:
+        if check is begins_fastq and (what := _of_lines(bytes(begin))):
+            raise InputError(source.path, "first line", f"reads are FASTA or FASTQ, and this {what}")
         check(source.path, begin[0])
+
+
+def _of_lines(begin: bytes) -> str:
+    """What a text seems to hold that is neither FASTA nor FASTQ, and what to do; "" if that is unclear."""
+    if begin[:1] in b"@>#":
+        return ""
+    lines = [re.split(rb"[\t,;]", line.strip()) for line in begin.splitlines()[:2]]
+    if not any(re.fullmatch(rb'"?[ACGTUNacgtun]{10,}"?', field) for fields in lines for field in fields):
+        return ""
+    if max(map(len, lines)) == 1:
+        return "holds sequences by themselves: write a line '>NAME' before each"
+    if max(map(len, lines)) < N_SAM:
+        return "seems to be a table of guides: 'fmx count -l TABLE READS' counts them in reads"
+    return ""
 
 
 def literal_fasta(sequences, names=None) -> bytes:

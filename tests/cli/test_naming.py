@@ -102,3 +102,28 @@ def test_mates_swapped_by_their_headers_are_warned_of(home, command):
     warning = "by their headers R2.fq holds mates 2 and R1.fq mates 1: are -1 and -2 swapped?"
     assert f"fmx: warning: {warning}\n" in swapped.err
     assert "swapped" not in command("search", "-x", "yeast", "-1", "R1.fq", "-2", "R2.fq").err
+
+
+THIS = "first line: reads are FASTA or FASTQ, and this "
+TABLE = f"{THIS}seems to be a table of guides: 'fmx count -l TABLE READS' counts them in reads"
+RAW = f"{THIS}holds sequences by themselves: write a line '>NAME' before each"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,sequence,gene\ng1,ACGTNACGTACGTACGTACG,A\n", TABLE),
+        ("g1\tACGTACGTACGTACGTACGT\tA\n", TABLE),
+        ("ACGTACGTACGTACG\nACGTACGTACGT\n", RAW),
+        ("read\tACGT\n", "first byte: expected '@' (FASTQ) or '>' (FASTA), found 'r'"),
+        (
+            "\t".join(["r", "4", "*", "0", "0", "*", "*", "0", "0", "ACGTACGTACGT", "I"]),
+            "first byte: expected",
+        ),
+        ("hello, world\n", "first byte: expected"),
+    ],
+)
+def test_a_table_in_the_place_of_reads_is_told(text, message, home, command):
+    (home / "x.csv").write_text(text)
+    for words in (["search", "-x", "yeast"], ["mem", "-x", "yeast"], ["locate", "-x", "yeast"]):
+        assert complaint(command(*words, "x.csv")).startswith(f"fmx: error: x.csv: {message}")
