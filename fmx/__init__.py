@@ -12,6 +12,7 @@ from ._version import __version__
 from .errors import DeviceError, FmxError, IndexFileError, InputError, OutputError, UnsupportedError, quoted
 
 if TYPE_CHECKING:
+    from .library.counting import COUNT, Counts, count_guides
     from .library.index import Index
     from .library.names import Names
     from .library.opening import build, from_sequences
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
     from .library.table import HIT, MATCH, NEAR_HIT, PAIR, PROPER_PAIR, Table
 
 __all__ = [
-    "DeviceError", "FmxError", "HIT", "Index", "IndexFileError", "InputError", "MATCH", "NEAR_HIT", "Names",
-    "OutputError", "PAIR", "PROPER_PAIR", "Table", "UnsupportedError", "__version__", "build",
-    "from_sequences", "open", "pairwise",
+    "COUNT", "Counts", "DeviceError", "FmxError", "HIT", "Index", "IndexFileError", "InputError",
+    "MATCH", "NEAR_HIT", "Names", "OutputError", "PAIR", "PROPER_PAIR", "Table", "UnsupportedError",
+    "__version__", "build", "count_guides", "from_sequences", "open", "pairwise",
 ]  # fmt: skip
 
 _LIBRARY = {
     "opening": {"build": "build", "from_sequences": "from_sequences", "open": "open_index"},
+    "counting": {name: name for name in ("COUNT", "Counts", "count_guides")},
     "index": {"Index": "Index"},
     "names": {"Names": "Names"},
     "table": {name: name for name in ("HIT", "MATCH", "NEAR_HIT", "PAIR", "PROPER_PAIR", "Table")},

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from ..errors import InputError, shown
+from ..errors import InputError, brief
 from ..input.delimited import find_columns
 from ..input.dna import IUPAC
 
@@ -93,8 +93,8 @@ def _asked(path, where, names, asked) -> tuple:
         elif re.fullmatch("[0-9]{1,6}", wanted) and 1 <= int(wanted) <= len(names):
             found[ASKED[name]] = int(wanted) - 1
         else:
-            what = f"no column is called {shown(wanted)!r} (--columns {name}=...); there are {_listed(names)}"
-            raise InputError(path, where, what)
+            called = f"no column is called {brief(wanted, 60)!r} (--columns {name}=...)"
+            raise InputError(path, where, f"{called}; there are {_listed(names)}")
     return found, is_header
 
 
@@ -127,7 +127,7 @@ def _note(names, found, is_header) -> str:
     if not unused and "id" in found:
         return ""
     words = {"id": "ids", "sequence": "sequences", "second": "second sequences", "gene": "genes"}
-    label = [shown(name) for name in names] if is_header else [str(i + 1) for i in range(len(names))]
+    label = [brief(name, 60) for name in names] if is_header else [str(i + 1) for i in range(len(names))]
     said = [
         f"{what} from column {label[found[name]]!r}"
         if is_header
@@ -147,4 +147,4 @@ def _note(names, found, is_header) -> str:
 def _listed(names) -> str:
     """Names of columns, the first 12 of them."""
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return ", ".join(repr(shown(name)) for name in names[:12]) + more
+    return ", ".join(repr(brief(name, 60)) for name in names[:12]) + more

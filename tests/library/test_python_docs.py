@@ -18,6 +18,7 @@ def files(folder):
     (folder / "genome.fa").write_text(GENOME)
     (folder / "plasmid.fa").write_text(">plasmid\nCCGATTACACC\n")
     (folder / "reads.fq").write_text(READS)
+    (folder / "guides.csv").write_text("id,sequence,gene\ng1,GATTACA,A\ng2,ACGTACGT,B\ng3,CCCCCCC,B\n")
 
 
 def test_the_page(files):
@@ -44,7 +45,7 @@ def test_what_there_is_is_documented_and_typed():
         members = [each for key, each in vars(own).items() if callable(each) and key[0] != "_"]
         for each in [own, *members] if isinstance(own, type) else [own]:
             assert each.__doc__, each
-            if not isinstance(each, type) and name in ("Index", "build", "open", "pairwise"):
+            if not isinstance(each, type) and name in ("Index", "build", "count_guides", "open", "pairwise"):
                 assert "return" in each.__annotations__, each
                 assert "Examples:" in each.__doc__, each
     assert (ROOT / "fmx" / "py.typed").exists()

@@ -1,0 +1,188 @@
+"""How often each guide of a library stands in the reads of samples, as an array."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..count import journey
+from ..count.columns import ASKED
+from ..count.counting import Counter, CountOptions, count_samples
+from ..count.inputs import Inputs
+from ..count.library import Library, read_library
+from ..count.looked import Looked
+from ..count.samples import Sample, samples_of
+from ..count.stats import SampleStats, stats_of
+from ..count.targets import make_targets
+from ..errors import quoted
+from ..machines.progress import Progress
+from . import arguments
+from .arguments import Path, Strands
+from .names import Names
+from .table import Table, make_table
+
+COUNT = np.dtype([("sample", "i4"), ("guide", "i8"), ("gene", "i8"), ("count", "i8")])
+_LETTERS = "ACGTUNRYSWKMBDHV"
+Samples = Path | Mapping[str, Path | list[Path] | tuple[Path, ...]]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What ``fmx.count_guides`` gives.
+
+    ``table``: a Table of dtype ``fmx.COUNT`` with a row for each sample and guide, sample after sample, and
+    the names of all.  ``samples``: for each sample what became of its reads: ``reads``, ``assigned``,
+    ``ambiguous``, ``unassigned``, ``offsets``, ``gini`` and so on, as in ``fmx count --json``.  ``notes``:
+    lines on the library, as of columns that were not used.
+
+    Examples:
+        >>> counts = fmx.count_guides({"day0": "reads.fq"}, "guides.csv")
+        >>> counts.samples[0].reads, counts.samples[0].assigned
+        (3, 2)
+    """
+
+    table: Table
+    samples: tuple[SampleStats, ...]
+    notes: tuple[str, ...]
+
+
+class _Notes(Progress):
+    """Keeps the lines that a command would say."""
+
+    def __init__(self) -> None:
+        super().__init__(quiet=True)
+        self.lines: list[str] = []
+
+    def say(self, message: str) -> None:
+        self.lines.append(message)
+
+
+def count_guides(
+    reads: Samples, library: Path, *, mates: Samples | None = None, columns: Mapping[str, str] | None = None,
+    offsets: Iterable[int] = (), after: str = "", before: str = "", anywhere: bool = False,
+    strands: Strands = "both", mismatches: int = 0, min_quality: int = 0, threads: int | None = None,
+) -> Counts:  # fmt: skip
+    """Count the guides of a library in samples, as ``fmx count`` does (docs/count.md).
+
+    Args:
+        reads: A path of FASTQ or FASTA, or a dict of samples by name: a path each, or a list of several.
+        library: The path of a table of id, sequence and gene, or of FASTA.
+        mates: The files of mates 2 of the same samples, in the same form.
+        columns: Which columns of the library hold what: a dict of id, sequence, sequence2 or gene to the name
+            of a column, or its number from "1".
+        offsets: Where guides begin in a read, from 0; by default as the first reads of each file tell.
+        after: Guides stand right after these letters.
+        before: Guides stand right before these letters.
+        anywhere: Guides stand anywhere in a read.
+        strands: both, forward or reverse.
+        mismatches: With 1, a read without a guide counts for the only one that is one letter apart.
+        min_quality: Leave out reads with a letter of lower quality in their guide.
+        threads: All cores by default.
+
+    Returns:
+        Counts: a table, and what became of the reads of each sample.
+
+    Raises:
+        InputError: A file cannot be read, a record is bad, or no guide is found in the first reads.
+        TypeError, ValueError: An argument is wrong.
+
+    Examples:
+        >>> counts = fmx.count_guides("reads.fq", "guides.csv")
+        >>> counts.table["count"].tolist()
+        [1, 1, 0]
+    """
+    samples = _samples(reads, mates)
+    asked = _columns(columns)
+    looked = Looked(
+        _offsets(offsets), _flank("after", after), _flank("before", before),
+        arguments.yes_or_no("anywhere", anywhere), arguments.strand_set(strands),
+    )  # fmt: skip
+    if bool(looked.offsets) + bool(looked.after or looked.before) + looked.anywhere > 1:
+        raise ValueError("give only one of offsets, after with before, and anywhere")
+    options = CountOptions(
+        (looked,) * (2 if mates is not None else 1),
+        arguments.whole("mismatches", mismatches, (0, 1), 0),
+        arguments.whole("min_quality", min_quality, (0, 93), 0), arguments.threads(threads),
+    )  # fmt: skip
+    path, notes = os.fspath(arguments.file("library", library)), _Notes()
+    guides = journey.without_doubles(read_library(path, asked, notes.say), notes)
+    targets = make_targets([guides], mates is not None)
+    journey.tell_neighbours(targets, options, notes)
+    counter, inputs = Counter(targets, options), Inputs(samples, options.n_threads)
+    found = count_samples(counter, inputs, len(samples), options.n_threads, Progress(quiet=True))
+    rows, numbers = journey.rows_of(targets, found)
+    longest = int(targets.guides[0].table.lengths[0])
+    stats = (stats_of(*each, longest) for each in zip(samples, found, numbers, strict=True))
+    return Counts(
+        _table([sample.name for sample in samples], rows, numbers), tuple(stats), tuple(notes.lines)
+    )
+
+
+def _table(names: list[str], rows: Library, numbers: np.ndarray) -> Table:
+    genes = {gene: i for i, gene in enumerate(dict.fromkeys(rows.genes))}
+    table = np.zeros(numbers.shape, COUNT)
+    table["sample"] = np.arange(len(names))[:, None]
+    table["guide"], table["gene"] = np.arange(len(rows)), [genes[gene] for gene in rows.genes]
+    table["count"] = numbers
+    known = {"sample": Names.of(names), "guide": Names.of(rows.ids), "gene": Names.of(genes)}
+    return make_table(table.ravel(), known)
+
+
+def _samples(reads: Samples, mates: Samples | None) -> list[Sample]:
+    """The Samples that files are; raises TypeError and ValueError."""
+    first = _files("reads", reads)
+    if mates is None:
+        return [Sample(name, files) for name, files in first.items()]
+    second = _files("mates", mates)
+    if not isinstance(reads, Mapping) and not isinstance(mates, Mapping):
+        second = dict(zip(first, second.values(), strict=True))
+    if isinstance(reads, Mapping) != isinstance(mates, Mapping) or {
+        name: len(files) for name, files in first.items()
+    } != {name: len(files) for name, files in second.items()}:
+        raise ValueError("mates must be the files of the same samples as reads, as many of each")
+    return [Sample(name, files, second[name]) for name, files in first.items()]
+
+
+def _files(what: str, value: object) -> dict[str, tuple[str, ...]]:
+    """{name: paths} of samples."""
+    if not isinstance(value, Mapping):
+        path = os.fspath(arguments.file(what, value))
+        return {samples_of([path])[0].name: (path,)}
+    found: dict[str, tuple[str, ...]] = {}
+    for name, files in value.items():
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise ValueError(f"{what} must have names of samples as keys, not {quoted(name)}")
+        several = files if isinstance(files, list | tuple) else [files]
+        found[name] = tuple(os.fspath(arguments.file(f"{what}[{quoted(name)}]", path)) for path in several)
+        if not several:
+            raise ValueError(f"{what}[{quoted(name)}] must be a path, or a list of one or more")
+    if not found:
+        raise ValueError(f"{what} must be a path, or a dict of one sample or more")
+    return found
+
+
+def _columns(columns: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    must = f"columns must be a dict of {', '.join(ASKED)} to names of columns, not {quoted(columns)}"
+    if columns is None:
+        return ()
+    if not isinstance(columns, Mapping):
+        raise TypeError(must)
+    if not all(key in ASKED and isinstance(name, str) and name for key, name in columns.items()):
+        raise ValueError(must)
+    return tuple(columns.items())
+
+
+def _offsets(offsets: Iterable[int]) -> tuple[int, ...]:
+    if isinstance(offsets, str | bytes) or not isinstance(offsets, Iterable):
+        raise TypeError(f"offsets must be whole numbers in a list, not {quoted(offsets)}")
+    return tuple(dict.fromkeys(arguments.whole("offsets", each, (0, (1 << 31) - 1), 0) for each in offsets))
+
+
+def _flank(name: str, letters: str) -> str:
+    must = f"{name} must be letters of DNA, not {quoted(letters)}"
+    if not isinstance(letters, str):
+        raise TypeError(must)
+    if letters.upper().strip(_LETTERS):
+        raise ValueError(must)
+    return letters.upper()

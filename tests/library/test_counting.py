@@ -1,0 +1,115 @@
+"""fmx.count_guides gives what fmx count writes, and refuses what it cannot mean."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+from texts import random_letters
+
+import fmx
+
+LIBRARY = [(f"g{i}", random_letters(12, f"guide {i}"), f"G{i // 3}") for i in range(10)]
+
+
+@pytest.fixture
+def files(folder):
+    """Files of reads, mates and libraries."""
+    rng = random.Random(3)
+    for name in ("a", "b", "mates"):
+        text = ""
+        for i in range(200):
+            read = rng.choice(["", "T"]) + rng.choice(LIBRARY)[1][: rng.choice([12, 12, 11])] + "ACCA"
+            text += f"@{i}\n{read}\n+\n{'#' if i % 9 == 0 else 'I'}{(len(read) - 1) * 'I'}\n"
+        (folder / f"{name}.fq").write_text(text)
+    rows = ["sgRNA ID,Target Gene Symbol,sgRNA Target Sequence,Exon"]
+    rows += [f"{name},{gene},{x},1" for name, x, gene in LIBRARY]
+    (folder / "library.csv").write_text("\n".join(rows) + "\n")
+    pairs = [f"p{i},{LIBRARY[i][1]},{LIBRARY[-i][1]},G{i}" for i in range(1, 9)]
+    (folder / "pairs.csv").write_text("\n".join(["id,sequence1,sequence2,gene", *pairs]) + "\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, []),
+        ({"offsets": [0]}, ["--offset", "0"]),
+        ({"offsets": np.array([1, 0]), "strands": "forward"}, ["--offset", "1,0", "--forward-only"]),
+        ({"anywhere": True, "mismatches": 1}, ["--anywhere", "--mismatches", "1"]),
+        ({"before": "accr"}, ["--before", "accr"]),
+        ({"min_quality": 30, "threads": 3}, ["--min-quality", "30"]),
+        ({"columns": {"gene": "4", "id": "sgrna id"}}, ["--columns", "gene=4,id=sgrna id"]),
+    ],
+)
+def test_counts_are_those_of_the_command(given, words, files, command):
+    found = fmx.count_guides({"one": "a.fq", "two": ["b.fq", files / "a.fq"]}, "library.csv", **given)
+    done = command(
+        "count", "-l", "library.csv", "a.fq", "b.fq,a.fq", "--names", "one,two", "--format", "long", *words,
+        "--json", "told.json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    rows = [line.split("\t") for line in done.out.decode().splitlines()]
+    table = found.table
+    named = [table.names[column][table[column]] for column in ("sample", "guide", "gene")]
+    assert list(zip(*named, map(str, table["count"].tolist()), strict=True)) == [
+        tuple(row) for row in rows[1:]
+    ]
+    assert table.dtype == fmx.COUNT
+    told = json.loads((files / "told.json").read_text())["samples"]
+    for sample, wanted in zip(found.samples, told, strict=True):
+        assert {name: getattr(sample, name) for name in ("sample", "reads", "assigned", "unassigned")} == {
+            name: wanted[name] for name in ("sample", "reads", "assigned", "unassigned")
+        }
+    assert all(f"fmx: {note}\n" in done.err for note in found.notes)
+    assert any("not used: " in note for note in found.notes)
+
+
+def test_mates_and_one_file(files, command):
+    found = fmx.count_guides("a.fq", "pairs.csv", mates="mates.fq")
+    done = command("count", "-q", "-l", "pairs.csv", "-1", "a.fq", "-2", "mates.fq")
+    wanted = [line.split("\t") for line in done.out.decode().splitlines()[1:]]
+    assert found.table["count"].tolist() == [int(row[2]) for row in wanted]
+    assert sum(found.table["count"]) > 0
+    assert (found.samples[0].sample, found.samples[0].unit) == ("a", "pair")
+    again = fmx.count_guides({"x": ["a.fq"]}, "pairs.csv", mates={"x": ["mates.fq"]})
+    assert again.table.tolist() == found.table.tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"reads": ["ACGT"]}, TypeError, "reads must be a path"),
+        ({"reads": {}}, ValueError, "reads must be a path, or a dict of one sample or more"),
+        ({"reads": {"x": []}}, ValueError, r"reads\['x'\] must be a path, or a list of one or more"),
+        ({"reads": {3: "a.fq"}}, ValueError, "reads must have names of samples as keys, not 3"),
+        ({"mates": {"x": "b.fq"}}, ValueError, "mates must be the files of the same samples as reads"),
+        ({"reads": {"y": "a.fq"}, "mates": {"x": "b.fq"}}, ValueError, "mates must be the files of the same"),
+        ({"library": None}, TypeError, "library must be a path"),
+        ({"columns": {"colour": "1"}}, ValueError, "columns must be a dict of id, sequence, sequence2, gene"),
+        ({"columns": "id=1"}, TypeError, "columns must be a dict"),
+        ({"offsets": [-1]}, ValueError, "offsets must be a whole number from 0"),
+        ({"offsets": "1"}, TypeError, "offsets must be whole numbers in a list"),
+        ({"after": "AXC"}, ValueError, "after must be letters of DNA, not 'AXC'"),
+        ({"before": 3}, TypeError, "before must be letters of DNA, not 3"),
+        ({"anywhere": 1}, TypeError, "anywhere must be True or False"),
+        ({"anywhere": True, "offsets": [1]}, ValueError, "give only one of offsets, after with before"),
+        ({"strands": "plus"}, ValueError, "strands must be one of both, forward, reverse"),
+        ({"mismatches": 2}, ValueError, "mismatches must be a whole number from 0 to 1"),
+        ({"min_quality": 94}, ValueError, "min_quality must be a whole number from 0 to 93"),
+        ({"reads": "no.fq"}, fmx.InputError, "no.fq: No such file"),
+        ({"columns": {"gene": "nine"}}, fmx.InputError, "no column is called 'nine'"),
+        ({"library": "a.fq"}, fmx.InputError, "this is FASTQ, not a library of guides"),
+    ],
+)
+def test_what_is_wrong_is_named(given, error, said, files):
+    with pytest.raises(error, match=said):
+        fmx.count_guides(**{"reads": "a.fq", "library": "library.csv"} | given)
+
+
+def test_a_table_of_counts_has_names_in_other_libraries(files):
+    pyarrow = pytest.importorskip("pyarrow", reason="pip install 'fmx-mapper[dev]'")
+    table = pyarrow.table(fmx.count_guides("a.fq", "library.csv").table)
+    assert table["guide_name"].to_pylist() == [name for name, _, _ in LIBRARY]
+    assert table["gene_name"].to_pylist() == [gene for _, _, gene in LIBRARY]
+    assert set(table["sample_name"].to_pylist()) == {"a"}
