@@ -21,7 +21,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at
 from ..compiler.sorting import last_until, lower_bound
 from ..errors import InputError
-from ..input.dna import CODE
+from ..input.dna import CODE, IUPAC
 from ..input.share import Share
 from ..input.stems import stems_of
 from ..input.streams import Source
@@ -30,6 +30,7 @@ from .fasta import read_letters
 from .groups import Groups, are_names, grouped
 
 _NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")  # SAM's RNAME
+_LOOKED_AT, _STRAY = 1 << 20, 0.02  # letters of a file; share of strange ones from which on it is warned of
 _SAM_HOLDS = "is none that SAM allows: letters, digits and !#$%&+./:;?@^_|~- and, but not first, * and ="
 
 
@@ -113,13 +114,13 @@ def block_end(blocks, position):
     return at(blocks.text_start, block) + at(blocks.length, block)
 
 
-def read_fasta(paths, n_threads=1, prefixed=False, done=lambda share: None):
+def read_fasta(paths, n_threads=1, prefixed=False, done=lambda share: None, warn=lambda words: None):
     """Read FASTA (plain or compressed, '-' for stdin) into (Reference, text): a file, or a list of files.
 
     Several files are groups, each called by its stem, which with ``prefixed`` and a # precedes the names of
     contigs.  ``text`` is uint8[n_text] of codes, as in the module's picture.  ``done`` is told the share of
-    the files that was read.  Raises InputError for anything that is not FASTA of at least one contig, each
-    named once and not empty.
+    the files that was read, and ``warn`` of what is hardly DNA.  Raises InputError for anything that is not
+    FASTA of at least one contig, each named once and not empty.
     """
     paths = paths if isinstance(paths, (list, tuple)) else [paths]
     stems = _stems(paths) if prefixed or len(paths) > 1 else [""]
@@ -131,6 +132,8 @@ def read_fasta(paths, n_threads=1, prefixed=False, done=lambda share: None):
             own = read_letters(source, n_threads, partial(_tell, source, share, number, done))
         share.end(number)
         done(share())
+        if strange := other_than_dna(own.letters[:_LOOKED_AT]):
+            warn(f"{source.path}: {strange}")
         _add_names(names, source.path, own.headers, f"{stem}#" if prefixed else "")
         lengths = np.diff(own.starts)
         if (lengths == 0).any():
@@ -148,6 +151,19 @@ def read_fasta(paths, n_threads=1, prefixed=False, done=lambda share: None):
         raise InputError(source.path, "", "the reference holds no A, C, G or T: nothing to index")
     groups = grouped(files) if len(paths) > 1 else None
     return Reference(list(names), np.diff(borders), md5, make_blocks(*columns), text.size, groups), text
+
+
+def other_than_dna(letters) -> str:
+    """A sentence on ``letters`` (uint8, upper case) if many are no IUPAC codes of DNA, else ""."""
+    counts = np.bincount(letters, minlength=256)
+    counts[list(IUPAC + b".")] = 0
+    if counts.sum() <= _STRAY * letters.size:
+        return ""
+    others, percent = ", ".join(map(chr, np.flatnonzero(counts))), 100 * counts.sum() / letters.size
+    return (
+        f"{percent:.0f} % of its letters are no codes of DNA ({others}): is it protein? Nothing is found "
+        "where such letters are"
+    )
 
 
 def _tell(source, share, number, done):

@@ -11,6 +11,7 @@ in writer.py.
 """
 
 import functools
+import hashlib
 import json
 import os
 import stat
@@ -53,6 +54,12 @@ def meta_checksum(meta: dict) -> str:
     """Hexadecimal xxh3-64 of all that a meta.json says but this."""
     body = {key: value for key, value in meta.items() if key != "checksum"}
     return xxhash.xxh3_64_hexdigest(json.dumps(body, sort_keys=True).encode())
+
+
+def digest_of(meta: dict, of: tuple = ("contig_", "group_")) -> str:
+    """Names a reference by meta.json: its contigs, their letters and groups, whatever else an index holds."""
+    said = {key: meta["arrays"][key]["checksums"] for key in sorted(meta["arrays"]) if key.startswith(of)}
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 
 def _stamp(path) -> tuple | None:

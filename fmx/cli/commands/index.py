@@ -1,5 +1,7 @@
 """fmx index: build an index of a reference."""
 
+from pathlib import Path
+
 import click
 
 from ... import limits, options
@@ -84,5 +86,21 @@ def command(given):
         names, given.sa_rate, given.prefix_length, given.max_memory, given.with_lcp,
         prefixed=given.prefix_names, groups=given.groups,
     )  # fmt: skip
+    before = _reference_in(path)
     workflow.build_index(given.references, path, wanted, given.threads, progress, where)
+    if before and before[:1] != _reference_in(path)[:1]:
+        progress.say(f"{path}: replaced {before[1]}")
     progress.say(f"wrote {path}; look at it with 'fmx inspect {path}'")
+
+
+def _reference_in(path: str) -> tuple:
+    """(what names the reference of an index, that index in words); nothing where there is none."""
+    from ...errors import IndexFileError
+    from ...index.store import digest_of, read_any_meta
+
+    try:
+        meta = read_any_meta(Path(path))
+        sizes = f"{n_of(meta['n_contigs'], 'contig')}, {n_of(meta['n_bases'], 'base')}"
+        return digest_of(meta, ("contig_",)), f"the index of another reference ({sizes})"
+    except (IndexFileError, KeyError):  # building tells what must not be replaced
+        return ()

@@ -99,7 +99,9 @@ def build_into(writer, fasta, options, n_threads, progress, device) -> None:
         choose_backend(device, n_threads)  # before the reference is read for nothing
     with writer:
         with progress.stage("read reference") as done:
-            reference, text = read_fasta(fasta, n_threads, options.prefixed, done)
+            reference, text = read_fasta(
+                fasta, n_threads, options.prefixed, done, lambda words: progress.say(f"warning: {words}")
+            )
             if options.groups:
                 groups = read_groups(options.groups, reference.names, progress.say)
                 reference = replace(reference, groups=groups)

@@ -1,0 +1,51 @@
+"""What fmx index says of its reference, and of an index that stood where it writes."""
+
+import gzip
+
+import journeys
+import pytest
+from texts import random_letters
+
+GENOME = [("c1", random_letters(3000, "one"))]
+PROTEIN = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSGAEKAVQVKVKALPDAQFEVVHSLAKWKRQ"
+
+
+def test_a_protein_is_warned_of(folder, command):
+    for name, data in (
+        ("p.fa", journeys.fasta([("p1", PROTEIN), ("p2", PROTEIN[::-1])])),
+        ("p.fa.gz", gzip.compress(journeys.fasta([("p1", PROTEIN.lower())]), mtime=0)),
+    ):
+        (folder / name).write_bytes(data)
+        said = command("index", name, "-o", "p.fmx").err
+        assert (
+            f"warning: {name}: 37 % of its letters are no codes of DNA (E, F, I, L, P, Q): is it protein? "
+            "Nothing is found where such letters are\n" in said
+        )
+        assert "warning" not in command("index", "-q", name, "-o", "p.fmx").err
+
+
+@pytest.mark.parametrize(
+    "sequence", [GENOME[0][1], "ACGTURYSWKMBDHVNacgturyswkmbdhvn.", "ACGT" + "N" * 500, "ACGT" * 60 + "X"]
+)
+def test_dna_is_not(sequence, folder, command):
+    (folder / "d.fa").write_bytes(journeys.fasta([("a", sequence)]))
+    done = command("index", "d.fa")
+    assert (done.code, "warning" in done.err) == (0, False)
+
+
+def test_of_several_files_the_protein_is_named(folder, command):
+    (folder / "d.fa").write_bytes(journeys.fasta([("a", "ACGT" * 10_000)]))
+    (folder / "p.fa").write_bytes(journeys.fasta([("p", PROTEIN)]))
+    said = command("index", "d.fa", "p.fa", "-o", "x.fmx").err
+    assert said.count("warning") == 1
+    assert "warning: p.fa: 37 %" in said
+
+
+def test_an_index_of_another_reference_is_not_replaced_without_a_word(folder, command):
+    (folder / "a.fa").write_bytes(journeys.fasta(GENOME))
+    (folder / "b.fa").write_bytes(journeys.fasta([("c1", random_letters(3000, "two"))]))
+    assert "replaced" not in command("index", "a.fa", "-o", "x.fmx").err
+    for more in ([], ["--sa-rate", "2"], ["--layout", "cofi-k4"]):
+        assert "replaced" not in command("index", "a.fa", "-o", "x.fmx", *more).err
+    said = command("index", "b.fa", "-o", "x.fmx").err
+    assert "x.fmx: replaced the index of another reference (1 contig, 3,000 bases)\n" in said
