@@ -18,7 +18,9 @@ def amplify(given) -> None:
         if value:
             what = "--pairs looks for both primers of each line on both strands"
             raise click.UsageError(f"{what}: leave out {name}")
-    if given.kind in ("sam", "parquet"):
+    from ..output.products import KINDS
+
+    if given.kind and given.kind not in KINDS:
         raise click.UsageError(f"--pairs writes TSV, BED or FASTA, not {given.kind}")
     from .. import workflow
     from ..index.fm_index import load
@@ -27,17 +29,20 @@ def amplify(given) -> None:
     from ..search.amplify import ProductOutput
     from ..search.hits import ALL, SelectionPolicy
     from ..search.mapper import MapOptions, Near
-    from .places import check_places
+    from .places import anything, check_places, format_of
 
     if given.index_paths[1:]:
         raise click.UsageError("--pairs looks into one index: give one -x")
     (path,) = find_indexes(given.index_paths)
-    check_places([given.pairs], {"-o": (given.output, [given.kind.upper()])}, path, lambda path, byte: None)
+    kind, formats = format_of(given.kind, given.output, KINDS, "tsv")
+    if given.absent and kind != "tsv":
+        raise click.UsageError(f"--absent adds lines to TSV, not to {kind.upper()}: leave it out")
+    check_places([given.pairs], {"-o": (given.output, formats)}, path, anything)
     pairs = read_pairs(given.pairs)
     wants = given.layout, given.method, given.threads, given.max_memory, given.verify
     fm_index = load(path, *wants, with_text=True)
     near = Near(given.mismatches, iupac=True, best_first=False)
     wanted = MapOptions(SelectionPolicy(ALL), n_threads=given.threads, near=near)
-    output = ProductOutput(given.output, given.kind, given.max_size, given.absent)
+    output = ProductOutput(given.output, kind, given.max_size, given.absent)
     device = options.device_of(given)
     workflow.find_products(fm_index, pairs, wanted, output, Progress(given.quiet), device)

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 from itertools import chain
 
 import click
@@ -12,27 +13,33 @@ from ..input.streams import STANDARD
 SUFFIXES = {
     "SAM": (".sam",), "BAM": (".bam",), "BED": (".bed",), "TSV": (".tsv",), "PAF": (".paf",),
     "CRAM": (".cram",), "PARQUET": (".parquet",), "NPZ": (".npz",), "PHYLIP": (".phy", ".phylip"),
-    "RTAB": (".rtab",), "JSON": (".json",), "HTML": (".html", ".htm"),
+    "RTAB": (".rtab",), "JSON": (".json",), "HTML": (".html", ".htm"), "LOG": (".log",),
     "FASTA": (".fa", ".fasta", ".fna"), "FASTQ": (".fq", ".fastq"),
 }  # fmt: skip
-READS = ["FASTA", "FASTQ"]  # .gz compresses these
+GZIP = "gzip"  # among formats: a name may end with .gz, which compresses
+READS = ["FASTA", "FASTQ", GZIP]
+BINARY = {"BAM", "CRAM", "PARQUET", "NPZ"}
 FOREIGN = {
-    ".vcf", ".bcf", ".gff", ".csv", ".json", ".fmx",
-    ".gz", ".bgz", ".bgzf", ".bz2", ".xz", ".zst", ".zip",
+    ".vcf", ".bcf", ".gff", ".gff3", ".gtf", ".maf", ".psl", ".delta", ".bw", ".bigwig", ".csv", ".xls",
+    ".xlsx", ".ods", ".npy", ".h5", ".pdf", ".png", ".fmx",
+    ".gz", ".bgz", ".bgzf", ".bz2", ".xz", ".zst", ".zip", ".tar", ".tgz",
 }  # fmt: skip
+_NAMES = {"mummer": "MUMmer's format", "mageck": "TSV", "long": "TSV"}  # of kinds that are called otherwise
 
 
 def check_places(inputs, outputs: dict, index=None, check=begins_fastq) -> None:
     """Look at what a command reads, and where and as what it writes: {option: (path or None, formats)}.
 
-    Raises UsageError for an output that is an input or another output, lies in the index, or whose suffix
-    says none of its formats; InputError for an input that cannot be read, or that ``check`` refuses
-    (path, first byte).
+    Raises UsageError for an output that is an input or another output, lies in the index, whose suffix says
+    none of its formats, or that is no text and a terminal; InputError for an input that cannot be read, or
+    that ``check`` refuses (path, first byte).
     """
     written = {option: (path, formats) for option, (path, formats) in outputs.items() if path}
     _check_clashes(inputs, {option: path for option, (path, _) in written.items()}, index)
     for option, (path, formats) in written.items():
         _check_suffix(option, path, formats)
+        if formats and BINARY.issuperset(formats) and _is_terminal(path):
+            raise click.UsageError(f"{formats[0]} is no text for a terminal: give -o FILE, or a pipe")
     for path in inputs:
         look_at(path, check)
 
@@ -56,26 +63,56 @@ def _check_clashes(inputs, outputs, index):
         taken[identity] = f"{option} {path}"
 
 
-def kind_of(path, kinds, usual) -> str:
-    """The one of ``kinds`` that the suffix of an output says, or the ``usual`` one."""
-    suffix = os.path.splitext(path)[1].lower()
-    return next((kind for kind in kinds if suffix in SUFFIXES.get(kind.upper(), ())), usual)
+def format_of(kind, path, kinds, usual) -> tuple:
+    """(the format of an output, those that its name may say, as check_places takes them).
+
+    It is the ``kind`` that --format says, if it is not None, else the one of ``kinds`` that the suffix says,
+    else the ``usual`` one.
+    """
+    return (kind, named([kind])) if kind else (kind_of(path, kinds) or usual, named(kinds))
+
+
+def kind_of(path, kinds) -> str | None:
+    """The first of ``kinds`` that the suffix of an output says, or None."""
+    suffix = suffix_of(path)
+    said = (kind for kind in kinds for name in named([kind]) if suffix in SUFFIXES.get(name, ()))
+    return next(said, None)
 
 
 def named(kinds) -> list:
-    """Formats as check_places takes them."""
-    return [kind.upper() for kind in kinds]
+    """Kinds of output as formats."""
+    return list(dict.fromkeys(_NAMES.get(kind, kind.upper()) for kind in kinds))
+
+
+def suffix_of(path) -> str:
+    """The suffix of a name in lower case, if it says a format: .txt says none, and is right for each."""
+    suffix = os.path.splitext(path)[1].lower()
+    return suffix if suffix in FOREIGN or suffix in chain(*SUFFIXES.values()) else ""
 
 
 def _check_suffix(option, path, formats):
-    """A suffix that says nothing, as of out.txt, is right for every format."""
-    name = path.lower().removesuffix(".gz") if formats and formats[0] in READS else path.lower()
-    suffix, known = os.path.splitext(name)[1], {end for each in formats for end in SUFFIXES.get(each, ())}
-    if formats and suffix not in known and (suffix in FOREIGN or suffix in chain(*SUFFIXES.values())):
-        what = ", ".join([*formats[:-2], " or ".join(formats[-2:])])
-        raise click.UsageError(
-            f"{option} {path}: the output is {what}, not {suffix}; choose another name or format"
-        )
+    suffix = suffix_of(path.lower().removesuffix(".gz") if GZIP in formats else path)
+    if formats and suffix and suffix not in {end for each in formats for end in SUFFIXES.get(each, ())}:
+        names = [name for name in formats if name != GZIP]
+        what = ", ".join([*names[:-2], " or ".join(names[-2:])])
+        choose = "choose another name or format" if option.startswith("-o") else "choose another name"
+        raise click.UsageError(f"{option} {path}: the output is {what}, not {suffix}; {choose}")
+
+
+def _is_terminal(path) -> bool:
+    """Is it standard output that is a terminal, or the name of a terminal?"""
+    if str(path) == STANDARD:
+        return sys.stdout.isatty()
+    try:
+        if not stat.S_ISCHR(os.stat(path).st_mode):
+            return False
+        descriptor = os.open(path, os.O_WRONLY | os.O_NOCTTY)
+    except OSError:  # writing to it will tell
+        return False
+    try:
+        return os.isatty(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _identity(path, descriptor):

@@ -8,23 +8,34 @@ import click
 from ..cluster.merge import merge
 from ..cluster.run import ShardRun, identity, unlike
 from ..errors import ClusterError
+from .places import kind_of, suffix_of
 
-_INSTEAD = {  # what to do
+INSTEAD = {  # what to do
     "--first": "cut the files before, as by head -n",
     "--skip": "cut the files before, as by tail -n",
     "--sort": "merge the shards as BAM, then samtools sort",
     "CRAM": "merge the shards as BAM, then samtools view -C",
     "PARQUET": "merge the shards as TSV, then convert it",
-    "Parquet": "merge the shards as TSV, then convert it",
 }
 
 
-def places_of(given, outputs) -> dict:
+def places_of(given, outputs: dict) -> dict:
     """The ``outputs`` of check_places: with --shard, -o is a folder.  Raises UsageError."""
     if not given.shard:
         return outputs
     if given.output == "-":
         raise click.UsageError("--shard needs -o FOLDER, where 'fmx merge' finds all shards")
+    if suffix_of(given.output):
+        params = click.get_current_context().command.params
+        (choices,) = (each.type for each in params if each.name == "kind")
+        assert isinstance(choices, click.Choice)
+        kind, stem = given.kind or kind_of(given.output, choices.choices), given.output
+        while suffix_of(stem):
+            stem = os.path.splitext(stem)[0]
+        raise click.UsageError(
+            f"-o {given.output}: with --shard this is the folder of all shards, which no suffix of a file "
+            f"fits: say -o {stem}.d{f' --format {kind}' if kind else ''}"
+        )
     return {option: (path, []) for option, (path, _) in outputs.items() if option.startswith("-o")}
 
 
@@ -36,7 +47,7 @@ def refuse_shards(given, alone: dict) -> None:
     named = [option for option, value in alone.items() if value]
     if named and (given.shard or given.scheduler or given.scheduler_file):
         what = f"{named[0]} is for all of the inputs together: not with shards of them"
-        raise click.UsageError(f"{what}; {_INSTEAD[named[0]]}" if named[0] in _INSTEAD else what)
+        raise click.UsageError(f"{what}; {INSTEAD[named[0]]}" if named[0] in INSTEAD else what)
     given.alone = bool(named)
 
 

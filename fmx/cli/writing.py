@@ -13,7 +13,7 @@ from .reports import report_of, report_places, reporting
 writing = options.together(
     options.output,
     click.option(
-        "--format", "kind", type=click.Choice(kinds_of("search")), show_default="by the name of the output",
+        "--format", "kind", type=click.Choice(kinds_of("search")), show_default=options.by_name("sam"),
         help="What to write.",
     ),
     click.option("--sort", is_flag=True, help="Sort BAM or CRAM by position, and write its index beside it."),
@@ -58,14 +58,14 @@ def output_of(given, has_mates=False) -> tuple:
     ``has_mates``: reads are mates in two files.  Raises UsageError.
     """
     from ..workflow import Output
-    from .places import READS, kind_of, named
+    from .places import GZIP, READS, format_of
     from .read_groups import read_groups
     from .shards import refuse_shards
 
     files = () if given.collapse else (*given.reads, *given.mates1, *given.mates2)  # else reads of all groups
     group, group_id, own_group = read_groups(given.rg, files)
-    kinds = [given.kind] if given.kind else kinds_of("search")
-    hits, kind, screen = _hits_and_screen(given, kind_of(given.output, kinds, "sam"))
+    kind, formats = format_of(given.kind, given.output, kinds_of("search"), "sam")
+    hits, kind, screen = _hits_and_screen(given, kind)
     if given.sort and kind not in ("bam", "cram"):
         raise click.UsageError("--sort is for BAM and CRAM: give -o NAME.bam or NAME.cram")
     by_group = given.counts_by == "group"
@@ -81,7 +81,7 @@ def output_of(given, has_mates=False) -> tuple:
         mismatches=given.mismatches, sort=given.sort, n_threads=given.threads, fasta=given.reference,
         report=report_of(given.reports),
     )  # fmt: skip
-    return output, partial(outputs_of, named(kinds), READS[: 1 if given.collapse else 2])
+    return output, partial(outputs_of, formats, ["FASTA", GZIP] if given.collapse else READS)
 
 
 def outputs_of(kinds, kinds_of_reads, output) -> dict:
@@ -102,17 +102,17 @@ def outputs_of(kinds, kinds_of_reads, output) -> dict:
 
 
 def _hits_and_screen(given, kind) -> tuple:
-    """(where hits are written or None, their kind, where a screen is written or None); ``kind`` by the name.
+    """(where hits are written as this ``kind`` or None, their kind, where a screen is written or None).
 
     Raises UsageError.
     """
     if not (given.screen or given.index_paths[1:]):
-        return given.output, given.kind or kind, None
+        return given.output, kind, None
     source = click.get_current_context().get_parameter_source("output")
     hits, screen = given.output, given.screen
     if source is ParameterSource.DEFAULT and not (given.kind or given.sort):
         hits, kind, screen = None, "nothing", screen or "-"
-    return hits, given.kind or kind, screen
+    return hits, kind, screen
 
 
 def _tags(text, nh) -> int:

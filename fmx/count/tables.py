@@ -9,11 +9,6 @@ from ..errors import OutputError, installed
 KINDS = ("mageck", "long", "parquet")
 
 
-def kind_of(path) -> str:
-    """The kind of table, by the name of the output."""
-    return "parquet" if str(path).lower().endswith(".parquet") else "mageck"
-
-
 def table(kind, library, names, counts) -> bytes:
     """Counts int64[n_samples, n_guides] of samples with these ``names``, as one of KINDS."""
     return {"mageck": _mageck, "long": _long, "parquet": _parquet}[kind](library, names, counts)

@@ -41,6 +41,11 @@ def former(name, now):
     return click.option(name, is_flag=True, hidden=True, is_eager=True, expose_value=False, callback=refuse)
 
 
+def by_name(usual) -> str:
+    """What help says of --format, whose default the suffix of -o is."""
+    return f"by the name of the output, else {usual}"
+
+
 def no_empty_name(_, param, value):
     """Refuse an empty name in a list with commas."""
     if value is not None and not all(value.split(",")):

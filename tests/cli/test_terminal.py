@@ -80,3 +80,40 @@ def test_progress_and_answers_are_escaped_but_for_our_own_clearing(folder):
         said = said.replace(CLEAR, "\n")
         assert said.replace("\n", "").replace("\t", "").isprintable(), said
         assert SEEN in said
+
+
+BINARY = [
+    ("search -x ref.fmx r.fq --format bam", "BAM"),
+    ("search -x ref.fmx r.fq --format bam -o /dev/stdout", "BAM"),
+    ("search -x ref.fmx r.fq --format cram", "CRAM"),
+    ("locate -x ref.fmx -p ACGT --format parquet", "PARQUET"),
+    ("count -l g.csv r.fq --format parquet", "PARQUET"),
+    ("merge bam.d", "BAM"),
+]
+
+
+@pytest.fixture
+def shards(folder):
+    """An index, reads, a library, and the one shard of a search for BAM."""
+    (folder / "ref.fa").write_bytes(b">a\nACGTACGGTACGTTACGATCGATCGCATCG\n")
+    (folder / "r.fq").write_bytes(b"@r\nACGTACGG\n+\nIIIIIIII\n")
+    (folder / "g.csv").write_text("id,sequence,gene\ng1,ACGTACGG,A\n")
+    shard = "search -q -x ref.fmx r.fq --format bam --shard 1/1 -o bam.d"
+    for arguments in ("index -q ref.fa", shard):
+        subprocess.run([*MAIN, *arguments.split()], check=True)
+
+
+@pytest.mark.parametrize(("arguments", "kind"), BINARY)
+def test_what_is_no_text_is_not_written_to_a_terminal(arguments, kind, shards):
+    code, said = lines_of(*arguments.split())
+    assert code == 2
+    assert said.endswith(f"rror: {kind} is no text for a terminal: give -o FILE, or a pipe\n")
+    assert said.isascii()
+    done = subprocess.run([*MAIN, *arguments.split(), "-q"], capture_output=True, check=True)
+    assert done.stdout[:4] in (b"\x1f\x8b\x08\x04", b"CRAM", b"PAR1")
+
+
+def test_text_is_written_to_a_terminal(shards):
+    for arguments in ("search -q -x ref.fmx r.fq", "locate -q -x ref.fmx -p ACGT -o /dev/stdout"):
+        code, said = lines_of(*arguments.split())
+        assert (code, "ACGT" in said) == (0, True)

@@ -140,7 +140,7 @@ def test_what_is_known_of_a_library_is_told_before_counting(folder, command):
         (["r.fq", "r.fq"], 2, "two samples are called r: name all of them (--names)"),
         (["r.fq", "-o", "r.fq"], 2, "the same file as the input"),
         (["r.fq", "-o", "l.tsv", "-l", "l.tsv"], 2, "the same file as the input"),
-        (["r.fq", "-o", "x.sam"], 2, "the output is TSV, not .sam"),
+        (["r.fq", "-o", "x.sam"], 2, "the output is TSV or PARQUET, not .sam"),
         (["no.fq"], 1, "no.fq: No such file"),
         (["r.fq", "-l", "no.csv"], 1, "no.csv: No such file"),
         (["cut.fq", "--offset", "0"], 1, "cut.fq: record 2: the file ends within this record"),

@@ -127,9 +127,15 @@ def test_errors_are_one_line(arguments, code, said, screen, command):
     assert said in done.err
 
 
-def test_what_only_other_shards_have_is_refused(screen, command):
+def test_what_only_other_shards_have_is_refused(screen, command, folder):
     assert command("count", *screen, "--shard", "1/1", "-o", "out.d").code == 0
     done = command("merge", "out.d", "-o", "x.tsv", "--counts", "y.tsv")
     assert (done.code, "--counts is for shards of fmx search" in done.err) == (2, True)
     done = command("merge", "out.d", "-o", "x.sam")
-    assert (done.code, "the output is TSV, not .sam" in done.err) == (2, True)
+    assert (done.code, "-o x.sam: the shards in out.d hold TSV or PARQUET: choose another" in done.err) == (
+        2,
+        True,
+    )
+    for arguments in (["merge", "out.d"], ["count", *screen]):
+        assert command(*arguments, "-o", f"{arguments[0]}.parquet").code == 0
+    assert (folder / "merge.parquet").read_bytes() == (folder / "count.parquet").read_bytes()

@@ -6,6 +6,7 @@ import subprocess
 
 import pysam
 import pytest
+from output_of import without_program
 from runs import MAIN
 
 from fmx.system import drafts
@@ -21,6 +22,8 @@ def indexed(folder, index_of):
     shutil.copytree(index_of(GENOME), folder / "ref.fmx")  # a failure may harm it
     (folder / "q.fq").write_bytes(GOOD)
     (folder / "q.fa").write_bytes(FASTA)
+    (folder / "g.csv").write_text("id,sequence,gene\ng1,ACGTTGCAAC,A\n")
+    (folder / "p.txt").write_text("one\tACGTTGCAAC\tCGAATGTACC\n")
     return folder
 
 
@@ -121,7 +124,7 @@ def test_a_checkpoint_serves_one_run_at_a_time(indexed, command):
     with open("kept", "wb") as held:
         drafts.lock(held.fileno())
         result = command("pairwise", "-q", "q.fa", "-o", "out", "--checkpoint", "kept")
-    assert (result.code, sorted(contents(indexed))) == (1, ["kept", "q.fa", "q.fq"])
+    assert (result.code, sorted(contents(indexed))) == (1, ["g.csv", "kept", "p.txt", "q.fa", "q.fq"])
     assert "kept: another run is using it" in result.err
 
 
@@ -167,20 +170,29 @@ SUFFIXES = [
     ["search", "q.fq", "--format", "paf", "-o", "x.bed"],
     ["search", "q.fq", "--counts", "x.sam"],
     ["search", "q.fq", "--counts", "x.tsv.gz"],
-    ["locate", "q.fq", "-o", "x.bed"],
-    ["locate", "q.fq", "-o", "x.sam"],
+    ["search", "q.fq", "-o", "x.log"],
     ["locate", "q.fq", "-o", "x.BAM"],
+    ["locate", "q.fq", "-o", "x.fa"],
+    ["locate", "--pairs", "p.txt", "-o", "x.sam"],
+    ["locate", "--pairs", "p.txt", "-o", "x.fa.gz"],
+    ["locate", "--pairs", "p.txt", "--format", "fasta", "-o", "x.fa.gz"],
     ["locate", "q.fq", "--format", "bed", "-o", "x.tsv"],
     ["locate", "q.fq", "--format", "sam", "-o", "x.bam"],
     ["locate", "q.fq", "-o", "x.tsv.zst"],
-    ["mem", "q.fq", "-o", "x.paf"],
+    ["mem", "q.fq", "-o", "x.bam"],
+    ["mem", "q.fq", "-o", "x.delta"],
     ["mem", "q.fq", "--format", "sam", "-o", "x.bam"],
     ["mem", "q.fq", "--format", "paf", "-o", "x.paf.gz"],
     ["pairwise", "q.fa", "-o", "x.npz"],
-    ["pairwise", "q.fa", "-o", "x.paf"],
+    ["pairwise", "q.fa", "-o", "x.sam"],
     ["pairwise", "q.fa", "--format", "paf", "-o", "x.tsv"],
     ["pairwise", "q.fa", "-o", "x.tsv.gz"],
     ["pairwise", "q.fa", "--matrix", "score", "-o", "x.tsv"],
+    ["count", "-l", "g.csv", "q.fq", "-o", "n.xlsx"],
+    ["count", "-l", "g.csv", "q.fq", "-o", "n.csv"],
+    ["count", "-l", "g.csv", "q.fq", "--format", "long", "-o", "n.parquet"],
+    ["count", "-l", "g.csv", "q.fq", "-o", "n.tsv", "--report", "q.log"],
+    ["count", "-l", "g.csv", "q.fq", "-o", "n.tsv", "--stats", "q.xls"],
 ]  # fmt: skip
 
 
@@ -189,6 +201,26 @@ def test_a_suffix_of_another_format_is_refused(arguments, indexed, command):
     before = contents(indexed)
     refused(command(*arguments), f"{arguments[-1]}: the output is ")
     assert contents(indexed) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("locate q.fq -o x.vcf", "-o x.vcf: the output is SAM, TSV, BED or PARQUET, not .vcf"),
+        ("mem q.fq -o m.vcf", "-o m.vcf: the output is MUMmer's format, SAM, TSV, PAF or BED, not .vcf"),
+        ("pairwise q.fa -o x.bam", "-o x.bam: the output is TSV or PAF, not .bam"),
+        ("locate --pairs p.txt -o x.bam", "-o x.bam: the output is TSV, BED or FASTA, not .bam"),
+        ("count -l g.csv q.fq -o n.xlsx", "-o n.xlsx: the output is TSV or PARQUET, not .xlsx"),
+        ("count -l g.csv q.fq --report q.log", "--report q.log: the output is HTML, not .log"),
+        ("search q.fq --format sam -o x.bam", "-o x.bam: the output is SAM, not .bam"),
+        ("search q.fq --al x.bam", "--al x.bam: the output is FASTA or FASTQ, not .bam"),
+    ],
+)  # fmt: skip
+def test_a_refusal_lists_what_can_be_written(arguments, said, indexed, command):
+    result = command(*arguments.split())
+    or_format = " or format" if said.startswith("-o") else ""
+    assert result.code == 2
+    assert result.err.splitlines()[-1].endswith(f"rror: {said}; choose another name{or_format}")
 
 
 RIGHT = {
@@ -223,3 +255,33 @@ def test_an_output_is_what_its_suffix_says(name, indexed, command):
             assert file.is_bam
     assert (begin == b"\x1f\x8b\x08\x04") == name.lower().endswith(".bam")
     assert (begin == b"PK\3\4") == name.lower().endswith(".npz")
+
+
+BY_NAME = [
+    ("search q.fq", "s.paf", "paf"),
+    ("locate q.fq", "sites.bed", "bed"),
+    ("locate q.fq", "sites.Parquet", "parquet"),
+    ("locate q.fq", "sites.sam", "sam"),
+    ("locate --pairs p.txt", "products.fa", "fasta"),
+    ("locate --pairs p.txt", "products.bed", "bed"),
+    ("mem q.fa -l 8", "m.PAF", "paf"),
+    ("mem q.fa -l 8", "m.bed", "bed"),
+    ("mem q.fa -l 8", "m.sam", "sam"),
+    ("mem q.fa -l 8", "m.tsv", "tsv"),
+    ("pairwise q.fa", "p.paf", "paf"),
+    ("count -l g.csv q.fq", "n.parquet", "parquet"),
+    ("count -l g.csv q.fq", "n.tsv", "mageck"),
+]
+
+
+@pytest.mark.parametrize(("what", "name", "kind"), BY_NAME, ids=str)
+def test_the_name_of_the_output_is_as_good_as_its_format(what, name, kind, indexed, command):
+    for arguments in (["-o", name], ["-o", "other", "--format", kind], ["-o", "usual"]):
+        result = command(*what.split(), "-q", *arguments)
+        assert (result.code, result.err) == (0, "")
+    by_name, by_format, usual = (
+        without_program((indexed / path).read_bytes()) for path in (name, "other", "usual")
+    )
+    assert by_name == by_format
+    assert len(by_name) > 20
+    assert (by_name == usual) == (kind == "mageck")

@@ -102,7 +102,11 @@ def test_letters_come_back(index_of):
         (["--pairs", "same.tsv", "-p", "ACG"], 2, "on both strands: leave out patterns"),
         (["--pairs", "same.tsv", "--format", "sam"], 2, "--pairs writes TSV, BED or FASTA, not sam"),
         (["-p", "ACG", "--format", "fasta"], 2, "FASTA holds products of primers: give --pairs with it"),
-        (["-p", "ACG", "--format", "bed", "--absent"], 2, "--absent adds lines to TSV: leave out --format"),
+        (
+            ["-p", "ACG", "--format", "bed", "--absent"],
+            2,
+            "--absent adds lines to TSV, not to BED: leave",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(arguments, code, message, folder, index_of, command):

@@ -7,7 +7,7 @@ import click
 
 from ... import options
 
-_KINDS = click.Choice(["mageck", "long", "parquet"])
+KINDS = ["mageck", "long", "parquet"]
 
 
 told = options.together(
@@ -92,7 +92,7 @@ class Offsets(click.ParamType):
     help="Leave out reads with a letter of lower quality in their guide.",
 )  # fmt: skip
 @click.option(
-    "--format", "kind", type=_KINDS, show_default="by the name of the output",
+    "--format", "kind", type=click.Choice(KINDS), show_default=options.by_name("mageck"),
     help="What to write: MAGeCK's table, a line a guide and sample, or Parquet.",
 )  # fmt: skip
 @options.output
@@ -119,13 +119,12 @@ def command(given):
     from ...count.looked import Looked
     from ...count.outputs import CountOutput
     from ...count.samples import read_sheet, samples_of
-    from ...count.tables import kind_of
     from ...machines.progress import Progress
-    from ..places import anything, check_places
+    from ..places import anything, check_places, format_of
     from ..shards import places_of
     from ..told import tell_run
 
-    kind = given.kind or kind_of(given.output)
+    kind, formats = format_of(given.kind, given.output, KINDS, "mageck")
     try:
         named = given.names and given.names.split(",")
         first, sheet = given.mates1 or given.reads, given.samples
@@ -138,7 +137,7 @@ def command(given):
             "a stroke stands between what is said of mates: give their files with -1 and -2"
         )
     paths = [path for sample in samples for path in sample.paths]
-    outputs = places_of(given, counted_places(given, kind))
+    outputs = places_of(given, counted_places(given, formats))
     check_places(paths, outputs, check=begins_reads)
     check_places(given.libraries, outputs, check=begins_library)
     check_places([sheet] if isinstance(sheet, str) else [], outputs, check=anything)
@@ -197,10 +196,10 @@ def add_up(output, progress, folder, shards) -> list:
     return found
 
 
-def counted_places(given, kind) -> dict:
-    """What check_places is told of -o, --stats, --json and --report; ``kind`` of the table."""
+def counted_places(given, formats) -> dict:
+    """What check_places is told of -o, --stats, --json and --report; ``formats`` of the table."""
     return {
-        "-o": (given.output, ["PARQUET" if kind == "parquet" else "TSV"]), "--stats": (given.stats, ["TSV"]),
+        "-o": (given.output, formats), "--stats": (given.stats, ["TSV"]),
         "--json": (given.json_path, ["JSON"]), "--report": (given.report, ["HTML"]),
     }  # fmt: skip
 

@@ -28,8 +28,7 @@ from ..amplify import amplify
     "--format",
     "kind",
     type=click.Choice([*kinds_of("locate"), "fasta"]),
-    default="tsv",
-    show_default=True,
+    show_default=options.by_name("tsv"),
     help="What to write: TSV with a header line, BED6, SAM, or Parquet; with --pairs also FASTA.",
 )
 @click.option(
@@ -55,8 +54,6 @@ def command(given):
     occurrences of each pattern are sorted by contig and position. A pattern of -p is its own name. With
     --pairs: products of PCR, that is, where the two primers of a pair face each other.
     """
-    if given.absent and given.kind != "tsv":
-        raise click.UsageError("--absent adds lines to TSV: leave out --format")
     if given.pairs:
         return amplify(given)
     if given.kind == "fasta":
@@ -68,9 +65,11 @@ def command(given):
         raise click.UsageError("give patterns either with -p or as files")
     if given.literal and (given.shard or given.scheduler or given.scheduler_file):
         raise click.UsageError("--shard and --scheduler need patterns in files")
-    if given.iupac and given.kind == "sam":
+    kind, formats = _format(given)
+    if given.absent and kind != "tsv":
+        raise click.UsageError(f"--absent adds lines to TSV, not to {kind.upper()}: leave it out")
+    if given.iupac and kind == "sam":
         raise click.UsageError("SAM holds no letters for sets of bases: write TSV or BED with --iupac")
-    kind, kinds = _kinds(given)
     from ...input.chunks import literal_fasta
     from ...search.hits import ALL, SelectionPolicy
     from ...search.mapper import MapOptions, Near
@@ -80,7 +79,7 @@ def command(given):
 
     refuse_shards(given, {kind.upper(): kind in ("parquet", "npz")})
     literal = [literal_fasta(given.literal, given.literal)] if given.literal else None
-    outputs = {"-o": (given.output, [each.upper() for each in kinds])}
+    outputs = {"-o": (given.output, formats)}
     output = Output(given.output, kind, mismatches=given.mismatches, absent=given.absent, matrix=given.matrix)
     is_near = given.mismatches > 0 or given.iupac
     near = Near(given.mismatches, given.iupac, best_first=False) if is_near else None
@@ -88,16 +87,17 @@ def command(given):
     map_to_index("locate", given, [Run(given.patterns, output, literal)], outputs, wanted)
 
 
-def _kinds(given) -> tuple:
-    """(the format that is written, those that the output's name may say).  Raises UsageError."""
+def _format(given) -> tuple:
+    """What places.format_of says of -o.  Raises UsageError."""
+    from ..places import format_of
+
     if not given.matrix:
-        return given.kind, [given.kind]
-    if given.kind != "tsv" or given.absent:
+        return format_of(given.kind, given.output, kinds_of("locate"), "tsv")
+    if given.kind or given.absent:
         raise click.UsageError("--matrix has a line for each pattern: leave out --format and --absent")
     from ...output.matrix import FORMS
-    from ..places import kind_of
 
-    kind = kind_of(given.output, FORMS, "tsv")
+    kind, formats = format_of(None, given.output, FORMS, "tsv")
     if kind == "rtab" and given.matrix == "counts":
         raise click.UsageError("Rtab holds 0 and 1: give --matrix presence, or another name of the output")
-    return kind, FORMS
+    return kind, formats

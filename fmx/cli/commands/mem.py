@@ -26,8 +26,8 @@ from ..reports import refuse_logs, report_of, report_places, reporting
 @click.option("-L", "lengths", is_flag=True, help="Write the length of each query on its header line.")
 @click.option("-F", "four_columns", is_flag=True, help="Always write four columns, also for a single contig.")
 @click.option(
-    "--format", "kind", type=click.Choice(kinds_of("mem")), default="mummer",
-    show_default=True, help="What to write: MUMmer's format, PAF, BED6, TSV with a header line, or SAM.",
+    "--format", "kind", type=click.Choice(kinds_of("mem")), show_default=options.by_name("mummer"),
+    help="What to write: MUMmer's format, PAF, BED6, TSV with a header line, or SAM.",
 )  # fmt: skip
 @click.option(
     "--algorithm", type=click.Choice(["seeds", "mummergpu"]), default="seeds", show_default=True,
@@ -50,14 +50,17 @@ def command(given):
 
     \b
     fmx mem -x ref.fmx -b -l 25 reads.fa > matches.txt
-    fmx mem -x ref.fmx --mum -b --format paf genome.fa.gz -o matches.paf
+    fmx mem -x ref.fmx --mum -b genome.fa.gz -o matches.paf
     """
     if given.both and given.reverse:
         raise click.UsageError("give only one of -b and -r")
     if given.maxmatch + given.mumreference + given.mum > 1:
         raise click.UsageError("give only one of --maxmatch, --mumreference and --mum")
+    from ..places import check_places, format_of
+
+    kind, formats = format_of(given.kind, given.output, kinds_of("mem"), "mummer")
     layout = given.original, given.lengths, given.four_columns
-    if given.kind != "mummer" and any(layout):
+    if kind != "mummer" and any(layout):
         raise click.UsageError("-c, -L and -F go with --format mummer only")
     from ... import workflow
     from ...cluster.kept import MadeAnew
@@ -66,7 +69,6 @@ def command(given):
     from ...mem.journey import MemOutput
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions
     from ..mapping import open_all
-    from ..places import check_places
     from ..shards import places_of, refuse_shards, undone_shard
     from ..told import tell_run
 
@@ -75,8 +77,7 @@ def command(given):
     refuse_logs(given.reports)
     paths = find_indexes(given.index_paths)
     refuse_shards(given, {"several -x": paths[1:]})
-    form = "MUMmer's format" if given.kind == "mummer" else given.kind.upper()
-    outputs = {"-o": (given.output, [form]), **report_places(given.reports)}
+    outputs = {"-o": (given.output, formats), **report_places(given.reports)}
     check_places(given.queries, places_of(given, outputs), paths[0])
     for other in paths[1:]:
         check_places([], outputs, other)
@@ -87,7 +88,7 @@ def command(given):
         opened, fm_index = kept.shared("index", make)
     wanted = MemOptions(given.least, strands, unique, given.threads, given.algorithm)
     report = report_of(given.reports, "mem", given, given.queries, [(own.path, own.meta) for own in opened])
-    output = MemOutput(given.output, given.kind, *layout, report=report)
+    output = MemOutput(given.output, kind, *layout, report=report)
     is_wanted, shard = undone_shard(
         given, progress, "mem", given.queries, fm_index.meta, matching=wanted, output=output
     )

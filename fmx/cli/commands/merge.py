@@ -5,9 +5,15 @@ import os
 import click
 
 from ... import options
+from ...output import kinds_of
 from ...report.kinds import kind_of
 from ..reports import refuse_logs, report_of, reporting
-from .count import add_up, counted_places, told
+from .count import KINDS, add_up, counted_places, told
+
+_OF = {  # options, and the commands whose shards have something for them
+    "--counts": ["search"], "--al": ["search"], "--un": ["search"], "--stats": ["count"],
+    "--json": ["count"], "--report": ["search", "mem", "count"],
+}  # fmt: skip
 
 
 @options.command
@@ -27,31 +33,34 @@ def command(given):
     """Join the shards in a folder.
 
     FOLDER is what fmx search, locate, mem, pairwise or count with --shard were given as -o. All shards of one
-    run must be there. The output is that of a run without --shard.
+    run must be there. The output is that of a run without --shard, in the format that was asked for there; of
+    shards of fmx count the name of the output may say another one.
     """
     from ...cluster.merge import check_kept, manifests, merge
     from ...count.outputs import CountOutput
     from ...machines.progress import Progress
-    from ..places import READS, check_places
+    from ..places import READS, check_places, format_of
     from ..told import tell_shards
     from ..writing import outputs_of
 
     found = manifests(given.folder)
-    kind = found[0].run["options"]["output"]["kind"]
-    is_count = found[0].run["command"] == "count"
-    reads = _reads_of(given, found[0].run["options"]["output"])
-    if is_count:
+    run = found[0].run
+    kind, command = run["options"]["output"]["kind"], run["command"]
+    beside = {"--counts": given.counts, "--report": given.reports, "--al": given.al, "--un": given.un}
+    for option, path in (beside | {"--stats": given.stats, "--json": given.json_path}).items():
+        if path and command not in _OF[option]:
+            raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])}")
+    reads = _reads_of(given, run)
+    if command == "count":
         given.report = _page_of(given.reports)
-        outputs = counted_places(given, kind)
+        kind, formats = format_of(None, given.output, [kind, *KINDS], kind)
+        outputs = counted_places(given, formats)
     else:
-        if found[0].run["command"] != "search":
+        if command != "search":
             refuse_logs(given.reports)
-        outputs = outputs_of([kind.upper()], READS, reads)
-    for option in ("counts", "al", "un") if is_count else ("stats", "json_path"):
-        if getattr(given, option):
-            raise click.UsageError(
-                f"--{option.removesuffix('_path')} is for shards of fmx {'search' if is_count else 'count'}"
-            )
+        formats = format_of(kind, given.output, [], kind)[1]
+        outputs = outputs_of(formats, READS, reads)
+    _check_suffix(given, command, formats)
     check_places([], outputs)
     folder = os.path.realpath(given.folder)
     for option, (path, _) in outputs.items():
@@ -60,13 +69,29 @@ def command(given):
                 f"{option} {path} lies in {given.folder}, among the shards; name a place outside"
             )
     progress = Progress(given.quiet)
-    if is_count:
+    if command == "count":
         output = CountOutput(given.output, kind, given.stats, given.json_path, given.report)
         add_up(output, progress, given.folder, found)
     else:
         check_kept(given.folder, found, bool(given.counts), bool(given.reports))
         merge(given.folder, found, given.output, given.counts, reads.report, reads.takers())
     tell_shards(progress, found, f"which took {sum(shard.seconds for shard in found):,.1f} s together")
+
+
+def _check_suffix(given, command: str, formats: list) -> None:
+    """Raise UsageError for the name of an output that says none of the ``formats`` that shards can become."""
+    from ..places import SUFFIXES, kind_of, suffix_of
+    from ..shards import INSTEAD
+
+    suffix = suffix_of(given.output)
+    if not suffix or suffix in [end for each in formats for end in SUFFIXES.get(each, ())]:
+        return
+    other = kind_of(given.output, kinds_of(command))
+    instead = other and INSTEAD.get(other.upper(), f"do them again with --format {other}")
+    raise click.UsageError(
+        f"-o {given.output}: the shards in {given.folder} hold {' or '.join(formats)}: choose another name"
+        f"{f', or {instead}' if instead else ''}"
+    )
 
 
 def _page_of(reports):
@@ -77,12 +102,13 @@ def _page_of(reports):
     return reports[0] if reports else None
 
 
-def _reads_of(given, run):
+def _reads_of(given, run: dict):
     """The workflow.Output with the places of reads; ``run``: that of the shards.  Raises UsageError."""
     from ...output.wanted import Output
 
+    held = run["options"]["output"]
     for option, field in (("--al", "mapped_to"), ("--un", "unmapped_to")):
-        path, name = getattr(given, option[2:]), run.get(field)
+        path, name = getattr(given, option[2:]), held.get(field)
         if path and not name:
             raise click.UsageError(
                 f"{given.folder}: its shards hold no reads for {option}: search with {option}"
@@ -92,5 +118,5 @@ def _reads_of(given, run):
             raise click.UsageError(f"{option} {path}: these reads {how}: end its name as that of {name}")
     return Output(
         given.output, counts=given.counts, mapped_to=given.al, unmapped_to=given.un,
-        has_mates=run.get("has_mates", False), report=report_of(given.reports),
+        has_mates=run["options"]["output"].get("has_mates", False), report=report_of(given.reports),
     )  # fmt: skip

@@ -30,7 +30,7 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
 @click.option("--gap", type=_SCORE, default=-10, show_default=True, help="Score of a letter against a gap.")
 @options.output
 @click.option(
-    "--format", "kind", type=click.Choice(kinds_of("pairwise")), show_default="tsv",
+    "--format", "kind", type=click.Choice(kinds_of("pairwise")), show_default=options.by_name("tsv"),
     help="What to write: TSV with a header line, or PAF.",
 )  # fmt: skip
 @options.former("--paf", "--format paf")
@@ -59,7 +59,7 @@ def command(given):
     fmx pairwise genes.fa --id 0.97 --cigar > close.tsv
     fmx pairwise genes.fa --matrix identity -o genes.npz
     """
-    form = _form(given)
+    kind, formats = _format(given)
     shared = given.shard or given.scheduler or given.scheduler_file
     if shared and (given.matrix or given.checkpoint):
         raise click.UsageError("--shard and --scheduler share out records, without --matrix and --checkpoint")
@@ -73,11 +73,11 @@ def command(given):
     from ..told import tell_run
 
     inputs = [path for path in (given.seqs, given.other) if path]
-    outputs = {"-o": (given.output, [form.upper()]), "--checkpoint": (given.checkpoint, [])}
+    outputs = {"-o": (given.output, formats), "--checkpoint": (given.checkpoint, [])}
     check_places(inputs, places_of(given, outputs), check=check_begin)
     scoring, prefilter = Scoring(given.match, given.mismatch, given.gap), not given.no_prefilter
     wanted = PairOptions(scoring, int(given.iddef), given.identity, prefilter, given.threads)
-    output = PairOutput(given.output, form, given.cigar, given.matrix, given.checkpoint)
+    output = PairOutput(given.output, kind, given.cigar, given.matrix, given.checkpoint)
     progress = Progress(given.quiet)
     device, kept = options.device_of(given, n_gpus=None), getattr(given, "kept", MadeAnew)
     read = partial(kept.shared, "sequences", partial(prepare, inputs, wanted, output, progress))
@@ -101,17 +101,18 @@ def _n_shards(read, engine) -> int:
     return n_of_chunks(len(cut(job)), job.filtered, engine)
 
 
-def _form(given) -> str:
-    """Which output is wanted; refuses what contradicts itself."""
+def _format(given) -> tuple:
+    """What places.format_of says of -o.  Raises UsageError for what contradicts itself."""
+    from ..places import format_of
+
     if given.matrix is None:
-        return given.kind or "tsv"
+        return format_of(given.kind, given.output, kinds_of("pairwise"), "tsv")
     for option, value in (("--format", given.kind), ("--cigar", given.cigar)):
         if value:
             raise click.UsageError(f"give only one of --matrix and {option}")
     if given.identity > 0:
         raise click.UsageError("--matrix holds every pair: leave --id out")
-    if given.output.lower().endswith(".npz"):
-        return "npz"
-    if given.other:
+    kind, formats = format_of(None, given.output, ("npz", "phylip"), "phylip")
+    if kind == "phylip" and given.other:
         raise click.UsageError("PHYLIP needs a square matrix: give one input, or -o FILE.npz")
-    return "phylip"
+    return kind, formats
