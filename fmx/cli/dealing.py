@@ -58,11 +58,10 @@ def on_cluster(given, address, run, paths, n, join, progress):
                 progress.show(done.message())
                 yield shard
 
-        wanted = bool(getattr(given, "counts", None)), bool(getattr(given, "reports", None))
         progress.wall.turn_to("cluster")
         try:
             with progress.kept_up(done.message):
-                found = join(folder, in_order(folder, manifests(), *wanted))
+                found = join(folder, in_order(folder, manifests()))
         except KeyboardInterrupt:
             if n_kept := sum(os.path.exists(folder / name) for name in names):
                 is_or_are = "is" if n_kept == 1 else "are"

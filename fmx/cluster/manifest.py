@@ -13,10 +13,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import OutputError
+from ..errors import OutputError, n_of, shown
 
 MANIFEST, BODY, COUNTS, FACTS = "manifest.json", "body", "counts.tsv", "facts.json"
-FORMAT = 1  # of manifests
+FORMAT = 2  # of manifests
+_LONGEST = 60  # characters of a value in a message
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,8 @@ class Manifest:
     """``run``: what all shards of a run have in common; ``number`` of ``count``.
 
     ``begin``, ``end``: [path, byte, newlines] of input.shards.Border, or None; ``head``, ``tail``: what
-    stands before the first body and after the last; ``checksum`` xxh3 of the body, of ``n_bytes``;
-    ``summary``: numbers that add up; ``asides``: {name: [bytes, checksum]} of reads as they came.
+    stands before the first body and after the last; ``files``: {name: [bytes, xxh3]} of all that lies beside
+    the manifest; ``summary``: numbers that add up.
     """
 
     run: dict
@@ -36,13 +37,9 @@ class Manifest:
     is_empty: bool
     head: bytes
     tail: bytes
-    n_bytes: int
-    checksum: str
+    files: dict
     seconds: float
     summary: dict = field(default_factory=dict)
-    has_counts: bool = False
-    has_facts: bool = False
-    asides: dict = field(default_factory=dict)
 
     def to_json(self) -> str:
         fields = {**asdict(self), "format": FORMAT}
@@ -62,7 +59,9 @@ def read_manifest(folder) -> Manifest:
     try:
         fields: dict[str, Any] = json.loads(path.read_text())
         if fields.pop("format") != FORMAT:
-            raise OutputError(f"{path}: written by another version of fmx; do this shard again")
+            raise OutputError(
+                f"{path}: written by another version of fmx; remove {folder} and do this shard again"
+            )
         for name in ("head", "tail"):
             fields[name] = base64.b64decode(fields[name], validate=True)
         return Manifest(**fields)
@@ -74,11 +73,33 @@ def read_manifest(folder) -> Manifest:
 
 def difference(one: dict, other: dict) -> str:
     """What two runs differ in, in words; "" if they are the same."""
+    if one.get("inputs") != other.get("inputs"):
+        return f"inputs: {_unlike(one['inputs'], other['inputs'])}"
     for key in sorted({*one, *other}):
         mine, yours = one.get(key), other.get(key)
         if mine == yours:
             continue
         if isinstance(mine, dict) and isinstance(yours, dict):
             return f"{key}: {difference(mine, yours)}"
-        return f"{key} {json.dumps(mine)}, not {json.dumps(yours)}"
+        if key.startswith("--") and not (mine and yours):  # what shards of a run leave beside their part
+            return f"{'with' if mine else 'without'} {key}"
+        return f"{key} {_shortened(mine)}, not {_shortened(yours)}"
     return ""
+
+
+def _unlike(one: list, other: list) -> str:
+    """What lists of inputs (name, bytes, digest) differ in."""
+    for (name, size, *_), (its_name, its_size, *_) in zip(one, other, strict=False):
+        if name != its_name:
+            return f"{shown(name)}, not {shown(its_name)}"
+        if size != its_size:
+            return f"{shown(name)} of {size:,} bytes, not {its_size:,}"
+    if len(one) != len(other):
+        return f"{n_of(len(one), 'file')}, not {len(other):,}"
+    names = [mine[0] for mine, its in zip(one, other, strict=True) if mine != its]
+    return f"{shown(names[0])} with other contents"
+
+
+def _shortened(value) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

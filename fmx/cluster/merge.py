@@ -42,11 +42,8 @@ def manifests(folder) -> list:
     return list(_fitting(folder, found))
 
 
-def in_order(folder, done, counts=False, facts=False):
-    """Yield such Manifests, as soon as ``done`` has yielded them and those before them.
-
-    ``counts``, ``facts``: as of ``check_kept``.
-    """
+def in_order(folder, done):
+    """Yield such Manifests, as soon as ``done`` has yielded them and those before them."""
 
     def sorted_out():
         waiting, number = {}, 1
@@ -56,17 +53,16 @@ def in_order(folder, done, counts=False, facts=False):
                 yield waiting.pop(number)
                 number += 1
 
-    for shard in _fitting(folder, sorted_out()):
-        check_kept(folder, [shard], counts, facts)
-        yield shard
+    yield from _fitting(folder, sorted_out())
 
 
-def check_kept(folder, found, counts, facts) -> None:
-    """Raise OutputError unless all shards have a table of ``counts``, and ``facts``, if these are wanted."""
-    if counts and not all(shard.has_counts for shard in found):
-        raise OutputError(f"{folder}: its shards have no table of counts: search with --counts")
-    if facts and not all(shard.has_facts for shard in found):
-        raise OutputError(f"{folder}: its shards keep nothing for a report: do them with --report")
+def check_beside(folder, run: dict, wanted: dict) -> None:
+    """Raise OutputError unless shards of a ``run`` left what is ``wanted``: {option: whether it is}."""
+    for option, is_wanted in wanted.items():
+        if is_wanted and not run[option]:
+            raise OutputError(
+                f"{folder}: its shards were made without {option}: delete it, and do them again with {option}"
+            )
 
 
 def _fitting(folder, shards):
@@ -113,23 +109,16 @@ def merge(folder, shards, path, counts=None, report=None, asides=None, wall=None
         for other, taker in others:
             other.write(taker.end)
         if table:
-            table.write(_added([Path(folder) / name_of(x.number, x.count) / COUNTS for x in found]))
+            table.write(_added([_whole(folder, shard, COUNTS) for shard in found]))
         stack.close()
         if report:  # which tells how long all the others took
             seconds = wall.over() if wall else None
-            facts = added([_facts_of(folder, shard) for shard in found], report.about, seconds)
+            facts = added(
+                [json.loads(_whole(folder, shard, FACTS)) for shard in found], report.about, seconds
+            )
             for path, file in reports.items():
                 file.write(rendered(path, facts))
     return found
-
-
-def _facts_of(folder, shard) -> dict:
-    """What a shard keeps for a report.  Raises OutputError."""
-    path = Path(folder) / name_of(shard.number, shard.count) / FACTS
-    try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise OutputError(f"{path}: damaged; remove its folder and do shard {shard.number} again") from error
 
 
 def bodies(folder, shards, found):
@@ -139,15 +128,19 @@ def bodies(folder, shards, found):
     """
     for shard in shards:
         found.append(shard)
-        body = io.BytesIO()
-        _copy(folder, shard, BODY, body)
-        yield body.getvalue()
+        yield _whole(folder, shard, BODY)
+
+
+def _whole(folder, shard: Manifest, name: str) -> bytes:
+    """A shard's file of this name.  Raises OutputError."""
+    held = io.BytesIO()
+    _copy(folder, shard, name, held)
+    return held.getvalue()
 
 
 def _copy(folder, shard: Manifest, name, sink):
-    """Write a shard's body, or the reads as they came of this name, if they are what its manifest says."""
+    """Write a shard's file of this name, if it is what its manifest says.  Raises OutputError."""
     path = Path(folder) / name_of(shard.number, shard.count) / name
-    wanted = [shard.n_bytes, shard.checksum] if name == BODY else shard.asides.get(name)
     digest, n_bytes, room = xxhash.xxh3_64(), 0, memoryview(bytearray(_AT_ONCE))
     try:
         with open(path, "rb", buffering=0) as file:
@@ -157,13 +150,13 @@ def _copy(folder, shard: Manifest, name, sink):
                 sink.write(room[:n])
     except FileNotFoundError as error:
         raise OutputError(f"{path}: {error.strerror}; do shard {shard.number} again") from error
-    if [n_bytes, digest.hexdigest()] != wanted:
+    if [n_bytes, digest.hexdigest()] != shard.files.get(name):
         raise OutputError(f"{path}: damaged; remove its folder and do shard {shard.number} again")
 
 
-def _added(paths) -> bytes:
+def _added(tables) -> bytes:
     """Tables of the same rows, a line of names first: the numbers from the third column on are added up."""
-    tables = [[line.split(b"\t") for line in path.read_bytes().splitlines()] for path in paths]
+    tables = [[line.split(b"\t") for line in table.splitlines()] for table in tables]
     lines = [b"\t".join(tables[0][0])]
     for rows in zip(*(table[1:] for table in tables), strict=True):
         numbers = zip(*(row[2:] for row in rows), strict=True)

@@ -3,7 +3,6 @@
 The folder appears whole, with its manifest, or not at all; one that is there is not done again.
 """
 
-import hashlib
 import json
 import os
 from contextlib import ExitStack, contextmanager
@@ -14,6 +13,7 @@ import xxhash
 
 from .._version import __version__
 from ..errors import InputError, OutputError
+from ..index.store import digest_of
 from ..input.mates import PairedFiles
 from ..input.pair_shards import PairShardPlan
 from ..input.shards import Shard, ShardPlan
@@ -25,30 +25,33 @@ from .manifest import BODY, COUNTS, FACTS, MANIFEST, Manifest, difference, name_
 
 _OWN = {  # what changes no byte
     "n_threads", "chunk_size", "path", "shard", "counts", "checkpoint", "stats", "json", "report",
-    "counts_lengths", "fasta",
+    "counts_lengths", "fasta", "mapped_to", "unmapped_to",
 }  # fmt: skip
+_ENDS = 1 << 16  # bytes at both ends of an input that tell it from others of its name and size
 
 
 def identity(command, paths, meta=None, **options) -> dict:
     """What all shards of a run must have in common: JSON's types.
 
-    ``meta`` of the index; ``options``: dataclasses of what was asked for.  Raises InputError.
+    ``meta`` of the index; ``options``: dataclasses of what was asked for, whose ``output`` tells what each
+    shard leaves beside its part of it, as {option: how}.  Raises InputError.
     """
     for path in paths:
         if not os.path.isfile(path):
             name = "standard input" if path == STANDARD else path
             raise InputError(name, "", "cannot be cut into shards: name a file that each can open")
+    beside: dict = getattr(options.get("output"), "beside", dict)()
     options = {name: _plain(value) for name, value in options.items()}
-    return {**seen(paths, meta), "command": command, "options": options}
+    return {**seen(paths, meta), "command": command, "options": options, **beside}
 
 
 def seen(paths, meta) -> dict:
     """Of ``identity``, what another machine might see otherwise.  Raises InputError."""
     try:
-        inputs = [[os.path.basename(path), os.path.getsize(path)] for path in paths]
+        inputs = [[os.path.basename(path), os.path.getsize(path), _digest_of_ends(path)] for path in paths]
     except OSError as error:
         raise InputError(error.filename, "", error.strerror or str(error)) from error
-    return {"fmx": __version__, "index": meta and _digest_of(meta), "inputs": inputs}
+    return {"fmx": __version__, "index": meta and digest_of(meta), "inputs": inputs}
 
 
 def unlike(there: dict, here: dict, index_path: str | None) -> str:
@@ -62,20 +65,20 @@ def unlike(there: dict, here: dict, index_path: str | None) -> str:
             f"its index {index_path} is of another reference than the client's: copy the client's index "
             "there, or name one that all machines see"
         )
-    for (name, its_size), (_, size) in zip(there["inputs"], here["inputs"], strict=True):
-        if its_size != size:
-            return (
-                f"its {name} has {its_size:,} bytes, and the client's {size:,}: copy the client's file "
-                "there, or name one that all machines see"
-            )
+    for (name, its_size, its_ends), (_, size, ends) in zip(there["inputs"], here["inputs"], strict=True):
+        if (its_size, its_ends) != (size, ends):
+            it_has = f"its {name} has {its_size:,} bytes, and the client's {size:,}"
+            it_has = it_has if its_size != size else f"its {name} holds other bytes than the client's"
+            return f"{it_has}: copy the client's file there, or name one that all machines see"
     return ""
 
 
-def _digest_of(meta) -> str:
-    """Names a reference: its contigs, their letters and groups, whatever else an index holds."""
-    of_contigs = sorted(key for key in meta["arrays"] if key.startswith(("contig_", "group_")))
-    said = {key: meta["arrays"][key]["checksums"] for key in of_contigs}
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+def _digest_of_ends(path: str) -> str:
+    with open(path, "rb") as file:
+        digest = xxhash.xxh3_64(file.read(_ENDS))
+        file.seek(max(file.tell(), os.path.getsize(path) - _ENDS))
+        digest.update(file.read())
+    return digest.hexdigest()
 
 
 def _plain(value):
@@ -107,14 +110,22 @@ class ShardRun:
         return self
 
     def is_done(self) -> bool:
-        """Is it there, as long as it was?  Raises OutputError where it is of another run."""
+        """Is it there, its files as long as they were?  Raises OutputError where it is of another run."""
         if not self._place.exists():
             return False
         found = read_manifest(self._place)
         if differs := difference(found.run, self._run):
-            raise OutputError(f"{self._place} is of another run ({differs}): name another folder")
-        body = self._place / BODY
-        return body.is_file() and body.stat().st_size == found.n_bytes
+            raise OutputError(
+                f"{self} is of another run ({differs}): delete {self._place}, and give this command again, "
+                "or name another folder"
+            )
+        files = {self._place / name: size for name, (size, _) in found.files.items()}
+        return all(path.is_file() and path.stat().st_size == size for path, size in files.items())
+
+    def why_empty(self, what: str) -> str:
+        """Why there are no reads, or ``what`` else, in its part of the inputs."""
+        why = self._plan and self._plan.whole
+        return f"shard {self._shard} has no {what}: {why or 'the inputs are too short to be cut, or empty'}"
 
     def plan(self, paths, size, n_threads=1, skip=0, n=None):
         """The spans of the shard: of all reads, for it cannot know how many come before its own."""
@@ -141,9 +152,12 @@ class ShardRun:
             with DraftFolder(self._place) as draft:
                 with ExitStack() as stack:
                     names = [BODY, *(taker.name for taker in self._takers)]
-                    bodies = [_Body(stack.enter_context(open(draft.path / name, "xb"))) for name in names]
+                    bodies = {
+                        name: _Body(stack.enter_context(open(draft.path / name, "xb"))) for name in names
+                    }
+                    body, *others = bodies.values()
                     try:
-                        yield Sinks(bodies[0], bodies[1:])
+                        yield Sinks(body, others)
                     except InputError as error:
                         found = self._plan.renumbered(error) if self._plan else error
                         if found is error:  # an error that is its own cause has no end
@@ -159,22 +173,20 @@ class ShardRun:
         self._table, self._facts = tables[0] if tables else b"", facts
 
     def _write(self, folder, bodies, around):
-        facts = self._facts() if self._facts else None
-        plan, (body, *others) = self._plan, bodies
-        sides = zip(self._takers, others, strict=True)
+        plan, files = self._plan, {name: body.told() for name, body in bodies.items()}
+        tables = {COUNTS: self._table, FACTS: as_json(self._facts()) if self._facts else b""}
+        for name, table in tables.items():
+            if table:
+                (folder / name).write_bytes(table)
+                files[name] = [len(table), xxhash.xxh3_64_hexdigest(table)]
         found = Manifest(
             self._run, *self._shard,
             begin=list(plan.begin) if plan and plan.begin else None,
             end=list(plan.end) if plan and plan.end else None,
             is_empty=plan.is_empty if plan else self._is_empty,
-            head=around[0], tail=around[1], n_bytes=body.n_bytes, checksum=body.digest.hexdigest(),
-            seconds=round(self._wall.over(), 3), summary=self._summary, has_counts=bool(self._table),
-            has_facts=bool(facts), asides={x.name: [y.n_bytes, y.digest.hexdigest()] for x, y in sides},
+            head=around[0], tail=around[1], files=files, seconds=round(self._wall.over(), 3),
+            summary=self._summary,
         )  # fmt: skip
-        if self._table:
-            (folder / COUNTS).write_bytes(self._table)
-        if facts:
-            (folder / FACTS).write_bytes(as_json(facts))
         (folder / MANIFEST).write_text(found.to_json())
 
 
@@ -182,12 +194,16 @@ class _Body:
     """A file whose bytes are counted and summed up as they are written."""
 
     def __init__(self, file):
-        self._file, self.n_bytes, self.digest = file, 0, xxhash.xxh3_64()
+        self._file, self._n_bytes, self._digest = file, 0, xxhash.xxh3_64()
 
     def write(self, piece):
         self._file.write(piece)
-        self.digest.update(piece)
-        self.n_bytes += memoryview(piece).nbytes
+        self._digest.update(piece)
+        self._n_bytes += memoryview(piece).nbytes
+
+    def told(self) -> list:
+        """What a manifest says of it."""
+        return [self._n_bytes, self._digest.hexdigest()]
 
 
 @contextmanager

@@ -34,6 +34,10 @@ class MemOutput:
     shard: Any = None
     report: Report | None = None
 
+    def beside(self) -> dict:
+        """What each shard leaves beside its part of the matches, by the option that asks for it."""
+        return {"--report": bool(self.report)}
+
 
 class Search(NamedTuple):
     """What is made before queries are read: ``finders``, the ``places`` where they seek, a ``watch`` or None;

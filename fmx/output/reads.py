@@ -42,6 +42,11 @@ class Taker(NamedTuple):
         return BGZF_END if self.is_gzip else b""
 
 
+def is_gzip(path) -> bool:
+    """Does the name of an output for reads ask for compressed ones?"""
+    return path.lower().endswith(".gz")
+
+
 def of_mates(path) -> tuple:
     """Names for the files of mates 1 and of mates 2: clean.fq.gz becomes clean_1.fq.gz and clean_2.fq.gz."""
     folder, name = os.path.split(path)

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..report.facts import Report
 from .containers import container
-from .reads import Taker, of_mates
+from .reads import Taker, is_gzip, of_mates
 from .tags import EVERY
 from .whole import Whole
 
@@ -57,6 +57,12 @@ class Output:
         """Is told of groups, instead of contigs, how many reads are theirs?"""
         return self.by_group or bool(self.screen and not self.counts)
 
+    def beside(self) -> dict:
+        """What each shard leaves beside its part of the hits, by the options that ask for it."""
+        reads = {"--al": self.mapped_to, "--un": self.unmapped_to}
+        how = {option: path and ("gzip" if is_gzip(path) else "plain") for option, path in reads.items()}
+        return {"--counts": bool(self.counts), "--report": bool(self.report), **how}
+
     def run(self, reference):
         """All of the inputs into ``path``, or the shard of them that is asked for."""
         if self.shard:
@@ -67,7 +73,7 @@ class Output:
     def takers(self) -> dict:
         """{path: Taker} of the outputs for reads."""
         return {
-            path: Taker(hit, path.lower().endswith(".gz"), mate)
+            path: Taker(hit, is_gzip(path), mate)
             for hit, whole in ((True, self.mapped_to), (False, self.unmapped_to))
             if whole
             for mate, path in (enumerate(of_mates(whole), 1) if self.has_mates else [(0, whole)])

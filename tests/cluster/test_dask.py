@@ -169,14 +169,15 @@ def test_a_worker_with_another_index_is_told_with_its_host_the_index_and_what_to
     )  # fmt: skip
 
 
-def test_a_worker_with_other_files_is_told(shared):
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [((7, "a"), "its few[.]fq has 7 bytes, and the client"), ((1234, "b"), "its few[.]fq holds other bytes")],
+)
+def test_a_worker_with_other_files_is_told(own, words, shared):
     file, _ = shared
     made = identity("search", [])
-    here, there = ({**made, "inputs": [["few.fq", n]]} for n in (1234, 7))
-    with (
-        dask.Cluster(file=file) as near,
-        pytest.raises(ClusterError, match=r"its few[.]fq has 7 bytes, and the client"),
-    ):
+    here, there = ({**made, "inputs": [["few.fq", *its]]} for its in ((1234, "a"), own))
+    with dask.Cluster(file=file) as near, pytest.raises(ClusterError, match=words):
         near.check(here, None, lambda: there)
 
 

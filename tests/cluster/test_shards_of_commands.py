@@ -227,7 +227,9 @@ def test_shards_of_two_runs_are_told_apart(command, shards, tmp_path):
         (["index"], "0123", 'is of another run than shard 1: index "0123", not'),
         (["fmx"], "0.0.9", 'fmx "0.0.9", not'),
         (["options", "mapping", "policy", "limit"], 7, "options: mapping: policy: limit 7, not 1"),
-        (["inputs"], [["few.fa", 3]], "inputs"),
+        (["inputs"], [["few.fa", 3, ""]], "inputs: few.fa of 3 bytes, not "),
+        (["inputs"], [["a.fa", 3, ""]], "inputs: a.fa, not few.fa"),
+        (["inputs"], [], "inputs: 0 files, not 1"),
         (["command"], "locate", "command"),
     ],
 )  # fmt: skip
@@ -285,6 +287,117 @@ def test_a_finished_shard_is_not_done_again(command, shards, tmp_path):
     assert body.stat().st_mtime_ns == before
 
 
+BESIDE = [
+    (["--counts", "c.tsv"], "without --counts"),
+    (["--report", "r.json"], "without --report"),
+    (["--al", "al.fq"], "without --al"),
+    (["--un", "un.fq.gz"], "without --un"),
+    (["--format", "bam"], 'options: output: kind "sam", not "bam"'),
+    (["--tags", "none"], "options: output: tags 47, not 0"),
+    (["-a"], "options: mapping: policy: limit 1, not "),
+]
+
+
+@pytest.mark.parametrize(("more", "words"), BESIDE)
+def test_a_shard_is_there_only_with_all_that_is_asked_for(more, words, command, shards, tmp_path):
+    done = command(*shards, "--shard", "2/2", *more)
+    place = tmp_path / "out.d" / "0002-of-0002"
+    assert done.code == 1
+    assert f"error: shard 2/2 in {tmp_path / 'out.d'} is of another run ({words}" in done.err
+    assert done.err.endswith(f"): delete {place}, and give this command again, or name another folder\n")
+    shutil.rmtree(place)
+    assert command(*shards, "--shard", "2/2", *more).code == 0
+    assert command(*shards, "--shard", "2/2", *more).err.endswith("is there already\n")
+    done = command(*shards, "--shard", "2/2")
+    assert (done.code, words.replace("without", "with")[:14] in done.err) == (1, True)
+    refused(command, tmp_path, "shard 2 is of another run than shard 1: ")
+
+
+def test_a_shard_of_other_inputs_is_another_one(command, shards, tmp_path):
+    """Of the same name and size, and elsewhere."""
+    path = tmp_path / "there" / "few.fa"
+    path.parent.mkdir()
+    letters = (tmp_path / "few.fa").read_bytes()
+    path.write_bytes(letters)
+    shards[shards.index(tmp_path / "few.fa")] = path
+    assert command(*shards, "--shard", "2/2").err.endswith("is there already\n")
+    path.write_bytes(letters[:-2] + bytes([letters[-2] ^ 2]) + letters[-1:])
+    done = command(*shards, "--shard", "2/2")
+    assert (done.code, "is of another run (inputs: few.fa with other contents): delete" in done.err) == (
+        1,
+        True,
+    )
+
+
+def test_shards_of_a_mem_know_of_their_report(command, index_of, tmp_path):
+    (tmp_path / "few.fa").write_bytes(journeys.fasta(reads(50)))
+    arguments = ["mem", "-x", index_of(CONTIGS), tmp_path / "few.fa", "-o", tmp_path / "out.d", "--shard"]
+    assert command(*arguments, "1/1").code == 0
+    assert "(without --report)" in command(*arguments, "1/1", "--report", "r.json").err
+
+
+def test_names_of_outputs_that_merge_writes_do_not_matter(command, shards, tmp_path):
+    shutil.rmtree(tmp_path / "out.d")
+    assert command(*shards, "--shard", "2/2", "--counts", "a.tsv", "--un", "a.fq").code == 0
+    done = command(*shards, "--shard", "2/2", "--counts", "b.tsv", "--un", "b.fq")
+    assert (done.code, done.err[-17:]) == (0, "is there already\n")
+
+
+@pytest.mark.parametrize("name", ["counts.tsv", "facts.json", "un", "body"])
+def test_a_shard_that_lacks_a_file_is_done_again(name, command, shards, tmp_path):
+    folder = tmp_path / "out.d"
+    shutil.rmtree(folder)
+    more = ["--counts", tmp_path / "c.tsv", "--un", tmp_path / "un.fa", "--report", tmp_path / "r.json"]
+    for i in (1, 2):
+        assert command(*shards, "--shard", f"{i}/2", *more).code == 0
+    data = (folder / "0002-of-0002" / name).read_bytes()
+    assert data
+    (folder / "0002-of-0002" / name).write_bytes(data[:-1])
+    done = command("merge", folder, "-o", tmp_path / "all.sam", *more)
+    assert (done.code, "remove its folder and do shard 2 again" in done.err) == (1, True)
+    assert "there already" not in command(*shards, "--shard", "2/2", *more).err
+    (folder / "0002-of-0002" / name).unlink()
+    done = command("merge", folder, "-o", tmp_path / "all.sam", *more)
+    assert (done.code, "do shard 2 again" in done.err) == (1, True)
+    assert "there already" not in command(*shards, "--shard", "2/2", *more).err
+    assert name == "facts.json" or (folder / "0002-of-0002" / name).read_bytes() == data
+    assert command("merge", folder, "-o", tmp_path / "all.sam", *more).code == 0
+
+
+def test_what_shards_lack_is_named_by_merge(command, shards, tmp_path):
+    folder = tmp_path / "out.d"
+    for option in ("--counts", "--report", "--al", "--un"):
+        done = command("merge", folder, "-o", tmp_path / "all.sam", option, tmp_path / "x.json")
+        done = command("merge", folder, "-o", tmp_path / "all.sam", option, tmp_path / "x") if (
+            option != "--report") else done  # fmt: skip
+        assert done.err.endswith(
+            f"{folder}: its shards were made without {option}: delete it, and do them again with {option}\n"
+        )
+
+
+def test_merge_refuses_what_other_commands_keep(command, inputs, tmp_path):
+    arguments = ["pairwise", inputs / "genes.fa", "--shard", "1/1", "-o", tmp_path / "out.d"]
+    assert command(*arguments).code == 0
+    for option, of in (("--counts", "search"), ("--json", "count"), ("--report", "search and mem and count")):
+        done = command("merge", tmp_path / "out.d", "-o", tmp_path / "x", option, tmp_path / "y.html")
+        assert (done.code, f"{option} is for shards of fmx {of}\n" in done.err) == (2, True)
+
+
+def test_merge_says_what_shards_hold(command, shards, tmp_path):
+    done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.bam")
+    assert done.code == 2
+    assert done.err.endswith(
+        f"rror: -o {tmp_path / 'all.bam'}: the shards in {tmp_path / 'out.d'} hold SAM: choose another "
+        "name, or do them again with --format bam\n"
+    )
+    done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.cram")
+    assert done.err.splitlines()[-1].endswith(
+        "hold SAM: choose another name, or merge the shards as BAM, then samtools view -C"
+    )
+    done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.xlsx")
+    assert done.err.splitlines()[-1].endswith("hold SAM: choose another name")
+
+
 def test_an_input_that_was_changed_between_shards_is_told(command, index_of, inputs, tmp_path):
     path = tmp_path / "reads.fq"
     data = (inputs / "reads.fq").read_bytes()
@@ -293,9 +406,10 @@ def test_an_input_that_was_changed_between_shards_is_told(command, index_of, inp
     assert command(*arguments, "1/2").code == 0
     cut = 8 << 20
     for length in range(40, 60):  # other reads, of the same size in all, so that other lines lie at the cut
-        other = journeys.fastq(reads(2000, length)) * 90
-        rest, odd = divmod(len(data) - len(other) - 7, 2)
-        other += b"@x%s\n%s\n+\n%s\n" % (b"x" * odd, b"A" * rest, b"I" * rest)
+        ends = journeys.fastq(reads(2000))  # are as they were
+        other = ends + journeys.fastq(reads(2000, length)) * 88
+        rest, odd = divmod(len(data) - len(other) - len(ends) - 7, 2)
+        other += b"@x%s\n%s\n+\n%s\n" % (b"x" * odd, b"A" * rest, b"I" * rest) + ends
         if other[:cut].count(b"\n") % 4 != data[:cut].count(b"\n") % 4:
             break
     assert len(other) == len(data)
@@ -345,6 +459,18 @@ def test_a_full_disk_leaves_nothing(index_of, inputs, tmp_path):
         (["search", "few.fa", "--shard", "auto", "-o", "out.d"], "there are none here"),
         (["locate", "-p", "ACGT", "--shard", "1/2", "-o", "out.d"], "need patterns in files"),
         (["pairwise", "few.fa", "--matrix", "score", "--shard", "1/2", "-o", "out.d"], "without --matrix"),
+        *(
+            (["search", "few.fa", "--shard", "1/2", "-o", name],
+             f"-o {name}: with --shard this is the folder of all shards, which no suffix of a file fits: "
+             "say -o out.d" + more)
+            for name, more in (
+                ("out.bam", " --format bam"), ("out.SAM.gz", ""), ("out.fmx", ""),
+            )
+        ),
+        (["search", "few.fa", "--shard", "1/2", "-o", "out.cram"], "merge the shards as BAM, then samtools"),
+        (["locate", "few.fa", "--shard", "1/2", "-o", "out.parquet"], "merge the shards as TSV, then"),
+        (["mem", "few.fa", "--shard", "1/2", "-o", "out.paf"], "say -o out.d --format paf"),
+        (["pairwise", "few.fa", "--shard", "1/2", "-o", "out.tsv"], "say -o out.d --format tsv"),
         (["merge", "nowhere"], "nowhere: No such file"),
         (["merge", "."], "no shards"),
     ],

@@ -121,7 +121,7 @@ def test_shards_without_facts_make_no_report(run, command):
     assert command("search", "-x", "ref.fmx", "reads.fq", "--shard", "1/1", "-o", "d").code == 0
     done = command("merge", "d", "-o", "m.sam", "--report", "m.json")
     assert (done.code, Path("m.sam").exists()) == (1, False)
-    assert "keep nothing for a report: do them with --report" in done.err
+    assert "d: its shards were made without --report: delete it, and do them again with" in done.err
 
 
 def test_each_sample_has_a_report(run, command):
@@ -161,14 +161,15 @@ def test_matches_are_counted_by_their_lengths(run, command):
     assert "only fmx search has" in command("merge", "d", "-o", "s.tsv", "--report", "s.log").err
 
 
-def test_what_changes_lines_makes_another_run_and_a_report_does_not(folder):
+def test_what_is_left_makes_another_run_and_the_name_of_a_report_does_not(folder):
     (folder / "q.fa").write_text(">q\nACGT\n")
 
     def run(**output):
         return identity("mem", ["q.fa"], output=MemOutput(**output))
 
     assert run(lengths=True) != run()
-    assert run(report=Report(("x.json",), {"fmx": "1"})) == run()
+    assert run(report=Report(("x.json",), {"fmx": "1"})) == run(report=Report(("y.html",), {}))
+    assert run(report=Report(("x.json",), {})) != run()
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def command(given):
     run must be there. The output is that of a run without --shard, in the format that was asked for there; of
     shards of fmx count the name of the output may say another one.
     """
-    from ...cluster.merge import check_kept, manifests, merge
+    from ...cluster.merge import check_beside, manifests, merge
     from ...count.outputs import CountOutput
     from ...machines.progress import Progress
     from ..places import READS, check_places, format_of
@@ -73,7 +73,7 @@ def command(given):
         output = CountOutput(given.output, kind, given.stats, given.json_path, given.report)
         add_up(output, progress, given.folder, found)
     else:
-        check_kept(given.folder, found, bool(given.counts), bool(given.reports))
+        check_beside(given.folder, run, beside)
         merge(given.folder, found, given.output, given.counts, reads.report, reads.takers())
     tell_shards(progress, found, f"which took {sum(shard.seconds for shard in found):,.1f} s together")
 
@@ -104,18 +104,14 @@ def _page_of(reports):
 
 def _reads_of(given, run: dict):
     """The workflow.Output with the places of reads; ``run``: that of the shards.  Raises UsageError."""
+    from ...output.reads import is_gzip
     from ...output.wanted import Output
 
-    held = run["options"]["output"]
-    for option, field in (("--al", "mapped_to"), ("--un", "unmapped_to")):
-        path, name = getattr(given, option[2:]), held.get(field)
-        if path and not name:
-            raise click.UsageError(
-                f"{given.folder}: its shards hold no reads for {option}: search with {option}"
-            )
-        if path and path.lower().endswith(".gz") != name.lower().endswith(".gz"):
-            how = "are compressed" if name.lower().endswith(".gz") else "are not compressed"
-            raise click.UsageError(f"{option} {path}: these reads {how}: end its name as that of {name}")
+    for option in ("--al", "--un"):
+        path, held = getattr(given, option[2:]), run.get(option)
+        if path and held and is_gzip(path) != (held == "gzip"):
+            how = "end it with .gz" if held == "gzip" else "leave .gz out"
+            raise click.UsageError(f"{option} {path}: shards hold these reads as {held}: {how}")
     return Output(
         given.output, counts=given.counts, mapped_to=given.al, unmapped_to=given.un,
         has_mates=run["options"]["output"].get("has_mates", False), report=report_of(given.reports),
