@@ -73,7 +73,7 @@ def map_to_index(command, given, runs, outputs, wanted):
         search = fm_index, sources or files, wanted, output, progress, device
         with kept.lent(device, partial(workflow.prepare, *search)) as prepared:
             summary = workflow.search(*search, prepared)
-        tell_run(progress, command, summary, asked, () if shard else files)
+        tell_run(progress, command, summary, asked, files, shard)
 
 
 def open_all(paths: list, wants: tuple, with_text: bool = False, has_names: bool = True) -> tuple:

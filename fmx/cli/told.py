@@ -34,11 +34,13 @@ def _called(things: str, asked: Asked | None) -> str:
     return f"{asked.noun}s" if asked and things == "reads" else things
 
 
-def tell_run(progress, command: str, summary, asked: Asked | None, names) -> None:
-    """The same of a run by itself; a new one begins."""
+def tell_run(progress, command: str, summary, asked: Asked | None, names, shard=None) -> None:
+    """The same of a run by itself, or of its ``shard`` (cluster.run.ShardRun); a new one begins."""
     wall, (n, things) = progress.wall, summary.seen()
+    if shard and not getattr(summary, summary.things):
+        progress.say(f"warning: {shard.why_empty(_called(summary.things, asked))}")
     pace = f"{wall.in_words()}, {wall.rate(n, _called(things, asked))}"
-    tell(progress, command, summary, asked, names, pace)
+    tell(progress, command, summary, asked, () if shard else names, pace)
     progress.begin()
 
 
@@ -49,5 +51,5 @@ def tell_shards(progress, found, pace: str) -> None:
     module, name = _SUMMARIES[run["command"], next(iter(total))]
     summary = getattr(import_module(f"...{module}", __name__), name)(**total)
     asked = Asked(**run["options"]["told"]) if "told" in run["options"] else None
-    names = [] if run["command"] == "count" else [name for name, _ in run["inputs"]]  # samples tell theirs
+    names = [] if run["command"] == "count" else [name for name, *_ in run["inputs"]]  # samples tell theirs
     tell(progress, run["command"], summary, asked, names, f"{n_of(len(found), 'shard')}, {pace}")

@@ -52,6 +52,8 @@ def count_shard(counter, samples, options: CountOptions, shard, progress) -> Non
         sink.write(pack(seen, inputs.n_reads()))
         summary = Counted(sum(tally.reads for tally in found), sum(tally.assigned for tally in found))
         shard.note(summary)
+    if summary.reads == 0:
+        progress.say(f"warning: {shard.why_empty('reads')}")
     progress.say(f"{shard}: {n_of(summary.reads, 'read')}, {summary.assigned:,} assigned")
 
 

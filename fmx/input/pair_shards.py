@@ -22,7 +22,7 @@ _REACH, _FAR = 1 << 20, 1 << 29  # bytes of a file on both sides of a place, at 
 
 
 class PairShardPlan:
-    """The PairSpans of a shard of PairedFiles; begin, end, is_empty as of a ShardPlan, of mates 1."""
+    """The PairSpans of a shard of PairedFiles; begin, end, is_empty, whole as of a ShardPlan, of mates 1."""
 
     def __init__(self, shard, files, size, n_threads=1):
         self._files, self._size, self._n_threads = files, size, n_threads
@@ -42,6 +42,10 @@ class PairShardPlan:
     def is_empty(self) -> bool:
         return self._one.is_empty
 
+    @property
+    def whole(self) -> str:
+        return self._one.whole
+
     def renumbered(self, error) -> InputError:
         """An error of this shard with its record's number in the file."""
         return self._two.renumbered(self._one.renumbered(error))
@@ -57,13 +61,17 @@ class PairShardPlan:
             elif first <= 0:
                 self._one.is_empty = False
                 yield from pair_spans.items(names, [spans.plan([names[0][1]], self._size)])
+            else:
+                self._one.note_whole(number, names[0][1], "give mates as two files, plain or of bgzip")
 
     def _of_two(self, names, sources, first, last):
         begun = [spans.first_of(source) for source in sources]
         ends = [_End(source, skip, head) for source, (skip, head) in zip(sources, begun, strict=True)]
         one, two = ends
-        is_whole = one.cuts.is_whole or two.cuts.is_whole or not (one.is_there and two.is_there)
-        one.cuts.is_whole = is_whole
+        whole = [end.path for end in ends if end.cuts.is_whole]
+        if whole and first > 0:
+            self._one.note_whole(names[0][0], whole[0])
+        one.cuts.is_whole = bool(whole) or not (one.is_there and two.is_there)
         start, stop = one.cuts.at(first), one.cuts.at(last)
         if start == stop:
             return

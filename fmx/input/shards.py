@@ -46,6 +46,10 @@ class Shard(NamedTuple):
         """(start, stop): its things of n."""
         return n * (self.number - 1) // self.total, n * self.number // self.total
 
+    def with_thing(self, i: int, n: int) -> "Shard":
+        """That which has thing ``i`` of ``n``."""
+        return self._replace(number=-(-(i + 1) * self.total // n))
+
 
 class Border(NamedTuple):
     """Where a shard begins or ends in a file: byte ``at``; ``newlines`` from there on before those that a
@@ -59,7 +63,8 @@ class Border(NamedTuple):
 class ShardPlan:
     """The spans of a shard of regular files; ``begin``, ``end``: its Borders inside files, or None.
 
-    ``is_empty``: there are none, as where files are short.
+    ``is_empty``: there are none, as where files are short; ``whole``: a sentence on a file that cannot be
+    cut, of which it has bytes, but another shard reads all, or "".
     """
 
     def __init__(self, shard, paths, size=CHUNK_SIZE, check=begins_fastq, n_threads=1):
@@ -67,6 +72,7 @@ class ShardPlan:
         self._n_threads = n_threads
         self.begin: Border | None = None
         self.is_empty = True
+        self.whole = ""
         self._assumed: tuple | None = None  # at ``begin``: is it FASTQ, the Before
         self._last: tuple | None = None  # of the end: path, byte, is it FASTQ, the Link behind it
 
@@ -77,6 +83,8 @@ class ShardPlan:
                 begun = first_of(source)
                 if begun[1].size:
                     cuts = Cuts(source, begun[0])
+                    if first > 0 and cuts.is_whole:
+                        self.note_whole(number, source.path)
                     yield from self.between(source, begun, cuts, cuts.at(first), cuts.at(last))
 
     def stretches(self):
@@ -88,6 +96,14 @@ class ShardPlan:
             if at < last and first < at + size:
                 yield number, first - at, last - at
             at += size
+
+    def note_whole(self, number: int, path: str, instead: str = "compress it with bgzip") -> None:
+        """Note that ``path`` cannot be cut, so that who begins in the number-th file reads all of it."""
+        sizes = [os.path.getsize(each) for each in self._paths]
+        reader = self._shard.with_thing(sum(sizes[:number]), sum(sizes))
+        self.whole = (
+            f"{path} cannot be cut, so shard {reader} reads all of it; {instead}, and shards share the work"
+        )
 
     @property
     def end(self) -> Border | None:

@@ -398,6 +398,30 @@ def test_merge_says_what_shards_hold(command, shards, tmp_path):
     assert done.err.splitlines()[-1].endswith("hold SAM: choose another name")
 
 
+@pytest.mark.parametrize("name", ["reads.fq.gz", "mates"])
+def test_an_empty_shard_says_who_reads_what_cannot_be_cut(name, command, index_of, inputs, mates, tmp_path):
+    given = [inputs / "reads.fq.gz"]
+    if name == "mates":
+        given = ["-1", mates / "1.fq", "-2", mates / "2.fq.gz"]
+    path = given[-1]
+    arguments = ["search", "-x", index_of(CONTIGS), *given, "-o", tmp_path / "out.d", "--shard"]
+    for i in (2, 3):
+        done = command(*arguments, f"{i}/3")
+        assert done.code == 0
+        assert (
+            f"warning: shard {i}/3 has no reads: {path} cannot be cut, so shard 1/3 reads all of it; "
+            "compress it with bgzip, and shards share the work\n" in done.err
+        )
+    assert "warning" not in command(*arguments, "1/3").err
+
+
+def test_an_empty_shard_of_a_short_file_says_so(command, shards, tmp_path):
+    shutil.rmtree(tmp_path / "out.d")
+    said = command(*shards, "--shard", "1/2").err
+    assert "warning: shard 1/2 has no reads: the inputs are too short to be cut, or empty\n" in said
+    assert "warning" not in command(*shards, "--shard", "2/2").err
+
+
 def test_an_input_that_was_changed_between_shards_is_told(command, index_of, inputs, tmp_path):
     path = tmp_path / "reads.fq"
     data = (inputs / "reads.fq").read_bytes()

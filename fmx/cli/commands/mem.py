@@ -99,4 +99,4 @@ def command(given):
             summary = workflow.find_matches(
                 fm_index, given.queries, wanted, output, progress, device, prepared
             )
-        tell_run(progress, "mem", summary, None, () if shard else given.queries)
+        tell_run(progress, "mem", summary, None, given.queries, shard)
