@@ -51,12 +51,13 @@ def check_names(mates, step) -> None:
     r = _settle_names(mates.one, mates.two)
     if r < mates.one.length.size:
         one, two = (_name_of(batch, r) for batch in (mates.one, mates.two))
-        names = two.encode(), one.encode()  # the other way round
         other, here = mates.origins
         of_mate = f"that of its mate{f' in {other.path}' if step == 1 else ''}"
-        how = "mates 1 and 2 are swapped, exchange them" if are_mates(*names) else "mates must have one name"
+        number = here.number + step * r
+        are_swapped = number == step and are_mates(two.encode(), one.encode())  # all of them, then
+        how = "mates 1 and 2 are swapped, exchange them" if are_swapped else "mates must have one name"
         what = f"its name is {two}, but {of_mate} is {one}: {how}"
-        raise InputError(here.path, f"record {here.number + step * r}", what)
+        raise InputError(here.path, f"record {number}", what)
 
 
 def _name_of(batch, r) -> str:

@@ -35,7 +35,7 @@ CASES = {
         OTHER_REFERENCE,
     ]),
     "locate": (["near.fq"], [
-        f"fmx: 120 reads: 0 occur (0.00 %), 0 of them once; 0 occurrences; 120 cannot occur: {LETTERS}",
+        f"fmx: 120 patterns: 0 occur (0.00 %), 0 of them once; 0 occurrences; 120 cannot occur: {LETTERS}",
         "fmx: hint: where patterns hold letters such as N, R or Y, --iupac lets these stand for their bases",
     ]),
     "mem": (["near.fq"], ["fmx: 120 queries of 3,480 bases: 120 matches"]),
