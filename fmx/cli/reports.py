@@ -19,8 +19,8 @@ def _check(context, param, paths):
     """Each file's name tells its kind, which is another one than that of the others."""
     for path in paths:
         if not kind_of(path):
-            *most, last = SUFFIXES
-            ends = f"{', '.join(most)} or {last}"
+            mqc, *most, last = SUFFIXES
+            ends = f"{', '.join(most)} or {last}, or for MultiQC with {mqc}"
             raise click.BadParameter(f"{path}: the name of a report ends with {ends}", param=param)
     if len({kind_of(path) for path in paths}) < len(paths):
         raise click.BadParameter(f"{' and '.join(paths)} are of one kind; give one", param=param)
@@ -29,7 +29,8 @@ def _check(context, param, paths):
 
 reporting = click.option(
     "--report", "reports", type=click.Path(), multiple=True, metavar="FILE", callback=_check,
-    help="Tell of the run in FILE.json, FILE.html or FILE.log, which MultiQC reads; may be given for each.",
+    help="Tell of the run in FILE.json, FILE.html, or FILE_mqc.json, a section for MultiQC; may be given for "
+    "each.",
 )  # fmt: skip
 
 
@@ -38,12 +39,12 @@ def report_places(paths) -> dict:
     return {f"--report as {kind_of(path)}": (path, []) for path in paths}
 
 
-def refuse_logs(paths) -> None:
+def refuse_multiqc(paths) -> None:
     """Raise UsageError for a report that only fmx search has."""
     for path in paths:
-        if kind_of(path) == "LOG":
+        if kind_of(path) == "MULTIQC":
             raise click.UsageError(
-                f"--report {path}: a log has lines of mapped reads, which only fmx search has"
+                f"--report {path}: MultiQC is told of mapped reads, which only fmx search has"
             )
 
 

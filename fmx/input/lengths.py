@@ -31,11 +31,16 @@ def count_lengths(length, weight, counts):
         counts[class_of(length[i])] += weight[i]
 
 
-def lengths_of(length) -> np.ndarray:
-    """How many of ``length`` int64[n] are of each class, int64[N_CLASSES]."""
+def classes_of(length, weight) -> np.ndarray:
+    """How many of ``length`` int64[n] are of each class, int64[N_CLASSES], each ``weight`` [n] times."""
     counts = no_lengths()
-    count_lengths(length, np.ones(length.size, np.int64), counts)
+    count_lengths(length, np.asarray(weight, np.int64), counts)
     return counts
+
+
+def lengths_of(length) -> np.ndarray:
+    """The same of each once."""
+    return classes_of(length, np.ones(length.size, np.int64))
 
 
 def rows_of(counts) -> list:

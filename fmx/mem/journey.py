@@ -11,7 +11,7 @@ from ..machines.watch import Watch
 from ..output import module_of
 from ..output.whole import Whole
 from ..report.facts import Report
-from ..search.told import lengths_told
+from ..search.told import lengths_told, strands_told
 from .matching import ALGORITHMS, Finder, compile_all
 from .matching import find as find_all
 from .mummergpu import MummerGpu
@@ -81,7 +81,10 @@ def find(search, paths, output, progress):
         wall.turn_to("writing")
 
         def facts():
-            return watch.facts(places, summary, lengths_told(summary, ("lengths", "match_lengths")))
+            found = lengths_told(summary, ("lengths", "match_lengths"))
+            if summary.strands is not None:
+                found["strands"] = strands_told(summary.strands)
+            return watch.facts(places, summary, found)
 
         run.note(summary, facts=facts if watch else None)
     return summary

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import n_of
 from ..input import reads, spans
 from ..input.lengths import lengths_of
@@ -59,6 +61,7 @@ class Summary(Sums):
     matches: int = 0
     lengths: Any = None
     match_lengths: Any = None
+    strands: Any = None  # int64[2]: matches on + and -, where somebody asks
 
     things = "queries"
 
@@ -131,6 +134,8 @@ class Finder:
             emit(piece)
             row = stop
             seen.add(Summary(matches=n, match_lengths=self._lengths_of(matches)))
+            if self.options.counts_lengths:
+                seen.add(Summary(strands=np.bincount(strands.row[matches.strand] & 1, minlength=2)))
         emit(self._format(batch, strands, empty_matches(0), (row, last_row)))
         if self.flood:
             self.flood.see(0, 0, far.rest())

@@ -10,7 +10,12 @@ FORMAT = 1  # of facts
 OF_READS = {"mapped", "unique", "suppressed", "unmapped", "cannot_occur"}  # counts that are shares of these
 _OF_PAIRS = {"proper", "unique", "suppressed"}
 SPENT = {"opening": "opening the index", "cluster": "on the cluster"}  # what time is spent on, in words
-_LISTS = ("lengths", "match_lengths", "inserts")  # of [shortest, longest, how many]
+_LISTS = ("lengths", "match_lengths", "inserts", "multiplicity", "mismatches")  # of [least, most, how many]
+FATES = {  # of reads and of pairs, by their counts: what became of them, and its colour
+    what: {"unique": ("once", "#4477aa"), "several": ("several times", "#ccbb44"),
+           "suppressed": ("more often than -m", "#ee8866"), "unmapped": (nowhere, "#bbbbbb")}
+    for what, nowhere in (("reads", "nowhere"), ("pairs", "not as proper pairs"))
+}  # fmt: skip
 _TABLES = ("contigs", "groups")  # of dicts, with names and lengths
 LONG = (*_LISTS, *_TABLES, "screen")
 
@@ -44,6 +49,21 @@ def with_rates(facts) -> dict:
     return {**facts, "shares": shares, "rates": rates}
 
 
+def fates_of(facts) -> tuple[str, dict]:
+    """(reads or pairs, how many of them became what, in words); of -m nothing where it was not given."""
+    counts = facts["counts"]
+    what, mapped = ("pairs", counts["proper"]) if "pairs" in counts else ("reads", counts["mapped"])
+    own = {
+        "unique": counts["unique"],
+        "several": mapped - counts["unique"],
+        "suppressed": counts["suppressed"],
+        "unmapped": counts[what] - mapped - counts["suppressed"],
+    }
+    given = facts.get("options", {}).get("m") is not None or counts["suppressed"]
+    fates = {words: own[name] for name, (words, _) in FATES[what].items() if given or name != "suppressed"}
+    return what, fates
+
+
 def added(shards, about=None, wall: float | None = None) -> dict:
     """The facts of shards of one run as those of the whole; ``about`` it, if that is known better.
 
@@ -53,8 +73,9 @@ def added(shards, about=None, wall: float | None = None) -> dict:
     options = {key: value for key, value in first.get("options", {}).items() if key != "shard"}
     whole = {**first, "options": options, **(about or {})}
     whole["shards"], whole["started"] = len(shards), min(each["started"] for each in shards)
-    for name in ("counts", "seconds"):
-        whole[name] = _sums(each[name] for each in shards)
+    for name in ("counts", "seconds", "strands"):
+        if found := [each[name] for each in shards if name in each]:
+            whole[name] = _sums(found)
     if wall is not None:
         whole["seconds"]["wall"] = round(wall, 3)
     whole["stages"] = {
@@ -63,8 +84,8 @@ def added(shards, about=None, wall: float | None = None) -> dict:
     }
     whole["places"] = list(dict.fromkeys(place for each in shards for place in each["places"]))
     for name in _LISTS:
-        if name in first:
-            whole[name] = _joined(row for each in shards for row in each[name])
+        if any(name in each for each in shards):
+            whole[name] = _joined(row for each in shards for row in each.get(name, ()))
     for name in _TABLES:
         if name in first:
             whole[name] = [_row(rows) for rows in zip(*(each[name] for each in shards), strict=True)]

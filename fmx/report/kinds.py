@@ -1,4 +1,4 @@
-"""The kinds of a report, which the names of its files tell: JSON, a page, or lines for MultiQC."""
+"""The kinds of a report, which the names of its files tell: JSON, a page, or a section of MultiQC's."""
 
 import json
 import os
@@ -6,12 +6,14 @@ from importlib import import_module
 
 from .facts import LONG
 
-SUFFIXES = {".json": "JSON", ".html": "HTML", ".htm": "HTML", ".log": "LOG"}
+SUFFIXES = {"_mqc.json": "MULTIQC", ".json": "JSON", ".html": "HTML", ".htm": "HTML"}  # the first one holds
 
 
 def kind_of(path) -> str | None:
     """The kind that a name tells, or None."""
-    return SUFFIXES.get(os.path.splitext(path)[1].lower())
+    name = os.path.basename(path).lower()
+    end = next((end for end in SUFFIXES if name.endswith(end)), name)
+    return None if end == name else SUFFIXES[end]
 
 
 def rendered(path, facts) -> bytes:
@@ -21,7 +23,7 @@ def rendered(path, facts) -> bytes:
         return as_json(facts)
     if kind == "HTML":
         return import_module(".run_page", __package__).html(facts)
-    return import_module(".log", __package__).as_log(facts)
+    return import_module(".multiqc", __package__).as_multiqc(path, facts)
 
 
 def as_json(facts) -> bytes:

@@ -9,6 +9,8 @@ h1 { font-size: 1.5em } h2 { font-size: 1.15em; margin-top: 2em } p.about { colo
 table { border-collapse: collapse; font-size: 13px } div { overflow-x: auto }
 th, td { padding: 3px 10px; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
 th:first-child, td:first-child { text-align: left } td.letters { font-family: monospace; text-align: left }
+td.bar i { display: inline-block; height: 11px; background: #4477aa }
+td.bar { text-align: left; width: 220px }
 td.words { text-align: left; white-space: normal; overflow-wrap: anywhere }
 """
 

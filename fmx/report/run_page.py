@@ -4,19 +4,12 @@ from html import escape
 
 from ..errors import n_of
 from . import svg
-from .facts import SPENT
+from .facts import FATES, SPENT, fates_of
 from .page import page, table
 
 _MOST = 30  # contigs, with the most reads, that are shown
 _COLUMNS = 60  # of a histogram, at most
 _SHOWN = 0.995  # of what is counted; the longest of all would leave no room for the rest
-_FATES = {
-    "reads": (("unique", "once"), ("several", "several times"), ("suppressed", "more than -m"),
-              ("unmapped", "nowhere")),
-    "pairs": (("unique", "once"), ("several", "several times"), ("suppressed", "more than -m"),
-              ("rest", "not proper")),
-}  # fmt: skip
-_LENGTHS = {"mem": "Lengths of queries", "pairwise": "Lengths of sequences"}
 _WORDS = {
     "reads": "reads", "pairs": "pairs", "queries": "queries", "bases": "bases",
     "mapped": "occur", "unique": "occur once", "suppressed": "occur more often than -m allows",
@@ -30,20 +23,28 @@ _WORDS = {
 
 def html(facts) -> bytes:
     """The page."""
-    counts, what = facts["counts"], "pairs" if "pairs" in facts["counts"] else "reads"
+    counts = facts["counts"]
     names = [each["path"].rsplit("/", 1)[-1] for each in facts["inputs"]]
     title = f"fmx {facts['command']}: {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
     parts = [f"<h1>{escape(title)}</h1>", f'<p class="about">{_about(facts)}</p>']
     parts += ["<h2>Counts</h2>", _counts(facts)]
-    if what in counts and "unique" in counts:
-        parts += [f"<h2>Where {what} occur</h2>", _fates(counts, what)]
-    for name, words in (
-        ("lengths", _LENGTHS.get(facts["command"], "Lengths of reads")),
-        ("match_lengths", "Lengths of matches"),
-        ("inserts", "Inserts of proper pairs"),
+    if "unique" in counts:
+        parts += _fates(facts)
+    if sum(facts.get("strands", {}).values()):
+        what = "matches" if "matches" in counts else "occurrences"
+        parts += [f"<h2>Strands of {what}</h2>", _strands(facts["strands"], what)]
+    if facts.get("mismatches"):
+        parts += ["<h2>Mismatches of reads, in their best hits</h2>", _mismatches(facts["mismatches"])]
+    of_pairs = "pairs" if "pairs" in counts else "reads"
+    things = "sequences" if facts["command"] == "pairwise" else "queries" if "queries" in counts else "reads"
+    for name, words, (them, unit) in (
+        ("multiplicity", f"How often mapped {of_pairs} occur", (of_pairs, "occurrence")),
+        ("lengths", f"Lengths of {things}", (things, "base")),
+        ("match_lengths", "Lengths of matches", ("matches", "base")),
+        ("inserts", "Inserts of proper pairs", ("pairs", "base")),
     ):
         if facts.get(name):
-            parts += [f"<h2>{words}</h2>", _histogram(facts[name], words)]
+            parts += [f"<h2>{words}</h2>", *_histogram(facts[name], words, them, unit)]
     for name in ("contigs", "groups"):
         if facts.get(name):
             parts += [f"<h2>{name.capitalize()}</h2>", *_of_reference(name, facts[name])]
@@ -78,18 +79,32 @@ def _counts(facts) -> str:
     return table(("", "number", "share"), rows)
 
 
-def _fates(counts, what) -> str:
-    n, some = max(counts[what], 1), counts["mapped" if what == "reads" else "proper"]
-    own = {**counts, "several": some - counts["unique"]}
-    own["rest"] = counts[what] - some - counts["suppressed"]
-    kinds = _FATES[what]
-    return svg.bars(
-        {what: [own[name] / n for name, _ in kinds]}, [words for _, words in kinds], f"Where {what} occur"
-    )
+def _fates(facts) -> list:
+    what, fates = fates_of(facts)
+    n = max(facts["counts"][what], 1)
+    title = f"Where {what} occur"
+    colours = [colour for words, colour in FATES[what].values() if words in fates]
+    bar = svg.bars({what: [each / n for each in fates.values()]}, list(fates), title, colours)
+    return [f"<h2>{title}</h2>", bar]
 
 
-def _histogram(rows, title) -> str:
-    """Columns of equal width, as far as _SHOWN of all reach."""
+def _strands(strands, what) -> str:
+    n, words = sum(strands.values()), {"forward": "as given (+)", "reverse": "reverse (-)"}
+    rows = {words[name]: (each, f"{each:,} ({100 * each / n:.1f} %)") for name, each in strands.items()}
+    return svg.amounts(rows, f"Strands of {what}")
+
+
+def _mismatches(rows) -> str:
+    n = sum(reads for *_, reads in rows)
+    amounts = {
+        n_of(least, "mismatch", "mismatches"): (reads, f"{reads:,} ({100 * reads / n:.1f} %)")
+        for least, _, reads in rows
+    }
+    return svg.amounts(amounts, "Mismatches of reads")
+
+
+def _histogram(rows, title, things, unit) -> list:
+    """Columns of equal width, as far as _SHOWN of all reach; of a single one, that in words."""
     total, seen, most = sum(n for *_, n in rows), 0, rows[0][1]
     for _, longest, n in rows:
         if seen >= _SHOWN * total:
@@ -98,26 +113,29 @@ def _histogram(rows, title) -> str:
     least = rows[0][0]
     width = -(-(most - least + 1) // _COLUMNS)
     columns = [0] * (-(-(most - least + 1) // width))
+    if len(columns) == 1:
+        rest = f"; {total - seen:,} have more, up to {rows[-1][1]:,}" if total > seen else ""
+        return [f"<p>{seen:,} of {total:,} {things} have {n_of(least, unit)}{rest}.</p>"]
     for shortest, _, n in rows:
         if shortest <= most:
             columns[(shortest - least) // width] += n
-    words = "bases" if width == 1 else f"bases, {width:,} a column"
+    words = f"{unit}s" if width == 1 else f"{unit}s, {width:,} a column"
     if total > seen:
-        words += f"; {total - seen:,} longer ones are not shown"
-    return svg.histogram(columns, (least, width), words, title)
+        words += f"; {total - seen:,} {things} with more are not shown"
+    return [svg.histogram(columns, (least, width), words, title)]
 
 
 def _of_reference(what, rows) -> list:
-    """A table of the contigs or groups with the most reads, and their figure."""
+    """A table of the contigs or groups with the most reads, each with a bar of its reads."""
     shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
     found = []
     if len(rows) > len(shown):
         found.append(f"<p>{len(shown)} of {len(rows):,} {what}, with the most reads; the JSON has all.</p>")
-    if len(shown) > 1:
-        bars = {row["name"]: (row["reads"], f"{row['reads']:,}") for row in shown}
-        found.append(svg.amounts(bars, f"Reads of {what}"))
-    head = ["name", "bases", *(name for name in shown[0] if name not in ("name", "length"))]
-    return [*found, table(head, [_cells(*row.values()) for row in shown])]
+    names = [name for name in shown[0] if name not in ("name", "length")]
+    most = max(shown[0]["reads"], 1)
+    bars = [f'<td class="bar"><i style="width: {200 * row["reads"] / most:.0f}px"></i></td>' for row in shown]
+    lines = [[*_cells(*row.values()), bar] for row, bar in zip(shown, bars, strict=True)]
+    return [*found, table(["name", "bases", *names, ""], lines)]
 
 
 def _screen(rows) -> str:

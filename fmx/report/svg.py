@@ -52,11 +52,11 @@ def lines(curves: dict, ticks, labels, title) -> str:
     return _figure(_LEFT + _WIDE + 250, height, parts, title)
 
 
-def bars(rows: dict, kinds, title) -> str:
-    """A bar for each of {name: shares of the ``kinds``, which add up to 1}."""
+def bars(rows: dict, kinds, title, colours=_KINDS) -> str:
+    """A bar for each of {name: shares of the ``kinds``, which add up to 1}; the first share in words."""
     parts, left, at = [], _NAMES, _NAMES
     for j, kind in enumerate(kinds):
-        parts.append(f'<rect x="{at}" y="4" width="12" height="12" fill="{_KINDS[j]}"/>')
+        parts.append(f'<rect x="{at}" y="4" width="12" height="12" fill="{colours[j]}"/>')
         parts.append(text(at + 18, 14, kind))
         at += 36 + 7 * len(kind)
     for i, (name, shares) in enumerate(rows.items()):
@@ -64,10 +64,10 @@ def bars(rows: dict, kinds, title) -> str:
         parts.append(text(left - 8, y + 12, shortened(name), "end"))
         for j, share in enumerate(shares):
             width = share * _WIDE
-            parts.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="15" fill="{_KINDS[j]}"/>')
+            parts.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="15" fill="{colours[j]}"/>')
             x += width
-        parts.append(text(left + _WIDE + 8, y + 12, f"{100 * shares[0]:.1f} %"))
-    return _figure(left + _WIDE + 70, 36 + _ROW * len(rows), parts, title)
+        parts.append(text(left + _WIDE + 8, y + 12, f"{100 * shares[0]:.1f} % {kinds[0]}"))
+    return _figure(left + _WIDE + 76 + 7 * len(kinds[0]), 36 + _ROW * len(rows), parts, title)
 
 
 def amounts(rows: dict, title) -> str:

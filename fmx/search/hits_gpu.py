@@ -20,6 +20,7 @@ from .summary import Summary
 from .tally import COLUMNS, share_of
 
 N_THREADS, _COUNTERS = 128, 1 << 13
+_SEEN = 2 * N_CLASSES + 2
 _READS, _BASES, _MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _HOPELESS, HITS, KEYS, FREE = range(FIRST, FIRST + 10)
 
 
@@ -42,13 +43,15 @@ class Chosen(NamedTuple):
 
 
 @kernel
-def count_kernel(batch, occurrences, rules, chosen, lengths, report):
+def count_kernel(batch, occurrences, rules, chosen, seen, report):
     """``total`` of each read, and the numbers of its hits and keys; adds to the Summary in ``report``.
 
-    Where they are wanted, lengths of reads are counted in ``lengths`` int64[N_CLASSES]: those that are alike,
-    one after the other, by one addition.  Some threads, each of which takes reads at even distances.
+    Where that is wanted, lengths of reads and numbers of occurrences are counted by their classes in ``seen``
+    int64[_SEEN]: those that are alike, one after the other, by one addition; then occurrences on + and -.
+    Some threads, each of which takes reads at even distances.
     """
     bases = mapped = unique = suppressed = found = hopeless = n_reads = last = n_alike = np.int64(0)
+    last_times = n_times = forward = np.int64(0)
     hits = chosen.hits
     for r in range(thread_index(), hits.total.size, grid_size()):
         lo, hi = occurrences.lo, occurrences.hi
@@ -68,11 +71,22 @@ def count_kernel(batch, occurrences, rules, chosen, lengths, report):
         if rules.lengths:
             here = class_of(batch.length[r])
             if here != last:
-                atomic_add(lengths, last, n_alike)
+                atomic_add(seen, last, n_alike)
                 last, n_alike = here, np.int64(0)
             n_alike += 1
+            if eligible > 0:
+                forward += np.int64(hi[2 * r]) - np.int64(lo[2 * r])
+                here = class_of(eligible)
+                if here != last_times:
+                    atomic_add(seen, N_CLASSES + last_times, n_times)
+                    last_times, n_times = here, np.int64(0)
+                n_times += 1
     if n_alike:
-        atomic_add(lengths, last, n_alike)
+        atomic_add(seen, last, n_alike)
+    if n_times:
+        atomic_add(seen, N_CLASSES + last_times, n_times)
+        atomic_add(seen, 2 * N_CLASSES, forward)
+        atomic_add(seen, 2 * N_CLASSES + 1, found - forward)
     atomic_add(report, _READS, n_reads)
     atomic_add(report, _BASES, bases)
     atomic_add(report, _MAPPED, mapped)
@@ -121,23 +135,23 @@ def tally_kernel(occurrences, blocks, chosen, table):
 def count(flight, batch, occurrences, rules, n_reads, report):
     """Launch what counts the hits of the first n_reads: Chosen, in which nothing is chosen yet.
 
-    The lengths of reads, where they are wanted, come here with the Report (``summary_of``).
+    What is seen of lengths and so on, where that is wanted, comes here with the Report (``summary_of``).
     """
     there = flight.there
     total, first = there("total", n_reads, np.int64)[:n_reads], there("first hit", n_reads + 1, np.int64)
     none = there("positions", 0, np.int64), there("reverse", 0, np.bool_)
     keys = there("first key", n_reads + 1, np.int64), there("keys", 0, np.int64)
     chosen = Chosen(Hits(first, *none, total), *keys)
-    lengths = there("lengths", N_CLASSES if rules.lengths else 1, np.int64)
+    seen = there("seen", _SEEN if rules.lengths else 1, np.int64)
     flight.begin("count")
     if rules.lengths:
-        gpu.fill_zero(lengths, flight.stream)
+        gpu.fill_zero(seen, flight.stream)
     flight.launch(
         count_kernel, min(n_reads, _COUNTERS), N_THREADS,
-        batch, occurrences, rules, chosen, lengths, report.there,
+        batch, occurrences, rules, chosen, seen, report.there,
     )  # fmt: skip
     if rules.lengths:
-        flight.receive([lengths], [_lengths_here(flight)])
+        flight.receive([seen], [_seen_here(flight)])
     add_up(flight, first, n_reads, report, HITS)
     add_up(flight, chosen.first_key, n_reads, report, KEYS)
     return chosen
@@ -185,9 +199,12 @@ class GpuTally:
 def summary_of(flight, rules, report) -> Summary:
     """What the Report says of the reads."""
     summary = Summary(*(report[slot] for slot in range(_READS, _HOPELESS + 1)))
-    summary.lengths = _lengths_here(flight).copy() if rules.lengths else None
+    if rules.lengths:
+        summary.lengths, summary.multiplicity, summary.strands = np.split(
+            _seen_here(flight).copy(), (N_CLASSES, 2 * N_CLASSES)
+        )
     return summary
 
 
-def _lengths_here(flight):
-    return flight.here("lengths", N_CLASSES, np.int64)[:N_CLASSES]
+def _seen_here(flight):
+    return flight.here("seen", _SEEN, np.int64)[:_SEEN]

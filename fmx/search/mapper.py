@@ -82,12 +82,20 @@ def make_query(index):
     return Verify(index.prefix, index.seeds, index.sa.positions, index.text_words, index.reference.blocks)
 
 
+class NearFound(NamedTuple):
+    """Of each read, int64[n_reads]: near matches on -, and the mismatches of the best one."""
+
+    reverse: np.ndarray
+    fewest: np.ndarray
+
+
 class Found(NamedTuple):
     """A batch of reads that were searched.
 
     ``given``: as they came, ``batch``: as they were cut; ``intervals`` Intervals [n_parts, 2 * n_reads], or
     None; ``total`` int64[n_reads], the exact number of occurrences; ``sought`` bool[n_reads]: which may be;
-    ``weight`` int64[n_reads], how many reads each stands for.
+    ``weight`` int64[n_reads], how many reads each stands for; ``near``: NearFound where mismatches are
+    allowed.
     """
 
     given: reads.ReadBatch
@@ -96,6 +104,7 @@ class Found(NamedTuple):
     total: np.ndarray
     sought: np.ndarray
     weight: np.ndarray
+    near: NearFound | None = None
 
 
 class Mapper:

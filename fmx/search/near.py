@@ -17,8 +17,8 @@ from ..machines.portions import runs
 from .candidates import CpuVerifier, Sought, Text
 from .engines import cpu
 from .hits import Intervals
-from .mapper import Found, MapOptions, Mapper, Near, make_query
-from .near_hits import fill_changes, matches_of, select
+from .mapper import Found, MapOptions, Mapper, Near, NearFound, make_query
+from .near_hits import count_reverse, fill_changes, matches_of, select
 from .queries import near, words
 
 N_LETTERS, N_READS = 1 << 20, 1 << 12  # of reads that are planned together
@@ -40,8 +40,9 @@ class NearMapper(Mapper):
         given, batch = self.parse(chunk)
         sought = sets.searched(batch, self._table, self._near.mismatches)
         sought &= batch.length >= self.options.trim.least
-        total = np.zeros(batch.length.size, np.int64)
-        return Found(given, batch, None, total, sought, self.weights_of(batch))
+        total, reverse, fewest = np.zeros((3, batch.length.size), np.int64)
+        near_found = NearFound(reverse, fewest)
+        return Found(given, batch, None, total, sought, self.weights_of(batch), near_found)
 
     def hits_of(self, found):
         """Yield (start, NearHits) for runs of reads."""
@@ -76,7 +77,10 @@ class NearMapper(Mapper):
                 for text in self._texts:
                     span, pattern = (text.start, text.start + text.n), 2 * (run[0] + a)
                     fill_changes(text.words, span, own, pattern, self._near.mismatches, hits)
-            found.total[first : first + b - a] = hits.total
+            own_reads = slice(first, first + b - a)
+            found.total[own_reads], found.near.fewest[own_reads] = hits.total, hits.best & 3
+            if self.options.counts_lengths:
+                count_reverse(matches, hits.total, found.near.reverse[own_reads])
             if self.tally:
                 eligible = self.options.policy.eligible(hits.total)
                 weight = found.weight[first : first + b - a]

@@ -119,6 +119,14 @@ def _choose(matches, batch, start, hits, seed, best_first):
 
 
 @compiled
+def count_reverse(matches, total, reverse):
+    """How many of the first ``total`` int64[n_reads] Matches of each read are on -, into ``reverse``."""
+    for r in range(total.size):
+        for j in range(matches.first[r], matches.first[r] + total[r]):
+            reverse[r] += matches.keys[j] & 1
+
+
+@compiled
 def fill_changes(words, span, sets, first_pattern, most, hits):
     """The changes of the hits in a part with packed ``words``, of the text's ``span`` (start, stop).
 

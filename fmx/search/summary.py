@@ -7,7 +7,7 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..errors import n_of
-from ..input.lengths import count_lengths, no_lengths
+from ..input.lengths import classes_of, count_lengths, no_lengths
 from .hits import eligible_of
 
 
@@ -29,7 +29,9 @@ class Sums:
 class Summary(Sums):
     """What a run has seen, in reads (``hits`` in occurrences); one counts as those that it stands for.
 
-    ``lengths``: how many are how long, int64[N_CLASSES] (input/lengths.py), or None where nobody asks.
+    Where somebody asks, else None: ``lengths``: how many are how long, int64[N_CLASSES] (input/lengths.py);
+    ``multiplicity``: how many of the mapped ones occur how often, likewise; ``strands`` int64[2]: occurrences
+    on + and -; ``mismatches`` int64[3]: how many mapped reads have how many in their best hit, if any may.
     """
 
     reads: int = 0
@@ -40,6 +42,9 @@ class Summary(Sums):
     hits: int = 0
     hopeless: int = 0  # nothing in them can be searched
     lengths: Any = None
+    multiplicity: Any = None
+    strands: Any = None
+    mismatches: Any = None
 
     things = "reads"
 
@@ -48,8 +53,23 @@ class Summary(Sums):
         """What was Found in a batch by MapOptions."""
         at_most = options.policy.at_most
         summary = cls(*_sums(found.total, found.batch.length, found.sought, found.weight, at_most))
-        summary.lengths = lengths_of(options, found)
+        if options.counts_lengths:
+            summary.lengths = lengths_of(options, found)
+            summary.count_hits(found, options.policy)
         return summary
+
+    def count_hits(self, found, policy) -> None:
+        """Count how often reads occur, on which strands, and with how many mismatches."""
+        eligible = policy.eligible(found.total)
+        weight = found.weight * (eligible > 0)
+        self.multiplicity, self.strands = no_lengths(), np.zeros(2, np.int64)
+        count_lengths(eligible, weight, self.multiplicity)
+        if found.near is None:
+            count_strands(found.intervals, weight, self.strands)
+        else:
+            reverse = int((found.near.reverse * weight).sum())
+            self.strands[:] = int((eligible * weight).sum()) - reverse, reverse
+            self.mismatches = np.bincount(found.near.fewest, weight, 3).astype(np.int64)
 
     def facts(self) -> dict:
         """The numbers for a report (docs/formats.md)."""
@@ -86,6 +106,15 @@ def lengths_of(options, *found):
 
 
 @compiled
+def count_strands(intervals, weight, strands):
+    """Count occurrences of reads with Intervals [n_parts, 2 * n_reads] in ``strands`` int64[2]."""
+    for part in range(intervals.lo.shape[0]):
+        for i in range(2 * weight.size):
+            n = np.int64(intervals.hi[part, i]) - np.int64(intervals.lo[part, i])
+            strands[i & 1] += n * weight[i >> 1]
+
+
+@compiled
 def _sums(total, length, sought, weight, at_most):
     """The fields of a Summary."""
     reads = bases = mapped = unique = suppressed = hits = hopeless = np.int64(0)
@@ -118,6 +147,7 @@ class PairSummary(Sums):
     hopeless: int = 0
     lengths: Any = None
     inserts: Any = None
+    multiplicity: Any = None  # of pairs by their proper pairs, where somebody asks
 
     things = "reads"
 
@@ -138,6 +168,7 @@ class PairSummary(Sums):
             hopeless=sum(int(np.count_nonzero(~its.batch.searchable)) for its in found),
             lengths=lengths_of(options, *found),
             inserts=inserts,
+            multiplicity=classes_of(eligible, eligible > 0) if options.counts_lengths else None,
         )
 
     @property

@@ -7,7 +7,11 @@ from .tally import UNITS
 
 def told(summary, tally, screen=None, by_group=False) -> dict:
     """Facts (report/facts.py) by a Tally of contigs, or ``by_group`` of groups, and a Screen, or None."""
-    found: dict = lengths_told(summary, ("lengths", "inserts"))
+    found: dict = lengths_told(summary, ("lengths", "inserts", "multiplicity"))
+    if getattr(summary, "strands", None) is not None:
+        found["strands"] = strands_told(summary.strands)
+    if getattr(summary, "mismatches", None) is not None:
+        found["mismatches"] = [[n, n, int(reads)] for n, reads in enumerate(summary.mismatches) if reads]
     found["groups" if by_group else "contigs"] = _rows_of(tally, by_group)
     if screen:
         seen = screen.combinations()
@@ -19,6 +23,11 @@ def lengths_told(summary, names) -> dict:
     """Those of ``names`` that a summary has, as rows (input/lengths.py)."""
     counts = {name: getattr(summary, name) for name in names if hasattr(summary, name)}
     return {name: [] if each is None else rows_of(each) for name, each in counts.items()}
+
+
+def strands_told(strands) -> dict:
+    """How many occurrences, or matches, are on +, and on -, by int64[2] of these."""
+    return {"forward": int(strands[0]), "reverse": int(strands[1])}
 
 
 def place_of(mapper) -> str:

@@ -118,17 +118,20 @@ def test_hits_are_chosen_and_counted_as_on_the_cpu(policy, opened, tmp_path, on_
 def test_a_report_tells_what_that_of_the_cpu_tells(opened, tmp_path, on_cpu):
     (tmp_path / "reads").write_bytes(FASTQ + journeys.fastq([("long", 30 * UNIT), ("short", UNIT[:40])]))
     found = []
+    HITS = ("multiplicity", "strands")
     for device in (workflow.Device(), GPU):
         on_cpu.clear()
         report = Report((str(tmp_path / "run.json"),), {})
         output = workflow.Output(str(tmp_path / "o.sam"), report=report)
         workflow.search(opened, [tmp_path / "reads"], MapOptions(), output, device=device)
         told = json.loads((tmp_path / "run.json").read_text())
-        found.append({name: told[name] for name in ("counts", "shares", "lengths", "contigs")})
+        found.append({name: told[name] for name in ("counts", "shares", "lengths", "contigs", *HITS)})
     assert on_cpu == []
     assert found[0] == found[1]
     assert sum(n for *_, n in found[1]["lengths"]) == found[1]["counts"]["reads"]
     assert found[1]["lengths"][-1] == [4480, 4543, 1]
+    assert min(found[1]["strands"].values()) > 0
+    assert len(found[1]["multiplicity"]) > 1
     assert any({"search", "count"} <= stages.keys() for stages in told["stages"].values())
 
 

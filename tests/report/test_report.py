@@ -1,6 +1,7 @@
-"""Reports tell what happened; those of shards tell of one run; MultiQC reads the log."""
+"""Reports tell what happened; those of shards tell of one run; MultiQC shows them."""
 
 import json
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -21,6 +22,7 @@ from fmx.report.facts import Report
 UNIT = random_letters(300, "report")
 CONTIGS = numbered([UNIT, UNIT[:150] + "N" + random_letters(400, "more"), "AC" * 40])
 READS = [UNIT[i : i + 20 + i % 30] for i in range(0, 240, 7)] + ["", "ACGTN", "ACACAC", "T" * 33]
+READS += [naive.reverse_complement(UNIT[i : i + 30]) for i in (3, 60, 200)] + ["AC" * 37]
 MATES = [(UNIT[i : i + 25], UNIT[i + 60 : i + 80 + i % 40]) for i in range(0, 180, 9)]
 MATES += [(UNIT[:25], "T" * 30)]  # no proper pair
 
@@ -40,6 +42,7 @@ def run(folder, command):
         assert done.code == 0, done.err
         return json.loads(Path(name).read_text()), Path("o.sam").read_text()
 
+    run.command = command
     return run
 
 
@@ -64,6 +67,15 @@ def test_counts_lengths_and_contigs_are_those_of_the_oracle(run, command):
     }  # fmt: skip
     assert facts["counts"]["suppressed"] > 0
     assert facts["lengths"] == [[n, n, times] for n, times in sorted(Counter(map(len, READS)).items())]
+    assert facts["multiplicity"] == [
+        [n, n, times] for n, times in sorted(Counter(filter(None, known)).items())
+    ]
+    assert len(facts["multiplicity"]) > 2
+    strands = Counter(place[2] for read, n in zip(READS, known, strict=True) if n
+                      for place in naive.locate(CONTIGS, read))  # fmt: skip
+    assert facts["strands"] == {"forward": strands[naive.FORWARD], "reverse": strands[naive.REVERSE]}
+    assert min(facts["strands"].values()) > 0
+    assert "mismatches" not in facts
     assert facts["shares"]["mapped"] == round(facts["counts"]["mapped"] / len(READS), 6)
     names = "name", "length", "reads", "hits", "unique", "fractional"
     lines = [line.split("\t") for line in Path("counts.tsv").read_text().splitlines()[1:]]
@@ -73,6 +85,38 @@ def test_counts_lengths_and_contigs_are_those_of_the_oracle(run, command):
     assert (facts["format"], facts["command"], facts["options"]["m"]) == (1, "search", 9)
     assert facts["inputs"] == [{"path": "reads.fq", "bytes": Path("reads.fq").stat().st_size}]
     assert {"read", "search", "format", "write"} <= facts["stages"]["CPU"].keys()
+
+
+@pytest.mark.parametrize("more", [[], ["--strata"], ["-m", "3"], ["--counts", "c.tsv", "--seed", "3"]])
+def test_mismatches_and_strands_of_near_matches_are_those_that_sam_tells(more, run, folder):
+    reads = [read[:9] + ("A" if read[9:10] != "A" else "C") + read[10:] if i % 3 else read
+             for i, read in enumerate(READS) if len(read) > 15]  # fmt: skip
+    (folder / "reads.fq").write_bytes(journeys.fastq([(f"r{i}", read) for i, read in enumerate(reads)]))
+    facts, sam = run("-x", "ref.fmx", "reads.fq", "--mismatches", 2, "-a", *more)
+    fewest, strands, times = {}, Counter(), Counter()
+    for line in sam.splitlines():
+        (
+            name,
+            flag,
+            *_,
+        ) = line.split("\t")
+        if name[0] == "@" or int(flag) & 4:
+            continue
+        n = int(re.search(r"\tNM:i:([0-9]+)", line)[1])
+        fewest[name] = min(n, fewest.get(name, n))
+        strands["reverse" if int(flag) & 16 else "forward"] += 1
+        times[name] += 1
+    assert facts["mismatches"] == [[n, n, reads] for n, reads in sorted(Counter(fewest.values()).items())]
+    assert len(facts["mismatches"]) > 1
+    assert facts["strands"] == strands
+    assert facts["multiplicity"] == [[n, n, k] for n, k in sorted(Counter(times.values()).items())]
+    for i in (1, 2):
+        given = ["search", "-q", "-x", "ref.fmx", "reads.fq", "--mismatches", 2, "-a", *more, "-o", "d"]
+        assert run.command(*given, "--shard", f"{i}/2", "--report", "x.json").code == 0
+    assert run.command("merge", "d", "-o", "m.sam", "--report", "m.json").code == 0
+    merged = json.loads(Path("m.json").read_text())
+    for name in ("mismatches", "strands", "multiplicity", "counts"):
+        assert merged[name] == facts[name]
 
 
 def test_a_screen_tells_of_groups(run, folder):
@@ -96,6 +140,8 @@ def test_inserts_are_those_that_sam_tells(run):
     assert facts["inserts"] == [[n, n, times] for n, times in sorted(Counter(first).items())]
     assert facts["counts"]["proper"] == len(first) > 15
     assert sum(n for *_, n in facts["lengths"]) == facts["counts"]["reads"] == 2 * len(MATES)
+    assert sum(n for *_, n in facts["multiplicity"]) == facts["counts"]["proper"]
+    assert sum(n * times for n, _, times in facts["multiplicity"]) == facts["counts"]["proper_pairs"]
 
 
 @pytest.mark.parametrize("pairs", [False, True])
@@ -110,7 +156,8 @@ def test_reports_of_shards_are_added_up(pairs, run, command):
     done = command("merge", "d", "-o", "m.sam", "--report", "m.json", "--report", "m.html")
     assert done.code == 0, done.err
     merged = json.loads(Path("m.json").read_text())
-    known = ("counts", "shares", "lengths", "inserts", "contigs", "inputs", "references")
+    known = ("counts", "shares", "lengths", "inserts", "contigs", "inputs", "references", "strands",
+             "multiplicity")  # fmt: skip
     assert {name: merged.get(name) for name in known} == {name: whole.get(name) for name in known}
     assert (merged["shards"], merged["options"].get("shard"), Path("x.json").exists()) == (2, None, False)
     assert "2 shards" in Path("m.html").read_text()
@@ -149,6 +196,9 @@ def test_matches_are_counted_by_their_lengths(run, command):
         "queries": len(READS), "bases": sum(map(len, READS)), "matches": len(found),
     }  # fmt: skip
     assert facts["lengths"] == [[n, n, times] for n, times in sorted(Counter(map(len, READS)).items())]
+    signs = Counter(line.split("\t")[3] for line in Path("m.tsv").read_text().splitlines()[1:])
+    assert facts["strands"] == {"forward": signs["+"], "reverse": signs["-"]}
+    assert min(facts["strands"].values()) > 0
     assert {"read", "parse", "match", "format", "write"} == facts["stages"]["CPU"].keys()
     assert "Lengths of matches" in Path("m.html").read_text()
     for i in (1, 2):
@@ -156,9 +206,9 @@ def test_matches_are_counted_by_their_lengths(run, command):
         assert done.code == 0, done.err
     assert command("merge", "d", "-o", "s.tsv", "--report", "s.json").code == 0
     merged = json.loads(Path("s.json").read_text())
-    for name in ("counts", "lengths", "match_lengths"):
+    for name in ("counts", "lengths", "match_lengths", "strands"):
         assert merged[name] == facts[name]
-    assert "only fmx search has" in command("merge", "d", "-o", "s.tsv", "--report", "s.log").err
+    assert "only fmx search has" in command("merge", "d", "-o", "s.tsv", "--report", "s_mqc.json").err
 
 
 def test_what_is_left_makes_another_run_and_the_name_of_a_report_does_not(folder):
@@ -175,10 +225,15 @@ def test_what_is_left_makes_another_run_and_the_name_of_a_report_does_not(folder
 @pytest.mark.parametrize(
     ("reports", "what"),
     [
-        (["run.txt"], "run.txt: the name of a report ends with .json, .html, .htm or .log"),
+        (
+            ["run.txt"],
+            "run.txt: the name of a report ends with .json, .html or .htm, or for MultiQC with _mqc.json",
+        ),
+        (["run.log"], "run.log: the name of a report ends with"),
+        (["_mqc.json"], "_mqc.json: the name of a report ends with"),
         (["-"], "-: the name of a report ends with"),
         (["a.json", "b.json"], "a.json and b.json are of one kind; give one"),
-        (["reads.log", "x.html", "o.json"], "--report as JSON o.json is the same file as -o o.json"),
+        (["reads_mqc.json", "x.html", "o.json"], "--report as JSON o.json is the same file as -o o.json"),
         (["ref.fmx/a.json"], "lies in the index"),
     ],
 )
@@ -198,21 +253,67 @@ def test_a_run_that_fails_leaves_no_report(run, command):
     assert (done.code, Path("b.json").exists(), list(Path().glob(".*partial"))) == (1, False, [])
 
 
+@pytest.mark.parametrize("most", [[], ["-m", 9]])
 @pytest.mark.parametrize("pairs", [False, True])
-def test_multiqc_reads_the_log(pairs, run):
+def test_multiqc_shows_fmx_with_a_bar_for_each_sample(pairs, most, run):
     program = ROOT / ".venv" / "multiqc" / "bin" / "multiqc"
     if not program.exists():
         missing("multiqc is not installed; tests/install_peers.sh does that")
     reads = ["-1", "mates1.fq", "-2", "mates2.fq"] if pairs else ["reads.fq"]
-    facts, _ = run("-x", "ref.fmx", *reads, "-m", 9, "--report", "lane1.log")
-    asked = ["--module", "bowtie1", "--no-report", "--outdir", "qc", "lane1.log"]
-    subprocess.run([program, *asked], check=True, capture_output=True)
-    names, values = Path("qc/multiqc_data/multiqc_bowtie1.txt").read_text().splitlines()
-    found = dict(zip(names.split("\t"), values.split("\t"), strict=True))
-    counts, n, some = facts["counts"], *(("pairs", "proper") if pairs else ("reads", "mapped"))
-    assert found["Sample"] == "lane1"
-    assert float(found["reads_processed"]) == counts[n]
-    assert float(found["reads_aligned"]) == counts[some] > 0
-    assert float(found["reads_aligned_percentage"]) == round(100 * counts[some] / counts[n], 2)
-    assert float(found["not_aligned"]) == counts[n] - counts[some] - counts["suppressed"] > 0
-    assert float(found.get("multimapped", 0)) == counts["suppressed"]
+    Path("logs").mkdir()
+    for lane in ("lane1", "lane2"):
+        facts, _ = run("-x", "ref.fmx", *reads, *most, "--report", f"logs/{lane}_mqc.json")
+    subprocess.run([program, "--outdir", "qc", "logs"], check=True, capture_output=True)
+    what, some = ("pairs", "proper") if pairs else ("reads", "mapped")
+    names, *lines = Path(f"qc/multiqc_data/multiqc_fmx_{what}_plot.txt").read_text().splitlines()
+    counts = facts["counts"]
+    expected = {"once": counts["unique"], "several times": counts[some] - counts["unique"]}
+    expected |= {"more often than -m": counts["suppressed"]} if most else {}
+    expected["not as proper pairs" if pairs else "nowhere"] = (
+        counts[what] - counts[some] - counts["suppressed"]
+    )
+    assert sum(expected.values()) == counts[what]
+    for line, lane in zip(lines, ("lane1", "lane2"), strict=True):
+        sample, *values = line.split("\t")
+        assert sample == lane
+        assert dict(zip(names.split("\t")[1:], map(float, values), strict=True)) == expected
+    page = Path("qc/multiqc_report.html").read_text()
+    assert re.search(r'<a [^>]*href="#fmx"[^>]*>\s*(<[^>]*>)*\s*fmx', page), "no module of this name"
+    assert f"Mapped {what}" in page
+    assert "owtie" not in re.sub("<script.*?</script>", "", page, flags=re.DOTALL)
+
+
+def page_of(run, *arguments) -> str:
+    """The text of the page of a search."""
+    run("-x", "ref.fmx", *arguments, "--report", "run.html")
+    return Path("run.html").read_text()
+
+
+def test_the_page_says_of_what_a_share_is_and_names_no_option_that_was_not_given(run):
+    page = page_of(run, "reads.fq")
+    assert re.search(r">[0-9.]+ % once</text>", page)
+    assert "-m<" not in page
+    assert "more often than -m" in page_of(run, "reads.fq", "-m", 9)
+
+
+def test_the_page_has_each_contig_once_and_no_histogram_of_one_column(run):
+    Path("same.fq").write_bytes(journeys.fastq([(f"r{i}", UNIT[i : i + 30]) for i in range(200, 260)]))
+    page = page_of(run, "same.fq")
+    assert "60 of 60 reads have 30 bases." in page
+    assert "60 of 60 reads have 1 occurrence." in page
+    assert "<title>Lengths of reads</title>" not in page
+    for name, _ in CONTIGS:
+        assert len(re.findall(f">{re.escape(name)}<", page)) == 1
+    assert "<title>Lengths of reads</title>" in page_of(run, "reads.fq")
+
+
+def test_the_page_shows_strands_multiplicity_and_mismatches_where_there_are_any(run):
+    page = page_of(run, "reads.fq", "--mismatches", 1)
+    assert "Mismatches of reads, in their best hits" in page
+    assert re.search(r">0 mismatches<.*>1 mismatch<", page, re.DOTALL)
+    assert "Strands of occurrences" in page
+    assert re.search(r">as given [(][+][)]</text>", page)
+    assert "<title>How often mapped reads occur</title>" in page
+    assert "Mismatches" not in page_of(run, "reads.fq")
+    Path("none.fq").write_bytes(journeys.fastq([("r", "T" * 33)]))
+    assert "Strands" not in page_of(run, "none.fq")

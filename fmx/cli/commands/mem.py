@@ -8,7 +8,7 @@ import click
 from ... import limits, options
 from ...options.finding import find_indexes
 from ...output import kinds_of
-from ..reports import refuse_logs, report_of, report_places, reporting
+from ..reports import refuse_multiqc, report_of, report_places, reporting
 
 
 @options.command
@@ -74,7 +74,7 @@ def command(given):
 
     strands = FORWARD | REVERSE if given.both else REVERSE if given.reverse else FORWARD
     unique = IN_BOTH if given.mum else IN_REFERENCE if given.mumreference else ALL
-    refuse_logs(given.reports)
+    refuse_multiqc(given.reports)
     paths = find_indexes(given.index_paths)
     refuse_shards(given, {"several -x": paths[1:]})
     outputs = {"-o": (given.output, formats), **report_places(given.reports)}

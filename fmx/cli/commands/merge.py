@@ -7,7 +7,7 @@ import click
 from ... import options
 from ...output import kinds_of
 from ...report.kinds import kind_of
-from ..reports import refuse_logs, report_of, reporting
+from ..reports import refuse_multiqc, report_of, reporting
 from .count import KINDS, add_up, counted_places, told
 
 _OF = {  # options, and the commands whose shards have something for them
@@ -57,7 +57,7 @@ def command(given):
         outputs = counted_places(given, formats)
     else:
         if command != "search":
-            refuse_logs(given.reports)
+            refuse_multiqc(given.reports)
         formats = format_of(kind, given.output, [], kind)[1]
         outputs = outputs_of(formats, READS, reads)
     _check_suffix(given, command, formats)
