@@ -7,46 +7,78 @@ import numpy as np
 from ..errors import n_of
 from ..report import svg
 from ..report.page import page, table
+from .stats import LOW
 
 _POINTS = 300  # of a curve
-_HEAD = ("sample", "reads", "assigned", "%", "ambiguous", "low quality", "recombined",
-         "unassigned", "guides without reads",
-         "Gini", "where guides stand")  # fmt: skip
+ENOUGH = 0.95  # of reads count: what the others hold is noise
+_FATES = ("ambiguous", "low quality", "recombined", "unassigned")
 
 
 def html(about, stats, counts) -> bytes:
     """``about`` the run (a dict), the SampleStats, and counts int64[n_samples, n_guides]."""
-    names = [each.sample for each in stats]
+    names, unit = [each.sample for each in stats], stats[0].unit
     parts = [
         f"<h1>Guides of {escape(about['library'])}</h1>",
         f'<p class="about">fmx {escape(about["version"])}; {n_of(about["guides"], "guide")}, '
         f"{n_of(len(names), 'sample')}; {escape(about['options'])}</p>",
-        "<h2>Samples</h2>", _samples(stats),
-        "<h2>What became of reads</h2>", _fates(stats),
-        "<h2>Reads by rank of guide</h2>", _ranks(names, counts),
+        f"<h2>{unit.capitalize()}s of samples</h2>", _samples(stats),
+        f"<h2>What became of {unit}s</h2>", _fates(stats),
+        f"<h2>{unit.capitalize()}s of guides</h2>", _guides(stats),
+        f"<p>Mean and median of {unit}s per guide; 90/10 skew: {unit}s of the guide at the 90th percentile "
+        "divided by those of the guide at the 10th, if it has any; Gini index of log(count + 1), as "
+        "MAGeCK's.</p>",
+        f"<h2>{unit.capitalize()}s by rank of guide</h2>", _ranks(names, counts, unit),
     ]  # fmt: skip
     if len(names) > 1:
         parts += [
             "<h2>Correlation of samples (Pearson, of log2(count + 1))</h2>",
             _correlation(names, counts),
         ]
-    parts += ["<h2>The most frequent sequences that are no guide</h2>", _unassigned(stats)]
+    if few := [each for each in stats if each.assigned_share < ENOUGH and each.top_unassigned]:
+        parts += ["<h2>The most frequent sequences that are no guide</h2>", _unassigned(few)]
     return page(f"fmx count: {about['library']}", parts)
 
 
 def _samples(stats) -> str:
+    """What became of the reads of each sample; a column of zeros is left out."""
+    fates = {name: [getattr(each, name.replace(" ", "_")) for each in stats] for name in _FATES}
+    shown = {name: numbers for name, numbers in fates.items() if any(numbers)}
+    rows = []
+    for i, each in enumerate(stats):
+        cells = [f"{each.reads:,}", f"{each.assigned:,}", f"{100 * each.assigned_share:.2f}"]
+        cells += [f"{numbers[i]:,}" for numbers in shown.values()]
+        ends = _words(each.sample), _words(each.places_in_words())
+        rows.append([ends[0], *(f"<td>{cell}</td>" for cell in cells), ends[1]])
+    return table(("sample", f"{stats[0].unit}s", "assigned", "%", *shown, "where guides stand"), rows)
+
+
+def _guides(stats) -> str:
+    """How the reads of each sample are spread over guides."""
+    head = (
+        "sample",
+        "guides",
+        f"without {stats[0].unit}s",
+        f"under {LOW}",
+        "mean",
+        "median",
+        "90/10 skew",
+        "Gini",
+    )
     rows = []
     for each in stats:
-        numbers = each.ambiguous, each.low_quality, each.recombined, each.unassigned, each.zero_guides
         cells = [
-            escape(each.sample),
-            f"{each.reads:,}",
-            f"{each.assigned:,}",
-            f"{100 * each.assigned_share:.2f}",
+            f"{each.guides:,}",
+            f"{each.zero_guides:,}",
+            f"{each.low_guides:,}",
+            f"{each.mean_reads:,.1f}",
         ]
-        cells += [*(f"{n:,}" for n in numbers), f"{each.gini:.3f}", escape(each.places_in_words())]
-        rows.append([f"<td>{cell}</td>" for cell in cells])
-    return table(_HEAD, rows)
+        cells += [f"{each.median_reads:,.1f}", "none" if each.skew is None else f"{each.skew:.2f}"]
+        rows.append([_words(each.sample), *(f"<td>{cell}</td>" for cell in (*cells, f"{each.gini:.3f}"))])
+    return table(head, rows)
+
+
+def _words(text) -> str:
+    return f'<td class="words">{escape(text)}</td>'
 
 
 def _fates(stats) -> str:
@@ -55,7 +87,7 @@ def _fates(stats) -> str:
     return svg.bars(rows, [kind.replace("_", " ") for kind in kinds], "Shares of reads")
 
 
-def _ranks(names, counts) -> str:
+def _ranks(names, counts, unit) -> str:
     """Guides by rank, from the most frequent on, against their reads, as powers of ten."""
     most = 1.03 * np.log10(max(counts.max(initial=0), 9) + 1.0)
     n = counts.shape[1]
@@ -67,7 +99,7 @@ def _ranks(names, counts) -> str:
     x_ticks = [(i / 4, f"{max(1, round(i * n / 4)):,}") for i in range(5)]
     y_ticks = [(np.log10(10**i + 1.0) / most, f"{10**i:,}") for i in range(int(most) + 1)]
     y_ticks = [(0.0, "0"), *((y, words) for y, words in y_ticks if y <= 1)]
-    return svg.lines(curves, (x_ticks, y_ticks), ("rank of guide", "reads"), "Reads by rank of guide")
+    return svg.lines(curves, (x_ticks, y_ticks), ("rank of guide", f"{unit}s"), f"{unit}s by rank of guide")
 
 
 def _correlation(names, counts) -> str:
@@ -80,10 +112,8 @@ def _correlation(names, counts) -> str:
 
 def _unassigned(stats) -> str:
     rows = [
-        [f"<td>{escape(each.sample)}</td>", f'<td class="letters">{letters}</td>', f"<td>{n:,}</td>"]
+        [_words(each.sample), f'<td class="letters">{letters}</td>', f"<td>{n:,}</td>"]
         for each in stats
         for letters, n in each.top_unassigned[:10]
     ]
-    if not rows:
-        return "<p>None is known.</p>"
-    return table(("sample", "sequence", "reads among the first of each file"), rows)
+    return table(("sample", "sequence", f"{stats[0].unit}s among the first of each file"), rows)

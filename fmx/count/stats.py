@@ -10,11 +10,13 @@ from .assign import UNSURE
 from .table import MANY, NONE
 from .tally import RECOMBINED, Tally
 
+LOW = 30  # reads: a guide with fewer tells little
 TOP = 20  # unassigned sequences that are told
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 COLUMNS = (
     "sample", "reads", "assigned", "assigned_share", "one_letter_off", "ambiguous", "low_quality",
     "recombined", "unassigned", "guides", "zero_guides", "gini", "offsets", "offsets_of_mates2",
+    "low_guides", "mean_reads", "median_reads", "skew",
 )  # fmt: skip
 
 
@@ -32,6 +34,8 @@ class Place:
 class SampleStats:
     """Reads (or pairs) of a sample by what became of them; assigned ones ``one_letter_off`` spell no guide.
 
+    ``low_guides`` have fewer reads than LOW; ``mean_reads`` and ``median_reads`` of a guide; ``skew``: reads
+    of the guide at the 90th percentile by those of the one at the 10th, None where that one has none.
     ``gini`` as MAGeCK's, of log(count + 1); ``top_unassigned``: (letters where a guide should stand, reads)
     among the first of each file, the most frequent first.
     """
@@ -47,6 +51,10 @@ class SampleStats:
     unassigned: int
     guides: int
     zero_guides: int
+    low_guides: int
+    mean_reads: float
+    median_reads: float
+    skew: float | None
     gini: float
     offsets: tuple
     top_unassigned: tuple
@@ -95,7 +103,9 @@ def stats_of(sample, seen: Tally, counts, left_length) -> SampleStats:
         sample=sample.name, files=tuple(map(str, sample.paths)), reads=seen.reads, assigned=seen.assigned,
         one_letter_off=seen.inexact, ambiguous=seen.without(MANY), low_quality=seen.without(UNSURE),
         recombined=seen.without(RECOMBINED), unassigned=seen.without(NONE), guides=counts.size,
-        zero_guides=int(np.count_nonzero(counts == 0)), gini=gini(counts),
+        zero_guides=int(np.count_nonzero(counts == 0)), low_guides=int(np.count_nonzero(counts < LOW)),
+        mean_reads=float(counts.mean()) if counts.size else 0.0,
+        median_reads=float(np.median(counts)) if counts.size else 0.0, skew=skew(counts), gini=gini(counts),
         offsets=tuple(Place(1 + row // 2, at, "+-"[row % 2], int(hits[row, at])) for row, at in places),
         top_unassigned=_top(seen.left[0], left_length), unit=sample.unit,
     )  # fmt: skip
@@ -123,12 +133,20 @@ def gini(counts) -> float:
     return float(1 - 2 * (x.size - (rank * x).sum() / x.sum()) / (x.size - 1))
 
 
+def skew(counts: np.ndarray) -> float | None:
+    """The 90th percentile of reads of guides, divided by the 10th; None where that is 0."""
+    low, high = np.quantile(counts, [0.1, 0.9]) if counts.size else (0.0, 0.0)
+    return float(high / low) if low else None
+
+
 def as_table(stats) -> bytes:
     """A line of COLUMNS for each SampleStats."""
     lines = ["\t".join(COLUMNS)]
     for each in stats:
         cells = {name: getattr(each, name) for name in COLUMNS if "offsets" not in name}
         cells |= {name: f"{cells[name]:.4f}" for name in ("assigned_share", "gini")}
+        cells |= {name: f"{cells[name]:.2f}" for name in ("mean_reads", "median_reads")}
+        cells["skew"] = "" if each.skew is None else f"{each.skew:.2f}"
         for mate, name in enumerate(("offsets", "offsets_of_mates2"), 1):
             places = (place for place in each.offsets if place.mate == mate)
             cells[name] = ",".join(f"{place.strand}{place.offset}:{place.reads}" for place in places)
@@ -143,5 +161,7 @@ def as_json(about, stats) -> bytes:
         for each in stats
     ]
     for each in samples:
+        each["mean_reads"] = round(each["mean_reads"], 4)
+        each["skew"] = each["skew"] and round(each["skew"], 4)
         each["top_unassigned"] = [{"sequence": letters, "reads": n} for letters, n in each["top_unassigned"]]
     return (json.dumps({**about, "samples": samples}, indent=1) + "\n").encode()

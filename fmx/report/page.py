@@ -7,6 +7,7 @@ body { font: 15px/1.5 sans-serif; color: #222; background: #fff; margin: 2em aut
   max-width: 62em; padding: 0 1em }
 h1 { font-size: 1.5em } h2 { font-size: 1.15em; margin-top: 2em } p.about { color: #555 }
 table { border-collapse: collapse; font-size: 13px } div { overflow-x: auto }
+svg { max-width: 100%; height: auto }
 th, td { padding: 3px 10px; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
 th:first-child, td:first-child { text-align: left } td.letters { font-family: monospace; text-align: left }
 td.bar i { display: inline-block; height: 11px; background: #4477aa }

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from fmx.count.stats import gini, letters_of
+from fmx.count.stats import gini, letters_of, skew
 from fmx.count.table import keys_of
 
 LIBRARY = {"a": "ACGTACGT", "b": "ACGTACGA", "c": "GGGGTTTT", "d": "CCCCCCAA"}
@@ -41,6 +41,7 @@ def test_the_table_and_json_tell_the_same(told):
         "ambiguous": "2", "low_quality": "1", "recombined": "0", "unassigned": "8",
         "guides": "4", "zero_guides": "2",
         "gini": f"{gini(np.array([5, 0, 3, 0])):.4f}", "offsets": "+2:8", "offsets_of_mates2": "",
+        "low_guides": "4", "mean_reads": "2.00", "median_reads": "1.50", "skew": "",
     }  # fmt: skip
     about = json.loads((folder / "s.json").read_text())
     assert {key: about[key] for key in ("library", "guides", "options")} == {
@@ -112,6 +113,50 @@ def test_gini_is_that_of_mageck():
     for counts in ([5, 0, 3, 0], [1, 1, 1], [7, 100, 3, 20, 0]):
         assert gini(np.array(counts)) == pytest.approx(by_definition(counts))
     assert (gini(np.array([0, 0])), gini(np.array([3]))) == (0.0, 0.0)
+
+
+def test_skew_is_the_ratio_of_percentiles():
+    assert skew(np.arange(11)) == 9
+    assert skew(np.array([7, 7, 7])) == 1
+    assert skew(np.array([0, 0, 5])) is None
+
+
+def pages(folder, command, reads, *arguments):
+    """The text of the cells and headings of a report, by one sample or more of ``reads`` {name: letters}."""
+    (folder / "l.csv").write_text("".join(f"{name},{x}\n" for name, x in LIBRARY.items()))
+    for name, letters in reads.items():
+        (folder / name).write_text("".join(f">r\n{x}\n" for x in letters))
+    done = command("count", "-l", "l.csv", *reads, "--offset", 0, "--report", "r.html", *arguments)
+    assert done.code == 0, done.err
+    tags = Tags()
+    tags.feed((folder / "r.html").read_text())
+    return [words for words in tags.text if words]
+
+
+def test_the_report_tells_how_reads_are_spread_over_guides(folder, command):
+    reads = 60 * ["ACGTACGT"] + 50 * ["ACGTACGA"] + 29 * ["GGGGTTTT"] + 21 * ["CCCCCCAA"]
+    words = pages(folder, command, {"a.fa": reads, "b.fa": [*reads, "TTTTTTTT"]})
+    at = words.index("Gini")
+    assert words[at - 7 : at] == [
+        "sample",
+        "guides",
+        "without reads",
+        "under 30",
+        "mean",
+        "median",
+        "90/10 skew",
+    ]
+    wanted = f"{np.quantile([60, 50, 29, 21], 0.9) / np.quantile([60, 50, 29, 21], 0.1):.2f}"
+    assert words[at + 1 : at + 8] == ["a", "4", "0", "2", "40.0", "39.5", wanted]
+    assert "ambiguous" not in words[: words.index("where guides stand")]  # a column of zeros
+
+
+def test_what_is_no_guide_is_listed_where_few_reads_count(folder, command):
+    title = "The most frequent sequences that are no guide"
+    most = 95 * ["ACGTACGT"] + 5 * ["TTTTTTTT"]
+    assert title not in pages(folder, command, {"a.fa": most})
+    words = pages(folder, command, {"a.fa": most, "b.fa": [*most, "TTTTTTTT"]})
+    assert words[words.index(title) :][4:7] == ["b", "TTTTTTTT", "6"]
 
 
 def test_letters_of_a_key_are_what_it_was_made_of():
