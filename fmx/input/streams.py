@@ -50,7 +50,9 @@ class Source:
         if type(path) is bytes:
             self.path = GIVEN
         else:
-            self.path = "standard input" if str(path) == STANDARD else str(path)
+            self.path = path if isinstance(path, str) else str(path)  # which may be alignments.Compressed
+            if self.path == STANDARD:
+                self.path = "standard input"
         with named_input(self.path):
             if isinstance(path, bytes):
                 self._raw: Any = io.BufferedReader(io.BytesIO(path))
