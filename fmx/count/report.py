@@ -82,7 +82,8 @@ def _words(text) -> str:
 
 
 def _fates(stats) -> str:
-    kinds = ("assigned", "ambiguous", "low_quality", "recombined", "unassigned")
+    kinds = ["assigned", "ambiguous", "low_quality", "recombined", "unassigned"]
+    kinds = [kind for kind in kinds if any(getattr(each, kind) for each in stats)] or kinds[:1]
     rows = {each.sample: [getattr(each, kind) / max(each.reads, 1) for kind in kinds] for each in stats}
     return svg.bars(rows, [kind.replace("_", " ") for kind in kinds], "Shares of reads")
 

@@ -4,7 +4,7 @@ import os
 import re
 from dataclasses import dataclass, replace
 
-from ..errors import InputError, n_of, shown
+from ..errors import InputError, brief, n_of
 from ..input.delimited import find_columns, read_rows, read_text
 from ..input.stems import stem_of
 
@@ -129,6 +129,6 @@ def read_sheet(path) -> list:
 def _check_names(names):
     for name in names:
         if not name.isprintable() or not name:
-            raise ValueError(f"the name of a sample, {shown(name)!r}, cannot head a column: give --names")
+            raise ValueError(f"the name of a sample, {brief(name, 60)!r}, cannot head a column: give --names")
         if names.count(name) > 1:
-            raise ValueError(f"two samples are called {name}: name all of them (--names)")
+            raise ValueError(f"two samples are called {brief(name, 60)}: name all of them (--names)")
