@@ -129,9 +129,9 @@ def test_hits_in_several_indexes_are_those_of_one(arguments, home, folder, comma
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["-x", "a.fmx", "-x", "./a.fmx"], 2, "-x ./a.fmx: name each index once"),
-        (["-x", "a.fmx", "-x", "b.fmx", "-o", "x.sam"], 1, "contig c0 is in both a and b: screen without"),
-        (["-x", "a.fmx", "-x", "b.fmx", "--counts", "x.tsv"], 1, "count by group, or index with --prefix"),
+        (["-x", "a.fmx", "-x", "./a.fmx"], 2, "error: ./a.fmx: name each index once"),
+        (["-x", "a.fmx", "-x", "b.fmx", "-o", "x.sam"], 1, "contig c0 is in both a and b: index with --"),
+        (["-x", "a.fmx", "-x", "b.fmx", "--counts", "x.tsv"], 1, "that is without -o, or count by group"),
         (["-x", "a.fmx", "-x", "b.fmx", "--shard", "1/2", "-o", "x.d"], 2, "several -x is for all of the"),
         (["-x", "a.fmx", "--screen", "x.tsv", "--shard", "1/2", "-o", "x.d"], 2, "--screen is for all of"),
         (["-x", "a.fmx", "-x", "b.fmx", "--max-memory", "1G"], 2, "--max-memory picks the search of one"),
