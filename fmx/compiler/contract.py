@@ -28,7 +28,7 @@ def by_type(contract, default=None):
 
     chosen = functools.wraps(contract)(dispatch)
     made = Piece(chosen, lambda: compiler().choice(dispatch, bodies, default))
-    made.register = register
+    made.register, made.bodies, made.default = register, bodies, default
     made.knows = lambda first: type(first) in bodies
     return made
 

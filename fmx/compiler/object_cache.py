@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from . import private
+from .fingerprint import fingerprint
 from .llvm import llvm, processor
 from .native import Code
 from .piece import CHECKED
@@ -35,26 +36,34 @@ def folder() -> Path | None:
 
 
 def _digest() -> str:
-    """Names the code on disk by what it depends on: fmx's sources, the compiler and the processor.
+    """Names the code on disk by what all of it depends on: the compiler, this room included, the processor.
 
-    All sources, because a function is compiled together with all it calls.  Code that checks its indices
-    never mixes with code that does not.
+    Code that checks its indices never mixes with code that does not.
     """
-    root, compiler = Path(__file__).parent.parent, find_spec("numba")
+    compiler = find_spec("numba")
     versions = f"{sys.version} {np.__version__} {llvm.llvm_version_info} {processor()}"
     state = hashlib.sha256(f"{versions}{' checked' if CHECKED else ''}".encode())
     if compiler is not None and compiler.origin:
         state.update(Path(compiler.origin).with_name("_version.py").read_bytes())
-    for path in sorted(root.rglob("*.py")):
-        state.update(path.relative_to(root).as_posix().encode())
-        state.update(path.read_bytes())
+    state.update(sources_of(Path(__file__).parent))
     return state.hexdigest()[:16]
 
 
+@functools.cache
+def sources_of(room: Path) -> bytes:
+    """A digest of the sources of a room of fmx, a folder."""
+    state = hashlib.sha256()
+    for path in sorted(room.rglob("*.py")):
+        state.update(path.relative_to(room).as_posix().encode())
+        state.update(path.read_bytes())
+    return state.digest()
+
+
 def name_of(function, kinds: tuple) -> str:
-    """Whose code it is: the function and the kinds of its arguments."""
+    """Whose code it is: the function, what it is compiled from, and the kinds of its arguments."""
     names = [f"{k.__module__}.{k.__qualname__}" if isinstance(k, type) else repr(k) for k in kinds]
-    return " ".join([f"{function.__module__}.{function.__qualname__}", *names])
+    own = f"{function.__module__}.{function.__qualname__}"
+    return " ".join([own, fingerprint(function, kinds), *names])
 
 
 def _file(name: str) -> str:
@@ -77,6 +86,7 @@ def write(name: str, data: bytes) -> None:
     if where:
         held = name.encode() + b"\n" + data
         private.write(where, _file(name), hashlib.sha256(held).digest() + held)
+        _tidy(where)
 
 
 def pack(code: Code) -> bytes:
@@ -117,8 +127,12 @@ def is_proven(proof=_PROOF) -> bool:
 
 
 def keep_proof(proof=_PROOF) -> None:
-    """Tell other processes that code of this folder does what it must; folders of old code go."""
+    """Tell other processes that code of this folder does what it must."""
     write(proof, b"")
-    where = folder()
-    if where:
-        private.prune(where.parent, re.compile("[0-9a-f]{16}").fullmatch)
+
+
+@functools.cache
+def _tidy(where: Path) -> None:
+    """Remove what was not used for long: of this folder, and folders of other compilers beside it."""
+    private.prune_files(where)
+    private.prune(where.parent, re.compile("[0-9a-f]{16}").fullmatch)

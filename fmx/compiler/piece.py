@@ -24,6 +24,12 @@ class Piece:
     def __call__(self, *arguments):
         return self.function(*arguments)
 
+    @property
+    def way(self) -> str:
+        """How it is compiled: by which decorator, with what it was given."""
+        given = [cell.cell_contents for cell in self._make.__closure__ or ()]
+        return f"{self._make.__qualname__} {[value for value in given if isinstance(value, str | bool)]}"
+
     @functools.cached_property
     def made(self):
         """What stands for it in numba: a dispatcher, an intrinsic, or a function with an overload."""

@@ -43,6 +43,7 @@ def read(folder: Path, name: str, at_most: int) -> bytes | None:
         with open(file, "rb") as stream:
             state = os.fstat(file)
             if stat.S_ISREG(state.st_mode) and _is_mine(state) and state.st_size <= at_most:
+                _note_use(file, state)
                 return stream.read(state.st_size)
     return None
 
@@ -78,6 +79,22 @@ def prune(folder: Path, is_old, keep=4, days=30) -> None:
                 shutil.rmtree(name, ignore_errors=True, dir_fd=within)
 
 
+def prune_files(folder: Path, days=30) -> None:
+    """Remove files of ours in a folder that were not used for ``days``."""
+    with suppress(OSError), _opened(folder) as within:
+        for name in os.listdir(within):
+            state = os.lstat(name, dir_fd=within)
+            if stat.S_ISREG(state.st_mode) and state.st_mtime < time.time() - days * _DAY:
+                os.unlink(name, dir_fd=within)
+
+
+def _note_use(file: int, state) -> None:
+    """Set the time of a file or folder in use, once a day."""
+    if state.st_mtime < time.time() - _DAY:
+        with suppress(OSError):  # of a file system that is read only
+            os.utime(file)
+
+
 @contextmanager
 def _opened(folder: Path, make=False, alone=True):
     """A descriptor of a folder, opened step by step.  Raises OSError, also if others could change it.
@@ -93,8 +110,7 @@ def _opened(folder: Path, make=False, alone=True):
         state = os.fstat(here)
         if state.st_uid != os.geteuid() or state.st_mode & (0o077 if alone else 0o022):
             raise PermissionError(f"{folder} is not ours alone")
-        if state.st_mtime < time.time() - _DAY:
-            os.utime(here)  # it is in use
+        _note_use(here, state)
         yield here
     finally:
         os.close(here)

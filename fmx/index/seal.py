@@ -2,8 +2,8 @@
 
 Of each array that was checked it holds device, inode, size, mtime and ctime, and of meta.json a digest.  The
 kernel sets ctime at every write, and nobody else can.  Seals lie with the machine code, in a folder that is
-the user's alone (compiler/object_cache.py), so nobody else makes them, and another fmx, which may check
-more, finds none.
+the user's alone (compiler/object_cache.py), so nobody else makes them.  One of another fmx, which may check
+more, is not taken: the digest is of the sources of this room, too.
 """
 
 import hashlib
@@ -59,4 +59,5 @@ def _name(path) -> str:
 
 
 def _digest(meta: dict) -> str:
-    return hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()
+    checks = object_cache.sources_of(Path(__file__).parent)
+    return hashlib.sha256(checks + json.dumps(meta, sort_keys=True).encode()).hexdigest()

@@ -298,6 +298,20 @@ def test_folders_of_old_code_go_and_nothing_else(tmp_path, monkeypatch):
     ] == []
 
 
+def test_files_that_nobody_uses_go_and_nothing_else(store, tmp_path):
+    for name in ("used", "unused", "pipe"):
+        private.write(store, name, b"data")
+    (store / "pipe").unlink()
+    os.mkfifo(store / "pipe")
+    (store / "below").mkdir()
+    (store / "link").symlink_to(tmp_path / "nothing")
+    for path in store.iterdir():
+        os.utime(path, (0, 0), follow_symlinks=False)
+    assert private.read(store, "used", LIMIT) == b"data"
+    private.prune_files(store)
+    assert sorted(os.listdir(store)) == ["below", "link", "pipe", "used"]
+
+
 def test_a_folder_in_use_is_not_old(store):
     object_cache.save("name", CODE)
     os.utime(store, (0, 0))
