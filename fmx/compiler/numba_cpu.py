@@ -7,6 +7,7 @@ from numba import types
 from numba.core.registry import cpu_target
 from numba.extending import overload, typeof_impl
 
+from . import linking
 from .entry_point import entry
 from .llvm import COMPILING, llvm, need_room, new_target
 from .native import Code
@@ -27,7 +28,7 @@ def _type_of_piece(piece, context):
 
 def dispatcher(function):
     """A function by itself."""
-    return numba.njit(**_OPTIONS)(function)
+    return _without_literals(numba.njit(**_OPTIONS)(function))
 
 
 def by_numba(function):
@@ -38,7 +39,23 @@ def by_numba(function):
 
 def inlined(function):
     """A piece of others."""
-    return numba.njit(**_INLINE)(function)
+    return _without_literals(numba.njit(**_INLINE)(function))
+
+
+def _without_literals(made):
+    """A dispatcher that is not compiled once more for each number that is written in a call.
+
+    A variable that begins as such a number made two of every piece that it is passed to.
+    """
+    template, literals = made.get_call_template, (types.IntegerLiteral, types.BooleanLiteral)
+
+    def plain(kind):
+        return types.unliteral(kind) if isinstance(kind, literals) else kind
+
+    made.get_call_template = lambda args, kws: template(
+        tuple(map(plain, args)), {name: plain(kind) for name, kind in kws.items()}
+    )
+    return made
 
 
 def intrinsic(module, name):
@@ -60,13 +77,12 @@ def machine_code(dispatcher, arguments) -> Code:
     """The Code of a dispatcher for arguments such as these."""
     need_room(COMPILING)
     signature = tuple(map(numba.typeof, arguments))
-    dispatcher.compile(signature)
+    with linking.parts():
+        dispatcher.compile(signature)
     made = dispatcher.overloads[signature]
-    if made.library.has_dynamic_globals:
-        raise TypeError(f"{made.fndesc.qualname} refers to an address of this process")
     symbol = made.fndesc.llvm_func_name
     way_in = new_target().emit_object(llvm.parse_assembly(str(entry(symbol, arguments))))
-    return Code(symbol, _result(made.signature.return_type), made.library._get_compiled_object(), way_in)
+    return Code(symbol, _result(made.signature.return_type), linking.whole(made.library), way_in)
 
 
 def _result(kind):
