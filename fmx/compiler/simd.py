@@ -1,9 +1,8 @@
-"""Vectors of 32 lanes for compiled code: load, store, maximum, difference, equality.
+"""Vectors of 32 lanes for compiled code: load, store, minimum, difference, rotation, equality.
 
 Such a vector lives in registers (one of 256 bits for bytes, four for int32; LLVM splits it on machines
-with narrower ones), so a loop written with it needs no luck with the auto-vectoriser.  Lanes hold numbers
-that are never negative: uint8, or int32 up to 2^31 - 1.  The instructions are in simd_llvm.py; the
-bodies here say what they do, with an array for a vector.
+with narrower ones), so a loop written with it needs no luck with the auto-vectoriser.  Lanes are uint8 or
+int32.  The instructions are in simd_llvm.py; the bodies here say what they do, with an array for a vector.
 """
 
 import functools
@@ -41,9 +40,46 @@ def maximum(v, w):
 
 
 @_lanes
+def minimum(v, w):
+    """The smaller one, lane by lane."""
+    return np.minimum(v, w)
+
+
+@_lanes
+def least(v):
+    """The smallest of int32 lanes, as int32."""
+    return v.min()
+
+
+@_lanes
+def plus(v, w):
+    """v + w, lane by lane; what does not fit into a lane is lost."""
+    return v + w
+
+
+@_lanes
 def minus(v, w):
     """v - w, lane by lane."""
     return v - w
+
+
+@_lanes
+def differ(v, w):
+    """The bits in which v and w differ, lane by lane (exclusive or)."""
+    return v ^ w
+
+
+@_lanes
+def rotate(v, n):
+    """int32 lanes, their bits rotated left by n, 0 to 31."""
+    bits = v.view(np.uint32)
+    return (bits << np.uint32(n) | bits >> np.uint32(-n % 32)).view(np.int32)
+
+
+@_lanes
+def codes(x):
+    """int32 lanes: the symbols of a packed word (input/dna.py), the first in lane 0."""
+    return np.array([int(x) >> (62 - 2 * lane) & 3 for lane in range(LANES)], np.int32)
 
 
 @_lanes

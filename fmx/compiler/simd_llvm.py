@@ -69,8 +69,43 @@ def maximum(builder, v, w):
 
 
 @instruction(lambda v, w: v(v, w))
+def minimum(builder, v, w):
+    smaller = builder.icmp_unsigned if v.type.element.width == 8 else builder.icmp_signed
+    return builder.select(smaller("<", v, w), v, w)
+
+
+@instruction(lambda v: types.int32(v))
+def least(builder, v):
+    return call(builder, f"llvm.vector.reduce.smin.v{LANES}i32", _NUMBER, v)
+
+
+@instruction(lambda v, w: v(v, w))
+def plus(builder, v, w):
+    return builder.add(v, w)
+
+
+@instruction(lambda v, w: v(v, w))
 def minus(builder, v, w):
     return builder.sub(v, w)
+
+
+@instruction(lambda v, w: v(v, w))
+def differ(builder, v, w):
+    return builder.xor(v, w)
+
+
+@instruction(lambda v, n: v(v, types.intp))
+def rotate(builder, v, n):
+    by = _splat(builder, builder.trunc(n, _NUMBER))
+    return call(builder, f"llvm.fshl.v{LANES}i32", v.type, v, v, by)
+
+
+@instruction(lambda x: LanesType(types.int32)(types.uint64))
+def codes(builder, x):
+    wide = _vector(x.type)
+    by = ir.Constant(wide, [62 - 2 * lane for lane in range(LANES)])
+    symbols = builder.and_(builder.lshr(_splat(builder, x), by), ir.Constant(wide, [3] * LANES))
+    return builder.trunc(symbols, _vector(_NUMBER))
 
 
 @instruction(lambda v, w, x, y: x(v, w, x, y))
