@@ -16,7 +16,7 @@ IDENTITIES = 0, 4  # definitions of identity
 
 Processor = Literal["cpu", "cuda", "auto"]
 PairwiseProcessor = Literal["cpu", "cuda", "auto", "both"]
-Method = Literal["auto", "verify", "backward"]
+Method = Literal["auto", "verify", "backward", "sparse"]
 PROCESSORS: tuple[str, ...] = get_args(Processor)
 PAIRWISE_PROCESSORS: tuple[str, ...] = get_args(PairwiseProcessor)
 METHODS: tuple[str, ...] = get_args(Method)

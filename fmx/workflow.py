@@ -18,15 +18,11 @@ from ._version import __version__
 from .compiler import functions
 from .errors import shown
 from .index import layouts, plan
-from .index.building.journey import (
-    IndexOptions,
-    add_groups,
-    add_layouts,
-    build_index,
-    default_index_path,
-)
+from .index.building.adding import add_groups, add_layouts
+from .index.building.journey import IndexOptions, build_index, default_index_path
 from .index.fm_index import verify as verify_index
 from .index.parts import part_sizes
+from .index.sparse.table import parse_sparse
 from .index.store import read_meta, settled
 from .input.share import Share
 from .input.streams import about_bytes
@@ -47,6 +43,7 @@ from .search.near import make_near_mapper
 from .search.owners import owners_of, together
 from .search.pairs import PairMapper
 from .search.screen import Screen
+from .search.sparse import least_bases, where_searched
 from .search.tally import Tally
 from .search.told import place_of, told
 
@@ -86,7 +83,7 @@ def prepare(fm_index, paths, options: MapOptions, output: Output, progress, devi
     counted, clock = together(tally, screen), watch and watch.clock
     mappers = make_mappers(fm_index, options, device, progress, counted, clock, n_bytes)
     writer, head = make_writer(reference, output, MateWriter if options.pairing and output.path else None)
-    compile_all(mappers, writer)
+    compile_all(mappers, writer, any_length=least_bases(fm_index) == 0)
     for why in writer.refusals():
         progress.say(f"BAM is deflated by the CPU: {why}")
     return Search(mappers, tally, screen, watch, writer, head)
@@ -143,6 +140,7 @@ def make_mappers(fm_index, options, device, progress, counters=None, clock=None,
     ``counters``: a Tally, a Screen, both Together, or None; ``n_bytes``: of all reads, None if that is not
     known.
     """
+    device = where_searched(fm_index, device)
 
     def on_gpus(sessions):
         from .search import gpu_mapping, gpu_road, near_gpu
@@ -237,7 +235,8 @@ def inspect(path, verify=False, n_threads=1) -> dict:
     meta = read_meta(path)
     if verify:
         verify_index(path, meta, n_threads)
-    sizes = {name: _layout_sizes(meta, name) for name in meta["layouts"]}
+    held = [meta["sparse"], *meta["layouts"]] if "sparse" in meta else meta["layouts"]
+    sizes = {name: _layout_sizes(meta, name) for name in held}
     total = sum(array["bytes"] for array in meta["arrays"].values())
     way, reason = plan.choose_way(meta)
     search = {"way": way, "reason": reason, "bytes": plan.ways_to_search(meta)}
@@ -246,6 +245,6 @@ def inspect(path, verify=False, n_threads=1) -> dict:
 
 def _layout_sizes(meta, name):
     size = sum(n for key, n in plan.own_sizes(meta).items() if key.startswith(f"{name}."))
-    parsed, n_text = layouts.parse_name(name), meta["n_text"]
+    parsed, n_text = parse_sparse(name) or layouts.parse_name(name), meta["n_text"]
     formula = sum(parsed.bytes_per_symbol(n) * n for n in part_sizes(meta))
     return size / n_text, formula / n_text

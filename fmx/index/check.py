@@ -18,6 +18,7 @@ from .groups import are_names
 from .parts import MAX_SYMBOLS, part_sizes
 from .reference import COLUMNS
 from .sampled_sa import n_mark_words
+from .sparse.table import parse_sparse, sparse_named
 
 _LARGEST = 2**62
 _RANGES = {  # of the numbers in meta.json
@@ -25,11 +26,11 @@ _RANGES = {  # of the numbers in meta.json
     "n_contigs": (1, _LARGEST),
     "n_bases": (1, _LARGEST),
     "n_blocks": (1, _LARGEST),
-    "sa_rate": (1, 4096),
-    "prefix_length": (prefix_table.MIN_LENGTH, prefix_table.MAX_LENGTH),
+    "sa_rate": (0, 4096),
+    "prefix_length": (0, prefix_table.MAX_LENGTH),
     "seed_length": (0, seed_table.MAX_LENGTH),
 }
-GROUPED = 2  # the format of an index with groups of contigs
+GROUPED, SPARSE = 2, 3  # the formats of an index with groups of contigs, and with a sparse suffix array
 _LARGE = 255  # as in building/suffix_array/lcp.py, whose room loads the sorter
 _LCP = ("lcp.small", "lcp.rows", "lcp.values", "lcp.rank")
 
@@ -41,10 +42,15 @@ def check_meta(meta: dict) -> None:
     version = re.fullmatch(r"[\w.+-]{1,80}", _text(meta.get("fmx_version")), re.ASCII)
     _need(version is not None, "fmx_version is no version")
     n_groups, most = meta.get("n_groups"), min(meta["n_contigs"], 2**32 - 1)
-    fits = _is_whole(n_groups, 1, most) if meta["format"] == GROUPED else "n_groups" not in meta
+    has_groups = "n_groups" in meta if meta["format"] == SPARSE else meta["format"] == GROUPED
+    fits = _is_whole(n_groups, 1, most) if has_groups else "n_groups" not in meta
     _need(fits, "n_groups does not fit the format")
+    is_sparse = "sparse" in meta and _sparse(meta["sparse"]) is not None
+    _need(is_sparse == (meta["format"] == SPARSE) == ("sparse" in meta), "sparse does not fit the format")
     is_verify = meta["seed_length"] >= seed_table.MIN_LENGTH
     _need((meta["sa_rate"] == 1) == is_verify, "seed_length does not fit sa_rate")
+    has_prefix = meta["prefix_length"] >= prefix_table.MIN_LENGTH
+    _need((meta["sa_rate"] > 0) == has_prefix, "prefix_length does not fit sa_rate")
     sizes = meta.get("parts", [meta["n_text"]])
     are_sizes = isinstance(sizes, list) and all(type(n) is int for n in sizes)
     _need(are_sizes and ("parts" in meta) == (len(sizes) > 1), "parts is no list of numbers")
@@ -52,7 +58,8 @@ def check_meta(meta: dict) -> None:
     _need(fit, "parts do not add up to n_text, or one is too large")
     names: Any = meta.get("layouts")
     are_layouts = isinstance(names, list) and all(_canonical(name) == _text(name) for name in names)
-    _need(are_layouts and names, "layouts is no list of layouts")
+    _need(are_layouts and (meta["sa_rate"] > 0) == bool(names), "layouts is no list of layouts")
+    _need(names or is_sparse, "there is nothing to search")
     arrays: Any = meta.get("arrays")
     once = len(set(names)) == len(names) and isinstance(arrays, dict)
     _need(once, "a layout is listed twice, or arrays is no table")
@@ -95,6 +102,15 @@ def _canonical(name) -> str | None:
         return None
 
 
+def _sparse(name):
+    """The sparse suffix array of just that name, None if there is none."""
+    try:
+        found = parse_sparse(_text(name))
+    except UnsupportedError:
+        return None
+    return found if str(found) == name else None
+
+
 def forms(meta: dict) -> dict:
     """{name: Form} of every array of an index."""
     c, b, sizes = meta["n_contigs"], meta["n_blocks"], part_sizes(meta)
@@ -132,11 +148,17 @@ def _are_groups(n, data) -> bool:
 
 def _forms_of_part(meta, folder, n) -> dict:
     """The same for a part of n symbols, by its own names."""
-    found = {
-        "prefix_pairs": Form("uint32", (2 * prefix_table.n_pairs(meta["prefix_length"]),), n),
-        "text_words": Form("uint64", (-(-n // WORD) + 3,)),
-        "sa_positions": Form("uint32", (n if meta["sa_rate"] == 1 else None,), n - 1),
-    }
+    found = {"text_words": Form("uint64", (-(-n // WORD) + 3,))}
+    if "sparse" in meta:
+        name = sparse_named(meta["sparse"])
+        rows = meta["arrays"].get(f"{folder}{name}.rows")
+        shape: Any = rows.get("shape") if isinstance(rows, dict) else None
+        is_size = isinstance(shape, list) and len(shape) == 1 and _is_whole(shape[0], 0, n)
+        found.update(name.forms(n, shape[0] if is_size else 0))
+    if meta["sa_rate"] == 0:
+        return found
+    found["prefix_pairs"] = Form("uint32", (2 * prefix_table.n_pairs(meta["prefix_length"]),), n)
+    found["sa_positions"] = Form("uint32", (n if meta["sa_rate"] == 1 else None,), n - 1)
     if meta["sa_rate"] == 1:
         found["seed_starts"] = Form("uint32", (4 ** meta["seed_length"] + 1,), n, ascends=True)
     else:
@@ -162,6 +184,8 @@ def is_array(name: str) -> bool:
     fixed = {"contig_names", "contig_lengths", "contig_md5", "group_names", "group_of_contig",
              "prefix_pairs", "text_words", "sa_positions", "seed_starts", "sa_marks",
              *(f"block_{column}" for column in COLUMNS), *_LCP}  # fmt: skip
+    if sparse := _sparse(layout):
+        return own in sparse.forms(2, 0)
     return own in fixed or (
         bool(field) and _canonical(layout) == layout and own in layouts.parse_name(layout).forms(2)
     )

@@ -16,16 +16,18 @@ from .prefix_table import PrefixTable
 from .reference import COLUMNS, Reference, make_blocks
 from .sampled_sa import FullSA, SampledSA, reach_of
 from .seed_table import SeedTable
+from .sparse.table import SparseTable, parse_sparse, sparse_named
 
 
 @dataclass(frozen=True)
 class FMIndex:
     """What a search holds of an index.
 
-    ``method`` "verify" (seed and verify: whole suffix array, seed table, packed text; ``layout`` is None) or
+    ``method`` "verify" (seed and verify: whole suffix array, seed table, packed text; ``layout`` is None),
     "backward" (backward search: one layout; ``seeds`` is None, and ``text_words`` unless it was asked
-    for).  ``path`` is None in memory.  ``sa`` is FullSA or SampledSA; the reference holds no letters.
-    ``number`` of the part that it is, 0 if it is whole.
+    for) or "sparse" (``sparse`` and the packed text; ``shorter``: the same part by another method, for
+    shorter reads, or None).  ``path`` is None in memory.  ``sa`` is FullSA or SampledSA; the reference holds
+    no letters.  ``number`` of the part that it is, 0 if it is whole.
     """
 
     path: Path | None
@@ -36,9 +38,11 @@ class FMIndex:
     layout_name: str | None
     layout: Any
     sa: Any
-    prefix: PrefixTable
+    prefix: PrefixTable | None
     seeds: SeedTable | None
     text_words: np.ndarray | None
+    sparse: SparseTable | None = None
+    shorter: "FMIndex | None" = None
 
     @property
     def parts(self) -> tuple["FMIndex", ...]:
@@ -90,54 +94,89 @@ def load(
 
     Files that were checked before and have not changed since are not read again, unless with ``verify``.
     ``method`` "auto" takes what plan.choose_way takes, unless a ``layout`` is named: that asks for backward
-    search over it.  ``with_text``: the packed text is wanted in any case.  Raises IndexFileError,
-    UnsupportedError.
+    search over it.  ``with_text``: for near matches, which need the packed text and a method that finds
+    strings of any length.  Raises IndexFileError, UnsupportedError.
     """
     path = Path(path)
     meta = store.read_meta(path)
-    method, layout_name = _choose(meta, layout, method, max_memory)
-    wanted = [name for name in meta["arrays"] if _is_wanted(own_name(name), method, layout_name, with_text)]
+    ways = _choose(meta, layout, method, max_memory, with_text)
+    wanted = [name for name in meta["arrays"] if _is_wanted(own_name(name), ways, with_text)]
     arrays = store.read_checked(path, meta, wanted, n_threads, verify)
-    return _opened(path, meta, arrays, method, layout_name)
+    return _opened(path, meta, arrays, ways)
 
 
-def take(held, layout=None, method="auto") -> FMIndex | JoinedIndex:
+def take(held, layout=None, method="auto", with_text=False) -> FMIndex | JoinedIndex:
     """The same of a HeldIndex, whose text is there in any case.  Raises UnsupportedError."""
-    return _opened(None, held.meta, held.arrays, *_choose(held.meta, layout, method))
+    return _opened(None, held.meta, held.arrays, _choose(held.meta, layout, method, None, with_text))
 
 
-def _choose(meta, layout, method, max_memory=None) -> tuple:
-    """(method, name of a layout or None)."""
+def _choose(meta, layout, method, max_memory, any_length) -> list:
+    """(method, name of a layout or None): the one to search by, and after "sparse" that for shorter reads."""
+    if method == "auto" and layout in (None, "auto") and not (any_length and meta["layouts"]):
+        way, _ = plan.choose_way(meta, max_memory)
+        method, layout = ("sparse", way) if parse_sparse(way) else (method, layout)
+    elif layout and parse_sparse(layout) and method == "auto":
+        method = "sparse"
+    if method != "sparse":
+        return [_choose_full(meta, layout, method, max_memory)]
+    held = meta.get("sparse")
+    if held is None or layout not in (None, "auto", "sparse", held):
+        has = ", ".join([*meta["layouts"], *([held] if held else [])])
+        raise UnsupportedError(f"this index has no layout {layout or 'sparse'}; it has: {has}")
+    if any_length:
+        raise UnsupportedError(
+            f"{held} finds whole reads only, and near matches are found by words of them: build the index "
+            f"with --layout {held},{layouts.DEFAULT}"
+        )
+    spare = max_memory and max_memory - plan.ways_to_search(meta)[held]
+    fits = not spare or any(n <= spare for way, n in plan.ways_to_search(meta).items() if way != held)
+    has_other = meta["layouts"] and fits
+    return [("sparse", held), *([_choose_full(meta, None, "auto", spare)] if has_other else [])]
+
+
+def _choose_full(meta, layout, method, max_memory) -> tuple:
+    """The same of a method that finds strings of any length."""
     method, layout = _choose_method(meta, layout, method, max_memory)
     return method, _choose_layout(meta, layout) if method == "backward" else None
 
 
-def _opened(path, meta, arrays, method, layout_name):
+def _opened(path, meta, arrays, ways):
     """An index whose arrays are there, those that ``_is_wanted`` wants at least."""
     reference = _reference(path, meta, arrays)
     n_parts = len(part_sizes(meta))
     if n_parts == 1:
-        return _part(path, meta, 0, reference, method, layout_name, arrays)
+        return _part(path, meta, 0, reference, ways, arrays)
     parts = []
     for number in range(n_parts):
         own = {key: arrays[name] for key, name in part_arrays(meta, number).items() if name in arrays}
         blocks = part_of(reference, *part_span(meta, number))
-        parts.append(_part(path, meta, number, blocks, method, layout_name, own))
+        parts.append(_part(path, meta, number, blocks, ways, own))
     return JoinedIndex(path, meta, reference, tuple(parts))
 
 
 def verify(path, meta, n_threads=1) -> None:
     """Read every array of an index, needed or not, and compare them.  Raises IndexFileError."""
-    from .verify import contradictions
+    from .verify import contradictions, sparse_holds
 
     arrays = store.read_checked(path, meta, list(meta["arrays"]), n_threads, verify=True)
-    _reference(path, meta, arrays)
+    reference = _reference(path, meta, arrays)
     for number, n in enumerate(part_sizes(meta)):
         own = {key: arrays[name] for key, name in part_arrays(meta, number).items()}
+        blocks = part_of(reference, *part_span(meta, number)).blocks
+        if "sparse" in meta and not sparse_holds(meta["sparse"], own, blocks, n, n_threads):
+            raise store.not_whole(path, f"not a valid index ({meta['sparse']} is not of its text)")
+        if not meta["layouts"]:
+            continue
         held = {name: _load_layout(name, own) for name in meta["layouts"]}
         lcp = _lcp_of(own) if "lcp.rank" in own else None
         for wrong in contradictions(held, _load_sa(meta, number, own), lcp, n, n_threads):
             raise store.not_whole(path, f"not a valid index ({wrong})")
+
+
+def load_reference(path, meta, n_threads=1) -> Reference:
+    """The Reference of an index, its arrays checked.  Raises IndexFileError."""
+    names = [name for name in meta["arrays"] if plan.of_reference(name)]
+    return _reference(path, meta, store.read_checked(path, meta, names, n_threads))
 
 
 def _reference(path, meta, arrays) -> Reference:
@@ -153,7 +192,14 @@ def _reference(path, meta, arrays) -> Reference:
     return Reference(names, arrays["contig_lengths"], arrays["contig_md5"], blocks, meta["n_text"], groups)
 
 
-def _part(path, meta, number, reference, method, layout_name, arrays) -> FMIndex:
+def _part(path, meta, number, reference, ways, arrays) -> FMIndex:
+    method, layout_name = ways[0]
+    if method == "sparse":
+        return FMIndex(
+            path, meta, number, reference, method, layout_name, None, None, None, None, arrays["text_words"],
+            sparse_named(layout_name).table(arrays),
+            _part(path, meta, number, reference, ways[1:], arrays) if ways[1:] else None,
+        )  # fmt: skip
     is_verify = method == "verify"
     return FMIndex(
         path,
@@ -191,12 +237,14 @@ def _lcp_of(arrays) -> tuple:
 def _choose_method(meta, layout, method, max_memory) -> tuple:
     """(method, layout or None)."""
     if method == "auto" and layout in (None, "auto"):
-        way, _ = plan.choose_way(meta, max_memory)
+        _refuse_sparse(meta, method)
+        way, _ = plan.choose_way(meta, max_memory, any_length=True)
         return ("verify", None) if way == "verify" else ("backward", way)
     if method == "verify" and layout is not None:
         raise UnsupportedError(
             "seed and verify uses no layout; leave out one of --method verify and --layout"
         )
+    _refuse_sparse(meta, method)
     if method == "verify" and "seed_starts" not in part_arrays(meta, 0):
         raise UnsupportedError(
             "this index has no whole suffix array, so it cannot seed and verify: build it without --sa-rate"
@@ -204,12 +252,26 @@ def _choose_method(meta, layout, method, max_memory) -> tuple:
     return ("verify" if method == "verify" else "backward"), (None if layout == "auto" else layout)
 
 
-def _is_wanted(array_name, method, layout_name, with_text) -> bool:
-    if "." in array_name:
-        return layout_name is not None and array_name.startswith(f"{layout_name}.")
-    if array_name == "text_words" and with_text:
+def _refuse_sparse(meta, method) -> None:
+    """Raise UnsupportedError where there is nothing but a sparse suffix array."""
+    if not meta["layouts"]:
+        what = "a whole suffix array" if method == "verify" else "a suffix array and a layout"
+        raise UnsupportedError(
+            f"this index has {meta['sparse']} alone, and {what} is needed here: build it with "
+            f"--layout {meta['sparse']},{layouts.DEFAULT}"
+        )
+
+
+def _is_wanted(array_name, ways, with_text) -> bool:
+    """Whether one of these ways to search needs an array."""
+    if plan.of_reference(array_name):
         return True
-    return method == "verify" or array_name not in ("seed_starts", "text_words")
+    if "." in array_name:
+        return any(name is not None and array_name.startswith(f"{name}.") for _, name in ways)
+    methods = {method for method, _ in ways}
+    if array_name == "text_words":
+        return with_text or bool(methods & {"verify", "sparse"})
+    return "verify" in methods or ("backward" in methods and array_name != "seed_starts")
 
 
 def _load_layout(layout_name, arrays):

@@ -11,6 +11,7 @@ from ..errors import UnsupportedError
 from ..system import cgroup
 from . import layouts, prefix_table, seed_table
 from .parts import own_name
+from .sparse.table import parse_sparse
 
 # (layout, sa_rate), from fast and large to slow and small.
 CHOICES = (
@@ -107,24 +108,44 @@ def own_sizes(meta: dict) -> dict:
     return sizes
 
 
+def of_reference(array_name: str) -> bool:
+    """Whether an array, by its own name, is of the contigs, and not of what is searched."""
+    return array_name.startswith(("contig_", "block_", "group_"))
+
+
 def ways_to_search(meta: dict) -> dict:
-    """What each way of searching an index reads, in bytes: {"verify": n, layout: n}, fastest first."""
-    sizes = own_sizes(meta)
-    shared = sum(size for name, size in sizes.items() if "." not in name)
+    """What each way of searching an index reads, in bytes, by its name, the way to take first.
+
+    That is "verify" for seed and verify, else a layout, or a sparse suffix array.
+    """
+    sizes, ways = own_sizes(meta), {}
+
+    def total(wanted):
+        return sum(size for name, size in sizes.items() if wanted(name))
+
+    shared = total(lambda name: "." not in name)
     verify_only = sizes.get("seed_starts", 0) + sizes.get("text_words", 0)
-    ways = {"verify": shared} if "seed_starts" in sizes else {}
+    if "sparse" in meta:
+        prefix = f"{meta['sparse']}."
+        ways[meta["sparse"]] = sizes["text_words"] + total(
+            lambda name: of_reference(name) or name.startswith(prefix)
+        )
+    if "seed_starts" in sizes:
+        ways["verify"] = shared
     for layout in meta["layouts"]:
-        own = sum(size for name, size in sizes.items() if name.startswith(f"{layout}."))
-        ways[layout] = shared - verify_only + own
+        ways[layout] = shared - verify_only + total(lambda name, own=f"{layout}.": name.startswith(own))
     return ways
 
 
-def choose_way(meta: dict, max_memory: int | None = None) -> tuple:
+def choose_way(meta: dict, max_memory: int | None = None, any_length=False) -> tuple:
     """(way, reason): the first of ``ways_to_search`` that fits into ``max_memory`` (default: what is free).
 
-    Raises UnsupportedError if the memory was given and nothing fits.
+    ``any_length``: of those that find strings of any length, of which there is one at least.  Raises
+    UnsupportedError if the memory was given and nothing fits.
     """
     limit, ways = max_memory or available_memory(), ways_to_search(meta)
+    if any_length:
+        ways = {way: n_bytes for way, n_bytes in ways.items() if not parse_sparse(way)}
     whose = "may be used" if max_memory else "are free"
     for way, n_bytes in ways.items():
         if n_bytes <= limit:

@@ -25,12 +25,12 @@ import xxhash
 from ..errors import IndexFileError
 from ..machines.threads import run_all
 from . import seal
-from .check import GROUPED, check_meta, forms
+from .check import GROUPED, SPARSE, check_meta, forms
 from .form import Form, scan
 from .place import META, what_is_there
 
-FORMAT = 1  # of an index without groups; with them it is GROUPED
-FORMATS = FORMAT, GROUPED
+FORMAT = 1  # of an index with neither groups nor a sparse suffix array
+FORMATS = FORMAT, GROUPED, SPARSE
 PIECE = 1 << 26
 
 
@@ -96,7 +96,7 @@ def read_meta(path) -> dict:
     path = Path(path)
     meta = read_any_meta(path)
     if meta["format"] not in FORMATS:
-        raise not_whole(path, f"index format {meta['format']}, this fmx reads {FORMAT} and {GROUPED}")
+        raise not_whole(path, f"index format {meta['format']}, this fmx reads {FORMAT} to {SPARSE}")
     try:
         check_meta(meta)
     except ValueError as error:

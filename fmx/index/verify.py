@@ -13,6 +13,8 @@ from .building.suffix_array.lcp import LARGE
 from .contracts import first_wrong, goes_on, neighbour, position_of, units
 from .layouts import parse_name
 from .sampled_sa import SampledSA, is_kept, marks_hold
+from .sparse.building import build_sparse
+from .sparse.table import sparse_named
 
 _UNKNOWN = 2**32 - 1
 _STRETCH = 1 << 20  # rows looked at together
@@ -40,6 +42,13 @@ def contradictions(layouts, sa, lcp, n, n_threads=1):
                 yield f"rows of {name} do not lead to positions"
     if lcp is not None and not _lcp_holds(*lcp, sa.positions):
         yield "its LCP and rank arrays are not of its suffix array"
+
+
+def sparse_holds(name, arrays, blocks, n, n_threads=1) -> bool:
+    """Whether the sparse suffix array of this name is that of a part of n symbols: it is made anew."""
+    parsed = sparse_named(name)
+    made, held = build_sparse(arrays["text_words"], blocks, n, parsed, n_threads), parsed.table(arrays)
+    return np.array_equal(made.rows, held.rows) and np.array_equal(made.starts, held.starts)
 
 
 def _is_permutation(positions) -> bool:

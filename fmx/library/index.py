@@ -285,7 +285,8 @@ class Index:
         if "method" in wanted:
             is_so = part.method == wanted["method"]
         else:
-            is_so, wanted = part.text_words is not None, {**self._wanted, **wanted}
+            is_so = part.text_words is not None and part.method != "sparse"
+            wanted = {**self._wanted, **wanted}
         key = tuple(wanted.items())
         if not is_so and key not in self._others:
             self._others[key] = self._load(**wanted)

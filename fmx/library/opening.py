@@ -98,8 +98,8 @@ def from_sequences(
     fasta = Source("sequences", sequences).whole()
     build_into(held, fasta, options, n_threads, Progress(quiet=True), device)
 
-    def load(layout: str | None = None, method: str = "auto", with_text: bool = True) -> AnyIndex:
-        return fm_index.take(held, layout, method)
+    def load(layout: str | None = None, method: str = "auto", with_text: bool = False) -> AnyIndex:
+        return fm_index.take(held, layout, method, with_text)
 
     return Index(load, Searchers(device, n_threads))
 
@@ -126,7 +126,7 @@ def open_index(
     Args:
         path: The folder that ``fmx index`` or ``fmx.build`` wrote; NAME or NAME.fa for NAME.fmx.
         layout: Search backward over this layout of it.
-        method: auto, verify or backward, as ``--method`` of ``fmx search``.
+        method: auto, verify, backward or sparse, as ``--method`` of ``fmx search``.
         threads: All cores by default.
         engine: Where to search: cpu, cuda (a GPU), auto (a GPU if one can be used, else the CPU), or a GPU
             engine by name.  What a GPU is given stays there for the next search.

@@ -10,6 +10,7 @@ from ..search.hits import SelectionPolicy
 from ..search.mapper import BOTH, MapOptions, Mapper, Near, make_mapper
 from ..search.near import make_near_mapper
 from ..search.proper import Pairing
+from ..search.sparse import where_searched
 
 AnyIndex = FMIndex | JoinedIndex
 
@@ -34,13 +35,14 @@ class Searchers:
         Raises DeviceError, UnsupportedError.
         """
         options = MapOptions(policy, strands, self.n_threads, near=near, pairing=pairing)
-        if self.device.engine == "cpu":
+        device = where_searched(index, self.device)
+        if device.engine == "cpu":
             return [_on_cpu(index, options)]
         held, kept_near, mappers = self._kept
         if held is not index or kept_near != near:
             self.close()
             mappers = choose_place(
-                self.device, lambda sessions: self._on_gpus(index, options, sessions),
+                device, lambda sessions: self._on_gpus(index, options, sessions),
                 lambda: [_on_cpu(index, options)], lambda where: None,
             )  # fmt: skip
             self._kept = index, near, mappers

@@ -75,7 +75,7 @@ index_again = click.option(
 )
 layout = click.option(
     "--layout", metavar="NAME", callback=no_empty_name,
-    help="Search backward over this layout of the index; auto takes the fastest.",
+    help="Search backward over this layout of the index, or by its sparse one; auto takes the fastest.",
 )  # fmt: skip
 max_memory = click.option(
     "--max-memory", type=Bytes(), metavar="SIZE",
@@ -83,7 +83,8 @@ max_memory = click.option(
 )  # fmt: skip
 method = click.option(
     "--method", type=click.Choice(limits.METHODS), default="auto", show_default=True,
-    help="How to search: seed and verify, or backward search; auto verifies if the index can.",
+    help="How to search: by the sparse suffix array, seed and verify, or backward search; auto takes the "
+    "first of these that the index can.",
 )  # fmt: skip
 
 

@@ -111,6 +111,10 @@ class GpuLocator:
             self.sa = held if held is not None else gpu_search.upload(sa)
         self.layout = getattr(searcher.query, "layout", self.sa)
 
+    def of(self, found):
+        """As located.Locator.of."""
+        return self
+
     def locate(self, lo, size):
         """Text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, one i after the other."""
         first = np.append(0, np.cumsum(size))

@@ -35,6 +35,10 @@ class Locator(NamedTuple):
     layout: Any
     start: int
 
+    def of(self, found) -> "Locator":
+        """The locator of what a search has found, here of any Intervals: rows tell where they are."""
+        return self
+
     def locate(self, lo, size) -> np.ndarray:
         """Text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, one i after the other."""
         found = np.empty(size.sum(), np.int64)

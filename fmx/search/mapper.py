@@ -21,6 +21,7 @@ from .hits import Intervals, SelectionPolicy, count, select
 from .located import Locator, at_hand, occurrences_of
 from .proper import Pairing
 from .queries import Exact, Verify
+from .sparse import SparseLocator, SparseSearcher, least_bases, make_sparse, refuse_shorter
 from .summary import Summary
 
 SLICE_HITS = 1 << 17  # occurrences located, and hits formatted, at a time
@@ -77,6 +78,8 @@ class MapOptions:
 
 def make_query(index):
     """The query that an index was opened for."""
+    if index.method == "sparse":
+        return make_sparse(index)
     if index.method == "backward":
         return Exact(index.prefix, index.layout)
     return Verify(index.prefix, index.seeds, index.sa.positions, index.text_words, index.reference.blocks)
@@ -93,14 +96,15 @@ class Found(NamedTuple):
     """A batch of reads that were searched.
 
     ``given``: as they came, ``batch``: as they were cut; ``intervals`` Intervals [n_parts, 2 * n_reads], or
-    None; ``total`` int64[n_reads], the exact number of occurrences; ``sought`` bool[n_reads]: which may be;
-    ``weight`` int64[n_reads], how many reads each stands for; ``near``: NearFound where mismatches are
-    allowed.
+    None, of numbers that ``locators`` know, one a part; ``total`` int64[n_reads], the exact number of
+    occurrences; ``sought`` bool[n_reads]: which may be; ``weight`` int64[n_reads], how many reads each stands
+    for; ``near``: NearFound where mismatches are allowed.
     """
 
     given: reads.ReadBatch
     batch: reads.ReadBatch
     intervals: Any
+    locators: tuple
     total: np.ndarray
     sought: np.ndarray
     weight: np.ndarray
@@ -110,13 +114,15 @@ class Found(NamedTuple):
 class Mapper:
     """Turns chunks of reads into hits, with one set of options.
 
-    ``parts``: of each part of the text what turns Patterns into Intervals, and its locator (located.py), both
-    of the CPU, or of the GPUs of ``sessions``.  ``tally``: a Tally that counts what is found, or None;
-    ``clock``: a Clock that is told what the stages take, or None.
+    ``parts``: of each part of the text what turns Patterns into Intervals, or numbers occurrences otherwise
+    (sparse.py), and its locator (located.py), both of the CPU, or of the GPUs of ``sessions``.  ``tally``: a
+    Tally that counts what is found, or None; ``clock``: a Clock that is told what the stages take, or None;
+    ``least``: bases of the shortest reads that may be searched.
     """
 
-    def __init__(self, parts, options: MapOptions, tally=None, clock=None, sessions=()):
-        self._searchers, self.locators = zip(*parts, strict=True)
+    def __init__(self, parts, options: MapOptions, tally=None, clock=None, sessions=(), least=0):
+        self._searchers, self._locators = zip(*parts, strict=True)
+        self._least = least
         self.options, self.tally, self.sessions = options, tally, sessions
         self.timed = clock.timed if clock else nullcontext
 
@@ -172,13 +178,15 @@ class Mapper:
 
     def search_batch(self, given, batch) -> Found:
         """The same for reads as they came, and as they are cut."""
+        refuse_shorter(batch, self._least)
         with self.timed("pack"):
             patterns = reads.pack(batch, self.options.strands)
         with self.timed("search"):
             found = [search(patterns) for search in self._searchers]
-            intervals = Intervals(*map(_rows, zip(*found, strict=True)))
+            intervals = Intervals(*map(_rows, zip(*((own.lo, own.hi) for own in found), strict=True)))
             total = count(intervals)
-        return Found(given, batch, intervals, total, batch.searchable, self.weights_of(batch))
+        locators = tuple(locator.of(own) for locator, own in zip(self._locators, found, strict=True))
+        return Found(given, batch, intervals, locators, total, batch.searchable, self.weights_of(batch))
 
     def weights_of(self, batch) -> np.ndarray:
         """How many reads each of a batch stands for, int64[n_reads]."""
@@ -190,14 +198,14 @@ class Mapper:
         eligible = policy.eligible(found.total)
         if self.tally:
             with self.timed("tally"):
-                self.tally.add(self.locators, found.intervals, eligible, found.weight)
+                self.tally.add(found.locators, found.intervals, eligible, found.weight)
         if policy.limit == 0:
             return
-        to_locate = policy.reported(found.total) if at_hand(self.locators) else eligible
+        to_locate = policy.reported(found.total) if at_hand(found.locators) else eligible
         for start, stop in runs(to_locate, SLICE_HITS):
             with self.timed("locate"):
                 own = Intervals(*(array[:, 2 * start : 2 * stop] for array in found.intervals))
-                occurrences = occurrences_of(self.locators, own, eligible[start:stop])
+                occurrences = occurrences_of(found.locators, own, eligible[start:stop])
                 hits = select(occurrences, found.batch, start, found.total[start:stop], policy)
             yield start, hits
 
@@ -209,8 +217,14 @@ def _rows(arrays):
 
 def make_mapper(index, options: MapOptions, tally=None, clock=None) -> Mapper:
     """What maps to an FMIndex or a JoinedIndex on the CPU."""
-    parts = [
-        (partial(cpu.search, make_query(part)), Locator(part.sa, part.layout, part_span(index.meta, i)[0]))
-        for i, part in enumerate(index.parts)
-    ]
-    return Mapper(parts, options, tally, clock)
+    parts = [_of_part(part, part_span(index.meta, i)[0]) for i, part in enumerate(index.parts)]
+    return Mapper(parts, options, tally, clock, least=least_bases(index))
+
+
+def _of_part(part, start) -> tuple:
+    """What searches a part of the text, which begins at ``start``, and its locator."""
+    if part.method == "sparse":
+        shorter, locator = _of_part(part.shorter, start) if part.shorter else (None, None)
+        query = make_query(part)
+        return SparseSearcher(query, shorter), SparseLocator(query, start, locator)
+    return partial(cpu.search, make_query(part)), Locator(part.sa, part.layout, start)

@@ -41,10 +41,14 @@ def map_spans(mappers, source, writer, sink, progress=None) -> Summary | PairSum
     return summary
 
 
-def compile_all(mappers, writer) -> None:
-    """Map one made-up read, so that what is not compiled yet is compiled before the clock starts."""
+def compile_all(mappers, writer, any_length=True) -> None:
+    """Map one made-up read, so that what is not compiled yet is compiled before the clock starts.
+
+    ``any_length``: whether reads of four letters may be searched.
+    """
     is_near = any(mapper.options.near for mapper in mappers)
-    warm_up(mappers, writer, b"ACGT" * (8 if is_near else 1))  # four letters are nearly everywhere
+    letters = b"ACGT" * (8 if is_near else 1)  # four letters are nearly everywhere
+    warm_up(mappers, writer, letters if any_length else b"N")
     for mapper in mappers:
         if mapper.tally:
             mapper.tally.clear()

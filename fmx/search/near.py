@@ -42,7 +42,7 @@ class NearMapper(Mapper):
         sought &= batch.length >= self.options.trim.least
         total, reverse, fewest = np.zeros((3, batch.length.size), np.int64)
         near_found = NearFound(reverse, fewest)
-        return Found(given, batch, None, total, sought, self.weights_of(batch), near_found)
+        return Found(given, batch, None, (), total, sought, self.weights_of(batch), near_found)
 
     def hits_of(self, found):
         """Yield (start, NearHits) for runs of reads."""

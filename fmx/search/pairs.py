@@ -88,9 +88,7 @@ class PairMapper:
         for start, stop in runs(to_locate, SLICE_HITS):
             with self.timed("locate"):
                 own = [
-                    located(
-                        self._mapper.locators, _part(its, start, stop - start).intervals, both[start:stop]
-                    )
+                    located(its.locators, _part(its, start, stop - start).intervals, both[start:stop])
                     for its in found
                 ]
             with self.timed("pair"):
@@ -107,13 +105,13 @@ class PairMapper:
         with self.timed("tally"):
             for its in found:
                 eligible = self.options.policy.eligible(its.total) * (total == 0)
-                self.tally.add(self._mapper.locators, its.intervals, eligible, its.weight)
+                self.tally.add(its.locators, its.intervals, eligible, its.weight)
 
     def _count_screened(self, found):
         """Tell the Screen where mates occur."""
         with self.timed("tally"):
             eligible = [self.options.policy.eligible(its.total) for its in found]
-            self._screen.add_pairs(self._mapper.locators, [its.intervals for its in found], eligible)
+            self._screen.add_pairs(found, eligible)
 
     def _hits_of(self, mates, found, start, total, own):
         """Yield (start, PairHits, first record of these) for runs of pairs of about SLICE_HITS records."""
@@ -141,7 +139,7 @@ class PairMapper:
     def _hits_alone(self, found, start, alone, total) -> Hits:
         """Hits of mates that have ``alone`` int64[n] occurrences by themselves."""
         policy = self.options.policy
-        occurrences = occurrences_of(self._mapper.locators, found.intervals, policy.eligible(alone))
+        occurrences = occurrences_of(found.locators, found.intervals, policy.eligible(alone))
         hits = select(occurrences, found.batch, start, alone, policy)
         return hits._replace(total=np.where(total > 0, total, alone))
 

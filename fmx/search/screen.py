@@ -37,16 +37,16 @@ class Screen:
         bounds, reads = distinct(intervals, eligible, weight)
         self._count(placed(self.owners, locators, bounds), reads.weight)
 
-    def add_pairs(self, locators, found, eligible) -> None:
+    def add_pairs(self, found, eligible) -> None:
         """Count pairs: each occurs wherever one of its mates does.
 
-        ``found``: the Intervals of mates 1 and of mates 2; ``eligible`` int64[n]: how often each occurs.
+        ``found``: what was Found of mates 1 and of mates 2; ``eligible`` int64[n]: how often each occurs.
         """
         masks = np.zeros(eligible[0].size, np.int64)
-        for intervals, n in zip(found, eligible, strict=True):
-            lo, hi = (array.astype(np.int64) for array in intervals)
+        for its, n in zip(found, eligible, strict=True):
+            lo, hi = (array.astype(np.int64) for array in its.intervals)
             bounds = lo, np.where(np.repeat(n > 0, 2), hi, lo)
-            for each in placed(self.owners, locators, bounds):
+            for each in placed(self.owners, its.locators, bounds):
                 _mark(each, self.owners.blocks, masks)
         self._note(masks, np.ones(masks.size, np.int64))
 

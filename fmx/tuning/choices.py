@@ -6,6 +6,7 @@ from itertools import product
 
 from ..index import layouts, prefix_table, seed_table
 from ..index.plan import ways_to_search
+from ..index.sparse.table import parse_sparse
 from .cost import SHARES, Choice, locate_seconds, n_bytes, search_seconds, units_of
 from .rates import Rates
 
@@ -75,6 +76,8 @@ def every(n: int, kind: str):
 def of_index(meta: dict, kind: str):
     """Every Choice that an index offers."""
     for way in ways_to_search(meta):
+        if parse_sparse(way):
+            continue  # of which no cost is known
         for engine in engines_for(way, kind):
             yield Choice(way, meta["sa_rate"], meta["prefix_length"], engine)
 

@@ -171,6 +171,28 @@ SAMPLED = {
     "sa_rate 1": {"change": say(sa_rate=1)},
     "seeds that are not there": {"change": say(seed_length=4)},
 }
+SPARSE = {  # of an index with a sparse suffix array alone
+    "rows beyond": {"sparse-k7-w4__rows": put(ALL, 2**64 - 1)},
+    "a row at the end": {"sparse-k7-w4__rows": put(3, (N - 7) << 32)},
+    "too few rows": {"sparse-k7-w4__rows": lambda a: a[:-1].copy()},
+    "no rows": {"sparse-k7-w4__rows": lambda a: a[:0].copy()},
+    "rows of 32 bits": {"sparse-k7-w4__rows": lambda a: a.astype(np.uint32)},
+    "starts beyond": {"sparse-k7-w4__starts": put(-1, 2**32 - 1)},
+    "all starts beyond": {"sparse-k7-w4__starts": put(ALL, N)},
+    "starts out of order": {"sparse-k7-w4__starts": put(3, N)},
+    "too few starts": {"sparse-k7-w4__starts": lambda a: a[:5].copy()},
+    "an even k": {"change": say(sparse="sparse-k8-w4")},
+    "another w": {"change": say(sparse="sparse-k7-w40")},
+    "a short name": {"change": say(sparse="sparse")},
+    "another layout": {"change": say(sparse="bvsfm-k2-d96")},
+    "sparse null": {"change": say(sparse=None)},
+    "sparse not said": {"change": lambda meta: meta.pop("sparse")},
+    "sparse in format 1": {"change": say(format=1)},
+    "a suffix array that is not there": {"change": say(sa_rate=1, seed_length=4, prefix_length=4)},
+    "sa_rate 4 without arrays": {"change": say(sa_rate=4, prefix_length=4)},
+    "a prefix table that is not there": {"change": say(prefix_length=4)},
+    "layouts without arrays": {"change": say(layouts=["bvsfm-k2-d96"])},
+}
 JOINED = {
     "positions beyond": {"part1___sa_positions": put(0, 352 + 3)},
     "parts swapped": {"change": lambda meta: meta["parts"].reverse()},
@@ -211,6 +233,7 @@ def good(tmp_path_factory):
     folder = tmp_path_factory.mktemp("good")
     journeys.build(folder / "whole.fmx", CONTIGS, LAYOUTS, with_lcp=True)
     journeys.build(folder / "sampled.fmx", CONTIGS, LAYOUTS, sa_rate=4)
+    journeys.build(folder / "sparse.fmx", CONTIGS, ["sparse-k7-w4"])
     (folder / "groups.tsv").write_text("c0\tgut\nc1\tskin\n")
     options = workflow.IndexOptions(part_size=800, groups=folder / "groups.tsv")
     workflow.build_index(journeys.fasta(CONTIGS), folder / "joined.fmx", options)
@@ -230,7 +253,9 @@ def ways(path):
     yield "search", "-q", "-a", "-x", path, reads
     if path.name == "whole.fmx":
         yield "mem", "-q", "-l", "20", "--algorithm", "mummergpu", "-x", path, reads
-    if path.name != "joined.fmx":
+    if path.name == "sparse.fmx":
+        yield "search", "-q", "-a", "--layout", "sparse-k7-w4", "-x", path, reads
+    elif path.name != "joined.fmx":
         for layout in LAYOUTS:
             yield "search", "-q", "-a", "--layout", layout, "-x", path, reads
 
@@ -247,10 +272,10 @@ def readers(path, name):
 
 @pytest.mark.parametrize(("index", "case"), [
     *(("whole", case) for case in WHOLE), *(("sampled", case) for case in SAMPLED),
-    *(("joined", case) for case in JOINED),
+    *(("joined", case) for case in JOINED), *(("sparse", case) for case in SPARSE),
 ])  # fmt: skip
 def test_what_no_index_can_hold_is_refused(index, case, copies, run):
-    changes = {"whole": WHOLE, "sampled": SAMPLED, "joined": JOINED}[index][case]
+    changes = {"whole": WHOLE, "sampled": SAMPLED, "joined": JOINED, "sparse": SPARSE}[index][case]
     path = copies / f"{index}.fmx"
     edit(path, **changes)
     for way in readers(path, next(iter(changes))):
@@ -258,7 +283,7 @@ def test_what_no_index_can_hold_is_refused(index, case, copies, run):
 
 
 def test_the_indexes_are_good(copies, run):
-    for name in ("whole", "sampled", "joined"):
+    for name in ("whole", "sampled", "joined", "sparse"):
         path = copies / f"{name}.fmx"
         edit(path)
         for way in [*ways(path), ("inspect", "--verify", path)]:
@@ -314,6 +339,13 @@ VERIFIED = {
         f"entries of {name} all {value}": ("sampled", {f"{name}__entries": put(ALL, value)})
         for name in LAYOUTS if name != "cofi-k4" for value in (2**64 - 1, 2**31)
     },
+    **{
+        f"rows of {row:x}": ("sparse", {"sparse-k7-w4__rows": put(ALL, row)})
+        for row in (0, 3 << 30, (N - 9) << 32, (N - 9) << 32 | 3 << 30, 30 << 32 | 1 << 31, (N // 2) << 32)
+    },
+    "a row of another": ("sparse", {"sparse-k7-w4__rows": swapped}),
+    "every row in one bucket": ("sparse", {"sparse-k7-w4__starts": put(slice(0, -1), 0)}),
+    "the text of another": ("sparse", {"text_words": put(2, 12345)}),
     "entries of zeros": ("sampled", {"alternate-k1-d64__entries": put(ALL, 0)}),
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ from fmx.search.mapper import MapOptions
 
 WAYS = [
     "verify", "sampled-k1", "kstep-k2", "kstep-k3", "alternate-k1", "alternate-k2", "bvsfm-k1", "bvsfm-k2",
-    "bvsfm-k3", "cofi",
+    "bvsfm-k3", "cofi", "sparse",
 ]  # fmt: skip
 POLICIES = {"one": SelectionPolicy(), "all": SelectionPolicy(ALL), "drawn": SelectionPolicy(3, 40, 7)}
 
@@ -56,16 +56,16 @@ def case(request, data, tmp_path_factory):
         contigs = contigs_of(data("mirbase_hairpin.fa.gz"), 8_000)
         reads.write_text("".join(lines_of(data("mirbase_mature.fa.gz"), 8_000)))
     n_bases = sum(len(sequence) for _, sequence in contigs)
-    names = [str(layouts.parse_name(way, n_bases)) for way in WAYS[1:]]
-    workflow.build_index(fasta(contigs), folder / "ref.fmx", workflow.IndexOptions(names), 2)
+    names = [str(layouts.parse_name(way, n_bases)) for way in WAYS[1:-1]]
+    workflow.build_index(fasta(contigs), folder / "ref.fmx", workflow.IndexOptions([*names, "sparse"]), 2)
     return folder / "ref.fmx", reads
 
 
 def sam(case, way, policy, n_threads=1, chunk_size=1 << 21) -> bytes:
     """The SAM of all reads, without the line that holds the command."""
     path, reads = case
-    verify = way == "verify"
-    opened = fm_index.load(path, None if verify else way, "verify" if verify else "backward")
+    is_method = way in ("verify", "sparse")
+    opened = fm_index.load(path, None if is_method else way, way if is_method else "backward")
     output = workflow.Output(str(reads.with_suffix(".sam")))
     workflow.search(opened, [reads], MapOptions(policy, n_threads=n_threads, chunk_size=chunk_size), output)
     return without_program(reads.with_suffix(".sam").read_bytes())

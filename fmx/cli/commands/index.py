@@ -20,7 +20,8 @@ from ...errors import n_of
 )
 @click.option(
     "--layout", "layout_names", metavar="NAME[,NAME]", callback=options.no_empty_name,
-    help="Layouts to build; auto picks one by --max-memory.  [default: bvsfm-k2-d96]",
+    help="Layouts to build; auto picks one by --max-memory; sparse is small, for reads of 36 bases or more.  "
+    "[default: bvsfm-k2-d96]",
 )  # fmt: skip
 @click.option(
     "--sa-rate", type=options.Number(*limits.SA_RATE), default=1, show_default=True,

@@ -48,17 +48,32 @@ def _lines(found):
     for i, (name, (size, formula)) in enumerate(found["layout_sizes"].items()):
         title = "layouts" if i == 0 else ""
         yield f"  {title:<14} {name:<20} {size:.3f} bytes a symbol (its formula: {formula:.3f})"
-    sa = "whole" if found["sa_rate"] == 1 else f"one in {found['sa_rate']} positions"
-    if any(name.endswith("lcp.rank") for name in found["arrays"]):
-        sa += ", its LCP array and rank array"
-    yield f"  suffix array   {sa}"
-    yield f"  prefix table   strings of up to {n_of(found['prefix_length'], 'symbol')}"
+    if found["sa_rate"] > 0:
+        yield from _suffix_array_lines(found)
     way = found["search"]["way"]
-    way = "seed and verify" if way == "verify" else f"backward search over {way}"
-    yield f"  search         by {way}: {found['search']['reason']}"
+    yield f"  search         by {_way(way)}: {found['search']['reason']}"
     yield f"  size           {found['bytes']:,} bytes, {found['bytes'] / found['n_text']:.2f} a symbol"
     yield ""
     yield f"  {'array':<28} {'type':<8} {'shape':<14} {'bytes':>14}"
     for name, array in found["arrays"].items():
         shape = " x ".join(str(n) for n in array["shape"])
         yield f"  {name:<28} {array['dtype']:<8} {shape:<14} {array['bytes']:>14,}"
+
+
+def _way(way):
+    """A way to search, in words."""
+    if way == "verify":
+        return "seed and verify"
+    from ...index.sparse.table import parse_sparse
+
+    sparse = parse_sparse(way)
+    return f"{way}, reads of {sparse.shortest} bases or more" if sparse else f"backward search over {way}"
+
+
+def _suffix_array_lines(found):
+    """Of an index with a suffix array."""
+    sa = "whole" if found["sa_rate"] == 1 else f"one in {found['sa_rate']} positions"
+    if any(name.endswith("lcp.rank") for name in found["arrays"]):
+        sa += ", its LCP array and rank array"
+    yield f"  suffix array   {sa}"
+    yield f"  prefix table   strings of up to {n_of(found['prefix_length'], 'symbol')}"

@@ -7,25 +7,26 @@ from pathlib import Path
 
 from ..._version import __version__
 from ...errors import UnsupportedError
-from ...input.dna import pack_text, unpack_text
+from ...input.dna import pack_text
 from ...machines.jobs import Cores
 from ...machines.places import CPU, choose_place
 from ...machines.progress import Progress
 from ...machines.threads import start
 from .. import layouts
-from ..check import GROUPED
-from ..fm_index import group_arrays, load, reference_arrays
+from ..check import GROUPED, SPARSE
+from ..fm_index import reference_arrays
 from ..groups import read_groups
-from ..names import names_in
-from ..parts import MAX_SYMBOLS, cut, part_arrays, part_of, part_sizes, part_writers
+from ..parts import MAX_SYMBOLS, cut, part_of, part_writers
 from ..plan import plan_index
 from ..prefix_table import default_length, make_prefix_table
 from ..reference import read_fasta
 from ..sampled_sa import sample
 from ..seed_table import default_length as default_seed_length
 from ..seed_table import first_rows, longest_strings
-from ..store import read_checked
-from ..writer import IndexExtender, IndexWriter
+from ..sparse.building import build_sparse
+from ..sparse.table import SparseName, parse_sparse
+from ..store import FORMAT
+from ..writer import IndexWriter
 from .inverse import invert
 from .suffix_array import build_lcp, make_suffix_array, plan_passes
 
@@ -35,7 +36,8 @@ class IndexOptions:
     """What an index is to hold.
 
     ``layouts``: names, or "auto" alone for what plan.plan_index chooses for ``max_memory``, together with its
-    sa_rate.  ``sa_rate`` keeps every s-th position of the suffix array.  ``prefix_length`` None: by the size.
+    sa_rate; a sparse suffix array is one of them, and without others there is no suffix array beside it.
+    ``sa_rate`` keeps every s-th position of the suffix array.  ``prefix_length`` None: by the size.
     ``with_lcp``: the LCP and rank arrays too.  A text of more than ``part_size`` symbols is indexed in parts
     (index/parts.py).  ``prefixed``: names of contigs begin with those of their files; ``groups``: a table of
     contigs and groups, or None: several files are groups.
@@ -49,6 +51,7 @@ class IndexOptions:
     part_size: int = MAX_SYMBOLS
     prefixed: bool = False
     groups: str | None = None
+    sparse: SparseName | None = None  # once settled
 
     @property
     def by_size(self) -> bool:
@@ -58,7 +61,8 @@ class IndexOptions:
     def settled(self, sizes, progress) -> "IndexOptions":
         """These options for a text whose parts have these sizes: ``layouts`` LayoutName, nothing left open.
 
-        Raises UnsupportedError for what does not go together, or is more than such a text needs.
+        Without layouts ``sa_rate`` and ``prefix_length`` are 0.  Raises UnsupportedError for what does not go
+        together, or is more than such a text needs.
         """
         given, longest = self, longest_strings(max(sizes))
         if self.by_size:
@@ -69,14 +73,21 @@ class IndexOptions:
             raise UnsupportedError(
                 "--with-lcp needs the whole suffix array: leave out --sa-rate, or raise --max-memory"
             )
-        names = _named(given.layouts, max(sizes))
+        names, sparse = named(given.layouts, max(sizes))
+        if not names:
+            if given.sa_rate != 1 or given.prefix_length or given.with_lcp:
+                raise UnsupportedError(
+                    f"{sparse} alone has no suffix array, so leave out --sa-rate, --prefix-length and "
+                    f"--with-lcp, or add a layout: --layout {sparse},{layouts.DEFAULT}"
+                )
+            return replace(given, layouts=[], sparse=sparse, sa_rate=0, prefix_length=0)
         if given.prefix_length and given.prefix_length > longest:
             raise UnsupportedError(
                 f"--prefix-length {given.prefix_length} is too long for a reference of {max(sizes):,} "
                 f"symbols: give at most {longest}"
             )
         q = given.prefix_length or default_length(max(sizes))
-        return replace(given, layouts=names, prefix_length=q)
+        return replace(given, layouts=names, sparse=sparse, prefix_length=q)
 
 
 def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CPU) -> None:
@@ -87,14 +98,14 @@ def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CP
     UnsupportedError, DeviceError.
     """
     progress = progress or Progress(quiet=True)
-    writer = IndexWriter(path, n_threads, _waiting(path, progress))
+    writer = IndexWriter(path, n_threads, waiting(path, progress))
     build_into(writer, fasta, options or IndexOptions(), n_threads, progress, device)
 
 
 def build_into(writer, fasta, options, n_threads, progress, device) -> None:
     """The same into an IndexWriter, or a HeldIndex."""
-    for name in options.layouts if not options.by_size else ():
-        layouts.parse_name(name)
+    if not options.by_size:
+        named(options.layouts)
     if device.engine == "cuda":
         choose_backend(device, n_threads)  # before the reference is read for nothing
     with writer:
@@ -111,10 +122,21 @@ def build_into(writer, fasta, options, n_threads, progress, device) -> None:
             for key, array in reference_arrays(reference).items():
                 writer.add(key, array)
         seed_length = default_seed_length(max(sizes)) if options.sa_rate == 1 else 0
+        words = [pack_text(text[slice(*span)], Cores(n_threads)) for span in spans if options.sparse]
+        if not options.layouts:
+            del text
         backend = choose_backend(
             device, n_threads, max(sizes), lambda where: progress.say(f"building on {where}")
         )
         for part, span in zip(part_writers(writer, len(spans), progress), spans, strict=True):
+            if options.sparse:
+                own = part_of(reference, *span)
+                add_sparse_arrays(part, options.sparse, words[0], own, n_threads, progress)
+                if not options.layouts:
+                    part.add("text_words", words[0])
+                del words[0]
+            if not options.layouts:
+                continue
             with backend.errors():
                 own, own_text = part_of(reference, *span), backend.take(text[slice(*span)])
                 with progress.stage("suffix array") as done:
@@ -122,9 +144,9 @@ def build_into(writer, fasta, options, n_threads, progress, device) -> None:
                 arrays = _sa_arrays(backend, sa, own.blocks.text_start, options)
                 with _written_meanwhile(part, arrays, backend, n_threads, progress):
                     _add_tables(backend, part, own_text, sa, (options.prefix_length, seed_length), progress)
-                    _add_layouts(backend, part, options.layouts, own_text, sa, progress)
+                    add_layout_arrays(backend, part, options.layouts, own_text, sa, progress)
                     if options.with_lcp:
-                        _add_lcp(part, backend.to_host(own_text), backend.to_host(sa), n_threads, progress)
+                        add_lcp(part, backend.to_host(own_text), backend.to_host(sa), n_threads, progress)
                     del own_text
                 del arrays
                 del sa  # before the next part's
@@ -133,7 +155,7 @@ def build_into(writer, fasta, options, n_threads, progress, device) -> None:
                 "fmx_version": __version__,
                 "n_text": reference.n_text,
                 **({"parts": sizes} if len(sizes) > 1 else {}),
-                **(format_of(reference.groups) if reference.groups else {}),
+                **meta_of(reference.groups, options.sparse),
                 "n_contigs": len(reference.names),
                 "n_bases": int(reference.lengths.sum()),
                 "n_blocks": reference.blocks.length.size,
@@ -145,26 +167,13 @@ def build_into(writer, fasta, options, n_threads, progress, device) -> None:
         )
 
 
-def format_of(groups) -> dict:
-    """What meta.json says of an index with Groups."""
-    return {"format": GROUPED, "n_groups": len(groups.names)}
-
-
-def add_groups(path, table, progress=None) -> int:
-    """Add groups, by a table of contigs and groups, to an index that has none; how many there are.
-
-    Raises InputError, IndexFileError, UnsupportedError.
-    """
-    progress = progress or Progress(quiet=True)
-    with IndexExtender(path, waiting=_waiting(path, progress)) as writer:
-        if "n_groups" in writer.meta:
-            raise UnsupportedError(f"{path} has groups already: build it again with --groups {table}")
-        names = names_in(read_checked(path, writer.meta, ["contig_names"])["contig_names"])
-        groups = read_groups(table, names, progress.say)
-        for key, array in group_arrays(groups).items():
-            writer.add(key, array)
-        writer.commit(format_of(groups))
-        return len(groups.names)
+def meta_of(groups, sparse) -> dict:
+    """What meta.json says of an index with Groups and a sparse suffix array, or None."""
+    return {
+        "format": SPARSE if sparse else GROUPED if groups else FORMAT,
+        **({"n_groups": len(groups.names)} if groups else {}),
+        **({"sparse": str(sparse)} if sparse else {}),
+    }
 
 
 def choose_backend(device, n_threads, n_text=0, tell=lambda where: None):
@@ -179,55 +188,35 @@ def choose_backend(device, n_threads, n_text=0, tell=lambda where: None):
     return choose_place(device, on_gpu, lambda: Cores(n_threads), tell)
 
 
-def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with_lcp=False) -> list:
-    """Add layouts to an index, whole or not at all; returns the names of those that it did not hold.
+def named(layout_names, n_text=None) -> tuple:
+    """The layouts of these names, each once, for a text of n_text symbols; and a SparseName or None.
 
-    ``with_lcp`` adds the LCP and rank arrays too (named "lcp").
-
-    Raises IndexFileError, UnsupportedError (a sampled suffix array).
+    Raises UnsupportedError.
     """
-    progress = progress or Progress(quiet=True)
-    for name in layout_names:
-        layouts.parse_name(name)
-    with IndexExtender(path, n_threads, _waiting(path, progress)) as writer:
-        held, sizes = writer.meta["layouts"], part_sizes(writer.meta)
-        if writer.meta["sa_rate"] != 1:
-            raise UnsupportedError(
-                f"{path} keeps one in {writer.meta['sa_rate']} positions of its suffix array, and additions "
-                f"need all: build the index again with --layout {','.join([*held, *layout_names])}"
-            )
-        asked = _named(layout_names, max(sizes))
-        names = [name for name in asked if str(name) not in held]
-        adds_lcp = with_lcp and "lcp.rank" not in part_arrays(writer.meta, 0)
-        backend = choose_backend(device, n_threads, max(sizes))
-        with progress.stage("read index"):
-            opened = load(path, method="verify", n_threads=n_threads)
-        for part, own in zip(part_writers(writer, len(sizes), progress), opened.parts, strict=True):
-            sa, blocks = own.sa.positions, own.reference.blocks
-            text = unpack_text(
-                own.text_words, blocks.text_start + blocks.length, own.reference.n_text, n_threads
-            )
-            with backend.errors():
-                if adds_lcp:
-                    _add_lcp(part, text, sa, n_threads, progress)
-                _add_layouts(backend, part, names, backend.take(text), backend.take(sa), progress)
-        writer.commit({"layouts": [*held, *map(str, names)]})
-    return [*map(str, names), *(["lcp"] if adds_lcp else [])]
-
-
-def _named(layout_names, n_text) -> list:
-    """The layouts of these names, each once, for a text of n_text symbols.  Raises UnsupportedError."""
-    names = list(dict.fromkeys(layouts.parse_name(name, n_text) for name in layout_names))
-    most = longest_strings(n_text)
+    parsed = list(dict.fromkeys(parse_sparse(x) or layouts.parse_name(x, n_text) for x in layout_names))
+    names = [name for name in parsed if not isinstance(name, SparseName)]
+    sparse = [name for name in parsed if isinstance(name, SparseName)]
+    if sparse[1:]:
+        raise UnsupportedError(f"an index may have one sparse suffix array: {sparse[0]} or {sparse[1]}")
+    most = longest_strings(n_text) if n_text else None
     for name in names:
-        if name.k > most:
+        if most and name.k > most:
             raise UnsupportedError(
                 f"layout {name} is too large for a reference of {n_text:,} symbols: k is at most {most}"
             )
-    return names
+    return names, (sparse[0] if sparse else None)
 
 
-def _waiting(path, progress):
+def add_sparse_arrays(writer, name, words, reference, n_threads, progress) -> None:
+    """Make and write a sparse suffix array, by its SparseName, of a part whose Reference is given."""
+    with progress.stage(f"layout {name}") as done:
+        made = build_sparse(words, reference.blocks, reference.n_text, name, n_threads, done)
+        writer.add(f"{name}.rows", made.rows)
+        writer.add(f"{name}.starts", made.starts)
+
+
+def waiting(path, progress):
+    """What says that another one that changes an index is waited for."""
     return lambda: progress.say(f"{path}: waiting for another fmx that changes this index ...")
 
 
@@ -263,14 +252,16 @@ def _written_meanwhile(writer, arrays, backend, n_threads, progress):
             written()
 
 
-def _add_lcp(writer, text, sa, n_threads, progress):
+def add_lcp(writer, text, sa, n_threads, progress) -> None:
+    """Make and write the LCP and rank arrays of a part, by its text and suffix array."""
     with progress.stage("LCP and rank arrays"):
         writer.add("lcp.rank", invert(Cores(n_threads), sa))
         for key, array in build_lcp(text, sa, n_threads)._asdict().items():
             writer.add(f"lcp.{key}", array)
 
 
-def _add_layouts(backend, writer, names, text, sa, progress):
+def add_layout_arrays(backend, writer, names, text, sa, progress) -> None:
+    """Make and write the layouts of a part, by its text and suffix array on the backend."""
     for name in names:
         with progress.stage(f"layout {name}"):
             layout = name.kind.build(text, sa, name.k, name.d, backend)

@@ -71,7 +71,7 @@ def matching(name: str) -> list:
     match = re.fullmatch(r"([a-z]+)(?:-k(\d+))?(?:-d(\d+))?", name)
     family = REGISTRY.get(match[1]) if match else None
     if match is None or family is None:
-        raise UnsupportedError(f"no layout {name!r}; there are: {', '.join(REGISTRY)}")
+        raise UnsupportedError(f"no layout {name!r}; there are: {', '.join(REGISTRY)}, and sparse")
     found = [
         LayoutName(match[1], k, d)
         for k, d in family.types

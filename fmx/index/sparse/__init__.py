@@ -1,0 +1,1 @@
+"""A sparse suffix array over canonical minimizers: both strands by one look-up (docs/layouts.md)."""

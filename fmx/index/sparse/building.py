@@ -1,0 +1,183 @@
+"""Text -> sparse suffix array: sample positions, put their rows into parts of the buckets, order each part.
+
+    sample   a bit for each position of the text; how many rows each stretch has for each part
+    place    rows, by part, and in a part in the order of the text
+    order    a part: by buckets, and rows of large buckets by the text (order.py)
+
+A part is PART_BITS bits of buckets, which lie in a core's cache.  The rows do not depend on the threads.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.functions import compiled, inlined
+from ...compiler.primitives import at, low_bits, trailing_zeros
+from ...machines.jobs import Cores, do
+from ...machines.threads import run_all
+from ..reference import find_block
+from .minimizers import ROOM, SPAN, find_minimizers, hash_kmers, minimizers
+from .order import make_desk, order_bucket
+from .table import FEW, SparseTable, bucket_bits, bucket_of, canonical, row_of
+
+PART_BITS = 16
+
+
+class Text(NamedTuple):
+    """``words`` the packed text, ``blocks`` Blocks; k and w; 2^n_bits buckets."""
+
+    words: Any
+    blocks: Any
+    k: int
+    w: int
+    n_bits: int
+
+
+class Sample(NamedTuple):
+    """``sampled`` uint64, zeros at first: a bit for each position of a Text.
+
+    ``counts`` int64[stretches, parts]: their rows; ``room`` int32[stretches, ROOM].
+    """
+
+    text: Text
+    sampled: Any
+    counts: Any
+    room: Any
+
+
+class Place(NamedTuple):
+    """``rows`` uint64 and the low bits of their buckets, ``low`` uint16; ``to`` int64[stretches, parts]."""
+
+    text: Text
+    sampled: Any
+    to: Any
+    rows: Any
+    low: Any
+
+
+def build_sparse(words, blocks, n_text, name, n_threads=1, done=lambda share: None) -> SparseTable:
+    """The SparseTable of a part of the text, n_text symbols packed in ``words``, by a SparseName."""
+    cores, n_bits = Cores(n_threads), bucket_bits(n_text, name.w)
+    text = Text(words, blocks, name.k, name.w, n_bits)
+    size = cores.stretch_size(n_text, 64)
+    n_stretches, n_parts = -(-n_text // size), 1 << max(n_bits - PART_BITS, 0)
+    sampled = np.zeros(n_text // 64 + 1, np.uint64)
+    counts = np.zeros((n_stretches, n_parts), np.int64)
+    cores.run(Sample(text, sampled, counts, np.empty((n_stretches, ROOM), np.int32)), n_text, size)
+    done(0.5)
+    ends = np.cumsum(counts.T).reshape(n_parts, n_stretches)
+    rows, low = np.empty(ends[-1, -1], np.uint64), np.empty(ends[-1, -1], np.uint16)
+    to = np.ascontiguousarray((ends - counts.T).T)
+    borders = np.append(to[0], rows.size)
+    cores.run(Place(text, sampled, to, rows, low), n_text, size)
+    done(0.75)
+    del sampled
+    starts = np.zeros((1 << n_bits) + 1, np.uint32)
+    starts[-1] = rows.size
+    order = partial(_order_part, text, rows, low, starts, borders)
+    run_all(order, [(part,) for part in range(n_parts)], n_threads)
+    return SparseTable(rows, starts, name.k, name.w)
+
+
+def _order_part(text, rows, low, starts, borders, part):
+    """Order the rows of a part, and note where its buckets start."""
+    span = int(borders[part]), int(borders[part + 1])
+    n_buckets = 1 << min(text.n_bits, PART_BITS)
+    own = starts[part * n_buckets : (part + 1) * n_buckets]
+    spare = rows[slice(*span)].copy()
+    most = _to_buckets(spare, low[slice(*span)], span[0], rows, own)
+    if most > FEW:
+        _order_buckets(text, rows, own, span[1], make_desk(most))
+
+
+@inlined
+def _span_of(text, block, start, stop):
+    """(begin, end) of a block, and the first and last of its k-mers that start from ``start`` to ``stop``."""
+    begin = at(text.blocks.text_start, block)
+    end = begin + at(text.blocks.length, block)
+    if end - begin < text.k + text.w - 1:
+        return begin, end, np.int64(0), np.int64(-1)
+    return begin, end, max(begin, start), min(end - text.k, stop - 1)
+
+
+@do.register(Sample)
+def _sample(job, stretch, start, stop):
+    text, room, counts = job.text, job.room[stretch], job.counts[stretch]
+    block, reach, most = find_block(text.blocks, start), text.w - 1, SPAN - 2 * text.w - text.k
+    while block < text.blocks.length.size and at(text.blocks.text_start, block) < stop:
+        begin, end, i, last = _span_of(text, block, start, stop)
+        while i <= last:
+            n = min(last + 1 - i, most)
+            low = max(i - reach, begin)
+            high = min(i + n - 1 + reach, end - text.k)
+            hash_kmers(text.words, 0, low, high - low + 1, text.k, room)
+            find_minimizers(room, high - low + 1, text.w)
+            for j in range(0, n, 32):
+                found = np.uint64(minimizers(room, i - low + j, text.w)) & low_bits(np.int32(n - j))
+                _put_bits(job.sampled, i + j, found)
+                while found:
+                    kmer, _ = canonical(text.words, 0, i + j + trailing_zeros(found), text.k)
+                    counts[bucket_of(kmer, text.n_bits) >> PART_BITS] += 1
+                    found &= found - np.uint64(1)
+            i += n
+        block += 1
+
+
+@inlined
+def _put_bits(bits, i, found):
+    """Set bits i and on, where ``found`` has its up to 32."""
+    shift = np.uint64(i & 63)
+    bits[i >> 6] |= found << shift
+    if (i & 63) > 32:
+        bits[(i >> 6) + 1] |= found >> (np.uint64(64) - shift)
+
+
+@do.register(Place)
+def _place(job, stretch, start, stop):
+    text, to = job.text, job.to[stretch]
+    block = find_block(text.blocks, start)
+    begin, end, _, _ = _span_of(text, block, start, stop)
+    for word in range(start >> 6, (stop + 63) >> 6):
+        found = at(job.sampled, word)
+        while found:
+            position = 64 * word + trailing_zeros(found)
+            found &= found - np.uint64(1)
+            while position >= end:
+                block += 1
+                begin, end, _, _ = _span_of(text, block, start, stop)
+            kmer, strand = canonical(text.words, 0, position, text.k)
+            bucket = bucket_of(kmer, text.n_bits)
+            i = to[bucket >> PART_BITS]
+            to[bucket >> PART_BITS] = i + 1
+            job.rows[i] = row_of(text.words, position, strand, text.k, begin, end)
+            job.low[i] = bucket & ((1 << PART_BITS) - 1)
+
+
+@compiled
+def _to_buckets(spare, low, first, rows, starts):
+    """Put a part's rows, from ``first`` on, in the order of buckets; the size of the largest."""
+    for i in range(low.size):
+        starts[low[i]] += np.uint32(1)
+    most, to = np.int64(0), first
+    for bucket in range(starts.size):
+        n = np.int64(starts[bucket])
+        starts[bucket] = to
+        most, to = max(most, n), to + n
+    for i in range(low.size):
+        bucket = low[i]
+        rows[starts[bucket]] = spare[i]
+        starts[bucket] += np.uint32(1)
+    for bucket in range(starts.size - 1, 0, -1):  # each has become that of the next one
+        starts[bucket] = starts[bucket - 1]
+    starts[0] = first
+    return most
+
+
+@compiled
+def _order_buckets(text, rows, starts, stop, desk):
+    for bucket in range(starts.size):
+        first = np.int64(starts[bucket])
+        n = (np.int64(starts[bucket + 1]) if bucket + 1 < starts.size else stop) - first
+        if n > FEW:
+            order_bucket(text, rows[first : first + n], desk)

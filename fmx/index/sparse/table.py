@@ -1,0 +1,202 @@
+"""The sparse suffix array: rows of sampled text positions, in buckets by their canonical k-mers.
+
+A position is sampled where its k-mer is the smallest of some window of w neighbours (minimizers.py), so every
+stretch of k + w - 1 bases holds a sampled one, on either strand the same.  Of a k-mer and its reverse
+complement the *canonical* one is the smaller; k is odd, so they differ.  A row is 8 bytes:
+
+    bit 63 ... 32 | 31     | 30   | 29 ... 0
+        position  | strand | near | the 15 symbols left of the k-mer, the next one to it in the lowest bits
+
+All but the position is as the canonical k-mer reads: where that is on the reverse strand (strand 1), left
+of it are the complements of the symbols after it.  ``near``: the block ends within REACH symbols of it.
+
+Rows of a bucket with more than FEW are in the order of the text from the k-mer on, as the canonical strand
+reads, DEPTH symbols of it, where the end of a block sorts before A; else, and among equal ones, they are in
+the order of positions.  So k-mers that share a bucket are kept apart, and a string of at most DEPTH symbols
+that begins with the k-mer has a range of rows, which binary search finds.
+"""
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.functions import inlined
+from ...compiler.primitives import at, low_bits
+from ...errors import UnsupportedError
+from ...input.dna import reverse_complement, symbols
+from ..form import Form
+from ..reference import find_block
+
+FEW = 8  # rows of a bucket that are compared one by one
+LEFT = 15  # symbols of a row
+REACH = 256  # symbols within which a row is near the end of its block
+WORD = 28  # symbols that are compared at a time
+DEPTH = 9 * WORD  # symbols that order rows; less than REACH, so that only rows that are near may end within
+MAX_K, MAX_W = 31, 64
+DEFAULT = 21, 16
+_POSITION, _STRAND, _NEAR = np.uint64(32), np.uint64(31), np.uint64(30)
+
+
+class SparseTable(NamedTuple):
+    """``rows`` uint64[n_rows]; those of bucket c from ``starts[c]``, uint32[2^b + 1]."""
+
+    rows: Any
+    starts: Any
+    k: int
+    w: int
+
+
+class SparseName(NamedTuple):
+    """A parsed name, sparse-kK-wW."""
+
+    k: int
+    w: int
+
+    def __str__(self):
+        return f"sparse-k{self.k}-w{self.w}"
+
+    @property
+    def shortest(self) -> int:
+        """Bases of the shortest reads that are found."""
+        return self.k + self.w - 1
+
+    def forms(self, n_text: int, n_rows: int | None) -> dict:
+        """What the arrays must be (form.Form), by their names in an index, of a part of n_text symbols.
+
+        ``n_rows``: as many as meta.json says, None if it does not.
+        """
+        last_row = max(n_text - 1 - self.k, 0) << 32 | 2**32 - 1
+        n_starts = (1 << bucket_bits(n_text, self.w)) + 1
+        return {
+            f"{self}.rows": Form("uint64", (n_rows,), last_row),
+            f"{self}.starts": Form(
+                "uint32", (n_starts,), ascends=True, holds=lambda starts: starts[-1] == n_rows
+            ),
+        }
+
+    def bytes_per_symbol(self, n_text: int) -> float:
+        """Size in a random text of n_text symbols."""
+        return 16 / (self.w + 1) + 4 * ((1 << bucket_bits(n_text, self.w)) + 1) / n_text
+
+    def table(self, arrays: dict) -> SparseTable:
+        """The SparseTable of an index, from its arrays by their names."""
+        return SparseTable(arrays[f"{self}.rows"], arrays[f"{self}.starts"], self.k, self.w)
+
+
+def parse_sparse(name: str) -> SparseName | None:
+    """The sparse suffix array of that name, in which k and w may be left out; None for another name.
+
+    Raises UnsupportedError where k or w cannot be.
+    """
+    match = re.fullmatch(r"sparse(?:-k(\d+))?(?:-w(\d+))?", name)
+    if match is None:
+        return None
+    k, w = (int(own) if own else usual for own, usual in zip(match.groups(), DEFAULT, strict=True))
+    if k % 2 == 0 or not 3 <= k <= MAX_K or not 1 <= w <= MAX_W:
+        raise UnsupportedError(f"no layout {name!r}: k is odd, 3 to {MAX_K}, and w is 1 to {MAX_W}")
+    return SparseName(k, w)
+
+
+def sparse_named(name: str) -> SparseName:
+    """The same of the name of one."""
+    found = parse_sparse(name)
+    assert found is not None
+    return found
+
+
+def bucket_bits(n_text: int, w: int) -> int:
+    """b of 2^b buckets: one to two rows a bucket, if 2 in w + 1 positions are sampled."""
+    return max((2 * n_text // (w + 1)).bit_length() - 1, 1)
+
+
+@inlined
+def position_in(row):
+    """The text position of a row."""
+    return np.int64(row >> _POSITION)
+
+
+@inlined
+def strand_in(row):
+    """The strand of a row's canonical k-mer."""
+    return np.int64(row >> _STRAND) & 1
+
+
+@inlined
+def is_near(row):
+    """Whether the block of a row ends within REACH symbols of its k-mer."""
+    return np.int64(row >> _NEAR) & 1
+
+
+@inlined
+def canonical(words, first, i, k):
+    """(the canonical k-mer, its strand) of symbols i to i + k of the packed string at word ``first``."""
+    forward = symbols(words, first, i, k)
+    reverse = reverse_complement(forward, k)
+    return min(forward, reverse), np.int64(reverse < forward)
+
+
+@inlined
+def bucket_of(kmer, n_bits):
+    """The bucket of a canonical k-mer among 2^n_bits."""
+    x = kmer ^ (kmer >> np.uint64(31))
+    x *= np.uint64(0x9E3779B97F4A7C15)
+    x ^= x >> np.uint64(29)
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(32)
+    return np.int64(x >> np.uint64(64 - n_bits))
+
+
+@inlined
+def row_of(words, position, strand, k, begin, end):
+    """The row of a position in a block from ``begin`` to ``end``, whose canonical k-mer has this strand."""
+    n = min(position, np.int64(LEFT))
+    if strand:
+        left = reverse_complement(symbols(words, 0, position + k, LEFT), LEFT)
+    elif n > 0:
+        left = symbols(words, 0, position - n, n)
+    else:
+        left = np.uint64(0)
+    near = position - begin < REACH or end - position - k < REACH
+    head = np.uint64(position) << _POSITION | np.uint64(strand) << _STRAND
+    return head | np.uint64(near) << _NEAR | left
+
+
+@inlined
+def left_key(left, n):
+    """What rows hold of the n symbols ``left`` of a k-mer, at most LEFT: (bits, mask of these bits)."""
+    mask = low_bits(np.int32(2 * n))
+    return left & mask, mask
+
+
+@inlined
+def text_key(words, blocks, row, k, depth):
+    """WORD symbols of a row, from ``depth`` after the start of its k-mer, as a number that sorts as they do.
+
+    In it the number of symbols before the end of the block follows them, in six bits.
+    """
+    position, reverse = position_in(row), strand_in(row)
+    begin, end = max(position + k - DEPTH, 0), min(position + DEPTH, 32 * words.size - 96)
+    if is_near(row):
+        block = find_block(blocks, position)
+        begin = at(blocks.text_start, block)
+        end = begin + at(blocks.length, block)
+    if reverse:
+        stop = position + k - depth
+        return packed_key(words, 0, stop, stop - begin, True)
+    return packed_key(words, 0, position + depth, end - position - depth, False)
+
+
+@inlined
+def packed_key(words, first, i, n, reverse):
+    """The same of the n symbols (WORD, if there are more) from i on of the packed string at word ``first``.
+
+    ``reverse``: of the reverse complement of those before i.
+    """
+    n = min(n, np.int64(WORD))
+    if n <= 0:
+        return np.int64(0)
+    x = symbols(words, first, i - n, n) if reverse else symbols(words, first, i, n)
+    if reverse:
+        x = reverse_complement(x, n)
+    return np.int64(x << np.uint64(2 * (WORD - n) + 6)) | n

@@ -1,0 +1,201 @@
+"""Searches by a sparse suffix array find what a naive scan does, and write what other methods write."""
+
+import itertools
+
+import journeys
+import naive
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from output_of import without_program
+from texts import TEXTS, numbered, random_letters, reads_of
+
+from fmx.index.building.journey import IndexOptions, build_into
+from fmx.index.fm_index import take
+from fmx.index.held import HeldIndex
+from fmx.input.reads import FORWARD, REVERSE
+from fmx.machines.places import CPU
+from fmx.machines.progress import Progress
+from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mapper import BOTH, MapOptions, make_mapper
+
+NAMES = [(3, 1), (3, 2), (3, 7), (5, 4), (7, 16), (21, 16), (31, 64)]
+
+
+def in_memory(contigs, k, w, *others, part_size=2**32 - 2):
+    """An opened index in memory."""
+    held, options = HeldIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others], part_size=part_size)
+    build_into(held, journeys.fasta(contigs), options, 1, Progress(quiet=True), CPU)
+    return take(held)
+
+
+def ask(index, sequences, strands=BOTH, policy=SelectionPolicy(ALL)):  # noqa: B008
+    """(places of hits, number of occurrences) of each sequence."""
+    mapper = make_mapper(index, MapOptions(policy, strands))
+    found, listed = mapper.search(journeys.chunk_of(sequences)), []
+    for _, hits in mapper.hits_of(found):
+        listed += [journeys.places(index, hits, r) for r in range(hits.first.size - 1)]
+    return list(zip(listed, found.total.tolist(), strict=True))
+
+
+def expect(contigs, sequences, strands=(naive.FORWARD, naive.REVERSE)):
+    found = [naive.locate(contigs, sequence, strands) for sequence in sequences]
+    return [(places, len(places)) for places in found]
+
+
+def long_enough(sequences, least):
+    return [x for x in sequences if len(x) >= least or not naive.is_searchable(x)] + ["ACGTTGCA" * 16]
+
+
+@pytest.mark.parametrize(("k", "w"), NAMES)
+@pytest.mark.parametrize("name", TEXTS)
+def test_answers_are_the_naive_ones(name, k, w):
+    contigs = TEXTS[name]
+    sequences = long_enough(reads_of(contigs), k + w - 1)
+    index = in_memory(contigs, k, w)
+    assert index.method == "sparse"
+    assert ask(index, sequences) == expect(contigs, sequences)
+    assert ask(index, sequences, FORWARD) == expect(contigs, sequences, (naive.FORWARD,))
+    assert ask(index, sequences, REVERSE) == expect(contigs, sequences, (naive.REVERSE,))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_shorter_reads_are_found_by_another_method(name):
+    contigs = TEXTS[name]
+    sequences = reads_of(contigs)
+    index = in_memory(contigs, 7, 6, "bvsfm-k2-d96")
+    assert (index.method, index.shorter.method) == ("sparse", "verify")
+    assert ask(index, sequences) == expect(contigs, sequences)
+
+
+letters = st.text("ACGT", max_size=40)
+units = st.builds(lambda unit, n: unit * n, st.text("ACGT", min_size=1, max_size=5), st.integers(1, 60))
+palindromes = letters.map(lambda x: x + naive.reverse_complement(x))
+pieces = st.one_of(letters, units, palindromes, st.sampled_from(["N", "NN", "A" * 50, "T" * 33]))
+sequences_of_pieces = st.lists(pieces, max_size=6).map("".join)
+
+
+@given(
+    st.lists(sequences_of_pieces.filter(bool), min_size=1, max_size=4), st.integers(1, 5), st.integers(1, 9),
+    st.data(),
+)  # fmt: skip
+def test_any_reference(sequences, half, w, data):
+    contigs, k = numbered(sequences), 2 * half + 1
+    if not naive.text_of(contigs):
+        return
+    joined = "".join(sequences)
+    reads = [data.draw(sequences_of_pieces)]
+    for _ in range(6):
+        start = data.draw(st.integers(0, len(joined)))
+        reads.append(joined[start : start + data.draw(st.integers(k + w - 1, k + w + 60))])
+    reads = long_enough([*reads, *map(naive.reverse_complement, reads)], k + w - 1)
+    assert ask(in_memory(contigs, k, w), reads) == expect(contigs, reads)
+
+
+def test_separators_at_every_distance():
+    k, w, sequence = 5, 4, random_letters(60, "distance")
+    reads = [sequence[20:28], sequence[18:40], naive.reverse_complement(sequence[15:45])]
+    for cut in range(61):
+        for contigs in (numbered([sequence[:cut] + "N" + sequence[cut:], sequence]),
+                        numbered(filter(None, [sequence[:cut], sequence[cut:], sequence]))):  # fmt: skip
+            assert ask(in_memory(contigs, k, w), reads) == expect(contigs, reads)
+
+
+@pytest.mark.parametrize("length", [240, 255, 300, 700, 1100, 2500])
+def test_long_reads_in_repeats(length):
+    unit = random_letters(400, "unit")
+    arrays = [unit * 4, "A" * 3000, "ACCT" * 700, random_letters(3000, "x")]
+    contigs = numbered([*arrays, arrays[0][100:1500] + "N" + arrays[1] + arrays[3][:2000] + "G", unit * 7])
+    joined = [sequence[start:] for _, sequence in contigs for start in (0, 3, 171)]
+    reads = [x[:length] for x in joined if len(x) >= length]
+    reads += [read[:-1] + "C" for read in reads] + ["C" + read[1:] for read in reads]
+    reads += [naive.reverse_complement(read.replace("N", "A")) for read in reads]
+    assert ask(in_memory(contigs, 21, 16), reads) == expect(contigs, reads)
+    assert ask(in_memory(contigs, 3, 2), reads[:9]) == expect(contigs, reads[:9])
+
+
+@pytest.mark.parametrize(
+    "policy", [SelectionPolicy(n) for n in (1, 3)] + [SelectionPolicy(2, seed=7), SelectionPolicy(5, 9)]
+)
+def test_hits_are_chosen_as_by_seed_and_verify(policy):
+    contigs = numbered([random_letters(400, "u")] * 3 + ["ACG" * 130, "A" * 390])
+    sequences = [x for x in reads_of(contigs) if len(x) >= 10 or not naive.is_searchable(x)]
+    whole = in_memory(contigs, 7, 4, "bvsfm-k2-d96")
+    expected = ask(whole.shorter, sequences, policy=policy)
+    assert ask(whole, sequences, policy=policy) == expected
+    assert ask(in_memory(contigs, 7, 4, part_size=500), sequences, policy=policy) == expected
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """A folder of sparse.fmx and verify.fmx of the same contigs, and reads and pairs of them."""
+    folder = tmp_path_factory.mktemp("sparse")
+    repeat = random_letters(300, "repeat")
+    contigs = numbered([random_letters(900, i) + repeat + random_letters(80, -i) for i in range(6)])
+    journeys.build(folder / "sparse.fmx", contigs, ["sparse"])
+    journeys.build(folder / "verify.fmx", contigs)
+    found = [sequence[start : start + 50] for _, sequence in contigs for start in range(0, 1200, 37)]
+    found += ["N" * 50, random_letters(50, "none"), "ACGTN" * 12]
+    mates = [naive.reverse_complement(x.replace("N", "A")) for x in found[3:]]
+    (folder / "r.fq").write_bytes(journeys.fastq((f"r{i}", x) for i, x in enumerate(found)))
+    pairs = list(zip(found, mates, strict=False))
+    for number in (0, 1):
+        records = [(f"p{i}", pair[number]) for i, pair in enumerate(pairs)]
+        (folder / f"R{number + 1}.fq").write_bytes(journeys.fastq(records))
+    return folder
+
+
+COMMANDS = [
+    ("search", "r.fq"), ("search", "-a", "r.fq"), ("search", "-k", "3", "--seed", "5", "r.fq"),
+    ("search", "-m", "1", "r.fq"), ("search", "--forward-only", "r.fq"), ("search", "-t", "3", "-a", "r.fq"),
+    ("search", "--counts", "/dev/stdout", "r.fq", "-o", "/dev/null"), ("search", "--format", "tsv", "r.fq"),
+    ("search", "-1", "R1.fq", "-2", "R2.fq"), ("search", "-a", "-1", "R1.fq", "-2", "R2.fq"),
+    ("search", "--collapse", "r.fq"), ("locate", "--format", "bed", "r.fq"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_commands_write_the_same(arguments, folders, command, monkeypatch):
+    monkeypatch.chdir(folders)
+    first, *rest = arguments
+    done = [command(first, "-q", "-x", f"{name}.fmx", *rest) for name in ("sparse", "verify")]
+    assert [(each.code, each.err) for each in done] == [(0, "")] * 2
+    assert without_program(done[0].out) == without_program(done[1].out)
+    assert done[0].out.count(b"\n") > 5
+
+
+@pytest.mark.parametrize(("arguments", "wrong"), [
+    (("search", "--method", "verify", "r.fq"), "sparse-k21-w16 alone, and a whole suffix array is needed"),
+    (("search", "--method", "backward", "r.fq"), "sparse-k21-w16 alone, and a suffix array and a layout"),
+    (("search", "--layout", "bvsfm", "r.fq"), "sparse-k21-w16 alone, and a suffix array and a layout"),
+    (("search", "--layout", "sparse-k25", "r.fq"), "has no layout sparse-k25; it has: sparse-k21-w16"),
+    (("search", "--mismatches", "1", "r.fq"), "near matches are found by words"),
+    (("mem", "-l", "20", "r.fq"), "sparse-k21-w16 alone, and a whole suffix array is needed"),
+    (("search", "--trim5", "20", "r.fq"), "read r0 has 30 bases, and this index finds reads of 36 or more"),
+    (("search", "--engine", "cuda", "r.fq"), "is searched on the CPU"),
+])  # fmt: skip
+def test_what_it_cannot_do_is_refused(arguments, wrong, folders, command, monkeypatch):
+    monkeypatch.chdir(folders)
+    first, *rest = arguments
+    done = command(first, "-q", "-x", "sparse.fmx", *rest)
+    assert done.code == 1
+    assert wrong in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_million_copies():
+    """Reads of a satellite, and of one letter, are counted and drawn without a look at the text for each."""
+    unit = random_letters(64, "satellite")
+    contigs = numbered([unit * 16_000, "A" * 1_000_100])
+    index = in_memory(contigs, 21, 16)
+    reads = [(unit * 3)[start : start + 100] for start in range(0, 64, 9)] + ["A" * 100, "A" * 100 + "C"]
+    copies = [(64 * 16_000 - 100 - start) // 64 + 1 for start in range(0, 64, 9)]
+    found = ask(index, [*reads, *map(naive.reverse_complement, reads)], policy=SelectionPolicy(1))
+    expected = [*copies, 1_000_001, 0]
+    assert [total for _, total in found] == expected * 2
+    for (places, _), (start, reverse) in zip(
+        found, itertools.product([*range(0, 64, 9), None, None], (0,)), strict=False
+    ):
+        if start is not None:
+            assert places == [(0, start, reverse)]
+    assert found[8][0] == [(1, 0, 0)]
