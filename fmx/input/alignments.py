@@ -13,9 +13,9 @@ from contextlib import suppress
 
 import numpy as np
 
+from ..codecs.bgzf import BGZF_END
 from ..errors import InputError, n_of
 from . import samtools
-from .bgzf import BGZF_END
 
 ARGUMENTS = ["fastq", "-n", "-T", "RG"]  # names without /1 and /2
 

@@ -12,14 +12,14 @@ from functools import partial
 
 import numpy as np
 
+from ..codecs.bgzf import blocks
+from ..codecs.gzip_streams import Blocks, after
+from ..codecs.inflate_gpu import SLACK
 from ..compiler.warp import atomic_add, grid_size, kernel, thread_index
 from ..machines import gpu
 from ..machines.gpu_sums import Report
-from .bgzf import blocks
 from .chunks import find_border, is_border, skip_blank
-from .gzipped import Blocks, after
 from .held import Held
-from .inflate_gpu import SLACK
 
 ENDS = 1 << 16  # bytes at either end that the host is told, at most
 _PROBLEM, _BORDERS = 0, 1  # of what is reported

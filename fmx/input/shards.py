@@ -20,12 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..codecs.bgzf import blocks, find_block
+from ..codecs.gzip_streams import Plain, after
 from ..errors import InputError
-from .bgzf import blocks, find_block
 from .chunks import CHUNK_SIZE, Chunk, begins_fastq, count, find_border
-from .gzipped import after
 from .reads import parse
-from .regular import Plain
 from .spans import Before, Link, Span, blocks_of, first_of, plan_source, ranges_of
 from .streams import Source
 

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..codecs.bgzf import blocks
+from ..codecs.gzip_streams import Blocks, Plain, after
 from ..errors import InputError
-from .bgzf import blocks
 from .chunks import (
     BLANK_LINE,
     CHUNK_SIZE,
@@ -30,10 +31,8 @@ from .chunks import (
     is_mac,
     skip_blank,
 )
-from .gzipped import Blocks, after
 from .held import Held
 from .link import Link
-from .regular import Plain
 from .streams import Source
 
 NOT_READ = "what stands before could not be read"
@@ -232,9 +231,9 @@ def is_whole_bgzf(file, stop) -> bool:
 
 def _gzip_ranges(file, size):
     """The Ranges of a gzip file, or None."""
-    from . import gunzip  # most commands need none of it
+    from ..codecs import parallel_gzip  # most commands need none of it
 
-    return gunzip.ranges_of(file, size)
+    return parallel_gzip.ranges_of(file, size)
 
 
 def ranges_of(file, size, skip, stop=None):

@@ -7,13 +7,12 @@ import sys
 from contextlib import contextmanager
 from typing import Any
 
+from ..codecs.decompressors import Packed, kind_of
+from ..codecs.gzip_streams import Gzip, RegularFile
 from ..errors import OutputError, named_input
 from ..system.drafts import DraftFile
 from ..system.pipes import widen
 from .alignments import Alignments, is_alignments
-from .gzipped import Gzip
-from .packed import Packed, kind_of
-from .regular import RegularFile
 
 STANDARD = "-"
 GIVEN = "given sequences"  # what messages call an input of bytes that has no name

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ..codecs.gzip_streams import after
 from ..machines.threads import run_all
 from .chunks import CHUNK_SIZE
-from .gzipped import after
 from .spans import blocks_of, is_whole_bgzf, ranges_of
 
 

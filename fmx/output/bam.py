@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..codecs.bgzf import BGZF_END, deflate
 from ..compiler.contract import static_type
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at as element
 from ..errors import UnsupportedError
 from ..index.place_keys import contig_of, position_of_key
-from ..input.bgzf import BGZF_END
 from ..input.changes import n_changes
-from ..input.deflate import deflate
 from . import put, samtools
 from .hits import HitWriter
 from .mates import MATE_UNMAPPED, NOWHERE, SECONDARY, UNMAPPED, put_mate

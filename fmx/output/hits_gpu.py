@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..codecs.bgzf import deflate
+from ..codecs.deflate_gpu import GpuDeflater, refusal
 from ..compiler.warp import WARP, kernel, thread_in_block, thread_index
-from ..input.deflate import deflate
 from ..machines import gpu
 from ..machines.gpu_sums import add_up
 from .buffers import Buffers
-from .deflate_gpu import GpuDeflater, refusal
 from .of_read import Window, put_read, room_of_read
 
 N_THREADS = 128

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..codecs.bgzf import deflate
+from ..codecs.gzip_streams import BGZF_END
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes
-from ..input.deflate import deflate
-from ..input.gzipped import BGZF_END
 from .put import LINE
 
 

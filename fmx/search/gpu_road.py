@@ -15,8 +15,8 @@ from functools import partial
 
 import numpy as np
 
+from ..codecs.inflate_gpu import Inflater
 from ..input.held_gpu import GpuHeld
-from ..input.inflate_gpu import Inflater
 from ..input.reads_gpu import PROBLEM, Reading, parse
 from ..machines import gpu
 from ..machines.gpu_memory import memory_beside

@@ -10,15 +10,14 @@ import pytest
 from conftest import SIMULATED
 from texts import random_letters
 
-from fmx.input import deflate
-from fmx.input.bgzf import BGZF_END
-from fmx.input.huffman import MOST_BITS, N_DISTANCES, N_LITERALS
+from fmx.codecs import bgzf, deflate_gpu, huffman_gpu, lz77_gpu
+from fmx.codecs.bgzf import BGZF_END
+from fmx.codecs.huffman import MOST_BITS, N_DISTANCES, N_LITERALS
 from fmx.machines import gpu
 from fmx.machines.gpu_session import GpuSession
 from fmx.machines.gpu_sums import Report
-from fmx.output import bits_gpu, codes_gpu, deflate_gpu, tokens_gpu
 
-BLOCK, SECTION = (300, 128) if SIMULATED else (deflate.BLOCK, tokens_gpu.SECTION)
+BLOCK, SECTION = (300, 128) if SIMULATED else (bgzf.BLOCK, lz77_gpu.SECTION)
 LETTERS = random_letters(BLOCK, "deflate").encode()
 RANDOM = np.random.default_rng(8).integers(0, 256, BLOCK, np.uint8).tobytes()
 RECORDS = b"".join(b"r%05d\0ACGTTGCA\0IIII%c" % (i * 7919 % 10**5, i % 251) for i in range(BLOCK // 20))
@@ -39,7 +38,7 @@ DATA = {  # and what share of it blocks are, at most
 @pytest.fixture
 def device(monkeypatch):
     if SIMULATED:
-        for module in (tokens_gpu, codes_gpu, bits_gpu, deflate_gpu):
+        for module in (lz77_gpu, huffman_gpu, deflate_gpu, deflate_gpu):
             monkeypatch.setattr(module, "SECTION", SECTION, raising=False)
             monkeypatch.setattr(module, "BLOCK", BLOCK)
     session = GpuSession()
@@ -90,7 +89,7 @@ def test_any_mixture_is_held_and_its_bytes_are_the_same_again(seed, device):
 @pytest.mark.skipif(SIMULATED, reason="a whole block takes the simulator a minute")
 def test_a_block_takes_as_much_room_as_by_isal(device):
     data = np.frombuffer(RECORDS, np.uint8)
-    assert len(deflated(device, data)) < 1.1 * len(deflate.deflate(data))
+    assert len(deflated(device, data)) < 1.1 * len(bgzf.deflate(data))
 
 
 def lengths_of(counts) -> list:
@@ -99,18 +98,18 @@ def lengths_of(counts) -> list:
     tokens, codes = deflate_gpu.GpuDeflater._room(flight, 1)
     gpu.copy(counts.astype(np.uint32), tokens.counts, flight.stream)
     gpu.fill_zero(tokens.sums, flight.stream)
-    codes_gpu.codes_kernel[1, gpu.block_size(codes_gpu.N_THREADS), flight.stream](
-        tokens, deflate.BLOCK, codes
+    huffman_gpu.codes_kernel[1, gpu.block_size(huffman_gpu.N_THREADS), flight.stream](
+        tokens, bgzf.BLOCK, codes
     )
-    found = flight.here("codes", codes_gpu.N_CODES, np.uint32)
+    found = flight.here("codes", huffman_gpu.N_CODES, np.uint32)
     flight.receive([codes.codes], [found])
     flight.wait()
-    ends = [N_LITERALS, N_LITERALS + N_DISTANCES, codes_gpu.N_SYMBOLS]
+    ends = [N_LITERALS, N_LITERALS + N_DISTANCES, huffman_gpu.N_SYMBOLS]
     return np.split(found.astype(np.int64) >> 16, ends)[:3]
 
 
 def test_codes_are_as_long_as_deflate_allows_and_whole():
-    counts, used = np.zeros(tokens_gpu.N_COUNTS, np.int64), 7 * np.arange(17)
+    counts, used = np.zeros(lz77_gpu.N_COUNTS, np.int64), 7 * np.arange(17)
     counts[used] = 2 ** np.arange(17)  # without a limit, their codes are of up to 17 bits
     counts[256] = counts[N_LITERALS + 3] = 1
     letters, distances, of_lengths = lengths_of(counts)

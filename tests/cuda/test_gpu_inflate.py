@@ -7,8 +7,8 @@ import pytest
 from output_of import bgzf
 from texts import random_letters
 
-from fmx.input import deflate
-from fmx.input.inflate_gpu import SLACK, Inflater
+from fmx.codecs import bgzf as deflate
+from fmx.codecs.inflate_gpu import SLACK, Inflater
 from fmx.machines.gpu_session import GpuSession
 from fmx.machines.gpu_sums import Report
 

@@ -16,10 +16,11 @@ from output_of import bgzf
 from texts import numbered, random_letters
 
 from fmx import workflow
+from fmx.codecs import gzip_streams
 from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.index.groups import Groups
-from fmx.input import gzipped, held_gpu
+from fmx.input import held_gpu
 from fmx.input.trimming import WHOLE, Trim
 from fmx.machines import gpu
 from fmx.machines.progress import Progress
@@ -61,7 +62,7 @@ def opened(index_of):
 @pytest.fixture
 def on_cpu(monkeypatch):
     """The chunks that the CPU maps, and the blocks of BGZF that it inflates."""
-    chunks, map_chunk, inflate = [], Mapper.map_chunk, gzipped.inflate
+    chunks, map_chunk, inflate = [], Mapper.map_chunk, gzip_streams.inflate
 
     def noted(mapper, chunk, writer, emit):
         chunks.append(chunk)
@@ -72,7 +73,7 @@ def on_cpu(monkeypatch):
         return inflate(*given)
 
     monkeypatch.setattr(Mapper, "map_chunk", noted)
-    monkeypatch.setattr(gzipped, "inflate", inflated)
+    monkeypatch.setattr(gzip_streams, "inflate", inflated)
     return chunks
 
 

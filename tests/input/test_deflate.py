@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from output_of import bgzf
 
+from fmx.codecs import bgzf as deflate
+from fmx.codecs.bgzf import BGZF_END
 from fmx.errors import FmxError
-from fmx.input import deflate
-from fmx.input.bgzf import BGZF_END
 
 SIZES = [0, 1, deflate.BLOCK - 1, deflate.BLOCK, deflate.BLOCK + 1, 3 * deflate.BLOCK + 7]
 

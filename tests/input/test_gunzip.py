@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from output_of import bgzf
 from test_spans import are_same, by_threads, outcome
 
+from fmx.codecs import inflate, parallel_gzip
+from fmx.codecs.gzip_streams import Gzip
 from fmx.errors import InputError
-from fmx.input import gunzip, midway, spans
-from fmx.input.gzipped import Gzip
+from fmx.input import spans
 from fmx.input.spans import plan
 from fmx.input.streams import Source
 
@@ -44,7 +45,7 @@ def fastq(n, seed=1) -> bytes:
 def small(monkeypatch):
     """Ranges of small files, whose blocks often end behind what is read at first."""
     monkeypatch.setattr(spans, "RANGES_FROM", 2)
-    monkeypatch.setattr(gunzip, "BEHIND", 300)
+    monkeypatch.setattr(parallel_gzip, "BEHIND", 300)
 
 
 def by_igzip(path):
@@ -61,7 +62,7 @@ def by_igzip(path):
 def by_ranges(path, size):
     """(bytes of ranges, number of ranges that hold any, is the rest left to igzip); None if it has none."""
     with Source(path) as source:
-        ranges = gunzip.ranges_of(source.regular(), size)
+        ranges = parallel_gzip.ranges_of(source.regular(), size)
     if ranges is None:
         return None
 
@@ -119,7 +120,7 @@ def test_ranges_are_found_and_used(tmp_path):
 
 LONG_NAME = b"\x1f\x8b\x08\x08" + bytes(6) + b"n" * 600 + b"\0"
 LEFT = {
-    "small members": packed(fastq(300)) + packed(b"") * (4 * midway.MOST_MEMBERS) + packed(fastq(300)),
+    "small members": packed(fastq(300)) + packed(b"") * (4 * inflate.MOST_MEMBERS) + packed(fastq(300)),
     "BGZF behind": packed(fastq(300)) + bgzf(fastq(30)),
     "zeros behind": packed(fastq(300)) + bytes(20),
     "what shrinks a lot": packed(fastq(300) + b"@r\n" + b"A" * 900_000 + b"\n+\n" + b"I" * 900_000 + b"\n"),

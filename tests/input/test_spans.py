@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from output_of import bgzf
 
+from fmx.codecs import bgzf as bgzf_blocks
+from fmx.codecs.gzip_streams import RegularFile
 from fmx.errors import InputError
-from fmx.input import bgzf as bgzf_blocks
 from fmx.input import reads, spans
-from fmx.input.regular import RegularFile
 from fmx.input.spans import plan, read_chunks
 from fmx.machines.pipeline import travel
 from fmx.search.mapper import MapOptions

@@ -13,10 +13,10 @@ from fmx.output import bam, bed, paf, put, sam, tsv
 from fmx.search.hits import Hits, Rows
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+from fmx.codecs import deflate_gpu, huffman_gpu, inflate_gpu, lz77_gpu
 from fmx.compiler.warp import ptx_of
-from fmx.input import held_gpu, inflate_gpu, reads_gpu
+from fmx.input import held_gpu, reads_gpu
 from fmx.machines import gpu_sums
-from fmx.output import bits_gpu, codes_gpu, tokens_gpu
 from fmx.output import hits_gpu as records_gpu
 from fmx.search import hits_gpu
 
@@ -37,14 +37,14 @@ FORMS = {
     "BED": bed.Bed(NAMES, BLOCKS),
 }
 PACKED = inflate_gpu.Packed(BYTES, ROWS, *[NUMBERS] * 5)
-PLAIN, TOKENS = tokens_gpu.Plain(BYTES, ROWS), tokens_gpu.Tokens(ROWS, np.zeros(1, np.int32), ROWS, ROWS)
-CODED = codes_gpu.Codes(ROWS, NUMBERS)
+PLAIN, TOKENS = lz77_gpu.Plain(BYTES, ROWS), lz77_gpu.Tokens(ROWS, np.zeros(1, np.int32), ROWS, ROWS)
+CODED = huffman_gpu.Codes(ROWS, NUMBERS)
 KERNELS = {
     "inflate": (inflate_gpu.inflate_kernel, (PACKED, inflate_gpu.entries(), BYTES, NUMBERS, 1)),
     "check": (inflate_gpu.check_kernel, (PACKED, ROWS, ROWS, NUMBERS, 1)),
-    "tokens": (tokens_gpu.tokens_kernel, (PLAIN, 1, ROWS, TOKENS)),
-    "codes": (codes_gpu.codes_kernel, (TOKENS, 1, CODED)),
-    "bits": (bits_gpu.bits_kernel, (PLAIN, 1, TOKENS, CODED, BYTES, ROWS, 1)),
+    "tokens": (lz77_gpu.tokens_kernel, (PLAIN, 1, ROWS, TOKENS)),
+    "codes": (huffman_gpu.codes_kernel, (TOKENS, 1, CODED)),
+    "bits": (deflate_gpu.bits_kernel, (PLAIN, 1, TOKENS, CODED, BYTES, ROWS, 1)),
     "newlines": (held_gpu.count_kernel, (BYTES, 1, True, NUMBERS)),
     "borders": (reads_gpu.count_kernel, (RAW,)),
     "starts": (reads_gpu.starts_kernel, (RAW,)),

@@ -14,8 +14,19 @@ import numpy as np
 from ..compiler import simd
 from ..compiler.functions import compiled, inlined
 from . import huffman
-from .block_header import peek, read_lengths, take_codes, take_fixed_lengths
-from .huffman import END, HELD, KIND, LITERALS, LONG, MORE, VALUE
+from .huffman import (
+    END,
+    HELD,
+    KIND,
+    LITERALS,
+    LONG,
+    MORE,
+    VALUE,
+    peek,
+    read_lengths,
+    take_codes,
+    take_fixed_lengths,
+)
 
 WINDOW = 1 << 15  # bytes that a copy may reach back
 MARKER = 256  # the first one

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import inlined
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import load_little_endian
 
 LITERAL_BITS, DISTANCE_BITS = 11, 10
 MORE, HELD, KIND = 5, 9, 26  # where the fields begin
@@ -153,3 +154,109 @@ def join_literals(table, bits):
             if second >> KIND == LITERALS and taken <= bits:
                 literals = (entry >> HELD & 255) | (second >> HELD & 255) << 8
                 table[i] = np.int32(LITERALS << KIND | literals << HELD | 2 << MORE | taken)
+
+
+# The header of a block of deflate (RFC 1951, section 3.2.7): its codes, and where one may begin.
+
+
+@inlined
+def peek(data, bit):
+    """57 bits or more, the next one lowest."""
+    return np.int64(load_little_endian(data, bit >> 3) >> np.uint64(bit & 7))
+
+
+@inlined
+def read_lengths(data, bit, codes):
+    """Read the lengths of codes that a dynamic block begins with: the bit after them, or -1."""
+    word = peek(data, bit)
+    n_literals, n_distances, n_lengths = (word & 31) + 257, (word >> 5 & 31) + 1, (word >> 10 & 15) + 4
+    if n_literals > N_LITERALS or n_distances > N_DISTANCES:
+        return -1
+    bit += 14
+    word, code = peek(data, bit), codes.lengths
+    for i in range(19):
+        code.lengths[codes.order[i]] = (word >> (3 * i)) & 7 if i < n_lengths else 0
+    bit += 3 * n_lengths
+    if not is_sound(code, count_lengths(code)):
+        return -1
+    fill(code, 7)
+    n, before = 0, 0
+    while n < n_literals + n_distances:
+        word = peek(data, bit)
+        entry = code.table[word & 127]
+        if entry >> KIND == INVALID:
+            return -1
+        bits, symbol = entry & 31, entry >> HELD
+        times = 1
+        if symbol < 16:
+            before = symbol
+        else:
+            more = word >> bits
+            if symbol == 16:
+                if n == 0:
+                    return -1
+                times, bits = 3 + (more & 3), bits + 2
+            elif symbol == 17:
+                times, bits, before = 3 + (more & 7), bits + 3, 0
+            else:
+                times, bits, before = 11 + (more & 127), bits + 7, 0
+        bit += bits
+        if n + times > n_literals + n_distances:
+            return -1
+        for _ in range(times):
+            codes.both[n] = before
+            n += 1
+    for i in range(codes.literals.lengths.size):
+        codes.literals.lengths[i] = codes.both[i] if i < n_literals else 0
+    for i in range(codes.distances.lengths.size):
+        codes.distances.lengths[i] = codes.both[n_literals + i] if i < n_distances else 0
+    return bit
+
+
+@inlined
+def are_sound(codes):
+    """Are these lengths those of codes?  Counts them."""
+    literals, distances = codes.literals, codes.distances
+    if literals.lengths[END_OF_BLOCK] == 0:
+        return False
+    if not is_sound(literals, count_lengths(literals)):
+        return False
+    return is_sound(distances, count_lengths(distances))
+
+
+@inlined
+def take_codes(codes):
+    """Fill the tables of a block from the lengths of its codes; False if they are no codes."""
+    if not are_sound(codes):
+        return False
+    literals, distances = codes.literals, codes.distances
+    fill(literals, LITERAL_BITS)
+    join_literals(literals.table, LITERAL_BITS)
+    fill(distances, DISTANCE_BITS)
+    return True
+
+
+@inlined
+def take_fixed_lengths(codes):
+    for i in range(288):
+        codes.literals.lengths[i] = 8 if i < 144 else 9 if i < 256 else 7 if i < 280 else 8
+    for i in range(32):
+        codes.distances.lengths[i] = 5
+
+
+@compiled
+def find_block(data, bit, stop, codes):
+    """The first bit from ``bit`` to ``stop`` where a dynamic block, not the last, seems to begin; or -1."""
+    for at in range(bit, stop):
+        word = peek(data, at)
+        if word & 7 == 4 and word >> 3 & 31 < 30 and word >> 8 & 31 < 30:
+            n, lengths, room = (word >> 13 & 15) + 4, peek(data, at + 17), 0
+            for i in range(n):
+                length = (lengths >> (3 * i)) & 7
+                room += (1 << (7 - length)) if length else 0
+            if room == 128 and read_lengths(data, at + 3, codes) > 0:
+                literals, distances = codes.literals, codes.distances
+                is_whole = literals.lengths[END_OF_BLOCK] and count_lengths(literals) == 0
+                if is_whole and is_sound(distances, count_lengths(distances)):
+                    return at
+    return -1

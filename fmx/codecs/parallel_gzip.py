@@ -1,4 +1,4 @@
-"""One gzip stream by many threads: each inflates a range of it, from a block that it finds there (midway.py).
+"""One gzip stream by many threads: each inflates a range of it, from a block that it finds there (inflate.py).
 
 A range has the blocks that begin in it.  Where the first one begins is guessed, and told by the range before;
 where that is another place, the range is inflated again from there:
@@ -18,13 +18,11 @@ import numpy as np
 from isal.isal_zlib import crc32, crc32_combine
 
 from ..errors import InputError
-from . import midway
-from .block_header import find_block
-from .gzipped import Gzip
-from .huffman import make_codes
-from .link import Link
-from .midway import ENDED, MARKER, NEEDS_INPUT, NEEDS_ROOM, REACHED, SLACK, SPARE, WINDOW, State
-from .regular import Plain
+from ..input.link import Link
+from . import inflate
+from .gzip_streams import Gzip, Plain
+from .huffman import find_block, make_codes
+from .inflate import ENDED, MARKER, NEEDS_INPUT, NEEDS_ROOM, REACHED, SLACK, SPARE, WINDOW, State
 
 HEAD = 1 << 17  # bytes that tell how much a file was compressed
 BEHIND = 1 << 18  # bytes that are read behind a range for its last block, at first
@@ -56,10 +54,10 @@ class _Room(threading.local):
 
     def __init__(self):
         self.codes, self.out = make_codes(), np.empty(0, np.uint16)
-        self.ends, self.n_ends = np.empty((midway.MOST_MEMBERS, 3), np.int64), np.zeros(1, np.int64)
+        self.ends, self.n_ends = np.empty((inflate.MOST_MEMBERS, 3), np.int64), np.zeros(1, np.int64)
 
-    def run(self) -> midway.Run:
-        return midway.Run(self.out, self.ends, self.n_ends)
+    def run(self) -> inflate.Run:
+        return inflate.Run(self.out, self.ends, self.n_ends)
 
 
 _room = _Room()
@@ -69,7 +67,7 @@ def ranges_of(file, size):
     """The Ranges of a RegularFile that hold about ``size`` bytes each; None where that is not worth it."""
     head = file.bytes(HEAD, 0)
     data = np.frombuffer(head + bytes(SPARE), np.uint8)
-    start = midway.header_end(data)
+    start = inflate.header_end(data)
     try:
         n = len(zlib.decompressobj(31).decompress(head)) if start > 0 else 0
     except zlib.error:
@@ -197,7 +195,7 @@ class Range:
     def _advance(self, stop):
         """Inflate blocks until one begins at bit ``stop`` of the file or later."""
         while True:
-            self._status, self._state = midway.inflate_blocks(
+            self._status, self._state = inflate.inflate_blocks(
                 self._input, stop - 8 * self._base, _room.codes, _room.run(), self._state
             )
             if self._status == NEEDS_INPUT and self._input.last < self._input.end:
@@ -216,12 +214,12 @@ class Range:
         n = self._file.read(data, base)
         data[n:] = 0
         end = 8 * (self._file.size - base)
-        self._base, self._input = base, midway.Input(data, min(end, 8 * (data.size - SPARE)), end)
+        self._base, self._input = base, inflate.Input(data, min(end, 8 * (data.size - SPARE)), end)
 
     def _resolve(self, start, view):
         """Write the symbols from the ``start``-th on into ``view``; False if they copy what is not there."""
         symbols = _room.out[start : start + view.size]
-        return midway.resolve(symbols, self._before.meaning, self._before.n_known, view)
+        return inflate.resolve(symbols, self._before.meaning, self._before.n_known, view)
 
     def readinto(self, view) -> int:
         """Fill ``view`` (uint8), at first with its own bytes or more; fewer at the end; or InputError."""

@@ -20,11 +20,10 @@ from ..compiler.warp import (
     take_across,
     thread_in_block,
 )
-from ..input.bgzf import HEAD, TAIL
-from ..input.crc32_gpu import LOW, power, product
-from ..input.deflate import BLOCK, STORED
-from ..input.huffman import END_OF_BLOCK, MOST_BITS, N_LITERALS
-from .tokens_gpu import N_COUNTS, N_SECTIONS, SECTION
+from .bgzf import BLOCK, HEAD, STORED, TAIL
+from .crc32_gpu import LOW, power, product
+from .huffman import END_OF_BLOCK, MOST_BITS, N_LITERALS
+from .lz77_gpu import N_COUNTS, N_SECTIONS, SECTION
 
 N_THREADS = 128
 N_LENGTHS, SHORT = 19, 7  # symbols of the code of lengths, and bits of each at most

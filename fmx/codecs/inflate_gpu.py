@@ -2,7 +2,7 @@
 
 All lanes read the same codes and go the same way, so nothing need be told from one to another; they share
 the work of a copy.  Of each block of deflate, lane 0 makes the tables of codes, by the functions of the CPU
-(block_header.py, huffman.py); they lie in shared memory.  A stream that is not sound, of another length or
+(huffman.py, huffman.py); they lie in shared memory.  A stream that is not sound, of another length or
 another CRC-32 is noted in a report, and never reads or writes what is not its own.
 """
 
@@ -27,9 +27,21 @@ from ..compiler.warp import (
 from ..machines import gpu
 from . import huffman
 from .bgzf import LONGEST, TAIL, word
-from .block_header import are_sound, read_lengths, take_fixed_lengths
 from .crc32_gpu import ADVANCE, LOW, crc32_of_warp
-from .huffman import END, HELD, KIND, LITERALS, LONG, MORE, VALUE, Code, Codes
+from .huffman import (
+    END,
+    HELD,
+    KIND,
+    LITERALS,
+    LONG,
+    MORE,
+    VALUE,
+    Code,
+    Codes,
+    are_sound,
+    read_lengths,
+    take_fixed_lengths,
+)
 
 LITERAL_BITS, DISTANCE_BITS = 10, 8  # that tables look up: those of 30 warps fit into a multiprocessor
 SLACK = 1024  # bytes behind the blocks that may be read: more than the longest header of deflate

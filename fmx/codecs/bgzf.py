@@ -1,0 +1,268 @@
+"""The blocks of BGZF in a file, found by their headers and ends alone: what lies between is not read.
+
+A block is a member of gzip whose header tells its length in an extra field BC (SAM specification, section
+4.1); its last four bytes tell how many it holds.  Most headers have this field first, and so one reading
+of 26 bytes tells what a block holds and how long the next one is.
+"""
+
+import functools
+from collections import deque
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+from isal import isal_zlib
+
+from ..compiler.foreign import address_of, addresses, call_c
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import copy_bytes
+from ..errors import FmxError
+
+MAGIC = b"\x1f\x8b\x08\x04"  # gzip with an extra field
+BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")  # an empty block
+LONGEST = 1 << 16  # bytes of a block, and of what it holds
+HEAD, TAIL = 18, 8  # bytes around a deflate stream: of most headers, and of CRC-32 and length
+N_SURE = 8  # blocks that follow each other by no chance
+AT_ONCE = 1 << 10  # blocks
+
+
+def blocks(file, start=0, end=None, at_once=AT_ONCE):
+    """Yield (where it ends, bytes that it holds) for the blocks of BGZF that lie in a RegularFile.
+
+    From ``start`` on, as long as one follows the other, to ``end`` at most; ``at_once`` of them are found
+    by one call of compiled code.
+    """
+    ends, sizes = np.empty(at_once, np.int64), np.empty(at_once, np.int64)
+    around, stop = np.empty(TAIL + HEAD, np.uint8), file.size if end is None else end
+    while start < stop:
+        n = _follow(_pread(), file.descriptor, start, min(stop, file.size), around, ends, sizes)
+        yield from zip(ends[:n].tolist(), sizes[:n].tolist(), strict=True)
+        if n == at_once:
+            start = int(ends[-1])
+            continue
+        start = int(ends[n - 1]) if n else start
+        if start < stop:
+            length = block_length(file.bytes(LONGEST, start))
+            start += length
+            if not length or start > file.size or (size := _held(file, start)) > LONGEST:
+                return
+            yield start, size
+
+
+def _held(file, end) -> int:
+    """Bytes that a block holds, by where it ends."""
+    return int.from_bytes(file.bytes(4, end - 4), "little")
+
+
+def block_length(data) -> int:
+    """Bytes of the block of BGZF whose header stands first in ``data``, or 0."""
+    stop = 12 + int.from_bytes(data[10:12], "little")
+    if data[:4] == MAGIC and stop <= len(data):
+        i = 12
+        while i + 6 <= stop:
+            n = int.from_bytes(data[i + 2 : i + 4], "little")
+            if data[i : i + 2] == b"BC" and n == 2:
+                length = 1 + int.from_bytes(data[i + 4 : i + 6], "little")
+                return length if length >= stop + TAIL else 0
+            i += 4 + n
+    return 0
+
+
+def find_block(file, start) -> int:
+    """Where the first block of BGZF from ``start`` on begins; the size of the file if there is none.
+
+    What looks like the header of a block is one if N_SURE blocks follow each other from there, or to the end.
+    """
+    while start < file.size:
+        data, at = file.bytes(2 * LONGEST, start), -1
+        while 0 <= (at := data.find(MAGIC, at + 1)) < LONGEST:
+            ends = [stop for stop, _ in islice(blocks(file, start + at, at_once=N_SURE), N_SURE)]
+            if len(ends) == N_SURE or ends[-1:] == [file.size]:
+                return start + at
+        start += LONGEST
+    return file.size
+
+
+@functools.cache
+def _pread() -> int:
+    """The address of the C library's function."""
+    return addresses(None, "pread")[0]
+
+
+@inlined
+def word(data, at):
+    """The 4 bytes from ``at`` on as a number."""
+    return (
+        np.int64(data[at]) | np.int64(data[at + 1]) << 8 | np.int64(data[at + 2]) << 16
+        | np.int64(data[at + 3]) << 24
+    )  # fmt: skip
+
+
+@inlined
+def _length(data, at):
+    """Bytes of the block whose header stands at ``at``, if the field BC is first and long enough; else 0."""
+    is_usual = word(data, at) == 0x04088B1F and data[at + 12] == ord("B") and data[at + 13] == ord("C")
+    is_usual = is_usual and data[at + 14] == 2 and data[at + 15] == 0
+    length = 1 + np.int64(data[at + 16]) + 256 * np.int64(data[at + 17])
+    least = 12 + np.int64(data[at + 10]) + 256 * np.int64(data[at + 11]) + TAIL
+    return length if is_usual and length >= max(least, HEAD + TAIL) else 0
+
+
+@compiled
+def _follow(pread, descriptor, start, stop, around, ends, sizes):
+    """Note where blocks end and what they hold, from the one at ``start`` on: how many, or as many as fit.
+
+    Up to ``stop``, or before one with an unusual header, or that is none.  ``around`` uint8[26] takes the
+    end of one block and the header of the next; ``ends``, ``sizes`` int64[n].
+    """
+    here, n = address_of(around, 0), 0
+    if call_c(pread, descriptor, here + TAIL, HEAD, start) != HEAD:
+        return 0
+    while n < ends.size and start < stop:
+        length = _length(around, TAIL)
+        if length == 0:
+            return n
+        start += length
+        found = call_c(pread, descriptor, here, TAIL + HEAD, start - TAIL)
+        if found < TAIL or start > stop or word(around, 4) > LONGEST:
+            return n
+        ends[n], sizes[n] = start, word(around, 4)
+        n += 1
+        for i in range(found, TAIL + HEAD):
+            around[i] = 0
+    return n
+
+
+# Deflate, many blocks of BGZF a call: isal's C functions, called by compiled code without Python's lock.
+#
+# From Python each block would ask for that lock, and 16 threads would spend their time with waiting for it.
+# The words of isal's two structs are those of igzip_lib.h, which ISA-L 2 keeps as they are:
+#
+#     word      0         1                     2         3                     4                         5, 6
+#     zstream   next_in   avail_in, total_in    next_out  avail_out, total_out  hufftables        level, buffer
+#     state     next_out  avail_out, total_out  next_in   read_in               avail_in, read_in_length
+
+BLOCK = 0xFF00  # bytes that a block of BGZF holds, as others write it
+STORED = 5  # and of one that does not shrink
+HEADER = np.frombuffer(
+    bytes.fromhex("1f8b08040000000000ff0600424302000000"), np.uint8
+)  # of a block, without its length
+_STRUCT, _BUFFER = 1 << 15, 282_624 // 8  # words: more than either struct has, and what level 1 asks for
+_LEVEL = 1
+_LOW = (1 << 32) - 1
+
+
+class Isal(NamedTuple):
+    """Addresses of isal's functions."""
+
+    init_deflate: int
+    deflate: int
+    init_inflate: int
+    inflate: int
+    crc32: int
+
+
+@functools.cache
+def isal() -> Isal:
+    """Those of the isal that is installed.  Raises FmxError."""
+    names = "deflate_stateless_init", "deflate_stateless", "inflate_init", "inflate_stateless"
+    try:
+        return Isal(*addresses(isal_zlib.__file__, *(f"isal_{name}" for name in names), "crc32_gzip_refl"))
+    except (OSError, AttributeError) as error:
+        raise FmxError(f"isal lacks a function ({error}): install it anew by 'pip install isal'") from error
+
+
+class _Room:
+    """What one thread at a time deflates with: used again, for the kernel clears each page of a new array."""
+
+    def __init__(self):
+        self.out, self.stream = np.empty(0, np.uint8), np.empty(_STRUCT, np.int64)
+        self.buffer = np.empty(_BUFFER, np.int64)
+
+
+_rooms: deque = deque()  # that nobody uses
+
+
+def deflate(data) -> bytes:
+    """``data`` (uint8[n]) as blocks of BGZF, without the end marker."""
+    room = data.size + -(-data.size // BLOCK) * (HEAD + TAIL + STORED)
+    try:
+        own = _rooms.pop()
+    except IndexError:
+        own = _Room()
+    if own.out.size < room:
+        own.out = np.empty(room, np.uint8)
+    n = _deflate(isal(), data, own.out[:room], own.stream, own.buffer, HEADER)
+    if n < 0:
+        raise FmxError("isal could not deflate a block: install another version of it")
+    blocks = own.out[:n].tobytes()  # what waits for its turn takes no more room than it must
+    _rooms.append(own)
+    return blocks
+
+
+def inflate(packed, stops, skip, view) -> bool:
+    """Fill ``view`` (uint8[n]) with what blocks of BGZF hold from their ``skip``-th byte on.
+
+    ``packed`` uint8[m]: the blocks; ``stops`` int64[n_blocks]: where each ends.  True if they are sound and
+    hold just that much.
+    """
+    spare = np.empty(LONGEST if skip else 0, np.uint8)
+    return _inflate(isal(), packed, stops, view, np.empty(_STRUCT, np.int64), spare, skip)
+
+
+@inlined
+def _put(out, at, x, n_bytes):
+    for j in range(n_bytes):
+        out[at + j] = np.uint8((x >> (8 * j)) & 255)
+
+
+@inlined
+def _crc32(isal, data, i, n):
+    return np.int64(call_c(isal.crc32, 0, address_of(data, i), n, 0)) & _LOW
+
+
+@compiled
+def _deflate(isal, data, out, stream, buffer, head):
+    """Blocks of ``data`` into ``out``: how many bytes, or -1; ``stream`` and ``buffer`` int64 are isal's."""
+    here, at = address_of(stream, 0), 0
+    call_c(isal.init_deflate, here, 0, 0, 0)
+    stream[5] = _LEVEL | np.int64(8 * buffer.size) << 32
+    stream[6] = address_of(buffer, 0)
+    for start in range(0, data.size, BLOCK):
+        n = min(BLOCK, data.size - start)
+        room = min(out.size - at - HEAD - TAIL, LONGEST - HEAD - TAIL)
+        stream[0], stream[1] = address_of(data, start), n
+        stream[2], stream[3] = address_of(out, at + HEAD), room
+        if call_c(isal.deflate, here, 0, 0, 0) != 0:
+            return -1
+        size = room - (stream[3] & _LOW)
+        copy_bytes(out, at, head, 0, HEAD)
+        _put(out, at + 16, HEAD + size + TAIL - 1, 2)
+        at += HEAD + size
+        _put(out, at, _crc32(isal, data, start, n), 4)
+        _put(out, at + 4, n, 4)
+        at += TAIL
+    return at
+
+
+@compiled
+def _inflate(isal, packed, stops, view, state, spare, skip):
+    """``inflate``; ``spare`` takes what the first block holds, where some is skipped."""
+    here, start, at = address_of(state, 0), 0, 0
+    call_c(isal.init_inflate, here, 0, 0, 0)
+    for b in range(stops.size):
+        body, stop = start + 12 + packed[start + 10] + 256 * np.int64(packed[start + 11]), stops[b] - TAIL
+        n, left = word(packed, stop + 4), skip if b == 0 else 0
+        if packed[start + 3] != 4 or body > stop or n < left or at + n - left > view.size:
+            return False
+        out, to = (spare, 0) if left else (view, at)
+        state[0], state[1] = address_of(out, to), n
+        state[2], state[4] = address_of(packed, body), stop - body
+        if call_c(isal.inflate, here, 0, 0, 0) != 0 or state[1] & _LOW or state[4] & _LOW:
+            return False
+        if _crc32(isal, out, to, n) != word(packed, stop):
+            return False
+        if left:
+            copy_bytes(view, 0, spare, left, n - left)
+        start, at = stops[b], at + n - left
+    return at == view.size
