@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import cuda_array, cuda_driver, object_cache
-from .cuda_arguments import spread
 from .cuda_module import cuda
+from .kernels import spread
 
 _N_BLOCKS, _N_THREADS = 3, 64
 

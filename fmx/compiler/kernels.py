@@ -1,19 +1,46 @@
-"""Kernels: compiled once for each combination of types and kind of GPU, kept on disk, launched by the driver.
-
-``kernel[grid, block, stream, shared](arguments)`` as numba has it.  Once a kernel is kept, no compiler is
-imported.  The convention is numba's: a number is passed as itself, a tuple as its elements, and an array as
-(owner, parent, size, itemsize, address, shape, strides).  cuda_probe.py tries it before any kernel is kept;
-where it does not hold, numba's dispatcher launches.
-"""
+"""Arguments of a kernel as 64-bit words, by numba's convention (kernels.py)."""
 
 import functools
 import threading
+from array import array
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 from . import cuda_driver, functions, object_cache
-from .cuda_arguments import spread
+from .cuda_array import CudaArray
+from .native import number_bits, number_kind
+
+
+def spread(arguments) -> tuple:
+    """(kinds of the arguments, a tuple; their slots, 64-bit words)."""
+    kinds: list = []
+    slots = array("q")
+    _spread(arguments, kinds, slots)
+    return tuple(kinds), slots
+
+
+def _spread(values, kinds, slots) -> None:
+    for value in values:
+        if isinstance(value, CudaArray):
+            kinds += value.dtype, value.ndim
+            slots.extend((0, 0, value.size, value.dtype.itemsize, value.address))
+            slots.extend((*value.shape, *value.strides))
+        elif isinstance(value, tuple):
+            kinds += type(value), len(value)
+            _spread(value, kinds, slots)
+        else:
+            kind = number_kind(value)
+            kinds.append(kind)
+            slots.append(number_bits(value, kind))
+
+
+# Kernels: compiled once for each combination of types and kind of GPU, kept on disk, launched by the driver.
+#
+# ``kernel[grid, block, stream, shared](arguments)`` as numba has it.  Once a kernel is kept, no compiler is
+# imported.  The convention is numba's: a number is passed as itself, a tuple as its elements, and an array as
+# (owner, parent, size, itemsize, address, shape, strides).  cuda_probe.py tries it before any kernel is kept;
+# where it does not hold, numba's dispatcher launches.
 
 _lock = threading.RLock()
 UNKNOWN = "fmx does not know this numba-cuda or driver; see what it requires"

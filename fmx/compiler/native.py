@@ -1,4 +1,4 @@
-"""Machine code in memory: the kinds of its arguments, loaded by LLVM, called by way of entry_point.py."""
+"""Machine code in memory: the kinds of its arguments, loaded by LLVM, called by way of numba_cpu.py."""
 
 import ctypes
 import functools
@@ -22,7 +22,7 @@ _FLAGS = 0x503  # of an array, that numba tells apart: C and Fortran order, alig
 
 
 class Code(NamedTuple):
-    """``symbol`` is the function's name in ``body``, an object file; ``entry`` is that of entry_point.py.
+    """``symbol`` is the function's name in ``body``, an object file; ``entry`` is that of numba_cpu.py.
 
     ``result`` is None, the type of a number (as "i8"), or [class, *results] for a tuple, where class is
     "module:name" for a NamedTuple and "" for a plain one.

@@ -1,4 +1,4 @@
-"""Whether compiled code can be called as entry_point.py calls it: by numba's convention, and NumPy's arrays.
+"""Whether compiled code can be called as numba_cpu.py calls it: by numba's convention, and NumPy's arrays.
 
 Another numba or NumPy may differ, and then such a call reads memory that it must not.  So before anything
 is compiled and kept, a process of its own calls two functions that take every kind of argument.

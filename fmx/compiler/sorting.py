@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .contract import by_type
-from .functions import inlined
+from .functions import by_type, inlined
 from .primitives import at
 
 _SMALL = 24

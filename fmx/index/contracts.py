@@ -6,7 +6,7 @@ Rows, symbols and counts are int64.
 
 import numpy as np
 
-from ..compiler.contract import by_type, by_type_or_this
+from ..compiler.functions import by_type, by_type_or_this
 from ..compiler.primitives import at, trap
 
 # Layouts.  An entry is fetched in units of 16 bytes (two words of ``layout.entries``, uint64), and what it

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ..compiler.contract import by_type_or_this
-from ..compiler.functions import inlined
+from ..compiler.functions import by_type_or_this, inlined
 
 # Changes of a pattern: where the text has a base that is none of the pattern's set.  Their number is in two
 # bits of an int64, and above it for each, in 30 bits, where it is in the pattern and the text's base.

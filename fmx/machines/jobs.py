@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.contract import by_type
-from ..compiler.functions import compiled
+from ..compiler.functions import by_type, compiled
 from .threads import run_all
 
 

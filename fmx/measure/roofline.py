@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..compiler.contract import by_type, static_type
+from ..compiler.functions import by_type, static_type
 from ..compiler.primitives import load_unit
 from ..compiler.warp import add_across, kernel, thread_index
 from ..machines import gpu

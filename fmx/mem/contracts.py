@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.contract import by_type
+from ..compiler.functions import by_type
 
 
 class Strands(NamedTuple):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.contract import by_type_or_this
+from ..compiler.functions import by_type_or_this
 from ..index.parts import part_span
 from ..machines.portions import runs
 from ..machines.threads import run_all

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..codecs.bgzf import BGZF_END, deflate
-from ..compiler.contract import static_type
-from ..compiler.functions import compiled, inlined
+from ..compiler.functions import compiled, inlined, static_type
 from ..compiler.primitives import at as element
 from ..errors import UnsupportedError
 from ..index.place_keys import contig_of, position_of_key

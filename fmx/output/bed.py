@@ -1,6 +1,6 @@
 """BED6, for hits and matches: contig, start, end, name of the query, mismatches, strand."""
 
-from ..compiler.contract import static_type
+from ..compiler.functions import static_type
 from ..input.changes import n_changes
 from . import put
 from .hits import HitWriter

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.contract import by_type_or_this
-from ..compiler.functions import compiled, inlined
+from ..compiler.functions import by_type_or_this, compiled, inlined
 from ..index.place_keys import contig_of, forward, is_reverse, place_key, position_of_key
 from ..index.reference import place_of
 from ..input.reads import ReadBatch

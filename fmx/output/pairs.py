@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ..compiler.contract import by_type
-from ..compiler.functions import compiled
+from ..compiler.functions import by_type, compiled
 from . import put
 
 _OPERATIONS = put.as_bytes("=XID")

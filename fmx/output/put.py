@@ -5,8 +5,7 @@ Each function writes into ``out`` uint8[n] from ``at`` on and returns the place 
 
 import numpy as np
 
-from ..compiler.contract import by_type_or_this
-from ..compiler.functions import inlined
+from ..compiler.functions import by_type_or_this, inlined
 from ..compiler.primitives import at as element
 from ..compiler.primitives import copy_bytes, low_bits, trailing_zeros
 from ..index.names import ContigNames, Names, names_of

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.contract import by_type, by_type_or_this
-from ..compiler.functions import inlined
+from ..compiler.functions import by_type, by_type_or_this, inlined
 from ..input.changes import change_at, n_changes
 from ..input.reads import ReadBatch
 from . import put

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ..compiler.contract import static_type
-from ..compiler.functions import compiled, inlined
+from ..compiler.functions import compiled, inlined, static_type
 from ..index.place_keys import contig_of, position_of_key
 from ..input.changes import n_changes
 from . import put

@@ -3,8 +3,7 @@
 REPORTED: NH tells how many hits are reported, not how many there are.
 """
 
-from ..compiler.contract import by_type_or_this
-from ..compiler.functions import inlined
+from ..compiler.functions import by_type_or_this, inlined
 from ..compiler.primitives import copy_bytes
 from . import put
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.contract import static_type
+from ..compiler.functions import static_type
 from ..input.changes import n_changes
 from . import put
 from .hits import HitWriter

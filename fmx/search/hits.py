@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.contract import by_type, by_type_or_this
-from ..compiler.functions import compiled, inlined
+from ..compiler.functions import by_type, by_type_or_this, compiled, inlined
 from ..compiler.sorting import N_DIGITS, ByDigits, sort, sort_keys
 from ..index.contracts import position_of, prefetch_position
 

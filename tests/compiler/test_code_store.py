@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from fmx.compiler import entry_point, functions, numba_cpu, object_cache, private, probe
+from fmx.compiler import functions, numba_cpu, object_cache, private, probe
 from fmx.compiler.native import Code
 
 STRANGER = 12345
@@ -345,20 +345,20 @@ def anew(store, monkeypatch):
 
 def swapped(monkeypatch):
     """As if NumPy kept strides before shapes."""
-    monkeypatch.setattr(entry_point, "_SHAPE", 3)
-    monkeypatch.setattr(entry_point, "_STRIDES", 2)
+    monkeypatch.setattr(numba_cpu, "_SHAPE", 3)
+    monkeypatch.setattr(numba_cpu, "_STRIDES", 2)
 
 
 def beyond(monkeypatch):
     """As if the head of a Python object had another size: a crash."""
-    monkeypatch.setattr(entry_point, "_HEAD", 1 << 40)
+    monkeypatch.setattr(numba_cpu, "_HEAD", 1 << 40)
 
 
 def ordered(monkeypatch):
     """As if numba passed the size of items before that of arrays."""
-    array = entry_point._array
+    array = numba_cpu._array
     monkeypatch.setattr(
-        entry_point, "_array", lambda *given: [(f := array(*given))[i] for i in (0, 1, 3, 2)] + f[4:]
+        numba_cpu, "_array", lambda *given: [(f := array(*given))[i] for i in (0, 1, 3, 2)] + f[4:]
     )
 
 

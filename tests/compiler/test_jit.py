@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_rooms import ROOT
 
-from fmx.compiler import contract, functions, object_cache, primitives, simd
+from fmx.compiler import functions, object_cache, primitives, simd
 from fmx.compiler.functions import compiled, inlined
 
 WORDS = st.integers(0, 2**64 - 1)
@@ -211,7 +211,7 @@ def test_a_contract_binds_by_type_in_machine_code_and_in_python():
     class Thrice(NamedTuple):
         x: int
 
-    @contract.by_type
+    @functions.by_type
     def value(first, more):
         """What it is worth."""
 

@@ -21,8 +21,7 @@ Size: (2 * 4^k + 2k d / 8) / d bytes a symbol.
 
 import numpy as np
 
-from ...compiler.contract import static_type
-from ...compiler.functions import inlined
+from ...compiler.functions import inlined, static_type
 from ...compiler.primitives import at, bits_from, bits_from32, popcount, prefetch, quotient
 from ..building.bwt import NONE, write_counters
 from ..contracts import ROW, address, fill, occ, preceding, prefetch_extend, share, units

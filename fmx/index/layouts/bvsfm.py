@@ -11,7 +11,7 @@ Size: 4^k * (entry) / d bytes a symbol; k = 2: 4 for d = 64 (12 GB of 3 Gb, sect
 
 import numpy as np
 
-from ...compiler.contract import static_type
+from ...compiler.functions import static_type
 from ...compiler.primitives import at, popcount, prefetch, quotient
 from .. import bitcolumn
 from ..bitcolumn import low_bits

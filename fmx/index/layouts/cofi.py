@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiler import sorting
-from ...compiler.contract import static_type
-from ...compiler.functions import inlined
+from ...compiler.functions import inlined, static_type
 from ...compiler.primitives import at, prefetch
 from ...errors import UnsupportedError
 from ...machines.jobs import ONE_CORE, do

@@ -13,7 +13,7 @@ Size: (4 * 4^k + 2k d / 8) / d bytes a symbol; for k = 3 two bits of each unit a
 
 import numpy as np
 
-from ...compiler.contract import static_type
+from ...compiler.functions import static_type
 from ...compiler.primitives import at, prefetch, quotient
 from ..building.bwt import write_counters
 from ..contracts import address, fill, occ, preceding, prefetch_extend, share, units

@@ -15,7 +15,7 @@ with one pattern alone, and so on, so that 7 shuffles add up the 8 sums of a gro
 
 import numpy as np
 
-from ...compiler.contract import by_type, static_type
+from ...compiler.functions import by_type, static_type
 from ...compiler.primitives import load_unit
 from ...compiler.warp import (
     WARP,

@@ -13,8 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from ...compiler.contract import by_type, static_type
-from ...compiler.functions import inlined
+from ...compiler.functions import by_type, inlined, static_type
 from ...compiler.primitives import load_unit
 from ...compiler.warp import (
     UINT32,

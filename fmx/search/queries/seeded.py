@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.contract import by_type, static_type
-from ...compiler.functions import inlined
+from ...compiler.functions import by_type, inlined, static_type
 from ...compiler.primitives import at, load_unit
 from ...index.contracts import find, on_device
 from ...index.prefix_table import PrefixTable, pair_index

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....compiler.contract import by_type
-from ....compiler.functions import compiled
+from ....compiler.functions import by_type, compiled
 from ....compiler.primitives import at
 from ....machines.jobs import Cores
 from ....machines.threads import run_all, spans

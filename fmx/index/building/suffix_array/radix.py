@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....compiler.contract import by_type
-from ....compiler.functions import inlined
+from ....compiler.functions import by_type, inlined
 from ....compiler.primitives import at
 from ....errors import DeviceError
 from ....machines.gpu_memory import memory_beside
