@@ -11,9 +11,8 @@ import numpy as np
 
 from ..compiler import functions
 from ..errors import n_of
-from ..machines.pipeline import run
+from ..machines.pipeline import Road, run
 from ..machines.places import choose_place
-from ..machines.road import Road
 from ..output import module_of
 from ..output.whole import Whole
 from .checkpoint import Checkpoint

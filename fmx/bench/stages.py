@@ -13,8 +13,8 @@ from .. import options, workflow
 from ..index.fm_index import load
 from ..input.spans import plan
 from ..input.streams import whole_output
-from ..machines.clock import Clock, Timed
 from ..machines.progress import Progress
+from ..machines.watch import Clock, Timed
 from ..options.finding import find_index
 from ..search import mapping
 from ..search.mapper import MapOptions

@@ -25,7 +25,7 @@ from ..compiler.warp import (
     thread_in_block,
 )  # fmt: skip
 from ..machines import gpu
-from ..machines.gpu_sums import add_up
+from ..machines.gpu_jobs import add_up
 from . import huffman_gpu, lz77_gpu
 from .bgzf import BLOCK, HEAD, HEADER, LONGEST, STORED, TAIL
 from .crc32_gpu import ADVANCE, LOW

@@ -18,7 +18,7 @@ import numpy as np
 from isal.isal_zlib import crc32, crc32_combine
 
 from ..errors import InputError
-from ..input.link import Link
+from ..machines.threads import Link
 from . import inflate
 from .gzip_streams import Gzip, Plain
 from .huffman import find_block, make_codes

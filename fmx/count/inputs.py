@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from ..errors import shown
 from ..input import pair_spans, spans
-from ..input.link import Link
 from ..input.mates import PairedFiles
 from ..input.reads import ReadBatch, parse
 from ..input.share import Share
 from ..input.streams import STANDARD
+from ..machines.threads import Link
 
 
 class Reads(NamedTuple):

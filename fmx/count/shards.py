@@ -9,9 +9,9 @@ import numpy as np
 
 from ..errors import n_of
 from ..input.chunks import CHUNK_SIZE
-from ..input.link import Link
 from ..input.share import Share
 from ..input.spans import plan
+from ..machines.threads import Link
 from .counting import FIRST
 from .inputs import Input, read_batch
 from .library import Library

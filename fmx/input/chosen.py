@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import InputError
+from ..machines.threads import Link
 from .chunks import Chunk, count, find_border
 from .held import Held
-from .link import Link
 from .spans import NOT_READ
 
 

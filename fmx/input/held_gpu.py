@@ -17,7 +17,7 @@ from ..codecs.gzip_streams import Blocks, after
 from ..codecs.inflate_gpu import SLACK
 from ..compiler.warp import atomic_add, grid_size, kernel, thread_index
 from ..machines import gpu
-from ..machines.gpu_sums import Report
+from ..machines.gpu_jobs import Report
 from .chunks import find_border, is_border, skip_blank
 from .held import Held
 

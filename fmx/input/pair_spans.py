@@ -14,9 +14,9 @@ from contextlib import ExitStack, closing
 from typing import NamedTuple
 
 from ..errors import InputError, StalledError
+from ..machines.threads import Link
 from . import spans
 from .chosen import Chosen
-from .link import Link
 from .mates import Mates, Origin, are_mates, check_names
 from .reads import ReadBatch, check_sam, parse
 from .streams import STANDARD

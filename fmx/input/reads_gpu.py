@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compiler.warp import kernel, thread_index
 from ..machines import gpu
-from ..machines.gpu_sums import add_up
+from ..machines.gpu_jobs import add_up
 from .chunks import is_border
 from .dna import CODE, WORD
 from .read_problems import OK

@@ -19,6 +19,7 @@ import numpy as np
 from ..codecs.bgzf import blocks
 from ..codecs.gzip_streams import Blocks, Plain, after
 from ..errors import InputError
+from ..machines.threads import Link
 from .chunks import (
     BLANK_LINE,
     CHUNK_SIZE,
@@ -32,7 +33,6 @@ from .chunks import (
     skip_blank,
 )
 from .held import Held
-from .link import Link
 from .streams import Source
 
 NOT_READ = "what stands before could not be read"

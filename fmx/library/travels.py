@@ -14,9 +14,8 @@ from ..index.reference import Reference
 from ..input import pair_spans
 from ..input.mates import PairedFiles
 from ..input.share import Share
-from ..machines.pipeline import travel
+from ..machines.pipeline import Shares, travel
 from ..machines.progress import Progress
-from ..machines.road import Shares
 from ..mem import matching
 from ..search.mapper import Mapper
 from ..search.pairs import PairMapper

@@ -1,7 +1,4 @@
-"""A GPU seen from the host: arrays, streams, pinned memory, events, and errors as sentences.
-
-In the CUDA simulator the device's memory is the host's.
-"""
+"""Whether what a GPU must hold fits into its memory: the one sentence for where it does not."""
 
 import gc
 import time
@@ -12,6 +9,22 @@ import numpy as np
 from ..compiler import cuda_array
 from ..compiler.cuda import SIMULATED, WARP, check_compiler, driver
 from ..errors import DeviceError, LostDeviceError
+
+
+def memory_beside(memory, resident, least, what="the index") -> int:
+    """Bytes of ``memory`` beside ``resident`` ones.  Raises DeviceError if they are fewer than ``least``."""
+    if memory - resident < least:
+        raise DeviceError(
+            f"{what} needs {(resident + least) / 1e9:.3g} GB of GPU memory with its buffers, and "
+            f"{memory / 1e9:.3g} GB may be used: raise --gpu-memory, free memory, name a smaller --layout, "
+            "or take --engine cpu"
+        )
+    return memory - resident
+
+
+# A GPU seen from the host: arrays, streams, pinned memory, events, and errors as sentences.
+#
+# In the CUDA simulator the device's memory is the host's.
 
 
 def open_device(number=0):

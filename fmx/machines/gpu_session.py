@@ -10,8 +10,8 @@ from queue import LifoQueue
 import numpy as np
 
 from . import gpu
-from .clock import Clock
-from .gpu_memory import memory_beside
+from .gpu import memory_beside
+from .watch import Clock
 
 RESERVE = 512 << 20  # bytes left to the device and the libraries on it, or a twentieth of what is free
 

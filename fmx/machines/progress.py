@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 
 from ..system.terminal import tell
-from .wall import Wall
+from .watch import Wall
 
 OFTEN, SELDOM = 0.2, 60.0  # seconds between two lines, on a terminal and elsewhere
 _BAR, _WITH_BAR = "|{bar:10}| ", 64  # where a line has as many columns

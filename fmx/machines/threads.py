@@ -2,8 +2,10 @@
 
 import math
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 from ..system import cgroup
 
@@ -38,3 +40,27 @@ def start(n_threads: int, function, *arguments):
     future = pool.submit(function, *arguments)
     pool.shutdown(wait=False)
     return future.result
+
+
+# What one piece of an input tells the next one, which another thread may be at.
+
+
+class Link:
+    """Is told once, and waited for."""
+
+    def __init__(self, told=None):
+        self._is_told, self._told = threading.Event(), told
+        if told is not None:
+            self._is_told.set()
+
+    def is_told(self) -> bool:
+        return self._is_told.is_set()
+
+    def tell(self, told):
+        """Let the next one know, or None: what it finds is not wanted."""
+        self._told = told
+        self._is_told.set()
+
+    def wait(self) -> Any:
+        self._is_told.wait()
+        return self._told

@@ -16,9 +16,8 @@ import numpy as np
 from ..errors import n_of
 from ..input import reads, spans
 from ..input.lengths import lengths_of
-from ..machines.pipeline import travel
+from ..machines.pipeline import Shares, travel
 from ..machines.progress import Progress
-from ..machines.road import Shares
 from ..search.mapper import BOTH, make_query
 from ..search.summary import Sums
 from . import mummergpu, seeds

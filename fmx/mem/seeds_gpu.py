@@ -19,7 +19,7 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..machines import gpu
-from ..machines.gpu_memory import memory_beside
+from ..machines.gpu import memory_beside
 from ..machines.gpu_session import Arrays, Desks
 from ..machines.threads import run_all, spans
 from ..search import gpu_search

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..errors import DeviceError
-from ..machines.gpu_memory import memory_beside
+from ..machines.gpu import memory_beside
 from ..machines.threads import run_all, spans
 from .contracts import take
 from .rank_walk import Segment

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..compiler.functions import by_type_or_this
 from ..index.parts import part_span
-from ..machines.portions import runs
+from ..machines.jobs import runs
 from ..machines.threads import run_all
 from .contracts import collect, empty_matches, join_matches, seek, take
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..input.dna import CODE, WORD
 from ..input.reads import FORWARD, REVERSE, pack_read, pack_reverse
-from ..machines.portions import cuts
+from ..machines.jobs import cuts
 from .contracts import Strands
 
 

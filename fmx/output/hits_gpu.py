@@ -13,7 +13,7 @@ from ..codecs.bgzf import deflate
 from ..codecs.deflate_gpu import GpuDeflater, refusal
 from ..compiler.warp import WARP, kernel, thread_in_block, thread_index
 from ..machines import gpu
-from ..machines.gpu_sums import add_up
+from ..machines.gpu_jobs import add_up
 from .buffers import Buffers
 from .of_read import Window, put_read, room_of_read
 

@@ -14,7 +14,7 @@ from ..index.contracts import position_of, prefetch_position
 from ..index.reference import Blocks, find_block
 from ..input.changes import NONE, change_at, n_changes
 from ..input.sets import changes_at
-from ..machines.portions import cuts
+from ..machines.jobs import cuts
 from .queries import near
 
 AT_ONCE = 1 << 17  # rows that are compared at a time

@@ -20,8 +20,8 @@ from ..input.chunks import Chunk
 from ..input.dna import UPPER
 from ..input.trimming import trimmed
 from ..input.weights import MOST, put_weight, weight_of
+from ..machines.jobs import runs
 from ..machines.pipeline import travel
-from ..machines.portions import runs
 
 ALL_READS = "reads, collapsed"  # what messages call them
 _WIDEST = 24  # bytes of a record of FASTA but for its name and letters

@@ -19,7 +19,7 @@ from ..index.contracts import position_of, start, units
 from ..index.parts import part_span
 from ..input.reads import Patterns
 from ..machines import gpu
-from ..machines.teams import for_each, teams
+from ..machines.places import for_each, teams
 from ..machines.threads import run_all
 from . import engines, gpu_forms, gpu_search
 from .hits import Intervals

@@ -19,8 +19,8 @@ from ..codecs.inflate_gpu import Inflater
 from ..input.held_gpu import GpuHeld
 from ..input.reads_gpu import PROBLEM, Reading, parse
 from ..machines import gpu
-from ..machines.gpu_memory import memory_beside
-from ..machines.gpu_sums import Report
+from ..machines.gpu import memory_beside
+from ..machines.gpu_jobs import Report
 from . import engines, gpu_forms, gpu_search, hits_gpu
 from .gpu_mapping import best_engine
 from .hits import Intervals, Rows

@@ -14,7 +14,7 @@ from ..index.reference import place_of
 from ..input.lengths import N_CLASSES, class_of
 from ..input.reads_gpu import FREE as FIRST
 from ..machines import gpu
-from ..machines.gpu_sums import add_up
+from ..machines.gpu_jobs import add_up
 from .hits import Hits, all_keys, eligible_of, select_of_read
 from .summary import Summary
 from .tally import COLUMNS, share_of

@@ -15,7 +15,7 @@ from ..index.parts import part_span
 from ..input import chunks, reads
 from ..input.trimming import WHOLE, Trim, trimmed
 from ..input.weights import weights_of
-from ..machines.portions import runs
+from ..machines.jobs import runs
 from .engines import cpu
 from .hits import Intervals, SelectionPolicy, count, select
 from .located import Locator, at_hand, occurrences_of

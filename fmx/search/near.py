@@ -13,7 +13,7 @@ from ..index.parts import part_span
 from ..index.sampled_sa import SampledSA
 from ..input import sets
 from ..input.reads import Patterns
-from ..machines.portions import runs
+from ..machines.jobs import runs
 from .candidates import CpuVerifier, Sought, Text
 from .engines import cpu
 from .hits import Intervals

@@ -12,7 +12,7 @@ from ..compiler.functions import compiled
 from ..index.groups import blocks_by_group, groups_of
 from ..index.parts import part_span
 from ..index.reference import Blocks
-from ..machines.portions import cuts, runs
+from ..machines.jobs import cuts, runs
 from .candidates import position_in
 
 MOST = 1 << 17  # positions located at a time

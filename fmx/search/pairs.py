@@ -9,7 +9,7 @@ import numpy as np
 
 from ..input.lengths import no_lengths
 from ..input.trimming import trimmed
-from ..machines.portions import runs
+from ..machines.jobs import runs
 from . import proper
 from .hits import Hits, Intervals, select
 from .located import located, occurrences_of

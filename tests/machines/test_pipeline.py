@@ -10,8 +10,7 @@ from functools import partial
 import pytest
 
 from fmx.machines import pipeline
-from fmx.machines.pipeline import run, travel
-from fmx.machines.road import Road, Shares
+from fmx.machines.pipeline import Road, Shares, run, travel
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fmx.machines.teams import for_each, teams
+from fmx.machines.places import for_each, teams
 
 
 class Gpu:

@@ -16,7 +16,7 @@ pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 from fmx.codecs import deflate_gpu, huffman_gpu, inflate_gpu, lz77_gpu
 from fmx.compiler.warp import ptx_of
 from fmx.input import held_gpu, reads_gpu
-from fmx.machines import gpu_sums
+from fmx.machines import gpu_jobs
 from fmx.output import hits_gpu as records_gpu
 from fmx.search import hits_gpu
 
@@ -49,7 +49,7 @@ KERNELS = {
     "borders": (reads_gpu.count_kernel, (RAW,)),
     "starts": (reads_gpu.starts_kernel, (RAW,)),
     "reads": (reads_gpu.reads_kernel, (RAW, BATCH, READING, PATTERNS, NUMBERS)),
-    "totals": (gpu_sums.add_up_kernel, (NUMBERS, 1, NUMBERS, 1)),
+    "totals": (gpu_jobs.add_up_kernel, (NUMBERS, 1, NUMBERS, 1)),
     "count": (hits_gpu.count_kernel, (BATCH, FOUND, RULES, CHOSEN, NUMBERS, NUMBERS)),
     "choose": (hits_gpu.choose_kernel, (BATCH, FOUND, RULES, CHOSEN)),
     "tally": (hits_gpu.tally_kernel, (FOUND, BLOCKS, CHOSEN, NUMBERS)),

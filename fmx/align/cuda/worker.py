@@ -1,4 +1,4 @@
-"""A GPU as a worker (machines/road.py): pulls chunks, scores their pairs, leaves the paths to the CPU.
+"""A GPU as a worker (machines/pipeline.py): pulls chunks, scores their pairs, leaves the paths to the CPU.
 
 Flights alternate (machines/gpu_session.py): while one computes, the other's pairs are copied in and
 its scores out. A flight gathers chunks until it can fill the GPU.
@@ -12,7 +12,7 @@ import numpy as np
 from ...compiler.cuda import SIMULATED
 from ...errors import UnsupportedError
 from ...machines import gpu
-from ...machines.gpu_memory import memory_beside
+from ...machines.gpu import memory_beside
 from ..jobs import Pairs
 from ..worker import plan, select
 from .batch import Batch

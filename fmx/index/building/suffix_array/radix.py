@@ -17,7 +17,7 @@ import numpy as np
 from ....compiler.functions import by_type, inlined
 from ....compiler.primitives import at
 from ....errors import DeviceError
-from ....machines.gpu_memory import memory_beside
+from ....machines.gpu import memory_beside
 from ....machines.jobs import choose, do
 from . import symbols3
 from .symbols3 import PER_KEY, key
