@@ -11,7 +11,7 @@ import struct
 import zlib
 
 from ..errors import InputError, OutputError
-from ..system.drafts import lock
+from ..system.files import lock
 
 _HEAD = struct.Struct("<QQI")
 _TITLE = "fmx pairwise checkpoint 1 "

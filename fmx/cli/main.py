@@ -16,9 +16,8 @@ import click
 
 from .._version import __version__
 from ..errors import MESSAGE, FmxError, LostDeviceError, brief
-from ..system import signals
-from ..system.started import started
-from ..system.terminal import open_closed_streams, tell
+from ..system import process
+from ..system.process import open_closed_streams, started, tell
 from . import commands
 from .modules import Modules
 
@@ -57,7 +56,7 @@ def run(arguments, start: float | None = None) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (KeyboardInterrupt, click.Abort) as stop:
-        number = stop.args[0] if isinstance(stop, signals.Stopped) else signal.SIGINT
+        number = stop.args[0] if isinstance(stop, process.Stopped) else signal.SIGINT
         name = signal.Signals(number).name
         tell("fmx: interrupted" if number == signal.SIGINT else f"fmx: stopped by {name}")
         return 128 + number
@@ -124,4 +123,4 @@ def main(start: float) -> None:
     if "_FMX_COMPLETE" in os.environ:  # click's shell completion
         fmx.main(prog_name="fmx")
     gc.disable()  # a run makes no garbage in cycles; scanning the compiler's objects only delays the start
-    signals.run(run, sys.argv[1:], start)
+    process.run(run, sys.argv[1:], start)

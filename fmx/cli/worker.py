@@ -10,7 +10,7 @@ from ..cluster.kept import kept_for
 from ..cluster.run import seen
 from ..errors import DeviceError
 from ..options import ALL_GPUS
-from ..system import heap
+from ..system import resources
 
 
 class Gpus:
@@ -51,7 +51,7 @@ def do_shard(command, given, run, shard):
     On the CPU a thread of the worker does it, on a GPU as many as each of its GPUs has; with ``auto`` on a
     GPU if one is free, and will do.
     """
-    heap.keep_freed()
+    resources.keep_freed()
     given = {**given, "shard": shard, "run": run, "kept": kept_for((command, run, given))}
     work = import_module(f".commands.{command}", __package__).command.callback
     engine = given.get("engine", "cpu")

@@ -20,7 +20,7 @@ from ..input.shards import Shard, ShardPlan
 from ..input.streams import STANDARD
 from ..output.whole import Sinks
 from ..report.kinds import as_json
-from ..system.drafts import DraftFolder
+from ..system.files import DraftFolder
 from .manifest import BODY, COUNTS, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
 
 _OWN = {  # what changes no byte

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 
 from ..errors import UnsupportedError
-from ..system import cgroup
+from ..system import resources
 from . import layouts, prefix_table, seed_table
 from .parts import own_name
 from .sparse.table import parse_sparse
@@ -39,7 +39,7 @@ class Plan:
 
 def available_memory() -> int:
     """Bytes that this process may take now, within the limit of a container or a batch job."""
-    return int(min(_free_memory(), cgroup.memory()))
+    return int(min(_free_memory(), resources.memory()))
 
 
 def _free_memory() -> int:

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 
 from ..compiler import object_cache
-from ..system.filesystems import tells_changes
+from ..system.files import tells_changes
 
 _SETTLED = 2 * 10**9  # ns; a clock's grain is smaller, so two changes of older files have two times
 

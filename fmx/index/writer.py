@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import IndexFileError, OutputError
 from ..machines.jobs import ONE_CORE
 from ..machines.threads import start
-from ..system.drafts import DraftFolder, sync_names, sync_tree
+from ..system.files import DraftFolder, sync_names, sync_tree
 from .check import is_array
 from .store import FORMAT, META, PIECE, checksum, meta_checksum, read_any_meta, read_meta
 

@@ -10,8 +10,7 @@ from typing import Any
 from ..codecs.decompressors import Packed, kind_of
 from ..codecs.gzip_streams import Gzip, RegularFile
 from ..errors import OutputError, named_input
-from ..system.drafts import DraftFile
-from ..system.pipes import widen
+from ..system.files import DraftFile, widen
 from .alignments import Alignments, is_alignments
 
 STANDARD = "-"

@@ -6,7 +6,7 @@ import threading
 import time
 from contextlib import contextmanager
 
-from ..system.terminal import tell
+from ..system.process import tell
 from .watch import Wall
 
 OFTEN, SELDOM = 0.2, 60.0  # seconds between two lines, on a terminal and elsewhere

@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
-from ..system import cgroup
+from ..system import resources
 
 
 def available_cores() -> int:
     """Cores this process may use: by its affinity, and by the quota of a container or a batch job."""
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = cgroup.cores()
+    quota = resources.cores()
     return own if quota > own else max(math.ceil(quota), 1)
 
 

@@ -8,7 +8,7 @@ from threading import Lock
 
 from ..compiler import functions
 from ..report.facts import SPENT
-from ..system.started import started
+from ..system.process import started
 
 
 class Clock:

@@ -14,7 +14,7 @@ from functools import partial
 from ..errors import OutputError, installed
 from ..input import samtools
 from ..input.streams import STANDARD, descriptor_of, is_special, named_output
-from ..system.drafts import DraftFolder, sync_names, sync_tree
+from ..system.files import DraftFolder, sync_names, sync_tree
 
 MEMORY = 1 << 30  # bytes of records held at a time by all threads
 LEAST = 32 << 20  # of these by one

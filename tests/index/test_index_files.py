@@ -19,7 +19,7 @@ from fmx.cli import main
 from fmx.errors import IndexFileError, OutputError
 from fmx.index import fm_index, store
 from fmx.index import writer as index_writer
-from fmx.system import drafts
+from fmx.system import files
 
 ONE = journeys.fasta(numbered([random_letters(500, "one")]))
 TWO = journeys.fasta(numbered([random_letters(600, "two"), "ACGTNNACC"]))
@@ -168,7 +168,7 @@ print("done", count)
 @pytest.mark.parametrize("way", ["exchange", "aside"])
 @pytest.mark.parametrize("how", ["kill", "fail"])
 def test_an_end_at_any_step_of_replacing_leaves_an_index(how, way, home, monkeypatch):
-    monkeypatch.setattr(drafts, "STALE", -1)
+    monkeypatch.setattr(files, "STALE", -1)
     step, states = 0, []
     while True:
         step += 1
@@ -180,13 +180,13 @@ def test_an_end_at_any_step_of_replacing_leaves_an_index(how, way, home, monkeyp
         )
         if way == "aside" and not (home / "ref.fmx").exists():
             assert how == "kill"
-            drafts.sweep(home / "ref.fmx")  # what the next build begins with
+            files.sweep(home / "ref.fmx")  # what the next build begins with
         states.append(n_text())
         if ended.stdout.startswith("done"):
             break
     assert set(states) == {501, 610}
     assert states == sorted(states)
-    drafts.sweep(home / "ref.fmx")
+    files.sweep(home / "ref.fmx")
     assert names(home) == ["one.fa", "ref.fmx", "two.fa"]
 
 

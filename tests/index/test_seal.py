@@ -15,7 +15,7 @@ from fmx import workflow
 from fmx.compiler import object_cache, private
 from fmx.errors import IndexFileError
 from fmx.index import fm_index, seal, store
-from fmx.system import filesystems
+from fmx.system import files
 
 ARRAY = "sa_positions.npy"
 OF_VERIFY, OF_BACKWARD = (
@@ -206,10 +206,10 @@ def test_a_file_system_that_may_hide_changes_has_no_seals(path, opened, monkeypa
 
 def test_file_systems_are_told_apart(path):
     with open(path / ARRAY) as file, open("/proc/self/stat") as other:
-        assert filesystems.tells_changes(file.fileno())
-        assert not filesystems.tells_changes(other.fileno())
+        assert files.tells_changes(file.fileno())
+        assert not files.tells_changes(other.fileno())
         with pytest.raises(OSError, match="Bad file descriptor"):
-            filesystems.tells_changes(-1)
+            files.tells_changes(-1)
 
 
 def test_parts_are_sealed(tmp_path, opened):

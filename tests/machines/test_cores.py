@@ -6,7 +6,7 @@ import pytest
 
 from fmx.index import plan
 from fmx.machines import threads
-from fmx.system import cgroup
+from fmx.system import resources
 
 GB = 10**9
 NO_LIMIT_V1 = "9223372036854771712"
@@ -15,7 +15,7 @@ NO_LIMIT_V1 = "9223372036854771712"
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
     """A function: files by their paths -> a machine of 8 cores and 100 GB of free memory with them."""
-    monkeypatch.setattr(cgroup, "ROOT", str(tmp_path))
+    monkeypatch.setattr(resources, "ROOT", str(tmp_path))
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
     monkeypatch.setattr(plan, "_free_memory", lambda: 100 * GB)
 

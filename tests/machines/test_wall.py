@@ -14,7 +14,7 @@ from texts import numbered, random_letters
 
 from fmx.compiler import functions
 from fmx.machines.watch import Wall
-from fmx.system.started import started
+from fmx.system.process import started
 
 UNIT = random_letters(3000, "wall")
 

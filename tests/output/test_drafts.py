@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from fmx.system import drafts
-from fmx.system.drafts import DraftFile, DraftFolder
+from fmx.system import files
+from fmx.system.files import DraftFile, DraftFolder
 
 OWNER = """
 import sys, time
@@ -91,7 +91,7 @@ def test_the_draft_of_a_killed_owner_is_swept_and_that_of_a_living_one_is_not(tm
     assert len(hidden(tmp_path)) == 1
     alive.send_signal(signal.SIGKILL)
     alive.wait()
-    drafts.sweep(tmp_path / "x")
+    files.sweep(tmp_path / "x")
     assert hidden(tmp_path) == []
 
 
@@ -105,10 +105,10 @@ def test_only_stale_drafts_of_the_same_name_are_swept(tmp_path):
     os.symlink("elsewhere", tmp_path / ".x.aaaaaaaaaaaaaaaa.partial")
     os.mkfifo(tmp_path / ".x.bbbbbbbbbbbbbbbb.partial")
     before = sorted(os.listdir(tmp_path))
-    drafts.sweep(tmp_path / "x")
+    files.sweep(tmp_path / "x")
     assert sorted(os.listdir(tmp_path)) == before
     aged(tmp_path / kept[0])
-    drafts.sweep(tmp_path / "x")
+    files.sweep(tmp_path / "x")
     assert sorted(set(before) - set(os.listdir(tmp_path))) == kept[:1]
 
 
@@ -120,7 +120,7 @@ def test_nothing_is_swept_where_locks_do_not_exist(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(drafts.fcntl, "flock", refuse)
+    monkeypatch.setattr(files.fcntl, "flock", refuse)
     with DraftFile(tmp_path / "x") as draft:
         assert make(draft) == "new"
     assert stale.exists()
@@ -138,7 +138,7 @@ def test_any_name_has_drafts(tmp_path, kind, name):
     stale = tmp_path / os.fsdecode(draft.path.name)
     stale.write_text("")
     aged(stale)
-    drafts.sweep(final)
+    files.sweep(final)
     assert os.listdir(os.fsencode(tmp_path)) == [name]
 
 
@@ -160,14 +160,14 @@ def old_and_new(tmp_path):
 
 
 def test_where_names_cannot_be_exchanged_the_old_folder_is_set_aside(tmp_path, monkeypatch):
-    monkeypatch.setattr(drafts, "_exchange", lambda *_: False)
+    monkeypatch.setattr(files, "_exchange", lambda *_: False)
     with old_and_new(tmp_path) as draft:
         assert make(draft) == "new"
     assert os.listdir(tmp_path) == ["x"]
 
 
 def test_an_old_folder_goes_back_if_the_new_one_cannot_come(tmp_path, monkeypatch):
-    monkeypatch.setattr(drafts, "_exchange", lambda *_: False)
+    monkeypatch.setattr(files, "_exchange", lambda *_: False)
     rename = os.rename
 
     def failing(one, other):
@@ -188,11 +188,11 @@ def test_an_old_folder_set_aside_by_a_dead_owner_goes_back(tmp_path):
     aside.mkdir()
     (aside / "a").write_text("old")
     aged(aside)
-    drafts.sweep(tmp_path / "x")
+    files.sweep(tmp_path / "x")
     assert (tmp_path / "x" / "a").read_text() == "old"
     aside.mkdir()
     aged(aside)
-    drafts.sweep(tmp_path / "x")
+    files.sweep(tmp_path / "x")
     assert os.listdir(tmp_path) == ["x"]
 
 
@@ -200,8 +200,8 @@ def test_names_are_exchanged_at_once(tmp_path):
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).write_text("")
-    if not drafts._exchange(tmp_path / "one", tmp_path / "other"):
+    if not files._exchange(tmp_path / "one", tmp_path / "other"):
         pytest.skip("this system cannot exchange names")
     assert os.listdir(tmp_path / "one") == ["other"]
     with pytest.raises(FileNotFoundError):
-        drafts._exchange(tmp_path / "one", tmp_path / "none")
+        files._exchange(tmp_path / "one", tmp_path / "none")

@@ -67,9 +67,9 @@ def command(given):
     from ...index import layouts
     from ...index.place import index_at
     from ...machines.progress import Progress
-    from ...system import heap
+    from ...system import resources
 
-    heap.give_back_large()
+    resources.give_back_large()
     progress, where = Progress(given.quiet), options.device_of(given)
     workflow.tell_compiling(progress)
     if given.add:

@@ -1,8 +1,18 @@
-"""Signals that end a run: an exception on its way out, wherever they come."""
+"""When this thread's command was started, on the clock of time.monotonic; None where there is none."""
 
+import os
 import signal
 import sys
 import time
+from contextlib import suppress
+from contextvars import ContextVar
+
+from ..errors import LINE, brief
+
+started: ContextVar[float | None] = ContextVar("started", default=None)
+
+
+# Signals that end a run: an exception on its way out, wherever they come.
 
 PATIENCE = 2.0  # seconds in which a further signal does not cut short the cleaning up after the first
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -52,3 +62,31 @@ def _raise_again(lost) -> None:
 
     signal.signal(signal.SIGALRM, again)
     signal.setitimer(signal.ITIMER_REAL, 0.01)
+
+
+# The standard streams: words to standard error, one line each; streams that are closed.
+
+
+def tell(text: str, end: str = "\n") -> None:
+    """Write a message, not too long, on a terminal in place of the line of progress that stands there.
+
+    Where standard error takes none it is lost, which must not cost the work.
+    """
+    with suppress(OSError):
+        clear = "\r\x1b[K" if sys.stderr.isatty() else ""
+        print(f"{clear}{brief(text, LINE)}", end=end, file=sys.stderr, flush=True)
+
+
+def open_closed_streams() -> None:
+    """Open each closed standard descriptor on /dev/null, lest a file get its number and the words for it.
+
+    Input and output are opened the wrong way round: to use them still fails.
+    """
+    closed = [("stdin", "r", os.O_WRONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)]
+    for number, (name, mode, access) in enumerate(closed):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, access)  # gets the lowest free number
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115

@@ -1,21 +1,59 @@
-"""Writing beside a final place, whose name therefore only ever holds what is whole.
+"""Which file systems tell of every change to a file."""
 
-    out.sam                                as it was, or whole
-    .out.sam.3f0c9a517be2d840.partial      in the making, locked (flock) while its owner lives
-    .ref.fmx.91d2c7a04b6e5f38.replaced     an old folder set aside where two names cannot be exchanged
-
-A killed run leaves its draft; the next one of the same name removes it.  Links are followed.
-"""
-
+import ctypes
 import errno
 import fcntl
 import os
 import re
 import shutil
 import stat
+import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+# f_type of statfs(2).  Not here: those whose ctime somebody else may set, as with CIFS, FUSE, 9p, vfat.
+_TELLING = {
+    0xEF53: "ext", 0x58465342: "xfs", 0x9123683E: "btrfs", 0xF2F52010: "f2fs", 0xCA451A4E: "bcachefs",
+    0x2FC12FC1: "zfs", 0x01021994: "tmpfs", 0x858458F6: "ramfs", 0x794C7630: "overlayfs", 0x6969: "nfs",
+    0x00C36400: "ceph", 0x0BD00BD0: "lustre", 0x47504653: "gpfs",
+}  # fmt: skip
+
+
+def tells_changes(file: int) -> bool:
+    """Whether any write to the file of this descriptor moves its ctime, which nobody but the kernel sets."""
+    if sys.platform != "linux":
+        return False
+    state = ctypes.create_string_buffer(512)  # a struct statfs begins with f_type, a long
+    failed = ctypes.CDLL(None, use_errno=True).fstatfs(file, state)
+    kind = ctypes.c_long.from_buffer(state).value & 0xFFFFFFFF
+    if failed:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return kind in _TELLING
+
+
+# How much a pipe holds.
+
+_MOST = 1 << 20  # bytes: what Linux lets any user have
+
+
+def widen(file) -> None:
+    """Let a pipe, if that is what a file is, hold 1 MB in the place of 64 kB.
+
+    Who writes and who reads it then wait for each other, and wake each other, less often.
+    """
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with suppress(OSError):  # no pipe, or no more allowed
+            fcntl.fcntl(file.fileno(), fcntl.F_SETPIPE_SZ, _MOST)
+
+
+# Writing beside a final place, whose name therefore only ever holds what is whole.
+#
+#     out.sam                                as it was, or whole
+#     .out.sam.3f0c9a517be2d840.partial      in the making, locked (flock) while its owner lives
+#     .ref.fmx.91d2c7a04b6e5f38.replaced     an old folder set aside where two names cannot be exchanged
+#
+# A killed run leaves its draft; the next one of the same name removes it.  Links are followed.
 
 STALE = 10  # seconds: a draft younger than this may be about to be locked
 _LONGEST = 255  # bytes of a file name
