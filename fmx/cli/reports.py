@@ -9,8 +9,7 @@ import click
 
 from .._version import __version__
 from ..errors import shown
-from ..report.facts import Report
-from ..report.kinds import SUFFIXES, kind_of
+from ..report.facts import SUFFIXES, Report, kind_of
 
 _LIBRARIES = ("numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings")
 

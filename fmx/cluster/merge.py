@@ -10,8 +10,7 @@ import xxhash
 
 from ..errors import OutputError
 from ..input.streams import whole_output
-from ..report.facts import added
-from ..report.kinds import rendered
+from ..report.facts import added, rendered
 from .manifest import BODY, COUNTS, FACTS, Manifest, difference, name_of, read_manifest
 
 _AT_ONCE = 1 << 20  # bytes

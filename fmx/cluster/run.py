@@ -19,7 +19,7 @@ from ..input.pair_shards import PairShardPlan
 from ..input.shards import Shard, ShardPlan
 from ..input.streams import STANDARD
 from ..output.whole import Sinks
-from ..report.kinds import as_json
+from ..report.facts import as_json
 from ..system.files import DraftFolder
 from .manifest import BODY, COUNTS, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
 

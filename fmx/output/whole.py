@@ -8,7 +8,7 @@ from ..input import pair_spans, spans
 from ..input.chosen import Chosen
 from ..input.mates import PairedFiles
 from ..input.streams import named_output, whole_output
-from ..report.kinds import rendered
+from ..report.facts import rendered
 from .reads import Aside
 
 

@@ -4,7 +4,10 @@ docs/formats.md tells what each is.  A command says what it knows beforehand (Re
 what came of it: counts, seconds, stages, lengths, contigs.
 """
 
+import json
+import os
 from dataclasses import dataclass
+from importlib import import_module
 
 FORMAT = 1  # of facts
 OF_READS = {"mapped", "unique", "suppressed", "unmapped", "cannot_occur"}  # counts that are shares of these
@@ -113,3 +116,69 @@ def _row(rows) -> dict:
     sums = {name: sum(row[name] for row in rows) for name in rows[0] if name not in ("name", "length")}
     sums["fractional"] = round(sums["fractional"], 6)
     return {"name": rows[0]["name"], "length": rows[0]["length"], **sums}
+
+
+# Facts of a search as a section of MultiQC's report: custom content, by the name of its file.
+
+SUFFIX = "_mqc.json"
+_ABOUT = "finds every place where a DNA read occurs in a reference."
+
+
+def as_multiqc(path, facts: dict) -> bytes:
+    """What a file of this name holds: a bar of the sample that its name tells."""
+    sample = os.path.basename(path)[: -len(SUFFIX)] or "fmx"
+    what, fates = fates_of(facts)
+    section = {
+        "id": f"fmx_{what}",
+        "parent_id": "fmx",
+        "parent_name": "fmx",
+        "parent_description": _ABOUT,
+        "section_name": f"Mapped {what}",
+        "description": f"How often {what} occur{' as proper pairs' if what == 'pairs' else ''}.",
+        "plot_type": "bargraph",
+        "pconfig": {
+            "id": f"fmx_{what}_plot",
+            "title": f"fmx: Mapped {what}",
+            "ylab": what.capitalize(),
+            "cpswitch_counts_label": f"Number of {what}",
+        },
+        "categories": {
+            words: {"name": words, "color": colour}
+            for words, colour in FATES[what].values()
+            if words in fates
+        },
+        "data": {sample: fates},
+    }
+    return f"{json.dumps(section, indent=1)}\n".encode()
+
+
+# The kinds of a report, which the names of its files tell: JSON, a page, or a section of MultiQC's.
+
+SUFFIXES = {"_mqc.json": "MULTIQC", ".json": "JSON", ".html": "HTML", ".htm": "HTML"}  # the first one holds
+
+
+def kind_of(path) -> str | None:
+    """The kind that a name tells, or None."""
+    name = os.path.basename(path).lower()
+    end = next((end for end in SUFFIXES if name.endswith(end)), name)
+    return None if end == name else SUFFIXES[end]
+
+
+def rendered(path, facts) -> bytes:
+    """Facts as what a file of this name holds."""
+    kind = kind_of(path)
+    if kind == "JSON":
+        return as_json(facts)
+    if kind == "HTML":
+        return import_module(".page", __package__).html(facts)
+    return as_multiqc(path, facts)
+
+
+def as_json(facts) -> bytes:
+    """An object a line where lists are long."""
+    long = {name: facts[name] for name in LONG if name in facts}
+    text = json.dumps({name: value for name, value in facts.items() if name not in long}, indent=1)
+    for name, rows in long.items():
+        lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
+        text = f'{text[:-2]},\n "{name}": [\n{lines}\n ]\n}}' if rows else f'{text[:-2]},\n "{name}": []\n}}'
+    return f"{text}\n".encode()

@@ -2,6 +2,10 @@
 
 from html import escape
 
+from ..errors import n_of
+from . import svg
+from .facts import FATES, SPENT, fates_of
+
 _STYLE = """
 body { font: 15px/1.5 sans-serif; color: #222; background: #fff; margin: 2em auto;
   max-width: 62em; padding: 0 1em }
@@ -32,3 +36,186 @@ def table(head, rows) -> str:
     lines = ["<table>", "<tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>"]
     lines += ["<tr>" + "".join(row) + "</tr>" for row in rows]
     return "\n".join([*lines, "</table>"])
+
+
+# Facts of a run (facts.py) as a page with figures.
+
+_MOST = 30  # contigs, with the most reads, that are shown
+_COLUMNS = 60  # of a histogram, at most
+_SHOWN = 0.995  # of what is counted; the longest of all would leave no room for the rest
+_WORDS = {
+    "reads": "reads", "pairs": "pairs", "queries": "queries", "bases": "bases",
+    "mapped": "occur", "unique": "occur once", "suppressed": "occur more often than -m allows",
+    "unmapped": "occur nowhere", "cannot_occur": "of these cannot occur", "occurrences": "occurrences",
+    "proper": "occur as proper pairs", "proper_pairs": "proper pairs",
+    "alone": "mates that occur by themselves",
+    "hopeless": "mates that cannot occur",
+    "matches": "matches",
+}  # fmt: skip
+
+
+def html(facts) -> bytes:
+    """The page."""
+    counts = facts["counts"]
+    names = [each["path"].rsplit("/", 1)[-1] for each in facts["inputs"]]
+    title = f"fmx {facts['command']}: {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
+    parts = [f"<h1>{escape(title)}</h1>", f'<p class="about">{_about(facts)}</p>']
+    parts += ["<h2>Counts</h2>", _counts(facts)]
+    if "unique" in counts:
+        parts += _fates(facts)
+    if sum(facts.get("strands", {}).values()):
+        what = "matches" if "matches" in counts else "occurrences"
+        parts += [f"<h2>Strands of {what}</h2>", _strands(facts["strands"], what)]
+    if facts.get("mismatches"):
+        parts += ["<h2>Mismatches of reads, in their best hits</h2>", _mismatches(facts["mismatches"])]
+    of_pairs = "pairs" if "pairs" in counts else "reads"
+    things = "sequences" if facts["command"] == "pairwise" else "queries" if "queries" in counts else "reads"
+    for name, words, (them, unit) in (
+        ("multiplicity", f"How often mapped {of_pairs} occur", (of_pairs, "occurrence")),
+        ("lengths", f"Lengths of {things}", (things, "base")),
+        ("match_lengths", "Lengths of matches", ("matches", "base")),
+        ("inserts", "Inserts of proper pairs", ("pairs", "base")),
+    ):
+        if facts.get(name):
+            parts += [f"<h2>{words}</h2>", *_histogram(facts[name], words, them, unit)]
+    for name in ("contigs", "groups"):
+        if facts.get(name):
+            parts += [f"<h2>{name.capitalize()}</h2>", *_of_reference(name, facts[name])]
+    if facts.get("screen"):
+        parts += ["<h2>Reads by the groups that they occur in, and no others</h2>", _screen(facts["screen"])]
+    parts += ["<h2>Where the time went</h2>", *_times(facts)]
+    parts += ["<h2>The run</h2>", _run(facts)]
+    return page(title, parts)
+
+
+def _about(facts) -> str:
+    seconds = facts["seconds"]["wall"]
+    said = [
+        f"fmx {facts['fmx']}",
+        facts["started"].replace("T", " ").replace("Z", " UTC"),
+        f"{seconds:,.1f} s",
+    ]
+    if "shards" in facts:
+        said.append(f"{n_of(facts['shards'], 'shard')}, whose seconds are added up")
+    return escape("; ".join(said))
+
+
+def _counts(facts) -> str:
+    rows = []
+    for name, n in facts["counts"].items():
+        share = facts["shares"].get(name)
+        share = "" if share is None else f"{100 * share:.2f} %"
+        what = "hopeless" if name == "cannot_occur" and "pairs" in facts["counts"] else name
+        rows.append(_cells(_WORDS.get(what, what), f"{n:,}", share))
+    for name, rate in facts["rates"].items():
+        rows.append(_cells(name.replace("_per_second", " a second"), f"{rate:,.0f}", ""))
+    return table(("", "number", "share"), rows)
+
+
+def _fates(facts) -> list:
+    what, fates = fates_of(facts)
+    n = max(facts["counts"][what], 1)
+    title = f"Where {what} occur"
+    colours = [colour for words, colour in FATES[what].values() if words in fates]
+    bar = svg.bars({what: [each / n for each in fates.values()]}, list(fates), title, colours)
+    return [f"<h2>{title}</h2>", bar]
+
+
+def _strands(strands, what) -> str:
+    n, words = sum(strands.values()), {"forward": "as given (+)", "reverse": "reverse (-)"}
+    rows = {words[name]: (each, f"{each:,} ({100 * each / n:.1f} %)") for name, each in strands.items()}
+    return svg.amounts(rows, f"Strands of {what}")
+
+
+def _mismatches(rows) -> str:
+    n = sum(reads for *_, reads in rows)
+    amounts = {
+        n_of(least, "mismatch", "mismatches"): (reads, f"{reads:,} ({100 * reads / n:.1f} %)")
+        for least, _, reads in rows
+    }
+    return svg.amounts(amounts, "Mismatches of reads")
+
+
+def _histogram(rows, title, things, unit) -> list:
+    """Columns of equal width, as far as _SHOWN of all reach; of a single one, that in words."""
+    total, seen, most = sum(n for *_, n in rows), 0, rows[0][1]
+    for _, longest, n in rows:
+        if seen >= _SHOWN * total:
+            break
+        seen, most = seen + n, longest
+    least = rows[0][0]
+    width = -(-(most - least + 1) // _COLUMNS)
+    columns = [0] * (-(-(most - least + 1) // width))
+    if len(columns) == 1:
+        rest = f"; {total - seen:,} have more, up to {rows[-1][1]:,}" if total > seen else ""
+        return [f"<p>{seen:,} of {total:,} {things} have {n_of(least, unit)}{rest}.</p>"]
+    for shortest, _, n in rows:
+        if shortest <= most:
+            columns[(shortest - least) // width] += n
+    words = f"{unit}s" if width == 1 else f"{unit}s, {width:,} a column"
+    if total > seen:
+        words += f"; {total - seen:,} {things} with more are not shown"
+    return [svg.histogram(columns, (least, width), words, title)]
+
+
+def _of_reference(what, rows) -> list:
+    """A table of the contigs or groups with the most reads, each with a bar of its reads."""
+    shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
+    found = []
+    if len(rows) > len(shown):
+        found.append(f"<p>{len(shown)} of {len(rows):,} {what}, with the most reads; the JSON has all.</p>")
+    names = [name for name in shown[0] if name not in ("name", "length")]
+    most = max(shown[0]["reads"], 1)
+    bars = [f'<td class="bar"><i style="width: {200 * row["reads"] / most:.0f}px"></i></td>' for row in shown]
+    lines = [[*_cells(*row.values()), bar] for row, bar in zip(shown, bars, strict=True)]
+    return [*found, table(["name", "bases", *names, ""], lines)]
+
+
+def _screen(rows) -> str:
+    shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
+    return table(("groups", "reads"), [_cells(", ".join(row["groups"]), row["reads"]) for row in shown])
+
+
+def _times(facts) -> list:
+    wall, *spent = facts["seconds"].items()
+    parts = ", ".join(f"{seconds:.2f} s {SPENT.get(what, what)}" for what, seconds in spent)
+    whole = f"{wall[1]:.2f} s from the start of the command to its end"
+    found = [
+        f"<p>{whole}; of all shards together {parts}.</p>"
+        if "shards" in facts
+        else f"<p>{whole}: {parts}.</p>",
+        "<p>Below are the seconds of all threads together, by what they did.</p>",
+    ]
+    for place, stages in facts["stages"].items():
+        if stages:
+            order = sorted(stages.items(), key=lambda item: -item[1])
+            rows = {stage: (spent, f"{spent:.2f} s") for stage, spent in order}
+            found.append(svg.amounts(rows, f"Seconds by stage, {place}"))
+    return found
+
+
+def _run(facts) -> str:
+    rows = [("command", facts["command_line"]), ("places", "; ".join(facts["places"]))]
+    for each in facts["inputs"]:
+        size = "" if each["bytes"] is None else f" ({each['bytes']:,} bytes)"
+        rows.append(("input", f"{each['path']}{size}"))
+    for what, known in (*(("reference", each) for each in facts["references"]),
+                        ("machine", facts["machine"]), ("versions", facts["versions"])):  # fmt: skip
+        rows += [(f"{what}: {name}", value) for name, value in known.items()]
+    given = {name: value for name, value in facts["options"].items() if value not in (None, False, [], "")}
+    for name, value in given.items():
+        words = ", ".join(map(str, value)) if isinstance(value, list) else value
+        rows.append(("-" * min(len(name), 2) + name, words))
+    return table(("", ""), [_cells(*row, kind=' class="words"') for row in rows])
+
+
+def _cells(*words, kind="") -> list:
+    first, *rest = map(_shown, words)
+    return [f"<td>{first}</td>", *(f"<td{kind}>{word}</td>" for word in rest)]
+
+
+def _shown(value) -> str:
+    """A number or text as HTML."""
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape(str(value))

@@ -6,7 +6,7 @@ import click
 
 from ... import options
 from ...output import kinds_of
-from ...report.kinds import kind_of
+from ...report.facts import kind_of
 from ..reports import refuse_multiqc, report_of, reporting
 from .count import KINDS, add_up, counted_places, told
 
