@@ -24,7 +24,7 @@ from .index.fm_index import verify as verify_index
 from .index.parts import part_sizes
 from .index.sparse.table import parse_sparse
 from .index.store import read_meta, settled
-from .input.share import Share
+from .input.read_range import Share
 from .input.streams import about_bytes
 from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress

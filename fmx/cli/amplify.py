@@ -24,7 +24,7 @@ def amplify(given) -> None:
         raise click.UsageError(f"--pairs writes TSV, BED or FASTA, not {given.kind}")
     from .. import workflow
     from ..index.fm_index import load
-    from ..input.primers import read_pairs
+    from ..input.tables import read_pairs
     from ..machines.progress import Progress
     from ..search.amplify import ProductOutput
     from ..search.hits import ALL, SelectionPolicy

@@ -104,7 +104,7 @@ def files_of(first, second, pairing, reference=None):
     ``reference``: FASTA by which those are compressed that are CRAM.
     """
     from ..input.alignments import Compressed
-    from ..input.mates import PairedFiles
+    from ..input.pairs.mates import PairedFiles
 
     if reference:
         first, second = ([Compressed(path, reference) for path in paths] for paths in (first, second))
@@ -130,7 +130,7 @@ def _check_files(given, has_mates):
 
 def tell_of_mates(given) -> None:
     """Warn of single reads that look like mates, and of mates that are swapped."""
-    from ..input.guessed_mates import advice, swapped
+    from ..input.pairs.mates import advice, swapped
     from ..machines.progress import Progress
 
     if found := advice(given.reads) or swapped(given.mates1, given.mates2):

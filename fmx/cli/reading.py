@@ -32,7 +32,7 @@ def reading_of(given) -> dict:
     """The fields of a MapOptions that the options say.  Raises UsageError."""
     if given.start and given.trim5:
         raise click.UsageError("give only one of --start and --trim5")
-    from ..input.trimming import WHOLE, Trim
+    from ..input.reads import WHOLE, Trim
 
     begin = given.start - 1 if given.start else given.trim5 or 0
     trim, least = Trim(begin, given.trim3 or 0, given.length or WHOLE.most), given.min_length or 0

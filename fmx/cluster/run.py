@@ -14,8 +14,8 @@ import xxhash
 from .._version import __version__
 from ..errors import InputError, OutputError
 from ..index.store import digest_of
-from ..input.mates import PairedFiles
-from ..input.pair_shards import PairShardPlan
+from ..input.pairs.mates import PairedFiles
+from ..input.pairs.pair_shards import PairShardPlan
 from ..input.shards import Shard, ShardPlan
 from ..input.streams import STANDARD
 from ..output.whole import Sinks

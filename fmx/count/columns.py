@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 
 from ..errors import InputError, brief
-from ..input.delimited import find_columns
 from ..input.dna import IUPAC
+from ..input.tables import find_columns
 
 ASKED = {"id": "id", "sequence": "sequence", "sequence2": "second", "gene": "gene"}  # by --columns
 _KNOWN = {  # without case, spaces and marks; of several that fit, the one that is called so first counts

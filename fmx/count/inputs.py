@@ -10,10 +10,11 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from ..errors import shown
-from ..input import pair_spans, spans
-from ..input.mates import PairedFiles
+from ..input import spans
+from ..input.pairs import pair_spans
+from ..input.pairs.mates import PairedFiles
+from ..input.read_range import Share
 from ..input.reads import ReadBatch, parse
-from ..input.share import Share
 from ..input.streams import STANDARD
 from ..machines.threads import Link
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from ..errors import InputError, n_of, shown
 from ..input.chunks import begins_fastq
-from ..input.delimited import read_rows, read_text
 from ..input.dna import IUPAC
+from ..input.tables import read_rows, read_text
 from .columns import columns_of
 from .table import MOST_SPELLINGS, spellings
 

@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass, replace
 
 from ..errors import InputError, brief, n_of
-from ..input.delimited import find_columns, read_rows, read_text
-from ..input.stems import stem_of
+from ..input.streams import stem_of
+from ..input.tables import find_columns, read_rows, read_text
 
 _STDIN = ("-", "/dev/stdin", "/dev/fd/0")
 COLUMNS = {

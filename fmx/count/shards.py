@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import n_of
 from ..input.chunks import CHUNK_SIZE
-from ..input.share import Share
+from ..input.read_range import Share
 from ..input.spans import plan
 from ..machines.threads import Link
 from .counting import FIRST

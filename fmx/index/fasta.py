@@ -15,7 +15,7 @@ from ..compiler.functions import compiled
 from ..compiler.primitives import find_byte
 from ..errors import InputError, escaped
 from ..input.chunks import CHUNK_SIZE, CR, NEWLINE, about_cr, no_fasta, skip_blank
-from ..input.whole import read_whole
+from ..input.spans import read_whole
 from ..machines.threads import run_all
 
 SPAN = CHUNK_SIZE

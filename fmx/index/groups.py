@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError, UnsupportedError, shown
-from ..input.delimited import read_named
+from ..input.tables import read_named
 
 COLUMNS = {
     "contig": ("contig", "sequence", "seqid", "seqname", "chrom", "chromosome", "accession", "name"),

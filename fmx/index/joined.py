@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..input.stems import stems_of
+from ..input.streams import stems_of
 from .fm_index import JoinedIndex
 from .groups import Groups
 from .parts import part_sizes

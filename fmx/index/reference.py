@@ -22,9 +22,8 @@ from ..compiler.primitives import at
 from ..compiler.sorting import last_until, lower_bound
 from ..errors import InputError
 from ..input.dna import CODE, IUPAC
-from ..input.share import Share
-from ..input.stems import stems_of
-from ..input.streams import Source
+from ..input.read_range import Share
+from ..input.streams import Source, stems_of
 from ..machines.threads import run_all, spans, start
 from .fasta import read_letters
 from .groups import Groups, are_names, grouped

@@ -1,11 +1,10 @@
-"""BAM and CRAM as reads: FASTQ made by pysam's samtools, with the read group of each in its header line.
-
-Secondary and supplementary records are left out, and reads stand as the sequencer gave them.
-"""
+"""pysam's samtools in a process of its own, which nothing that it does to signals or streams can harm."""
 
 import importlib.util
 import os
 import re
+import subprocess
+import sys
 import tempfile
 import threading
 import zlib
@@ -15,7 +14,35 @@ import numpy as np
 
 from ..codecs.bgzf import BGZF_END
 from ..errors import InputError, n_of
-from . import samtools
+
+_CHILD = """
+import sys, pysam
+command = getattr(pysam, sys.argv[1])
+try:
+    command(*sys.argv[2:], catch_stdout=False)
+    sys.stderr.write(command.get_messages() or "")
+except pysam.SamtoolsError as error:
+    sys.exit(str(error).split("stderr=")[-1].strip("\\\\n '"))
+"""
+PIPE, NOTHING = subprocess.PIPE, subprocess.DEVNULL
+EXTRA = "'fmx-mapper[samtools]'"  # what pip installs for it
+
+
+def start(arguments, **streams) -> subprocess.Popen:
+    """samtools with these arguments, under way."""
+    return subprocess.Popen([sys.executable, "-c", _CHILD, *arguments], start_new_session=True, **streams)
+
+
+def said(stderr, code) -> str:
+    """The last thing that it said into a file before it ended with a code."""
+    stderr.seek(0)
+    lines = stderr.read().decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else f"it ended with code {code}"
+
+
+# BAM and CRAM as reads: FASTQ made by pysam's samtools, with the read group of each in its header line.
+#
+# Secondary and supplementary records are left out, and reads stand as the sequencer gave them.
 
 ARGUMENTS = ["fastq", "-n", "-T", "RG"]  # names without /1 and /2
 
@@ -73,7 +100,7 @@ class Alignments:
     def check(self) -> None:
         """Raise InputError where it cannot be read as far as one can see without reading it."""
         if importlib.util.find_spec("pysam") is None:
-            what = f"reads in BAM and CRAM need pysam: pip install {samtools.EXTRA}"
+            what = f"reads in BAM and CRAM need pysam: pip install {EXTRA}"
             raise InputError(self._path, "", what)
         if self._is_bam and os.path.isfile(self._path):
             with open(self._path, "rb") as file:
@@ -91,7 +118,7 @@ class Alignments:
             self._start()
         n = self._child.stdout.readinto(view)
         if n == 0 and (code := self._child.wait()):
-            what, remedy = samtools.said(self._said, code).split("\\n")[0], "transfer it again"
+            what, remedy = said(self._said, code).split("\\n")[0], "transfer it again"
             if not self._is_bam:
                 remedy += ", or name the reference that it was compressed by: --reference FASTA"
             raise InputError(self._path, "", f"truncated or damaged ({what}); {remedy}")
@@ -117,9 +144,9 @@ class Alignments:
         reference = getattr(self._path, "reference", None)
         arguments = [*ARGUMENTS, *(["--reference", os.path.abspath(reference)] if reference else [])]
         is_file = os.path.isfile(self._path)
-        streams = {"stdin": samtools.NOTHING if is_file else samtools.PIPE, "stderr": self._said}
+        streams = {"stdin": NOTHING if is_file else PIPE, "stderr": self._said}
         arguments.append(os.path.abspath(self._path) if is_file else "-")
-        self._child = samtools.start(arguments, stdout=samtools.PIPE, **streams)
+        self._child = start(arguments, stdout=PIPE, **streams)
         if not is_file:
             self._feeder = threading.Thread(target=self._feed, args=(self._child.stdin,), daemon=True)
             self._feeder.start()

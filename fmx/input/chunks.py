@@ -28,7 +28,7 @@ class Chunk:
 
     ``number`` counts the first record in its file, from 1; ``n_bound`` is at least the number of records;
     ``end``: how far its file was read for it, if that is known; ``there``: its bytes on a GPU that has
-    inflated them (held_gpu.py), of which ``data`` lacks the middle.
+    inflated them (reads_gpu.py), of which ``data`` lacks the middle.
     """
 
     path: str

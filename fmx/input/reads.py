@@ -12,8 +12,7 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..errors import InputError
 from .dna import CODE, WORD, pack_letters, reverse_complement, symbols
-from .read_problems import OK, complaint
-from .record import take_fasta, take_fastq
+from .record import OK, complaint, is_searchable, take_fasta, take_fastq
 
 LONGEST_NAME, LONGEST_READ = 254, 2**28 - 1  # of SAM and BAM: an operation of a CIGAR has 28 bits
 FORWARD, REVERSE = 1, 2  # strands, as bits
@@ -156,3 +155,155 @@ def pack_reverse(words, first, other, length):
         k = min(WORD, length - i)
         word = reverse_complement(symbols(words, first, length - i - k, k), k)
         words[other + (i >> 5)] = word << np.uint64(2 * (WORD - k))
+
+
+# Which letters of a read are searched: fixed numbers are cut off its ends before it is.
+#
+# begin | kept, at most ``most`` letters | ... | end
+
+
+class Trim(NamedTuple):
+    """``begin`` letters are cut off the start, ``end`` off the end, and what exceeds ``most`` of the rest.
+
+    A read of which fewer than ``least`` letters are left is not searched.
+    """
+
+    begin: int = 0
+    end: int = 0
+    most: int = 2**62
+    least: int = 0
+
+
+WHOLE = Trim()
+
+
+def trimmed(batch, trim):
+    """A ReadBatch with its reads cut as a Trim says; that of the argument stays as it is."""
+    if trim == WHOLE:
+        return batch
+    fields = ("start", "length", "quality_start", "searchable")
+    batch = batch._replace(**{name: getattr(batch, name).copy() for name in fields})
+    _trim_all(batch, trim)
+    return batch
+
+
+@compiled
+def _trim_all(batch, trim):
+    for r in range(batch.length.size):
+        trim_read(batch, r, trim)
+
+
+@inlined
+def trim_read(batch, r, trim):
+    """Cut read r of a batch, in place."""
+    n = batch.length[r]
+    begin = min(trim.begin, n)
+    kept = min(max(n - begin - trim.end, 0), trim.most)
+    if kept < n:
+        batch.start[r], batch.length[r] = batch.start[r] + begin, kept
+        if batch.quality_start[r] >= 0:
+            batch.quality_start[r] += begin
+        if not batch.searchable[r] or kept == 0:
+            batch.searchable[r] = is_searchable(batch.data[batch.start[r] : batch.start[r] + kept])
+    if kept < trim.least:
+        batch.searchable[r] = False
+
+
+# How many reads a read stands for: the N of a name that ends with _xN, as miRDeep2 writes it.
+
+MOST = 9 * 10**12  # that weights may add up to: tables count millionths in 64 bits
+_DIGITS = 13  # of a weight, at most: those of MOST
+
+
+@inlined
+def weight_of(batch, r):
+    """(weight of read r of a batch, letters of its name without it): a name that tells none stays whole."""
+    start, n = batch.name_start[r], batch.name_length[r]
+    weight, scale, i = np.int64(0), np.int64(1), n
+    while i > 0 and n - i < _DIGITS and 48 <= batch.data[start + i - 1] <= 57:
+        i -= 1
+        weight += scale * np.int64(batch.data[start + i] - 48)
+        scale *= 10
+    if weight == 0 or i < 2 or batch.data[start + i - 2] != ord("_") or batch.data[start + i - 1] != ord("x"):
+        return np.int64(1), n
+    return weight, i - 2
+
+
+def weights_of(batch) -> np.ndarray:
+    """The weight of each read of a batch, int64[n_reads]."""
+    weight = np.empty(batch.length.size, np.int64)
+    _fill(batch, weight)
+    return weight
+
+
+@compiled
+def _fill(batch, weight):
+    for r in range(weight.size):
+        weight[r] = weight_of(batch, r)[0]
+
+
+@inlined
+def put_weight(out, at, weight):
+    """Write _xN into ``out`` uint8 from ``at`` on: the place after it."""
+    out[at], out[at + 1] = ord("_"), ord("x")
+    n, left = 1, weight
+    while left >= 10:
+        left //= 10
+        n += 1
+    for i in range(at + 1 + n, at + 1, -1):
+        out[i] = 48 + weight % 10
+        weight //= 10
+    return at + 2 + n
+
+
+# How many reads, or inserts, are how long: exact below 1,024 letters, then in classes 1 to 2 % wide.
+
+_EXACT, _BITS, _TOP = 1 << 10, 6, 31  # 2^6 classes from a power of two to the next, up to 2^31
+N_CLASSES = _EXACT + ((_TOP - 10) << _BITS)
+
+
+@inlined
+def class_of(length):
+    """The number of a length's class."""
+    if length < _EXACT:
+        return length
+    top = 10
+    while top < _TOP and length >> (top + 1):
+        top += 1
+    return min(_EXACT + ((top - 11) << _BITS) + (length >> (top - _BITS)), N_CLASSES - 1)
+
+
+def no_lengths() -> np.ndarray:
+    """int64[N_CLASSES], to count in."""
+    return np.zeros(N_CLASSES, np.int64)
+
+
+@compiled
+def count_lengths(length, weight, counts):
+    """Count each ``length`` int64[n] in ``counts`` int64[N_CLASSES], ``weight`` int64[n] times."""
+    for i in range(length.size):
+        counts[class_of(length[i])] += weight[i]
+
+
+def classes_of(length, weight) -> np.ndarray:
+    """How many of ``length`` int64[n] are of each class, int64[N_CLASSES], each ``weight`` [n] times."""
+    counts = no_lengths()
+    count_lengths(length, np.asarray(weight, np.int64), counts)
+    return counts
+
+
+def lengths_of(length) -> np.ndarray:
+    """The same of each once."""
+    return classes_of(length, np.ones(length.size, np.int64))
+
+
+def rows_of(counts) -> list:
+    """[shortest, longest, how many] of each class that is not empty, in order."""
+    rows = []
+    for number in np.flatnonzero(counts).tolist():
+        octave, step = divmod(max(number - _EXACT, 0), 1 << _BITS)
+        width = 1 << (octave + 10 - _BITS)
+        least = ((1 << _BITS) + step) * width
+        rows.append([number, number, int(counts[number])] if number < _EXACT else
+                    [least, least + width - 1, int(counts[number])])  # fmt: skip
+    return rows

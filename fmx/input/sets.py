@@ -1,22 +1,52 @@
-"""Letters of patterns as sets of bases, so that a pattern is compared with the text 32 symbols at a time.
-
-A set is four bits, A C G T from the lowest; its letter matches each base of it, and none where it is empty.
-For each 32 symbols of a pattern there are four planes, of A C G T, with the bit of a symbol where its packed
-text has the lower one (dna.py):
-
-    bit      62   60   58  ...  0        pattern R A N: A 1 1 1, C 0 0 1, G 1 0 1, T 0 0 1
-    symbol    0    1    2  ... 31
-"""
+"""What is changed in a near match: where the text has a base that a letter of the pattern does not match."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
+from ..compiler.functions import by_type_or_this, compiled, inlined
 from ..compiler.primitives import at, leading_zeros, popcount
-from .changes import CHANGE_BITS, N_BITS, NONE
 from .dna import SETS, WORD, symbols
 from .reads import FORWARD, REVERSE
+
+# Changes of a pattern: where the text has a base that is none of the pattern's set.  Their number is in two
+# bits of an int64, and above it for each, in 30 bits, where it is in the pattern and the text's base.
+N_BITS, CHANGE_BITS, NONE = 2, 30, -1
+
+
+@inlined
+def n_changes(changes):
+    """How many there are."""
+    return changes & 3
+
+
+@inlined
+def change_at(changes, j):
+    """(where change number j is in the pattern, the text's base)."""
+    own = changes >> (N_BITS + CHANGE_BITS * j)
+    return (own >> 2) & ((1 << 28) - 1), own & 3
+
+
+@by_type_or_this
+def changes_of(hits, hit):
+    """The changes of a hit: none, in exact ones."""
+    return np.int64(0)
+
+
+@by_type_or_this
+def peers_of(hits, i, hit):
+    """How many occurrences of read i are as likely as a hit: all, of exact ones; 0 if others are likelier."""
+    return hits.total[i]
+
+
+# Letters of patterns as sets of bases, so that a pattern is compared with the text 32 symbols at a time.
+#
+# A set is four bits, A C G T from the lowest; its letter matches each base of it, and none where it is empty.
+# For each 32 symbols of a pattern there are four planes, of A C G T, with the bit of a symbol where its packed
+# text has the lower one (dna.py):
+#
+#     bit      62   60   58  ...  0        pattern R A N: A 1 1 1, C 0 0 1, G 1 0 1, T 0 0 1
+#     symbol    0    1    2  ... 31
 
 _LOW = 0x5555555555555555  # the lower bit of each symbol
 

@@ -1,15 +1,4 @@
-"""Inputs -> spans: runs of bytes that any thread can read by himself, cut into whole records by counting.
-
-A span of a plain file is a range of its bytes, one of BGZF some of its blocks; a stream is read span by span
-by whoever asks for the next.  A record belongs to the span that holds the newline before it (the first one
-of a file to the first), and is read to its end from beyond the span.  In FASTQ a record starts after every
-fourth newline of the file, whatever qualities begin with; in FASTA after one that a '>' follows.  A span
-counts its own newlines, learns from the span before it how many came earlier, and tells the next one:
-
-    spans           |            0 |            1 |           2 |
-    newlines        0  1  2  3  4    5  6  7  8  9  10 11 12 13     0 is thought before the first record
-    records         1           2             3           4
-"""
+"""The bytes of a span, and of what follows it, as far as they were read: in the host's memory."""
 
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -19,7 +8,7 @@ import numpy as np
 from ..codecs.bgzf import blocks
 from ..codecs.gzip_streams import Blocks, Plain, after
 from ..errors import InputError
-from ..machines.threads import Link
+from ..machines.threads import Link, run_all
 from .chunks import (
     BLANK_LINE,
     CHUNK_SIZE,
@@ -27,13 +16,76 @@ from .chunks import (
     Chunk,
     about_cr,
     begins_fastq,
+    count,
     find_blank,
     find_border,
     is_mac,
     skip_blank,
 )
-from .held import Held
 from .streams import Source
+
+
+class Held:
+    """``n`` bytes of a reader; ``is_end``: it has no more.  ``make`` (n, dtype) gives room for them."""
+
+    def __init__(self, reader, make=np.empty):
+        self._reader, self._make, self._buffer = reader, make, np.empty(0, np.uint8)
+        self.n, self.is_end = 0, False
+
+    def load(self, own, beyond, is_fastq) -> int:
+        """Read ``own`` bytes and as many ``beyond``: how many newlines count in the former.
+
+        Raises InputError.
+        """
+        self.read_on(own + beyond)
+        return count(self.data(), min(self.n, own), is_fastq)
+
+    def read_on(self, more):
+        """Have that many more bytes, or all.  Raises InputError."""
+        n = self.n + more
+        if n >= self._buffer.size:  # one is left for a newline
+            larger = self._make(max(4 * self.n, n) + 1, np.uint8)
+            larger[: self.n] = self.data()
+            self._buffer = larger
+        self.n += self._reader.readinto(self._buffer[self.n : n])
+        self.is_end = self.n < n
+
+    def room(self) -> int:
+        """Bytes that can be read without a larger buffer."""
+        return self._buffer.size - 1 - self.n
+
+    def data(self):
+        """All of them, uint8[n]; those in the middle may be unknown before ``whole``."""
+        return self._buffer[: self.n]
+
+    def whole(self):
+        """All of them, uint8[n]."""
+        return self.data()
+
+    def begin(self, left, is_fastq) -> int:
+        """The place behind the ``left``-th newline that counts."""
+        return find_border(self.data(), 0, left, is_fastq)[0]
+
+    def end_line(self):
+        """Let a newline stand behind them."""
+        self._buffer[self.n] = NEWLINE
+
+    def cut(self, begin, stop) -> tuple:
+        """``data`` and ``there`` of a Chunk of these bytes."""
+        return self._buffer[begin:stop], None
+
+
+# Inputs -> spans: runs of bytes that any thread can read by himself, cut into whole records by counting.
+#
+# A span of a plain file is a range of its bytes, one of BGZF some of its blocks; a stream is read span by span
+# by whoever asks for the next.  A record belongs to the span that holds the newline before it (the first one
+# of a file to the first), and is read to its end from beyond the span.  In FASTQ a record starts after every
+# fourth newline of the file, whatever qualities begin with; in FASTA after one that a '>' follows.  A span
+# counts its own newlines, learns from the span before it how many came earlier, and tells the next one:
+#
+#     spans           |            0 |            1 |           2 |
+#     newlines        0  1  2  3  4    5  6  7  8  9  10 11 12 13     0 is thought before the first record
+#     records         1           2             3           4
 
 NOT_READ = "what stands before could not be read"
 RANGES_FROM = (
@@ -269,3 +321,37 @@ def first_of(source):
         if blank < n:
             return skip, head[blank:n]
     return skip, head[:0]
+
+
+# All bytes of an input in memory: a plain file, and blocks of BGZF, by all threads; the rest in order.
+
+
+def read_whole(source, n_threads=1, tell=lambda: None):
+    """uint8: all that a Source just opened gives; ``tell`` is called as it is read in order.
+
+    Raises InputError.
+    """
+    file, stop, n, pieces = source.regular(), 0, 0, []
+    if file is not None:
+        for reader, more, end in (blocks_of if source.is_gzip else ranges_of)(file, CHUNK_SIZE, 0):
+            pieces.append((reader, n, n + more))
+            n, stop = n + more, end
+    data = np.empty(n or source.size_hint() + 1, np.uint8)
+    run_all(lambda reader, first, last: reader.readinto(data[first:last]), pieces, n_threads)
+    if file is not None and (is_whole_bgzf(file, stop) if source.is_gzip else n > 0):
+        return data
+    return _read_on(after(file, stop) if stop else source, data, n, tell)
+
+
+def _read_on(rest, data, n, tell):
+    """``data`` with n bytes, and all that ``rest`` gives."""
+    while True:
+        if n == data.size:
+            larger = np.empty(n + n // 2 + CHUNK_SIZE, np.uint8)
+            larger[:n] = data
+            data = larger
+        more = rest.readinto(data[n : n + CHUNK_SIZE])
+        tell()
+        if more == 0:
+            return data[:n]
+        n += more

@@ -1,7 +1,8 @@
-"""Bytes in and out: files, plain or compressed, and standard input; outputs that appear whole."""
+"""What a file is called without its folder and the suffixes of sequences and of compression."""
 
 import io
 import os
+import re
 import stat
 import sys
 from contextlib import contextmanager
@@ -12,6 +13,25 @@ from ..codecs.gzip_streams import Gzip, RegularFile
 from ..errors import OutputError, named_input
 from ..system.files import DraftFile, widen
 from .alignments import Alignments, is_alignments
+
+SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
+
+
+def stem_of(path, suffix=SUFFIX) -> str:
+    """Its stem: ``day0`` of runs/day0.fq.gz."""
+    return re.sub(suffix, "", os.path.basename(path), flags=re.IGNORECASE)
+
+
+def stems_of(paths, suffix=SUFFIX) -> list:
+    """The stems of files, with their folders where two are alike."""
+    paths = list(map(os.fspath, paths))
+    stems = [stem_of(path, suffix) for path in paths]
+    if len(set(stems)) == len(stems):
+        return stems
+    return [os.path.join(os.path.dirname(path), stem) for path, stem in zip(paths, stems, strict=True)]
+
+
+# Bytes in and out: files, plain or compressed, and standard input; outputs that appear whole.
 
 STANDARD = "-"
 GIVEN = "given sequences"  # what messages call an input of bytes that has no name

@@ -8,9 +8,9 @@ import numpy as np
 from ..compiler.functions import compiled
 from ..index.place_keys import contig_of, is_reverse, position_of_key
 from ..index.reference import Blocks, place_of
-from ..input.changes import n_changes
-from ..input.mates import Mates
+from ..input.pairs.mates import Mates
 from ..input.reads import ReadBatch
+from ..input.sets import n_changes
 from ..search.hits import Hits
 from ..search.near_hits import NearHits
 from ..search.pairs import PairHits

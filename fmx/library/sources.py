@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..input import given, spans
+from ..input import sequences, spans
 from ..input.chunks import CHUNK_SIZE
 from ..input.reads import parse
 from ..input.streams import GivenBytes
@@ -25,7 +25,7 @@ class Source:
         """Yield what can be ``read`` to Chunks of about ``size`` bytes; ``is_numbered`` as of given.plan."""
         if self.paths:
             return spans.plan(self.paths, size, n_threads=n_threads)
-        return given.plan(self._what, self._value, size, is_numbered)
+        return sequences.plan(self._what, self._value, size, is_numbered)
 
     def whole(self) -> arguments.Path | GivenBytes:
         """The path, or FASTA; sequences without names have their numbers.  Raises InputError."""

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..errors import n_of
 from ..index.reference import Reference
-from ..input import pair_spans
-from ..input.mates import PairedFiles
-from ..input.share import Share
+from ..input.pairs import pair_spans
+from ..input.pairs.mates import PairedFiles
+from ..input.read_range import Share
 from ..machines.pipeline import Shares, travel
 from ..machines.progress import Progress
 from ..mem import matching

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from ..input.share import Share
+from ..input.read_range import Share
 from ..machines.places import choose_place, for_each, teams
 from ..machines.threads import run_all
 from ..machines.watch import Watch

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import n_of
 from ..input import reads, spans
-from ..input.lengths import lengths_of
+from ..input.reads import lengths_of
 from ..machines.pipeline import Shares, travel
 from ..machines.progress import Progress
 from ..search.mapper import BOTH, make_query
@@ -51,7 +51,7 @@ class MemOptions:
 class Summary(Sums):
     """What a run has seen.
 
-    ``lengths`` of queries, ``match_lengths``: how many are how long, int64[N_CLASSES] (input/lengths.py), or
+    ``lengths`` of queries, ``match_lengths``: how many are how long, int64[N_CLASSES] (input/reads.py), or
     None where nobody asks.
     """
 

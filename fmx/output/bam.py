@@ -13,7 +13,7 @@ from ..compiler.functions import compiled, inlined, static_type
 from ..compiler.primitives import at as element
 from ..errors import UnsupportedError
 from ..index.place_keys import contig_of, position_of_key
-from ..input.changes import n_changes
+from ..input.sets import n_changes
 from . import put, samtools
 from .hits import HitWriter
 from .mates import MATE_UNMAPPED, NOWHERE, SECONDARY, UNMAPPED, put_mate

@@ -1,7 +1,7 @@
 """BED6, for hits and matches: contig, start, end, name of the query, mismatches, strand."""
 
 from ..compiler.functions import static_type
-from ..input.changes import n_changes
+from ..input.sets import n_changes
 from . import put
 from .hits import HitWriter
 from .matches import MatchWriter

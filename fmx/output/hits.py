@@ -28,7 +28,7 @@ class HitWriter(Buffers):
         self.encode, self._end, self.widest = encode, end, widest(form)
 
     def allow(self, changes) -> None:
-        """Let hits have so many changes, at most (input/changes.py)."""
+        """Let hits have so many changes, at most (input/sets.py)."""
         self.widest = widest(self.form, changes)
 
     def format(self, batch, hits, start, first_hit, last_hit):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..compiler.functions import inlined
 from ..index.reference import place_of
-from ..input.changes import changes_of, peers_of
+from ..input.sets import changes_of, peers_of
 from .records import Record, put_record, put_unmapped
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import inlined, static_type
-from ..input.changes import n_changes
+from ..input.sets import n_changes
 from . import put
 from .hits import HitWriter
 from .matches import MatchWriter

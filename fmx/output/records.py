@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import by_type, by_type_or_this, inlined
-from ..input.changes import change_at, n_changes
 from ..input.reads import ReadBatch
+from ..input.sets import change_at, n_changes
 from . import put
 
 BASES = b"ACGT"
@@ -24,7 +24,7 @@ class Record(NamedTuple):
 
     All 0-based and half-open.  ``reverse``: it is their reverse complement that lies there.  Of a hit
     ``number`` counts the query's ``reported`` records from 1, and ``total`` is the number of its occurrences,
-    of which ``peers`` are as likely.  ``changes`` as in input/changes.py.
+    of which ``peers`` are as likely.  ``changes`` as in input/sets.py.
     """
 
     query: int

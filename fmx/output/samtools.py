@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 
 from ..errors import OutputError, installed
-from ..input import samtools
+from ..input import alignments
 from ..input.streams import STANDARD, descriptor_of, is_special, named_output
 from ..system.files import DraftFolder, sync_names, sync_tree
 
@@ -29,7 +29,7 @@ def is_needed(output) -> bool:
 
 def container(output, reference):
     """What opens the file for records that need it: a function of its path.  Raises OutputError."""
-    with installed("pysam", samtools.EXTRA, OutputError):
+    with installed("pysam", alignments.EXTRA, OutputError):
         import pysam  # noqa: F401
     threads = ["-@", str(output.n_threads), "--no-PG"]
     letters = []
@@ -62,7 +62,7 @@ def _opened(arguments, index, path):
             options += ["--write-index", "-o", f"{made}##idx##{made}{index}"]
         else:
             options += ["-o", made]
-        with _child(options, samtools.NOTHING) as sink:
+        with _child(options, alignments.NOTHING) as sink:
             yield sink
         _put_in_place(draft, made, index)
 
@@ -91,7 +91,7 @@ def _child(arguments, output):
     ``output``: its standard output.  Raises OutputError.
     """
     with tempfile.TemporaryFile() as said, ExitStack() as stack:
-        child = samtools.start([*arguments, "-"], stdin=samtools.PIPE, stdout=output, stderr=said)
+        child = alignments.start([*arguments, "-"], stdin=alignments.PIPE, stdout=output, stderr=said)
         stack.callback(child.wait)
         stack.callback(child.kill)  # nothing, if it has ended
         stack.callback(_close, child.stdin)
@@ -99,7 +99,7 @@ def _child(arguments, output):
             yield child.stdin
             child.stdin.close()
         if child.wait() != 0:
-            raise OutputError(f"samtools could not write: {samtools.said(said, child.returncode)}")
+            raise OutputError(f"samtools could not write: {alignments.said(said, child.returncode)}")
 
 
 def _close(pipe):

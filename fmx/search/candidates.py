@@ -12,8 +12,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from ..index.contracts import position_of, prefetch_position
 from ..index.reference import Blocks, find_block
-from ..input.changes import NONE, change_at, n_changes
-from ..input.sets import changes_at
+from ..input.sets import NONE, change_at, changes_at, n_changes
 from ..machines.jobs import cuts
 from .queries import near
 

@@ -18,8 +18,7 @@ from ..index.plan import available_memory
 from ..input import reads
 from ..input.chunks import Chunk
 from ..input.dna import UPPER
-from ..input.trimming import trimmed
-from ..input.weights import MOST, put_weight, weight_of
+from ..input.reads import MOST, put_weight, trimmed, weight_of
 from ..machines.jobs import runs
 from ..machines.pipeline import travel
 

@@ -16,8 +16,7 @@ from functools import partial
 import numpy as np
 
 from ..codecs.inflate_gpu import Inflater
-from ..input.held_gpu import GpuHeld
-from ..input.reads_gpu import PROBLEM, Reading, parse
+from ..input.reads_gpu import PROBLEM, GpuHeld, Reading, parse
 from ..machines import gpu
 from ..machines.gpu import memory_beside
 from ..machines.gpu_jobs import Report

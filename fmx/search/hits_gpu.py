@@ -11,7 +11,7 @@ import numpy as np
 from ..compiler.sorting import InPlace, sort
 from ..compiler.warp import atomic_add, grid_size, kernel, thread_index
 from ..index.reference import place_of
-from ..input.lengths import N_CLASSES, class_of
+from ..input.reads import N_CLASSES, class_of
 from ..input.reads_gpu import FREE as FIRST
 from ..machines import gpu
 from ..machines.gpu_jobs import add_up

@@ -13,8 +13,7 @@ import numpy as np
 
 from ..index.parts import part_span
 from ..input import chunks, reads
-from ..input.trimming import WHOLE, Trim, trimmed
-from ..input.weights import weights_of
+from ..input.reads import WHOLE, Trim, trimmed, weights_of
 from ..machines.jobs import runs
 from .engines import cpu
 from .hits import Intervals, SelectionPolicy, count, select

@@ -8,8 +8,9 @@ from contextlib import closing
 from functools import partial
 
 from ..errors import n_of
-from ..input import pair_spans, spans
-from ..input.mates import PairedFiles
+from ..input import spans
+from ..input.pairs import pair_spans
+from ..input.pairs.mates import PairedFiles
 from ..machines.pipeline import travel
 from ..machines.progress import Progress
 from .summary import PairSummary, Summary

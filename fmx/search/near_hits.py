@@ -11,14 +11,13 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.sorting import sort
-from ..input.changes import changes_of, n_changes, peers_of
-from ..input.sets import changes_at
+from ..input.sets import changes_at, changes_of, n_changes, peers_of
 from .candidates import KEY_BITS, position_in
 from .hits import draw, hash_name
 
 
 class NearHits(NamedTuple):
-    """Hits (hits.py) with ``changes`` int64[n_hits] of each (input/changes.py).
+    """Hits (hits.py) with ``changes`` int64[n_hits] of each (input/sets.py).
 
     ``best`` int64[n_reads]: how many matches of a read have the fewest mismatches, times 4, and these.
     """

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..input.lengths import no_lengths
-from ..input.trimming import trimmed
+from ..input.reads import no_lengths, trimmed
 from ..machines.jobs import runs
 from . import proper
 from .hits import Hits, Intervals, select

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..index.reference import place_of
-from ..input.changes import n_changes
 from ..input.chunks import literal_fasta
+from ..input.sets import n_changes
 from ..input.spans import read_chunks
 
 AT_ONCE = 1 << 18  # products that are made at a time

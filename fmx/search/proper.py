@@ -21,7 +21,7 @@ from ..compiler.sorting import lower_bound, sort
 from ..errors import UnsupportedError
 from ..index.place_keys import STEP, can_hold, place_key, position_of_key
 from ..index.reference import find_block
-from ..input.lengths import class_of
+from ..input.reads import class_of
 from .hits import hash_name
 
 FR, RF, FF = (False, True), (True, False), (False, False)  # reverse: the left and the right mate, 1 and 2
@@ -250,7 +250,7 @@ def _choose_of_pair(mates, start, located, rule, limits, found, i):
 def count_inserts(mates, start, found, counts) -> None:
     """Count the insert of the first of the ProperPairs of each of the pairs ``start`` onwards.
 
-    In ``counts`` int64[N_CLASSES] (input/lengths.py).
+    In ``counts`` int64[N_CLASSES] (input/reads.py).
     """
     _count_inserts(mates.one.length[start:], mates.two.length[start:], found, counts)
 

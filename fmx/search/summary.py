@@ -7,7 +7,7 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..errors import n_of
-from ..input.lengths import classes_of, count_lengths, no_lengths
+from ..input.reads import classes_of, count_lengths, no_lengths
 from .hits import eligible_of
 
 
@@ -29,7 +29,7 @@ class Sums:
 class Summary(Sums):
     """What a run has seen, in reads (``hits`` in occurrences); one counts as those that it stands for.
 
-    Where somebody asks, else None: ``lengths``: how many are how long, int64[N_CLASSES] (input/lengths.py);
+    Where somebody asks, else None: ``lengths``: how many are how long, int64[N_CLASSES] (input/reads.py);
     ``multiplicity``: how many of the mapped ones occur how often, likewise; ``strands`` int64[2]: occurrences
     on + and -; ``mismatches`` int64[3]: how many mapped reads have how many in their best hit, if any may.
     """

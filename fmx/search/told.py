@@ -1,6 +1,6 @@
 """What a report tells of a search beyond what it tells of any run (machines/watch.py)."""
 
-from ..input.lengths import rows_of
+from ..input.reads import rows_of
 from .auto import AutoMapper
 from .tally import UNITS
 
@@ -20,7 +20,7 @@ def told(summary, tally, screen=None, by_group=False) -> dict:
 
 
 def lengths_told(summary, names) -> dict:
-    """Those of ``names`` that a summary has, as rows (input/lengths.py)."""
+    """Those of ``names`` that a summary has, as rows (input/reads.py)."""
     counts = {name: getattr(summary, name) for name in names if hasattr(summary, name)}
     return {name: [] if each is None else rows_of(each) for name, each in counts.items()}
 

@@ -20,8 +20,8 @@ from fmx.codecs import gzip_streams
 from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.index.groups import Groups
-from fmx.input import held_gpu
-from fmx.input.trimming import WHOLE, Trim
+from fmx.input import reads_gpu
+from fmx.input.reads import WHOLE, Trim
 from fmx.machines import gpu
 from fmx.machines.progress import Progress
 from fmx.report.facts import Report
@@ -244,7 +244,7 @@ def small_spans(monkeypatch):
     """Spans of three blocks, of whose ends the host is told so little that it must ask for more."""
     monkeypatch.setattr(gpu_road, "LEAST_CHUNK", 300)
     monkeypatch.setattr(gpu_road, "CHUNK_SIZE", 300)
-    monkeypatch.setattr(held_gpu, "ENDS", 40)
+    monkeypatch.setattr(reads_gpu, "ENDS", 40)
 
 
 @pytest.mark.parametrize("data", [FEW[:-1], FASTA[: FASTA.index(b">r4")]], ids=["FASTQ", "FASTA"])

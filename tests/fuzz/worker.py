@@ -54,7 +54,8 @@ def _run(cli, task) -> int:
 
 def _set_chunk_size(size) -> None:
     """Chunks of few bytes show borders that files of a few records never reach, and so do shards."""
-    from fmx.input import pair_shards, shards, spans
+    from fmx.input import shards, spans
+    from fmx.input.pairs import pair_shards
 
     for place, name, small in (
         (spans, "plan", lambda plan: lambda paths, _=None, *more, **named: plan(paths, size, *more, **named)),

@@ -11,7 +11,7 @@ from output_of import bgzf
 
 from fmx.errors import InputError
 from fmx.index import fasta, reference
-from fmx.input import whole
+from fmx.input import spans
 from fmx.input.streams import Source
 
 SEQUENCES = st.text("ACGTacgtuNRYn.", min_size=1, max_size=60)
@@ -93,7 +93,7 @@ DATA = b">x\n" + b"ACGTTGCANACGTAC\n" * 9000
 @pytest.mark.parametrize("kind", ["plain", "gzip", "BGZF", "BGZF, then gzip", "bytes"])
 @pytest.mark.parametrize("size", [100, 70_000, 1 << 23])
 def test_the_bytes_of_every_kind_of_input(kind, size, tmp_path, monkeypatch):
-    monkeypatch.setattr(whole, "CHUNK_SIZE", size)
+    monkeypatch.setattr(spans, "CHUNK_SIZE", size)
     made = {
         "plain": lambda: DATA,
         "gzip": lambda: gzip.compress(DATA),
@@ -103,4 +103,4 @@ def test_the_bytes_of_every_kind_of_input(kind, size, tmp_path, monkeypatch):
     }[kind]()
     (tmp_path / "x").write_bytes(made)
     with Source(made if kind == "bytes" else tmp_path / "x") as source:
-        np.testing.assert_array_equal(whole.read_whole(source, 3), np.frombuffer(DATA, np.uint8))
+        np.testing.assert_array_equal(spans.read_whole(source, 3), np.frombuffer(DATA, np.uint8))

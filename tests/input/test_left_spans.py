@@ -10,10 +10,11 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
-from fmx.input import chosen, pair_spans, share, spans
-from fmx.input.mates import PairedFiles
+from fmx.input import read_range, spans
+from fmx.input.pairs import pair_spans
+from fmx.input.pairs.mates import PairedFiles
+from fmx.input.reads import WHOLE
 from fmx.input.streams import Source
-from fmx.input.trimming import WHOLE
 from fmx.search.mapper import MapOptions
 from fmx.search.proper import Pairing
 
@@ -21,9 +22,9 @@ GENOME = numbered([random_letters(300, "left")])
 READS = journeys.fastq([(f"r{i}", GENOME[0][1][i : i + 30]) for i in range(200)])
 DAMAGED = READS.replace(b"@r9\n", b"@r9\nACGT\n+\nIII\n@r9\n", 1)
 WAYS = {
-    "with its share": lambda planned: share.Share([READS]).of(planned),
-    "all of them": lambda planned: chosen.Chosen(0, None).of(planned),
-    "the first": lambda planned: chosen.Chosen(0, 50).of(planned),
+    "with its share": lambda planned: read_range.Share([READS]).of(planned),
+    "all of them": lambda planned: read_range.Chosen(0, None).of(planned),
+    "the first": lambda planned: read_range.Chosen(0, 50).of(planned),
     "as pairs": lambda planned: pair_spans.items([(0, "x")], [planned]),
 }
 OPTIONS = {

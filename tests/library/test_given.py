@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from texts import TEXTS, reads_of
 
 import fmx
-from fmx.input import given as given_sequences
+from fmx.input import sequences as given_sequences
 from fmx.input.reads import parse
 
 CONTIGS = TEXTS["repeats across separators"]

@@ -19,8 +19,7 @@ from texts import numbered, random_letters
 
 from fmx.index import reference
 from fmx.input import spans
-from fmx.input.chosen import Chosen
-from fmx.input.share import Share
+from fmx.input.read_range import Chosen, Share
 from fmx.machines import progress
 from fmx.machines.progress import Progress, meter
 

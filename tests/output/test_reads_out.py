@@ -9,7 +9,7 @@ from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.index import fm_index
-from fmx.input.trimming import WHOLE, Trim
+from fmx.input.reads import WHOLE, Trim
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import MapOptions
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from texts import numbered, random_letters
 
 from fmx.cluster.run import identity
-from fmx.input.lengths import N_CLASSES, class_of, no_lengths, rows_of
+from fmx.input.reads import N_CLASSES, class_of, no_lengths, rows_of
 from fmx.mem.journey import MemOutput
 from fmx.report.facts import Report
 

@@ -14,7 +14,7 @@ from validate import written
 from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
-from fmx.input.trimming import Trim
+from fmx.input.reads import Trim
 from fmx.search import collapse
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import MapOptions, Near

@@ -7,15 +7,14 @@ import pytest
 
 from fmx.index.reference import make_blocks
 from fmx.index.sampled_sa import FullSA
-from fmx.input.reads import Patterns, ReadBatch
-from fmx.input.trimming import Trim
+from fmx.input.reads import Patterns, ReadBatch, Trim
 from fmx.output import bam, bed, paf, put, sam, tsv
 from fmx.search.hits import Hits, Rows
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 from fmx.codecs import deflate_gpu, huffman_gpu, inflate_gpu, lz77_gpu
 from fmx.compiler.warp import ptx_of
-from fmx.input import held_gpu, reads_gpu
+from fmx.input import reads_gpu
 from fmx.machines import gpu_jobs
 from fmx.output import hits_gpu as records_gpu
 from fmx.search import hits_gpu
@@ -45,7 +44,7 @@ KERNELS = {
     "tokens": (lz77_gpu.tokens_kernel, (PLAIN, 1, ROWS, TOKENS)),
     "codes": (huffman_gpu.codes_kernel, (TOKENS, 1, CODED)),
     "bits": (deflate_gpu.bits_kernel, (PLAIN, 1, TOKENS, CODED, BYTES, ROWS, 1)),
-    "newlines": (held_gpu.count_kernel, (BYTES, 1, True, NUMBERS)),
+    "newlines": (reads_gpu.count_ends_kernel, (BYTES, 1, True, NUMBERS)),
     "borders": (reads_gpu.count_kernel, (RAW,)),
     "starts": (reads_gpu.starts_kernel, (RAW,)),
     "reads": (reads_gpu.reads_kernel, (RAW, BATCH, READING, PATTERNS, NUMBERS)),

@@ -1,6 +1,6 @@
 """Files of mates -> items that any thread can read by itself, in each of which mates are together.
 
-Each file is cut into spans (spans.py).  An item is the next span of both files; whoever takes it parses
+Each file is cut into spans (input/spans.py).  An item is the next span of both files; whoever takes it parses
 both, then learns from the item before it which reads there still wait for their mates, and tells the next
 one which do now.  Where one file's records are longer, its spans are taken more often, so few reads wait:
 
@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from typing import NamedTuple
 
-from ..errors import InputError, StalledError
-from ..machines.threads import Link
-from . import spans
-from .chosen import Chosen
+from ...errors import InputError, StalledError
+from ...machines.threads import Link
+from .. import spans
+from ..read_range import Chosen
+from ..reads import ReadBatch, check_sam, parse
+from ..streams import STANDARD
 from .mates import Mates, Origin, are_mates, check_names
-from .reads import ReadBatch, check_sam, parse
-from .streams import STANDARD
 
 
 class Waiting(NamedTuple):

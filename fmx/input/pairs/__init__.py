@@ -1,0 +1,1 @@
+"""Mates in two files or interleaved in one: their spans and shards."""
