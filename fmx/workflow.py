@@ -20,10 +20,10 @@ from .errors import shown
 from .index import layouts, plan
 from .index.building.adding import add_groups, add_layouts
 from .index.building.journey import IndexOptions, build_index, default_index_path
+from .index.disk.store import read_meta, settled
 from .index.fm_index import verify as verify_index
 from .index.parts import part_sizes
 from .index.sparse.table import parse_sparse
-from .index.store import read_meta, settled
 from .input.read_range import Share
 from .input.streams import about_bytes
 from .machines.places import CPU, Device, choose_place

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fmx.index import store
+from fmx.index.disk import store
 from fmx.machines.jobs import ONE_CORE
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from packed import pack
 from texts import numbered
 
-from fmx.index.building.inverse import invert
+from fmx.index.building.bwt import invert
 from fmx.index.building.suffix_array.lcp import build_lcp
 from fmx.index.reference import make_blocks
 from fmx.input.dna import pack_text

@@ -52,7 +52,7 @@ def map_to_index(command, given, runs, outputs, wanted):
         opened, fm_index = kept.shared("index", make)
     wanted, device = replace(wanted, strands=strands, n_threads=given.threads), options.device_of(given)
     if runs[0].output.matrix:
-        from ..index.groups import groups_of
+        from ..index.contigs import groups_of
         from ..output.matrix import chunk_size
 
         groups_of(fm_index)
@@ -84,7 +84,7 @@ def open_all(paths: list, wants: tuple, with_text: bool = False, has_names: bool
     opened = [load(path, *wants, with_text=with_text) for path in paths]
     if not opened[1:]:
         return opened, opened[0]
-    from ..index.joined import join, refuse_same_names
+    from ..index.fm_index import join, refuse_same_names
 
     joined = join(opened)
     if has_names:

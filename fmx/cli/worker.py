@@ -40,7 +40,7 @@ _gpus = Gpus()
 
 def seen_there(paths, index_path) -> dict:
     """What a worker sees of the inputs and the index."""
-    from ..index.store import read_meta
+    from ..index.disk.store import read_meta
 
     return seen(paths, index_path and read_meta(index_path))
 

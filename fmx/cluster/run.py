@@ -13,7 +13,7 @@ import xxhash
 
 from .._version import __version__
 from ..errors import InputError, OutputError
-from ..index.store import digest_of
+from ..index.disk.store import digest_of
 from ..input.pairs.mates import PairedFiles
 from ..input.pairs.pair_shards import PairShardPlan
 from ..input.shards import Shard, ShardPlan

@@ -1,6 +1,6 @@
 """Machine code on disk: a file for each function and combination of types, in a folder of ours alone.
 
-Kernels are kept as functions are, and so is what else can be made again (index/seal.py).
+Kernels are kept as functions are, and so is what else can be made again (index/disk/store.py).
 
 A file is a checksum over all that follows: a line that says whose code it is (the function and the kinds
 of its arguments), a line of JSON (symbol, type of the result, size of the body), the body, the entry.

@@ -25,8 +25,8 @@ from ..input.dna import CODE, IUPAC
 from ..input.read_range import Share
 from ..input.streams import Source, stems_of
 from ..machines.threads import run_all, spans, start
+from .contigs import Groups, are_names, grouped
 from .fasta import read_letters
-from .groups import Groups, are_names, grouped
 
 _NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")  # SAM's RNAME
 _LOOKED_AT, _STRAY = 1 << 20, 0.02  # letters of a file; share of strange ones from which on it is warned of
@@ -253,3 +253,77 @@ def _cut(letters, starts, code, span, before, columns, text):
             i += 1
         contig, inside = contig + 1, False
     return n_bases - before.n_bases, n_blocks - before.n_blocks
+
+
+# A place in a reference as one number, in the order of places:  contig << 35 | position << 1 | reverse.
+#
+# Only of these is it plain how far two places lie apart in a contig: a text leaves out what is no A, C, G, T.
+
+_STRAND, _POSITION = 1, 34  # bits
+STEP = 1 << _STRAND  # from a position to the next
+_LAST = (1 << _POSITION) - 1
+
+
+def can_hold(reference, beyond) -> bool:
+    """Whether a key holds each place of a Reference, and positions that many ``beyond`` its contigs' ends."""
+    most_contigs = 1 << (63 - _STRAND - _POSITION)
+    return len(reference.names) < most_contigs and int(reference.lengths.max()) + beyond <= _LAST
+
+
+@inlined
+def place_key(contig, position, reverse):
+    return contig << (_POSITION + _STRAND) | position << _STRAND | reverse
+
+
+@inlined
+def contig_of(key):
+    return key >> (_POSITION + _STRAND)
+
+
+@inlined
+def position_of_key(key):
+    return (key >> _STRAND) & _LAST
+
+
+@inlined
+def is_reverse(key):
+    return (key & 1) == 1
+
+
+@inlined
+def forward(key):
+    """The same place on strand +."""
+    return key - (key & 1)
+
+
+# Letters of the reference, back from the packed text; what is none of A, C, G, T there reads N.
+
+_BASES = np.frombuffer(b"ACGT", np.uint8)
+
+
+class Letters:
+    """Of an FMIndex or a JoinedIndex that holds its text."""
+
+    def __init__(self, index, part_starts):
+        """``part_starts``: where each part begins in the text."""
+        self._blocks, self._starts = index.reference.blocks, np.array(part_starts)
+        self._words = [part.text_words for part in index.parts]
+
+    def between(self, contig, start, end) -> bytes:
+        """Those of a contig from ``start`` to ``end``, half-open."""
+        blocks, found = self._blocks, np.full(end - start, ord("N"), np.uint8)
+        first, last = np.searchsorted(blocks.contig, (contig, contig + 1))
+        begins = blocks.contig_start[first:last]
+        a = first + max(int(np.searchsorted(begins, start, "right")) - 1, 0)
+        for block in range(a, first + int(np.searchsorted(begins, end))):
+            left = max(start, int(blocks.contig_start[block]))
+            right = min(end, int(blocks.contig_start[block] + blocks.length[block]))
+            if left < right:
+                at = int(blocks.text_start[block]) + left - int(blocks.contig_start[block])
+                found[left - start : right - start] = self._text(at, right - left)
+        return found.tobytes()
+
+    def _text(self, at, n):
+        part = int(np.searchsorted(self._starts, at, "right")) - 1
+        i = np.arange(at - self._starts[part], at - self._starts[part] + n)
+        return _BASES[(self._words[part][i >> 5] >> (62 - 2 * (i & 31)).astype(np.uint64)) & np.uint64(3)]

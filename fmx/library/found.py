@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled
-from ..index.place_keys import contig_of, is_reverse, position_of_key
-from ..index.reference import Blocks, place_of
+from ..index.reference import Blocks, contig_of, is_reverse, place_of, position_of_key
 from ..input.pairs.mates import Mates
 from ..input.reads import ReadBatch
 from ..input.sets import n_changes

@@ -9,8 +9,8 @@ from typing import get_args
 from .. import limits, workflow
 from ..index import fm_index, layouts
 from ..index.building.journey import build_into
-from ..index.held import HeldIndex
-from ..index.place import index_at
+from ..index.disk.place import index_at
+from ..index.disk.writer import HeldIndex
 from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments

@@ -12,7 +12,7 @@ from ..codecs.bgzf import BGZF_END, deflate
 from ..compiler.functions import compiled, inlined, static_type
 from ..compiler.primitives import at as element
 from ..errors import UnsupportedError
-from ..index.place_keys import contig_of, position_of_key
+from ..index.reference import contig_of, position_of_key
 from ..input.sets import n_changes
 from . import put, samtools
 from .hits import HitWriter

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import by_type_or_this, compiled, inlined
-from ..index.place_keys import contig_of, forward, is_reverse, place_key, position_of_key
-from ..index.reference import place_of
+from ..index.reference import contig_of, forward, is_reverse, place_key, place_of, position_of_key
 from ..input.reads import ReadBatch
 from . import put
 from .hits import HitWriter, named_by_letters

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled
-from ..index.groups import blocks_by_group
+from ..index.contigs import blocks_by_group
 from ..index.reference import place_of
 from ..input.streams import whole_output
 from . import put

@@ -8,7 +8,7 @@ import numpy as np
 from ..compiler.functions import by_type_or_this, inlined
 from ..compiler.primitives import at as element
 from ..compiler.primitives import copy_bytes, low_bits, trailing_zeros
-from ..index.names import ContigNames, Names, names_of
+from ..index.contigs import ContigNames, Names, names_of
 from ..input.dna import COMPLEMENT, UPPER
 
 TAB, LINE, SPACE, PLUS, MINUS, STAR, DOT = b"\t\n +-*."

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..compiler.functions import compiled, inlined, static_type
-from ..index.place_keys import contig_of, position_of_key
+from ..index.reference import contig_of, position_of_key
 from ..input.sets import n_changes
 from . import put
 from .hits import HitWriter

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..errors import n_of
-from ..index.letters import Letters
 from ..index.parts import part_span
+from ..index.reference import Letters
 from ..input.streams import whole_output
 from ..machines.pipeline import travel
 from .products import pairs_of_hits, products_of

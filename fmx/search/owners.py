@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import compiled
-from ..index.groups import blocks_by_group, groups_of
+from ..index.contigs import blocks_by_group, groups_of
 from ..index.parts import part_span
 from ..index.reference import Blocks
 from ..machines.jobs import cuts, runs

@@ -1,7 +1,7 @@
 """Proper pairs in the table of --counts: a mate counts as a read, and its pairs as its occurrences."""
 
 from ..compiler.functions import compiled
-from ..index.place_keys import STEP, contig_of
+from ..index.reference import STEP, contig_of
 from .proper import partners, reach
 from .screen import Screen
 from .tally import Tally, note

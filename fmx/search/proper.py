@@ -19,8 +19,7 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.sorting import lower_bound, sort
 from ..errors import UnsupportedError
-from ..index.place_keys import STEP, can_hold, place_key, position_of_key
-from ..index.reference import find_block
+from ..index.reference import STEP, can_hold, find_block, place_key, position_of_key
 from ..input.reads import class_of
 from .hits import hash_name
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ..errors import UnsupportedError
 from ..index.building.journey import IndexOptions, build_index
+from ..index.disk.store import read_meta
 from ..index.parts import MAX_SYMBOLS, part_sizes
 from ..index.plan import available_memory
-from ..index.store import read_meta
 from ..machines.places import Device, choose_place
 from ..measure import timing
 from ..measure.texts import random_fasta

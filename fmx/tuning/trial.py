@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..errors import FmxError, UnsupportedError
-from ..index import store
+from ..index.disk import store
 from ..index.fm_index import load
 from ..index.parts import part_arrays
 from ..input.reads import Patterns

@@ -6,7 +6,7 @@ from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.index import fm_index
-from fmx.index.joined import join
+from fmx.index.fm_index import join
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapper import MapOptions
 

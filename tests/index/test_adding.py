@@ -9,7 +9,8 @@ from texts import TEXTS, random_letters
 
 from fmx.compiler import object_cache
 from fmx.compiler.functions import Compiled, compiled
-from fmx.index import contracts, layouts, verify
+from fmx.index import contracts, layouts
+from fmx.index.disk import verify
 from fmx.tuning import choices, journey
 from fmx.tuning.choices import Place
 from fmx.tuning.rates import Rates

@@ -7,9 +7,9 @@ import pytest
 
 from fmx.bench.kit import drawn
 from fmx.index import layouts, prefix_table, reference, sampled_sa, seed_table, wide_rows
-from fmx.index.building import bwt, inverse
+from fmx.index.building import bwt
 from fmx.index.building.suffix_array import radix, symbols3
-from fmx.index.layouts import cofi, missing
+from fmx.index.layouts import cofi, entries
 from fmx.input import dna
 from fmx.input.reads import Patterns
 from fmx.machines import jobs
@@ -26,7 +26,7 @@ CHOICES = (
     radix.InRange(WORDS, KEY, KEY),
     radix.Tied(WORDS, LISTED),
     radix.Tied(WORDS, RUN),
-    missing.WithoutSymbol(BYTES),
+    entries.WithoutSymbol(BYTES),
     sampled_sa.Kept(ROWS, BYTES),
     drawn.Separators(BYTES),
     drawn.Wrong(BYTES, ROWS, ROWS, PATTERNS, ROWS, Intervals(ROWS, ROWS)),
@@ -46,7 +46,7 @@ JOBS = (
     prefix_table.FindPairs(BYTES, ROWS, ROWS),
     seed_table.FindStarts(BYTES, ROWS, 13, ROWS),
     sampled_sa.Mark(sampled_sa.Kept(ROWS, BYTES), NUMBERS, WORDS),
-    inverse.Invert(ROWS, ROWS),
+    bwt.Invert(ROWS, ROWS),
     cofi.FindChanges(BYTES, ROWS, 15, ROWS),
     seed_table.Lengthen(seed_table.SeedTable(ROWS, 13), ROWS, WORDS, BLOCKS, 16, ROWS),
     wide_rows.Widen(ROWS, WORDS, BLOCKS, 16, WORDS),
@@ -82,8 +82,8 @@ def test_every_job_is_compiled_here():
     modules = (
         bwt,
         dna,
-        inverse,
-        missing,
+        bwt,
+        entries,
         prefix_table,
         sampled_sa,
         seed_table,

@@ -10,7 +10,8 @@ from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.errors import UnsupportedError
-from fmx.index import fm_index, groups, store
+from fmx.index import contigs, fm_index
+from fmx.index.disk import store
 from fmx.index.reference import read_fasta
 
 ONE, TWO = numbered([random_letters(90, 1), "ACGNNTT"]), [("x", "GATTACA"), ("c9", random_letters(40, 2))]
@@ -56,7 +57,7 @@ def test_an_index_without_groups_stays_as_it_was_and_says_what_it_lacks(home, co
     meta = json.loads((home / "one.fmx" / "meta.json").read_text())
     assert (meta["format"], "n_groups" in meta) == (1, False)
     with pytest.raises(UnsupportedError, match=r"one.fmx has no groups.* 'fmx index --add --groups TABLE"):
-        groups.groups_of(fm_index.load("one.fmx"))
+        contigs.groups_of(fm_index.load("one.fmx"))
     assert b"groups" not in command("inspect", "one.fmx").out
 
 
@@ -112,7 +113,7 @@ def test_tables_that_cannot_be(table, message, home, command):
 def test_a_table_may_have_names_of_columns_and_lines_of_others():
     found = []
     text = b"species,note,contig\nA b,,c0\nC,,c1\nD,,other\n"
-    made = groups.read_groups(text, ["c1", "c0"], found.append)
+    made = contigs.read_groups(text, ["c1", "c0"], found.append)
     assert (made.names, made.of_contig.tolist()) == (["C", "A b"], [0, 1])
     assert len(found) == 1
     assert "1 of its contigs is not in the reference" in found[0]

@@ -17,8 +17,9 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.cli import main
 from fmx.errors import IndexFileError, OutputError
-from fmx.index import fm_index, store
-from fmx.index import writer as index_writer
+from fmx.index import fm_index
+from fmx.index.disk import store
+from fmx.index.disk import writer as index_writer
 from fmx.system import files
 
 ONE = journeys.fasta(numbered([random_letters(500, "one")]))

@@ -13,7 +13,7 @@ from texts import TEXTS, numbered
 from fmx import workflow
 from fmx.cli.main import run
 from fmx.errors import IndexFileError, UnsupportedError
-from fmx.index.building.inverse import invert
+from fmx.index.building.bwt import invert
 from fmx.index.building.suffix_array import LCP, build_lcp, suffix_array
 from fmx.index.building.suffix_array.lcp import lcp_at, lcp_below
 from fmx.index.fm_index import load, load_lcp

@@ -14,7 +14,8 @@ from texts import TEXTS, numbered, random_letters, reads_of
 import fmx
 from fmx import workflow
 from fmx.errors import IndexFileError, UnsupportedError
-from fmx.index import fm_index, parts, plan, store
+from fmx.index import fm_index, parts, plan
+from fmx.index.disk import store
 from fmx.index.reference import read_fasta
 from fmx.search import mapper
 from fmx.search.hits import ALL, SelectionPolicy

@@ -7,7 +7,8 @@ import pytest
 from texts import numbered, random_letters
 
 from fmx.errors import UnsupportedError
-from fmx.index import fm_index, plan, store
+from fmx.index import fm_index, plan
+from fmx.index.disk import store
 
 CONTIGS = numbered([random_letters(30_000, 1), random_letters(20_000, 2)])
 

@@ -14,7 +14,8 @@ from texts import random_letters
 from fmx import workflow
 from fmx.compiler import object_cache, private
 from fmx.errors import IndexFileError
-from fmx.index import fm_index, seal, store
+from fmx.index import fm_index
+from fmx.index.disk import store
 from fmx.system import files
 
 ARRAY = "sa_positions.npy"
@@ -40,7 +41,7 @@ def opened(tmp_path, index_of, monkeypatch):
         return set(checked)
 
     monkeypatch.setattr(store, "_check", check)
-    monkeypatch.setattr(seal, "_SETTLED", 0)
+    monkeypatch.setattr(store, "_SETTLED", 0)
     monkeypatch.setattr(object_cache, "folder", lambda: tmp_path / "seals")
     return opened
 
@@ -122,9 +123,9 @@ def test_verify_checks_whatever_the_seal_says(sealed, opened, command):
     assert opened(sealed, verify=True) >= OF_VERIFY
     rewrite(sealed / ARRAY, flip)
     os.utime(sealed / ARRAY, ns=(0, 0))
-    held = {"sa_positions": seal._state((sealed / ARRAY).stat())}
+    held = {"sa_positions": store._state((sealed / ARRAY).stat())}
     meta = store.read_meta(sealed)
-    seal.keep(sealed, meta, {**seal.read(sealed, meta), **held}, time.time_ns() + 10**9)  # a lie
+    store.keep_seal(sealed, meta, {**store.read_seal(sealed, meta), **held}, time.time_ns() + 10**9)  # a lie
     (sealed.parent / "r.fa").write_text(">r\nACGT\n")
     assert opened(sealed) == set()
     for line in (["search", "-x"], ["locate", "-x"], ["mem", "-x"]):
@@ -138,7 +139,7 @@ def test_a_verified_index_is_sealed(path, opened):
 
 
 def test_files_that_just_changed_are_not_sealed(path, opened, monkeypatch):
-    monkeypatch.setattr(seal, "_SETTLED", 60 * 10**9)
+    monkeypatch.setattr(store, "_SETTLED", 60 * 10**9)
     assert opened(path) == opened(path) >= OF_VERIFY
 
 
@@ -182,8 +183,8 @@ def test_a_damaged_seal_counts_for_nothing(sealed, opened, tmp_path):
     "held", [b"5", b"[" * 10**5, b'["", {}]', b'["DIGEST", 5]', b'["DIGEST", {"sa": 1}]']
 )
 def test_an_odd_seal_counts_for_nothing(held, sealed, opened, tmp_path):
-    held = held.replace(b"DIGEST", seal._digest(store.read_meta(sealed)).encode())
-    held = seal._name(sealed).encode() + b"\n" + held
+    held = held.replace(b"DIGEST", store._digest(store.read_meta(sealed)).encode())
+    held = store._name(sealed).encode() + b"\n" + held
     (file,) = (tmp_path / "seals").iterdir()
     private.write(file.parent, file.name, sha256(held).digest() + held)
     assert opened(sealed) >= OF_VERIFY
@@ -200,7 +201,7 @@ def test_many_may_open_and_seal_at_once(path, opened):
 
 
 def test_a_file_system_that_may_hide_changes_has_no_seals(path, opened, monkeypatch):
-    monkeypatch.setattr(seal, "tells_changes", lambda file: False)
+    monkeypatch.setattr(store, "tells_changes", lambda file: False)
     assert opened(path) == opened(path) >= OF_VERIFY
 
 

@@ -49,26 +49,26 @@ def test_the_sorter_has_a_thread_of_its_own_and_as_many_as_it_is_given(monkeypat
     import threading
     from types import SimpleNamespace
 
-    from fmx.index.building.suffix_array import divsufsort
+    from fmx.index.building.suffix_array import buckets
 
     asked = []
     openmp = SimpleNamespace(omp_set_num_threads=lambda n: asked.append((n, threading.current_thread())))
-    monkeypatch.setattr(divsufsort, "libdivsufsort", openmp)
+    monkeypatch.setattr(buckets, "libdivsufsort", openmp)
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     text = np.array([1, 2, 1, 3], np.uint8)
     for n_threads in (3, 1024):  # OpenMP ends the process where it cannot start a thread
-        assert divsufsort.suffix_array(text, n_threads=n_threads).tolist() == [0, 2, 1, 3]
-    assert divsufsort.suffix_array(text).tolist() == [0, 2, 1, 3]
+        assert buckets.suffix_array(text, n_threads=n_threads).tolist() == [0, 2, 1, 3]
+    assert buckets.suffix_array(text).tolist() == [0, 2, 1, 3]
     assert [n for n, _ in asked] == [3, 4]
     assert threading.current_thread() not in [thread for _, thread in asked]
 
 
 def test_a_sorter_without_memory_says_so(monkeypatch):
-    from fmx.index.building.suffix_array import divsufsort
+    from fmx.index.building.suffix_array import buckets
 
     def refuse(text, force64):
         raise Exception("libdivsufsort error", -2)
 
-    monkeypatch.setattr(divsufsort.pydivsufsort, "divsufsort", refuse)
+    monkeypatch.setattr(buckets.pydivsufsort, "divsufsort", refuse)
     with pytest.raises(MemoryError, match="suffixes"):
-        divsufsort.suffix_array(np.array([1, 2], np.uint8))
+        buckets.suffix_array(np.array([1, 2], np.uint8))

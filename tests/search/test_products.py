@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT
 from texts import numbered, random_letters
 
-from fmx.index import fm_index, letters
+from fmx.index import fm_index, reference
 
 UNIT = random_letters(500, "products")
 CONTIGS = numbered(
@@ -77,7 +77,7 @@ def test_products_are_the_naive_ones(folder, index_of, command):
 
 def test_letters_come_back(index_of):
     index = fm_index.load(index_of(CONTIGS), with_text=True)
-    held = letters.Letters(index, [0])
+    held = reference.Letters(index, [0])
     for contig, (_, sequence) in enumerate(CONTIGS):
         for start in range(0, len(sequence), 17):
             for end in (start, start + 1, start + 33, len(sequence)):

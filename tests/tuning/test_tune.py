@@ -9,7 +9,7 @@ from texts import numbered, random_letters
 
 from fmx.errors import UnsupportedError
 from fmx.index import layouts, plan
-from fmx.index import store as index_store
+from fmx.index.disk import store as index_store
 from fmx.index.family import Fetches
 from fmx.machines.progress import Progress
 from fmx.tuning import choices, cost, journey, rates, store, trial

@@ -8,7 +8,7 @@ import numpy as np
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at
 from ...index import layouts, prefix_table, seed_table
-from ...index.building.inverse import invert
+from ...index.building.bwt import invert
 from ...index.building.suffix_array import make_suffix_array
 from ...index.contracts import on_device
 from ...index.reference import make_blocks

@@ -65,7 +65,7 @@ def command(given):
         raise click.UsageError("of several references, say where the index goes: -o NAME.fmx")
     from ... import workflow
     from ...index import layouts
-    from ...index.place import index_at
+    from ...index.disk.place import index_at
     from ...machines.progress import Progress
     from ...system import resources
 
@@ -97,7 +97,7 @@ def command(given):
 def _reference_in(path: str) -> tuple:
     """(what names the reference of an index, that index in words); nothing where there is none."""
     from ...errors import IndexFileError
-    from ...index.store import digest_of, read_any_meta
+    from ...index.disk.store import digest_of, read_any_meta
 
     try:
         meta = read_any_meta(Path(path))

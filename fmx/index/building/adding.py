@@ -4,13 +4,12 @@ from ...errors import UnsupportedError
 from ...input.dna import unpack_text
 from ...machines.places import CPU
 from ...machines.progress import Progress
-from ..check import SPARSE
+from ..contigs import names_in, read_groups
+from ..disk.check import SPARSE
+from ..disk.store import read_checked
+from ..disk.writer import IndexExtender
 from ..fm_index import group_arrays, load, load_reference
-from ..groups import read_groups
-from ..names import names_in
 from ..parts import part_arrays, part_of, part_sizes, part_span, part_writers
-from ..store import read_checked
-from ..writer import IndexExtender
 from .journey import (
     add_layout_arrays,
     add_lcp,

@@ -109,3 +109,28 @@ def fill_layout(backend, layout, text, sa, codes, d, runs_together=1) -> None:
     np.cumsum(backend.to_host(totals)[:-1], axis=0, out=before[1:])
     before[1:] += before[0]
     backend.run(FillRuns(layout, codes, backend.take(before)), n_rows, size)
+
+
+# The inverse of a suffix array: the rank array, by text position the row of its suffix.
+
+
+class Invert(NamedTuple):
+    """``sa`` uint32[n] -> ``row_of`` uint32[n]."""
+
+    sa: Any
+    row_of: Any
+
+
+def invert(backend, sa):
+    """The rank array of ``sa`` (uint32[n], on the backend), uint32[n]."""
+    row_of = backend.empty(sa.size, np.uint32)
+    backend.run(Invert(sa, row_of), sa.size)
+    return row_of
+
+
+@do.register(Invert)
+def _invert(job, stretch, start, stop):
+    for row in range(start, stop):
+        if row + 32 < stop:
+            prefetch(job.row_of, np.int64(job.sa[row + 32]))
+        job.row_of[job.sa[row]] = row

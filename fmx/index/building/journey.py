@@ -13,9 +13,11 @@ from ...machines.places import CPU, choose_place
 from ...machines.progress import Progress
 from ...machines.threads import start
 from .. import layouts
-from ..check import GROUPED, SPARSE
+from ..contigs import read_groups
+from ..disk.check import GROUPED, SPARSE
+from ..disk.store import FORMAT
+from ..disk.writer import IndexWriter
 from ..fm_index import reference_arrays
-from ..groups import read_groups
 from ..parts import MAX_SYMBOLS, cut, part_of, part_writers
 from ..plan import plan_index
 from ..prefix_table import default_length, make_prefix_table
@@ -25,9 +27,7 @@ from ..seed_table import default_length as default_seed_length
 from ..seed_table import first_rows, longest_strings
 from ..sparse.building import build_sparse
 from ..sparse.table import SparseName, parse_sparse
-from ..store import FORMAT
-from ..writer import IndexWriter
-from .inverse import invert
+from .bwt import invert
 from .suffix_array import build_lcp, make_suffix_array, plan_passes
 
 

@@ -26,10 +26,9 @@ from ...compiler.primitives import at, bits_from, bits_from32, popcount, prefetc
 from ..building.bwt import NONE, write_counters
 from ..contracts import ROW, address, fill, occ, preceding, prefetch_extend, share, units
 from . import bitplanes
-from .entries import family_of_entries
-from .missing import missing_between, or_none
+from .entries import family_of_entries, missing_between, or_none
 
-# ``entries`` uint64, two words a unit; ``missing`` uint32, the rows without k-symbol (missing.py).
+# ``entries`` uint64, two words a unit; ``missing`` uint32, the rows without k-symbol (entries.py).
 TYPES = {
     (k, d): static_type(f"Alternate{k}D{d}", "entries missing k", __name__)
     for k, d in ((2, 64), (2, 192), (2, 448), (1, 64), (1, 192), (1, 448), (1, 960))

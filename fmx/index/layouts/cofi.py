@@ -28,7 +28,7 @@ from ...compiler.functions import inlined, static_type
 from ...compiler.primitives import at, prefetch
 from ...errors import UnsupportedError
 from ...machines.jobs import ONE_CORE, do
-from ..building.inverse import invert
+from ..building.bwt import invert
 from ..contracts import (
     extend,
     first_wrong,
@@ -41,8 +41,7 @@ from ..contracts import (
     prefetch_symbol,
     units,
 )
-from ..family import Family, Fetches, sum_over, width
-from ..form import Form
+from ..family import Family, Fetches, Form, sum_over, width
 from ..seed_table import first_rows
 
 HOLE = 2**32 - 16

@@ -1,19 +1,98 @@
-"""Layouts of entries, runs of rows with counters and bits: their arrays, how they are made, their kind."""
+"""Rows without a k-symbol (a separator is among the k symbols before them): how many lie before a row.
+
+Bit planes have no code for such a row and show it as the k-symbol 0, so who counts 0 takes them off again.
+One array of uint32 holds a shift, then for each run of 2^shift rows where its rows start, then the rows:
+
+    shift | start of run 0, of run 1 ... end | row row row ...
+
+There are about as many runs as rows, but thousands at least, so that most have none and are told at a glance.
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...machines.jobs import ONE_CORE
-from ..building.bwt import fill_layout, kmer_bwt
-from ..family import Family
-from ..form import Form
-from .missing import build_missing, form_of_missing
+from ...compiler.functions import inlined
+from ...compiler.primitives import at
+from ...compiler.sorting import lower_bound
+from ...machines.jobs import ONE_CORE, choose
+from ..building.bwt import NONE, fill_layout, kmer_bwt
+from ..contracts import ROW
+from ..family import Family, Form
+
+_BEYOND = ROW + 1  # rows after the last that may be asked for: no entry is longer
+_MIN_RUNS = 4096
+
+
+class WithoutSymbol(NamedTuple):
+    """Chooses the rows without k-symbol of ``codes``."""
+
+    codes: Any
+
+
+@choose.register(WithoutSymbol)
+def _choose_without_symbol(choice, row):
+    return row if at(choice.codes, row) == NONE else np.int64(-1)
+
+
+def build_missing(codes, backend):
+    """The array of a k-step BWT (``codes`` uint8[n] of bwt.kmer_bwt), on the backend."""
+    rows = backend.to_host(backend.select(WithoutSymbol(codes), codes.size))
+    shift = ((codes.size + _BEYOND) // max(rows.size, _MIN_RUNS)).bit_length()
+    starts = _starts(rows, codes.size, shift)
+    return backend.take(np.concatenate([[shift], starts, rows]).astype(np.uint32))
+
+
+def _starts(rows, n, shift):
+    n_runs = (n + _BEYOND >> shift) + 1
+    return np.searchsorted(rows, np.arange(n_runs + 1) << shift) + n_runs + 2
+
+
+def form_of_missing(n) -> Form:
+    """What the array must be for a BWT of n rows."""
+
+    def holds(missing):
+        shift = int(missing[0]) if missing.size else 64
+        n_starts = (n + _BEYOND >> shift) + 2
+        if shift > 32 or missing.size < 1 + n_starts:
+            return False
+        rows = missing[1 + n_starts :].astype(np.int64)
+        ascend = bool((np.diff(rows) > 0).all()) and (rows.size == 0 or rows[-1] < n)
+        return ascend and np.array_equal(missing[1 : 1 + n_starts], _starts(rows, n, shift))
+
+    return Form("uint32", (None,), holds=holds)
+
+
+@inlined
+def missing_between(missing, start, stop):
+    """Number of rows without k-symbol in [start, stop)."""
+    shift = np.int64(at(missing, 0))
+    first_run, last_run = 1 + (start >> shift), 1 + (stop >> shift)
+    if at(missing, first_run) == at(missing, last_run + 1):
+        return np.int64(0)
+    return _index(missing, last_run, stop) - _index(missing, first_run, start)
+
+
+@inlined
+def _index(missing, run, row):
+    """Index of the first row of the array that is not before ``row``, which is in the run of that index."""
+    return lower_bound(missing, np.int64(at(missing, run)), np.int64(at(missing, run + 1)), row)
+
+
+@inlined
+def or_none(layout, c, row):
+    """c, the k-symbol that planes show before a row, or -1 if it is none."""
+    return np.int64(-1) if c == 0 and missing_between(layout.missing, row, row + 1) > 0 else c
+
+
+# Layouts of entries, runs of rows with counters and bits: their arrays, how they are made, their kind.
 
 
 def family_of_entries(types, n_words, bytes_per_symbol, runs_together=1, **speed) -> Family:
     """The Family of layouts whose ``entries`` take ``n_words(k, d, n)`` uint64, and which register ``fill``.
 
     ``types`` by (k, d); one with a field ``missing`` shows rows without k-symbol as the k-symbol 0
-    (missing.py).  ``runs_together``: runs of d rows that share words.  ``speed`` is for fmx tune.
+    (entries.py).  ``runs_together``: runs of d rows that share words.  ``speed`` is for fmx tune.
     """
 
     def forms(k, d, n):

@@ -18,13 +18,12 @@ from ...compiler.primitives import at, prefetch, quotient
 from ..building.bwt import write_counters
 from ..contracts import address, fill, occ, preceding, prefetch_extend, share, units
 from . import bitplanes
-from .entries import family_of_entries
-from .missing import missing_between, or_none
+from .entries import family_of_entries, missing_between, or_none
 
 _ONE_STEP = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 256 bytes
 _MORE_STEPS = ((2, 64), (2, 192), (2, 448), (3, 63), (3, 189), (3, 336))  # 96, 160, 288, 304, 400, 512 bytes
 # One type a (k, d), so that both are constants of the compiled code.  ``entries`` uint64, two words a unit;
-# ``missing`` uint32, the rows without k-symbol (missing.py).
+# ``missing`` uint32, the rows without k-symbol (entries.py).
 TYPES = {
     (k, d): static_type(f"KStep{k}D{d}", "entries missing k", __name__) for k, d in _ONE_STEP + _MORE_STEPS
 }

@@ -25,7 +25,7 @@ from ...compiler.functions import inlined
 from ...compiler.primitives import at, low_bits
 from ...errors import UnsupportedError
 from ...input.dna import reverse_complement, symbols
-from ..form import Form
+from ..family import Form
 from ..reference import find_block
 
 FEW = 8  # rows of a bucket that are compared one by one

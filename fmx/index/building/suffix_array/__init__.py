@@ -1,8 +1,7 @@
 """Suffix arrays: text -> SA, in buckets or by divsufsort on the CPU, by radix on a GPU; LCP array."""
 
 from . import radix
-from .buckets import sort_suffixes
-from .divsufsort import suffix_array
+from .buckets import sort_suffixes, suffix_array
 from .lcp import LCP, build_lcp
 from .radix import plan_passes
 

@@ -12,16 +12,19 @@ it puts its suffix before those that go on.  The text is scanned for half of the
 their items take the memory that the ranks take later.
 """
 
+import os
 from itertools import pairwise
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
+import pydivsufsort
+from pydivsufsort.dll import libdivsufsort
 
 from ....compiler.functions import by_type, compiled
 from ....compiler.primitives import at
 from ....machines.jobs import Cores
-from ....machines.threads import run_all, spans
+from ....machines.threads import run_all, spans, start
 from . import symbols3
 from .in_bucket import FULL, LIMIT, SYMBOLS, Sorted, make_desk, sort_buckets
 from .ties import no_ties, sort_ties
@@ -173,3 +176,33 @@ def _scan(text, start, stop, c, into):
                 before = np.int64(FULL)
             item = (held << np.uint64(5) | np.uint64(before)) << np.uint64(32) | np.uint64(i)
             take(into, np.int64(held >> np.uint64(2 * SYMBOLS)), item & np.uint64(0x7FFFFFFFFFFFFFFF))
+
+
+# Suffix array on the CPU by divsufsort (pydivsufsort): 5 bytes a symbol below 2^31 symbols, 9 above.
+
+INT32_LIMIT = 2**31 - 1
+
+
+def suffix_array(text, force64: bool = False, n_threads: int | None = None):
+    """Rows of the suffix array of ``text`` (uint8[n] codes) as uint32[n].
+
+    The end of the text sorts before every symbol.  From 2^31 symbols on (or with ``force64``) divsufsort's
+    64-bit form is used and narrowed.  ``n_threads`` None: OpenMP chooses.  No more than there are cores are
+    taken: where OpenMP cannot start one it ends the process.
+    """
+    # OpenMP keeps its threads for the thread that asked for them, and a forked process waits for ever for
+    # those of its parent: so a thread of its own asks, which ends with the sort.
+    rows = start(2, _sort, text, force64, n_threads)()
+    return rows.view(np.uint32) if rows.dtype == np.int32 else rows.astype(np.uint32)
+
+
+def _sort(text, force64, n_threads):
+    set_threads = getattr(libdivsufsort, "omp_set_num_threads", None)  # of the thread that calls it
+    if n_threads and set_threads:
+        set_threads(min(n_threads, os.cpu_count() or 1))
+    try:
+        return pydivsufsort.divsufsort(text, force64=force64)
+    except Exception as error:
+        if error.args == ("libdivsufsort error", -2):
+            raise MemoryError("no room to sort the suffixes") from error
+        raise

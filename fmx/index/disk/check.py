@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UnsupportedError
-from ..input.dna import WORD
-from . import layouts, prefix_table, seed_table
-from .form import Form
-from .groups import are_names
-from .parts import MAX_SYMBOLS, part_sizes
-from .reference import COLUMNS
-from .sampled_sa import n_mark_words
-from .sparse.table import parse_sparse, sparse_named
+from ...errors import UnsupportedError
+from ...input.dna import WORD
+from .. import layouts, prefix_table, seed_table
+from ..contigs import are_names
+from ..family import Form
+from ..parts import MAX_SYMBOLS, part_sizes
+from ..reference import COLUMNS
+from ..sampled_sa import n_mark_words
+from ..sparse.table import parse_sparse, sparse_named
 
 _LARGEST = 2**62
 _RANGES = {  # of the numbers in meta.json

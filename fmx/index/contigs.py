@@ -1,14 +1,66 @@
-"""Groups of contigs, each contig in one: the files that a reference was read of, or what a table says.
+"""Names of contigs as bytes, from which str are made only for who asks: there may be a million."""
 
-A strain, a species, a host: whatever reads are counted by.
-"""
-
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import InputError, UnsupportedError, shown
 from ..input.tables import read_named
+
+NEWLINE = 10
+
+
+class Names(NamedTuple):
+    """``data`` uint8, where a newline ends each name; name i is data[first[i] : first[i + 1] - 1].
+
+    ``first`` int64[n + 1].  The last newline may be missing, unless that name is empty.
+    """
+
+    data: np.ndarray
+    first: np.ndarray
+
+
+def names_of(lines) -> Names:
+    """Of an array of names, uint8, each with a newline behind it, but perhaps the last."""
+    ends = np.flatnonzero(lines == NEWLINE)
+    if lines.size and lines[-1] != NEWLINE:
+        ends = np.append(ends, lines.size)
+    return Names(lines, np.append(0, ends + 1))
+
+
+def names_in(array) -> list:
+    """The names, str, in an array of names, uint8, with newlines between them."""
+    return array.tobytes().decode().split("\n")
+
+
+class ContigNames(Sequence):
+    """Names of contigs by their number, each a str; ``held``: the Names that they are of."""
+
+    def __init__(self, lines):
+        """``lines`` uint8: the names, with newlines between them."""
+        self.held = names_of(lines)
+
+    def __len__(self) -> int:
+        return self.held.first.size - 1
+
+    def __getitem__(self, number):
+        if isinstance(number, slice):
+            return list(self)[number]
+        i = range(len(self))[number]
+        data, first = self.held
+        return data[first[i] : first[i + 1] - 1].tobytes().decode()
+
+    def __iter__(self):
+        return iter(names_in(self.held.data))
+
+    def __eq__(self, other):
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+
+# Groups of contigs, each contig in one: the files that a reference was read of, or what a table says.
+#
+# A strain, a species, a host: whatever reads are counted by.
 
 COLUMNS = {
     "contig": ("contig", "sequence", "seqid", "seqname", "chrom", "chromosome", "accession", "name"),

@@ -1,13 +1,9 @@
-"""The index on disk: a directory of .npy arrays and meta.json, written aside and renamed when whole.
+"""The seal of an index: which files were found right, so that the next open need not read them again.
 
-    ref.fmx/
-      meta.json            format, versions, parameters, one entry an array: dtype, shape, bytes, checksums
-      contig_names.npy ... opened with mmap_mode="r"
-      part0/ part1/ ...    the arrays of each part, if there are several (parts.py)
-
-Each array has one xxh3 checksum for every PIECE bytes of its data, and meta.json one of itself.  What the
-arrays must be beside that tells check.py; arrays that were checked before are known by seal.py.  Writing is
-in writer.py.
+Of each array that was checked it holds device, inode, size, mtime and ctime, and of meta.json a digest.  The
+kernel sets ctime at every write, and nobody else can.  Seals lie with the machine code, in a folder that is
+the user's alone (compiler/object_cache.py), so nobody else makes them.  One of another fmx, which may check
+more, is not taken: the digest is of the sources of this room, too.
 """
 
 import functools
@@ -22,12 +18,73 @@ from pathlib import Path
 import numpy as np
 import xxhash
 
-from ..errors import IndexFileError
-from ..machines.threads import run_all
-from . import seal
+from ...compiler import object_cache
+from ...errors import IndexFileError
+from ...machines.threads import run_all
+from ...system.files import tells_changes
+from ..family import Form, scan
 from .check import GROUPED, SPARSE, check_meta, forms
-from .form import Form, scan
 from .place import META, what_is_there
+
+_SETTLED = 2 * 10**9  # ns; a clock's grain is smaller, so two changes of older files have two times
+
+
+def state_of(file: int) -> list | None:
+    """What changes whenever the file of a descriptor does; None where no such thing is known."""
+    return _state(os.fstat(file)) if tells_changes(file) else None
+
+
+def _state(found) -> list:
+    return [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+
+
+def read_seal(path, meta: dict) -> dict:
+    """{name: state} of the arrays that the seal of an index vouches for; empty if it has none."""
+    data = object_cache.read(_name(path))
+    try:
+        digest, states = json.loads(data) if data is not None else ("", {})
+    except (ValueError, TypeError, RecursionError):
+        return {}
+    return states if digest == _digest(meta) and isinstance(states, dict) else {}
+
+
+def keep_seal(path, meta: dict, states: dict, since: int) -> None:
+    """Seal an index: arrays with these states, opened after ``since`` (ns of the epoch), are right.
+
+    One that changed meanwhile, or so shortly before that one more change might not show, is left out.
+    """
+    held = {}
+    for name, state in states.items():
+        try:
+            now = _state(os.stat(Path(path) / f"{name}.npy"))
+        except OSError:
+            continue
+        if state == now and now[-1] < since - _SETTLED:
+            held[name] = state
+    if held:
+        object_cache.write(_name(path), json.dumps([_digest(meta), held]).encode())
+
+
+def _name(path) -> str:
+    place = os.path.realpath(path)
+    return f"seal {hashlib.sha256(os.fsencode(place)).hexdigest()}"
+
+
+def _digest(meta: dict) -> str:
+    checks = object_cache.sources_of(Path(__file__).parent)
+    return hashlib.sha256(checks + json.dumps(meta, sort_keys=True).encode()).hexdigest()
+
+
+# The index on disk: a directory of .npy arrays and meta.json, written aside and renamed when whole.
+#
+#     ref.fmx/
+#       meta.json            format, versions, parameters, one entry an array: dtype, shape, bytes, checksums
+#       contig_names.npy ... opened with mmap_mode="r"
+#       part0/ part1/ ...    the arrays of each part, if there are several (index/parts.py)
+#
+# Each array has one xxh3 checksum for every PIECE bytes of its data, and meta.json one of itself.  What the
+# arrays must be beside that tells check.py; arrays that were checked before are known by store.py.  Writing is
+# in writer.py.
 
 FORMAT = 1  # of an index with neither groups nor a sparse suffix array
 FORMATS = FORMAT, GROUPED, SPARSE
@@ -171,7 +228,7 @@ def read_array(path, meta: dict, name: str) -> tuple:
     entry = meta["arrays"][name]
     with _array_file(path, meta, name) as file:
         array = np.memmap(file, entry["dtype"], "r", file.tell(), tuple(entry["shape"]))
-        return array.view(np.ndarray), seal.state_of(file.fileno())
+        return array.view(np.ndarray), state_of(file.fileno())
 
 
 def read_checked(path, meta, names, n_threads=1, verify=False) -> dict:
@@ -182,12 +239,12 @@ def read_checked(path, meta, names, n_threads=1, verify=False) -> dict:
     start = time.time_ns()
     found = {name: read_array(path, meta, name) for name in names}
     arrays = {name: array for name, (array, _) in found.items()}
-    sealed = {} if verify else seal.read(path, meta)
+    sealed = {} if verify else read_seal(path, meta)
     states = {name: state for name, (_, state) in found.items() if state}
     unknown = [name for name in names if name not in states or states[name] != sealed.get(name)]
     if unknown:
         _check(path, meta, {name: arrays[name] for name in unknown}, n_threads)
-        seal.keep(path, meta, {**sealed, **states}, start)
+        keep_seal(path, meta, {**sealed, **states}, start)
     return arrays
 
 

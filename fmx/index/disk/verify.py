@@ -7,14 +7,14 @@ is sorted, and the text's, is not looked at: whoever built an index is trusted w
 
 import numpy as np
 
-from ..compiler.functions import compiled
-from ..machines.threads import run_all, spans
-from .building.suffix_array.lcp import LARGE
-from .contracts import first_wrong, goes_on, neighbour, position_of, units
-from .layouts import parse_name
-from .sampled_sa import SampledSA, is_kept, marks_hold
-from .sparse.building import build_sparse
-from .sparse.table import sparse_named
+from ...compiler.functions import compiled
+from ...machines.threads import run_all, spans
+from ..building.suffix_array.lcp import LARGE
+from ..contracts import first_wrong, goes_on, neighbour, position_of, units
+from ..layouts import parse_name
+from ..sampled_sa import SampledSA, is_kept, marks_hold
+from ..sparse.building import build_sparse
+from ..sparse.table import sparse_named
 
 _UNKNOWN = 2**32 - 1
 _STRETCH = 1 << 20  # rows looked at together

@@ -1,0 +1,1 @@
+"""An index on disk: how it is written, opened, checked and sealed."""
