@@ -29,10 +29,11 @@ from .input.streams import about_bytes
 from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
 from .machines.watch import Watch
-from .output import module_of, products, sam, tsv
+from .output import lines, module_of
+from .output.formats import sam, tsv
+from .output.hits import Writers
 from .output.mates import MateWriter
 from .output.wanted import Output
-from .output.writers import Writers
 from .search.amplify import amplify
 from .search.auto import AutoMapper
 from .search.collapse import collapsed
@@ -222,7 +223,7 @@ def find_products(fm_index, pairs, options, output, progress=None, device=CPU):
     """Write the products of primers.Pairs, in order, into a search.amplify.ProductOutput."""
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
-    amplify(fm_index, pairs, make_mappers(fm_index, options, device, progress), output, products, progress)
+    amplify(fm_index, pairs, make_mappers(fm_index, options, device, progress), output, lines, progress)
 
 
 @settled

@@ -18,7 +18,7 @@ def amplify(given) -> None:
         if value:
             what = "--pairs looks for both primers of each line on both strands"
             raise click.UsageError(f"{what}: leave out {name}")
-    from ..output.products import KINDS
+    from ..output.lines import KINDS
 
     if given.kind and given.kind not in KINDS:
         raise click.UsageError(f"--pairs writes TSV, BED or FASTA, not {given.kind}")

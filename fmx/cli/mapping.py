@@ -53,7 +53,7 @@ def map_to_index(command, given, runs, outputs, wanted):
     wanted, device = replace(wanted, strands=strands, n_threads=given.threads), options.device_of(given)
     if runs[0].output.matrix:
         from ..index.contigs import groups_of
-        from ..output.matrix import chunk_size
+        from ..output.formats.matrix import chunk_size
 
         groups_of(fm_index)
         wanted = replace(wanted, chunk_size=chunk_size(fm_index.reference, wanted.chunk_size))

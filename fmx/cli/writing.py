@@ -117,7 +117,7 @@ def _hits_and_screen(given, kind) -> tuple:
 
 def _tags(text, nh) -> int:
     """Bits of output.tags that --tags and --nh ask for."""
-    from ..output.tags import EVERY, REPORTED, TAGS
+    from ..output.records import EVERY, REPORTED, TAGS
 
     bits = REPORTED if nh == "reported" else 0
     if text is None:

@@ -23,17 +23,17 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    "mummer": Format("fmx.output.mummer", ("mem",)),
-    "sam": Format("fmx.output.sam", ("search", "locate", "mem")),
-    "bam": Format("fmx.output.bam", ("search",)),
-    "cram": Format("fmx.output.bam", ("search",)),
-    "tsv": Format("fmx.output.tsv", ("search", "locate", "mem", "pairwise")),
-    "paf": Format("fmx.output.paf", ("search", "mem", "pairwise")),
-    "bed": Format("fmx.output.bed", ("search", "locate", "mem")),
-    "rtab": Format("fmx.output.matrix", ()),
-    "npz": Format("fmx.output.matrix", ()),
-    "nothing": Format("fmx.output.nothing", ()),
-    "parquet": Format("fmx.output.parquet", ("search", "locate")),
+    "mummer": Format("fmx.output.formats.mummer", ("mem",)),
+    "sam": Format("fmx.output.formats.sam", ("search", "locate", "mem")),
+    "bam": Format("fmx.output.formats.bam", ("search",)),
+    "cram": Format("fmx.output.formats.bam", ("search",)),
+    "tsv": Format("fmx.output.formats.tsv", ("search", "locate", "mem", "pairwise")),
+    "paf": Format("fmx.output.formats.paf", ("search", "mem", "pairwise")),
+    "bed": Format("fmx.output.formats.bed", ("search", "locate", "mem")),
+    "rtab": Format("fmx.output.formats.matrix", ()),
+    "npz": Format("fmx.output.formats.matrix", ()),
+    "nothing": Format("fmx.output.formats.nothing", ()),
+    "parquet": Format("fmx.output.formats.parquet", ("search", "locate")),
 }
 
 

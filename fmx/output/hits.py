@@ -1,14 +1,81 @@
-"""Hits of reads as records of a format."""
+"""Buffers that serve again: the kernel clears each page of a new one, which costs as much as filling it."""
 
+from collections import deque
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled
-from .buffers import Buffers
-from .of_read import Window, put_read, room_of_read
+from ..compiler.functions import compiled, inlined
+from ..index.reference import place_of
+from ..input.sets import changes_of, peers_of
 from .reads import split
-from .records import widest
+from .records import Record, put_record, put_unmapped, widest
+
+
+class Buffers:
+    """Of a writer, for all its threads; ``make`` (size, dtype) gives a new one."""
+
+    def __init__(self, make=np.empty):
+        self._make, self._spare, self._own = make, deque(), set()
+
+    def take(self, size) -> np.ndarray:
+        """An array of ``size`` bytes or more."""
+        try:
+            out = self._spare.pop()
+            if out.size >= size:
+                return out
+            self._own.discard(id(out))
+        except IndexError:
+            pass
+        out = self._make(size + (size >> 3), np.uint8)
+        self._own.add(id(out))
+        return out
+
+    def owns(self, piece) -> bool:
+        """Is a piece the beginning of such an array?"""
+        return id(piece.base) in self._own
+
+    def written(self, piece) -> None:
+        """A piece, the beginning of such an array, has been written: the array may be used again."""
+        self._spare.append(piece.base)
+
+
+# The records of one read: what a loop of the CPU and a thread of a GPU write.
+
+
+class Window(NamedTuple):
+    """Hits of reads ``start`` onwards of a batch, numbers ``first`` to ``last`` of them."""
+
+    start: int
+    first: int
+    last: int
+
+
+@inlined
+def room_of_read(batch, hits, i, window, n_widest):
+    """Bytes that are enough for its records: n_widest and the name each, letters, qualities once a read."""
+    r, n_hits = window.start + i, min(hits.first[i + 1], window.last) - max(hits.first[i], window.first)
+    return 2 * batch.length[r] + max(n_hits, 1) * (batch.name_length[r] + n_widest)
+
+
+@inlined
+def put_read(form, out, at, batch, hits, i, window):
+    """The records of one read, as far as they are in the Window; the place after them."""
+    r, total, first = window.start + i, hits.total[i], hits.first[i]
+    if hits.first[i + 1] == first:
+        return put_unmapped(form, out, at, batch, r, total)
+    for hit in range(max(first, window.first), min(hits.first[i + 1], window.last)):
+        place = place_of(form.blocks, hits.position[hit])
+        record = Record(
+            r, np.int64(0), batch.length[r], hits.reverse[hit], place.contig, place.position,
+            hit - first + 1, total, hits.first[i + 1] - first, peers_of(hits, i, hit), changes_of(hits, hit),
+        )  # fmt: skip
+        at = put_record(form, out, at, batch, record)
+    return at
+
+
+# Hits of reads as records of a format.
 
 
 class HitWriter(Buffers):
@@ -110,3 +177,27 @@ def _write(form, batch, hits, window, out):
     for i in range(hits.total.size):
         at = put_read(form, out, at, batch, hits, i, window)
     return at
+
+
+# Writers of one output, one for each read group.
+
+
+class Writers:
+    """HitWriters by the paths of the files whose reads they write; all alike but for what they add."""
+
+    def __init__(self, of_path: dict):
+        self._of_path, self._all = of_path, list(dict.fromkeys(of_path.values()))
+        self.is_sam, self.takers, self.end = self._all[0].is_sam, self._all[0].takers, self._all[0].end
+
+    def of(self, span):
+        """That of a span's file; any one for reads that are nobody's."""
+        return self._of_path.get(span.path, self._all[0])
+
+    def refusals(self) -> set:
+        """Why GPUs do not deflate what they make: sentences."""
+        return set().union(*(writer.refusals() for writer in self._all))
+
+    def written(self, piece) -> None:
+        """What one of them gave has been written."""
+        owner = next((writer for writer in self._all if writer.owns(piece)), self._all[0])
+        owner.written(piece)

@@ -14,8 +14,7 @@ from ..codecs.deflate_gpu import GpuDeflater, refusal
 from ..compiler.warp import WARP, kernel, thread_in_block, thread_index
 from ..machines import gpu
 from ..machines.gpu_jobs import add_up
-from .buffers import Buffers
-from .of_read import Window, put_read, room_of_read
+from .hits import Buffers, Window, put_read, room_of_read
 
 N_THREADS = 128
 ALL = Window(0, 0, 2**62)

@@ -6,7 +6,7 @@ from typing import Any
 from ..report.facts import Report
 from .containers import container
 from .reads import Taker, is_gzip, of_mates
-from .tags import EVERY
+from .records import EVERY
 from .whole import Whole
 
 

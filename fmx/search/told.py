@@ -38,7 +38,7 @@ def place_of(mapper) -> str:
 
 
 def _rows_of(tally, by_group) -> list:
-    """The rows of ``fmx search --counts``, as that has them (output/tsv.py)."""
+    """The rows of ``fmx search --counts``, as that has them (output/formats/tsv.py)."""
     rows = []
     owners = tally.owners
     for name, length, row in zip(owners.names, owners.lengths.tolist(), tally.table().tolist(), strict=True):

@@ -16,7 +16,7 @@ from fmx.align import journey as pairs
 from fmx.cli import mapping, worker
 from fmx.cluster.kept import kept_for
 from fmx.errors import DeviceError, InputError
-from fmx.output import sam
+from fmx.output.formats import sam
 
 
 def test_an_index_is_opened_once_and_another_run_gets_its_own(command, index_of, folder, monkeypatch):

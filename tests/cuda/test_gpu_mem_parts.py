@@ -17,7 +17,7 @@ from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.places import Device
 from fmx.machines.progress import Progress
 from fmx.mem import journey, matching
-from fmx.output import tsv
+from fmx.output.formats import tsv
 
 BUILD = """
 import sys

@@ -18,7 +18,7 @@ from fmx.input.reads import FORWARD, REVERSE
 from fmx.mem import matching, seeds_gpu
 from fmx.mem.seeds import make_seeds
 from fmx.mem.seeds_kernels import BLOCK
-from fmx.output import tsv
+from fmx.output.formats import tsv
 
 UNIT = random_letters(70 if SIMULATED else 400, "mem")
 REPEATS = [UNIT[:90] * 3, "A" * 50 + UNIT + "NN" + "ACG" * 30, *(UNIT[i : i + 7] for i in range(60))]

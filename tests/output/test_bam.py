@@ -11,7 +11,8 @@ from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.errors import UnsupportedError
 from fmx.index.reference import read_fasta
-from fmx.output import bam, put
+from fmx.output import put
+from fmx.output.formats import bam
 
 NAMES = ["one letter", "contigs of 1 to 6", "IUPAC", "repeats across separators"]
 OPTIONS = [["-a"], ["-k", "2", "-m", "5", "--rg", r"@RG\tID:x"], ["--no-unmapped"]]

@@ -8,7 +8,7 @@ import pysam
 import pytest
 from texts import numbered, random_letters
 
-from fmx.output import samtools
+from fmx.output import containers
 
 UNIT = random_letters(400, "containers")
 GENOME = numbered([UNIT, random_letters(300, "other") + UNIT[100:160]])
@@ -78,7 +78,7 @@ def test_a_sorted_file_goes_to_a_pipe(search, folder):
 
 
 def test_long_contigs_get_the_index_that_holds_them(search, folder, monkeypatch):
-    monkeypatch.setattr(samtools, "LONGEST", 350)
+    monkeypatch.setattr(containers, "LONGEST", 350)
     assert search("-o", "s.bam", "--sort").code == 0
     assert names(folder) == ["s.bam", "s.bam.csi"]
     assert len(lines("s.bam", GENOME[0][0])) > 40
@@ -95,8 +95,8 @@ def test_a_run_that_fails_leaves_what_was_there(search, folder):
 
 
 def test_samtools_says_what_is_wrong(search, folder, monkeypatch):
-    monkeypatch.setattr(samtools, "MEMORY", 1)
-    monkeypatch.setattr(samtools, "LEAST", -1)
+    monkeypatch.setattr(containers, "MEMORY", 1)
+    monkeypatch.setattr(containers, "LEAST", -1)
     result = search("-o", "s.bam", "--sort", "--counts", "c.tsv")
     assert (result.code, result.out, names(folder)) == (1, b"", [])
     assert result.err.startswith("fmx: error: samtools could not write: ")
@@ -108,7 +108,9 @@ def test_samtools_says_what_is_wrong(search, folder, monkeypatch):
 
 @pytest.mark.parametrize(("package", "extra"), [("pysam", "samtools"), ("pyarrow", "parquet")])
 def test_a_package_that_is_missing_is_named(package, extra, search, folder, monkeypatch):
-    for module in [module for module in sys.modules if module.startswith((package, "fmx.output.parquet"))]:
+    for module in [
+        module for module in sys.modules if module.startswith((package, "fmx.output.formats.parquet"))
+    ]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, package, None)
     result = search("-o", "x.cram" if package == "pysam" else "x.parquet")

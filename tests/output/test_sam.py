@@ -75,7 +75,7 @@ def test_a_read_of_100000_bases(folder, index_of, command):
 
 
 def test_mapping_qualities_are_those_of_the_documents():
-    from fmx.output import sam
+    from fmx.output.formats import sam
 
     assert [sam.mapping_quality(n) for n in range(1, 12)] == [60, 3, 2, 1, 1, 1, 1, 1, 1, 0, 0]
     for n in range(1, 100):

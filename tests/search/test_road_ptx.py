@@ -8,7 +8,8 @@ import pytest
 from fmx.index.reference import make_blocks
 from fmx.index.sampled_sa import FullSA
 from fmx.input.reads import Patterns, ReadBatch, Trim
-from fmx.output import bam, bed, paf, put, sam, tsv
+from fmx.output import put
+from fmx.output.formats import bam, bed, paf, sam, tsv
 from fmx.search.hits import Hits, Rows
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")

@@ -95,7 +95,7 @@ def _format(given) -> tuple:
         return format_of(given.kind, given.output, kinds_of("locate"), "tsv")
     if given.kind or given.absent:
         raise click.UsageError("--matrix has a line for each pattern: leave out --format and --absent")
-    from ...output.matrix import FORMS
+    from ...output.formats.matrix import FORMS
 
     kind, formats = format_of(None, given.output, FORMS, "tsv")
     if kind == "rtab" and given.matrix == "counts":

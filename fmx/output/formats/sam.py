@@ -2,15 +2,28 @@
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined, static_type
-from ..index.reference import contig_of, position_of_key
-from ..input.sets import n_changes
-from . import put
-from .hits import HitWriter
-from .matches import MatchWriter
-from .mates import MATE_UNMAPPED, NOWHERE, SECONDARY, UNMAPPED, put_mate
-from .records import LINED, contigs_of, put_md, put_record, put_unmapped
-from .tags import HI, MC, MD, NH, NM, REPORTED, nh_of, put_own_group
+from ...compiler.functions import compiled, inlined, static_type
+from ...index.reference import contig_of, position_of_key
+from ...input.sets import n_changes
+from .. import put
+from ..hits import HitWriter
+from ..lines import MatchWriter
+from ..mates import MATE_UNMAPPED, NOWHERE, SECONDARY, UNMAPPED, put_mate
+from ..records import (
+    HI,
+    LINED,
+    MC,
+    MD,
+    NH,
+    NM,
+    REPORTED,
+    contigs_of,
+    nh_of,
+    put_md,
+    put_own_group,
+    put_record,
+    put_unmapped,
+)
 
 _UNMAPPED = put.as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
 _NH, _HI, _NM, _MD = map(put.as_bytes, ("\tNH:i:", "\tHI:i:", "\tNM:i:", "\tMD:Z:"))
@@ -66,7 +79,7 @@ def quality_of(n):
     return MAPQ[n] if n < MAPQ.size else 0
 
 
-# Of hits also: whether a read without one has a record, bits of tags.py, and the tag of the read group,
+# Of hits also: whether a read without one has a record, bits of output/records.py, and the tag of the read group,
 # uint8[n].  Where reads have groups of their own, ``own_group`` is how long an ID may be, else 0.
 SamHits = static_type("SamHits", (*LINED, "unmapped", "tags", "group", "own_group"), __name__)
 SamMatches = static_type("SamMatches", LINED, __name__)

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled
-from ..index.contigs import blocks_by_group
-from ..index.reference import place_of
-from ..input.streams import whole_output
-from . import put
-from .hits import HitWriter, named_by_letters
+from ...compiler.functions import compiled
+from ...index.contigs import blocks_by_group
+from ...index.reference import place_of
+from ...input.streams import whole_output
+from .. import put
+from ..hits import HitWriter, named_by_letters
 
 FORMS = "tsv", "rtab", "npz"
 _CELLS = 1 << 23  # of the lines of a chunk, about

@@ -1,11 +1,11 @@
 """BED6, for hits and matches: contig, start, end, name of the query, mismatches, strand."""
 
-from ..compiler.functions import static_type
-from ..input.sets import n_changes
-from . import put
-from .hits import HitWriter
-from .matches import MatchWriter
-from .records import LINED, contigs_of, put_place, put_record
+from ...compiler.functions import static_type
+from ...input.sets import n_changes
+from .. import put
+from ..hits import HitWriter
+from ..lines import MatchWriter
+from ..records import LINED, contigs_of, put_place, put_record
 
 Bed = static_type("Bed", LINED, __name__)
 

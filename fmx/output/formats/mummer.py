@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..index.reference import Blocks
-from ..input.reads import FORWARD, REVERSE
-from . import put
-from .matches import MatchWriter
-from .records import contigs_of, put_head, put_record
+from ...index.reference import Blocks
+from ...input.reads import FORWARD, REVERSE
+from .. import put
+from ..lines import MatchWriter
+from ..records import contigs_of, put_head, put_record
 
 _HEAD, _REVERSE, _LENGTH, _GAP = map(put.as_bytes, ("> ", " Reverse", "  Len = ", "  "))
 

@@ -9,10 +9,10 @@ from functools import partial
 
 import numpy as np
 
-from ..errors import OutputError, installed
-from ..input.streams import whole_output
-from .hits import HitWriter
-from .records import contigs_of
+from ...errors import OutputError, installed
+from ...input.streams import whole_output
+from ..hits import HitWriter
+from ..records import contigs_of
 from .tsv import form_of
 
 with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):

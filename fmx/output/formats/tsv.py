@@ -4,14 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import static_type
-from ..input.sets import n_changes
-from . import put
-from .hits import HitWriter
-from .matches import MatchWriter
+from ...compiler.functions import static_type
+from ...input.sets import n_changes
+from .. import put
+from ..hits import HitWriter
+from ..lines import MatchWriter, PairWriter, put_pair
+from ..records import LINED, contigs_of, put_place, put_record, put_unmapped
 from .matrix import open_matrix
-from .pairs import PairWriter, put_pair
-from .records import LINED, contigs_of, put_place, put_record, put_unmapped
 
 HITS = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
 NEAR = HITS[:-1] + b"\tmismatches\n"

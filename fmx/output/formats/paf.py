@@ -4,13 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import inlined, static_type
-from ..input.sets import n_changes
-from . import put
-from .hits import HitWriter
-from .matches import MatchWriter
-from .pairs import PairWriter, put_pair
-from .records import LINED, contigs_of, put_record
+from ...compiler.functions import inlined, static_type
+from ...input.sets import n_changes
+from .. import put
+from ..hits import HitWriter
+from ..lines import MatchWriter, PairWriter, put_pair
+from ..records import LINED, contigs_of, put_record
 from .sam import quality_of
 
 _PATH, _SCORE, _IDENTITY = map(put.as_bytes, ("\tcg:Z:", "\tAS:i:", "\tid:f:"))

@@ -8,18 +8,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..codecs.bgzf import BGZF_END, deflate
-from ..compiler.functions import compiled, inlined, static_type
-from ..compiler.primitives import at as element
-from ..errors import UnsupportedError
-from ..index.reference import contig_of, position_of_key
-from ..input.sets import n_changes
-from . import put, samtools
-from .hits import HitWriter
-from .mates import MATE_UNMAPPED, NOWHERE, SECONDARY, UNMAPPED, put_mate
-from .records import contigs_of, put_md, put_record, put_unmapped
+from ...codecs.bgzf import BGZF_END, deflate
+from ...compiler.functions import compiled, inlined, static_type
+from ...compiler.primitives import at as element
+from ...errors import UnsupportedError
+from ...index.reference import contig_of, position_of_key
+from ...input.sets import n_changes
+from .. import containers, put
+from ..hits import HitWriter
+from ..mates import MATE_UNMAPPED, NOWHERE, SECONDARY, UNMAPPED, put_mate
+from ..records import (
+    HI,
+    MC,
+    MD,
+    NH,
+    NM,
+    REPORTED,
+    contigs_of,
+    nh_of,
+    put_md,
+    put_own_group,
+    put_record,
+    put_unmapped,
+)
 from .sam import MATCH, SamHits, quality_of
-from .tags import HI, MC, MD, NH, NM, REPORTED, nh_of, put_own_group
 
 MAX_CONTIG = 2**31 - 1  # bases
 _NIBBLE = np.full(256, 15, np.uint8)  # letter -> 4-bit code of BAM
@@ -83,7 +95,7 @@ def open_hits(reference, output, sam_header):
     group = put.as_bytes(f"RGZ{output.read_group_id}\0" if output.read_group_id else "")
     form = BamHits(*contigs_of(reference), output.unmapped, output.tags, group, output.own_group)
     head = header(reference, sam_header(form.names), form.names)
-    if samtools.is_needed(output):  # which takes records that are not compressed
+    if containers.is_needed(output):  # which takes records that are not compressed
         return HitWriter(form, True), head
     return HitWriter(form, True, deflate, BGZF_END), deflate(np.frombuffer(head, np.uint8))
 

@@ -1,6 +1,6 @@
 """No hits at all: of a run that only counts reads, or takes them apart."""
 
-from .hits import HitWriter
+from ..hits import HitWriter
 
 
 class NoHits(HitWriter):

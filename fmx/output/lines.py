@@ -1,0 +1,168 @@
+"""Maximal matches of queries as records of a format."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from ..compiler.functions import by_type, compiled, inlined
+from ..index.reference import place_of
+from . import put
+from .hits import Buffers
+from .records import Record, put_head, put_record, widest
+
+
+class MatchWriter(Buffers):
+    """Formats matches by a form (records.py); one instance serves all threads.
+
+    ``is_sam``: queries must keep SAM's rules, and the letters of each match are written.
+    """
+
+    def __init__(self, form, is_sam=False):
+        super().__init__()
+        self.form, self.is_sam, self._widest = form, is_sam, widest(form)
+
+    def format(self, batch, strands, matches, rows) -> np.ndarray:
+        """Bytes of matches, and of what precedes each of ``rows`` (from, to), with matches or without."""
+        n_lines = rows[1] - rows[0] + matches.length.size
+        room = n_lines * self._widest + int(_room_of_names(batch, strands, matches, *rows))
+        if self.is_sam:
+            room += int(matches.length.sum())
+        out = self.take(room)
+        return out[: _write_matches(self.form, batch, strands, matches, *rows, out)]
+
+
+@compiled
+def _room_of_names(batch, strands, matches, row, last_row):
+    """Bytes of the names of rows and of matches."""
+    room = np.int64(0)
+    for i in range(row, last_row):
+        room += batch.name_length[i >> 1]
+    for j in range(matches.length.size):
+        room += batch.name_length[strands.row[matches.strand[j]] >> 1]
+    return room
+
+
+@compiled
+def _write_matches(form, batch, strands, matches, row, last_row, out):
+    at = np.int64(0)
+    for j in range(matches.length.size):
+        last = strands.row[matches.strand[j]]
+        while row <= last:
+            at = put_head(form, out, at, batch, row)
+            row += 1
+        at = put_record(form, out, at, batch, _record(form, batch, strands, matches, j))
+    while row < last_row:
+        at = put_head(form, out, at, batch, row)
+        row += 1
+    return at
+
+
+@inlined
+def _record(form, batch, strands, matches, j):
+    """Match j as its query was given, on the plus strand of its contig."""
+    i, length = matches.strand[j], matches.length[j]
+    query, reverse = strands.row[i] >> 1, strands.row[i] & 1 == 1
+    begin = strands.offset[i] + matches.position[j]
+    begin = batch.length[query] - begin - length if reverse else begin
+    place = place_of(form.blocks, matches.text[j])
+    return Record(query, begin, begin + length, reverse, place.contig, place.position, 0, 0, 0, 0, 0)
+
+
+# Alignments of pairs of sequences as lines of a format.
+#
+# A path's letters are those of SAM: = match, X mismatch, I letter of the query only, D of the target only.
+
+_OPERATIONS = put.as_bytes("=XID")
+
+
+@by_type
+def put_pair(form, out, at, records, r):
+    """The fields of record r but its path, into ``out`` uint8[n] from ``at`` on; the place after them.
+
+    ``records`` as align.records.Records, with the score in ``h``.
+    """
+
+
+class PairWriter:
+    """Formats alignments by a form; one instance serves all threads.
+
+    The form is a NamedTuple with the names of ``queries`` and ``targets`` and with ``path``, what precedes a
+    path, and has a body for ``put_pair``.
+    """
+
+    def __init__(self, form, with_path):
+        self._form, self._with_path = form, with_path
+        self._lengths = np.diff(form.queries.first), np.diff(form.targets.first)
+        first = {field: [0] for field in ("query", "target", "identity", "length", "matches")}
+        self._widest = (
+            put_pair(form, put.Widest(), 0, SimpleNamespace(h=[-1], **first), 0) + form.path.size + 1
+        )
+
+    def format(self, records) -> bytes:
+        """Their lines."""
+        n_runs = records.runs.size if self._with_path else 0
+        room = records.h.size * self._widest + n_runs * (put.DIGITS + 1)
+        for lengths, numbers in zip(self._lengths, (records.query, records.target), strict=True):
+            room += int(lengths[numbers].sum())
+        out = np.empty(room, np.uint8)
+        return out[: _write_pairs(self._form, self._with_path, records, out)].tobytes()
+
+
+@compiled
+def _write_pairs(form, with_path, records, out):
+    at = np.int64(0)
+    for r in range(records.h.size):
+        at = put_pair(form, out, at, records, r)
+        if with_path:
+            at = put.text(out, at, form.path)
+            for i in range(records.first_run[r], records.first_run[r + 1]):
+                run = records.runs[i]
+                at = put.byte(out, put.number(out, at, run >> 2), _OPERATIONS[run & 3])
+        at = put.byte(out, at, put.LINE)
+    return at
+
+
+# Products of PCR as BED6, TSV or FASTA, by the formats' names.
+
+HEAD = b"pair\tcontig\tstart\tend\tstrand\tsize\tforward_mismatches\treverse_mismatches\tproducts\n"
+_COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
+KINDS = ("tsv", "bed", "fasta")
+
+
+def head_of(kind) -> bytes:
+    """What stands before the first product."""
+    return HEAD if kind == "tsv" else b""
+
+
+def absent(pair) -> bytes:
+    """The line of TSV for a pair without a product."""
+    return "\t".join([pair.name, *"*******", "0\n"]).encode()
+
+
+def lines_of(kind, pair, products, names, letters) -> bytes:
+    """Products of a pair; ``names`` of the contigs, ``letters`` an index.letters.Letters."""
+    put = {"tsv": _tsv, "bed": _bed, "fasta": _fasta}[kind]
+    columns = products.contig, products.start, products.end, products.minus, *products.mismatches
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return b"".join(put(pair.name, names[row[0]], row, products.total, letters) for row in rows)
+
+
+def _tsv(name, contig, row, total, letters):
+    _, start, end, minus, forward, reverse = row
+    strand = "-" if minus else "+"
+    line = (name, contig, start, end, strand, end - start, forward, reverse, total)
+    return ("\t".join(map(str, line)) + "\n").encode()
+
+
+def _bed(name, contig, row, total, letters):
+    _, start, end, minus, forward, reverse = row
+    return f"{contig}\t{start}\t{end}\t{name}\t{forward + reverse}\t{'-' if minus else '+'}\n".encode()
+
+
+def _fasta(name, contig, row, total, letters):
+    """The letters are those of the strand on which the forward primer lies as it is."""
+    number, start, end, minus, forward, reverse = row
+    found = letters.between(number, start, end)
+    found = found[::-1].translate(_COMPLEMENT) if minus else found
+    place = f"{contig}:{start + 1}-{end}({'-' if minus else '+'})"
+    return f">{name} {place} size={end - start} mismatches={forward},{reverse}\n".encode() + found + b"\n"
