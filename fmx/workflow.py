@@ -34,19 +34,17 @@ from .output.formats import sam, tsv
 from .output.hits import Writers
 from .output.mates import MateWriter
 from .output.wanted import Output
-from .search.amplify import amplify
 from .search.auto import AutoMapper
 from .search.collapse import collapsed
-from .search.mapper import MapOptions
-from .search.mapper import make_mapper as make_cpu_mapper
-from .search.mapping import compile_all, map_spans, warm_up
-from .search.near import make_near_mapper
-from .search.owners import owners_of, together
-from .search.pairs import PairMapper
-from .search.screen import Screen
+from .search.counts.owners import owners_of, together
+from .search.counts.tally import Screen, Tally
+from .search.facts import place_of, told
+from .search.mapping import MapOptions, compile_all, map_spans, warm_up
+from .search.mapping import make_mapper as make_cpu_mapper
+from .search.near.near_mapper import make_near_mapper
+from .search.pairs.pair_mapper import PairMapper
+from .search.products import amplify
 from .search.sparse import least_bases, where_searched
-from .search.tally import Tally
-from .search.told import place_of, told
 
 __all__ = [
     "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
@@ -144,12 +142,13 @@ def make_mappers(fm_index, options, device, progress, counters=None, clock=None,
     device = where_searched(fm_index, device)
 
     def on_gpus(sessions):
-        from .search import gpu_mapping, gpu_road, near_gpu
+        from .search.gpu import gpu_mapper, gpu_mapping
+        from .search.near import near_gpu
 
         engine = None if device.engine in ("cuda", "auto") else device.engine
         on_host = options.pairing or options.collapse or options.on_host
         on_road = len(fm_index.parts) == 1 and not on_host
-        place = gpu_road.GpuMapper if on_road else gpu_mapping.make_mapper
+        place = gpu_mapper.GpuMapper if on_road else gpu_mapping.make_mapper
         place = near_gpu.make_near_mapper if options.near else place
 
         def make(own_options, team):

@@ -12,7 +12,7 @@ from fmx.input.chunks import literal_fasta
 from fmx.input.spans import read_chunks
 from fmx.search import hits
 from fmx.search.engines import cpu
-from fmx.search.mapper import BOTH, make_query
+from fmx.search.mapping import BOTH, make_query
 
 ALL_HITS = hits.SelectionPolicy(hits.ALL)
 

@@ -17,7 +17,7 @@ from ..machines.progress import Progress
 from ..machines.watch import Clock, Timed
 from ..options.finding import find_index
 from ..search import mapping
-from ..search.mapper import MapOptions
+from ..search.mapping import MapOptions
 
 
 def timed(clock, source):

@@ -26,9 +26,9 @@ def amplify(given) -> None:
     from ..index.fm_index import load
     from ..input.tables import read_pairs
     from ..machines.progress import Progress
-    from ..search.amplify import ProductOutput
     from ..search.hits import ALL, SelectionPolicy
-    from ..search.mapper import MapOptions, Near
+    from ..search.mapping import MapOptions, Near
+    from ..search.products import ProductOutput
     from .places import anything, check_places, format_of
 
     if given.index_paths[1:]:

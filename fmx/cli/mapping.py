@@ -11,7 +11,7 @@ from ..cluster.kept import MadeAnew
 from ..index.fm_index import load
 from ..machines.progress import Progress
 from ..options.finding import find_indexes
-from ..search.hints import Asked
+from ..search.facts import Asked
 from .places import check_places
 from .reports import about
 from .shards import places_of, undone_shard

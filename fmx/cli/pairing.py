@@ -93,7 +93,7 @@ def pairing_of(given, has_mates=False):
     _check_files(given, has_mates)
     if refused := [name for field, name in _SINGLE.items() if getattr(given, field)]:
         raise click.UsageError(f"{refused[0]} is for single reads, not for pairs")
-    from ..search.proper import Pairing
+    from ..search.pairs.proper import Pairing
 
     return Pairing((*chosen, "fr")[0], least, most, given.interleaved)
 

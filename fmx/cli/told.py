@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from ..errors import n_of
-from ..search.hints import Asked, hint, hint_for_patterns
+from ..search.facts import Asked, hint, hint_for_patterns
 
 _SUMMARIES = {  # by the command, and by what its summary counts first
     ("search", "reads"): ("search.summary", "Summary"),

@@ -14,8 +14,8 @@ from ..errors import quoted
 from ..machines.threads import available_cores
 from ..mem.matching import IN_BOTH, IN_REFERENCE
 from ..search import hits
-from ..search.mapper import BOTH, FORWARD, REVERSE, Near
-from ..search.proper import ORIENTATIONS, Pairing
+from ..search.mapping import BOTH, FORWARD, REVERSE, Near
+from ..search.pairs.proper import ORIENTATIONS, Pairing
 
 Path = str | os.PathLike[str]
 # What reads, patterns and sequences are given as: a path, or sequences by themselves or by name.

@@ -11,8 +11,8 @@ from ..input.pairs.mates import Mates
 from ..input.reads import ReadBatch
 from ..input.sets import n_changes
 from ..search.hits import Hits
-from ..search.near_hits import NearHits
-from ..search.pairs import PairHits
+from ..search.near.near_mapper import NearHits
+from ..search.pairs.pair_mapper import PairHits
 from .names import Names
 from .table import HIT, MATCH, NEAR_HIT, PROPER_PAIR
 

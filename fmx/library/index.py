@@ -10,7 +10,7 @@ from ..errors import n_of
 from ..mem.matching import ALL as ANY
 from ..mem.matching import MemOptions
 from ..search import hits
-from ..search.mapper import Near
+from ..search.mapping import Near
 from . import arguments, travels
 from .arguments import Orientation, Sequences, Strands, Unique
 from .names import Names

@@ -7,9 +7,9 @@ from ..machines.places import Device, choose_place
 from ..machines.progress import Progress
 from ..mem.matching import MemOptions
 from ..search.hits import SelectionPolicy
-from ..search.mapper import BOTH, MapOptions, Mapper, Near, make_mapper
-from ..search.near import make_near_mapper
-from ..search.proper import Pairing
+from ..search.mapping import BOTH, MapOptions, Mapper, Near, make_mapper
+from ..search.near.near_mapper import make_near_mapper
+from ..search.pairs.proper import Pairing
 from ..search.sparse import where_searched
 
 AnyIndex = FMIndex | JoinedIndex
@@ -56,7 +56,8 @@ class Searchers:
         return make_matchers(index, options, self.device, Progress(quiet=True))
 
     def _on_gpus(self, index: AnyIndex, options: MapOptions, sessions: list) -> list[Mapper]:
-        from ..search import gpu_mapping, near_gpu
+        from ..search.gpu import gpu_mapping
+        from ..search.near import near_gpu
 
         engine = None if self.device.engine in ("cuda", "auto") else self.device.engine
         make = near_gpu.make_near_mapper if options.near else gpu_mapping.make_mapper

@@ -17,8 +17,8 @@ from ..input.read_range import Share
 from ..machines.pipeline import Shares, travel
 from ..machines.progress import Progress
 from ..mem import matching
-from ..search.mapper import Mapper
-from ..search.pairs import PairMapper
+from ..search.mapping import Mapper
+from ..search.pairs.pair_mapper import PairMapper
 from ..workflow import tell_compiling
 from .found import MatchRows, PairRows, rows_of_hits
 from .names import Names

@@ -10,7 +10,7 @@ from ..machines.watch import Watch
 from ..output import module_of
 from ..output.whole import Whole
 from ..report.facts import Report
-from ..search.told import lengths_told, strands_told
+from ..search.facts import lengths_told, strands_told
 from .matching import ALGORITHMS, Finder, compile_all
 from .matching import find as find_all
 from .mummergpu import MummerGpu
@@ -101,7 +101,7 @@ def make_matchers(fm_index, options, device, progress, places=None) -> list:
             places[:] = [where]
 
     def on_gpus(sessions):
-        from ..search.gpu_search import n_bytes
+        from ..search.gpu.gpu_search import n_bytes
         from .seeds_gpu import BESIDE
 
         hosts = [ALGORITHMS[options.algorithm](part, options.least) for part in fm_index.parts]

@@ -18,7 +18,7 @@ from ..input import reads, spans
 from ..input.reads import lengths_of
 from ..machines.pipeline import Shares, travel
 from ..machines.progress import Progress
-from ..search.mapper import BOTH, make_query
+from ..search.mapping import BOTH, make_query
 from ..search.summary import Sums
 from . import mummergpu, seeds
 from .contracts import empty_matches, join_matches

@@ -18,7 +18,7 @@ from ..compiler.warp import kernel, thread_index
 from ..input.dna import WORD
 from ..machines import gpu
 from ..machines.gpu_session import Desks
-from ..search import gpu_search
+from ..search.gpu import gpu_search
 from .contracts import Strands, take
 from .mummergpu import Subqueries, subqueries
 from .rank_walk import Found, Jobs, Segment, make_jobs, match_job

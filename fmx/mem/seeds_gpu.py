@@ -22,7 +22,7 @@ from ..machines import gpu
 from ..machines.gpu import memory_beside
 from ..machines.gpu_session import Arrays, Desks
 from ..machines.threads import run_all, spans
-from ..search import gpu_search
+from ..search.gpu import gpu_search
 from .contracts import empty_matches, take
 from .order import Pairs
 from .seeds_kernels import (

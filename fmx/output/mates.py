@@ -63,7 +63,7 @@ class MateWriter:
         return self
 
     def format(self, mates, hits, start, first, last):
-        """Records of pairs ``start`` onwards by their PairHits (search/pairs.py).
+        """Records of pairs ``start`` onwards by their PairHits (search/pairs/pair_mapper.py).
 
         Of one pair without proper pairs only its records ``first`` to ``last``.
         """

@@ -14,7 +14,7 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 
 from ..errors import FmxError
-from .mapper import MapOptions
+from .mapping import MapOptions
 
 CHUNK_SIZE = 1 << 24  # bytes, which suits both
 START = 2.0  # seconds that GPUs take to start while all cores map

@@ -1,19 +1,242 @@
-"""Chunks of reads -> pieces of output, by several threads, in order, in bounded memory.
+"""What turns a chunk of reads into hits, and these into records, on the CPU.
 
-bytes -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> records
+Span -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> pieces of output
 """
 
 import time
-from contextlib import closing
+from contextlib import closing, nullcontext
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..errors import n_of
-from ..input import spans
+from ..index.parts import part_span
+from ..input import chunks, reads, spans
 from ..input.pairs import pair_spans
 from ..input.pairs.mates import PairedFiles
+from ..input.reads import WHOLE, Trim, trimmed, weights_of
+from ..machines.jobs import runs
 from ..machines.pipeline import travel
 from ..machines.progress import Progress
+from .engines import cpu
+from .hits import Intervals, Locator, SelectionPolicy, at_hand, count, occurrences_of, select
+from .pairs.proper import Pairing
+from .queries import Exact, Verify
+from .sparse import SparseLocator, SparseSearcher, least_bases, make_sparse, refuse_shorter
 from .summary import PairSummary, Summary
+
+SLICE_HITS = 1 << 17  # occurrences located, and hits formatted, at a time
+FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
+BOTH = FORWARD | REVERSE
+
+
+@dataclass(frozen=True)
+class Near:
+    """Which near matches are found: with at most ``mismatches``; by ``iupac``, letters stand for their sets.
+
+    ``strata``: only those of a read with the fewest; ``best_first``: in this order, else by position.
+    """
+
+    mismatches: int = 0
+    iupac: bool = False
+    strata: bool = False
+    best_first: bool = True
+
+
+@dataclass
+class MapOptions:
+    """How reads are mapped: cut by ``trim``, of all ``first`` (None: all) after the ``skip`` first ones.
+
+    ``chunk_size``: bytes of a span, 0 for what suits the number of threads; ``near``: which near matches are
+    wanted, or None; ``collapse``: how reads are cut before identical ones become one with a weight, or None;
+    ``on_host``: records are made by the host, also of what GPUs find.
+    """
+
+    policy: SelectionPolicy = field(default_factory=SelectionPolicy)
+    strands: int = BOTH
+    n_threads: int = 1
+    chunk_size: int = 0
+    trim: Trim = WHOLE
+    skip: int = 0
+    first: int | None = None
+    near: Near | None = None
+    pairing: Pairing | None = None  # of mates; None: reads are single
+    collapse: Trim | None = None
+    counts_lengths: bool = False  # whether those of reads, and of inserts, are counted
+    on_host: bool = False
+    noun: str = "read"  # what messages call what is mapped
+
+    def __post_init__(self):
+        self.chunk_size = self.chunk_size or chunks.size_for(self.n_threads)
+
+    def cannot_occur(self) -> str:
+        """Which reads cannot occur, in words."""
+        v, iupac = (self.near.mismatches, self.near.iupac) if self.near else (0, False)
+        what = "no letter of bases" if iupac else "a letter other than A C G T U"
+        short = "shorter than --min-length, " if self.trim.least else ""
+        return f"{short}{f'not longer than {v}, or more than {v} times' if v else 'empty, or'} {what}"
+
+
+def make_query(index):
+    """The query that an index was opened for."""
+    if index.method == "sparse":
+        return make_sparse(index)
+    if index.method == "backward":
+        return Exact(index.prefix, index.layout)
+    return Verify(index.prefix, index.seeds, index.sa.positions, index.text_words, index.reference.blocks)
+
+
+class NearFound(NamedTuple):
+    """Of each read, int64[n_reads]: near matches on -, and the mismatches of the best one."""
+
+    reverse: np.ndarray
+    fewest: np.ndarray
+
+
+class Found(NamedTuple):
+    """A batch of reads that were searched.
+
+    ``given``: as they came, ``batch``: as they were cut; ``intervals`` Intervals [n_parts, 2 * n_reads], or
+    None, of numbers that ``locators`` know, one a part; ``total`` int64[n_reads], the exact number of
+    occurrences; ``sought`` bool[n_reads]: which may be; ``weight`` int64[n_reads], how many reads each stands
+    for; ``near``: NearFound where mismatches are allowed.
+    """
+
+    given: reads.ReadBatch
+    batch: reads.ReadBatch
+    intervals: Any
+    locators: tuple
+    total: np.ndarray
+    sought: np.ndarray
+    weight: np.ndarray
+    near: NearFound | None = None
+
+
+class Mapper:
+    """Turns chunks of reads into hits, with one set of options.
+
+    ``parts``: of each part of the text what turns Patterns into Intervals, or numbers occurrences otherwise
+    (sparse.py), and its locator (hits.py), both of the CPU, or of the GPUs of ``sessions``.  ``tally``: a
+    Tally that counts what is found, or None; ``clock``: a Clock that is told what the stages take, or None;
+    ``least``: bases of the shortest reads that may be searched.
+    """
+
+    def __init__(self, parts, options: MapOptions, tally=None, clock=None, sessions=(), least=0):
+        self._searchers, self._locators = zip(*parts, strict=True)
+        self._least = least
+        self.options, self.tally, self.sessions = options, tally, sessions
+        self.timed = clock.timed if clock else nullcontext
+
+    def asked(self, **options) -> "Mapper":
+        """The same one with other ``policy``, ``strands`` or ``pairing`` of its MapOptions."""
+        other = copy(self)
+        other.options = replace(self.options, **options)
+        return other
+
+    def map(self, span, writer, emit) -> Summary:
+        """Emit the records of a span's reads in pieces, as ``writer`` (given) makes them."""
+        with self.timed("read"):
+            chunk = span.read()
+        return self.map_chunk(chunk, writer, emit)
+
+    def map_chunk(self, chunk, writer, emit) -> Summary:
+        """The same for a Chunk."""
+        found = self.search(chunk)
+        if writer.is_sam:
+            reads.check_sam(chunk, found.batch)
+        for start, hits in self.hits_of(found):
+            for first in range(0, max(1, hits.position.size), SLICE_HITS):
+                with self.timed("format"):
+                    piece = writer.format(found.batch, hits, start, first, first + SLICE_HITS)
+                emit(piece)
+        if writer.takers:
+            self._split(found.given, found.total, writer, emit)
+        with self.timed("summarise"):
+            return Summary.of(found, self.options)
+
+    def split(self, chunk, total, writer, emit):
+        """Emit the reads of a chunk as they came, where the writer has more outputs than one.
+
+        ``total`` int64[n_reads]: how often each occurs.
+        """
+        if writer.takers:
+            chunk = chunk.whole()
+            self._split(reads.parse(chunk), total, writer, emit)
+
+    def _split(self, given, total, writer, emit):
+        for piece in writer.split((given,), self.options.policy.eligible(total) > 0):
+            emit(piece)
+
+    def parse(self, chunk) -> tuple:
+        """The reads of a chunk as they came, and as they are cut."""
+        with self.timed("parse"):
+            given = reads.parse(chunk)
+            return given, trimmed(given, self.options.trim)
+
+    def search(self, chunk) -> Found:
+        """The reads of a chunk, and where they occur."""
+        return self.search_batch(*self.parse(chunk))
+
+    def search_batch(self, given, batch) -> Found:
+        """The same for reads as they came, and as they are cut."""
+        refuse_shorter(batch, self._least)
+        with self.timed("pack"):
+            patterns = reads.pack(batch, self.options.strands)
+        with self.timed("search"):
+            found = [search(patterns) for search in self._searchers]
+            intervals = Intervals(*map(_rows, zip(*((own.lo, own.hi) for own in found), strict=True)))
+            total = count(intervals)
+        locators = tuple(locator.of(own) for locator, own in zip(self._locators, found, strict=True))
+        return Found(given, batch, intervals, locators, total, batch.searchable, self.weights_of(batch))
+
+    def weights_of(self, batch) -> np.ndarray:
+        """How many reads each of a batch stands for, int64[n_reads]."""
+        return weights_of(batch) if self.options.collapse else np.ones(batch.length.size, np.int64)
+
+    def hits_of(self, found):
+        """Yield (start, Hits) for runs of reads with at most SLICE_HITS occurrences to locate, or of one."""
+        policy = self.options.policy
+        eligible = policy.eligible(found.total)
+        if self.tally:
+            with self.timed("tally"):
+                self.tally.add(found.locators, found.intervals, eligible, found.weight)
+        if policy.limit == 0:
+            return
+        to_locate = policy.reported(found.total) if at_hand(found.locators) else eligible
+        for start, stop in runs(to_locate, SLICE_HITS):
+            with self.timed("locate"):
+                own = Intervals(*(array[:, 2 * start : 2 * stop] for array in found.intervals))
+                occurrences = occurrences_of(found.locators, own, eligible[start:stop])
+                hits = select(occurrences, found.batch, start, found.total[start:stop], policy)
+            yield start, hits
+
+
+def _rows(arrays):
+    """Arrays as the rows of one."""
+    return np.array(arrays) if len(arrays) > 1 else arrays[0][None]
+
+
+def make_mapper(index, options: MapOptions, tally=None, clock=None) -> Mapper:
+    """What maps to an FMIndex or a JoinedIndex on the CPU."""
+    parts = [_of_part(part, part_span(index.meta, i)[0]) for i, part in enumerate(index.parts)]
+    return Mapper(parts, options, tally, clock, least=least_bases(index))
+
+
+def _of_part(part, start) -> tuple:
+    """What searches a part of the text, which begins at ``start``, and its locator."""
+    if part.method == "sparse":
+        shorter, locator = _of_part(part.shorter, start) if part.shorter else (None, None)
+        query = make_query(part)
+        return SparseSearcher(query, shorter), SparseLocator(query, start, locator)
+    return partial(cpu.search, make_query(part)), Locator(part.sa, part.layout, start)
+
+
+# Chunks of reads -> pieces of output, by several threads, in order, in bounded memory.
+#
+# bytes -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> records
 
 
 def map_spans(mappers, source, writer, sink, progress=None) -> Summary | PairSummary:

@@ -17,7 +17,7 @@ from math import ceil, gcd, inf, log2
 from ..index import layouts, plan, seed_table
 from ..index.family import Fetches, sum_over
 from ..index.wide_rows import KEY, REACH
-from ..search.forms import seed_lengths
+from ..search.gpu.gpu_search import seed_lengths
 from ..search.queries.verify import FEW
 
 # Of the ceilings of a CPU and of a GPU's memory and its cache, of seed and verify; layouts say their own.

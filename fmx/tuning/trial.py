@@ -10,7 +10,7 @@ from ..input.reads import Patterns
 from ..machines.jobs import ONE_CORE
 from ..measure.patterns import cut, places, search
 from ..search import engines
-from ..search.mapper import make_query
+from ..search.mapping import make_query
 
 N_READS = {"cpu": 200_000, "cuda": 4_000_000}  # a thread of the CPU, a GPU
 
@@ -48,13 +48,13 @@ def _on_gpu(query, patterns) -> dict:
     """{engine: (Intervals, seconds by events)}; reads and index lie on the device."""
     from ..machines import gpu
     from ..measure import gpu_timing
-    from ..search import gpu_forms, gpu_search
+    from ..search.gpu import gpu_search
     from ..search.hits import Intervals
 
     spent = {}
     with gpu.errors():
-        form = gpu_forms.choose([query], gpu.free_bytes())
-        on_gpu = gpu_forms.bring(query, form), gpu_search.upload(patterns)
+        form = gpu_search.choose([query], gpu.free_bytes())
+        on_gpu = gpu_search.bring(query, form), gpu_search.upload(patterns)
         for engine in engines.CUDA:
             try:
                 launch = engines.prepare(engine, query)

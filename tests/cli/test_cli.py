@@ -15,7 +15,7 @@ import fmx
 from fmx import workflow
 from fmx.cli import main
 from fmx.index import fm_index
-from fmx.search.mapper import MapOptions
+from fmx.search.mapping import MapOptions
 
 CONTIGS = TEXTS["repeats across separators"]
 FASTA = journeys.fasta(CONTIGS, width=11)
@@ -139,9 +139,9 @@ def test_threads_and_chunks_do_not_change_the_output(kind, chunk_size, n_threads
 
 @pytest.mark.parametrize("slice_hits", [1, 2, 3, 17])
 def test_the_slices_of_hits_do_not_change_the_output(slice_hits, expected, index_of, command, monkeypatch):
-    from fmx.search import mapper
+    from fmx.search import mapping
 
-    monkeypatch.setattr(mapper, "SLICE_HITS", slice_hits)
+    monkeypatch.setattr(mapping, "SLICE_HITS", slice_hits)
     result = command("search", "-q", "-a", "-x", index_of(CONTIGS), "plain.fq", "--counts", "counts.tsv")
     assert result.records == expected
     result = command("search", "-q", "-a", "-x", index_of(CONTIGS), "plain.fq", "-o", "out.bam")

@@ -22,8 +22,9 @@ from fmx.input.dna import pack_text
 from fmx.input.reads import Patterns
 from fmx.machines import gpu
 from fmx.machines.jobs import ONE_CORE
-from fmx.search import engines, gpu_forms, gpu_search
-from fmx.search.forms import Form
+from fmx.search import engines
+from fmx.search.gpu import gpu_search
+from fmx.search.gpu.gpu_search import Form
 from fmx.search.hits import Intervals
 from fmx.search.queries import Exact, Verify
 
@@ -100,7 +101,7 @@ def run(launch, query, form, patterns) -> Intervals:
     with gpu.errors():
         n = patterns.length.size
         intervals = Intervals(*(gpu.zeros(n, np.uint32) for _ in Intervals._fields))
-        launch(gpu_forms.bring(query, form), gpu_search.upload(patterns), intervals)
+        launch(gpu_search.bring(query, form), gpu_search.upload(patterns), intervals)
         return Intervals(*(gpu.to_host(array) for array in intervals))
 
 

@@ -8,9 +8,9 @@ from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.index import fm_index
-from fmx.search import near_gpu
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import MapOptions, Near
+from fmx.search.mapping import MapOptions, Near
+from fmx.search.near import near_gpu
 
 UNIT = random_letters(90, "near on a GPU")
 CONTIGS = numbered([UNIT, UNIT[:40] + "T" + UNIT[41:], "ACG" * 9])

@@ -9,8 +9,8 @@ from fmx import workflow
 from fmx.index import fm_index
 from fmx.input.pairs.mates import PairedFiles
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import MapOptions
-from fmx.search.proper import Pairing
+from fmx.search.mapping import MapOptions
+from fmx.search.pairs.proper import Pairing
 
 UNIT = random_letters(90, "pairs on a GPU")
 CONTIGS = numbered([UNIT, "ACG" * 9, UNIT[20:] + "N" + UNIT[:30]])

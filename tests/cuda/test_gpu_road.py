@@ -25,9 +25,10 @@ from fmx.input.reads import WHOLE, Trim
 from fmx.machines import gpu
 from fmx.machines.progress import Progress
 from fmx.report.facts import Report
-from fmx.search import auto, gpu_road
+from fmx.search import auto
+from fmx.search.gpu import gpu_mapper
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import MapOptions, Mapper
+from fmx.search.mapping import MapOptions, Mapper
 
 GPU = workflow.Device("cuda")
 UNIT = random_letters(150, "road")
@@ -182,8 +183,8 @@ def test_where_a_gpu_has_too_little_memory_the_cpu_deflates(opened, tmp_path, on
 
 def test_chunks_of_any_size_give_the_same(opened, tmp_path, on_cpu, monkeypatch):
     (tmp_path / "reads").write_bytes(FASTQ)
-    monkeypatch.setattr(gpu_road, "LEAST_CHUNK", 300)
-    monkeypatch.setattr(gpu_road, "CHUNK_SIZE", 300)
+    monkeypatch.setattr(gpu_mapper, "LEAST_CHUNK", 300)
+    monkeypatch.setattr(gpu_mapper, "CHUNK_SIZE", 300)
     both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES["drawn"])
     assert on_cpu == []
 
@@ -209,8 +210,8 @@ def test_nothing_to_write_is_written(opened, tmp_path, on_cpu):
 @pytest.mark.parametrize("name", ["_LONG", "_ROOM", "_HITS"])
 def test_what_is_too_much_for_a_gpu_goes_the_way_of_the_cpu(name, opened, tmp_path, on_cpu, monkeypatch):
     (tmp_path / "reads").write_bytes(FASTQ)
-    monkeypatch.setattr(gpu_road, "CHUNK_SIZE", gpu_road.LEAST_CHUNK)
-    monkeypatch.setattr(gpu_road, name, 1e-6)
+    monkeypatch.setattr(gpu_mapper, "CHUNK_SIZE", gpu_mapper.LEAST_CHUNK)
+    monkeypatch.setattr(gpu_mapper, name, 1e-6)
     both(opened, tmp_path / "reads", tmp_path, on_cpu, policy=POLICIES["all"])
     assert on_cpu[-1].n_bound == len(RECORDS)
 
@@ -242,8 +243,8 @@ def test_the_cpu_says_what_is_wrong(name, opened, tmp_path):
 @pytest.fixture
 def small_spans(monkeypatch):
     """Spans of three blocks, of whose ends the host is told so little that it must ask for more."""
-    monkeypatch.setattr(gpu_road, "LEAST_CHUNK", 300)
-    monkeypatch.setattr(gpu_road, "CHUNK_SIZE", 300)
+    monkeypatch.setattr(gpu_mapper, "LEAST_CHUNK", 300)
+    monkeypatch.setattr(gpu_mapper, "CHUNK_SIZE", 300)
     monkeypatch.setattr(reads_gpu, "ENDS", 40)
 
 

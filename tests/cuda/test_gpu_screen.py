@@ -8,7 +8,7 @@ from fmx import workflow
 from fmx.index import fm_index
 from fmx.index.fm_index import join
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import MapOptions
+from fmx.search.mapping import MapOptions
 
 UNIT = random_letters(40, "gpu screen")
 LARGE, SMALL = numbered([UNIT + random_letters(900, 1)]), [("s", UNIT[10:])]

@@ -28,10 +28,11 @@ from fmx.mem.matching import MemOptions
 from fmx.mem.seeds import make_seeds
 from fmx.mem.seeds_gpu import BESIDE
 from fmx.output import hits_gpu
-from fmx.search import gpu_mapping, mapping
-from fmx.search.gpu_search import n_bytes
+from fmx.search import mapping
+from fmx.search.gpu import gpu_mapping
+from fmx.search.gpu.gpu_search import n_bytes
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import BOTH, MapOptions, make_query
+from fmx.search.mapping import BOTH, MapOptions, make_query
 
 pytestmark = pytest.mark.skipif(not SIMULATED and gpu.n_devices() < 2, reason="needs two GPUs")
 UNIT = random_letters(240, "several")

@@ -17,9 +17,9 @@ from fmx.errors import IndexFileError, UnsupportedError
 from fmx.index import fm_index, parts, plan
 from fmx.index.disk import store
 from fmx.index.reference import read_fasta
-from fmx.search import mapper
+from fmx.search import mapping
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import MapOptions
+from fmx.search.mapping import MapOptions
 
 UNIT = random_letters(400, "unit")
 REPEATS = numbered(
@@ -82,7 +82,7 @@ def test_every_way_to_search_parts(layout, sa_rate, folder, command, monkeypatch
     (folder / "reads.fq").write_bytes(journeys.fastq(enumerate(reads_of(REPEATS))))
     expected = outputs(one, "reads.fq", command, folder, *way)
     assert outputs(several, "reads.fq", command, folder, *way) == expected
-    monkeypatch.setattr(mapper, "SLICE_HITS", 3)  # hits of a few reads are located at a time
+    monkeypatch.setattr(mapping, "SLICE_HITS", 3)  # hits of a few reads are located at a time
     assert outputs(several, "reads.fq", command, folder, *way) == expected
 
 
@@ -114,7 +114,7 @@ def test_positions_beyond_32_bits_are_kept(folder):
                 workflow.search(opened, ["reads.fa"], MapOptions(policy), workflow.Output(name, kind))
                 written.append(without_program((folder / name).read_bytes()))
             assert written[0] == written[1]
-    far_mapper = mapper.make_mapper(far, MapOptions(SelectionPolicy(ALL)))
+    far_mapper = mapping.make_mapper(far, MapOptions(SelectionPolicy(ALL)))
     found = far_mapper.search(journeys.chunk_of([REPEATS[5][1][:30]]))
     ((_, hits),) = far_mapper.hits_of(found)
     assert hits.position.min() > 3 * 2**33

@@ -9,7 +9,7 @@ from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.index import fm_index
-from fmx.search.mapper import MapOptions
+from fmx.search.mapping import MapOptions
 
 GENOME = numbered([random_letters(500, "chosen")])
 RECORDS = [(f"r{i}", GENOME[0][1][3 * i : 3 * i + 20 + i % 7]) for i in range(60)]

@@ -15,8 +15,8 @@ from fmx.input.pairs import pair_spans
 from fmx.input.pairs.mates import PairedFiles
 from fmx.input.reads import WHOLE
 from fmx.input.streams import Source
-from fmx.search.mapper import MapOptions
-from fmx.search.proper import Pairing
+from fmx.search.mapping import MapOptions
+from fmx.search.pairs.proper import Pairing
 
 GENOME = numbered([random_letters(300, "left")])
 READS = journeys.fastq([(f"r{i}", GENOME[0][1][i : i + 30]) for i in range(200)])

@@ -19,7 +19,7 @@ from fmx.errors import InputError
 from fmx.input import reads, spans
 from fmx.input.spans import plan, read_chunks
 from fmx.machines.pipeline import travel
-from fmx.search.mapper import MapOptions
+from fmx.search.mapping import MapOptions
 
 SIZES = [1, 2, 3, 5, 7, 11, 64]
 WHOLE = 1 << 23

@@ -11,7 +11,7 @@ import fmx
 from fmx import limits
 from fmx.library import arguments
 from fmx.search import engines
-from fmx.search.proper import ORIENTATIONS
+from fmx.search.pairs.proper import ORIENTATIONS
 
 PROGRAM = """\
 from pathlib import Path

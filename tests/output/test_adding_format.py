@@ -8,7 +8,7 @@ from fmx import workflow
 from fmx.input.chunks import literal_fasta
 from fmx.output import FORMATS, Format, kinds_of
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import BOTH, MapOptions
+from fmx.search.mapping import BOTH, MapOptions
 
 CONTIGS = [("one", "ACGTTGCAGATTACA"), ("two", "TTTACGT")]
 READS = ["ACGT", "TTT", "GATTACA", "TGTAATC"]

@@ -11,7 +11,7 @@ from fmx import workflow
 from fmx.index import fm_index
 from fmx.input.reads import WHOLE, Trim
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import MapOptions
+from fmx.search.mapping import MapOptions
 
 UNIT = random_letters(300, "reads out")
 GENOME = numbered([UNIT, UNIT[50:150], random_letters(200, "more")])
@@ -61,9 +61,9 @@ def test_each_read_is_in_one_of_them(form, rule, folder, index_of):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_pairs_stay_together(threads, folder, index_of, command, monkeypatch):
-    from fmx.search import mapper
+    from fmx.search import mapping
 
-    monkeypatch.setattr(mapper.chunks, "CHUNK_SIZE", 500)
+    monkeypatch.setattr(mapping.chunks, "CHUNK_SIZE", 500)
     sequences = [sequence or "A" for _, sequence in RECORDS]
     pairs = list(zip(sequences, sequences[3:] + sequences[:3], strict=True))
     mates = [[(f"p{r}/{i + 1} x", pair[i]) for r, pair in enumerate(pairs)] for i in (0, 1)]

@@ -57,14 +57,15 @@ def test_counts_per_contig(arguments, folder, index_of, command):
 
 def test_counts_locate_repeated_reads_once(folder, index_of, command, monkeypatch):
     """Time was that of sorting every occurrence of every read; one-base reads came to no end."""
-    from fmx.search import located, owners
+    from fmx.search import hits
+    from fmx.search.counts import owners
 
     contigs = numbered([random_letters(40, f"contig {i}") for i in range(200)])
     sequences = [*"ACGT" * 100, "AC", "GT", contigs[7][1], contigs[7][1]]
     (folder / "r.fq").write_bytes(journeys.fastq(enumerate(sequences)))
-    positions, located_rows = located._positions, []
+    positions, located_rows = hits._positions, []
     monkeypatch.setattr(
-        located, "_positions", lambda *given: located_rows.append(given[4].sum()) or positions(*given)
+        hits, "_positions", lambda *given: located_rows.append(given[4].sum()) or positions(*given)
     )
     monkeypatch.setattr(owners, "MOST", 999)
     arguments = ["search", "-q", "-x", index_of(contigs), "r.fq", "-o", "out.sam", "--counts", "counts.tsv"]

@@ -10,7 +10,7 @@ from fmx.errors import DeviceError
 from fmx.machines import gpu
 from fmx.search import auto
 from fmx.search.auto import AutoMapper
-from fmx.search.mapper import MapOptions
+from fmx.search.mapping import MapOptions
 from fmx.search.summary import Summary
 
 

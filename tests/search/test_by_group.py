@@ -47,7 +47,7 @@ def home(tmp_path_factory):
 @pytest.mark.parametrize("index", ["whole", "parts", "sampled"])
 @pytest.mark.parametrize(("most", "v"), [(None, 0), (3, 0), (None, 1)])
 def test_reads_are_counted_by_group(index, most, v, home, folder, command, monkeypatch):
-    from fmx.search import owners
+    from fmx.search.counts import owners
 
     monkeypatch.setattr(owners, "MOST", 40)  # so that some reads have more occurrences
     if v:

@@ -17,7 +17,7 @@ from fmx.index import fm_index
 from fmx.input.reads import Trim
 from fmx.search import collapse
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import MapOptions, Near
+from fmx.search.mapping import MapOptions, Near
 
 UNIT = random_letters(60, "collapse")
 GENOME = numbered([UNIT, UNIT[10:40] + "N" + "ACAC" * 20, "A" * 90])

@@ -11,7 +11,7 @@ from fmx.index import layouts
 from fmx.input import reads
 from fmx.search import queries
 from fmx.search.engines import cpu
-from fmx.search.mapper import make_query
+from fmx.search.mapping import make_query
 
 SA_RATES = (1, 2, 3, 5, 8, 64)
 

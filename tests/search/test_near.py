@@ -12,8 +12,9 @@ from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.index import fm_index
-from fmx.search import candidates, hits, mapping, near
-from fmx.search.mapper import MapOptions, Near
+from fmx.search import hits, mapping
+from fmx.search.mapping import MapOptions, Near
+from fmx.search.near import candidates, near_mapper
 
 EVERY = hits.SelectionPolicy(hits.ALL)
 NAMES = ["contigs of 1 to 6", "IUPAC", "repeats across separators"]
@@ -32,7 +33,7 @@ def opened(path, way="verify"):
 
 def ask(index, reads, wanted, policy=EVERY) -> list:
     """Of each read (mismatches, contig, position, strand) of its hits."""
-    mapper = near.make_near_mapper(index, MapOptions(policy, near=wanted))
+    mapper = near_mapper.make_near_mapper(index, MapOptions(policy, near=wanted))
     found, listed = mapper.search(journeys.chunk_of(reads)), []
     for start, part in mapper.hits_of(found):
         assert start == len(listed)
@@ -75,14 +76,14 @@ def test_pieces_of_all_widths_find_all(index_of, monkeypatch):
     index, lengths = opened(index_of(CONTIGS)), [5, 9, 14, 20, 31, 40, 90]
     reads = [UNIT[i : i + 3] + "T" + UNIT[i + 4 : i + m] for i, m in enumerate(lengths)]
     expected = {v: [naive.near(CONTIGS, read, v) for read in reads] for v in (1, 2)}
-    make, seen, size = near.near.plan, set(), []
+    make, seen, size = near_mapper.near.plan, set(), []
 
     def plan(sets, v, n_text):
         found = make(sets, v, size[-1])
-        seen.update(found.columns[near.near.LENGTH :: near.near.N_COLUMNS].tolist())
+        seen.update(found.columns[near_mapper.near.LENGTH :: near_mapper.near.N_COLUMNS].tolist())
         return found
 
-    monkeypatch.setattr(near.near, "plan", plan)
+    monkeypatch.setattr(near_mapper.near, "plan", plan)
     for n in range(1, 17):
         size.append(4**n)
         for v in (1, 2):
@@ -94,7 +95,7 @@ def test_runs_of_any_size_give_the_same(index_of, monkeypatch):
     index = opened(index_of(CONTIGS))
     expected = [naive.near(CONTIGS, read, 2) for read in READS]
     for name, value in (("N_LETTERS", 50), ("N_WORDS", 40), ("N_ROWS", 7)):
-        monkeypatch.setattr(near, name, value)
+        monkeypatch.setattr(near_mapper, name, value)
         assert ask(index, READS, Near(2)) == expected
     monkeypatch.setattr(candidates, "AT_ONCE", 3)
     assert ask(index, READS, Near(2)) == expected
@@ -102,7 +103,7 @@ def test_runs_of_any_size_give_the_same(index_of, monkeypatch):
 
 def test_what_compiles_all_is_not_found_everywhere(index_of, monkeypatch):
     """Four letters with two mismatches are at every fourth position of a genome."""
-    mapper, seen = near.make_near_mapper(opened(index_of(CONTIGS)), MapOptions(near=Near(2))), []
+    mapper, seen = near_mapper.make_near_mapper(opened(index_of(CONTIGS)), MapOptions(near=Near(2))), []
     monkeypatch.setattr(mapping, "warm_up", lambda mappers, writer, letters: seen.append(letters.decode()))
     mapping.compile_all([mapper], None)
     assert [naive.near(CONTIGS, letters, 2) for letters in seen] == [[]]

@@ -14,10 +14,10 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.index import fm_index
 from fmx.input.pairs.mates import PairedFiles
-from fmx.search import pairs as pairs_of_search
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import MapOptions
-from fmx.search.proper import Pairing
+from fmx.search.mapping import MapOptions
+from fmx.search.pairs import pair_mapper as pairs_of_search
+from fmx.search.pairs.proper import Pairing
 
 QUALITY = "".join(chr(33 + i % 94) for i in range(200))
 

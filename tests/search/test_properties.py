@@ -12,7 +12,7 @@ from fmx import workflow
 from fmx.index import fm_index
 from fmx.input.chunks import literal_fasta
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import MapOptions
+from fmx.search.mapping import MapOptions
 
 LETTERS = st.sampled_from(["ACGT", "ACGTN", "AC", "A", "ACGTacgtuN", "ANNNN", "ACGTRYSWKMBDHVN."])
 

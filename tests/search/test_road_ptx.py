@@ -18,13 +18,13 @@ from fmx.compiler.warp import ptx_of
 from fmx.input import reads_gpu
 from fmx.machines import gpu_jobs
 from fmx.output import hits_gpu as records_gpu
-from fmx.search import hits_gpu
+from fmx.search.gpu import gpu_hits
 
 BYTES, FLAGS, ROWS, NUMBERS = (np.zeros(1, kind) for kind in (np.uint8, np.bool_, np.uint32, np.int64))
 BATCH = ReadBatch(BYTES, *[NUMBERS] * 5, FLAGS)
 PATTERNS = Patterns(np.zeros(1, np.uint64), NUMBERS, NUMBERS)
 HITS = Hits(NUMBERS, NUMBERS, FLAGS, NUMBERS)
-CHOSEN, RULES = hits_gpu.Chosen(HITS, NUMBERS, NUMBERS), hits_gpu.Rules(1, 2, -1, False, True)
+CHOSEN, RULES = gpu_hits.Chosen(HITS, NUMBERS, NUMBERS), gpu_hits.Rules(1, 2, -1, False, True)
 FOUND = Rows(FullSA(ROWS), FullSA(ROWS), ROWS, ROWS)
 RAW, LOOSE = reads_gpu.Raw(BYTES, True, 1, NUMBERS, NUMBERS), records_gpu.Loose(NUMBERS, NUMBERS, BYTES)
 READING = reads_gpu.Reading(Trim(1, 2, 3, 4), 3, True)
@@ -50,9 +50,9 @@ KERNELS = {
     "starts": (reads_gpu.starts_kernel, (RAW,)),
     "reads": (reads_gpu.reads_kernel, (RAW, BATCH, READING, PATTERNS, NUMBERS)),
     "totals": (gpu_jobs.add_up_kernel, (NUMBERS, 1, NUMBERS, 1)),
-    "count": (hits_gpu.count_kernel, (BATCH, FOUND, RULES, CHOSEN, NUMBERS, NUMBERS)),
-    "choose": (hits_gpu.choose_kernel, (BATCH, FOUND, RULES, CHOSEN)),
-    "tally": (hits_gpu.tally_kernel, (FOUND, BLOCKS, CHOSEN, NUMBERS)),
+    "count": (gpu_hits.count_kernel, (BATCH, FOUND, RULES, CHOSEN, NUMBERS, NUMBERS)),
+    "choose": (gpu_hits.choose_kernel, (BATCH, FOUND, RULES, CHOSEN)),
+    "tally": (gpu_hits.tally_kernel, (FOUND, BLOCKS, CHOSEN, NUMBERS)),
     "measure": (records_gpu.measure_kernel, (BATCH, HITS, records_gpu.ALL, 3, True, NUMBERS)),
     "gather": (records_gpu.gather_kernel, (LOOSE, 1, BYTES)),
 }

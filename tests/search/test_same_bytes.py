@@ -10,7 +10,7 @@ from output_of import without_program
 from fmx import workflow
 from fmx.index import fm_index, layouts
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapper import MapOptions
+from fmx.search.mapping import MapOptions
 
 WAYS = [
     "verify", "sampled-k1", "kstep-k2", "kstep-k3", "alternate-k1", "alternate-k2", "bvsfm-k1", "bvsfm-k2",

@@ -73,7 +73,7 @@ def test_reads_are_told_apart_by_the_indexes_that_they_occur_in(most, v, home, f
 
 
 def test_groups_of_one_index_are_screened_alike(home, folder, command, monkeypatch):
-    from fmx.search import owners
+    from fmx.search.counts import owners
 
     monkeypatch.setattr(owners, "MOST", 30)  # so that some reads have more occurrences
     expected = combinations([naive.locate(CONTIGS, read) for read in READS])

@@ -16,7 +16,7 @@ from fmx.index.wide_rows import KEY, REACH
 from fmx.input.dna import pack_text
 from fmx.input.reads import Patterns
 from fmx.machines.jobs import ONE_CORE
-from fmx.search.forms import Form, reshape
+from fmx.search.gpu.gpu_search import Form, reshape
 from fmx.search.hits import Intervals
 from fmx.search.queries import Verify
 

@@ -12,8 +12,9 @@ from ...machines.gpu_session import GpuSession
 from ...machines.threads import available_cores
 from ...measure import gpu_timing, patterns, roofline, tables
 from ...measure.texts import Randomize, make_codes
-from ...search import engines, gpu_search
+from ...search import engines
 from ...search.engines.cuda_memory import SHARED_BYTES
+from ...search.gpu import gpu_search
 from ...search.queries import Exact
 from . import accesses, figures
 from .drawn import Drawn

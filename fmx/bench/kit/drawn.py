@@ -18,7 +18,7 @@ from ...machines.jobs import choose, do
 from ...measure import gpu_timing
 from ...measure.patterns import cut
 from ...measure.texts import draw
-from ...search.forms import Form, reshape, seed_lengths
+from ...search.gpu.gpu_search import Form, reshape, seed_lengths
 from ...search.hits import Intervals
 from ...search.queries import Exact, Verify
 

@@ -11,7 +11,7 @@ from ...machines.gpu_session import GpuSession
 from ...measure import gpu_timing, roofline, tables
 from ...measure.texts import Randomize, Repeat, make_codes
 from ...search import engines
-from ...search.forms import Form
+from ...search.gpu.gpu_search import Form
 from . import accesses
 from .drawn import Drawn
 

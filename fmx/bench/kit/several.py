@@ -10,9 +10,10 @@ from ...machines.gpu_jobs import Gpu
 from ...machines.threads import run_all, spans
 from ...measure import patterns, tables
 from ...measure.texts import Randomize, make_codes
-from ...search import engines, gpu_forms
-from ...search.gpu_mapping import best_engine
-from ...search.gpu_search import download, upload
+from ...search import engines
+from ...search.gpu import gpu_search
+from ...search.gpu.gpu_mapping import best_engine
+from ...search.gpu.gpu_search import download, upload
 from ...search.hits import Intervals
 from .drawn import Drawn
 from .gpu_counts import steps_to
@@ -24,8 +25,8 @@ class Searcher:
     """Searches patterns on the GPU of a session; query and patterns are brought there as fmx search does."""
 
     def __init__(self, query, drawn, session):
-        form = gpu_forms.choose([query], session.memory)
-        self.query, self.patterns = gpu_forms.bring(query, form), upload(drawn)
+        form = gpu_search.choose([query], session.memory)
+        self.query, self.patterns = gpu_search.bring(query, form), upload(drawn)
         self.launch = engines.prepare(best_engine(self.query), self.query)
         n = drawn.length.size
         self.found = Intervals(*(gpu.zeros(n, np.uint32) for _ in Intervals._fields))

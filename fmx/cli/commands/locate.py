@@ -72,7 +72,7 @@ def command(given):
         raise click.UsageError("SAM holds no letters for sets of bases: write TSV or BED with --iupac")
     from ...input.chunks import literal_fasta
     from ...search.hits import ALL, SelectionPolicy
-    from ...search.mapper import MapOptions, Near
+    from ...search.mapping import MapOptions, Near
     from ...workflow import Output
     from ..mapping import Run, map_to_index
     from ..shards import refuse_shards

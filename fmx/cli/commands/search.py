@@ -48,7 +48,7 @@ def command(given):
     if given.strata and not given.mismatches:
         raise click.UsageError("--strata chooses by mismatches: give --mismatches 1 or 2 with it")
     from ...search.hits import ALL, SelectionPolicy
-    from ...search.mapper import MapOptions, Near
+    from ...search.mapping import MapOptions, Near
     from ..mapping import Run, map_to_index
 
     limit, seed = ALL if given.report_all else given.limit, -1 if given.seed is None else given.seed

@@ -32,7 +32,7 @@ from ...compiler.warp import (
 from ...errors import UnsupportedError
 from ...index.contracts import OFFSET_BITS, ROW, SYMBOL_BITS, address, share, units
 from ...input.dna import symbol_before
-from ..gpu_search import Launch
+from ..gpu.gpu_search import Launch
 from .cuda_groups import begin_end, group_size, lanes_to_share, write
 
 N_THREADS = 128

@@ -23,7 +23,7 @@ from ...compiler.warp import (
 )
 from ...index.contracts import address, share, units
 from ...input.dna import symbol_before
-from ..gpu_search import Launch
+from ..gpu.gpu_search import Launch
 from .cuda_groups import begin_end, group_size, lanes_to_share, write
 
 SHARED_BYTES = 48 << 10  # what a block may have without asking

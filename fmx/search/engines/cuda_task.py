@@ -30,7 +30,7 @@ from ...compiler.warp import (
 from ...errors import UnsupportedError
 from ...index.contracts import address, extend, find, share, start, units
 from ...input.dna import symbol_before
-from ..gpu_search import Launch
+from ..gpu.gpu_search import Launch
 from .cuda_groups import begin_end, write
 
 VARIANTS = ("improved", "naive16", "naive")

@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.sorting import InPlace, sort
-from ..compiler.warp import atomic_add, grid_size, kernel, thread_index
-from ..index.reference import place_of
-from ..input.reads import N_CLASSES, class_of
-from ..input.reads_gpu import FREE as FIRST
-from ..machines import gpu
-from ..machines.gpu_jobs import add_up
-from .hits import Hits, all_keys, eligible_of, select_of_read
-from .summary import Summary
-from .tally import COLUMNS, share_of
+from ...compiler.sorting import InPlace, sort
+from ...compiler.warp import atomic_add, grid_size, kernel, thread_index
+from ...index.reference import place_of
+from ...input.reads import N_CLASSES, class_of
+from ...input.reads_gpu import FREE as FIRST
+from ...machines import gpu
+from ...machines.gpu_jobs import add_up
+from ..counts.tally import COLUMNS, share_of
+from ..hits import Hits, all_keys, eligible_of, select_of_read
+from ..summary import Summary
 
 N_THREADS, _COUNTERS = 128, 1 << 13
 _SEEN = 2 * N_CLASSES + 2
@@ -25,7 +25,7 @@ _READS, _BASES, _MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _HOPELESS, HITS, KEYS, FR
 
 
 class Rules(NamedTuple):
-    """A SelectionPolicy (hits.py), and whether keys of all occurrences, and lengths of reads, are wanted."""
+    """A SelectionPolicy (search/hits.py), and whether keys of all occurrences, and lengths of reads, are wanted."""
 
     limit: int
     at_most: int
@@ -107,7 +107,7 @@ def choose_kernel(batch, occurrences, rules, chosen):
 
 @kernel
 def tally_kernel(occurrences, blocks, chosen, table):
-    """Adds to ``table`` int64[COLUMNS * n_owners] (tally.py), by a thread a read.
+    """Adds to ``table`` int64[COLUMNS * n_owners] (search/counts/tally.py), by a thread a read.
 
     There are keys of all occurrences, whose owners are written over them and sorted.
     """

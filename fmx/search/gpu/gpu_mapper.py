@@ -15,16 +15,17 @@ from functools import partial
 
 import numpy as np
 
-from ..codecs.inflate_gpu import Inflater
-from ..input.reads_gpu import PROBLEM, GpuHeld, Reading, parse
-from ..machines import gpu
-from ..machines.gpu import memory_beside
-from ..machines.gpu_jobs import Report
-from . import engines, gpu_forms, gpu_search, hits_gpu
+from ...codecs.inflate_gpu import Inflater
+from ...input.reads_gpu import PROBLEM, GpuHeld, Reading, parse
+from ...machines import gpu
+from ...machines.gpu import memory_beside
+from ...machines.gpu_jobs import Report
+from .. import engines
+from ..hits import Intervals, Rows
+from ..mapping import make_mapper as make_cpu_mapper
+from ..mapping import make_query
+from . import gpu_hits, gpu_search
 from .gpu_mapping import best_engine
-from .hits import Intervals, Rows
-from .mapper import make_mapper as make_cpu_mapper
-from .mapper import make_query
 
 CHUNK_SIZE, LEAST_CHUNK = 1 << 25, 1 << 20  # bytes, less where memory is short
 N_FLIGHTS = 8  # at most: as many threads of the host keep a GPU busy
@@ -34,7 +35,7 @@ _ROOM, _HITS = (
     1 / 8,
 )  # bytes of records with what is between them, and hits, at most, for a byte of a chunk
 _BYTES = 39  # of a flight, for a byte of a chunk: bytes 2, words 4, reads 7, hits 2, records 16, deflated 8
-_RECORDS = hits_gpu.FREE  # of what is reported: bytes of records, at first with what is between them
+_RECORDS = gpu_hits.FREE  # of what is reported: bytes of records, at first with what is between them
 
 
 class GpuMapper:
@@ -49,10 +50,10 @@ class GpuMapper:
         query = make_query(part)
         self._launch = engines.prepare(engine or best_engine(query), query)
         form, most = (
-            gpu_forms.choose([query], session.memory, _BYTES * LEAST_CHUNK),
+            gpu_search.choose([query], session.memory, _BYTES * LEAST_CHUNK),
             min(options.n_threads, N_FLIGHTS),
         )
-        resident = gpu_forms.n_bytes(query, part.sa, form)
+        resident = gpu_search.form_bytes(query, part.sa, form)
         room, size = memory_beside(session.memory, resident, _BYTES * LEAST_CHUNK), CHUNK_SIZE
         while size > LEAST_CHUNK and most * _BYTES * size > room:
             size //= 2
@@ -63,16 +64,16 @@ class GpuMapper:
         self.timed = self._cpu.timed
         policy = options.policy
         wanted = tally is not None, options.counts_lengths
-        self._rules = hits_gpu.Rules(policy.limit, policy.at_most, policy.seed, *wanted)
+        self._rules = gpu_hits.Rules(policy.limit, policy.at_most, policy.seed, *wanted)
         self._makers: dict = {}
         self._inflater = session.run(Inflater)
         self._query, self._sa, self._layout = session.run(self._bring, query, form, part.sa)
-        self._gpu_tally = session.run(hits_gpu.GpuTally, tally) if tally else None
+        self._gpu_tally = session.run(gpu_hits.GpuTally, tally) if tally else None
 
     @staticmethod
     def _bring(query, form, sa):
-        query = gpu_forms.bring(query, form)
-        held = gpu_forms.suffix_array(query)
+        query = gpu_search.bring(query, form)
+        held = gpu_search.suffix_array(query)
         sa = gpu_search.upload(sa) if held is None else held
         return query, sa, getattr(query, "layout", sa)
 
@@ -105,19 +106,19 @@ class GpuMapper:
         reading = Reading(self.options.trim, self.options.strands, writer.is_sam)
         batch, patterns = parse(flight, chunk, reading, report)
         occurrences = self._search(flight, patterns)
-        chosen = hits_gpu.count(flight, batch, occurrences, self._rules, n_reads, report)
+        chosen = gpu_hits.count(flight, batch, occurrences, self._rules, n_reads, report)
         begins = maker.measure(flight, batch, chosen.hits, report, _RECORDS)
         report.read()
         size = max(chunk.data.size, self.options.chunk_size)
         if report[PROBLEM] or report[_RECORDS] > _ROOM * size:
             return None
-        if max(report[hits_gpu.HITS], report[hits_gpu.KEYS]) > _HITS * size:
+        if max(report[gpu_hits.HITS], report[gpu_hits.KEYS]) > _HITS * size:
             return None
-        chosen = hits_gpu.with_room(flight, chosen, report)
+        chosen = gpu_hits.with_room(flight, chosen, report)
         if self._gpu_tally:
             self._gpu_tally.count(flight, occurrences, chosen)
-        hits_gpu.choose(flight, batch, occurrences, self._rules, chosen)
-        summary = hits_gpu.summary_of(flight, self._rules, report)
+        gpu_hits.choose(flight, batch, occurrences, self._rules, chosen)
+        summary = gpu_hits.summary_of(flight, self._rules, report)
         loose = maker.write(flight, batch, chosen.hits, begins, report, _RECORDS)
         report.read()
         records = maker.gather(flight, loose, n_reads, report, _RECORDS)

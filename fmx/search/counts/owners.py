@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled
-from ..index.contigs import blocks_by_group, groups_of
-from ..index.parts import part_span
-from ..index.reference import Blocks
-from ..machines.jobs import cuts, runs
-from .candidates import position_in
+from ...compiler.functions import compiled
+from ...index.contigs import blocks_by_group, groups_of
+from ...index.parts import part_span
+from ...index.reference import Blocks
+from ...machines.jobs import cuts, runs
+from ..near.candidates import position_in
 
 MOST = 1 << 17  # positions located at a time
 _MANY = 64  # occurrences, from which on reads are looked at for being the same

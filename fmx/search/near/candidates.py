@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
-from ..compiler.primitives import at, prefetch
-from ..index.contracts import position_of, prefetch_position
-from ..index.reference import Blocks, find_block
-from ..input.sets import NONE, change_at, changes_at, n_changes
-from ..machines.jobs import cuts
-from .queries import near
+from ...compiler.functions import compiled, inlined
+from ...compiler.primitives import at, prefetch
+from ...index.contracts import position_of, prefetch_position
+from ...index.reference import Blocks, find_block
+from ...input.sets import NONE, change_at, changes_at, n_changes
+from ...machines.jobs import cuts
+from ..queries import near
 
 AT_ONCE = 1 << 17  # rows that are compared at a time
 _AHEAD = 32  # rows between asking for memory and reading it

@@ -13,17 +13,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..compiler.functions import inlined
-from ..compiler.warp import kernel, thread_index
-from ..index.contracts import position_of, start, units
-from ..index.parts import part_span
-from ..input.reads import Patterns
-from ..machines import gpu
-from ..machines.places import for_each, teams
-from ..machines.threads import run_all
-from . import engines, gpu_forms, gpu_search
-from .hits import Intervals
-from .mapper import Mapper, make_query
+from ...compiler.functions import inlined
+from ...compiler.warp import kernel, thread_index
+from ...index.contracts import position_of, start, units
+from ...index.parts import part_span
+from ...input.reads import Patterns
+from ...machines import gpu
+from ...machines.places import for_each, teams
+from ...machines.threads import run_all
+from .. import engines
+from ..hits import Intervals
+from ..mapping import Mapper, make_query
+from . import gpu_search
 
 N_PATTERNS, N_WORDS = 1 << 18, 1 << 21  # of a batch; a longer pattern is one by itself
 N_POSITIONS = 2 * N_PATTERNS
@@ -71,7 +72,7 @@ class GpuSearcher:
     def __init__(self, flights, query, engine, form):
         self.flights, self.launch = flights, engines.prepare(engine or best_engine(query), query)
         with gpu.errors():
-            self.query = gpu_forms.bring(query, form)
+            self.query = gpu_search.bring(query, form)
 
     def __call__(self, patterns) -> Intervals:
         found = Intervals(*(np.empty(patterns.length.size, np.uint32) for _ in Intervals._fields))
@@ -106,7 +107,7 @@ class GpuLocator:
     """
 
     def __init__(self, searcher, sa, start):
-        self.start, self.flights, held = start, searcher.flights, gpu_forms.suffix_array(searcher.query)
+        self.start, self.flights, held = start, searcher.flights, gpu_search.suffix_array(searcher.query)
         with gpu.errors():
             self.sa = held if held is not None else gpu_search.upload(sa)
         self.layout = getattr(searcher.query, "layout", self.sa)
@@ -184,8 +185,8 @@ def bring_parts(index, options, team, engine, locate, more=0):
     flights, forms, made = {}, {}, []
     for session in dict.fromkeys(team):
         own = [held[i] for i, its in enumerate(team) if its is session]
-        forms[session] = gpu_forms.choose([query for query, _ in own], session.memory, A_FLIGHT)
-        resident = sum(gpu_forms.n_bytes(*one, forms[session]) + more for one in own)
+        forms[session] = gpu_search.choose([query for query, _ in own], session.memory, A_FLIGHT)
+        resident = sum(gpu_search.form_bytes(*one, forms[session]) + more for one in own)
         flights[session] = session.flights(options.n_threads, resident, ROOMS)
     for number, session in enumerate(team):
         made.append(session.run(bring, number))

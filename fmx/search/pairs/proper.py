@@ -5,7 +5,7 @@
 
 Neither mate goes beyond the other's end on that one's side, and from the first base to the last there are
 ``least`` to ``most``.  Proper pairs are in the order of contig, position of the left mate, which mate that is
-(1 first), insert.  Of these the rule of hits.py reports some.
+(1 first), insert.  Of these the rule of search/hits.py reports some.
 
 prepare    occurrences -> places in order, and how many proper pairs there are: by merging, never each by each
 choose     those that are reported
@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
-from ..compiler.sorting import lower_bound, sort
-from ..errors import UnsupportedError
-from ..index.reference import STEP, can_hold, find_block, place_key, position_of_key
-from ..input.reads import class_of
-from .hits import hash_name
+from ...compiler.functions import compiled, inlined
+from ...compiler.sorting import lower_bound, sort
+from ...errors import UnsupportedError
+from ...index.reference import STEP, can_hold, find_block, place_key, position_of_key
+from ...input.reads import class_of
+from ..hits import hash_name
 
 FR, RF, FF = (False, True), (True, False), (False, False)  # reverse: the left and the right mate, 1 and 2
 ORIENTATIONS = {"fr": FR, "rf": RF, "ff": FF}
@@ -83,7 +83,7 @@ def rule_of(pairing, reference) -> Rule:
 def prepare(mates, start, one, two, rule, blocks) -> np.ndarray:
     """How many proper pairs there are of pairs ``start`` onwards: int64[n].
 
-    ``one``, ``two``: Located (located.py), whose positions become place_keys in order, all of strand +;
+    ``one``, ``two``: Located (search/hits.py), whose positions become place_keys in order, all of strand +;
     those that are in no proper pair may be left out.
     """
     total = np.zeros(one.lo.size // 2, np.int64)

@@ -1,15 +1,15 @@
 """Near matches on GPUs: words are searched there, and their rows compared with the text by a thread each.
 
-The host plans pieces, spells words, and chooses hits, as where the CPU does all (near.py).
+The host plans pieces, spells words, and chooses hits, as where the CPU does all (near_mapper.py).
 """
 
 import numpy as np
 
-from ..compiler.warp import kernel, thread_index
-from ..machines import gpu
+from ...compiler.warp import kernel, thread_index
+from ...machines import gpu
+from ..gpu.gpu_mapping import N_THREADS, GpuLocator, bring_parts, interval_of, sent
 from .candidates import Text, match_at, place_of_row
-from .gpu_mapping import N_THREADS, GpuLocator, bring_parts, interval_of, sent
-from .near import NearMapper, text_of
+from .near_mapper import NearMapper, text_of
 
 AT_ONCE = 1 << 22  # rows that are compared at a time
 A_FLIGHT = 1 << 26  # bytes of it: keys, and what is told of the words and their patterns

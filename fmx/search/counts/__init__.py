@@ -1,0 +1,1 @@
+"""Tables of reads per contig, group, or combination of groups."""

@@ -1,0 +1,1 @@
+"""Mapping on GPUs."""

@@ -1,0 +1,154 @@
+"""The forms of seed and verify on a GPU, which differ in what they fetch: made there from the index's arrays.
+
+    wide rows, text in sectors    9 bytes a symbol        index/wide_rows.py
+    as the index has it           4.25 bytes a symbol     suffix array and packed text
+
+Both with seeds as long as there is memory for.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.cuda import WARP
+from ...index.contracts import on_device
+from ...index.sampled_sa import FullSA
+from ...index.seed_table import Lengthen, SeedTable
+from ...index.wide_rows import BYTES, SECTOR, CutText, Widen, WideRows, n_sectors
+from ...machines import gpu
+from ...machines.gpu_jobs import Gpu
+from ..queries import Verify
+from ..queries.seeded import VerifyOnDevice, VerifyWide
+
+LONGEST = 16  # symbols of a seed
+_MANY = 8  # strings of a seed's length for each symbol of the text, at most
+
+
+class Form(NamedTuple):
+    """Whether rows are wide, and the symbols of a seed."""
+
+    wide: bool
+    s: int
+
+
+def seed_lengths(n, own) -> list:
+    """Symbols that seeds of a text of n symbols may have, most first, down to those of its index."""
+    return [*(s for s in range(LONGEST, own, -1) if 4**s <= _MANY * n), own]
+
+
+def reshape(query, form, backend):
+    """A VerifyOnDevice, whose arrays are the backend's, in another form, with seeds no shorter."""
+    prefix, seeds, sa, words, blocks = query
+    n = sa.size
+    if form.s > seeds.s:
+        starts = backend.empty(4**form.s + 1, np.uint32)
+        backend.run(Lengthen(seeds, sa, words, blocks, form.s, starts), starts.size)
+        seeds = SeedTable(starts, form.s)
+    if not form.wide:
+        return VerifyOnDevice(prefix, seeds, sa, words, blocks)
+    rows = backend.empty(n, np.uint64)
+    backend.run(Widen(sa, words, blocks, seeds.s, rows), n)
+    sectors = backend.empty(SECTOR * n_sectors(n), np.uint64)
+    backend.run(CutText(words, blocks, sectors), n_sectors(n))
+    return VerifyWide(prefix, seeds, WideRows(rows), sectors, blocks)
+
+
+# Searching on a GPU: what an engine launches, and arrays brought there and back.
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel (…, query, patterns, intervals), its threads a pattern and a block, its first arguments.
+
+    ``warp_bytes`` of shared memory for each warp of a block.
+    """
+
+    kernel: Any
+    threads_per_pattern: int
+    n_threads: int
+    arguments: tuple = ()
+    warp_bytes: int = 0
+
+    def __call__(self, query, patterns, intervals, stream=0):
+        """Start the search; ``intervals`` hold zeros."""
+        n = patterns.length.size * self.threads_per_pattern
+        if n:
+            n_threads = gpu.block_size(self.n_threads)
+            launch = self.kernel[-(-n // n_threads), n_threads, stream, self.warp_bytes * n_threads // WARP]
+            launch(*self.arguments, query, patterns, intervals)
+
+
+def upload(value, stream=0):
+    """A NamedTuple (or array, or number) with its arrays on the device."""
+    if isinstance(value, np.ndarray):
+        return gpu.to_device(value, stream)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        value = on_device(value)
+        return type(value)(*(upload(item, stream) for item in value))
+    return value
+
+
+def download(value):
+    """A NamedTuple (or array, or number) with its arrays in the host's memory."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(download, value))
+    return value if isinstance(value, int) else gpu.to_host(value)
+
+
+def n_bytes(value) -> int:
+    """Bytes of the arrays of a NamedTuple; an array that is there twice counts once."""
+    seen: dict = {}
+
+    def visit(item):
+        if isinstance(item, np.ndarray):
+            seen[item.__array_interface__["data"][0], item.nbytes] = item.nbytes
+        elif isinstance(item, tuple):
+            for part in item:
+                visit(part)
+
+    visit(value)
+    return sum(seen.values())
+
+
+# Which form of seed and verify a GPU gets: the fastest one that its memory has room for.
+
+
+def choose(queries, memory, a_flight=0) -> Form | None:
+    """The fastest form in which queries, one of each part of the text, fit into ``memory`` bytes of a GPU.
+
+    A quarter of them, or as many as a flight needs, are left to flights.  None where that is not seed and
+    verify; the smallest form where none fits.
+    """
+    if not all(isinstance(query, Verify) for query in queries):
+        return None
+    n, own = max(query.sa.size for query in queries), max(query.seeds.s for query in queries)
+    most = memory - max(memory // 4, a_flight)
+    forms = [Form(wide, s) for wide in (True, False) for s in seed_lengths(n, own)]
+    return next((form for form in forms if peak_bytes(queries, form) <= most), forms[-1])
+
+
+def form_bytes(query, sa, form) -> int:
+    """Bytes of a query on the GPU in a form, and of the suffix array to locate with."""
+    if form is None:
+        return n_bytes((query, sa))
+    tables = n_bytes((query.prefix, query.blocks)) + 4 * (4**form.s + 1)
+    return tables + (BYTES * query.sa.size if form.wide else query.sa.nbytes + query.words.nbytes)
+
+
+def peak_bytes(queries, form) -> int:
+    """Bytes that it takes to make all queries in a form, one after the other."""
+    own = max(n_bytes((query.sa, query.words, query.seeds)) for query in queries)
+    return sum(form_bytes(query, query.sa, form) for query in queries) + own
+
+
+def bring(query, form):
+    """A query on the GPU, in a form (None: as it is)."""
+    there = upload(query)
+    return there if form is None else reshape(there, form, Gpu)
+
+
+def suffix_array(query):
+    """The suffix array that a query on the GPU holds, or None."""
+    held = getattr(query, "sa", None)
+    return held if held is None or isinstance(held, WideRows) else FullSA(held)

@@ -1,0 +1,1 @@
+"""Near matches: occurrences with up to two mismatches."""

@@ -1,0 +1,1 @@
+"""Pairs of reads: proper pairs and hits of single mates."""
