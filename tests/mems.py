@@ -13,11 +13,9 @@ from fmx.index.reference import make_blocks
 from fmx.input.dna import pack_text
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.jobs import ONE_CORE
-from fmx.mem.contracts import Matches, Strands, collect
-from fmx.mem.matching import ALL, IN_BOTH
-from fmx.mem.mummergpu import MummerGpu
-from fmx.mem.rank_walk import Segment
-from fmx.mem.slices import slices
+from fmx.mem.matching import ALL, IN_BOTH, slices
+from fmx.mem.mummergpu import MummerGpu, Segment
+from fmx.mem.strands import Matches, Strands, collect
 
 
 def mummergpu(letters, least) -> MummerGpu:

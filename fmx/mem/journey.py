@@ -11,11 +11,10 @@ from ..output import module_of
 from ..output.whole import Whole
 from ..report.facts import Report
 from ..search.facts import lengths_told, strands_told
-from .matching import ALGORITHMS, Finder, compile_all
+from .matching import ALGORITHMS, Finder, compile_all, join
 from .matching import find as find_all
 from .mummergpu import MummerGpu
 from .seeds import Seeds
-from .slices import join
 
 
 @dataclass(frozen=True)

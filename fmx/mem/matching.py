@@ -1,8 +1,6 @@
-"""Queries -> lines of matches, by several threads, in order, in bounded memory.
+"""A word of warning where queries have so many matches that nobody wants them all."""
 
-bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
-"""
-
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -13,19 +11,153 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compiler.functions import by_type_or_this
 from ..errors import n_of
+from ..index.parts import part_span
 from ..input import reads, spans
 from ..input.reads import lengths_of
+from ..machines.jobs import runs
 from ..machines.pipeline import Shares, travel
 from ..machines.progress import Progress
+from ..machines.threads import run_all
 from ..search.mapping import BOTH, make_query
 from ..search.summary import Sums
 from . import mummergpu, seeds
-from .contracts import empty_matches, join_matches
-from .flood import Flood, Seen
-from .slices import join, slices
-from .strands import cut, make_strands
-from .unique import in_query, in_reference
+from .matches import in_query, in_reference
+from .strands import Matches, Strands, collect, cut, empty_matches, join_matches, make_strands, seek, take
+
+MANY, LEAST = 10, 1_000_000  # matches a base, and matches in all, that both must be passed
+
+
+class Flood:
+    """Counts the matches of queries that several threads find, and warns once: ``say(warning)``."""
+
+    def __init__(self, say, least: int, n_strands: int):
+        self._say, self._least, self._n_strands = say, least, n_strands
+        self._n_matches = self._n_bytes = self._n_starts = 0
+        self._is_told, self._lock = False, threading.Lock()
+
+    def see(self, n_matches: int, n_bytes: int, n_starts: int) -> None:
+        """So many matches, in lines of so many bytes, start in so many places of strands of the queries."""
+        with self._lock:
+            self._n_matches, self._n_bytes = self._n_matches + n_matches, self._n_bytes + n_bytes
+            self._n_starts += n_starts
+            is_many = self._n_matches >= max(LEAST, MANY * self._n_starts + 1)
+            if self._is_told or not is_many:
+                return
+            self._is_told = True
+        n_starts = max(self._n_starts, 1)
+        n_coming = self._n_strands * self._n_bytes / n_starts * 1e6
+        self._say(
+            f"warning: {self._n_matches / n_starts:,.0f} matches start at a base, which is more than {MANY}: "
+            f"about {_size(n_coming)} of output are coming for each million bases of the queries; "
+            f"a larger -l than {self._least} gives fewer"
+        )
+
+
+class Seen:
+    """How far the matches of some Strands have been found: ``starts(matches)`` since the last call."""
+
+    def __init__(self, strands: Strands):
+        self._start, self._ends = strands.start, np.cumsum(strands.stop - strands.start)
+        self._done = 0
+
+    def starts(self, matches: Matches) -> int:
+        """Places where matches may start, up to the last one of ``matches``."""
+        if not matches.length.size:
+            return 0
+        k, position = int(matches.strand[-1]), int(matches.position[-1])
+        return self._up_to((int(self._ends[k - 1]) if k else 0) + position + 1 - int(self._start[k]))
+
+    def rest(self) -> int:
+        """Those after them."""
+        return self._up_to(int(self._ends[-1]) if self._ends.size else 0)
+
+    def _up_to(self, now: int) -> int:
+        n, self._done = now - self._done, now
+        return n
+
+
+def _size(n: float) -> str:
+    """Bytes in words."""
+    return f"{n / 1e9:,.1f} GB" if n >= 1e9 else f"{n / 1e6:,.0f} MB"
+
+
+# The matches of strands, a slice after the other, so that memory is bounded whatever is found.
+#
+# An index in parts is cut where contigs end, so a match is in one part, and each part has a matcher of its
+# own.  Their slices are merged up to the first place (strand, position) at which one of them ends, for
+# there only later places follow:
+#
+#     part 0    | a a b c | c+ ...       places, ascending
+#     part 1    | b d e | f ...
+#     merged    | a a b b c | ...        of the same place, the parts in order
+
+ROWS_AT_ONCE = 1 << 17
+
+
+class Joined(NamedTuple):
+    """``matchers`` of the parts of a text, and where each part starts in it."""
+
+    matchers: list
+    starts: list
+
+
+def join(index, matchers):
+    """One matcher of an opened index, from those of its parts."""
+    if len(matchers) == 1:
+        return matchers[0]
+    return Joined(matchers, [part_span(index.meta, number)[0] for number in range(len(matchers))])
+
+
+@by_type_or_this
+def slices(matcher, strands):
+    """Yield the Matches of strands in order, none of them empty, in arrays of their own."""
+    return collected(matcher, strands, seek(matcher, strands))
+
+
+def collected(matcher, strands, anchors, n_threads=1):
+    """Yield the Matches of anchors, of ROWS_AT_ONCE rows or of one anchor for each thread at a time."""
+    rows = anchors.hi - anchors.lo
+    cuts = list(runs(rows, ROWS_AT_ONCE)) or [(0, 0)]
+    for i in range(0, len(cuts), n_threads):
+        work = [
+            (matcher, strands, anchors, start, stop, empty_matches(int(rows[start:stop].sum())))
+            for start, stop in cuts[i : i + n_threads]
+        ]
+        for n, (*_, matches) in zip(run_all(collect, work, n_threads), work, strict=True):
+            if n:
+                yield take(matches, slice(n))
+
+
+@slices.register(Joined)
+def _slices_of_parts(matcher, strands):
+    streams = [slices(part, strands) for part in matcher.matchers]
+    waiting = [next(stream, None) for stream in streams]
+    while any(matches is not None for matches in waiting):
+        last = min(_places(matches)[-1] for matches in waiting if matches is not None)
+        taken = []
+        for part, matches in enumerate(waiting):
+            if matches is not None:
+                n = int(np.searchsorted(_places(matches), last, "right"))
+                now = take(matches, slice(n))
+                taken.append(now._replace(text=now.text + matcher.starts[part]))
+                waiting[part] = take(matches, slice(n, None))
+        merged = join_matches(taken)
+        yield take(merged, np.argsort(_places(merged), kind="stable"))
+        for part, matches in enumerate(waiting):
+            if matches is not None and matches.length.size == 0:
+                waiting[part] = next(streams[part], None)
+
+
+def _places(matches) -> np.ndarray:
+    """Where matches start, as one number each; ascending."""
+    return (matches.strand << 32) | matches.position
+
+
+# Queries -> lines of matches, by several threads, in order, in bounded memory.
+#
+# bytes -> Chunk -> ReadBatch -> Strands -> Anchors -> Matches -> lines
 
 TASK = 1 << 20  # starts of matches in a piece of work: longer queries are shared out
 LARGE_TASK = 1 << 24  # the same for a GPU

@@ -28,11 +28,12 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from ..compiler.sorting import N_DIGITS
-from .compare import Subquery, compare
-from .contracts import collect, seek, take
-from .order import put_in_order
+from .matches import put_in_order
+from .strands import collect, seek, take
 from .windows import (
     Seeds,
+    Subquery,
+    compare,
     extend,
     first_window,
     frame_of,
@@ -51,7 +52,7 @@ _FIRST, _END, _STRAND, _POSITION = range(4)
 
 
 class Windows(NamedTuple):
-    """Anchors (contracts.py); ``reach`` int64[n]: matches that start so far before one belong to others."""
+    """Anchors (strands.py); ``reach`` int64[n]: matches that start so far before one belong to others."""
 
     strand: np.ndarray
     position: np.ndarray

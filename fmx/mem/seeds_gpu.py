@@ -23,8 +23,8 @@ from ..machines.gpu import memory_beside
 from ..machines.gpu_session import Arrays, Desks
 from ..machines.threads import run_all, spans
 from ..search.gpu import gpu_search
-from .contracts import empty_matches, take
-from .order import Pairs
+from .matches import Pairs
+from .matching import slices
 from .seeds_kernels import (
     BLOCK,
     ROW_BITS,
@@ -36,8 +36,7 @@ from .seeds_kernels import (
     seek_kernel,
     table_size,
 )
-from .slices import slices
-from .strands import words_of
+from .strands import empty_matches, take, words_of
 from .windows import n_windows
 
 ROWS = 1 << 25  # looked at, at a time

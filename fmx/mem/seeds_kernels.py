@@ -32,8 +32,8 @@ from ..compiler.warp import (
     thread_index,
 )
 from ..machines import gpu
-from .contracts import Strands
-from .order import Pairs, sort_pairs
+from .matches import Pairs, sort_pairs
+from .strands import Strands
 from .windows import extend, first_window, frame_of, lookup, may_match, rows_of, step_of
 
 BLOCK = gpu.block_size(128)  # windows of a block, a thread each

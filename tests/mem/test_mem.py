@@ -18,8 +18,8 @@ from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines import pipeline
 from fmx.mem import journey, matching, seeds
-from fmx.mem.contracts import Matches, take
 from fmx.mem.matching import ALGORITHMS, ALL, IN_BOTH, IN_REFERENCE, MemOptions
+from fmx.mem.strands import Matches, take
 from fmx.output import module_of
 
 UNIQUE = [ALL, IN_REFERENCE, IN_BOTH]

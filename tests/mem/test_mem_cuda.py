@@ -18,7 +18,7 @@ def arguments() -> dict:
     """What each kernel is given, with empty arrays."""
     block = np.zeros(1, np.int64)
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
-    from fmx.mem.order import Pairs
+    from fmx.mem.matches import Pairs
     from fmx.mem.seeds_kernels import Queries, Table
 
     matcher = Seeds(SeedTable(ROWS, 5), ROWS, WORDS, blocks, 20, 5)

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from texts import TEXTS, random_letters, reads_of
 
 from fmx.errors import DeviceError
-from fmx.mem import mummergpu, segments
-from fmx.mem.contracts import seek
-from fmx.mem.rank_walk import N_SUBQUERIES, Found, make_jobs
-from fmx.mem.strands import word_ends
+from fmx.mem import mummergpu, mummergpu_gpu
+from fmx.mem.mummergpu import N_SUBQUERIES, Found, make_jobs
+from fmx.mem.strands import seek, word_ends
 
 BLOCKS = st.lists(st.text("ACG", min_size=1, max_size=25), min_size=1, max_size=4)
 QUERIES = st.lists(st.text("ACG", min_size=1, max_size=30), max_size=4)
@@ -27,9 +26,9 @@ def in_segments(host, queries, n_suffixes) -> list:
     strands = mems.strands(queries)
     jobs = make_jobs(strands, host.least)
     found = Found(*(np.zeros(jobs.slot[-1], np.uint32) for _ in range(2)))
-    for segment in segments.cut_segments(host.segment, n_suffixes):
+    for segment in mummergpu_gpu.cut_segments(host.segment, n_suffixes):
         here = mummergpu.match_all(segment, strands, jobs, host.least)
-        segments.merge(segment, host.segment.rank, here, found)
+        mummergpu_gpu.merge(segment, host.segment.rank, here, found)
     return mems.matches_of(host, strands, mummergpu.subqueries(host.lcp, host.least, jobs, found))
 
 
@@ -58,7 +57,7 @@ def test_matches_are_those_of_the_definition_whatever_the_segments(blocks, queri
 def test_each_segment_is_a_suffix_array_of_its_own():
     letters = random_letters(90, "cut", "AC") + "$" + random_letters(40, "more", "AC") + "$"
     whole = mems.mummergpu(letters, 1).segment
-    parts = segments.cut_segments(whole, 27)
+    parts = mummergpu_gpu.cut_segments(whole, 27)
     assert [part.first for part in parts] == [0, 27, 54, 81, 108]
     for part in parts:
         rows = part.sa.tolist()
@@ -94,12 +93,12 @@ def test_only_matches_that_start_where_they_are_wanted():
 def test_rounds_take_every_job_once_and_fit(queries, least, for_queries, for_results):
     strands = mems.strands(queries)
     jobs = make_jobs(strands, least)
-    division = segments.Division(1, for_queries, for_results)
+    division = mummergpu_gpu.Division(1, for_queries, for_results)
     if for_queries < 80 or for_results < 8 * 30:  # perhaps too little for one job
         with contextlib.suppress(DeviceError):
-            segments.rounds(strands, jobs, division)
+            mummergpu_gpu.rounds(strands, jobs, division)
         return
-    cuts = segments.rounds(strands, jobs, division)
+    cuts = mummergpu_gpu.rounds(strands, jobs, division)
     assert [job for cut in cuts for job in range(*cut)] == list(range(jobs.strand.size))
     for start, stop in cuts:
         assert 8 * (jobs.slot[stop] - jobs.slot[start]) <= for_results
@@ -110,9 +109,9 @@ def test_rounds_take_every_job_once_and_fit(queries, least, for_queries, for_res
 
 @pytest.mark.parametrize("room", [10_000, 10**6, 10**12])
 def test_a_division_fits_and_takes_whole_memory(room):
-    division = segments.divide(10**7, 4_000, room)
+    division = mummergpu_gpu.divide(10**7, 4_000, room)
     taken = 4_000 + 9 * division.n_suffixes + division.queries + division.results
     assert taken <= room
     assert division.n_suffixes == 10**7 or taken > room - 9
     with pytest.raises(DeviceError, match="raise --gpu-memory"):
-        segments.divide(10**7, room, room)
+        mummergpu_gpu.divide(10**7, room, room)

@@ -16,12 +16,9 @@ from ...input import reads
 from ...input.spans import read_chunks
 from ...machines.threads import run_all, spans
 from ...measure import gpu_timing, tables
-from ...mem.contracts import Strands, seek
-from ...mem.matching import ALGORITHMS, LARGE_TASK
-from ...mem.mummergpu import MummerGpu, match_all, subqueries
-from ...mem.rank_walk import make_jobs
-from ...mem.slices import collected, slices
-from ...mem.strands import make_strands, some_strands
+from ...mem.matching import ALGORITHMS, LARGE_TASK, collected, slices
+from ...mem.mummergpu import MummerGpu, make_jobs, match_all, subqueries
+from ...mem.strands import Strands, make_strands, seek, some_strands
 from .figures import STAGES
 
 
