@@ -19,7 +19,7 @@ def samples_of(given) -> list:
     """The Samples of the sheet, if one is given: all with files of mates 2, or none.  Raises InputError."""
     if not given.samples:
         return []
-    from ..count.samples import read_sheet
+    from ..guides.samples import read_sheet
 
     return read_sheet(given.samples)
 

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..count import journey
-from ..count.columns import ASKED
-from ..count.counting import Counter, CountOptions, count_samples
-from ..count.inputs import Inputs
-from ..count.library import Library, read_library
-from ..count.looked import Looked
-from ..count.samples import Sample, samples_of
-from ..count.stats import SampleStats, stats_of
-from ..count.targets import make_targets
 from ..errors import quoted
+from ..guides import journey
+from ..guides.counting import Counter, CountOptions, count_samples
+from ..guides.inputs import Inputs
+from ..guides.library import ASKED, Library, read_library
+from ..guides.samples import Sample, samples_of
+from ..guides.stats import SampleStats, stats_of
+from ..guides.targets import make_targets
+from ..guides.where import Looked
 from ..machines.progress import Progress
 from . import arguments
 from .arguments import Path, Strands

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from fmx.count.assign import UNSURE
-from fmx.count.counting import Counter, CountOptions
-from fmx.count.library import Library
-from fmx.count.looked import Looked
-from fmx.count.table import MANY, NONE, find_neighbours, keys_of, make_table
-from fmx.count.targets import make_targets
+from fmx.guides.assign import UNSURE
+from fmx.guides.counting import Counter, CountOptions
+from fmx.guides.library import Library
+from fmx.guides.table import MANY, NONE, find_neighbours, keys_of, make_table
+from fmx.guides.targets import make_targets
+from fmx.guides.where import Looked
 from fmx.input.reads import parse
 from fmx.input.spans import read_chunks
 

@@ -4,9 +4,9 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from fmx.count.library import read_library
-from fmx.count.samples import read_sheet, samples_of
 from fmx.errors import InputError
+from fmx.guides.library import read_library
+from fmx.guides.samples import read_sheet, samples_of
 
 IUPAC = "ACGTRYSWKMBDHVN"
 GUIDES = [("a", "ACGTA", "G1"), ("b", "CCCTA", "G1"), ("c", "GGGTA", "G2")]

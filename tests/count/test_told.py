@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from fmx.count.stats import gini, letters_of, skew
-from fmx.count.table import keys_of
+from fmx.guides.stats import gini, letters_of, skew
+from fmx.guides.table import keys_of
 
 LIBRARY = {"a": "ACGTACGT", "b": "ACGTACGA", "c": "GGGGTTTT", "d": "CCCCCCAA"}
 READS = {"ACGTACGT": 5, "ACGTACGC": 2, "GGGGTTTA": 3, "TTTTAAAA": 4, "TTTTACAA": 2, "NNNNNNNN": 1, "ACG": 1}

@@ -113,12 +113,12 @@ def command(given):
     """
     looked = _looked(given)
     from ...cluster.kept import MadeAnew
-    from ...count.counting import CountOptions
-    from ...count.journey import count, count_shard, make_counter
-    from ...count.library import begins_library, begins_reads, read_library
-    from ...count.looked import Looked
-    from ...count.outputs import CountOutput
-    from ...count.samples import read_sheet, samples_of
+    from ...guides.counting import CountOptions
+    from ...guides.journey import count, count_shard, make_counter
+    from ...guides.library import begins_library, begins_reads, read_library
+    from ...guides.outputs import CountOutput
+    from ...guides.samples import read_sheet, samples_of
+    from ...guides.where import Looked
     from ...machines.progress import Progress
     from ..places import anything, check_places, format_of
     from ..shards import places_of
@@ -164,8 +164,8 @@ def command(given):
 
 def _undone_shard(given, samples, progress, **wanted):
     """What shards.undone_shard says; Samples are named on a cluster as files that its workers see."""
-    from ...count.journey import why_whole
-    from ...count.samples import Screen
+    from ...guides.journey import why_whole
+    from ...guides.samples import Screen
     from ..shards import undone_shard
 
     if given.shard and (given.stats or given.json_path or given.report):
@@ -185,9 +185,9 @@ def _undone_shard(given, samples, progress, **wanted):
 def add_up(output, progress, folder, shards) -> list:
     """Write what shards of a count have seen together into a CountOutput: their Manifests, all that come."""
     from ...cluster.merge import bodies
-    from ...count.journey import tell_samples
-    from ...count.outputs import opened, write
-    from ...count.shards import unpack
+    from ...guides.journey import tell_samples
+    from ...guides.outputs import opened, write
+    from ...guides.shards import unpack
 
     found: list = []
     with opened(output) as files:

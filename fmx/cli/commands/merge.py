@@ -37,7 +37,7 @@ def command(given):
     shards of fmx count the name of the output may say another one.
     """
     from ...cluster.merge import check_beside, manifests, merge
-    from ...count.outputs import CountOutput
+    from ...guides.outputs import CountOutput
     from ...machines.progress import Progress
     from ..places import READS, check_places, format_of
     from ..told import tell_shards

@@ -1,5 +1,6 @@
-"""What a run has counted, and all that is written of it."""
+"""What was counted as tables: MAGeCK's, a line a guide and sample, Parquet."""
 
+import io
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,12 +8,52 @@ from typing import NamedTuple
 import numpy as np
 
 from .._version import __version__
-from ..errors import shown
+from ..errors import OutputError, installed, shown
 from ..input.streams import whole_output
 from .library import Library
 from .report import html
 from .stats import as_json, as_table, stats_of
-from .tables import table
+
+KINDS = ("mageck", "long", "parquet")
+
+
+def table(kind, library, names, counts) -> bytes:
+    """Counts int64[n_samples, n_guides] of samples with these ``names``, as one of KINDS."""
+    return {"mageck": _mageck, "long": _long, "parquet": _parquet}[kind](library, names, counts)
+
+
+def _mageck(library, names, counts) -> bytes:
+    """A line a guide, a column a sample."""
+    lines = ["\t".join(["sgRNA", "Gene", *names])]
+    columns = [list(map(str, row)) for row in counts.tolist()]
+    lines += map("\t".join, zip(library.ids, library.genes, *columns, strict=True))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _long(library, names, counts) -> bytes:
+    """A line for each guide of each sample."""
+    lines = ["sample\tsgRNA\tGene\tcount"]
+    for name, row in zip(names, counts.tolist(), strict=True):
+        lines += [
+            f"{name}\t{guide}\t{gene}\t{n}"
+            for guide, gene, n in zip(library.ids, library.genes, row, strict=True)
+        ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _parquet(library, names, counts) -> bytes:
+    """The columns of ``_mageck``."""
+    with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):
+        import pyarrow
+        from pyarrow import parquet
+    columns = {"sgRNA": library.ids, "Gene": library.genes}
+    columns |= {name: np.asarray(row) for name, row in zip(names, counts, strict=True)}
+    into = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns), into, compression="zstd")
+    return into.getvalue()
+
+
+# What a run has counted, and all that is written of it.
 
 
 @dataclass(frozen=True)
