@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..compiler.functions import inlined
-from .qgrams import count_grams
+from .bounds import count_grams
 from .scoring import Scoring, Weights
 from .sequences import Sequences
 
@@ -25,7 +25,7 @@ class Pairs(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A Job as compiled code takes it; ``grams_query``, ``grams_target``: counts of q-grams (qgrams.py), flat
+    """A Job as compiled code takes it; ``grams_query``, ``grams_target``: counts of q-grams (bounds.py), flat
     uint8, or nothing where no pair is ruled out by them."""
 
     queries: Sequences

@@ -17,7 +17,7 @@ from ..output import module_of
 from ..output.whole import Whole
 from .checkpoint import Checkpoint
 from .jobs import Job, cut
-from .output import Matrix, scores_of
+from .records import Matrix, scores_of
 from .scoring import Scoring
 from .sequences import read_sequences
 from .worker import Worker

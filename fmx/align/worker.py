@@ -1,7 +1,7 @@
 """The steps from a chunk of pairs to records, the same whatever machine scores.
 
 chunk (some queries x all later targets)
-  1 close      lengths and q-grams: which pairs can reach the identity           qgrams.py
+  1 close      lengths and q-grams: which pairs can reach the identity           bounds.py
   2 plan       the score each must have, and how wide a band that leaves          bounds.py
   3 score      H of the pairs whose band is wide; the others skip this            lanes.py or cuda/
   4 align      band and path of those whose score suffices; identity decides      band.py
@@ -11,10 +11,9 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from .band import make_work
-from .bounds import least_score, most_differing_grams, most_gaps
+from .bounds import BLOCK, Q, distance, least_score, most_differing_grams, most_gaps
 from .jobs import Pairs, first_target
 from .lanes import make_lanes, score_lanes
-from .qgrams import BLOCK, Q, distance
 from .records import align_list, by_pair, empty_records, first_of, joined
 from .sequences import extent
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import limits
 from ..align import journey
-from ..align.output import as_rows
+from ..align.records import as_rows
 from ..align.scoring import Scoring
 from ..machines.places import Device
 from ..machines.progress import Progress

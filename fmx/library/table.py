@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from ..align.output import PAIR
+from ..align.records import PAIR
 from ..errors import UnsupportedError, brief, installed, n_of, quoted
 from .names import ColumnNames, Names
 

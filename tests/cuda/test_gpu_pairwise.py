@@ -11,8 +11,15 @@ from align.families import encode, family
 from conftest import ON_GPU
 
 from fmx.align.cuda import worker
-from fmx.align.cuda.lazy import lazy_kernel, shared_bytes
-from fmx.align.cuda.packed import Doubles, fits, gain_words, packed_kernel, pair_up
+from fmx.align.cuda.kernels import (
+    Doubles,
+    fits,
+    gain_words,
+    lazy_kernel,
+    packed_kernel,
+    pair_up,
+    shared_bytes,
+)
 from fmx.align.cuda.worker import Scorer
 from fmx.align.jobs import Job, Pairs
 from fmx.align.journey import PairOptions, compute, records

@@ -2,7 +2,7 @@
 
 The paper's other three, which write whole matrices, are measured by fmx bench pairwise (bench/kit).
 
-lazy.py     LazyRScan-mNW      a thread a pair, one row shared              last columns only
-packed.py   LazyRScan, 16 bit  a thread two pairs, the row in registers     last columns only
-batch.py    what they compute on          worker.py  a GPU as one of the workers
+kernels.py     LazyRScan-mNW      a thread a pair, one row shared              last columns only
+kernels.py   LazyRScan, 16 bit  a thread two pairs, the row in registers     last columns only
+kernels.py    what they compute on          worker.py  a GPU as one of the workers
 """

@@ -15,9 +15,7 @@ from ...machines import gpu
 from ...machines.gpu import memory_beside
 from ..jobs import Pairs
 from ..worker import plan, select
-from .batch import Batch
-from .lazy import run_lazy
-from .packed import BLOCK, Doubles, fits, gain_words, packed_kernel, pair_up
+from .kernels import BLOCK, Batch, Doubles, fits, gain_words, packed_kernel, pair_up, run_lazy
 
 N_FLIGHTS = 2
 PAIRS = 1 << 19  # in a flight, as long as chunks are there
@@ -26,7 +24,7 @@ PAIRS = 1 << 19  # in a flight, as long as chunks are there
 class Scorer:
     """The sequences of a job on a GPU, and H of lists of pairs of them, one list a flight.
 
-    By packed.py, a block of BLOCK threads on each multiprocessor, or by lazy.py where 16 bits are too few.
+    By kernels.py, a block of BLOCK threads on each multiprocessor, or by kernels.py where 16 bits are too few.
     """
 
     def __init__(self, job, session):

@@ -8,7 +8,7 @@ A matrix with more rows than fit is taken in strips of ``rows`` rows; a strip re
 above from global memory.  Shared: 3 rows ints, 2 rows codes; target codes are a ring, one new a step.
 """
 
-from ...align.cuda.batch import cell, extent, query_code
+from ...align.cuda.kernels import cell, extent, query_code
 from ...compiler.cuda import cuda, int32, kernel, uint8
 
 ROWS, ROW_BYTES = 3072, 14  # 42 kB of the 48 that every GPU gives a block

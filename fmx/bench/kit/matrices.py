@@ -5,8 +5,7 @@ The first row and column of H are zeros, which are therefore neither stored nor 
 
 import numpy as np
 
-from ...align.cuda.batch import Batch
-from ...align.cuda.lazy import run_lazy
+from ...align.cuda.kernels import Batch, run_lazy
 from ...align.scoring import Scoring
 from ...machines import gpu
 from .dscan import run_dscan

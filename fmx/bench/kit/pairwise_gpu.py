@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from ...align.cuda.lazy import shared_bytes
-from ...align.cuda.packed import Doubles, gain_words, packed_kernel, pair_up
+from ...align.cuda.kernels import Doubles, gain_words, packed_kernel, pair_up, shared_bytes
 from ...compiler.cuda import add_max_u16x2, cuda, device_function, kernel, max_u16x2, permute_bytes
 from ...machines import gpu
 from ...measure.gpu_timing import seconds

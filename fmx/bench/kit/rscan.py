@@ -10,7 +10,7 @@ phase meets a bank twice.
 
 import numpy as np
 
-from ...align.cuda.batch import cell, extent, query_code
+from ...align.cuda.kernels import cell, extent, query_code
 from ...compiler.cuda import cuda, int32, int64, kernel, uint8
 
 

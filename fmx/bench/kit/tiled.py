@@ -9,7 +9,7 @@
 The tile stays in shared memory (k^2 ints, 2k codes) and is then written row by row, coalesced.
 """
 
-from ...align.cuda.batch import cell, extent, query_code
+from ...align.cuda.kernels import cell, extent, query_code
 from ...compiler.cuda import cuda, int32, kernel, uint8
 
 

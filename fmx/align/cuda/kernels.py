@@ -1,0 +1,228 @@
+"""A batch of pairs on the GPU, and the cell that all kernels compute: H of scoring.py."""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ...compiler.cuda import (
+    add_max_u16x2,
+    cuda,
+    device_function,
+    int32,
+    kernel,
+    max_u16x2,
+    permute_bytes,
+    uint8,
+)
+
+
+class Batch(NamedTuple):
+    """``query``, ``target`` uint8 codes and their ``*_starts`` int64[n + 1]; ``pair_query``, ``pair_target``
+    int32[batch]; ``gains`` int32[2], what a match and a mismatch add."""
+
+    query: np.ndarray
+    query_starts: np.ndarray
+    target: np.ndarray
+    target_starts: np.ndarray
+    pair_query: np.ndarray
+    pair_target: np.ndarray
+    gains: np.ndarray
+
+
+@device_function
+def extent(batch, pair):
+    """(first code of the query, its length m, first code of the target, its length n)."""
+    query, target = batch.pair_query[pair], batch.pair_target[pair]
+    a, b = batch.query_starts[query], batch.target_starts[target]
+    m, n = batch.query_starts[query + 1] - a, batch.target_starts[target + 1] - b
+    return a, np.int32(m), b, np.int32(n)
+
+
+@device_function
+def query_code(batch, i):
+    """The query's code at i; a letter that equals nothing gets a code that no target has."""
+    code = batch.query[i]
+    return code if code < 4 else np.uint8(8)
+
+
+@device_function
+def cell(a, b, match, mismatch, diagonal, up, left):
+    """One cell of H, for the query's letter a (from ``query_code``) and the target's b."""
+    gain = match if a == b else mismatch
+    return max(diagonal + gain, max(up, left))
+
+
+# LazyRScan-mNW: a thread a pair, in slices of k columns, of which only the last column is kept.
+#
+#     slice 0       slice 1             hybrid row   h[0..c-1] already of this row, h[c..k-1] of the row above
+#     . . . .#|     . . . .#|           diagonal     in a register: what h[c - 1] held before
+#     . . . .#|     . . . .#|           column       #: int32 [row][thread], so a warp's accesses are one line
+#                                       codes        of the slice, in shared memory
+#
+# Global: batch x l ints.  Shared: (k ints, k codes) x block.  Only scores come back.
+
+
+@kernel
+def lazy_kernel(batch, column, out, k, n_pairs):
+    """H of each pair of a Batch by a thread of its own (Truong et al. 2014: LazyRScan-mNW), ``k`` columns at
+    a time: ``column`` int32[longest m x n_pairs]; ``out`` int32[n_pairs]; shared memory: ``shared_bytes``."""
+    block, t = cuda.blockDim.x, cuda.threadIdx.x
+    pair = cuda.blockIdx.x * block + t
+    if pair >= n_pairs:
+        return
+    shared = cuda.shared.array(0, int32)
+    codes = cuda.shared.array(0, uint8)
+    y = 4 * k * block
+    match, mismatch = batch.gains[0], batch.gains[1]
+    zero = match * 0
+    # unsigned indices: no test for negative ones in the inner loop
+    first_place, first_code, step = np.uint64(t), np.uint64(y + t), np.uint64(block)
+    a, m, b, n = extent(batch, pair)
+    left = zero
+    for column0 in range(0, n, k):
+        width = min(k, n - column0)
+        for c in range(width):
+            codes[y + c * block + t] = batch.target[b + column0 + c]
+            shared[c * block + t] = zero
+        diagonal = left = zero
+        for row in range(m):
+            letter, place, code = query_code(batch, a + row), first_place, first_code
+            left = column[row * n_pairs + pair] if column0 > 0 else zero
+            next_diagonal = left
+            for _ in range(width):
+                up = shared[place]
+                left = cell(letter, codes[code], match, mismatch, diagonal, up, left)
+                shared[place] = left
+                diagonal = up
+                place, code = place + step, code + step
+            column[row * n_pairs + pair] = left
+            diagonal = next_diagonal
+    out[pair] = left
+
+
+def shared_bytes(k, block) -> int:
+    """Shared memory of a block (the paper's Table 1): k values of int32 and k codes a thread."""
+    return 5 * k * block
+
+
+def run_lazy(batch, column, out, n_pairs, block=64, k=16, stream=0):
+    """Start ``lazy_kernel`` for all pairs of a Batch."""
+    grid, shared = -(-n_pairs // block), shared_bytes(k, block)
+    lazy_kernel[grid, block, stream, shared](batch, column, out, k, n_pairs)
+
+
+# LazyRScan with two pairs a thread in 16-bit halves: three instructions for two cells.
+#
+#     gain      one byte permutation: the query's letter gives a word of four bytes (what it gains against A, C,
+#               G, T), the target's two letters give the selector   0x5050 | first | second << 8
+#               (digit 4: the mismatch byte, for letters that equal nothing; digit 5: a zero byte)
+#     best      max(diagonal + gain, above), one fused instruction on sm_90
+#     value     max(best, left)
+#
+# The slice's row and selectors live in registers (k of each).  The halves share the query.  H never exceeds
+# larger gain x shorter length, so 16 bits are exact up to 65,535 / gain bases (8,191 at the default scores);
+# columns past a target's end may wrap, but nothing to their left sees them.
+
+LIMIT = 65535
+SLICE, BLOCK, REGISTERS = 48, 384, 168  # measured: docs/align-benchmarks.md
+
+
+class Doubles(NamedTuple):
+    """A batch of threads, each one query and two targets: ``words`` uint32, gains of every query letter
+    against A, C, G, T (lowest byte first), and a spare one; ``target`` uint8 codes; int64 ``*_starts``;
+    int32 per thread ``query``, ``first``, ``second``."""
+
+    words: np.ndarray
+    query_starts: np.ndarray
+    target: np.ndarray
+    target_starts: np.ndarray
+    query: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+
+def fits(queries, targets, gains) -> bool:
+    """Are 16 bits exact for every pair of these sets?"""
+    longest = min(int(queries.lengths().max(initial=0)), int(targets.lengths().max(initial=0)))
+    return max(gains) <= 255 and max(gains) * longest <= LIMIT
+
+
+def gain_words(codes, gains) -> np.ndarray:
+    """uint32 of each query letter: a byte a target letter."""
+    match, mismatch = gains
+    rows = np.full((5, 4), mismatch, np.uint8)
+    rows[:4][np.eye(4, dtype=bool)] = match
+    return rows.view("<u4").reshape(-1)[codes]
+
+
+@cache
+def packed_kernel(k=SLICE, registers=REGISTERS):
+    """The kernel for slices of k columns, with at most so many registers a thread (None: as it likes)."""
+
+    def run(doubles, mismatch, column, out, n_work):
+        """Both H of a work item of Doubles by a thread, for items more than there are threads one after
+        the other: ``mismatch`` uint32, its gain; ``column`` uint32[(longest m + 1) x threads]; ``out``
+        uint32[n_work]."""
+        thread, stride = cuda.grid(1), cuda.gridsize(1)
+        row = cuda.local.array(k, np.uint32)
+        selector = cuda.local.array(k, np.uint32)
+        zero, step = np.uint32(0), np.uint64(stride)
+        for work in range(thread, n_work, stride):
+            query, first, second = doubles.query[work], doubles.first[work], doubles.second[work]
+            a = doubles.query_starts[query]
+            m = np.int32(doubles.query_starts[query + 1] - a)
+            b = doubles.target_starts[first]
+            n = doubles.target_starts[first + 1] - b
+            b2 = doubles.target_starts[second]
+            n2 = doubles.target_starts[second + 1] - b2
+            result = zero
+            for column0 in range(0, max(n, n2), k):
+                for c in range(k):
+                    low = np.uint32(doubles.target[b + column0 + c]) if column0 + c < n else np.uint32(4)
+                    high = np.uint32(doubles.target[b2 + column0 + c]) if column0 + c < n2 else np.uint32(4)
+                    selector[c] = np.uint32(0x5050) | low | np.uint32(high << np.uint32(8))
+                    row[c] = zero
+                seen = np.uint32(0xFFFFFFFF) if column0 > 0 else zero
+                diagonal, letter, place = zero, np.uint64(a), np.uint64(thread)
+                word, kept = doubles.words[letter], column[place]
+                for _ in range(m):  # loads run a row ahead; indices are unsigned: no test for negative ones
+                    now, left = word, kept & seen
+                    letter += np.uint64(1)
+                    word, kept = doubles.words[letter], column[place + step]
+                    next_diagonal = left
+                    for c in range(k):
+                        above = row[c]
+                        gain = permute_bytes(now, mismatch, selector[c])
+                        left = max_u16x2(add_max_u16x2(diagonal, gain, above), left)
+                        row[c] = left
+                        diagonal = above
+                    column[place] = left
+                    place += step
+                    diagonal = next_diagonal
+                for c in range(k):
+                    if column0 + c == n - 1:
+                        result |= row[c] & np.uint32(0xFFFF)
+                    if column0 + c == n2 - 1:
+                        result |= row[c] & np.uint32(0xFFFF0000)
+            out[work] = result
+
+    return kernel(run, registers)
+
+
+def pair_up(pair_query, pair_target):
+    """Two pairs of one query to a thread; pairs must be ordered by query.
+
+    Returns (query, first, second) int32[threads] and ``slot`` int64[pairs]: 2 * thread + half.
+    """
+    n = pair_query.size
+    new = np.ones(n, bool)
+    new[1:] = pair_query[1:] != pair_query[:-1]
+    begin = np.maximum.accumulate(np.where(new, np.arange(n), 0))
+    half = (np.arange(n) - begin) & 1
+    thread = np.cumsum(half == 0) - 1
+    query = pair_query[half == 0].astype(np.int32)
+    first = pair_target[half == 0].astype(np.int32)
+    second = first.copy()
+    second[thread[half == 1]] = pair_target[half == 1]
+    return query, first, second, 2 * thread + half
