@@ -37,7 +37,7 @@ def command(**given):
     draws them.
     """
     from .kit import figures
-    from .kit.dispatch import Site
+    from .kit.workers import Site
 
     merging = 0.0 if given["no_merge"] else Site.merging
     site = Site((float(given["rate"]),), disk=given["disk"], failures=given["failures"], merging=merging)
@@ -49,7 +49,7 @@ def command(**given):
 
 def _scaling(site) -> list:
     """A row for each number of reads and of nodes."""
-    from .kit.dispatch import best_shard, of_nodes
+    from .kit.workers import best_shard, of_nodes
 
     rows = []
     for n_reads in READS:
@@ -68,7 +68,7 @@ def _scaling(site) -> list:
 
 def _paper() -> list:
     """The paper's two clusters: pairs/s of their nodes, one more at a time."""
-    from .kit.dispatch import Site, simulate
+    from .kit.workers import Site, simulate
 
     rows = []
     for name, (rates, found) in PAPER.items():

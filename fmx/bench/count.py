@@ -35,8 +35,7 @@ def command(**given):
     """
     from ..measure import timing
     from ..measure.tables import markdown
-    from .kit.files import work_folder
-    from .kit.guides import simulate
+    from .kit.files import simulate, work_folder
 
     if missing := [peer for peer in given["peers"] if shutil.which(PEERS[peer]) is None]:
         raise FmxError(f"not installed: {', '.join(missing)}")
@@ -60,7 +59,7 @@ def command(**given):
 def _ways(screen, folder, given) -> dict:
     """{name: (command, what reads its counts, a row a sample)}."""
     from ..measure.timing import fmx_command
-    from .kit.guides import BEFORE, LENGTH
+    from .kit.files import BEFORE, LENGTH
 
     threads, off, start = given["threads"], given["mismatches"], len(BEFORE)
     out, n = folder / "fmx.tsv", len(screen.reads)
@@ -102,7 +101,7 @@ def _ways(screen, folder, given) -> dict:
 
 def _fast2q(screen, folder, given) -> list:
     """Its command: an output folder that is new each time, a library without names of columns."""
-    from .kit.guides import BEFORE, LENGTH
+    from .kit.files import BEFORE, LENGTH
 
     reads, library, out = folder / "fast2q-reads", folder / "fast2q.csv", folder / "fast2q"
     reads.mkdir(exist_ok=True)

@@ -26,9 +26,11 @@ def command(given):
     """
     from ..machines.places import choose_place, in_words
     from ..measure import gpu_timing
-    from .kit import several
+    from .kit import gpu_index
 
     given.engine = "cuda"
     where = options.device_of(given, n_gpus=None)
     gpu_timing.open_gpu(where.first)
-    choose_place(where, lambda sessions: several.run(given, sessions, in_words(sessions)), None, click.echo)
+    choose_place(
+        where, lambda sessions: gpu_index.run_several(given, sessions, in_words(sessions)), None, click.echo
+    )

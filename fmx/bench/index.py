@@ -26,6 +26,6 @@ def command(**given):
 
     Also checks that searches on it are right.
     """
-    from .kit import builds
+    from .kit import gpu_index
 
-    builds.run(given)
+    gpu_index.run_builds(given)

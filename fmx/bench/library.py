@@ -22,8 +22,7 @@ def command(**given):
     from ..library.opening import from_sequences
     from ..measure import timing
     from ..measure.tables import markdown
-    from .kit.calls import medians
-    from .kit.files import work_folder, write_reads
+    from .kit.files import medians, work_folder, write_reads
 
     index = from_sequences(given["reference"], threads=given["threads"])
     with work_folder(given["work"]) as folder:

@@ -59,7 +59,7 @@ def command(**given):
     from .. import workflow
     from ..measure.texts import random_fasta
     from .kit import figures, files, mem_stages
-    from .kit.gpu_counts import counts_of
+    from .kit.options import counts_of
 
     with files.work_folder(given["work"]) as folder:
         fasta, index = folder / "reference.fa", folder / "reference.fmx"

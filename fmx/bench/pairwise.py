@@ -38,14 +38,14 @@ def command(genes, gpu, **given):
     if genes and "filter" in parts:
         rows += pairs.filter_job(genes, threads, n_runs)
     if gpu:
-        from .kit import pairwise_filter, pairwise_gpu, pairwise_gpus
+        from .kit import pairwise_gpu
 
         for part in ON_GPU:
             if part in parts:
                 rows += getattr(pairwise_gpu, part)()
         if genes and "table5" in parts:
             with files.work_folder() as folder:
-                rows += pairwise_filter.table_5(pairs.first_genes(genes, folder / "genes.fa"), first)
+                rows += pairwise_gpu.table_5(pairs.first_genes(genes, folder / "genes.fa"), first)
         if genes and "gpus" in parts:
-            rows += pairwise_gpus.gpus(genes, first, given["gpus"], threads, n_runs)
+            rows += pairwise_gpu.gpus(genes, first, given["gpus"], threads, n_runs)
     figures.keep(given["output"], "pairwise", machine, rows)

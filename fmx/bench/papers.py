@@ -32,15 +32,15 @@ def command(**given):
 
     from ..measure import tables
     from .kit import figures
-    from .kit.papers import page, runs
+    from .kit.papers import facts, page
 
     known: list = []
     for path in given["results"]:
-        known = runs.add(known, tables.read(path))
+        known = facts.add(known, tables.read(path))
     folder = Path(given["output"])
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     names = given["names"] or (() if known else ON_CPU + (ON_GPU if given["gpu"] else ()))
-    known = runs.make_all(names, given, known, lambda made: tables.write(made, folder / "papers.json"))
+    known = facts.make_all(names, given, known, lambda made: tables.write(made, folder / "papers.json"))
     tables.write(known, folder / "papers.json")
     pictures = {path.stem for table in known for path in figures.draw(table, folder / "figures")}
     (folder / "papers.md").write_text(page.page(known, pictures, given["quick"]), encoding="utf-8")

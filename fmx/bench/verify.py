@@ -39,6 +39,6 @@ TEXTS = ("random", "repeats")
 )
 def command(**given):
     """Time seed and verify on a GPU."""
-    from .kit import seeds
+    from .kit import gpu_index
 
-    seeds.run(given)
+    gpu_index.run_seeds(given)

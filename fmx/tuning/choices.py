@@ -1,14 +1,166 @@
-"""All ways to index and search a reference that fit into memory, the fastest by prediction first."""
+"""What a way of searching fetches for a read, and so how long a read takes: arithmetic, nothing is measured.
+
+A read of m bases occurs once in a random text of n symbols, and one strand is searched.  A string of j
+symbols then has an interval of max(1, n / 4^j) rows, and the time of a read is a sum over its fetches:
+
+    seconds = sum of times * seconds of a fetch(bytes of the entry, bytes that it lies in) / share
+
+The share is what an engine reaches of the ceiling, for it also counts and compares.  Where a cache holds much
+of an index, a GPU counts for longer than it fetches: it takes the same sum as if the cache held everything,
+over a share of its own, if that is more.  Shares were measured once (docs/tune.md); a trial on the machine
+itself corrects them.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from math import ceil, gcd, inf, log2
 
-from ..index import layouts, prefix_table, seed_table
+from ..index import layouts, plan, prefix_table, seed_table
+from ..index.family import Fetches, sum_over
 from ..index.plan import ways_to_search
 from ..index.sparse.table import parse_sparse
-from .cost import SHARES, Choice, locate_seconds, n_bytes, search_seconds, units_of
+from ..index.wide_rows import KEY, REACH
+from ..search.gpu.gpu_search import seed_lengths
+from ..search.queries.verify import FEW
 from .rates import Rates
+
+# Of the ceilings of a CPU and of a GPU's memory and its cache, of seed and verify; layouts say their own.
+VERIFY_CPU, VERIFY_GPU = 0.33, (0.75, 0.33)
+# Of the ceilings of a GPU's memory and of its cache, by engine and units of an entry (H200, docs/tune.md).
+SHARES = {
+    "cuda_task-improved": {
+        1: (1, 1), 2: (1, 1), 4: (0.97, 0.73), 6: (0.99, 1), 8: (0.78, 0.7), 10: (0.8, 1), 16: (0.54, 0.64),
+        18: (0.5, 0.72),
+    },
+    "cuda_memory": {
+        2: (1, 0.57), 4: (0.96, 0.57), 6: (0.84, 0.61), 8: (0.82, 0.66), 10: (0.68, 0.54), 16: (0.64, 0.58),
+        18: (0.6, 0.53),
+    },
+    "cuda_full": {
+        2: (0.98, 0.81), 4: (0.97, 0.81), 6: (0.87, 0.56), 8: (0.92, 1), 10: (0.88, 1), 16: (1, 1),
+        18: (0.95, 1),
+    },
+}  # fmt: skip
+_PIECE = 64  # bytes that memory gives at least: a line of a CPU, two sectors of a GPU
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A way to search: ``way`` "verify" or the name of a layout; sampling of the suffix array, longest string
+    in the prefix table; ``engine`` cpu or one of engines.CUDA."""
+
+    way: str
+    sa_rate: int
+    prefix_length: int
+    engine: str
+
+
+def n_bytes(sizes, choice) -> int:
+    """Bytes of an index that the choice reads; ``sizes``: symbols of each part of the text."""
+    if choice.way == "verify":
+        return plan.verify_bytes(sizes, choice.prefix_length)
+    return plan.backward_bytes(sizes, choice.way, choice.sa_rate, choice.prefix_length)
+
+
+def units_of(way) -> int:
+    """Units of 16 bytes of an entry of a layout; 0 for those that have none, and for seed and verify."""
+    return 0 if way == "verify" else layouts.parse_name(way).units
+
+
+def search_fetches(n, length, choice) -> list:
+    """What a search of a part of n symbols fetches (Fetches)."""
+    if choice.way == "verify":
+        return _verify(n, length) if choice.engine == "cpu" else _verify_wide(n, length)
+    name = layouts.parse_name(choice.way)
+    looked_up = min(length, choice.prefix_length)
+    looked_up -= (looked_up - length) % name.k if length > looked_up else 0
+    table = _pair(choice.prefix_length)
+    if name.kind.fetches:
+        return name.kind.fetches(n, length, name.k, looked_up, table)
+    entries = sum_over(range(looked_up, length, name.k), n, lambda rows: 1 + min(1, rows / name.d))
+    touched = _touched(16 * name.units, name.kind.apart(name.k, name.units))
+    return [table, Fetches(entries, touched, name.bytes_per_symbol(n) * n)]
+
+
+def _pair(q) -> Fetches:
+    """A pair of the prefix table."""
+    return Fetches(1, 8, 8 * (4 ** (q + 1) - 1) / 3)
+
+
+def _touched(entry, apart) -> float:
+    """Bytes of the pieces of memory that an entry lies in, the mean of its places; its own in one piece."""
+    starts = range(0, _PIECE, gcd(apart, _PIECE))
+    pieces = [ceil((start + entry) / _PIECE) for start in starts]
+    return entry if max(pieces) == 1 else _PIECE * sum(pieces) / len(pieces)
+
+
+def _verify(n, length) -> list:
+    """A seed; rows that begin like the read, halved until there are few; their texts, its own to the end."""
+    s = seed_table.default_length(n)
+    rows = 1 + n / 4**s
+    halvings = max(0, ceil(log2(rows / FEW)))
+    others = halvings + max(1, rows / 2**halvings) - 1
+    texts = [Fetches(others, 8, n / 4), Fetches(1, length / 4 + 8, n / 4)]
+    return [Fetches(1, 8, 4 * 4**s), Fetches(halvings + 1, 4, 4 * n), *texts]
+
+
+def _verify_wide(n, length) -> list:
+    """A seed; rows that begin like the read, four of them a fetch; its text in sectors.
+
+    Where a GPU has room for wide rows and the longest seeds; else a trial tells what it costs.
+    """
+    s = seed_lengths(n, seed_table.default_length(n))[0]
+    halvings = max(0, ceil(log2((1 + n / 4**s) / 4)))
+    sectors = max(0, ceil((length - s - KEY) / REACH))
+    return [Fetches(1, 8, 4 * 4**s), Fetches(1 + halvings, 8, 8 * n), Fetches(sectors, 32, n)]
+
+
+def locate_fetches(n, choice) -> list:
+    """What locating one row fetches; with seed and verify it is at hand."""
+    if choice.way == "verify":
+        return []
+    if choice.sa_rate == 1:
+        return [Fetches(1, 4, 4 * n)]
+    name, steps = layouts.parse_name(choice.way), (choice.sa_rate - 1) / 2
+    size = name.bytes_per_symbol(n) * n
+    run = size / n * name.d if name.d else 64  # all entries of a run, to see which k-symbol precedes a row
+    walk = [Fetches(steps + 1, 16, n / 6), Fetches(steps, run, size)]
+    return [*walk, Fetches(1, 4, 4 * n / choice.sa_rate)]
+
+
+def search_seconds(sizes, length, choice, rates) -> float:
+    """Time of the search of a read, all parts of the text after each other."""
+    return sum(_seconds(search_fetches(n, length, choice), choice, n, rates) for n in sizes)
+
+
+def locate_seconds(sizes, choice, rates) -> float:
+    """Time of locating one row, in the largest part."""
+    return _seconds(locate_fetches(max(sizes), choice), choice, max(sizes), rates)
+
+
+def _seconds(fetches, choice, n, rates) -> float:
+    def fetching(most):
+        return sum(times * rates.seconds(entry, min(footprint, most)) for times, entry, footprint in fetches)
+
+    memory, cache = _shares(choice)
+    return max(fetching(inf) / memory, fetching(0) / cache)
+
+
+def _shares(choice) -> tuple:
+    """Of memory and of the cache; on a GPU by the next larger number of units known, or the largest."""
+    kind = None if choice.way == "verify" else layouts.parse_name(choice.way).kind
+    if choice.engine == "cpu":
+        share = kind.cpu_share if kind else VERIFY_CPU
+        return share, share
+    units = units_of(choice.way)
+    if units == 0:
+        return kind.gpu_shares if kind else VERIFY_GPU
+    known = SHARES[choice.engine]
+    return known[next((n for n in known if n >= units), max(known))]
+
+
+# All ways to index and search a reference that fit into memory, the fastest by prediction first.
 
 SA_RATES = (1, 4, 16, 32, 64)
 LONGEST_PREFIX = 13

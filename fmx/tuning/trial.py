@@ -8,7 +8,7 @@ from ..index.fm_index import load
 from ..index.parts import part_arrays
 from ..input.reads import Patterns
 from ..machines.jobs import ONE_CORE
-from ..measure.patterns import cut, places, search
+from ..measure.texts import cut, places, search
 from ..search import engines
 from ..search.mapping import make_query
 

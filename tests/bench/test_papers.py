@@ -6,7 +6,7 @@ import pytest
 from conftest import ROOT
 
 from fmx.bench import papers as command_module
-from fmx.bench.kit.papers import facts, page, runs
+from fmx.bench.kit.papers import facts, page
 from fmx.measure import tables
 
 RECORDED = ROOT / "docs" / "papers.json"
@@ -67,8 +67,8 @@ def test_every_run_is_a_command():
 
     from fmx.cli.main import fmx
 
-    assert set(runs.RUNS) == {*command_module.ON_CPU, *command_module.ON_GPU}
-    for run in runs.RUNS.values():
+    assert set(facts.RUNS) == {*command_module.ON_CPU, *command_module.ON_GPU}
+    for run in facts.RUNS.values():
         words = ["bench", *run.words.split(), *run.quick.split(), "--help"]
         assert CliRunner().invoke(fmx, words).exit_code == 0, words
 
@@ -86,7 +86,7 @@ def test_runs_are_kept_with_what_is_known_and_failures_told(command, tmp_path, m
         rows = [{"cluster": "six alike nodes", "pairs/s": 1014.2}]
         tables.write([tables.Table("nodes", "c", "here", "2026-01-01", rows)], f"{words[-1]}/nodes.json")
 
-    monkeypatch.setattr(runs.timing, "run", run)
+    monkeypatch.setattr(facts.timing, "run", run)
     known = [tables.Table(name, "old", "there", "2025-01-01", [{"x": 1}]) for name in ("nodes", "other")]
     tables.write(known, tmp_path / "known.json")
     out = tmp_path / "out"

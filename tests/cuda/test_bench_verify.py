@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fmx.bench.kit import accesses, seeds
+from fmx.bench.kit import accesses, gpu_index
 from fmx.bench.kit.drawn import Drawn
 from fmx.machines import gpu
 from fmx.machines.gpu_jobs import Gpu
@@ -13,7 +13,7 @@ from fmx.measure.texts import Repeat, make_codes
 def test_each_form_is_timed_counted_and_checked():
     backend = Gpu(GpuSession(0))
     drawn = Drawn(backend, make_codes(backend, Repeat, 700), 40, 12)
-    rows = seeds.attempts(drawn, "repeats", (6,), (32,), lambda *asked: 1e9)
+    rows = gpu_index.attempts(drawn, "repeats", (6,), (32,), lambda *asked: 1e9)
     assert [(row["seed"], row["wide"], row["wrong"]) for row in rows] == [
         (5, False, 0),
         (5, True, 0),

@@ -24,11 +24,8 @@ from fmx.align.cuda.worker import Scorer
 from fmx.align.jobs import Job, Pairs
 from fmx.align.journey import PairOptions, compute, records
 from fmx.align.scoring import Scoring
-from fmx.bench.kit import pairwise_gpus
-from fmx.bench.kit.dscan import run_dscan
-from fmx.bench.kit.matrices import Columns, Matrices
-from fmx.bench.kit.rscan import run_rscan
-from fmx.bench.kit.tiled import run_tiled
+from fmx.bench.kit import pairwise_gpu
+from fmx.bench.kit.paper_kernels import Columns, Matrices, run_dscan, run_rscan, run_tiled
 from fmx.compiler.cuda import SIMULATED
 from fmx.machines import gpu
 from fmx.machines.gpu_session import GpuSession
@@ -210,8 +207,8 @@ def test_the_bench_scores_on_one_and_on_two(tmp_path):
         pytest.skip("needs two GPUs")
     genes = tmp_path / "genes.fa"
     genes.write_text(">a\nACGTAC\n>b\nTTGACG\n>c\nACGTAC\n")
-    rows = pairwise_gpus.gpus(genes, 0, 2, 2, 1)
-    options = PairOptions(identity=pairwise_gpus.IDENTITY)
+    rows = pairwise_gpu.gpus(genes, 0, 2, 2, 1)
+    options = PairOptions(identity=pairwise_gpu.IDENTITY)
     n = sum(piece.query.size for piece in records([genes], options, Progress(quiet=True), CPU)[2])
     assert [(row["GPUs"], row["kept"]) for row in rows] == [(1, n), (2, n)]
     assert n == 1

@@ -14,7 +14,7 @@ from conftest import ON_CPU, ON_GPU, ROOT, SIMULATED
 from texts import numbered, random_letters
 
 from fmx import workflow
-from fmx.bench.kit import mem_stages, several
+from fmx.bench.kit import gpu_index, mem_stages
 from fmx.errors import DeviceError
 from fmx.index import fm_index
 from fmx.input import spans
@@ -147,9 +147,9 @@ def test_matches_of_parts_on_two_gpus_are_those_of_the_cpu(home):
 
 
 def test_the_bench_shares_patterns_out_and_checks_all_answers(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(several, "AT_LEAST", 0)
+    monkeypatch.setattr(gpu_index, "AT_LEAST", 0)
     given = SimpleNamespace(bases=400, queries=11, length=20, names=["verify"], output=tmp_path)
-    several.run(given, [GpuSession(number) for number in range(2)], "two")
+    gpu_index.run_several(given, [GpuSession(number) for number in range(2)], "two")
     (table,) = json.loads((tmp_path / "gpus.json").read_text())
     rows = table["rows"]
     assert [(row["layout"], row["GPUs"], row["wrong"]) for row in rows] == [

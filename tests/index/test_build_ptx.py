@@ -13,7 +13,7 @@ from fmx.index.layouts import cofi, entries
 from fmx.input import dna
 from fmx.input.reads import Patterns
 from fmx.machines import jobs
-from fmx.measure import patterns, texts
+from fmx.measure import texts
 from fmx.search.hits import Intervals
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
@@ -52,7 +52,7 @@ JOBS = (
     wide_rows.Widen(ROWS, WORDS, BLOCKS, 16, WORDS),
     wide_rows.CutText(WORDS, BLOCKS, WORDS),
     drawn.Draw(BYTES, KEY, 100, ROWS),
-    patterns.Cut(WORDS, ROWS, PATTERNS),
+    texts.Cut(WORDS, ROWS, PATTERNS),
     texts.Randomize(BYTES, KEY),
     texts.Repeat(BYTES, KEY),
     *(
@@ -90,7 +90,7 @@ def test_every_job_is_compiled_here():
         wide_rows,
         jobs,
         drawn,
-        patterns,
+        texts,
         texts,
         cofi,
         radix,

@@ -12,9 +12,8 @@ from fmx.index import layouts, plan
 from fmx.index.disk import store as index_store
 from fmx.index.family import Fetches
 from fmx.machines.progress import Progress
-from fmx.tuning import choices, cost, journey, rates, store, trial
-from fmx.tuning.choices import Place
-from fmx.tuning.cost import Choice
+from fmx.tuning import choices, journey, rates, store, trial
+from fmx.tuning.choices import Choice, Place
 from fmx.tuning.rates import Rates
 
 MB, GB = 10**6, 10**9
@@ -40,7 +39,7 @@ def test_seconds_of_a_fetch():
     ],
 )  # fmt: skip
 def test_units_are_those_of_the_layouts(name, units):
-    assert cost.units_of(name) == units
+    assert choices.units_of(name) == units
 
 
 @pytest.mark.parametrize(
@@ -53,22 +52,22 @@ def test_units_are_those_of_the_layouts(name, units):
     ],
 )  # fmt: skip
 def test_pieces_of_memory_that_an_entry_lies_in(way, touched):
-    assert cost.search_fetches(MB, 100, Choice(way, 1, 9, "cpu"))[1].entry == touched
+    assert choices.search_fetches(MB, 100, Choice(way, 1, 9, "cpu"))[1].entry == touched
 
 
 def test_fetches_of_backward_search_by_hand():
     """2^20 symbols, 30 bases, k = 2, q = 9: 8 looked up, 11 steps, the first from 2^20 / 4^8 = 16 rows."""
     choice = Choice("bvsfm-k2-d96", 1, 9, "cpu")
-    table, steps = cost.search_fetches(2**20, 30, choice)
+    table, steps = choices.search_fetches(2**20, 30, choice)
     assert table == Fetches(1, 8, 8 * (4**10 - 1) / 3)
     assert steps.times == pytest.approx(11 + 16 / 96 + 10 / 96)
     assert (steps.entry, steps.footprint) == (16, pytest.approx(2**20 * 16 * 16 / 96))
-    assert cost.locate_fetches(2**20, choice) == [Fetches(1, 4, 2**22)]
+    assert choices.locate_fetches(2**20, choice) == [Fetches(1, 4, 2**22)]
 
 
 def test_fetches_of_a_sampled_suffix_array_by_hand():
     """Every 5th position: two steps on the way, each of all 16 entries of a run."""
-    marks, walk, position = cost.locate_fetches(6 * MB, Choice("bvsfm-k2-d96", 5, 9, "cpu"))
+    marks, walk, position = choices.locate_fetches(6 * MB, Choice("bvsfm-k2-d96", 5, 9, "cpu"))
     assert marks == Fetches(3, 16, MB)
     assert (walk.times, walk.entry, walk.footprint) == (2, pytest.approx(256), pytest.approx(16 * MB))
     assert position == Fetches(1, 4, 4 * 6 * MB / 5)
@@ -76,35 +75,39 @@ def test_fetches_of_a_sampled_suffix_array_by_hand():
 
 def test_fetches_of_cofi_by_hand():
     """2^24 symbols, k = 10, 97 bases: columns of 16 rows; q = 4 holds no 7 symbols, so COFI looks them up."""
-    *borders, offsets, changes = cost.search_fetches(2**24, 97, Choice("cofi-k10", 1, 4, "cpu"))
+    *borders, offsets, changes = choices.search_fetches(2**24, 97, Choice("cofi-k10", 1, 4, "cpu"))
     assert borders == [Fetches(2, 8, 4 * 4**10), Fetches(2, 64, 2**26)]
     assert (offsets.times, changes.times) == (9, pytest.approx(9 + 1 + 8 / 16))  # from 1024 rows, from 1
-    assert cost.search_fetches(2**24, 97, Choice("cofi-k10", 1, 7, "cpu"))[0].footprint == 8 * (4**8 - 1) / 3
+    assert (
+        choices.search_fetches(2**24, 97, Choice("cofi-k10", 1, 7, "cpu"))[0].footprint == 8 * (4**8 - 1) / 3
+    )
 
 
 def test_fetches_of_seed_and_verify_by_hand():
     """2^26 symbols: 13 symbols are looked up, and another row begins like the read's own: a seed, some rows,
     a word of text, 33 bytes of text.  Of 2^30 symbols 16 others do, and are halved twice."""
     own = Fetches(1, 33, 2**24)
-    found = cost.search_fetches(2**26, 100, Choice("verify", 1, 10, "cpu"))
+    found = choices.search_fetches(2**26, 100, Choice("verify", 1, 10, "cpu"))
     assert found == [Fetches(1, 8, 4 * 4**13), Fetches(1, 4, 2**28), Fetches(1, 8, 2**24), own]
-    _, rows, others, _ = cost.search_fetches(2**30, 100, Choice("verify", 1, 10, "cpu"))
+    _, rows, others, _ = choices.search_fetches(2**30, 100, Choice("verify", 1, 10, "cpu"))
     assert (rows.times, others.times) == (1 + 2, 2 + 17 / 4 - 1)
     on_gpu = Choice(
         "verify", 1, 10, "cuda_task-naive16"
     )  # four times as many strings are looked up, of 16 symbols
     wide = [Fetches(1, 8, 4 * 4**16), Fetches(1, 8, 2**33), Fetches(1, 32, 2**30)]
-    assert cost.search_fetches(2**30, 100, on_gpu) == wide
-    _, rows, sectors = cost.search_fetches(2**34, 300, on_gpu)
+    assert choices.search_fetches(2**30, 100, on_gpu) == wide
+    _, rows, sectors = choices.search_fetches(2**34, 300, on_gpu)
     assert (rows.times, sectors.times) == (1 + 1, 3)  # five rows begin alike; 268 symbols are left
-    assert cost.locate_fetches(2**26, Choice("verify", 1, 10, "cpu")) == []
+    assert choices.locate_fetches(2**26, Choice("verify", 1, 10, "cpu")) == []
 
 
 @pytest.mark.parametrize("way", ["bvsfm-k2-d96", "kstep-k3-d63", "cofi-k10"])
 def test_the_longest_reads_are_predicted_at_once(way):
     """Steps beyond the first ones, where an interval has one row, are like each other."""
     choice, k = Choice(way, 1, 9, "cpu"), layouts.parse_name(way).k
-    few, some, many = (cost.search_fetches(2**40, 40 + k * steps, choice)[-1] for steps in (100, 200, 2**30))
+    few, some, many = (
+        choices.search_fetches(2**40, 40 + k * steps, choice)[-1] for steps in (100, 200, 2**30)
+    )
     a_step = (some.times - few.times) / 100
     assert a_step >= 1
     assert many.times == pytest.approx(few.times + (2**30 - 100) * a_step)
@@ -113,20 +116,20 @@ def test_the_longest_reads_are_predicted_at_once(way):
 def test_seconds_of_a_read_by_hand():
     """Four fetches from much memory at 10 M/s, of which a share is reached; once for each part."""
     far = Rates("far", {64: {1: 1e7}})
-    verify, share = Choice("verify", 1, 10, "cpu"), cost.VERIFY_CPU
-    assert cost.search_seconds([2**26], 100, verify, far) == pytest.approx(4e-7 / share)
-    assert cost.search_seconds([2**26, 2**26], 100, verify, far) == pytest.approx(8e-7 / share)
+    verify, share = Choice("verify", 1, 10, "cpu"), choices.VERIFY_CPU
+    assert choices.search_seconds([2**26], 100, verify, far) == pytest.approx(4e-7 / share)
+    assert choices.search_seconds([2**26, 2**26], 100, verify, far) == pytest.approx(8e-7 / share)
 
 
 def test_a_gpu_is_held_up_by_its_memory_or_by_what_it_counts(monkeypatch):
     """100 M entries a second from little, 10 M from much, of which engines reach a half and a tenth."""
-    monkeypatch.setitem(cost.SHARES, "cuda_full", {2: (0.5, 0.5), 4: (0.5, 0.01)})
+    monkeypatch.setitem(choices.SHARES, "cuda_full", {2: (0.5, 0.5), 4: (0.5, 0.01)})
     rates = Rates("round", {32: {MB: 1e8, GB: 1e7}, 64: {MB: 1e8, GB: 1e7}})
     for way, seconds in (("sampled-k1-d64", 1e-7 / 0.5), ("sampled-k1-d192", 1e-8 / 0.01)):
         choice = Choice(way, 1, 10, "cuda_full")
-        table, entries = cost.search_fetches(4 * GB, 100, choice)
+        table, entries = choices.search_fetches(4 * GB, 100, choice)
         expected = (entries.times + rates.seconds(8, table.footprint) / 1e-7) * seconds
-        assert cost.search_seconds([4 * GB], 100, choice, rates) == pytest.approx(expected, rel=0.02)
+        assert choices.search_seconds([4 * GB], 100, choice, rates) == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.parametrize("family", layouts.REGISTRY)
@@ -252,15 +255,15 @@ def test_a_trial_corrects_the_prediction(cache, monkeypatch):
     monkeypatch.setattr(journey, "_on_sample", lambda question, choice, n: {"cpu": rate(choice, n) / 2})
 
     def rate(choice, n):
-        return 1 / cost.search_seconds([n + 1], 100, choice, ROUND)
+        return 1 / choices.search_seconds([n + 1], 100, choice, ROUND)
 
     answer = journey.tune(journey.Question(None, 50 * MB, 100, None, "cpu", 2), progress=PROGRESS)
     tried = [row for row in answer["rows"] if "corrected" in row]
     assert len(tried) == journey.N_TRIED
     for row in tried:
         choice = Choice(row["way"], row["sa_rate"], row["prefix_length"], "cpu")
-        search = cost.search_seconds([50 * MB], 100, choice, ROUND)
-        locate = cost.locate_seconds([50 * MB], choice, ROUND)
+        search = choices.search_seconds([50 * MB], 100, choice, ROUND)
+        locate = choices.locate_seconds([50 * MB], choice, ROUND)
         assert row["predicted"] == pytest.approx(1 / (search + locate))
         assert row["corrected"] == pytest.approx(1 / (2 * search + locate))
 

@@ -15,7 +15,7 @@ from ...index.layouts.cofi import HOLE
 from ...input.dna import symbols
 from ...machines import gpu
 from ...measure.gpu_timing import launch
-from ...measure.patterns import some
+from ...measure.texts import some
 
 SECTOR = 32  # bytes that memory gives at least
 

@@ -2,17 +2,18 @@
 
 import math
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import FmxError
+from ...index.contracts import extend, lookup, neighbour, occ, prefetch_extend, units
 from ...index.layouts import cofi, parse_name
 from ...machines.jobs import Cores
-from ...measure import patterns
+from ...measure import texts
 from ...search.engines.cpu import N_SLOTS
 from ...search.queries import Exact
 from .drawn import Drawn
-from .unprefetched import Unprefetched
 
 COMPARED = (
     "sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", "sampled-k1-d960", "kstep-k2-d64",
@@ -43,7 +44,7 @@ class Searches:
 
     def search(self, query, some, n_slots=N_SLOTS) -> tuple:
         """(Intervals, Gbases/s) of a query for patterns."""
-        found, seconds = patterns.search(query, some, self.n_threads, self.n_runs, n_slots)
+        found, seconds = texts.search(query, some, self.n_threads, self.n_runs, n_slots)
         return found, some.length.sum() / seconds / 1e9
 
 
@@ -146,3 +147,43 @@ def columns(searches) -> list:
 QUESTIONS = {
     "layouts": layouts, "interleaving": interleaving, "switches": switches, "cofi": steps, "columns": columns,
 }  # fmt: skip
+
+
+# Any layout without prefetching: what that is worth is measured by leaving it out.
+
+
+class Unprefetched(NamedTuple):
+    """``layout`` searched without prefetching; ``k`` its own."""
+
+    layout: Any
+    k: int
+
+
+@units.register(Unprefetched)
+def _units(layout):
+    return 0
+
+
+@occ.register(Unprefetched)
+def _occ(layout, c, i):
+    return occ(layout.layout, c, i)
+
+
+@extend.register(Unprefetched)
+def _extend(layout, c, lo, hi):
+    return extend(layout.layout, c, lo, hi)
+
+
+@lookup.register(Unprefetched)
+def _lookup(layout, c, length):
+    return lookup(layout.layout, c, length)
+
+
+@neighbour.register(Unprefetched)
+def _neighbour(layout, row):
+    return neighbour(layout.layout, row)
+
+
+@prefetch_extend.register(Unprefetched)
+def _prefetch_extend(layout, c, lo, hi):
+    return None

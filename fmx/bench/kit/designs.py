@@ -10,7 +10,7 @@ from ...machines import gpu
 from ...machines.gpu_jobs import Gpu
 from ...machines.gpu_session import GpuSession
 from ...machines.threads import available_cores
-from ...measure import gpu_timing, patterns, roofline, tables
+from ...measure import gpu_timing, tables, texts
 from ...measure.texts import Randomize, make_codes
 from ...search import engines
 from ...search.engines.cuda_memory import SHARED_BYTES
@@ -98,7 +98,7 @@ def _accesses(query, counted, seconds, length, ceiling) -> dict:
 
 def _speed(drawn, query, launch, n, ceiling, counted) -> dict:
     """Bases and accesses a second of the search of the first n patterns."""
-    some, intervals = patterns.some(drawn.patterns, 0, n), drawn.no_intervals()
+    some, intervals = texts.some(drawn.patterns, 0, n), drawn.no_intervals()
     seconds = gpu_timing.seconds(lambda: launch(query, some, intervals)) / n
     row = {"Gbases/s": drawn.length / seconds / 1e9}
     return row | _accesses(query, counted, seconds, drawn.length, ceiling)
@@ -137,11 +137,11 @@ def by_size(make_drawn, sizes, names, engine, ceiling) -> list:
 def on_cpu(drawn, n_threads) -> list:
     """Bases a second of the same searches by this machine's CPU, for some layouts."""
     n, rows = min(N_ON_CPU, drawn.positions.size), []
-    some = patterns.some(gpu_search.download(drawn.patterns), 0, n)
+    some = texts.some(gpu_search.download(drawn.patterns), 0, n)
     prefix = PrefixTable(gpu.to_host(drawn.prefix.pairs), drawn.prefix.q)
     for name in ON_CPU:
         query = Exact(prefix, gpu_search.download(drawn.layout(name)))
-        _, seconds = patterns.search(query, some, n_threads)
+        _, seconds = texts.search(query, some, n_threads)
         row = {"layout": name, "engine": "cpu", "threads": n_threads}
         rows.append(row | {"Gbases/s": n * drawn.length / seconds / 1e9})
     return rows
@@ -161,7 +161,7 @@ def run(given):
         figures.keep(output, experiment, name, rows)
 
     with gpu.errors():
-        ceiling = roofline.Ceiling()
+        ceiling = gpu_timing.Ceiling()
         if set(asked) - {"sizes"}:
             drawn = make_drawn(bases)
             if "designs" in asked:

@@ -16,8 +16,7 @@ from ...input.dna import pack_text, symbols
 from ...input.reads import Patterns, pack_reverse
 from ...machines.jobs import choose, do
 from ...measure import gpu_timing
-from ...measure.patterns import cut
-from ...measure.texts import draw
+from ...measure.texts import cut, draw
 from ...search.gpu.gpu_search import Form, reshape, seed_lengths
 from ...search.hits import Intervals
 from ...search.queries import Exact, Verify

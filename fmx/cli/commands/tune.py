@@ -35,7 +35,7 @@ def command(given):
         raise click.UsageError("give either an index or the size of a reference, --bases")
     from ... import workflow
     from ...machines.progress import Progress
-    from ...tuning import journey, report
+    from ...tuning import journey
 
     progress = Progress(given.quiet)
     workflow.tell_compiling(progress)
@@ -43,4 +43,4 @@ def command(given):
         find_index(index_path) if index_path else None,
         given.bases or 0, given.length, given.max_memory, given.engine, given.threads,
     )  # fmt: skip
-    click.echo(report.text(journey.tune(question, given.plan_only, progress)))
+    click.echo(journey.text(journey.tune(question, given.plan_only, progress)))

@@ -1,0 +1,224 @@
+"""Building and searching an index on a GPU, timed and checked (fmx bench index)."""
+
+import statistics
+import threading
+import time
+from dataclasses import replace
+
+import click
+import numpy as np
+
+from ...index import prefix_table, seed_table
+from ...index.building.suffix_array.radix import plan_passes, sort_suffixes
+from ...index.layouts import parse_name
+from ...input.dna import pack_text
+from ...machines import gpu
+from ...machines.gpu_jobs import Gpu
+from ...machines.gpu_session import GpuSession
+from ...machines.threads import run_all, spans
+from ...measure import gpu_timing, tables, texts
+from ...measure.texts import Randomize, Repeat, make_codes
+from ...search import engines
+from ...search.gpu import gpu_search
+from ...search.gpu.gpu_mapping import best_engine
+from ...search.gpu.gpu_search import Form, download, upload
+from ...search.hits import Intervals
+from . import accesses
+from .drawn import Drawn
+from .options import steps_to
+
+WARM_UP = 10**6
+
+
+def _clocked(work, n_runs) -> tuple:
+    """(what ``work()`` returns, the median of the seconds until the GPU has done it)."""
+    spent = []
+    for _ in range(n_runs):
+        result = None  # one at a time
+        gpu.synchronize()
+        start = time.perf_counter()
+        result = work()
+        gpu.synchronize()
+        spent.append(time.perf_counter() - start)
+    return result, statistics.median(spent)
+
+
+def build(backend, codes, layout_names, n_runs) -> list:
+    """A row for each layout: seconds of each stage."""
+    n, rows = codes.size, []
+    (sa, n_rounds), sorting = _clocked(lambda: sort_suffixes(backend, codes, backend.memory), n_runs)
+    _, tabling = _clocked(lambda: _tables(backend, codes, sa), n_runs)
+    for name in layout_names:
+        parsed = parse_name(name, n)
+        spent = _clocked(lambda x=parsed: x.kind.build(codes, sa, x.k, x.d, backend), n_runs)[1]
+        row = {"symbols": n, "passes": plan_passes(n, backend.memory), "rounds": n_rounds}
+        row |= {"suffix array s": sorting, "tables s": tabling, "layout": name, "layout s": spent}
+        rows.append(tables.tell(row | {"suffix array and layout s": sorting + spent}))
+    return rows
+
+
+def _tables(backend, codes, sa):
+    """The tables of an index."""
+    prefix_table.make_prefix_table(backend, codes, sa, prefix_table.default_length(codes.size))
+    seed_table.first_rows(backend, codes, sa, seed_table.default_length(codes.size))
+    pack_text(codes, backend)
+
+
+def search(drawn, names) -> list:
+    """A row for each way to search: bases a second, and the number of wrong intervals."""
+    rows = []
+    for name in names:
+        query = drawn.query(name)
+        launch = engines.prepare("cuda_task-naive16", query)
+        row = {"symbols": drawn.n, "way": name, "patterns": drawn.positions.size, "length": drawn.length}
+        measured = drawn.measured(lambda some, to, q=query, go=launch: go(q, some, to))
+        rows.append(tables.tell(row | measured))
+        del query
+    return rows
+
+
+def run_builds(given):
+    """The whole of it; ``given`` {option of the command: value}."""
+    gpu_timing.open_gpu(given["device"])
+    names, output = given["layout_names"] or ("bvsfm-k2-d96", "cofi"), given["output"]
+    with gpu.errors():
+        backend = Gpu(GpuSession(given["device"], given["gpu_memory"]))
+        warm_up = make_codes(backend, Repeat, WARM_UP)
+        _, compiling = _clocked(lambda: build(backend, warm_up, names, 1), 1)
+        click.echo(f"compiled and ran {WARM_UP} symbols in {compiling:.1f} s", err=True)
+        built, searched = [], []
+        for n in given["symbols"]:
+            codes = make_codes(backend, Repeat, n)
+            built += build(backend, codes, names, given["n_runs"])
+            drawn = Drawn(backend, codes, given["queries"], given["length"])
+            searched += search(drawn, ("verify", *names))
+            del codes, drawn
+    tables.keep(output, "build", backend.name, built)
+    tables.keep(output, "search", backend.name, searched)
+    if any(row["wrong"] for row in searched):
+        raise click.ClickException("some searches are wrong")
+
+
+# Seeding and verifying on a GPU, timed and checked (fmx bench verify).
+
+TEXTS = {"random": Randomize, "repeats": Repeat}
+
+
+def forms(n, seeds) -> list:
+    """That of an index's own arrays, then each length of seeds in both forms."""
+    own = seed_table.default_length(n)
+    lengths = [own, *(s for s in seeds if s > own)]
+    return [Form(wide, s) for s in lengths for wide in (False, True)]
+
+
+def attempts(drawn, kind, seeds, blocks, ceiling) -> list:
+    """A row for each form and block of threads: bases a second, the number of wrong intervals, places read by
+    a pattern and by the slowest of a warp, and the share of the ``ceiling`` (roofline.Ceiling)."""
+    rows = []
+    for form in forms(drawn.n, seeds):
+        query = drawn.seeded(form)
+        launch = engines.prepare("cuda_task-naive16", query)
+        read = accesses.count(query, drawn.patterns)
+        for n_threads in blocks:
+            go = replace(launch, n_threads=n_threads)
+            row = {"text": kind, "symbols": drawn.n, "seed": form.s, "wide": form.wide, "block": n_threads}
+            row |= {"GB": read.n_bytes / 1e9, "places": read.per_pattern, "slowest": read.slowest}
+            row |= drawn.measured(lambda some, to, q=query, go=go: go(q, some, to))
+            fetched = read.per_pattern * drawn.positions.size / row["s"]
+            row["% of ceiling"] = 100 * fetched / ceiling(read.entry, read.n_bytes, read.apart)
+            rows.append(tables.tell(row))
+        del query
+    return rows
+
+
+def run_seeds(given):
+    """The whole of it; ``given`` {option of the command: value}."""
+    gpu_timing.open_gpu(given["device"])
+    if max(given["seeds"]) > given["length"]:
+        raise click.BadParameter("not shorter than a seed", param_hint="--length")
+    with gpu.errors():
+        backend, rows, ceiling = Gpu(GpuSession(given["device"])), [], gpu_timing.Ceiling()
+        for kind in given["kinds"] or TEXTS:
+            codes = make_codes(backend, TEXTS[kind], given["symbols"])
+            drawn = Drawn(backend, codes, given["queries"], given["length"])
+            rows += attempts(drawn, kind, given["seeds"], given["blocks"], ceiling)
+            del codes, drawn
+    tables.keep(given["output"], "verify", backend.name, rows)
+    if any(row["wrong"] for row in rows):
+        raise click.ClickException("some searches are wrong")
+
+
+# The search stage on several GPUs at a time: each has all of an index, and a share of the patterns.
+
+AT_LEAST = 1.0  # seconds that one GPU searches
+
+
+class Searcher:
+    """Searches patterns on the GPU of a session; query and patterns are brought there as fmx search does."""
+
+    def __init__(self, query, drawn, session):
+        form = gpu_search.choose([query], session.memory)
+        self.query, self.patterns = gpu_search.bring(query, form), upload(drawn)
+        self.launch = engines.prepare(best_engine(self.query), self.query)
+        n = drawn.length.size
+        self.found = Intervals(*(gpu.zeros(n, np.uint32) for _ in Intervals._fields))
+        self.search(0, n, 1, threading.Barrier(1))  # compiles
+
+    def search(self, start, stop, n_times, all_ready):
+        """Search patterns start to stop so many times; (when it began, when it was done)."""
+        mine = texts.some(self.patterns, start, stop)
+        into = Intervals(*(array[start:stop] for array in self.found))
+        all_ready.wait()
+        begin = time.perf_counter()
+        for _ in range(n_times):
+            self.launch(self.query, mine, into)
+        gpu.synchronize()
+        return begin, time.perf_counter()
+
+
+class Made:
+    """A random text, patterns drawn from it and queries as of an index, made on the GPU of a session."""
+
+    def __init__(self, session, given):
+        backend = Gpu(session)
+        codes = make_codes(backend, Randomize, given.bases + 1)
+        self._drawn = Drawn(backend, codes, given.queries, given.length)
+
+    def take(self, name):
+        """(the query of a layout's name, or of "verify"; the patterns), in the host's memory."""
+        query = self._drawn.verify() if name == "verify" else self._drawn.query(name)
+        return download(query), download(self._drawn.patterns)
+
+    def n_wrong(self, found):
+        """How many of these Intervals of all patterns, of the host, are wrong."""
+        return self._drawn.n_wrong(upload(found))
+
+
+def run_several(given, sessions, device_name):
+    """A row for each layout and number of GPUs; ``given``: the options of the command."""
+    made = sessions[0].run(Made, sessions[0], given)
+    rows, counts = [], steps_to(len(sessions))
+    for name in given.names:
+        arrays = sessions[0].run(made.take, name)
+        members = [(session, session.run(Searcher, *arrays, session)) for session in sessions]
+        found = [session.run(download, searcher.found) for session, searcher in members]
+        wrong = sum(sessions[0].run(made.n_wrong, intervals) for intervals in found)
+        n_times = max(1, round(AT_LEAST / _seconds(members[:1], given.queries, 1)))
+        seconds = [_seconds(members[:n], given.queries, n_times) for n in counts]
+        bases = given.queries * given.length * n_times / 1e9
+        for n, s in zip(counts, seconds, strict=True):
+            row = {"layout": name, "GPUs": n, "wrong": wrong, "Gbases/s": bases / s}
+            rows.append(tables.tell(row | {"times one": seconds[0] / s}))
+        del members
+    tables.keep(given.output, "gpus", device_name, rows)
+
+
+def _seconds(members, n_patterns, n_times) -> float:
+    """Seconds in which all members, (session, Searcher), search all patterns so many times, a share each."""
+    all_ready = threading.Barrier(len(members))
+    work = [
+        (session, searcher.search, *span, n_times, all_ready)
+        for (session, searcher), span in zip(members, spans(n_patterns, len(members)), strict=True)
+    ]
+    times = run_all(lambda session, search, *how: session.run(search, *how), work, len(members))
+    return max(stop for _, stop in times) - min(begin for begin, _ in times)
