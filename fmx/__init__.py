@@ -14,11 +14,10 @@ from .errors import DeviceError, FmxError, IndexFileError, InputError, OutputErr
 if TYPE_CHECKING:
     from .library.counting import COUNT, Counts, count_guides
     from .library.index import Index
-    from .library.names import Names
     from .library.opening import build, from_sequences
     from .library.opening import open_index as open
     from .library.pairs import pairwise
-    from .library.table import HIT, MATCH, NEAR_HIT, PAIR, PROPER_PAIR, Table
+    from .library.table import HIT, MATCH, NEAR_HIT, PAIR, PROPER_PAIR, Names, Table
 
 __all__ = [
     "COUNT", "Counts", "DeviceError", "FmxError", "HIT", "Index", "IndexFileError", "InputError",
@@ -30,8 +29,7 @@ _LIBRARY = {
     "opening": {"build": "build", "from_sequences": "from_sequences", "open": "open_index"},
     "counting": {name: name for name in ("COUNT", "Counts", "count_guides")},
     "index": {"Index": "Index"},
-    "names": {"Names": "Names"},
-    "table": {name: name for name in ("HIT", "MATCH", "NEAR_HIT", "PAIR", "PROPER_PAIR", "Table")},
+    "table": {name: name for name in ("HIT", "MATCH", "NEAR_HIT", "Names", "PAIR", "PROPER_PAIR", "Table")},
     "pairs": {"pairwise": "pairwise"},
 }
 

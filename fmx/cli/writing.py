@@ -59,7 +59,7 @@ def output_of(given, has_mates=False) -> tuple:
     """
     from ..workflow import Output
     from .places import GZIP, READS, format_of
-    from .read_groups import read_groups
+    from .sampling import read_groups
     from .shards import refuse_shards
 
     files = () if given.collapse else (*given.reads, *given.mates1, *given.mates2)  # else reads of all groups

@@ -5,12 +5,16 @@ What numbers and names they may be is that of the commands' options: limits.py.
 
 import operator
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Real
 from typing import Any, Literal, TypeVar
 
 from .. import limits
 from ..errors import quoted
+from ..input import sequences, spans
+from ..input.chunks import CHUNK_SIZE
+from ..input.reads import parse
+from ..input.streams import GivenBytes
 from ..machines.threads import available_cores
 from ..mem.matching import IN_BOTH, IN_REFERENCE
 from ..search import hits
@@ -149,3 +153,33 @@ def pairing(orientation: object, min_insert: object, max_insert: object) -> Pair
     if found.least > found.most:
         raise ValueError(f"min_insert must be max_insert, {found.most}, or less, not {found.least}")
     return found
+
+
+# What reads, patterns and queries are given as -> spans that workers read.
+
+
+class Source:
+    """A path, sequences, or a dict of them by name; ``what``: the argument's name.
+
+    ``paths``: its only one, or none.  Raises TypeError and ValueError for what is none of these.
+    """
+
+    def __init__(self, what: str, value: Any) -> None:
+        self._what, self._value = what, value
+        self.paths: list[Any] = [value] if is_file(what, value) else []
+        self.has_names = bool(self.paths) or isinstance(value, Mapping)
+
+    def plan(self, size: int = CHUNK_SIZE, n_threads: int = 1, is_numbered: bool = False) -> Iterator[Any]:
+        """Yield what can be ``read`` to Chunks of about ``size`` bytes; ``is_numbered`` as of given.plan."""
+        if self.paths:
+            return spans.plan(self.paths, size, n_threads=n_threads)
+        return sequences.plan(self._what, self._value, size, is_numbered)
+
+    def whole(self) -> Path | GivenBytes:
+        """The path, or FASTA; sequences without names have their numbers.  Raises InputError."""
+        if self.paths:
+            return self.paths[0]
+        chunks = [span.read() for span in self.plan(is_numbered=True)]
+        for chunk in chunks:
+            parse(chunk)  # which says what is no sequence by its number, not by a line
+        return GivenBytes.of(self._what, b"".join(chunk.data.tobytes() for chunk in chunks))

@@ -18,8 +18,7 @@ from ..guides.where import Looked
 from ..machines.progress import Progress
 from . import arguments
 from .arguments import Path, Strands
-from .names import Names
-from .table import Table, make_table
+from .table import Names, Table, make_table
 
 COUNT = np.dtype([("sample", "i4"), ("guide", "i8"), ("gene", "i8"), ("count", "i8")])
 _LETTERS = "ACGTUNRYSWKMBDHV"

@@ -11,12 +11,10 @@ from ..mem.matching import ALL as ANY
 from ..mem.matching import MemOptions
 from ..search import hits
 from ..search.mapping import Near
-from . import arguments, travels
-from .arguments import Orientation, Sequences, Strands, Unique
-from .names import Names
+from . import arguments, results
+from .arguments import Orientation, Sequences, Source, Strands, Unique
 from .searchers import AnyIndex, Mapper, Searchers
-from .sources import Source
-from .table import HIT, MATCH, NEAR_HIT, Table, joined
+from .table import HIT, MATCH, NEAR_HIT, Names, Table, joined
 
 
 class Index:
@@ -172,7 +170,7 @@ class Index:
         pairing = arguments.pairing(orientation, min_insert, max_insert)
         sources = Source("reads1", reads1), Source("reads2", reads2)
         mappers = self._searchers.of(self._index, policy, pairing=pairing)
-        return travels.pair(mappers, sources, self._index.reference)
+        return results.pair(mappers, sources, self._index.reference)
 
     def locate(
         self, patterns: Sequences, *, strands: Strands = "both", mismatches: int = 0, iupac: bool = False
@@ -199,7 +197,7 @@ class Index:
         near = arguments.near(mismatches, iupac, best_first=False)
         source, policy = Source("patterns", patterns), hits.SelectionPolicy(hits.ALL)
         mappers = self._searched(policy, strands, near)
-        found = travels.search(mappers, source, self._index.reference)
+        found = results.search(mappers, source, self._index.reference)
         return self._joined(NEAR_HIT if near else HIT, "read", source, found)
 
     def count(
@@ -218,7 +216,7 @@ class Index:
             array([2, 2, 0])
         """
         source, near = Source("reads", reads), arguments.near(mismatches, iupac)
-        return travels.count(self._searched(hits.SelectionPolicy(), strands, near), source)
+        return results.count(self._searched(hits.SelectionPolicy(), strands, near), source)
 
     def mem(
         self, queries: Sequences, *, min_length: int = 20, strands: Strands = "forward",
@@ -251,7 +249,7 @@ class Index:
         source, index = Source("queries", queries), self._with(method="verify")
         options = MemOptions(least, which, kept, self._searchers.n_threads)
         matchers = self._searchers.matchers(index, options)
-        return self._joined(MATCH, "query", source, travels.match(index, options, matchers, source))
+        return self._joined(MATCH, "query", source, results.match(index, options, matchers, source))
 
     @property
     def _index(self) -> AnyIndex:
@@ -271,7 +269,7 @@ class Index:
             raise ValueError("strata must be False without mismatches: it chooses by these")
         near, is_shown = arguments.near(mismatches, strata=strata), arguments.yes_or_no("progress", progress)
         mappers = self._searched(policy, strands, near)
-        return travels.search(mappers, source, self._index.reference, is_shown, policy.seed >= 0)
+        return results.search(mappers, source, self._index.reference, is_shown, policy.seed >= 0)
 
     def _searched(self, policy: hits.SelectionPolicy, strands: Strands, near: Near | None) -> list[Mapper]:
         """What maps to the index."""

@@ -14,10 +14,9 @@ from ..index.disk.writer import HeldIndex
 from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments
-from .arguments import Engine, Path, Sequences
+from .arguments import Engine, Path, Sequences, Source
 from .index import Index
 from .searchers import AnyIndex, Searchers
-from .sources import Source
 
 
 def build(

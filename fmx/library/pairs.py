@@ -9,10 +9,8 @@ from ..align.scoring import Scoring
 from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments
-from .arguments import Sequences
-from .names import Names
-from .sources import Source
-from .table import PAIR, Table, make_table
+from .arguments import Sequences, Source
+from .table import PAIR, Names, Table, make_table
 
 
 def pairwise(

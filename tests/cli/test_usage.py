@@ -6,7 +6,7 @@ import pytest
 
 from fmx.cli.main import fmx
 from fmx.options import Command
-from fmx.options.foreign import ELSEWHERE, NEEDLESS
+from fmx.options.command import ELSEWHERE, NEEDLESS
 
 
 def all_commands(group=fmx, words=()) -> dict:

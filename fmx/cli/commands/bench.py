@@ -3,7 +3,7 @@
 import click
 
 from ... import bench
-from ..modules import Modules
+from ..main import Modules
 
 
 @click.group(cls=Modules, package=bench)

@@ -3,8 +3,7 @@
 import click
 
 from ... import limits, options
-from ..pairing import files_of, pairing, pairing_of, reads, tell_of_mates
-from ..reading import reading, reading_of
+from ..reads import files_of, pairing, pairing_of, reading, reading_of, reads, tell_of_mates
 from ..writing import output_of, writing
 
 
