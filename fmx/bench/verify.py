@@ -1,7 +1,7 @@
 """fmx bench verify: how fast a GPU seeds and verifies, by the form of what it holds and the block of threads.
 
-The forms are those of fmx search (search/gpu/gpu_search.py): the index's own arrays, or wide rows and text in sectors,
-each with seeds of several lengths.
+The forms are those of fmx search (search/gpu/gpu_search.py): the index's own arrays, or wide rows and text
+in sectors, each with seeds of several lengths.
 """
 
 import click

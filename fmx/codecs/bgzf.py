@@ -139,8 +139,9 @@ def _follow(pread, descriptor, start, stop, around, ends, sizes):
 # The words of isal's two structs are those of igzip_lib.h, which ISA-L 2 keeps as they are:
 #
 #     word      0         1                     2         3                     4                         5, 6
-#     zstream   next_in   avail_in, total_in    next_out  avail_out, total_out  hufftables        level, buffer
-#     state     next_out  avail_out, total_out  next_in   read_in               avail_in, read_in_length
+#     zstream   next_in   avail_in, total_in    next_out  avail_out, total_out  hufftables        level,
+#     buffer state     next_out  avail_out, total_out  next_in   read_in               avail_in,
+#     read_in_length
 
 BLOCK = 0xFF00  # bytes that a block of BGZF holds, as others write it
 STORED = 5  # and of one that does not shrink

@@ -162,8 +162,8 @@ def lengthened(words, at, length, distance, stop, lane):
 #
 # A block of bytes is one of threads, and lies in shared memory.  A warp takes sections of it, and of these
 # a window after the other: what its places repeat, then the tokens from left to right, each the longest copy
-# there unless the next place has a longer one.  Copies come from any place before and end within their section,
-# so that no warp waits for another, and tokens are the same whoever is first.
+# there unless the next place has a longer one.  Copies come from any place before and end within their
+# section, so that no warp waits for another, and tokens are the same whoever is first.
 #
 # token     bit 0    5            10         15           28
 # literal   byte                                          0

@@ -1,4 +1,4 @@
-"""One gzip stream by many threads: each inflates a range of it, from a block that it finds there (inflate.py).
+"""One gzip stream inflated by many threads: each takes a range, from a block that it finds there.
 
 A range has the blocks that begin in it.  Where the first one begins is guessed, and told by the range before;
 where that is another place, the range is inflated again from there:

@@ -58,7 +58,8 @@ def complaint(chunk, batch, r, problem) -> str:
 
 # One record of FASTA or FASTQ: where its parts are in the data, and what may be wrong with it.
 #
-# Compiled code takes records one after the other (reads.py), a GPU each by a thread of its own (reads_gpu.py).
+# Compiled code takes records one after the other (reads.py), a GPU each by a thread of its own
+# (reads_gpu.py).
 
 TAB, SPACE = 9, 32
 

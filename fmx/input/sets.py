@@ -42,8 +42,8 @@ def peers_of(hits, i, hit):
 # Letters of patterns as sets of bases, so that a pattern is compared with the text 32 symbols at a time.
 #
 # A set is four bits, A C G T from the lowest; its letter matches each base of it, and none where it is empty.
-# For each 32 symbols of a pattern there are four planes, of A C G T, with the bit of a symbol where its packed
-# text has the lower one (dna.py):
+# For each 32 symbols of a pattern there are four planes, of A C G T, with the bit of a symbol where its
+# packed text has the lower one (dna.py):
 #
 #     bit      62   60   58  ...  0        pattern R A N: A 1 1 1, C 0 0 1, G 1 0 1, T 0 0 1
 #     symbol    0    1    2  ... 31

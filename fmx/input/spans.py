@@ -77,11 +77,12 @@ class Held:
 
 # Inputs -> spans: runs of bytes that any thread can read by himself, cut into whole records by counting.
 #
-# A span of a plain file is a range of its bytes, one of BGZF some of its blocks; a stream is read span by span
-# by whoever asks for the next.  A record belongs to the span that holds the newline before it (the first one
-# of a file to the first), and is read to its end from beyond the span.  In FASTQ a record starts after every
-# fourth newline of the file, whatever qualities begin with; in FASTA after one that a '>' follows.  A span
-# counts its own newlines, learns from the span before it how many came earlier, and tells the next one:
+# A span of a plain file is a range of its bytes, one of BGZF some of its blocks; a stream is read span by
+# span by whoever asks for the next.  A record belongs to the span that holds the newline before it (the
+# first one of a file to the first), and is read to its end from beyond the span.  In FASTQ a record starts
+# after every fourth newline of the file, whatever qualities begin with; in FASTA after one that a '>'
+# follows.  A span counts its own newlines, learns from the span before it how many came earlier, and tells
+# the next one:
 #
 #     spans           |            0 |            1 |           2 |
 #     newlines        0  1  2  3  4    5  6  7  8  9  10 11 12 13     0 is thought before the first record

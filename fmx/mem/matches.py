@@ -96,8 +96,8 @@ def _sort_by_digit(pairs, other, start, stop, shift, counts):
 
 # Which matches are unique in the reference, and in the query: MUMmer's --mumreference and --mum.
 #
-# A match is unique in the reference if its letters occur once there, as they are: not on the other strand.  It
-# is unique in the query if they occur once in the query's row (one strand of it).
+# A match is unique in the reference if its letters occur once there, as they are: not on the other strand.
+# It is unique in the query if they occur once in the query's row (one strand of it).
 
 
 def in_reference(queries, strands, matches) -> Matches:

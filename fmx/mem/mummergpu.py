@@ -152,7 +152,7 @@ def _binary_search(segment, subquery):
 
 # The algorithm of MUMmerGPU++ (Gharaibeh and Ripeanu 2010) as a matcher on the CPU.
 #
-# Matching gives one row and length for each subquery (mummergpu.py); post-processing scans the LCP array up and
+# Matching gives one row and length for each subquery (above); post-processing scans the LCP array up and
 # down from that row for all the others (figure 7):
 #
 #     row     lcp   suffix                 least = 3, subquery ACGTC

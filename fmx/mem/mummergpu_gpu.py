@@ -133,8 +133,8 @@ def _merge(segment, rank, found, whole):
 # match       one thread a query, up to rank_walk.N_SUBQUERIES subqueries of it
 # copy out    row and length of each subquery
 #
-# Segments are in pinned memory, and the last one of some queries is the first one of the next.  Where the whole
-# is one segment, several threads of the host have rounds under way (gpu_session.py).
+# Segments are in pinned memory, and the last one of some queries is the first one of the next.  Where the
+# whole is one segment, several threads of the host have rounds under way (gpu_session.py).
 
 N_FLIGHTS = 2  # at most
 N_THREADS = 128

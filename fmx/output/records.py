@@ -57,9 +57,9 @@ def _put_widest(out, at, batch, r, most):
 
 # A record, a line of output for an exact match, and the contracts that the formats' types fulfil.
 #
-# A type of a format is a NamedTuple with ``names`` (put.Names of the contigs) and ``blocks`` and whatever else
-# its lines need.  It has a body for ``put_record``, and for the others where something is written.  A buffer is
-# as large as these very bodies tell (``widest``), so no field can be forgotten.
+# A type of a format is a NamedTuple with ``names`` (put.Names of the contigs) and ``blocks`` and whatever
+# else its lines need.  It has a body for ``put_record``, and for the others where something is written.  A
+# buffer is as large as these very bodies tell (``widest``), so no field can be forgotten.
 
 BASES = b"ACGT"
 LINED = "names", "blocks"  # fields of most forms: put.Names of the contigs, Blocks of the reference

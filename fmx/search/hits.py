@@ -226,7 +226,8 @@ def draw(keys, total, n, x):
 # Positions of occurrences: by rows that are at hand, or located before hits are chosen from them.
 #
 # A locator says what text positions the rows of a part have: Locator on the CPU, gpu_mapping.GpuLocator on a
-# GPU.  Over several parts, and where the rows are on a GPU, positions of all occurrences are brought together.
+# GPU.  Over several parts, and where the rows are on a GPU, positions of all occurrences are brought
+# together.
 
 _INTERVALS_AHEAD = 16  # intervals whose rows are prefetched
 

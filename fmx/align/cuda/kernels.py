@@ -114,7 +114,8 @@ def run_lazy(batch, column, out, n_pairs, block=64, k=16, stream=0):
 
 # LazyRScan with two pairs a thread in 16-bit halves: three instructions for two cells.
 #
-#     gain      one byte permutation: the query's letter gives a word of four bytes (what it gains against A, C,
+#     gain      one byte permutation: the query's letter gives a word of four bytes (what it gains against A,
+#     C,
 #               G, T), the target's two letters give the selector   0x5050 | first | second << 8
 #               (digit 4: the mismatch byte, for letters that equal nothing; digit 5: a zero byte)
 #     best      max(diagonal + gain, above), one fused instruction on sm_90

@@ -24,7 +24,7 @@ PAIRS = 1 << 19  # in a flight, as long as chunks are there
 class Scorer:
     """The sequences of a job on a GPU, and H of lists of pairs of them, one list a flight.
 
-    By kernels.py, a block of BLOCK threads on each multiprocessor, or by kernels.py where 16 bits are too few.
+    A block of BLOCK threads on each multiprocessor; packed where 16 bits are enough (kernels.py).
     """
 
     def __init__(self, job, session):

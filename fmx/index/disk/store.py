@@ -83,8 +83,8 @@ def _digest(meta: dict) -> str:
 #       part0/ part1/ ...    the arrays of each part, if there are several (index/parts.py)
 #
 # Each array has one xxh3 checksum for every PIECE bytes of its data, and meta.json one of itself.  What the
-# arrays must be beside that tells check.py; arrays that were checked before are known by store.py.  Writing is
-# in writer.py.
+# arrays must be beside that tells check.py; arrays that were checked before are known by the seal.  Writing
+# is in writer.py.
 
 FORMAT = 1  # of an index with neither groups nor a sparse suffix array
 FORMATS = FORMAT, GROUPED, SPARSE

@@ -79,8 +79,8 @@ def quality_of(n):
     return MAPQ[n] if n < MAPQ.size else 0
 
 
-# Of hits also: whether a read without one has a record, bits of output/records.py, and the tag of the read group,
-# uint8[n].  Where reads have groups of their own, ``own_group`` is how long an ID may be, else 0.
+# Of hits also: whether a read without one has a record, bits of output/records.py, and the tag of the read
+# group, uint8[n].  Where reads have groups of their own, ``own_group`` is how long an ID may be, else 0.
 SamHits = static_type("SamHits", (*LINED, "unmapped", "tags", "group", "own_group"), __name__)
 SamMatches = static_type("SamMatches", LINED, __name__)
 

@@ -25,7 +25,8 @@ _READS, _BASES, _MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _HOPELESS, HITS, KEYS, FR
 
 
 class Rules(NamedTuple):
-    """A SelectionPolicy (search/hits.py), and whether keys of all occurrences, and lengths of reads, are wanted."""
+    """A SelectionPolicy (search/hits.py), and whether keys of all occurrences, and lengths of reads, are
+    wanted."""
 
     limit: int
     at_most: int
