@@ -12,7 +12,7 @@ from ._version import __version__
 from .errors import DeviceError, FmxError, IndexFileError, InputError, OutputError, UnsupportedError, quoted
 
 if TYPE_CHECKING:
-    from .library.counting import COUNT, Counts, count_guides
+    from .library.counting import COUNT, Counts, count
     from .library.index import Index
     from .library.opening import build, from_sequences
     from .library.opening import open_index as open
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 __all__ = [
     "COUNT", "Counts", "DeviceError", "FmxError", "HIT", "Index", "IndexFileError", "InputError",
     "MATCH", "NEAR_HIT", "Names", "OutputError", "PAIR", "PROPER_PAIR", "Table", "UnsupportedError",
-    "__version__", "build", "count_guides", "from_sequences", "open", "pairwise",
+    "__version__", "build", "count", "from_sequences", "open", "pairwise",
 ]  # fmt: skip
 
 _LIBRARY = {
     "opening": {"build": "build", "from_sequences": "from_sequences", "open": "open_index"},
-    "counting": {name: name for name in ("COUNT", "Counts", "count_guides")},
+    "counting": {name: name for name in ("COUNT", "Counts", "count")},
     "index": {"Index": "Index"},
     "table": {name: name for name in ("HIT", "MATCH", "NEAR_HIT", "Names", "PAIR", "PROPER_PAIR", "Table")},
     "pairs": {"pairwise": "pairwise"},

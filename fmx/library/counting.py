@@ -27,7 +27,7 @@ Samples = Path | Mapping[str, Path | list[Path] | tuple[Path, ...]]
 
 @dataclass(frozen=True)
 class Counts:
-    """What ``fmx.count_guides`` gives.
+    """What ``fmx.count`` gives.
 
     ``table``: a Table of dtype ``fmx.COUNT`` with a row for each sample and guide, sample after sample, and
     the names of all.  ``samples``: for each sample what became of its reads: ``reads``, ``assigned``,
@@ -35,7 +35,7 @@ class Counts:
     lines on the library, as of columns that were not used.
 
     Examples:
-        >>> counts = fmx.count_guides({"day0": "reads.fq"}, "guides.csv")
+        >>> counts = fmx.count({"day0": "reads.fq"}, "guides.csv")
         >>> counts.samples[0].reads, counts.samples[0].assigned
         (3, 2)
     """
@@ -56,7 +56,7 @@ class _Notes(Progress):
         self.lines.append(message)
 
 
-def count_guides(
+def count(
     reads: Samples, library: Path, *, mates: Samples | None = None, columns: Mapping[str, str] | None = None,
     offsets: Iterable[int] = (), after: str = "", before: str = "", anywhere: bool = False,
     strands: Strands = "both", mismatches: int = 0, min_quality: int = 0, threads: int | None = None,
@@ -86,7 +86,7 @@ def count_guides(
         TypeError, ValueError: An argument is wrong.
 
     Examples:
-        >>> counts = fmx.count_guides("reads.fq", "guides.csv")
+        >>> counts = fmx.count("reads.fq", "guides.csv")
         >>> counts.table["count"].tolist()
         [1, 1, 0]
     """

@@ -1,4 +1,4 @@
-"""fmx.count_guides gives what fmx count writes, and refuses what it cannot mean."""
+"""fmx.count gives what fmx count writes, and refuses what it cannot mean."""
 
 import json
 import random
@@ -43,7 +43,7 @@ def files(folder):
     ],
 )
 def test_counts_are_those_of_the_command(given, words, files, command):
-    found = fmx.count_guides({"one": "a.fq", "two": ["b.fq", files / "a.fq"]}, "library.csv", **given)
+    found = fmx.count({"one": "a.fq", "two": ["b.fq", files / "a.fq"]}, "library.csv", **given)
     done = command(
         "count", "-l", "library.csv", "a.fq", "b.fq,a.fq", "--names", "one,two", "--format", "long", *words,
         "--json", "told.json",
@@ -66,13 +66,13 @@ def test_counts_are_those_of_the_command(given, words, files, command):
 
 
 def test_mates_and_one_file(files, command):
-    found = fmx.count_guides("a.fq", "pairs.csv", mates="mates.fq")
+    found = fmx.count("a.fq", "pairs.csv", mates="mates.fq")
     done = command("count", "-q", "-l", "pairs.csv", "-1", "a.fq", "-2", "mates.fq")
     wanted = [line.split("\t") for line in done.out.decode().splitlines()[1:]]
     assert found.table["count"].tolist() == [int(row[2]) for row in wanted]
     assert sum(found.table["count"]) > 0
     assert (found.samples[0].sample, found.samples[0].unit) == ("a", "pair")
-    again = fmx.count_guides({"x": ["a.fq"]}, "pairs.csv", mates={"x": ["mates.fq"]})
+    again = fmx.count({"x": ["a.fq"]}, "pairs.csv", mates={"x": ["mates.fq"]})
     assert again.table.tolist() == found.table.tolist()
 
 
@@ -104,12 +104,12 @@ def test_mates_and_one_file(files, command):
 )
 def test_what_is_wrong_is_named(given, error, said, files):
     with pytest.raises(error, match=said):
-        fmx.count_guides(**{"reads": "a.fq", "library": "library.csv"} | given)
+        fmx.count(**{"reads": "a.fq", "library": "library.csv"} | given)
 
 
 def test_a_table_of_counts_has_names_in_other_libraries(files):
     pyarrow = pytest.importorskip("pyarrow", reason="pip install 'fmx-mapper[dev]'")
-    table = pyarrow.table(fmx.count_guides("a.fq", "library.csv").table)
+    table = pyarrow.table(fmx.count("a.fq", "library.csv").table)
     assert table["guide_name"].to_pylist() == [name for name, _, _ in LIBRARY]
     assert table["gene_name"].to_pylist() == [gene for _, _, gene in LIBRARY]
     assert set(table["sample_name"].to_pylist()) == {"a"}

@@ -110,7 +110,7 @@ def check_parameters(ask, valid, value) -> None:
 @pytest.mark.parametrize("kind", HOSTILE)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name, kind, valid, folder):
-    if name == "count_guides":
+    if name == "count":
         (folder / "reads.fa").write_text(">a\nACGTACGT\n")
         (folder / "guides.csv").write_text("g1,ACGTACGT\n")
         valid |= {"reads": folder / "reads.fa", "library": folder / "guides.csv"}
