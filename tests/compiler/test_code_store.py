@@ -504,8 +504,7 @@ def test_every_damaged_file_is_made_anew(index, found, tmp_path):
 @pytest.mark.xdist_group("code to search")
 def test_a_whole_search_by_numbas_own_calls(index, found, tmp_path):
     program = (
-        "from fmx.compiler import entry_point; entry_point._HEAD = 1 << 40;"
-        "from fmx.cli.main import main; main()"
+        "from fmx.compiler import numba_cpu; numba_cpu._HEAD = 1 << 40;from fmx.cli.main import main; main()"
     )
     done = search(index[0], program=program, variables={"FMX_CACHE": str(tmp_path)})
     assert (done.returncode, records(done)) == (0, found), done.stderr

@@ -13,8 +13,7 @@ SOURCE = '''
 from enum import IntEnum
 from typing import Any, NamedTuple
 import numpy as np
-from fmx.compiler.contract import by_type_or_this
-from fmx.compiler.functions import compiled, inlined
+from fmx.compiler.functions import by_type_or_this, compiled, inlined
 
 LIMIT = 7
 TABLE = np.arange(3)

@@ -14,7 +14,7 @@ from fmx.system.files import DraftFile, DraftFolder
 
 OWNER = """
 import sys, time
-from fmx.system.drafts import DraftFile, DraftFolder
+from fmx.system.files import DraftFile, DraftFolder
 with (DraftFolder if sys.argv[2] == "folder" else DraftFile)(sys.argv[1]) as draft:
     print(draft.path, flush=True)
     time.sleep(600)
