@@ -39,7 +39,7 @@ class PairOptions:
 class PairOutput:
     """What is written: ``kind`` tsv or paf, with paths where ``cigar``; or npz or phylip, a matrix of
     ``values`` score or identity.  ``checkpoint``: a file that keeps finished work.  ``shard``: a
-    cluster.run.ShardRun of records, or None for all pairs."""
+    jobs.shard.ShardRun of records, or None for all pairs."""
 
     path: str = "-"
     kind: str = "tsv"

@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from ..cluster import dask
-from ..cluster.manifest import name_of, read_manifest
-from ..cluster.merge import in_order
 from ..errors import n_of
+from ..jobs.manifest import name_of, read_manifest
+from ..jobs.merge import in_order
+from ..jobs.told import tell_shards
 from ..options.finding import find_index, find_indexes
-from .told import tell_shards
 from .worker import do_shard, seen_there
 
 # Of cores, and of GPUs: how many before they are made larger; bytes of input of one at least, and at most.

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import click
 
 from .. import options, workflow
-from ..cluster.kept import MadeAnew
 from ..index.fm_index import load
+from ..jobs.kept import MadeAnew
+from ..jobs.told import tell_run
 from ..machines.progress import Progress
 from ..options.finding import find_indexes
 from ..search.facts import Asked
 from .places import check_places
 from .reports import about
 from .shards import places_of, undone_shard
-from .told import tell_run
 
 
 class Run(NamedTuple):

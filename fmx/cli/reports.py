@@ -56,7 +56,7 @@ def about(command, given, files, indexes=()) -> dict:
     """What is known of a run beforehand; ``files`` that it reads; ``indexes``: (path, meta.json) of each."""
     import platform
 
-    from ..cluster.run import seen
+    from ..jobs.shard import seen
 
     return {
         "fmx": __version__,

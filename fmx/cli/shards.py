@@ -5,9 +5,9 @@ from functools import partial
 
 import click
 
-from ..cluster.merge import merge
-from ..cluster.run import ShardRun, identity, unlike
 from ..errors import ClusterError
+from ..jobs.merge import merge
+from ..jobs.shard import ShardRun, identity, unlike
 from .places import kind_of, suffix_of
 
 INSTEAD = {  # what to do
@@ -55,8 +55,8 @@ def undone_shard(given, progress, command, paths, meta=None, join=None, n_shards
     """(is there anything left to do here, the ShardRun of --shard or None), in the folder of its output.
 
     On a cluster, all is done by then, and ``join`` (folder, Manifests as they come), by default
-    cluster.merge.merge, has written it.  ``n_shards()``: how many it is given, by default by the bytes of
-    ``paths``.  ``wanted`` as of cluster.run.identity.
+    jobs.merge.merge, has written it.  ``n_shards()``: how many it is given, by default by the bytes of
+    ``paths``.  ``wanted`` as of jobs.shard.identity.
     """
     address = _address(given, paths)
     if not (given.shard or address or given.scheduler_file):

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from ..cluster.dask import n_threads_here
-from ..cluster.kept import kept_for
-from ..cluster.run import seen
 from ..errors import DeviceError
+from ..jobs.kept import kept_for
+from ..jobs.shard import seen
 from ..options import ALL_GPUS
 from ..system import resources
 

@@ -43,7 +43,7 @@ def tell_samples(stats: list, progress: Progress) -> None:
 
 
 def count_shard(counter, samples, options: CountOptions, shard, progress) -> None:
-    """Count in a ``shard`` of the files of Samples, a cluster.run.ShardRun, which keeps what is seen."""
+    """Count in a ``shard`` of the files of Samples, a jobs.shard.ShardRun, which keeps what is seen."""
     with shard.opened(b"") as sink:
         inputs = ShardInputs(samples, shard, counter, options.n_threads)
         with progress.wall.spending("counting"):

@@ -41,7 +41,7 @@ class Counted:
 
 
 class ShardInputs:
-    """The spans of a ``shard`` (cluster.run.ShardRun) of Samples; a Counter finds where guides stand.
+    """The spans of a ``shard`` (jobs.shard.ShardRun) of Samples; a Counter finds where guides stand.
 
     An iterator of what a Counter's ``work`` takes.  A file is of one sample, and the reads of the shard are
     counted from 1 in each file: nobody knows how many stand before a shard that begins inside of it.

@@ -21,7 +21,7 @@ from .seeds import Seeds
 class MemOutput:
     """What is written: ``kind`` mummer, paf, bed, tsv or sam; then as mummer's -c, -L and -F.
 
-    ``shard``: a cluster.run.ShardRun, or None for all of the queries; ``report``: files that tell of the run.
+    ``shard``: a jobs.shard.ShardRun, or None for all of the queries; ``report``: files that tell of the run.
     """
 
     path: str = "-"

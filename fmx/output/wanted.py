@@ -25,7 +25,7 @@ class Output:
     ``mismatches``: the most that a hit has; ``absent``: whether TSV has a line for a read without one;
     ``mapped_to``, ``unmapped_to``: where reads with a reported hit, and those without, are written as they
     came, mates in two files with ``has_mates``; ``sort``: BAM or CRAM, by ``n_threads``; ``fasta``: by which
-    CRAM is compressed, or None; ``shard``: a cluster.run.ShardRun, or None for all of the inputs; ``report``:
+    CRAM is compressed, or None; ``shard``: a jobs.shard.ShardRun, or None for all of the inputs; ``report``:
     files that tell of the run.
     """
 

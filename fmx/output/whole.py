@@ -17,7 +17,7 @@ class Whole:
     """``path`` takes the result, and ``tables`` what is counted beside it, if they are not None.
 
     ``asides``: {path: reads.Taker} of the other outputs; ``container`` opens ``path``; ``reports``: paths of
-    those.  A journey asks a run what to do, and gives it what comes of it; cluster/run.py is that of a shard.
+    those.  A journey asks a run what to do, and gives it what comes of it; jobs/shard.py is that of a shard.
     """
 
     def __init__(self, path="-", tables=(), asides=None, container=whole_output, reports=()):

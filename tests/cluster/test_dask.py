@@ -19,8 +19,8 @@ from texts import random_letters
 from fmx.bench import dask as bench
 from fmx.bench.kit import workers
 from fmx.cluster import dask
-from fmx.cluster.run import identity
 from fmx.errors import ClusterError
+from fmx.jobs.shard import identity
 from fmx.measure import timing
 
 pytest.importorskip("distributed", reason="pip install 'fmx-mapper[cluster]'")

@@ -14,8 +14,8 @@ from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 from fmx import workflow
 from fmx.align import journey as pairs
 from fmx.cli import mapping, worker
-from fmx.cluster.kept import kept_for
 from fmx.errors import DeviceError, InputError
+from fmx.jobs.kept import kept_for
 from fmx.output.formats import sam
 
 

@@ -112,17 +112,17 @@ def command(given):
     fmx count -l library.csv --after CACCG --mismatches 1 *.fq.gz -o counts.tsv
     """
     looked = _looked(given)
-    from ...cluster.kept import MadeAnew
     from ...guides.counting import CountOptions
     from ...guides.journey import count, count_shard, make_counter
     from ...guides.library import begins_library, begins_reads, read_library
     from ...guides.outputs import CountOutput
     from ...guides.samples import read_sheet, samples_of
     from ...guides.where import Looked
+    from ...jobs.kept import MadeAnew
+    from ...jobs.told import tell_run
     from ...machines.progress import Progress
     from ..places import anything, check_places, format_of
     from ..shards import places_of
-    from ..told import tell_run
 
     kind, formats = format_of(given.kind, given.output, KINDS, "mageck")
     try:
@@ -184,10 +184,10 @@ def _undone_shard(given, samples, progress, **wanted):
 
 def add_up(output, progress, folder, shards) -> list:
     """Write what shards of a count have seen together into a CountOutput: their Manifests, all that come."""
-    from ...cluster.merge import bodies
     from ...guides.journey import tell_samples
     from ...guides.outputs import opened, write
     from ...guides.shards import unpack
+    from ...jobs.merge import bodies
 
     found: list = []
     with opened(output) as files:

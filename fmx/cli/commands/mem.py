@@ -63,14 +63,14 @@ def command(given):
     if kind != "mummer" and any(layout):
         raise click.UsageError("-c, -L and -F go with --format mummer only")
     from ... import workflow
-    from ...cluster.kept import MadeAnew
     from ...input.reads import FORWARD, REVERSE
+    from ...jobs.kept import MadeAnew
+    from ...jobs.told import tell_run
     from ...machines.progress import Progress
     from ...mem.journey import MemOutput
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions
     from ..mapping import open_all
     from ..shards import places_of, refuse_shards, undone_shard
-    from ..told import tell_run
 
     strands = FORWARD | REVERSE if given.both else REVERSE if given.reverse else FORWARD
     unique = IN_BOTH if given.mum else IN_REFERENCE if given.mumreference else ALL

@@ -36,11 +36,11 @@ def command(given):
     run must be there. The output is that of a run without --shard, in the format that was asked for there; of
     shards of fmx count the name of the output may say another one.
     """
-    from ...cluster.merge import check_beside, manifests, merge
     from ...guides.outputs import CountOutput
+    from ...jobs.merge import check_beside, manifests, merge
+    from ...jobs.told import tell_shards
     from ...machines.progress import Progress
     from ..places import READS, check_places, format_of
-    from ..told import tell_shards
     from ..writing import outputs_of
 
     found = manifests(given.folder)

@@ -66,11 +66,11 @@ def command(given):
     from ...align.journey import PairOptions, PairOutput, align, open_gpus, prepare
     from ...align.scoring import Scoring
     from ...align.sequences import check_begin
-    from ...cluster.kept import MadeAnew
+    from ...jobs.kept import MadeAnew
+    from ...jobs.told import tell_run
     from ...machines.progress import Progress
     from ..places import check_places
     from ..shards import places_of, undone_shard
-    from ..told import tell_run
 
     inputs = [path for path in (given.seqs, given.other) if path]
     outputs = {"-o": (given.output, formats), "--checkpoint": (given.checkpoint, [])}

@@ -35,7 +35,7 @@ def _called(things: str, asked: Asked | None) -> str:
 
 
 def tell_run(progress, command: str, summary, asked: Asked | None, names, shard=None) -> None:
-    """The same of a run by itself, or of its ``shard`` (cluster.run.ShardRun); a new one begins."""
+    """The same of a run by itself, or of its ``shard`` (jobs.shard.ShardRun); a new one begins."""
     wall, (n, things) = progress.wall, summary.seen()
     if shard and not getattr(summary, summary.things):
         progress.say(f"warning: {shard.why_empty(_called(summary.things, asked))}")

@@ -1,0 +1,1 @@
+"""What commands ask for, as data, and the one function that does it."""
