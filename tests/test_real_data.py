@@ -75,6 +75,15 @@ def test_all_hits_of_yeast_reads_are_those_of_bowtie(name, yeast, bowtie_index, 
 
 
 @pytest.mark.xdist_group("yeast")
+@pytest.mark.parametrize("layout", ["sparse", "sparse-k25-w10", "sparse-k15-w4"])
+def test_a_sparse_suffix_array_finds_the_hits_of_bowtie(layout, bowtie_index, data, peer, tmp_path):
+    reads = data(f"{YEAST_READS[0]}.fastq.gz")
+    sparse = fmx.build(data("scerevisiae_sacCer3.fa.gz"), tmp_path / "sparse.fmx", layout=layout, threads=2)
+    found = sparse.locate(reads)[["read", "contig", "position", "reverse"]].tolist()
+    assert sorted(found) == bowtie_hits(peer("bowtie"), bowtie_index, reads, names_of(reads))
+
+
+@pytest.mark.xdist_group("yeast")
 def test_backward_search_finds_the_same_in_yeast(yeast, data):
     reads = data(f"{YEAST_READS[0]}.fastq.gz")
     backward = fmx.open(yeast.path, method="backward", threads=2)

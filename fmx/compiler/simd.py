@@ -46,12 +46,6 @@ def minimum(v, w):
 
 
 @_lanes
-def least(v):
-    """The smallest of int32 lanes, as int32."""
-    return v.min()
-
-
-@_lanes
 def plus(v, w):
     """v + w, lane by lane; what does not fit into a lane is lost."""
     return v + w
@@ -67,6 +61,24 @@ def minus(v, w):
 def differ(v, w):
     """The bits in which v and w differ, lane by lane (exclusive or)."""
     return v ^ w
+
+
+@_lanes
+def common(v, w):
+    """The bits that v and w have in common (and), lane by lane."""
+    return v & w
+
+
+@_lanes
+def shifted(v, n):
+    """int32 lanes, their bits shifted left by n, 0 to 31."""
+    return v << np.int32(n)
+
+
+@_lanes
+def signs(v):
+    """int32 lanes: -1 where that of v is negative, else 0."""
+    return v >> np.int32(31)
 
 
 @_lanes

@@ -74,11 +74,6 @@ def minimum(builder, v, w):
     return builder.select(smaller("<", v, w), v, w)
 
 
-@instruction(lambda v: types.int32(v))
-def least(builder, v):
-    return call(builder, f"llvm.vector.reduce.smin.v{LANES}i32", _NUMBER, v)
-
-
 @instruction(lambda v, w: v(v, w))
 def plus(builder, v, w):
     return builder.add(v, w)
@@ -92,6 +87,21 @@ def minus(builder, v, w):
 @instruction(lambda v, w: v(v, w))
 def differ(builder, v, w):
     return builder.xor(v, w)
+
+
+@instruction(lambda v, w: v(v, w))
+def common(builder, v, w):
+    return builder.and_(v, w)
+
+
+@instruction(lambda v, n: v(v, types.intp))
+def shifted(builder, v, n):
+    return builder.shl(v, _splat(builder, builder.trunc(n, _NUMBER)))
+
+
+@instruction(lambda v: v(v))
+def signs(builder, v):
+    return builder.ashr(v, ir.Constant(v.type, [31] * LANES))
 
 
 @instruction(lambda v, n: v(v, types.intp))

@@ -170,7 +170,7 @@ def select_of_read(occurrences, batch, start, hits, r, seed, room):
     if n == 0:
         return
     if n == 1 and seed < 0:
-        keys[0] = _first_key(occurrences, r)
+        keys[0] = first_key(occurrences, r)
     else:
         total = hits.total[r]
         all_keys(occurrences, r, keys)
@@ -181,8 +181,8 @@ def select_of_read(occurrences, batch, start, hits, r, seed, room):
         hits.position[out + j], hits.reverse[out + j] = keys[j] >> 1, keys[j] & 1
 
 
-@inlined
-def _first_key(occurrences, r):
+@by_type_or_this
+def first_key(occurrences, r):
     """The smallest key, position * 2 + strand, of a read's occurrences."""
     smallest = np.int64(ALL)
     for strand in range(2):
@@ -192,7 +192,7 @@ def _first_key(occurrences, r):
     return smallest
 
 
-@inlined
+@by_type_or_this
 def all_keys(occurrences, r, keys):
     """Write the keys of all occurrences of a read into ``keys``."""
     n = 0
@@ -252,9 +252,18 @@ class Locator(NamedTuple):
     layout: Any
     start: int
 
+    @property
+    def at_hand(self) -> bool:
+        """Whether hits can be chosen from ``occurrences``."""
+        return True
+
     def of(self, found) -> "Locator":
         """The locator of what a search has found, here of any Intervals: rows tell where they are."""
         return self
+
+    def occurrences(self, lo, hi) -> Rows:
+        """What hits are chosen from (select), of rows lo[i] to hi[i]."""
+        return Rows(self.sa, self.layout, lo, hi)
 
     def locate(self, lo, size) -> np.ndarray:
         """Text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, one i after the other."""
@@ -276,8 +285,8 @@ def _positions(sa, layout, start, lo, size, found):
 
 
 def at_hand(locators) -> bool:
-    """Whether hits can be chosen from rows, so that only those are looked at that may be reported."""
-    return len(locators) == 1 and isinstance(locators[0], Locator)
+    """Whether hits can be chosen from what was found, so that only those are located that may be reported."""
+    return len(locators) == 1 and locators[0].at_hand
 
 
 def occurrences_of(locators, intervals, eligible):
@@ -286,7 +295,7 @@ def occurrences_of(locators, intervals, eligible):
     ``eligible`` int64[n]: how many occurrences of each may become hits; those with none are not located.
     """
     if at_hand(locators):
-        return Rows(locators[0].sa, locators[0].layout, intervals.lo[0], intervals.hi[0])
+        return locators[0].occurrences(intervals.lo[0], intervals.hi[0])
     return located(locators, intervals, eligible > 0)
 
 

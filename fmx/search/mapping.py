@@ -23,9 +23,10 @@ from ..machines.pipeline import travel
 from ..machines.progress import Progress
 from .engines import cpu
 from .hits import Intervals, Locator, SelectionPolicy, at_hand, count, occurrences_of, select
+from .numbers import SparseLocator
 from .pairs.proper import Pairing
 from .queries import Exact, Verify
-from .sparse import SparseLocator, SparseSearcher, least_bases, make_sparse, refuse_shorter
+from .sparse import SparseSearcher, least_bases, make_sparse, refuse_shorter
 from .summary import PairSummary, Summary
 
 SLICE_HITS = 1 << 17  # occurrences located, and hits formatted, at a time

@@ -1,9 +1,7 @@
 """Patterns -> occurrences by a sparse suffix array, some reads at a time, so that memory accesses overlap.
 
-What a search finds are not rows of a suffix array but numbers: of the occurrences of pattern i those from
-(i + 1) << 32 on, in the order of rows.  An Anchor a read is kept, and which of its rows it occurs at where
-these are few; a SparseLocator that knows them says where the occurrences are.  Reads that are shorter than
-the sparse suffix array finds are searched by the index's other method, whose rows are numbers below 2^32.
+What it finds has numbers in the place of rows (numbers.py).  Reads that are shorter than the sparse suffix
+array finds are searched by the index's other method.
 """
 
 from dataclasses import dataclass
@@ -13,45 +11,61 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
+from ..compiler.simd import LANES
 from ..errors import UnsupportedError, n_of, shown
 from ..index import layouts
-from ..index.sparse.minimizers import ROOM
-from ..index.sparse.table import FEW, bucket_bits
+from ..index.sparse.minimizers import ROOM, smallest_kmers
+from ..index.sparse.table import bucket_bits, bucket_of, canonical
 from ..machines.places import CPU, Device
+from .numbers import (
+    CANDIDATES,
+    HI,
+    KEPT,
+    LO,
+    N_STATE,
+    PATTERN_SHIFT,
+    PLACE,
+    SORTED,
+    STRAND,
+    Found,
+    Numbered,
+    anchor_of,
+    count_rows,
+    keep_anchor,
+)
 from .queries.sparse import (
-    Anchor,
     Sparse,
-    choose_kmer,
     left_of_read,
     length_of,
     looks_at_text,
     may_be,
+    n_hashed,
+    n_left,
     narrow,
     occurs,
     position_at_row,
     strand_at,
 )
 
-GROUP = 64  # reads that are searched together
-MANY = 64  # rows, from which on it is not kept at which of them a read occurs
-_SHIFT = 32  # of the number of a pattern, in that of an occurrence
-PLACE, STRAND, LO, HI, SORTED, N_STATE = range(6)
+MANY = 64  # rows at which a read may occur, and whose positions are then kept
+SCANNED = 1024  # rows that candidates are chosen from,
+TELLING = 8  # if they tell so many symbols left of the k-mer
+ROOM_A_READ, SPARE = 8, 64  # positions for which there is room: so many a read, and so many more
+_GROUP = 2 * LANES  # reads that are searched together
 
 
-class Anchors(NamedTuple):
-    """Of each read an Anchor, int64[n_reads, N_STATE], and a bit for each row, if they are MANY at most."""
+class Desk(NamedTuple):
+    """Memory of a search, for each read of a group.
+
+    ``state`` int64[_GROUP, N_STATE]; ``rows`` int64[_GROUP, MANY], its candidates; ``first`` and ``n``
+    int64[_GROUP], its first word and how many k-mers are hashed; ``room`` int32[ROOM].
+    """
 
     state: np.ndarray
-    at_rows: np.ndarray
-
-
-class Numbered(NamedTuple):
-    """Occurrences by their numbers, int64[2 * n_reads] each, as Intervals; ``patterns`` and their Anchors."""
-
-    lo: np.ndarray
-    hi: np.ndarray
-    patterns: Any
-    anchors: Anchors
+    rows: np.ndarray
+    first: np.ndarray
+    n: np.ndarray
+    room: np.ndarray
 
 
 def make_sparse(index) -> Sparse:
@@ -63,73 +77,120 @@ def make_sparse(index) -> Sparse:
 def search(query, patterns) -> Numbered:
     """Search Patterns of both strands (input/reads.py), none of them shorter than k + w - 1."""
     n = patterns.length.size // 2
-    anchors = Anchors(np.empty((n, N_STATE), np.int64), np.empty(n, np.uint64))
-    lo = (np.arange(2 * n, dtype=np.int64) + 1) << _SHIFT
-    hi = lo.copy()
-    _search(query, patterns, anchors, hi, np.empty(ROOM, np.int32))
-    return Numbered(lo, hi, patterns, anchors)
-
-
-@inlined
-def _anchor(state, r):
-    return Anchor(state[r, PLACE], state[r, STRAND], state[r, LO], state[r, HI], state[r, SORTED])
-
-
-@inlined
-def _keep(state, r, anchor):
-    state[r, PLACE], state[r, STRAND], state[r, SORTED] = anchor.place, anchor.strand, anchor.sorted
-    state[r, LO], state[r, HI] = anchor.lo, anchor.hi
+    found = Found(patterns, np.empty(ROOM_A_READ * n + SPARE, np.int64), np.empty((n, N_STATE), np.int64))
+    numbered = Numbered(np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), found)
+    state, rows = (np.zeros((_GROUP, n), np.int64) for n in (N_STATE, MANY))
+    desk = Desk(state, rows, np.zeros(_GROUP, np.int64), np.zeros(_GROUP, np.int64), np.empty(ROOM, np.int32))
+    _search(query, numbered, desk)
+    return numbered
 
 
 @compiled
-def _search(query, patterns, anchors, n_found, room):
-    """Fill in the anchors, and add to ``n_found`` int64[2 * n_reads]."""
-    state, starts, rows = anchors.state, query.table.starts, query.table.rows
-    n_reads = state.shape[0]
-    for group in range(0, n_reads, GROUP):
-        stop = min(group + GROUP, n_reads)
-        for r in range(group, stop):
-            state[r, HI] = -1
-            if length_of(patterns, r) > 0:
-                place, strand, bucket = choose_kmer(query, patterns, r, room)
-                prefetch(starts, bucket)
-                _keep(state, r, Anchor(place, strand, bucket, np.int64(0), np.int64(0)))
-        for r in range(group, stop):
-            if state[r, HI] == 0:
-                bucket = state[r, LO]
-                state[r, LO], state[r, HI] = np.int64(at(starts, bucket)), np.int64(at(starts, bucket + 1))
-                prefetch(rows, state[r, LO])
-            else:
-                state[r, LO] = state[r, HI] = 0
-        for r in range(group, stop):
-            anchor = _anchor(state, r)
-            if anchor.hi - anchor.lo > FEW:
-                _keep(state, r, narrow(query, patterns, r, room, anchor))
-            elif anchor.lo < anchor.hi:
-                left, length = left_of_read(query, patterns, r, anchor), length_of(patterns, r)
-                for i in range(anchor.lo, anchor.hi):
-                    if may_be(at(rows, i), left):
-                        start = max(position_at_row(query, length, anchor, at(rows, i)), np.int64(0))
-                        prefetch(query.words, start >> 5)
-                        prefetch(query.words, (start + length) >> 5)
-        for r in range(group, stop):
-            anchor = _anchor(state, r)
-            if anchor.lo < anchor.hi:
-                _compare(query, patterns, r, anchor, anchors, n_found)
+def _search(query, numbered, desk):
+    patterns, state = numbered.found.patterns, desk.state
+    n_reads, n_kept = numbered.lo.size // 2, np.int64(0)
+    for group in range(0, n_reads, _GROUP):
+        size = min(n_reads - group, np.int64(_GROUP))
+        _choose_kmers(query, patterns, group, size, desk)
+        for i in range(size):
+            if state[i, HI] != 0:
+                bucket = state[i, LO]
+                state[i, LO] = np.int64(at(query.table.starts, bucket))
+                state[i, HI] = np.int64(at(query.table.starts, bucket + 1))
+                prefetch(query.table.rows, state[i, LO])
+        for i in range(size):
+            _choose_rows(query, patterns, group + i, i, desk)
+        for i in range(size):
+            n_kept = _compare(query, numbered, group + i, i, desk, n_kept)
 
 
 @inlined
-def _compare(query, patterns, r, anchor, anchors, n_found):
-    """Count the occurrences of a read at the rows of its anchor, and note which these are."""
-    left = left_of_read(query, patterns, r, anchor)
-    by_text = looks_at_text(query, length_of(patterns, r), anchor)
-    at_rows = np.uint64(0)
-    for i in range(anchor.lo, anchor.hi):
-        row = at(query.table.rows, i)
-        if may_be(row, left) and occurs(query, patterns, r, anchor, row, by_text):
-            n_found[2 * r + strand_at(anchor, row)] += 1
-            at_rows |= np.uint64(1) << np.uint64((i - anchor.lo) & 63)
-    anchors.at_rows[r] = at_rows
+def _choose_kmers(query, patterns, group, size, desk):
+    """Note the smallest k-mer of each read of a group, and its bucket as the first row."""
+    state, k = desk.state, query.table.k
+    for half in range(0, size, LANES):
+        for i in range(half, half + LANES):
+            desk.n[i] = 0
+            if i < size and length_of(patterns, group + i) > 0:
+                desk.n[i] = n_hashed(query, length_of(patterns, group + i))
+                desk.first[i] = at(patterns.first, 2 * (group + i))
+        own = slice(half, half + LANES)
+        smallest_kmers(patterns.words, desk.first[own], desk.n[own], k, desk.room)
+        for i in range(half, min(half + LANES, size)):
+            state[i, SORTED] = state[i, LO] = state[i, HI] = 0
+            if desk.n[i] > 0:
+                state[i, PLACE] = desk.room[i - half]
+                kmer, state[i, STRAND] = canonical(patterns.words, desk.first[i], state[i, PLACE], k)
+                state[i, LO], state[i, HI] = bucket_of(kmer, query.n_bits), 1
+                prefetch(query.table.starts, state[i, LO])
+
+
+@inlined
+def _choose_rows(query, patterns, r, i, desk):
+    """Note at which rows a read may occur: candidates, or an Anchor where there are too many."""
+    state, anchor, length = desk.state, anchor_of(desk.state, i), length_of(patterns, r)
+    n, known = anchor.hi - anchor.lo, n_left(query, length, anchor.place, anchor.strand)
+    n_candidates = np.int64(-1)
+    if n <= MANY or (n <= SCANNED and known >= TELLING):
+        n_candidates = _candidates(query, patterns, r, i, anchor, desk)
+    if n_candidates < 0:
+        anchor = narrow(query, patterns, r, desk.room, anchor)
+        keep_anchor(state, i, anchor)
+        if anchor.hi - anchor.lo <= MANY:
+            n_candidates = _candidates(query, patterns, r, i, anchor, desk)
+    state[i, CANDIDATES] = n_candidates
+
+
+@inlined
+def _candidates(query, patterns, r, i, anchor, desk):
+    """Note the rows of an Anchor whose symbols are the read's; how many, -1 if they are more than MANY."""
+    left, length = left_of_read(query, patterns, r, anchor), length_of(patterns, r)
+    n, by_text = np.int64(0), looks_at_text(query, length, anchor)
+    for row in range(anchor.lo, anchor.hi):
+        if may_be(at(query.table.rows, row), left):
+            if n == MANY:
+                return np.int64(-1)
+            desk.rows[i, n] = row
+            n += 1
+    if by_text:
+        for j in range(n):
+            start = position_at_row(query, length, anchor, at(query.table.rows, desk.rows[i, j]))
+            prefetch(query.words, max(start, np.int64(0)) >> 5)
+            prefetch(query.words, max(start + length, np.int64(0)) >> 5)
+    return n
+
+
+@inlined
+def _compare(query, numbered, r, i, desk, n_kept):
+    """Number the occurrences of read r; how many positions are kept."""
+    patterns, positions, rows = numbered.found.patterns, numbered.found.positions, desk.rows
+    anchor, length, lo, hi = anchor_of(desk.state, i), length_of(patterns, r), numbered.lo, numbered.hi
+    n = desk.state[i, CANDIDATES]
+    if 0 <= n <= positions.size - n_kept:
+        by_text, n_reverse = looks_at_text(query, length, anchor), np.int64(0)
+        lo[2 * r] = KEPT + n_kept
+        for j in range(n):
+            row = at(query.table.rows, rows[i, j])
+            if occurs(query, patterns, r, anchor, row, by_text):
+                position = position_at_row(query, length, anchor, row)
+                if strand_at(anchor, row):
+                    rows[i, n_reverse] = position
+                    n_reverse += 1
+                else:
+                    positions[n_kept] = position
+                    n_kept += 1
+        hi[2 * r] = lo[2 * r + 1] = KEPT + n_kept
+        for j in range(n_reverse):
+            positions[n_kept] = rows[i, j]
+            n_kept += 1
+        hi[2 * r + 1] = KEPT + n_kept
+        return n_kept
+    keep_anchor(numbered.found.anchors, r, anchor)
+    n_forward, n_reverse = count_rows(query, patterns, r, anchor)
+    lo[2 * r] = np.int64(2 * r + 1) << PATTERN_SHIFT
+    lo[2 * r + 1] = np.int64(2 * r + 2) << PATTERN_SHIFT
+    hi[2 * r], hi[2 * r + 1] = lo[2 * r] + n_forward, lo[2 * r + 1] + n_reverse
+    return n_kept
 
 
 def where_searched(index, device) -> Device:
@@ -188,67 +249,3 @@ class SparseSearcher:
         for ours, theirs in zip((found.lo, found.hi), (own.lo, own.hi), strict=True):
             ours[is_short] = theirs[is_short]
         return found
-
-
-class SparseLocator(NamedTuple):
-    """Says where occurrences are that were Numbered in a part, which begins at ``start``.
-
-    ``shorter``: the locator of shorter reads, or None; ``found``: what they were Numbered by.
-    """
-
-    query: Sparse
-    start: int
-    shorter: Any
-    found: Any = None
-
-    def of(self, found) -> "SparseLocator":
-        """The locator of what a search has Numbered."""
-        return self._replace(found=found)
-
-    def locate(self, lo, size) -> np.ndarray:
-        """Text positions, int64, of occurrences lo[i] to lo[i] + size[i], one i after the other."""
-        is_row = lo < 1 << _SHIFT
-        if (is_row & (size > 0)).any():
-            positions, by_rows = np.empty(size.sum(), np.int64), np.repeat(is_row, size)
-            positions[by_rows] = self.shorter.locate(lo, size * is_row)
-            positions[~by_rows] = self.locate(lo, size * ~is_row)
-            return positions
-        positions = np.empty(size.sum(), np.int64)
-        _locate(self.query, self.start, self.found.patterns, self.found.anchors, lo, size, positions)
-        return positions
-
-
-@compiled
-def _locate(query, begin, patterns, anchors, lo, size, positions):
-    n = np.int64(0)
-    for i in range(size.size):
-        if size[i] > 0:
-            pattern, skipped = (lo[i] >> _SHIFT) - 1, lo[i] & ((np.int64(1) << _SHIFT) - 1)
-            which = np.int64(pattern), skipped, np.int64(size[i])
-            n = _locate_pattern(query, begin, patterns, anchors, which, positions, n)
-
-
-@inlined
-def _locate_pattern(query, begin, patterns, anchors, which, positions, n):
-    """Write positions of occurrences, as ``which`` says: (pattern, first, how many); where to go on."""
-    pattern, skip, left_over = which
-    r, strand = pattern >> 1, pattern & 1
-    anchor, length = _anchor(anchors.state, r), length_of(patterns, r)
-    left, by_text = left_of_read(query, patterns, r, anchor), looks_at_text(query, length, anchor)
-    is_kept = anchor.hi - anchor.lo <= MANY
-    i = anchor.lo
-    while left_over > 0:
-        row = at(query.table.rows, i)
-        if is_kept:
-            is_here = (at(anchors.at_rows, r) >> np.uint64(i - anchor.lo)) & np.uint64(1) != 0
-        else:
-            is_here = may_be(row, left) and occurs(query, patterns, r, anchor, row, by_text)
-        if is_here and strand_at(anchor, row) == strand:
-            if skip > 0:
-                skip -= 1
-            else:
-                positions[n] = begin + position_at_row(query, length, anchor, row)
-                n += 1
-                left_over -= 1
-        i += 1
-    return n

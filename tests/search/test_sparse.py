@@ -16,6 +16,7 @@ from fmx.index.fm_index import take
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
+from fmx.search import sparse
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import BOTH, MapOptions, make_mapper
 
@@ -181,6 +182,20 @@ def test_what_it_cannot_do_is_refused(arguments, wrong, folders, command, monkey
     assert done.code == 1
     assert wrong in done.err
     assert done.err.count("\n") == 1
+
+
+def test_more_positions_than_are_kept(monkeypatch):
+    """Where there is no room for positions, occurrences are told from rows again."""
+    unit = random_letters(90, "room")
+    contigs = numbered([unit * 30, naive.reverse_complement(unit) * 20 + "N" + unit[40:] * 3])
+    reads = [(unit * 2)[start : start + 60] for start in range(0, 90, 7)]
+    expected = expect(contigs, reads)
+    for n in (0, 1, 8):
+        monkeypatch.setattr(sparse, "ROOM_A_READ", n)
+        monkeypatch.setattr(sparse, "SPARE", n)
+        for policy in (SelectionPolicy(ALL), SelectionPolicy(1), SelectionPolicy(3)):
+            found = ask(in_memory(contigs, 21, 16), reads, policy=policy)
+            assert found == [(places[: policy.limit], total) for places, total in expected]
 
 
 def test_a_million_copies():

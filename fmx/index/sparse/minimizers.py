@@ -8,20 +8,26 @@ Nothing is rolled: hashes of 2p symbols come of two of p, and minima of 2p place
 at a time.
 """
 
+import numpy as np
+
 from ...compiler.functions import inlined
+from ...compiler.primitives import at
 from ...compiler.simd import (
     LANES,
     choose,
     codes,
+    common,
     differ,
     equal_bits,
     fill,
-    least,
     load,
     maximum,
     minimum,
+    minus,
     plus,
     rotate,
+    shifted,
+    signs,
     store,
 )
 from ...input.dna import WORD, symbols
@@ -31,7 +37,8 @@ SPAN = 1024  # symbols that are hashed together
 _WIDTH = SPAN + 4 * MAX_W
 _HASH, _FORWARD, _REVERSE, _OTHER = 0, _WIDTH, 2 * _WIDTH, 3 * _WIDTH
 ROOM = 4 * _WIDTH  # int32 that compiled code here is given
-_A, _C, _G, _T = 0x3C8BFBB3, 0x1CB6E4A9, 0x6C53A7E1, 0x5B9D2F47
+_A, _C, _G = 0x3C8BFBB3, 0x1CB6E4A9, 0x6C53A7E1  # bits of the bases
+_T = _A ^ _C ^ _G
 _LOW, _HIGH = -(2**31), 2**31 - 1
 
 
@@ -125,16 +132,57 @@ def minimizers(room, i, w):
 
 
 @inlined
-def smallest(room, n):
-    """The smallest hash of the n first k-mers; those after them count as larger from now on."""
-    store(room, _HASH + n, fill(room, _HIGH))
-    v = load(room, _HASH)
-    for i in range(LANES, n, LANES):
-        v = minimum(v, load(room, _HASH + i))
-    return least(v)
+def smallest_kmers(words, first, n, k, room):
+    """Of LANES packed strings at words first[i]: where the first of the smallest of n[i] k-mers starts.
+
+    A lane a string, symbol by symbol; room[i] gets the place.  Where n[i] is 0 it is 0.
+    """
+    most, fewest = np.int64(0), np.int64(SPAN)
+    for i in range(LANES):
+        most, fewest = max(most, n[i]), min(fewest, n[i])
+        room[i] = n[i] - 1
+    last, both = load(room, 0), fill(room, _C ^ _G)
+    forward, reverse, place = fill(room, 0), fill(room, 0), fill(room, 0)
+    best, entering, leaving = fill(room, _HIGH), fill(room, 0), fill(room, 0)
+    for i in range(most + k - 1 if most > 0 else 0):
+        if i & 15 == 0:
+            entering = _halves(words, first, n, k, i, room)
+        added = _bits_of(room, entering)
+        entering = shifted(entering, 2)
+        forward = differ(rotate(forward, 1), added)
+        added = rotate(differ(added, both), k - 1)
+        if i < k:
+            reverse = differ(rotate(reverse, 31), added)
+        else:
+            if (i - k) & 15 == 0:
+                leaving = _halves(words, first, n, k, i - k, room)
+            gone = _bits_of(room, leaving)
+            leaving = shifted(leaving, 2)
+            forward = differ(forward, rotate(gone, k))
+            reverse = differ(rotate(differ(reverse, differ(gone, both)), 31), added)
+        j = i - k + 1
+        if j >= 0:
+            x = plus(forward, reverse)
+            if j >= fewest:  # some strings have ended
+                x = choose(signs(minus(last, fill(room, j))), fill(room, 0), x, fill(room, _HIGH))
+            smaller = minimum(best, x)
+            place = choose(smaller, best, place, fill(room, j))
+            best = smaller
+    store(room, 0, place)
 
 
 @inlined
-def having(room, i, x):
-    """A uint32: bit j is set where the hash of k-mer i + j is x."""
-    return equal_bits(load(room, _HASH + i), fill(room, x))
+def _halves(words, first, n, k, i, room):
+    """The 16 symbols from i on of each string, as lanes, the first in the highest bits."""
+    shift = np.uint64(0 if i & 16 else 32)
+    for lane in range(LANES):
+        if i < n[lane] + k - 1:
+            room[lane] = np.int64((at(words, first[lane] + (i >> 5)) >> shift) & np.uint64(0xFFFFFFFF))
+    return load(room, 0)
+
+
+@inlined
+def _bits_of(room, v):
+    """The bits of the base that is in the highest two bits of each lane."""
+    first, second = common(signs(v), fill(room, _A ^ _G)), common(signs(shifted(v, 1)), fill(room, _A ^ _C))
+    return differ(differ(first, second), fill(room, _A))

@@ -106,6 +106,8 @@ class GpuLocator:
     By what the part's GpuSearcher has on the GPU, or else brings there.
     """
 
+    at_hand = False
+
     def __init__(self, searcher, sa, start):
         self.start, self.flights, held = start, searcher.flights, gpu_search.suffix_array(searcher.query)
         with gpu.errors():

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiler.functions import inlined
-from ...compiler.primitives import at, trailing_zeros
+from ...compiler.primitives import at, bits_from, low_bits, prefetch, trailing_zeros
 from ...index.reference import Blocks, block_end
-from ...index.sparse.minimizers import SPAN, find_minimizers, hash_kmers, having, minimizers, smallest
+from ...index.sparse.minimizers import SPAN, find_minimizers, hash_kmers, minimizers
 from ...index.sparse.table import (
     DEPTH,
     FEW,
@@ -78,51 +78,34 @@ def n_left(query, length, place, strand):
 
 
 @inlined
-def choose_kmer(query, patterns, r, room):
-    """(place, strand, bucket) of the smallest k-mer of read r; of equal ones that with least left of it."""
-    first, length, k = at(patterns.first, 2 * r), length_of(patterns, r), query.table.k
-    n = n_hashed(query, length)
-    hash_kmers(patterns.words, first, np.int64(0), n, k, room)
-    x = smallest(room, n)
-    place, strand, kmer, fewest = np.int64(0), np.int64(0), np.uint64(0), length
-    for i in range(0, n, 32):
-        found = np.uint64(having(room, i, x))
-        while found:
-            j = i + trailing_zeros(found)
-            found &= found - np.uint64(1)
-            own, reverse = canonical(patterns.words, first, j, k)
-            left = n_left(query, length, j, reverse)
-            if left < fewest:
-                place, strand, kmer, fewest = j, reverse, own, left
-    return place, strand, bucket_of(kmer, query.n_bits)
-
-
-@inlined
 def narrow(query, patterns, r, room, anchor):
     """The Anchor of read r whose rows cost least, where its first one has many."""
     first, length, k, w = at(patterns.first, 2 * r), length_of(patterns, r), query.table.k, query.table.w
     n = n_hashed(query, length)
     hash_kmers(patterns.words, first, np.int64(0), n, k, room)
     find_minimizers(room, n, w)
+    for i in range(0, n, 32):
+        found = np.uint64(minimizers(room, i, w)) & low_bits(np.int32(n - i))
+        while found:
+            kmer, _ = canonical(patterns.words, first, i + trailing_zeros(found), k)
+            prefetch(query.table.starts, bucket_of(kmer, query.n_bits))
+            found &= found - np.uint64(1)
     best, least = anchor, np.int64(1) << 62
     for i in range(0, n, 32):
-        found = np.uint64(minimizers(room, i, w))
+        found = np.uint64(minimizers(room, i, w)) & low_bits(np.int32(n - i))
         while found:
             place = i + trailing_zeros(found)
             found &= found - np.uint64(1)
-            if place >= n:
-                break
             kmer, strand = canonical(patterns.words, first, place, k)
             bucket = bucket_of(kmer, query.n_bits)
             lo, hi = np.int64(at(query.table.starts, bucket)), np.int64(at(query.table.starts, bucket + 1))
-            is_few = hi - lo <= FEW
             cost = hi - lo
-            if not is_few and n_left(query, length, place, strand) > LEFT:
+            if cost > FEW and n_left(query, length, place, strand) > LEFT:
                 cost *= FAR
             if cost < least:
                 best, least = Anchor(place, strand, lo, hi, np.int64(0)), cost
-                if is_few:
-                    return best
+    if least <= FEW:
+        return best
     lo, hi = range_of(query, patterns, r, best)
     return Anchor(best.place, best.strand, lo, hi, np.int64(1))
 
@@ -209,6 +192,13 @@ def looks_at_text(query, length, anchor):
 
 
 @inlined
+def is_sure(query, row):
+    """1 if a row tells by itself that nothing ends near it, else 0."""
+    position = position_in(row)
+    return (1 - is_near(row)) & np.int64(position >= DEPTH) & np.int64(position < query.n - DEPTH)
+
+
+@inlined
 def may_be(row, left):
     """Whether a row has the symbols ``left`` (left_of_read)."""
     return ((row ^ left[0]) & left[1]) == 0
@@ -234,11 +224,13 @@ def occurs(query, patterns, r, anchor, row, by_text):
 @inlined
 def _spells(query, patterns, i, start):
     """Whether the packed text spells pattern i from ``start`` on."""
-    first, length, done = at(patterns.first, i), at(patterns.length, i), np.int64(0)
-    while done < length:
-        n = min(length - done, np.int64(32))
-        ours = at(patterns.words, first + (done >> 5)) >> np.uint64(64 - 2 * n)
-        if symbols(query.words, 0, start + done, n) != ours:
+    first, length = at(patterns.first, i), at(patterns.length, i)
+    word, shift = start >> 5, np.uint64(2 * (start & 31))
+    ahead = at(query.words, word)
+    for j in range((length + 31) >> 5):
+        ours = ahead << shift
+        ahead = at(query.words, word + j + 1)
+        differ = (ours | (ahead >> np.uint64(1)) >> (np.uint64(63) - shift)) ^ at(patterns.words, first + j)
+        if differ & bits_from(np.int32(64 - 2 * (length - 32 * j))):
             return False
-        done += 32
     return True
