@@ -163,8 +163,8 @@ def _forget_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def main(start: float) -> None:
-    """The ``fmx`` command of a process that began at ``start``."""
+def main(start: float | None = None) -> None:
+    """The ``fmx`` command of a process that began at ``start``, by time.monotonic; now, where it is None."""
     open_closed_streams()
     if "_FMX_COMPLETE" in os.environ:  # click's shell completion
         fmx.main(prog_name="fmx")
