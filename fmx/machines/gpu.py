@@ -2,7 +2,9 @@
 
 import gc
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -10,8 +12,13 @@ from ..compiler import cuda_array
 from ..compiler.cuda import SIMULATED, WARP, check_compiler, driver
 from ..errors import DeviceError, LostDeviceError
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
-def memory_beside(memory, resident, least, what="the index") -> int:
+    from ..compiler.cuda_array import CudaArray
+
+
+def memory_beside(memory: int, resident: int, least: int, what: str = "the index") -> int:
     """Bytes of ``memory`` beside ``resident`` ones.  Raises DeviceError if they are fewer than ``least``."""
     if memory - resident < least:
         raise DeviceError(
@@ -27,7 +34,12 @@ def memory_beside(memory, resident, least, what="the index") -> int:
 # In the CUDA simulator the device's memory is the host's.
 
 
-def open_device(number=0):
+# An array in a GPU's memory: a CudaArray, in the simulator one of NumPy.  The NamedTuples that kernels take
+# lie in either memory and call their fields np.ndarray, so that this is no type of its own.
+DeviceArray: TypeAlias = Any
+
+
+def open_device(number: int = 0) -> str:
     """Make a GPU the one that this thread uses; its name.  Raises DeviceError."""
     if SIMULATED:
         return "CUDA simulator"
@@ -42,7 +54,7 @@ def open_device(number=0):
         return driver.device_name()
 
 
-def _check_driver():
+def _check_driver() -> None:
     """Raises DeviceError where the driver is older than the packages: it would refuse their code later."""
     needs, (major, minor) = driver.toolkit(), driver.driver_version()
     if major < needs:
@@ -54,7 +66,7 @@ def _check_driver():
 
 
 @contextmanager
-def errors():
+def errors() -> Iterator[None]:
     """Turn what the driver says into a sentence that says what to do: DeviceError, or LostDeviceError."""
     try:
         yield
@@ -75,7 +87,7 @@ def errors():
         raise
 
 
-def _no_method(array):
+def _no_method(array: np.ndarray) -> NoReturn:
     raise AttributeError("an array of the device has no such method (compiler/cuda_array.py)")
 
 
@@ -85,12 +97,12 @@ class _Simulated(np.ndarray):
     astype = copy = reshape = tolist = transpose = property(_no_method)
 
 
-def block_size(n_threads):
+def block_size(n_threads: int) -> int:
     """Threads of a block: in the simulator a warp, for they are Python threads."""
     return WARP if SIMULATED else n_threads
 
 
-def _with_room(allocate):
+def _with_room(allocate: "Callable[[], CudaArray]") -> "CudaArray":
     """What ``allocate()`` gives; where memory is full, once more without what garbage holds.
 
     A kernel's first launch compiles it, and leaves the frames of its callers in cycles, with their arrays.
@@ -104,7 +116,7 @@ def _with_room(allocate):
     return allocate()
 
 
-def to_device(array, stream=0):
+def to_device(array: np.ndarray, stream: Any = 0) -> DeviceArray:
     """A copy of an array in the device's memory."""
     if SIMULATED:
         return np.array(array).view(_Simulated)
@@ -114,7 +126,7 @@ def to_device(array, stream=0):
     return there
 
 
-def take(value):
+def take(value: Any) -> Any:
     """An array, or a NamedTuple of them, copied to the device; anything else as it is."""
     if isinstance(value, np.ndarray):
         return to_device(value)
@@ -123,32 +135,32 @@ def take(value):
     return value
 
 
-def empty(shape, dtype):
+def empty(shape: int | tuple[int, ...], dtype: "DTypeLike") -> DeviceArray:
     """An array of the device, not initialised; ``shape`` a number or a tuple of them."""
     if SIMULATED:
         return np.empty(shape, dtype).view(_Simulated)
     return _with_room(lambda: cuda_array.empty(shape, dtype))
 
 
-def address(array) -> int:
+def address(array: DeviceArray) -> int:
     """Where an array of the device begins there."""
     return array.ctypes.data if SIMULATED else array.address
 
 
-def words_of(array):
+def words_of(array: DeviceArray) -> DeviceArray:
     """The bytes of an array of the device, uint8, as uint32; those beyond the last whole one are left out."""
     n = array.size >> 2
     return array[: 4 * n].view(np.uint32) if SIMULATED else cuda_array.over(array, n, np.uint32)
 
 
-def zeros(shape, dtype):
+def zeros(shape: int | tuple[int, ...], dtype: "DTypeLike") -> DeviceArray:
     """An array of zeros of the device; ``shape`` a number or a tuple of them."""
     array = empty(shape, dtype)
     fill_zero(array)
     return array
 
 
-def fill_zero(array, stream=0, n=None):
+def fill_zero(array: DeviceArray, stream: Any = 0, n: int | None = None) -> None:
     """Write zeros into an array of the device, or into its first n elements."""
     if SIMULATED:
         array[:n] = 0
@@ -157,7 +169,7 @@ def fill_zero(array, stream=0, n=None):
         driver.fill_zero(array.address, size, stream)
 
 
-def to_host(array, out=None, stream=0):
+def to_host(array: DeviceArray, out: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
     """A copy of a device's array in the host's memory (``out``, if given)."""
     if SIMULATED:
         if out is None:
@@ -169,7 +181,7 @@ def to_host(array, out=None, stream=0):
     return out
 
 
-def copy(source, target, stream=0):
+def copy(source: DeviceArray, target: DeviceArray, stream: Any = 0) -> DeviceArray:
     """Copy what the host's array has room for between it and one of the device, either way; ``target``.
 
     It is pinned, or the copy is not beside other work.  Unlike slices of arrays of the device, this is fast.
@@ -184,23 +196,23 @@ def copy(source, target, stream=0):
     return target
 
 
-def use(number):
+def use(number: int) -> None:
     """Let this thread use a GPU from now on, whichever it has used before."""
     if not SIMULATED:
         driver.use(number)
 
 
-def pinned(n, dtype):
+def pinned(n: int, dtype: "DTypeLike") -> np.ndarray:
     """An array of the host that is copied from and to the device without a detour."""
     return np.empty(n, dtype) if SIMULATED else cuda_array.pinned(n, dtype)
 
 
-def stream():
+def stream() -> Any:
     """A queue of work on the device; copies and kernels of different streams overlap."""
     return 0 if SIMULATED else driver.Stream()
 
 
-def synchronize(stream=0):
+def synchronize(stream: Any = 0) -> None:
     """Wait for a stream's work, or for all."""
     if not SIMULATED:
         stream.synchronize() if stream else driver.synchronize()
@@ -234,17 +246,17 @@ def shared_bytes() -> int:
     return 1 << 20 if SIMULATED else driver.shared_bytes()
 
 
-def mark(stream=0):
+def mark(stream: Any = 0) -> Any:
     """The point in time when a stream has done what it was given so far."""
     return time.perf_counter() if SIMULATED else driver.Event(stream)
 
 
-def seconds_between(start, stop) -> float:
+def seconds_between(start: Any, stop: Any) -> float:
     """Seconds from a mark to a later one that has been reached."""
     return stop - start if SIMULATED else start.seconds_until(stop)
 
 
-def timed(work) -> float:
+def timed(work: Callable[[], object]) -> float:
     """Seconds that what ``work()`` starts on the device takes there."""
     start = mark()
     work()

@@ -4,12 +4,19 @@ A block of threads does it in one launch, each a stretch of its own: the things 
 CUDA's library would serve one thread of the host at a time, and cost each command its import.
 """
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..compiler import radix_sort
 from ..compiler.warp import INT64, cuda, grid_size, kernel, sync_block, thread_in_block, thread_index
 from . import gpu
 from .jobs import ONE_CORE, Backend, do
+
+if TYPE_CHECKING:
+    from .gpu import DeviceArray
+    from .gpu_session import Flight, GpuSession
 
 _SUM_THREADS = 1024
 _SLOTS = 32
@@ -18,16 +25,16 @@ _SLOTS = 32
 class Report:
     """Numbers that kernels write for the host, zeros at first: ``there`` and ``here`` int64, of a flight."""
 
-    def __init__(self, flight):
+    def __init__(self, flight: "Flight") -> None:
         self._flight = flight
         self.there, self.here = (arrays("report", _SLOTS, np.int64) for arrays in (flight.there, flight.here))
         gpu.fill_zero(self.there, flight.stream)
 
-    def __getitem__(self, slot) -> int:
+    def __getitem__(self, slot: int) -> int:
         """A number as it was when they were read last."""
         return int(self.here[slot])
 
-    def read(self):
+    def read(self) -> None:
         """Wait for all that the flight was given, and for the numbers."""
         self._flight.receive([self.there], [self.here])
         self._flight.wait()
@@ -64,7 +71,7 @@ def add_up_kernel(sizes, n, report, slot):
         sizes[n] = report[slot] = before
 
 
-def add_up(flight, sizes, n, report, slot) -> None:
+def add_up(flight: "Flight", sizes: "DeviceArray", n: int, report: Report, slot: int) -> None:
     """Turn the first n ``sizes`` (int64 on the device) into their running totals, one more of them.
 
     ``slot`` of the Report gets the total.
@@ -88,7 +95,7 @@ def do_kernel(job, n, size):
         do(job, stretch, start, min(start + size, n))
 
 
-def run(job, n, size=1):
+def run(job: Any, n: int, size: int = 1) -> None:
     """Do all n things of a job on the GPU that this thread uses, ``size`` by a thread."""
     if n:
         n_threads = gpu.block_size(_N_THREADS)
@@ -102,12 +109,12 @@ class Gpu(Backend):
     take, to_host = staticmethod(gpu.take), staticmethod(gpu.to_host)
     synchronize, errors = staticmethod(gpu.synchronize), staticmethod(gpu.errors)
 
-    def __init__(self, session):
+    def __init__(self, session: "GpuSession") -> None:
         """Raises DeviceError where there is no package that sorts on it."""
         radix_sort.library()  # here, not amid the work
         self.name, self.memory, self.number = str(session), session.memory, session.number
 
-    def pieces(self, array, n):
+    def pieces(self, array: "np.ndarray | DeviceArray", n: int) -> Iterator[np.ndarray]:
         """Of an array of the GPU or of the host, for any thread, through pinned memory."""
         if isinstance(array, np.ndarray):
             yield from ONE_CORE.pieces(array, n)
@@ -118,11 +125,18 @@ class Gpu(Backend):
             m = min(n, array.size - i)
             yield gpu.to_host(array[i : i + m], buffer[:m])
 
-    def stretch_size(self, n, multiple=1) -> int:
+    def stretch_size(self, n: int, multiple: int = 1) -> int:
         """Things of a stretch, a multiple of ``multiple``, such that n things keep every thread busy."""
         n_threads = 1 if gpu.SIMULATED else gpu.n_multiprocessors() * _THREADS_OF_A_MULTIPROCESSOR
         return max(-(-n // n_threads // multiple), 1) * multiple
 
-    def sort_pairs(self, keys, values, spare_keys, spare_values, n_bits):
+    def sort_pairs(
+        self,
+        keys: "DeviceArray",
+        values: "DeviceArray",
+        spare_keys: "DeviceArray",
+        spare_values: "DeviceArray",
+        n_bits: int,
+    ) -> "tuple[DeviceArray, DeviceArray]":
         """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""
         return radix_sort.sort_pairs(keys, values, spare_keys, spare_values, n_bits, gpu.empty)

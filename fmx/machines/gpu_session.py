@@ -3,15 +3,22 @@
 While one flight computes, another's data are copied and the host packs and unpacks for a third.
 """
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from itertools import pairwise
 from queue import LifoQueue
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import gpu
 from .gpu import memory_beside
 from .watch import Clock
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from .gpu import DeviceArray
 
 RESERVE = 512 << 20  # bytes left to the device and the libraries on it, or a twentieth of what is free
 
@@ -22,10 +29,13 @@ class Arrays:
     To allocate takes long on a GPU.  ``sizes`` {name: (n, dtype)}: what an array of that name has at least.
     """
 
-    def __init__(self, make, sizes=None):
-        self._make, self._held, self._sizes = make, {}, sizes or {}
+    def __init__(
+        self, make: Callable[[int, Any], Any], sizes: Mapping[str, tuple[int, Any]] | None = None
+    ) -> None:
+        self._make, self._sizes = make, sizes or {}
+        self._held: dict[str, Any] = {}
 
-    def __call__(self, name, n, dtype):
+    def __call__(self, name: str, n: int, dtype: "DTypeLike") -> Any:
         """The array of a name, of n elements or more."""
         held = self._held.get(name)
         if held is None or held.size < n:
@@ -38,7 +48,7 @@ class Arrays:
 class Desks:
     """Pinned Arrays for what comes back, each with one thread of the host, as many as are needed."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._idle: list = []
 
     def take(self) -> Arrays:
@@ -48,7 +58,7 @@ class Desks:
         except IndexError:
             return Arrays(gpu.pinned)
 
-    def give_back(self, arrays):
+    def give_back(self, arrays: Arrays) -> None:
         """Let another thread use them."""
         self._idle.append(arrays)
 
@@ -59,7 +69,7 @@ class Flight:
     ``clock`` is told what stages take there if the flight is ``timed``, which takes the host's time.
     """
 
-    def __init__(self, clock, arrays, timed=True):
+    def __init__(self, clock: Clock, arrays: Mapping[str, tuple[int, Any]], timed: bool = True) -> None:
         self.clock, self.stream, self._timed = clock, gpu.stream(), timed
         self.there, self.here = Arrays(gpu.empty, arrays), Arrays(gpu.pinned, arrays)
         for name, (n, dtype) in arrays.items():
@@ -67,32 +77,32 @@ class Flight:
         self.holds: object = None  # what its owner has left there
         self._marks: list = []
 
-    def begin(self, stage):
+    def begin(self, stage: str) -> None:
         """What the stream is given from now on belongs to a stage."""
         if self._timed:
             self._marks.append((stage, gpu.mark(self.stream)))
 
-    def pack(self, name, arrays):
+    def pack(self, name: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """Arrays of one type, one after the other, in pinned memory."""
         n, dtype = sum(array.size for array in arrays), arrays[0].dtype
         with self.clock.timed("copy in"):
             return np.concatenate(arrays, out=self.here(name, n, dtype)[:n])
 
-    def send(self, name, packed):
+    def send(self, name: str, packed: np.ndarray) -> "DeviceArray":
         """A copy on the device of what is in pinned memory."""
         return gpu.copy(packed, self.there(name, packed.size, packed.dtype), self.stream)
 
-    def receive(self, sources, targets):
+    def receive(self, sources: "Iterable[DeviceArray]", targets: Iterable[np.ndarray]) -> None:
         """Copy from arrays of the device what pinned arrays have room for."""
         self.begin("copy out")
         for source, target in zip(sources, targets, strict=True):
             gpu.copy(source, target, self.stream)
 
-    def launch(self, kernel, n, block, *arguments):
+    def launch(self, kernel: Any, n: int, block: int, *arguments: Any) -> None:
         """Run a kernel by n threads or more, ``block`` in a block."""
         kernel[-(-n // block), block, self.stream](*arguments)
 
-    def wait(self):
+    def wait(self) -> None:
         """Wait until all is done that the stream was given."""
         self.begin("")
         gpu.synchronize(self.stream)
@@ -104,16 +114,19 @@ class Flight:
 class Flights:
     """Some flights over one GPU, each used by one thread of the host at a time."""
 
-    def __init__(self, n, session, arrays, timed):
-        self.n, self.clock, self._session, self._idle = n, session.clock, session, LifoQueue()
+    def __init__(
+        self, n: int, session: "GpuSession", arrays: Mapping[str, tuple[int, Any]], timed: bool
+    ) -> None:
+        self.n, self.clock, self._session = n, session.clock, session
+        self._idle: LifoQueue[Flight] = LifoQueue()
         for _ in range(n):
             self._idle.put(session.flight(arrays, timed))
 
-    def run(self, work, *arguments):
+    def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """``work(flight, ...)`` with one that nobody uses.  Raises DeviceError."""
         return self._session.run(self._run, work, *arguments)
 
-    def _run(self, work, *arguments):
+    def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         flight = self._idle.get()
         try:
             return work(flight, *arguments)
@@ -128,33 +141,40 @@ class GpuSession:
     DeviceError where there is no such GPU.
     """
 
-    def __init__(self, number=0, memory=None):
+    def __init__(self, number: int = 0, memory: int | None = None) -> None:
         self.number, self.name, self.clock = number, gpu.open_device(number), Clock()
         with gpu.errors():
             free = gpu.free_bytes()
         spare = max(free - max(RESERVE, free // 20), 0)
         self.memory = min(spare, memory or spare)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"GPU {self.number}, {self.name}"
 
-    def share(self, part, whole) -> "GpuSession":
+    def share(self, part: int, whole: int) -> "GpuSession":
         """The same GPU, with a share of its memory as ``part`` is one of ``whole``."""
         own = copy(self)
         own.memory = self.memory * part // whole
         return own
 
-    def run(self, work, *arguments):
+    def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """``work(...)`` by this thread with this GPU.  Raises DeviceError."""
         gpu.use(self.number)
         with gpu.errors():
             return work(*arguments)
 
-    def flight(self, arrays=None, timed=True) -> Flight:
+    def flight(self, arrays: Mapping[str, tuple[int, Any]] | None = None, timed: bool = True) -> Flight:
         """A flight of its owner alone."""
         return Flight(self.clock, arrays or {}, timed)
 
-    def flights(self, most, resident=0, arrays=None, n_bytes=0, timed=True) -> Flights:
+    def flights(
+        self,
+        most: int,
+        resident: int = 0,
+        arrays: Mapping[str, tuple[int, Any]] | None = None,
+        n_bytes: int = 0,
+        timed: bool = True,
+    ) -> Flights:
         """Flights for threads of the host, ``most`` at most, as many as fit beside ``resident`` bytes.
 
         ``arrays`` {name: (n, dtype)}: buffers that each has at both ends at once; ``n_bytes``: what it may

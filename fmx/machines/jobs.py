@@ -5,6 +5,7 @@ stretches of a job do not know of each other.  A backend says how large they are
 gives one to each thread of the CPU, gpu_jobs.Gpu one to each thread of the GPU.
 """
 
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -59,28 +60,33 @@ def _pick(job, stretch, start, stop):
 
 
 class Backend:
-    """What both backends can do; a backend's arrays lie in its own memory.
-
-    pieces (array, n): yields its elements on the host, n at a time, one piece at least; each until the next.
-    empty, zeros (shape, dtype); take (an array of the host, or a NamedTuple, to the backend); to_host;
-    run (job, n, size); stretch_size (n, multiple); sort_pairs; synchronize.
-    """
+    """What both backends can do; a backend's arrays lie in its own memory."""
 
     serial = False  # whether one thread may well pass over a whole text
+    empty: Callable[..., Any]  # (shape, dtype): an array of the backend
+    zeros: Callable[..., Any]
+    take: Callable[[Any], Any]  # an array of the host, or a NamedTuple of them, to the backend
+    to_host: Callable[[Any], np.ndarray]
+    # (array, n): its elements on the host, n at a time, one piece at least; each is valid until the next
+    pieces: Callable[[Any, int], Iterator[np.ndarray]]
+    run: Callable[..., None]  # (job, n, size): do all n things of a job
+    stretch_size: Callable[..., int]  # (n, multiple): things of a stretch that keep every thread busy
+    sort_pairs: Callable[..., tuple[Any, Any]]
+    synchronize: Callable[[], None]
 
-    def select(self, choice, n):
+    def select(self, choice: Any, n: int) -> Any:
         """uint32: what is kept of the chosen among n things, in their order."""
         ends = self.count(choice, n)
         return self.pick(choice, n, ends, self.empty(int(ends[-1]), np.uint32))
 
-    def count(self, choice, n, multiple=1):
+    def count(self, choice: Any, n: int, multiple: int = 1) -> np.ndarray:
         """int64 on the host: 0, then the number of the chosen up to the end of each stretch."""
         size = self.stretch_size(n, multiple)
         totals = self.zeros(-(-n // size), np.int64)
         self.run(Count(choice, totals), n, size)
         return np.concatenate([[0], np.cumsum(self.to_host(totals))])
 
-    def pick(self, choice, n, ends, into, multiple=1):
+    def pick(self, choice: Any, n: int, ends: np.ndarray, into: Any, multiple: int = 1) -> Any:
         """What is kept of the chosen, at the beginning of ``into``; ``ends`` is their ``count``."""
         if ends[-1]:
             self.run(Pick(choice, self.take(ends[:-1]), into), n, self.stretch_size(n, multiple))
@@ -93,28 +99,28 @@ class Cores(Backend):
     empty, zeros, serial = staticmethod(np.empty), staticmethod(np.zeros), True
     errors = nullcontext
 
-    def __init__(self, n_threads=1):
+    def __init__(self, n_threads: int = 1) -> None:
         self.n_threads = n_threads
 
-    def take(self, value):
+    def take(self, value: Any) -> Any:
         return value
 
-    def to_host(self, array):
+    def to_host(self, array: np.ndarray) -> np.ndarray:
         return array
 
-    def pieces(self, array, n):
+    def pieces(self, array: np.ndarray, n: int) -> Iterator[np.ndarray]:
         flat = np.ascontiguousarray(array).reshape(-1)
         for i in range(0, max(flat.size, 1), n):
             yield flat[i : i + n]
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         pass
 
-    def stretch_size(self, n, multiple=1) -> int:
+    def stretch_size(self, n: int, multiple: int = 1) -> int:
         """Things of a stretch, a multiple of ``multiple``, such that every thread has one of n things."""
         return max(-(-n // self.n_threads // multiple), 1) * multiple
 
-    def run(self, job, n, size=None):
+    def run(self, job: Any, n: int, size: int | None = None) -> None:
         """Do all n things of a job, ``size`` in a stretch; without it, in stretches of any size."""
         size = size or self.stretch_size(n)
         stretches = [
@@ -122,7 +128,14 @@ class Cores(Backend):
         ]
         run_all(_do_stretch, stretches, self.n_threads)
 
-    def sort_pairs(self, keys, values, spare_keys, spare_values, n_bits):
+    def sort_pairs(
+        self,
+        keys: np.ndarray,
+        values: np.ndarray,
+        spare_keys: np.ndarray,
+        spare_values: np.ndarray,
+        n_bits: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
         """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""
         order = np.argsort(keys, kind="stable")
         spare_keys[:], spare_values[:] = keys[order], values[order]
@@ -140,7 +153,7 @@ def _do_stretch(job, stretch, start, stop):
 # Things that have sizes, a portion at a time.
 
 
-def runs(sizes, most):
+def runs(sizes: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
     """Yield (start, stop) of runs of things: sizes int64[n] of a run are ``most`` in all, or it is one.
 
     A thing of no size counts as if it were 1.
@@ -161,7 +174,7 @@ def _stop_of_run(sizes, start, most):
     return i
 
 
-def cuts(sizes, most):
+def cuts(sizes: np.ndarray, most: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield (i, start, stop): things i, i + 1, ..., each from start[j] to stop[j], ``most`` in all.
 
     Things have ``sizes`` int64[n], and are cut where need be; start, stop int64.

@@ -12,8 +12,13 @@ before them, at most ``budget`` bytes are held; the owner of the ticket that is 
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import partial
 from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 BUDGET = 64 << 20
 AHEAD = 256  # tickets given beyond the one that is due
@@ -25,8 +30,10 @@ class Ticket:
 
     __slots__ = ("error", "is_done", "order", "pieces", "result")
 
-    def __init__(self, *order):
-        self.order, self.pieces, self.is_done, self.result, self.error = order, deque(), False, None, None
+    def __init__(self, *order: int) -> None:
+        self.order, self.is_done, self.result = order, False, None
+        self.pieces: deque = deque()
+        self.error: BaseException | None = None
 
 
 class Shares(list):
@@ -40,7 +47,7 @@ class Stopped(Exception):
 class Road:
     """The work of one run, shared by its workers."""
 
-    def __init__(self, items, budget=BUDGET, ahead=AHEAD):
+    def __init__(self, items: Iterable[Any], budget: int = BUDGET, ahead: int = AHEAD) -> None:
         self._items, self._budget, self._ahead = iter(items), budget, ahead
         self._pulling = threading.Lock()  # while an item is made, which may read a file
         lock = threading.Lock()
@@ -51,9 +58,11 @@ class Road:
         self._follow_ups: list = []  # a heap of (order, ticket, work)
         self._n_pulled = 0
         self._held, self._is_whole, self._is_stopped = 0, False, False
-        self._error = None  # of a worker, not of an item
+        self._error: BaseException | None = None  # of a worker, not of an item
 
-    def take(self, items=True, follow_ups=True, wait=True):
+    def take(
+        self, items: bool = True, follow_ups: bool = True, wait: bool = True
+    ) -> tuple[Ticket, Any] | None:
         """The next (ticket, item), or what ``follow_up`` was given; None at the end.
 
         ``items``, ``follow_ups``: which of these are wanted; without ``wait`` None also if none is there now.
@@ -76,45 +85,45 @@ class Road:
             if (taken := self._pull()) is not None:
                 return taken
 
-    def _pull(self):
+    def _pull(self) -> tuple[Ticket, Any] | None:
         with self._pulling:
             if self._is_whole or self._is_stopped:
                 return None
-            ticket, item = Ticket(self._n_pulled), None
+            ticket, item, is_over = Ticket(self._n_pulled), None, False
             self._n_pulled += 1
             try:
                 item = next(self._items)
             except StopIteration:
-                ticket = None
+                is_over = True
             except BaseException as error:
                 ticket.is_done, ticket.error = True, error
             with self._for_pieces:
                 if not self._tickets:
                     self._for_pieces.notify()
-                if ticket is not None:
+                if not is_over:
                     self._tickets.append(ticket)
-                if ticket is None or ticket.is_done:
+                if is_over or ticket.is_done:
                     self._end()
                     return None
             return ticket, item
 
-    def _end(self):
+    def _end(self) -> None:
         """No item will be taken any more."""
         self._is_whole = True
         self._wake_workers()
 
-    def _wake_workers(self):
+    def _wake_workers(self) -> None:
         self._for_items.notify_all()
         self._for_follow_ups.notify_all()
 
-    def follow_up(self, ticket, work):
+    def follow_up(self, ticket: Ticket, work: Callable[[], Any]) -> None:
         """Leave the rest of an item to whoever takes it: (ticket, work)."""
         with self._for_follow_ups:
             heappush(self._follow_ups, (ticket.order, ticket, work))
             self._for_follow_ups.notify()
             self._let_all_go_on()  # who waits for room may be needed
 
-    def split(self, ticket, shares):
+    def split(self, ticket: Ticket, shares: Sequence[Any]) -> None:
         """Put shares of an item right behind its ticket, each with one of its own, for whoever takes them."""
         with self._for_follow_ups:
             at = self._tickets.index(ticket) + 1
@@ -124,7 +133,7 @@ class Road:
                 heappush(self._follow_ups, (behind.order, behind, share))
             self._for_follow_ups.notify_all()
 
-    def emit(self, ticket, piece):
+    def emit(self, ticket: Ticket, piece: "bytes | np.ndarray") -> None:
         """Hand over a piece of output, bytes or what has ``nbytes``; waits while too much is held.
 
         Raises Stopped.
@@ -143,19 +152,19 @@ class Road:
                 self._for_pieces.notify()
             self._let_one_go_on()
 
-    def _has_room(self, ticket, size) -> bool:
+    def _has_room(self, ticket: Ticket, size: int) -> bool:
         """May a piece be handed over now?  If not, its worker waits."""
         if self._is_stopped or not self._held or self._held + size <= self._budget or self._is_due_left():
             return True
         return self._tickets[0] is ticket and not ticket.pieces
 
-    def _let_one_go_on(self):
+    def _let_one_go_on(self) -> None:
         """Wake the first of those that wait for room, if there may be some for it, and no others."""
         waiting = self._for_room
         if waiting and (self._held < self._budget or waiting[0][0] == self._tickets[0].order):
             heappop(waiting)[1].notify()
 
-    def _let_all_go_on(self):
+    def _let_all_go_on(self) -> None:
         while self._for_room:
             heappop(self._for_room)[1].notify()
 
@@ -163,7 +172,7 @@ class Road:
         """Does the ticket that is due wait for somebody to take it?"""
         return bool(self._follow_ups) and self._follow_ups[0][1] is self._tickets[0]
 
-    def do(self, ticket, work, *arguments):
+    def do(self, ticket: Ticket, work: Callable[..., Any], *arguments: Any) -> None:
         """Do an item: its result is ``work(*arguments)``."""
         try:
             self.finish(ticket, work(*arguments))
@@ -172,7 +181,7 @@ class Road:
         except BaseException as error:
             self.finish(ticket, error=error)
 
-    def finish(self, ticket, result=None, error=None):
+    def finish(self, ticket: Ticket, result: Any = None, error: BaseException | None = None) -> None:
         """Say that an item is done, or how it failed."""
         with self._for_pieces:
             ticket.is_done, ticket.result, ticket.error = True, result, error
@@ -181,14 +190,14 @@ class Road:
             if error is not None or self._tickets[0] is ticket:
                 self._for_pieces.notify()
 
-    def fail(self, error):
+    def fail(self, error: BaseException) -> None:
         """Say that a worker failed by itself: every item that is under way ends so."""
         with self._for_pieces:
             self._error = error
             self._end()
             self._for_pieces.notify()
 
-    def stop(self):
+    def stop(self) -> None:
         """Send the workers home."""
         # An interrupt of the caller may have come between taking the lock and what would give it back.
         self._lock.acquire(timeout=STOPPING)
@@ -199,12 +208,12 @@ class Road:
         finally:
             self._lock.release()
 
-    def close(self):
+    def close(self) -> None:
         """Close what makes the items, unless somebody was left who waits for one."""
         if hasattr(self._items, "close") and self._pulling.acquire(blocking=False):
             self._items.close()
 
-    def results(self, write):
+    def results(self, write: Callable[[Any], object] | None) -> Generator[Any, None, None]:
         """Yield the result of each item in order, after ``write`` was given its pieces, by this thread.
 
         Raises what a worker, or the making of an item, has raised, when its turn comes.
@@ -212,7 +221,7 @@ class Road:
         while (ticket := self._due()) is not None:
             while pieces := self._pieces(ticket):
                 for piece in pieces:
-                    write(piece)
+                    write(piece)  # type: ignore[misc]  # None only where nothing is emitted
                 with self._lock:
                     self._held -= sum(map(_size, pieces))
                     self._let_one_go_on()
@@ -226,7 +235,7 @@ class Road:
                     self._wake_workers()
             yield ticket.result
 
-    def _due(self):
+    def _due(self) -> Ticket | None:
         """The first ticket that is not done with; None at the end."""
         with self._lock:  # not by its condition, whose code an interrupt could end after the lock was taken
             while not self._tickets:
@@ -237,7 +246,7 @@ class Road:
                 self._for_pieces.wait()
             return self._tickets[0]
 
-    def _pieces(self, ticket) -> list:
+    def _pieces(self, ticket: Ticket) -> list:
         """What has been handed over for the ticket that is due; nothing when it is done."""
         with self._lock:
             while not (ticket.pieces or ticket.is_done):
@@ -249,7 +258,7 @@ class Road:
             return pieces
 
 
-def _size(piece) -> int:
+def _size(piece: "bytes | np.ndarray") -> int:
     return piece.nbytes if hasattr(piece, "nbytes") else len(piece)
 
 
@@ -260,7 +269,9 @@ OF_A_WORKER = 16 << 20
 PATIENCE = 1.0  # seconds for threads to end after an interrupt
 
 
-def travel(items, workers, write):
+def travel(
+    items: Iterable[Any], workers: Sequence[Callable[..., Any]], write: Callable[[Any], object] | None
+) -> Generator[Any, None, None]:
     """Yield the result of ``work(emit, item)`` for each item in order, by one ``work`` of the ``workers``.
 
     Each of them has a thread.  ``emit`` takes pieces of output, which ``write`` is given in order by the
@@ -268,7 +279,7 @@ def travel(items, workers, write):
     """
     road = Road(items, max(BUDGET, OF_A_WORKER * len(workers)))
 
-    def step(work, ticket, item):
+    def step(work: Callable[..., Any], ticket: Ticket, item: Any) -> Any:
         emit = partial(road.emit, ticket)
         result = work(emit, item)
         if isinstance(result, Shares):
@@ -276,20 +287,22 @@ def travel(items, workers, write):
             return work(emit, result[0])
         return result
 
-    def loop(work):
+    def loop(work: Callable[..., Any]) -> None:
         while (taken := road.take()) is not None:
             road.do(taken[0], step, work, *taken)
 
     yield from run(road, [partial(loop, work) for work in workers], write)
 
 
-def run(road, loops, write):
+def run(
+    road: Road, loops: Sequence[Callable[[], None]], write: Callable[[Any], object] | None
+) -> Generator[Any, None, None]:
     """Start a thread for each loop, yield results in order, and end the threads whatever happens.
 
     After an interrupt a thread is left that waits for input, which may never come.
     """
 
-    def guarded(loop):
+    def guarded(loop: Callable[[], None]) -> None:
         try:
             loop()
         except BaseException as error:

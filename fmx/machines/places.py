@@ -1,13 +1,18 @@
 """Where work is done: on the CPU, on GPUs, or wherever it can be."""
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 from ..compiler import cuda_driver
 from ..compiler.piece import SIMULATED
 from ..errors import DeviceError
 from .threads import run_all
+
+if TYPE_CHECKING:
+    from .gpu_session import GpuSession
 
 
 @dataclass(frozen=True)
@@ -25,13 +30,13 @@ class Device:
 CPU = Device()
 
 
-def wake(number) -> None:
+def wake(number: int) -> None:
     """Let the driver begin with a GPU beside what else is done at the start: it takes 0.2 s, and no Python.
 
     What goes wrong is said when the GPU is opened.
     """
 
-    def begin():
+    def begin() -> None:
         with suppress(Exception):
             cuda_driver.use(number)
 
@@ -39,7 +44,12 @@ def wake(number) -> None:
         Thread(target=begin).start()
 
 
-def choose_place(device, on_gpus, on_cpu, tell):
+def choose_place(
+    device: Device,
+    on_gpus: "Callable[[list[GpuSession]], Any]",
+    on_cpu: Callable[[], Any],
+    tell: Callable[[str], None],
+) -> Any:
     """What ``on_gpus(sessions)`` gives for opened GPUs, or ``on_cpu()`` where a Device asks for the CPU.
 
     So does engine auto where there is no GPU, or none that will do.  ``tell`` is given one line on where, and
@@ -59,7 +69,7 @@ def choose_place(device, on_gpus, on_cpu, tell):
     return made
 
 
-def _open(device) -> list:
+def _open(device: Device) -> list:
     """GpuSessions of the GPUs that a Device asks for."""
     from . import gpu
     from .gpu_session import GpuSession
@@ -69,7 +79,7 @@ def _open(device) -> list:
     return run_all(GpuSession, [(number, device.memory) for number in numbers], n_gpus)
 
 
-def in_words(sessions) -> str:
+def in_words(sessions: "Sequence[GpuSession]") -> str:
     """Which GPUs, as ``GPUs 0 to 3, NVIDIA H200``; their numbers follow each other."""
     if len(sessions) == 1:
         return str(sessions[0])
@@ -81,7 +91,9 @@ def in_words(sessions) -> str:
 # GPUs that hold an index together, where one has no room for all of its parts.
 
 
-def teams(sessions, sizes, beside, tell) -> list:
+def teams(
+    sessions: "Sequence[GpuSession]", sizes: list[int], beside: int, tell: Callable[[str], None]
+) -> list:
     """As many teams of GPUs as can hold all parts each: for each team the GpuSession of each part.
 
     ``sizes`` of the parts in bytes; ``beside`` them a GPU needs so many for buffers.  ``tell`` is given lines
@@ -101,7 +113,7 @@ def teams(sessions, sizes, beside, tell) -> list:
     return [places for places, _ in found]
 
 
-def _places(team, sizes, beside):
+def _places(team: "Sequence[GpuSession]", sizes: list[int], beside: int) -> "tuple[list[GpuSession], bool]":
     """(the GpuSession of each part, whether all fit): the largest first, to whoever has most room left."""
     left = {session: session.memory - beside for session in team}
     places = [team[0]] * len(sizes)
@@ -111,6 +123,6 @@ def _places(team, sizes, beside):
     return places, all(left[session] >= 0 for session in places)
 
 
-def for_each(found, n_threads) -> list:
+def for_each(found: Sequence[Any], n_threads: int) -> list:
     """(team, how many of n_threads threads it has, one at least) of each of the teams."""
     return [(team, max((n_threads + i) // len(found), 1)) for i, team in enumerate(found)]

@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ..system.process import tell
@@ -18,7 +19,7 @@ _UNKNOWN = "{elapsed}: {desc}"
 class Progress:
     """Says what is being done.  ``quiet`` says nothing.  ``wall``: the time that the command takes."""
 
-    def __init__(self, quiet: bool = False):
+    def __init__(self, quiet: bool = False) -> None:
         self.quiet, self.wall = quiet, Wall()
         self._live = not quiet and sys.stderr.isatty()
         self._wait = OFTEN if self._live else SELDOM
@@ -30,7 +31,7 @@ class Progress:
         """Another run of the same command begins."""
         self.wall = Wall(time.monotonic())
 
-    def follow(self, share=lambda: None) -> None:
+    def follow(self, share: Callable[[], float | None] = lambda: None) -> None:
         """Begin something of which ``share()`` is done, from 0 to 1, or None where that is not known."""
         self._share, self._start = share, time.monotonic()
 
@@ -53,14 +54,14 @@ class Progress:
                 self.say(line.strip())
 
     @contextmanager
-    def stage(self, name: str):
+    def stage(self, name: str) -> Iterator[Callable[[float], None]]:
         """``with progress.stage("suffix array") as done:`` tells the stage and the seconds it took.
 
         ``done(share)`` may be called as it goes on; the time goes on in any case.
         """
         start, share = time.monotonic(), None
 
-        def done(now):
+        def done(now: float) -> None:
             nonlocal share
             share = now
             self.show(name)
@@ -72,11 +73,11 @@ class Progress:
         self.say(f"{name}: {time.monotonic() - start:.1f} s")
 
     @contextmanager
-    def kept_up(self, message):
+    def kept_up(self, message: Callable[[], str]) -> Iterator[None]:
         """Show what ``message()`` gives as time goes by, whatever the caller's thread does."""
         is_over = threading.Event()
 
-        def repeat():
+        def repeat() -> None:
             while not is_over.wait(max(self._wait, OFTEN)):
                 self.show(message())
 
@@ -91,7 +92,7 @@ class Progress:
                 thread.join()
 
 
-def meter(message, share, seconds, columns) -> str:
+def meter(message: str, share: float | None, seconds: float, columns: int | None) -> str:
     """A line of progress that is no wider than ``columns`` (None: of any width, without a bar)."""
     from tqdm.std import tqdm  # 25 ms, which only who waits spends
 

@@ -3,6 +3,7 @@
 import math
 import os
 import threading
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -24,7 +25,7 @@ def spans(n: int, n_parts: int, multiple: int = 1) -> list:
     return [(start, min(stop, n)) for start, stop in pairwise(cuts)]
 
 
-def run_all(function, arguments, n_threads: int) -> list:
+def run_all(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], n_threads: int) -> list:
     """``[function(*a) for a in arguments]``, by n_threads threads."""
     if n_threads == 1 or len(arguments) == 1:
         return [function(*a) for a in arguments]
@@ -32,7 +33,7 @@ def run_all(function, arguments, n_threads: int) -> list:
         return list(pool.map(lambda a: function(*a), arguments))
 
 
-def start(n_threads: int, function, *arguments):
+def start(n_threads: int, function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
     """Start a function beside the caller if a thread is free; call what is returned for its value."""
     if n_threads == 1:
         return lambda: function(*arguments)
@@ -48,7 +49,7 @@ def start(n_threads: int, function, *arguments):
 class Link:
     """Is told once, and waited for."""
 
-    def __init__(self, told=None):
+    def __init__(self, told: Any = None) -> None:
         self._is_told, self._told = threading.Event(), told
         if told is not None:
             self._is_told.set()
@@ -56,7 +57,7 @@ class Link:
     def is_told(self) -> bool:
         return self._is_told.is_set()
 
-    def tell(self, told):
+    def tell(self, told: Any) -> None:
         """Let the next one know, or None: what it finds is not wanted."""
         self._told = told
         self._is_told.set()

@@ -2,29 +2,37 @@
 
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from threading import Lock
+from typing import Any, Protocol
 
 from ..compiler import functions
 from ..report.facts import SPENT
 from ..system.process import started
 
 
+class Writable(Protocol):
+    """What takes bytes: a file, or a sink of the output."""
+
+    def write(self, piece: Any, /) -> object: ...
+
+
 class Clock:
     """``seconds`` sums up what each stage has taken, of all threads of the host together."""
 
-    def __init__(self):
-        self.seconds: Counter = Counter()
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
         self._lock = Lock()
 
-    def add(self, stage, seconds):
+    def add(self, stage: str, seconds: float) -> None:
         """Count some more."""
         with self._lock:
-            self.seconds[stage] += seconds
+            self.seconds[stage] += seconds  # type: ignore[assignment]
 
     @contextmanager
-    def timed(self, stage):
+    def timed(self, stage: str) -> Iterator[None]:
         """Count the time that the host spends within."""
         start = time.perf_counter()
         yield
@@ -34,10 +42,10 @@ class Clock:
 class Timed:
     """A file whose writing is timed, as the stage "write"."""
 
-    def __init__(self, clock, file):
+    def __init__(self, clock: Clock, file: Writable) -> None:
         self._clock, self._file = clock, file
 
-    def write(self, piece):
+    def write(self, piece: bytes) -> None:
         with self._clock.timed("write"):
             self._file.write(piece)
 
@@ -54,7 +62,7 @@ class Wall:
     first stage that is named.
     """
 
-    def __init__(self, start: float | None = None):
+    def __init__(self, start: float | None = None) -> None:
         self._last = start or started.get() or time.monotonic()
         self._stage, self._is_over = "starting", False
         self._compiled = functions.seconds_of_compiling()
@@ -74,7 +82,7 @@ class Wall:
         return before
 
     @contextmanager
-    def spending(self, stage: str):
+    def spending(self, stage: str) -> Iterator[None]:
         """Time within is spent on this."""
         before = self.turn_to(stage)
         try:
@@ -88,7 +96,7 @@ class Wall:
         self._is_over = True
         return sum(self.spent.values())
 
-    def written(self, sink) -> "Written":
+    def written(self, sink: Writable) -> "Written":
         """The file that is written."""
         return Written(self, sink)
 
@@ -110,10 +118,10 @@ class Wall:
 class Written:
     """A file, and the Wall of who writes to it."""
 
-    def __init__(self, wall: Wall, file):
+    def __init__(self, wall: Wall, file: Writable) -> None:
         self._wall, self._file = wall, file
 
-    def write(self, piece) -> None:
+    def write(self, piece: bytes) -> None:
         with self._wall.spending("writing"):
             self._file.write(piece)
 
@@ -124,11 +132,12 @@ class Written:
 class Watch:
     """Of one run, for a Report; ``clock`` is told what its stages take."""
 
-    def __init__(self, report):
-        self._report, self._clocks = report, {}
+    def __init__(self, report: Any) -> None:
+        self._report = report
+        self._clocks: dict[str, Clock] = {}
         self.clock, self._wall = Clock(), Wall()
 
-    def begin(self, wall: Wall, sessions=()) -> None:
+    def begin(self, wall: Wall, sessions: Sequence[Any] = ()) -> None:
         """All is compiled and open, also the GpuSessions of GPUs: now the work begins, for the first time or
         once more."""
         self._wall = wall
@@ -136,11 +145,11 @@ class Watch:
         for clock in self._clocks.values():
             clock.seconds.clear()
 
-    def timed(self, sink) -> Timed:
+    def timed(self, sink: Writable) -> Timed:
         """The file that is written."""
         return Timed(self.clock, sink)
 
-    def facts(self, places, summary, found=None) -> dict:
+    def facts(self, places: Any, summary: Any, found: Mapping[str, Any] | None = None) -> dict:
         """All that is told: ``places`` of the work, a ``summary`` of it, and what else was ``found``."""
         wall = self._wall.over()
         known = {
@@ -155,5 +164,5 @@ class Watch:
         return self._report.facts({**known, **(found or {})})
 
 
-def _rounded(seconds) -> dict:
+def _rounded(seconds: Mapping[str, float]) -> dict:
     return {name: round(each, 3) for name, each in seconds.items()}

@@ -6,8 +6,11 @@ what came of it: counts, seconds, stages, lengths, contigs.
 
 import json
 import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 FORMAT = 1  # of facts
 OF_READS = {"mapped", "unique", "suppressed", "unmapped", "cannot_occur"}  # counts that are shares of these
@@ -30,12 +33,12 @@ class Report:
     paths: tuple
     about: dict
 
-    def facts(self, found) -> dict:
+    def facts(self, found: Mapping[str, Any]) -> dict:
         """All of it, with what was ``found``."""
         return with_rates({"format": FORMAT, **self.about, **found})
 
 
-def with_rates(facts) -> dict:
+def with_rates(facts: dict[str, Any]) -> dict:
     """Facts with the shares and rates that follow from their counts and seconds."""
     counts, seconds = facts["counts"], max(facts["seconds"]["wall"], 1e-9)
     whole, names = ("pairs", _OF_PAIRS) if "pairs" in counts else ("reads", OF_READS)
@@ -52,7 +55,7 @@ def with_rates(facts) -> dict:
     return {**facts, "shares": shares, "rates": rates}
 
 
-def fates_of(facts) -> tuple[str, dict]:
+def fates_of(facts: dict[str, Any]) -> tuple[str, dict]:
     """(reads or pairs, how many of them became what, in words); of -m nothing where it was not given."""
     counts = facts["counts"]
     what, mapped = ("pairs", counts["proper"]) if "pairs" in counts else ("reads", counts["mapped"])
@@ -67,7 +70,9 @@ def fates_of(facts) -> tuple[str, dict]:
     return what, fates
 
 
-def added(shards, about=None, wall: float | None = None) -> dict:
+def added(
+    shards: Sequence[dict[str, Any]], about: Mapping[str, Any] | None = None, wall: float | None = None
+) -> dict:
     """The facts of shards of one run as those of the whole; ``about`` it, if that is known better.
 
     ``wall``: the seconds that the whole took, by default those of all shards added up.
@@ -95,7 +100,7 @@ def added(shards, about=None, wall: float | None = None) -> dict:
     return with_rates(whole)
 
 
-def _sums(dicts) -> dict:
+def _sums(dicts: Iterable[Mapping[str, Any]]) -> dict:
     """The numbers of the same name added up."""
     total: dict = {}
     for each in dicts:
@@ -104,14 +109,14 @@ def _sums(dicts) -> dict:
     return {name: round(n, 3) if isinstance(n, float) else n for name, n in total.items()}
 
 
-def _joined(rows) -> list:
+def _joined(rows: Iterable[Any]) -> list:
     total: dict = {}
     for least, most, n in rows:
         total[least, most] = total.get((least, most), 0) + n
     return [[*ends, n] for ends, n in sorted(total.items())]
 
 
-def _row(rows) -> dict:
+def _row(rows: Sequence[Any]) -> dict:
     """Rows of one contig, or group, as one: all but its name and length are added up."""
     sums = {name: sum(row[name] for row in rows) for name in rows[0] if name not in ("name", "length")}
     sums["fractional"] = round(sums["fractional"], 6)
@@ -124,7 +129,7 @@ SUFFIX = "_mqc.json"
 _ABOUT = "finds every place where a DNA read occurs in a reference."
 
 
-def as_multiqc(path, facts: dict) -> bytes:
+def as_multiqc(path: str | Path, facts: dict) -> bytes:
     """What a file of this name holds: a bar of the sample that its name tells."""
     sample = os.path.basename(path)[: -len(SUFFIX)] or "fmx"
     what, fates = fates_of(facts)
@@ -157,14 +162,14 @@ def as_multiqc(path, facts: dict) -> bytes:
 SUFFIXES = {"_mqc.json": "MULTIQC", ".json": "JSON", ".html": "HTML", ".htm": "HTML"}  # the first one holds
 
 
-def kind_of(path) -> str | None:
+def kind_of(path: str) -> str | None:
     """The kind that a name tells, or None."""
     name = os.path.basename(path).lower()
     end = next((end for end in SUFFIXES if name.endswith(end)), name)
     return None if end == name else SUFFIXES[end]
 
 
-def rendered(path, facts) -> bytes:
+def rendered(path: str, facts: dict[str, Any]) -> bytes:
     """Facts as what a file of this name holds."""
     kind = kind_of(path)
     if kind == "JSON":
@@ -174,7 +179,7 @@ def rendered(path, facts) -> bytes:
     return as_multiqc(path, facts)
 
 
-def as_json(facts) -> bytes:
+def as_json(facts: dict[str, Any]) -> bytes:
     """An object a line where lists are long."""
     long = {name: facts[name] for name in LONG if name in facts}
     text = json.dumps({name: value for name, value in facts.items() if name not in long}, indent=1)

@@ -1,6 +1,8 @@
 """A page of HTML in one file: its frame, and tables."""
 
+from collections.abc import Iterable, Sequence
 from html import escape
+from typing import Any
 
 from ..errors import n_of
 from . import svg
@@ -20,7 +22,7 @@ td.words { text-align: left; white-space: normal; overflow-wrap: anywhere }
 """
 
 
-def page(title, parts) -> bytes:
+def page(title: str, parts: list[str]) -> bytes:
     """``parts``: HTML, of which headings and paragraphs stand by themselves."""
     lines = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -31,7 +33,7 @@ def page(title, parts) -> bytes:
     return "\n".join(lines).encode()
 
 
-def table(head, rows) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Rows of cells, already HTML."""
     lines = ["<table>", "<tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>"]
     lines += ["<tr>" + "".join(row) + "</tr>" for row in rows]
@@ -54,7 +56,7 @@ _WORDS = {
 }  # fmt: skip
 
 
-def html(facts) -> bytes:
+def html(facts: dict[str, Any]) -> bytes:
     """The page."""
     counts = facts["counts"]
     names = [each["path"].rsplit("/", 1)[-1] for each in facts["inputs"]]
@@ -88,7 +90,7 @@ def html(facts) -> bytes:
     return page(title, parts)
 
 
-def _about(facts) -> str:
+def _about(facts: dict[str, Any]) -> str:
     seconds = facts["seconds"]["wall"]
     said = [
         f"fmx {facts['fmx']}",
@@ -100,7 +102,7 @@ def _about(facts) -> str:
     return escape("; ".join(said))
 
 
-def _counts(facts) -> str:
+def _counts(facts: dict[str, Any]) -> str:
     rows = []
     for name, n in facts["counts"].items():
         share = facts["shares"].get(name)
@@ -112,7 +114,7 @@ def _counts(facts) -> str:
     return table(("", "number", "share"), rows)
 
 
-def _fates(facts) -> list:
+def _fates(facts: dict[str, Any]) -> list:
     what, fates = fates_of(facts)
     n = max(facts["counts"][what], 1)
     title = f"Where {what} occur"
@@ -121,13 +123,13 @@ def _fates(facts) -> list:
     return [f"<h2>{title}</h2>", bar]
 
 
-def _strands(strands, what) -> str:
+def _strands(strands: dict[str, int], what: str) -> str:
     n, words = sum(strands.values()), {"forward": "as given (+)", "reverse": "reverse (-)"}
     rows = {words[name]: (each, f"{each:,} ({100 * each / n:.1f} %)") for name, each in strands.items()}
     return svg.amounts(rows, f"Strands of {what}")
 
 
-def _mismatches(rows) -> str:
+def _mismatches(rows: Sequence[Sequence[int]]) -> str:
     n = sum(reads for *_, reads in rows)
     amounts = {
         n_of(least, "mismatch", "mismatches"): (reads, f"{reads:,} ({100 * reads / n:.1f} %)")
@@ -136,7 +138,7 @@ def _mismatches(rows) -> str:
     return svg.amounts(amounts, "Mismatches of reads")
 
 
-def _histogram(rows, title, things, unit) -> list:
+def _histogram(rows: Sequence[Sequence[int]], title: str, things: str, unit: str) -> list:
     """Columns of equal width, as far as _SHOWN of all reach; of a single one, that in words."""
     total, seen, most = sum(n for *_, n in rows), 0, rows[0][1]
     for _, longest, n in rows:
@@ -158,7 +160,7 @@ def _histogram(rows, title, things, unit) -> list:
     return [svg.histogram(columns, (least, width), words, title)]
 
 
-def _of_reference(what, rows) -> list:
+def _of_reference(what: str, rows: Sequence[dict[str, Any]]) -> list:
     """A table of the contigs or groups with the most reads, each with a bar of its reads."""
     shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
     found = []
@@ -171,12 +173,12 @@ def _of_reference(what, rows) -> list:
     return [*found, table(["name", "bases", *names, ""], lines)]
 
 
-def _screen(rows) -> str:
+def _screen(rows: Sequence[dict[str, Any]]) -> str:
     shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
     return table(("groups", "reads"), [_cells(", ".join(row["groups"]), row["reads"]) for row in shown])
 
 
-def _times(facts) -> list:
+def _times(facts: dict[str, Any]) -> list:
     wall, *spent = facts["seconds"].items()
     parts = ", ".join(f"{seconds:.2f} s {SPENT.get(what, what)}" for what, seconds in spent)
     whole = f"{wall[1]:.2f} s from the start of the command to its end"
@@ -194,7 +196,7 @@ def _times(facts) -> list:
     return found
 
 
-def _run(facts) -> str:
+def _run(facts: dict[str, Any]) -> str:
     rows = [("command", facts["command_line"]), ("places", "; ".join(facts["places"]))]
     for each in facts["inputs"]:
         size = "" if each["bytes"] is None else f" ({each['bytes']:,} bytes)"
@@ -209,12 +211,12 @@ def _run(facts) -> str:
     return table(("", ""), [_cells(*row, kind=' class="words"') for row in rows])
 
 
-def _cells(*words, kind="") -> list:
+def _cells(*words: object, kind: str = "") -> list:
     first, *rest = map(_shown, words)
     return [f"<td>{first}</td>", *(f"<td{kind}>{word}</td>" for word in rest)]
 
 
-def _shown(value) -> str:
+def _shown(value: object) -> str:
     """A number or text as HTML."""
     if isinstance(value, float):
         return f"{value:,.2f}"

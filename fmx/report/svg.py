@@ -1,5 +1,6 @@
 """Figures as SVG, drawn by hand: lines, bars of shares or amounts, histograms, a matrix of numbers."""
 
+from collections.abc import Sequence
 from html import escape
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777", "#222222")
@@ -9,23 +10,25 @@ _LONGEST, _NAMES = 28, 215  # letters of a name that are shown, and room for the
 _SCALE = 96  # room for the numbers of a histogram
 
 
-def text(x, y, words, anchor="start", more="") -> str:
+def text(x: float, y: float, words: str, anchor: str = "start", more: str = "") -> str:
     """Words at a place."""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{escape(str(words))}</text>'
 
 
-def shortened(name) -> str:
+def shortened(name: str) -> str:
     """A name that is not too long for a figure."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
-def _figure(width, height, parts, title) -> str:
+def _figure(width: int, height: int, parts: list[str], title: str) -> str:
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
     head += f'width="{width:.0f}" height="{height:.0f}" role="img" font-family="sans-serif" font-size="12">'
     return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"])
 
 
-def lines(curves: dict, ticks, labels, title) -> str:
+def lines(
+    curves: dict, ticks: Sequence[Sequence[tuple[float, str]]], labels: tuple[str, str], title: str
+) -> str:
     """Curves {name: points (x, y) from 0 to 1}, with ticks ([(x, words)], [(y, words)]) and two labels."""
     height = max(_HIGH, _TOP + _ROW * len(curves)) + _BOTTOM
     parts, bottom = [], _TOP + _HIGH - 2 * _TOP
@@ -52,7 +55,7 @@ def lines(curves: dict, ticks, labels, title) -> str:
     return _figure(_LEFT + _WIDE + 250, height, parts, title)
 
 
-def bars(rows: dict, kinds, title, colours=_KINDS) -> str:
+def bars(rows: dict, kinds: list[str], title: str, colours: Sequence[str] = _KINDS) -> str:
     """A bar for each of {name: shares of the ``kinds``, which add up to 1}; the first share in words."""
     parts, left, at = [], _NAMES, _NAMES
     for j, kind in enumerate(kinds):
@@ -70,7 +73,7 @@ def bars(rows: dict, kinds, title, colours=_KINDS) -> str:
     return _figure(left + _WIDE + 76 + 7 * len(kinds[0]), 36 + _ROW * len(rows), parts, title)
 
 
-def amounts(rows: dict, title) -> str:
+def amounts(rows: dict, title: str) -> str:
     """A bar for each of {name: (number, words)}, the longest for the largest."""
     parts, left, most = [], _NAMES, max((number for number, _ in rows.values()), default=0) or 1
     for i, (name, (number, words)) in enumerate(rows.items()):
@@ -81,13 +84,13 @@ def amounts(rows: dict, title) -> str:
     return _figure(left + _WIDE + 120, 16 + _ROW * len(rows), parts, title)
 
 
-def _step(most) -> int:
+def _step(most: int) -> int:
     """1, 2 or 5 times a power of ten, of which ``most`` holds five at most."""
     ten = 10 ** (len(str(most)) - 1)
     return next(step for step in (ten // 5, ten // 2, ten, 2 * ten) if step and most <= 5 * step)
 
 
-def histogram(columns, scale, label, title) -> str:
+def histogram(columns: Sequence[int], scale: tuple[int, int], label: str, title: str) -> str:
     """Columns of numbers; ``scale``: (start of the first, width of each), by the axis with a ``label``."""
     parts, bottom, most, wide = [], _TOP + _HIGH - 2 * _TOP, max(columns) or 1, _WIDE / len(columns)
     tick = _step(most)
@@ -108,7 +111,7 @@ def histogram(columns, scale, label, title) -> str:
     return _figure(_SCALE + _WIDE + 30, bottom + 48, parts, title)
 
 
-def matrix(names, numbers, title) -> str:
+def matrix(names: Sequence[str], numbers: Sequence[Sequence[float]], title: str) -> str:
     """A square of numbers from -1 to 1, the darker the nearer to 1."""
     n, left = len(names), _NAMES
     cell = max(14, min(56, 560 // n))

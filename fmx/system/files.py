@@ -9,8 +9,10 @@ import shutil
 import stat
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO, Self
 
 # f_type of statfs(2).  Not here: those whose ctime somebody else may set, as with CIFS, FUSE, 9p, vfat.
 _TELLING = {
@@ -37,7 +39,7 @@ def tells_changes(file: int) -> bool:
 _MOST = 1 << 20  # bytes: what Linux lets any user have
 
 
-def widen(file) -> None:
+def widen(file: BinaryIO) -> None:
     """Let a pipe, if that is what a file is, hold 1 MB in the place of 64 kB.
 
     Who writes and who reads it then wait for each other, and wake each other, less often.
@@ -62,31 +64,31 @@ _LONGEST = 255  # bytes of a file name
 class _Draft:
     """``path`` is in the making; ``commit`` puts it at ``final``, anything else leaves nothing."""
 
-    def __init__(self, final):
+    def __init__(self, final: Path | str) -> None:
         self.final = Path(os.path.realpath(final))
         sweep(self.final)
         self.path = _beside(self.final, "partial")
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
 
 class DraftFile(_Draft):
     """A file in the making: write to ``file``, then ``commit``.  Raises OSError."""
 
-    def __init__(self, final):
+    def __init__(self, final: str) -> None:
         super().__init__(final)
         self.file = open(self.path, "xb")  # noqa: SIM115
         lock(self.file.fileno())
 
-    def commit(self):
+    def commit(self) -> None:
         """Bring the data to disk and give them their name, replacing a file."""
         self.file.flush()
         os.fsync(self.file.fileno())
         os.replace(self.path, self.final)
         sync_names(self.final.parent)
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         with suppress(OSError):
             self.path.unlink()
         with suppress(OSError):  # what a full disk did not take
@@ -96,13 +98,13 @@ class DraftFile(_Draft):
 class DraftFolder(_Draft):
     """A folder in the making: write below ``path``, then ``commit``.  Raises OSError."""
 
-    def __init__(self, final):
+    def __init__(self, final: Path) -> None:
         super().__init__(final)
         self.path.mkdir()
         self._descriptor = os.open(self.path, os.O_RDONLY)
         lock(self._descriptor)
 
-    def commit(self, is_lasting=True):
+    def commit(self, is_lasting: bool = True) -> None:
         """Bring the data to disk, if ``is_lasting``, and give them their name, replacing a folder."""
         if is_lasting:
             sync_tree(self.path)
@@ -115,12 +117,12 @@ class DraftFolder(_Draft):
         if is_lasting:
             sync_names(self.final.parent)
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._descriptor)
 
 
-def sync_tree(folder) -> None:
+def sync_tree(folder: Path) -> None:
     """Bring every file and name in a folder to disk.  Raises OSError."""
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -129,7 +131,7 @@ def sync_tree(folder) -> None:
         sync_names(parent)
 
 
-def sweep(final) -> None:
+def sweep(final: Path) -> None:
     """Remove what dead owners left beside a final place; an old folder whose place is empty goes back there.
 
     Whatever is locked, or cannot be locked here, is left alone.
@@ -148,7 +150,7 @@ def sweep(final) -> None:
 
 
 @contextmanager
-def _of_the_dead(path):
+def _of_the_dead(path: bytes) -> Iterator[bool]:
     """Is it a folder?  Raises OSError unless it is stale and its lock could be taken, which is then held."""
     found = os.lstat(path)
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
@@ -164,20 +166,20 @@ def _of_the_dead(path):
         os.close(descriptor)
 
 
-def _start(final) -> bytes:
+def _start(final: Path) -> bytes:
     """How the names of all drafts of a final place begin."""
     room = _LONGEST - len("..") - 16 - len(".replaced")
     return b".%s." % os.fsencode(final.name)[:room]
 
 
-def _beside(final, kind) -> Path:
+def _beside(final: Path, kind: str) -> Path:
     """A new name beside a final place."""
     return final.with_name(
         os.fsdecode(b"%s%s.%s" % (_start(final), os.urandom(8).hex().encode(), kind.encode()))
     )
 
 
-def lock(descriptor) -> bool:
+def lock(descriptor: int) -> bool:
     """Lock a file until it is closed, if the file system has locks; False if another has locked it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -188,7 +190,7 @@ def lock(descriptor) -> bool:
     return True
 
 
-def sync_names(folder) -> None:
+def sync_names(folder: Path | str) -> None:
     """Bring the names in a folder to disk; some file systems cannot, and keep them in their own way."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
@@ -198,7 +200,7 @@ def sync_names(folder) -> None:
             os.close(descriptor)
 
 
-def _replace(new, final) -> None:
+def _replace(new: Path, final: Path) -> None:
     """Put the folder ``new`` in the place of the folder ``final``, and remove that."""
     if _exchange(new, final):
         shutil.rmtree(new, ignore_errors=True)
@@ -218,7 +220,7 @@ def _replace(new, final) -> None:
         os.close(descriptor)
 
 
-def _exchange(one, other) -> bool:
+def _exchange(one: Path, other: Path) -> bool:
     """Exchange two names at once; False where the C library or the file system cannot.  Raises OSError."""
     import ctypes
 

@@ -4,8 +4,11 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
+from types import FrameType
+from typing import Any
 
 from ..errors import LINE, brief
 
@@ -23,7 +26,7 @@ class Stopped(KeyboardInterrupt):
     """A signal that ends us; its number is the argument."""
 
 
-def run(function, *arguments) -> None:
+def run(function: Callable[..., int | None], *arguments: Any) -> None:
     """Exit with what a function returns; signals raise Stopped in it, but those ignored, as HUP by nohup."""
     for number in _ENDING:
         if signal.getsignal(number) != signal.SIG_IGN:
@@ -37,13 +40,13 @@ def run(function, *arguments) -> None:
         _leave(128 + _came[0])  # libraries make other errors of it
 
 
-def _leave(code) -> None:
+def _leave(code: int | None) -> None:
     for number in _ENDING:
         signal.signal(number, signal.SIG_IGN)  # too late
     sys.exit(code)
 
 
-def _stop(number, _) -> None:
+def _stop(number: int, _: FrameType | None) -> None:
     global _came
     now = time.monotonic()
     if now - _came[1] > PATIENCE:
@@ -51,13 +54,13 @@ def _stop(number, _) -> None:
         raise Stopped(number)
 
 
-def _raise_again(lost) -> None:
+def _raise_again(lost: "sys.UnraisableHookArgs") -> None:
     """Called for what Python cannot raise, as in a callback of C: a signal is raised again, in a moment."""
     if not issubclass(lost.exc_type, Stopped):
         sys.__unraisablehook__(lost)
         return
 
-    def again(*_):
+    def again(*_: object) -> None:
         raise Stopped(_came[0])
 
     signal.signal(signal.SIGALRM, again)

@@ -5,6 +5,7 @@ A limit may stand at the process's group or at any above it; both versions of co
 
 import ctypes
 import math
+from collections.abc import Iterator
 from contextlib import suppress
 
 ROOT = ""  # of the file system
@@ -32,7 +33,7 @@ def memory() -> float:
     return min(found)
 
 
-def _folders(controller):
+def _folders(controller: str) -> Iterator[str]:
     """The process's group of a controller and all above it, in each version."""
     for line in _read(f"{ROOT}/proc/self/cgroup").splitlines():
         controllers, _, path = line.partition(":")[2].partition(":")
@@ -43,14 +44,14 @@ def _folders(controller):
             yield from ("/".join(names[:n]) for n in range(top, len(names) + 1))
 
 
-def _cache(folder, prefix) -> float:
+def _cache(folder: str, prefix: str) -> float:
     """Bytes of files that the group holds in memory."""
     wanted = (f"{prefix}active_file", f"{prefix}inactive_file")
     words = _read(f"{folder}/memory.stat").split()
     return sum(float(n) for name, n in zip(words[::2], words[1::2], strict=False) if name in wanted)
 
 
-def _numbers(path) -> list:
+def _numbers(path: str) -> list:
     """The numbers of a file, max as infinity; none if it cannot be read."""
     try:
         return [math.inf if word == "max" else float(word) for word in _read(path).split()]
@@ -58,7 +59,7 @@ def _numbers(path) -> list:
         return []
 
 
-def _read(path) -> str:
+def _read(path: str) -> str:
     try:
         with open(path) as file:
             return file.read()
@@ -89,7 +90,7 @@ def keep_freed() -> None:
     _set({_M_MMAP_THRESHOLD: _MOST, _M_TRIM_THRESHOLD: 2**31 - 1})
 
 
-def _set(options):
+def _set(options: dict[int, int]) -> None:
     with suppress(OSError, AttributeError):  # another C library
         for name, value in options.items():
             ctypes.CDLL(None).mallopt(name, value)
