@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA := fmx/data
 
-.PHONY: demo test golden check docs fuzz test-gpu clean
+.PHONY: demo test golden entry-points check docs fuzz test-gpu clean
 
 $(BIN)/fmx: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -56,6 +56,10 @@ test-gpu:
 # Writes the expected outputs of tests/data/golden anew: read the difference before it is committed.
 golden: $(BIN)/fmx
 	$(BIN)/python -m pytest -q tests/cli/test_golden.py --update-golden
+
+# The list of what fmx compile compiles: after a command calls a function with arguments of new types.
+entry-points: $(BIN)/fmx
+	$(BIN)/python -m tests.entry_points
 
 clean:
 	rm -rf $(VENV) demo site fuzz-findings .pytest_cache .ruff_cache .mypy_cache

@@ -19,11 +19,13 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from . import llvm, object_cache
-from .native import Native, spread
+from .native import Code, Native, spread
 from .piece import DISABLED, Piece
 
 _lock = threading.RLock()
 _before_compiling: list = []
+_may_start_others = [True]  # once a process
+_UNKNOWN = "fmx does not know this numba or NumPy; see what it requires"
 _seconds = [0.0]
 
 
@@ -64,7 +66,7 @@ def _is_callable() -> bool:
     return import_module(".probe", __package__).holds(compiler())
 
 
-def tell(is_callable, unknown) -> None:
+def tell(is_callable, unknown: str, what: str = "") -> None:
     """Say that something is compiled, and why each time: ``unknown`` where it is not ``is_callable()``."""
     while _before_compiling:
         why = ""
@@ -73,7 +75,9 @@ def tell(is_callable, unknown) -> None:
             why = f": {where} cannot be kept from others; name another by FMX_CACHE"
         elif not is_callable():
             why = f": {unknown}"
-        _before_compiling.pop()(f"compiling for this machine ({f'each time{why}' if why else 'once'}) ...")
+        _before_compiling.pop()(
+            f"compiling for this machine ({f'each time{why}' if why else 'once'}){what} ..."
+        )
 
 
 class Compiled(Piece):
@@ -92,6 +96,11 @@ class Compiled(Piece):
         return native(slots, arguments)
 
     def _find(self, kinds, arguments):
+        code = self.code(kinds)
+        return Native(code) if code else compiler().by_numba(self.function)
+
+    def code(self, kinds: tuple) -> Code | None:
+        """Its code for arguments of some kinds, from disk or compiled; None where only numba can call it."""
         function = self.function
         # What is not of fmx or holds variables of another function is not told apart by its name.
         named = [function, *(kind for kind in kinds if isinstance(kind, type) and kind is not tuple)]
@@ -99,15 +108,39 @@ class Compiled(Piece):
         name = object_cache.name_of(function, kinds)
         code = object_cache.load(name) if keep else None
         if code is not None:
-            return Native(code)
+            return code
         with compiling():
-            tell(_is_callable, "fmx does not know this numba or NumPy; see what it requires")
-            if not _is_callable():
-                return compiler().by_numba(function)
-            code = compiler().machine_code(self.made, arguments)
-        if keep:
-            object_cache.save(name, code)
-        return Native(code)
+            if keep and _may_start_others:
+                _may_start_others.clear()
+                _compile_ahead(object_cache.plain_name(function, kinds))
+                code = object_cache.load(name)
+            if code is None:
+                tell(_is_callable, _UNKNOWN)
+                if not _is_callable():
+                    return None
+                code = compiler().machine_code(self.made, kinds)
+                if keep:
+                    object_cache.save(name, code)
+        return code
+
+
+def _compile_ahead(name: str) -> None:
+    """Compile by several processes what a command that lacks the function of this name is likely to need."""
+    ahead, entries = (import_module(f".{module}", __package__) for module in ("ahead", "entries"))
+    wanted = [entry for entry in entries.beside(name) if not ahead.is_kept(entry)]
+    n = ahead.n_processes(wanted)
+    if n == 1 or not object_cache.is_kept():
+        return
+    with ahead.workers(n) as started:
+        about = f": {len(wanted)} functions, about {ahead.seconds(wanted, n):.0f} s"
+        tell(_is_callable, _UNKNOWN, about)
+        if _is_callable():
+            started.compile(wanted)
+
+
+def work_alone() -> None:
+    """Start no other processes to compile."""
+    _may_start_others.clear()
 
 
 def compiled(function):

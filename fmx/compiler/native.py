@@ -18,7 +18,14 @@ _NUMBERS = {
 } | {"f4": ctypes.c_float, "f8": ctypes.c_double, "?": ctypes.c_bool}
 _AS_BITS = {"u8", "f4", "f8"}
 ENTRY = "fmx_entry"
-_FLAGS = 0x503  # of an array, that numba tells apart: C and Fortran order, aligned, writeable
+READ_ONLY = "-"
+# What numba tells apart of an array's flags: C order (0x1), else Fortran order (0x2), writeable (0x400).
+_FLAGS = 0x403
+_LAYOUTS = {
+    order | writeable: ("C" if order & 1 else "F" if order else "A") + ("" if writeable else READ_ONLY)
+    for order in range(4)
+    for writeable in (0, 0x400)
+}
 
 
 class Code(NamedTuple):
@@ -45,7 +52,7 @@ def spread(arguments):
 def _spread(values, kinds, slots):
     for value in values:
         if isinstance(value, np.ndarray):
-            kinds += value.dtype, value.ndim, value.flags.num & _FLAGS
+            kinds += value.dtype, value.ndim, _LAYOUTS[value.flags.num & _FLAGS]
             slots.append(id(value))
         elif isinstance(value, tuple):
             kinds += type(value), len(value)

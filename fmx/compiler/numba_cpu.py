@@ -17,7 +17,7 @@ from numba.extending import overload, typeof_impl
 
 from . import linking
 from .llvm import COMPILING, llvm, need_room, new_target
-from .native import ENTRY, Code
+from .native import ENTRY, READ_ONLY, Code
 from .piece import CHECKED, Piece
 
 _BYTES, _WORD, _STATUS = ir.IntType(8).as_pointer(), ir.IntType(64), ir.IntType(32)
@@ -26,55 +26,64 @@ _WORDS, _NOTHING = _WORD.as_pointer(), ir.Constant(_BYTES, None)
 _HEAD, _DATA, _SHAPE, _STRIDES = object.__basicsize__ // 8, 0, 2, 3
 
 
-def entry(symbol, arguments) -> ir.Module:
-    """``int32 fmx_entry(result, slots)``, which calls the function ``symbol`` for arguments such as these."""
+def entry(symbol: str, kinds: tuple) -> ir.Module:
+    """``int32 fmx_entry(result, slots)``, which calls ``symbol`` for arguments of some kinds."""
     module = ir.Module()
     function = ir.Function(module, ir.FunctionType(_STATUS, [_BYTES, _WORDS]), ENTRY)
     builder = ir.IRBuilder(function.append_basic_block())
     result, slots = function.args
     passed = [result, builder.bitcast(builder.alloca(_BYTES), _BYTES)]
-    for i, value in enumerate(_leaves(arguments)):
+    for i, leaf in enumerate(_leaves(kinds)):
         slot = _word(builder, slots, i)
-        passed += (
-            _array(builder, slot, value) if isinstance(value, np.ndarray) else [_number(builder, slot, value)]
-        )
+        passed += _array(builder, slot, *leaf) if isinstance(leaf, tuple) else [_number(builder, slot, leaf)]
     callee = ir.Function(module, ir.FunctionType(_STATUS, [value.type for value in passed]), symbol)
     builder.ret(builder.call(callee, passed))
     return module
 
 
-def _leaves(values):
-    """What has a slot, in the order of slots."""
-    for value in values:
-        if isinstance(value, tuple):
-            yield from _leaves(value)
+def _leaves(kinds):
+    """What has a slot, in the order of slots: (item size, dimensions) of an array, the kind of a number."""
+    parts = iter(kinds)
+    for kind in parts:
+        if isinstance(kind, np.dtype):
+            yield kind.itemsize, next(parts)
+            next(parts)  # the layout
+        elif isinstance(kind, type):
+            next(parts)  # how many elements
         else:
-            yield value
+            yield kind
 
 
 def _word(builder, words, i):
     return builder.load(builder.gep(words, [ir.Constant(_WORD, i)]), typ=_WORD)
 
 
-def _array(builder, slot, array):
+def _array(builder, slot, item_size, ndim):
     fields = builder.inttoptr(slot, _WORDS)
     data, shape, strides = (_word(builder, fields, _HEAD + field) for field in (_DATA, _SHAPE, _STRIDES))
-    lengths = [_word(builder, builder.inttoptr(shape, _WORDS), i) for i in range(array.ndim)]
-    steps = [_word(builder, builder.inttoptr(strides, _WORDS), i) for i in range(array.ndim)]
+    lengths = [_word(builder, builder.inttoptr(shape, _WORDS), i) for i in range(ndim)]
+    steps = [_word(builder, builder.inttoptr(strides, _WORDS), i) for i in range(ndim)]
     size = ir.Constant(_WORD, 1)
     for length in lengths:
         size = builder.mul(size, length)
-    itemsize = ir.Constant(_WORD, array.itemsize)
-    return [_NOTHING, _NOTHING, size, itemsize, builder.inttoptr(data, _BYTES), *lengths, *steps]
+    return [
+        _NOTHING,
+        _NOTHING,
+        size,
+        ir.Constant(_WORD, item_size),
+        builder.inttoptr(data, _BYTES),
+        *lengths,
+        *steps,
+    ]
 
 
-def _number(builder, slot, value):
-    if value is None:
+def _number(builder, slot, kind):
+    if kind is None:
         return _NOTHING
-    kind = np.dtype(type(value)) if isinstance(value, bool | float) else np.asarray(value).dtype
-    bits = builder.trunc(slot, ir.IntType(8 * kind.itemsize)) if kind.itemsize < 8 else slot
-    if kind.kind == "f":
-        return builder.bitcast(bits, ir.DoubleType() if kind.itemsize == 8 else ir.FloatType())
+    item = np.dtype(kind)
+    bits = builder.trunc(slot, ir.IntType(8 * item.itemsize)) if item.itemsize < 8 else slot
+    if item.kind == "f":
+        return builder.bitcast(bits, ir.DoubleType() if item.itemsize == 8 else ir.FloatType())
     return bits
 
 
@@ -140,16 +149,27 @@ def choice(dispatch, bodies, default):
     return dispatch
 
 
-def machine_code(dispatcher, arguments) -> Code:
-    """The Code of a dispatcher for arguments such as these."""
+def machine_code(dispatcher, kinds: tuple) -> Code:
+    """The Code of a dispatcher for arguments of these kinds (native.spread)."""
     need_room(COMPILING)
-    signature = tuple(map(numba.typeof, arguments))
+    parts = iter(kinds)
+    signature = tuple(_type(kind, parts) for kind in parts)
     with linking.parts():
         dispatcher.compile(signature)
     made = dispatcher.overloads[signature]
     symbol = made.fndesc.llvm_func_name
-    way_in = new_target().emit_object(llvm.parse_assembly(str(entry(symbol, arguments))))
+    way_in = new_target().emit_object(llvm.parse_assembly(str(entry(symbol, kinds))))
     return Code(symbol, _result(made.signature.return_type), linking.whole(made.library), way_in)
+
+
+def _type(kind, parts):
+    """Numba's type of an argument that begins with ``kind``; ``parts``: an iterator of what follows it."""
+    if isinstance(kind, np.dtype):
+        ndim, layout = next(parts), next(parts)
+        return types.Array(numba.from_dtype(kind), ndim, layout[0], readonly=layout.endswith(READ_ONLY))
+    if isinstance(kind, type):
+        return types.BaseTuple.from_types([_type(next(parts), parts) for _ in range(next(parts))], kind)
+    return types.none if kind is None else numba.from_dtype(np.dtype(kind))
 
 
 def _result(kind):

@@ -7,23 +7,28 @@ of its arguments), a line of JSON (symbol, type of the result, size of the body)
 Anything else found in its place is as good as nothing: the function is compiled anew.
 """
 
+import contextlib
 import functools
 import hashlib
 import json
+import os
 import re
-import sys
-from importlib.util import find_spec
+from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
 
 import numpy as np
 
 from . import private
 from .fingerprint import fingerprint
-from .llvm import llvm, processor
+from .llvm import levels, llvm, processor
 from .native import Code
 from .piece import CHECKED
 
 _CHECK = hashlib.sha256().digest_size
+SHARED = (
+    Path(os.path.realpath(__file__)).parent.parent / "code"
+)  # the wheel's, or made by fmx compile --shared
+_for_all: list = []  # true once code is kept there
 _LARGEST = 1 << 26  # bytes of a file; ours have some 10 kB
 _PROOF = "convention"  # a file that says that probe.py has found the code to do what it must
 
@@ -31,17 +36,32 @@ _PROOF = "convention"  # a file that says that probe.py has found the code to do
 @functools.cache
 def folder() -> Path | None:
     """The folder of this code; None where the environment names none.  It need not be there."""
-    base = private.base()
-    return base / _digest() if base else None
+    base = SHARED if _for_all else private.base()
+    return base / _digest(processor()) if base else None
 
 
-def _digest() -> str:
+@functools.cache
+def _shared_folders() -> list:
+    """Folders of code that came with fmx, or that its owner made: for this processor, and for any like it."""
+    return [SHARED / _digest(name) for name in (processor(), *levels())] if SHARED.is_dir() else []
+
+
+def keep_for_all() -> None:
+    """Keep code beside fmx itself from now on, for all who run it."""
+    _for_all.append(True)
+    folder.cache_clear()
+
+
+@functools.cache
+def _digest(processor_name: str) -> str:
     """Names the code on disk by what all of it depends on: the compiler, this room included, the processor.
 
-    Code that checks its indices never mixes with code that does not.
+    Of Python and NumPy these are bytecode and the layout of arrays.  Code that checks its indices never mixes
+    with code that does not.
     """
     compiler = find_spec("numba")
-    versions = f"{sys.version} {np.__version__} {llvm.llvm_version_info} {processor()}"
+    layouts = f"{MAGIC_NUMBER!r} {object.__basicsize__} {np.__version__.partition('.')[0]}"
+    versions = f"{layouts} {llvm.llvm_version_info} {processor_name}"
     state = hashlib.sha256(f"{versions}{' checked' if CHECKED else ''}".encode())
     if compiler is not None and compiler.origin:
         state.update(Path(compiler.origin).with_name("_version.py").read_bytes())
@@ -61,9 +81,19 @@ def sources_of(room: Path) -> bytes:
 
 def name_of(function, kinds: tuple) -> str:
     """Whose code it is: the function, what it is compiled from, and the kinds of its arguments."""
-    names = [f"{k.__module__}.{k.__qualname__}" if isinstance(k, type) else repr(k) for k in kinds]
-    own = f"{function.__module__}.{function.__qualname__}"
-    return " ".join([own, fingerprint(function, kinds), *names])
+    own, _, words = plain_name(function, kinds).partition(" ")
+    return f"{own} {fingerprint(function, kinds)} {words}"
+
+
+def plain_name(function, kinds: tuple) -> str:
+    """The function and the kinds of its arguments."""
+    return " ".join([f"{function.__module__}.{function.__qualname__}", *map(_written, kinds)])
+
+
+def _written(kind) -> str:
+    if isinstance(kind, type):
+        return f"{kind.__module__}.{kind.__qualname__}"
+    return str(kind) if isinstance(kind, np.dtype) else repr(kind)
 
 
 def _file(name: str) -> str:
@@ -73,7 +103,10 @@ def _file(name: str) -> str:
 def read(name: str) -> bytes | None:
     """What is kept under a name; None if there is nothing, or it is damaged or of another name."""
     where = folder()
-    data = private.read(where, _file(name), _LARGEST) if where else None
+    return _checked(name, private.read(where, _file(name), _LARGEST)) if where else None
+
+
+def _checked(name: str, data: bytes | None) -> bytes | None:
     if data is None or hashlib.sha256(data[_CHECK:]).digest() != data[:_CHECK]:
         return None
     whose, _, held = data[_CHECK:].partition(b"\n")
@@ -85,8 +118,9 @@ def write(name: str, data: bytes) -> None:
     where = folder()
     if where:
         held = name.encode() + b"\n" + data
-        private.write(where, _file(name), hashlib.sha256(held).digest() + held)
-        _tidy(where)
+        private.write(where, _file(name), hashlib.sha256(held).digest() + held, for_all=bool(_for_all))
+        if not _for_all:
+            _tidy(where)
 
 
 def pack(code: Code) -> bytes:
@@ -102,12 +136,18 @@ def unpack(data: bytes) -> Code:
 
 
 def load(name: str) -> Code | None:
-    """The code of a name, if it is kept."""
-    data = read(name)
-    try:
-        return unpack(data) if data is not None else None
-    except (ValueError, TypeError, RecursionError):
-        return None
+    """The code of a name, if it is kept, or came with fmx."""
+    for data in _kept(name):
+        with contextlib.suppress(ValueError, TypeError, RecursionError):
+            if data is not None:
+                return unpack(data)
+    return None
+
+
+def _kept(name: str):
+    yield read(name)
+    for where in _shared_folders():
+        yield _checked(name, private.read(where, _file(name), _LARGEST, for_all=True))
 
 
 def save(name: str, code: Code) -> None:
@@ -118,7 +158,7 @@ def save(name: str, code: Code) -> None:
 def is_kept() -> bool:
     """Whether there is a folder that is ours alone to keep code in."""
     where = folder()
-    return where is not None and private.is_ours(where)
+    return where is not None and private.is_ours(where, for_all=bool(_for_all))
 
 
 def is_proven(proof=_PROOF) -> bool:

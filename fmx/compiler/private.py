@@ -15,6 +15,7 @@ from pathlib import Path
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _WAY = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW  # may be entered but not listed
 _DAY = 86400
+_MODES = {False: 0o700, True: 0o755}  # of folders for us alone, and for all to look into
 
 
 def base() -> Path | None:
@@ -28,37 +29,46 @@ def base() -> Path | None:
         return None
 
 
-def is_ours(folder: Path) -> bool:
-    """Whether a folder (an absolute path without links) is ours alone and can be written; made if missing."""
-    with suppress(OSError), _opened(folder, make=True) as within:
+def is_ours(folder: Path, for_all: bool = False) -> bool:
+    """Whether a folder (an absolute path without links) is ours alone and can be written; made if missing.
+
+    ``for_all``: others may look into it.
+    """
+    with suppress(OSError), _opened(folder, _MODES[for_all], alone=not for_all) as within:
         return os.access(".", os.W_OK, dir_fd=within)
     return False
 
 
-def read(folder: Path, name: str, at_most: int) -> bytes | None:
-    """What is in a file; None if there is none, it is longer, or it or the folder is not ours alone."""
-    with suppress(OSError), _opened(folder) as within:
+def read(folder: Path, name: str, at_most: int, for_all: bool = False) -> bytes | None:
+    """What is in a file; None if there is none, it is longer, or it or the folder is not ours alone.
+
+    ``for_all``: they may be of root, too, and be read by others, but changed by nobody else.
+    """
+    with suppress(OSError), _opened(folder, alone=not for_all, of_root=for_all) as within:
         # Without waiting: a pipe in its place would wait for a writer.
         file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=within)
         with open(file, "rb") as stream:
             state = os.fstat(file)
-            if stat.S_ISREG(state.st_mode) and _is_mine(state) and state.st_size <= at_most:
+            mine = _is_mine(state, of_root=for_all)
+            if stat.S_ISREG(state.st_mode) and mine and state.st_size <= at_most:
                 _note_use(file, state)
                 return stream.read(state.st_size)
     return None
 
 
-def write(folder: Path, name: str, data: bytes, alone=True) -> None:
+def write(folder: Path, name: str, data: bytes, alone: bool = True, for_all: bool = False) -> None:
     """Put a file into a folder, whole or, where that cannot be, not at all.
 
-    Not ``alone``: others may look into the folder.
+    Not ``alone``: others may look into the folder; ``for_all``: they may read the file, too.
     """
-    with suppress(OSError), _opened(folder, True, alone) as within:
+    with suppress(OSError), _opened(folder, _MODES[for_all], alone and not for_all) as within:
         draft = f"{name}.{os.urandom(8).hex()}"
         try:
             file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=within)
             with open(file, "wb") as stream:
                 stream.write(data)
+                if for_all:
+                    os.fchmod(file, 0o644)
             os.replace(draft, name, src_dir_fd=within, dst_dir_fd=within)
         except BaseException:
             with suppress(OSError):
@@ -96,10 +106,11 @@ def _note_use(file: int, state) -> None:
 
 
 @contextmanager
-def _opened(folder: Path, make=False, alone=True):
+def _opened(folder: Path, make=0, alone=True, of_root=False):
     """A descriptor of a folder, opened step by step.  Raises OSError, also if others could change it.
 
-    ``alone``: nobody else may look into it either.
+    ``make``: the mode of folders that are made where they are missing, 0 to make none; ``alone``: nobody else
+    may look into it either; ``of_root``: it may be root's instead.
     """
     here = os.open("/", _WAY)
     try:
@@ -108,7 +119,7 @@ def _opened(folder: Path, make=False, alone=True):
             here = _step(here, name, _WAY, make)
         here = _step(here, last, _FOLDER, make)
         state = os.fstat(here)
-        if state.st_uid != os.geteuid() or state.st_mode & (0o077 if alone else 0o022):
+        if not _is_mine(state, of_root) or (alone and state.st_mode & 0o077):
             raise PermissionError(f"{folder} is not ours alone")
         _note_use(here, state)
         yield here
@@ -116,7 +127,7 @@ def _opened(folder: Path, make=False, alone=True):
         os.close(here)
 
 
-def _step(here: int, name: str, how: int, make: bool) -> int:
+def _step(here: int, name: str, how: int, make: int) -> int:
     """A descriptor of a folder in the folder ``here``, in whose place it comes."""
     _check_way(os.fstat(here))
     try:
@@ -125,7 +136,7 @@ def _step(here: int, name: str, how: int, make: bool) -> int:
         if not make:
             raise
         with suppress(FileExistsError):
-            os.mkdir(name, 0o700, dir_fd=here)
+            os.mkdir(name, make, dir_fd=here)
         found = os.open(name, how, dir_fd=here)
     os.dup2(found, here, inheritable=False)
     os.close(found)
@@ -136,12 +147,17 @@ def _check_way(state) -> None:
     """Refuse a folder in which others could put another folder in place of ours."""
     # Who owns / can change all; in a container without root it seems to be somebody else.
     trusted = state.st_uid in (0, os.geteuid(), os.stat("/").st_uid)
-    # Where each user has a group of the same number, that group is nobody else.
-    own_group = state.st_gid == os.getegid() == os.geteuid()
-    others = stat.S_IWOTH | (0 if own_group else stat.S_IWGRP)
-    if not trusted or (state.st_mode & others and not state.st_mode & stat.S_ISVTX):
+    if not trusted or (_others_write(state) and not state.st_mode & stat.S_ISVTX):
         raise PermissionError("others can change what is in this folder")
 
 
-def _is_mine(state) -> bool:
+def _others_write(state) -> bool:
+    # Where each user has a group of the same number, that group is nobody else.
+    own_group = state.st_gid == os.getegid() == os.geteuid()
+    return bool(state.st_mode & (stat.S_IWOTH | (0 if own_group else stat.S_IWGRP)))
+
+
+def _is_mine(state, of_root: bool = False) -> bool:
+    if of_root:
+        return state.st_uid in (0, os.geteuid()) and not _others_write(state)
     return state.st_uid == os.geteuid() and not state.st_mode & 0o022

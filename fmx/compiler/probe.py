@@ -66,7 +66,9 @@ def holds(compiler) -> bool:
     if object_cache.is_proven():
         return True
     try:
-        codes = [compiler.machine_code(compiler.dispatcher(made), given) for made, given in _cases()]
+        codes = [
+            compiler.machine_code(compiler.dispatcher(made), spread(given)[0]) for made, given in _cases()
+        ]
         answers = _ask(json.dumps([object_cache.pack(code).hex() for code in codes]))
     except Exception:  # whatever another numba does not have, or say, any more
         return False

@@ -1,0 +1,62 @@
+"""fmx compile: machine code for this processor, before it is needed."""
+
+import click
+
+from ... import options
+from ...errors import FmxError, n_of
+
+
+@options.command
+@click.option(
+    "--list", "lists", is_flag=True, help="List the functions, and whether each is kept; compile none."
+)
+@click.option(
+    "--shared", is_flag=True, help="Keep the code beside fmx itself, for all who run it, as root in an image."
+)
+@options.threads
+@options.quiet
+def command(given):
+    """Compile all of fmx for this processor, so that no command has to.
+
+    Otherwise a command compiles what it needs when it is first run. Machine code is kept in $FMX_CACHE,
+    $XDG_CACHE_HOME/fmx or ~/.cache/fmx.
+    """
+    from ...compiler import ahead, entries, object_cache
+    from ...machines.progress import Progress
+
+    if given.shared:
+        object_cache.keep_for_all()
+    entries.import_bodies()
+    every = list(entries.known().values())
+    if given.lists:
+        for entry in every:
+            name, *kinds = entry.name.split()
+            state = "kept" if ahead.is_kept(entry) else "-"
+            click.echo(f"{name}\t{entry.size} kB\t{state}\t{' '.join(kinds)}")
+        return
+    where = object_cache.folder()
+    if not object_cache.is_kept():
+        raise FmxError(f"{where or 'no home'}: this folder cannot be kept from others; name one by FMX_CACHE")
+    progress, missing = Progress(given.quiet), [entry for entry in every if not ahead.is_kept(entry)]
+    if missing:
+        _compile(missing, min(given.threads, len(missing)), given.shared, progress)
+    size = sum(path.stat().st_size for path in where.iterdir())
+    progress.say(f"{n_of(len(every), 'function')} in {where}, {size / 1e6:.1f} MB")
+
+
+def _compile(missing, n, shared, progress) -> None:
+    from ...compiler import ahead
+
+    total = sum(entry.size for entry in missing)
+    made: list = []
+    progress.say(f"compiling {n_of(len(missing), 'function')}, about {ahead.seconds(missing, n):.0f} s")
+    progress.follow(lambda: sum(entry.size for entry in made) / total)
+
+    def done(entry) -> None:
+        made.append(entry)
+        progress.show(f"{len(made):,} of {n_of(len(missing), 'function')}")
+
+    with ahead.workers(n, shared) as started:
+        failed = started.compile(missing, done)
+    if failed:
+        raise FmxError(f"{n_of(len(failed), 'function')} not compiled, as {failed[0].name.split()[0]}")

@@ -1,0 +1,180 @@
+"""The list of entry points is whole, and what it names can be compiled beforehand, also for other users."""
+
+import os
+import subprocess
+import sys
+
+import entry_points
+import pytest
+from conftest import ON_CPU, ROOT
+
+from fmx.compiler import ahead, entries, functions, object_cache, private
+
+ENTRIES = list(entries.known().values())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with what the commands of entry_points.py read."""
+    folder = tmp_path_factory.mktemp("commands")
+    entry_points.make_data(folder)
+    entry_points.run("index lambda.fa -o l.fmx", folder)
+    return folder
+
+
+def test_every_line_names_a_function_and_kinds_of_its_arguments():
+    entries.import_bodies()
+    assert len(ENTRIES) > 150
+    for entry in ENTRIES:
+        function, kinds = entries.function_of(entry)
+        assert isinstance(function, functions.Compiled)
+        assert object_cache.plain_name(function.function, kinds) == entry.name
+
+
+@pytest.mark.parametrize("word", entry_points.PLAIN)
+def test_a_plain_command_needs_nothing_that_is_not_listed(word, folder):
+    needed = {name for name, *_ in entry_points.run(entry_points.PLAIN[word], folder)}
+    assert needed
+    assert needed <= set(entries.known())
+    listed = {entry.name for entry in ENTRIES if word in entry.commands}
+    assert needed == listed
+
+
+def test_beside_a_function_are_those_of_its_command_that_are_imported():
+    entries.import_bodies()
+    (first,) = (entry for entry in ENTRIES if "_put_contigs" in entry.name and "search" in entry.commands)
+    names = {entry.name.split()[0].rpartition(".")[2] for entry in entries.beside(first.name)}
+    assert {"_put_contigs", "_scan", "_search", "_select"} <= names
+    assert entries.beside("fmx.unknown.function 'i8'") == []
+
+
+SMALL = sorted(ENTRIES, key=lambda entry: entry.size)[:3]
+
+
+def test_workers_compile_what_they_are_given_and_tell_what_they_cannot(tmp_path, monkeypatch):
+    monkeypatch.setenv("FMX_CACHE", str(tmp_path))
+    unknown = entries.Entry(1, frozenset(), "fmx.unknown.function 'i8'")
+    done: list = []
+    with ahead.workers(2) as started:
+        failed = started.compile([*SMALL, unknown], done.append)
+    assert failed == [unknown]
+    assert set(done) == set(SMALL)
+    kept = {path.name.rpartition("-")[0] for path in (tmp_path / "fmx").glob("*/fmx.*.o")}
+    assert kept == {entry.name.split()[0] for entry in SMALL}
+
+
+def test_workers_that_end_are_no_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    with ahead.workers(2) as started:
+        assert set(started.compile(SMALL)) == set(SMALL)
+
+
+def fmx(*arguments, **variables):
+    return subprocess.run(
+        [sys.executable, "-m", "fmx", *arguments],
+        env=ON_CPU | {"PYTHONPATH": str(ROOT)} | variables, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_the_list_is_shown_with_what_is_kept(tmp_path):
+    done = fmx("compile", "--list", FMX_CACHE=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    assert len(lines) == len(ENTRIES)
+    assert {state for _, _, state, _ in lines} == {"-"}
+
+
+def test_a_folder_that_others_can_change_is_one_line(tmp_path):
+    tmp_path.chmod(0o777)
+    done = fmx("compile", FMX_CACHE=str(tmp_path))
+    assert done.returncode == 1
+    assert "name one by FMX_CACHE" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    """A folder of code that came with fmx, with code under the name "fmx.f 'i8'" for this processor."""
+    monkeypatch.setattr(object_cache, "SHARED", tmp_path / "code")
+    monkeypatch.setattr(object_cache, "_for_all", [])
+    for cached in (object_cache.folder, object_cache._shared_folders):
+        cached.cache_clear()
+    monkeypatch.setenv("FMX_CACHE", str(tmp_path / "own"))
+    object_cache.keep_for_all()
+    object_cache.save("fmx.f 'i8'", CODE)
+    object_cache._for_all.clear()
+    object_cache.folder.cache_clear()
+    object_cache._shared_folders.cache_clear()
+    yield tmp_path / "code"
+    for cached in (object_cache.folder, object_cache._shared_folders):
+        cached.cache_clear()
+
+
+CODE = object_cache.Code("symbol", None, b"body", b"entry")
+
+
+def test_code_for_all_is_loaded_by_all_and_changed_by_its_owner_alone(shared):
+    (file,) = shared.glob("*/*")
+    assert [path.stat().st_mode & 0o777 for path in (shared, file.parent, file)] == [0o755, 0o755, 0o644]
+    assert object_cache.load("fmx.f 'i8'") == CODE
+    assert object_cache.read("fmx.f 'i8'") is None  # seals are never taken from there
+    assert object_cache.load("fmx.f 'f8'") is None
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+@pytest.mark.parametrize("how", ["others may write", "of another user", "a link"])
+def test_code_for_all_that_others_may_have_changed_is_not_loaded(shared, which, how, monkeypatch):
+    (file,) = shared.glob("*/*")
+    path = (shared, file.parent, file)[which]
+    if how == "others may write":
+        path.chmod(0o757)
+    elif how == "a link":
+        path.rename(shared.parent / "elsewhere")
+        path.symlink_to(shared.parent / "elsewhere")
+    else:
+        given, fstat = os.lstat(path).st_ino, os.fstat
+
+        def seen(descriptor):
+            state = fstat(descriptor)
+            if state.st_ino != given:
+                return state
+            fields = list(state)
+            fields[4:6] = 12345, 12345
+            return os.stat_result(fields)
+
+        monkeypatch.setattr(private.os, "fstat", seen)
+    assert object_cache.load("fmx.f 'i8'") is None
+
+
+def test_code_of_root_is_loaded(shared, monkeypatch):
+    monkeypatch.setattr(private.os, "geteuid", lambda: 12345)  # all there is of root is not ours then
+    if os.geteuid() == 0:
+        assert object_cache.load("fmx.f 'i8'") == CODE
+
+
+def test_code_of_a_lesser_processor_is_loaded_and_of_a_better_one_not(shared, monkeypatch):
+    from fmx.compiler import llvm
+
+    (file,) = shared.glob("*/*")
+    lesser = llvm._name("x86-64-v3", llvm.LEVELS["x86-64-v3"])
+    file.parent.rename(shared / object_cache._digest(lesser))
+    for able in (True, False):
+        monkeypatch.setattr(object_cache, "levels", lambda able=able: [lesser] if able else [])
+        object_cache._shared_folders.cache_clear()
+        assert (object_cache.load("fmx.f 'i8'") is not None) == able
+
+
+def test_levels_ask_for_every_feature(monkeypatch):
+    from fmx.compiler import llvm
+
+    every = dict.fromkeys([f[1:] for f in llvm.LEVELS["x86-64-v4"].split(",")], True)
+    monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
+    monkeypatch.setattr(llvm.llvm, "get_process_triple", lambda: "x86_64-unknown-linux-gnu")
+    monkeypatch.setattr(llvm.llvm, "get_host_cpu_features", lambda: every)
+    assert [name.split()[1] for name in llvm.levels()] == ["x86-64-v4", "x86-64-v3"]
+    every["avx512cd"] = False
+    assert [name.split()[1] for name in llvm.levels()] == ["x86-64-v3"]
+    every["bmi2"] = False
+    assert llvm.levels() == []
+    monkeypatch.setattr(llvm.llvm, "get_process_triple", lambda: "aarch64-unknown-linux-gnu")
+    assert llvm.levels() == []

@@ -1,0 +1,172 @@
+"""Writes fmx/compiler/entry_points.txt: runs commands of all kinds, and notes the compiled functions.
+
+python -m tests.entry_points, or make entry-points.  tests/compiler/test_entries.py checks that it is whole.
+"""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PATH = ROOT / "fmx" / "compiler" / "entry_points.txt"
+LAYOUTS = [
+    *(f"bvsfm-k{k}-d{d}" for k in (1, 2, 3) for d in (64, 96, 224)),
+    *(f"sampled-k1-d{d}" for d in (64, 192, 448, 960)),
+    *(f"kstep-k2-d{d}" for d in (64, 192, 448)),
+    *(f"kstep-k3-d{d}" for d in (63, 189, 336)),
+    *(f"alternate-k{k}-d{d}" for k in (1, 2) for d in (64, 192, 448)),
+    "alternate-k1-d960",
+    "cofi-k4",
+    "cofi-k8",
+]
+KINDS = ("sam", "bam", "tsv", "paf", "bed")
+PLAIN = {
+    "index": "index lambda.fa -o plain.fmx",
+    "search": "search -x l.fmx reads.fq -o out.sam",
+    "locate": "locate -x l.fmx -p GATTACA",
+    "mem": "mem -x l.fmx reads.fa",
+    "pairwise": "pairwise reads.fa",
+    "count": "count -l library.csv reads.fq",
+}
+OTHERS = [
+    "index lambda.fa -o lcp.fmx --with-lcp",
+    "index lambda.fa -o sparse.fmx --sa-rate 8",
+    "index lambda.fa.gz -o gz.fmx",
+    "index repeats.fa -o repeats.fmx",
+    *(f"index lambda.fa -o {layout}.fmx --layout {layout}" for layout in LAYOUTS),
+    *(f"search -x {layout}.fmx --layout {layout} reads.fq -o out.sam" for layout in LAYOUTS),
+    *(f"search -x {layout}.fmx --layout {layout} reads.fq -a -o out.sam" for layout in LAYOUTS[:1]),
+    "index lambda.fa -o rate.fmx --sa-rate 8 --layout bvsfm-k2-d96",
+    "search -x rate.fmx reads.fq -o out.sam",
+    "search -x l.fmx reads.fa -o out.sam",
+    "search -x l.fmx reads.fq.gz -o out.sam",
+    *(f"search -x l.fmx reads.fq -o out.{kind}" for kind in KINDS),
+    "search -x l.fmx reads.fq -a -o out.sam",
+    "search -x l.fmx reads.fq -k 3 --seed 7 -o out.sam",
+    "search -x l.fmx reads.fq -m 2 --no-unmapped --tags NH,MD,NM -o out.sam",
+    "search -x l.fmx reads.fq --trim5 2 --trim3 2 --min-length 10 -o out.sam",
+    "search -x l.fmx reads.fq --collapse -o out.sam",
+    "search -x l.fmx reads.fq --al al.fq --un un.fq -o out.sam",
+    "search -x l.fmx reads.fq --counts counts.tsv --report run.json -o out.sam",
+    "search -x l.fmx -x repeats.fmx reads.fq --counts counts.tsv -o out.sam",
+    "search -x l.fmx -x plain.fmx reads.fq",
+    *(
+        f"search -x l.fmx reads.fq --mismatches {n} -o out.{kind}"
+        for n in (1, 2) for kind in KINDS
+    ),
+    "search -x l.fmx reads.fq --mismatches 2 --strata -o out.sam",
+    "search -x bvsfm-k2-d224.fmx --layout bvsfm-k2-d224 reads.fq --mismatches 1 -o out.sam",
+    *(f"search -x l.fmx -1 reads.fq -2 mates.fq -o out.{kind}" for kind in KINDS),
+    "search -x l.fmx -1 reads.fq.gz -2 mates.fq.gz -o out.sam",
+    "search -x l.fmx -1 reads.fq -2 mates.fq --counts counts.tsv -o out.sam",
+    "locate -x l.fmx reads.fa",
+    *(f"locate -x l.fmx -p GATTACA --format {kind}" for kind in ("sam", "tsv", "bed")),
+    *(f"locate -x l.fmx -p GATTACA --mismatches 1 --format {kind}" for kind in ("sam", "tsv", "bed")),
+    "locate -x l.fmx -p GATNACA --iupac",
+    "index lambda.fa repeats.fa -o two.fmx",
+    "search -x two.fmx reads.fq --counts counts.tsv --counts-by group -o out.sam",
+    "locate -x two.fmx -p GATTACA --matrix counts",
+    "locate -x l.fmx --pairs primers.tsv --format fasta",
+    "locate -x l.fmx --pairs primers.tsv",
+    "locate -x l.fmx --pairs primers.tsv --mismatches 1",
+    *(f"mem -x l.fmx reads.fa --format {kind}" for kind in ("mummer", "sam", "tsv", "paf", "bed")),
+    "mem -x l.fmx reads.fa -b -l 12",
+    "mem -x l.fmx reads.fa --mum",
+    "mem -x l.fmx reads.fa --mumreference",
+    "mem -x lcp.fmx reads.fa --algorithm mummergpu",
+    "pairwise reads.fa --format paf",
+    "pairwise reads.fa --cigar",
+    "pairwise reads.fa --id 0.5",
+    "pairwise reads.fa --matrix identity -o out.npz",
+    "pairwise reads.fa --no-prefilter",
+    "count -l library.csv --mismatches 1 reads.fq",
+    "count -l library.csv --anywhere --min-quality 5 reads.fq",
+    "count -l library.csv -1 reads.fq -2 mates.fq",
+    "inspect l.fmx --verify",
+]  # fmt: skip
+# What a command notes of each function: its name, kB of code, and the modules of contracts' bodies.
+PROGRAM = """
+import json, sys
+from fmx.cli import main
+from fmx.compiler import fingerprint, functions, object_cache
+code, found = functions.Compiled.code, []
+
+def note(compiled, kinds):
+    made = code(compiled, kinds)
+    nodes = fingerprint.texts_of(compiled.function, kinds)
+    bodies = {contract.bodies[cls].__module__ for contract, cls in (n for n in nodes if isinstance(n, tuple))}
+    name, size = object_cache.plain_name(compiled.function, kinds), -(-len(made.body) // 1000)
+    found.append([name, size, sorted(bodies)])
+    return made
+
+functions.Compiled.code = note
+functions.work_alone()
+status = main.run(sys.argv[2:])
+with open(sys.argv[1], "w") as file:
+    json.dump(found, file)
+sys.exit(status)
+"""
+
+
+def run(command: str, folder: Path) -> list:
+    """[name, size of its code in kB, modules of bodies] of each entry point that a command needs."""
+    noted = folder / "noted.json"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, noted, *command.split()],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"fmx {command}\n{done.stderr}")
+    return json.loads(noted.read_text())
+
+
+def make_data(folder: Path) -> None:
+    """What the commands read."""
+    with gzip.open(ROOT / "fmx/data/lambda.fa.gz", "rt") as stream:
+        (folder / "lambda.fa").write_text(stream.read())
+    with gzip.open(ROOT / "fmx/data/lambda_reads.fq.gz", "rt") as stream:
+        lines = stream.read().splitlines()[:400]
+    reads = "\n".join(lines) + "\n"
+    guides = sorted({line[:20] for line in lines[1::4]})
+    (folder / "reads.fq").write_text(reads)
+    others = [*lines[4:], *lines[:4]]
+    mates = (name if i % 4 == 0 else other for i, (name, other) in enumerate(zip(lines, others, strict=True)))
+    (folder / "mates.fq").write_text("\n".join(mates) + "\n")
+    (folder / "reads.fa").write_text(
+        "".join(f">{n[1:]}\n{s}\n" for n, s in zip(lines[:80:4], lines[1:80:4], strict=True))
+    )
+    (folder / "library.csv").write_text("".join(f"g{i},{s},gene\n" for i, s in enumerate(guides)))
+    (folder / "primers.tsv").write_text("one\tGGGCGGCGACCTCGCGGGTT\tACCTGAGCGGCAATAGCTAA\n")
+    (folder / "repeats.fa").write_text(">r\n" + "ACGT" * 5000 + "\n")
+    for name in ("lambda.fa", "reads.fq", "mates.fq"):
+        (folder / f"{name}.gz").write_bytes(gzip.compress((folder / name).read_bytes()))
+
+
+def main() -> None:
+    """Run all commands, and write the list."""
+    sizes: dict = {}
+    commands: dict = {}
+    bodies: set = set()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make_data(folder)
+        run("index lambda.fa -o l.fmx", folder)
+        for word, command in [*PLAIN.items(), *(("-", command) for command in OTHERS)]:
+            print(command, file=sys.stderr)
+            for found, size, modules in run(command, folder):
+                sizes[found] = max(size, sizes.get(found, 0))
+                commands.setdefault(found, set()).add(word)
+                bodies.update(modules)
+    lines = [" ".join(sorted(bodies))]
+    for found in sorted(sizes):
+        lines.append(f"{sizes[found]} {','.join(sorted(commands[found] - {'-'})) or '-'} {found}")
+    PATH.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
