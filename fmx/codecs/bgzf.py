@@ -7,8 +7,9 @@ of 26 bytes tells what a block holds and how long the next one is.
 
 import functools
 from collections import deque
+from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from isal import isal_zlib
@@ -18,6 +19,9 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes
 from ..errors import FmxError
 
+if TYPE_CHECKING:
+    from .gzip_streams import RegularFile
+
 MAGIC = b"\x1f\x8b\x08\x04"  # gzip with an extra field
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")  # an empty block
 LONGEST = 1 << 16  # bytes of a block, and of what it holds
@@ -26,7 +30,9 @@ N_SURE = 8  # blocks that follow each other by no chance
 AT_ONCE = 1 << 10  # blocks
 
 
-def blocks(file, start=0, end=None, at_once=AT_ONCE):
+def blocks(
+    file: "RegularFile", start: int = 0, end: int | None = None, at_once: int = AT_ONCE
+) -> Iterator[tuple[int, int]]:
     """Yield (where it ends, bytes that it holds) for the blocks of BGZF that lie in a RegularFile.
 
     From ``start`` on, as long as one follows the other, to ``end`` at most; ``at_once`` of them are found
@@ -49,12 +55,12 @@ def blocks(file, start=0, end=None, at_once=AT_ONCE):
             yield start, size
 
 
-def _held(file, end) -> int:
+def _held(file: "RegularFile", end: int) -> int:
     """Bytes that a block holds, by where it ends."""
     return int.from_bytes(file.bytes(4, end - 4), "little")
 
 
-def block_length(data) -> int:
+def block_length(data: bytes) -> int:
     """Bytes of the block of BGZF whose header stands first in ``data``, or 0."""
     stop = 12 + int.from_bytes(data[10:12], "little")
     if data[:4] == MAGIC and stop <= len(data):
@@ -68,7 +74,7 @@ def block_length(data) -> int:
     return 0
 
 
-def find_block(file, start) -> int:
+def find_block(file: "RegularFile", start: int) -> int:
     """Where the first block of BGZF from ``start`` on begins; the size of the file if there is none.
 
     What looks like the header of a block is one if N_SURE blocks follow each other from there, or to the end.
@@ -176,7 +182,7 @@ def isal() -> Isal:
 class _Room:
     """What one thread at a time deflates with: used again, for the kernel clears each page of a new array."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.out, self.stream = np.empty(0, np.uint8), np.empty(_STRUCT, np.int64)
         self.buffer = np.empty(_BUFFER, np.int64)
 
@@ -184,7 +190,7 @@ class _Room:
 _rooms: deque = deque()  # that nobody uses
 
 
-def deflate(data) -> bytes:
+def deflate(data: np.ndarray) -> bytes:
     """``data`` (uint8[n]) as blocks of BGZF, without the end marker."""
     room = data.size + -(-data.size // BLOCK) * (HEAD + TAIL + STORED)
     try:
@@ -201,7 +207,7 @@ def deflate(data) -> bytes:
     return blocks
 
 
-def inflate(packed, stops, skip, view) -> bool:
+def inflate(packed: np.ndarray, stops: np.ndarray, skip: int, view: np.ndarray) -> bool:
     """Fill ``view`` (uint8[n]) with what blocks of BGZF hold from their ``skip``-th byte on.
 
     ``packed`` uint8[m]: the blocks; ``stops`` int64[n_blocks]: where each ends.  True if they are sound and

@@ -17,7 +17,7 @@ LOW = (1 << 32) - 1
 TABLE = np.array([zlib.crc32(bytes([i])) ^ zlib.crc32(b"\0") for i in range(256)], np.int64)
 
 
-def _tables(n) -> np.ndarray:
+def _tables(n: int) -> np.ndarray:
     """uint32[1024]: each byte of a sum, from the lowest on, when n bytes have passed."""
     sums = (np.arange(256) << 8 * np.arange(4)[:, None]).reshape(-1)
     for _ in range(n):

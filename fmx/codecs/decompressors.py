@@ -5,7 +5,7 @@ To add a kind, give it a line in KINDS.
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from ..errors import InputError
 
@@ -23,7 +23,7 @@ class Kind(NamedTuple):
     padding: bytes = b""
 
 
-def _begins_zstd(head) -> bool:
+def _begins_zstd(head: bytes) -> bool:
     """With a frame, or one that is skipped (RFC 8878, section 3.1)."""
     return head[:4] == b"\x28\xb5\x2f\xfd" or (head[1:4] == b"\x2a\x4d\x18" and 0x50 <= head[0] <= 0x5F)
 
@@ -35,7 +35,7 @@ KINDS = (
 )
 
 
-def kind_of(head) -> Kind | None:
+def kind_of(head: bytes) -> Kind | None:
     """What a file is that begins with these bytes; None if it is none of KINDS."""
     return next((kind for kind in KINDS if kind.begins(head[:6])), None)
 
@@ -43,14 +43,14 @@ def kind_of(head) -> Kind | None:
 class Packed:
     """What a file of a Kind holds, one stream after the other; ``raw`` gives its bytes."""
 
-    def __init__(self, path, raw, kind):
+    def __init__(self, path: str, raw: BinaryIO, kind: Kind) -> None:
         module = import_module(kind.module)
         self._path, self._raw, self._kind = path, raw, kind
         self._make: Any = getattr(module, kind.decompressor)
         self._error = getattr(module, kind.error, OSError)
         self._stream, self._ahead = self._make(), b""
 
-    def readinto(self, view) -> int:
+    def readinto(self, view: memoryview) -> int:
         """Write into ``view``; the number of bytes, 0 at the end.  Raises InputError."""
         while True:
             try:

@@ -7,7 +7,7 @@ A warp puts 32 values at a time behind each other: running totals tell where eac
 joined in shared memory.  A word of 32 bits may belong to two sections, or two blocks: it is joined in place.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,11 @@ from .crc32_gpu import ADVANCE, LOW
 from .huffman import END_OF_BLOCK, N_DISTANCES, N_LITERALS, ORDER
 from .huffman_gpu import CHECK, HEAD_BITS, N_CODES, N_LENGTHS, Codes, codes_kernel, extra_bits
 from .lz77_gpu import COPY, N_COUNTS, N_SECTIONS, SECTION, Plain, Tokens
+
+if TYPE_CHECKING:
+    from ..machines.gpu import DeviceArray
+    from ..machines.gpu_jobs import Report
+    from ..machines.gpu_session import Flight
 
 N_THREADS = 256
 _STAGE = 64  # words in which a warp joins 32 * 48 bits and those before them
@@ -222,11 +227,11 @@ def refusal() -> str:
 class GpuDeflater:
     """Makes blocks of BGZF on the GPU that this thread uses."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._advance = gpu.take(ADVANCE)
         self._same = gpu.take(np.concatenate([HEADER, ORDER.astype(np.uint8)]))
 
-    def deflate(self, flight, data, report, slot):
+    def deflate(self, flight: "Flight", data: "DeviceArray", report: "Report", slot: int) -> "DeviceArray":
         """The device's blocks of ``data`` (uint8[n > 0] there), as one array.
 
         Waits for them.  A number of the Report, ``slot``, is used.
@@ -251,7 +256,7 @@ class GpuDeflater:
         return out[:done]
 
     @staticmethod
-    def _room(flight, n):
+    def _room(flight: "Flight", n: int) -> tuple[Tokens, Codes]:
         """For Tokens and Codes of n blocks."""
         there = flight.there
         tokens = Tokens(

@@ -9,6 +9,7 @@ An entry END takes the code that ends a block.  A code of more bits than a table
 walked bit by bit.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +25,9 @@ MOST_BITS = 15
 ORDER = np.array([16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15], np.int64)
 
 
-def _with_extra_bits(first, bits) -> tuple:
-    bits = np.array(bits, np.int64)
-    return np.concatenate([[first], first + np.cumsum(1 << bits[:-1])]), bits
+def _with_extra_bits(first: int, bits: Sequence[int]) -> tuple:
+    widths = np.array(bits, np.int64)
+    return np.concatenate([[first], first + np.cumsum(1 << widths[:-1])]), widths
 
 
 _LENGTH, _LENGTH_BITS = _with_extra_bits(3, [0] * 8 + [b for b in range(1, 6) for _ in range(4)])
@@ -61,7 +62,7 @@ class Codes(NamedTuple):
     both: np.ndarray
 
 
-def _make_code(n, bits, entry) -> Code:
+def _make_code(n: int, bits: int, entry: np.ndarray) -> Code:
     counts = np.zeros(16, np.int64)
     return Code(np.zeros(n, np.uint8), np.zeros(1 << bits, np.int32), counts, np.zeros(n, np.int64), entry)
 

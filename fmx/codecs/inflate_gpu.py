@@ -6,7 +6,7 @@ the work of a copy.  Of each block of deflate, lane 0 makes the tables of codes,
 another CRC-32 is noted in a report, and never reads or writes what is not its own.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,11 @@ from .huffman import (
     read_lengths,
     take_fixed_lengths,
 )
+
+if TYPE_CHECKING:
+    from ..machines.gpu import DeviceArray
+    from ..machines.gpu_jobs import Report
+    from ..machines.gpu_session import Flight
 
 LITERAL_BITS, DISTANCE_BITS = 10, 8  # that tables look up: those of 30 warps fit into a multiprocessor
 SLACK = 1024  # bytes behind the blocks that may be read: more than the longest header of deflate
@@ -85,10 +90,12 @@ def entries() -> Entries:
 class Inflater:
     """Inflates blocks of BGZF on the GPU that this thread uses."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._same, self._table = gpu.take(entries()), gpu.take(ADVANCE)
 
-    def inflate(self, flight, packed, stops, report, slot):
+    def inflate(
+        self, flight: "Flight", packed: np.ndarray, stops: np.ndarray, report: "Report", slot: int
+    ) -> "tuple[DeviceArray, int] | None":
         """Launch it: (the device's array of what all blocks hold, how many bytes that is).
 
         ``packed`` uint8: the blocks, in pinned memory, and SLACK bytes; ``stops``: where each of them ends.

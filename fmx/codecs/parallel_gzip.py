@@ -12,7 +12,8 @@ What is not as it should be is left to igzip, which reads on from there as from 
 
 import threading
 import zlib
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from isal.isal_zlib import crc32, crc32_combine
@@ -23,6 +24,9 @@ from . import inflate
 from .gzip_streams import Gzip, Plain
 from .huffman import find_block, make_codes
 from .inflate import ENDED, MARKER, NEEDS_INPUT, NEEDS_ROOM, REACHED, SLACK, SPARE, WINDOW, State
+
+if TYPE_CHECKING:
+    from .gzip_streams import RegularFile
 
 HEAD = 1 << 17  # bytes that tell how much a file was compressed
 BEHIND = 1 << 18  # bytes that are read behind a range for its last block, at first
@@ -52,7 +56,7 @@ class Sum(NamedTuple):
 class _Room(threading.local):
     """What a thread inflates with, used again for each range."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.codes, self.out = make_codes(), np.empty(0, np.uint16)
         self.ends, self.n_ends = np.empty((inflate.MOST_MEMBERS, 3), np.int64), np.zeros(1, np.int64)
 
@@ -63,7 +67,7 @@ class _Room(threading.local):
 _room = _Room()
 
 
-def ranges_of(file, size):
+def ranges_of(file: "RegularFile", size: int) -> "Ranges | None":
     """The Ranges of a RegularFile that hold about ``size`` bytes each; None where that is not worth it."""
     head = file.bytes(HEAD, 0)
     data = np.frombuffer(head + bytes(SPARE), np.uint8)
@@ -79,11 +83,11 @@ def ranges_of(file, size):
 class Ranges:
     """The ranges of a gzip file whose first block begins at byte ``start``, every ``step`` bytes."""
 
-    def __init__(self, file, start, step, size):
+    def __init__(self, file: "RegularFile", start: int, step: int, size: int) -> None:
         self._file, self._start, self._step, self._size = file, start, step, size
         self._told = Link(Told(8 * start, _no_meaning(), 0, 0))
 
-    def readers(self):
+    def readers(self) -> "Iterator[tuple[Range, None, int]]":
         """Yield (Range, None, where it ends) for each."""
         sums = Link(Sum(0, 0))
         for start in range(self._start, self._file.size, self._step):
@@ -109,7 +113,7 @@ def _no_meaning() -> np.ndarray:
     return np.concatenate([np.arange(MARKER), np.zeros(WINDOW)]).astype(np.uint8)
 
 
-def _from(file, n) -> Gzip:
+def _from(file: "RegularFile", n: int) -> Gzip:
     """What a gzip file holds from the n-th byte on."""
     stream, buffer = Gzip(file.path, Plain(file, 0)), np.empty(1 << 20, np.uint8)
     while n and (done := stream.readinto(buffer[:n])):
@@ -123,11 +127,20 @@ class Range:
     ``told`` and ``sums``: the Links, of Told and of Sum, from the range before and to the next one.
     """
 
-    def __init__(self, file, span, size, told, sums):
+    def __init__(
+        self,
+        file: "RegularFile",
+        span: tuple[int, int],
+        size: int,
+        told: tuple[Link, Link],
+        sums: tuple[Link, Link],
+    ) -> None:
         self._file, (self._start, self._stop), self._size = file, span, size
         self._is_last = self._stop == file.size
         (self._told, self._behind), (self._sums, self._sums_behind) = told, sums
-        self._before, self._n, self._given, self._rest, self._is_begun = None, 0, 0, None, False
+        self._before: Any = None  # the Told of the range before, once it is known
+        self._rest: Any = None
+        self._n, self._given, self._is_begun = 0, 0, False
 
     def begin(self) -> int:
         """How many bytes its blocks hold.  Raises InputError."""
@@ -138,7 +151,7 @@ class Range:
             self._sums_behind.tell(None)
             raise
 
-    def _begin(self):
+    def _begin(self) -> int:
         found = None if self._told.is_told() else self._guess()
         told = self._before = self._told.wait()
         if told is None:
@@ -161,14 +174,14 @@ class Range:
         self._n = n
         return n
 
-    def _pass_on(self, told):
+    def _pass_on(self, told: Told) -> int:
         """Hold nothing."""
         self._status, self._state, self._is_begun = ENDED, State(0, WINDOW, WINDOW), True
         self._behind.tell(told)
         self._sums_behind.tell(self._sums.wait())
         return 0
 
-    def _guess(self):
+    def _guess(self) -> int | None:
         """Inflate from a block that is found; the bit of the file where it begins, or None."""
         bit = 8 * self._start - 1
         while True:
@@ -182,7 +195,7 @@ class Range:
             if self._state.n > WINDOW or self._status in (REACHED, ENDED):
                 return bit
 
-    def _inflate(self, bit, told):
+    def _inflate(self, bit: int, told: Told | None) -> None:
         """Inflate from a bit of the file on, behind what is told or not known."""
         if _room.out.size < WINDOW + 2 * self._size + SLACK:
             _room.out = np.empty(WINDOW + 2 * self._size + SLACK, np.uint16)
@@ -192,7 +205,7 @@ class Range:
         self._state = State(bit & 7, WINDOW, WINDOW - told.n_known if told else 0)
         self._advance(8 * self._stop + self._is_last)  # the last one ends with the file, or not at all
 
-    def _advance(self, stop):
+    def _advance(self, stop: int) -> None:
         """Inflate blocks until one begins at bit ``stop`` of the file or later."""
         while True:
             self._status, self._state = inflate.inflate_blocks(
@@ -207,7 +220,7 @@ class Range:
             else:
                 return
 
-    def _load(self, base, n=0):
+    def _load(self, base: int, n: int = 0) -> None:
         """Have the range's bytes from ``base`` on, or n bytes, and those behind them."""
         n = min(max(n, self._stop - base + BEHIND), self._file.size - base)
         data = np.empty(n + SPARE, np.uint8)
@@ -216,12 +229,12 @@ class Range:
         end = 8 * (self._file.size - base)
         self._base, self._input = base, inflate.Input(data, min(end, 8 * (data.size - SPARE)), end)
 
-    def _resolve(self, start, view):
+    def _resolve(self, start: int, view: np.ndarray) -> bool:
         """Write the symbols from the ``start``-th on into ``view``; False if they copy what is not there."""
         symbols = _room.out[start : start + view.size]
         return inflate.resolve(symbols, self._before.meaning, self._before.n_known, view)
 
-    def readinto(self, view) -> int:
+    def readinto(self, view: np.ndarray) -> int:
         """Fill ``view`` (uint8), at first with its own bytes or more; fewer at the end; or InputError."""
         done = 0
         if not self._is_begun:
@@ -248,7 +261,7 @@ class Range:
                 return done + self._rest.readinto(view[done:])
         return done
 
-    def _check_sums(self, data):
+    def _check_sums(self, data: np.ndarray) -> None:
         """Compare the sums of the members that end in it; let the next one know that of the last."""
         before, start = self._sums.wait(), 0
         if before is None:
@@ -260,7 +273,7 @@ class Range:
             before, start = Sum(0, 0), end - WINDOW
         self._sums_behind.tell(_add(before, data[start:]))
 
-    def _tell_why(self):
+    def _tell_why(self) -> None:
         """Raise what igzip says."""
         stream, buffer = Gzip(self._file.path, Plain(self._file, 0)), np.empty(1 << 20, np.uint8)
         while stream.readinto(buffer):
@@ -268,5 +281,5 @@ class Range:
         raise InputError(self._file.path, "gzip stream", "truncated or damaged (CRC-32); transfer it again")
 
 
-def _add(before, data) -> Sum:
+def _add(before: Sum, data: np.ndarray) -> Sum:
     return Sum(crc32_combine(before.crc, crc32(data), data.size), before.n + data.size)

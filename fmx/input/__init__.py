@@ -1,1 +1,32 @@
 """Bytes in: streams, chunks of records, reads, letters."""
+
+from typing import Any, Protocol
+
+
+class Reader(Protocol):
+    """What gives bytes in order: Plain, Blocks, Gzip, Range, Source, Packed, Alignments, Stream.
+
+    To add one, for a container of reads: write ``readinto`` as it is told here, and let ``Source`` choose it
+    by the first bytes of a file.  tests/input/test_protocols.py runs over all of them.
+    """
+
+    def readinto(self, view: Any, /) -> int:
+        """Fill ``view`` (uint8 array); fewer bytes only at the end, after which it gives 0.
+
+        Raises InputError.
+        """
+
+
+class SpanLike(Protocol):
+    """Some records of an input, which any thread can read by itself: Span, PairSpan, Listed; a Chunk, read.
+
+    To add one: give it these, and let a ``plan`` yield it.  Whoever takes one calls ``read``
+    at once: a span may wait for what stands before it.
+    """
+
+    @property
+    def path(self) -> str:
+        """What messages call the input."""
+
+    def read(self, hold: Any = ..., /) -> Any:
+        """Its records: a Chunk, of pairs a list of Mates.  Raises InputError."""

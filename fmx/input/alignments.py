@@ -8,7 +8,10 @@ import sys
 import tempfile
 import threading
 import zlib
+from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
@@ -28,12 +31,12 @@ PIPE, NOTHING = subprocess.PIPE, subprocess.DEVNULL
 EXTRA = "'fmx-mapper[samtools]'"  # what pip installs for it
 
 
-def start(arguments, **streams) -> subprocess.Popen:
+def start(arguments: Sequence[str], **streams: Any) -> subprocess.Popen:
     """samtools with these arguments, under way."""
     return subprocess.Popen([sys.executable, "-c", _CHILD, *arguments], start_new_session=True, **streams)
 
 
-def said(stderr, code) -> str:
+def said(stderr: BinaryIO, code: int) -> str:
     """The last thing that it said into a file before it ended with a code."""
     stderr.seek(0)
     lines = stderr.read().decode(errors="replace").strip().splitlines()
@@ -47,7 +50,7 @@ def said(stderr, code) -> str:
 ARGUMENTS = ["fastq", "-n", "-T", "RG"]  # names without /1 and /2
 
 
-def is_alignments(head) -> bool:
+def is_alignments(head: bytes) -> bool:
     """Is a file that begins with these bytes BAM or CRAM?"""
     if head[:4] == b"CRAM":
         return True
@@ -59,7 +62,7 @@ def is_alignments(head) -> bool:
         return False
 
 
-def read_groups(path) -> list:
+def read_groups(path: str | Path) -> list:
     """The @RG lines of a BAM or CRAM file.  Raises InputError."""
     import pysam
 
@@ -79,7 +82,7 @@ class Compressed(str):
 
     reference: str
 
-    def __new__(cls, path, reference):
+    def __new__(cls, path: str | Path, reference: str) -> Self:
         made = super().__new__(cls, path)
         made.reference = reference
         return made
@@ -91,8 +94,10 @@ class Alignments:
     ``path``: its name, perhaps Compressed.  A pipe is read to its end by a thread, which feeds samtools.
     """
 
-    def __init__(self, path, raw):
-        self._path, self._raw, self._child, self._said = path, raw, None, None
+    def __init__(self, path: str | Path, raw: Any) -> None:
+        self._path, self._raw = path, raw
+        self._child: Any = None  # samtools, and the file of what it says, once they are there
+        self._said: Any = None
         self._is_bam = raw.peek(2)[:2] == BGZF_END[:2]
         self._feeder: threading.Thread | None = None
         self._tail, self._n_lines = b"", 0  # of a pipe; of FASTQ
@@ -107,11 +112,11 @@ class Alignments:
                 file.seek(max(0, os.path.getsize(self._path) - len(BGZF_END)))
                 self._check_end(file.read())
 
-    def _check_end(self, tail):
+    def _check_end(self, tail: bytes) -> None:
         if self._is_bam and tail != BGZF_END:
             raise InputError(self._path, "", "truncated: no end-of-file block of BGZF; transfer it again")
 
-    def readinto(self, view) -> int:
+    def readinto(self, view: np.ndarray) -> int:
         """Write FASTQ into ``view``; the number of bytes, 0 at the end.  Raises InputError."""
         if self._child is None:
             self.check()
@@ -125,12 +130,12 @@ class Alignments:
         if n == 0 and self._feeder:
             self._feeder.join()
             self._check_end(self._tail)
-        self._n_lines += np.count_nonzero(np.frombuffer(view[:n], np.uint8) == ord("\n"))
+        self._n_lines += int(np.count_nonzero(np.frombuffer(view[:n], np.uint8) == ord("\n")))
         if n == 0:
             self._check_number()
         return n
 
-    def _check_number(self):
+    def _check_number(self) -> None:
         """Raise InputError if samtools has read more reads than it has written."""
         self._said.seek(0)
         found = re.search(rb"processed (\d+) reads", self._said.read())
@@ -139,7 +144,7 @@ class Alignments:
             what = f"{have} the name of the one before, and samtools fastq leaves such reads out"
             raise InputError(self._path, "", f"{what}: give each a name of its own")
 
-    def _start(self):
+    def _start(self) -> None:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         reference = getattr(self._path, "reference", None)
         arguments = [*ARGUMENTS, *(["--reference", os.path.abspath(reference)] if reference else [])]
@@ -151,7 +156,7 @@ class Alignments:
             self._feeder = threading.Thread(target=self._feed, args=(self._child.stdin,), daemon=True)
             self._feeder.start()
 
-    def _feed(self, pipe):
+    def _feed(self, pipe: BinaryIO) -> None:
         """Give all that is read to samtools, which may end before."""
         with suppress(OSError, ValueError), pipe:
             while piece := self._raw.read(1 << 20):

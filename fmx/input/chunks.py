@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,7 +40,7 @@ class Chunk:
     end: int = 0
     there: Any = None
 
-    def read(self, hold=None) -> "Chunk":
+    def read(self, hold: Any = None) -> "Chunk":
         """Itself: a Span of a stream that has been read."""
         return self
 
@@ -54,12 +55,12 @@ class Chunk:
         return replace(self, there=None)
 
 
-def size_for(n_threads) -> int:
+def size_for(n_threads: int) -> int:
     """Bytes of a chunk for so many threads: larger ones where many meet at Python's lock for each."""
     return CHUNK_SIZE if n_threads <= FEW else 2 * CHUNK_SIZE
 
 
-def begins_fastq(path, byte) -> bool:
+def begins_fastq(path: str, byte: int) -> bool:
     """Is a file that begins with ``byte`` FASTQ, or FASTA?  Raises InputError if it is neither."""
     if byte == ord("@"):
         return True
@@ -68,12 +69,12 @@ def begins_fastq(path, byte) -> bool:
     raise InputError(path, "first byte", f"expected '@' (FASTQ) or '>' (FASTA), found {_told(byte)}")
 
 
-def no_fasta(byte) -> str:
+def no_fasta(byte: int) -> str:
     """What to say of a file that begins with ``byte`` and should be FASTA."""
     return f"expected '>' at the start of a FASTA file, found {_told(byte)}"
 
 
-def _told(byte) -> str:
+def _told(byte: int) -> str:
     """A byte that a file should not begin with, and what it may mean."""
     return f"{escaped(bytes([byte]))}{f' ({_FOREIGN[byte]})' if byte in _FOREIGN else ''}"
 
@@ -88,7 +89,7 @@ _FOREIGN = {
 }
 
 
-def look_at(path, check=begins_fastq) -> None:
+def look_at(path: str, check: Callable[..., Any] = begins_fastq) -> None:
     """Raise InputError if a file cannot be opened, or ``check`` (path, first byte) refuses how it begins.
 
     A pipe can be opened only once: it is asked for leave to read.  Standard input is left alone.
@@ -124,7 +125,7 @@ def _of_lines(begin: bytes) -> str:
     return ""
 
 
-def literal_fasta(sequences, names=None) -> bytes:
+def literal_fasta(sequences: Sequence[str], names: Sequence[str] | None = None) -> bytes:
     """Sequences (str or bytes) as FASTA, for spans.plan; named by their number from 0 unless named.
 
     Raises InputError for one that holds anything but letters.
@@ -145,12 +146,12 @@ def refuse_letters(letters: bytes, number: int, path: str = GIVEN) -> None:
         raise InputError(path, f"record {number}", what)
 
 
-def bytes_of(text) -> bytes:
+def bytes_of(text: str | bytes) -> bytes:
     """Those of str or bytes; what is no UTF-8 in a name of a file as it was."""
     return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
 
 
-def about_cr(data) -> str:
+def about_cr(data: np.ndarray) -> str:
     """What to say of bytes (uint8) that hold a CR which is not at the end of a line."""
     if (data[:-1] == NEWLINE).any():
         return f"a CR inside a line, not right before its LF; if it is to end a line, {_CONVERT}"

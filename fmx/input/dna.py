@@ -7,7 +7,7 @@ words compare as strings:
         s[0]  | s[1]  | ...           | s[31]
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, load_two_bits, swap_bytes
 from ..machines.jobs import ONE_CORE, do
 from ..machines.threads import run_all, spans
+
+if TYPE_CHECKING:
+    from ..machines.jobs import Backend
 
 OTHER = 4  # a letter that matches nothing: N, IUPAC codes, '.'
 INVALID = 255  # a byte that is no sequence at all
@@ -107,7 +110,7 @@ class PackText(NamedTuple):
     words: Any
 
 
-def pack_text(text, backend=ONE_CORE):
+def pack_text(text: np.ndarray, backend: "Backend" = ONE_CORE) -> np.ndarray:
     """A text (uint8[n]: separator 0, A C G T 1 to 4) as uint64 words; a separator is stored as A.
 
     Three spare words follow, so that ``symbols`` may read 32 symbols from any position of the text.
@@ -117,7 +120,7 @@ def pack_text(text, backend=ONE_CORE):
     return words
 
 
-def unpack_text(words, separators, n_text, n_threads=1) -> np.ndarray:
+def unpack_text(words: np.ndarray, separators: np.ndarray, n_text: int, n_threads: int = 1) -> np.ndarray:
     """The text (uint8[n_text]) of packed words, with separators at these positions (int64)."""
     text = np.empty(n_text, np.uint8)
     run_all(_unpack_text, [(words, *span, text) for span in spans(n_text, n_threads)], n_threads)

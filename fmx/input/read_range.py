@@ -6,8 +6,11 @@ the last read that is wanted is neither waited for nor complained of.
 
 import os
 import sys
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,15 +19,18 @@ from ..machines.threads import Link
 from .chunks import Chunk, count, find_border
 from .spans import NOT_READ, Held
 
+if TYPE_CHECKING:
+    from .spans import Span
+
 
 class Chosen:
     """Of all records the ``n`` (None: all) after the first ``skip``."""
 
-    def __init__(self, skip, n):
+    def __init__(self, skip: int, n: int | None) -> None:
         self._wanted = range(skip, sys.maxsize if n is None else skip + n)
         self._link = Link(0)
 
-    def of(self, spans):
+    def of(self, spans: Generator[Any, None, None]) -> Generator[Any, None, None]:
         """Yield what reads the chosen records of ``spans``, which go on where those given before end."""
         if self._wanted == range(sys.maxsize):
             yield from spans
@@ -42,11 +48,11 @@ class _Counted:
     """A Span or Chunk of which the records ``wanted`` (a range of all) are read; ``before`` and ``behind``:
     Links, told how many records came earlier, at most ``wanted.stop``."""
 
-    def __init__(self, span, wanted, before, behind):
+    def __init__(self, span: "Chunk | Span", wanted: range, before: Link, behind: Link) -> None:
         self._span, self._wanted, self._before, self._behind = span, wanted, before, behind
         self.path, self.end = span.path, span.end
 
-    def read(self, hold=Held) -> Chunk:
+    def read(self, hold: Any = Held) -> Chunk:
         """Its records that are wanted.  Raises InputError."""
         told = None
         try:
@@ -57,7 +63,7 @@ class _Counted:
                 told = earlier
                 return Chunk(self.path, np.empty(0, np.uint8), True, 1, 0)
             if chunk is None:
-                raise error
+                raise error  # type: ignore[misc]  # one of them is there
             n = _n_records(chunk)
             told = min(earlier + n, self._wanted.stop)
             start = min(max(self._wanted.start - earlier, 0), n)
@@ -71,14 +77,14 @@ class _Counted:
         if not self._behind.is_told():
             self._behind.tell(None)
 
-    def _read(self, hold):
+    def _read(self, hold: Any) -> tuple[Chunk | None, InputError | None]:
         try:
             return self._span.read(hold).whole(), None
         except InputError as error:
             return None, error
 
 
-def _n_records(chunk) -> int:
+def _n_records(chunk: Chunk) -> int:
     """How many records a Chunk holds, an unfinished one included."""
     if chunk.data.size == 0:
         return 0
@@ -86,7 +92,7 @@ def _n_records(chunk) -> int:
     return -(-n // 4) if chunk.is_fastq else n + 1
 
 
-def _part(chunk, start, stop, n) -> Chunk:
+def _part(chunk: Chunk, start: int, stop: int, n: int) -> Chunk:
     """Records ``start`` to ``stop`` of the ``n`` of a Chunk."""
     if (start, stop) == (0, n):
         return chunk
@@ -94,7 +100,7 @@ def _part(chunk, start, stop, n) -> Chunk:
     return replace(chunk, data=part, number=chunk.number + start, n_bound=stop - start)
 
 
-def _begin(chunk, r, n) -> int:
+def _begin(chunk: Chunk, r: int, n: int) -> int:
     """Where record r of the ``n`` of a Chunk begins, or its end."""
     if r == n:
         return chunk.data.size
@@ -107,21 +113,21 @@ def _begin(chunk, r, n) -> int:
 class Share:
     """Of the files ``paths``; called, it gives a number from 0 to 1, or None where that cannot be known."""
 
-    def __init__(self, paths):
+    def __init__(self, paths: Sequence[bytes | Path | str]) -> None:
         is_known = all(not isinstance(path, bytes) and os.path.isfile(path) for path in paths)
         self._sizes = [os.path.getsize(path) for path in paths] if is_known else []
         self._total = sum(self._sizes)
         self._ends: dict = {}  # of files that are read: bytes
 
-    def note(self, number, end) -> None:
+    def note(self, number: int, end: int) -> None:
         """Of the ``number``-th file ``end`` bytes were taken."""
         self._ends[number] = end
 
-    def end(self, number) -> None:
+    def end(self, number: int) -> None:
         """All of the ``number``-th file was taken."""
         self._ends[number] = self._sizes[number] if self._sizes else 0
 
-    def of(self, spans):
+    def of(self, spans: Generator[Any, None, None]) -> Generator[Any, None, None]:
         """Yield the spans of the files, one after the other, and note where each ends."""
         number, last = 0, None
         with closing(spans):
@@ -132,7 +138,7 @@ class Share:
                 self.note(number, span.end)
                 yield span
 
-    def of_pairs(self, spans):
+    def of_pairs(self, spans: Generator[Any, None, None]) -> Generator[Any, None, None]:
         """The same for PairSpans."""
         with closing(spans):
             for span in spans:

@@ -5,7 +5,7 @@ The packed words of read r and of its reverse complement stand next to each othe
     words   | read 0 | reverse 0 | read 1 | reverse 1 | ... | spare |
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ..compiler.functions import compiled, inlined
 from ..errors import InputError
 from .dna import CODE, WORD, pack_letters, reverse_complement, symbols
 from .record import OK, complaint, is_searchable, take_fasta, take_fastq
+
+if TYPE_CHECKING:
+    from .chunks import Chunk
 
 LONGEST_NAME, LONGEST_READ = 254, 2**28 - 1  # of SAM and BAM: an operation of a CIGAR has 28 bits
 FORWARD, REVERSE = 1, 2  # strands, as bits
@@ -44,7 +47,7 @@ class Patterns(NamedTuple):
     length: np.ndarray
 
 
-def parse(chunk) -> ReadBatch:
+def parse(chunk: "Chunk") -> ReadBatch:
     """The reads of a chunk.  Raises InputError that names the record."""
     n = chunk.n_bound
     columns = [np.empty(n, np.int64) for _ in range(5)]
@@ -57,7 +60,7 @@ def parse(chunk) -> ReadBatch:
     return ReadBatch(chunk.data, *(field[:n_reads] for field in batch[1:]))
 
 
-def check_sam(chunk, batch) -> None:
+def check_sam(chunk: "Chunk", batch: ReadBatch) -> None:
     """Raise InputError that names the first record of a chunk that SAM and BAM cannot hold."""
     for lengths, most, what, remedy in (
         (batch.name_length, LONGEST_NAME, "name is longer than {} characters", "rename it"),
@@ -77,7 +80,7 @@ def _first_above(lengths, most):
     return lengths.size
 
 
-def pack(batch, strands=FORWARD | REVERSE) -> Patterns:
+def pack(batch: ReadBatch, strands: int = FORWARD | REVERSE) -> Patterns:
     """The searchable reads of a batch as patterns: row 2r is read r, row 2r + 1 its reverse complement."""
     n_reads = batch.length.size
     first, length = np.empty(2 * n_reads, np.int64), np.empty(2 * n_reads, np.int64)
@@ -177,7 +180,7 @@ class Trim(NamedTuple):
 WHOLE = Trim()
 
 
-def trimmed(batch, trim):
+def trimmed(batch: ReadBatch, trim: Trim) -> ReadBatch:
     """A ReadBatch with its reads cut as a Trim says; that of the argument stays as it is."""
     if trim == WHOLE:
         return batch
@@ -229,7 +232,7 @@ def weight_of(batch, r):
     return weight, i - 2
 
 
-def weights_of(batch) -> np.ndarray:
+def weights_of(batch: ReadBatch) -> np.ndarray:
     """The weight of each read of a batch, int64[n_reads]."""
     weight = np.empty(batch.length.size, np.int64)
     _fill(batch, weight)
@@ -285,19 +288,19 @@ def count_lengths(length, weight, counts):
         counts[class_of(length[i])] += weight[i]
 
 
-def classes_of(length, weight) -> np.ndarray:
+def classes_of(length: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """How many of ``length`` int64[n] are of each class, int64[N_CLASSES], each ``weight`` [n] times."""
     counts = no_lengths()
     count_lengths(length, np.asarray(weight, np.int64), counts)
     return counts
 
 
-def lengths_of(length) -> np.ndarray:
+def lengths_of(length: np.ndarray) -> np.ndarray:
     """The same of each once."""
     return classes_of(length, np.ones(length.size, np.int64))
 
 
-def rows_of(counts) -> list:
+def rows_of(counts: np.ndarray) -> list:
     """[shortest, longest, how many] of each class that is not empty, in order."""
     rows = []
     for number in np.flatnonzero(counts).tolist():

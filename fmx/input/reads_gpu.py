@@ -9,7 +9,7 @@ What a GPU cannot do, or what is damaged, is read as on the CPU, which says what
 """
 
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,13 @@ from .dna import CODE, WORD
 from .reads import LONGEST_NAME, LONGEST_READ, Patterns, ReadBatch, Trim, pack_strands, trim_read
 from .record import OK, take_fasta, take_fastq
 from .spans import Held
+
+if TYPE_CHECKING:
+    from ..codecs.inflate_gpu import Inflater
+    from ..machines.gpu import DeviceArray
+    from ..machines.gpu_session import Flight
+    from . import Reader
+    from .chunks import Chunk
 
 ENDS = 1 << 16  # bytes at either end that the host is told, at most
 _PROBLEM, _BORDERS = 0, 1  # of what is reported
@@ -49,10 +56,10 @@ def count_ends_kernel(data, own, is_fastq, report):
 class There:
     """``data``: bytes of a Chunk on a GPU, of a flight."""
 
-    def __init__(self, flight, data):
+    def __init__(self, flight: "Flight", data: "DeviceArray") -> None:
         self._flight, self.data = flight, data
 
-    def bring(self, here):
+    def bring(self, here: np.ndarray) -> None:
         """Copy them to the host's memory."""
         gpu.copy(self.data, here, self._flight.stream)
         self._flight.wait()
@@ -61,41 +68,43 @@ class There:
 class GpuHeld(Held):
     """Held bytes, those of blocks of BGZF on the GPU of a ``flight``; ``inflater``: its Inflater."""
 
-    def __init__(self, flight, inflater, reader):
+    def __init__(self, flight: "Flight", inflater: "Inflater", reader: "Reader") -> None:
         super().__init__(reader, partial(flight.here, "data"))
-        self._flight, self._inflater, self._there, self._known = flight, inflater, None, 0
+        self._flight, self._inflater, self._known = flight, inflater, 0
+        self._there: DeviceArray | None = None  # the bytes, once they were inflated there
+        self._reader: Any
 
-    def load(self, own, beyond, is_fastq):
+    def load(self, own: int, beyond: int, is_fastq: bool) -> int:
         found = self._inflate(own, beyond, is_fastq) if isinstance(self._reader, Blocks) else None
         return super().load(own, beyond, is_fastq) if found is None else found
 
-    def read_on(self, more):
+    def read_on(self, more: int) -> None:
         self.whole()
         self._there = None
         super().read_on(more)
 
-    def whole(self):
+    def whole(self) -> np.ndarray:
         if self._there is not None and self._known < self.n:
             There(self._flight, self._there).bring(self.data())
             self._known = self.n
         return self.data()
 
-    def begin(self, left, is_fastq):
+    def begin(self, left: int, is_fastq: bool) -> int:
         if self._there is None:
             return super().begin(left, is_fastq)
         begin, left_over = find_border(self.data()[: self._known], 0, left, is_fastq)
         return find_border(self.whole(), 0, left, is_fastq)[0] if left_over else begin
 
-    def end_line(self):
+    def end_line(self) -> None:
         super().end_line()
         if self._there is not None:
             gpu.copy(self._buffer[self.n : self.n + 1], self._there[self.n : self.n + 1], self._flight.stream)
 
-    def cut(self, begin, stop):
+    def cut(self, begin: int, stop: int) -> tuple[np.ndarray, There | None]:
         data, _ = super().cut(begin, stop)
         return data, There(self._flight, self._there[begin:stop]) if self._there is not None else None
 
-    def _inflate(self, own, beyond, is_fastq):
+    def _inflate(self, own: int, beyond: int, is_fastq: bool) -> int | None:
         """``load`` by the GPU, or None where the host must do it."""
         reader, flight = self._reader, self._flight
         stops, is_end = _with_those_behind(reader, beyond)
@@ -127,7 +136,7 @@ class GpuHeld(Held):
         return report[_BORDERS]
 
 
-def _with_those_behind(reader, beyond):
+def _with_those_behind(reader: Blocks, beyond: int) -> tuple[np.ndarray | None, bool]:
     """Where blocks end: those of ``reader`` (Blocks), and those behind that hold ``beyond`` bytes.
 
     (int64[n], from where the first begins, or None if there are none such; whether the input ends so).
@@ -243,7 +252,7 @@ def reads_kernel(raw, batch, reading, patterns, report):
         pack_strands(batch, r, reading.strands, CODE, patterns)
 
 
-def _sent(flight, data):
+def _sent(flight: "Flight", data: np.ndarray) -> "DeviceArray":
     """Bytes of the host on the device."""
     n = data.size
     packed = flight.here("data", n, np.uint8)
@@ -255,7 +264,7 @@ def _sent(flight, data):
     return gpu.copy(packed[:n], flight.there("data", n, np.uint8), flight.stream)[:n]
 
 
-def parse(flight, chunk, reading, report):
+def parse(flight: "Flight", chunk: "Chunk", reading: Any, report: Report) -> tuple[ReadBatch, Patterns]:
     """Launch what makes (ReadBatch, Patterns) on the device of a Chunk with one record at least.
 
     The Report gets PROBLEM as reads_kernel has it; then no read is searched.
@@ -266,7 +275,7 @@ def parse(flight, chunk, reading, report):
     before, starts = there("before", n_tiles + 1, np.int64), there("starts", n_reads + 1, np.int64)
     raw = Raw(data, chunk.is_fastq, n_reads, before, starts)
     columns = [there(name, n_reads, np.int64) for name in ReadBatch._fields[1:-1]]
-    batch = ReadBatch(data, *columns, there("searchable", n_reads, np.bool_))
+    batch = ReadBatch(data, *columns, there("searchable", n_reads, np.bool_))  # type: ignore[call-arg]
     words, first = there("words", (n >> shift) + 2, np.uint64), there("first", 2 * n_reads, np.int64)
     patterns = Patterns(words, first, there("length of pattern", 2 * n_reads, np.int64)[: 2 * n_reads])
     flight.begin("parse")

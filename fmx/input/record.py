@@ -1,6 +1,7 @@
 """What may be wrong with a record of reads: problems as compiled code tells them, and in words."""
 
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +10,10 @@ from ..compiler.primitives import find_byte, leading_zeros, load_big_endian
 from ..errors import escaped
 from .chunks import BLANK_LINE, CR, NEWLINE, about_cr, skip_blank
 from .dna import LETTERS, OTHER
+
+if TYPE_CHECKING:
+    from .chunks import Chunk
+    from .reads import ReadBatch
 
 OK, TRUNCATED, NO_AT, BLANK_BEFORE, NO_PLUS, LENGTHS = range(6)
 LETTER, QUALITY, BAD_NAME, AT_FIRST, INNER_CR = range(6, 11)
@@ -26,7 +31,7 @@ _MESSAGES = {
 }
 
 
-def complaint(chunk, batch, r, problem) -> str:
+def complaint(chunk: "Chunk", batch: "ReadBatch", r: int, problem: int) -> str:
     """What is wrong with record r of a chunk; only what stands before the problem is in the batch."""
     if problem in (NO_AT, BLANK_BEFORE):
         return _MESSAGES[problem]

@@ -3,11 +3,11 @@
 Whoever takes some of them joins them; what Python did for each by itself would take longer than its search.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count as counted
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,11 +35,11 @@ class Listed:
 
     end = 0
 
-    def __init__(self, what, first, parts):
+    def __init__(self, what: str, first: int, parts: Sequence[Some]) -> None:
         self.path, self._what, self._first, self._parts = given(what), what, first, parts
         self.n = sum(len(part.letters) for part in parts)
 
-    def read(self, hold=None) -> Chunk:
+    def read(self, hold: Any = None) -> Chunk:
         """Them as FASTA.  Raises InputError for what is no sequence, ValueError for letters beyond ASCII."""
         head = _HEAD[: 1 if self._parts[0].names else 2]
         data, at, n = np.empty(self._size(head), np.uint8), 0, self.n
@@ -53,14 +53,14 @@ class Listed:
             self._refuse()
         return Chunk(self.path, data, False, self._first + 1, n)
 
-    def _size(self, head) -> int:
+    def _size(self, head: np.ndarray) -> int:
         """Bytes of FASTA, or more: where a letter of a name is no ASCII, four of each."""
         return sum(
             (len(part.lines) if part.lines.isascii() else 4 * len(part.lines)) + head.size + 1
             for part in self._parts
         )
 
-    def _bytes(self, part) -> np.ndarray:
+    def _bytes(self, part: Some) -> np.ndarray:
         """The lines of a Some, uint8."""
         lines = bytes_of(part.lines)
         if not lines.isascii():
@@ -71,17 +71,17 @@ class Listed:
             self._refuse()
         return np.frombuffer(lines, np.uint8)
 
-    def _letters(self):
+    def _letters(self) -> Iterator[str | bytes]:
         """Each sequence."""
         return (each for part in self._parts for each in part.letters)
 
-    def _refuse_beyond_ascii(self):
+    def _refuse_beyond_ascii(self) -> None:
         """Raise ValueError for the first sequence with other letters, if any."""
         for i, each in enumerate(self._letters(), self._first):
             if isinstance(each, str) and not each.isascii():
                 raise ValueError(f"{self._what}[{i}] must hold letters of ASCII, not {quoted(each)}")
 
-    def _refuse(self):
+    def _refuse(self) -> None:
         """Raise InputError for the first sequence, or name, that is not one line."""
         for i, each in enumerate(self._letters(), self._first + 1):
             refuse_letters(bytes_of(each), i, self.path)
@@ -90,11 +90,13 @@ class Listed:
         raise InputError(self.path, f"record {bad}", "its name holds a line end")
 
 
-def _has_blanks(part) -> bool:
+def _has_blanks(part: Some) -> bool:
     return any(blank in bytes_of(each) for each in part.letters for blank in (b" ", b"\t", b"\r"))
 
 
-def plan(what, sequences, size=CHUNK_SIZE, is_numbered=False) -> Iterator[Listed]:
+def plan(
+    what: str, sequences: Iterable[Any], size: int = CHUNK_SIZE, is_numbered: bool = False
+) -> Iterator[Listed]:
     """Yield what can be ``read`` to Chunks, each of about ``size`` letters, of str or bytes in order.
 
     ``sequences``: an iterable of them, or a Mapping of names to them; others have no name, or their number
@@ -115,7 +117,7 @@ def plan(what, sequences, size=CHUNK_SIZE, is_numbered=False) -> Iterator[Listed
         yield Listed(what, first, held)
 
 
-def _joined(what, sequences, is_numbered) -> Iterator[Some]:
+def _joined(what: str, sequences: Iterable[Any], is_numbered: bool) -> Iterator[Some]:
     """Sequences, SOME at a time."""
     names, is_named = map(str, counted()), is_numbered or isinstance(sequences, Mapping)
     if isinstance(sequences, Mapping):
@@ -132,14 +134,14 @@ def _joined(what, sequences, is_numbered) -> Iterator[Some]:
         first += len(letters)
 
 
-def _each(some) -> Iterator[Some]:
+def _each(some: Some) -> Iterator[Some]:
     """Each by itself."""
     for i, each in enumerate(some.letters):
         names = some.names and some.names[i : i + 1]
         yield Some([each], names, _lines([each], names))
 
 
-def _lines(letters, names) -> str | bytes:
+def _lines(letters: Sequence[Any], names: Sequence[str] | None) -> str | bytes:
     """What Some are joined as.  Raises TypeError for what is neither str nor bytes, or both."""
     is_text = isinstance(letters[0], str)
     if not is_text and not {*map(type, letters)} <= {bytes, np.bytes_}:
@@ -151,14 +153,14 @@ def _lines(letters, names) -> str | bytes:
     return ("\n>\n" if is_text else b"\n>\n").join(letters)
 
 
-def _sequence(name, value) -> bytes:
+def _sequence(name: str, value: object) -> bytes:
     """A str or bytes, as bytes."""
     if not isinstance(value, str | bytes):
         raise TypeError(f"{name} must be str or bytes, not {quoted(value)}")
     return bytes_of(value)
 
 
-def _name(what, value) -> str:
+def _name(what: str, value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{what} must have names (str) as keys, not {quoted(value)}")
     return str(value)

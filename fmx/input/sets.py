@@ -1,6 +1,7 @@
 """What is changed in a near match: where the text has a base that a letter of the pattern does not match."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -8,6 +9,9 @@ from ..compiler.functions import by_type_or_this, compiled, inlined
 from ..compiler.primitives import at, leading_zeros, popcount
 from .dna import SETS, WORD, symbols
 from .reads import FORWARD, REVERSE
+
+if TYPE_CHECKING:
+    from .reads import ReadBatch
 
 # Changes of a pattern: where the text has a base that is none of the pattern's set.  Their number is in two
 # bits of an int64, and above it for each, in 30 bits, where it is in the pattern and the text's base.
@@ -65,7 +69,7 @@ class Sets(NamedTuple):
     length: np.ndarray
 
 
-def _table(letters) -> np.ndarray:
+def _table(letters: Mapping[str, str] | str) -> np.ndarray:
     """uint8[256]: the set of each byte that is one of ``letters``, in either case; empty for others."""
     table = np.zeros(256, np.uint8)
     for letter in letters:
@@ -77,7 +81,7 @@ def _table(letters) -> np.ndarray:
 PLAIN, DEGENERATE = _table("ACGTU"), _table(SETS)
 
 
-def searched(batch, table, most) -> np.ndarray:
+def searched(batch: "ReadBatch", table: np.ndarray, most: int) -> np.ndarray:
     """bool[n_reads]: which reads can occur with at most ``most`` mismatches; ``table`` as above.
 
     They have more letters than that, and at most as many of them match nothing.
@@ -97,7 +101,9 @@ def _look(batch, table, most, found):
         found[r] = n > most and empty <= most
 
 
-def make_sets(batch, start, stop, is_searched, strands, table) -> Sets:
+def make_sets(
+    batch: "ReadBatch", start: int, stop: int, is_searched: np.ndarray, strands: int, table: np.ndarray
+) -> Sets:
     """Sets of reads start to stop of a batch, of those that ``is_searched`` bool[n_reads] says."""
     lengths = batch.length[start:stop] * is_searched[start:stop]
     both = np.repeat(lengths, 2) * np.tile(

@@ -16,7 +16,8 @@ merged, so a file that is damaged where two shards meet is noticed as in one run
 
 import os
 import re
-from typing import NamedTuple
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from .reads import parse
 from .spans import Before, Link, Span, blocks_of, first_of, plan_source, ranges_of
 from .streams import Source
 
+if TYPE_CHECKING:
+    from . import Reader
+
 GUESS = (1 << 18, 1 << 22)  # bytes looked at to find the first record
 APART = CHUNK_SIZE  # bytes between two cuts of a plain file, whatever the spans of a machine are
 
@@ -38,10 +42,10 @@ class Shard(NamedTuple):
     number: int
     total: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.number}/{self.total}"
 
-    def of(self, n) -> tuple:
+    def of(self, n: int) -> tuple:
         """(start, stop): its things of n."""
         return n * (self.number - 1) // self.total, n * self.number // self.total
 
@@ -66,7 +70,14 @@ class ShardPlan:
     cut, of which it has bytes, but another shard reads all, or "".
     """
 
-    def __init__(self, shard, paths, size=CHUNK_SIZE, check=begins_fastq, n_threads=1):
+    def __init__(
+        self,
+        shard: Shard,
+        paths: Sequence[str],
+        size: int = CHUNK_SIZE,
+        check: Callable[[str, int], bool] = begins_fastq,
+        n_threads: int = 1,
+    ) -> None:
         self._shard, self._paths, self._size, self._check = shard, paths, size, check
         self._n_threads = n_threads
         self.begin: Border | None = None
@@ -75,7 +86,7 @@ class ShardPlan:
         self._assumed: tuple | None = None  # at ``begin``: is it FASTQ, the Before
         self._last: tuple | None = None  # of the end: path, byte, is it FASTQ, the Link behind it
 
-    def spans(self):
+    def spans(self) -> Generator[Span | Chunk, None, None]:
         """Yield what can be read to Chunks, in order.  Raises InputError."""
         for number, first, last in self.stretches():
             with Source(self._paths[number]) as source:
@@ -86,7 +97,7 @@ class ShardPlan:
                         self.note_whole(number, source.path)
                     yield from self.between(source, begun, cuts, cuts.at(first), cuts.at(last))
 
-    def stretches(self):
+    def stretches(self) -> Iterator[tuple[int, int, int]]:
         """Yield (number of a file, first, last) for files that it has bytes of; either may lie outside."""
         sizes = [os.path.getsize(path) for path in self._paths]
         first, last = self._shard.of(sum(sizes))
@@ -119,7 +130,7 @@ class ShardPlan:
         is_fastq, assumed = self._assumed
         return 1 - (-assumed.total // (4 if is_fastq else 1))
 
-    def renumbered(self, error) -> InputError:
+    def renumbered(self, error: InputError) -> InputError:
         """An error of this shard with its record's number in the file: counts what stands before."""
         found = re.fullmatch(r"record (\d+)", error.where)
         if not (found and self.begin and self._assumed and self.begin.path == error.path):
@@ -131,7 +142,9 @@ class ShardPlan:
         number = int(found[1]) + (before.total - assumed.total) // (4 if is_fastq else 1)
         return InputError(error.path, f"record {number}", error.what)
 
-    def between(self, source, begun, cuts, start, stop):
+    def between(
+        self, source: Source, begun: tuple[int, np.ndarray], cuts: "Cuts", start: int, stop: int
+    ) -> Generator[Span | Chunk, None, None]:
         """The spans between two cuts; ``begun``: what first_of gave."""
         is_fastq = self._check(source.path, begun[1][0])
         self.is_empty = self.is_empty and start == stop
@@ -140,7 +153,7 @@ class ShardPlan:
         elif start < stop:
             yield from self._inside(cuts, is_fastq, start, stop)
 
-    def _inside(self, cuts, is_fastq, start, stop):
+    def _inside(self, cuts: "Cuts", is_fastq: bool, start: int, stop: int) -> Iterator[Span]:
         path, before, end = cuts.file.path, Before(0), start
         if start:
             before = before_cut(cuts, is_fastq, start)
@@ -158,12 +171,13 @@ class ShardPlan:
 class Cuts:
     """Where a file may be cut: nowhere if it ``is_whole``.  ``skip``: bytes of white space before records."""
 
-    def __init__(self, source, skip):
-        self.file, self.is_gzip, self.size = source.regular(), source.is_gzip, os.path.getsize(source.path)
+    def __init__(self, source: Source, skip: int) -> None:
+        self.file: Any = source.regular()  # None where it is_whole
+        self.is_gzip, self.size = source.is_gzip, os.path.getsize(source.path)
         self._skip = skip
         self.is_whole = self.file is None or (self.is_gzip and find_block(self.file, 0) > 0)
 
-    def at(self, place) -> int:
+    def at(self, place: int) -> int:
         """The cut at or near a place that may lie outside of the file: 0 and its size are cuts."""
         if place <= 0 or place >= self.size or self.is_whole:
             return 0 if place <= 0 else self.size
@@ -182,28 +196,28 @@ class Cuts:
                 return stop
         return self.size
 
-    def spans(self, size, start, stop):
+    def spans(self, size: int, start: int, stop: int) -> Iterator[tuple[Any, int, int]]:
         """(reader, its own bytes, where they end) for spans between two cuts."""
         skip = 0 if start else self._skip
         if self.is_gzip:
             return blocks_of(self.file, size, skip, start, stop)
         return ranges_of(self.file, size, start + skip, stop)
 
-    def is_reached(self, stop, end) -> bool:
+    def is_reached(self, stop: int, end: int) -> bool:
         """Do blocks follow each other from the end of the last span to the cut ``stop``?"""
         ends = [end, *(end for end, _ in blocks(self.file, end, stop))] if self.is_gzip else [stop]
         return ends[-1] == stop
 
-    def reader(self, start):
+    def reader(self, start: int) -> "Reader":
         """What gives the bytes from a cut on."""
         return after(self.file, start) if self.is_gzip else Plain(self.file, start)
 
 
-def _newlines(before, is_fastq) -> int:
+def _newlines(before: Before, is_fastq: bool) -> int:
     return -1 if before.blank else -before.total % 4 if is_fastq else 0
 
 
-def before_cut(cuts, is_fastq, start) -> Before:
+def before_cut(cuts: Cuts, is_fastq: bool, start: int) -> Before:
     """What stands before a cut, as far as it matters there."""
     if not is_fastq:
         return Before(1)
@@ -216,7 +230,7 @@ def before_cut(cuts, is_fastq, start) -> Before:
     return _counted(cuts, is_fastq, start)
 
 
-def _may_begin(data, newlines) -> bool:
+def _may_begin(data: np.ndarray, newlines: int) -> bool:
     """May records of FASTQ begin after the first newline behind this many of ``data``?"""
     begin, left = find_border(data, 0, newlines + 1, True)
     n_records = 0 if left else count(data[begin:], data.size - begin, True) // 4
@@ -230,7 +244,7 @@ def _may_begin(data, newlines) -> bool:
     return True
 
 
-def _counted(cuts, is_fastq, start):
+def _counted(cuts: Cuts, is_fastq: bool, start: int) -> Before:
     """What stands before a cut, by reading all of it."""
     link = Link(Before(0))
     for reader, n, _ in cuts.spans(CHUNK_SIZE, 0, start):

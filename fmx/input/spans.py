@@ -1,7 +1,9 @@
 """The bytes of a span, and of what follows it, as far as they were read: in the host's memory."""
 
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -9,6 +11,7 @@ from ..codecs.bgzf import blocks
 from ..codecs.gzip_streams import Blocks, Plain, after
 from ..errors import InputError
 from ..machines.threads import Link, run_all
+from . import Reader
 from .chunks import (
     BLANK_LINE,
     CHUNK_SIZE,
@@ -24,15 +27,19 @@ from .chunks import (
 )
 from .streams import Source
 
+if TYPE_CHECKING:
+    from ..codecs.gzip_streams import RegularFile
+    from .reads_gpu import GpuHeld
+
 
 class Held:
     """``n`` bytes of a reader; ``is_end``: it has no more.  ``make`` (n, dtype) gives room for them."""
 
-    def __init__(self, reader, make=np.empty):
+    def __init__(self, reader: Reader, make: Callable[[int, Any], np.ndarray] = np.empty) -> None:
         self._reader, self._make, self._buffer = reader, make, np.empty(0, np.uint8)
         self.n, self.is_end = 0, False
 
-    def load(self, own, beyond, is_fastq) -> int:
+    def load(self, own: int, beyond: int, is_fastq: bool) -> int:
         """Read ``own`` bytes and as many ``beyond``: how many newlines count in the former.
 
         Raises InputError.
@@ -40,7 +47,7 @@ class Held:
         self.read_on(own + beyond)
         return count(self.data(), min(self.n, own), is_fastq)
 
-    def read_on(self, more):
+    def read_on(self, more: int) -> None:
         """Have that many more bytes, or all.  Raises InputError."""
         n = self.n + more
         if n >= self._buffer.size:  # one is left for a newline
@@ -54,23 +61,23 @@ class Held:
         """Bytes that can be read without a larger buffer."""
         return self._buffer.size - 1 - self.n
 
-    def data(self):
+    def data(self) -> np.ndarray:
         """All of them, uint8[n]; those in the middle may be unknown before ``whole``."""
         return self._buffer[: self.n]
 
-    def whole(self):
+    def whole(self) -> np.ndarray:
         """All of them, uint8[n]."""
         return self.data()
 
-    def begin(self, left, is_fastq) -> int:
+    def begin(self, left: int, is_fastq: bool) -> int:
         """The place behind the ``left``-th newline that counts."""
         return find_border(self.data(), 0, left, is_fastq)[0]
 
-    def end_line(self):
+    def end_line(self) -> None:
         """Let a newline stand behind them."""
         self._buffer[self.n] = NEWLINE
 
-    def cut(self, begin, stop) -> tuple:
+    def cut(self, begin: int, stop: int) -> tuple:
         """``data`` and ``there`` of a Chunk of these bytes."""
         return self._buffer[begin:stop], None
 
@@ -112,12 +119,14 @@ class Span:
 
     end = 0
 
-    def __init__(self, path, is_fastq, size, reader, before, behind):
+    def __init__(
+        self, path: str, is_fastq: bool, size: int | None, reader: Any, before: Link, behind: Link
+    ) -> None:
         self.path, self.is_fastq, self._size, self._reader = path, is_fastq, size, reader
         self._before, self._behind = before, behind
         self._hold: Any = Held
 
-    def read(self, hold=Held) -> Chunk:
+    def read(self, hold: Callable[[Any], Held] = Held) -> Chunk:
         """Its records, once it is known what stands before it, of what ``hold(reader)`` gives: a Held.
 
         Raises InputError.
@@ -125,7 +134,7 @@ class Span:
         self._hold = hold
         return self.cut()[0]
 
-    def cut(self):
+    def cut(self) -> tuple[Chunk, np.ndarray, Before]:
         """(Chunk, what was read beyond it, the Before of that); the next span may be told less."""
         try:
             return self._cut()
@@ -138,7 +147,7 @@ class Span:
         if not self._behind.is_told():
             self._behind.tell(None)
 
-    def _cut(self):
+    def _cut(self) -> tuple[Chunk, np.ndarray, Before]:
         size = self._reader.begin() if self._size is None else self._size
         held = self._hold(self._reader)
         found = held.load(size, min(size, BEYOND), self.is_fastq)
@@ -171,7 +180,7 @@ class Span:
         chunk = Chunk(self.path, here, self.is_fastq, number, n_records, there=there)
         return chunk, held.data()[rest:], Before(total, blank)
 
-    def _complete(self, held, own, left):
+    def _complete(self, held: "GpuHeld | Held", own: int, left: int) -> tuple[int, int]:
         """Read on to where the next record begins or the input ends: (that, where what is unused begins)."""
         i, beyond = own, BEYOND
         while True:
@@ -193,10 +202,10 @@ class Span:
 class Stream:
     """The bytes of a Source or Gzip, of which ``rest`` (uint8) has been read."""
 
-    def __init__(self, file, rest):
+    def __init__(self, file: Reader, rest: np.ndarray) -> None:
         self._file, self.rest, self._is_over = file, rest, False
 
-    def readinto(self, view) -> int:
+    def readinto(self, view: np.ndarray) -> int:
         """Fill ``view`` (uint8 array), as far as the stream goes.  Raises InputError."""
         n = min(view.size, self.rest.size)
         view[:n], self.rest = self.rest[:n], self.rest[n:]
@@ -209,7 +218,12 @@ class Stream:
         return self._is_over and self.rest.size == 0
 
 
-def plan(paths, size=CHUNK_SIZE, check=begins_fastq, n_threads=1):
+def plan(
+    paths: Sequence[bytes | Path | str],
+    size: int = CHUNK_SIZE,
+    check: Callable[[str, int], bool] = begins_fastq,
+    n_threads: int = 1,
+) -> Generator[Span | Chunk, None, None]:
     """Yield what can be ``read`` to Chunks, each of about ``size`` bytes of FASTA or FASTQ files, in order.
 
     A span waits for those before it to be read: whoever takes one reads it at once.  A file without records
@@ -220,13 +234,21 @@ def plan(paths, size=CHUNK_SIZE, check=begins_fastq, n_threads=1):
             yield from plan_source(source, size, check, n_threads)
 
 
-def read_chunks(paths, size=CHUNK_SIZE, check=begins_fastq):
+def read_chunks(
+    paths: Sequence[bytes | str], size: int = CHUNK_SIZE, check: Callable[[str, int], bool] = begins_fastq
+) -> Iterator[Chunk]:
     """Yield the Chunks of several FASTA or FASTQ files in order: spans read one after the other."""
     for span in plan(paths, size, check):
         yield span.read()
 
 
-def plan_source(source, size, check, n_threads=1, first=None):
+def plan_source(
+    source: Source,
+    size: int,
+    check: Callable[[str, int], bool],
+    n_threads: int = 1,
+    first: tuple[int, np.ndarray] | None = None,
+) -> Generator[Span | Chunk, None, None]:
     """The same for one Source; ``first``: what ``first_of`` has given."""
     skip, head = first or first_of(source)
     if head.size == 0:
@@ -240,7 +262,9 @@ def plan_source(source, size, check, n_threads=1, first=None):
         yield replace(chunk, end=source.position())
 
 
-def _side_by_side(path, is_fastq, readers):
+def _side_by_side(
+    path: str, is_fastq: bool, readers: Generator[tuple[Any, int | None, int], None, Stream | None]
+) -> Generator[Span, None, tuple[Stream | None, Link]]:
     """Yield a Span for each (reader, size, end); return what ``readers`` returns, and the Link behind all."""
     link = Link(Before(0))
     while True:
@@ -254,7 +278,9 @@ def _side_by_side(path, is_fastq, readers):
         yield span
 
 
-def _readers(source, size, skip, head, n_threads):
+def _readers(
+    source: Source, size: int, skip: int, head: np.ndarray, n_threads: int
+) -> Generator[tuple[Any, int | None, int], None, Stream | None]:
     """Yield (reader, its own bytes or None, where they end); return a Stream of what is left, or None.
 
     Of the input the ``skip`` first bytes are blank, and ``head`` has been read.
@@ -277,19 +303,21 @@ def _readers(source, size, skip, head, n_threads):
     return Stream(after(file, stop), head[:0]) if stop else Stream(source, head)
 
 
-def is_whole_bgzf(file, stop) -> bool:
+def is_whole_bgzf(file: "RegularFile", stop: int) -> bool:
     """Whether the blocks up to ``stop`` are all of a file, the last one empty, as a BGZF ends."""
     return 0 < stop == file.size and not any(file.bytes(4, stop - 4))
 
 
-def _gzip_ranges(file, size):
+def _gzip_ranges(file: "RegularFile", size: int) -> Any:
     """The Ranges of a gzip file, or None."""
     from ..codecs import parallel_gzip  # most commands need none of it
 
     return parallel_gzip.ranges_of(file, size)
 
 
-def ranges_of(file, size, skip, stop=None):
+def ranges_of(
+    file: "RegularFile", size: int, skip: int, stop: int | None = None
+) -> Iterator[tuple[Plain, int, int]]:
     """Yield (reader, its own bytes, where they end) for spans of a plain file, as far as ``stop``."""
     stop = stop or file.size
     for start in range(skip, stop, size):
@@ -297,7 +325,9 @@ def ranges_of(file, size, skip, stop=None):
         yield Plain(file, start), n, start + n
 
 
-def blocks_of(file, size, skip, start=0, end=None):
+def blocks_of(
+    file: "RegularFile", size: int, skip: int, start: int = 0, end: int | None = None
+) -> Iterator[tuple[Blocks, int, int]]:
     """The same for the blocks of BGZF from ``start`` on, where the file may end or something else begin."""
     n, stops = 0, []
     for stop, more in blocks(file, start, end):
@@ -313,7 +343,7 @@ def blocks_of(file, size, skip, start=0, end=None):
         yield Blocks(file, start, stops, skip, n - skip), n - skip, stops[-1]
 
 
-def first_of(source):
+def first_of(source: Source) -> tuple[int, np.ndarray]:
     """Of a Source just opened: (bytes before the first that is no white space, that byte and some more)."""
     skip, head = 0, np.empty(BEYOND, np.uint8)
     while n := source.readinto(head):
@@ -327,7 +357,7 @@ def first_of(source):
 # All bytes of an input in memory: a plain file, and blocks of BGZF, by all threads; the rest in order.
 
 
-def read_whole(source, n_threads=1, tell=lambda: None):
+def read_whole(source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None) -> np.ndarray:
     """uint8: all that a Source just opened gives; ``tell`` is called as it is read in order.
 
     Raises InputError.
@@ -341,10 +371,11 @@ def read_whole(source, n_threads=1, tell=lambda: None):
     run_all(lambda reader, first, last: reader.readinto(data[first:last]), pieces, n_threads)
     if file is not None and (is_whole_bgzf(file, stop) if source.is_gzip else n > 0):
         return data
-    return _read_on(after(file, stop) if stop else source, data, n, tell)
+    rest = after(file, stop) if file is not None and stop else source
+    return _read_on(rest, data, n, tell)
 
 
-def _read_on(rest, data, n, tell):
+def _read_on(rest: Reader, data: np.ndarray, n: int, tell: Callable[[], object]) -> np.ndarray:
     """``data`` with n bytes, and all that ``rest`` gives."""
     while True:
         if n == data.size:

@@ -5,8 +5,10 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..codecs.decompressors import Packed, kind_of
 from ..codecs.gzip_streams import Gzip, RegularFile
@@ -14,21 +16,24 @@ from ..errors import OutputError, named_input
 from ..system.files import DraftFile, widen
 from .alignments import Alignments, is_alignments
 
+if TYPE_CHECKING:
+    pass
+
 SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
 
 
-def stem_of(path, suffix=SUFFIX) -> str:
+def stem_of(path: str, suffix: str = SUFFIX) -> str:
     """Its stem: ``day0`` of runs/day0.fq.gz."""
     return re.sub(suffix, "", os.path.basename(path), flags=re.IGNORECASE)
 
 
-def stems_of(paths, suffix=SUFFIX) -> list:
+def stems_of(paths: Sequence[Path | str], suffix: str = SUFFIX) -> list:
     """The stems of files, with their folders where two are alike."""
-    paths = list(map(os.fspath, paths))
-    stems = [stem_of(path, suffix) for path in paths]
+    names = [os.fspath(path) for path in paths]
+    stems = [stem_of(name, suffix) for name in names]
     if len(set(stems)) == len(stems):
         return stems
-    return [os.path.join(os.path.dirname(path), stem) for path, stem in zip(paths, stems, strict=True)]
+    return [os.path.join(os.path.dirname(name), stem) for name, stem in zip(names, stems, strict=True)]
 
 
 # Bytes in and out: files, plain or compressed, and standard input; outputs that appear whole.
@@ -64,7 +69,7 @@ class Source:
     Errors of disk and compression become InputError.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: bytes | Path | str) -> None:
         if type(path) is bytes:
             self.path = GIVEN
         else:
@@ -110,7 +115,7 @@ class Source:
         is_regular = stat.S_ISREG(status.st_mode) and status.st_size > 0
         return RegularFile(self.path, self._raw.fileno()) if is_regular else None
 
-    def readinto(self, buffer) -> int:
+    def readinto(self, buffer: Any) -> int:
         """Fill ``buffer`` (uint8 array) from its start as far as the input goes; fewer at the end."""
         view, done = memoryview(buffer), 0
         with named_input(self.path):
@@ -124,14 +129,14 @@ class Source:
         if self._raw is not sys.stdin.buffer:
             self._raw.close()
 
-    def __enter__(self):
+    def __enter__(self) -> "Source":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def about_bytes(paths) -> int | None:
+def about_bytes(paths: Sequence[Path]) -> int | None:
     """Bytes of inputs, those of compressed ones guessed; None if one is no file.  Raises InputError."""
     total = 0
     for path in paths:
@@ -143,7 +148,7 @@ def about_bytes(paths) -> int | None:
 
 
 @contextmanager
-def whole_output(path):
+def whole_output(path: str) -> Iterator[BinaryIO]:
     """A binary file for ``path`` ('-' is standard output) that appears only when the work has succeeded.
 
     Devices, pipes and open descriptors (/dev/stdout) are written directly, regular files as drafts.
@@ -166,7 +171,7 @@ def whole_output(path):
             draft.commit()
 
 
-def is_special(path) -> bool:
+def is_special(path: str) -> bool:
     """Is it there and no regular file, or a name of an open descriptor?  Raises OSError."""
     try:
         return not stat.S_ISREG(os.stat(path).st_mode) or descriptor_of(path) is not None
@@ -174,7 +179,7 @@ def is_special(path) -> bool:
         return False
 
 
-def descriptor_of(path) -> int | None:
+def descriptor_of(path: str) -> int | None:
     """The open descriptor that a path such as /dev/stdout or /dev/fd/3 names: where one appends, so do we."""
     while os.path.islink(path):
         folder = os.path.realpath(os.path.dirname(path))
@@ -185,7 +190,7 @@ def descriptor_of(path) -> int | None:
 
 
 @contextmanager
-def named_output(path):
+def named_output(path: str) -> Iterator[None]:
     """Around the writing of an output: errors of the system, but for a closed pipe, become OutputError."""
     try:
         yield

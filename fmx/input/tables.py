@@ -3,7 +3,9 @@
 import csv
 import io
 import re
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from ..errors import InputError, n_of, shown
 from .dna import IUPAC
@@ -18,7 +20,7 @@ _FOREIGN = {
 }
 
 
-def read_text(path) -> str:
+def read_text(path: str | Path) -> str:
     """The text of a file, plain or compressed, without a byte order mark.  Raises InputError."""
     with Source(path) as source:
         data = read_whole(source).tobytes()
@@ -32,7 +34,7 @@ def read_text(path) -> str:
         raise InputError(path, f"line {line}", "this is no text in UTF-8: save it as such") from error
 
 
-def read_rows(path, text) -> list:
+def read_rows(path: str | Path, text: str) -> list:
     """(number of its line, its cells) of each line of a table that holds anything.  Raises InputError.
 
     The first line tells what stands between cells, and how many of them a line has.
@@ -55,7 +57,7 @@ def read_rows(path, text) -> list:
     return rows
 
 
-def read_named(path, known) -> tuple:
+def read_named(path: str | Path, known: Mapping[str, Sequence[str]]) -> tuple:
     """(columns of ``known`` as of ``find_columns``, rows as of ``read_rows``) of a table.
 
     Its line of names may be missing: then the first columns are those.  Lines that begin with # are left out.
@@ -68,7 +70,7 @@ def read_named(path, known) -> tuple:
     return {name: column for column, name in enumerate(known)}, rows
 
 
-def find_columns(cells, known) -> dict:
+def find_columns(cells: Sequence[str], known: Mapping[str, Sequence[str]]) -> dict:
     """{name: column} of what a line of names holds of ``known``, {name: what it may be called}.
 
     Case, spaces and marks do not matter, and of several that fit the one that is called so first counts.
@@ -101,7 +103,7 @@ class Pair(NamedTuple):
     reverse: str
 
 
-def read_pairs(path) -> list:
+def read_pairs(path: str | Path) -> list:
     """The Pairs of a table, with or without a line of names.  Raises InputError that names the line."""
     columns, rows = read_named(path, COLUMNS)
     pairs: list = []
@@ -124,7 +126,7 @@ def read_pairs(path) -> list:
     return pairs
 
 
-def _check(path, where, pair):
+def _check(path: str | Path, where: str, pair: Any) -> None:
     if not pair.name or not pair.name.isprintable() or any(mark in pair.name for mark in " \t"):
         raise InputError(path, where, f"{shown(pair.name)!r} is no name of a pair: letters without spaces")
     for primer in (pair.forward, pair.reverse):

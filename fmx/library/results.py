@@ -232,7 +232,7 @@ def pair(mappers: list[Mapper], sources: tuple[Source, Source], reference: Refer
     return make_table(rows, names)
 
 
-def _plan(source: Source, mappers: list[Mapper], is_numbered: bool = False) -> Iterator[Any]:
+def _plan(source: Source, mappers: list[Mapper], is_numbered: bool = False) -> Any:
     size = min(mapper.options.chunk_size for mapper in mappers)
     return source.plan(size, sum(mapper.options.n_threads for mapper in mappers), is_numbered)
 

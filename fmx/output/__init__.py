@@ -12,6 +12,7 @@ which of these functions the file has; each gives (writer, bytes before the firs
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import NamedTuple
 
 
@@ -37,11 +38,11 @@ FORMATS = {
 }
 
 
-def kinds_of(command) -> list:
+def kinds_of(command: str) -> list:
     """The formats that a command offers."""
     return [kind for kind, made in FORMATS.items() if command in made.commands]
 
 
-def module_of(kind):
+def module_of(kind: str) -> ModuleType:
     """The module of a format, imported."""
     return import_module(FORMATS[kind].module)

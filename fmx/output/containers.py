@@ -8,8 +8,11 @@ reads (no_ref), so that it can be read without the reference, unless its FASTA i
 
 import os
 import tempfile
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..errors import OutputError, installed
 from ..input import alignments
@@ -17,18 +20,24 @@ from ..input.streams import STANDARD, descriptor_of, is_special, named_output, w
 from ..system.files import DraftFolder, sync_names, sync_tree
 from .formats import matrix
 
+if TYPE_CHECKING:
+    from ..index.reference import Reference
+    from .wanted import Output
+
 MEMORY = 1 << 30  # bytes of records held at a time by all threads
 LEAST = 32 << 20  # of these by one
 LONGEST = 2**29  # bases of a contig that a .bai holds; more take a .csi
 INDEXES = ".bai", ".csi", ".crai"
 
 
-def is_needed(output) -> bool:
+def is_needed(output: "Output") -> bool:
     """Whether the records of BAM or CRAM go through samtools."""
     return output.sort or output.kind == "cram"
 
 
-def samtools_container(output, reference):
+def samtools_container(
+    output: Any, reference: "Reference"
+) -> Callable[[str], AbstractContextManager[BinaryIO]]:
     """What opens the file for records that need it: a function of its path.  Raises OutputError."""
     with installed("pysam", alignments.EXTRA, OutputError):
         import pysam  # noqa: F401
@@ -45,7 +54,7 @@ def samtools_container(output, reference):
 
 
 @contextmanager
-def _opened(arguments, index, path):
+def _opened(arguments: Sequence[str], index: str | None, path: str) -> Iterator[BinaryIO]:
     """A binary file for records of BAM, which samtools brings to ``path``, with an index beside a file."""
     with ExitStack() as stack, named_output(path):
         if path == STANDARD or is_special(path):
@@ -68,12 +77,12 @@ def _opened(arguments, index, path):
         _put_in_place(draft, made, index)
 
 
-def _sorting(arguments, folder) -> list:
+def _sorting(arguments: Sequence[str], folder: str | Path) -> list:
     """Where a sort keeps what does not fit into its memory."""
     return ["-T", f"{folder}/piece"] if arguments[0] == "sort" else []
 
 
-def _put_in_place(draft, made, index):
+def _put_in_place(draft: DraftFolder, made: str, index: str | None) -> None:
     """Give the output and its index their names; an index of what stood there is removed first."""
     sync_tree(draft.path)
     for suffix in INDEXES:
@@ -86,7 +95,7 @@ def _put_in_place(draft, made, index):
 
 
 @contextmanager
-def _child(arguments, output):
+def _child(arguments: Sequence[str], output: int) -> Iterator[BinaryIO]:
     """The standard input of a samtools under way, a binary file; it has ended well at the end.
 
     ``output``: its standard output.  Raises OutputError.
@@ -95,15 +104,16 @@ def _child(arguments, output):
         child = alignments.start([*arguments, "-"], stdin=alignments.PIPE, stdout=output, stderr=said)
         stack.callback(child.wait)
         stack.callback(child.kill)  # nothing, if it has ended
-        stack.callback(_close, child.stdin)
+        pipe: Any = child.stdin
+        stack.callback(_close, pipe)
         with suppress(BrokenPipeError):
-            yield child.stdin
-            child.stdin.close()
+            yield pipe
+            pipe.close()
         if child.wait() != 0:
             raise OutputError(f"samtools could not write: {alignments.said(said, child.returncode)}")
 
 
-def _close(pipe):
+def _close(pipe: BinaryIO) -> None:
     with suppress(BrokenPipeError):
         pipe.close()
 
@@ -111,12 +121,12 @@ def _close(pipe):
 # What takes the bytes of a format: a plain file, or what makes another file of them.
 
 
-def container(output, reference):
+def container(output: "Output", reference: "Reference") -> Callable[[str], AbstractContextManager[Any]]:
     """A function that opens a path for the bytes of an Output.  Raises OutputError."""
     if output.kind == "parquet":
         from .formats import parquet
 
         return partial(parquet.opened, parquet.schema_of(output))
     if output.kind == "npz":
-        return partial(matrix.opened, reference.groups.names, output.matrix == "presence")
+        return partial(matrix.opened, reference.groups.names, output.matrix == "presence")  # type: ignore[union-attr]
     return samtools_container(output, reference) if is_needed(output) else whole_output

@@ -1,8 +1,8 @@
 """Buffers that serve again: the kernel clears each page of a new one, which costs as much as filling it."""
 
 from collections import deque
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -12,14 +12,20 @@ from ..input.sets import changes_of, peers_of
 from .reads import split
 from .records import Record, put_record, put_unmapped, widest
 
+if TYPE_CHECKING:
+    from ..input.reads import ReadBatch
+    from .hits_gpu import GpuHitWriter
+
 
 class Buffers:
     """Of a writer, for all its threads; ``make`` (size, dtype) gives a new one."""
 
-    def __init__(self, make=np.empty):
-        self._make, self._spare, self._own = make, deque(), set()
+    def __init__(self, make: Callable[[int, Any], np.ndarray] = np.empty) -> None:
+        self._make = make
+        self._spare: deque[np.ndarray] = deque()
+        self._own: set[int] = set()
 
-    def take(self, size) -> np.ndarray:
+    def take(self, size: int) -> np.ndarray:
         """An array of ``size`` bytes or more."""
         try:
             out = self._spare.pop()
@@ -32,13 +38,13 @@ class Buffers:
         self._own.add(id(out))
         return out
 
-    def owns(self, piece) -> bool:
+    def owns(self, piece: np.ndarray) -> bool:
         """Is a piece the beginning of such an array?"""
         return id(piece.base) in self._own
 
-    def written(self, piece) -> None:
+    def written(self, piece: np.ndarray) -> None:
         """A piece, the beginning of such an array, has been written: the array may be used again."""
-        self._spare.append(piece.base)
+        self._spare.append(cast(np.ndarray, piece.base))
 
 
 # The records of one read: what a loop of the CPU and a thread of a GPU write.
@@ -87,18 +93,26 @@ class HitWriter(Buffers):
     """
 
     takers: tuple = ()
-    _on_gpus: Sequence = ()
 
-    def __init__(self, form, is_sam=False, encode=None, end=b""):
+    def __init__(
+        self,
+        form: Any,
+        is_sam: bool = False,
+        encode: Callable[[np.ndarray], bytes] | None = None,
+        end: bytes = b"",
+    ) -> None:
         super().__init__()
-        self.form, self.is_sam, self._on_gpus = form, is_sam, []
+        self.form, self.is_sam = form, is_sam
+        self._on_gpus: list[GpuHitWriter] = []
         self.encode, self._end, self.widest = encode, end, widest(form)
 
-    def allow(self, changes) -> None:
+    def allow(self, changes: int) -> None:
         """Let hits have so many changes, at most (input/sets.py)."""
         self.widest = widest(self.form, changes)
 
-    def format(self, batch, hits, start, first_hit, last_hit):
+    def format(
+        self, batch: "ReadBatch", hits: Any, start: int, first_hit: int, last_hit: int
+    ) -> bytes | np.ndarray:
         """Records of reads ``start`` onwards, as far as their hits are first_hit to last_hit."""
         if not self.is_sam:
             batch = named_by_letters(batch)
@@ -106,7 +120,7 @@ class HitWriter(Buffers):
         out = self.take(_room(batch, hits, window, self.widest))
         return self.encoded(out[: _write(self.form, batch, hits, window, out)])
 
-    def encoded(self, records):
+    def encoded(self, records: np.ndarray) -> bytes | np.ndarray:
         """What is written of records, the beginning of an array that was taken."""
         if not self.encode:
             return records
@@ -114,21 +128,21 @@ class HitWriter(Buffers):
         self._give_back(records)
         return encoded
 
-    def split(self, batches, is_hit):
+    def split(self, batches: "tuple[ReadBatch, ...]", is_hit: np.ndarray) -> Iterator:
         """Yield pieces for the other outputs: reads as they came, by whether each has a reported hit."""
         return split(self.takers, batches, is_hit)
 
-    def of(self, span):
+    def of(self, span: Any) -> "HitWriter":
         """What writes the reads of a span: itself."""
         return self
 
-    def owns(self, piece) -> bool:
+    def owns(self, piece: bytes | np.ndarray) -> bool:
         """Is a piece the beginning of an array of this writer, or of what it made on GPUs?"""
         if isinstance(piece, bytes):
             return False
         return super().owns(piece) or any(made.buffers.owns(piece) for made in self._on_gpus)
 
-    def made_on_gpu(self):
+    def made_on_gpu(self) -> "GpuHitWriter":
         """What has the GPU that this thread uses make the records: a GpuHitWriter."""
         from .hits_gpu import GpuHitWriter
 
@@ -140,20 +154,24 @@ class HitWriter(Buffers):
         """Why GPUs that make its records do not deflate them, as they should: sentences."""
         return {made.refusal for made in self._on_gpus if made.refusal}
 
-    def written(self, piece) -> None:
+    def written(self, piece: bytes | np.ndarray) -> None:
         """What ``encoded`` or ``split`` gave has been written."""
         if not isinstance(piece, bytes):
             self._give_back(piece)
 
-    def _give_back(self, records):
+    def _give_back(self, records: np.ndarray) -> None:
         of_gpus = (made.buffers for made in self._on_gpus)
-        next((its for its in of_gpus if its.owns(records)), super()).written(records)
+        owner = next((its for its in of_gpus if its.owns(records)), None)
+        if owner is None:
+            super().written(records)
+        else:
+            owner.written(records)
 
     def end(self) -> bytes:
         return self._end
 
 
-def named_by_letters(batch):
+def named_by_letters(batch: "ReadBatch") -> "ReadBatch":
     """The batch with letters for names that are not there."""
     nameless = batch.name_length == 0
     return batch._replace(
@@ -185,11 +203,11 @@ def _write(form, batch, hits, window, out):
 class Writers:
     """HitWriters by the paths of the files whose reads they write; all alike but for what they add."""
 
-    def __init__(self, of_path: dict):
+    def __init__(self, of_path: dict) -> None:
         self._of_path, self._all = of_path, list(dict.fromkeys(of_path.values()))
         self.is_sam, self.takers, self.end = self._all[0].is_sam, self._all[0].takers, self._all[0].end
 
-    def of(self, span):
+    def of(self, span: Any) -> HitWriter:
         """That of a span's file; any one for reads that are nobody's."""
         return self._of_path.get(span.path, self._all[0])
 
@@ -197,7 +215,7 @@ class Writers:
         """Why GPUs do not deflate what they make: sentences."""
         return set().union(*(writer.refusals() for writer in self._all))
 
-    def written(self, piece) -> None:
+    def written(self, piece: bytes | np.ndarray) -> None:
         """What one of them gave has been written."""
         owner = next((writer for writer in self._all if writer.owns(piece)), self._all[0])
         owner.written(piece)

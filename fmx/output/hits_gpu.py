@@ -5,7 +5,7 @@ write     the records of a read, by a thread, loosely; how many bytes they are, 
 gather    the records one after the other, by a warp a read
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,13 @@ from ..compiler.warp import WARP, kernel, thread_in_block, thread_index
 from ..machines import gpu
 from ..machines.gpu_jobs import add_up
 from .hits import Buffers, Window, put_read, room_of_read
+
+if TYPE_CHECKING:
+    from ..input.reads import ReadBatch
+    from ..machines.gpu import DeviceArray
+    from ..machines.gpu_jobs import Report
+    from ..machines.gpu_session import Flight
+    from .hits import HitWriter
 
 N_THREADS = 128
 ALL = Window(0, 0, 2**62)
@@ -73,14 +80,16 @@ class GpuHitWriter:
     It also deflates them, if the writer does.  ``refusal``: why the GPU cannot, or nothing.
     """
 
-    def __init__(self, writer):
+    def __init__(self, writer: "HitWriter") -> None:
         is_deflated = writer.encode is deflate
         self._encoded, self.refusal = writer.encoded, refusal() if is_deflated else ""
         self._deflater = GpuDeflater() if is_deflated and not self.refusal else None
         self._widest, self._by_letters, self.buffers = writer.widest, not writer.is_sam, Buffers(gpu.pinned)
         self._form = gpu.take(writer.form)
 
-    def measure(self, flight, batch, hits, report, slot):
+    def measure(
+        self, flight: "Flight", batch: "ReadBatch", hits: Any, report: "Report", slot: int
+    ) -> "DeviceArray":
         """Launch what finds where records may go: int64[n_reads + 1]; ``slot`` gets the bytes there."""
         n_reads = hits.total.size
         begins = flight.there("begins", n_reads + 1, np.int64)
@@ -90,7 +99,15 @@ class GpuHitWriter:
         add_up(flight, begins, n_reads, report, slot)
         return begins
 
-    def write(self, flight, batch, hits, begins, report, slot):
+    def write(
+        self,
+        flight: "Flight",
+        batch: "ReadBatch",
+        hits: Any,
+        begins: "DeviceArray",
+        report: "Report",
+        slot: int,
+    ) -> Loose:
         """Launch what writes the records: Loose; ``slot``, the bytes there before, gets their bytes."""
         n_reads = hits.total.size
         records = flight.there("loose", report[slot], np.uint8)
@@ -100,7 +117,7 @@ class GpuHitWriter:
         add_up(flight, loose.sizes, n_reads, report, slot)
         return loose
 
-    def gather(self, flight, loose, n_reads, report, slot):
+    def gather(self, flight: "Flight", loose: Loose, n_reads: int, report: "Report", slot: int) -> np.ndarray:
         """The records, of which ``slot`` has the bytes, in the host's memory once the flight is waited for.
 
         They are in one of ``buffers``, deflated if that is done here; the slot behind it is used.
@@ -114,6 +131,6 @@ class GpuHitWriter:
         flight.receive([out], [piece])
         return piece
 
-    def encoded(self, records):
+    def encoded(self, records: np.ndarray) -> bytes | np.ndarray:
         """What is written of what ``gather`` gave."""
         return records if self._deflater else self._encoded(records)

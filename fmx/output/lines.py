@@ -1,6 +1,8 @@
 """Maximal matches of queries as records of a format."""
 
+from collections.abc import Sequence
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +12,10 @@ from . import put
 from .hits import Buffers
 from .records import Record, put_head, put_record, widest
 
+if TYPE_CHECKING:
+    from ..index.reference import Letters
+    from ..input.reads import ReadBatch
+
 
 class MatchWriter(Buffers):
     """Formats matches by a form (records.py); one instance serves all threads.
@@ -17,11 +23,11 @@ class MatchWriter(Buffers):
     ``is_sam``: queries must keep SAM's rules, and the letters of each match are written.
     """
 
-    def __init__(self, form, is_sam=False):
+    def __init__(self, form: Any, is_sam: bool = False) -> None:
         super().__init__()
         self.form, self.is_sam, self._widest = form, is_sam, widest(form)
 
-    def format(self, batch, strands, matches, rows) -> np.ndarray:
+    def format(self, batch: "ReadBatch", strands: Any, matches: Any, rows: tuple[int, int]) -> np.ndarray:
         """Bytes of matches, and of what precedes each of ``rows`` (from, to), with matches or without."""
         n_lines = rows[1] - rows[0] + matches.length.size
         room = n_lines * self._widest + int(_room_of_names(batch, strands, matches, *rows))
@@ -90,7 +96,7 @@ class PairWriter:
     path, and has a body for ``put_pair``.
     """
 
-    def __init__(self, form, with_path):
+    def __init__(self, form: Any, with_path: bool) -> None:
         self._form, self._with_path = form, with_path
         self._lengths = np.diff(form.queries.first), np.diff(form.targets.first)
         first = {field: [0] for field in ("query", "target", "identity", "length", "matches")}
@@ -98,7 +104,7 @@ class PairWriter:
             put_pair(form, put.Widest(), 0, SimpleNamespace(h=[-1], **first), 0) + form.path.size + 1
         )
 
-    def format(self, records) -> bytes:
+    def format(self, records: Any) -> bytes:
         """Their lines."""
         n_runs = records.runs.size if self._with_path else 0
         room = records.h.size * self._widest + n_runs * (put.DIGITS + 1)
@@ -129,17 +135,17 @@ _COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
 KINDS = ("tsv", "bed", "fasta")
 
 
-def head_of(kind) -> bytes:
+def head_of(kind: str) -> bytes:
     """What stands before the first product."""
     return HEAD if kind == "tsv" else b""
 
 
-def absent(pair) -> bytes:
+def absent(pair: Any) -> bytes:
     """The line of TSV for a pair without a product."""
     return "\t".join([pair.name, *"*******", "0\n"]).encode()
 
 
-def lines_of(kind, pair, products, names, letters) -> bytes:
+def lines_of(kind: str, pair: Any, products: Any, names: Sequence[str], letters: "Letters") -> bytes:
     """Products of a pair; ``names`` of the contigs, ``letters`` an index.letters.Letters."""
     put = {"tsv": _tsv, "bed": _bed, "fasta": _fasta}[kind]
     columns = products.contig, products.start, products.end, products.minus, *products.mismatches
@@ -147,19 +153,19 @@ def lines_of(kind, pair, products, names, letters) -> bytes:
     return b"".join(put(pair.name, names[row[0]], row, products.total, letters) for row in rows)
 
 
-def _tsv(name, contig, row, total, letters):
+def _tsv(name: str, contig: str, row: Any, total: int, letters: "Letters") -> bytes:
     _, start, end, minus, forward, reverse = row
     strand = "-" if minus else "+"
     line = (name, contig, start, end, strand, end - start, forward, reverse, total)
     return ("\t".join(map(str, line)) + "\n").encode()
 
 
-def _bed(name, contig, row, total, letters):
+def _bed(name: str, contig: str, row: Any, total: int, letters: "Letters") -> bytes:
     _, start, end, minus, forward, reverse = row
     return f"{contig}\t{start}\t{end}\t{name}\t{forward + reverse}\t{'-' if minus else '+'}\n".encode()
 
 
-def _fasta(name, contig, row, total, letters):
+def _fasta(name: str, contig: str, row: Any, total: int, letters: "Letters") -> bytes:
     """The letters are those of the strand on which the forward primer lies as it is."""
     number, start, end, minus, forward, reverse = row
     found = letters.between(number, start, end)

@@ -4,7 +4,7 @@ Records of a pair are together: of each proper pair mate 1, then mate 2; else th
 """
 
 from itertools import product
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from ..input.reads import ReadBatch
 from . import put
 from .hits import HitWriter, named_by_letters
 from .records import Record, put_record, put_unmapped
+
+if TYPE_CHECKING:
+    from ..input.pairs.mates import Mates
+    from ..input.pairs.pair_spans import PairSpan
 
 PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED = 1, 2, 4, 8  # of SAM's FLAG
 REVERSE, MATE_REVERSE, FIRST, SECOND, SECONDARY = 16, 32, 64, 128, 256
@@ -52,17 +56,17 @@ def _put(form, out, at, batch, mate):
 class MateWriter:
     """Formats pairs as a HitWriter (given) does reads; one instance serves all threads."""
 
-    def __init__(self, writer: HitWriter):
+    def __init__(self, writer: HitWriter) -> None:
         self._writer, self._widest = writer, widest(writer.form)
         self.is_sam, self.written, self.end = writer.is_sam, writer.written, writer.end
         self.split, self.takers, self.owns = writer.split, writer.takers, writer.owns
         self.refusals = writer.refusals
 
-    def of(self, span):
+    def of(self, span: "PairSpan") -> "MateWriter":
         """What writes the reads of a span: itself."""
         return self
 
-    def format(self, mates, hits, start, first, last):
+    def format(self, mates: "Mates", hits: Any, start: int, first: int, last: int) -> bytes | np.ndarray:
         """Records of pairs ``start`` onwards by their PairHits (search/pairs/pair_mapper.py).
 
         Of one pair without proper pairs only its records ``first`` to ``last``.
@@ -215,7 +219,7 @@ def _record(r, length, key, numbers):
     )
 
 
-def widest(form) -> int:
+def widest(form: Any) -> int:
     """Bytes that any record of a mate takes at most, beside the name and the letters of its read."""
     columns = (np.array([x]) for x in (0, 0, 0, 3, -1, True))
     batch = ReadBatch(np.frombuffer(b"ACG", np.uint8), *columns)

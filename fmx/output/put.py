@@ -3,6 +3,8 @@
 Each function writes into ``out`` uint8[n] from ``at`` on and returns the place after it.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..compiler.functions import by_type_or_this, inlined
@@ -15,7 +17,7 @@ TAB, LINE, SPACE, PLUS, MINUS, STAR, DOT = b"\t\n +-*."
 DIGITS = 20  # bytes of the longest number: a uint64, or an int64 with its sign
 
 
-def make_names(names) -> Names:
+def make_names(names: ContigNames | Sequence[str]) -> Names:
     """Names as arrays, from ContigNames or a list of str without newlines."""
     return names.held if isinstance(names, ContigNames) else names_of(as_bytes("\n".join([*names, ""])))
 
@@ -205,10 +207,10 @@ class Widest:
     What is put into it in plain Python tells how many bytes a line takes at most.
     """
 
-    def __setitem__(self, i, x):
+    def __setitem__(self, i: int | slice, x: int | np.ndarray) -> None:
         pass
 
-    def __getitem__(self, i):
+    def __getitem__(self, i: int | slice) -> "Widest | int":
         return self if isinstance(i, slice) else 0
 
 

@@ -4,7 +4,9 @@ A record of FASTQ is copied as it is, one of FASTA with its sequence on one line
 """
 
 import os
-from typing import NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from ..codecs.gzip_streams import BGZF_END
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes
 from .put import LINE
+
+if TYPE_CHECKING:
+    from ..input.reads import ReadBatch
 
 
 class Aside(bytes):
@@ -42,19 +47,19 @@ class Taker(NamedTuple):
         return BGZF_END if self.is_gzip else b""
 
 
-def is_gzip(path) -> bool:
+def is_gzip(path: str) -> bool:
     """Does the name of an output for reads ask for compressed ones?"""
     return path.lower().endswith(".gz")
 
 
-def of_mates(path) -> tuple:
+def of_mates(path: str | Path) -> tuple:
     """Names for the files of mates 1 and of mates 2: clean.fq.gz becomes clean_1.fq.gz and clean_2.fq.gz."""
     folder, name = os.path.split(path)
     stem, dot, suffix = name.partition(".")
     return tuple(os.path.join(folder, f"{stem}_{mate}{dot}{suffix}") for mate in (1, 2))
 
 
-def split(takers, batches, is_hit):
+def split(takers: tuple[Taker, Taker], batches: "tuple[ReadBatch, ...]", is_hit: np.ndarray) -> Iterator[Any]:
     """Yield an Aside for each Taker, in order, that takes one read at least.
 
     ``batches``: one of reads, uncut, or two of mates; ``is_hit`` bool[n_reads].

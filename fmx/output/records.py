@@ -4,7 +4,7 @@ REPORTED: NH tells how many hits are reported, not how many there are.
 """
 
 from itertools import product
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from ..compiler.primitives import copy_bytes
 from ..input.reads import ReadBatch
 from ..input.sets import change_at, n_changes
 from . import put
+
+if TYPE_CHECKING:
+    from ..index.contigs import Names
+    from ..index.reference import Blocks, Reference
 
 NH, HI, NM, MD, REPORTED, MC = 1, 2, 4, 8, 16, 32
 TAGS = {"NH": NH, "HI": HI, "NM": NM, "MD": MD, "MC": MC}
@@ -86,7 +90,7 @@ class Record(NamedTuple):
     changes: int
 
 
-def contigs_of(reference):
+def contigs_of(reference: "Reference") -> "tuple[Names, Blocks]":
     """The values of LINED."""
     return put.make_names(reference.names), reference.blocks
 
@@ -126,7 +130,7 @@ def put_md(out, at, length, changes):
     return put.number(out, at, length - done)
 
 
-def widest(form, changes=0) -> int:
+def widest(form: Any, changes: int = 0) -> int:
     """Bytes that any record of a form takes at most, beside the name and the letters of its query.
 
     ``changes``: the most that a record has.

@@ -76,7 +76,7 @@ class _Draft:
 class DraftFile(_Draft):
     """A file in the making: write to ``file``, then ``commit``.  Raises OSError."""
 
-    def __init__(self, final: str) -> None:
+    def __init__(self, final: Path | str) -> None:
         super().__init__(final)
         self.file = open(self.path, "xb")  # noqa: SIM115
         lock(self.file.fileno())
@@ -98,7 +98,7 @@ class DraftFile(_Draft):
 class DraftFolder(_Draft):
     """A folder in the making: write below ``path``, then ``commit``.  Raises OSError."""
 
-    def __init__(self, final: Path) -> None:
+    def __init__(self, final: Path | str) -> None:
         super().__init__(final)
         self.path.mkdir()
         self._descriptor = os.open(self.path, os.O_RDONLY)

@@ -5,7 +5,7 @@ Both have one name, but for a /1 and /2 (or .1 and .2) that is left out of it.
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ class PairedFiles(NamedTuple):
         """All of them."""
         return (*self.first, *self.second)
 
-    def together(self):
+    def together(self) -> Iterator:
         """For each file, or two that hold mates: a tuple of (its number among all, the path)."""
         numbered = list(enumerate(self.paths))
         n = len(self.first)
@@ -50,7 +50,7 @@ class Mates(NamedTuple):
     origins: tuple
 
 
-def check_names(mates, step) -> None:
+def check_names(mates: Mates, step: int) -> None:
     """Raise InputError unless mates have one name each; /1 and /2 are left out of it.
 
     ``step``: records from one mate to the next of its file.
@@ -67,7 +67,7 @@ def check_names(mates, step) -> None:
         raise InputError(here.path, f"record {number}", what)
 
 
-def _name_of(batch, r) -> str:
+def _name_of(batch: ReadBatch, r: int) -> str:
     start = batch.name_start[r]
     name = batch.data[start : start + batch.name_length[r]].tobytes()
     return brief(name.decode()) or "missing"
@@ -114,7 +114,7 @@ def _common(one, two, r):
 _HEAD = 1 << 14  # bytes that are looked at
 
 
-def advice(paths) -> str:
+def advice(paths: tuple[str, ...]) -> str:
     """What to say to a user who gives such files as single reads, or ""; pipes are left alone."""
     known = [(path, _first_records(path)) for path in paths]
     for path, found in known:
@@ -134,13 +134,13 @@ def swapped(first: Sequence, second: Sequence) -> str:
     return ""
 
 
-def _number_of(path) -> bytes:
+def _number_of(path: str) -> bytes:
     """Which mates a file holds by its first header, as in ``name 2:N:0:ACGT``; empty if that is not told."""
     found = re.match(rb"[@>]\S+[ \t]([12]):[YN]:", _head_of(path))
     return found[1] if found else b""
 
 
-def _first_records(path) -> list:
+def _first_records(path: str) -> list:
     """(name in a list, sequence) of the first two records, as far as they are there."""
     if not (text := _head_of(path)):
         return []
@@ -152,7 +152,7 @@ def _first_records(path) -> list:
     return [((line[1:] if line[:1] in b"@>" else line).split()[:1], letters) for line, letters in found]
 
 
-def _head_of(path) -> bytes:
+def _head_of(path: str) -> bytes:
     """The start of a file; empty of what is none, or cannot be read."""
     if str(path) == STANDARD or not os.path.isfile(path):
         return b""
@@ -164,7 +164,7 @@ def _head_of(path) -> bytes:
         return b""
 
 
-def _are_mates(one, two) -> bool:
+def _are_mates(one: tuple[list[bytes], bytes], two: tuple[list[bytes], bytes]) -> bool:
     """Have they one name but for a number, and other letters?"""
     if not (one[0] and two[0]) or one[1] == two[1]:
         return False

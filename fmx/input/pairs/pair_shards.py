@@ -7,7 +7,8 @@ the pairs of one run, or end with an error.  Files that cannot be cut, and those
 done whole by the shard in whose stretch they begin.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,13 +20,18 @@ from ..spans import Before
 from ..streams import Source
 from . import pair_spans
 
+if TYPE_CHECKING:
+    from ..shards import Shard
+    from .mates import PairedFiles
+    from .pair_spans import PairSpan
+
 _REACH, _FAR = 1 << 20, 1 << 29  # bytes of a file on both sides of a place, at first and at most
 
 
 class PairShardPlan:
     """The PairSpans of a shard of PairedFiles; begin, end, is_empty, whole as of a ShardPlan, of mates 1."""
 
-    def __init__(self, shard, files, size, n_threads=1):
+    def __init__(self, shard: "Shard", files: "PairedFiles", size: int, n_threads: int = 1) -> None:
         self._files, self._size, self._n_threads = files, size, n_threads
         self._one, self._two = (
             ShardPlan(shard, paths, size, n_threads=n_threads) for paths in (files.first, files.second)
@@ -47,11 +53,11 @@ class PairShardPlan:
     def whole(self) -> str:
         return self._one.whole
 
-    def renumbered(self, error) -> InputError:
+    def renumbered(self, error: InputError) -> InputError:
         """An error of this shard with its record's number in the file."""
         return self._two.renumbered(self._one.renumbered(error))
 
-    def spans(self):
+    def spans(self) -> "Iterator[PairSpan]":
         """Yield PairSpans, in order.  Raises InputError."""
         together = list(self._files.together())
         for number, first, last in self._one.stretches():
@@ -65,7 +71,9 @@ class PairShardPlan:
             else:
                 self._one.note_whole(number, names[0][1], "give mates as two files, plain or of bgzip")
 
-    def _of_two(self, names, sources, first, last):
+    def _of_two(
+        self, names: Sequence[tuple[int, str]], sources: tuple[Source, Source], first: int, last: int
+    ) -> "Iterator[PairSpan]":
         begun = [spans.first_of(source) for source in sources]
         ends = [_End(source, skip, head) for source, (skip, head) in zip(sources, begun, strict=True)]
         one, two = ends
@@ -83,11 +91,11 @@ class PairShardPlan:
             return
         begin = _first_mate(start, one, two)[1] if start else Found(0, 0, 0)
         after, end = _first_mate(stop, one, two)
-        sides = [
+        cut_sides = [
             self._one.between(sources[0], begun[0], one.cuts, start, stop),
             self._two.between(sources[1], begun[1], two.cuts, begin.cut, end.until),
         ]
-        yield from pair_spans.items(names, sides, begin.n_before, after)
+        yield from pair_spans.items(names, cut_sides, begin.n_before, after)
 
 
 class Found(NamedTuple):
@@ -115,7 +123,7 @@ def _first_mate(cut: int, one: "_End", two: "_End") -> tuple[bytes | None, Found
 class _End:
     """A file of mates, as far as it is looked into."""
 
-    def __init__(self, source, skip, head):
+    def __init__(self, source: Source, skip: int, head: np.ndarray) -> None:
         self.path, self.cuts, self.is_there = source.path, Cuts(source, skip), head.size > 0
         self._is_fastq = self.is_there and head[0] == ord("@")
 

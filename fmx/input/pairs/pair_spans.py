@@ -9,9 +9,9 @@ one which do now.  Where one file's records are longer, its spans are taken more
     pairs    | 1 2 3     | 4 | 5 6 | 7 8  |     4 of R1 has waited, and then 7 and 8
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import InputError, StalledError
 from ...machines.threads import Link
@@ -21,6 +21,9 @@ from ..reads import ReadBatch, check_sam, parse
 from ..streams import STANDARD
 from .mates import Mates, Origin, are_mates, check_names
 
+if TYPE_CHECKING:
+    from .mates import PairedFiles
+
 
 class Waiting(NamedTuple):
     """Reads of a batch that have not met their mates; where the first of them stands."""
@@ -28,7 +31,7 @@ class Waiting(NamedTuple):
     batch: ReadBatch
     origin: Origin
 
-    def cut(self, n, step):
+    def cut(self, n: int, step: int) -> "tuple[Waiting, Waiting]":
         """(the first n, those after them)."""
         parts = slice(n), slice(n, None)
         head, tail = (ReadBatch(self.batch.data, *(x[part] for x in self.batch[1:])) for part in parts)
@@ -60,10 +63,10 @@ class Balance:
     ``left_out``: how many reads of the second file have no mates in the first.
     """
 
-    def __init__(self, left_out: int = 0):
+    def __init__(self, left_out: int = 0) -> None:
         self._reads, self._read, self._planned, self._left_out = [0, 0], [0, 0], [0, 0], left_out
 
-    def note(self, i, n) -> None:
+    def note(self, i: int, n: int) -> None:
         """A span of file i held n reads."""
         self._reads[i] += n
         self._read[i] += 1
@@ -88,7 +91,15 @@ class PairSpan:
     or None.
     """
 
-    def __init__(self, files, taken, is_over, balance, links, after=None):
+    def __init__(
+        self,
+        files: Sequence[tuple[int, str]],
+        taken: Sequence[Any],
+        is_over: tuple[bool, ...],
+        balance: Balance,
+        links: tuple[Link, Link],
+        after: bytes | None = None,
+    ) -> None:
         self._numbers, self._paths = zip(*files, strict=True)
         self._taken, self._is_over, self._balance = taken, is_over, balance
         self._before, self._behind = links
@@ -99,11 +110,11 @@ class PairSpan:
         """The file of mates 1, or of both."""
         return self._paths[0]
 
-    def ends(self):
+    def ends(self) -> list[tuple[int, int]]:
         """(number of a file, byte of it) where each of its spans ends."""
         return [(i, span.end) for i, span in zip(self._numbers, self._taken, strict=True) if span]
 
-    def read(self, is_sam=True) -> list:
+    def read(self, is_sam: bool = True) -> list:
         """Mates, run after run; ``is_sam``: they must be what SAM can hold.  Raises InputError."""
         try:
             found, rest = self._meet(self._own(is_sam))
@@ -119,11 +130,11 @@ class PairSpan:
         return found
 
     @property
-    def _step(self):
+    def _step(self) -> int:
         """Records from one mate to the next of its file."""
         return 3 - len(self._paths)
 
-    def _own(self, is_sam) -> list:
+    def _own(self, is_sam: bool) -> list:
         """For mates 1 and mates 2, the reads of the spans: lists of Waiting."""
         chunks = [span and span.read() for span in self._taken]
         found: list = [[], []]
@@ -143,7 +154,7 @@ class PairSpan:
                 found[1 - number % 2].append(Waiting(own, Origin(chunk.path, number)))
         return found
 
-    def _meet(self, own):
+    def _meet(self, own: Sequence[list[Waiting]]) -> tuple[list[Mates], Rest]:
         """(Mates that are complete, the reads that go on waiting)."""
         if (before := self._before.wait()) is None:
             raise InputError(self._paths[0], "", spans.NOT_READ)
@@ -160,9 +171,9 @@ class PairSpan:
             found.append(Mates(one.batch, two.batch, (one.origin, two.origin)))
             tails = zip(met, waiting, strict=True)
             waiting = [[x for x in (tail, *reads[1:]) if x.n] for (_, tail), reads in tails]
-        return found, Rest(*waiting, left_out)
+        return found, Rest(waiting[0], waiting[1], left_out)
 
-    def _check_ends(self, waiting):
+    def _check_ends(self, waiting: tuple[list, list]) -> None:
         """Raise InputError where reads will meet no mates any more."""
         for i, path in enumerate(self._paths):
             if not self._is_over[i] or (i == 0 and self._is_next(waiting[1])):
@@ -176,12 +187,18 @@ class PairSpan:
                 what = f"the last one, but {other} has more" if n else f"no reads, but {other} has some"
                 raise InputError(path, where, f"{what}: there must be as many mates")
 
-    def _is_next(self, waiting) -> bool:
+    def _is_next(self, waiting: Sequence[Any]) -> bool:
         """Are these reads of mates 2 what comes after all that is wanted?"""
-        return bool(self._after and waiting) and are_mates(self._after, waiting[0].name)
+        return bool(self._after and waiting and are_mates(self._after, waiting[0].name))
 
 
-def plan(files, size=spans.CHUNK_SIZE, n_threads=1, skip=0, n=None):
+def plan(
+    files: "PairedFiles",
+    size: int = spans.CHUNK_SIZE,
+    n_threads: int = 1,
+    skip: int = 0,
+    n: int | None = None,
+) -> Generator[PairSpan, None, None]:
     """Yield a PairSpan for about ``size`` bytes of each of PairedFiles, in order.
 
     Of all pairs the ``n`` (None: all) after the first ``skip``.  An item waits for those before it to be
@@ -197,7 +214,12 @@ def plan(files, size=spans.CHUNK_SIZE, n_threads=1, skip=0, n=None):
         yield from items([(number, _name(path)) for number, path in together], sides)
 
 
-def items(files, sides, left_out=0, after=None):
+def items(
+    files: Sequence[tuple[int, str]],
+    sides: Sequence[Generator[Any, None, None]],
+    left_out: int = 0,
+    after: bytes | None = None,
+) -> Generator[PairSpan, None, None]:
     """PairSpans of a file of pairs, or of two, by the spans of each.
 
     Of mates 2 some reads are ``left_out`` first, and all from that of the name ``after`` (bytes) on.
@@ -220,6 +242,6 @@ def items(files, sides, left_out=0, after=None):
             yield PairSpan(files, taken, tuple(is_over), balance, links, after)
 
 
-def _name(path) -> str:
+def _name(path: bytes | str) -> str:
     """As messages say it."""
     return "standard input" if str(path) == STANDARD else str(path)

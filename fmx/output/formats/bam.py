@@ -4,7 +4,8 @@ pysam's BGZF writer works at zlib's speed and holds Python's lock; isal at level
 """
 
 import struct
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,10 @@ from ..records import (
 )
 from .sam import MATCH, SamHits, quality_of
 
+if TYPE_CHECKING:
+    from ...index.contigs import Names
+    from ...index.reference import Reference
+
 MAX_CONTIG = 2**31 - 1  # bases
 _NIBBLE = np.full(256, 15, np.uint8)  # letter -> 4-bit code of BAM
 for _code, _letter in enumerate(b"=ACMGRSVTWYHKDBN"):
@@ -41,7 +46,7 @@ _GROUP = put.as_bytes("RGZ")
 _NH, _HI, _NM, _MD, _MC = map(put.as_bytes, ("NHi", "HIi", "NMC", "MDZ", "MCZ"))
 
 
-def header(reference, sam_header, names) -> bytes:
+def header(reference: "Reference", sam_header: bytes, names: "Names") -> bytes:
     """The BAM header: SAM text and the table of contigs, whose put.Names are given.
 
     Raises UnsupportedError for a contig whose positions BAM cannot hold.
@@ -90,7 +95,9 @@ class Core(NamedTuple):
 BamHits = static_type("BamHits", SamHits._fields, __name__)
 
 
-def open_hits(reference, output, sam_header):
+def open_hits(
+    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+) -> tuple[HitWriter, bytes]:
     """(HitWriter, header)."""
     group = put.as_bytes(f"RGZ{output.read_group_id}\0" if output.read_group_id else "")
     form = BamHits(*contigs_of(reference), output.unmapped, output.tags, group, output.own_group)

@@ -1,5 +1,8 @@
 """BED6, for hits and matches: contig, start, end, name of the query, mismatches, strand."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 from ...compiler.functions import static_type
 from ...input.sets import n_changes
 from .. import put
@@ -7,15 +10,22 @@ from ..hits import HitWriter
 from ..lines import MatchWriter
 from ..records import LINED, contigs_of, put_place, put_record
 
+if TYPE_CHECKING:
+    from ...index.reference import Reference
+
 Bed = static_type("Bed", LINED, __name__)
 
 
-def open_hits(reference, output, sam_header):
+def open_hits(
+    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+) -> tuple[HitWriter, bytes]:
     """(HitWriter, nothing)."""
     return HitWriter(Bed(*contigs_of(reference))), b""
 
 
-def open_matches(reference, output, which, sam_header):
+def open_matches(
+    reference: "Reference", output: Any, which: Any, sam_header: Callable[[Any], bytes]
+) -> tuple[MatchWriter, bytes]:
     """(MatchWriter, nothing)."""
     return MatchWriter(Bed(*contigs_of(reference))), b""
 

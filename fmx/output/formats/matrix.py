@@ -6,8 +6,9 @@ npz   what differs from 0, by rows, as scipy.sparse.load_npz reads it (``data``,
       ``shape``, ``format``), with the names of ``patterns`` and ``groups``
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -18,14 +19,20 @@ from ...input.streams import whole_output
 from .. import put
 from ..hits import HitWriter, named_by_letters
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from ...index.reference import Reference
+    from ...input.reads import ReadBatch
+
 FORMS = "tsv", "rtab", "npz"
 _CELLS = 1 << 23  # of the lines of a chunk, about
 _PATTERN = 40  # bytes of a short one in FASTA
 
 
-def chunk_size(reference, usual) -> int:
+def chunk_size(reference: "Reference", usual: int) -> int:
     """Bytes of patterns, at most ``usual``, whose lines are not too many at a time."""
-    return min(usual, max(1 << 14, _PATTERN * _CELLS // len(reference.groups.names)))
+    return min(usual, max(1 << 14, _PATTERN * _CELLS // len(reference.groups.names)))  # type: ignore[union-attr]
 
 
 class Rows(NamedTuple):
@@ -46,15 +53,15 @@ class Rows(NamedTuple):
 class MatrixWriter(HitWriter):
     """Makes lines of patterns and all of their hits; one instance serves all threads."""
 
-    def __init__(self, reference, is_presence, as_text):
+    def __init__(self, reference: "Reference", is_presence: bool, as_text: bool) -> None:
         self.is_sam, self._as_text = False, as_text
-        self._blocks, self._n = blocks_by_group(reference), len(reference.groups.names)
+        self._blocks, self._n = blocks_by_group(reference), len(reference.groups.names)  # type: ignore[union-attr]
         self._most = 1 if is_presence else np.iinfo(np.int64).max
 
-    def allow(self, changes) -> None:
+    def allow(self, changes: int) -> None:
         """Whatever hits have."""
 
-    def format(self, batch, hits, start, first_hit, last_hit):
+    def format(self, batch: "ReadBatch", hits: Any, start: int, first_hit: int, last_hit: int) -> Any:
         """Lines of patterns ``start`` onwards: all of them with their first hits, then none."""
         if first_hit > 0:
             return b""
@@ -69,36 +76,38 @@ class MatrixWriter(HitWriter):
         n = _entries(hits, self._blocks, self._most, counts, (size, *entries))
         return Rows([_name(batch, start + i) for i in range(size.size)], size, *(x[:n] for x in entries))
 
-    def owns(self, piece) -> bool:
+    def owns(self, piece: Any) -> bool:
         """No piece is used again."""
         return False
 
-    def written(self, piece) -> None:
+    def written(self, piece: Any) -> None:
         """No piece is used again."""
 
     def end(self) -> bytes:
         return b""
 
 
-def open_matrix(reference, output):
+def open_matrix(reference: "Reference", output: Any) -> tuple[MatrixWriter, bytes]:
     """(MatrixWriter, header line)."""
-    head = "\t".join(["Gene" if output.kind == "rtab" else "pattern", *reference.groups.names])
+    head = "\t".join(["Gene" if output.kind == "rtab" else "pattern", *reference.groups.names])  # type: ignore[union-attr]
     as_text = output.kind != "npz"
     return MatrixWriter(reference, output.matrix == "presence", as_text), f"{head}\n".encode() * as_text
 
 
-def open_hits(reference, output, sam_header):
+def open_hits(
+    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+) -> tuple[HitWriter, bytes]:
     """The same for Rtab and npz, which hold nothing but a matrix."""
     return open_matrix(reference, output)
 
 
-def _name(batch, r) -> str:
+def _name(batch: "ReadBatch", r: int) -> str:
     start = batch.name_start[r]
     return batch.data[start : start + batch.name_length[r]].tobytes().decode("latin-1")
 
 
 @contextmanager
-def opened(groups, is_presence, path):
+def opened(groups: Sequence[str], is_presence: bool, path: str) -> "Iterator[_AllRows]":
     """What takes Rows, and writes them to ``path`` as npz."""
     with whole_output(path) as file:
         rows = _AllRows()
@@ -109,15 +118,15 @@ def opened(groups, is_presence, path):
 class _AllRows:
     """Rows of a whole matrix, in order."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         nothing = np.empty(0, np.int64)
         self._rows = [Rows([], nothing, nothing.astype(np.int32), nothing)]
 
-    def write(self, rows):
+    def write(self, rows: Any) -> None:
         if rows:
             self._rows.append(rows)
 
-    def write_npz(self, file, groups, dtype):
+    def write_npz(self, file: BinaryIO, groups: Sequence[str], dtype: "DTypeLike") -> None:
         """Write them with the names of ``groups``; numbers are of ``dtype``."""
         size, indices, data = (
             np.concatenate([getattr(rows, name) for rows in self._rows]) for name in Rows._fields[1:]

@@ -1,6 +1,7 @@
 """The format of MUMmer's mummer: a header line for each row, then a line a match, 1-based."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from ...input.reads import FORWARD, REVERSE
 from .. import put
 from ..lines import MatchWriter
 from ..records import contigs_of, put_head, put_record
+
+if TYPE_CHECKING:
+    from ...index.reference import Reference
 
 _HEAD, _REVERSE, _LENGTH, _GAP = map(put.as_bytes, ("> ", " Reverse", "  Len = ", "  "))
 
@@ -25,7 +29,9 @@ class Mummer(NamedTuple):
     lengths: bool
 
 
-def open_matches(reference, output, which, sam_header):
+def open_matches(
+    reference: "Reference", output: Any, which: int, sam_header: Callable[[Any], bytes]
+) -> tuple[MatchWriter, bytes]:
     """(MatchWriter, nothing)."""
     columns = output.four_columns or len(reference.names) > 1
     names, blocks = contigs_of(reference)

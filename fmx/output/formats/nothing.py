@@ -1,18 +1,25 @@
 """No hits at all: of a run that only counts reads, or takes them apart."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 from ..hits import HitWriter
+
+if TYPE_CHECKING:
+    from ...index.reference import Reference
+    from ...input.reads import ReadBatch
 
 
 class NoHits(HitWriter):
     """A HitWriter that writes none."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.is_sam = False
 
-    def allow(self, changes) -> None:
+    def allow(self, changes: int) -> None:
         """Whatever hits have."""
 
-    def format(self, batch, hits, start, first_hit, last_hit) -> bytes:
+    def format(self, batch: "ReadBatch", hits: Any, start: int, first_hit: int, last_hit: int) -> bytes:
         """Nothing."""
         return b""
 
@@ -20,6 +27,8 @@ class NoHits(HitWriter):
         return b""
 
 
-def open_hits(reference, output, sam_header):
+def open_hits(
+    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+) -> tuple[HitWriter, bytes]:
     """(NoHits, nothing)."""
     return NoHits(), b""

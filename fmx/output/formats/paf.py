@@ -1,6 +1,7 @@
 """PAF: the twelve columns, then cg:Z; before it NH:i for hits, AS:i and id:f (identity) for pairs."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from ..hits import HitWriter
 from ..lines import MatchWriter, PairWriter, put_pair
 from ..records import LINED, contigs_of, put_record
 from .sam import quality_of
+
+if TYPE_CHECKING:
+    from ...index.reference import Reference
 
 _PATH, _SCORE, _IDENTITY = map(put.as_bytes, ("\tcg:Z:", "\tAS:i:", "\tid:f:"))
 MATCH, EQUAL = b"M="  # operations of a CIGAR
@@ -32,19 +36,27 @@ class PafPairs(NamedTuple):
     target_lengths: np.ndarray
 
 
-def open_hits(reference, output, sam_header):
+def open_hits(
+    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+) -> tuple[HitWriter, bytes]:
     """(HitWriter, nothing)."""
     return HitWriter(PafHits(*contigs_of(reference), reference.lengths)), b""
 
 
-def open_matches(reference, output, which, sam_header):
+def open_matches(
+    reference: "Reference", output: Any, which: Any, sam_header: Callable[[Any], bytes]
+) -> tuple[MatchWriter, bytes]:
     """(MatchWriter, nothing)."""
     return MatchWriter(PafMatches(*contigs_of(reference), reference.lengths)), b""
 
 
-def open_pairs(names, lengths, with_path):
+def open_pairs(
+    names: tuple[Any, Any], lengths: tuple[np.ndarray, np.ndarray], with_path: bool
+) -> tuple[PairWriter, bytes]:
     """(PairWriter, nothing)."""
-    return PairWriter(PafPairs(*map(put.make_names, names), _PATH, *lengths), with_path), b""
+    return PairWriter(
+        PafPairs(put.make_names(names[0]), put.make_names(names[1]), _PATH, *lengths), with_path
+    ), b""
 
 
 @put_record.register(PafHits)

@@ -4,8 +4,10 @@ A worker makes a table of its lines of TSV, and the main thread writes tables of
 chunks were, so that the bytes depend on nothing else.
 """
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -14,6 +16,9 @@ from ...input.streams import whole_output
 from ..hits import HitWriter
 from ..records import contigs_of
 from .tsv import form_of
+
+if TYPE_CHECKING:
+    from ...index.reference import Reference
 
 with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):
     import pyarrow
@@ -25,7 +30,7 @@ _NUMBERS = "start", "end", "occurrences", "mismatches"
 _PARSE = csv.ParseOptions(delimiter="\t", quote_char=False)
 
 
-def schema_of(output):
+def schema_of(output: Any) -> Any:
     """The columns of an Output, as TSV has them."""
     names = form_of(output)[1].decode().split()
     return pyarrow.schema(
@@ -33,13 +38,15 @@ def schema_of(output):
     )
 
 
-def open_hits(reference, output, sam_header):
+def open_hits(
+    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+) -> tuple[HitWriter, bytes]:
     """(HitWriter, nothing)."""
     form, _ = form_of(output)
     return HitWriter(form(*contigs_of(reference), False), encode=partial(_table_of, schema_of(output))), b""
 
 
-def _table_of(schema, lines) -> bytes:
+def _table_of(schema: Any, lines: np.ndarray) -> bytes:
     """Lines of TSV (uint8[n]) as a stream of Arrow; nothing of none."""
     if lines.size == 0:
         return b""
@@ -53,7 +60,7 @@ def _table_of(schema, lines) -> bytes:
 
 
 @contextmanager
-def opened(schema, path):
+def opened(schema: Any, path: str) -> "Iterator[_Rows]":
     """A binary file for what ``_table_of`` gives, which appears as a Parquet file."""
     with whole_output(path) as file, pq.ParquetWriter(_Counted(file), schema, compression="zstd") as writer:
         rows = _Rows(writer)
@@ -64,10 +71,11 @@ def opened(schema, path):
 class _Rows:
     """Takes streams of Arrow, and writes row groups of ROWS rows."""
 
-    def __init__(self, writer):
-        self._writer, self._tables, self._n = writer, [], 0
+    def __init__(self, writer: Any) -> None:
+        self._writer, self._n = writer, 0
+        self._tables: list = []
 
-    def write(self, piece):
+    def write(self, piece: bytes) -> None:
         if len(piece) == 0:
             return
         with ipc.open_stream(pyarrow.py_buffer(piece)) as stream:
@@ -78,12 +86,12 @@ class _Rows:
             self._put(table.slice(0, ROWS))
             self._tables, self._n = [table.slice(ROWS)], self._n - ROWS
 
-    def end(self):
+    def end(self) -> None:
         """Write what is left."""
         if self._n:
             self._put(pyarrow.concat_tables(self._tables))
 
-    def _put(self, table):
+    def _put(self, table: Any) -> None:
         self._writer.write_table(table.combine_chunks(), row_group_size=ROWS)
 
 
@@ -92,15 +100,15 @@ class _Counted:
 
     closed = False
 
-    def __init__(self, file):
+    def __init__(self, file: BinaryIO) -> None:
         self._file, self._n = file, 0
 
-    def write(self, piece):
+    def write(self, piece: bytes) -> None:
         self._file.write(piece)
         self._n += len(piece)
 
     def tell(self) -> int:
         return self._n
 
-    def flush(self):
+    def flush(self) -> None:
         self._file.flush()

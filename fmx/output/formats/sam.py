@@ -1,5 +1,8 @@
 """SAM 1.6 text; which fields and flags are written is told in docs/formats.md."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...compiler.functions import compiled, inlined, static_type
@@ -25,6 +28,10 @@ from ..records import (
     put_unmapped,
 )
 
+if TYPE_CHECKING:
+    from ...index.contigs import Names
+    from ...index.reference import Reference
+
 _UNMAPPED = put.as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
 _NH, _HI, _NM, _MD = map(put.as_bytes, ("\tNH:i:", "\tHI:i:", "\tNM:i:", "\tMD:Z:"))
 _MATE, _NO_READ, _NO_QUALITY = map(put.as_bytes, ("\t*\t0\t0\t", "*\t*", "\t*"))
@@ -37,7 +44,9 @@ SAME = b"="[0]  # contig as the record's own
 UNKNOWN = 255  # mapping quality
 
 
-def header(reference, version, command_line, read_group, names) -> bytearray:
+def header(
+    reference: "Reference", version: str, command_line: str, read_group: str, names: "Names"
+) -> bytearray:
     """The header lines; ``read_group`` is a whole @RG line or empty, ``names`` put.Names of the contigs."""
     digits = len(str(reference.lengths.max()))
     line = _SQ.size + _LN.size + digits + _M5.size + 2 * reference.md5.shape[1] + 1
@@ -85,14 +94,18 @@ SamHits = static_type("SamHits", (*LINED, "unmapped", "tags", "group", "own_grou
 SamMatches = static_type("SamMatches", LINED, __name__)
 
 
-def open_hits(reference, output, sam_header):
+def open_hits(
+    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+) -> tuple[HitWriter, bytes]:
     """(HitWriter, header)."""
     group = put.as_bytes(f"\tRG:Z:{output.read_group_id}" if output.read_group_id else "")
     form = SamHits(*contigs_of(reference), output.unmapped, output.tags, group, output.own_group)
     return HitWriter(form, is_sam=True), sam_header(form.names)
 
 
-def open_matches(reference, output, which, sam_header):
+def open_matches(
+    reference: "Reference", output: Any, which: Any, sam_header: Callable[[Any], bytes]
+) -> tuple[MatchWriter, bytes]:
     """(MatchWriter, header)."""
     form = SamMatches(*contigs_of(reference))
     return MatchWriter(form, is_sam=True), sam_header(form.names)

@@ -1,6 +1,7 @@
 """TSV with a header line: hits, matches (0-based, half-open) or pairs, and counts of reads."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,10 @@ from ..hits import HitWriter
 from ..lines import MatchWriter, PairWriter, put_pair
 from ..records import LINED, contigs_of, put_place, put_record, put_unmapped
 from .matrix import open_matrix
+
+if TYPE_CHECKING:
+    from ...index.reference import Reference
+    from ..wanted import Output
 
 HITS = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
 NEAR = HITS[:-1] + b"\tmismatches\n"
@@ -33,7 +38,9 @@ class TsvPairs(NamedTuple):
     path: np.ndarray
 
 
-def open_hits(reference, output, sam_header):
+def open_hits(
+    reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
+) -> tuple[HitWriter, bytes]:
     """(HitWriter, header line)."""
     if output.matrix:
         return open_matrix(reference, output)
@@ -41,19 +48,23 @@ def open_hits(reference, output, sam_header):
     return HitWriter(form(*contigs_of(reference), output.absent)), head
 
 
-def form_of(output):
+def form_of(output: "Output") -> tuple[type, bytes]:
     """(type of the form, header line) of hits."""
     return (TsvNear, NEAR) if output.mismatches else (TsvHits, HITS)
 
 
-def open_matches(reference, output, which, sam_header):
+def open_matches(
+    reference: "Reference", output: Any, which: int, sam_header: Callable[[Any], bytes]
+) -> tuple[MatchWriter, bytes]:
     """(MatchWriter, header line)."""
     return MatchWriter(TsvMatches(*contigs_of(reference))), MATCHES
 
 
-def open_pairs(names, lengths, with_path):
+def open_pairs(
+    names: tuple[Any, Any], lengths: tuple[np.ndarray, np.ndarray], with_path: bool
+) -> tuple[PairWriter, bytes]:
     """(PairWriter, header line)."""
-    form = TsvPairs(*map(put.make_names, names), put.as_bytes("\t"))
+    form = TsvPairs(put.make_names(names[0]), put.make_names(names[1]), put.as_bytes("\t"))
     return PairWriter(form, with_path), PAIRS + (b"\tcigar\n" if with_path else b"\n")
 
 
@@ -104,7 +115,7 @@ def _put_pair(form, out, at, records, r):
     return put.field(out, put.field(out, at, records.length[r]), records.matches[r])
 
 
-def counts(owners, table, by_group=False) -> bytes:
+def counts(owners: Any, table: np.ndarray, by_group: bool = False) -> bytes:
     """A line a contig, or a group: its length, and what a Tally's ``table`` says of it."""
     lines = ["group" if by_group else "contig", "\tlength\treads\thits\tunique\t", "shared\t" * by_group]
     lines.append("fractional\n")
@@ -116,7 +127,7 @@ def counts(owners, table, by_group=False) -> bytes:
     return "".join(lines).encode()
 
 
-def screen(combinations, summary) -> bytes:
+def screen(combinations: Mapping[tuple[str, ...], int], summary: Any) -> bytes:
     """A line for each combination of groups: reads that occur in these alone; last, those that occur nowhere.
 
     ``combinations`` as of a Screen; ``summary`` has all ``reads``, or ``pairs``, which count as one.
