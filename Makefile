@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DATA := fmx/data
 
-.PHONY: demo test golden entry-points check docs fuzz test-gpu clean
+.PHONY: demo test golden entry-points wheels check docs fuzz test-gpu clean
 
 $(BIN)/fmx: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -29,6 +29,11 @@ check: $(BIN)/fmx
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Platform wheels, with machine code, in dist/: PYTHONS="python3.11 python3.13" for several.
+PYTHONS ?= $(PYTHON)
+wheels: $(BIN)/fmx
+	$(BIN)/python docs/packaging/wheels.py dist $(PYTHONS)
 
 # The site, in site/; a link that leads nowhere is an error.
 docs: $(BIN)/fmx
