@@ -5,7 +5,11 @@ A block is a member of gzip whose header tells its length in an extra field BC (
 of 26 bytes tells what a block holds and how long the next one is.
 """
 
+import contextlib
 import functools
+import gzip
+import struct
+import zlib
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
@@ -179,6 +183,35 @@ def isal() -> Isal:
         raise FmxError(f"isal lacks a function ({error}): install it anew by 'pip install isal'") from error
 
 
+_OTHER = "isal holds its data in another way than fmx knows: pip install 'isal<2'"
+_TRIED = np.arange(600).astype(np.uint8)
+
+
+@functools.cache
+def _deflater() -> Isal:
+    """isal, once a block that it deflated was read by zlib.  Raises FmxError."""
+    found, out = isal(), np.empty(LONGEST, np.uint8)
+    n = _deflate(found, _TRIED, out, np.empty(_STRUCT, np.int64), np.empty(_BUFFER, np.int64), HEADER)
+    with contextlib.suppress(OSError, EOFError, zlib.error):
+        if n > 0 and gzip.decompress(out[:n].tobytes()) == _TRIED.tobytes():
+            return found
+    raise FmxError(_OTHER)
+
+
+@functools.cache
+def _inflater() -> Isal:
+    """isal, once it has inflated a block that zlib deflated.  Raises FmxError."""
+    found, data, view = isal(), _TRIED.tobytes(), np.empty(_TRIED.size, np.uint8)
+    body = zlib.compress(data, wbits=-zlib.MAX_WBITS)
+    tail = struct.pack("<II", zlib.crc32(data), len(data))
+    size = struct.pack("<H", HEAD + len(body) + TAIL - 1)
+    packed = np.array(bytearray(HEADER[:16].tobytes() + size + body + tail), np.uint8)
+    given = packed, np.array([packed.size]), view, np.empty(_STRUCT, np.int64), np.empty(0, np.uint8), 0
+    if not _inflate(found, *given) or view.tobytes() != data:
+        raise FmxError(_OTHER)
+    return found
+
+
 class _Room:
     """What one thread at a time deflates with: used again, for the kernel clears each page of a new array."""
 
@@ -199,7 +232,7 @@ def deflate(data: np.ndarray) -> bytes:
         own = _Room()
     if own.out.size < room:
         own.out = np.empty(room, np.uint8)
-    n = _deflate(isal(), data, own.out[:room], own.stream, own.buffer, HEADER)
+    n = _deflate(_deflater(), data, own.out[:room], own.stream, own.buffer, HEADER)
     if n < 0:
         raise FmxError("isal could not deflate a block: install another version of it")
     blocks = own.out[:n].tobytes()  # what waits for its turn takes no more room than it must
@@ -214,7 +247,7 @@ def inflate(packed: np.ndarray, stops: np.ndarray, skip: int, view: np.ndarray) 
     hold just that much.
     """
     spare = np.empty(LONGEST if skip else 0, np.uint8)
-    return _inflate(isal(), packed, stops, view, np.empty(_STRUCT, np.int64), spare, skip)
+    return _inflate(_inflater(), packed, stops, view, np.empty(_STRUCT, np.int64), spare, skip)
 
 
 @inlined

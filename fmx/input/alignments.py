@@ -28,7 +28,7 @@ except pysam.SamtoolsError as error:
     sys.exit(str(error).split("stderr=")[-1].strip("\\\\n '"))
 """
 PIPE, NOTHING = subprocess.PIPE, subprocess.DEVNULL
-EXTRA = "'fmx-mapper[samtools]'"  # what pip installs for it
+PACKAGE = "pysam"  # what pip installs for it
 
 
 def start(arguments: Sequence[str], **streams: Any) -> subprocess.Popen:
@@ -105,7 +105,7 @@ class Alignments:
     def check(self) -> None:
         """Raise InputError where it cannot be read as far as one can see without reading it."""
         if importlib.util.find_spec("pysam") is None:
-            what = f"reads in BAM and CRAM need pysam: pip install {EXTRA}"
+            what = f"reads in BAM and CRAM need pysam: pip install {PACKAGE}"
             raise InputError(self._path, "", what)
         if self._is_bam and os.path.isfile(self._path):
             with open(self._path, "rb") as file:

@@ -39,7 +39,7 @@ def samtools_container(
     output: Any, reference: "Reference"
 ) -> Callable[[str], AbstractContextManager[BinaryIO]]:
     """What opens the file for records that need it: a function of its path.  Raises OutputError."""
-    with installed("pysam", alignments.EXTRA, OutputError):
+    with installed("pysam", alignments.PACKAGE, OutputError):
         import pysam  # noqa: F401
     threads = ["-@", str(output.n_threads), "--no-PG"]
     letters = []
