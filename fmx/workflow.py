@@ -8,21 +8,19 @@ mem     queries -> Strands -> Anchors -> Matches -> MUMmer's format, PAF, BED, T
 That of fmx pairwise, which knows no index and starts sooner without one, is align/journey.py.
 """
 
-import shlex
-import sys
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from ._version import __version__
 from .compiler import functions
-from .errors import shown
 from .index import layouts, plan
 from .index.building.adding import add_groups, add_layouts
 from .index.building.journey import IndexOptions, build_index, default_index_path
 from .index.disk.store import read_meta, settled
 from .index.fm_index import verify as verify_index
 from .index.parts import part_sizes
+from .index.reference import Reference
 from .index.sparse.table import parse_sparse
 from .input.read_range import Share
 from .input.streams import about_bytes
@@ -34,6 +32,7 @@ from .output.formats import sam, tsv
 from .output.hits import Writers
 from .output.mates import MateWriter
 from .output.wanted import Output
+from .report.facts import command_line
 from .search.auto import AutoMapper
 from .search.collapse import collapsed
 from .search.counts.owners import owners_of, together
@@ -48,7 +47,7 @@ from .search.sparse import least_bases, where_searched
 
 __all__ = [
     "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
-    "find_matches", "find_products", "inspect", "prepare", "prepare_matches", "search", "tell_compiling",
+    "find_products", "inspect", "map_reads", "prepare", "search", "tell_compiling",
 ]  # fmt: skip
 
 
@@ -58,9 +57,11 @@ def tell_compiling(progress) -> None:
 
 
 class Search(NamedTuple):
-    """What a search makes before it reads: ``mappers``, with a ``tally``, a ``screen`` and a ``watch`` or
-    None; a ``writer``, and the bytes before its first record."""
+    """What a search makes before it reads: ``mappers`` with MapOptions to a ``reference``, with a ``tally``,
+    a ``screen`` and a ``watch`` or None; a ``writer``, and the bytes before its first record."""
 
+    reference: Reference
+    options: MapOptions
     mappers: list
     tally: Any
     screen: Any
@@ -70,7 +71,7 @@ class Search(NamedTuple):
 
 
 def prepare(fm_index, paths, options: MapOptions, output: Output, progress, device) -> Search:
-    """What ``search`` would make for the same, to serve for several outputs, one after the other."""
+    """What ``map_reads`` needs, to serve for several outputs, one after the other."""
     files = getattr(paths, "paths", paths)
     tell_compiling(progress)
     reference = fm_index.reference
@@ -85,30 +86,34 @@ def prepare(fm_index, paths, options: MapOptions, output: Output, progress, devi
     compile_all(mappers, writer, any_length=least_bases(fm_index) == 0)
     for why in writer.refusals():
         progress.say(f"BAM is deflated by the CPU: {why}")
-    return Search(mappers, tally, screen, watch, writer, head)
+    return Search(reference, options, mappers, tally, screen, watch, writer, head)
 
 
-def search(fm_index, paths, options, output, progress=None, device=CPU, prepared=None):
+def search(fm_index, paths, options: MapOptions, output: Output, progress=None, device=CPU):
     """Map reads (FASTA or FASTQ files, '-' for stdin) to an index (FMIndex), in order: a Summary.
 
-    With ``options.pairing`` those of PairedFiles, as pairs: a PairSummary.  ``options`` MapOptions,
-    ``output`` Output; ``prepared``: a Search that was made for the same, by default a new one.
+    With ``options.pairing`` those of PairedFiles, as pairs: a PairSummary.
     """
-    files = getattr(paths, "paths", paths)
     progress = progress or Progress(quiet=True)
-    prepared = prepared or prepare(fm_index, paths, options, output, progress, device)
-    mappers, tally, screen, watch, writer, head = prepared
+    prepared = prepare(fm_index, paths, options, output, progress, device)
+    return map_reads(prepared, paths, output, progress)
+
+
+def map_reads(prepared: Search, paths, output: Output, progress, shard=None):
+    """The same by what was made for such an ``output``; of a ``shard``, a jobs.shard.ShardRun, or of all."""
+    files = getattr(paths, "paths", paths)
+    reference, options, mappers, tally, screen, watch, writer, head = prepared
     for counter in filter(None, (tally, screen)):
         counter.clear()
     wall = progress.wall
     if watch:
         watch.begin(wall, [session for mapper in mappers for session in mapper.sessions])
-    reference = fm_index.reference
-    run, chunk_size = output.run(reference), min(mapper.options.chunk_size for mapper in mappers)
+    run = shard.beside(output.takers().values()) if shard else output.whole(reference)
+    chunk_size = min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:
         n_threads = sum(mapper.options.n_threads for mapper in mappers)
         source = run.plan(paths, chunk_size, n_threads, options.skip, options.first)
-        share = Share(() if output.shard else files)
+        share = Share(() if shard else files)
         source = share.of_pairs(source) if options.pairing else share.of(source)
         progress.follow(share)
         if options.collapse:
@@ -173,14 +178,9 @@ def make_mappers(fm_index, options, device, progress, counters=None, clock=None,
     return choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
 
 
-def _command_line() -> str:
-    """The command as typed, on one line without tabs, for the header."""
-    return shown(shlex.join(["fmx", *sys.argv[1:]]))
-
-
 def make_writer(reference, output, around=None):
     """(writer, bytes before the first record); ``around``: what a HitWriter is given to, or None."""
-    header = partial(sam.header, reference, __version__, _command_line(), output.read_group)
+    header = partial(sam.header, reference, __version__, command_line(), output.read_group)
 
     def make(group_id):
         writer, head = module_of(output.kind).open_hits(
@@ -195,27 +195,6 @@ def make_writer(reference, output, around=None):
     made = {group_id: make(group_id) for group_id in dict.fromkeys(output.groups.values())}
     writers = Writers({path: made[group_id][0] for path, group_id in output.groups.items()})
     return writers, made[output.read_group_id][1]
-
-
-def prepare_matches(fm_index, options, output, progress, device):
-    """What ``find_matches`` would make for the same, a mem.journey.Search, to serve for several outputs."""
-    from .mem import journey
-
-    tell_compiling(progress)
-    header = partial(sam.header, fm_index.reference, __version__, _command_line(), "")
-    return journey.prepare(fm_index, options, output, header, progress, device)
-
-
-def find_matches(fm_index, paths, options, output, progress=None, device=CPU, prepared=None):
-    """Find maximal exact matches of queries (FASTA or FASTQ files, '-' for stdin), in order.
-
-    ``options`` mem.MemOptions, ``output`` mem.journey.MemOutput; ``prepared``: what was made for the same.
-    """
-    from .mem import journey
-
-    progress = progress or Progress(quiet=True)
-    prepared = prepared or prepare_matches(fm_index, options, output, progress, device)
-    return journey.find(prepared, paths, output, progress)
 
 
 def find_products(fm_index, pairs, options, output, progress=None, device=CPU):

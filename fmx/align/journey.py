@@ -5,16 +5,17 @@ import time
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..compiler import functions
 from ..errors import n_of
 from ..machines.pipeline import Road, run
-from ..machines.places import choose_place
+from ..machines.places import Device, choose_place
 from ..output import module_of
 from ..output.whole import Whole
+from ..system.files import PLACE
 from .checkpoint import Checkpoint
 from .jobs import Job, cut
 from .records import Matrix, scores_of
@@ -38,15 +39,13 @@ class PairOptions:
 @dataclass(frozen=True)
 class PairOutput:
     """What is written: ``kind`` tsv or paf, with paths where ``cigar``; or npz or phylip, a matrix of
-    ``values`` score or identity.  ``checkpoint``: a file that keeps finished work.  ``shard``: a
-    jobs.shard.ShardRun of records, or None for all pairs."""
+    ``values`` score or identity.  ``checkpoint``: a file that keeps finished work."""
 
-    path: str = "-"
+    path: str = field(default="-", metadata=PLACE)
     kind: str = "tsv"
     cigar: bool = False
     values: str | None = None
-    checkpoint: str | None = None
-    shard: Any = None
+    checkpoint: str | None = field(default=None, metadata=PLACE)
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,13 @@ class Summary:
         return n_of(self.pairs, "pair")
 
 
+class Gpus(NamedTuple):
+    """GpuSessions of the GPUs that score pairs; with ``shared_out`` the CPU's cores score as well."""
+
+    sessions: list
+    shared_out: bool = False
+
+
 class Read(NamedTuple):
     """What is aligned: a Job, and the ``names`` of its queries and of its targets."""
 
@@ -82,10 +88,13 @@ def prepare(paths, options, output, progress) -> Read:
     return Read(names, job)
 
 
-def align(read, options, output, progress, gpus, shared_out=False) -> Summary:
-    """Align what was Read, and write it: what was seen; on ``gpus`` and cores as ``compute`` has them."""
+def align(read: Read, options: PairOptions, output: PairOutput, progress, gpus: Gpus, shard=None) -> Summary:
+    """Align what was Read, and write it: what was seen.
+
+    ``shard``: a jobs.shard.ShardRun of records, or None for all pairs.
+    """
     wall, (names, job) = progress.wall, read
-    this_run = output.shard or Whole(output.path)
+    this_run = shard or Whole(output.path)
     with ExitStack() as stack:
         chunks = this_run.chunks_of(cut(job))
         kept = _checkpoint(job, chunks, output, names, stack)
@@ -95,7 +104,7 @@ def align(read, options, output, progress, gpus, shared_out=False) -> Summary:
         wall.turn_to("aligning")
         done = kept.done if kept else {}
         todo = [chunk for number, chunk in enumerate(chunks) if number not in done]
-        computed = compute(job, todo, options.n_threads, pack, gpus, shared_out)
+        computed = compute(job, todo, options.n_threads, pack, *gpus)
         stack.callback(computed.close)
         sizes = [job.n_pairs(*chunk) for chunk in chunks]
         results = _watched(_resumed(len(chunks), kept, computed), sizes, progress)
@@ -118,8 +127,11 @@ def records(paths, options, progress, device):
     """(names as of read_job, Job, its Records in order, a piece at a time) of pairs of FASTA files."""
     gpus = open_gpus(device, progress)
     names, job = read_job(paths, options)
-    shared_out = device.engine == "both"
-    return names, job, compute(job, cut(job), options.n_threads, gpus=gpus, shared_out=shared_out)
+    return (
+        names,
+        job,
+        compute(job, cut(job), options.n_threads, gpus=gpus.sessions, shared_out=gpus.shared_out),
+    )
 
 
 def read_job(paths, options, values=None):
@@ -133,9 +145,10 @@ def read_job(paths, options, values=None):
     return names, job
 
 
-def open_gpus(device, progress) -> list:
-    """GpuSessions of the GPUs that score pairs; none where the CPU does."""
-    return choose_place(device, list, list, lambda where: progress.say(f"aligning on {where}"))
+def open_gpus(device: Device, progress) -> Gpus:
+    """The Gpus that score pairs; none where the CPU does."""
+    sessions = choose_place(device, list, list, lambda where: progress.say(f"aligning on {where}"))
+    return Gpus(sessions, device.engine == "both")
 
 
 def _checkpoint(job, chunks, output, names, stack):

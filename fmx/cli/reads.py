@@ -138,19 +138,6 @@ def pairing_of(given, has_mates=False):
     return Pairing((*chosen, "fr")[0], least, most, given.interleaved)
 
 
-def files_of(first, second, pairing, reference=None):
-    """What is mapped: the files ``first``, or PairedFiles of them and those of mates 2.
-
-    ``reference``: FASTA by which those are compressed that are CRAM.
-    """
-    from ..input.alignments import Compressed
-    from ..input.pairs.mates import PairedFiles
-
-    if reference:
-        first, second = ([Compressed(path, reference) for path in paths] for paths in (first, second))
-    return PairedFiles(tuple(first), tuple(second)) if pairing else first
-
-
 def _check_files(given, has_mates):
     """Raise UsageError unless each file of mates has its other one."""
     if given.interleaved:

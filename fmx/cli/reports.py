@@ -1,15 +1,13 @@
 """--report: files that tell of a run, and what of it is known before it begins."""
 
 import os
-import shlex
-import sys
 from importlib import import_module
 
 import click
 
 from .._version import __version__
 from ..errors import shown
-from ..report.facts import SUFFIXES, Report, kind_of
+from ..report.facts import SUFFIXES, Report, command_line, kind_of
 
 _LIBRARIES = ("numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings")
 
@@ -52,27 +50,20 @@ def report_of(paths, *known) -> Report | None:
     return Report(tuple(paths), about(*known) if known else {}) if paths else None
 
 
-def about(command, given, files, indexes=()) -> dict:
-    """What is known of a run beforehand; ``files`` that it reads; ``indexes``: (path, meta.json) of each."""
+def about(command, given, files) -> dict:
+    """What is known of a run before its index is opened; ``files`` that it reads."""
     import platform
-
-    from ..jobs.shard import seen
 
     return {
         "fmx": __version__,
         "command": command,
-        "command_line": shown(shlex.join(["fmx", *sys.argv[1:]])),
+        "command_line": command_line(),
         "versions": {"python": platform.python_version(), **_versions()},
         "machine": {"system": platform.platform(), "processor": _processor(), "cores": os.cpu_count()},
         "options": _options(command, given),
         "inputs": [
             {"path": shown(str(path)), "bytes": os.path.getsize(path) if os.path.isfile(path) else None}
             for path in files
-        ],
-        "references": [
-            {"index": shown(str(path)), "digest": seen([], meta)["index"], "contigs": meta["n_contigs"],
-             "bases": meta["n_bases"]}
-            for path, meta in indexes
         ],
     }  # fmt: skip
 

@@ -8,8 +8,7 @@ import click
 
 from ..errors import InputError
 from ..input.streams import STANDARD
-from .mapping import Run
-from .reads import files_of
+from .places import anything, check_places
 from .reports import report_of
 
 
@@ -78,10 +77,10 @@ def samples_of(given) -> list:
     return read_sheet(given.samples)
 
 
-def runs_of(given, samples, pairing, output, outputs_of) -> tuple:
-    """(a mapping.Run for each of Samples, or one for all; the outputs of all, as check_places takes them).
+def jobs_of(given, samples, job, outputs_of) -> tuple:
+    """(a SearchJob for each of Samples, or one for all; the outputs of all, as check_places takes them).
 
-    ``outputs_of`` an Output are its own.  Raises UsageError, InputError.
+    ``job``: what is asked for; ``outputs_of`` an Output are its own.  Raises UsageError, InputError.
     """
     if given.rg is not None:
         raise click.UsageError("--rg names one group for all reads: with --samples the sheet has read_group")
@@ -89,10 +88,9 @@ def runs_of(given, samples, pairing, output, outputs_of) -> tuple:
         raise click.UsageError(
             "--samples is not for a cluster: give it a sample a run, or tasks with --shard"
         )
-    given.alone = True
     grouped = [(sample, _groups(given.samples, sample)) for sample in samples]
     _check_groups(given.samples, [groups for _, groups in grouped])
-    places = {option: path for option, (path, _) in outputs_of(output).items() if path}
+    places = {option: path for option, (path, _) in outputs_of(job.output).items() if path}
     each = [option for option, path in places.items() if PLACE in path]
     if not each:
         if given.collapse:
@@ -103,28 +101,33 @@ def runs_of(given, samples, pairing, output, outputs_of) -> tuple:
             sum(files, ()) for files in zip(*((x.first, x.second) for x in samples), strict=True)
         )
         merged = {path: group for _, groups in grouped for path, group in groups.items()}
-        output = _with_groups(output, merged)
-        return [
-            Run((*first, *second), output, files_of(first, second, pairing, given.reference))
-        ], outputs_of(output)
-    if missing := [option for option in places if option not in each]:
-        raise click.UsageError(f"{missing[0]} would be written by each sample: put {PLACE} into its name")
-    if given.collapse and (
-        several := [sample.name for sample, groups in grouped if len(set(groups.values())) > 1]
-    ):
-        raise click.UsageError(f"--collapse: sample {several[0]} has several read groups, give it one")
-    runs = [
-        Run(
-            sample.paths,
-            _named(_with_groups(output, groups), sample.name),
-            files_of(sample.first, sample.second, pairing, given.reference),
-            sample.name,
-        )
-        for sample, groups in grouped
-    ]
-    return runs, {
-        f"{option} of {run.name}": place for run in runs for option, place in outputs_of(run.output).items()
-    }
+        jobs = [
+            replace(
+                job, reads=replace(job.reads, first=first, second=second),
+                output=_with_groups(job.output, merged),
+            )
+        ]  # fmt: skip
+        outputs = outputs_of(jobs[0].output)
+    else:
+        if missing := [option for option in places if option not in each]:
+            raise click.UsageError(f"{missing[0]} would be written by each sample: put {PLACE} into its name")
+        several = [sample.name for sample, groups in grouped if len(set(groups.values())) > 1]
+        if given.collapse and several:
+            raise click.UsageError(f"--collapse: sample {several[0]} has several read groups, give it one")
+        jobs = [
+            replace(
+                job, reads=replace(job.reads, first=one.first, second=one.second, sample=one.name),
+                output=_named(_with_groups(job.output, groups), one.name),
+            )
+            for one, groups in grouped
+        ]  # fmt: skip
+        outputs = {
+            f"{option} of {made.reads.sample}": place
+            for made in jobs
+            for option, place in outputs_of(made.output).items()
+        }
+    check_places([given.samples], outputs, check=anything)
+    return jobs, outputs
 
 
 def _groups(sheet, sample) -> dict:

@@ -1,7 +1,9 @@
 """What fmx search writes, where and how: the options, and what they mean."""
 
 import os
+from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -9,6 +11,9 @@ from click.core import ParameterSource
 from .. import options
 from ..output import kinds_of
 from .reports import report_of, report_places, reporting
+
+if TYPE_CHECKING:
+    from ..jobs.search import SearchJob
 
 writing = options.together(
     options.output,
@@ -53,14 +58,13 @@ writing = options.together(
 
 
 def output_of(given, has_mates=False) -> tuple:
-    """(workflow.Output, a function: such a one -> its outputs as check_places takes them).
+    """(output.wanted.Output, a function: such a one -> its outputs as check_places takes them).
 
     ``has_mates``: reads are mates in two files.  Raises UsageError.
     """
-    from ..workflow import Output
+    from ..output.wanted import Output
     from .places import GZIP, READS, format_of
     from .sampling import read_groups
-    from .shards import refuse_shards
 
     files = () if given.collapse else (*given.reads, *given.mates1, *given.mates2)  # else reads of all groups
     group, group_id, own_group = read_groups(given.rg, files)
@@ -71,17 +75,22 @@ def output_of(given, has_mates=False) -> tuple:
     by_group = given.counts_by == "group"
     if by_group and not given.counts:
         raise click.UsageError("--counts-by group says what --counts FILE counts by: give it as well")
-    alone = {"--first": given.first, "--skip": given.skip, "--collapse": given.collapse}
-    alone |= {"--screen": screen, "several -x": given.index_paths[1:]}
-    refuse_shards(given, {**alone, "--sort": given.sort, kind.upper(): kind in ("cram", "parquet")})
     output = Output(
         hits, kind, unmapped=not given.no_unmapped, read_group=group, read_group_id=group_id,
         own_group=own_group, tags=_tags(given.tags, given.nh), counts=given.counts, by_group=by_group,
         screen=screen, mapped_to=given.al, unmapped_to=given.un, has_mates=has_mates,
-        mismatches=given.mismatches, sort=given.sort, n_threads=given.threads, fasta=given.reference,
+        mismatches=given.mismatches, sort=given.sort, fasta=given.reference,
         report=report_of(given.reports),
     )  # fmt: skip
     return output, partial(outputs_of, formats, ["FASTA", GZIP] if given.collapse else READS)
+
+
+def told(given, job: "SearchJob") -> "SearchJob":
+    """A job whose reports, if there are any, tell what was asked for."""
+    if not (report := job.output.report):
+        return job
+    report = report_of(report.paths, "search", given, job.inputs)
+    return replace(job, output=replace(job.output, report=report))
 
 
 def outputs_of(kinds, kinds_of_reads, output) -> dict:

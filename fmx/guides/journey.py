@@ -42,7 +42,7 @@ def tell_samples(stats: list, progress: Progress) -> None:
         )
 
 
-def count_shard(counter, samples, options: CountOptions, shard, progress) -> None:
+def count_shard(counter, samples, options: CountOptions, shard, progress) -> Counted:
     """Count in a ``shard`` of the files of Samples, a jobs.shard.ShardRun, which keeps what is seen."""
     with shard.opened(b"") as sink:
         inputs = ShardInputs(samples, shard, counter, options.n_threads)
@@ -55,6 +55,7 @@ def count_shard(counter, samples, options: CountOptions, shard, progress) -> Non
     if summary.reads == 0:
         progress.say(f"warning: {shard.why_empty('reads')}")
     progress.say(f"{shard}: {n_of(summary.reads, 'read')}, {summary.assigned:,} assigned")
+    return summary
 
 
 def why_whole(samples) -> InputError | None:

@@ -2,7 +2,7 @@
 
 import io
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from .._version import __version__
 from ..errors import OutputError, installed, shown
 from ..input.streams import whole_output
+from ..system.files import PLACE
 from .library import Library
 from .report import html
 from .stats import as_json, as_table, stats_of
@@ -61,11 +62,11 @@ class CountOutput:
     """What is written: the table as ``kind``, one of tables.KINDS; of samples ``stats`` (TSV), ``json`` and a
     ``report`` (HTML), if they are not None."""
 
-    path: str = "-"
+    path: str = field(default="-", metadata=PLACE)
     kind: str = "mageck"
-    stats: str | None = None
-    json: str | None = None
-    report: str | None = None
+    stats: str | None = field(default=None, metadata=PLACE)
+    json: str | None = field(default=None, metadata=PLACE)
+    report: str | None = field(default=None, metadata=PLACE)
 
 
 class Seen(NamedTuple):

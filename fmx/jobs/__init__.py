@@ -1,1 +1,65 @@
-"""What commands ask for, as data, and the one function that does it."""
+"""What commands ask for, as data, and the one function that does it (run.py), wherever that is.
+
+A job is a frozen dataclass of paths and plain values: it can be compared, and pickled for another process.
+The command line makes jobs of its options; ``run`` does all of one, or a part, as --shard and the workers of
+a cluster do.
+
+How to add one: a module here with a frozen dataclass that has what ``Job`` says, a module in cli/commands/
+that makes it of options, and a case in tests/test_every_job.py.  Fields that only say where something lies
+are places (system/files.py); all others tell one run from another.
+"""
+
+from typing import Any, Protocol, Self
+
+from .kept import Kept
+from .resources import Resources
+
+
+class Job(Protocol):
+    """What a command asks for.
+
+    ``opened`` stands for what ``open`` gave, ``shard`` for a shard.ShardRun, or None for all of the job.
+    """
+
+    @property
+    def name(self) -> str:
+        """Of the command."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Files that tell one run from another, by their contents."""
+
+    @property
+    def index_path(self) -> str | None:
+        """The index that it is done with, if it is."""
+
+    @property
+    def output(self) -> Any:
+        """What is written: its ``path``, its ``kind``."""
+
+    def alone(self) -> str:
+        """The option for which it cannot be done in parts; "" if it can."""
+
+    def absolute(self) -> Self:
+        """The same for a process in another folder."""
+
+    def open(self, resources: Resources, progress, kept: Kept) -> Any:
+        """What is needed to know one run from another: the index."""
+
+    def identity(self, opened: Any) -> dict:
+        """What all parts have in common (shard.identity).  Raises InputError."""
+
+    def n_parts(self, opened: Any, resources: Resources, progress, kept: Kept) -> int:
+        """In how many parts a cluster does it, whatever workers it has."""
+
+    def prepare(self, opened: Any, resources: Resources, progress, kept: Kept) -> Any:
+        """What searches, on cores or GPUs: it serves for several parts, one after the other."""
+
+    def execute(self, opened: Any, prepared: Any, shard, resources: Resources, progress) -> Any:
+        """Do it, and write what is asked for: a summary."""
+
+    def tell(self, opened: Any, summary: Any, shard, progress) -> None:
+        """Say what was seen."""
+
+    def merge(self, opened: Any, folder, shards, progress) -> list:
+        """Write what the parts in a folder make up together: their Manifests, as they come."""

@@ -33,18 +33,12 @@ class Kept:
         self._idle[key].append(thing)
 
 
-class MadeAnew:
-    """Keeps nothing: for what is done once."""
+class Once(Kept):
+    """For jobs that are done here, one after the other: they share an index, and nothing else."""
 
-    @staticmethod
-    def shared(key, make):
-        """What ``make()`` gives."""
-        return make()
-
-    @staticmethod
     @contextmanager
-    def lent(key, make):
-        """The same."""
+    def lent(self, key, make):
+        """What ``make()`` gives."""
         yield make()
 
 

@@ -5,9 +5,11 @@ The folder appears whole, with its manifest, or not at all; one that is there is
 
 import json
 import os
+from collections.abc import Iterable
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 import xxhash
 
@@ -23,25 +25,24 @@ from ..report.facts import as_json
 from ..system.files import DraftFolder
 from .manifest import BODY, COUNTS, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
 
-_OWN = {  # what changes no byte
-    "n_threads", "chunk_size", "path", "shard", "counts", "checkpoint", "stats", "json", "report",
-    "counts_lengths", "fasta", "mapped_to", "unmapped_to",
-}  # fmt: skip
+# Of cores, and of GPUs: how many before they are made larger; bytes of input of one at least, and at most.
+SIZES = (64, 32 << 20, 128 << 20), (16, 256 << 20, 1 << 30)
+MOST = 4096  # shards
 _ENDS = 1 << 16  # bytes at both ends of an input that tell it from others of its name and size
 
 
 def identity(command, paths, meta=None, **options) -> dict:
     """What all shards of a run must have in common: JSON's types.
 
-    ``meta`` of the index; ``options``: dataclasses of what was asked for, whose ``output`` tells what each
-    shard leaves beside its part of it, as {option: how}.  Raises InputError.
+    ``meta`` of the index; ``options``: dataclasses of what was asked for, of which places do not count, and
+    whose ``output`` tells what each shard leaves beside its part of it, as {option: how}.  Raises InputError.
     """
     for path in paths:
         if not os.path.isfile(path):
             name = "standard input" if path == STANDARD else path
             raise InputError(name, "", "cannot be cut into shards: name a file that each can open")
     beside: dict = getattr(options.get("output"), "beside", dict)()
-    options = {name: _plain(value) for name, value in options.items()}
+    options = {name: asked(value) for name, value in options.items()}
     return {**seen(paths, meta), "command": command, "options": options, **beside}
 
 
@@ -81,9 +82,31 @@ def _digest_of_ends(path: str) -> str:
     return digest.hexdigest()
 
 
-def _plain(value):
-    fields = {key: each for key, each in asdict(value).items() if key not in _OWN}
-    return json.loads(json.dumps(fields))
+def absolute(paths: Iterable[str]) -> tuple[str, ...]:
+    """Paths for a process in another folder."""
+    return tuple(map(os.path.abspath, paths))
+
+
+def n_of_files(paths: Iterable[str], engine: str) -> int:
+    """How many shards files have: whatever the cluster is, so that a second run goes on with them."""
+    several, least, most = SIZES[is_gpu(engine)]
+    n_bytes = sum(map(os.path.getsize, paths))
+    return max(1, min(n_bytes // min(max(n_bytes // several, least), most), MOST))
+
+
+def is_gpu(engine: str) -> bool:
+    """Are all shards done on GPUs?"""
+    return engine not in ("cpu", "auto")
+
+
+def asked(value: Any) -> Any:
+    """What dataclasses ask for, as JSON's types: all but places (system/files.py)."""
+    return json.loads(json.dumps(value, default=_own_fields))
+
+
+def _own_fields(value: Any) -> dict:
+    own = [each.name for each in fields(value) if not each.metadata.get("is_place")]
+    return {name: getattr(value, name) for name in own}
 
 
 class ShardRun:

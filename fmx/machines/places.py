@@ -14,6 +14,8 @@ from .threads import run_all
 if TYPE_CHECKING:
     from .gpu_session import GpuSession
 
+ALL_GPUS = -1
+
 
 @dataclass(frozen=True)
 class Device:

@@ -1,17 +1,22 @@
 """``fmx mem`` from an opened index to the lines that are written."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
+from .._version import __version__
+from ..compiler import functions
 from ..input.read_range import Share
-from ..machines.places import choose_place, for_each, teams
+from ..machines.places import Device, choose_place, for_each, teams
 from ..machines.threads import run_all
 from ..machines.watch import Watch
 from ..output import module_of
+from ..output.formats import sam
 from ..output.whole import Whole
-from ..report.facts import Report
+from ..report.facts import Report, command_line
 from ..search.facts import lengths_told, strands_told
-from .matching import ALGORITHMS, Finder, compile_all, join
+from ..system.files import PLACE
+from .matching import ALGORITHMS, Finder, MemOptions, Summary, compile_all, join
 from .matching import find as find_all
 from .mummergpu import MummerGpu
 from .seeds import Seeds
@@ -21,23 +26,22 @@ from .seeds import Seeds
 class MemOutput:
     """What is written: ``kind`` mummer, paf, bed, tsv or sam; then as mummer's -c, -L and -F.
 
-    ``shard``: a jobs.shard.ShardRun, or None for all of the queries; ``report``: files that tell of the run.
+    ``report``: files that tell of the run.
     """
 
-    path: str = "-"
+    path: str = field(default="-", metadata=PLACE)
     kind: str = "mummer"
     original: bool = False
     lengths: bool = False
     four_columns: bool = False
-    shard: Any = None
-    report: Report | None = None
+    report: Report | None = field(default=None, metadata=PLACE)
 
     def beside(self) -> dict:
         """What each shard leaves beside its part of the matches, by the option that asks for it."""
         return {"--report": bool(self.report)}
 
 
-class Search(NamedTuple):
+class Matching(NamedTuple):
     """What is made before queries are read: ``finders``, the ``places`` where they seek, a ``watch`` or None;
     the bytes before the first line."""
 
@@ -47,8 +51,10 @@ class Search(NamedTuple):
     head: bytes
 
 
-def prepare(fm_index, options, output, sam_header, progress, device) -> Search:
-    """What ``find`` needs, to serve for several outputs; ``sam_header(names)`` begins a SAM file."""
+def prepare(fm_index, options: MemOptions, output: MemOutput, progress, device: Device) -> Matching:
+    """What ``find`` needs, to serve for several outputs."""
+    functions.on_first_compile(progress.say)
+    sam_header = partial(sam.header, fm_index.reference, __version__, command_line(), "")
     open_matches = module_of(output.kind).open_matches
     writer, head = open_matches(fm_index.reference, output, options.strands, sam_header)
     watch, places = (Watch(output.report) if output.report else None), ["the CPU"]
@@ -58,19 +64,20 @@ def prepare(fm_index, options, output, sam_header, progress, device) -> Search:
         for matcher, n_threads in make_matchers(fm_index, options, device, progress, places)
     ]
     compile_all(finders)
-    return Search(finders, places, watch, head)
+    return Matching(finders, places, watch, head)
 
 
-def find(search, paths, output, progress):
-    """Find the matches of queries, in order, by a Search that was made for such an ``output``: a Summary."""
-    finders, places, watch, head = search
+def find(matching: Matching, paths, output: MemOutput, progress, shard=None) -> Summary:
+    """Find the matches of queries (FASTA or FASTQ files, '-' for stdin), in order, by what was made for such
+    an ``output``; those of a ``shard``, a jobs.shard.ShardRun, or of all."""
+    finders, places, watch, head = matching
     wall = progress.wall
     if watch:
         watch.begin(wall)
-    run = output.shard or Whole(output.path, reports=output.report.paths if output.report else ())
+    run = shard or Whole(output.path, reports=output.report.paths if output.report else ())
     with run.opened(head) as sink:
         n_threads = sum(finder.options.n_threads for finder in finders)
-        share = Share(() if output.shard else paths)
+        share = Share(() if shard else paths)
         source = share.of(run.plan(paths, finders[0].task_size, n_threads))
         progress.follow(share)
         sink = wall.written(sink)

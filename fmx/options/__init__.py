@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import click
 
 from .. import limits
-from ..machines.places import Device, wake
+from ..machines.places import ALL_GPUS, Device, wake
 from ..machines.threads import available_cores
 from ..search.engines import CUDA
 from .command import Command
-from .values import ALL_GPUS, Bytes, GpuCount, GpuNumber, Number, ShardOf
+from .values import Bytes, GpuCount, GpuNumber, Number, ShardOf
 
 
 def command(function):

@@ -15,12 +15,12 @@ def one_index(given):
     return given.argument or given.index_path
 
 
-def find_indexes(paths) -> list:
+def find_indexes(paths) -> tuple:
     """The indexes to use: those that are named, or the one that is found.  Raises as find_index."""
     places = [os.path.realpath(find_index(path)) for path in paths]
     if len(set(places)) < len(places):
         raise click.UsageError(f"{paths[-1]}: name each index once")
-    return list(map(find_index, paths or [None]))
+    return tuple(map(find_index, paths or [None]))
 
 
 def find_index(path) -> Path:

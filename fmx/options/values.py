@@ -5,7 +5,7 @@ import re
 
 import click
 
-ALL_GPUS = -1
+from ..machines.places import ALL_GPUS
 
 
 class Bytes(click.ParamType):

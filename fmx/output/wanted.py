@@ -1,9 +1,9 @@
 """What ``fmx search`` and ``fmx locate`` write, where and how."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from ..report.facts import Report
+from ..system.files import PLACE
 from .containers import container
 from .reads import Taker, is_gzip, of_mates
 from .records import EVERY
@@ -25,11 +25,10 @@ class Output:
     ``mismatches``: the most that a hit has; ``absent``: whether TSV has a line for a read without one;
     ``mapped_to``, ``unmapped_to``: where reads with a reported hit, and those without, are written as they
     came, mates in two files with ``has_mates``; ``sort``: BAM or CRAM, by ``n_threads``; ``fasta``: by which
-    CRAM is compressed, or None; ``shard``: a jobs.shard.ShardRun, or None for all of the inputs; ``report``:
-    files that tell of the run.
+    CRAM is compressed, or None; ``report``: files that tell of the run.
     """
 
-    path: str | None = "-"
+    path: str | None = field(default="-", metadata=PLACE)
     kind: str = "sam"
     unmapped: bool = True
     read_group: str = ""
@@ -37,20 +36,19 @@ class Output:
     own_group: int = 0
     groups: dict | None = None
     tags: int = EVERY
-    counts: str | None = None
+    counts: str | None = field(default=None, metadata=PLACE)
     by_group: bool = False
     screen: str | None = None
     matrix: str | None = None
     mismatches: int = 0
     absent: bool = False
-    mapped_to: str | None = None
-    unmapped_to: str | None = None
+    mapped_to: str | None = field(default=None, metadata=PLACE)
+    unmapped_to: str | None = field(default=None, metadata=PLACE)
     has_mates: bool = False
     sort: bool = False
-    fasta: str | None = None
+    fasta: str | None = field(default=None, metadata=PLACE)
     n_threads: int = 1
-    shard: Any = None
-    report: Report | None = None
+    report: Report | None = field(default=None, metadata=PLACE)
 
     @property
     def tells_groups(self) -> bool:
@@ -63,10 +61,8 @@ class Output:
         how = {option: path and ("gzip" if is_gzip(path) else "plain") for option, path in reads.items()}
         return {"--counts": bool(self.counts), "--report": bool(self.report), **how}
 
-    def run(self, reference):
-        """All of the inputs into ``path``, or the shard of them that is asked for."""
-        if self.shard:
-            return self.shard.beside(self.takers().values())
+    def whole(self, reference) -> Whole:
+        """All of the inputs into ``path``."""
         tables, reports = (self.counts, self.screen), self.report.paths if self.report else ()
         return Whole(self.path, tables, self.takers(), container(self, reference), reports)
 

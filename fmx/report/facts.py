@@ -6,11 +6,15 @@ what came of it: counts, seconds, stages, lengths, contigs.
 
 import json
 import os
+import shlex
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from ..errors import shown
 
 FORMAT = 1  # of facts
 OF_READS = {"mapped", "unique", "suppressed", "unmapped", "cannot_occur"}  # counts that are shares of these
@@ -24,6 +28,11 @@ FATES = {  # of reads and of pairs, by their counts: what became of them, and it
 }  # fmt: skip
 _TABLES = ("contigs", "groups")  # of dicts, with names and lengths
 LONG = (*_LISTS, *_TABLES, "screen")
+
+
+def command_line() -> str:
+    """The command as typed, on one line without tabs."""
+    return shown(shlex.join(["fmx", *sys.argv[1:]]))
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class Near:
     best_first: bool = True
 
 
-@dataclass
+@dataclass(frozen=True)
 class MapOptions:
     """How reads are mapped: cut by ``trim``, of all ``first`` (None: all) after the ``skip`` first ones.
 
@@ -71,7 +71,7 @@ class MapOptions:
     noun: str = "read"  # what messages call what is mapped
 
     def __post_init__(self):
-        self.chunk_size = self.chunk_size or chunks.size_for(self.n_threads)
+        object.__setattr__(self, "chunk_size", self.chunk_size or chunks.size_for(self.n_threads))
 
     def cannot_occur(self) -> str:
         """Which reads cannot occur, in words."""

@@ -234,3 +234,7 @@ def _exchange(one: Path, other: Path) -> bool:
     if code in (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP):
         return False
     raise OSError(code, os.strerror(code), str(other))
+
+
+# Of a field of a dataclass that only says where something lies: shards of one run may differ in it.
+PLACE = {"is_place": True}

@@ -2,10 +2,10 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from fmx.cli import worker
-from fmx.cluster import dask
+from fmx.cluster import dask, worker
 from fmx.errors import ClusterError
 from fmx.input import shards as input_shards
+from fmx.jobs import shard
 
 
 class Nearby:
@@ -33,10 +33,8 @@ class Nearby:
 
 def use(monkeypatch):
     """Let commands with ``--scheduler nearby`` be done here, in shards of a few reads."""
-    from fmx.cli import dealing
-
     monkeypatch.setattr(dask, "Cluster", Nearby)
     monkeypatch.setattr(worker, "n_threads_here", lambda: 2)
-    monkeypatch.setattr(dealing, "SIZES", ((64, 1000, 1000),) * 2)
+    monkeypatch.setattr(shard, "SIZES", ((64, 1000, 1000),) * 2)
     monkeypatch.setattr(input_shards, "APART", 1000)
     return ["--scheduler", "nearby"]

@@ -9,7 +9,9 @@ import pytest
 from cluster import nearby
 from cluster.test_shards_of_commands import CONTIGS, reads
 
-from fmx.cli.dealing import Done, n_of_chunks, n_of_files
+from fmx.cluster.dealing import Done
+from fmx.jobs.pairwise import n_of_chunks
+from fmx.jobs.shard import n_of_files
 from fmx.machines import progress
 
 

@@ -4,24 +4,25 @@ import json
 import sys
 import threading
 import time
-from types import SimpleNamespace
 
 import journeys
 import pytest
 from cluster import nearby
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 
-from fmx import workflow
-from fmx.align import journey as pairs
-from fmx.cli import mapping, worker
+from fmx.cluster import worker
 from fmx.errors import DeviceError, InputError
+from fmx.jobs import mem as mem_job
+from fmx.jobs import opening, pairwise
 from fmx.jobs.kept import kept_for
+from fmx.jobs.resources import Resources
+from fmx.machines.places import ALL_GPUS
 from fmx.output.formats import sam
 
 
 def test_an_index_is_opened_once_and_another_run_gets_its_own(command, index_of, folder, monkeypatch):
-    opened, load = [], mapping.load
-    monkeypatch.setattr(mapping, "load", lambda *given, **named: opened.append(1) or load(*given, **named))
+    opened, load = [], opening.load
+    monkeypatch.setattr(opening, "load", lambda *given, **named: opened.append(1) or load(*given, **named))
     (folder / "few.fq").write_bytes(journeys.fastq(reads(60)))
     arguments = ["search", "-q", "-x", index_of(CONTIGS), "few.fq"]
     near = nearby.use(monkeypatch)
@@ -37,8 +38,8 @@ def test_an_index_is_opened_once_and_another_run_gets_its_own(command, index_of,
 
 
 def test_what_seeks_matches_is_made_once_a_thread(command, index_of, folder, monkeypatch):
-    made, prepare = [], workflow.prepare_matches
-    monkeypatch.setattr(workflow, "prepare_matches", lambda *given: made.append(1) or prepare(*given))
+    made, prepare = [], mem_job.prepare
+    monkeypatch.setattr(mem_job, "prepare", lambda *given: made.append(1) or prepare(*given))
     (folder / "few.fq").write_bytes(journeys.fastq(reads(99)))
     arguments = ["mem", "-b", "-x", index_of(CONTIGS), "few.fq", "--report"]
     assert command(*arguments, "one.json", "-o", "one.txt").code == 0
@@ -52,8 +53,8 @@ def test_what_seeks_matches_is_made_once_a_thread(command, index_of, folder, mon
 
 
 def test_sequences_are_read_once(command, folder, monkeypatch):
-    read, prepare = [], pairs.prepare
-    monkeypatch.setattr(pairs, "prepare", lambda *given: read.append(1) or prepare(*given))
+    read, prepare = [], pairwise.prepare
+    monkeypatch.setattr(pairwise, "prepare", lambda *given: read.append(1) or prepare(*given))
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 60]) for i in range(0, 300, 10)]
     (folder / "genes.fa").write_bytes(journeys.fasta(genes))
     arguments = ["pairwise", "genes.fa", "--id", "0.3", "--cigar"]
@@ -109,27 +110,27 @@ def told(monkeypatch):
     """What shards were given, by a worker of three threads and two GPUs, of which the first will not do."""
     given, both = [], threading.Barrier(2)
 
-    def work(**options):
-        assert options["gpus"] is None  # the worker deals its GPUs out; --engine cpu refuses --gpus
-        given.append((options["engine"], options["device"] if options["engine"] == "cuda" else None))
-        if options["shard"][0] < 3:  # two are there at the same time
+    def work(job, resources, progress, part, kept):
+        assert resources.gpus == 1 or resources.engine == "cpu"  # the worker deals its GPUs out
+        device = resources.device if resources.engine != "cpu" else None
+        given.append((resources.engine, device))
+        if part.number < 3:  # two are there at the same time
             both.wait(30)
-        if options["engine"] == "cuda" and options["device"] == 0 and options["is_weak"]:
+        if resources.engine == "cuda" and device == 0 and job == "weak":
             raise DeviceError("no room")
 
-    command = SimpleNamespace(command=SimpleNamespace(callback=work))
-    monkeypatch.setattr(worker, "import_module", lambda *_: command)
+    monkeypatch.setattr(worker, "run_job", work)
     monkeypatch.setattr(worker, "n_threads_here", lambda: 3)
     monkeypatch.setattr(worker, "n_gpus_here", lambda: 2)
     monkeypatch.setattr(worker, "_gpus", worker.Gpus())
     return given
 
 
-def do(numbers, engine, gpus, is_weak=False, command="search"):
+def do(numbers, engine, gpus, job="a job"):
     """These shards, each by a thread."""
-    options = {"engine": engine, "device": None, "gpus": gpus, "is_weak": is_weak, "threads": 1}
+    resources = Resources(1, engine, gpus=gpus)
     threads = [
-        threading.Thread(target=worker.do_shard, args=(command, options, {}, (number, 9)))
+        threading.Thread(target=worker.do_shard, args=(job, resources, {}, "out.d", (number, 9)))
         for number in numbers
     ]
     for thread in threads:
@@ -139,25 +140,25 @@ def do(numbers, engine, gpus, is_weak=False, command="search"):
 
 
 def test_each_gpu_has_a_shard_at_a_time(told):
-    do([1, 2, 3, 4], "cuda", worker.ALL_GPUS)
+    do([1, 2, 3, 4], "cuda", ALL_GPUS)
     assert len(told) == 4
     assert sorted(told[:2]) == [("cuda", 0), ("cuda", 1)]
     assert {engine for engine, _ in told} == {"cuda"}
 
 
-def test_pairwise_has_all_gpus_by_itself_and_cores_with_each(told):
-    do([1, 2], "both", None, command="pairwise")
-    assert told == [("both", None), ("both", None)]  # both at the same time
+def test_both_have_a_gpu_each_and_cores_with_it(told):
+    do([1, 2], "both", ALL_GPUS)
+    assert sorted(told) == [("both", 0), ("both", 1)]  # both at the same time
 
 
 def test_auto_takes_a_core_where_no_gpu_is_free(told):
-    do([1, 2], "auto", None)
+    do([1, 2], "auto", 1)
     assert sorted(told, key=str) == [("cpu", None), ("cuda", 0)]
 
 
 def test_auto_leaves_out_a_gpu_that_will_not_do(told):
-    do([5], "auto", 2, is_weak=True)
-    do([6], "auto", 2, is_weak=True)
+    do([5], "auto", 2, "weak")
+    do([6], "auto", 2, "weak")
     assert told == [("cuda", 0), ("cpu", None), ("cuda", 1)]
 
 

@@ -8,9 +8,8 @@ from cluster import nearby
 from conftest import SIMULATED
 from texts import numbered, random_letters
 
-from fmx import workflow
-from fmx.align import journey as align
-from fmx.cli import worker
+from fmx.cluster import worker
+from fmx.jobs import mem, pairwise, search
 from fmx.machines import gpu
 from fmx.machines.places import Device
 
@@ -21,10 +20,10 @@ TEXT = random_letters(200, "shards")
 @pytest.mark.parametrize(
     ("words", "module", "name"),
     [
-        (["locate", "-x", "ref.fmx", "few.fa", "--forward-only"], workflow, "prepare"),
-        (["mem", "-x", "ref.fmx", "few.fa", "-l", "80", "--format", "tsv"], workflow, "prepare_matches"),
+        (["locate", "-x", "ref.fmx", "few.fa", "--forward-only"], search, "prepare"),
+        (["mem", "-x", "ref.fmx", "few.fa", "-l", "80", "--format", "tsv"], mem, "prepare"),
         pytest.param(
-            ["pairwise", "few.fa", "--id", "0.3"], align, "open_gpus",
+            ["pairwise", "few.fa", "--id", "0.3"], pairwise, "open_gpus",
             marks=pytest.mark.skipif(SIMULATED, reason="the simulator is too slow"),
         ),
     ],

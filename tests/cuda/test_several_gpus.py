@@ -139,7 +139,7 @@ def test_matches_of_parts_on_two_gpus_are_those_of_the_cpu(home):
     paths, found = [home / f"{i}.fa" for i in range(3)], []
     for device in (CPU, where):
         output = journey.MemOutput(home / "found.txt")
-        workflow.find_matches(opened, paths, options, output, told, device)
+        journey.find(journey.prepare(opened, options, output, told, device), paths, output, told)
         found.append((home / "found.txt").read_bytes())
     assert found[0] == found[1]
     assert len(found[0].splitlines()) > 20

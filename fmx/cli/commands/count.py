@@ -1,8 +1,5 @@
 """fmx count: how often each guide of a library stands in the reads of samples."""
 
-from functools import partial
-from types import SimpleNamespace
-
 import click
 
 from ... import options
@@ -113,23 +110,19 @@ def command(given):
     """
     looked = _looked(given)
     from ...guides.counting import CountOptions
-    from ...guides.journey import count, count_shard, make_counter
-    from ...guides.library import begins_library, begins_reads, read_library
+    from ...guides.library import begins_library, begins_reads
     from ...guides.outputs import CountOutput
     from ...guides.samples import read_sheet, samples_of
     from ...guides.where import Looked
-    from ...jobs.kept import MadeAnew
-    from ...jobs.told import tell_run
-    from ...machines.progress import Progress
+    from ...jobs.count import CountJob
+    from ..dispatch import do, places_of
     from ..places import anything, check_places, format_of
-    from ..shards import places_of
 
     kind, formats = format_of(given.kind, given.output, KINDS, "mageck")
     try:
         named = given.names and given.names.split(",")
         first, sheet = given.mates1 or given.reads, given.samples
-        samples = sheet if sheet else samples_of(first, named, given.mates2)
-        samples = read_sheet(sheet) if isinstance(sheet, str) else samples  # else a shard of a cluster's
+        samples = read_sheet(sheet) if sheet else samples_of(first, named, given.mates2)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if len(looked) > 1 and not samples[0].second:
@@ -140,60 +133,27 @@ def command(given):
     outputs = places_of(given, counted_places(given, formats))
     check_places(paths, outputs, check=begins_reads)
     check_places(given.libraries, outputs, check=begins_library)
-    check_places([sheet] if isinstance(sheet, str) else [], outputs, check=anything)
+    check_places([sheet] if sheet else [], outputs, check=anything)
     places = [Looked(**each, anywhere=given.anywhere, strands=options.strands_of(given)) for each in looked]
     places *= 2 if samples[0].second and len(places) == 1 else 1
-    wanted = CountOptions(tuple(places), given.mismatches, given.quality, given.threads)
-    output = CountOutput(given.output, kind, given.stats, given.json_path, given.report)
-    progress = Progress(given.quiet)
-    is_wanted, shard = _undone_shard(given, samples, progress, counting=wanted, output=output)
-    if not is_wanted:
-        return
-
-    def make():
-        libraries = [read_library(path, given.columns, progress.say) for path in given.libraries]
-        return make_counter(libraries, samples, wanted, progress)
-
-    counter = getattr(given, "kept", MadeAnew).shared("counter", make)
-    if shard:
-        count_shard(counter, samples, wanted, shard, progress)
-    else:
-        summary = count(counter, samples, wanted, output, progress)
-        tell_run(progress, "count", summary, None, ())
+    job = CountJob(
+        tuple(samples), given.libraries, given.columns,
+        CountOptions(tuple(places), given.mismatches, given.quality),
+        CountOutput(given.output, kind, given.stats, given.json_path, given.report),
+    )  # fmt: skip
+    _refuse_parts(given, samples)
+    do(given, job)
 
 
-def _undone_shard(given, samples, progress, **wanted):
-    """What shards.undone_shard says; Samples are named on a cluster as files that its workers see."""
+def _refuse_parts(given, samples: list) -> None:
+    """Raise UsageError, or InputError, where parts are asked for of what is counted only as a whole."""
     from ...guides.journey import why_whole
-    from ...guides.samples import Screen
-    from ..shards import undone_shard
+    from ..dispatch import is_shared
 
     if given.shard and (given.stats or given.json_path or given.report):
         raise click.UsageError("--stats, --json and --report tell of a whole run: give them to fmx merge")
-    if error := why_whole(samples):
-        if given.shard or given.scheduler or given.scheduler_file:
-            raise error
-        return True, None
-    seen_there = {"reads": (), "names": None, "samples": [sample.anywhere() for sample in samples]}
-    join, given = partial(add_up, wanted["output"], progress), SimpleNamespace(**vars(given) | seen_there)
-    files = [*(path for sample in samples for path in sample.paths), *given.libraries]
-    return undone_shard(
-        given, progress, "count", files, join=join, screen=Screen.of(samples, given.columns), **wanted
-    )
-
-
-def add_up(output, progress, folder, shards) -> list:
-    """Write what shards of a count have seen together into a CountOutput: their Manifests, all that come."""
-    from ...guides.journey import tell_samples
-    from ...guides.outputs import opened, write
-    from ...guides.shards import unpack
-    from ...jobs.merge import bodies
-
-    found: list = []
-    with opened(output) as files:
-        stats = write(files, output.kind, unpack(bodies(folder, shards, found)))
-    tell_samples(stats, progress)
-    return found
+    if is_shared(given) and (error := why_whole(samples)):
+        raise error
 
 
 def counted_places(given, formats) -> dict:

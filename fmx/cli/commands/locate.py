@@ -115,21 +115,19 @@ def command(given):
         raise click.UsageError(f"--absent adds lines to TSV, not to {kind.upper()}: leave it out")
     if given.iupac and kind == "sam":
         raise click.UsageError("SAM holds no letters for sets of bases: write TSV or BED with --iupac")
-    from ...input.chunks import literal_fasta
+    from ...jobs.search import LocateJob, ReadInput
+    from ...output.wanted import Output
     from ...search.hits import ALL, SelectionPolicy
     from ...search.mapping import MapOptions, Near
-    from ...workflow import Output
-    from ..mapping import Run, map_to_index
-    from ..shards import refuse_shards
+    from ..dispatch import do_with_index, index_of
 
-    refuse_shards(given, {kind.upper(): kind in ("parquet", "npz")})
-    literal = [literal_fasta(given.literal, given.literal)] if given.literal else None
-    outputs = {"-o": (given.output, formats)}
     output = Output(given.output, kind, mismatches=given.mismatches, absent=given.absent, matrix=given.matrix)
     is_near = given.mismatches > 0 or given.iupac
     near = Near(given.mismatches, given.iupac, best_first=False) if is_near else None
-    wanted = MapOptions(SelectionPolicy(ALL), near=near, noun="pattern")
-    map_to_index("locate", given, [Run(given.patterns, output, literal)], outputs, wanted)
+    wanted = MapOptions(SelectionPolicy(ALL), options.strands_of(given), near=near, noun="pattern")
+    reads = ReadInput(given.patterns, literal=given.literal)
+    job = LocateJob(index_of(given), reads, wanted, output)
+    do_with_index(given, {"-o": (given.output, formats)}, job)
 
 
 def _format(given) -> tuple:

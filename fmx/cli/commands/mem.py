@@ -1,8 +1,5 @@
 """fmx mem: maximal exact matches of queries."""
 
-from dataclasses import replace
-from functools import partial
-
 import click
 
 from ... import limits, options
@@ -56,47 +53,25 @@ def command(given):
         raise click.UsageError("give only one of -b and -r")
     if given.maxmatch + given.mumreference + given.mum > 1:
         raise click.UsageError("give only one of --maxmatch, --mumreference and --mum")
-    from ..places import check_places, format_of
+    from ..places import format_of
 
     kind, formats = format_of(given.kind, given.output, kinds_of("mem"), "mummer")
     layout = given.original, given.lengths, given.four_columns
     if kind != "mummer" and any(layout):
         raise click.UsageError("-c, -L and -F go with --format mummer only")
-    from ... import workflow
     from ...input.reads import FORWARD, REVERSE
-    from ...jobs.kept import MadeAnew
-    from ...jobs.told import tell_run
-    from ...machines.progress import Progress
+    from ...jobs.mem import MemJob
+    from ...jobs.opening import IndexChoice
     from ...mem.journey import MemOutput
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions
-    from ..mapping import open_all
-    from ..shards import places_of, refuse_shards, undone_shard
+    from ..dispatch import do_with_index
 
     strands = FORWARD | REVERSE if given.both else REVERSE if given.reverse else FORWARD
     unique = IN_BOTH if given.mum else IN_REFERENCE if given.mumreference else ALL
     refuse_multiqc(given.reports)
-    paths = find_indexes(given.index_paths)
-    refuse_shards(given, {"several -x": paths[1:]})
-    outputs = {"-o": (given.output, formats), **report_places(given.reports)}
-    check_places(given.queries, places_of(given, outputs), paths[0])
-    for other in paths[1:]:
-        check_places([], outputs, other)
-    kept = getattr(given, "kept", MadeAnew)
-    progress, device = Progress(given.quiet), options.device_of(given)
-    make = partial(open_all, paths, (None, "verify", given.threads, None, given.verify))
-    with progress.wall.spending("opening"):
-        opened, fm_index = kept.shared("index", make)
-    wanted = MemOptions(given.least, strands, unique, given.threads, given.algorithm)
-    report = report_of(given.reports, "mem", given, given.queries, [(own.path, own.meta) for own in opened])
-    output = MemOutput(given.output, kind, *layout, report=report)
-    is_wanted, shard = undone_shard(
-        given, progress, "mem", given.queries, fm_index.meta, matching=wanted, output=output
-    )
-    if is_wanted:
-        output = replace(output, shard=shard)
-        make = partial(workflow.prepare_matches, fm_index, wanted, output, progress, device)
-        with kept.lent(device, make) as prepared:
-            summary = workflow.find_matches(
-                fm_index, given.queries, wanted, output, progress, device, prepared
-            )
-        tell_run(progress, "mem", summary, None, given.queries, shard)
+    job = MemJob(
+        IndexChoice(find_indexes(given.index_paths), method="verify", verify=given.verify), given.queries,
+        MemOptions(given.least, strands, unique, algorithm=given.algorithm),
+        MemOutput(given.output, kind, *layout, report=report_of(given.reports, "mem", given, given.queries)),
+    )  # fmt: skip
+    do_with_index(given, {"-o": (given.output, formats), **report_places(given.reports)}, job)

@@ -8,7 +8,7 @@ from ... import options
 from ...output import kinds_of
 from ...report.facts import kind_of
 from ..reports import refuse_multiqc, report_of, reporting
-from .count import KINDS, add_up, counted_places, told
+from .count import KINDS, counted_places, told
 
 _OF = {  # options, and the commands whose shards have something for them
     "--counts": ["search"], "--al": ["search"], "--un": ["search"], "--stats": ["count"],
@@ -37,6 +37,7 @@ def command(given):
     shards of fmx count the name of the output may say another one.
     """
     from ...guides.outputs import CountOutput
+    from ...jobs.count import add_up
     from ...jobs.merge import check_beside, manifests, merge
     from ...jobs.told import tell_shards
     from ...machines.progress import Progress
@@ -80,8 +81,8 @@ def command(given):
 
 def _check_suffix(given, command: str, formats: list) -> None:
     """Raise UsageError for the name of an output that says none of the ``formats`` that shards can become."""
+    from ..dispatch import INSTEAD
     from ..places import SUFFIXES, kind_of, suffix_of
-    from ..shards import INSTEAD
 
     suffix = suffix_of(given.output)
     if not suffix or suffix in [end for each in formats for end in SUFFIXES.get(each, ())]:

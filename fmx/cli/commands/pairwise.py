@@ -1,8 +1,5 @@
 """``fmx pairwise``: global alignments of all pairs above an identity."""
 
-from dataclasses import replace
-from functools import partial
-
 import click
 
 from ... import limits, options
@@ -60,45 +57,26 @@ def command(given):
     fmx pairwise genes.fa --matrix identity -o genes.npz
     """
     kind, formats = _format(given)
-    shared = given.shard or given.scheduler or given.scheduler_file
-    if shared and (given.matrix or given.checkpoint):
-        raise click.UsageError("--shard and --scheduler share out records, without --matrix and --checkpoint")
-    from ...align.journey import PairOptions, PairOutput, align, open_gpus, prepare
+    from ...align.journey import PairOptions, PairOutput
     from ...align.scoring import Scoring
     from ...align.sequences import check_begin
-    from ...jobs.kept import MadeAnew
-    from ...jobs.told import tell_run
-    from ...machines.progress import Progress
+    from ...jobs.pairwise import PairJob
+    from ..dispatch import do, is_shared, places_of
     from ..places import check_places
-    from ..shards import places_of, undone_shard
 
-    inputs = [path for path in (given.seqs, given.other) if path]
-    outputs = {"-o": (given.output, formats), "--checkpoint": (given.checkpoint, [])}
-    check_places(inputs, places_of(given, outputs), check=check_begin)
-    scoring, prefilter = Scoring(given.match, given.mismatch, given.gap), not given.no_prefilter
-    wanted = PairOptions(scoring, int(given.iddef), given.identity, prefilter, given.threads)
-    output = PairOutput(given.output, kind, given.cigar, given.matrix, given.checkpoint)
-    progress = Progress(given.quiet)
-    device, kept = options.device_of(given, n_gpus=None), getattr(given, "kept", MadeAnew)
-    read = partial(kept.shared, "sequences", partial(prepare, inputs, wanted, output, progress))
-    is_wanted, shard = undone_shard(
-        given, progress, "pairwise", inputs, n_shards=partial(_n_shards, read, given.engine), pairs=wanted,
-        output=output,
+    job = PairJob(
+        tuple(path for path in (given.seqs, given.other) if path),
+        PairOptions(
+            Scoring(given.match, given.mismatch, given.gap), int(given.iddef), given.identity,
+            not given.no_prefilter,
+        ),
+        PairOutput(given.output, kind, given.cigar, given.matrix, given.checkpoint),
     )  # fmt: skip
-    if is_wanted:
-        with kept.lent(device, partial(open_gpus, device, progress)) as gpus:
-            output = replace(output, shard=shard)
-            summary = align(read(), wanted, output, progress, gpus, shared_out=given.engine == "both")
-        tell_run(progress, "pairwise", summary, None, () if shard else inputs)
-
-
-def _n_shards(read, engine) -> int:
-    """How many shards a cluster is given."""
-    from ...align.jobs import cut
-    from ..dealing import n_of_chunks
-
-    _, job = read()
-    return n_of_chunks(len(cut(job)), job.filtered, engine)
+    if job.alone() and is_shared(given):
+        raise click.UsageError("--shard and --scheduler share out records, without --matrix and --checkpoint")
+    outputs = {"-o": (given.output, formats), "--checkpoint": (given.checkpoint, [])}
+    check_places(job.inputs, places_of(given, outputs), check=check_begin)
+    do(given, job, n_gpus=None)
 
 
 def _format(given) -> tuple:

@@ -3,8 +3,8 @@
 import click
 
 from ... import limits, options
-from ..reads import files_of, pairing, pairing_of, reading, reading_of, reads, tell_of_mates
-from ..writing import output_of, writing
+from ..reads import pairing, pairing_of, reading, reading_of, reads, tell_of_mates
+from ..writing import output_of, told, writing
 
 
 @options.command
@@ -38,7 +38,7 @@ def command(given):
     """
     if given.report_all and given.limit != 1:
         raise click.UsageError("give only one of -a and -k")
-    from ..sampling import runs_of, samples_of
+    from ..sampling import jobs_of, samples_of
 
     samples = samples_of(given)
     has_mates = bool(samples and samples[0].second)
@@ -46,21 +46,17 @@ def command(given):
     output, outputs_of = output_of(given, has_mates or bool(given.mates1))
     if given.strata and not given.mismatches:
         raise click.UsageError("--strata chooses by mismatches: give --mismatches 1 or 2 with it")
+    from ...jobs.search import ReadInput, SearchJob
     from ...search.hits import ALL, SelectionPolicy
     from ...search.mapping import MapOptions, Near
-    from ..mapping import Run, map_to_index
+    from ..dispatch import do_with_index, index_of
 
     limit, seed = ALL if given.report_all else given.limit, -1 if given.seed is None else given.seed
     policy = SelectionPolicy(0 if output.kind == "nothing" else limit, given.at_most or ALL, seed)
     near = Near(given.mismatches, strata=given.strata) if given.mismatches else None
-    wanted = MapOptions(policy, near=near, pairing=lie, **reading_of(given))
-    if samples:
-        from ..places import anything, check_places
-
-        runs, outputs = runs_of(given, samples, lie, output, outputs_of)
-        check_places([given.samples], outputs, check=anything)
-    else:
-        first, outputs = given.mates1 or given.reads, outputs_of(output)
-        runs = [Run((*first, *given.mates2), output, files_of(first, given.mates2, lie, given.reference))]
-    map_to_index("search", given, runs, outputs, wanted)
+    reads = ReadInput(given.mates1 or given.reads, given.mates2, given.reference)
+    wanted = MapOptions(policy, options.strands_of(given), near=near, pairing=lie, **reading_of(given))
+    job = SearchJob(index_of(given), reads, wanted, output)
+    jobs, outputs = jobs_of(given, samples, job, outputs_of) if samples else ([job], outputs_of(output))
+    do_with_index(given, outputs, *(told(given, job) for job in jobs))
     tell_of_mates(given)

@@ -3,14 +3,19 @@
 import functools
 import threading
 from contextlib import contextmanager
-from importlib import import_module
+from dataclasses import replace
 
-from ..cluster.dask import n_threads_here
 from ..errors import DeviceError
+from ..jobs import Job
 from ..jobs.kept import kept_for
+from ..jobs.resources import Resources
+from ..jobs.run import Part
+from ..jobs.run import run as run_job
 from ..jobs.shard import seen
-from ..options import ALL_GPUS
-from ..system import resources
+from ..machines.places import ALL_GPUS
+from ..machines.progress import Progress
+from ..system.resources import keep_freed
+from .dask import n_threads_here
 
 
 class Gpus:
@@ -45,38 +50,38 @@ def seen_there(paths, index_path) -> dict:
     return seen(paths, index_path and read_meta(index_path))
 
 
-def do_shard(command, given, run, shard):
-    """One shard of a command, ``given`` its options: its number.
+def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:
+    """One shard (number, count) of a job whose identity is ``run``, into ``folder``: its number.
 
     On the CPU a thread of the worker does it, on a GPU as many as each of its GPUs has; with ``auto`` on a
     GPU if one is free, and will do.
     """
-    resources.keep_freed()
-    given = {**given, "shard": shard, "run": run, "kept": kept_for((command, run, given))}
-    work = import_module(f".commands.{command}", __package__).command.callback
-    engine = given.get("engine", "cpu")
-    numbers = _gpus_for(command, given) if engine != "cpu" else []
+    keep_freed()
+    kept, part, engine = kept_for((job, resources, run)), Part(*shard, folder, run), resources.engine
+    numbers = _gpus_for(resources) if engine != "cpu" else []
     with _gpus.one(numbers, wait=engine not in ("cpu", "auto")) as number:
         if number is not None:
-            there = {"device": number, "gpus": None, "threads": max(1, n_threads_here() // len(numbers))}
+            own = replace(
+                resources, engine="cuda" if engine == "auto" else engine, device=number, gpus=1,
+                threads=max(1, n_threads_here() // len(numbers)),
+            )  # fmt: skip
             try:
-                work(**given | there | {"engine": "cuda" if engine == "auto" else engine})
-                return shard[0]
+                run_job(job, own, Progress(quiet=True), part, kept)
+                return part.number
             except DeviceError:
                 if engine != "auto":
                     raise
                 _gpus.unfit.add(number)
-    work(**given | ({"engine": "cpu", "gpus": None} if "engine" in given else {}))
-    return shard[0]
+    run_job(job, replace(resources, engine="cpu", threads=1), Progress(quiet=True), part, kept)
+    return part.number
 
 
-def _gpus_for(command, given) -> list:
-    """Numbers of the GPUs that shards may have: --gpus, from --device on; by itself one, of pairwise all."""
-    usual = ALL_GPUS if command == "pairwise" and given["device"] is None else 1
-    first, n, there = given["device"] or 0, given["gpus"] or usual, n_gpus_here()
+def _gpus_for(resources: Resources) -> list[int]:
+    """Numbers of the GPUs that shards may have."""
+    first, n, there = resources.device, resources.gpus, n_gpus_here()
     if n == ALL_GPUS:
         n = max(there - first, 1)
-    if given["engine"] == "auto":
+    if resources.engine == "auto":
         return [number for number in range(first, min(first + n, there)) if number not in _gpus.unfit]
     return list(range(first, first + n))
 

@@ -1,0 +1,110 @@
+"""--scheduler: the shards of a job on the workers of a cluster, and what they make up together."""
+
+import os
+import shutil
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..errors import n_of
+from ..jobs import Job
+from ..jobs.kept import Once
+from ..jobs.manifest import name_of, read_manifest
+from ..jobs.merge import in_order
+from ..jobs.resources import Resources
+from ..jobs.told import tell_shards
+from . import dask
+from .worker import do_shard, seen_there
+
+_UNITS = {"mem": "bases"}  # whose rate is told; of other commands what their summaries begin with
+
+
+def on_cluster(job: Job, resources: Resources, progress: Any, address: str | None, file: str | None) -> None:
+    """Do all shards of a job on a Dask cluster, and merge them; what was done before an error is kept.
+
+    ``address``, ``file``: as of dask.Cluster.
+    """
+    kept = Once()
+    opened = job.open(resources, progress, kept)
+    run, n = job.identity(opened), job.n_parts(opened, resources, progress, kept)
+    folder, there = Path(f"{os.path.abspath(job.output.path)}.shards"), job.absolute()
+    work = partial(do_shard, there, resources, run, str(folder))
+    look = partial(seen_there, there.inputs, there.index_path)
+    with dask.Cluster(address, file) as cluster:
+        n_threads = cluster.check(run, there.index_path, look)
+        progress.say(f"{n_of(n, 'shard')} on {n_of(n_threads, 'thread')} of the cluster at {cluster.name}")
+        names = [name_of(number, n) for number in range(1, n + 1)]
+        before = [os.path.exists(folder / name) for name in names]
+        if any(before):
+            was_or_were = "was" if sum(before) == 1 else "were"
+            progress.say(
+                f"{sum(before):,} of them {was_or_were} done before, and kept in {job.output.path}.shards"
+            )
+        done = Done(job.name, before)
+        progress.follow(done.share)
+
+        def manifests():
+            items = [(number, n) for number in range(1, n + 1)]
+            for number in cluster.results(work, items, progress.say):
+                shard = read_manifest(folder / names[number - 1])
+                done.add(shard)
+                progress.show(done.message())
+                yield shard
+
+        progress.wall.turn_to("cluster")
+        try:
+            with progress.kept_up(done.message):
+                found = job.merge(opened, folder, in_order(folder, manifests()), progress)
+        except KeyboardInterrupt:
+            if n_kept := sum(os.path.exists(folder / name) for name in names):
+                is_or_are = "is" if n_kept == 1 else "are"
+                progress.say(
+                    f"{n_kept:,} of {n_of(n, 'shard')} {is_or_are} done, and kept in "
+                    f"{job.output.path}.shards: the same command does the others"
+                )
+            raise
+    shutil.rmtree(folder, ignore_errors=True)
+    rate = f", {progress.wall.rate(*done.seen())}" if done.seen()[0] else ""
+    tell_shards(progress, found, f"{progress.wall.in_words()}{rate}")
+
+
+def has_place(output) -> bool:
+    """May shards lie beside an output?  It must be a file, or become one."""
+    folder = os.path.dirname(os.path.abspath(output))
+    return output != "-" and (os.path.isfile(output) or not os.path.exists(output)) and os.path.isdir(folder)
+
+
+class Done:
+    """What was done of a run's shards, and how fast; ``before``: for each whether an earlier run did it."""
+
+    def __init__(self, command, before):
+        self._unit, self._before, self._start = _UNITS.get(command), before, time.monotonic()
+        self._n, self._n_now, self._seen = 0, 0, 0
+
+    def add(self, shard) -> None:
+        """A shard, by its Manifest, was done now, or found."""
+        self._unit = self._unit or next(iter(shard.summary))
+        if not self._before[shard.number - 1]:
+            self._n_now, self._seen = self._n_now + 1, self._seen + shard.summary[self._unit]
+        self._n += 1
+
+    def share(self) -> float:
+        """What share of the shards that were left is done."""
+        return self._n_now / max(1, len(self._before) - sum(self._before))
+
+    def seen(self) -> tuple[int, str]:
+        """How many reads, pairs or bases are done now, not before, and which of these."""
+        return self._seen, self._unit
+
+    def seconds(self) -> float:
+        """Since the first shard was given out."""
+        return time.monotonic() - self._start
+
+    def rate(self) -> str:
+        """So many reads, pairs or bases a second, behind a comma; nothing if none was done now."""
+        return f", {self._seen / self.seconds():,.0f} {self._unit}/s" if self._seen else ""
+
+    def message(self) -> str:
+        """How far they are, for a line of progress."""
+        return f"{self._n} of {n_of(len(self._before), 'shard')}{self.rate()}"

@@ -1,0 +1,67 @@
+"""Which index a job is done with, and how it is searched."""
+
+import os
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import shown
+from ..index.fm_index import load
+from ..report.facts import Report
+from .kept import Kept
+from .resources import Resources
+from .shard import seen
+
+
+class Opened(NamedTuple):
+    """An index, and of which it is made: (path, meta.json) of each."""
+
+    fm_index: Any
+    indexes: list
+
+    def told(self, output: Any) -> Any:
+        """An output whose Report, if it has one, tells of these indexes."""
+        if not output.report:
+            return output
+        references = [
+            {"index": shown(str(path)), "digest": seen([], meta)["index"], "contigs": meta["n_contigs"],
+             "bases": meta["n_bases"]}
+            for path, meta in self.indexes
+        ]  # fmt: skip
+        about = {**output.report.about, "references": references}
+        return replace(output, report=Report(output.report.paths, about))
+
+
+@dataclass(frozen=True)
+class IndexChoice:
+    """One index, or several as one; ``layout``, ``method``, ``max_memory`` and ``verify`` as of load."""
+
+    paths: tuple[str | Path, ...]
+    layout: str | None = None
+    method: str = "auto"
+    max_memory: int | None = None
+    verify: bool = False
+
+    def absolute(self) -> "IndexChoice":
+        """The same for a process in another folder."""
+        return replace(self, paths=tuple(map(os.path.abspath, self.paths)))
+
+    def open(self, resources: Resources, progress, kept: Kept, with_text=False, has_names=True) -> Opened:
+        """The index.  Raises UnsupportedError where two have a contig of one name, if these are written."""
+        make = partial(self._load, resources.threads, with_text, has_names)
+        with progress.wall.spending("opening"):
+            return kept.shared("index", make)
+
+    def _load(self, n_threads, with_text, has_names) -> Opened:
+        wants = self.layout, self.method, n_threads, self.max_memory, self.verify
+        opened = [load(path, *wants, with_text=with_text) for path in self.paths]
+        indexes = [(each.path, each.meta) for each in opened]
+        if not opened[1:]:
+            return Opened(opened[0], indexes)
+        from ..index.fm_index import join, refuse_same_names
+
+        joined = join(opened)
+        if has_names:
+            refuse_same_names(joined)
+        return Opened(joined, indexes)

@@ -1,0 +1,69 @@
+"""The job of fmx pairwise: alignments of pairs of sequences."""
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, ClassVar
+
+from ..align.jobs import cut
+from ..align.journey import Gpus, PairOptions, PairOutput, Read, Summary, align, open_gpus, prepare
+from ..system.files import PLACE
+from .kept import Kept
+from .merge import merge
+from .resources import Resources
+from .shard import MOST, absolute, identity, is_gpu
+from .told import tell_run
+
+CHUNKS = (64, 64, 1), (16, 128, 128)  # how many; chunks of pairs of one, with the filter and without it
+
+
+@dataclass(frozen=True)
+class PairJob:
+    """All pairs of one file of ``inputs``, or each sequence of the first with each of the second."""
+
+    name: ClassVar[str] = "pairwise"
+    index_path: ClassVar[None] = None
+    inputs: tuple[str, ...] = field(metadata=PLACE)
+    pairs: PairOptions
+    output: PairOutput
+
+    def alone(self) -> str:
+        return "--matrix" if self.output.values else "--checkpoint" if self.output.checkpoint else ""
+
+    def absolute(self) -> "PairJob":
+        return replace(self, inputs=absolute(self.inputs))
+
+    def open(self, resources: Resources, progress, kept: Kept) -> None:
+        """Nothing: sequences are read where they are aligned."""
+
+    def identity(self, opened: None) -> dict:
+        return identity("pairwise", self.inputs, pairs=self.pairs, output=self.output)
+
+    def n_parts(self, opened: None, resources: Resources, progress, kept: Kept) -> int:
+        job = self._read(resources, progress, kept).job
+        return n_of_chunks(len(cut(job)), job.filtered, resources.engine)
+
+    def prepare(self, opened: None, resources: Resources, progress, kept: Kept) -> tuple[Gpus, Read]:
+        return open_gpus(resources.place, progress), self._read(resources, progress, kept)
+
+    def execute(self, opened: None, prepared: tuple, shard, resources: Resources, progress) -> Summary:
+        gpus, read = prepared
+        return align(read, self._options(resources), self.output, progress, gpus, shard)
+
+    def tell(self, opened: None, summary: Summary, shard, progress) -> None:
+        tell_run(progress, "pairwise", summary, None, () if shard else self.inputs)
+
+    def merge(self, opened: None, folder, shards, progress) -> list:
+        return merge(folder, shards, self.output.path, wall=progress.wall)
+
+    def _options(self, resources: Resources) -> PairOptions:
+        return replace(self.pairs, n_threads=resources.threads)
+
+    def _read(self, resources: Resources, progress: Any, kept: Kept) -> Read:
+        options = self._options(resources)
+        return kept.shared("sequences", partial(prepare, self.inputs, options, self.output, progress))
+
+
+def n_of_chunks(n: int, filtered: bool, engine: str) -> int:
+    """How many shards n chunks of pairs (align/jobs.py) have; ``filtered``: most are ruled out first."""
+    several, with_filter, without = CHUNKS[is_gpu(engine)]
+    return max(1, min(max(n // (with_filter if filtered else without), several), n, MOST))
