@@ -1,6 +1,7 @@
 """A job of each command, pickled, in a process of its own and in another folder: the same bytes."""
 
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 
 from fmx.cli import dispatch
+from fmx.jobs import run as jobs_run
 
 PROGRAM = """
 import pickle, sys
@@ -28,6 +30,10 @@ JOBS = {
     "mem": ["mem", "-b", "few.fq"],
     "count": ["count", "-l", "guides.csv", "--anywhere", "few.fq"],
     "pairwise": ["pairwise", "genes.fa", "--id", "0.3"],
+}
+INDEXES = {
+    "index": ["few.fa", "-o", "out.fmx", "--groups", "groups.tsv"],
+    "added": ["--add", "out.fmx", "--layout", "cofi"],
 }
 
 
@@ -68,6 +74,40 @@ def test_a_pickled_job_runs_in_another_process(
     subprocess.run([sys.executable, "-c", PROGRAM], input=job, cwd=elsewhere, check=True)
     assert len(expected) > 30
     assert body_of(inputs / "out") == expected
+
+
+@pytest.mark.parametrize("name", INDEXES)
+def test_a_pickled_job_makes_an_index(name, command, inputs, tmp_path_factory, monkeypatch):
+    (inputs / "few.fa").write_bytes(journeys.fasta(CONTIGS))
+    (inputs / "groups.tsv").write_text("".join(f"{name}\t{name}\n" for name, _ in CONTIGS))
+    words = {"index": [], "added": ["few.fa", "-o", "out.fmx"]}[name]
+    assert not words or command("index", "-q", *words).code == 0
+    before = tmp_path_factory.mktemp("before") / "out.fmx"
+    if words:
+        shutil.copytree(inputs / "out.fmx", before)
+    seen, run = [], jobs_run.run
+
+    def noted(job, resources, *rest):
+        seen.append(pickle.dumps((job.absolute(), resources)))
+        return run(job, resources, *rest)
+
+    monkeypatch.setattr(jobs_run, "run", noted)
+    done = command("index", "-q", *INDEXES[name])
+    assert done.code == 0, done.err
+    expected = files_of(inputs / "out.fmx")
+    shutil.rmtree(inputs / "out.fmx")
+    if words:
+        shutil.copytree(before, inputs / "out.fmx")
+        assert files_of(before) != expected
+    (job,) = seen
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    subprocess.run([sys.executable, "-c", PROGRAM], input=job, cwd=elsewhere, check=True)
+    assert files_of(inputs / "out.fmx") == expected
+
+
+def files_of(folder) -> dict:
+    """{name: bytes} of an index."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize("name", JOBS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..jobs import Job
+from ..jobs import PartedJob
 from ..jobs.kept import Once
 from ..jobs.opening import IndexChoice
 from ..jobs.resources import Resources
@@ -32,7 +32,7 @@ INSTEAD = {  # what to do
 }
 
 
-def do(given: SimpleNamespace, *jobs: Job, n_gpus: int | None = 1) -> None:
+def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None:
     """Do jobs one after the other, as --shard, --scheduler, --threads, --quiet and GPUs say.
 
     ``n_gpus`` as of device_of.  Raises UsageError, FmxError.
@@ -85,7 +85,7 @@ def is_shared(given: SimpleNamespace) -> bool:
     return bool(given.shard or given.scheduler or given.scheduler_file)
 
 
-def refuse_parts(given: SimpleNamespace, job: Job) -> None:
+def refuse_parts(given: SimpleNamespace, job: PartedJob) -> None:
     """Raise UsageError where parts of a job are asked for that can be done only as a whole."""
     if (option := job.alone()) and is_shared(given):
         what = f"{option} is for all of the inputs together: not with shards of them"
@@ -119,7 +119,7 @@ def places_of(given: SimpleNamespace, outputs: dict) -> dict:
     return {option: (path, []) for option, (path, _) in outputs.items() if option.startswith("-o")}
 
 
-def _address(given: SimpleNamespace, job: Job, n_jobs: int) -> str | None:
+def _address(given: SimpleNamespace, job: PartedJob, n_jobs: int) -> str | None:
     """The scheduler's address, if the work is for a cluster; the environment's where work can be shared."""
     if given.shard:
         if given.scheduler or given.scheduler_file:

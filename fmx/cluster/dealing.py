@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import n_of
-from ..jobs import Job
+from ..jobs import PartedJob
 from ..jobs.kept import Once
 from ..jobs.manifest import name_of, read_manifest
 from ..jobs.merge import in_order
@@ -20,7 +20,9 @@ from .worker import do_shard, seen_there
 _UNITS = {"mem": "bases"}  # whose rate is told; of other commands what their summaries begin with
 
 
-def on_cluster(job: Job, resources: Resources, progress: Any, address: str | None, file: str | None) -> None:
+def on_cluster(
+    job: PartedJob, resources: Resources, progress: Any, address: str | None, file: str | None
+) -> None:
     """Do all shards of a job on a Dask cluster, and merge them; what was done before an error is kept.
 
     ``address``, ``file``: as of dask.Cluster.

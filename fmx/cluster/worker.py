@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ..errors import DeviceError
-from ..jobs import Job
+from ..jobs import PartedJob
 from ..jobs.kept import kept_for
 from ..jobs.resources import Resources
 from ..jobs.run import Part
@@ -50,7 +50,7 @@ def seen_there(paths, index_path) -> dict:
     return seen(paths, index_path and read_meta(index_path))
 
 
-def do_shard(job: Job, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:
+def do_shard(job: PartedJob, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:
     """One shard (number, count) of a job whose identity is ``run``, into ``folder``: its number.
 
     On the CPU a thread of the worker does it, on a GPU as many as each of its GPUs has; with ``auto`` on a

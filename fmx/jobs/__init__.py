@@ -4,9 +4,9 @@ A job is a frozen dataclass of paths and plain values: it can be compared, and p
 The command line makes jobs of its options; ``run`` does all of one, or a part, as --shard and the workers of
 a cluster do.
 
-How to add one: a module here with a frozen dataclass that has what ``Job`` says, a module in cli/commands/
-that makes it of options, and a case in tests/test_every_job.py.  Fields that only say where something lies
-are places (system/files.py); all others tell one run from another.
+How to add one: a module here with a frozen dataclass that has what ``Job`` says, or ``PartedJob``; a module
+in cli/commands/ that makes it of options; a case in tests/test_every_job.py.  Fields that only say where
+something lies are places (system/files.py); all others tell one run from another.
 """
 
 from typing import Any, Protocol, Self
@@ -25,6 +25,25 @@ class Job(Protocol):
     def name(self) -> str:
         """Of the command."""
 
+    def absolute(self) -> Self:
+        """The same for a process in another folder."""
+
+    def open(self, resources: Resources, progress: Any, kept: Kept) -> Any:
+        """What is needed to know one run from another: the index."""
+
+    def prepare(self, opened: Any, resources: Resources, progress: Any, kept: Kept) -> Any:
+        """What searches, on cores or GPUs: it serves for several parts, one after the other."""
+
+    def execute(self, opened: Any, prepared: Any, shard: Any, resources: Resources, progress: Any) -> Any:
+        """Do it, and write what is asked for: a summary."""
+
+    def tell(self, opened: Any, summary: Any, shard: Any, progress: Any) -> None:
+        """Say what was seen."""
+
+
+class PartedJob(Job, Protocol):
+    """One that can be done in parts, which are merged."""
+
     @property
     def inputs(self) -> tuple[str, ...]:
         """Files that tell one run from another, by their contents."""
@@ -38,28 +57,13 @@ class Job(Protocol):
         """What is written: its ``path``, its ``kind``."""
 
     def alone(self) -> str:
-        """The option for which it cannot be done in parts; "" if it can."""
-
-    def absolute(self) -> Self:
-        """The same for a process in another folder."""
-
-    def open(self, resources: Resources, progress, kept: Kept) -> Any:
-        """What is needed to know one run from another: the index."""
+        """The option for which it is done as a whole; "" if there is none."""
 
     def identity(self, opened: Any) -> dict:
         """What all parts have in common (shard.identity).  Raises InputError."""
 
-    def n_parts(self, opened: Any, resources: Resources, progress, kept: Kept) -> int:
+    def n_parts(self, opened: Any, resources: Resources, progress: Any, kept: Kept) -> int:
         """In how many parts a cluster does it, whatever workers it has."""
 
-    def prepare(self, opened: Any, resources: Resources, progress, kept: Kept) -> Any:
-        """What searches, on cores or GPUs: it serves for several parts, one after the other."""
-
-    def execute(self, opened: Any, prepared: Any, shard, resources: Resources, progress) -> Any:
-        """Do it, and write what is asked for: a summary."""
-
-    def tell(self, opened: Any, summary: Any, shard, progress) -> None:
-        """Say what was seen."""
-
-    def merge(self, opened: Any, folder, shards, progress) -> list:
+    def merge(self, opened: Any, folder: Any, shards: Any, progress: Any) -> list:
         """Write what the parts in a folder make up together: their Manifests, as they come."""

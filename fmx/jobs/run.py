@@ -3,10 +3,10 @@
 import os
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from ..errors import ClusterError
-from . import Job
+from . import Job, PartedJob
 from .kept import Kept, Once
 from .resources import Resources
 from .shard import ShardRun, unlike
@@ -23,14 +23,16 @@ class Part:
     run: dict | None = None
 
 
-def run(job: Job, resources: Resources, progress, part: Part | None = None, kept: Kept | None = None) -> Any:
-    """Do a job, or a part of it: a summary; None where the part is there already.
+def run(
+    job: Job, resources: Resources, progress: Any, part: Part | None = None, kept: Kept | None = None
+) -> Any:
+    """Do a job, or a part of a PartedJob: a summary; None where the part is there already.
 
     ``kept``: what is kept from one part to the next, if anything.  Raises FmxError.
     """
     kept = kept or Once()
     opened = job.open(resources, progress, kept)
-    shard = part and shard_of(job, opened, part, progress)
+    shard = part and shard_of(cast(PartedJob, job), opened, part, progress)
     if shard and shard.is_done():
         progress.say(f"{shard} is there already")
         return None
@@ -40,7 +42,7 @@ def run(job: Job, resources: Resources, progress, part: Part | None = None, kept
     return summary
 
 
-def shard_of(job: Job, opened: Any, part: Part, progress) -> ShardRun:
+def shard_of(job: PartedJob, opened: Any, part: Part, progress: Any) -> ShardRun:
     """The ShardRun of a part.  Raises ClusterError where a worker sees other inputs than the client."""
     here = job.identity(opened)
     if part.run and here != part.run:  # on a worker that came later

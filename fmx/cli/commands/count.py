@@ -1,5 +1,7 @@
 """fmx count: how often each guide of a library stands in the reads of samples."""
 
+from types import SimpleNamespace
+
 import click
 
 from ... import options
@@ -97,7 +99,7 @@ class Offsets(click.ParamType):
 @click.option("--report", type=click.Path(), metavar="FILE", help="The same as a page with figures, HTML.")
 @options.sharing
 @options.running
-def command(given):
+def command(given: SimpleNamespace) -> None:
     """Count the guides of a library in samples.
 
     READS are FASTQ or FASTA files, plain or compressed, a sample each; files of one sample, as those of

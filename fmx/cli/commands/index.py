@@ -1,11 +1,10 @@
 """fmx index: build an index of a reference."""
 
-from pathlib import Path
+from types import SimpleNamespace
 
 import click
 
 from ... import limits, options
-from ...errors import n_of
 
 
 @options.command
@@ -42,7 +41,7 @@ from ...errors import n_of
     "--add", is_flag=True, help="REFERENCE is an index: add --layout, --with-lcp or --groups to it."
 )
 @options.running
-def command(given):
+def command(given: SimpleNamespace) -> None:
     """Build an index of a reference.
 
     REFERENCE is a FASTA file, or several, plain or compressed; - is standard input. The contigs of a file are
@@ -63,45 +62,22 @@ def command(given):
         raise click.UsageError("with '-' as the reference, say where the index goes: -o NAME.fmx")
     if given.output is None and given.references[1:]:
         raise click.UsageError("of several references, say where the index goes: -o NAME.fmx")
-    from ... import workflow
     from ...index import layouts
+    from ...index.building.journey import IndexOptions, default_index_path
     from ...index.disk.place import index_at
+    from ...jobs import index as jobs
+    from ...jobs.run import run
     from ...machines.progress import Progress
-    from ...system import resources
+    from ..dispatch import resources_of
 
-    resources.give_back_large()
-    progress, where = Progress(given.quiet), options.device_of(given)
-    workflow.tell_compiling(progress)
+    job: jobs.IndexJob | jobs.AddingJob
+    names = tuple(layout_names.split(",")) if layout_names else ()
     if given.add:
-        first, added = index_at(first), []
-        if layout_names or given.with_lcp:
-            names = layout_names.split(",") if layout_names else []
-            added = workflow.add_layouts(first, names, given.threads, progress, where, given.with_lcp)
-        if given.groups:
-            added.append(n_of(workflow.add_groups(first, given.groups, progress), "group"))
-        progress.say(f"{first}: added {', '.join(added)}" if added else f"{first} has them already")
-        return
-    path = given.output or workflow.default_index_path(first)
-    names = layout_names.split(",") if layout_names else [layouts.DEFAULT]
-    wanted = workflow.IndexOptions(
-        names, given.sa_rate, given.prefix_length, given.max_memory, given.with_lcp,
-        prefixed=given.prefix_names, groups=given.groups,
-    )  # fmt: skip
-    before = _reference_in(path)
-    workflow.build_index(given.references, path, wanted, given.threads, progress, where)
-    if before and before[:1] != _reference_in(path)[:1]:
-        progress.say(f"{path}: replaced {before[1]}")
-    progress.say(f"wrote {path}; look at it with 'fmx inspect {path}'")
-
-
-def _reference_in(path: str) -> tuple:
-    """(what names the reference of an index, that index in words); nothing where there is none."""
-    from ...errors import IndexFileError
-    from ...index.disk.store import digest_of, read_any_meta
-
-    try:
-        meta = read_any_meta(Path(path))
-        sizes = f"{n_of(meta['n_contigs'], 'contig')}, {n_of(meta['n_bases'], 'base')}"
-        return digest_of(meta, ("contig_",)), f"the index of another reference ({sizes})"
-    except (IndexFileError, KeyError):  # building tells what must not be replaced
-        return ()
+        job = jobs.AddingJob(index_at(first), names, given.with_lcp, given.groups)
+    else:
+        wanted = IndexOptions(
+            names or (layouts.DEFAULT,), given.sa_rate, given.prefix_length, given.max_memory, given.with_lcp,
+            prefixed=given.prefix_names, groups=given.groups,
+        )  # fmt: skip
+        job = jobs.IndexJob(given.references, given.output or default_index_path(first), wanted)
+    run(job, resources_of(given), Progress(given.quiet))

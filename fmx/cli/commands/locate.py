@@ -1,5 +1,7 @@
 """fmx locate --pairs: the products of pairs of primers."""
 
+from types import SimpleNamespace
+
 import click
 
 from ... import limits, options
@@ -92,7 +94,7 @@ def amplify(given) -> None:
 @options.output
 @options.sharing
 @options.searching
-def command(given):
+def command(given: SimpleNamespace) -> None:
     """List every occurrence of patterns.
 
     Give patterns with -p, or as PATTERNS: FASTA or FASTQ files, plain or compressed; - is standard input. The

@@ -1,5 +1,7 @@
 """fmx mem: maximal exact matches of queries."""
 
+from types import SimpleNamespace
+
 import click
 
 from ... import limits, options
@@ -39,7 +41,7 @@ from ..reports import refuse_multiqc, report_of, report_places, reporting
 @options.gpus
 @options.gpu_memory
 @options.running
-def command(given):
+def command(given: SimpleNamespace) -> None:
     """Find maximal exact matches of sequences.
 
     QUERIES are reads, contigs or whole genomes, in FASTA or FASTQ files, plain or compressed; - is standard

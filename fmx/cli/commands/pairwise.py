@@ -1,5 +1,7 @@
 """``fmx pairwise``: global alignments of all pairs above an identity."""
 
+from types import SimpleNamespace
+
 import click
 
 from ... import limits, options
@@ -47,7 +49,7 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
     help="Score every pair, also those that the filter by short words would drop.",
 )
 @options.quiet
-def command(given):
+def command(given: SimpleNamespace) -> None:
     """Align all pairs of sequences from end to end.
 
     Pairs are those of one FASTA file, or each sequence of SEQS.FA with each of OTHER.FA.

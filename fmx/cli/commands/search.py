@@ -1,5 +1,7 @@
 """fmx search: map reads to an index; SAM, BAM or a table out."""
 
+from types import SimpleNamespace
+
 import click
 
 from ... import limits, options
@@ -29,7 +31,7 @@ from ..writing import output_of, told, writing
 @writing
 @options.sharing
 @options.searching
-def command(given):
+def command(given: SimpleNamespace) -> None:
     """Map reads to an index.
 
     READS are FASTA or FASTQ files, plain or compressed; - is standard input. Writes SAM, or what the suffix

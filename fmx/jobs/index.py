@@ -1,0 +1,94 @@
+"""The jobs of fmx index: building one, and adding to one."""
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ..compiler import functions
+from ..errors import IndexFileError, n_of
+from ..index.building.adding import add_groups, add_layouts
+from ..index.building.journey import IndexOptions, build_index
+from ..index.disk.store import digest_of, read_any_meta
+from ..system.files import PLACE
+from ..system.resources import give_back_large
+from .kept import Kept
+from .resources import Resources
+from .shard import absolute
+
+
+@dataclass(frozen=True)
+class IndexJob:
+    """An index of ``references``, FASTA files, at ``path``."""
+
+    name: ClassVar[str] = "index"
+    references: tuple[str, ...] = field(metadata=PLACE)
+    path: str = field(metadata=PLACE)
+    options: IndexOptions
+
+    def absolute(self) -> "IndexJob":
+        groups = self.options.groups and os.path.abspath(self.options.groups)
+        options, path = replace(self.options, groups=groups), os.path.abspath(self.path)
+        return IndexJob(absolute(self.references), path, options)
+
+    def open(self, resources: Resources, progress: Any, kept: Kept) -> None:
+        give_back_large()
+        functions.on_first_compile(progress.say)
+
+    def prepare(self, opened: None, resources: Resources, progress: Any, kept: Kept) -> tuple:
+        """What names the reference of the index that is replaced, and that index in words; or nothing."""
+        return _reference_in(self.path)
+
+    def execute(self, opened: None, prepared: tuple, shard: None, resources: Resources, progress: Any) -> str:
+        build_index(self.references, self.path, self.options, resources.threads, progress, resources.place)
+        is_other = prepared and prepared[:1] != _reference_in(self.path)[:1]
+        return prepared[1] if is_other else ""
+
+    def tell(self, opened: None, summary: str, shard: None, progress: Any) -> None:
+        if summary:
+            progress.say(f"{self.path}: replaced {summary}")
+        progress.say(f"wrote {self.path}; look at it with 'fmx inspect {self.path}'")
+
+
+@dataclass(frozen=True)
+class AddingJob:
+    """``layouts``, the LCP array, or ``groups`` by a table, for the index at ``path`` that has none."""
+
+    name: ClassVar[str] = "index"
+    path: str | Path = field(metadata=PLACE)
+    layouts: tuple[str, ...] = ()
+    with_lcp: bool = False
+    groups: str | None = None
+
+    def absolute(self) -> "AddingJob":
+        groups = self.groups and os.path.abspath(self.groups)
+        return replace(self, path=os.path.abspath(self.path), groups=groups)
+
+    def open(self, resources: Resources, progress: Any, kept: Kept) -> None:
+        give_back_large()
+        functions.on_first_compile(progress.say)
+
+    def prepare(self, opened: None, resources: Resources, progress: Any, kept: Kept) -> None:
+        """Nothing."""
+
+    def execute(self, opened: None, prepared: None, shard: None, resources: Resources, progress: Any) -> list:
+        added, n_threads, place = [], resources.threads, resources.place
+        if self.layouts or self.with_lcp:
+            added = add_layouts(self.path, list(self.layouts), n_threads, progress, place, self.with_lcp)
+        if self.groups:
+            added.append(n_of(add_groups(self.path, self.groups, progress), "group"))
+        return added
+
+    def tell(self, opened: None, summary: list, shard: None, progress: Any) -> None:
+        path = self.path
+        progress.say(f"{path}: added {', '.join(summary)}" if summary else f"{path} has them already")
+
+
+def _reference_in(path: str) -> tuple:
+    """(what names the reference of an index, that index in words); nothing where there is none."""
+    try:
+        meta = read_any_meta(Path(path))
+        sizes = f"{n_of(meta['n_contigs'], 'contig')}, {n_of(meta['n_bases'], 'base')}"
+        return digest_of(meta, ("contig_",)), f"the index of another reference ({sizes})"
+    except (IndexFileError, KeyError):  # building tells what must not be replaced
+        return ()
