@@ -343,7 +343,7 @@ def test_the_bench_tells_who_did_what(home, shared, monkeypatch):
     made = workers.Started(file, processes[0], processes[1:])
     words = timing.fmx_command(*SEARCH, "-o", "bench.sam")
     client, seconds, counts = workers.measured([*words, "--scheduler-file", file], made)
-    assert (len(seconds), f"{sum(counts)} shards: " in client.said) == (1 + len(processes[1:]), True)
+    assert (len(seconds), f"; {sum(counts)} shards, " in client.said) == (1 + len(processes[1:]), True)
     assert sum(seconds[1:]) > 0.2
     alone = timing.Run(2.0, 4.0, "fmx: 1 of 2 shards, 7 reads/s\nfmx: 1,000,000 reads: 9 occur")
     tries = [(alone, client, seconds, counts)] * 3
