@@ -3,12 +3,18 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# There once what tests, checks and documents need is installed, too.
+DEV := $(VENV)/dev
 DATA := fmx/data
 
 .PHONY: demo test golden entry-points wheels check docs fuzz test-gpu clean
 
 $(BIN)/fmx: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(DEV): $(BIN)/fmx
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
@@ -25,21 +31,21 @@ demo: $(BIN)/fmx
 	@echo
 	$(BIN)/fmx locate -q -x demo/lambda.fmx -p GATTACA -p TTTTTTTT
 
-check: $(BIN)/fmx
+check: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 # Platform wheels, with machine code, in dist/: PYTHONS="python3.11 python3.13" for several.
 PYTHONS ?= $(PYTHON)
-wheels: $(BIN)/fmx
+wheels: $(DEV)
 	$(BIN)/python docs/packaging/wheels.py dist $(PYTHONS)
 
 # The site, in site/; a link that leads nowhere is an error.
-docs: $(BIN)/fmx
+docs: $(DEV)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -f docs/site/mkdocs.yml
 
-test: $(BIN)/fmx
+test: $(DEV)
 	bash tests/install_peers.sh
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests/cuda
@@ -48,7 +54,7 @@ test: $(BIN)/fmx
 # Damaged inputs and odd commands for some time, as in 'make fuzz SECONDS=3600 SEED=7' (tests/fuzz/__init__.py).
 SECONDS ?= 60
 SEED ?= 1
-fuzz: $(BIN)/fmx
+fuzz: $(DEV)
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
 
 # tests/cuda on a GPU, by 8 processes; they fail where there is none.
@@ -59,11 +65,11 @@ test-gpu:
 	$(GPU_PYTHON) -m pytest -m alone tests/cuda
 
 # Writes the expected outputs of tests/data/golden anew: read the difference before it is committed.
-golden: $(BIN)/fmx
+golden: $(DEV)
 	$(BIN)/python -m pytest -q tests/cli/test_golden.py --update-golden
 
 # The list of what fmx compile compiles: after a command calls a function with arguments of new types.
-entry-points: $(BIN)/fmx
+entry-points: $(DEV)
 	$(BIN)/python -m tests.entry_points
 
 clean:

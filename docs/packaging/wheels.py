@@ -22,8 +22,8 @@ PLATFORM = "manylinux_2_17_x86_64.manylinux2014_x86_64"  # the code calls libc f
 UV = [sys.executable, "-m", "uv"]
 TOLD = """
 import sys
-from fmx.compiler import llvm, object_cache
-print(f"cp{sys.version_info[0]}{sys.version_info[1]}", object_cache.SHARED, llvm.LEVELS[sys.argv[1]])
+from fmx.compiler import object_cache
+print(f"cp{sys.version_info[0]}{sys.version_info[1]}", object_cache.SHARED)
 """
 
 
@@ -41,8 +41,8 @@ def make(folder: Path, python: str, scratch: Path) -> Path:
     run([*UV, "venv", "--quiet", "--python", python, scratch / "venv"])
     here = scratch / "venv" / "bin" / "python"
     run([*UV, "pip", "install", "--quiet", "--python", here, plain])
-    tag, code, features = run([here, "-c", TOLD, LEVEL]).strip().split(" ", 2)
-    run([here, "-m", "fmx", "compile", "--shared"], NUMBA_CPU_NAME=LEVEL, NUMBA_CPU_FEATURES=features)
+    tag, code = run([here, "-c", TOLD]).split()
+    run([here, "-m", "fmx", "compile", "--shared", "--for", LEVEL])
     made = folder / plain.name.replace("py3-none-any", f"{tag}-none-{PLATFORM}")
     folder.mkdir(parents=True, exist_ok=True)
     with (
@@ -76,14 +76,14 @@ def write(wheel: zipfile.ZipFile, files: dict, tag: str) -> None:
         wheel.writestr(member, data, zipfile.ZIP_DEFLATED)
 
 
-def run(command: list, **variables: str) -> str:
+def run(command: list) -> str:
     """Standard output of a command that has to succeed, outside of this folder."""
     environment = {
         key: value for key, value in os.environ.items() if not key.startswith(("NUMBA_", "PYTHON"))
     }
     done = subprocess.run(
         list(map(str, command)),
-        env=environment | variables,
+        env=environment,
         cwd="/",
         stdout=subprocess.PIPE,
         text=True,

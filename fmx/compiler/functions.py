@@ -111,7 +111,6 @@ class Compiled(Piece):
             return code
         with compiling():
             if keep and _may_start_others:
-                _may_start_others.clear()
                 _compile_ahead(object_cache.plain_name(function, kinds))
                 code = object_cache.load(name)
             if code is None:
@@ -131,6 +130,7 @@ def _compile_ahead(name: str) -> None:
     n = ahead.n_processes(wanted)
     if n == 1 or not object_cache.is_kept():
         return
+    _may_start_others.clear()
     with ahead.workers(n) as started:
         about = f": {len(wanted)} functions, about {ahead.seconds(wanted, n):.0f} s"
         tell(_is_callable, _UNKNOWN, about)

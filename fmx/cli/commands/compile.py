@@ -1,5 +1,7 @@
 """fmx compile: machine code for this processor, before it is needed."""
 
+import os
+
 import click
 
 from ... import options
@@ -13,6 +15,12 @@ from ...errors import FmxError, n_of
 @click.option(
     "--shared", is_flag=True, help="Keep the code beside fmx itself, for all who run it, as root in an image."
 )
+@click.option(
+    "--for",
+    "level",
+    type=click.Choice(["x86-64-v3", "x86-64-v4"]),
+    help="Compile for any processor with AVX2, or with AVX-512, instead of this one.",
+)
 @options.threads
 @options.quiet
 def command(given):
@@ -21,9 +29,11 @@ def command(given):
     Otherwise a command compiles what it needs when it is first run. Machine code is kept in $FMX_CACHE,
     $XDG_CACHE_HOME/fmx or ~/.cache/fmx.
     """
-    from ...compiler import ahead, entries, object_cache
+    from ...compiler import ahead, entries, llvm, object_cache
     from ...machines.progress import Progress
 
+    if given.level:
+        os.environ.update(NUMBA_CPU_NAME=given.level, NUMBA_CPU_FEATURES=llvm.LEVELS[given.level])
     if given.shared:
         object_cache.keep_for_all()
     entries.import_bodies()
