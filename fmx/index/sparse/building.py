@@ -129,7 +129,7 @@ def _put_bits(bits, i, found):
     """Set bits i and on, where ``found`` has its up to 32."""
     shift = np.uint64(i & 63)
     bits[i >> 6] |= found << shift
-    if (i & 63) > 32:
+    if (i & 63) > 32 and found >> (np.uint64(64) - shift):  # else the next word may be another thread's
         bits[(i >> 6) + 1] |= found >> (np.uint64(64) - shift)
 
 
