@@ -183,10 +183,24 @@ def verify() -> list:
     return found
 
 
+def sparse() -> list:
+    """Commands for indexes with a sparse suffix array; in t.fa the last bits of sampled positions are set."""
+    way = ["-q", "-x", "ref.fmx", "-t", "2"]
+    return [
+        ["index", "-q", "t.fa", "-o", "t.fmx", "--layout", "sparse-k3-w1"],
+        ["index", "-q", "ref.fa", "-o", "ref.fmx", "--layout", "sparse-k5-w3,sampled", "-t", "3"],
+        ["inspect", "--verify", "ref.fmx"],
+        ["search", *way, "r.fq", "-a", "-o", "all.sam", "--counts", "all.tsv"],
+        ["search", *way, "r.fa", "-o", "first.sam"],
+        ["locate", *way, "-p", "A", "-p", "T" * 30, "--format", "sam", "-o", "few.sam"],
+    ]
+
+
 def written(folder, lines, checked) -> dict:
     """Exit codes of commands, and the bytes of all files that they write."""
     folder.mkdir()
     (folder / "ref.fa").write_bytes(journeys.fasta(CONTIGS, 61))
+    (folder / "t.fa").write_bytes(journeys.fasta(TEXTS["one letter T"]))
     (folder / "r.fq").write_bytes(journeys.fastq(reads()))
     (folder / "r.fa").write_bytes(mixed_fasta(reads()))
     pairs = [(f"{'s' * (i * 40)}{i}", s) for i, (_, s) in enumerate(reads()) if set(s) <= set("ACGT") and s]
@@ -202,7 +216,7 @@ def written(folder, lines, checked) -> dict:
     return {name: without_program(data) for name, data in files.items()} | {"codes": codes}
 
 
-@pytest.mark.parametrize("commands", [verify, backward])
+@pytest.mark.parametrize("commands", [verify, backward, sparse])
 def test_commands_write_the_same_with_every_index_checked(commands, tmp_path):
     lines = commands()
     checked = written(tmp_path / "checked", lines, True)
