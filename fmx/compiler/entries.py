@@ -34,13 +34,12 @@ def known() -> dict:
 
 
 def beside(name: str) -> list:
-    """The entries that a command which begins to need this one will need, too: most likely."""
+    """The entries that the command which runs here, and needs this one, needs without options."""
     first = known().get(name)
-    return [
-        entry
-        for entry in known().values()
-        if first and (entry is first or entry.commands & first.commands - {"-"}) and _is_loaded(entry)
-    ]
+    running = (
+        {word for word in first.commands if f"fmx.cli.commands.{word}" in sys.modules} if first else set()
+    )
+    return [entry for entry in known().values() if entry.commands & running and _is_loaded(entry)]
 
 
 def _is_loaded(entry: Entry) -> bool:

@@ -40,10 +40,16 @@ def test_a_plain_command_needs_nothing_that_is_not_listed(word, folder):
     assert needed == listed
 
 
-def test_beside_a_function_are_those_of_its_command_that_are_imported():
+def test_beside_a_function_are_those_of_its_command_that_are_imported(monkeypatch):
     entries.import_bodies()
+    for word in entry_points.PLAIN:
+        monkeypatch.delitem(sys.modules, f"fmx.cli.commands.{word}", raising=False)
     (first,) = (entry for entry in ENTRIES if "_put_contigs" in entry.name and "search" in entry.commands)
-    names = {entry.name.split()[0].rpartition(".")[2] for entry in entries.beside(first.name)}
+    assert entries.beside(first.name) == []  # no command runs here
+    monkeypatch.setitem(sys.modules, "fmx.cli.commands.search", sys)
+    found = entries.beside(first.name)
+    assert all("search" in entry.commands for entry in found)
+    names = {entry.name.split()[0].rpartition(".")[2] for entry in found}
     assert {"_put_contigs", "_scan", "_search", "_select"} <= names
     assert entries.beside("fmx.unknown.function 'i8'") == []
 
