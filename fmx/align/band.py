@@ -46,7 +46,7 @@ class Work(NamedTuple):
     runs: np.ndarray
 
 
-def make_work(m, n, dtype, step=8192, n_bits=1 << 24):
+def make_work(m: int, n: int, dtype: type, step: int = 8192, n_bits: int = 1 << 24) -> Work:
     """Scratch for sequences up to m and n letters; at most ``n_bits`` words of bits (64 MB) in one piece."""
     whole = (m + n) * (((m + n) // 2 + LANES) // LANES) * 2
     piece = step * (step // LANES + 3) * 2

@@ -9,7 +9,7 @@ alignment is needed.  Both shortcuts make distances smaller, never larger, so no
 """
 
 from math import ceil, floor
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,12 +17,15 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.simd import LANES, add_difference, load, total, zero_sums
 from .sequences import extent
 
+if TYPE_CHECKING:
+    from .sequences import Sequences
+
 Q = 6
 N_GRAMS = 4**Q
 BLOCK = 64  # targets whose counts (4 kB each) stay in the cache while the queries pass
 
 
-def count_grams(sequences) -> np.ndarray:
+def count_grams(sequences: "Sequences") -> np.ndarray:
     """Counts of q-grams, uint8[n * 4^Q]: a row of 4^Q for each of n sequences."""
     counts = np.zeros(sequences.n * N_GRAMS, np.uint8)
     _count(sequences, counts)

@@ -20,9 +20,9 @@ _TITLE = "fmx pairwise checkpoint 1 "
 class Checkpoint:
     """Finished chunks of a job, on disk."""
 
-    def __init__(self, path, digest):
+    def __init__(self, path: str, digest: str) -> None:
         self.path = path
-        self.done = {}  # chunk number -> (offset, length) of its data
+        self.done: dict[int, tuple[int, int]] = {}  # chunk number -> (offset, length) of its data
         title = f"{_TITLE}{digest}\n".encode()
         try:
             if os.path.exists(path) and not os.path.isfile(path):
@@ -40,7 +40,7 @@ class Checkpoint:
         except OSError as error:
             raise OutputError(f"{path}: cannot keep a checkpoint: {error.strerror or error}") from error
 
-    def _read(self, title):
+    def _read(self, title: bytes) -> None:
         """What is there, up to the first record that is not whole; all after that is cut off."""
         size, found = os.fstat(self._file.fileno()).st_size, self._file.read(len(title))
         if not title.startswith(found):
@@ -63,7 +63,7 @@ class Checkpoint:
         self._file.truncate(end)
         self._file.seek(end)
 
-    def load(self, number) -> bytes:
+    def load(self, number: int) -> bytes:
         """Data of a finished chunk."""
         offset, length = self.done[number]
         self._file.seek(offset)
@@ -71,7 +71,7 @@ class Checkpoint:
         self._file.seek(0, os.SEEK_END)
         return data
 
-    def add(self, number, data):
+    def add(self, number: int, data: bytes) -> None:
         """Keep the data of one more chunk; on disk before this returns."""
         head = struct.pack("<QQ", number, len(data))
         try:
@@ -81,7 +81,7 @@ class Checkpoint:
         except OSError as error:
             raise OutputError(f"{self.path}: cannot write: {error.strerror or error}") from error
 
-    def close(self, finished):
+    def close(self, finished: bool) -> None:
         """Close it; a finished job's checkpoint is removed."""
         self._file.close()
         if finished:

@@ -61,11 +61,11 @@ class Job:
     paths: bool = True
     prefilter: bool = True
 
-    def first_target(self, query) -> int:
+    def first_target(self, query: int) -> int:
         """The first target that ``query`` is paired with."""
         return first_target(self, query)
 
-    def n_pairs(self, first, last) -> int:
+    def n_pairs(self, first: int, last: int) -> int:
         """Pairs of queries first..last-1."""
         n_queries, firsts = last - first, first_target(self, first) + first_target(self, last - 1)
         return n_queries * self.targets.n - firsts * n_queries // 2
@@ -87,17 +87,17 @@ class Job:
             self.scoring.weights, queries, targets,
         )  # fmt: skip
 
-    def totals(self, pairs, h) -> np.ndarray:
+    def totals(self, pairs: Pairs, h: np.ndarray) -> np.ndarray:
         """Scores, int64[n], of pairs whose H is known."""
         letters = self.queries.lengths()[pairs.query] + self.targets.lengths()[pairs.target]
         return self.scoring.score(h, letters)
 
     @cached_property
-    def _place(self):
+    def _place(self) -> np.ndarray:
         """Of each target by length."""
         return np.argsort(np.argsort(self.targets.lengths()))
 
-    def order(self, pairs) -> np.ndarray:
+    def order(self, pairs: Pairs) -> np.ndarray:
         """The order of pairs by query, then by length of the target, so that neighbours take as long."""
         return np.argsort(pairs.query * self._place.size + self._place[pairs.target])
 
@@ -111,7 +111,7 @@ class Job:
         return state.hexdigest()
 
 
-def cut(job) -> list:
+def cut(job: Job) -> list:
     """The chunks of a job, as (first query, last query + 1); the same on every machine."""
     n_queries, n_letters = job.queries.n, int(job.targets.starts[-1])
     lengths = job.queries.lengths().tolist()

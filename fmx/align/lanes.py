@@ -33,7 +33,7 @@ class Lanes(NamedTuple):
     profile: np.ndarray
 
 
-def make_lanes(longest, dtype) -> Lanes:
+def make_lanes(longest: int, dtype: type) -> Lanes:
     """Lanes for queries of up to ``longest`` letters; ``dtype`` is that of Scoring."""
     return Lanes(*(np.empty(n * LANES, dtype) for n in (longest + 4, SLICE, N_CODES * SLICE)))
 

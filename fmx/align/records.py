@@ -1,6 +1,7 @@
 """Alignments of a list of pairs, as arrays."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from ..errors import UnsupportedError
 from .band import DELETE, INSERT, MATCH, MISMATCH, align_pair
 from .bounds import Counts, identity, most_gaps
 from .sequences import extent
+
+if TYPE_CHECKING:
+    from .jobs import Job
 
 
 class Records(NamedTuple):
@@ -26,9 +30,9 @@ class Records(NamedTuple):
     runs: np.ndarray
 
 
-def empty_records(n, n_runs):
+def empty_records(n: int, n_runs: int) -> Records:
     """Room for n pairs and n_runs runs."""
-    return Records(
+    return Records(  # type: ignore[call-arg]
         *(np.empty(n, np.int64) for _ in range(3)),
         np.empty(n, np.float64),
         *(np.empty(n, np.int64) for _ in range(2)),
@@ -37,21 +41,21 @@ def empty_records(n, n_runs):
     )
 
 
-def first_of(records, n) -> Records:
+def first_of(records: Records, n: int) -> Records:
     """The first n records, copied so that the room they did not need is given back."""
     columns = [column[:n].copy() for column in records[:6]]
     runs = records.runs[: records.first_run[n]].copy()
     return Records._make([*columns, records.first_run[: n + 1].copy(), runs])
 
 
-def joined(parts) -> Records:
+def joined(parts: Sequence[Records]) -> Records:
     """The records of all parts, one after the other."""
     *columns, _, runs = (np.concatenate(column) for column in zip(*parts, strict=True))
     n_runs = np.concatenate([np.diff(part.first_run) for part in parts])
     return Records._make([*columns, np.append(0, np.cumsum(n_runs)), runs])
 
 
-def by_pair(records) -> Records:
+def by_pair(records: Records) -> Records:
     """The records in the order of their pairs."""
     order, n_runs = np.lexsort((records.target, records.query)), np.diff(records.first_run)
     begins = np.repeat(records.first_run[:-1][order], n_runs[order])
@@ -135,7 +139,7 @@ PAIR = np.dtype(
 )  # fmt: skip
 
 
-def as_rows(job, records) -> np.ndarray:
+def as_rows(job: "Job", records: Records) -> np.ndarray:
     """Records as an array of PAIR, with scores in place of H."""
     rows = np.empty(records.h.size, PAIR)
     for name in ("query", "target", "identity", "length", "matches"):
@@ -144,7 +148,7 @@ def as_rows(job, records) -> np.ndarray:
     return rows
 
 
-def scores_of(job, records) -> np.ndarray:
+def scores_of(job: "Job", records: Records) -> np.ndarray:
     """The scores of Records, int64[n]."""
     letters = job.queries.lengths()[records.query] + job.targets.lengths()[records.target]
     return job.scoring.score(records.h, letters)
@@ -153,7 +157,7 @@ def scores_of(job, records) -> np.ndarray:
 class Matrix:
     """A matrix filled chunk by chunk: int64 scores or float64 identities."""
 
-    def __init__(self, job, scores):
+    def __init__(self, job: "Job", scores: bool) -> None:
         self._job = job
         self.dtype = np.dtype(np.int64 if scores else np.float64)
         shape = job.queries.starts.size - 1, job.targets.starts.size - 1
@@ -164,7 +168,7 @@ class Matrix:
                 f"a matrix of {shape[0]} x {shape[1]} does not fit into memory; write a table"
             ) from error
 
-    def put(self, chunk, values):
+    def put(self, chunk: tuple[int, int], values: np.ndarray) -> None:
         """Values of a chunk, in the order of its pairs."""
         at = 0
         for query in range(*chunk):
@@ -175,7 +179,9 @@ class Matrix:
                 self.values[first:, query] = values[at : at + n]
             at += n
 
-    def write(self, file, form, query_names, target_names):
+    def write(
+        self, file: BinaryIO, form: str, query_names: Sequence[str], target_names: Sequence[str]
+    ) -> None:
         """Write as npz, or as PHYLIP (one set of sequences only)."""
         if form == "npz":
             names = {"queries": np.array(query_names, str), "targets": np.array(target_names, str)}
@@ -187,7 +193,7 @@ class Matrix:
             file.write(f"{name} {' '.join(cells)}\n".encode())
 
 
-def _narrow(values):
+def _narrow(values: np.ndarray) -> np.ndarray:
     """Scores as int32 where they fit: half the bytes."""
     if values.dtype == np.int64 and values.size and abs(values).max() < 2**31:
         return values.astype(np.int32)

@@ -37,7 +37,7 @@ class Scoring:
     mismatch: int = -5
     gap: int = -10
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if max(abs(self.match), abs(self.mismatch), abs(self.gap)) * 3 > LIMIT:
             raise UnsupportedError(
                 f"scores {self.match}/{self.mismatch}/{self.gap}: above {LIMIT // 3}; divide all of them"
@@ -69,10 +69,10 @@ class Scoring:
         return Weights((self.match, self.mismatch, self.gap), self.gains, self.diagonal, self.divisor)
 
     @property
-    def dtype(self):
+    def dtype(self) -> type:
         """The element in which differences of H are exact."""
         return np.uint8 if max(self.gains) <= 255 else np.int32
 
-    def score(self, h, n_letters):
+    def score(self, h: np.ndarray, n_letters: np.ndarray) -> np.ndarray:
         """The score of a value of H where n_letters letters of both sequences are used (works on arrays)."""
         return h * self.divisor + n_letters * self.gap

@@ -7,7 +7,7 @@ Unlike a reference, names may repeat and sequences may be empty.
 """
 
 from contextlib import closing
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from ..input.dna import CODE
 from ..input.reads import parse
 from ..input.spans import read_chunks
 from ..input.streams import STANDARD
+
+if TYPE_CHECKING:
+    from ..input.streams import GivenBytes
 
 
 class Sequences(NamedTuple):
@@ -47,7 +50,7 @@ def extent(sequences, i):
     return sequences.starts[i], sequences.starts[i + 1] - sequences.starts[i]
 
 
-def read_sequences(path):
+def read_sequences(path: "GivenBytes | str") -> tuple[list[str], Sequences] | None:
     """(names, Sequences) of FASTA: a file, '-', or bytes, which may be none.  Raises InputError."""
     names, pieces = [], [np.empty(0, np.uint8)]
     with closing(read_chunks([path], check=check_begin)) as chunks:
@@ -65,7 +68,7 @@ def read_sequences(path):
     return names, Sequences(np.concatenate(pieces), starts)
 
 
-def check_begin(path, byte) -> bool:
+def check_begin(path: str, byte: int) -> bool:
     """False, it is no FASTQ.  Raises InputError if no FASTA file begins with ``byte``."""
     if byte != ord(">"):
         raise InputError(path, "line 1", no_fasta(byte))

@@ -7,6 +7,8 @@ chunk (some queries x all later targets)
   4 align      band and path of those whose score suffices; identity decides      band.py
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..compiler.functions import compiled
@@ -16,6 +18,10 @@ from .jobs import Pairs, first_target
 from .lanes import make_lanes, score_lanes
 from .records import align_list, by_pair, empty_records, first_of, joined
 from .sequences import extent
+
+if TYPE_CHECKING:
+    from .jobs import Job
+    from .records import Records
 
 DIRECT_BLOCKS = 4  # a band of up to 128 rows is aligned without a score pass
 FOREVER = 1 << 62  # a score nobody reaches
@@ -45,7 +51,7 @@ def _close_pairs(task, first, last, out):
     return n_out
 
 
-def select(job, chunk) -> Pairs:
+def select(job: "Job", chunk: tuple[int, int]) -> Pairs:
     """Step 1: the pairs of a chunk, without those that cannot reach the identity."""
     n = job.n_pairs(*chunk)
     query, target = found = Pairs(np.empty(n, np.int64), np.empty(n, np.int64))
@@ -69,7 +75,7 @@ def _plan(task, pairs, least, blocks):
             blocks[k] = (gaps // 2 + 64) // 32
 
 
-def plan(job, pairs):
+def plan(job: "Job", pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
     """(least score, blocks of 32 rows in the band), int64[n] each."""
     least, blocks = np.empty(pairs.query.size, np.int64), np.empty(pairs.query.size, np.int64)
     _plan(job.task, pairs, least, blocks)
@@ -79,12 +85,12 @@ def plan(job, pairs):
 class Worker:
     """One CPU thread's scratch and the steps it does."""
 
-    def __init__(self, job):
+    def __init__(self, job: "Job") -> None:
         self.job, self._task, self._work = job, job.task, None
         self._longest = job.queries.longest, job.targets.longest
         self._lanes = make_lanes(self._longest[0], job.scoring.dtype)
 
-    def chunk(self, chunk):
+    def chunk(self, chunk: tuple[int, int]) -> "Records | np.ndarray":
         """All steps of one chunk: Records, or (no ``paths``) scores in the order of its pairs."""
         pairs = select(self.job, chunk)
         if not self.job.paths:
@@ -97,20 +103,20 @@ class Worker:
         found = self.align(far, least[wide], self.score(far)), self.align(near, least[~wide])
         return by_pair(joined(found))
 
-    def score(self, pairs) -> np.ndarray:
+    def score(self, pairs: Pairs) -> np.ndarray:
         """Step 3: H of each pair, int64[n]."""
         h, order = np.empty((2, pairs.query.size), np.int64), self.job.order(pairs)
         score_lanes(self._task, Pairs(pairs.query[order], pairs.target[order]), self._lanes, h[0])
         h[1, order] = h[0]
         return h[1]
 
-    def align(self, pairs, least, h=None):
+    def align(self, pairs: Pairs, least: np.ndarray, h: np.ndarray | None = None) -> "Records":
         """Step 4: Records of the pairs whose score (of H, where known) is at least ``least``, int64[n]; of
         those, identity >= p."""
         if self._work is None:
-            self._work = make_work(*self._longest, self.job.scoring.dtype)
+            self._work = make_work(*self._longest, self.job.scoring.dtype)  # type: ignore[assignment]
         known = np.empty(0, np.int64) if h is None else h, least
-        start, parts = 0, []
+        start, parts = 0, []  # type: ignore[var-annotated]
         while start < pairs.query.size or not parts:
             n = min(pairs.query.size - start, AT_A_TIME)
             records = empty_records(n, sum(self._longest) + 1 + 256 * n)

@@ -4,7 +4,7 @@ Windows that spell a guide come first; where none does and ``mismatches`` is 1, 
 one; and of these the longest.  A read counts for a guide if all these windows agree, else it is ambiguous.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from ..input.reads import pack_read
 from ..input.sets import PLAIN as BIT
 from .table import MANY, NONE, Table, find, near
 from .where import Where, fits, n_windows, reach, window
+
+if TYPE_CHECKING:
+    from ..input.reads import ReadBatch
 
 UNSURE = -3  # in place of a guide, as NONE and MANY: a letter of it is of low quality
 WORST = 33  # the least quality, as a character
@@ -51,7 +54,7 @@ class Assigned(NamedTuple):
     left_length: int
 
 
-def assign(rules, batch, n, n_left) -> Assigned:
+def assign(rules: Rules, batch: "ReadBatch", n: int, n_left: int) -> Assigned:
     """The guides of the first n reads of a ReadBatch; windows are kept for n_left of them."""
     assigned = Assigned(
         np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.bool_), np.empty(n, np.uint8),

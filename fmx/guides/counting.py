@@ -1,8 +1,10 @@
 """Where the guides of a file stand, as its first reads tell: at which offsets, on which strand."""
 
 import time
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +16,11 @@ from .table import NONE, Table
 from .tally import OFFSETS, Sum, Tally, add_counts, add_hits, unique_pairs
 from .targets import EITHER, EVERY, Targets, join
 from .where import Looked, at_offsets, scanned
+
+if TYPE_CHECKING:
+    from ..machines.progress import Progress
+    from .inputs import Inputs
+    from .shards import ShardInputs, _Taken
 
 LOOKED_AT = 10_000  # reads
 LEAST = 0.01  # share of the guides found that an offset must have
@@ -29,7 +36,7 @@ OTHER_STRAND = {
 }
 
 
-def choose(table: Table, hits, n_reads) -> list:
+def choose(table: Table, hits: np.ndarray, n_reads: int) -> list:
     """The (offset, is it reverse) of guides, the most frequent first.
 
     ``hits`` int64[2, OFFSETS] of the first n_reads of a file.
@@ -61,7 +68,7 @@ class CountOptions:
     quality: int = 0
     n_threads: int = 1
 
-    def __str__(self):
+    def __str__(self) -> str:
         where = "; mates 2 ".join(map(str, self.looked))
         return f"{where}, mismatches {self.mismatches}, quality {self.quality}"
 
@@ -69,11 +76,11 @@ class CountOptions:
 class Counter:
     """Counts the guides of Targets in spans of reads, or of pairs."""
 
-    def __init__(self, targets: Targets, options: CountOptions):
+    def __init__(self, targets: Targets, options: CountOptions) -> None:
         self.targets, self._looked = targets, options.looked
         self._judge = options.mismatches, options.quality + WORST
 
-    def work(self, emit, inputs):
+    def work(self, emit: Callable[..., Any], inputs: "Inputs | _Taken") -> tuple[int, Tally] | None:
         """(number of the sample, Tally) of the next span, or None."""
         taken = inputs.take()
         if taken is None:
@@ -115,7 +122,7 @@ class Counter:
             add_hits(guide, each, mate, tally.hits)
         return tally
 
-    def find(self, names, batches) -> tuple:
+    def find(self, names: Sequence[str], batches: tuple[ReadBatch, ...]) -> tuple:
         """Where guides stand: as asked, or as the first reads of files tell.  Raises InputError."""
         where = [looked.where() for looked in self._looked]
         if not batches:
@@ -147,7 +154,9 @@ class Counter:
         return choose(table, hits[:2], n)
 
 
-def count_samples(counter, inputs, n_samples, n_threads, progress) -> list:
+def count_samples(
+    counter: Counter, inputs: "Inputs | ShardInputs", n_samples: int, n_threads: int, progress: "Progress"
+) -> list:
     """A Tally for each sample of Inputs, or of others that a Counter takes, in order."""
     sums, n_reads = [Sum(counter.targets.n_rows) for _ in range(n_samples)], 0
     unit = "pair" if counter.targets.pairs else "read"

@@ -5,9 +5,10 @@ can only be read in order, keeps one worker busy, and several keep all of them b
 """
 
 import threading
+from collections.abc import Callable, Sequence
 from functools import partial
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import shown
 from ..input import spans
@@ -17,6 +18,11 @@ from ..input.read_range import Share
 from ..input.reads import ReadBatch, parse
 from ..input.streams import STANDARD
 from ..machines.threads import Link
+
+if TYPE_CHECKING:
+    from ..input.chunks import Chunk
+    from ..input.spans import Span
+    from .samples import Sample
 
 
 class Reads(NamedTuple):
@@ -30,7 +36,7 @@ class Input:
     """File number ``file`` of sample number ``sample``, or two of mates: ``paths``; ``where`` guides stand,
     told by its first span."""
 
-    def __init__(self, sample: int, file: int, paths: tuple, n_threads: int):
+    def __init__(self, sample: int, file: int, paths: tuple, n_threads: int) -> None:
         self.sample, self.file, self.paths, self.where = sample, file, paths, Link()
         self._is_new, self._is_paired = True, len(paths) > 1
         self._spans: Any = (
@@ -44,7 +50,7 @@ class Input:
         """Its paths, as messages say them."""
         return list(map(named, self.paths))
 
-    def next(self):
+    def next(self) -> tuple[Callable[..., Any], bool, list[tuple[int, int]]] | None:
         """(what gives a list of the next Reads, is it the first, where its spans end); None at the end."""
         span, is_first = next(self._spans, None), self._is_new
         self._is_new = False
@@ -54,7 +60,7 @@ class Input:
             return partial(read_mates, span), is_first, span.ends()
         return partial(read_batch, span), is_first, [(0, span.end)]
 
-    def close(self):
+    def close(self) -> None:
         self._spans.close()
 
 
@@ -63,13 +69,13 @@ def named(path: str) -> str:
     return "standard input" if path == STANDARD else shown(path)
 
 
-def read_batch(span) -> list:
+def read_batch(span: "Chunk | Span") -> list:
     """The Reads of a span, a list of one."""
     chunk = span.read()
     return [Reads((parse(chunk),), chunk.number)]
 
 
-def read_mates(span) -> list:
+def read_mates(span: Any) -> list:
     """The Reads of a PairSpan."""
     return [Reads((mates.one, mates.two), mates.origins[0].number) for mates in span.read(is_sam=False)]
 
@@ -80,7 +86,7 @@ class Inputs:
     It is an iterator that gives itself as long as there may be a span left to ``take``.
     """
 
-    def __init__(self, samples, n_threads):
+    def __init__(self, samples: "Sequence[Sample]", n_threads: int) -> None:
         files = [
             (i, file, paths)
             for i, sample in enumerate(samples)
@@ -92,16 +98,16 @@ class Inputs:
         self._changed, self._n_open = threading.Condition(), len(files)
         self._free = list(range(len(files)))  # a heap: those that nobody is reading
 
-    def __iter__(self):
+    def __iter__(self) -> "Inputs":
         return self
 
-    def __next__(self):
+    def __next__(self) -> "Inputs | None":
         with self._changed:
             if self._n_open:
                 return self
         raise StopIteration
 
-    def take(self):
+    def take(self) -> tuple[Input, Callable[..., Any], bool] | None:
         """(Input, what gives a list of Reads, is it the first of the file), or None when nothing is left.
 
         Raises InputError.
@@ -128,7 +134,7 @@ class Inputs:
                     self.share.note((number, i), end)
                 return self._inputs[number], *taken[:2]
 
-    def close(self):
+    def close(self) -> None:
         """Close those that nobody is reading: after an interrupt somebody may be left who waits for one."""
         for number in self._free:
             self._inputs[number].close()

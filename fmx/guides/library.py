@@ -2,8 +2,9 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import InputError, brief, n_of, shown
 from ..input.chunks import begins_fastq
@@ -87,7 +88,7 @@ def _is_guide(cell: str) -> bool:
     return len(cell) > 3 and not cell.strip(_IUPAC)
 
 
-def _asked(path, where, names, asked) -> tuple:
+def _asked(path: str, where: str, names: Sequence[str], asked: tuple[tuple[str, str], ...]) -> tuple:
     """({name: column} of what was asked for, whether any is a name of the first line)."""
     found, is_header = {}, False
     for name, wanted in asked:
@@ -102,11 +103,13 @@ def _asked(path, where, names, asked) -> tuple:
     return found, is_header
 
 
-def _by_place(path, where, rows, so_far) -> tuple:
+def _by_place(
+    path: str, where: str, rows: Sequence[tuple[int, list[str]]], so_far: tuple[dict, bool]
+) -> tuple:
     """({name: column}, a note) where no name tells which column holds sequences: by order or by content."""
     (found, is_header), names, cells = so_far, rows[0][1], [cells for _, cells in rows[so_far[1] :]]
 
-    def holds_guides(column):
+    def holds_guides(column: int) -> bool:
         return bool(cells) and all(_is_guide(row[column]) for row in cells)
 
     in_order = {name: i for i, name in enumerate(_IN_ORDER) if i < len(names)}
@@ -125,7 +128,7 @@ def _by_place(path, where, rows, so_far) -> tuple:
     raise InputError(path, where, f"{what}--columns id=1,sequence=2,gene=3, by name or number")
 
 
-def _note(names, found, is_header) -> str:
+def _note(names: Sequence[str], found: Mapping[str, int], is_header: bool) -> str:
     """What is told of columns: what was taken for what, if not all were, or guides have no ids."""
     unused = [i for i in range(len(names)) if i not in found.values()]
     if not unused and "id" in found:
@@ -148,7 +151,7 @@ def _note(names, found, is_header) -> str:
     return "; ".join(said)
 
 
-def _listed(names) -> str:
+def _listed(names: Sequence[str]) -> str:
     """Names of columns, the first 12 of them."""
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
     return ", ".join(repr(brief(name, 60)) for name in names[:12]) + more
@@ -175,12 +178,13 @@ class Library:
     sequences: list
     seconds: list
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.ids)
 
-    def unique(self):
+    def unique(self) -> "tuple[Library, list[tuple[str, str]]]":
         """(this without the guides whose sequence an earlier one has, [(id left out, id that stays)])."""
-        first, kept, left = {}, [], []
+        first: dict = {}
+        kept, left = [], []
         for i, sequence in enumerate(zip(self.sequences, self.seconds or self.sequences, strict=True)):
             if sequence in first:
                 left.append(self._told_apart(i, first[sequence]))
@@ -256,7 +260,7 @@ def _is_library(path: str) -> bool:
         return False
 
 
-def _check(path, where, name, sequence):
+def _check(path: str, where: str, name: str, sequence: str) -> None:
     if not name:
         raise InputError(path, where, "a guide without an id")
     if not name.isprintable():
@@ -289,7 +293,7 @@ def _table(path: str, text: str, asked: tuple, say: Callable[[str], None] | None
         yield f"line {number}", name, gene, *(cells[i] for i in several)
 
 
-def _fasta(text):
+def _fasta(text: str) -> Iterator[Any]:
     """The same of FASTA: the first word of a header is the id, the second one, if any, the gene."""
     for number, record in enumerate(re.split(r"^>", text.lstrip(), flags=re.MULTILINE)[1:], 1):
         header, _, sequence = record.partition("\n")

@@ -1,9 +1,10 @@
 """What was counted as tables: MAGeCK's, a line a guide and sample, Parquet."""
 
 import io
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -18,12 +19,12 @@ from .stats import as_json, as_table, stats_of
 KINDS = ("mageck", "long", "parquet")
 
 
-def table(kind, library, names, counts) -> bytes:
+def table(kind: str, library: Library, names: Sequence[str], counts: np.ndarray) -> bytes:
     """Counts int64[n_samples, n_guides] of samples with these ``names``, as one of KINDS."""
     return {"mageck": _mageck, "long": _long, "parquet": _parquet}[kind](library, names, counts)
 
 
-def _mageck(library, names, counts) -> bytes:
+def _mageck(library: Library, names: Sequence[str], counts: np.ndarray) -> bytes:
     """A line a guide, a column a sample."""
     lines = ["\t".join(["sgRNA", "Gene", *names])]
     columns = [list(map(str, row)) for row in counts.tolist()]
@@ -31,7 +32,7 @@ def _mageck(library, names, counts) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _long(library, names, counts) -> bytes:
+def _long(library: Library, names: Sequence[str], counts: np.ndarray) -> bytes:
     """A line for each guide of each sample."""
     lines = ["sample\tsgRNA\tGene\tcount"]
     for name, row in zip(names, counts.tolist(), strict=True):
@@ -42,12 +43,12 @@ def _long(library, names, counts) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def _parquet(library, names, counts) -> bytes:
+def _parquet(library: Library, names: Sequence[str], counts: np.ndarray) -> bytes:
     """The columns of ``_mageck``."""
     with installed("pyarrow", "'fmx-mapper[parquet]'", OutputError):
         import pyarrow
         from pyarrow import parquet
-    columns = {"sgRNA": library.ids, "Gene": library.genes}
+    columns: dict = {"sgRNA": library.ids, "Gene": library.genes}
     columns |= {name: np.asarray(row) for name, row in zip(names, counts, strict=True)}
     into = io.BytesIO()
     parquet.write_table(pyarrow.table(columns), into, compression="zstd")
@@ -82,7 +83,7 @@ class Seen(NamedTuple):
 
 
 @contextmanager
-def opened(output):
+def opened(output: CountOutput) -> Iterator[dict[str, BinaryIO]]:
     """What ``write`` needs; the files of a CountOutput appear when it has done so.  Raises OutputError."""
     with ExitStack() as stack:
         yield {
@@ -92,7 +93,7 @@ def opened(output):
         }
 
 
-def write(files, kind, seen) -> list:
+def write(files: Mapping[str, BinaryIO], kind: str, seen: Seen) -> list:
     """Write all of what was Seen; the SampleStats."""
     stats = [
         stats_of(sample, tally, row, seen.left_length)

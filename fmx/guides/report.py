@@ -1,6 +1,8 @@
 """The report of a run: one page of HTML that needs nothing else, with tables and figures."""
 
+from collections.abc import Mapping, Sequence
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,12 +11,15 @@ from ..report import svg
 from ..report.page import page, table
 from .stats import LOW
 
+if TYPE_CHECKING:
+    from .stats import SampleStats
+
 _POINTS = 300  # of a curve
 ENOUGH = 0.95  # of reads count: what the others hold is noise
 _FATES = ("ambiguous", "low quality", "recombined", "unassigned")
 
 
-def html(about, stats, counts) -> bytes:
+def html(about: Mapping[str, Any], stats: "Sequence[SampleStats]", counts: np.ndarray) -> bytes:
     """``about`` the run (a dict), the SampleStats, and counts int64[n_samples, n_guides]."""
     names, unit = [each.sample for each in stats], stats[0].unit
     parts = [
@@ -39,7 +44,7 @@ def html(about, stats, counts) -> bytes:
     return page(f"fmx count: {about['library']}", parts)
 
 
-def _samples(stats) -> str:
+def _samples(stats: "Sequence[SampleStats]") -> str:
     """What became of the reads of each sample; a column of zeros is left out."""
     fates = {name: [getattr(each, name.replace(" ", "_")) for each in stats] for name in _FATES}
     shown = {name: numbers for name, numbers in fates.items() if any(numbers)}
@@ -52,7 +57,7 @@ def _samples(stats) -> str:
     return table(("sample", f"{stats[0].unit}s", "assigned", "%", *shown, "where guides stand"), rows)
 
 
-def _guides(stats) -> str:
+def _guides(stats: "Sequence[SampleStats]") -> str:
     """How the reads of each sample are spread over guides."""
     head = (
         "sample",
@@ -77,18 +82,18 @@ def _guides(stats) -> str:
     return table(head, rows)
 
 
-def _words(text) -> str:
+def _words(text: str) -> str:
     return f'<td class="words">{escape(text)}</td>'
 
 
-def _fates(stats) -> str:
+def _fates(stats: "Sequence[SampleStats]") -> str:
     kinds = ["assigned", "ambiguous", "low_quality", "recombined", "unassigned"]
     kinds = [kind for kind in kinds if any(getattr(each, kind) for each in stats)] or kinds[:1]
     rows = {each.sample: [getattr(each, kind) / max(each.reads, 1) for kind in kinds] for each in stats}
     return svg.bars(rows, [kind.replace("_", " ") for kind in kinds], "Shares of reads")
 
 
-def _ranks(names, counts, unit) -> str:
+def _ranks(names: Sequence[str], counts: np.ndarray, unit: str) -> str:
     """Guides by rank, from the most frequent on, against their reads, as powers of ten."""
     most = 1.03 * np.log10(max(counts.max(initial=0), 9) + 1.0)
     n = counts.shape[1]
@@ -103,7 +108,7 @@ def _ranks(names, counts, unit) -> str:
     return svg.lines(curves, (x_ticks, y_ticks), ("rank of guide", f"{unit}s"), f"{unit}s by rank of guide")
 
 
-def _correlation(names, counts) -> str:
+def _correlation(names: Sequence[str], counts: np.ndarray) -> str:
     logs = np.log2(counts + 1.0)
     logs -= logs.mean(axis=1, keepdims=True)
     norms = np.sqrt((logs**2).sum(axis=1))
@@ -111,7 +116,7 @@ def _correlation(names, counts) -> str:
     return svg.matrix(names, logs @ logs.T, "Correlation of samples")
 
 
-def _unassigned(stats) -> str:
+def _unassigned(stats: "Sequence[SampleStats]") -> str:
     rows = [
         [_words(each.sample), f'<td class="letters">{letters}</td>', f"<td>{n:,}</td>"]
         for each in stats

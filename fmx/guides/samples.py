@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import InputError, brief, n_of
@@ -41,12 +42,12 @@ class Sample:
         """The same, of whatever folder its files are looked for from."""
         return replace(self, first=_whole(self.first), second=_whole(self.second))
 
-    def together(self):
+    def together(self) -> Iterator:
         """A tuple for each file: it, or with it that of the mates."""
         return zip(self.first, self.second, strict=True) if self.second else zip(self.first, strict=True)
 
 
-def _whole(paths) -> tuple:
+def _whole(paths: tuple[str, ...]) -> tuple:
     return tuple(map(os.path.abspath, paths))
 
 
@@ -63,7 +64,7 @@ class Screen:
         return cls({each.name: [os.path.basename(path) for path in each.paths] for each in samples}, columns)
 
 
-def samples_of(arguments, names=None, mates=()) -> list:
+def samples_of(arguments: Sequence[str], names: Sequence[str] | None = None, mates: tuple = ()) -> list:
     """Samples from arguments, each a file or several with commas between; ``names`` or by their first files.
 
     ``mates``: such arguments with the files of mates 2.  Raises ValueError that says what is wrong.
@@ -89,11 +90,11 @@ def _names_of(paths: list) -> list:
     return short if is_safe else stems
 
 
-def _files(text) -> tuple:
+def _files(text: str) -> tuple:
     return (text,) if os.path.exists(text) else tuple(text.split(","))
 
 
-def read_sheet(path) -> list:
+def read_sheet(path: str) -> list:
     """The Samples of a table with columns sample and reads, reads2 for mates, read_group; lines of one sample
     are its files.  Paths are those of the current folder.  Raises InputError.
     """
@@ -126,7 +127,7 @@ def read_sheet(path) -> list:
     return list(found.values())
 
 
-def _check_names(names):
+def _check_names(names: Sequence[str]) -> None:
     for name in names:
         if not name.isprintable() or not name:
             raise ValueError(f"the name of a sample, {brief(name, 60)!r}, cannot head a column: give --names")

@@ -2,8 +2,9 @@
 
 import io
 import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from .library import Library
 from .outputs import Seen
 from .samples import Sample
 from .tally import Sum, Tally
+
+if TYPE_CHECKING:
+    from .counting import Counter
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Counted:
         """What a rate is of: how many, and of what."""
         return self.reads, f"{self.unit}s"
 
-    def sentence(self, _=None) -> str:
+    def sentence(self, _: object = None) -> str:
         """What happened, in one line."""
         share = 100 * self.assigned / max(self.reads, 1)
         return f"{n_of(self.reads, self.unit)}: {self.assigned:,} assigned ({share:.2f} %)"
@@ -47,7 +51,7 @@ class ShardInputs:
     counted from 1 in each file: nobody knows how many stand before a shard that begins inside of it.
     """
 
-    def __init__(self, samples, shard, counter, n_threads):
+    def __init__(self, samples: Sequence[Sample], shard: Any, counter: "Counter", n_threads: int) -> None:
         self._files = {
             path: (i, file) for i, sample in enumerate(samples) for file, path in enumerate(sample.paths)
         }
@@ -55,7 +59,7 @@ class ShardInputs:
         self._shard, self._counter, self._inputs = shard, counter, {}  # type: tuple[Any, Any, dict]
         self._spans, self.share = shard.plan(list(self._files), CHUNK_SIZE, n_threads), Share([])
 
-    def __iter__(self):
+    def __iter__(self) -> "Iterator[_Taken]":
         for span in self._spans:
             if span.path not in self._inputs:
                 self._inputs[span.path] = self._open(span.path)
@@ -68,7 +72,7 @@ class ShardInputs:
             found[sample][file] += n
         return found
 
-    def _open(self, path) -> Input:
+    def _open(self, path: str) -> Input:
         sample, file = self._files[path]
         made = Input(sample, file, (path,), 1)
         made.close()
@@ -85,7 +89,7 @@ class _Taken:
     first: int
     seen: list
 
-    def take(self):
+    def take(self) -> tuple[Input, Callable[..., Any], bool]:
         return self.source, self._read, False
 
     def _read(self) -> list:
@@ -94,7 +98,7 @@ class _Taken:
         return [reads._replace(number=reads.number - self.first + 1)]
 
 
-def _first_batches(path) -> tuple:
+def _first_batches(path: str) -> tuple:
     """The first reads of a file, as a run without shards sees them."""
     spans = plan([path])
     first = next(spans, None)
@@ -117,7 +121,7 @@ def pack(seen: Seen, n_reads: list) -> bytes:
     return into.getvalue()
 
 
-def unpack(pieces) -> Seen:
+def unpack(pieces: Iterator) -> Seen:
     """The sum of what shards have Seen: their bytes, one after the other, in order.
 
     Of unassigned reads it keeps what a run without shards keeps: the windows of the first reads of each file.

@@ -1,7 +1,9 @@
 """What is told of each sample: numbers for a table, for JSON and for the report."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +11,9 @@ from ..errors import n_of
 from .assign import UNSURE
 from .table import MANY, NONE
 from .tally import RECOMBINED, Tally
+
+if TYPE_CHECKING:
+    from .samples import Sample
 
 LOW = 30  # reads: a guide with fewer tells little
 TOP = 20  # unassigned sequences that are told
@@ -83,7 +88,7 @@ class SampleStats:
             said.append(of_mates2)
         return ", of mates 2 at ".join(said)
 
-    def _of_mate(self, mate) -> str:
+    def _of_mate(self, mate: int) -> str:
         places = [place for place in self.offsets if place.mate == mate]
         shares = [(place, 100 * place.reads / max(self.assigned, 1)) for place in places[:8]]
         return ", ".join(
@@ -93,7 +98,7 @@ class SampleStats:
         )
 
 
-def stats_of(sample, seen: Tally, counts, left_length) -> SampleStats:
+def stats_of(sample: "Sample", seen: Tally, counts: np.ndarray, left_length: int) -> SampleStats:
     """What was seen of a Sample; ``counts`` int64[n] of its rows; ``left_length``: letters of what is kept of
     unassigned reads."""
     hits = seen.hits
@@ -111,20 +116,20 @@ def stats_of(sample, seen: Tally, counts, left_length) -> SampleStats:
     )  # fmt: skip
 
 
-def _top(keys, length) -> tuple:
+def _top(keys: np.ndarray, length: int) -> tuple:
     """The most frequent of keys uint64[n] of so many letters: (letters, how often)."""
     found, n = np.unique(keys, return_counts=True)
     order = np.lexsort((found, -n))[:TOP]
     return tuple((letters_of(found[i], length), int(n[i])) for i in order.tolist())
 
 
-def letters_of(key, length) -> str:
+def letters_of(key: int, length: int) -> str:
     """The letters of a key."""
     shifts = np.arange(2 * length - 2, -1, -2, dtype=np.uint64)
     return _LETTERS[((key >> shifts) & np.uint64(3)).astype(np.int64)].tobytes().decode()
 
 
-def gini(counts) -> float:
+def gini(counts: np.ndarray) -> float:
     """How unequal guides are in a sample, from 0 to 1: as MAGeCK, of log(count + 1)."""
     x = np.sort(np.log(counts + 1.0))
     if x.size < 2 or x[-1] == 0:
@@ -139,7 +144,7 @@ def skew(counts: np.ndarray) -> float | None:
     return float(high / low) if low else None
 
 
-def as_table(stats) -> bytes:
+def as_table(stats: Sequence[SampleStats]) -> bytes:
     """A line of COLUMNS for each SampleStats."""
     lines = ["\t".join(COLUMNS)]
     for each in stats:
@@ -154,7 +159,7 @@ def as_table(stats) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def as_json(about, stats) -> bytes:
+def as_json(about: Mapping[str, Any], stats: Sequence[SampleStats]) -> bytes:
     """``about`` the run, and all that is told of each sample."""
     samples = [
         {**asdict(each), "assigned_share": round(each.assigned_share, 6), "gini": round(each.gini, 6)}

@@ -7,6 +7,7 @@ Halves, which guide is one letter apart from it: they have a half of their lette
     halves  | bucket of the guides with this first half | ... | the same by the second half | ...
 """
 
+from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -100,14 +101,14 @@ def near(table, which, key, wild):
     return found
 
 
-def spellings(sequence) -> list | None:
+def spellings(sequence: str) -> list | None:
     """All strings of A, C, G, T that a sequence with IUPAC's letters may mean; None if there are too many."""
     sets = [SETS[letter] for letter in sequence]
     n = np.prod([float(len(each)) for each in sets])
     return ["".join(letters) for letters in product(*sets)] if n <= MOST_SPELLINGS else None
 
 
-def keys_of(sequences) -> np.ndarray:
+def keys_of(sequences: Sequence[str]) -> np.ndarray:
     """uint64[n]: the keys of n sequences of A, C, G, T of one length."""
     if not sequences:
         return np.empty(0, np.uint64)
@@ -118,7 +119,7 @@ def keys_of(sequences) -> np.ndarray:
     return keys
 
 
-def make_table(sequences) -> Table:
+def make_table(sequences: Sequence[str]) -> Table:
     """The Table of guides: (sequences of 4 to 32 letters).  Guides are numbered as they come."""
     by_length: dict = {}
     for guide, sequence in enumerate(sequences):
@@ -131,7 +132,7 @@ def make_table(sequences) -> Table:
     return hash_table(lengths, parts)._replace(halves=_halves(lengths, parts))
 
 
-def hash_table(lengths, parts) -> Table:
+def hash_table(lengths: Sequence[int], parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> Table:
     """The Table of keys, (uint64[n], guides int32[n]) for each length, without lists of halves."""
     bits = [_bits(2 * keys.size) for keys, _ in parts]
     n_slots, mark_bits = [1 << j for j in bits], _bits(32 * sum(keys.size for keys, _ in parts))
@@ -150,12 +151,12 @@ def hash_table(lengths, parts) -> Table:
     return table
 
 
-def _bits(n) -> int:
+def _bits(n: int) -> int:
     """log2 of the least power of two that is n or more, and 64."""
     return max(6, int(n - 1).bit_length())
 
 
-def _halves(lengths, parts) -> Halves:
+def _halves(lengths: Sequence[int], parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> Halves:
     first, shifts, starts = [], [], [np.empty(0, np.int64)]
     keys, guides = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
     n_starts = n_members = 0

@@ -1,5 +1,6 @@
 """What is seen of reads and added up: how many count for each guide, how many for none, and where."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -53,7 +54,7 @@ class Tally(NamedTuple):
     def inexact(self) -> int:
         return int(self.totals[INEXACT])
 
-    def without(self, why) -> int:
+    def without(self, why: int) -> int:
         """Reads that count for no guide: ``why`` NONE, MANY, UNSURE or RECOMBINED."""
         return int(self.totals[-why])
 
@@ -61,10 +62,12 @@ class Tally(NamedTuple):
 class Sum:
     """Tallies of n rows added up."""
 
-    def __init__(self, n):
-        self._whole, self._left, self._pairs, self._n_pairs = Tally.of_nothing(n), [], [], 0
+    def __init__(self, n: int) -> None:
+        self._whole, self._n_pairs = Tally.of_nothing(n), 0
+        self._left: list = []
+        self._pairs: list = []
 
-    def add(self, tally) -> None:
+    def add(self, tally: Tally) -> None:
         for mine, more in zip(self._whole[:3], tally[:3], strict=True):
             mine += more
         self._left.append(tally.left)
@@ -80,7 +83,7 @@ class Sum:
         return self._whole._replace(left=left, pairs=_added([self._whole.pairs, *self._pairs]))
 
 
-def _added(pairs):
+def _added(pairs: Sequence[np.ndarray]) -> np.ndarray:
     """Arrays of keys and their numbers as one, by key."""
     keys, n = np.concatenate(pairs, axis=1)
     found, place = np.unique(keys, return_inverse=True)
@@ -89,7 +92,7 @@ def _added(pairs):
     return np.stack([found, total])
 
 
-def unique_pairs(keys):
+def unique_pairs(keys: np.ndarray) -> np.ndarray:
     """uint64[2, k]: different keys uint64[n], and how often each is there."""
     found, n = np.unique(keys, return_counts=True)
     return np.stack([found, n.astype(np.uint64)])

@@ -1,5 +1,6 @@
 """The guides of two mates -> the row that their pair counts for, in compiled code."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ def key_of(one, two):
     return (np.uint64(one) << np.uint64(32)) | np.uint64(two)
 
 
-def make_pairs(kind, one=(), two=()) -> Pairs:
+def make_pairs(kind: int, one: Any = (), two: Any = ()) -> Pairs:
     """The Pairs of these guides (numbers), if LISTED; they differ."""
     keys = (np.array(one, np.uint64) << np.uint64(32)) | np.array(two, np.uint64)
     return Pairs(kind, hash_table([0], [(keys, np.arange(keys.size, dtype=np.int32))]))
@@ -104,7 +105,7 @@ class Targets:
     def n_rows(self) -> int:
         return len(self.library) if self.library else 1
 
-    def rows_of(self, seen) -> Library:
+    def rows_of(self, seen: Any) -> Library:
         """The rows of pairs by their keys uint64[n] (mates.key_of), with EVERY."""
         one, two = self.guides
         pairs = [(int(key) >> 32, int(key) & 0xFFFFFFFF) for key in seen]
@@ -112,7 +113,7 @@ class Targets:
         return Library(f"{one.path}, {two.path}", joined, joined, [], [])
 
 
-def make_targets(libraries, is_paired) -> Targets:
+def make_targets(libraries: Sequence[Library], is_paired: bool) -> Targets:
     """The Targets of one Library or two, each without doubles.  Raises InputError where mates are missing."""
     library = libraries[0]
     if not is_paired and (len(libraries) > 1 or library.seconds):
@@ -139,5 +140,5 @@ def make_targets(libraries, is_paired) -> Targets:
     return Targets(tuple(sides), make_pairs(LISTED, *numbers), library)
 
 
-def _guides(library) -> Guides:
+def _guides(library: Library) -> Guides:
     return Guides(library.path, library.ids, library.sequences, make_table(library.sequences))

@@ -8,6 +8,7 @@ All are told in letters of the read, so what stands before a guide of the revers
 complement of the flank behind it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,7 +38,7 @@ class Where(NamedTuple):
     reverse_behind: np.ndarray
 
 
-def at_offsets(places) -> Where:
+def at_offsets(places: Sequence[tuple[int, bool]]) -> Where:
     """Windows that begin at these (offset, is it reverse) of a read."""
     nothing = np.empty(0, np.uint8)
     offset = np.array([offset for offset, _ in places], np.int64)
@@ -45,7 +46,7 @@ def at_offsets(places) -> Where:
     return Where(offset, reverse, False, FORWARD | REVERSE, nothing, nothing, nothing, nothing)
 
 
-def scanned(strands, after="", before="") -> Where:
+def scanned(strands: int, after: str = "", before: str = "") -> Where:
     """All windows of ``strands`` right after the one flank and right before the other (IUPAC letters)."""
     flanks = [DEGENERATE[list(flank.encode())] for flank in (after, before)]
     return Where(
@@ -53,7 +54,7 @@ def scanned(strands, after="", before="") -> Where:
     )
 
 
-def _reverse(flank):
+def _reverse(flank: np.ndarray) -> np.ndarray:
     """The reverse complement of sets of bases: A and T, C and G change places."""
     bits = flank[::-1]
     return (bits & 1) << 3 | (bits & 2) << 1 | (bits & 4) >> 1 | (bits & 8) >> 3
@@ -126,7 +127,7 @@ class Looked:
     anywhere: bool = False
     strands: int = FORWARD | REVERSE
 
-    def __str__(self):
+    def __str__(self) -> str:
         where = f"at {', '.join(map(str, self.offsets))}" if self.offsets else "at offsets of the first reads"
         if self.after or self.before or self.anywhere:
             where = f"after {self.after}" if self.after else ""

@@ -119,7 +119,7 @@ class Share:
         self._total = sum(self._sizes)
         self._ends: dict = {}  # of files that are read: bytes
 
-    def note(self, number: int, end: int) -> None:
+    def note(self, number: Any, end: int) -> None:
         """Of the ``number``-th file ``end`` bytes were taken."""
         self._ends[number] = end
 

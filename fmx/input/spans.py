@@ -236,7 +236,7 @@ def plan(
 
 def read_chunks(
     paths: Sequence[bytes | str], size: int = CHUNK_SIZE, check: Callable[[str, int], bool] = begins_fastq
-) -> Iterator[Chunk]:
+) -> Generator[Chunk, None, None]:
     """Yield the Chunks of several FASTA or FASTQ files in order: spans read one after the other."""
     for span in plan(paths, size, check):
         yield span.read()

@@ -45,7 +45,7 @@ class Timed:
     def __init__(self, clock: Clock, file: Writable) -> None:
         self._clock, self._file = clock, file
 
-    def write(self, piece: bytes) -> None:
+    def write(self, piece: Any) -> None:
         with self._clock.timed("write"):
             self._file.write(piece)
 
@@ -121,7 +121,7 @@ class Written:
     def __init__(self, wall: Wall, file: Writable) -> None:
         self._wall, self._file = wall, file
 
-    def write(self, piece: bytes) -> None:
+    def write(self, piece: Any) -> None:
         with self._wall.spending("writing"):
             self._file.write(piece)
 

@@ -4,7 +4,8 @@ While the matches of an anchor are sought, ``position`` holds position << 32 | t
 ``text`` are room for sorting.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from ..input.dna import WORD, symbols
 from ..input.reads import Patterns
 from ..search.engines import cpu
 from .strands import Matches, take
+
+if TYPE_CHECKING:
+    from ..search.queries.verify import Verify
+    from .strands import Strands
 
 _RUN = 12  # pairs sorted by insertion
 _MANY = 24  # pairs sorted by digits
@@ -100,7 +105,7 @@ def _sort_by_digit(pairs, other, start, stop, shift, counts):
 # It is unique in the query if they occur once in the query's row (one strand of it).
 
 
-def in_reference(queries, strands, matches) -> Matches:
+def in_reference(queries: "Sequence[Verify]", strands: "Strands", matches: Matches) -> Matches:
     """The matches that occur once in the text; ``queries``: of each of its parts one that engines take.
 
     All matches that start at a place of a strand must be among ``matches``: only the longest can be unique.
@@ -119,7 +124,7 @@ def in_reference(queries, strands, matches) -> Matches:
     return take(found, n_occurrences == 1)
 
 
-def in_query(strands, matches) -> Matches:
+def in_query(strands: "Strands", matches: Matches) -> Matches:
     """The matches that occur once in their row, from all that are unique in the reference.
 
     Letters that are unique in the text occur again in a row just where another match of it holds them.
@@ -137,7 +142,7 @@ def in_query(strands, matches) -> Matches:
     return take(matches, alone)
 
 
-def _patterns_of(strands, matches) -> Patterns:
+def _patterns_of(strands: "Strands", matches: Matches) -> Patterns:
     """The letters of the matches as patterns."""
     first = np.zeros(matches.length.size + 1, np.int64)
     np.cumsum((matches.length + WORD - 1) // WORD, out=first[1:])

@@ -2,12 +2,12 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..index.parts import part_span
 from ..input import reads, spans
 from ..input.reads import lengths_of
 from ..machines.jobs import runs
-from ..machines.pipeline import Shares, travel
+from ..machines.pipeline import Emit, Shares, travel
 from ..machines.progress import Progress
 from ..machines.threads import run_all
 from ..search.mapping import BOTH, make_query
@@ -26,13 +26,21 @@ from . import mummergpu, seeds
 from .matches import in_query, in_reference
 from .strands import Matches, Strands, collect, cut, empty_matches, join_matches, make_strands, seek, take
 
+if TYPE_CHECKING:
+    from ..index.fm_index import FMIndex
+    from ..input.chunks import Chunk
+    from ..input.reads import ReadBatch
+    from .mummergpu import MummerGpu, Subqueries
+    from .seeds import Windows
+    from .windows import Seeds
+
 MANY, LEAST = 10, 1_000_000  # matches a base, and matches in all, that both must be passed
 
 
 class Flood:
     """Counts the matches of queries that several threads find, and warns once: ``say(warning)``."""
 
-    def __init__(self, say, least: int, n_strands: int):
+    def __init__(self, say: Callable[[str], None], least: int, n_strands: int) -> None:
         self._say, self._least, self._n_strands = say, least, n_strands
         self._n_matches = self._n_bytes = self._n_starts = 0
         self._is_told, self._lock = False, threading.Lock()
@@ -58,7 +66,7 @@ class Flood:
 class Seen:
     """How far the matches of some Strands have been found: ``starts(matches)`` since the last call."""
 
-    def __init__(self, strands: Strands):
+    def __init__(self, strands: Strands) -> None:
         self._start, self._ends = strands.start, np.cumsum(strands.stop - strands.start)
         self._done = 0
 
@@ -103,7 +111,7 @@ class Joined(NamedTuple):
     starts: list
 
 
-def join(index, matchers):
+def join(index: "FMIndex", matchers: list) -> Any:
     """One matcher of an opened index, from those of its parts."""
     if len(matchers) == 1:
         return matchers[0]
@@ -116,7 +124,9 @@ def slices(matcher, strands):
     return collected(matcher, strands, seek(matcher, strands))
 
 
-def collected(matcher, strands, anchors, n_threads=1):
+def collected(
+    matcher: "MummerGpu | Seeds", strands: Strands, anchors: "Subqueries | Windows", n_threads: int = 1
+) -> Iterator[Matches]:
     """Yield the Matches of anchors, of ROWS_AT_ONCE rows or of one anchor for each thread at a time."""
     rows = anchors.hi - anchors.lo
     cuts = list(runs(rows, ROWS_AT_ONCE)) or [(0, 0)]
@@ -150,7 +160,7 @@ def _slices_of_parts(matcher, strands):
                 waiting[part] = next(streams[part], None)
 
 
-def _places(matches) -> np.ndarray:
+def _places(matches: Matches) -> np.ndarray:
     """Where matches start, as one number each; ascending."""
     return (matches.strand << 32) | matches.position
 
@@ -204,7 +214,7 @@ class Summary(Sums):
         """What a rate is of: how many, and of what."""
         return self.bases, "bases"
 
-    def sentence(self, _=None) -> str:
+    def sentence(self, _: object = None) -> str:
         """What happened, in one line."""
         queries, matches = self.in_words()
         return f"{queries} of {n_of(self.bases, 'base')}: {matches}"
@@ -227,7 +237,9 @@ class Finder:
     ``clock``: a Clock that is told what the stages take, or None.
     """
 
-    def __init__(self, index, options: MemOptions, writer, matcher=None, clock=None):
+    def __init__(
+        self, index: Any, options: MemOptions, writer: Any, matcher: Any = None, clock: Any = None
+    ) -> None:
         self.timed = clock.timed if clock else nullcontext
         self.options, self.writer = options, writer
         self.flood: Flood | None = None  # that of a command: find() sets it
@@ -236,14 +248,14 @@ class Finder:
         self.matcher: Any = matcher or join(index, [make(part, options.least) for part in index.parts])
         self.queries: list = [make_query(part) for part in index.parts] if options.unique else []
 
-    def matches_of(self, strands):
+    def matches_of(self, strands: Strands) -> Iterable[Any]:
         """Yield the Matches of strands, those that are unique in the reference if that is asked for."""
         found = self._timed_steps("match", slices(self.matcher, strands))
         if self.options.unique:
             return (in_reference(self.queries, strands, matches) for matches in found)
         return found
 
-    def _timed_steps(self, stage, source):
+    def _timed_steps(self, stage: str, source: Iterator) -> Iterator[Matches]:
         """What an iterable gives, whose making is timed."""
         source = iter(source)
         while True:
@@ -253,7 +265,9 @@ class Finder:
                 return
             yield found
 
-    def lines(self, emit, batch, strands, found, rows):
+    def lines(
+        self, emit: Emit, batch: "ReadBatch", strands: Strands, found: Iterable[Any], rows: tuple[int, int]
+    ) -> Summary:
         """Emit the lines of Matches, with the header lines of a span of rows; a Summary of the matches."""
         (row, last_row), seen, far = rows, Summary(), Seen(strands)
         for matches in found:
@@ -272,21 +286,22 @@ class Finder:
             self.flood.see(0, 0, far.rest())
         return seen
 
-    def _format(self, *given):
+    def _format(self, *given: Any) -> Any:
         with self.timed("format"):
             return self.writer.format(*given)
 
-    def _lengths_of(self, things):
+    def _lengths_of(self, things: "ReadBatch | Matches") -> np.ndarray | None:
         """How many of a batch or of Matches are how long, if that is asked for."""
         return lengths_of(things.length) if self.options.counts_lengths else None
 
-    def shares(self, chunk):
+    def shares(self, chunk: "Chunk") -> Iterator[Share]:
         """Yield the Shares of a chunk, each of which gives a Summary."""
         if chunk.data.size < 2 * self.task_size:
             yield Share(Finder._whole, (chunk,))
             return
         batch, strands, counts = self._parse(chunk)
-        row, n_rows, kept = 0, 2 * batch.length.size, []
+        row, n_rows = 0, 2 * batch.length.size
+        kept: list[Future] = []
         for first, share in cut(strands, self.task_size):
             if self.options.unique == IN_BOTH:
                 kept.append(Future())
@@ -297,7 +312,7 @@ class Finder:
                 counts, row = Summary(), stop
         yield Share(Finder._rest, (counts, batch, strands, kept, (row, n_rows)))
 
-    def _parse(self, chunk):
+    def _parse(self, chunk: "Chunk") -> "tuple[ReadBatch, Strands, Summary]":
         """(ReadBatch, Strands, Summary of the queries) of a chunk."""
         with self.timed("parse"):
             batch = reads.parse(chunk)
@@ -306,32 +321,36 @@ class Finder:
             counts = Summary(batch.length.size, int(batch.length.sum()), lengths=self._lengths_of(batch))
             return batch, make_strands(batch, self.options.strands), counts
 
-    def _whole(self, emit, chunk):
+    def _whole(self, emit: Emit, chunk: "Chunk") -> Summary | None:
         batch, strands, counts = self._parse(chunk)
         return self._share(emit, counts, batch, strands, (0, 2 * batch.length.size))
 
-    def _share(self, emit, counts, batch, strands, rows):
+    def _share(
+        self, emit: Emit, counts: Summary, batch: "ReadBatch", strands: Strands, rows: tuple[int, int]
+    ) -> Summary:
         found = self.matches_of(strands)
         if self.options.unique == IN_BOTH:
-            found = [in_query(strands, join_matches(found))]
+            found = [in_query(strands, join_matches(found))]  # type: ignore[arg-type]
         return counts.plus(self.lines(emit, batch, strands, found, rows))
 
-    def _keep(self, emit, strands, first, kept):
+    def _keep(self, emit: Emit, strands: Strands, first: int, kept: Future) -> Summary:
         """Put what is found in strands ``first`` and on into the Future ``kept``, for ``_rest``."""
         found = empty_matches(0)
         try:
-            found = join_matches(self.matches_of(strands))
+            found = join_matches(self.matches_of(strands))  # type: ignore[arg-type]
         finally:
             kept.set_result(found._replace(strand=found.strand + first))
         return Summary()
 
-    def _rest(self, emit, counts, batch, strands, kept, rows):
+    def _rest(
+        self, emit: Emit, counts: Summary, batch: "ReadBatch", strands: Strands, kept: list, rows: tuple
+    ) -> Summary:
         """Write what was kept, once it is there, and the header lines that are left."""
         found = [in_query(strands, join_matches([found.result() for found in kept]))] if kept else ()
         return counts.plus(self.lines(emit, batch, strands, found, rows))
 
 
-def compile_all(finders) -> None:
+def compile_all(finders: Sequence[Finder]) -> None:
     """Do everything with no match: what is not compiled yet is, by one thread, before the clock starts."""
     (chunk,) = spans.read_chunks([b">q\nACGT\n"])
     batch = reads.parse(chunk)
@@ -344,18 +363,18 @@ def compile_all(finders) -> None:
         finder.writer.format(batch, strands, nothing, (0, 2))
 
 
-def find(finders, source, sink, progress=None) -> Summary:
+def find(finders: Sequence[Finder], source: Iterator, sink: Any, progress: Progress | None = None) -> Summary:
     """Find the matches of spans of queries, in order, and write their lines to ``sink`` (a binary file).
 
     ``finders``: one for each place where matches are sought, used by as many threads as its options say.
     """
     progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
 
-    def write(lines):
+    def write(lines: Any) -> None:
         sink.write(lines)
         finders[0].writer.written(lines)
 
-    def work(finder, emit, item):
+    def work(finder: Finder, emit: Emit, item: Any) -> Any:
         if isinstance(item, Share):
             return item.how(finder, emit, *item.what)
         with finder.timed("read"):

@@ -17,7 +17,7 @@ across the end of a segment, and no match is in two of them.
 """
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,10 @@ from ..machines.threads import run_all, spans
 from .matches import put_in_order
 from .strands import collect, seek, take
 from .windows import Subquery, compare, symbol
+
+if TYPE_CHECKING:
+    from ..index.fm_index import FMIndex
+    from .strands import Strands
 
 N_SUBQUERIES = 1024  # of a job at most: longer strands are several jobs, each begun by binary search
 
@@ -71,7 +75,7 @@ class Found(NamedTuple):
     length: np.ndarray
 
 
-def make_jobs(strands, least) -> Jobs:
+def make_jobs(strands: "Strands", least: int) -> Jobs:
     """Jobs of all subqueries of ``strands`` (Strands) that are wanted and have ``least`` symbols or more."""
     stop = np.minimum(strands.stop, strands.length - least + 1)
     n_subqueries = np.maximum(stop - strands.start, 0)
@@ -190,14 +194,14 @@ class Subqueries(NamedTuple):
     length: np.ndarray
 
 
-def make_mummergpu(index, least) -> MummerGpu:
+def make_mummergpu(index: "FMIndex", least: int) -> MummerGpu:
     """A matcher over an index (FMIndex) that was opened for seed and verify and has an LCP array.
 
     Raises IndexFileError, UnsupportedError.
     """
     lcp, rank = load_lcp(index)
     words, blocks = index.text_words, index.reference.blocks
-    return MummerGpu(Segment(index.sa.positions, rank, lcp.small, words, blocks, 0), lcp, least)
+    return MummerGpu(Segment(index.sa.positions, rank, lcp.small, words, blocks, 0), lcp, least)  # type: ignore[arg-type]
 
 
 @seek.register(MummerGpu)
@@ -212,14 +216,14 @@ def _collect(matcher, strands, anchors, start, stop, matches) -> int:
     return _process(matcher, strands, anchors, start, stop, np.empty(N_DIGITS, np.int64), matches)
 
 
-def match_all(segment, strands, jobs, least) -> Found:
+def match_all(segment: Segment, strands: "Strands", jobs: Jobs, least: int) -> Found:
     """The longest match of every subquery in a segment, by one thread."""
     found = Found(*(np.empty(jobs.slot[-1], np.uint32) for _ in Found._fields))
     _match(segment, strands, jobs, np.int64(least), found)
     return found
 
 
-def subqueries(lcp, least, jobs, found, n_threads=1) -> Subqueries:
+def subqueries(lcp: LCP, least: int, jobs: Jobs, found: Found, n_threads: int = 1) -> Subqueries:
     """The subqueries that match, with their rows."""
     cuts = spans(jobs.strand.size, n_threads)
     shares = [Jobs(jobs.strand[a:b], jobs.begin[a:b], jobs.slot[a : b + 1]) for a, b in cuts]
@@ -233,7 +237,7 @@ def subqueries(lcp, least, jobs, found, n_threads=1) -> Subqueries:
     return anchors
 
 
-def _n_matching(least, jobs, found) -> int:
+def _n_matching(least: int, jobs: Jobs, found: Found) -> int:
     """How many subqueries of jobs match."""
     return int(np.count_nonzero(found.length[jobs.slot[0] : jobs.slot[-1]] >= least))
 

@@ -13,9 +13,10 @@ from its text position: what comes after does not know of segments.
 """
 
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,10 @@ from .matching import collected, slices
 from .mummergpu import Found, Jobs, Segment, Subqueries, make_jobs, match_job, subqueries
 from .strands import Strands, some_strands, take, word_ends, words_of
 
+if TYPE_CHECKING:
+    from ..machines.gpu_session import Flight, GpuSession
+    from .mummergpu import MummerGpu
+
 SUFFIX_BYTES = 9  # of sa, rank and lcp
 JOB_BYTES, STRAND_BYTES = 24, 56  # of a strand: a word and six columns, and as much for each further word
 QUERY_BYTES = 512 << 20  # of queries and results of a round, where there is room for more
@@ -47,7 +52,7 @@ class Division:
     n_flights: int = 1
 
 
-def divide(n_text, shared, room, n_flights=1) -> Division:
+def divide(n_text: int, shared: int, room: int, n_flights: int = 1) -> Division:
     """The largest segments for ``room`` bytes, of which text and blocks take ``shared``.
 
     A quarter of what they leave is for queries, at most QUERY_BYTES for each flight; there is one flight
@@ -63,7 +68,9 @@ def divide(n_text, shared, room, n_flights=1) -> Division:
     return Division(n_suffixes, of_one // 4, of_one - of_one // 4, n_flights)
 
 
-def cut_segments(whole, n_suffixes, make=np.empty, n_threads=1) -> list:
+def cut_segments(
+    whole: Segment, n_suffixes: int, make: Callable[..., Any] = np.empty, n_threads: int = 1
+) -> list:
     """The segments of at most ``n_suffixes`` each, in the order of the text, in arrays by ``make``."""
     n = whole.sa.size
     if n_suffixes >= n:
@@ -92,7 +99,7 @@ def _fill(whole, segment):
             n += 1
 
 
-def rounds(strands, jobs, division) -> list:
+def rounds(strands: Strands, jobs: Jobs, division: Division) -> list:
     """Runs (start, stop) of jobs whose queries and results fit.  Raises DeviceError if one job does not."""
     index = JOB_BYTES * np.arange(jobs.strand.size)
     ends = STRAND_BYTES * word_ends(strands)[jobs.strand] + index + JOB_BYTES
@@ -113,7 +120,7 @@ def rounds(strands, jobs, division) -> list:
     return cuts
 
 
-def merge(segment, rank, found, whole, n_threads=1):
+def merge(segment: Segment, rank: np.ndarray, found: Found, whole: Found, n_threads: int = 1) -> None:
     """Take what was ``found`` in a segment into ``whole``, of the same subqueries, where it is longer."""
     cuts = [slice(*span) for span in spans(found.row.size, n_threads)]
     run_all(_merge, [(segment, rank, take(found, cut), take(whole, cut)) for cut in cuts], n_threads)
@@ -164,7 +171,7 @@ class GpuMummer:
     DeviceError.
     """
 
-    def __init__(self, host, session, n_threads=1):
+    def __init__(self, host: "MummerGpu", session: "GpuSession", n_threads: int = 1) -> None:
         self.host, self.least, self.n_threads = host, host.least, n_threads
         self.clock, self.run, self.desks = session.clock, session.run, Desks()
         self._one_at_a_time, whole = threading.Lock(), host.segment
@@ -182,7 +189,7 @@ class GpuMummer:
         with _COMPILING:
             self.seek(Strands(word, 0 * one, host.least * one, 0 * one, one, 0 * one, 0 * one))
 
-    def seek(self, strands) -> Subqueries:
+    def seek(self, strands: Strands) -> Subqueries:
         """The subqueries of strands that match, and their rows."""
         jobs, arrays = make_jobs(strands, self.least), self.desks.take()
         n = int(jobs.slot[-1])
@@ -192,7 +199,7 @@ class GpuMummer:
         self.desks.give_back(arrays)
         return anchors
 
-    def search(self, strands, jobs, found):
+    def search(self, strands: Strands, jobs: Jobs, found: Found) -> None:
         """Find a longest match of each subquery in the whole suffix array; ``found`` in pinned memory."""
         work = [_round(strands, jobs, found, *cut) for cut in rounds(strands, jobs, self.division)]
         if len(self.segments) == 1:
@@ -204,12 +211,12 @@ class GpuMummer:
                 for segment in reversed(self.segments) if last_first else self.segments:
                     self._match_all(segment, work)
 
-    def _match_all(self, segment, work):
+    def _match_all(self, segment: Segment, work: Sequence[Round]) -> None:
         there = self._bring(segment)
         for queries in work:
             self.flights.run(self._match, segment, there, queries)
 
-    def _match(self, flight, segment, there, queries):
+    def _match(self, flight: "Flight", segment: Segment, there: Segment, queries: Round) -> None:
         """Match a Round in a segment, which is ``there`` on the GPU."""
         words = flight.send("words", flight.pack("words", queries.strands[:1]))
         arrays = [*queries.strands[1:3], *queries.jobs]
@@ -233,7 +240,7 @@ class GpuMummer:
         if in_parts:
             merge(segment, self.host.segment.rank, found, queries.found, self.n_threads)
 
-    def _bring(self, segment):
+    def _bring(self, segment: Segment) -> Segment:
         """A segment on the GPU, where there is room for one."""
         if self._held[0] is not segment:
             with self.clock.timed("copy in"):
@@ -241,11 +248,11 @@ class GpuMummer:
                     gpu.copy(source, room)[: source.size]
                     for source, room in zip(segment[:3], self._room, strict=True)
                 ]
-            self._held = segment, Segment(*arrays, *self._text, segment.first)
+            self._held = segment, Segment(*arrays, *self._text, segment.first)  # type: ignore[call-arg]
         return self._held[1]
 
 
-def _round(strands, jobs, found, start, stop) -> Round:
+def _round(strands: Strands, jobs: Jobs, found: Found, start: int, stop: int) -> Round:
     """The Round of jobs start to stop, by itself."""
     first, slots = int(jobs.strand[start]), jobs.slot[start : stop + 1]
     piece = some_strands(strands, first, int(jobs.strand[stop - 1]) + 1)

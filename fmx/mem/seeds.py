@@ -21,7 +21,7 @@ taken as two wider ones, half as far apart, whose rows are found by binary searc
     window P, wider, few rows            starts in (P - h, P]             l - h + 1 symbols wide
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -45,6 +45,9 @@ from .windows import (
     step_of,
 )
 
+if TYPE_CHECKING:
+    pass
+
 _GROUP = 64  # windows looked up, and rows compared, at a time
 _AHEAD = 24  # anchors whose rows are prefetched
 _LOOKUP, _SKEW = 8, 4  # cost of a lookup in rows compared; how uneven strings are in genomes
@@ -61,16 +64,16 @@ class Windows(NamedTuple):
     reach: np.ndarray
 
 
-def make_seeds(index, least) -> Seeds:
+def make_seeds(index: Any, least: int) -> Seeds:
     """A matcher over an index that was opened for seed and verify."""
     width = best_width(index.sa.positions.size, index.seeds.s, least)
     return Seeds(index.seeds, index.sa.positions, index.text_words, index.reference.blocks, least, width)
 
 
-def best_width(n, s, least) -> int:
+def best_width(n: int, s: int, least: int) -> int:
     """The width with the least work a symbol of a strand: 1 / step lookups, and the rows to compare."""
 
-    def cost(width):
+    def cost(width: int) -> float:
         return (_LOOKUP + _SKEW * n / 4**width) / (least - width + 1)
 
     return min(range(1, min(least, s) + 1), key=cost)

@@ -13,7 +13,7 @@ the host takes a flight of its own (gpu_session.py), so that copies and packing 
 kernels.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,11 @@ from .seeds_kernels import (
 from .strands import empty_matches, take, words_of
 from .windows import n_windows
 
+if TYPE_CHECKING:
+    from ..machines.gpu_session import Flight, GpuSession
+    from .strands import Matches, Strands
+    from .windows import Seeds
+
 ROWS = 1 << 25  # looked at, at a time
 _LEAST_ROWS = 1 << 18
 N_FLIGHTS = 4  # at most
@@ -59,7 +64,7 @@ class Found(NamedTuple):
 class GpuSeeds:
     """The matcher ``host`` with its arrays on a GPU, for ``n_threads`` of the host.  Raises DeviceError."""
 
-    def __init__(self, host, session, n_threads=1):
+    def __init__(self, host: "Seeds", session: "GpuSession", n_threads: int = 1) -> None:
         self.host, self.least, self.clock, self.n_threads = host, host.least, session.clock, n_threads
         room = memory_beside(session.memory, gpu_search.n_bytes(host), BESIDE)
         n_flights = max(1, min(n_threads, N_FLIGHTS, room // (_ROW_BYTES * ROWS)))
@@ -86,7 +91,9 @@ def slices_of_gpu(matcher, strands, span=None):
         yield from slices_of_gpu(matcher, strands, some)
 
 
-def _find(flight, matcher, strands, span):
+def _find(
+    flight: "Flight", matcher: GpuSeeds, strands: "Strands", span: tuple[int, int] | None
+) -> tuple[Found | None, list[tuple[int, int]] | tuple]:
     """(the Found matches of a span of windows, nothing), or (None, its shares) where it has too many rows."""
     queries, n_of_all = _bring(flight, matcher, strands)
     start, stop = span or (0, n_of_all)
@@ -110,7 +117,9 @@ def _find(flight, matcher, strands, span):
     return None, [(start + a, start + b) for a, b in spans(n, n_shares)]
 
 
-def _launch(flight, matcher, queries, span, n_rows):
+def _launch(
+    flight: "Flight", matcher: GpuSeeds, queries: Queries, span: tuple[int, int], n_rows: int
+) -> tuple[Table, Pairs]:
     """Begin to find the matches of a span of windows: (Table, Pairs of the matches), on the GPU."""
     n_blocks = max(-(-(span[1] - span[0]) // BLOCK), 1)  # one has nothing to do where there are no windows
     table = Table(flight.there("table", table_size(n_blocks), np.int64), n_blocks, n_rows)
@@ -127,9 +136,9 @@ def _launch(flight, matcher, queries, span, n_rows):
     return table, found
 
 
-def _bring(flight, matcher, strands):
+def _bring(flight: "Flight", matcher: GpuSeeds, strands: "Strands") -> tuple[Queries, int]:
     """(Queries of strands on the GPU, the number of their windows)."""
-    if flight.holds is None or flight.holds[0] is not strands:
+    if flight.holds is None or flight.holds[0] is not strands:  # type: ignore[index]
         flight.holds, n, (base, words) = None, strands.first.size, words_of(strands)
         words = flight.send("words", flight.pack("words", [words]))
         with flight.clock.timed("copy in"):
@@ -137,7 +146,7 @@ def _bring(flight, matcher, strands):
             n_of_all = _pack(matcher.host, strands, base, columns)
         flight.begin("copy in")  # the words are on their way meanwhile
         flight.holds = strands, Queries(words, flight.send("columns", columns), n), n_of_all
-    return flight.holds[1:]
+    return flight.holds[1:]  # type: ignore[index]
 
 
 @compiled
@@ -156,7 +165,7 @@ def _pack(matcher, strands, base, columns):
     return total
 
 
-def _hand_over_all(found, matches, n_threads):
+def _hand_over_all(found: Found, matches: "Matches", n_threads: int) -> None:
     """Write matches in the order of the blocks of windows, by several threads."""
     ends = np.append(0, np.cumsum(found.spans[1::2]))
     work = [

@@ -80,12 +80,12 @@ class Sections(NamedTuple):
     row: np.ndarray
 
 
-def report_size(n) -> int:
+def report_size(n: int) -> int:
     """Numbers of a table of n blocks that the host reads: counters and spans."""
     return 2 + 2 * n
 
 
-def table_size(n) -> int:
+def table_size(n: int) -> int:
     """Numbers in a table of n blocks."""
     return 3 + 3 * n + 3 * n * BLOCK
 

@@ -12,7 +12,8 @@ so matches come out in order, and each of them once.  A match is maximal in both
 longer, for the strand ends there, or the text's block, or the symbols differ.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from ..compiler.functions import by_type, compiled, inlined
 from ..input.dna import CODE, WORD
 from ..input.reads import FORWARD, REVERSE, pack_read, pack_reverse
 from ..machines.jobs import cuts
+
+if TYPE_CHECKING:
+    from ..input.reads import ReadBatch
 
 
 class Strands(NamedTuple):
@@ -52,17 +56,17 @@ class Matches(NamedTuple):
     length: np.ndarray
 
 
-def empty_matches(n) -> Matches:
+def empty_matches(n: int) -> Matches:
     """Arrays for n matches."""
     return Matches(*(np.empty(n, np.int64) for _ in Matches._fields))
 
 
-def take(columns, which):
+def take(columns: "Any", which: slice | np.ndarray) -> "Any":
     """Those of a slice, a mask or indices, of a NamedTuple of columns, as Matches are."""
     return type(columns)(*(column[which] for column in columns))
 
 
-def join_matches(several) -> Matches:
+def join_matches(several: Iterator | Sequence[Matches]) -> Matches:
     """Matches one after the other, in arrays of their own."""
     return Matches(*(np.concatenate(columns) for columns in zip(empty_matches(0), *several, strict=True)))
 
@@ -92,7 +96,7 @@ def collect(matcher, strands, anchors, start, stop, matches):
 # Any other symbol matches nothing, so no match spans two runs.
 
 
-def make_strands(batch, which) -> Strands:
+def make_strands(batch: "ReadBatch", which: int) -> Strands:
     """The strands of all queries of a ReadBatch, ascending by (row, offset); ``which`` as of reads.pack."""
     n_rows = 2 * batch.length.size
     runs, words = np.zeros(n_rows + 1, np.int64), np.zeros(n_rows + 1, np.int64)
@@ -158,7 +162,7 @@ def _note(strands, i, word, length, row, offset):
     strands.row[i], strands.offset[i] = row, offset
 
 
-def cut(strands, size):
+def cut(strands: Strands, size: int) -> Iterator[tuple[int, Strands]]:
     """Yield (number of the first strand, Strands), which together want what ``strands`` want.
 
     Each of them wants up to ``size`` starts.
@@ -167,17 +171,17 @@ def cut(strands, size):
         yield a, some_strands(strands, a, a + start.size)._replace(start=start, stop=stop)
 
 
-def some_strands(strands, a, b) -> Strands:
+def some_strands(strands: Strands, a: int, b: int | None) -> Strands:
     """Strands a to b, with all words."""
     return Strands(strands.words, *(column[a:b] for column in strands[1:]))
 
 
-def word_ends(strands) -> np.ndarray:
+def word_ends(strands: Strands) -> np.ndarray:
     """The end of each strand's words."""
     return strands.first + (strands.length + WORD - 1) // WORD
 
 
-def words_of(strands) -> tuple:
+def words_of(strands: Strands) -> tuple:
     """(the first word of strands, their words and a spare one)."""
     if strands.first.size == 0:
         return 0, strands.words[:1]

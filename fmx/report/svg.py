@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#777777", "#222222")
 _KINDS = ("#4477aa", "#ccbb44", "#ee8866", "#aa3377", "#bbbbbb")  # of bars
@@ -111,7 +112,7 @@ def histogram(columns: Sequence[int], scale: tuple[int, int], label: str, title:
     return _figure(_SCALE + _WIDE + 30, bottom + 48, parts, title)
 
 
-def matrix(names: Sequence[str], numbers: Sequence[Sequence[float]], title: str) -> str:
+def matrix(names: Sequence[str], numbers: Any, title: str) -> str:
     """A square of numbers from -1 to 1, the darker the nearer to 1."""
     n, left = len(names), _NAMES
     cell = max(14, min(56, 560 // n))

@@ -9,12 +9,20 @@ import os
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 from ..errors import FmxError
 from .mapping import MapOptions
+
+if TYPE_CHECKING:
+    from ..input.chunks import Chunk
+    from ..input.spans import Span
+    from .mapping import Mapper
+    from .summary import Summary
 
 CHUNK_SIZE = 1 << 24  # bytes, which suits both
 START = 2.0  # seconds that GPUs take to start while all cores map
@@ -27,12 +35,13 @@ ON_CPU, ON_BOTH, ON_GPUS = "the CPU", "both", "the GPUs alone"
 class Ways:
     """The ways to map, tried one after the other: ``now`` is in use; ``speeds`` in reads/s of those tried."""
 
-    def __init__(self):
-        self.now, self.speeds = ON_CPU, {}
+    def __init__(self) -> None:
+        self.now = ON_CPU
+        self.speeds: dict[str, float] = {}
         self._left = [ON_BOTH, ON_GPUS]
         self._since, self._reads = 0.0, 0  # since the first span is done, if not later
 
-    def note(self, reads, has_gpus):
+    def note(self, reads: int, has_gpus: bool) -> None:
         """Count a span that was mapped.  The CPU's trial lasts until there are GPUs."""
         now = time.monotonic()
         self._since = self._since or now
@@ -54,7 +63,7 @@ class AutoMapper:
 
     sessions = ()
 
-    def __init__(self, cpu, start, n_bytes):
+    def __init__(self, cpu: "Mapper", start: Callable[[Any], Any], n_bytes: int) -> None:
         self.options: MapOptions = replace(cpu.options, chunk_size=CHUNK_SIZE)
         self.tally, self.timed = cpu.tally, cpu.timed
         self._cpu, self._start, self._n_bytes = cpu, start, n_bytes
@@ -65,7 +74,7 @@ class AutoMapper:
         self._error, self._n_flights = "", 0
         self._ways, self._reads = Ways(), {ON_CPU: 0, ON_GPUS: 0}
 
-    def map(self, span, writer, emit):
+    def map(self, span: "Chunk | Span", writer: Any, emit: Callable[..., Any]) -> "Summary":
         """Emit the records of a span's reads, as ``writer`` (given) makes them: a Summary."""
         mapper = self._take(writer)
         try:
@@ -79,14 +88,14 @@ class AutoMapper:
             self._ways.note(summary.reads, self._n_flights > 0)
         return summary
 
-    def _give(self, mapper):
+    def _give(self, mapper: Any) -> None:
         """Leave a flight to the first who waits for one: whoever took one before could starve him."""
         if self._waiting:
             self._waiting.popleft().put(mapper)
         else:
             self._idle.append(mapper)
 
-    def _take(self, writer):
+    def _take(self, writer: Any) -> Any:
         """A mapper of a GPU that is idle, or None: the CPU's turn."""
         with self._lock:
             now = time.monotonic()
@@ -109,14 +118,14 @@ class AutoMapper:
                 return None
         return mine.get()  # it came just now
 
-    def _is_worth_it(self, seconds) -> bool:
+    def _is_worth_it(self, seconds: float) -> bool:
         """Whether a GPU that is started now would be of use before the end."""
         if self._n_bytes is None:
             return seconds > START
         done = self._n_spans * self.options.chunk_size
         return seconds > START / 4 and seconds * (self._n_bytes - done) > 2 * START * done
 
-    def _open(self, writer):
+    def _open(self, writer: Any) -> None:
         try:
             made = self._start(writer)
         except FmxError as error:

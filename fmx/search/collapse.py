@@ -6,8 +6,9 @@ Workers find what is distinct in a span; the caller's thread adds that to what w
 so that names are those of the first reads whoever reads which.  Letters are compared, not their hashes.
 """
 
+from collections.abc import Iterable, Iterator
 from contextlib import closing
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,12 @@ from ..input.dna import UPPER
 from ..input.reads import MOST, put_weight, trimmed, weight_of
 from ..machines.jobs import runs
 from ..machines.pipeline import travel
+
+if TYPE_CHECKING:
+    from ..input import SpanLike
+    from ..input.reads import ReadBatch
+    from ..machines.progress import Progress
+    from .mapping import MapOptions
 
 ALL_READS = "reads, collapsed"  # what messages call them
 _WIDEST = 24  # bytes of a record of FASTA but for its name and letters
@@ -46,15 +53,15 @@ class Distinct(NamedTuple):
     names: np.ndarray
 
 
-def collapsed(source, options, progress):
+def collapsed(source: Iterable[Any], options: "MapOptions", progress: "Progress") -> "Iterator[_Span]":
     """Read all of ``source`` (spans), cut as MapOptions say; spans of what is distinct, with the weights.
 
     Raises InputError, also where there is no memory for it.
     """
 
-    def work(_, span):
+    def work(_: Any, span: "SpanLike") -> Distinct:
         own = Collection()
-        own.add(_spelled(trimmed(reads.parse(span.read().whole()), options.collapse)))
+        own.add(_spelled(trimmed(reads.parse(span.read().whole()), options.collapse)))  # type: ignore[arg-type]
         return own.distinct()
 
     kept = Collection()
@@ -69,14 +76,14 @@ def collapsed(source, options, progress):
 class Collection:
     """Distinct reads that grow in number: ``n`` of them, which stand for ``total``."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.n, self.total = 0, 0
         self._used = [0] * len(Distinct._fields)
         types = [np.int64] * 5 + [np.uint64] + [np.uint8] * 2
         self._arrays = Distinct(*(np.empty(0, kind) for kind in types))
         self._slots = np.zeros(2, np.uint32)
 
-    def add(self, found) -> None:
+    def add(self, found: Distinct) -> None:
         """Add what is Distinct, or reads that are spelled as if they were."""
         self.total += int(found.weight.sum())
         if self.total > MOST:
@@ -86,7 +93,7 @@ class Collection:
         self.n = _add(found, self._arrays, self._slots, self.n, ends)
         self._used = [self.n] * 6 + ends.tolist()
 
-    def _make_room(self, found):
+    def _make_room(self, found: Distinct) -> None:
         fields = zip(self._arrays, self._used, found, strict=True)
         self._arrays = Distinct(
             *(self._with_room(array, used, used + more.size) for array, used, more in fields)
@@ -97,7 +104,7 @@ class Collection:
             self._slots = np.zeros(1 << int(wanted).bit_length(), np.uint32)
             _fill_slots(self._arrays.key, self.n, self._slots)
 
-    def _with_room(self, array, used, wanted):
+    def _with_room(self, array: np.ndarray, used: int, wanted: int) -> np.ndarray:
         if wanted <= array.size:
             return array
         size = max(wanted, array.size * 3 // 2)
@@ -106,7 +113,7 @@ class Collection:
         grown[:used] = array[:used]
         return grown
 
-    def _check_memory(self, n_bytes):
+    def _check_memory(self, n_bytes: int) -> None:
         """Raise InputError unless so much is free."""
         if n_bytes > _SMALL and n_bytes > available_memory():
             size = sum(array.nbytes for array in self._arrays) + self._slots.nbytes
@@ -117,7 +124,7 @@ class Collection:
         """What it holds."""
         return Distinct(*(array[:n] for array, n in zip(self._arrays, self._used, strict=True)))
 
-    def spans(self, size, progress):
+    def spans(self, size: int, progress: "Progress") -> "Iterator[_Span]":
         """Yield what can be read to Chunks of about ``size`` bytes, and let ``progress`` follow."""
         held, share = self.distinct(), 0.0
         progress.follow(lambda: share)
@@ -131,10 +138,10 @@ class _Span:
 
     path, end = ALL_READS, 0
 
-    def __init__(self, held, start, stop):
+    def __init__(self, held: Distinct, start: int, stop: int) -> None:
         self._held, self._start, self._stop = held, start, stop
 
-    def read(self, hold=None) -> Chunk:
+    def read(self, hold: Any = None) -> Chunk:
         """Its records."""
         own = slice(self._start, self._stop)
         n = self._stop - self._start
@@ -144,7 +151,7 @@ class _Span:
         return Chunk(self.path, data, False, self._start + 1, n)
 
 
-def _spelled(batch) -> Distinct:
+def _spelled(batch: "ReadBatch") -> Distinct:
     """All reads of a batch, as if they were Distinct."""
     n = batch.length.size
     padded = (batch.length + 7) & ~7

@@ -1,12 +1,19 @@
 """What may be the matter where almost no read occurs, or a pattern cannot, in a line."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..input.reads import FORWARD, REVERSE, rows_of
 from .auto import AutoMapper
 from .counts.tally import UNITS
+
+if TYPE_CHECKING:
+    from ..index.reference import Reference
+    from .counts.tally import Screen, Tally
+    from .mapping import MapOptions
+    from .summary import PairSummary, Summary
 
 FEW, RARE = 100, 0.02  # reads that tell nothing yet; share of reads that is almost none
 
@@ -26,14 +33,14 @@ class Asked:
     noun: str = "read"
 
     @classmethod
-    def of(cls, options, reference) -> "Asked":
+    def of(cls, options: "MapOptions", reference: "Reference") -> "Asked":
         """Of MapOptions and a Reference."""
         contig = float(np.median(reference.lengths)) if len(reference.lengths) else 0.0
         iupac = bool(options.near and options.near.iupac)
         return cls(options.cannot_occur(), contig, options.strands, iupac, options.noun)
 
 
-def hint(summary, asked: Asked) -> str:
+def hint(summary: "PairSummary | Summary", asked: Asked) -> str:
     """The likeliest reason why so few reads of a Summary occur, and what to do; "" if enough do."""
     n_found = summary.mapped + summary.suppressed
     if summary.reads < FEW or n_found >= RARE * summary.reads:
@@ -55,7 +62,7 @@ def hint(summary, asked: Asked) -> str:
     )
 
 
-def hint_for_patterns(summary, asked: Asked) -> str:
+def hint_for_patterns(summary: "Summary", asked: Asked) -> str:
     """What to do about patterns of a Summary that cannot occur; "" if all can."""
     if summary.hopeless == 0 or asked.iupac:
         return ""
@@ -65,7 +72,7 @@ def hint_for_patterns(summary, asked: Asked) -> str:
 # What a report tells of a search beyond what it tells of any run (machines/watch.py).
 
 
-def told(summary, tally, screen=None, by_group=False) -> dict:
+def told(summary: Any, tally: "Tally", screen: "Screen | None" = None, by_group: bool = False) -> dict:
     """Facts (report/facts.py) by a Tally of contigs, or ``by_group`` of groups, and a Screen, or None."""
     found: dict = lengths_told(summary, ("lengths", "inserts", "multiplicity"))
     if getattr(summary, "strands", None) is not None:
@@ -79,25 +86,25 @@ def told(summary, tally, screen=None, by_group=False) -> dict:
     return found
 
 
-def lengths_told(summary, names) -> dict:
+def lengths_told(summary: Any, names: tuple[str, ...]) -> dict:
     """Those of ``names`` that a summary has, as rows (input/reads.py)."""
     counts = {name: getattr(summary, name) for name in names if hasattr(summary, name)}
     return {name: [] if each is None else rows_of(each) for name, each in counts.items()}
 
 
-def strands_told(strands) -> dict:
+def strands_told(strands: np.ndarray) -> dict:
     """How many occurrences, or matches, are on +, and on -, by int64[2] of these."""
     return {"forward": int(strands[0]), "reverse": int(strands[1])}
 
 
-def place_of(mapper) -> str:
+def place_of(mapper: Any) -> str:
     """Where a mapper has mapped."""
     if isinstance(mapper, AutoMapper):
         return mapper.sentence()
     return ", ".join(map(str, mapper.sessions)) or "the CPU"
 
 
-def _rows_of(tally, by_group) -> list:
+def _rows_of(tally: "Tally", by_group: bool) -> list:
     """The rows of ``fmx search --counts``, as that has them (output/formats/tsv.py)."""
     rows = []
     owners = tally.owners

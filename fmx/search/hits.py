@@ -8,14 +8,18 @@ Occurrences have numbers, from lo[i] to hi[i], i = 2r for read r and 2r + 1 for 
 these into positions: rows of a suffix array that is at hand (Rows), or what was located before (hits.py).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..compiler.functions import by_type, by_type_or_this, compiled, inlined
 from ..compiler.sorting import N_DIGITS, ByDigits, sort, sort_keys
 from ..index.contracts import position_of, prefetch_position
+
+if TYPE_CHECKING:
+    from ..input.reads import ReadBatch
 
 ALL = 2**62  # a limit that is none
 _AHEAD = 16  # reads whose occurrences are prefetched
@@ -44,7 +48,7 @@ class Hits(NamedTuple):
     total: np.ndarray
 
 
-def count(intervals) -> np.ndarray:
+def count(intervals: Intervals) -> np.ndarray:
     """Exact number of occurrences of each read, int64[n_reads], by Intervals [n_parts, 2 * n_reads]."""
     total = np.empty(intervals.lo.shape[1] // 2, np.int64)
     _count(intervals, total)
@@ -83,15 +87,15 @@ class SelectionPolicy:
     at_most: int = ALL
     seed: int = -1
 
-    def eligible(self, total) -> np.ndarray:
+    def eligible(self, total: np.ndarray) -> np.ndarray:
         """The occurrences, of int64[n_reads] in all, that hits are chosen from."""
         return self._wanted(total, ALL)
 
-    def reported(self, total) -> np.ndarray:
+    def reported(self, total: np.ndarray) -> np.ndarray:
         """How many of them are reported."""
         return self._wanted(total, self.limit)
 
-    def _wanted(self, total, limit):
+    def _wanted(self, total: np.ndarray, limit: int) -> np.ndarray:
         wanted = np.empty(total.size, np.int64)
         _at_most(total, self.at_most, limit, wanted)
         return wanted
@@ -126,7 +130,9 @@ def _prefetch_row(rows, row):
     prefetch_position(rows.sa, row)
 
 
-def select(occurrences, batch, start, total, policy) -> Hits:
+def select(
+    occurrences: "Located | Rows", batch: "ReadBatch", start: int, total: np.ndarray, policy: SelectionPolicy
+) -> Hits:
     """The hits of reads start, start + 1, ... of a batch, which have ``total`` int64[n] occurrences."""
     first = np.empty(total.size + 1, np.int64)
     n_hits, most = _lay_out(total, policy.at_most, policy.limit, first)
@@ -257,15 +263,15 @@ class Locator(NamedTuple):
         """Whether hits can be chosen from ``occurrences``."""
         return True
 
-    def of(self, found) -> "Locator":
+    def of(self, found: Intervals) -> "Locator":
         """The locator of what a search has found, here of any Intervals: rows tell where they are."""
         return self
 
-    def occurrences(self, lo, hi) -> Rows:
+    def occurrences(self, lo: np.ndarray, hi: np.ndarray) -> Rows:
         """What hits are chosen from (select), of rows lo[i] to hi[i]."""
         return Rows(self.sa, self.layout, lo, hi)
 
-    def locate(self, lo, size) -> np.ndarray:
+    def locate(self, lo: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, one i after the other."""
         found = np.empty(size.sum(), np.int64)
         _positions(*self, lo, size, found)
@@ -284,12 +290,12 @@ def _positions(sa, layout, start, lo, size, found):
             n += 1
 
 
-def at_hand(locators) -> bool:
+def at_hand(locators: Sequence[Any]) -> bool:
     """Whether hits can be chosen from what was found, so that only those are located that may be reported."""
     return len(locators) == 1 and locators[0].at_hand
 
 
-def occurrences_of(locators, intervals, eligible):
+def occurrences_of(locators: Sequence[Any], intervals: Intervals, eligible: np.ndarray) -> Located | Rows:
     """Rows, or Located, of reads whose Intervals [n_parts, 2 * n] are given.
 
     ``eligible`` int64[n]: how many occurrences of each may become hits; those with none are not located.
@@ -299,7 +305,7 @@ def occurrences_of(locators, intervals, eligible):
     return located(locators, intervals, eligible > 0)
 
 
-def located(locators, intervals, wanted) -> Located:
+def located(locators: Sequence[Any], intervals: Intervals, wanted: np.ndarray) -> Located:
     """Of reads whose Intervals [n_parts, 2 * n] are given, the occurrences of those ``wanted``, bool[n]."""
     sizes = (intervals.hi.astype(np.int64) - intervals.lo) * np.repeat(wanted, 2)
     first = np.append(0, np.cumsum(sizes.sum(axis=0)))

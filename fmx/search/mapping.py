@@ -4,11 +4,12 @@ Span -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> pieces of output
 """
 
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,14 @@ from .pairs.proper import Pairing
 from .queries import Exact, Verify
 from .sparse import SparseSearcher, least_bases, make_sparse, refuse_shorter
 from .summary import PairSummary, Summary
+
+if TYPE_CHECKING:
+    from ..index.fm_index import FMIndex, JoinedIndex
+    from ..input.chunks import Chunk
+    from ..input.pairs.pair_spans import PairSpan
+    from ..input.reads import ReadBatch
+    from ..input.spans import Span
+    from ..machines.watch import Clock, Timed, Written
 
 SLICE_HITS = 1 << 17  # occurrences located, and hits formatted, at a time
 FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
@@ -70,7 +79,7 @@ class MapOptions:
     on_host: bool = False
     noun: str = "read"  # what messages call what is mapped
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "chunk_size", self.chunk_size or chunks.size_for(self.n_threads))
 
     def cannot_occur(self) -> str:
@@ -81,7 +90,7 @@ class MapOptions:
         return f"{short}{f'not longer than {v}, or more than {v} times' if v else 'empty, or'} {what}"
 
 
-def make_query(index):
+def make_query(index: Any) -> Any:
     """The query that an index was opened for."""
     if index.method == "sparse":
         return make_sparse(index)
@@ -125,25 +134,33 @@ class Mapper:
     ``least``: bases of the shortest reads that may be searched.
     """
 
-    def __init__(self, parts, options: MapOptions, tally=None, clock=None, sessions=(), least=0):
+    def __init__(
+        self,
+        parts: "Any",
+        options: MapOptions,
+        tally: Any = None,
+        clock: "Clock | None" = None,
+        sessions: Sequence[Any] = (),
+        least: int = 0,
+    ) -> None:
         self._searchers, self._locators = zip(*parts, strict=True)
         self._least = least
         self.options, self.tally, self.sessions = options, tally, sessions
         self.timed = clock.timed if clock else nullcontext
 
-    def asked(self, **options) -> "Mapper":
+    def asked(self, **options: Any) -> "Mapper":
         """The same one with other ``policy``, ``strands`` or ``pairing`` of its MapOptions."""
         other = copy(self)
         other.options = replace(self.options, **options)
         return other
 
-    def map(self, span, writer, emit) -> Summary:
+    def map(self, span: "Chunk | Span", writer: Any, emit: Callable[..., Any]) -> Summary:
         """Emit the records of a span's reads in pieces, as ``writer`` (given) makes them."""
         with self.timed("read"):
             chunk = span.read()
         return self.map_chunk(chunk, writer, emit)
 
-    def map_chunk(self, chunk, writer, emit) -> Summary:
+    def map_chunk(self, chunk: "Chunk", writer: Any, emit: Callable[..., Any]) -> Summary:
         """The same for a Chunk."""
         found = self.search(chunk)
         if writer.is_sam:
@@ -158,7 +175,7 @@ class Mapper:
         with self.timed("summarise"):
             return Summary.of(found, self.options)
 
-    def split(self, chunk, total, writer, emit):
+    def split(self, chunk: "Chunk", total: np.ndarray | None, writer: Any, emit: Callable[..., Any]) -> None:
         """Emit the reads of a chunk as they came, where the writer has more outputs than one.
 
         ``total`` int64[n_reads]: how often each occurs.
@@ -167,21 +184,21 @@ class Mapper:
             chunk = chunk.whole()
             self._split(reads.parse(chunk), total, writer, emit)
 
-    def _split(self, given, total, writer, emit):
+    def _split(self, given: "ReadBatch", total: Any, writer: Any, emit: Callable[..., Any]) -> None:
         for piece in writer.split((given,), self.options.policy.eligible(total) > 0):
             emit(piece)
 
-    def parse(self, chunk) -> tuple:
+    def parse(self, chunk: "Chunk") -> tuple:
         """The reads of a chunk as they came, and as they are cut."""
         with self.timed("parse"):
             given = reads.parse(chunk)
             return given, trimmed(given, self.options.trim)
 
-    def search(self, chunk) -> Found:
+    def search(self, chunk: "Chunk") -> Found:
         """The reads of a chunk, and where they occur."""
         return self.search_batch(*self.parse(chunk))
 
-    def search_batch(self, given, batch) -> Found:
+    def search_batch(self, given: "ReadBatch", batch: "ReadBatch") -> Found:
         """The same for reads as they came, and as they are cut."""
         refuse_shorter(batch, self._least)
         with self.timed("pack"):
@@ -193,11 +210,11 @@ class Mapper:
         locators = tuple(locator.of(own) for locator, own in zip(self._locators, found, strict=True))
         return Found(given, batch, intervals, locators, total, batch.searchable, self.weights_of(batch))
 
-    def weights_of(self, batch) -> np.ndarray:
+    def weights_of(self, batch: "ReadBatch") -> np.ndarray:
         """How many reads each of a batch stands for, int64[n_reads]."""
         return weights_of(batch) if self.options.collapse else np.ones(batch.length.size, np.int64)
 
-    def hits_of(self, found):
+    def hits_of(self, found: Found) -> Any:
         """Yield (start, Hits) for runs of reads with at most SLICE_HITS occurrences to locate, or of one."""
         policy = self.options.policy
         eligible = policy.eligible(found.total)
@@ -215,18 +232,23 @@ class Mapper:
             yield start, hits
 
 
-def _rows(arrays):
+def _rows(arrays: tuple[np.ndarray, ...]) -> np.ndarray:
     """Arrays as the rows of one."""
     return np.array(arrays) if len(arrays) > 1 else arrays[0][None]
 
 
-def make_mapper(index, options: MapOptions, tally=None, clock=None) -> Mapper:
+def make_mapper(
+    index: "FMIndex | JoinedIndex",
+    options: MapOptions,
+    tally: Any = None,
+    clock: "Clock | None" = None,
+) -> Mapper:
     """What maps to an FMIndex or a JoinedIndex on the CPU."""
     parts = [_of_part(part, part_span(index.meta, i)[0]) for i, part in enumerate(index.parts)]
     return Mapper(parts, options, tally, clock, least=least_bases(index))
 
 
-def _of_part(part, start) -> tuple:
+def _of_part(part: "FMIndex", start: int) -> tuple:
     """What searches a part of the text, which begins at ``start``, and its locator."""
     if part.method == "sparse":
         shorter, locator = _of_part(part.shorter, start) if part.shorter else (None, None)
@@ -240,7 +262,13 @@ def _of_part(part, start) -> tuple:
 # bytes -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> records
 
 
-def map_spans(mappers, source, writer, sink, progress=None) -> Summary | PairSummary:
+def map_spans(
+    mappers: Sequence[Any],
+    source: Iterator,
+    writer: Any,
+    sink: "Timed | Written",
+    progress: Progress | None = None,
+) -> Summary | PairSummary:
     """Map the reads of spans, or of PairSpans, in order, and write the records to ``sink`` (a binary file).
 
     ``mappers``: one for each place where reads are mapped, used by as many threads as its options say.
@@ -249,10 +277,12 @@ def map_spans(mappers, source, writer, sink, progress=None) -> Summary | PairSum
     noun = mappers[0].options.noun
     summary = PairSummary() if mappers[0].options.pairing else Summary()
 
-    def work(mapper, emit, span):
+    def work(
+        mapper: Any, emit: Callable[..., Any], span: "Chunk | PairSpan | Span"
+    ) -> PairSummary | Summary | None:
         return mapper.map(span, writer.of(span), emit)
 
-    def write(piece):
+    def write(piece: Any) -> None:
         sink.write(piece)
         writer.written(piece)
 
@@ -266,7 +296,7 @@ def map_spans(mappers, source, writer, sink, progress=None) -> Summary | PairSum
     return summary
 
 
-def compile_all(mappers, writer, any_length=True) -> None:
+def compile_all(mappers: Sequence[Any], writer: Any, any_length: bool = True) -> None:
     """Map one made-up read, so that what is not compiled yet is compiled before the clock starts.
 
     ``any_length``: whether reads of four letters may be searched.
@@ -279,7 +309,7 @@ def compile_all(mappers, writer, any_length=True) -> None:
             mapper.tally.clear()
 
 
-def warm_up(mappers, writer, letters=b"N") -> None:
+def warm_up(mappers: Sequence[Any], writer: Any, letters: bytes = b"N") -> None:
     """The same, beside others that map already: these letters occur nowhere, so that nothing is counted."""
     record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
     for mapper in mappers:

@@ -4,10 +4,11 @@
                         <-- reverse                                                 <-- forward
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,13 @@ from ..input.spans import read_chunks
 from ..input.streams import whole_output
 from ..machines.pipeline import travel
 
+if TYPE_CHECKING:
+    from ..index.fm_index import FMIndex
+    from ..index.reference import Blocks
+    from ..input.tables import Pair
+    from ..machines.progress import Progress
+    from .near.near_mapper import NearHits, NearMapper
+
 AT_ONCE = 1 << 18  # products that are made at a time
 
 
@@ -31,7 +39,7 @@ class PrimerHits(NamedTuple):
     reverse: np.ndarray
     mismatches: np.ndarray
 
-    def on(self, strand):
+    def on(self, strand: int) -> "PrimerHits":
         """Those on a strand: 0 plus, 1 minus."""
         own = self.reverse == strand
         return PrimerHits(self.place[own], self.reverse[own], self.mismatches[own])
@@ -54,7 +62,7 @@ class Products(NamedTuple):
 CONTIG_BITS = 40  # of a place, below the contig
 
 
-def hits_of_primers(blocks, hits) -> list:
+def hits_of_primers(blocks: "Blocks", hits: "NearHits") -> list:
     """PrimerHits of each read of NearHits."""
     place = np.empty(hits.position.size, np.int64)
     _places(blocks, hits.position, place)
@@ -65,7 +73,9 @@ def hits_of_primers(blocks, hits) -> list:
     ]
 
 
-def pairs_of_hits(mapper, pairs, blocks):
+def pairs_of_hits(
+    mapper: "NearMapper", pairs: "Sequence[Pair]", blocks: "Blocks"
+) -> Iterator[list[PrimerHits]]:
     """Yield (PrimerHits of the forward primer, of the reverse one) of primers.Pairs, by a NearMapper."""
     primers = [primer for pair in pairs for primer in (pair.forward, pair.reverse)]
     (chunk,) = read_chunks([literal_fasta(primers)])
@@ -84,7 +94,9 @@ def _places(blocks, position, place):
         place[i] = found.contig << CONTIG_BITS | found.position
 
 
-def products_of(forward, reverse, lengths, most):
+def products_of(
+    forward: PrimerHits, reverse: PrimerHits, lengths: tuple[int, int], most: int
+) -> Iterator[Products]:
     """Yield Products of a pair in the order of contig, start, end, strand; at least one, perhaps empty.
 
     ``forward``, ``reverse`` PrimerHits; ``lengths`` of the two primers; ``most`` letters of a product.
@@ -104,7 +116,9 @@ def products_of(forward, reverse, lengths, most):
         yield Products(left[own] >> CONTIG_BITS, start, start + size[own], strand, mismatches, order.size)
 
 
-def _facing(left, right, lengths, most):
+def _facing(
+    left: PrimerHits, right: PrimerHits, lengths: tuple[int, int], most: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """(place of the left hit, size, mismatches of the left and of the right one) of all that face each other.
 
     Neither begins before, nor ends behind the other: they may overlap, but one does not lie beyond the other.
@@ -136,7 +150,14 @@ class ProductOutput:
     absent: bool = False
 
 
-def amplify(fm_index, pairs, mappers, output, writer, progress) -> None:
+def amplify(
+    fm_index: "FMIndex",
+    pairs: "Sequence[Pair]",
+    mappers: "Sequence[NearMapper]",
+    output: ProductOutput,
+    writer: Any,
+    progress: "Progress",
+) -> None:
     """Write the products of primers.Pairs, in order, into a ProductOutput.
 
     ``mappers``: NearMappers of the index, each used by as many threads as its options say; ``writer``:
@@ -146,10 +167,10 @@ def amplify(fm_index, pairs, mappers, output, writer, progress) -> None:
     starts = [part_span(fm_index.meta, number)[0] for number in range(len(fm_index.parts))]
     letters, n_found, n_products = Letters(fm_index, starts), 0, 0
 
-    def work(mapper, emit, some):
+    def work(mapper: "NearMapper", emit: Callable[..., Any], some: "Sequence[Pair]") -> list[int]:
         n = []
         for pair, hits in zip(some, pairs_of_hits(mapper, some, reference.blocks), strict=True):
-            for found in products_of(*hits, (len(pair.forward), len(pair.reverse)), output.most):
+            for found in products_of(*hits, (len(pair.forward), len(pair.reverse)), output.most):  # type: ignore[arg-type, call-arg]
                 emit(writer.lines_of(output.kind, pair, found, reference.names, letters))
             if output.absent and not found.total:
                 emit(writer.absent(pair))

@@ -1,7 +1,8 @@
 """What a run of fmx search has seen."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,16 +11,21 @@ from ..errors import n_of
 from ..input.reads import classes_of, count_lengths, no_lengths
 from .hits import eligible_of
 
+if TYPE_CHECKING:
+    from .facts import Asked
+    from .hits import SelectionPolicy
+    from .mapping import Found, MapOptions
+
 
 class Sums:
     """Numbers of a dataclass that add up, and arrays of these, or None where they are not counted."""
 
-    def add(self, other) -> None:
+    def add(self, other: "Any") -> None:
         for item in fields(self):  # type: ignore[arg-type]
             mine, more = getattr(self, item.name), getattr(other, item.name)
             setattr(self, item.name, more if mine is None else mine if more is None else mine + more)
 
-    def plus(self, other):
+    def plus(self, other: Any) -> Any:
         """Itself, to which another one was added."""
         self.add(other)
         return self
@@ -49,7 +55,7 @@ class Summary(Sums):
     things = "reads"
 
     @classmethod
-    def of(cls, found, options) -> "Summary":
+    def of(cls, found: "Found", options: "MapOptions") -> "Summary":
         """What was Found in a batch by MapOptions."""
         at_most = options.policy.at_most
         summary = cls(*_sums(found.total, found.batch.length, found.sought, found.weight, at_most))
@@ -58,7 +64,7 @@ class Summary(Sums):
             summary.count_hits(found, options.policy)
         return summary
 
-    def count_hits(self, found, policy) -> None:
+    def count_hits(self, found: "Found", policy: "SelectionPolicy") -> None:
         """Count how often reads occur, on which strands, and with how many mismatches."""
         eligible = policy.eligible(found.total)
         weight = found.weight * (eligible > 0)
@@ -83,7 +89,7 @@ class Summary(Sums):
         """What a rate is of: how many, and of what."""
         return self.reads, "reads"
 
-    def sentence(self, asked) -> str:
+    def sentence(self, asked: "Asked") -> str:
         """What happened, in one line; ``asked``: hints.Asked."""
         share = 100 * self.mapped / max(self.reads, 1)
         more = f", {self.suppressed:,} with too many" if self.suppressed else ""
@@ -95,7 +101,7 @@ class Summary(Sums):
         )
 
 
-def lengths_of(options, *found):
+def lengths_of(options: "MapOptions", *found: "Found") -> np.ndarray | None:
     """How many reads that were Found are how long, if MapOptions ask for it."""
     if not options.counts_lengths:
         return None
@@ -152,7 +158,13 @@ class PairSummary(Sums):
     things = "reads"
 
     @classmethod
-    def of(cls, found, options, total, inserts=None) -> "PairSummary":
+    def of(
+        cls,
+        found: "Sequence[Found]",
+        options: "MapOptions",
+        total: np.ndarray,
+        inserts: np.ndarray | None = None,
+    ) -> "PairSummary":
         """What was Found of mates 1 and of mates 2 by MapOptions; ``total`` int64[n] proper pairs."""
         policy = options.policy
         eligible = policy.eligible(total)
@@ -191,7 +203,7 @@ class PairSummary(Sums):
         """What a rate is of: how many, and of what."""
         return self.pairs, "pairs"
 
-    def sentence(self, asked) -> str:
+    def sentence(self, asked: "Asked") -> str:
         """What happened, in one line; ``asked``: hints.Asked."""
         share = 100 * self.proper / max(self.pairs, 1)
         more = f", {self.suppressed:,} with too many" if self.suppressed else ""

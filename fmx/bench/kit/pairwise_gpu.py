@@ -217,7 +217,7 @@ def _all(job, pairs):
 
 def table_5(fasta, device=0) -> list:
     """A row for each way: seconds to filter and to trace, and pairs traced.  Raises if they do not agree."""
-    _, sequences = read_sequences(fasta)
+    _, sequences = read_sequences(fasta)  # type: ignore[misc]
     job = Job(sequences, sequences, half=True, identity=0.97, prefilter=False)
     worker, pairs = Worker(job), select(job, (0, sequences.n))
     scorer = Scorer(job, session := GpuSession(device))

@@ -4,7 +4,8 @@ Patterns with many occurrences are short, so there are few of them: reads that o
 located once, however many they are.  A part of the text that has one owner is not located at all.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,12 @@ from ...index.parts import part_span
 from ...index.reference import Blocks
 from ...machines.jobs import cuts, runs
 from ..near.candidates import position_in
+
+if TYPE_CHECKING:
+    from ...index.fm_index import FMIndex, JoinedIndex
+    from ..hits import Intervals
+    from ..near.near_mapper import Matches
+    from .tally import Screen, Tally
 
 MOST = 1 << 17  # positions located at a time
 _MANY = 64  # occurrences, from which on reads are looked at for being the same
@@ -31,7 +38,7 @@ class Owners(NamedTuple):
     of_part: np.ndarray
 
 
-def owners_of(index, by_group=False) -> Owners:
+def owners_of(index: "FMIndex | JoinedIndex", by_group: bool = False) -> Owners:
     """The contigs of an FMIndex or JoinedIndex, or the groups of these.
 
     Raises UnsupportedError where there are no groups.
@@ -47,7 +54,7 @@ def owners_of(index, by_group=False) -> Owners:
     for number in range(of_part.size):
         own = blocks.contig[slice(*np.searchsorted(blocks.text_start, part_span(index.meta, number)))]
         of_part[number] = own[0] if (own == own[0]).all() else -1
-    return Owners(names, lengths, blocks, of_part)
+    return Owners(names, lengths, blocks, of_part)  # type: ignore[arg-type]
 
 
 class Counted(NamedTuple):
@@ -71,13 +78,13 @@ class Placed(NamedTuple):
     positions: np.ndarray
 
 
-def _placed(first, size, of_part, positions) -> Placed:
+def _placed(first: int, size: np.ndarray, of_part: np.ndarray, positions: np.ndarray) -> Placed:
     n = size.sum(axis=1) * (of_part < 0)
     begins = np.cumsum(n) - n
     return Placed(first, np.ascontiguousarray(size), of_part, begins, positions)
 
 
-def placed(owners, locators, intervals):
+def placed(owners: Owners, locators: Any, intervals: tuple[np.ndarray, np.ndarray]) -> Iterator[Placed]:
     """Yield Placed for runs of reads with such intervals, (lo, hi) int64[n_parts, 2 * n_reads].
 
     Positions are MOST at most: a read with more of them comes by stretches of one part at a time.
@@ -94,7 +101,7 @@ def placed(owners, locators, intervals):
                 found.append(locators[number].locate(lo[number, own], size[number, own]))
             yield _placed(a, size[:, own], of_part, np.concatenate(found) if found[2:] else found[-1])
             continue
-        for number, owner in enumerate(of_part):
+        for number, owner in enumerate(of_part):  # type: ignore[assignment]
             here, begin = of_part[number : number + 1], lo[number, own]
             if owner >= 0:
                 yield _placed(a, size[number : number + 1, own], here, _NOWHERE)
@@ -106,7 +113,7 @@ def placed(owners, locators, intervals):
                 yield _placed(a, n, here, positions)
 
 
-def placed_matches(matches, n) -> Placed:
+def placed_matches(matches: "Matches", n: np.ndarray) -> Placed:
     """The first ``n[r]`` of near_hits.Matches of each read r, int64[n_reads]."""
     positions, size = np.empty(n.sum(), np.int64), np.zeros((n.size, 2), np.int64)
     _positions_of(matches, n, positions)
@@ -114,7 +121,7 @@ def placed_matches(matches, n) -> Placed:
     return _placed(0, size.reshape(1, -1), np.full(1, -1, np.int64), positions)
 
 
-def distinct(intervals, eligible, weight) -> tuple:
+def distinct(intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray) -> tuple:
     """((lo, hi), Counted): int64[n_parts, 2 * n] intervals, and the reads that have just these.
 
     Of Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences, of which each
@@ -160,15 +167,15 @@ def _positions_of(matches, n, positions):
 class Together:
     """Several that count reads, as one."""
 
-    def __init__(self, counters):
+    def __init__(self, counters: "Sequence[Screen | Tally]") -> None:
         self.counters = counters
 
-    def add(self, *given) -> None:
+    def add(self, *given: Any) -> None:
         """As Tally.add."""
         for each in self.counters:
             each.add(*given)
 
-    def add_matches(self, *given) -> None:
+    def add_matches(self, *given: Any) -> None:
         """As Tally.add_matches."""
         for each in self.counters:
             each.add_matches(*given)
@@ -179,7 +186,7 @@ class Together:
             each.clear()
 
 
-def together(*counters):
+def together(*counters: "Screen | Tally | None") -> "Together | Screen | Tally | None":
     """Those that count reads as one; None if all are None."""
     there = [each for each in counters if each]
     return (Together(there) if there[1:] else there[0]) if there else None

@@ -6,7 +6,9 @@ sum is the same in whatever order they are added.
 
 import threading
 from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +16,11 @@ from ...compiler.functions import compiled, inlined
 from ...errors import UnsupportedError
 from ...index.reference import place_of
 from .owners import Counted, distinct, placed, placed_matches
+
+if TYPE_CHECKING:
+    from ..hits import Intervals
+    from ..near.near_mapper import Matches
+    from .owners import Owners
 
 COLUMNS = (
     5  # of a table: reads, hits, reads that occur once, millionths of reads, reads that occur here alone
@@ -24,7 +31,7 @@ UNITS = 10**6  # of a read
 class Tally:
     """Counts reads and hits of Owners, for several threads at a time."""
 
-    def __init__(self, owners):
+    def __init__(self, owners: "Owners") -> None:
         self.owners, self._n = owners, len(owners.names)
         self._idle: deque = deque()  # one table for each thread that is counting
 
@@ -32,11 +39,11 @@ class Tally:
         """COLUMNS of each owner, int64[n_owners, COLUMNS]; while nobody is counting."""
         return np.sum([self._new(), *self._idle], axis=0)
 
-    def _new(self):
+    def _new(self) -> np.ndarray:
         return np.zeros((self._n, COLUMNS), np.int64)
 
     @contextmanager
-    def counting(self):
+    def counting(self) -> Iterator[np.ndarray]:
         """A table for this thread to count in."""
         try:
             table = self._idle.pop()
@@ -53,12 +60,18 @@ class Tally:
         """Begin anew."""
         self._idle.clear()
 
-    def add_table(self, table) -> None:
+    def add_table(self, table: np.ndarray) -> None:
         """Count what a table as of ``table`` holds."""
         with self.counting() as own:
             own += table
 
-    def add(self, locators, intervals, eligible, weight) -> None:
+    def add(
+        self,
+        locators: Sequence[Any],
+        intervals: "Intervals",
+        eligible: np.ndarray,
+        weight: np.ndarray,
+    ) -> None:
         """Count Intervals [n_parts, 2 * n_reads] of reads with ``eligible`` int64[n_reads] occurrences.
 
         ``weight`` int64[n_reads]: how many reads each stands for.
@@ -66,11 +79,11 @@ class Tally:
         bounds, reads = distinct(intervals, eligible, weight)
         self._count(placed(self.owners, locators, bounds), reads)
 
-    def add_matches(self, matches, n, weight) -> None:
+    def add_matches(self, matches: "Matches", n: Any, weight: np.ndarray) -> None:
         """Count the first ``n[r]`` of near_hits.Matches of each read r, int64[n_reads], with its weight."""
         self._count([placed_matches(matches, n)], Counted(weight, n))
 
-    def _count(self, found, reads):
+    def _count(self, found: Iterable[Any], reads: Counted) -> None:
         with self.counting() as table:
             seen = self.unseen()
             for each in found:
@@ -129,7 +142,7 @@ MOST = 63  # groups: bits of a combination
 class Screen:
     """Counts reads by the combination of Owners that they occur in, for several threads at a time."""
 
-    def __init__(self, owners):
+    def __init__(self, owners: "Owners") -> None:
         if len(owners.names) > MOST:
             raise UnsupportedError(
                 f"a screen tells combinations of at most {MOST} groups, and these are {len(owners.names):,}: "
@@ -142,12 +155,18 @@ class Screen:
         """Begin anew."""
         self._reads.clear()
 
-    def add(self, locators, intervals, eligible, weight) -> None:
+    def add(
+        self,
+        locators: Sequence[Any],
+        intervals: "Intervals",
+        eligible: np.ndarray,
+        weight: np.ndarray,
+    ) -> None:
         """As Tally.add."""
         bounds, reads = distinct(intervals, eligible, weight)
         self._count(placed(self.owners, locators, bounds), reads.weight)
 
-    def add_pairs(self, found, eligible) -> None:
+    def add_pairs(self, found: Any, eligible: np.ndarray) -> None:
         """Count pairs: each occurs wherever one of its mates does.
 
         ``found``: what was Found of mates 1 and of mates 2; ``eligible`` int64[n]: how often each occurs.
@@ -160,17 +179,17 @@ class Screen:
                 _mark(each, self.owners.blocks, masks)
         self._note(masks, np.ones(masks.size, np.int64))
 
-    def add_matches(self, matches, n, weight) -> None:
+    def add_matches(self, matches: Any, n: Any, weight: np.ndarray | None) -> None:
         """As Tally.add_matches."""
         self._count([placed_matches(matches, n)], weight)
 
-    def _count(self, found, weight):
+    def _count(self, found: Iterable[Any], weight: Any) -> None:
         masks = np.zeros(weight.size, np.int64)
         for each in found:
             _mark(each, self.owners.blocks, masks)
         self._note(masks, weight)
 
-    def _note(self, masks, weight):
+    def _note(self, masks: np.ndarray, weight: np.ndarray) -> None:
         kinds, which = np.unique(masks, return_inverse=True)
         numbers = np.zeros(kinds.size, np.int64)
         np.add.at(numbers, which, weight)
@@ -185,7 +204,7 @@ class Screen:
         return {tuple(names[i] for i in _members(mask)): self._reads[mask] for mask in [*single, *seen]}
 
 
-def _members(mask) -> list:
+def _members(mask: int) -> list:
     return [i for i in range(MOST) if mask >> i & 1]
 
 

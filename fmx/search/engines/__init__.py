@@ -5,8 +5,12 @@ that imports CUDA; each has ``prepare(query, ...)``, which gives a gpu_search.La
 """
 
 import importlib
+from typing import TYPE_CHECKING, Any
 
 from ...errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from ..gpu.gpu_search import Launch
 
 # Names of the GPU's engines: module, variant.
 CUDA = {
@@ -19,7 +23,7 @@ CUDA = {
 }
 
 
-def prepare(name, query):
+def prepare(name: str, query: Any) -> "Launch":
     """The Launch of a GPU's engine for a query.  Raises UnsupportedError, DeviceError."""
     if name not in CUDA:
         raise UnsupportedError(f"no GPU engine {name!r}; there are: {', '.join(CUDA)}")

@@ -7,16 +7,21 @@ which the processor's branch prediction likes better than refilling slots one by
 long are not left to wait for memory alone.
 """
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...compiler.functions import compiled, inlined
 from ...index.contracts import HI, LO, N_STATE, PATTERN, advance, begin
 from ..hits import Intervals
 
+if TYPE_CHECKING:
+    from ...input.reads import Patterns
+
 N_SLOTS = 64
 
 
-def search(query, patterns, n_slots=N_SLOTS) -> Intervals:
+def search(query: Any, patterns: "Patterns", n_slots: int = N_SLOTS) -> Intervals:
     """The interval of every pattern (Patterns), empty (0, 0) where it does not occur or is not searchable."""
     intervals = Intervals(*(np.empty(patterns.length.size, np.uint32) for _ in Intervals._fields))
     state = np.zeros((n_slots, N_STATE), np.int64)

@@ -13,6 +13,8 @@ neighbour's share of lo, and go on with lo alone, odd threads with hi; then each
 with one pattern alone, and so on, so that 7 shuffles add up the 8 sums of a group of 8.
 """
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...compiler.functions import by_type, static_type
@@ -35,13 +37,16 @@ from ...input.dna import symbol_before
 from ..gpu.gpu_search import Launch
 from .cuda_groups import begin_end, group_size, lanes_to_share, write
 
+if TYPE_CHECKING:
+    pass
+
 N_THREADS = 128
 SIZES = (2, 4, 8, 16)
 _MUCH = 3 << 28  # bytes: 0.8 GB
 GROUPS: dict = {size: static_type(f"Group{size}", "size", __name__) for size in SIZES}
 
 
-def prepare(query, size=None) -> Launch:
+def prepare(query: Any, size: int | None = None) -> Launch:
     """How to launch the search of a query by groups of ``size`` (None: one that fits its entries).
 
     Raises UnsupportedError where query, layout and size do not go together.
@@ -57,7 +62,7 @@ def prepare(query, size=None) -> Launch:
     return Launch(full_kernel, 2, N_THREADS, (GROUPS[size](size),))
 
 
-def _best_size(n_units, n_bytes) -> int:
+def _best_size(n_units: int, n_bytes: int) -> int:
     """The fastest group, as measured (benchmarks-gpu.md): about four units a thread, save for six units, and
     for eight where entries take much memory."""
     if n_units == 6 or (n_units == 8 and n_bytes > _MUCH):

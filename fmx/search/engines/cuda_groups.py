@@ -1,11 +1,16 @@
 """What engines of a GPU share that give a thread one end of an interval: a pattern has two units."""
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...compiler.functions import inlined
 from ...compiler.warp import device, is_odd
 from ...errors import UnsupportedError
 from ...index.contracts import start, units
+
+if TYPE_CHECKING:
+    pass
 
 
 @inlined
@@ -20,7 +25,7 @@ def group_size(n_units):
     return 16
 
 
-def lanes_to_share(query, engine) -> int:
+def lanes_to_share(query: Any, engine: str) -> int:
     """Units of an entry that a group shares.  Raises UnsupportedError where there is nothing to share."""
     if not start.knows(query):
         raise UnsupportedError(f"{engine} runs backward search only: take cuda_task, or --method backward")

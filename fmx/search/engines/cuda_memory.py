@@ -6,6 +6,8 @@ are, bring in one member's entry after the other, a unit each, and then count al
     shared memory of a warp   | 32 addresses | entry of thread 0 | spare | ... | entry of thread 31 | spare |
 """
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...compiler.primitives import load_unit
@@ -26,10 +28,13 @@ from ...input.dna import symbol_before
 from ..gpu.gpu_search import Launch
 from .cuda_groups import begin_end, group_size, lanes_to_share, write
 
+if TYPE_CHECKING:
+    pass
+
 SHARED_BYTES = 48 << 10  # what a block may have without asking
 
 
-def prepare(query) -> Launch:
+def prepare(query: Any) -> Launch:
     """How to launch the search of a query.  Raises UnsupportedError where the two do not go together."""
     n_units = lanes_to_share(query, "cuda_memory")
     n_bytes = 8 * WARP * (1 + 2 * (n_units + 1))

@@ -10,6 +10,7 @@ pattern (naive16; there are no entries to load otherwise).
 """
 
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +33,10 @@ from ...index.contracts import address, extend, find, share, start, units
 from ...input.dna import symbol_before
 from ..gpu.gpu_search import Launch
 from .cuda_groups import begin_end, write
+
+if TYPE_CHECKING:
+    from ...input.reads import Patterns
+    from ..hits import Intervals
 
 VARIANTS = ("improved", "naive16", "naive")
 N_THREADS = 128
@@ -62,7 +67,7 @@ def _step_own(how, layout, c, lo, hi):
     return extend(layout, c, lo, hi)
 
 
-def prepare(query, variant=VARIANTS[0]) -> Launch:
+def prepare(query: Any, variant: str = VARIANTS[0]) -> Launch:
     """How to launch a variant for a query.  Raises UnsupportedError where the two do not go together."""
     if variant not in VARIANTS:
         raise UnsupportedError(f"no variant {variant!r} of cuda_task; there are: {', '.join(VARIANTS)}")
@@ -106,7 +111,7 @@ def alone_kernel(how, query, patterns, intervals):
 
 
 @partial(kernel, max_registers=64)  # so that all loads of an entry are under way at once
-def improved_kernel(query, patterns, intervals):
+def improved_kernel(query: Any, patterns: "Patterns", intervals: "Intervals") -> None:
     """``intervals`` (zeros) of ``patterns``, a thread for each end.  Shared memory: 4 bytes a thread."""
     thread, own = thread_index(), thread_in_block()
     i, ends, k = thread >> 1, cuda.shared.array(0, UINT32), np.int32(query.layout.k)

@@ -4,7 +4,7 @@ count    how many hits each read has and how many keys choosing them takes, then
 choose   which occurrences are reported, and where they are
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,13 @@ from ...machines.gpu_jobs import add_up
 from ..counts.tally import COLUMNS, share_of
 from ..hits import Hits, all_keys, eligible_of, select_of_read
 from ..summary import Summary
+
+if TYPE_CHECKING:
+    from ...input.reads import ReadBatch
+    from ...machines.gpu_jobs import Report
+    from ...machines.gpu_session import Flight
+    from ..counts.tally import Tally
+    from ..hits import Rows
 
 N_THREADS, _COUNTERS = 128, 1 << 13
 _SEEN = 2 * N_CLASSES + 2
@@ -133,7 +140,9 @@ def tally_kernel(occurrences, blocks, chosen, table):
             last, met = owner, met + 1
 
 
-def count(flight, batch, occurrences, rules, n_reads, report):
+def count(
+    flight: "Flight", batch: "ReadBatch", occurrences: "Rows", rules: Rules, n_reads: int, report: "Report"
+) -> Chosen:
     """Launch what counts the hits of the first n_reads: Chosen, in which nothing is chosen yet.
 
     What is seen of lengths and so on, where that is wanted, comes here with the Report (``summary_of``).
@@ -158,7 +167,7 @@ def count(flight, batch, occurrences, rules, n_reads, report):
     return chosen
 
 
-def with_room(flight, chosen, report) -> Chosen:
+def with_room(flight: "Flight", chosen: Chosen, report: "Report") -> Chosen:
     """Chosen with room for the hits and keys that the Report says."""
     n_hits, n_keys = report[HITS], report[KEYS]
     hits = chosen.hits._replace(
@@ -168,7 +177,7 @@ def with_room(flight, chosen, report) -> Chosen:
     return chosen._replace(hits=hits, keys=flight.there("keys", n_keys, np.int64))
 
 
-def choose(flight, batch, occurrences, rules, chosen):
+def choose(flight: "Flight", batch: "ReadBatch", occurrences: "Rows", rules: Rules, chosen: Chosen) -> None:
     """Launch what chooses the hits."""
     flight.begin("choose")
     flight.launch(choose_kernel, chosen.hits.total.size, N_THREADS, batch, occurrences, rules, chosen)
@@ -177,11 +186,11 @@ def choose(flight, batch, occurrences, rules, chosen):
 class GpuTally:
     """Has a GPU count for a Tally, whose table it is told of each chunk."""
 
-    def __init__(self, tally):
+    def __init__(self, tally: "Tally") -> None:
         self._tally, self._n = tally, COLUMNS * len(tally.owners.names)
         self._blocks = gpu.take(tally.owners.blocks)
 
-    def count(self, flight, occurrences, chosen):
+    def count(self, flight: "Flight", occurrences: "Rows", chosen: Chosen) -> None:
         """Launch the counting, by keys of all occurrences: their room is filled."""
         n = self._n
         table, here = flight.there("table", n, np.int64), flight.here("table", n, np.int64)[:n]
@@ -191,13 +200,13 @@ class GpuTally:
         flight.launch(tally_kernel, n_reads, N_THREADS, occurrences, self._blocks, chosen, table)
         flight.receive([table], [here])
 
-    def add(self, flight):
+    def add(self, flight: "Flight") -> None:
         """Tell the tally what was counted, once the flight is waited for."""
         table = flight.here("table", self._n, np.int64)[: self._n]
         self._tally.add_table(table.reshape(-1, COLUMNS))
 
 
-def summary_of(flight, rules, report) -> Summary:
+def summary_of(flight: "Flight", rules: Rules, report: "Report") -> Summary:
     """What the Report says of the reads."""
     summary = Summary(*(report[slot] for slot in range(_READS, _HOPELESS + 1)))
     if rules.lengths:
@@ -207,5 +216,5 @@ def summary_of(flight, rules, report) -> Summary:
     return summary
 
 
-def _seen_here(flight):
+def _seen_here(flight: "Flight") -> np.ndarray:
     return flight.here("seen", _SEEN, np.int64)[:_SEEN]

@@ -10,8 +10,10 @@ What a thread does with a read are the functions of the CPU.  What a GPU is no g
 long reads, reads with very many hits, and damaged records, of which the CPU says what is wrong.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +28,16 @@ from ..mapping import make_mapper as make_cpu_mapper
 from ..mapping import make_query
 from . import gpu_hits, gpu_search
 from .gpu_mapping import best_engine
+
+if TYPE_CHECKING:
+    from ...index.fm_index import FMIndex
+    from ...input.chunks import Chunk
+    from ...input.reads import Patterns
+    from ...input.spans import Span
+    from ...machines.gpu_session import Flight, GpuSession
+    from ...machines.watch import Clock
+    from ..mapping import MapOptions
+    from ..summary import Summary
 
 CHUNK_SIZE, LEAST_CHUNK = 1 << 25, 1 << 20  # bytes, less where memory is short
 N_FLIGHTS = 8  # at most: as many threads of the host keep a GPU busy
@@ -45,7 +57,15 @@ class GpuMapper:
     best one.  Raises DeviceError, UnsupportedError.
     """
 
-    def __init__(self, index, options, team, engine=None, tally=None, clock=None):
+    def __init__(
+        self,
+        index: "FMIndex",
+        options: "MapOptions",
+        team: "Sequence[GpuSession]",
+        engine: str | None = None,
+        tally: Any = None,
+        clock: "Clock | None" = None,
+    ) -> None:
         (part,), (session,) = index.parts, team
         query = make_query(part)
         self._launch = engines.prepare(engine or best_engine(query), query)
@@ -71,17 +91,19 @@ class GpuMapper:
         self._gpu_tally = session.run(gpu_hits.GpuTally, tally) if tally else None
 
     @staticmethod
-    def _bring(query, form, sa):
+    def _bring(query: Any, form: Any, sa: Any) -> Any:
         query = gpu_search.bring(query, form)
         held = gpu_search.suffix_array(query)
         sa = gpu_search.upload(sa) if held is None else held
         return query, sa, getattr(query, "layout", sa)
 
-    def map(self, span, writer, emit):
+    def map(self, span: "Chunk | Span", writer: Any, emit: Callable[..., Any]) -> "Summary | None":
         """Emit the records of a span's reads, as ``writer`` (given) makes them: a Summary."""
         return self._flights.run(self._map, span, writer, emit)
 
-    def _map(self, flight, span, writer, emit):
+    def _map(
+        self, flight: "Flight", span: "Chunk | Span", writer: Any, emit: Callable[..., Any]
+    ) -> "Summary | None":
         with self.timed("read"):
             chunk = span.read(partial(GpuHeld, flight, self._inflater))
         if self._is_fit(chunk):
@@ -96,11 +118,13 @@ class GpuMapper:
                 return summary
         return self._cpu.map_chunk(chunk.whole(), writer, emit)
 
-    def _is_fit(self, chunk) -> bool:
+    def _is_fit(self, chunk: "Chunk") -> bool:
         n, size = chunk.n_bound, chunk.data.size
         return 0 < n <= max(size, self.options.chunk_size) // _SHORT and size <= n * _LONG
 
-    def _on_gpu(self, flight, chunk, writer):
+    def _on_gpu(
+        self, flight: "Flight", chunk: "Chunk", writer: Any
+    ) -> "tuple[Summary, np.ndarray, np.ndarray | None] | None":
         """(Summary, records, each read's total if it is wanted) of a chunk; None: a problem, or no room."""
         report, n_reads, maker = Report(flight), chunk.n_bound, self._maker_of(writer)
         reading = Reading(self.options.trim, self.options.strands, writer.is_sam)
@@ -130,13 +154,13 @@ class GpuMapper:
             self._gpu_tally.add(flight)
         return summary, records, total
 
-    def _maker_of(self, writer):
+    def _maker_of(self, writer: Any) -> Any:
         """What has this GPU make a writer's records."""
         if writer not in self._makers:
             self._makers[writer] = writer.made_on_gpu()
         return self._makers[writer]
 
-    def _search(self, flight, patterns) -> Rows:
+    def _search(self, flight: "Flight", patterns: "Patterns") -> Rows:
         n = patterns.length.size
         intervals = Intervals(*(flight.there(name, n, np.uint32)[:n] for name in Intervals._fields))
         flight.begin("search")

@@ -9,7 +9,9 @@ searched and the host parses and formats the rest.  A chunk goes through in batc
 Hits are chosen from the positions as on the CPU, so the output is the same, byte for byte.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +27,17 @@ from .. import engines
 from ..hits import Intervals
 from ..mapping import Mapper, make_query
 from . import gpu_search
+
+if TYPE_CHECKING:
+    from ...index.fm_index import FMIndex, JoinedIndex
+    from ...index.sampled_sa import FullSA
+    from ...machines.gpu_session import Flight, Flights, GpuSession
+    from ..mapping import MapOptions
+    from ..near.near_gpu import GpuVerifier
+    from ..near.near_mapper import NearMapper
+    from ..pairs.pair_mapper import PairMapper
+    from .gpu_mapper import GpuMapper
+    from .gpu_search import Form
 
 N_PATTERNS, N_WORDS = 1 << 18, 1 << 21  # of a batch; a longer pattern is one by itself
 N_POSITIONS = 2 * N_PATTERNS
@@ -69,17 +82,17 @@ def locate_kernel(sa, layout, lo, first, start, positions):
 class GpuSearcher:
     """Turns Patterns into Intervals by a query that it brings to a GPU."""
 
-    def __init__(self, flights, query, engine, form):
+    def __init__(self, flights: "Flights", query: Any, engine: str | None, form: "Form | None") -> None:
         self.flights, self.launch = flights, engines.prepare(engine or best_engine(query), query)
         with gpu.errors():
             self.query = gpu_search.bring(query, form)
 
-    def __call__(self, patterns) -> Intervals:
+    def __call__(self, patterns: Patterns) -> Intervals:
         found = Intervals(*(np.empty(patterns.length.size, np.uint32) for _ in Intervals._fields))
         self.flights.run(self._search, patterns, found)
         return found
 
-    def _search(self, flight, patterns, found):
+    def _search(self, flight: "Flight", patterns: Patterns, found: Intervals) -> None:
         ends = np.append(patterns.first[1:], patterns.words.size - 1)
         a = 0
         while a < patterns.length.size:
@@ -108,24 +121,24 @@ class GpuLocator:
 
     at_hand = False
 
-    def __init__(self, searcher, sa, start):
+    def __init__(self, searcher: GpuSearcher, sa: "FullSA", start: int) -> None:
         self.start, self.flights, held = start, searcher.flights, gpu_search.suffix_array(searcher.query)
         with gpu.errors():
             self.sa = held if held is not None else gpu_search.upload(sa)
         self.layout = getattr(searcher.query, "layout", self.sa)
 
-    def of(self, found):
+    def of(self, found: Intervals) -> "GpuLocator":
         """As located.Locator.of."""
         return self
 
-    def locate(self, lo, size):
+    def locate(self, lo: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, one i after the other."""
         first = np.append(0, np.cumsum(size))
         positions = np.empty(first[-1], np.int64)
         self.flights.run(self._locate, np.ascontiguousarray(lo), first, positions)
         return positions
 
-    def _locate(self, flight, lo, first, positions):
+    def _locate(self, flight: "Flight", lo: np.ndarray, first: np.ndarray, positions: np.ndarray) -> None:
         for a in range(0, lo.size, N_PATTERNS):
             b = min(a + N_PATTERNS, lo.size)
             on_device = sent(flight, {"lo": lo[a:b], "first": first[a : b + 1] - first[a]})
@@ -144,42 +157,64 @@ class GpuLocator:
                 np.add(here, self.start, out=positions[begin : begin + n], dtype=np.int64)
 
 
-def teams_of(index, sessions, tell) -> list:
+def teams_of(
+    index: "FMIndex | JoinedIndex", sessions: "Sequence[GpuSession]", tell: Callable[[str], None]
+) -> list:
     """Teams of GPUs that hold an index each: for each team the GpuSession of each part."""
     sizes = [gpu_search.n_bytes((make_query(part), part.sa)) for part in index.parts]
     return teams(sessions, sizes, A_FLIGHT, tell)
 
 
-def of_teams(index, options, sessions, place, tell=lambda line: None) -> list:
+def of_teams(
+    index: "FMIndex | JoinedIndex",
+    options: "MapOptions",
+    sessions: "Sequence[GpuSession]",
+    place: Callable[..., Any],
+    tell: Callable[[str], None] = lambda line: None,
+) -> list:
     """What ``place(options, team)`` makes of each team of GPUs, which share the threads."""
 
-    def make(team, n_threads):
+    def make(team: "Sequence[GpuSession]", n_threads: int) -> "GpuMapper | NearMapper | PairMapper":
         return place(replace(options, n_threads=n_threads), team)
 
     found = for_each(teams_of(index, sessions, tell), options.n_threads)
     return run_all(make, found, len(found))
 
 
-def make_mapper(index, options, team, engine=None, tally=None, clock=None) -> Mapper:
+def make_mapper(
+    index: "FMIndex | JoinedIndex",
+    options: "MapOptions",
+    team: "Sequence[GpuSession]",
+    engine: str | None = None,
+    tally: Any = None,
+    clock: Any = None,
+) -> Mapper:
     """What maps to an index in parts on GPUs; ``engine`` is one of engines.CUDA, or None for the best one.
 
     ``team``: the GpuSession of each part.  Raises DeviceError, UnsupportedError.
     """
 
-    def locator(searcher, number):
+    def locator(searcher: GpuSearcher, number: int) -> GpuLocator:
         return GpuLocator(searcher, index.parts[number].sa, part_span(index.meta, number)[0])
 
     options, made, sessions = bring_parts(index, options, team, engine, locator)
     return Mapper(made, options, tally, clock, sessions)
 
 
-def bring_parts(index, options, team, engine, locate, more=0):
+def bring_parts(
+    index: "FMIndex | JoinedIndex",
+    options: "MapOptions",
+    team: "Sequence[GpuSession]",
+    engine: str | None,
+    locate: Callable[..., Any],
+    more: int = 0,
+) -> "tuple[MapOptions, list[Any], tuple[GpuSession, ...]]":
     """(options, of each part (GpuSearcher, ``locate(GpuSearcher, number)``), sessions) of a team of GPUs.
 
     ``more``: bytes that ``locate`` takes of a part's GPU besides.  Raises DeviceError, UnsupportedError.
     """
 
-    def bring(number):
+    def bring(number: int) -> "tuple[GpuSearcher, GpuLocator | GpuVerifier]":
         searcher = GpuSearcher(flights[team[number]], held[number][0], engine, forms[team[number]])
         return searcher, locate(searcher, number)
 
@@ -195,14 +230,14 @@ def bring_parts(index, options, team, engine, locate, more=0):
     return replace(options, chunk_size=max(options.chunk_size, CHUNK_SIZE)), made, tuple(flights)
 
 
-def sent(flight, arrays) -> list:
+def sent(flight: "Flight", arrays: Mapping[str, np.ndarray]) -> list:
     """Arrays by name, of a part that fits, on the device."""
     packed = [(name, flight.pack(name, [array])) for name, array in arrays.items()]
     flight.begin("copy in")
     return [flight.send(name, array)[: array.size] for name, array in packed]
 
 
-def _slice(patterns, a, b, n_words):
+def _slice(patterns: Patterns, a: int, b: int, n_words: int) -> Patterns:
     """Patterns a to b by themselves, and the word after them."""
     base = patterns.first[a]
     return Patterns(
@@ -210,7 +245,7 @@ def _slice(patterns, a, b, n_words):
     )
 
 
-def best_engine(query) -> str:
+def best_engine(query: Any) -> str:
     """The fastest engine for a query: threads alone up to 96 bytes, groups beyond (docs/engines.md)."""
     if not start.knows(query) or units(query.layout) == 0:
         return "cuda_task-naive16"

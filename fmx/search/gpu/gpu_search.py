@@ -6,8 +6,9 @@
 Both with seeds as long as there is memory for.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,11 @@ from ...machines.gpu_jobs import Gpu
 from ..queries import Verify
 from ..queries.seeded import VerifyOnDevice, VerifyWide
 
+if TYPE_CHECKING:
+    from ...input.reads import Patterns
+    from ..hits import Intervals
+    from ..queries.exact import Exact
+
 LONGEST = 16  # symbols of a seed
 _MANY = 8  # strings of a seed's length for each symbol of the text, at most
 
@@ -32,12 +38,12 @@ class Form(NamedTuple):
     s: int
 
 
-def seed_lengths(n, own) -> list:
+def seed_lengths(n: int, own: int) -> list:
     """Symbols that seeds of a text of n symbols may have, most first, down to those of its index."""
     return [*(s for s in range(LONGEST, own, -1) if 4**s <= _MANY * n), own]
 
 
-def reshape(query, form, backend):
+def reshape(query: VerifyOnDevice, form: Form, backend: Any) -> VerifyWide:
     """A VerifyOnDevice, whose arrays are the backend's, in another form, with seeds no shorter."""
     prefix, seeds, sa, words, blocks = query
     n = sa.size
@@ -70,7 +76,13 @@ class Launch:
     arguments: tuple = ()
     warp_bytes: int = 0
 
-    def __call__(self, query, patterns, intervals, stream=0):
+    def __call__(
+        self,
+        query: "Exact | VerifyOnDevice | VerifyWide",
+        patterns: "Patterns",
+        intervals: "Intervals",
+        stream: int = 0,
+    ) -> None:
         """Start the search; ``intervals`` hold zeros."""
         n = patterns.length.size * self.threads_per_pattern
         if n:
@@ -79,7 +91,7 @@ class Launch:
             launch(*self.arguments, query, patterns, intervals)
 
 
-def upload(value, stream=0):
+def upload(value: Any, stream: int = 0) -> "Any":
     """A NamedTuple (or array, or number) with its arrays on the device."""
     if isinstance(value, np.ndarray):
         return gpu.to_device(value, stream)
@@ -89,18 +101,18 @@ def upload(value, stream=0):
     return value
 
 
-def download(value):
+def download(value: Any) -> Any:
     """A NamedTuple (or array, or number) with its arrays in the host's memory."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(download, value))
     return value if isinstance(value, int) else gpu.to_host(value)
 
 
-def n_bytes(value) -> int:
+def n_bytes(value: Any) -> int:
     """Bytes of the arrays of a NamedTuple; an array that is there twice counts once."""
     seen: dict = {}
 
-    def visit(item):
+    def visit(item: Any) -> None:
         if isinstance(item, np.ndarray):
             seen[item.__array_interface__["data"][0], item.nbytes] = item.nbytes
         elif isinstance(item, tuple):
@@ -114,7 +126,7 @@ def n_bytes(value) -> int:
 # Which form of seed and verify a GPU gets: the fastest one that its memory has room for.
 
 
-def choose(queries, memory, a_flight=0) -> Form | None:
+def choose(queries: "Sequence[Any]", memory: int, a_flight: int = 0) -> Form | None:
     """The fastest form in which queries, one of each part of the text, fit into ``memory`` bytes of a GPU.
 
     A quarter of them, or as many as a flight needs, are left to flights.  None where that is not seed and
@@ -128,7 +140,7 @@ def choose(queries, memory, a_flight=0) -> Form | None:
     return next((form for form in forms if peak_bytes(queries, form) <= most), forms[-1])
 
 
-def form_bytes(query, sa, form) -> int:
+def form_bytes(query: Any, sa: FullSA | np.ndarray, form: Form | None) -> int:
     """Bytes of a query on the GPU in a form, and of the suffix array to locate with."""
     if form is None:
         return n_bytes((query, sa))
@@ -136,19 +148,19 @@ def form_bytes(query, sa, form) -> int:
     return tables + (BYTES * query.sa.size if form.wide else query.sa.nbytes + query.words.nbytes)
 
 
-def peak_bytes(queries, form) -> int:
+def peak_bytes(queries: Sequence[Verify], form: Form) -> int:
     """Bytes that it takes to make all queries in a form, one after the other."""
     own = max(n_bytes((query.sa, query.words, query.seeds)) for query in queries)
     return sum(form_bytes(query, query.sa, form) for query in queries) + own
 
 
-def bring(query, form):
+def bring(query: Any, form: Form | None) -> "Exact | VerifyOnDevice | VerifyWide":
     """A query on the GPU, in a form (None: as it is)."""
     there = upload(query)
     return there if form is None else reshape(there, form, Gpu)
 
 
-def suffix_array(query):
+def suffix_array(query: Any) -> Any:
     """The suffix array that a query on the GPU holds, or None."""
     held = getattr(query, "sa", None)
     return held if held is None or isinstance(held, WideRows) else FullSA(held)

@@ -4,7 +4,7 @@ A row of a word says where its piece is in the text.  There the pattern is compa
 occurrence that several pieces have found is kept for the first of them, so that none is there twice.
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from ...index.reference import Blocks, find_block
 from ...input.sets import NONE, change_at, changes_at, n_changes
 from ...machines.jobs import cuts
 from ..queries import near
+
+if TYPE_CHECKING:
+    from ..hits import Intervals
 
 AT_ONCE = 1 << 17  # rows that are compared at a time
 _AHEAD = 32  # rows between asking for memory and reading it
@@ -48,10 +51,10 @@ class Sought(NamedTuple):
 class CpuVerifier:
     """Compares rows with a Text on the CPU."""
 
-    def __init__(self, text: Text):
+    def __init__(self, text: Text) -> None:
         self.text = text
 
-    def __call__(self, sought, intervals):
+    def __call__(self, sought: Sought, intervals: "Intervals") -> list[np.ndarray]:
         """Matches of words whose Intervals in the part are given: (pattern, key), int64[n], by pattern."""
         lo = intervals.lo.astype(np.int64)
         found = [(np.empty(0, np.int64), np.empty(0, np.int64))]

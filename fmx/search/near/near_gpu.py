@@ -3,6 +3,9 @@
 The host plans pieces, spells words, and chooses hits, as where the CPU does all (near_mapper.py).
 """
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...compiler.warp import kernel, thread_index
@@ -10,6 +13,14 @@ from ...machines import gpu
 from ..gpu.gpu_mapping import N_THREADS, GpuLocator, bring_parts, interval_of, sent
 from .candidates import Text, match_at, place_of_row
 from .near_mapper import NearMapper, text_of
+
+if TYPE_CHECKING:
+    from ...index.fm_index import FMIndex, JoinedIndex
+    from ...machines.gpu_session import Flight, GpuSession
+    from ..gpu.gpu_mapping import GpuSearcher
+    from ..hits import Intervals
+    from ..mapping import MapOptions
+    from .candidates import Sought
 
 AT_ONCE = 1 << 22  # rows that are compared at a time
 A_FLIGHT = 1 << 26  # bytes of it: keys, and what is told of the words and their patterns
@@ -31,14 +42,14 @@ def compare_kernel(text, sought, lo, first, start, keys):
 class GpuVerifier:
     """Compares rows with a Text on a GPU, as candidates.CpuVerifier does on the CPU."""
 
-    def __init__(self, searcher, text):
+    def __init__(self, searcher: "GpuSearcher", text: Text) -> None:
         located = GpuLocator(searcher, text.sa, text.start)
         self._flights = searcher.flights
         with gpu.errors():
             words, blocks = gpu.to_device(text.words), gpu.take(text.blocks)
         self._text = Text(located.sa, located.layout, words, blocks, text.n, text.start)
 
-    def __call__(self, sought, intervals):
+    def __call__(self, sought: "Sought", intervals: "Intervals") -> tuple[np.ndarray, np.ndarray]:
         """Matches of words whose Intervals in the part are given: (pattern, key), int64[n], by pattern."""
         first = np.append(0, np.cumsum(intervals.hi.astype(np.int64) - intervals.lo))
         found = [(first[:0], first[:0])]
@@ -47,7 +58,14 @@ class GpuVerifier:
         rows, keys = (np.concatenate(columns) for columns in zip(*found, strict=True))
         return sought.pattern[np.searchsorted(first, rows, "right") - 1], keys
 
-    def _compare(self, flight, sought, lo, first, found):
+    def _compare(
+        self,
+        flight: "Flight",
+        sought: "Sought",
+        lo: np.ndarray,
+        first: np.ndarray,
+        found: list[tuple[np.ndarray, np.ndarray]],
+    ) -> None:
         sets, pieces = sought.sets, sought.pieces
         own = {"planes": sets.planes, "plane": sets.plane, "lengths": sets.length, "pieces": pieces.columns}
         own |= {"pattern": sought.pattern, "piece": sought.piece}
@@ -67,11 +85,18 @@ class GpuVerifier:
             found.append((rows + start, here[rows]))
 
 
-def make_near_mapper(index, options, team, engine=None, tally=None, clock=None) -> NearMapper:
+def make_near_mapper(
+    index: "FMIndex | JoinedIndex",
+    options: "MapOptions",
+    team: "Sequence[GpuSession]",
+    engine: str | None = None,
+    tally: Any = None,
+    clock: Any = None,
+) -> NearMapper:
     """What finds near matches on GPUs; as gpu_mapping.make_mapper.  Raises DeviceError, UnsupportedError."""
     texts = [text_of(index, number) for number in range(len(index.parts))]
 
-    def verifier(searcher, number):
+    def verifier(searcher: "GpuSearcher", number: int) -> GpuVerifier:
         return GpuVerifier(searcher, texts[number])
 
     more = max(text.words.nbytes for text in texts) + A_FLIGHT

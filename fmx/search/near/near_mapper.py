@@ -5,8 +5,9 @@ or drawn by a seed and the read's name among those of the stratum that is not re
 are more than ``at_most``.
 """
 
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,15 @@ from ..hits import Intervals, draw, hash_name
 from ..mapping import Found, MapOptions, Mapper, Near, NearFound, make_query
 from ..queries import near
 from .candidates import KEY_BITS, CpuVerifier, Sought, Text, position_in
+
+if TYPE_CHECKING:
+    from ...index.fm_index import FMIndex, JoinedIndex
+    from ...input.chunks import Chunk
+    from ...input.reads import ReadBatch
+    from ...input.sets import Sets
+    from ...machines.watch import Clock
+    from ..hits import SelectionPolicy
+    from ..queries.near import Pieces
 
 
 class NearHits(NamedTuple):
@@ -57,7 +67,7 @@ def _peers_of(hits, i, hit):
     return best >> 2 if n_changes(hits.changes[hit]) == best & 3 else np.int64(0)
 
 
-def matches_of(found, n_reads) -> Matches:
+def matches_of(found: Sequence[tuple[np.ndarray, np.ndarray]], n_reads: int) -> Matches:
     """The matches of n_reads by what each part has: (read, key), int64 both, by read."""
     read, key = (np.concatenate(columns) for columns in zip(*found, strict=True))
     if len(found) > 1:
@@ -67,7 +77,9 @@ def matches_of(found, n_reads) -> Matches:
     return Matches(first, key)
 
 
-def select(matches, batch, start, policy, near) -> NearHits:
+def select(
+    matches: Matches, batch: "ReadBatch", start: int, policy: "SelectionPolicy", near: Near
+) -> NearHits:
     """The hits of reads start, start + 1, ... of a batch, whose changes are not known yet (fill_changes).
 
     ``near`` a mapper.Near.
@@ -161,14 +173,21 @@ N_WORDS, N_ROWS = 1 << 16, 1 << 20  # that are looked up, and compared, together
 class NearMapper(Mapper):
     """A Mapper of near matches; ``parts``: of each what searches, a verifier, and its Text on the CPU."""
 
-    def __init__(self, parts, options: MapOptions, tally=None, clock=None, sessions=()):
+    def __init__(
+        self,
+        parts: "Any",
+        options: MapOptions,
+        tally: Any = None,
+        clock: "Clock | None" = None,
+        sessions: Sequence[Any] = (),
+    ) -> None:
         super().__init__([(search, None) for search, _, _ in parts], options, tally, clock, sessions)
         self._verifiers, self._texts = [part[1] for part in parts], [part[2] for part in parts]
         self._near: Near = options.near  # type: ignore[assignment]
         self._table = sets.DEGENERATE if self._near.iupac else sets.PLAIN
         self._n_text = sum(text.n for text in self._texts)
 
-    def search(self, chunk) -> Found:
+    def search(self, chunk: "Chunk") -> Found:
         """The reads of a chunk; ``total`` is known of those whose hits were asked for."""
         given, batch = self.parse(chunk)
         sought = sets.searched(batch, self._table, self._near.mismatches)
@@ -177,7 +196,7 @@ class NearMapper(Mapper):
         near_found = NearFound(reverse, fewest)
         return Found(given, batch, None, (), total, sought, self.weights_of(batch), near_found)
 
-    def hits_of(self, found):
+    def hits_of(self, found: Any) -> Any:
         """Yield (start, NearHits) for runs of reads."""
         lengths = np.maximum(found.batch.length, N_LETTERS // N_READS)
         for start, stop in runs(lengths, N_LETTERS):
@@ -190,7 +209,9 @@ class NearMapper(Mapper):
             for a, b in runs(n_words, N_WORDS):
                 yield from self._hits_of_run(found, start, own, pieces, (a, b))
 
-    def _hits_of_run(self, found, start, own, pieces, run):
+    def _hits_of_run(
+        self, found: Found, start: int, own: "Sets", pieces: "Pieces", run: tuple[int, int]
+    ) -> Iterator[tuple[int, NearHits]]:
         """The same for reads ``run`` (from, to) of those with ``pieces``, the first of which is ``start``."""
         with self.timed("pack"):
             spelled = near.spell(own, pieces, 2 * run[0], 2 * run[1])
@@ -211,16 +232,23 @@ class NearMapper(Mapper):
                     span, pattern = (text.start, text.start + text.n), 2 * (run[0] + a)
                     fill_changes(text.words, span, own, pattern, self._near.mismatches, hits)
             own_reads = slice(first, first + b - a)
-            found.total[own_reads], found.near.fewest[own_reads] = hits.total, hits.best & 3
+            found.total[own_reads], found.near.fewest[own_reads] = hits.total, hits.best & 3  # type: ignore[union-attr]
             if self.options.counts_lengths:
-                count_reverse(matches, hits.total, found.near.reverse[own_reads])
+                count_reverse(matches, hits.total, found.near.reverse[own_reads])  # type: ignore[union-attr]
             if self.tally:
                 eligible = self.options.policy.eligible(hits.total)
                 weight = found.weight[first : first + b - a]
                 self.tally.add_matches(matches, hits.total * (eligible > 0), weight)
             yield first, hits
 
-    def _matches(self, sought, intervals, span, first_read, n_reads):
+    def _matches(
+        self,
+        sought: Sought,
+        intervals: Sequence[Intervals],
+        span: tuple[int, int],
+        first_read: int,
+        n_reads: int,
+    ) -> Matches:
         """The Matches of n_reads by words number span[0] to span[1] of those with Intervals in each part."""
         found = []
         for verify, part in zip(self._verifiers, intervals, strict=True):
@@ -229,7 +257,7 @@ class NearMapper(Mapper):
         return matches_of(found, n_reads)
 
 
-def text_of(index, number) -> Text:
+def text_of(index: Any, number: int) -> Text:
     """The Text of part ``number`` of an FMIndex or JoinedIndex."""
     part = index.parts[number]
     start, stop = part_span(index.meta, number)
@@ -237,7 +265,12 @@ def text_of(index, number) -> Text:
     return Text(part.sa, layout, part.text_words, part.reference.blocks, stop - start, start)
 
 
-def make_near_mapper(index, options, tally=None, clock=None) -> NearMapper:
+def make_near_mapper(
+    index: "FMIndex | JoinedIndex",
+    options: MapOptions,
+    tally: Any = None,
+    clock: "Clock | None" = None,
+) -> NearMapper:
     """What finds near matches in an FMIndex or a JoinedIndex on the CPU."""
     parts = []
     for number, part in enumerate(index.parts):

@@ -1,6 +1,7 @@
 """Proper pairs in the table of --counts: a mate counts as a read, and its pairs as its occurrences."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,16 +16,31 @@ from ..summary import PairSummary
 from . import proper
 from .proper import partners, reach
 
+if TYPE_CHECKING:
+    from ...index.reference import Reference
+    from ...input.pairs.mates import Mates
+    from ...input.pairs.pair_spans import PairSpan
+    from ..hits import Located
+    from ..mapping import Mapper
+    from .proper import Rule
+
 _MATES = 2
 
 
-def apart(counters) -> tuple:
+def apart(counters: Tally | None) -> tuple:
     """(the Tally, the Screen) of what counts reads, or None for what is not there."""
     each = getattr(counters, "counters", [counters])
     return tuple(next((one for one in each if isinstance(one, kind)), None) for kind in (Tally, Screen))
 
 
-def add_pairs(tally, owner_of, lengths, located, rule, eligible) -> None:
+def add_pairs(
+    tally: Any,
+    owner_of: np.ndarray,
+    lengths: tuple[np.ndarray, np.ndarray],
+    located: "tuple[Located, Located]",
+    rule: "Rule",
+    eligible: np.ndarray,
+) -> None:
     """Count, in a Tally, ``eligible`` int64[n] proper pairs of each of some pairs.
 
     ``owner_of`` int64[n_contigs]; ``lengths``: int64[n] of mates 1 and of mates 2; ``located``: what
@@ -74,17 +90,17 @@ class PairHits(NamedTuple):
 class PairMapper:
     """Turns PairSpans into records, as Mapper does spans; ``mapper``, a Mapper, searches and locates."""
 
-    def __init__(self, mapper, reference):
+    def __init__(self, mapper: "Mapper", reference: "Reference") -> None:
         self._mapper, self._blocks = mapper, reference.blocks
         self.options, self.sessions = mapper.options, mapper.sessions
         self.tally, self._screen = apart(mapper.tally)
         self.timed = mapper.timed
-        self._rule = proper.rule_of(self.options.pairing, reference)
+        self._rule = proper.rule_of(self.options.pairing, reference)  # type: ignore[arg-type]
         if self.tally:
             self._owner_of = np.zeros(len(reference.names), np.int64)
             self._owner_of[self._blocks.contig] = self.tally.owners.blocks.contig
 
-    def map(self, span, writer, emit) -> PairSummary:
+    def map(self, span: "PairSpan", writer: Any, emit: Callable[..., Any]) -> PairSummary:
         """Emit the records of a span's pairs in pieces, as ``writer`` (given) makes them."""
         with self.timed("read"):
             runs_of_mates = span.read(writer.is_sam)
@@ -114,13 +130,15 @@ class PairMapper:
             summary.add(PairSummary.of(found, self.options, total, inserts))
         return summary
 
-    def _is_hit(self, found, total):
+    def _is_hit(self, found: Sequence[Found], total: np.ndarray) -> np.ndarray:
         """Whether each pair, or one of its mates, may have a reported hit; ``total``: of proper pairs."""
         eligible = self.options.policy.eligible
         alone = (eligible(found[0].total) > 0) | (eligible(found[1].total) > 0)
         return np.where(total > 0, eligible(total) > 0, alone)
 
-    def _joined(self, mates, found):
+    def _joined(
+        self, mates: "Mates", found: Sequence[Found]
+    ) -> "Iterator[tuple[int, np.ndarray, list[Located]]]":
         """Yield (start, proper pairs int64[n], Located of both) for runs of pairs of bounded size.
 
         Their occurrences are SLICE_HITS at most, or those of one pair.
@@ -134,28 +152,30 @@ class PairMapper:
                     for its in found
                 ]
             with self.timed("pair"):
-                total = proper.prepare(mates, start, *own, self._rule, self._blocks)
+                total = proper.prepare(mates, start, *own, self._rule, self._blocks)  # type: ignore[arg-type, call-arg]
             if self.tally:
                 with self.timed("tally"):
                     lengths = tuple(batch.length[start:stop] for batch in (mates.one, mates.two))
                     eligible = self.options.policy.eligible(total)
-                    add_pairs(self.tally, self._owner_of, lengths, tuple(own), self._rule, eligible)
+                    add_pairs(self.tally, self._owner_of, lengths, tuple(own), self._rule, eligible)  # type: ignore[arg-type]
             yield start, total, own
 
-    def _count_alone(self, found, total):
+    def _count_alone(self, found: Sequence[Found], total: np.ndarray) -> None:
         """Count mates of pairs that have none of ``total`` int64[n] proper pairs."""
         with self.timed("tally"):
             for its in found:
                 eligible = self.options.policy.eligible(its.total) * (total == 0)
                 self.tally.add(its.locators, its.intervals, eligible, its.weight)
 
-    def _count_screened(self, found):
+    def _count_screened(self, found: Any) -> None:
         """Tell the Screen where mates occur."""
         with self.timed("tally"):
             eligible = [self.options.policy.eligible(its.total) for its in found]
             self._screen.add_pairs(found, eligible)
 
-    def _hits_of(self, mates, found, start, total, own):
+    def _hits_of(
+        self, mates: "Mates", found: Sequence[Found], start: int, total: np.ndarray, own: "Sequence[Located]"
+    ) -> Iterator[tuple[int, PairHits, int]]:
         """Yield (start, PairHits, first record of these) for runs of pairs of about SLICE_HITS records."""
         policy = self.options.policy
         if policy.limit == 0:
@@ -174,11 +194,17 @@ class PairMapper:
                 with self.timed("pair"):
                     window = first, SLICE_HITS
                     chosen = proper.choose(
-                        mates, start + a, tuple(here), self._rule, policy, total[a:b], window
+                        mates,
+                        start + a,
+                        tuple(here),  # type: ignore[arg-type]
+                        self._rule,
+                        policy,
+                        total[a:b],
+                        window,
                     )
                 yield start + a, PairHits(chosen, *hits), first
 
-    def _hits_alone(self, found, start, alone, total) -> Hits:
+    def _hits_alone(self, found: Found, start: int, alone: np.ndarray, total: np.ndarray) -> Hits:
         """Hits of mates that have ``alone`` int64[n] occurrences by themselves."""
         policy = self.options.policy
         occurrences = occurrences_of(found.locators, found.intervals, policy.eligible(alone))
@@ -186,7 +212,7 @@ class PairMapper:
         return hits._replace(total=np.where(total > 0, total, alone))
 
 
-def _part(found, start, n) -> Found:
+def _part(found: Found, start: int, n: int) -> Found:
     """Reads ``start`` onwards of what was Found; the batch stays whole."""
     intervals = Intervals(*(array[:, 2 * start : 2 * (start + n)] for array in found.intervals))
     return found._replace(intervals=intervals, total=found.total[start : start + n])

@@ -12,7 +12,7 @@ choose     those that are reported
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from ...errors import UnsupportedError
 from ...index.reference import STEP, can_hold, find_block, place_key, position_of_key
 from ...input.reads import class_of
 from ..hits import hash_name
+
+if TYPE_CHECKING:
+    from ...index.reference import Blocks, Reference
+    from ...input.pairs.mates import Mates
+    from ..hits import Located, SelectionPolicy
 
 FR, RF, FF = (False, True), (True, False), (False, False)  # reverse: the left and the right mate, 1 and 2
 ORIENTATIONS = {"fr": FR, "rf": RF, "ff": FF}
@@ -71,7 +76,7 @@ class ProperPairs(NamedTuple):
     lead2: np.ndarray
 
 
-def rule_of(pairing, reference) -> Rule:
+def rule_of(pairing: Pairing, reference: "Reference") -> Rule:
     """The Rule of a Pairing.  Raises UnsupportedError for a reference whose places are too many."""
     if not can_hold(reference, LONGEST):
         raise UnsupportedError(
@@ -80,7 +85,9 @@ def rule_of(pairing, reference) -> Rule:
     return Rule(*ORIENTATIONS[pairing.orientation], pairing.least, pairing.most)
 
 
-def prepare(mates, start, one, two, rule, blocks) -> np.ndarray:
+def prepare(
+    mates: "Mates", start: int, one: "Located", two: "Located", rule: Rule, blocks: "Blocks"
+) -> np.ndarray:
     """How many proper pairs there are of pairs ``start`` onwards: int64[n].
 
     ``one``, ``two``: Located (search/hits.py), whose positions become place_keys in order, all of strand +;
@@ -176,7 +183,15 @@ def _to_places(positions, n, blocks):
         positions[i] = place_key(blocks.contig[block], start, False)
 
 
-def choose(mates, start, located, rule, policy, total, window) -> ProperPairs:
+def choose(
+    mates: "Mates",
+    start: int,
+    located: "tuple[Located, Located]",
+    rule: Rule,
+    policy: "SelectionPolicy",
+    total: np.ndarray,
+    window: tuple[int, int],
+) -> ProperPairs:
     """The reported ones of pairs ``start`` onwards; ``located``: what ``prepare`` left of both mates.
 
     ``total`` int64[n] as it told; ``window``: the first one that is given, and how many at most, which
@@ -246,7 +261,7 @@ def _choose_of_pair(mates, start, located, rule, limits, found, i):
             right += 1
 
 
-def count_inserts(mates, start, found, counts) -> None:
+def count_inserts(mates: "Mates", start: int, found: ProperPairs, counts: np.ndarray) -> None:
     """Count the insert of the first of the ProperPairs of each of the pairs ``start`` onwards.
 
     In ``counts`` int64[N_CLASSES] (input/reads.py).

@@ -43,7 +43,7 @@ class Exact(_Fields):
 
     __slots__ = ()
 
-    def __new__(cls, prefix, layout):
+    def __new__(cls, prefix: PrefixTable, layout: Any) -> "Exact":
         if layout.k > MIN_LENGTH + 1 and not lookup.knows(layout):
             raise UnsupportedError(
                 f"{type(layout).__name__} steps over {layout.k} symbols and finds no shorter strings: its "

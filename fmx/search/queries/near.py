@@ -14,12 +14,15 @@ A symbol is a set of bases (input/sets.py), and a word spells out one base of ea
 than one base, pieces lie in the stretch where words are fewest.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, popcount, trailing_zeros
+
+if TYPE_CHECKING:
+    from ...input.sets import Sets
 
 MOST = 2  # mismatches
 LONGEST = 32  # symbols of a piece: one packed word
@@ -54,7 +57,7 @@ class Way(NamedTuple):
     width: int
 
 
-def plan(sets, v, n_text) -> Pieces:
+def plan(sets: "Sets", v: int, n_text: int) -> Pieces:
     """The pieces of patterns (Sets), for a text of n_text symbols."""
     n = sets.length.size
     found = Pieces(np.zeros(n * MOST_PIECES * N_COLUMNS, np.int64), np.zeros(n, np.int64))
@@ -229,7 +232,7 @@ class Words(NamedTuple):
     piece: np.ndarray
 
 
-def spell(sets, pieces, start, stop) -> Words:
+def spell(sets: "Sets", pieces: Pieces, start: int, stop: int) -> Words:
     """The words of patterns start to stop."""
     n = int(pieces.words[start:stop].sum())
     words = Words(np.zeros(n + 1, np.uint64), *(np.empty(n, np.int64) for _ in range(3)))
