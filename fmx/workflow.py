@@ -10,13 +10,12 @@ That of fmx pairwise, which knows no index and starts sooner without one, is ali
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._version import __version__
 from .compiler import functions
 from .index import layouts, plan
-from .index.building.adding import add_groups, add_layouts
-from .index.building.journey import IndexOptions, build_index, default_index_path
 from .index.disk.store import read_meta, settled
 from .index.fm_index import verify as verify_index
 from .index.parts import part_sizes
@@ -27,28 +26,42 @@ from .input.streams import about_bytes
 from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
 from .machines.watch import Watch
-from .output import lines, module_of
-from .output.formats import sam, tsv
+from .output import module_of
+from .output.formats import sam
 from .output.hits import Writers
-from .output.mates import MateWriter
 from .output.wanted import Output
 from .report.facts import command_line
 from .search.auto import AutoMapper
-from .search.collapse import collapsed
-from .search.counts.owners import owners_of, together
-from .search.counts.tally import Screen, Tally
 from .search.facts import place_of, told
 from .search.mapping import MapOptions, compile_all, map_spans, warm_up
 from .search.mapping import make_mapper as make_cpu_mapper
-from .search.near.near_mapper import make_near_mapper
-from .search.pairs.pair_mapper import PairMapper
-from .search.products import amplify
 from .search.sparse import least_bases, where_searched
+
+if TYPE_CHECKING:
+    from .index.building.adding import add_groups, add_layouts
+    from .index.building.journey import IndexOptions, build_index, default_index_path
 
 __all__ = [
     "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
     "find_products", "inspect", "map_reads", "prepare", "search", "tell_compiling",
 ]  # fmt: skip
+
+
+_BUILDING = {
+    "build_index": "journey", "default_index_path": "journey", "IndexOptions": "journey",
+    "add_groups": "adding", "add_layouts": "adding",
+}  # fmt: skip
+
+
+def _of_building(name: str) -> object:
+    """Import what builds when it is first used: a search does without."""
+    if name not in _BUILDING:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".index.building.{_BUILDING[name]}", __package__), name)
+
+
+if not TYPE_CHECKING:  # to which any name would exist
+    __getattr__ = _of_building
 
 
 def tell_compiling(progress) -> None:
@@ -76,13 +89,16 @@ def prepare(fm_index, paths, options: MapOptions, output: Output, progress, devi
     tell_compiling(progress)
     reference = fm_index.reference
     watch = Watch(output.report) if output.report else None
-    tally = Tally(owners_of(fm_index, output.tells_groups)) if output.counts or watch else None
-    screen = Screen(owners_of(fm_index, by_group=True)) if output.screen else None
+    tally, screen = _counters(fm_index, output) if output.counts or output.screen or watch else (None, None)
     options = replace(options, counts_lengths=bool(watch), on_host=bool(output.screen or output.matrix))
     n_bytes = about_bytes(files) if device.engine == "auto" and not options.collapse else None
-    counted, clock = together(tally, screen), watch and watch.clock
+    counted, clock = tally or screen, watch and watch.clock
+    if tally and screen:
+        from .search.counts.owners import together
+
+        counted = together(tally, screen)
     mappers = make_mappers(fm_index, options, device, progress, counted, clock, n_bytes)
-    writer, head = make_writer(reference, output, MateWriter if options.pairing and output.path else None)
+    writer, head = make_writer(reference, output, for_mates=bool(options.pairing and output.path))
     compile_all(mappers, writer, any_length=least_bases(fm_index) == 0)
     for why in writer.refusals():
         progress.say(f"BAM is deflated by the CPU: {why}")
@@ -117,15 +133,14 @@ def map_reads(prepared: Search, paths, output: Output, progress, shard=None):
         source = share.of_pairs(source) if options.pairing else share.of(source)
         progress.follow(share)
         if options.collapse:
+            from .search.collapse import collapsed
+
             source = collapsed(source, options, progress)
         sink = wall.written(sink)
         with wall.spending("mapping"):
             summary = map_spans(mappers, source, writer, watch.timed(sink) if watch else sink, progress)
         wall.turn_to("writing")
-        tables = (
-            tsv.counts(tally.owners, tally.table(), output.by_group) if tally and output.counts else b"",
-            tsv.screen(screen.combinations(), summary) if screen else b"",
-        )
+        tables = _tables(tally, screen, output, summary) if tally or screen else ()
 
         def facts():
             found = told(summary, tally, screen, output.tells_groups)
@@ -136,6 +151,25 @@ def map_reads(prepared: Search, paths, output: Output, progress, shard=None):
         if isinstance(mapper, AutoMapper):
             progress.say(f"searched on {mapper.sentence()}")
     return summary
+
+
+def _counters(fm_index, output: Output) -> tuple:
+    """(a Tally or None, a Screen or None) of what an Output counts."""
+    from .search.counts.owners import owners_of
+    from .search.counts.tally import Screen, Tally
+
+    tally = Tally(owners_of(fm_index, output.tells_groups)) if output.counts or output.report else None
+    return tally, Screen(owners_of(fm_index, by_group=True)) if output.screen else None
+
+
+def _tables(tally, screen, output: Output, summary) -> tuple[bytes, bytes]:
+    """What is written of a Tally, and of a Screen."""
+    from .output.formats import tsv
+
+    return (
+        tsv.counts(tally.owners, tally.table(), output.by_group) if tally and output.counts else b"",
+        tsv.screen(screen.combinations(), summary) if screen else b"",
+    )
 
 
 def make_mappers(fm_index, options, device, progress, counters=None, clock=None, n_bytes=None) -> list:
@@ -162,11 +196,18 @@ def make_mappers(fm_index, options, device, progress, counters=None, clock=None,
         return gpu_mapping.of_teams(fm_index, options, sessions, make, progress.say)
 
     def of_pairs(mapper):
-        return PairMapper(mapper, fm_index.reference) if options.pairing else mapper
+        if not options.pairing:
+            return mapper
+        from .search.pairs.pair_mapper import PairMapper
+
+        return PairMapper(mapper, fm_index.reference)
 
     def on_cpu():
-        make = make_near_mapper if options.near else make_cpu_mapper
-        return [of_pairs(make(fm_index, options, counters, clock))]
+        if not options.near:
+            return [of_pairs(make_cpu_mapper(fm_index, options, counters, clock))]
+        from .search.near.near_mapper import make_near_mapper
+
+        return [of_pairs(make_near_mapper(fm_index, options, counters, clock))]
 
     def start(writer):
         made = choose_place(replace(device, engine="cuda"), on_gpus, on_cpu, lambda where: None)
@@ -178,8 +219,8 @@ def make_mappers(fm_index, options, device, progress, counters=None, clock=None,
     return choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
 
 
-def make_writer(reference, output, around=None):
-    """(writer, bytes before the first record); ``around``: what a HitWriter is given to, or None."""
+def make_writer(reference, output, for_mates=False):
+    """(writer, bytes before the first record); ``for_mates``: of pairs, not of single reads."""
     header = partial(sam.header, reference, __version__, command_line(), output.read_group)
 
     def make(group_id):
@@ -188,7 +229,11 @@ def make_writer(reference, output, around=None):
         )
         writer.allow(output.mismatches)
         writer.takers = tuple(output.takers().values())
-        return around(writer) if around else writer, head
+        if not for_mates:
+            return writer, head
+        from .output.mates import MateWriter
+
+        return MateWriter(writer), head
 
     if not output.groups:
         return make(output.read_group_id)
@@ -199,6 +244,9 @@ def make_writer(reference, output, around=None):
 
 def find_products(fm_index, pairs, options, output, progress=None, device=CPU):
     """Write the products of primers.Pairs, in order, into a search.amplify.ProductOutput."""
+    from .output import lines
+    from .search.products import amplify
+
     progress = progress or Progress(quiet=True)
     tell_compiling(progress)
     amplify(fm_index, pairs, make_mappers(fm_index, options, device, progress), output, lines, progress)

@@ -10,7 +10,6 @@ import click
 
 from ..jobs import PartedJob
 from ..jobs.kept import Once
-from ..jobs.opening import IndexChoice
 from ..jobs.resources import Resources
 from ..jobs.run import Part, run
 from ..machines.places import ALL_GPUS
@@ -21,6 +20,7 @@ from .places import check_places, kind_of, suffix_of
 
 if TYPE_CHECKING:
     from ..jobs.mem import MemJob
+    from ..jobs.opening import IndexChoice
     from ..jobs.search import SearchJob
 
 INSTEAD = {  # what to do
@@ -62,6 +62,8 @@ def resources_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Resources:
 
 def index_of(given: SimpleNamespace) -> IndexChoice:
     """The index, or indexes, of -x, and how they are searched.  Raises UsageError, IndexFileError."""
+    from ..jobs.opening import IndexChoice
+
     paths = find_indexes(given.index_paths)
     if paths[1:] and given.max_memory:
         raise click.UsageError("--max-memory picks the search of one index: give one -x, or leave it out")

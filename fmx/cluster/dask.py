@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from .._version import __version__
 from ..errors import ClusterError, FmxError, installed
-from ..jobs.shard import unlike
+from ..jobs.identity import unlike
 
 SCHEDULER = 6  # seconds in which a scheduler must answer
 PATIENCE = 60  # seconds to wait for a first worker

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from ..errors import DeviceError
 from ..jobs import PartedJob
+from ..jobs.identity import seen
 from ..jobs.kept import kept_for
 from ..jobs.resources import Resources
 from ..jobs.run import Part
 from ..jobs.run import run as run_job
-from ..jobs.shard import seen
 from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
 from ..system.resources import keep_freed

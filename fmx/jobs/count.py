@@ -11,10 +11,10 @@ from ..guides.outputs import CountOutput, opened, write
 from ..guides.samples import Sample, Screen
 from ..guides.shards import Counted, unpack
 from ..system.files import PLACE
+from .identity import absolute, identity, n_of_files
 from .kept import Kept
 from .merge import bodies
 from .resources import Resources
-from .shard import absolute, identity, n_of_files
 from .told import tell_run
 
 

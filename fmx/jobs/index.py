@@ -12,9 +12,9 @@ from ..index.building.journey import IndexOptions, build_index
 from ..index.disk.store import digest_of, read_any_meta
 from ..system.files import PLACE
 from ..system.resources import give_back_large
+from .identity import absolute
 from .kept import Kept
 from .resources import Resources
-from .shard import absolute
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,10 @@ from typing import ClassVar
 from ..mem.journey import Matching, MemOutput, find, prepare
 from ..mem.matching import MemOptions, Summary
 from ..system.files import PLACE
+from .identity import absolute, identity, n_of_files
 from .kept import Kept
-from .merge import merge
 from .opening import IndexChoice, Opened
 from .resources import Resources
-from .shard import absolute, identity, n_of_files
 from .told import tell_run
 
 
@@ -54,5 +53,7 @@ class MemJob:
         tell_run(progress, "mem", summary, None, self.inputs, shard)
 
     def merge(self, opened: Opened, folder, shards, progress) -> list:
+        from .merge import merge
+
         report = opened.told(self.output).report
         return merge(folder, shards, self.output.path, report=report, wall=progress.wall)

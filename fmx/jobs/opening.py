@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from ..errors import shown
 from ..index.fm_index import load
 from ..report.facts import Report
+from .identity import digest_of_index
 from .kept import Kept
 from .resources import Resources
-from .shard import seen
 
 
 class Opened(NamedTuple):
@@ -25,7 +25,7 @@ class Opened(NamedTuple):
         if not output.report:
             return output
         references = [
-            {"index": shown(str(path)), "digest": seen([], meta)["index"], "contigs": meta["n_contigs"],
+            {"index": shown(str(path)), "digest": digest_of_index(meta), "contigs": meta["n_contigs"],
              "bases": meta["n_bases"]}
             for path, meta in self.indexes
         ]  # fmt: skip

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 from ..align.jobs import cut
 from ..align.journey import Gpus, PairOptions, PairOutput, Read, Summary, align, open_gpus, prepare
 from ..system.files import PLACE
+from .identity import MOST, absolute, identity, is_gpu
 from .kept import Kept
-from .merge import merge
 from .resources import Resources
-from .shard import MOST, absolute, identity, is_gpu
 from .told import tell_run
 
 CHUNKS = (64, 64, 1), (16, 128, 128)  # how many; chunks of pairs of one, with the filter and without it
@@ -53,6 +52,8 @@ class PairJob:
         tell_run(progress, "pairwise", summary, None, () if shard else self.inputs)
 
     def merge(self, opened: None, folder, shards, progress) -> list:
+        from .merge import merge
+
         return merge(folder, shards, self.output.path, wall=progress.wall)
 
     def _options(self, resources: Resources) -> PairOptions:

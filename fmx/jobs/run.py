@@ -3,13 +3,16 @@
 import os
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ClusterError
 from . import Job, PartedJob
+from .identity import unlike
 from .kept import Kept, Once
 from .resources import Resources
-from .shard import ShardRun, unlike
+
+if TYPE_CHECKING:
+    from .shard import ShardRun
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,12 @@ def run(
     return summary
 
 
-def shard_of(job: PartedJob, opened: Any, part: Part, progress: Any) -> ShardRun:
+def shard_of(job: PartedJob, opened: Any, part: Part, progress: Any) -> "ShardRun":
     """The ShardRun of a part.  Raises ClusterError where a worker sees other inputs than the client."""
     here = job.identity(opened)
     if part.run and here != part.run:  # on a worker that came later
         differs = unlike(here, part.run, job.index_path) or "its inputs are others"
         raise ClusterError(f"worker on {os.uname().nodename}: {differs}")
+    from .shard import ShardRun
+
     return ShardRun(part.folder, (part.number, part.count), here, progress.wall, is_lasting=part.run is None)

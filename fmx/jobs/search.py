@@ -10,11 +10,10 @@ from ..search.facts import Asked
 from ..search.mapping import MapOptions
 from ..system.files import PLACE
 from ..workflow import Search, map_reads, prepare
+from .identity import absolute, identity, n_of_files
 from .kept import Kept
-from .merge import merge
 from .opening import IndexChoice, Opened
 from .resources import Resources
-from .shard import absolute, identity, n_of_files
 from .told import tell_run
 
 
@@ -129,6 +128,8 @@ class SearchJob:
         tell_run(progress, self.name, summary, self._asked(opened), self.inputs, shard)
 
     def merge(self, opened: Opened, folder, shards, progress) -> list:
+        from .merge import merge
+
         output = opened.told(self.output)
         beside = {"counts": output.counts, "report": output.report, "asides": output.takers()}
         return merge(folder, shards, output.path, **beside, wall=progress.wall)

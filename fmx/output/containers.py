@@ -18,7 +18,6 @@ from ..errors import OutputError, installed
 from ..input import alignments
 from ..input.streams import STANDARD, descriptor_of, is_special, named_output, whole_output
 from ..system.files import DraftFolder, sync_names, sync_tree
-from .formats import matrix
 
 if TYPE_CHECKING:
     from ..index.reference import Reference
@@ -128,5 +127,7 @@ def container(output: "Output", reference: "Reference") -> Callable[[str], Abstr
 
         return partial(parquet.opened, parquet.schema_of(output))
     if output.kind == "npz":
+        from .formats import matrix
+
         return partial(matrix.opened, reference.groups.names, output.matrix == "presence")  # type: ignore[union-attr]
     return samtools_container(output, reference) if is_needed(output) else whole_output

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..input.reads import FORWARD, REVERSE, rows_of
-from .auto import AutoMapper
-from .counts.tally import UNITS
 
 if TYPE_CHECKING:
     from ..index.reference import Reference
@@ -99,6 +97,8 @@ def strands_told(strands: np.ndarray) -> dict:
 
 def place_of(mapper: Any) -> str:
     """Where a mapper has mapped."""
+    from .auto import AutoMapper
+
     if isinstance(mapper, AutoMapper):
         return mapper.sentence()
     return ", ".join(map(str, mapper.sessions)) or "the CPU"
@@ -106,6 +106,8 @@ def place_of(mapper: Any) -> str:
 
 def _rows_of(tally: "Tally", by_group: bool) -> list:
     """The rows of ``fmx search --counts``, as that has them (output/formats/tsv.py)."""
+    from .counts.tally import UNITS
+
     rows = []
     owners = tally.owners
     for name, length, row in zip(owners.names, owners.lengths.tolist(), tally.table().tolist(), strict=True):

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from fmx.cluster import dask, worker
 from fmx.errors import ClusterError
 from fmx.input import shards as input_shards
-from fmx.jobs import shard
+from fmx.jobs import identity
 
 
 class Nearby:
@@ -35,6 +35,6 @@ def use(monkeypatch):
     """Let commands with ``--scheduler nearby`` be done here, in shards of a few reads."""
     monkeypatch.setattr(dask, "Cluster", Nearby)
     monkeypatch.setattr(worker, "n_threads_here", lambda: 2)
-    monkeypatch.setattr(shard, "SIZES", ((64, 1000, 1000),) * 2)
+    monkeypatch.setattr(identity, "SIZES", ((64, 1000, 1000),) * 2)
     monkeypatch.setattr(input_shards, "APART", 1000)
     return ["--scheduler", "nearby"]

@@ -20,7 +20,7 @@ from fmx.bench import dask as bench
 from fmx.bench.kit import workers
 from fmx.cluster import dask
 from fmx.errors import ClusterError
-from fmx.jobs.shard import identity
+from fmx.jobs.identity import identity
 from fmx.measure import timing
 
 pytest.importorskip("distributed", reason="pip install 'fmx-mapper[cluster]'")

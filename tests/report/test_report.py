@@ -15,7 +15,7 @@ from hypothesis import given
 from texts import numbered, random_letters
 
 from fmx.input.reads import N_CLASSES, class_of, no_lengths, rows_of
-from fmx.jobs.shard import identity
+from fmx.jobs.identity import identity
 from fmx.mem.journey import MemOutput
 from fmx.report.facts import Report
 

@@ -1,0 +1,45 @@
+"""How many modules of ours a command imports: what it does not need, it does not wait for."""
+
+import subprocess
+import sys
+
+import journeys
+import pytest
+from texts import numbered, random_letters
+
+CONTIGS = numbered([random_letters(2000, "start")])
+PROGRAM = """
+import sys
+from fmx.cli.main import run
+code = run(sys.argv[1:])
+print(code, *(name for name in sys.modules if name.split(".")[0] == "fmx"), file=sys.stderr)
+"""
+BUILDING = ("fmx.index.building.journey", "fmx.index.disk.writer")
+OTHERS = ("fmx.search.near.near_mapper", "fmx.search.products", "fmx.search.collapse", "fmx.cluster.dask")
+NO_INDEX = ("fmx.search.mapping", "fmx.workflow", "fmx.index.fm_index", *OTHERS)
+COMMANDS = {  # at most so many modules, and some that are not among them
+    "search": (["search", "few.fq", "-x", "{}"], 130, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
+    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 128, (*BUILDING, *OTHERS, "fmx.mem.journey")),
+    "mem": (["mem", "few.fq", "-x", "{}"], 144, (*BUILDING, *OTHERS, "fmx.workflow")),
+    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 84, NO_INDEX),
+    "pairwise": (["pairwise", "few.fa"], 92, NO_INDEX),
+    "index": (["index", "few.fa", "-o", "out.fmx"], 105, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
+    "inspect": (["inspect", "{}"], 116, (*BUILDING, *OTHERS)),
+    "help": (["search", "--help"], 28, ("fmx.input.chunks", "fmx.output.wanted")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_imports_only_what_it_needs(name, index_of, folder):
+    words, most, others = COMMANDS[name]
+    letters = CONTIGS[0][1]
+    reads = [(f"r{i}", letters[i : i + 60]) for i in range(25)]
+    (folder / "few.fq").write_bytes(journeys.fastq(reads))
+    (folder / "few.fa").write_bytes(journeys.fasta(reads[:3]))
+    (folder / "guides.csv").write_text(f"id,sequence,gene\na,{letters[30:50]},g\nb,{letters[60:80]},g\n")
+    words = [word.format(index_of(CONTIGS)) for word in words]
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, check=True)
+    code, *modules = done.stderr.splitlines()[-1].split()
+    assert code == "0", done.stderr
+    assert set(others) & set(modules) == set()
+    assert len(modules) <= most
