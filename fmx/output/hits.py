@@ -1,7 +1,7 @@
 """Buffers that serve again: the kernel clears each page of a new one, which costs as much as filling it."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -93,6 +93,7 @@ class HitWriter(Buffers):
     """
 
     takers: tuple = ()
+    _on_gpus: "Sequence[GpuHitWriter]" = ()  # of those that have no records of reads
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class HitWriter(Buffers):
     ) -> None:
         super().__init__()
         self.form, self.is_sam = form, is_sam
-        self._on_gpus: list[GpuHitWriter] = []
+        self._on_gpus = []
         self.encode, self._end, self.widest = encode, end, widest(form)
 
     def allow(self, changes: int) -> None:
@@ -147,7 +148,7 @@ class HitWriter(Buffers):
         from .hits_gpu import GpuHitWriter
 
         made = GpuHitWriter(self)
-        self._on_gpus.append(made)
+        self._on_gpus = [*self._on_gpus, made]
         return made
 
     def refusals(self) -> set:
