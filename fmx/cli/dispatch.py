@@ -133,7 +133,8 @@ def _address(given: SimpleNamespace, job: PartedJob, n_jobs: int) -> str | None:
         return given.scheduler
     if not (address := os.environ.get("DASK_SCHEDULER_ADDRESS")):
         return None
-    is_whole = job.alone() or n_jobs > 1 or getattr(given, "samples", None)
+    is_sheet = job.name == "search" and given.samples  # whose samples count shares out, and search does not
+    is_whole = job.alone() or n_jobs > 1 or is_sheet
     return (
         address
         if not is_whole and has_place(job.output.path) and all(map(os.path.isfile, job.inputs))
