@@ -7,7 +7,7 @@ class Reader(Protocol):
     """What gives bytes in order: Plain, Blocks, Gzip, Range, Source, Packed, Alignments, Stream.
 
     To add one, for a container of reads: write ``readinto`` as it is told here, and let ``Source`` choose it
-    by the first bytes of a file.  tests/input/test_protocols.py runs over all of them.
+    by the first bytes of a file.  tests/input/test_reader_protocol.py runs over all of them.
     """
 
     def readinto(self, view: Any, /) -> int:

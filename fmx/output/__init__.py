@@ -13,7 +13,52 @@ which of these functions the file has; each gives (writer, bytes before the firs
 
 from importlib import import_module
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
+
+
+class RecordWriter(Protocol):
+    """Makes of hits what is written; one instance serves all threads.
+
+    To add one: derive from hits.BatchWriter and write ``format``; or give hits.HitWriter a form (records.py),
+    whose records a GPU can make as well.  tests/output/test_writer_protocol.py runs over all of them.
+    """
+
+    is_sam: bool
+    takers: tuple
+
+    def allow(self, changes: int) -> None:
+        """Let hits have so many changes, at most (input/sets.py)."""
+
+    def format(self, batch: Any, hits: Any, start: int, first_hit: int, last_hit: int) -> Any:
+        """A piece: the records of reads ``start`` onwards, as far as their hits are first_hit to last_hit."""
+
+    def split(self, batches: Any, is_hit: Any) -> Any:
+        """Yield pieces for the other outputs: reads as they came, by whether each has a reported hit."""
+
+    def of(self, span: Any) -> "RecordWriter":
+        """What writes the reads of a span."""
+
+    def owns(self, piece: Any) -> bool:
+        """Is a piece the beginning of an array of this writer?"""
+
+    def written(self, piece: Any) -> None:
+        """What ``format`` or ``split`` gave has been written."""
+
+    def refusals(self) -> set:
+        """Why GPUs do not deflate the records that they make, as they should: sentences."""
+
+    def end(self) -> bytes:
+        """What stands after the last record."""
+
+
+class Sink(Protocol):
+    """Takes the pieces of a RecordWriter in order: a plain file, samtools, rows of Parquet or of a matrix.
+
+    To add one: write a context manager that gives it for a path, and let containers.container choose it.
+    """
+
+    def write(self, piece: Any, /) -> object:
+        """Take one piece."""
 
 
 class Format(NamedTuple):

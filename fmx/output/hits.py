@@ -1,8 +1,8 @@
 """Buffers that serve again: the kernel clears each page of a new one, which costs as much as filling it."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -84,16 +84,49 @@ def put_read(form, out, at, batch, hits, i, window):
 # Hits of reads as records of a format.
 
 
-class HitWriter(Buffers):
-    """Formats batches by a form (records.py); one instance serves all threads.
-
-    ``is_sam``: reads must keep SAM's rules, and one without a name is *; else its letters name it.
-    ``encode`` makes of a run of records what is written, and ``end`` stands after the last one.  ``takers``:
-    of reads.py, if reads are also written as they came.
+class BatchWriter:
+    """What all that writes hits of batches has: a RecordWriter whose pieces are not used again, and that
+    has nothing to write at the end.  ``takers``: of reads.py, if reads are also written as they came.
     """
 
     takers: tuple = ()
-    _on_gpus: "Sequence[GpuHitWriter]" = ()  # of those that have no records of reads
+
+    def __init__(self, is_sam: bool = False) -> None:
+        self.is_sam = is_sam
+
+    def allow(self, changes: int) -> None:
+        """Let hits have so many changes, at most (input/sets.py): nothing depends on it."""
+
+    def split(self, batches: "tuple[ReadBatch, ...]", is_hit: np.ndarray) -> Iterator:
+        """Yield pieces for the other outputs: reads as they came, by whether each has a reported hit."""
+        return split(self.takers, batches, is_hit)
+
+    def of(self, span: Any) -> Self:
+        """What writes the reads of a span: itself."""
+        return self
+
+    def refusals(self) -> set:
+        """Why GPUs do not deflate the records that they make, as they should: sentences."""
+        return set()
+
+    def owns(self, piece: Any) -> bool:
+        """Is a piece the beginning of an array of this writer?"""
+        return False
+
+    def written(self, piece: Any) -> None:
+        """A piece has been written."""
+
+    def end(self) -> bytes:
+        """What stands after the last record."""
+        return b""
+
+
+class HitWriter(BatchWriter, Buffers):
+    """Formats batches by a form (records.py); one instance serves all threads.
+
+    ``is_sam``: reads must keep SAM's rules, and one without a name is *; else its letters name it.
+    ``encode`` makes of a run of records what is written, and ``end`` stands after the last one.
+    """
 
     def __init__(
         self,
@@ -102,9 +135,10 @@ class HitWriter(Buffers):
         encode: Callable[[np.ndarray], bytes] | None = None,
         end: bytes = b"",
     ) -> None:
-        super().__init__()
-        self.form, self.is_sam = form, is_sam
-        self._on_gpus = []
+        BatchWriter.__init__(self, is_sam)
+        Buffers.__init__(self)
+        self.form = form
+        self._on_gpus: list[GpuHitWriter] = []
         self.encode, self._end, self.widest = encode, end, widest(form)
 
     def allow(self, changes: int) -> None:
@@ -129,19 +163,11 @@ class HitWriter(Buffers):
         self._give_back(records)
         return encoded
 
-    def split(self, batches: "tuple[ReadBatch, ...]", is_hit: np.ndarray) -> Iterator:
-        """Yield pieces for the other outputs: reads as they came, by whether each has a reported hit."""
-        return split(self.takers, batches, is_hit)
-
-    def of(self, span: Any) -> "HitWriter":
-        """What writes the reads of a span: itself."""
-        return self
-
     def owns(self, piece: bytes | np.ndarray) -> bool:
         """Is a piece the beginning of an array of this writer, or of what it made on GPUs?"""
         if isinstance(piece, bytes):
             return False
-        return super().owns(piece) or any(made.buffers.owns(piece) for made in self._on_gpus)
+        return Buffers.owns(self, piece) or any(made.buffers.owns(piece) for made in self._on_gpus)
 
     def made_on_gpu(self) -> "GpuHitWriter":
         """What has the GPU that this thread uses make the records: a GpuHitWriter."""
@@ -164,7 +190,7 @@ class HitWriter(Buffers):
         of_gpus = (made.buffers for made in self._on_gpus)
         owner = next((its for its in of_gpus if its.owns(records)), None)
         if owner is None:
-            super().written(records)
+            Buffers.written(self, records)
         else:
             owner.written(records)
 

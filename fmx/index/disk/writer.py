@@ -10,17 +10,38 @@ import re
 import shutil
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from ...errors import IndexFileError, OutputError
-from ...machines.jobs import ONE_CORE
+from ...machines.jobs import ONE_CORE, Backend
 from ...machines.threads import start
 from ...system.files import DraftFolder, sync_names, sync_tree
 from .check import is_array
 from .store import FORMAT, META, PIECE, checksum, meta_checksum, read_any_meta, read_meta
 
 _DRAFT = re.compile(r"\.(\d+|\w+\.[0-9a-f]{16})\.partial")  # of an addition that was killed, in an index
+
+
+class IndexSink(Protocol):
+    """Takes the arrays of an index, one after the other, and then what meta.json says: a context manager.
+
+    To add one: write these, keep nothing of what was not committed, and let building/journey.py open it.
+    tests/index/test_sink_protocol.py runs over all of them.
+    """
+
+    arrays: dict
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *failure: object) -> None: ...
+
+    def add(self, name: str, array: Any, backend: Backend = ONE_CORE) -> None:
+        """Take one array of a backend."""
+
+    def commit(self, meta: dict) -> None:
+        """The index is whole."""
 
 
 class IndexWriter:
@@ -34,14 +55,14 @@ class IndexWriter:
         self.n_threads, self.waiting = n_threads, waiting
         self.arrays: dict = {}
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         self._opened = ExitStack()
         with self._told("write here"):
             refuse_unless_ours(self.path)
             self._draft = self._opened.enter_context(DraftFolder(self.path))
         return self
 
-    def __exit__(self, *failure):
+    def __exit__(self, *failure: Any) -> None:
         self._opened.__exit__(*failure)
 
     @contextmanager
@@ -51,7 +72,7 @@ class IndexWriter:
         except OSError as error:
             raise OutputError(f"{self.path}: cannot {what}: {error.strerror or error}") from error
 
-    def add(self, name: str, array, backend=ONE_CORE) -> None:
+    def add(self, name: str, array: Any, backend: Backend = ONE_CORE) -> None:
         """Write one array of a backend, piece by piece; a name with a slash goes into a folder."""
         digests, dtype, shape = [], array.dtype, tuple(array.shape)
         with self._told(f"write {name}"):
@@ -62,7 +83,7 @@ class IndexWriter:
                 np.lib.format.write_array_header_1_0(out, header)
                 for piece in backend.pieces(array, PIECE // dtype.itemsize):
                     digest = start(self.n_threads, checksum, piece)
-                    out.write(piece)
+                    out.write(piece)  # type: ignore[arg-type]
                     digests.append(digest())
         size = array.size * dtype.itemsize
         self.arrays[name] = {"dtype": str(dtype), "shape": list(shape), "bytes": size, "checksums": digests}
@@ -83,7 +104,7 @@ class IndexWriter:
 class IndexExtender(IndexWriter):
     """Adds arrays to an index, alone at it.  They belong to it once meta.json is replaced, the last step."""
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         with ExitStack() as opened:
             with self._told("change it"):
                 opened.enter_context(_locked(self.path, self.waiting))
@@ -174,7 +195,7 @@ def _lock(descriptor, waiting):
 
 
 class HeldIndex:
-    """Stands in the place of writer.IndexWriter; afterwards ``meta`` and ``arrays`` are those of an index.
+    """An IndexSink in memory; afterwards ``meta`` and ``arrays`` are those of an index.
 
     fm_index.load opens it.
     """
@@ -183,13 +204,13 @@ class HeldIndex:
         self.meta: dict = {}
         self.arrays: dict = {}
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *failure):
+    def __exit__(self, *failure: Any) -> None:
         """There is nothing to tidy up."""
 
-    def add(self, name: str, array, backend=ONE_CORE) -> None:
+    def add(self, name: str, array: Any, backend: Backend = ONE_CORE) -> None:
         """Keep one array of a backend; as those that are mapped from disk, nobody may write to it."""
         held = np.ascontiguousarray(backend.to_host(array)).view()
         held.flags.writeable = False

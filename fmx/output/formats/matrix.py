@@ -17,7 +17,7 @@ from ...index.contigs import blocks_by_group
 from ...index.reference import place_of
 from ...input.streams import whole_output
 from .. import put
-from ..hits import HitWriter, named_by_letters
+from ..hits import BatchWriter, named_by_letters
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -50,16 +50,14 @@ class Rows(NamedTuple):
         return sum(map(len, self.names)) + self.size.nbytes + self.indices.nbytes + self.data.nbytes
 
 
-class MatrixWriter(HitWriter):
+class MatrixWriter(BatchWriter):
     """Makes lines of patterns and all of their hits; one instance serves all threads."""
 
     def __init__(self, reference: "Reference", is_presence: bool, as_text: bool) -> None:
-        self.is_sam, self._as_text = False, as_text
+        super().__init__()
+        self._as_text = as_text
         self._blocks, self._n = blocks_by_group(reference), len(reference.groups.names)  # type: ignore[union-attr]
         self._most = 1 if is_presence else np.iinfo(np.int64).max
-
-    def allow(self, changes: int) -> None:
-        """Whatever hits have."""
 
     def format(self, batch: "ReadBatch", hits: Any, start: int, first_hit: int, last_hit: int) -> Any:
         """Lines of patterns ``start`` onwards: all of them with their first hits, then none."""
@@ -76,16 +74,6 @@ class MatrixWriter(HitWriter):
         n = _entries(hits, self._blocks, self._most, counts, (size, *entries))
         return Rows([_name(batch, start + i) for i in range(size.size)], size, *(x[:n] for x in entries))
 
-    def owns(self, piece: Any) -> bool:
-        """No piece is used again."""
-        return False
-
-    def written(self, piece: Any) -> None:
-        """No piece is used again."""
-
-    def end(self) -> bytes:
-        return b""
-
 
 def open_matrix(reference: "Reference", output: Any) -> tuple[MatrixWriter, bytes]:
     """(MatrixWriter, header line)."""
@@ -96,7 +84,7 @@ def open_matrix(reference: "Reference", output: Any) -> tuple[MatrixWriter, byte
 
 def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
-) -> tuple[HitWriter, bytes]:
+) -> tuple[BatchWriter, bytes]:
     """The same for Rtab and npz, which hold nothing but a matrix."""
     return open_matrix(reference, output)
 

@@ -3,32 +3,23 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..hits import HitWriter
+from ..hits import BatchWriter
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.reads import ReadBatch
 
 
-class NoHits(HitWriter):
-    """A HitWriter that writes none."""
-
-    def __init__(self) -> None:
-        self.is_sam = False
-
-    def allow(self, changes: int) -> None:
-        """Whatever hits have."""
+class NoHits(BatchWriter):
+    """Writes none."""
 
     def format(self, batch: "ReadBatch", hits: Any, start: int, first_hit: int, last_hit: int) -> bytes:
         """Nothing."""
         return b""
 
-    def end(self) -> bytes:
-        return b""
-
 
 def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
-) -> tuple[HitWriter, bytes]:
+) -> tuple[BatchWriter, bytes]:
     """(NoHits, nothing)."""
     return NoHits(), b""

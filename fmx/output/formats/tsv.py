@@ -8,7 +8,7 @@ import numpy as np
 from ...compiler.functions import static_type
 from ...input.sets import n_changes
 from .. import put
-from ..hits import HitWriter
+from ..hits import BatchWriter, HitWriter
 from ..lines import MatchWriter, PairWriter, put_pair
 from ..records import LINED, contigs_of, put_place, put_record, put_unmapped
 from .matrix import open_matrix
@@ -40,7 +40,7 @@ class TsvPairs(NamedTuple):
 
 def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
-) -> tuple[HitWriter, bytes]:
+) -> tuple[BatchWriter, bytes]:
     """(HitWriter, header line)."""
     if output.matrix:
         return open_matrix(reference, output)

@@ -8,7 +8,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -26,6 +26,23 @@ COLUMNS = (
     5  # of a table: reads, hits, reads that occur once, millionths of reads, reads that occur here alone
 )
 UNITS = 10**6  # of a read
+
+
+class ReadCounter(Protocol):
+    """Counts reads while they are mapped: a Tally, a Screen, both Together.
+
+    To add one: write these; a Mapper calls ``add`` or, of near matches, ``add_matches`` for each batch, from
+    any thread.  tests/search/test_mapper_protocols.py runs over all of them.
+    """
+
+    def add(self, locators: Any, intervals: Any, eligible: Any, weight: Any) -> None:
+        """Count the reads of a batch by the intervals of their two strands in each part."""
+
+    def add_matches(self, matches: Any, n: Any, weight: Any) -> None:
+        """Count the reads of a batch by their near matches."""
+
+    def clear(self) -> None:
+        """Begin anew."""
 
 
 class Tally:

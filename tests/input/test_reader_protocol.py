@@ -1,0 +1,90 @@
+"""Every Reader gives all bytes, in order, whatever room it is given, and then none."""
+
+import gzip
+import os
+
+import numpy as np
+import protocols
+import pytest
+
+from fmx.codecs import parallel_gzip
+from fmx.codecs.bgzf import BGZF_END, MAGIC
+from fmx.codecs.gzip_streams import Gzip, Plain, RegularFile
+from fmx.input import Reader, SpanLike
+from fmx.input.chunks import Chunk
+from fmx.input.pairs.pair_spans import Balance, PairSpan, Rest
+from fmx.input.sequences import plan
+from fmx.input.spans import Before, Span, Stream, blocks_of
+from fmx.input.streams import Source
+from fmx.machines.threads import Link
+
+DATA = b"".join(b"@r%d\nACGTACGTTT\n+\nIIIIIIIIII\n" % i for i in range(3000))
+
+
+def bgzf(data) -> bytes:
+    """Data in blocks of BGZF."""
+    blocks = []
+    for i in range(0, len(data), 20_000):
+        packed = gzip.compress(data[i : i + 20_000], mtime=0)
+        extra = b"BC\x02\0" + (len(packed) + 8 - 1).to_bytes(2, "little")
+        blocks.append(MAGIC + packed[4:10] + b"\x06\0" + extra + packed[10:])
+    return b"".join(blocks) + BGZF_END
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Opens bytes as a RegularFile."""
+
+    def make(data):
+        path = tmp_path / "reads"
+        path.write_bytes(data)
+        descriptor = os.open(path, os.O_RDONLY)
+        file = RegularFile(str(path), descriptor)
+        os.close(descriptor)
+        return file
+
+    return make
+
+
+READERS = {
+    "plain": lambda opened: Plain(opened(DATA), 0),
+    "blocks": lambda opened: next(blocks_of(opened(bgzf(DATA)), len(DATA), 0))[0],
+    "gzip": lambda opened: Gzip("reads", Plain(opened(gzip.compress(DATA)), 0)),
+    "source": lambda opened: Source(DATA),
+    "source of gzip": lambda opened: Source(gzip.compress(DATA)),
+    "stream": lambda opened: Stream(Plain(opened(DATA), 40), np.frombuffer(DATA[:40], np.uint8)),
+}
+
+
+@pytest.mark.parametrize("size", [50_000, 1 << 20])
+@pytest.mark.parametrize("kind", READERS)
+def test_a_reader_fills_what_it_is_given_until_the_end(kind, size, opened):
+    reader, room, given = READERS[kind](opened), np.empty(max(size, len(DATA)), np.uint8), b""
+    assert protocols.missing(Reader, reader) == []
+    own = room if kind == "blocks" else room[:size]  # whose own bytes are asked for at once
+    while n := reader.readinto(own):
+        given += own[:n].tobytes()
+        assert n == own.size or len(given) == len(DATA)
+    assert given == DATA
+    assert reader.readinto(own) == 0
+
+
+def test_other_readers_have_what_readers_have():
+    assert protocols.missing(Reader, parallel_gzip.Range.__new__(parallel_gzip.Range)) == []
+
+
+NOTHING = np.empty(0, np.uint8)
+SPANS = {
+    "span": Span("reads", True, 1, Stream(Source(DATA), NOTHING), Link(Before(0)), Link()),
+    "pairs": PairSpan([(0, "reads")], [None], (True,), Balance(), (Link(Rest([], [])), Link())),
+    "given": next(plan("reads", ["ACGT"])),
+    "chunk": Chunk("reads", NOTHING, True, 1, 0),
+}
+
+
+@pytest.mark.parametrize("kind", SPANS)
+def test_a_span_can_be_read_and_named(kind):
+    span = SPANS[kind]
+    assert protocols.missing(SpanLike, span) == []
+    assert "reads" in span.path
+    assert span.read() is not None
