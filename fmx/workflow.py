@@ -1,11 +1,10 @@
-"""The journeys of an index, on one page: build it, map reads, list occurrences, look into it.
+"""The journeys of an index: build it, map reads, list occurrences, look into it.
 
 build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (index/building/journey.py)
 search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM, BAM ...   (search/mapping.py)
 locate  patterns -> the same, all hits -> TSV, BED or SAM; of primers -> Products -> TSV, BED or FASTA
-mem     queries -> Strands -> Anchors -> Matches -> MUMmer's format, PAF, BED, TSV or SAM   (mem/)
 
-That of fmx pairwise, which knows no index and starts sooner without one, is align/journey.py.
+Those of fmx mem, count and pairwise are mem/journey.py, guides/journey.py and align/journey.py.
 """
 
 from dataclasses import replace
