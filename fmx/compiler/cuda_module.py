@@ -9,6 +9,8 @@ from .piece import SIMULATED
 class Module:
     """numba.cuda, as kernels name it; imported once one is compiled."""
 
+    __name__ = "numba.cuda"  # so that a fingerprint, which asks for it, imports nothing
+
     def __getattr__(self, name):
         return getattr(import_module("numba.cuda"), name)
 

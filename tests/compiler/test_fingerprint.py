@@ -158,3 +158,30 @@ def test_it_knows_every_function_that_numba_compiles(index_of, tmp_path):
             env=ON_CPU | {"FMX_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
+
+
+KERNELS = """
+import pkgutil, sys
+from importlib import import_module
+import fmx
+from fmx.compiler.fingerprint import fingerprint
+from fmx.compiler.kernels import Kernel
+n = 0
+for found in pkgutil.walk_packages(fmx.__path__, "fmx."):
+    if "gpu" not in found.name or "bench" in found.name:
+        continue
+    for kernel in vars(import_module(found.name)).values():
+        if isinstance(kernel, Kernel):
+            n += 1
+            fingerprint(kernel.function, ())
+print(n, "numba" in sys.modules)
+"""
+
+
+def test_that_of_a_kernel_needs_no_compiler():
+    done = subprocess.run(
+        [sys.executable, "-c", KERNELS], env=ON_CPU, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    n, has_numba = done.stdout.split()
+    assert int(n) > 10
+    assert has_numba == "False"

@@ -17,10 +17,10 @@ import sys
 import weakref
 sys.setswitchinterval(1e-5)
 from fmx.machines import gpu, gpu_session
-from fmx.search import gpu_road, gpu_search
+from fmx.search.gpu import gpu_mapper, gpu_search
 from fmx.compiler.cuda import kernel
 
-gpu_road.CHUNK_SIZE = gpu_road.LEAST_CHUNK = 1 << 12  # many chunks of a small file
+gpu_mapper.CHUNK_SIZE = gpu_mapper.LEAST_CHUNK = 1 << 12  # many chunks of a small file
 
 
 def take_memory(left):

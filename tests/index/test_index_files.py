@@ -139,7 +139,7 @@ def test_an_index_of_another_format_can_be_built_again(home):
 KILLED = """
 import os, signal, sys
 from fmx import workflow
-from fmx.system import drafts
+from fmx.system import files
 count = 0
 def counted(function):
     def stopping(*arguments, **named):
@@ -152,9 +152,9 @@ def counted(function):
         return function(*arguments, **named)
     return stopping
 if sys.argv[3] == "aside":
-    drafts._exchange = lambda *names: False
-for module, name in [(os, "rename"), (os, "replace"), (os, "fsync"), (drafts, "_exchange"),
-                     (drafts.shutil, "rmtree")]:
+    files._exchange = lambda *names: False
+for module, name in [(os, "rename"), (os, "replace"), (os, "fsync"), (files, "_exchange"),
+                     (files.shutil, "rmtree")]:
     setattr(module, name, counted(getattr(module, name)))
 import pathlib
 pathlib.Path.replace = lambda self, other: os.replace(self, other)
