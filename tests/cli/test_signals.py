@@ -64,7 +64,7 @@ def test_an_interrupt_at_any_time(n_signals, n_runs, home):
 
 PREPARE = """
 import atexit, ctypes, os, signal, sys, time
-from fmx.system import signals
+from fmx.system import process
 signal.signal(signal.SIGINT, signal.default_int_handler)
 def interrupt(): os.kill(os.getpid(), signal.SIGINT)
 """
@@ -92,7 +92,7 @@ def work():
 def test_an_interrupt_is_not_lost_in_a_library(work, code):
     start = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-c", PREPARE + work + "signals.run(work)"], capture_output=True, check=False
+        [sys.executable, "-c", PREPARE + work + "process.run(work)"], capture_output=True, check=False
     )
     assert (done.returncode, done.stderr, done.stdout) == (code, b"", b"")
     assert time.monotonic() - start < 20
