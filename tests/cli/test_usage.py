@@ -48,8 +48,8 @@ MESSAGES = [
     ("merge a b", "got unexpected extra argument (b)"),
     ("seach r.fq", "no command seach: did you mean search?"),
     ("map r.fq", "no command map: did you mean search?"),
-    ("xyzzy", "no command xyzzy; there are bench, compile, count, index, inspect, locate, mem, merge, pairwise, "
-     "search, tune"),
+    ("xyzzy", "no command xyzzy; there are bench, compile, count, index, inspect, locate, mem, merge, "
+     "pairwise, search, tune"),
     ("bench serch", "no command serch: did you mean search?"),
     ("--threads 2", "no option --threads in 'fmx'; see 'fmx --help'"),
     ("-v", "no option -v in 'fmx': say --version"),
