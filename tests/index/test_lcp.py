@@ -148,4 +148,4 @@ def test_every_part_has_its_own(reference, tmp_path, capsys):
 def test_what_does_not_go_together(arguments, code, reference, tmp_path, capsys):
     assert run(["index", "-q", "--with-lcp", *arguments, str(reference)]) == code
     message = capsys.readouterr().err
-    assert "a file, no index" in message or "--sa-rate" in message
+    assert "a reference, not its index" in message or "--sa-rate" in message
