@@ -20,10 +20,10 @@ def command(output, device, largest):
     By size of the entry, threads that fetch it together, and size of the memory that it lies in.
     """
     from ..machines import gpu
-    from ..measure import gpu_timing
+    from ..measure import gpu_timing, roofline
     from .kit import figures
 
     name = gpu_timing.open_gpu(device)
     with gpu.errors():
-        rows = gpu_timing.table([n for e in range(-2, 7) if (n := int(gpu_timing.GB * 2.0**e)) <= largest])
+        rows = roofline.table([n for e in range(-2, 7) if (n := int(roofline.GB * 2.0**e)) <= largest])
     figures.keep(output, "roofline", name, rows)

@@ -110,13 +110,13 @@ def _chase(words, n_lines, chain, n_steps):
 def measure_gpu(device) -> Rates:
     """The rates of the GPU that this thread has opened, 16 bytes a thread.  Raises DeviceError."""
     from ..machines import gpu
-    from ..measure import gpu_timing
+    from ..measure import roofline
 
     with gpu.errors():
         footprints = [n for n in GPU_FOOTPRINTS if n <= gpu.free_bytes() // 2]
-        words = gpu_timing.random_words(footprints[-1])
+        words = roofline.random_words(footprints[-1])
         table = {
-            entry: {n: gpu_timing.rate(words, n, entry // 16, together=True) for n in footprints}
+            entry: {n: roofline.rate(words, n, entry // 16, together=True) for n in footprints}
             for entry in GPU_ENTRIES
         }
     return Rates(device, table)

@@ -10,7 +10,7 @@ from ...machines import gpu
 from ...machines.gpu_jobs import Gpu
 from ...machines.gpu_session import GpuSession
 from ...machines.threads import available_cores
-from ...measure import gpu_timing, tables, texts
+from ...measure import gpu_timing, roofline, tables, texts
 from ...measure.texts import Randomize, make_codes
 from ...search import engines
 from ...search.engines.cuda_memory import SHARED_BYTES
@@ -161,7 +161,7 @@ def run(given):
         figures.keep(output, experiment, name, rows)
 
     with gpu.errors():
-        ceiling = gpu_timing.Ceiling()
+        ceiling = roofline.Ceiling()
         if set(asked) - {"sizes"}:
             drawn = make_drawn(bases)
             if "designs" in asked:

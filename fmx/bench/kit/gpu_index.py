@@ -16,7 +16,7 @@ from ...machines import gpu
 from ...machines.gpu_jobs import Gpu
 from ...machines.gpu_session import GpuSession
 from ...machines.threads import run_all, spans
-from ...measure import gpu_timing, tables, texts
+from ...measure import gpu_timing, roofline, tables, texts
 from ...measure.texts import Randomize, Repeat, make_codes
 from ...search import engines
 from ...search.gpu import gpu_search
@@ -137,7 +137,7 @@ def run_seeds(given):
     if max(given["seeds"]) > given["length"]:
         raise click.BadParameter("not shorter than a seed", param_hint="--length")
     with gpu.errors():
-        backend, rows, ceiling = Gpu(GpuSession(given["device"])), [], gpu_timing.Ceiling()
+        backend, rows, ceiling = Gpu(GpuSession(given["device"])), [], roofline.Ceiling()
         for kind in given["kinds"] or TEXTS:
             codes = make_codes(backend, TEXTS[kind], given["symbols"])
             drawn = Drawn(backend, codes, given["queries"], given["length"])
