@@ -31,7 +31,7 @@ from .output.hits import Writers
 from .output.wanted import Output
 from .report.facts import command_line
 from .search.auto import AutoMapper
-from .search.facts import place_of, told
+from .search.facts import place_of, search_facts
 from .search.mapping import MapOptions, compile_all, map_spans, warm_up
 from .search.mapping import make_mapper as make_cpu_mapper
 from .search.sparse import least_bases, where_searched
@@ -142,7 +142,7 @@ def map_reads(prepared: Search, paths, output: Output, progress, shard=None):
         tables = _tables(tally, screen, output, summary) if tally or screen else ()
 
         def facts():
-            found = told(summary, tally, screen, output.tells_groups)
+            found = search_facts(summary, tally, screen, output.tells_groups)
             return watch.facts([place_of(mapper) for mapper in mappers], summary, found)
 
         run.note(summary, tables, facts if watch else None)

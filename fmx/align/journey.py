@@ -11,7 +11,7 @@ import numpy as np
 
 from ..compiler import functions
 from ..errors import n_of
-from ..machines.pipeline import Road, run
+from ..machines.pipeline import OrderedQueue, run
 from ..machines.places import Device, choose_place
 from ..output import module_of
 from ..output.whole import Whole
@@ -198,22 +198,22 @@ def compute(job, todo, n_threads=1, pack=lambda result: result, gpus=(), shared_
     """
     if not todo:
         return
-    road, chunks = Road(todo), shared_out or not gpus
+    queue, chunks = OrderedQueue(todo), shared_out or not gpus
     n_workers = n_threads if chunks or job.paths else 0
-    loops = [partial(_cpu_loop, road, Worker(job), pack, chunks) for _ in range(n_workers)]
+    loops = [partial(_cpu_loop, queue, Worker(job), pack, chunks) for _ in range(n_workers)]
     if gpus:
         from .cuda.worker import cuda_loops
 
-        loops += cuda_loops(road, job, pack, gpus)
-    with closing(run(road, loops, None)) as results:
+        loops += cuda_loops(queue, job, pack, gpus)
+    with closing(run(queue, loops, None)) as results:
         yield from results
 
 
-def _cpu_loop(road, worker, pack, chunks):
+def _cpu_loop(queue, worker, pack, chunks):
     """One CPU worker, which also packs its results; without ``chunks`` it only traces what a GPU scored."""
-    while (taken := road.take(items=chunks)) is not None:
-        ticket, work = taken
-        road.do(ticket, _packed, work, worker, pack)
+    while (taken := queue.take(items=chunks)) is not None:
+        slot, work = taken
+        queue.do(slot, _packed, work, worker, pack)
 
 
 def _packed(work, worker, pack):

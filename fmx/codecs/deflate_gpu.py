@@ -35,8 +35,8 @@ from .lz77_gpu import COPY, N_COUNTS, N_SECTIONS, SECTION, Plain, Tokens
 
 if TYPE_CHECKING:
     from ..machines.gpu import DeviceArray
-    from ..machines.gpu_jobs import Report
-    from ..machines.gpu_session import Flight
+    from ..machines.gpu_jobs import KernelReport
+    from ..machines.gpu_session import GpuStream
 
 N_THREADS = 256
 _STAGE = 64  # words in which a warp joins 32 * 48 bits and those before them
@@ -231,34 +231,36 @@ class GpuDeflater:
         self._advance = gpu.take(ADVANCE)
         self._same = gpu.take(np.concatenate([HEADER, ORDER.astype(np.uint8)]))
 
-    def deflate(self, flight: "Flight", data: "DeviceArray", report: "Report", slot: int) -> "DeviceArray":
+    def deflate(
+        self, stream: "GpuStream", data: "DeviceArray", report: "KernelReport", slot: int
+    ) -> "DeviceArray":
         """The device's blocks of ``data`` (uint8[n > 0] there), as one array.
 
-        Waits for them.  A number of the Report, ``slot``, is used.
+        Waits for them.  A number of the KernelReport, ``slot``, is used.
         """
         n_blocks, plain, done = -(-data.size // BLOCK), Plain(data, gpu.words_of(data)), 0
-        out = flight.there("blocks of BGZF", n_blocks * LONGEST, np.uint8)
-        gpu.fill_zero(out, flight.stream, n_blocks * LONGEST)
+        out = stream.there("blocks of BGZF", n_blocks * LONGEST, np.uint8)
+        gpu.fill_zero(out, stream.handle, n_blocks * LONGEST)
         words, at_once = gpu.words_of(out), -(-n_blocks // -(-n_blocks // AT_ONCE))  # alike many each time
         for first in range(0, n_blocks, at_once):
-            flight.begin("deflate")
+            stream.begin("deflate")
             n = min(at_once, n_blocks - first)
-            tokens, codes = self._room(flight, n)
+            tokens, codes = self._room(stream, n)
             for_tokens, for_codes, for_bits = map(gpu.block_size, _N_THREADS)
-            how = n, for_tokens, flight.stream, lz77_gpu.SHARED
+            how = n, for_tokens, stream.handle, lz77_gpu.SHARED
             lz77_gpu.tokens_kernel[how](plain, first, self._advance, tokens)
-            codes_kernel[n, for_codes, flight.stream](tokens, data.size - first * BLOCK, codes)
-            add_up(flight, codes.stops, n, report, slot)
+            codes_kernel[n, for_codes, stream.handle](tokens, data.size - first * BLOCK, codes)
+            add_up(stream, codes.stops, n, report, slot)
             same = self._same
-            bits_kernel[n, for_bits, flight.stream](plain, first, tokens, codes, same, words, done)
+            bits_kernel[n, for_bits, stream.handle](plain, first, tokens, codes, same, words, done)
             report.read()
             done += report[slot]
         return out[:done]
 
     @staticmethod
-    def _room(flight: "Flight", n: int) -> tuple[Tokens, Codes]:
+    def _room(stream: "GpuStream", n: int) -> tuple[Tokens, Codes]:
         """For Tokens and Codes of n blocks."""
-        there = flight.there
+        there = stream.there
         tokens = Tokens(
             there("tokens", n * N_SECTIONS * SECTION, np.uint32),
             there("numbers of tokens", n * N_SECTIONS, np.int32),

@@ -45,8 +45,8 @@ from .huffman import (
 
 if TYPE_CHECKING:
     from ..machines.gpu import DeviceArray
-    from ..machines.gpu_jobs import Report
-    from ..machines.gpu_session import Flight
+    from ..machines.gpu_jobs import KernelReport
+    from ..machines.gpu_session import GpuStream
 
 LITERAL_BITS, DISTANCE_BITS = 10, 8  # that tables look up: those of 30 warps fit into a multiprocessor
 SLACK = 1024  # bytes behind the blocks that may be read: more than the longest header of deflate
@@ -94,28 +94,28 @@ class Inflater:
         self._same, self._table = gpu.take(entries()), gpu.take(ADVANCE)
 
     def inflate(
-        self, flight: "Flight", packed: np.ndarray, stops: np.ndarray, report: "Report", slot: int
+        self, stream: "GpuStream", packed: np.ndarray, stops: np.ndarray, report: "KernelReport", slot: int
     ) -> "tuple[DeviceArray, int] | None":
         """Launch it: (the device's array of what all blocks hold, how many bytes that is).
 
         ``packed`` uint8: the blocks, in pinned memory, and SLACK bytes; ``stops``: where each of them ends.
         ``report[slot]`` gets 1 if any is damaged.  None where a header is not plain, or a size impossible.
         """
-        n_blocks, there = stops.size, flight.there
-        table = flight.here("blocks", 5 * n_blocks, np.int64)[: 5 * n_blocks]
+        n_blocks, there = stops.size, stream.there
+        table = stream.here("blocks", 5 * n_blocks, np.int64)[: 5 * n_blocks]
         n = _tabulate(packed, stops, table.reshape(5, n_blocks))
         if n < 0:
             return None
-        flight.begin("copy in")
-        data = gpu.copy(packed, there("packed", packed.size, np.uint8), flight.stream)
-        rows = gpu.copy(table, there("blocks", table.size, np.int64), flight.stream)
+        stream.begin("copy in")
+        data = gpu.copy(packed, there("packed", packed.size, np.uint8), stream.handle)
+        rows = gpu.copy(table, there("blocks", table.size, np.int64), stream.handle)
         columns = [rows[i * n_blocks : (i + 1) * n_blocks] for i in range(5)]
         held, out = Packed(data, gpu.words_of(data), *columns), there("data", n + _BEHIND, np.uint8)
-        flight.begin("inflate")
+        stream.begin("inflate")
         n_threads, block = WARP * n_blocks, gpu.block_size(_TO_CHECK)
-        flight.launch(inflate_kernel, n_threads, WARP, held, self._same, out, report.there, slot)
+        stream.launch(inflate_kernel, n_threads, WARP, held, self._same, out, report.there, slot)
         words, table = gpu.words_of(out), self._table
-        flight.launch(check_kernel, n_threads, block, held, words, table, report.there, slot)
+        stream.launch(check_kernel, n_threads, block, held, words, table, report.there, slot)
         return out, n
 
 

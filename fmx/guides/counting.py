@@ -10,12 +10,12 @@ import numpy as np
 
 from ..errors import InputError, n_of
 from ..input.reads import FORWARD, REVERSE, ReadBatch
-from ..machines.pipeline import travel
+from ..machines.pipeline import run_ordered
 from .assign import WORST, Rules, assign
 from .table import NONE, Table
 from .tally import OFFSETS, Sum, Tally, add_counts, add_hits, unique_pairs
 from .targets import EITHER, EVERY, Targets, join
-from .where import Looked, at_offsets, scanned
+from .where import GuideWindow, at_offsets, scanned
 
 if TYPE_CHECKING:
     from ..machines.progress import Progress
@@ -53,7 +53,7 @@ def choose(table: Table, hits: np.ndarray, n_reads: int) -> list:
     return [(offset, reverse) for _, offset, reverse in sorted(places)]
 
 
-# Samples -> counts of their guides: spans on the one road, what is seen in them added up.
+# Samples -> counts of their guides: spans in one queue, what is seen in them added up.
 
 FIRST = 1 << 20  # reads of a file whose windows are kept where they are unassigned
 
@@ -63,7 +63,7 @@ class CountOptions:
     """Where guides are ``looked`` for in reads, or in mates 1 and mates 2, and what counts: ``mismatches`` 0
     or 1; ``quality`` of each letter of a guide."""
 
-    looked: tuple = (Looked(),)
+    looked: tuple = (GuideWindow(),)
     mismatches: int = 0
     quality: int = 0
     n_threads: int = 1
@@ -162,7 +162,7 @@ def count_samples(
     unit = "pair" if counter.targets.pairs else "read"
     start = time.monotonic()
     progress.follow(inputs.share)
-    with closing(travel(inputs, [counter.work] * n_threads, None)) as parts:
+    with closing(run_ordered(inputs, [counter.work] * n_threads, None)) as parts:
         for number, tally in filter(None, parts):
             sums[number].add(tally)
             n_reads += tally.reads

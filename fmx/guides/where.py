@@ -117,7 +117,7 @@ def _spells(flank, data, bit, i):
 
 
 @dataclass(frozen=True)
-class Looked:
+class GuideWindow:
     """``offsets`` of a read; ``after`` and ``before``: flanks; ``anywhere``; none of them: the offsets that
     the first reads tell.  ``strands`` as bits."""
 

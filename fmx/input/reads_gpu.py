@@ -18,7 +18,7 @@ from ..codecs.gzip_streams import Blocks, after
 from ..codecs.inflate_gpu import SLACK
 from ..compiler.warp import atomic_add, grid_size, kernel, thread_index
 from ..machines import gpu
-from ..machines.gpu_jobs import Report, add_up
+from ..machines.gpu_jobs import KernelReport, add_up
 from .chunks import find_border, is_border, skip_blank
 from .dna import CODE, WORD
 from .reads import LONGEST_NAME, LONGEST_READ, Patterns, ReadBatch, Trim, pack_strands, trim_read
@@ -28,7 +28,7 @@ from .spans import Held
 if TYPE_CHECKING:
     from ..codecs.inflate_gpu import Inflater
     from ..machines.gpu import DeviceArray
-    from ..machines.gpu_session import Flight
+    from ..machines.gpu_session import GpuStream
     from . import Reader
     from .chunks import Chunk
 
@@ -54,23 +54,23 @@ def count_ends_kernel(data, own, is_fastq, report):
 
 
 class There:
-    """``data``: bytes of a Chunk on a GPU, of a flight."""
+    """``data``: bytes of a Chunk on a GPU, of a stream."""
 
-    def __init__(self, flight: "Flight", data: "DeviceArray") -> None:
-        self._flight, self.data = flight, data
+    def __init__(self, stream: "GpuStream", data: "DeviceArray") -> None:
+        self._stream, self.data = stream, data
 
     def bring(self, here: np.ndarray) -> None:
         """Copy them to the host's memory."""
-        gpu.copy(self.data, here, self._flight.stream)
-        self._flight.wait()
+        gpu.copy(self.data, here, self._stream.handle)
+        self._stream.wait()
 
 
 class GpuHeld(Held):
-    """Held bytes, those of blocks of BGZF on the GPU of a ``flight``; ``inflater``: its Inflater."""
+    """Held bytes, those of blocks of BGZF on the GPU of a ``stream``; ``inflater``: its Inflater."""
 
-    def __init__(self, flight: "Flight", inflater: "Inflater", reader: "Reader") -> None:
-        super().__init__(reader, partial(flight.here, "data"))
-        self._flight, self._inflater, self._known = flight, inflater, 0
+    def __init__(self, stream: "GpuStream", inflater: "Inflater", reader: "Reader") -> None:
+        super().__init__(reader, partial(stream.here, "data"))
+        self._stream, self._inflater, self._known = stream, inflater, 0
         self._there: DeviceArray | None = None  # the bytes, once they were inflated there
         self._reader: Any
 
@@ -85,7 +85,7 @@ class GpuHeld(Held):
 
     def whole(self) -> np.ndarray:
         if self._there is not None and self._known < self.n:
-            There(self._flight, self._there).bring(self.data())
+            There(self._stream, self._there).bring(self.data())
             self._known = self.n
         return self.data()
 
@@ -98,32 +98,32 @@ class GpuHeld(Held):
     def end_line(self) -> None:
         super().end_line()
         if self._there is not None:
-            gpu.copy(self._buffer[self.n : self.n + 1], self._there[self.n : self.n + 1], self._flight.stream)
+            gpu.copy(self._buffer[self.n : self.n + 1], self._there[self.n : self.n + 1], self._stream.handle)
 
     def cut(self, begin: int, stop: int) -> tuple[np.ndarray, There | None]:
         data, _ = super().cut(begin, stop)
-        return data, There(self._flight, self._there[begin:stop]) if self._there is not None else None
+        return data, There(self._stream, self._there[begin:stop]) if self._there is not None else None
 
     def _inflate(self, own: int, beyond: int, is_fastq: bool) -> int | None:
         """``load`` by the GPU, or None where the host must do it."""
-        reader, flight = self._reader, self._flight
+        reader, stream = self._reader, self._stream
         stops, is_end = _with_those_behind(reader, beyond)
         if reader.skip or stops is None:
             return None
         n_bytes = int(stops[-1])
-        packed = flight.here("packed", n_bytes + SLACK, np.uint8)[: n_bytes + SLACK]
+        packed = stream.here("packed", n_bytes + SLACK, np.uint8)[: n_bytes + SLACK]
         if reader.file.read(packed[:n_bytes], reader.start) < n_bytes:
             return None
-        report = Report(flight)
-        inflated = self._inflater.inflate(flight, packed, stops, report, _PROBLEM)
+        report = KernelReport(stream)
+        inflated = self._inflater.inflate(stream, packed, stops, report, _PROBLEM)
         if inflated is None:
             return None
         there, n = inflated
         n_threads = min(-(-own // _STRETCH), _COUNTERS)
-        flight.launch(count_ends_kernel, n_threads, _N_THREADS, there, own, is_fastq, report.there)
+        stream.launch(count_ends_kernel, n_threads, _N_THREADS, there, own, is_fastq, report.there)
         first, last = min(ENDS, n), max(own - ENDS, 0)
-        ends = flight.here("ends", first + n - last, np.uint8)[: first + n - last]
-        flight.receive([there[:first], there[last:n]], [ends[:first], ends[first:]])
+        ends = stream.here("ends", first + n - last, np.uint8)[: first + n - last]
+        stream.receive([there[:first], there[last:n]], [ends[:first], ends[first:]])
         report.read()
         if report[_PROBLEM]:
             return None
@@ -252,35 +252,37 @@ def reads_kernel(raw, batch, reading, patterns, report):
         pack_strands(batch, r, reading.strands, CODE, patterns)
 
 
-def _sent(flight: "Flight", data: np.ndarray) -> "DeviceArray":
+def _sent(stream: "GpuStream", data: np.ndarray) -> "DeviceArray":
     """Bytes of the host on the device."""
     n = data.size
-    packed = flight.here("data", n, np.uint8)
+    packed = stream.here("data", n, np.uint8)
     if data.base is packed:
         packed = data  # they were read there
     else:
         packed[:n] = data
-    flight.begin("copy in")
-    return gpu.copy(packed[:n], flight.there("data", n, np.uint8), flight.stream)[:n]
+    stream.begin("copy in")
+    return gpu.copy(packed[:n], stream.there("data", n, np.uint8), stream.handle)[:n]
 
 
-def parse(flight: "Flight", chunk: "Chunk", reading: Any, report: Report) -> tuple[ReadBatch, Patterns]:
+def parse(
+    stream: "GpuStream", chunk: "Chunk", reading: Any, report: KernelReport
+) -> tuple[ReadBatch, Patterns]:
     """Launch what makes (ReadBatch, Patterns) on the device of a Chunk with one record at least.
 
-    The Report gets PROBLEM as reads_kernel has it; then no read is searched.
+    The KernelReport gets PROBLEM as reads_kernel has it; then no read is searched.
     """
-    n, n_reads, there = chunk.data.size, chunk.n_bound, flight.there
+    n, n_reads, there = chunk.data.size, chunk.n_bound, stream.there
     shift, n_tiles = _FASTQ_SHIFT if chunk.is_fastq else _FASTA_SHIFT, -(-n // TILE)
-    data = chunk.there.data if chunk.there else _sent(flight, chunk.data)
+    data = chunk.there.data if chunk.there else _sent(stream, chunk.data)
     before, starts = there("before", n_tiles + 1, np.int64), there("starts", n_reads + 1, np.int64)
     raw = Raw(data, chunk.is_fastq, n_reads, before, starts)
     columns = [there(name, n_reads, np.int64) for name in ReadBatch._fields[1:-1]]
     batch = ReadBatch(data, *columns, there("searchable", n_reads, np.bool_))  # type: ignore[call-arg]
     words, first = there("words", (n >> shift) + 2, np.uint64), there("first", 2 * n_reads, np.int64)
     patterns = Patterns(words, first, there("length of pattern", 2 * n_reads, np.int64)[: 2 * n_reads])
-    flight.begin("parse")
-    flight.launch(count_kernel, n_tiles, N_THREADS, raw)
-    add_up(flight, before, n_tiles, report, BORDERS)
-    flight.launch(starts_kernel, n_tiles, N_THREADS, raw)
-    flight.launch(reads_kernel, n_reads, N_THREADS, raw, batch, reading, patterns, report.there)
+    stream.begin("parse")
+    stream.launch(count_kernel, n_tiles, N_THREADS, raw)
+    add_up(stream, before, n_tiles, report, BORDERS)
+    stream.launch(starts_kernel, n_tiles, N_THREADS, raw)
+    stream.launch(reads_kernel, n_reads, N_THREADS, raw, batch, reading, patterns, report.there)
     return batch, patterns

@@ -14,7 +14,7 @@ from ..guides.library import ASKED, Library, read_library
 from ..guides.samples import Sample, samples_of
 from ..guides.stats import SampleStats, stats_of
 from ..guides.targets import make_targets
-from ..guides.where import Looked
+from ..guides.where import GuideWindow
 from ..machines.progress import Progress
 from . import arguments
 from .arguments import Path, Strands
@@ -92,7 +92,7 @@ def count(
     """
     samples = _samples(reads, mates)
     asked = _columns(columns)
-    looked = Looked(
+    looked = GuideWindow(
         _offsets(offsets), _flank("after", after), _flank("before", before),
         arguments.yes_or_no("anywhere", anywhere), arguments.strand_set(strands),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from ..input.pairs.mates import Mates, PairedFiles
 from ..input.read_range import Share
 from ..input.reads import ReadBatch
 from ..input.sets import n_changes
-from ..machines.pipeline import Shares, travel
+from ..machines.pipeline import Shares, run_ordered
 from ..machines.progress import Progress
 from ..mem import matching
 from ..search.hits import Hits
@@ -51,7 +51,7 @@ class Piece(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """What machines.road counts."""
+        """What machines.pipeline counts."""
         return self.rows.nbytes
 
 
@@ -147,7 +147,7 @@ def search(
         return found.total.size, Names.of_batch(found.given) if source.has_names else None
 
     plan = share.of(_plan(source, mappers, is_numbered))
-    with closing(travel(plan, _workers(work, mappers), pieces.append)) as parts:
+    with closing(run_ordered(plan, _workers(work, mappers), pieces.append)) as parts:
         for n, names in parts:
             rows = np.concatenate([np.empty(0, dtype), *pieces])
             pieces.clear()
@@ -172,7 +172,7 @@ def count(mappers: list[Mapper], source: Source) -> np.ndarray:
                 pass
         emit(found.total)
 
-    for _ in travel(_plan(source, mappers), _workers(work, mappers), parts.append):
+    for _ in run_ordered(_plan(source, mappers), _workers(work, mappers), parts.append):
         pass
     return np.concatenate(parts)
 
@@ -199,7 +199,7 @@ def match(
         return Shares(finder.shares(item.read()))
 
     plan = source.plan(finders[0].task_size, sum(finder.options.n_threads for finder in finders))
-    with closing(travel(plan, _workers(work, finders), pieces.append)) as parts:
+    with closing(run_ordered(plan, _workers(work, finders), pieces.append)) as parts:
         for part in parts:
             if part.queries:  # the first share of a chunk that has rows
                 base, n_queries = n_queries, n_queries + part.queries
@@ -223,7 +223,7 @@ def pair(mappers: list[Mapper], sources: tuple[Source, Source], reference: Refer
     files = PairedFiles(*((source.whole(),) for source in sources))
     size = min(mapper.options.chunk_size for mapper in of_pairs)
     plan = pair_spans.plan(files, size, sum(mapper.options.n_threads for mapper in of_pairs))
-    for _ in travel(plan, _workers(work, of_pairs), pieces.append):
+    for _ in run_ordered(plan, _workers(work, of_pairs), pieces.append):
         pass
     rows = np.concatenate([np.empty(0, PROPER_PAIR), *(piece.rows for piece in pieces)])
     names = {"contig": Names.of(reference.names)}

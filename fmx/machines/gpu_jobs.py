@@ -16,28 +16,28 @@ from .jobs import ONE_CORE, Backend, do
 
 if TYPE_CHECKING:
     from .gpu import DeviceArray
-    from .gpu_session import Flight, GpuSession
+    from .gpu_session import GpuSession, GpuStream
 
 _SUM_THREADS = 1024
 _SLOTS = 32
 
 
-class Report:
-    """Numbers that kernels write for the host, zeros at first: ``there`` and ``here`` int64, of a flight."""
+class KernelReport:
+    """Numbers that kernels write for the host, zeros at first: ``there`` and ``here`` int64, of a stream."""
 
-    def __init__(self, flight: "Flight") -> None:
-        self._flight = flight
-        self.there, self.here = (arrays("report", _SLOTS, np.int64) for arrays in (flight.there, flight.here))
-        gpu.fill_zero(self.there, flight.stream)
+    def __init__(self, stream: "GpuStream") -> None:
+        self._stream = stream
+        self.there, self.here = (arrays("report", _SLOTS, np.int64) for arrays in (stream.there, stream.here))
+        gpu.fill_zero(self.there, stream.handle)
 
     def __getitem__(self, slot: int) -> int:
         """A number as it was when they were read last."""
         return int(self.here[slot])
 
     def read(self) -> None:
-        """Wait for all that the flight was given, and for the numbers."""
-        self._flight.receive([self.there], [self.here])
-        self._flight.wait()
+        """Wait for all that the stream was given, and for the numbers."""
+        self._stream.receive([self.there], [self.here])
+        self._stream.wait()
 
 
 @kernel
@@ -71,13 +71,13 @@ def add_up_kernel(sizes, n, report, slot):
         sizes[n] = report[slot] = before
 
 
-def add_up(flight: "Flight", sizes: "DeviceArray", n: int, report: Report, slot: int) -> None:
+def add_up(stream: "GpuStream", sizes: "DeviceArray", n: int, report: KernelReport, slot: int) -> None:
     """Turn the first n ``sizes`` (int64 on the device) into their running totals, one more of them.
 
-    ``slot`` of the Report gets the total.
+    ``slot`` of the KernelReport gets the total.
     """
     n_threads = gpu.block_size(_SUM_THREADS)
-    add_up_kernel[1, n_threads, flight.stream, 8 * n_threads](sizes, n, report.there, slot)
+    add_up_kernel[1, n_threads, stream.handle, 8 * n_threads](sizes, n, report.there, slot)
 
 
 # The jobs of jobs.py on a GPU: a stretch is a thread's, so that no step needs a kernel of its own.

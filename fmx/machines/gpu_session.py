@@ -1,6 +1,6 @@
-"""A GPU as a command uses it: how much memory there is for whom, and flights, each a stream with its buffers.
+"""A GPU as a command uses it: how much memory there is for whom, and streams, each with its buffers.
 
-While one flight computes, another's data are copied and the host packs and unpacks for a third.
+While one stream computes, another's data are copied and the host packs and unpacks for a third.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ class Arrays:
         return held
 
 
-class Desks:
+class PinnedPool:
     """Pinned Arrays for what comes back, each with one thread of the host, as many as are needed."""
 
     def __init__(self) -> None:
@@ -63,14 +63,14 @@ class Desks:
         self._idle.append(arrays)
 
 
-class Flight:
+class GpuStream:
     """A stream; ``there``, Arrays of the device; ``here``, pinned Arrays of the host.
 
-    ``clock`` is told what stages take there if the flight is ``timed``, which takes the host's time.
+    ``clock`` is told what stages take there if the stream is ``timed``, which takes the host's time.
     """
 
     def __init__(self, clock: Clock, arrays: Mapping[str, tuple[int, Any]], timed: bool = True) -> None:
-        self.clock, self.stream, self._timed = clock, gpu.stream(), timed
+        self.clock, self.handle, self._timed = clock, gpu.stream(), timed
         self.there, self.here = Arrays(gpu.empty, arrays), Arrays(gpu.pinned, arrays)
         for name, (n, dtype) in arrays.items():
             self.there(name, n, dtype)  # at once, as long as there is memory; to pin the host's takes longer
@@ -80,7 +80,7 @@ class Flight:
     def begin(self, stage: str) -> None:
         """What the stream is given from now on belongs to a stage."""
         if self._timed:
-            self._marks.append((stage, gpu.mark(self.stream)))
+            self._marks.append((stage, gpu.mark(self.handle)))
 
     def pack(self, name: str, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """Arrays of one type, one after the other, in pinned memory."""
@@ -90,48 +90,48 @@ class Flight:
 
     def send(self, name: str, packed: np.ndarray) -> "DeviceArray":
         """A copy on the device of what is in pinned memory."""
-        return gpu.copy(packed, self.there(name, packed.size, packed.dtype), self.stream)
+        return gpu.copy(packed, self.there(name, packed.size, packed.dtype), self.handle)
 
     def receive(self, sources: "Iterable[DeviceArray]", targets: Iterable[np.ndarray]) -> None:
         """Copy from arrays of the device what pinned arrays have room for."""
         self.begin("copy out")
         for source, target in zip(sources, targets, strict=True):
-            gpu.copy(source, target, self.stream)
+            gpu.copy(source, target, self.handle)
 
     def launch(self, kernel: Any, n: int, block: int, *arguments: Any) -> None:
         """Run a kernel by n threads or more, ``block`` in a block."""
-        kernel[-(-n // block), block, self.stream](*arguments)
+        kernel[-(-n // block), block, self.handle](*arguments)
 
     def wait(self) -> None:
         """Wait until all is done that the stream was given."""
         self.begin("")
-        gpu.synchronize(self.stream)
+        gpu.synchronize(self.handle)
         for (stage, start), (_, stop) in pairwise(self._marks):
             self.clock.add(stage, gpu.seconds_between(start, stop))
         self._marks.clear()
 
 
-class Flights:
-    """Some flights over one GPU, each used by one thread of the host at a time."""
+class GpuStreams:
+    """Some streams over one GPU, each used by one thread of the host at a time."""
 
     def __init__(
         self, n: int, session: "GpuSession", arrays: Mapping[str, tuple[int, Any]], timed: bool
     ) -> None:
         self.n, self.clock, self._session = n, session.clock, session
-        self._idle: LifoQueue[Flight] = LifoQueue()
+        self._idle: LifoQueue[GpuStream] = LifoQueue()
         for _ in range(n):
-            self._idle.put(session.flight(arrays, timed))
+            self._idle.put(session.stream(arrays, timed))
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """``work(flight, ...)`` with one that nobody uses.  Raises DeviceError."""
+        """``work(stream, ...)`` with one that nobody uses.  Raises DeviceError."""
         return self._session.run(self._run, work, *arguments)
 
     def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        flight = self._idle.get()
+        stream = self._idle.get()
         try:
-            return work(flight, *arguments)
+            return work(stream, *arguments)
         finally:
-            self._idle.put(flight)
+            self._idle.put(stream)
 
 
 class GpuSession:
@@ -163,24 +163,24 @@ class GpuSession:
         with gpu.errors():
             return work(*arguments)
 
-    def flight(self, arrays: Mapping[str, tuple[int, Any]] | None = None, timed: bool = True) -> Flight:
-        """A flight of its owner alone."""
-        return Flight(self.clock, arrays or {}, timed)
+    def stream(self, arrays: Mapping[str, tuple[int, Any]] | None = None, timed: bool = True) -> GpuStream:
+        """A stream of its owner alone."""
+        return GpuStream(self.clock, arrays or {}, timed)
 
-    def flights(
+    def streams(
         self,
         most: int,
         resident: int = 0,
         arrays: Mapping[str, tuple[int, Any]] | None = None,
         n_bytes: int = 0,
         timed: bool = True,
-    ) -> Flights:
-        """Flights for threads of the host, ``most`` at most, as many as fit beside ``resident`` bytes.
+    ) -> GpuStreams:
+        """GpuStreams for threads of the host, ``most`` at most, as many as fit beside ``resident`` bytes.
 
         ``arrays`` {name: (n, dtype)}: buffers that each has at both ends at once; ``n_bytes``: what it may
-        take besides; ``timed`` as of a Flight.  Raises DeviceError.
+        take besides; ``timed`` as of a GpuStream.  Raises DeviceError.
         """
         arrays = arrays or {}
         of_one = n_bytes + sum(n * np.dtype(dtype).itemsize for n, dtype in arrays.values())
         n = min(most, memory_beside(self.memory, resident, of_one) // max(of_one, 1))
-        return self.run(Flights, n, self, arrays, timed)
+        return self.run(GpuStreams, n, self, arrays, timed)

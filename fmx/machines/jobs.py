@@ -25,14 +25,14 @@ def choose(choice, i):
     """What is kept of thing i, a number from 0 to 2^32 - 1, or -1 if it is not chosen."""
 
 
-class Count(NamedTuple):
+class CountChosen(NamedTuple):
     """``totals`` int64[stretches]: how many things of each stretch are chosen."""
 
     choice: Any
     totals: Any
 
 
-class Pick(NamedTuple):
+class PickChosen(NamedTuple):
     """``picked`` uint32: what is kept, that of a stretch from ``starts`` int64[stretches] on."""
 
     choice: Any
@@ -40,7 +40,7 @@ class Pick(NamedTuple):
     picked: Any
 
 
-@do.register(Count)
+@do.register(CountChosen)
 def _count(job, stretch, start, stop):
     n = np.int64(0)
     for i in range(start, stop):
@@ -49,7 +49,7 @@ def _count(job, stretch, start, stop):
     job.totals[stretch] = n
 
 
-@do.register(Pick)
+@do.register(PickChosen)
 def _pick(job, stretch, start, stop):
     to = job.starts[stretch]
     for i in range(start, stop):
@@ -83,13 +83,13 @@ class Backend:
         """int64 on the host: 0, then the number of the chosen up to the end of each stretch."""
         size = self.stretch_size(n, multiple)
         totals = self.zeros(-(-n // size), np.int64)
-        self.run(Count(choice, totals), n, size)
+        self.run(CountChosen(choice, totals), n, size)
         return np.concatenate([[0], np.cumsum(self.to_host(totals))])
 
     def pick(self, choice: Any, n: int, ends: np.ndarray, into: Any, multiple: int = 1) -> Any:
         """What is kept of the chosen, at the beginning of ``into``; ``ends`` is their ``count``."""
         if ends[-1]:
-            self.run(Pick(choice, self.take(ends[:-1]), into), n, self.stretch_size(n, multiple))
+            self.run(PickChosen(choice, self.take(ends[:-1]), into), n, self.stretch_size(n, multiple))
         return into[: ends[-1]]
 
 

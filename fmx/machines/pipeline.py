@@ -1,12 +1,12 @@
-"""The one road that work takes: pulled by unlike workers, given back in order, in bounded memory.
+"""The one queue that work takes: pulled by unlike workers, given back in order, in bounded memory.
 
     items     an iterator, advanced by whoever needs work, one at a time
-    workers   take an item and with it a ticket, emit pieces of output, and finish with a result
+    workers   take an item and with it a slot, emit pieces of output, and finish with a result
     shares    what a worker may cut its item into: items that stand in its place, for any worker
-    caller    gets pieces and results in the order of the tickets, and does nothing else
+    caller    gets pieces and results in the order of the slots, and does nothing else
 
 A slow worker pulls less often: that is all the load balancing there is.  Of pieces that must wait for those
-before them, at most ``budget`` bytes are held; the owner of the ticket that is due may always emit one.
+before them, at most ``budget`` bytes are held; the owner of the slot that is due may always emit one.
 """
 
 import threading
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 Emit: TypeAlias = Callable[[Any], object]  # takes pieces of output (bytes or uint8 arrays)
 
 BUDGET = 64 << 20
-AHEAD = 256  # tickets given beyond the one that is due
+AHEAD = 256  # slots given beyond the one that is due
 STOPPING = 1.0  # seconds for a lock that nobody holds so long
 
 
-class Ticket:
+class Slot:
     """The place of one item in the ``order``, and what its worker has handed over so far."""
 
     __slots__ = ("error", "is_done", "order", "pieces", "result")
@@ -42,44 +42,44 @@ class Shares(list):
     """What an item is cut into: items that any worker may do; each has a result of its own."""
 
 
-class Stopped(Exception):
+class QueueStopped(Exception):
     """Nobody waits for this work any more."""
 
 
-class Road:
+class OrderedQueue:
     """The work of one run, shared by its workers."""
 
     def __init__(self, items: Iterable[Any], budget: int = BUDGET, ahead: int = AHEAD) -> None:
         self._items, self._budget, self._ahead = iter(items), budget, ahead
         self._pulling = threading.Lock()  # while an item is made, which may read a file
         lock = threading.Lock()
-        self._for_items, self._for_follow_ups = threading.Condition(lock), threading.Condition(lock)
+        self._for_items, self._for_continuations = threading.Condition(lock), threading.Condition(lock)
         self._for_pieces, self._lock = threading.Condition(lock), lock
-        self._for_room: list = []  # a heap of (order of a ticket, what its worker waits on)
-        self._tickets: deque = deque()  # from the one that is due on
-        self._follow_ups: list = []  # a heap of (order, ticket, work)
+        self._for_room: list = []  # a heap of (order of a slot, what its worker waits on)
+        self._slots: deque = deque()  # from the one that is due on
+        self._continuations: list = []  # a heap of (order, slot, work)
         self._n_pulled = 0
         self._held, self._is_whole, self._is_stopped = 0, False, False
         self._error: BaseException | None = None  # of a worker, not of an item
 
     def take(
-        self, items: bool = True, follow_ups: bool = True, wait: bool = True
-    ) -> tuple[Ticket, Any] | None:
-        """The next (ticket, item), or what ``follow_up`` was given; None at the end.
+        self, items: bool = True, continuations: bool = True, wait: bool = True
+    ) -> tuple[Slot, Any] | None:
+        """The next (slot, item), or what ``continue_later`` was given; None at the end.
 
-        ``items``, ``follow_ups``: which of these are wanted; without ``wait`` None also if none is there now.
+        ``items``, ``continuations``: whether these are taken; without ``wait`` None also if none is there.
         """
-        waiting = self._for_follow_ups if follow_ups else self._for_items
+        waiting = self._for_continuations if continuations else self._for_items
         while True:
             with waiting:
                 while True:
                     if self._is_stopped:
                         return None
-                    if follow_ups and self._follow_ups:
-                        return heappop(self._follow_ups)[1:]
-                    if self._is_whole and not (follow_ups and self._tickets):
+                    if continuations and self._continuations:
+                        return heappop(self._continuations)[1:]
+                    if self._is_whole and not (continuations and self._slots):
                         return None
-                    if items and not self._is_whole and len(self._tickets) < self._ahead:
+                    if items and not self._is_whole and len(self._slots) < self._ahead:
                         break
                     if not wait:
                         return None
@@ -87,27 +87,27 @@ class Road:
             if (taken := self._pull()) is not None:
                 return taken
 
-    def _pull(self) -> tuple[Ticket, Any] | None:
+    def _pull(self) -> tuple[Slot, Any] | None:
         with self._pulling:
             if self._is_whole or self._is_stopped:
                 return None
-            ticket, item, is_over = Ticket(self._n_pulled), None, False
+            slot, item, is_over = Slot(self._n_pulled), None, False
             self._n_pulled += 1
             try:
                 item = next(self._items)
             except StopIteration:
                 is_over = True
             except BaseException as error:
-                ticket.is_done, ticket.error = True, error
+                slot.is_done, slot.error = True, error
             with self._for_pieces:
-                if not self._tickets:
+                if not self._slots:
                     self._for_pieces.notify()
                 if not is_over:
-                    self._tickets.append(ticket)
-                if is_over or ticket.is_done:
+                    self._slots.append(slot)
+                if is_over or slot.is_done:
                     self._end()
                     return None
-            return ticket, item
+            return slot, item
 
     def _end(self) -> None:
         """No item will be taken any more."""
@@ -116,54 +116,54 @@ class Road:
 
     def _wake_workers(self) -> None:
         self._for_items.notify_all()
-        self._for_follow_ups.notify_all()
+        self._for_continuations.notify_all()
 
-    def follow_up(self, ticket: Ticket, work: Callable[[], Any]) -> None:
-        """Leave the rest of an item to whoever takes it: (ticket, work)."""
-        with self._for_follow_ups:
-            heappush(self._follow_ups, (ticket.order, ticket, work))
-            self._for_follow_ups.notify()
+    def continue_later(self, slot: Slot, work: Callable[[], Any]) -> None:
+        """Leave the rest of an item to whoever takes it: (slot, work)."""
+        with self._for_continuations:
+            heappush(self._continuations, (slot.order, slot, work))
+            self._for_continuations.notify()
             self._let_all_go_on()  # who waits for room may be needed
 
-    def split(self, ticket: Ticket, shares: Sequence[Any]) -> None:
-        """Put shares of an item right behind its ticket, each with one of its own, for whoever takes them."""
-        with self._for_follow_ups:
-            at = self._tickets.index(ticket) + 1
+    def split(self, slot: Slot, shares: Sequence[Any]) -> None:
+        """Put shares of an item right behind its slot, each with one of its own, for whoever takes them."""
+        with self._for_continuations:
+            at = self._slots.index(slot) + 1
             for number, share in enumerate(shares):
-                behind = Ticket(*ticket.order, number)
-                self._tickets.insert(at + number, behind)
-                heappush(self._follow_ups, (behind.order, behind, share))
-            self._for_follow_ups.notify_all()
+                behind = Slot(*slot.order, number)
+                self._slots.insert(at + number, behind)
+                heappush(self._continuations, (behind.order, behind, share))
+            self._for_continuations.notify_all()
 
-    def emit(self, ticket: Ticket, piece: "bytes | np.ndarray") -> None:
+    def emit(self, slot: Slot, piece: "bytes | np.ndarray") -> None:
         """Hand over a piece of output, bytes or what has ``nbytes``; waits while too much is held.
 
-        Raises Stopped.
+        Raises QueueStopped.
         """
         size = _size(piece)
         with self._lock:
-            while not self._has_room(ticket, size):
+            while not self._has_room(slot, size):
                 room = threading.Condition(self._lock)
-                heappush(self._for_room, (ticket.order, room))
+                heappush(self._for_room, (slot.order, room))
                 room.wait()
             if self._is_stopped:
-                raise Stopped
-            ticket.pieces.append(piece)
+                raise QueueStopped
+            slot.pieces.append(piece)
             self._held += size
-            if self._tickets[0] is ticket:
+            if self._slots[0] is slot:
                 self._for_pieces.notify()
             self._let_one_go_on()
 
-    def _has_room(self, ticket: Ticket, size: int) -> bool:
+    def _has_room(self, slot: Slot, size: int) -> bool:
         """May a piece be handed over now?  If not, its worker waits."""
         if self._is_stopped or not self._held or self._held + size <= self._budget or self._is_due_left():
             return True
-        return self._tickets[0] is ticket and not ticket.pieces
+        return self._slots[0] is slot and not slot.pieces
 
     def _let_one_go_on(self) -> None:
         """Wake the first of those that wait for room, if there may be some for it, and no others."""
         waiting = self._for_room
-        if waiting and (self._held < self._budget or waiting[0][0] == self._tickets[0].order):
+        if waiting and (self._held < self._budget or waiting[0][0] == self._slots[0].order):
             heappop(waiting)[1].notify()
 
     def _let_all_go_on(self) -> None:
@@ -171,25 +171,25 @@ class Road:
             heappop(self._for_room)[1].notify()
 
     def _is_due_left(self) -> bool:
-        """Does the ticket that is due wait for somebody to take it?"""
-        return bool(self._follow_ups) and self._follow_ups[0][1] is self._tickets[0]
+        """Does the slot that is due wait for somebody to take it?"""
+        return bool(self._continuations) and self._continuations[0][1] is self._slots[0]
 
-    def do(self, ticket: Ticket, work: Callable[..., Any], *arguments: Any) -> None:
+    def do(self, slot: Slot, work: Callable[..., Any], *arguments: Any) -> None:
         """Do an item: its result is ``work(*arguments)``."""
         try:
-            self.finish(ticket, work(*arguments))
-        except Stopped:
+            self.finish(slot, work(*arguments))
+        except QueueStopped:
             pass
         except BaseException as error:
-            self.finish(ticket, error=error)
+            self.finish(slot, error=error)
 
-    def finish(self, ticket: Ticket, result: Any = None, error: BaseException | None = None) -> None:
+    def finish(self, slot: Slot, result: Any = None, error: BaseException | None = None) -> None:
         """Say that an item is done, or how it failed."""
         with self._for_pieces:
-            ticket.is_done, ticket.result, ticket.error = True, result, error
+            slot.is_done, slot.result, slot.error = True, result, error
             if error is not None:
                 self._end()  # what comes later is not wanted
-            if error is not None or self._tickets[0] is ticket:
+            if error is not None or self._slots[0] is slot:
                 self._for_pieces.notify()
 
     def fail(self, error: BaseException) -> None:
@@ -220,43 +220,43 @@ class Road:
 
         Raises what a worker, or the making of an item, has raised, when its turn comes.
         """
-        while (ticket := self._due()) is not None:
-            while pieces := self._pieces(ticket):
+        while (slot := self._due()) is not None:
+            while pieces := self._pieces(slot):
                 for piece in pieces:
                     write(piece)  # type: ignore[misc]  # None only where nothing is emitted
                 with self._lock:
                     self._held -= sum(map(_size, pieces))
                     self._let_one_go_on()
-            if ticket.error is not None:
-                raise ticket.error
+            if slot.error is not None:
+                raise slot.error
             with self._lock:
-                was_full = len(self._tickets) == self._ahead
-                self._tickets.popleft()
-                self._let_one_go_on()  # another ticket is due
-                if was_full or not self._tickets:
+                was_full = len(self._slots) == self._ahead
+                self._slots.popleft()
+                self._let_one_go_on()  # another slot is due
+                if was_full or not self._slots:
                     self._wake_workers()
-            yield ticket.result
+            yield slot.result
 
-    def _due(self) -> Ticket | None:
-        """The first ticket that is not done with; None at the end."""
+    def _due(self) -> Slot | None:
+        """The first slot that is not done with; None at the end."""
         with self._lock:  # not by its condition, whose code an interrupt could end after the lock was taken
-            while not self._tickets:
+            while not self._slots:
                 if self._error is not None:
                     raise self._error
                 if self._is_whole:
                     return None
                 self._for_pieces.wait()
-            return self._tickets[0]
+            return self._slots[0]
 
-    def _pieces(self, ticket: Ticket) -> list:
-        """What has been handed over for the ticket that is due; nothing when it is done."""
+    def _pieces(self, slot: Slot) -> list:
+        """What has been handed over for the slot that is due; nothing when it is done."""
         with self._lock:
-            while not (ticket.pieces or ticket.is_done):
+            while not (slot.pieces or slot.is_done):
                 if self._error is not None:
                     raise self._error
                 self._for_pieces.wait()
-            pieces = list(ticket.pieces)
-            ticket.pieces.clear()
+            pieces = list(slot.pieces)
+            slot.pieces.clear()
             return pieces
 
 
@@ -264,14 +264,14 @@ def _size(piece: "bytes | np.ndarray") -> int:
     return piece.nbytes if hasattr(piece, "nbytes") else len(piece)
 
 
-# The threads of a road (pipeline.py): one for each worker, and what they have done, in order.
+# The threads of a queue: one for each worker, and what they have done, in order.
 
 # Of the budget, where there are many workers: what one hands over at a time, so that it need not wait.
 OF_A_WORKER = 16 << 20
 PATIENCE = 1.0  # seconds for threads to end after an interrupt
 
 
-def travel(
+def run_ordered(
     items: Iterable[Any], workers: Sequence[Callable[..., Any]], write: Callable[[Any], object] | None
 ) -> Generator[Any, None, None]:
     """Yield the result of ``work(emit, item)`` for each item in order, by one ``work`` of the ``workers``.
@@ -279,25 +279,25 @@ def travel(
     Each of them has a thread.  ``emit`` takes pieces of output, which ``write`` is given in order by the
     caller's thread.  Where the result is Shares, the results of these are yielded in its place.
     """
-    road = Road(items, max(BUDGET, OF_A_WORKER * len(workers)))
+    queue = OrderedQueue(items, max(BUDGET, OF_A_WORKER * len(workers)))
 
-    def step(work: Callable[..., Any], ticket: Ticket, item: Any) -> Any:
-        emit = partial(road.emit, ticket)
+    def step(work: Callable[..., Any], slot: Slot, item: Any) -> Any:
+        emit = partial(queue.emit, slot)
         result = work(emit, item)
         if isinstance(result, Shares):
-            road.split(ticket, result[1:])
+            queue.split(slot, result[1:])
             return work(emit, result[0])
         return result
 
     def loop(work: Callable[..., Any]) -> None:
-        while (taken := road.take()) is not None:
-            road.do(taken[0], step, work, *taken)
+        while (taken := queue.take()) is not None:
+            queue.do(taken[0], step, work, *taken)
 
-    yield from run(road, [partial(loop, work) for work in workers], write)
+    yield from run(queue, [partial(loop, work) for work in workers], write)
 
 
 def run(
-    road: Road, loops: Sequence[Callable[[], None]], write: Callable[[Any], object] | None
+    queue: OrderedQueue, loops: Sequence[Callable[[], None]], write: Callable[[Any], object] | None
 ) -> Generator[Any, None, None]:
     """Start a thread for each loop, yield results in order, and end the threads whatever happens.
 
@@ -308,20 +308,20 @@ def run(
         try:
             loop()
         except BaseException as error:
-            road.fail(error)
+            queue.fail(error)
 
     threads = [threading.Thread(target=guarded, args=(loop,), daemon=True) for loop in loops]
     end: float | None = None
     try:
         for thread in threads:
             thread.start()
-        yield from road.results(write)
+        yield from queue.results(write)
     except KeyboardInterrupt:
         end = time.monotonic() + PATIENCE
         raise
     finally:
-        road.stop()
+        queue.stop()
         for thread in threads:
             if thread.ident is not None:  # it could be started
                 thread.join(end and max(0, end - time.monotonic()))
-        road.close()
+        queue.close()

@@ -14,7 +14,7 @@ from ..output import module_of
 from ..output.formats import sam
 from ..output.whole import Whole
 from ..report.facts import Report, command_line
-from ..search.facts import lengths_told, strands_told
+from ..search.facts import length_facts, strand_facts
 from ..system.files import PLACE
 from .matching import ALGORITHMS, Finder, MemOptions, Summary, compile_all, join
 from .matching import find as find_all
@@ -86,9 +86,9 @@ def find(matching: Matching, paths, output: MemOutput, progress, shard=None) -> 
         wall.turn_to("writing")
 
         def facts():
-            found = lengths_told(summary, ("lengths", "match_lengths"))
+            found = length_facts(summary, ("lengths", "match_lengths"))
             if summary.strands is not None:
-                found["strands"] = strands_told(summary.strands)
+                found["strands"] = strand_facts(summary.strands)
             return watch.facts(places, summary, found)
 
         run.note(summary, facts=facts if watch else None)

@@ -17,7 +17,7 @@ from ..index.parts import part_span
 from ..input import reads, spans
 from ..input.reads import lengths_of
 from ..machines.jobs import runs
-from ..machines.pipeline import Emit, Shares, travel
+from ..machines.pipeline import Emit, Shares, run_ordered
 from ..machines.progress import Progress
 from ..machines.threads import run_all
 from ..search.mapping import BOTH, make_query
@@ -386,7 +386,7 @@ def find(finders: Sequence[Finder], source: Iterator, sink: Any, progress: Progr
     for finder in finders:
         finder.flood = flood
     workers = [partial(work, finder) for finder in finders for _ in range(finder.options.n_threads)]
-    with closing(travel(source, workers, write)) as parts:
+    with closing(run_ordered(source, workers, write)) as parts:
         for part in parts:
             summary.add(part)
             rate = summary.bases / max(time.monotonic() - start, 1e-9)

@@ -26,7 +26,7 @@ from ..errors import DeviceError
 from ..input.dna import WORD
 from ..machines import gpu
 from ..machines.gpu import memory_beside
-from ..machines.gpu_session import Desks
+from ..machines.gpu_session import PinnedPool
 from ..machines.threads import run_all, spans
 from ..search.gpu import gpu_search
 from .matching import collected, slices
@@ -34,7 +34,7 @@ from .mummergpu import Found, Jobs, Segment, Subqueries, make_jobs, match_job, s
 from .strands import Strands, some_strands, take, word_ends, words_of
 
 if TYPE_CHECKING:
-    from ..machines.gpu_session import Flight, GpuSession
+    from ..machines.gpu_session import GpuSession, GpuStream
     from .mummergpu import MummerGpu
 
 SUFFIX_BYTES = 9  # of sa, rank and lcp
@@ -44,28 +44,28 @@ QUERY_BYTES = 512 << 20  # of queries and results of a round, where there is roo
 
 @dataclass(frozen=True)
 class Division:
-    """``n_suffixes`` of a segment; bytes for the ``queries`` and for the ``results`` of a round; flights."""
+    """``n_suffixes`` of a segment; bytes for the ``queries`` and for the ``results`` of a round; streams."""
 
     n_suffixes: int
     queries: int
     results: int
-    n_flights: int = 1
+    n_streams: int = 1
 
 
-def divide(n_text: int, shared: int, room: int, n_flights: int = 1) -> Division:
+def divide(n_text: int, shared: int, room: int, n_streams: int = 1) -> Division:
     """The largest segments for ``room`` bytes, of which text and blocks take ``shared``.
 
-    A quarter of what they leave is for queries, at most QUERY_BYTES for each flight; there is one flight
+    A quarter of what they leave is for queries, at most QUERY_BYTES for each stream; there is one stream
     where more of them would leave less room.  Raises DeviceError.
     """
     rest = memory_beside(room, shared, 2 * SUFFIX_BYTES, "the text")
-    wanted = QUERY_BYTES * n_flights
+    wanted = QUERY_BYTES * n_streams
     if rest < max(4 * wanted, wanted + SUFFIX_BYTES * n_text):
-        n_flights = 1
-    queries = min(QUERY_BYTES * n_flights, rest // 4)
+        n_streams = 1
+    queries = min(QUERY_BYTES * n_streams, rest // 4)
     n_suffixes = min((rest - queries) // SUFFIX_BYTES, n_text)
-    of_one = queries // n_flights
-    return Division(n_suffixes, of_one // 4, of_one - of_one // 4, n_flights)
+    of_one = queries // n_streams
+    return Division(n_suffixes, of_one // 4, of_one - of_one // 4, n_streams)
 
 
 def cut_segments(
@@ -143,7 +143,7 @@ def _merge(segment, rank, found, whole):
 # Segments are in pinned memory, and the last one of some queries is the first one of the next.  Where the
 # whole is one segment, several threads of the host have rounds under way (gpu_session.py).
 
-N_FLIGHTS = 2  # at most
+N_STREAMS = 2  # at most
 N_THREADS = 128
 _COMPILING = threading.Lock()  # kernels must not be compiled by several threads at once
 
@@ -173,12 +173,12 @@ class GpuMummer:
 
     def __init__(self, host: "MummerGpu", session: "GpuSession", n_threads: int = 1) -> None:
         self.host, self.least, self.n_threads = host, host.least, n_threads
-        self.clock, self.run, self.desks = session.clock, session.run, Desks()
+        self.clock, self.run, self.desks = session.clock, session.run, PinnedPool()
         self._one_at_a_time, whole = threading.Lock(), host.segment
         with gpu.errors():
             shared = gpu_search.n_bytes((whole.words, whole.blocks))
-            self.division = divide(whole.sa.size, shared, session.memory, min(n_threads, N_FLIGHTS))
-            self.flights = session.flights(self.division.n_flights)
+            self.division = divide(whole.sa.size, shared, session.memory, min(n_threads, N_STREAMS))
+            self.streams = session.streams(self.division.n_streams)
             self.segments = cut_segments(whole, self.division.n_suffixes, gpu.pinned, n_threads)
             n = self.segments[0].sa.size
             self._room = [gpu.empty(n, kind) for kind in (np.uint32, np.uint32, np.uint8)]
@@ -214,29 +214,29 @@ class GpuMummer:
     def _match_all(self, segment: Segment, work: Sequence[Round]) -> None:
         there = self._bring(segment)
         for queries in work:
-            self.flights.run(self._match, segment, there, queries)
+            self.streams.run(self._match, segment, there, queries)
 
-    def _match(self, flight: "Flight", segment: Segment, there: Segment, queries: Round) -> None:
+    def _match(self, stream: "GpuStream", segment: Segment, there: Segment, queries: Round) -> None:
         """Match a Round in a segment, which is ``there`` on the GPU."""
-        words = flight.send("words", flight.pack("words", queries.strands[:1]))
+        words = stream.send("words", stream.pack("words", queries.strands[:1]))
         arrays = [*queries.strands[1:3], *queries.jobs]
-        columns = flight.pack("columns", arrays)
-        flight.begin("copy in")  # the words are on their way meanwhile
-        columns = flight.send("columns", columns)
+        columns = stream.pack("columns", arrays)
+        stream.begin("copy in")  # the words are on their way meanwhile
+        columns = stream.send("columns", columns)
         ends = accumulate((array.size for array in arrays), initial=0)
         first, length, *jobs = (columns[a:b] for a, b in pairwise(ends))
         strands = Strands(words, first, length, *[first[:0]] * 4)
         n, found, in_parts = queries.found.row.size, queries.found, len(self.segments) > 1
-        results = Found(*(flight.there(name, n, np.uint32) for name in Found._fields))
+        results = Found(*(stream.there(name, n, np.uint32) for name in Found._fields))
         if in_parts:
-            found = Found(*(flight.here(name, n, np.uint32)[:n] for name in Found._fields))
-        flight.begin("match")
-        flight.launch(
+            found = Found(*(stream.here(name, n, np.uint32)[:n] for name in Found._fields))
+        stream.begin("match")
+        stream.launch(
             match_kernel, queries.jobs.strand.size, gpu.block_size(N_THREADS),
             there, strands, Jobs(*jobs), np.int64(self.least), results,
         )  # fmt: skip
-        flight.receive(results, found)
-        flight.wait()
+        stream.receive(results, found)
+        stream.wait()
         if in_parts:
             merge(segment, self.host.segment.rank, found, queries.found, self.n_threads)
 

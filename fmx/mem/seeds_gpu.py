@@ -9,7 +9,7 @@
 The work that waits for memory is spread evenly however many rows a window has, and only what is a match
 comes back.  The kernels follow each other without a word from the host: where windows have more rows than
 there is room for, the later ones do nothing, and the host asks for fewer windows at a time.  Each thread of
-the host takes a flight of its own (gpu_session.py), so that copies and packing for one overlap with another's
+the host takes a stream of its own (gpu_session.py), so that copies and packing for one overlap with another's
 kernels.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 from ..compiler.functions import compiled
 from ..machines import gpu
 from ..machines.gpu import memory_beside
-from ..machines.gpu_session import Arrays, Desks
+from ..machines.gpu_session import Arrays, PinnedPool
 from ..machines.threads import run_all, spans
 from ..search.gpu import gpu_search
 from .matches import Pairs
@@ -40,14 +40,14 @@ from .strands import empty_matches, take, words_of
 from .windows import n_windows
 
 if TYPE_CHECKING:
-    from ..machines.gpu_session import Flight, GpuSession
+    from ..machines.gpu_session import GpuSession, GpuStream
     from .strands import Matches, Strands
     from .windows import Seeds
 
 ROWS = 1 << 25  # looked at, at a time
 _LEAST_ROWS = 1 << 18
-N_FLIGHTS = 4  # at most
-_ROW_BYTES = 64  # of a flight's buffers, for each of them and as many windows
+N_STREAMS = 4  # at most
+_ROW_BYTES = 64  # of a stream's buffers, for each of them and as many windows
 BESIDE = _ROW_BYTES * _LEAST_ROWS  # bytes beside the index, at least
 _RESIDENT = 2048  # threads of a multiprocessor
 _MANY = 1 << 18  # matches that threads of the host share
@@ -67,10 +67,10 @@ class GpuSeeds:
     def __init__(self, host: "Seeds", session: "GpuSession", n_threads: int = 1) -> None:
         self.host, self.least, self.clock, self.n_threads = host, host.least, session.clock, n_threads
         room = memory_beside(session.memory, gpu_search.n_bytes(host), BESIDE)
-        n_flights = max(1, min(n_threads, N_FLIGHTS, room // (_ROW_BYTES * ROWS)))
-        self.n_rows = min(ROWS, room // n_flights // _ROW_BYTES)
+        n_streams = max(1, min(n_threads, N_STREAMS, room // (_ROW_BYTES * ROWS)))
+        self.n_rows = min(ROWS, room // n_streams // _ROW_BYTES)
         self.n_windows = max(self.n_rows // BLOCK, 1) * BLOCK
-        self.flights, self.desks = session.flights(n_flights), Desks()
+        self.streams, self.desks = session.streams(n_streams), PinnedPool()
         with gpu.errors():
             self.resident = gpu.n_multiprocessors() * _RESIDENT
             with self.clock.timed("copy in"):
@@ -80,7 +80,7 @@ class GpuSeeds:
 @slices.register(GpuSeeds)
 def slices_of_gpu(matcher, strands, span=None):
     """The matches of windows span[0] to span[1], or all; where there is no room, of fewer at a time."""
-    found, fewer = matcher.flights.run(_find, matcher, strands, span)
+    found, fewer = matcher.streams.run(_find, matcher, strands, span)
     if found is not None:
         matches = empty_matches(found.pairs.keys.size)
         _hand_over_all(found, matches, matcher.n_threads if matches.length.size > _MANY else 1)
@@ -92,24 +92,24 @@ def slices_of_gpu(matcher, strands, span=None):
 
 
 def _find(
-    flight: "Flight", matcher: GpuSeeds, strands: "Strands", span: tuple[int, int] | None
+    stream: "GpuStream", matcher: GpuSeeds, strands: "Strands", span: tuple[int, int] | None
 ) -> tuple[Found | None, list[tuple[int, int]] | tuple]:
     """(the Found matches of a span of windows, nothing), or (None, its shares) where it has too many rows."""
-    queries, n_of_all = _bring(flight, matcher, strands)
+    queries, n_of_all = _bring(stream, matcher, strands)
     start, stop = span or (0, n_of_all)
     n, n_rows = stop - start, matcher.n_rows
     n_shares, arrays = -(-n // matcher.n_windows), matcher.desks.take()
     while n_shares <= 1:
-        table, found = _launch(flight, matcher, queries, (start, stop), n_rows)
+        table, found = _launch(stream, matcher, queries, (start, stop), n_rows)
         report = arrays("report", report_size(table.n), np.int64)[: report_size(table.n)]
-        flight.receive([table.numbers], [report])
-        flight.wait()
+        stream.receive([table.numbers], [report])
+        stream.wait()
         wanted = int(report[0] & ROW_BITS)
         if wanted <= n_rows:
             its_pairs = Pairs(*(arrays(name, report[1], np.int64)[: report[1]] for name in Pairs._fields))
             if report[1]:
-                flight.receive(found, its_pairs)
-                flight.wait()
+                stream.receive(found, its_pairs)
+                stream.wait()
             return Found(report[2:], its_pairs, arrays), ()
         n_shares = wanted // n_rows + 1 if n > 1 else 1
         n_rows = wanted  # of a window by itself
@@ -118,35 +118,35 @@ def _find(
 
 
 def _launch(
-    flight: "Flight", matcher: GpuSeeds, queries: Queries, span: tuple[int, int], n_rows: int
+    stream: "GpuStream", matcher: GpuSeeds, queries: Queries, span: tuple[int, int], n_rows: int
 ) -> tuple[Table, Pairs]:
     """Begin to find the matches of a span of windows: (Table, Pairs of the matches), on the GPU."""
     n_blocks = max(-(-(span[1] - span[0]) // BLOCK), 1)  # one has nothing to do where there are no windows
-    table = Table(flight.there("table", table_size(n_blocks), np.int64), n_blocks, n_rows)
+    table = Table(stream.there("table", table_size(n_blocks), np.int64), n_blocks, n_rows)
     pairs, found = (
-        Pairs(*(flight.there(f"{name} of {of}", n_rows, np.int64) for name in Pairs._fields))
+        Pairs(*(stream.there(f"{name} of {of}", n_rows, np.int64) for name in Pairs._fields))
         for of in ("rows", "matches")
     )
-    flight.begin("match")
-    gpu.fill_zero(table.numbers, flight.stream, 2)
-    flight.launch(seek_kernel, n_blocks * BLOCK, BLOCK, matcher.seeds, queries, *span, table)
+    stream.begin("match")
+    gpu.fill_zero(table.numbers, stream.handle, 2)
+    stream.launch(seek_kernel, n_blocks * BLOCK, BLOCK, matcher.seeds, queries, *span, table)
     n_threads = min(n_rows, matcher.resident)
-    flight.launch(compare_kernel, n_threads, BLOCK, matcher.seeds, queries, table, pairs)
-    flight.launch(gather_kernel, n_blocks * BLOCK, BLOCK, table, pairs, found)
+    stream.launch(compare_kernel, n_threads, BLOCK, matcher.seeds, queries, table, pairs)
+    stream.launch(gather_kernel, n_blocks * BLOCK, BLOCK, table, pairs, found)
     return table, found
 
 
-def _bring(flight: "Flight", matcher: GpuSeeds, strands: "Strands") -> tuple[Queries, int]:
+def _bring(stream: "GpuStream", matcher: GpuSeeds, strands: "Strands") -> tuple[Queries, int]:
     """(Queries of strands on the GPU, the number of their windows)."""
-    if flight.holds is None or flight.holds[0] is not strands:  # type: ignore[index]
-        flight.holds, n, (base, words) = None, strands.first.size, words_of(strands)
-        words = flight.send("words", flight.pack("words", [words]))
-        with flight.clock.timed("copy in"):
-            columns = flight.here("columns", 5 * n + 1, np.uint32)[: 5 * n + 1]
+    if stream.holds is None or stream.holds[0] is not strands:  # type: ignore[index]
+        stream.holds, n, (base, words) = None, strands.first.size, words_of(strands)
+        words = stream.send("words", stream.pack("words", [words]))
+        with stream.clock.timed("copy in"):
+            columns = stream.here("columns", 5 * n + 1, np.uint32)[: 5 * n + 1]
             n_of_all = _pack(matcher.host, strands, base, columns)
-        flight.begin("copy in")  # the words are on their way meanwhile
-        flight.holds = strands, Queries(words, flight.send("columns", columns), n), n_of_all
-    return flight.holds[1:]  # type: ignore[index]
+        stream.begin("copy in")  # the words are on their way meanwhile
+        stream.holds = strands, Queries(words, stream.send("columns", columns), n), n_of_all
+    return stream.holds[1:]  # type: ignore[index]
 
 
 @compiled

@@ -19,8 +19,8 @@ from .hits import Buffers, Window, put_read, room_of_read
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
     from ..machines.gpu import DeviceArray
-    from ..machines.gpu_jobs import Report
-    from ..machines.gpu_session import Flight
+    from ..machines.gpu_jobs import KernelReport
+    from ..machines.gpu_session import GpuStream
     from .hits import HitWriter
 
 N_THREADS = 128
@@ -88,47 +88,49 @@ class GpuHitWriter:
         self._form = gpu.take(writer.form)
 
     def measure(
-        self, flight: "Flight", batch: "ReadBatch", hits: Any, report: "Report", slot: int
+        self, stream: "GpuStream", batch: "ReadBatch", hits: Any, report: "KernelReport", slot: int
     ) -> "DeviceArray":
         """Launch what finds where records may go: int64[n_reads + 1]; ``slot`` gets the bytes there."""
         n_reads = hits.total.size
-        begins = flight.there("begins", n_reads + 1, np.int64)
-        flight.launch(
+        begins = stream.there("begins", n_reads + 1, np.int64)
+        stream.launch(
             measure_kernel, n_reads, N_THREADS, batch, hits, ALL, self._widest, self._by_letters, begins
         )
-        add_up(flight, begins, n_reads, report, slot)
+        add_up(stream, begins, n_reads, report, slot)
         return begins
 
     def write(
         self,
-        flight: "Flight",
+        stream: "GpuStream",
         batch: "ReadBatch",
         hits: Any,
         begins: "DeviceArray",
-        report: "Report",
+        report: "KernelReport",
         slot: int,
     ) -> Loose:
         """Launch what writes the records: Loose; ``slot``, the bytes there before, gets their bytes."""
         n_reads = hits.total.size
-        records = flight.there("loose", report[slot], np.uint8)
-        loose = Loose(begins, flight.there("sizes", n_reads + 1, np.int64), records)
-        flight.begin("format")
-        flight.launch(write_kernel, n_reads, N_THREADS, self._form, batch, hits, ALL, self._by_letters, loose)
-        add_up(flight, loose.sizes, n_reads, report, slot)
+        records = stream.there("loose", report[slot], np.uint8)
+        loose = Loose(begins, stream.there("sizes", n_reads + 1, np.int64), records)
+        stream.begin("format")
+        stream.launch(write_kernel, n_reads, N_THREADS, self._form, batch, hits, ALL, self._by_letters, loose)
+        add_up(stream, loose.sizes, n_reads, report, slot)
         return loose
 
-    def gather(self, flight: "Flight", loose: Loose, n_reads: int, report: "Report", slot: int) -> np.ndarray:
-        """The records, of which ``slot`` has the bytes, in the host's memory once the flight is waited for.
+    def gather(
+        self, stream: "GpuStream", loose: Loose, n_reads: int, report: "KernelReport", slot: int
+    ) -> np.ndarray:
+        """The records, of which ``slot`` has the bytes, in the host's memory once the stream is waited for.
 
         They are in one of ``buffers``, deflated if that is done here; the slot behind it is used.
         """
         n_bytes = report[slot]
-        out = flight.there("records", n_bytes, np.uint8)[:n_bytes]
-        flight.launch(gather_kernel, WARP * n_reads, N_THREADS, loose, n_reads, out)
+        out = stream.there("records", n_bytes, np.uint8)[:n_bytes]
+        stream.launch(gather_kernel, WARP * n_reads, N_THREADS, loose, n_reads, out)
         if self._deflater and n_bytes:
-            out = self._deflater.deflate(flight, out, report, slot + 1)
+            out = self._deflater.deflate(stream, out, report, slot + 1)
         piece = self.buffers.take(max(out.size, 1))[: out.size]
-        flight.receive([out], [piece])
+        stream.receive([out], [piece])
         return piece
 
     def encoded(self, records: np.ndarray) -> bytes | np.ndarray:

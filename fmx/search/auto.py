@@ -28,7 +28,7 @@ CHUNK_SIZE = 1 << 24  # bytes, which suits both
 START = 2.0  # seconds that GPUs take to start while all cores map
 _DEVICES = ("/dev/nvidiactl", "/dev/dxg")  # one of these is there where there is a GPU, on Linux and in WSL
 SETTLE, TRIAL = 0.1, 0.25  # seconds until spans of the way before are done with, and of a trial after that
-PATIENCE = 0.2  # seconds that a thread waits for a flight; who has one may wait for this span's records
+PATIENCE = 0.2  # seconds that a thread waits for a stream; who has one may wait for this span's records
 ON_CPU, ON_BOTH, ON_GPUS = "the CPU", "both", "the GPUs alone"
 
 
@@ -69,9 +69,9 @@ class AutoMapper:
         self._cpu, self._start, self._n_bytes = cpu, start, n_bytes
         self._lock, self._began, self._n_spans = threading.Lock(), 0.0, 0
         self._starter: threading.Thread | None = None
-        self._idle: list = []  # mappers of GPUs, once for each flight that is idle
-        self._waiting: deque = deque()  # queues of those who wait for a flight, who are given one in turn
-        self._error, self._n_flights = "", 0
+        self._idle: list = []  # mappers of GPUs, once for each stream that is idle
+        self._waiting: deque = deque()  # queues of those who wait for a stream, who are given one in turn
+        self._error, self._n_streams = "", 0
         self._ways, self._reads = Ways(), {ON_CPU: 0, ON_GPUS: 0}
 
     def map(self, span: "Chunk | Span", writer: Any, emit: Callable[..., Any]) -> "Summary":
@@ -85,11 +85,11 @@ class AutoMapper:
                     self._give(mapper)
         with self._lock:
             self._reads[ON_GPUS if mapper else ON_CPU] += summary.reads
-            self._ways.note(summary.reads, self._n_flights > 0)
+            self._ways.note(summary.reads, self._n_streams > 0)
         return summary
 
     def _give(self, mapper: Any) -> None:
-        """Leave a flight to the first who waits for one: whoever took one before could starve him."""
+        """Leave a stream to the first who waits for one: whoever took one before could starve him."""
         if self._waiting:
             self._waiting.popleft().put(mapper)
         else:
@@ -133,7 +133,7 @@ class AutoMapper:
             return
         with self._lock:
             self._idle += [mapper for mapper in made for _ in range(mapper.options.n_threads)]
-            self._n_flights = len(self._idle)
+            self._n_streams = len(self._idle)
 
     def sentence(self) -> str:
         """Where reads were mapped, and why."""

@@ -21,7 +21,7 @@ from ..input.chunks import Chunk
 from ..input.dna import UPPER
 from ..input.reads import MOST, put_weight, trimmed, weight_of
 from ..machines.jobs import runs
-from ..machines.pipeline import travel
+from ..machines.pipeline import run_ordered
 
 if TYPE_CHECKING:
     from ..input import SpanLike
@@ -65,7 +65,7 @@ def collapsed(source: Iterable[Any], options: "MapOptions", progress: "Progress"
         return own.distinct()
 
     kept = Collection()
-    with closing(travel(source, [work] * options.n_threads, None)) as parts:
+    with closing(run_ordered(source, [work] * options.n_threads, None)) as parts:
         for found in parts:
             kept.add(found)
             progress.show(f"{n_of(kept.total, 'read')}, {kept.n:,} different")

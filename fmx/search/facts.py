@@ -70,11 +70,13 @@ def hint_for_patterns(summary: "Summary", asked: Asked) -> str:
 # What a report tells of a search beyond what it tells of any run (machines/watch.py).
 
 
-def told(summary: Any, tally: "Tally", screen: "Screen | None" = None, by_group: bool = False) -> dict:
+def search_facts(
+    summary: Any, tally: "Tally", screen: "Screen | None" = None, by_group: bool = False
+) -> dict:
     """Facts (report/facts.py) by a Tally of contigs, or ``by_group`` of groups, and a Screen, or None."""
-    found: dict = lengths_told(summary, ("lengths", "inserts", "multiplicity"))
+    found: dict = length_facts(summary, ("lengths", "inserts", "multiplicity"))
     if getattr(summary, "strands", None) is not None:
-        found["strands"] = strands_told(summary.strands)
+        found["strands"] = strand_facts(summary.strands)
     if getattr(summary, "mismatches", None) is not None:
         found["mismatches"] = [[n, n, int(reads)] for n, reads in enumerate(summary.mismatches) if reads]
     found["groups" if by_group else "contigs"] = _rows_of(tally, by_group)
@@ -84,13 +86,13 @@ def told(summary: Any, tally: "Tally", screen: "Screen | None" = None, by_group:
     return found
 
 
-def lengths_told(summary: Any, names: tuple[str, ...]) -> dict:
+def length_facts(summary: Any, names: tuple[str, ...]) -> dict:
     """Those of ``names`` that a summary has, as rows (input/reads.py)."""
     counts = {name: getattr(summary, name) for name in names if hasattr(summary, name)}
     return {name: [] if each is None else rows_of(each) for name, each in counts.items()}
 
 
-def strands_told(strands: np.ndarray) -> dict:
+def strand_facts(strands: np.ndarray) -> dict:
     """How many occurrences, or matches, are on +, and on -, by int64[2] of these."""
     return {"forward": int(strands[0]), "reverse": int(strands[1])}
 

@@ -20,7 +20,7 @@ from ..input.pairs import pair_spans
 from ..input.pairs.mates import PairedFiles
 from ..input.reads import WHOLE, Trim, trimmed, weights_of
 from ..machines.jobs import runs
-from ..machines.pipeline import travel
+from ..machines.pipeline import run_ordered
 from ..machines.progress import Progress
 from .engines import cpu
 from .hits import Intervals, Locator, SelectionPolicy, at_hand, count, occurrences_of, select
@@ -99,20 +99,20 @@ def make_query(index: Any) -> Any:
     return Verify(index.prefix, index.seeds, index.sa.positions, index.text_words, index.reference.blocks)
 
 
-class NearFound(NamedTuple):
+class NearTotals(NamedTuple):
     """Of each read, int64[n_reads]: near matches on -, and the mismatches of the best one."""
 
     reverse: np.ndarray
     fewest: np.ndarray
 
 
-class Found(NamedTuple):
+class SearchedBatch(NamedTuple):
     """A batch of reads that were searched.
 
     ``given``: as they came, ``batch``: as they were cut; ``intervals`` Intervals [n_parts, 2 * n_reads], or
     None, of numbers that ``locators`` know, one a part; ``total`` int64[n_reads], the exact number of
     occurrences; ``sought`` bool[n_reads]: which may be; ``weight`` int64[n_reads], how many reads each stands
-    for; ``near``: NearFound where mismatches are allowed.
+    for; ``near``: NearTotals where mismatches are allowed.
     """
 
     given: reads.ReadBatch
@@ -122,7 +122,7 @@ class Found(NamedTuple):
     total: np.ndarray
     sought: np.ndarray
     weight: np.ndarray
-    near: NearFound | None = None
+    near: NearTotals | None = None
 
 
 class Mapper:
@@ -194,11 +194,11 @@ class Mapper:
             given = reads.parse(chunk)
             return given, trimmed(given, self.options.trim)
 
-    def search(self, chunk: "Chunk") -> Found:
+    def search(self, chunk: "Chunk") -> SearchedBatch:
         """The reads of a chunk, and where they occur."""
         return self.search_batch(*self.parse(chunk))
 
-    def search_batch(self, given: "ReadBatch", batch: "ReadBatch") -> Found:
+    def search_batch(self, given: "ReadBatch", batch: "ReadBatch") -> SearchedBatch:
         """The same for reads as they came, and as they are cut."""
         refuse_shorter(batch, self._least)
         with self.timed("pack"):
@@ -208,13 +208,15 @@ class Mapper:
             intervals = Intervals(*map(_rows, zip(*((own.lo, own.hi) for own in found), strict=True)))
             total = count(intervals)
         locators = tuple(locator.of(own) for locator, own in zip(self._locators, found, strict=True))
-        return Found(given, batch, intervals, locators, total, batch.searchable, self.weights_of(batch))
+        return SearchedBatch(
+            given, batch, intervals, locators, total, batch.searchable, self.weights_of(batch)
+        )
 
     def weights_of(self, batch: "ReadBatch") -> np.ndarray:
         """How many reads each of a batch stands for, int64[n_reads]."""
         return weights_of(batch) if self.options.collapse else np.ones(batch.length.size, np.int64)
 
-    def hits_of(self, found: Found) -> Any:
+    def hits_of(self, found: SearchedBatch) -> Any:
         """Yield (start, Hits) for runs of reads with at most SLICE_HITS occurrences to locate, or of one."""
         policy = self.options.policy
         eligible = policy.eligible(found.total)
@@ -287,7 +289,7 @@ def map_spans(
         writer.written(piece)
 
     workers = [partial(work, mapper) for mapper in mappers for _ in range(mapper.options.n_threads)]
-    with closing(travel(source, workers, write)) as parts:
+    with closing(run_ordered(source, workers, write)) as parts:
         for part in parts:
             summary.add(part)
             rate = summary.reads / max(time.monotonic() - start, 1e-9)

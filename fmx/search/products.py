@@ -20,7 +20,7 @@ from ..input.chunks import literal_fasta
 from ..input.sets import n_changes
 from ..input.spans import read_chunks
 from ..input.streams import whole_output
-from ..machines.pipeline import travel
+from ..machines.pipeline import run_ordered
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex
@@ -179,7 +179,7 @@ def amplify(
 
     workers = [partial(work, mapper) for mapper in mappers for _ in range(mapper.options.n_threads)]
     items = [pairs[i : i + _PAIRS] for i in range(0, len(pairs), _PAIRS)]
-    with whole_output(output.path) as sink, closing(travel(items, workers, sink.write)) as parts:
+    with whole_output(output.path) as sink, closing(run_ordered(items, workers, sink.write)) as parts:
         sink.write(writer.head_of(output.kind))
         for found in parts:
             n_found, n_products = n_found + sum(n > 0 for n in found), n_products + sum(found)

@@ -14,7 +14,7 @@ from .hits import eligible_of
 if TYPE_CHECKING:
     from .facts import Asked
     from .hits import SelectionPolicy
-    from .mapping import Found, MapOptions
+    from .mapping import MapOptions, SearchedBatch
 
 
 class Sums:
@@ -55,8 +55,8 @@ class Summary(Sums):
     things = "reads"
 
     @classmethod
-    def of(cls, found: "Found", options: "MapOptions") -> "Summary":
-        """What was Found in a batch by MapOptions."""
+    def of(cls, found: "SearchedBatch", options: "MapOptions") -> "Summary":
+        """That of a SearchedBatch, by MapOptions."""
         at_most = options.policy.at_most
         summary = cls(*_sums(found.total, found.batch.length, found.sought, found.weight, at_most))
         if options.counts_lengths:
@@ -64,7 +64,7 @@ class Summary(Sums):
             summary.count_hits(found, options.policy)
         return summary
 
-    def count_hits(self, found: "Found", policy: "SelectionPolicy") -> None:
+    def count_hits(self, found: "SearchedBatch", policy: "SelectionPolicy") -> None:
         """Count how often reads occur, on which strands, and with how many mismatches."""
         eligible = policy.eligible(found.total)
         weight = found.weight * (eligible > 0)
@@ -101,8 +101,8 @@ class Summary(Sums):
         )
 
 
-def lengths_of(options: "MapOptions", *found: "Found") -> np.ndarray | None:
-    """How many reads that were Found are how long, if MapOptions ask for it."""
+def lengths_of(options: "MapOptions", *found: "SearchedBatch") -> np.ndarray | None:
+    """How many reads of some SearchedBatches are how long, if MapOptions ask for it."""
     if not options.counts_lengths:
         return None
     counts = no_lengths()
@@ -160,12 +160,12 @@ class PairSummary(Sums):
     @classmethod
     def of(
         cls,
-        found: "Sequence[Found]",
+        found: "Sequence[SearchedBatch]",
         options: "MapOptions",
         total: np.ndarray,
         inserts: np.ndarray | None = None,
     ) -> "PairSummary":
-        """What was Found of mates 1 and of mates 2 by MapOptions; ``total`` int64[n] proper pairs."""
+        """That of SearchedBatches of mates 1 and mates 2, by MapOptions; ``total`` int64[n] proper pairs."""
         policy = options.policy
         eligible = policy.eligible(total)
         alone = sum(np.count_nonzero(policy.eligible(its.total) * (total == 0)) for its in found)

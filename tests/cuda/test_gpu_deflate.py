@@ -14,7 +14,7 @@ from fmx.codecs import bgzf, deflate_gpu, huffman_gpu, lz77_gpu
 from fmx.codecs.bgzf import BGZF_END
 from fmx.codecs.huffman import MOST_BITS, N_DISTANCES, N_LITERALS
 from fmx.machines import gpu
-from fmx.machines.gpu_jobs import Report
+from fmx.machines.gpu_jobs import KernelReport
 from fmx.machines.gpu_session import GpuSession
 
 BLOCK, SECTION = (300, 128) if SIMULATED else (bgzf.BLOCK, lz77_gpu.SECTION)
@@ -42,14 +42,14 @@ def device(monkeypatch):
             monkeypatch.setattr(module, "SECTION", SECTION, raising=False)
             monkeypatch.setattr(module, "BLOCK", BLOCK)
     session = GpuSession()
-    return session.run(deflate_gpu.GpuDeflater), session.flight(timed=False)
+    return session.run(deflate_gpu.GpuDeflater), session.stream(timed=False)
 
 
 def deflated(device, data) -> bytes:
     """The blocks."""
-    deflater, flight = device
+    deflater, stream = device
     there = gpu.take(np.frombuffer(data, np.uint8))
-    return gpu.to_host(deflater.deflate(flight, there, Report(flight), 20)).tobytes()
+    return gpu.to_host(deflater.deflate(stream, there, KernelReport(stream), 20)).tobytes()
 
 
 def held_by(blocks) -> list:
@@ -94,16 +94,16 @@ def test_a_block_takes_as_much_room_as_by_isal(device):
 
 def lengths_of(counts) -> list:
     """Lengths of the codes of a block by its counts: of letters and lengths, of distances, of these."""
-    flight = GpuSession().flight(timed=False)
-    tokens, codes = deflate_gpu.GpuDeflater._room(flight, 1)
-    gpu.copy(counts.astype(np.uint32), tokens.counts, flight.stream)
-    gpu.fill_zero(tokens.sums, flight.stream)
-    huffman_gpu.codes_kernel[1, gpu.block_size(huffman_gpu.N_THREADS), flight.stream](
+    stream = GpuSession().stream(timed=False)
+    tokens, codes = deflate_gpu.GpuDeflater._room(stream, 1)
+    gpu.copy(counts.astype(np.uint32), tokens.counts, stream.handle)
+    gpu.fill_zero(tokens.sums, stream.handle)
+    huffman_gpu.codes_kernel[1, gpu.block_size(huffman_gpu.N_THREADS), stream.handle](
         tokens, bgzf.BLOCK, codes
     )
-    found = flight.here("codes", huffman_gpu.N_CODES, np.uint32)
-    flight.receive([codes.codes], [found])
-    flight.wait()
+    found = stream.here("codes", huffman_gpu.N_CODES, np.uint32)
+    stream.receive([codes.codes], [found])
+    stream.wait()
     ends = [N_LITERALS, N_LITERALS + N_DISTANCES, huffman_gpu.N_SYMBOLS]
     return np.split(found.astype(np.int64) >> 16, ends)[:3]
 

@@ -24,7 +24,7 @@ from fmx.machines import gpu
 from fmx.machines.jobs import ONE_CORE
 from fmx.search import engines
 from fmx.search.gpu import gpu_search
-from fmx.search.gpu.gpu_search import Form
+from fmx.search.gpu.gpu_search import VerifyForm
 from fmx.search.hits import Intervals
 from fmx.search.queries import Exact, Verify
 
@@ -32,9 +32,9 @@ COFI_KS = (2, 3, 5)
 NAMES = [name for name in layouts.all_names() if name.family != "cofi" or name.k in COFI_KS]
 WAYS = ["verify", *sorted({f"{name.family}-k{name.k}" for name in NAMES})]
 FORMS = (
-    [None, Form(True, 5), Form(True, 6)]
+    [None, VerifyForm(True, 5), VerifyForm(True, 6)]
     if SIMULATED
-    else [None, *(Form(w, s) for w in (0, 1) for s in (5, 8, 11))]
+    else [None, *(VerifyForm(w, s) for w in (0, 1) for s in (5, 8, 11))]
 )
 
 

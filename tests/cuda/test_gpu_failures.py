@@ -59,13 +59,13 @@ def fail(text):
 
 def lose_at_launch(number, text):
     '''Fail in such a way that nothing can be freed any more, of which numba prints a traceback each.'''
-    make = gpu_session.Flight.__init__
+    make = gpu_session.GpuStream.__init__
 
-    def make_unfreeable(flight, *arguments):
-        make(flight, *arguments)
-        weakref.finalize(flight, fail, "[709] Call to cuMemFreeHost: CUDA_ERROR_CONTEXT_IS_DESTROYED")
+    def make_unfreeable(stream, *arguments):
+        make(stream, *arguments)
+        weakref.finalize(stream, fail, "[709] Call to cuMemFreeHost: CUDA_ERROR_CONTEXT_IS_DESTROYED")
 
-    gpu_session.Flight.__init__ = make_unfreeable
+    gpu_session.GpuStream.__init__ = make_unfreeable
     at_launch(number, lambda: fail(text))
 """
 MAIN = """

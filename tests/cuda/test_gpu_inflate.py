@@ -9,7 +9,7 @@ from texts import random_letters
 
 from fmx.codecs import bgzf as deflate
 from fmx.codecs.inflate_gpu import SLACK, Inflater
-from fmx.machines.gpu_jobs import Report
+from fmx.machines.gpu_jobs import KernelReport
 from fmx.machines.gpu_session import GpuSession
 
 LETTERS = random_letters(700, "inflate").encode()
@@ -26,7 +26,7 @@ DYNAMIC, FIXED, STORED = (9, zlib.Z_DEFAULT_STRATEGY), (9, zlib.Z_FIXED), (0, zl
 @pytest.fixture(scope="module")
 def gpu():
     session = GpuSession()
-    return session.run(Inflater), session.flight(timed=False)
+    return session.run(Inflater), session.stream(timed=False)
 
 
 def block_of(data, level, strategy, flush=None) -> bytes:
@@ -43,16 +43,16 @@ def block_of(data, level, strategy, flush=None) -> bytes:
 
 def inflated(gpu, blocks):
     """(what they hold, whether damage was noticed)."""
-    inflater, flight = gpu
+    inflater, stream = gpu
     whole = b"".join(blocks)
     packed = np.frombuffer(whole + bytes(SLACK), np.uint8).copy()
-    report = Report(flight)
-    found = inflater.inflate(flight, packed, np.cumsum([len(block) for block in blocks]), report, 3)
+    report = KernelReport(stream)
+    found = inflater.inflate(stream, packed, np.cumsum([len(block) for block in blocks]), report, 3)
     if found is None:
         return b"", True
     out, n = found
-    here = flight.here("out", n + 1, np.uint8)[: n + 1]
-    flight.receive([out[: n + 1]], [here])
+    here = stream.here("out", n + 1, np.uint8)[: n + 1]
+    stream.receive([out[: n + 1]], [here])
     report.read()
     return here[:n].tobytes(), report[3] == 1
 

@@ -116,17 +116,17 @@ def test_packed_scores_are_those_of_the_definition(k, scoring):
 
 
 @pytest.mark.parametrize("scoring", [Scoring(), Scoring(5000, -3, -7)], ids=["packed", "wide"])
-def test_a_flight_scores_any_list_of_pairs(scoring):
+def test_stream_bytes_scores_any_list_of_pairs(scoring):
     s = encode(SEQUENCES)
     job = Job(s, s, half=False, scoring=scoring)
     assert fits(s, s, scoring.gains) == (scoring.match == 4)
     scorer = Scorer(job, session := GpuSession())
-    flight = session.flight()
-    for n in (len(PAIRS), 0, 3):  # a flight is used again and again
+    stream = session.stream()
+    for n in (len(PAIRS), 0, 3):  # a stream is used again and again
         pairs = np.array(sorted(PAIRS)[:n], np.int64).reshape(-1, 2)
-        scorer.start(flight, Pairs(pairs[:, 0].copy(), pairs[:, 1].copy()))
+        scorer.start(stream, Pairs(pairs[:, 0].copy(), pairs[:, 1].copy()))
         letters = s.lengths()[pairs[:, 0]] + s.lengths()[pairs[:, 1]]
-        got = scoring.score(scorer.finish(flight), letters).tolist()
+        got = scoring.score(scorer.finish(stream), letters).tolist()
         want = [
             naive_nw.score(SEQUENCES[a], SEQUENCES[b], scoring.match, scoring.mismatch, scoring.gap)
             for a, b in pairs
@@ -140,14 +140,14 @@ def test_sessions_share_a_job_and_nothing_else(paths, monkeypatch):
     both, started = threading.Barrier(2), {}
     start = Scorer.start
 
-    def counted(scorer, flight, pairs):
+    def counted(scorer, stream, pairs):
         if scorer.session not in started:
             both.wait(60)
-        started.setdefault(scorer.session, set()).add(flight)
-        start(scorer, flight, pairs)
+        started.setdefault(scorer.session, set()).add(stream)
+        start(scorer, stream, pairs)
 
     monkeypatch.setattr(Scorer, "start", counted)
-    monkeypatch.setattr(worker, "PAIRS", 1)  # a chunk a flight
+    monkeypatch.setattr(worker, "PAIRS", 1)  # a chunk a stream
     s = encode([*SEQUENCES, *family(4, 3, 3, 12, 0.3)])
     job = Job(s, s, half=True, paths=paths)
     todo = [(number, number + 1) for number in range(s.n - 1)]

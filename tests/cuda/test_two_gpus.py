@@ -68,15 +68,15 @@ def test_both_gpus_score(genes, monkeypatch):
     started, start = Counter(), worker.Scorer.start
     all_there = threading.Barrier(N_GPUS)
 
-    def counted(scorer, flight, pairs):
+    def counted(scorer, stream, pairs):
         assert gpu.number() == scorer.session.number
         started[scorer.session.number] += 1
         if started[scorer.session.number] == 1:
             all_there.wait(120)
-        start(scorer, flight, pairs)
+        start(scorer, stream, pairs)
 
     monkeypatch.setattr(worker.Scorer, "start", counted)
-    monkeypatch.setattr(worker, "PAIRS", 1)  # a chunk a flight
+    monkeypatch.setattr(worker, "PAIRS", 1)  # a chunk a stream
     wanted = fmx.pairwise(genes)
     for _ in range(2):
         started.clear()

@@ -12,7 +12,7 @@ from fmx.guides.counting import Counter, CountOptions
 from fmx.guides.library import Library
 from fmx.guides.table import MANY, NONE, find_neighbours, keys_of, make_table
 from fmx.guides.targets import make_targets
-from fmx.guides.where import Looked
+from fmx.guides.where import GuideWindow
 from fmx.input.reads import parse
 from fmx.input.spans import read_chunks
 
@@ -53,7 +53,7 @@ def questions(draw):
     where, strands = draw(st.sampled_from(WHERE)), draw(st.sampled_from([1, 2, 3]))
     return (
         list(dict.fromkeys(library)), reads,
-        CountOptions((Looked(**where, strands=strands),), mismatches=draw(st.integers(0, 1))),
+        CountOptions((GuideWindow(**where, strands=strands),), mismatches=draw(st.integers(0, 1))),
     )  # fmt: skip
 
 
@@ -95,20 +95,20 @@ def test_guides_one_letter_apart_are_found(library):
 
 def test_qualities_are_those_of_the_letters_of_the_guide():
     reads = [("TTACGTACTT", "!!IIIIII!!"), ("TTACGTACTT", "IIII:IIIII"), ("TTACGTACTT", "III;IIIIII")]
-    tally = tally_of(["ACGTAC"], reads, CountOptions((Looked((2,), strands=1),), quality=26))
+    tally = tally_of(["ACGTAC"], reads, CountOptions((GuideWindow((2,), strands=1),), quality=26))
     assert (tally.counts.tolist(), tally.reads, tally.without(UNSURE)) == ([2], 3, 1)
 
 
 def test_offsets_are_those_of_the_read_as_it_is():
     reads = [("TTT" + naive.reverse_complement("ACCGTA") + "G", "IIIIIIIIII"), ("ACCGTAGGGG", "IIIIIIIIII")]
-    tally = tally_of(["ACCGTA"], reads, CountOptions((Looked(anywhere=True),)))
+    tally = tally_of(["ACCGTA"], reads, CountOptions((GuideWindow(anywhere=True),)))
     assert np.argwhere(tally.hits).tolist() == [[0, 0], [1, 3]]
 
 
 @pytest.mark.parametrize("mismatches", [0, 1])
 def test_counts_do_not_depend_on_how_reads_are_written(mismatches):
     library, read = ["ACGTACCA", "GGCATTAC"], "tuggcauuacN"
-    options = CountOptions((Looked((2,)),), mismatches=mismatches)
+    options = CountOptions((GuideWindow((2,)),), mismatches=mismatches)
     for form in (b"@a\n%s\n+\nIIIIIIIIIII\n", b">a\n%s\n", b">a\r\nTU\r\nGG c\r\nATT\r\nacn\r\n"):
         tally = tally_of_file(form % read.encode() if b"%" in form else form, library, options)
         assert tally.counts.tolist() == [0, 1]

@@ -118,7 +118,7 @@ def test_every_cut_of_a_bgzf_is_noticed(tmp_path):
             read(tmp_path / "x.gz")
 
 
-# Looked at first
+# GuideWindow at first
 
 
 def wrong_second(folder) -> dict:

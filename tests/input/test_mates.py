@@ -11,7 +11,7 @@ from texts import random_letters
 from fmx.errors import InputError
 from fmx.input.pairs import pair_spans
 from fmx.input.pairs.mates import PairedFiles
-from fmx.machines.pipeline import travel
+from fmx.machines.pipeline import run_ordered
 
 PACKED = {"plain": bytes, "BGZF": lambda data: bgzf(data, 40), "gzip": gzip.compress}
 
@@ -44,7 +44,7 @@ def pairs_of(files, size=1 << 23, n_threads=1) -> list:
         return span.read()
 
     found = []
-    for several in travel(pair_spans.plan(files, size, n_threads), [work] * n_threads, None):
+    for several in run_ordered(pair_spans.plan(files, size, n_threads), [work] * n_threads, None):
         for mates in several:
             found += [list(pair) for pair in zip(letters_of(mates.one), letters_of(mates.two), strict=True)]
     return found

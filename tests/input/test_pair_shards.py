@@ -15,7 +15,7 @@ from fmx.input.pairs import pair_shards, pair_spans
 from fmx.input.pairs.mates import PairedFiles
 from fmx.input.pairs.pair_shards import PairShardPlan
 from fmx.input.shards import Shard
-from fmx.machines.pipeline import travel
+from fmx.machines.pipeline import run_ordered
 
 PACKED = {
     "plain": bytes, "BGZF": lambda data: bgzf(data, 61), "gzip": gzip.compress,
@@ -78,7 +78,7 @@ def by_shards(files, n, size, n_threads) -> list:
     found = []
     for number in range(1, n + 1):
         plan, own = PairShardPlan(Shard(number, n), files, size, n_threads), []
-        for several in travel(plan.spans(), [lambda emit, span: span.read()] * n_threads, None):
+        for several in run_ordered(plan.spans(), [lambda emit, span: span.read()] * n_threads, None):
             for mates in several:
                 own += [list(pair) for pair in zip(letters_of(mates.one), letters_of(mates.two), strict=True)]
         assert own == [] or not plan.is_empty

@@ -18,7 +18,7 @@ from fmx.codecs.gzip_streams import RegularFile
 from fmx.errors import InputError
 from fmx.input import reads, spans
 from fmx.input.spans import plan, read_chunks
-from fmx.machines.pipeline import travel
+from fmx.machines.pipeline import run_ordered
 from fmx.search.mapping import MapOptions
 
 SIZES = [1, 2, 3, 5, 7, 11, 64]
@@ -59,7 +59,7 @@ def by_threads(path, size, n_threads, n_planned=1):
         return outcome([span.read()])
 
     try:
-        for part, problem in travel(plan([path], size, n_threads=n_planned), [work] * n_threads, None):
+        for part, problem in run_ordered(plan([path], size, n_threads=n_planned), [work] * n_threads, None):
             parts += part
             if problem:
                 return parts, problem
@@ -322,7 +322,7 @@ def test_a_span_that_cannot_be_read_leaves_nobody_waiting(make, n_threads, tmp_p
 
 def test_a_caller_who_leaves_does_not_wait_for_what_is_not_read(tmp_path):
     (tmp_path / "x").write_bytes(TRICKY * 500)
-    results = travel(plan([tmp_path / "x"], 64), [lambda emit, span: span.read().number] * 4, None)
+    results = run_ordered(plan([tmp_path / "x"], 64), [lambda emit, span: span.read().number] * 4, None)
     assert next(results) == 1
     results.close()
 

@@ -28,8 +28,8 @@ def test_each_session_works_on_its_own_gpu_whichever_was_opened_last(gpus):
     assert sessions[1].memory - sessions[0].memory == 1
     for session in (*sessions, *sessions):
         assert session.run(lambda: gpus.current) == session.number
-        assert session.run(session.flight).stream == session.number
-        assert session.flights(2)._idle.get().stream == session.number
+        assert session.run(session.stream).handle == session.number
+        assert session.streams(2)._idle.get().handle == session.number
 
 
 @pytest.mark.parametrize(
@@ -99,10 +99,10 @@ def test_buffers_and_clocks_belong_to_one_session(gpus, monkeypatch):
     monkeypatch.setattr(gpu, "empty", lambda n, dtype: object())
     monkeypatch.setattr(gpu, "pinned", lambda n, dtype: object())
     one, two = (GpuSession(number) for number in range(2))
-    flights = [session.run(session.flight) for session in (one, one, two)]
+    streams = [session.run(session.stream) for session in (one, one, two)]
     for place in ("there", "here"):
-        assert len({id(getattr(flight, place)("out", 1, "u1")) for flight in flights}) == 3
-    with flights[0].clock.timed("score"):
+        assert len({id(getattr(stream, place)("out", 1, "u1")) for stream in streams}) == 3
+    with streams[0].clock.timed("score"):
         pass
     assert one.clock.seconds.keys() == {"score"}
     assert not two.clock.seconds
@@ -131,7 +131,7 @@ def test_a_gpu_is_woken_up_beside_the_start_where_one_is_wanted(gpus, monkeypatc
 
 
 def test_the_hosts_memory_is_pinned_when_it_is_needed_first(gpus):
-    flight = GpuSession(0).flight({"out": (100, "u1")})
+    stream = GpuSession(0).stream({"out": (100, "u1")})
     assert sum(map(len, gpus.held.values())) == 100
-    assert flight.here("out", 3, "u1").size == flight.there("out", 3, "u1").size == 100
-    assert flight.here("out", 300, "u1").size >= 300
+    assert stream.here("out", 3, "u1").size == stream.there("out", 3, "u1").size == 100
+    assert stream.here("out", 300, "u1").size >= 300

@@ -1,4 +1,4 @@
-"""The road: every item once, pieces and results in order, in bounded memory, errors heard, nobody asleep."""
+"""The queue: every item once, pieces and results in order, in bounded memory, errors heard, nobody asleep."""
 
 import random
 import subprocess
@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from fmx.machines import pipeline
-from fmx.machines.pipeline import Road, Shares, run, travel
+from fmx.machines.pipeline import OrderedQueue, Shares, run, run_ordered
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ def allow(budget, monkeypatch):
 def test_pieces_and_results_keep_the_order(n_threads, budget, monkeypatch):
     allow(budget, monkeypatch)
     written, expected = [], []
-    assert list(travel(range(100), [fill] * n_threads, written.append)) == list(range(100))
+    assert list(run_ordered(range(100), [fill] * n_threads, written.append)) == list(range(100))
     for i in range(100):
         fill(expected.append, i)
     assert written == expected
@@ -60,14 +60,14 @@ def test_the_first_error_in_order_ends_the_run_after_what_came_before(n_threads)
 
     written, results = [], []
     with pytest.raises(ValueError, match="40"):
-        results.extend(travel(items(), [work] * n_threads, written.append))
+        results.extend(run_ordered(items(), [work] * n_threads, written.append))
     assert written[:40] == [b"%d " % i for i in range(40)]
     with pytest.raises(KeyError):
-        list(travel(items(), [lambda emit, i: i] * n_threads, written.append))
+        list(run_ordered(items(), [lambda emit, i: i] * n_threads, written.append))
 
 
 def test_a_caller_who_leaves_sends_the_workers_home():
-    results = travel(range(1000), [fill] * 3, lambda piece: None)
+    results = run_ordered(range(1000), [fill] * 3, lambda piece: None)
     assert next(results) == 0
     results.close()
 
@@ -75,7 +75,7 @@ def test_a_caller_who_leaves_sends_the_workers_home():
 INTERRUPTED = """
 import random, signal
 from itertools import repeat
-from fmx.machines.pipeline import travel
+from fmx.machines.pipeline import run_ordered
 
 def stop(*_):
     raise KeyboardInterrupt
@@ -85,7 +85,7 @@ rng = random.Random(1)
 for _ in range(300):
     try:
         signal.setitimer(signal.ITIMER_VIRTUAL, rng.uniform(0.0005, 0.004))
-        for _ in travel(repeat(0), [lambda emit, item: item] * 2, None):
+        for _ in run_ordered(repeat(0), [lambda emit, item: item] * 2, None):
             pass
     except KeyboardInterrupt:
         print("ended")
@@ -101,10 +101,10 @@ def test_an_interrupt_at_any_moment_ends_a_run_that_has_no_end():
 
 
 def test_a_lock_that_the_caller_has_left_locked_holds_up_nobody():
-    road = Road(range(10))
-    assert road._lock.acquire()  # as an interrupt leaves it
-    road.stop()
-    assert road.take() is None
+    queue = OrderedQueue(range(10))
+    assert queue._lock.acquire()  # as an interrupt leaves it
+    queue.stop()
+    assert queue.take() is None
 
 
 def test_what_waits_is_bounded_and_the_first_may_always_go_on():
@@ -128,61 +128,61 @@ def test_what_waits_is_bounded_and_the_first_may_always_go_on():
         with lock:
             held[0] -= len(piece)
 
-    road = Road(range(40), budget=1000)
+    queue = OrderedQueue(range(40), budget=1000)
 
     def loop():
-        while (taken := road.take()) is not None:
-            road.do(taken[0], work, partial(road.emit, taken[0]), taken[1])
+        while (taken := queue.take()) is not None:
+            queue.do(taken[0], work, partial(queue.emit, taken[0]), taken[1])
 
-    assert list(run(road, [loop] * 4, write)) == list(range(40))
+    assert list(run(queue, [loop] * 4, write)) == list(range(40))
     assert most[0] <= 1000 + 4 * 100
 
 
 def test_room_for_one_wakes_one():
     """Of 24 threads that wait to hand something over, those that nothing is there for sleep on."""
 
-    class Counting(Road):
+    class Counting(OrderedQueue):
         n_asked = 0
 
-        def _has_room(self, ticket, size):
+        def _has_room(self, slot, size):
             self.n_asked += 1
-            return super()._has_room(ticket, size)
+            return super()._has_room(slot, size)
 
-    road = Counting(range(200), budget=200)
+    queue = Counting(range(200), budget=200)
 
     def loop():
-        while (taken := road.take()) is not None:
-            road.do(taken[0], partial(road.emit, taken[0]), bytes(100))
+        while (taken := queue.take()) is not None:
+            queue.do(taken[0], partial(queue.emit, taken[0]), bytes(100))
 
-    list(run(road, [loop] * 24, lambda piece: time.sleep(0.0005)))
-    assert road.n_asked < 4 * 200
+    list(run(queue, [loop] * 24, lambda piece: time.sleep(0.0005)))
+    assert queue.n_asked < 4 * 200
 
 
 def test_nobody_runs_far_ahead_of_the_writer():
-    road, taken = Road(range(20), ahead=7), 0
-    while road.take(wait=False):
+    queue, taken = OrderedQueue(range(20), ahead=7), 0
+    while queue.take(wait=False):
         taken += 1
     assert taken == 7
 
 
-def chunks_only(road):
-    while (taken := road.take(follow_ups=False)) is not None:
-        ticket, i = taken
-        road.follow_up(ticket, lambda i=i: i * i)
+def chunks_only(queue):
+    while (taken := queue.take(continuations=False)) is not None:
+        slot, i = taken
+        queue.continue_later(slot, lambda i=i: i * i)
 
 
-def rest(road, items=True):
-    while (taken := road.take(items=items)) is not None:
-        ticket, item = taken
-        road.do(ticket, item) if callable(item) else road.do(ticket, pow, item, 2)
+def rest(queue, items=True):
+    while (taken := queue.take(items=items)) is not None:
+        slot, item = taken
+        queue.do(slot, item) if callable(item) else queue.do(slot, pow, item, 2)
 
 
 @pytest.mark.parametrize("ahead", [1, 2, 7, 256])
-def test_nobody_sleeps_through_an_item_or_a_follow_up(ahead):
+def test_nobody_sleeps_through_an_item_or_a_continuation(ahead):
     """Two workers that only begin items, one that only ends them and two that do both."""
-    road = Road(range(300), ahead=ahead)
-    loops = [partial(chunks_only, road)] * 2 + [partial(rest, road, False)] + [partial(rest, road)] * 2
-    assert list(run(road, loops, None)) == [i * i for i in range(300)]
+    queue = OrderedQueue(range(300), ahead=ahead)
+    loops = [partial(chunks_only, queue)] * 2 + [partial(rest, queue, False)] + [partial(rest, queue)] * 2
+    assert list(run(queue, loops, None)) == [i * i for i in range(300)]
 
 
 def of_shares(work):
@@ -203,10 +203,10 @@ def falls_apart(emit, i):
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 def test_parts_of_an_item_stand_in_its_place(n_threads, ahead, budget, monkeypatch):
     allow(budget, monkeypatch)
-    monkeypatch.setattr(Road.__init__, "__defaults__", (budget, ahead))
+    monkeypatch.setattr(OrderedQueue.__init__, "__defaults__", (budget, ahead))
     numbers = [100 * i + j for i in range(60) for j in range(1 if i % 7 == 0 else 1 + i % 6)]
     written, expected = [], []
-    assert list(travel(range(60), [falls_apart] * n_threads, written.append)) == numbers
+    assert list(run_ordered(range(60), [falls_apart] * n_threads, written.append)) == numbers
     for number in numbers:
         fill(expected.append, number)
     assert written == expected
@@ -235,7 +235,7 @@ def test_what_waits_is_bounded_though_items_fall_apart(n_threads, monkeypatch):
         with lock:
             held[0] -= len(piece)
 
-    assert list(travel(range(8), [work] * n_threads, write)) == [None] * 400
+    assert list(run_ordered(range(8), [work] * n_threads, write)) == [None] * 400
     assert most[0] <= 1000 + n_threads * 100
 
 
@@ -256,20 +256,20 @@ def test_an_error_in_a_part_ends_the_run_and_the_rest_is_not_done(n_threads):
 
     results = []
     with pytest.raises(ValueError, match=r"\(1, 2\)"):
-        results.extend(travel(range(100), [work] * n_threads, None))
+        results.extend(run_ordered(range(100), [work] * n_threads, None))
     assert results == [(0, j) for j in range(200)] + [(1, 0), (1, 1)]
     assert len(done) < 1000
 
 
 def test_a_worker_that_fails_by_itself_ends_the_run():
-    road = Road(range(9))
+    queue = OrderedQueue(range(9))
 
     def broken():
-        road.take()
+        queue.take()
         raise RuntimeError("no GPU")
 
     with pytest.raises(RuntimeError, match="no GPU"):
-        list(run(road, [broken], None))
+        list(run(queue, [broken], None))
 
 
 def test_items_that_are_left_are_closed():
@@ -281,7 +281,7 @@ def test_items_that_are_left_are_closed():
         finally:
             closed.append(1)
 
-    results = pipeline.travel(items(), [lambda emit, i: i] * 2, None)
+    results = pipeline.run_ordered(items(), [lambda emit, i: i] * 2, None)
     next(results)
     results.close()
     assert closed == [1]
@@ -297,4 +297,4 @@ def test_threads_that_cannot_be_started_end_the_run(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", start_two)
     with pytest.raises(RuntimeError, match="new thread"):
-        list(travel(range(500), [fill] * 9, [].append))
+        list(run_ordered(range(500), [fill] * 9, [].append))

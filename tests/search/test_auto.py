@@ -85,7 +85,7 @@ def test_each_way_is_tried_and_the_fastest_kept(monkeypatch):
     assert ways.speeds == rates
 
 
-def test_a_thread_waits_for_a_flight_where_gpus_alone_are_faster(run):
+def test_a_thread_waits_for_stream_bytes_where_gpus_alone_are_faster(run):
     gpu = Place(0.02)
     mapper = AutoMapper(Place(0.0), None, 1)
     mapper._ways.now, mapper._idle = auto.ON_GPUS, [gpu]
@@ -101,7 +101,7 @@ def test_a_thread_whose_records_are_due_does_not_wait_for_ever(run, monkeypatch)
     monkeypatch.setattr(auto, "PATIENCE", 0.01)
     cpu = Place(0.0)
     mapper = AutoMapper(cpu, None, 1)
-    mapper._ways.now = auto.ON_GPUS  # and no flight is idle
+    mapper._ways.now = auto.ON_GPUS  # and no stream is idle
     mapper.map("span", "writer", len)
     assert cpu.n == 1
 
@@ -136,7 +136,7 @@ def test_the_driver_is_not_asked_for_a_short_run(monkeypatch):
     assert mapper.sentence() == "the CPU: it was done before a GPU would have been of use"
 
 
-def test_flights_go_to_those_who_wait_in_turn():
+def test_streams_go_to_those_who_wait_in_turn():
     mapper = AutoMapper(Place(0.0), None, 1)
     mapper._ways.now = auto.ON_GPUS
     found: list = []

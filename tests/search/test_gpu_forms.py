@@ -7,7 +7,7 @@ from fmx.index import layouts
 from fmx.index.prefix_table import PrefixTable
 from fmx.index.reference import make_blocks
 from fmx.index.seed_table import SeedTable
-from fmx.search.gpu.gpu_search import Form, seed_lengths
+from fmx.search.gpu.gpu_search import VerifyForm, seed_lengths
 from fmx.search.queries import Exact, Verify
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
@@ -27,14 +27,14 @@ def test_the_fastest_form_that_fits_is_chosen(sizes):
     from fmx.search.gpu import gpu_search
 
     queries = [verify(n) for n in sizes]
-    forms = [Form(wide, s) for wide in (True, False) for s in (11, 10, 9)]
+    forms = [VerifyForm(wide, s) for wide in (True, False) for s in (11, 10, 9)]
     needed = [gpu_search.peak_bytes(queries, form) + N_SPARE for form in forms]
     for memory in {*needed, *(n - 1 for n in needed)}:
         fitting = [form for form, n in zip(forms, needed, strict=True) if n <= memory]
         assert gpu_search.choose(queries, memory, N_SPARE) == (fitting or forms[-1:])[0]
-    assert gpu_search.choose(queries, needed[0] - N_SPARE) != Form(True, 11)  # a quarter is spared
-    assert gpu_search.choose(queries, 10**12) == Form(True, 11)
-    assert gpu_search.choose(queries, 0) == Form(False, 9)
+    assert gpu_search.choose(queries, needed[0] - N_SPARE) != VerifyForm(True, 11)  # a quarter is spared
+    assert gpu_search.choose(queries, 10**12) == VerifyForm(True, 11)
+    assert gpu_search.choose(queries, 0) == VerifyForm(False, 9)
 
 
 def test_backward_search_has_no_form():

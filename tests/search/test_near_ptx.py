@@ -8,7 +8,7 @@ import pytest
 from fmx.index.reference import make_blocks
 from fmx.index.sampled_sa import FullSA
 from fmx.input.sets import Sets
-from fmx.search.near.candidates import Sought, Text
+from fmx.search.near.candidates import PartText, WordBatch
 from fmx.search.queries.near import Pieces
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
@@ -17,9 +17,9 @@ from fmx.search.near.near_gpu import compare_kernel
 
 ROWS, NUMBERS, WORDS = (np.zeros(1, kind) for kind in (np.uint32, np.int64, np.uint64))
 BLOCKS = make_blocks(*[np.zeros(1, np.int64)] * 3, np.array([9]))
-TEXT = Text(FullSA(ROWS), FullSA(ROWS), WORDS, BLOCKS, 1, 0)
+TEXT = PartText(FullSA(ROWS), FullSA(ROWS), WORDS, BLOCKS, 1, 0)
 SETS = Sets(WORDS, WORDS, NUMBERS, NUMBERS, NUMBERS)
-SOUGHT = Sought(SETS, Pieces(NUMBERS, NUMBERS), 2, NUMBERS, NUMBERS)
+SOUGHT = WordBatch(SETS, Pieces(NUMBERS, NUMBERS), 2, NUMBERS, NUMBERS)
 
 
 @pytest.mark.parametrize("capability", [(8, 0), (9, 0)], ids=str)

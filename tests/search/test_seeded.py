@@ -16,12 +16,12 @@ from fmx.index.wide_rows import KEY, REACH
 from fmx.input.dna import pack_text
 from fmx.input.reads import Patterns
 from fmx.machines.jobs import ONE_CORE
-from fmx.search.gpu.gpu_search import Form, reshape
+from fmx.search.gpu.gpu_search import VerifyForm, reshape
 from fmx.search.hits import Intervals
 from fmx.search.queries import Verify
 
 OWN = 4  # symbols of a seed of the index
-FORMS = [Form(wide, s) for wide in (False, True) for s in (4, 5, 7)]
+FORMS = [VerifyForm(wide, s) for wide in (False, True) for s in (4, 5, 7)]
 LENGTHS = (
     1,
     3,
@@ -153,14 +153,14 @@ def test_any_text_and_any_pattern(blocks, data, form, prefix_length):
 
 def test_wide_rows_know_their_positions():
     text = "".join(f"{block}$" for block in TEXTS["short blocks"])
-    sa = query_of(text, Form(True, 5)).sa
+    sa = query_of(text, VerifyForm(True, 5)).sa
     assert [int(position_of(sa, sa, row)) for row in range(len(text))] == rows_of(text)
 
 
 @pytest.mark.parametrize("length", [22, 80, KEY + 5 + REACH])
 def test_a_unique_read_takes_a_place_for_its_seed_its_row_and_its_text(length):
     text = random_letters(3000, "unique") + "$"
-    query = query_of(text, Form(True, 5))
+    query = query_of(text, VerifyForm(True, 5))
     reads = [text[i : i + length] for i in range(0, 2500, 50)]
     patterns = Patterns(*pack(reads))
     counts = [int(find(query, patterns, i)[2]) for i in range(len(reads))]

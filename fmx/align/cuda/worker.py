@@ -1,7 +1,7 @@
 """A GPU as a worker (machines/pipeline.py): pulls chunks, scores their pairs, leaves the paths to the CPU.
 
-Flights alternate (machines/gpu_session.py): while one computes, the other's pairs are copied in and
-its scores out. A flight gathers chunks until it can fill the GPU.
+GpuStreams alternate (machines/gpu_session.py): while one computes, the other's pairs are copied in and
+its scores out. A stream gathers chunks until it can fill the GPU.
 """
 
 from collections import deque
@@ -17,12 +17,12 @@ from ..jobs import Pairs
 from ..worker import plan, select
 from .kernels import BLOCK, Batch, Doubles, fits, gain_words, packed_kernel, pair_up, run_lazy
 
-N_FLIGHTS = 2
-PAIRS = 1 << 19  # in a flight, as long as chunks are there
+N_STREAMS = 2
+PAIRS = 1 << 19  # in a stream, as long as chunks are there
 
 
 class Scorer:
-    """The sequences of a job on a GPU, and H of lists of pairs of them, one list a flight.
+    """The sequences of a job on a GPU, and H of lists of pairs of them, one list a stream.
 
     A block of BLOCK threads on each multiprocessor; packed where 16 bits are enough (kernels.py).
     """
@@ -41,10 +41,10 @@ class Scorer:
         self.n_threads = 4 if SIMULATED else gpu.n_multiprocessors() * BLOCK
         column = 4 * (queries.longest + 1) * (self.n_threads if self.packed else 1)
         resident = sum(array.nbytes for array in arrays)
-        memory_beside(session.memory, resident, N_FLIGHTS * (column + 16 * PAIRS), "the set of sequences")
+        memory_beside(session.memory, resident, N_STREAMS * (column + 16 * PAIRS), "the set of sequences")
         *self._sequences, self._gains = map(gpu.to_device, arrays)
 
-    def start(self, flight, pairs):
+    def start(self, stream, pairs):
         """Send the pairs and begin; returns at once."""
         order = self.job.order(pairs)
         query, target = pairs.query[order], pairs.target[order]
@@ -55,78 +55,78 @@ class Scorer:
         n, slot = lists[0].size, np.empty(order.size, np.int64)
         slot[order] = slots
         kind = np.uint32 if self.packed else np.int32
-        out = flight.here("out", n, kind)[:n]
-        flight.holds = out, slot
+        out = stream.here("out", n, kind)[:n]
+        stream.holds = out, slot
         if not n:
             return
-        packed = [(str(i), flight.pack(str(i), [values])) for i, values in enumerate(lists)]
-        flight.begin("copy in")
-        there, lists = flight.there("out", n, kind), [flight.send(*item) for item in packed]
-        flight.begin("score")
-        (self._run_packed if self.packed else self._run_wide)(flight, lists, there, n)
-        flight.receive([there], [out])
+        packed = [(str(i), stream.pack(str(i), [values])) for i, values in enumerate(lists)]
+        stream.begin("copy in")
+        there, lists = stream.there("out", n, kind), [stream.send(*item) for item in packed]
+        stream.begin("score")
+        (self._run_packed if self.packed else self._run_wide)(stream, lists, there, n)
+        stream.receive([there], [out])
 
-    def _run_packed(self, flight, lists, out, n):
+    def _run_packed(self, stream, lists, out, n):
         block = 2 if SIMULATED else BLOCK
         blocks = max(1, min(-(-n // block), self.n_threads // block))
-        column = flight.there("column", (self.job.queries.longest + 1) * blocks * block, np.uint32)
+        column = stream.there("column", (self.job.queries.longest + 1) * blocks * block, np.uint32)
         doubles, mismatch = Doubles(*self._sequences, *lists), np.uint32(self.job.scoring.gains[1])
-        packed_kernel()[blocks, block, flight.stream](doubles, mismatch, column, out, n)
+        packed_kernel()[blocks, block, stream.handle](doubles, mismatch, column, out, n)
 
-    def _run_wide(self, flight, lists, out, n):
-        column = flight.there("column", self.job.queries.longest * n, np.int32)
-        run_lazy(Batch(*self._sequences, *lists, self._gains), column, out, n, stream=flight.stream)
+    def _run_wide(self, stream, lists, out, n):
+        column = stream.there("column", self.job.queries.longest * n, np.int32)
+        run_lazy(Batch(*self._sequences, *lists, self._gains), column, out, n, stream=stream.handle)
 
-    def finish(self, flight):
-        """H of the pairs that the flight was started with, int64, in their order."""
-        flight.wait()
-        out, slot = flight.holds
+    def finish(self, stream):
+        """H of the pairs that the stream was started with, int64, in their order."""
+        stream.wait()
+        out, slot = stream.holds
         return (out.view("<u2") if self.packed else out)[slot].astype(np.int64)
 
 
-def cuda_loops(road, job, pack, sessions) -> list:
-    """One loop for each GpuSession: it takes chunks from the ``road`` and packs results by ``pack``."""
-    return [partial(session.run, _gpu_loop, road, job, pack, session) for session in sessions]
+def cuda_loops(queue, job, pack, sessions) -> list:
+    """One loop for each GpuSession: it takes chunks from the ``queue`` and packs results by ``pack``."""
+    return [partial(session.run, _gpu_loop, queue, job, pack, session) for session in sessions]
 
 
-def _gpu_loop(road, job, pack, session):
+def _gpu_loop(queue, job, pack, session):
     """Pull groups of chunks, keep some in flight, hand scores on."""
     scorer = Scorer(job, session)
-    idle = deque(session.flight() for _ in range(N_FLIGHTS))
+    idle = deque(session.stream() for _ in range(N_STREAMS))
     flying: deque = deque()
     while True:
-        group = _pull(road, job, wait=not flying) if idle else []
+        group = _pull(queue, job, wait=not flying) if idle else []
         if group:
-            flight = idle.popleft()
+            stream = idle.popleft()
             columns = zip(*(pairs for _, pairs in group), strict=True)
-            scorer.start(flight, Pairs(*map(np.concatenate, columns)))
-            flying.append((flight, group))
+            scorer.start(stream, Pairs(*map(np.concatenate, columns)))
+            flying.append((stream, group))
         elif flying:
-            flight, group = flying.popleft()
-            _hand_on(road, job, pack, group, scorer.finish(flight))
-            idle.append(flight)
+            stream, group = flying.popleft()
+            _hand_on(queue, job, pack, group, scorer.finish(stream))
+            idle.append(stream)
         else:
             return
 
 
-def _pull(road, job, wait):
-    """Some chunks and their pairs: [(ticket, Pairs)]."""
+def _pull(queue, job, wait):
+    """Some chunks and their pairs: [(slot, Pairs)]."""
     group, n = [], 0
-    while n < PAIRS and (taken := road.take(follow_ups=False, wait=wait and not group)) is not None:
-        ticket, chunk = taken
-        group.append((ticket, select(job, chunk)))
+    while n < PAIRS and (taken := queue.take(continuations=False, wait=wait and not group)) is not None:
+        slot, chunk = taken
+        group.append((slot, select(job, chunk)))
         n += group[-1][1].query.size
     return group
 
 
-def _hand_on(road, job, pack, group, h):
+def _hand_on(queue, job, pack, group, h):
     """Scores are results; paths are left to whoever takes them."""
-    for ticket, pairs in group:
+    for slot, pairs in group:
         values, h = h[: pairs.query.size], h[pairs.query.size :]
         if job.paths:
-            road.follow_up(ticket, partial(_trace, pairs, values))
+            queue.continue_later(slot, partial(_trace, pairs, values))
         else:
-            road.finish(ticket, pack(job.totals(pairs, values)))
+            queue.finish(slot, pack(job.totals(pairs, values)))
 
 
 def _trace(pairs, h, worker):

@@ -17,7 +17,7 @@ from ...input.reads import Patterns, pack_reverse
 from ...machines.jobs import choose, do
 from ...measure import gpu_timing
 from ...measure.texts import cut, draw
-from ...search.gpu.gpu_search import Form, reshape, seed_lengths
+from ...search.gpu.gpu_search import VerifyForm, reshape, seed_lengths
 from ...search.hits import Intervals
 from ...search.queries import Exact, Verify
 
@@ -127,7 +127,11 @@ class Drawn:
         if name != "verify":
             return Exact(self.prefix, self.layout(name))
         own = seed_table.default_length(self.n)
-        return self.verify() if self.backend.serial else self.seeded(Form(True, seed_lengths(self.n, own)[0]))
+        return (
+            self.verify()
+            if self.backend.serial
+            else self.seeded(VerifyForm(True, seed_lengths(self.n, own)[0]))
+        )
 
     def verify(self):
         """Seed and verify as an index has it."""

@@ -21,7 +21,7 @@ from ...measure.texts import Randomize, Repeat, make_codes
 from ...search import engines
 from ...search.gpu import gpu_search
 from ...search.gpu.gpu_mapping import best_engine
-from ...search.gpu.gpu_search import Form, download, upload
+from ...search.gpu.gpu_search import VerifyForm, download, upload
 from ...search.hits import Intervals
 from . import accesses
 from .drawn import Drawn
@@ -108,7 +108,7 @@ def forms(n, seeds) -> list:
     """That of an index's own arrays, then each length of seeds in both forms."""
     own = seed_table.default_length(n)
     lengths = [own, *(s for s in seeds if s > own)]
-    return [Form(wide, s) for s in lengths for wide in (False, True)]
+    return [VerifyForm(wide, s) for s in lengths for wide in (False, True)]
 
 
 def attempts(drawn, kind, seeds, blocks, ceiling) -> list:

@@ -221,11 +221,11 @@ def table_5(fasta, device=0) -> list:
     job = Job(sequences, sequences, half=True, identity=0.97, prefilter=False)
     worker, pairs = Worker(job), select(job, (0, sequences.n))
     scorer = Scorer(job, session := GpuSession(device))
-    flight = session.flight()
+    stream = session.stream()
 
     def packed():
-        scorer.start(flight, pairs)
-        return scorer.finish(flight)
+        scorer.start(stream, pairs)
+        return scorer.finish(stream)
 
     ways = {
         "CPU, every pair traced": None, "CPU lanes": lambda: worker.score(pairs),

@@ -147,7 +147,7 @@ def _tasks(dask_worker) -> tuple:
 # A cluster on paper: shards dealt out by a scheduler to nodes that pull them, simulated event by event.
 #
 # node     starts, fetches the index, then: asks, works, asks again ...
-# shard    takes as long as its slowest part: work, reading, writing (they overlap, as on the road)
+# shard    takes as long as its slowest part: work, reading, writing (they overlap, as in a run)
 # disk     a shared file system: its bandwidth is divided by the nodes that are at work
 # failure  comes to a node at random times; its shard goes to another, and it starts anew
 # merge    the client copies all bodies at the end

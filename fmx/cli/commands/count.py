@@ -115,7 +115,7 @@ def command(given: SimpleNamespace) -> None:
     from ...guides.library import begins_library, begins_reads
     from ...guides.outputs import CountOutput
     from ...guides.samples import read_sheet, samples_of
-    from ...guides.where import Looked
+    from ...guides.where import GuideWindow
     from ...jobs.count import CountJob
     from ..dispatch import do, places_of
     from ..places import anything, check_places, format_of
@@ -136,7 +136,9 @@ def command(given: SimpleNamespace) -> None:
     check_places(paths, outputs, check=begins_reads)
     check_places(given.libraries, outputs, check=begins_library)
     check_places([sheet] if sheet else [], outputs, check=anything)
-    places = [Looked(**each, anywhere=given.anywhere, strands=options.strands_of(given)) for each in looked]
+    places = [
+        GuideWindow(**each, anywhere=given.anywhere, strands=options.strands_of(given)) for each in looked
+    ]
     places *= 2 if samples[0].second and len(places) == 1 else 1
     job = CountJob(
         tuple(samples), given.libraries, given.columns,

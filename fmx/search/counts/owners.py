@@ -19,7 +19,7 @@ from ..near.candidates import position_in
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
     from ..hits import Intervals
-    from ..near.near_mapper import Matches
+    from ..near.near_mapper import NearMatches
     from .tally import Screen, Tally
 
 MOST = 1 << 17  # positions located at a time
@@ -113,7 +113,7 @@ def placed(owners: Owners, locators: Any, intervals: tuple[np.ndarray, np.ndarra
                 yield _placed(a, n, here, positions)
 
 
-def placed_matches(matches: "Matches", n: np.ndarray) -> Placed:
+def placed_matches(matches: "NearMatches", n: np.ndarray) -> Placed:
     """The first ``n[r]`` of near_hits.Matches of each read r, int64[n_reads]."""
     positions, size = np.empty(n.sum(), np.int64), np.zeros((n.size, 2), np.int64)
     _positions_of(matches, n, positions)

@@ -19,7 +19,7 @@ from .owners import Counted, distinct, placed, placed_matches
 
 if TYPE_CHECKING:
     from ..hits import Intervals
-    from ..near.near_mapper import Matches
+    from ..near.near_mapper import NearMatches
     from .owners import Owners
 
 COLUMNS = (
@@ -96,7 +96,7 @@ class Tally:
         bounds, reads = distinct(intervals, eligible, weight)
         self._count(placed(self.owners, locators, bounds), reads)
 
-    def add_matches(self, matches: "Matches", n: Any, weight: np.ndarray) -> None:
+    def add_matches(self, matches: "NearMatches", n: Any, weight: np.ndarray) -> None:
         """Count the first ``n[r]`` of near_hits.Matches of each read r, int64[n_reads], with its weight."""
         self._count([placed_matches(matches, n)], Counted(weight, n))
 
@@ -186,7 +186,8 @@ class Screen:
     def add_pairs(self, found: Any, eligible: np.ndarray) -> None:
         """Count pairs: each occurs wherever one of its mates does.
 
-        ``found``: what was Found of mates 1 and of mates 2; ``eligible`` int64[n]: how often each occurs.
+        ``found``: the SearchedBatch of mates 1 and that of mates 2; ``eligible`` int64[n]: how often each
+        occurs.
         """
         masks = np.zeros(eligible[0].size, np.int64)
         for its, n in zip(found, eligible, strict=True):

@@ -21,8 +21,8 @@ from ..summary import Summary
 
 if TYPE_CHECKING:
     from ...input.reads import ReadBatch
-    from ...machines.gpu_jobs import Report
-    from ...machines.gpu_session import Flight
+    from ...machines.gpu_jobs import KernelReport
+    from ...machines.gpu_session import GpuStream
     from ..counts.tally import Tally
     from ..hits import Rows
 
@@ -31,7 +31,7 @@ _SEEN = 2 * N_CLASSES + 2
 _READS, _BASES, _MAPPED, _UNIQUE, _SUPPRESSED, _FOUND, _HOPELESS, HITS, KEYS, FREE = range(FIRST, FIRST + 10)
 
 
-class Rules(NamedTuple):
+class SelectionRules(NamedTuple):
     """A SelectionPolicy (search/hits.py), and whether keys of all occurrences, and lengths of reads, are
     wanted."""
 
@@ -42,7 +42,7 @@ class Rules(NamedTuple):
     lengths: bool
 
 
-class Chosen(NamedTuple):
+class SelectedHits(NamedTuple):
     """Hits, and ``keys``: scratch of each read from ``first_key`` int64[n_reads + 1] on."""
 
     hits: Hits
@@ -141,46 +141,54 @@ def tally_kernel(occurrences, blocks, chosen, table):
 
 
 def count(
-    flight: "Flight", batch: "ReadBatch", occurrences: "Rows", rules: Rules, n_reads: int, report: "Report"
-) -> Chosen:
-    """Launch what counts the hits of the first n_reads: Chosen, in which nothing is chosen yet.
+    stream: "GpuStream",
+    batch: "ReadBatch",
+    occurrences: "Rows",
+    rules: SelectionRules,
+    n_reads: int,
+    report: "KernelReport",
+) -> SelectedHits:
+    """Launch what counts the hits of the first n_reads: SelectedHits, in which nothing is chosen yet.
 
-    What is seen of lengths and so on, where that is wanted, comes here with the Report (``summary_of``).
+    What is seen of lengths and so on, where that is wanted, comes here with the KernelReport
+    (``summary_of``).
     """
-    there = flight.there
+    there = stream.there
     total, first = there("total", n_reads, np.int64)[:n_reads], there("first hit", n_reads + 1, np.int64)
     none = there("positions", 0, np.int64), there("reverse", 0, np.bool_)
     keys = there("first key", n_reads + 1, np.int64), there("keys", 0, np.int64)
-    chosen = Chosen(Hits(first, *none, total), *keys)
+    chosen = SelectedHits(Hits(first, *none, total), *keys)
     seen = there("seen", _SEEN if rules.lengths else 1, np.int64)
-    flight.begin("count")
+    stream.begin("count")
     if rules.lengths:
-        gpu.fill_zero(seen, flight.stream)
-    flight.launch(
+        gpu.fill_zero(seen, stream.handle)
+    stream.launch(
         count_kernel, min(n_reads, _COUNTERS), N_THREADS,
         batch, occurrences, rules, chosen, seen, report.there,
     )  # fmt: skip
     if rules.lengths:
-        flight.receive([seen], [_seen_here(flight)])
-    add_up(flight, first, n_reads, report, HITS)
-    add_up(flight, chosen.first_key, n_reads, report, KEYS)
+        stream.receive([seen], [_seen_here(stream)])
+    add_up(stream, first, n_reads, report, HITS)
+    add_up(stream, chosen.first_key, n_reads, report, KEYS)
     return chosen
 
 
-def with_room(flight: "Flight", chosen: Chosen, report: "Report") -> Chosen:
-    """Chosen with room for the hits and keys that the Report says."""
+def with_room(stream: "GpuStream", chosen: SelectedHits, report: "KernelReport") -> SelectedHits:
+    """SelectedHits with room for the hits and keys that the KernelReport says."""
     n_hits, n_keys = report[HITS], report[KEYS]
     hits = chosen.hits._replace(
-        position=flight.there("positions", n_hits, np.int64),
-        reverse=flight.there("reverse", n_hits, np.bool_),
+        position=stream.there("positions", n_hits, np.int64),
+        reverse=stream.there("reverse", n_hits, np.bool_),
     )
-    return chosen._replace(hits=hits, keys=flight.there("keys", n_keys, np.int64))
+    return chosen._replace(hits=hits, keys=stream.there("keys", n_keys, np.int64))
 
 
-def choose(flight: "Flight", batch: "ReadBatch", occurrences: "Rows", rules: Rules, chosen: Chosen) -> None:
+def choose(
+    stream: "GpuStream", batch: "ReadBatch", occurrences: "Rows", rules: SelectionRules, chosen: SelectedHits
+) -> None:
     """Launch what chooses the hits."""
-    flight.begin("choose")
-    flight.launch(choose_kernel, chosen.hits.total.size, N_THREADS, batch, occurrences, rules, chosen)
+    stream.begin("choose")
+    stream.launch(choose_kernel, chosen.hits.total.size, N_THREADS, batch, occurrences, rules, chosen)
 
 
 class GpuTally:
@@ -190,31 +198,31 @@ class GpuTally:
         self._tally, self._n = tally, COLUMNS * len(tally.owners.names)
         self._blocks = gpu.take(tally.owners.blocks)
 
-    def count(self, flight: "Flight", occurrences: "Rows", chosen: Chosen) -> None:
+    def count(self, stream: "GpuStream", occurrences: "Rows", chosen: SelectedHits) -> None:
         """Launch the counting, by keys of all occurrences: their room is filled."""
         n = self._n
-        table, here = flight.there("table", n, np.int64), flight.here("table", n, np.int64)[:n]
-        flight.begin("tally")
-        gpu.fill_zero(table, flight.stream)
+        table, here = stream.there("table", n, np.int64), stream.here("table", n, np.int64)[:n]
+        stream.begin("tally")
+        gpu.fill_zero(table, stream.handle)
         n_reads = chosen.hits.total.size
-        flight.launch(tally_kernel, n_reads, N_THREADS, occurrences, self._blocks, chosen, table)
-        flight.receive([table], [here])
+        stream.launch(tally_kernel, n_reads, N_THREADS, occurrences, self._blocks, chosen, table)
+        stream.receive([table], [here])
 
-    def add(self, flight: "Flight") -> None:
-        """Tell the tally what was counted, once the flight is waited for."""
-        table = flight.here("table", self._n, np.int64)[: self._n]
+    def add(self, stream: "GpuStream") -> None:
+        """Tell the tally what was counted, once the stream is waited for."""
+        table = stream.here("table", self._n, np.int64)[: self._n]
         self._tally.add_table(table.reshape(-1, COLUMNS))
 
 
-def summary_of(flight: "Flight", rules: Rules, report: "Report") -> Summary:
-    """What the Report says of the reads."""
+def summary_of(stream: "GpuStream", rules: SelectionRules, report: "KernelReport") -> Summary:
+    """What the KernelReport says of the reads."""
     summary = Summary(*(report[slot] for slot in range(_READS, _HOPELESS + 1)))
     if rules.lengths:
         summary.lengths, summary.multiplicity, summary.strands = np.split(
-            _seen_here(flight).copy(), (N_CLASSES, 2 * N_CLASSES)
+            _seen_here(stream).copy(), (N_CLASSES, 2 * N_CLASSES)
         )
     return summary
 
 
-def _seen_here(flight: "Flight") -> np.ndarray:
-    return flight.here("seen", _SEEN, np.int64)[:_SEEN]
+def _seen_here(stream: "GpuStream") -> np.ndarray:
+    return stream.here("seen", _SEEN, np.int64)[:_SEEN]

@@ -1,6 +1,6 @@
 """Spans of reads -> records on a GPU: bytes go there, records and a few sums come back.
 
-Each thread of the host has a flight of its own (machines/gpu_session.py), so that one chunk is read while
+Each thread of the host has a stream of its own (machines/gpu_session.py), so that one chunk is read while
 others are copied in, searched and formatted, and copied out:
 
     bytes -> pinned buffer -> device: reads, patterns -> intervals -> hits -> records -> pinned array
@@ -21,7 +21,7 @@ from ...codecs.inflate_gpu import Inflater
 from ...input.reads_gpu import PROBLEM, GpuHeld, Reading, parse
 from ...machines import gpu
 from ...machines.gpu import memory_beside
-from ...machines.gpu_jobs import Report
+from ...machines.gpu_jobs import KernelReport
 from .. import engines
 from ..hits import Intervals, Rows
 from ..mapping import make_mapper as make_cpu_mapper
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from ...input.chunks import Chunk
     from ...input.reads import Patterns
     from ...input.spans import Span
-    from ...machines.gpu_session import Flight, GpuSession
+    from ...machines.gpu_session import GpuSession, GpuStream
     from ...machines.watch import Clock
     from ..mapping import MapOptions
     from ..summary import Summary
 
 CHUNK_SIZE, LEAST_CHUNK = 1 << 25, 1 << 20  # bytes, less where memory is short
-N_FLIGHTS = 8  # at most: as many threads of the host keep a GPU busy
+N_STREAMS = 8  # at most: as many threads of the host keep a GPU busy
 _SHORT, _LONG = 24, 1 << 13  # bytes of the records of a chunk on average: a thread reads one alone
 _ROOM, _HITS = (
     8,
     1 / 8,
 )  # bytes of records with what is between them, and hits, at most, for a byte of a chunk
-_BYTES = 39  # of a flight, for a byte of a chunk: bytes 2, words 4, reads 7, hits 2, records 16, deflated 8
+_BYTES = 39  # of a stream, for a byte of a chunk: bytes 2, words 4, reads 7, hits 2, records 16, deflated 8
 _RECORDS = gpu_hits.FREE  # of what is reported: bytes of records, at first with what is between them
 
 
@@ -71,20 +71,20 @@ class GpuMapper:
         self._launch = engines.prepare(engine or best_engine(query), query)
         form, most = (
             gpu_search.choose([query], session.memory, _BYTES * LEAST_CHUNK),
-            min(options.n_threads, N_FLIGHTS),
+            min(options.n_threads, N_STREAMS),
         )
         resident = gpu_search.form_bytes(query, part.sa, form)
         room, size = memory_beside(session.memory, resident, _BYTES * LEAST_CHUNK), CHUNK_SIZE
         while size > LEAST_CHUNK and most * _BYTES * size > room:
             size //= 2
-        self._flights = session.flights(most, resident, n_bytes=_BYTES * size, timed=clock is not None)
+        self._streams = session.streams(most, resident, n_bytes=_BYTES * size, timed=clock is not None)
         self.options, self.sessions, self.tally = replace(options, chunk_size=size), (session,), tally
-        self.options = replace(self.options, n_threads=self._flights.n)  # each has one as long as it maps
+        self.options = replace(self.options, n_threads=self._streams.n)  # each has one as long as it maps
         self._cpu = make_cpu_mapper(index, self.options, tally, clock)
         self.timed = self._cpu.timed
         policy = options.policy
         wanted = tally is not None, options.counts_lengths
-        self._rules = gpu_hits.Rules(policy.limit, policy.at_most, policy.seed, *wanted)
+        self._rules = gpu_hits.SelectionRules(policy.limit, policy.at_most, policy.seed, *wanted)
         self._makers: dict = {}
         self._inflater = session.run(Inflater)
         self._query, self._sa, self._layout = session.run(self._bring, query, form, part.sa)
@@ -99,16 +99,16 @@ class GpuMapper:
 
     def map(self, span: "Chunk | Span", writer: Any, emit: Callable[..., Any]) -> "Summary | None":
         """Emit the records of a span's reads, as ``writer`` (given) makes them: a Summary."""
-        return self._flights.run(self._map, span, writer, emit)
+        return self._streams.run(self._map, span, writer, emit)
 
     def _map(
-        self, flight: "Flight", span: "Chunk | Span", writer: Any, emit: Callable[..., Any]
+        self, stream: "GpuStream", span: "Chunk | Span", writer: Any, emit: Callable[..., Any]
     ) -> "Summary | None":
         with self.timed("read"):
-            chunk = span.read(partial(GpuHeld, flight, self._inflater))
+            chunk = span.read(partial(GpuHeld, stream, self._inflater))
         if self._is_fit(chunk):
             with self.timed("GPU"):
-                done = self._on_gpu(flight, chunk, writer)
+                done = self._on_gpu(stream, chunk, writer)
             if done is not None:
                 summary, records, total = done
                 with self.timed("encode"):
@@ -123,35 +123,35 @@ class GpuMapper:
         return 0 < n <= max(size, self.options.chunk_size) // _SHORT and size <= n * _LONG
 
     def _on_gpu(
-        self, flight: "Flight", chunk: "Chunk", writer: Any
+        self, stream: "GpuStream", chunk: "Chunk", writer: Any
     ) -> "tuple[Summary, np.ndarray, np.ndarray | None] | None":
         """(Summary, records, each read's total if it is wanted) of a chunk; None: a problem, or no room."""
-        report, n_reads, maker = Report(flight), chunk.n_bound, self._maker_of(writer)
+        report, n_reads, maker = KernelReport(stream), chunk.n_bound, self._maker_of(writer)
         reading = Reading(self.options.trim, self.options.strands, writer.is_sam)
-        batch, patterns = parse(flight, chunk, reading, report)
-        occurrences = self._search(flight, patterns)
-        chosen = gpu_hits.count(flight, batch, occurrences, self._rules, n_reads, report)
-        begins = maker.measure(flight, batch, chosen.hits, report, _RECORDS)
+        batch, patterns = parse(stream, chunk, reading, report)
+        occurrences = self._search(stream, patterns)
+        chosen = gpu_hits.count(stream, batch, occurrences, self._rules, n_reads, report)
+        begins = maker.measure(stream, batch, chosen.hits, report, _RECORDS)
         report.read()
         size = max(chunk.data.size, self.options.chunk_size)
         if report[PROBLEM] or report[_RECORDS] > _ROOM * size:
             return None
         if max(report[gpu_hits.HITS], report[gpu_hits.KEYS]) > _HITS * size:
             return None
-        chosen = gpu_hits.with_room(flight, chosen, report)
+        chosen = gpu_hits.with_room(stream, chosen, report)
         if self._gpu_tally:
-            self._gpu_tally.count(flight, occurrences, chosen)
-        gpu_hits.choose(flight, batch, occurrences, self._rules, chosen)
-        summary = gpu_hits.summary_of(flight, self._rules, report)
-        loose = maker.write(flight, batch, chosen.hits, begins, report, _RECORDS)
+            self._gpu_tally.count(stream, occurrences, chosen)
+        gpu_hits.choose(stream, batch, occurrences, self._rules, chosen)
+        summary = gpu_hits.summary_of(stream, self._rules, report)
+        loose = maker.write(stream, batch, chosen.hits, begins, report, _RECORDS)
         report.read()
-        records = maker.gather(flight, loose, n_reads, report, _RECORDS)
-        total = flight.here("totals", n_reads, np.int64)[:n_reads] if writer.takers else None
+        records = maker.gather(stream, loose, n_reads, report, _RECORDS)
+        total = stream.here("totals", n_reads, np.int64)[:n_reads] if writer.takers else None
         if total is not None:
-            flight.receive([chosen.hits.total], [total])
-        flight.wait()
+            stream.receive([chosen.hits.total], [total])
+        stream.wait()
         if self._gpu_tally:
-            self._gpu_tally.add(flight)
+            self._gpu_tally.add(stream)
         return summary, records, total
 
     def _maker_of(self, writer: Any) -> Any:
@@ -160,11 +160,11 @@ class GpuMapper:
             self._makers[writer] = writer.made_on_gpu()
         return self._makers[writer]
 
-    def _search(self, flight: "Flight", patterns: "Patterns") -> Rows:
+    def _search(self, stream: "GpuStream", patterns: "Patterns") -> Rows:
         n = patterns.length.size
-        intervals = Intervals(*(flight.there(name, n, np.uint32)[:n] for name in Intervals._fields))
-        flight.begin("search")
+        intervals = Intervals(*(stream.there(name, n, np.uint32)[:n] for name in Intervals._fields))
+        stream.begin("search")
         for array in intervals:
-            gpu.fill_zero(array, flight.stream)
-        self._launch(self._query, patterns, intervals, flight.stream)
+            gpu.fill_zero(array, stream.handle)
+        self._launch(self._query, patterns, intervals, stream.handle)
         return Rows(self._sa, self._layout, *intervals)

@@ -1,6 +1,6 @@
 """Mapping with an index in parts on a GPU: intervals and positions come from there, all else as on the CPU.
 
-Each worker thread takes a flight (machines/gpu_session.py), so that one chunk is copied while another is
+Each worker thread takes a stream (machines/gpu_session.py), so that one chunk is copied while another is
 searched and the host parses and formats the rest.  A chunk goes through in batches that fit:
 
     patterns -> pinned buffer -> device: search -> intervals
@@ -31,13 +31,13 @@ from . import gpu_search
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
     from ...index.sampled_sa import FullSA
-    from ...machines.gpu_session import Flight, Flights, GpuSession
+    from ...machines.gpu_session import GpuSession, GpuStream, GpuStreams
     from ..mapping import MapOptions
     from ..near.near_gpu import GpuVerifier
     from ..near.near_mapper import NearMapper
     from ..pairs.pair_mapper import PairMapper
     from .gpu_mapper import GpuMapper
-    from .gpu_search import Form
+    from .gpu_search import VerifyForm
 
 N_PATTERNS, N_WORDS = 1 << 18, 1 << 21  # of a batch; a longer pattern is one by itself
 N_POSITIONS = 2 * N_PATTERNS
@@ -51,7 +51,7 @@ ROOMS = {
     "hi": (N_PATTERNS, np.uint32),
     "positions": (N_POSITIONS, np.uint32),
 }
-A_FLIGHT = sum(n * np.dtype(dtype).itemsize for n, dtype in ROOMS.values())  # bytes
+STREAM_BYTES = sum(n * np.dtype(dtype).itemsize for n, dtype in ROOMS.values())  # bytes
 
 
 @inlined
@@ -82,32 +82,34 @@ def locate_kernel(sa, layout, lo, first, start, positions):
 class GpuSearcher:
     """Turns Patterns into Intervals by a query that it brings to a GPU."""
 
-    def __init__(self, flights: "Flights", query: Any, engine: str | None, form: "Form | None") -> None:
-        self.flights, self.launch = flights, engines.prepare(engine or best_engine(query), query)
+    def __init__(
+        self, streams: "GpuStreams", query: Any, engine: str | None, form: "VerifyForm | None"
+    ) -> None:
+        self.streams, self.launch = streams, engines.prepare(engine or best_engine(query), query)
         with gpu.errors():
             self.query = gpu_search.bring(query, form)
 
     def __call__(self, patterns: Patterns) -> Intervals:
         found = Intervals(*(np.empty(patterns.length.size, np.uint32) for _ in Intervals._fields))
-        self.flights.run(self._search, patterns, found)
+        self.streams.run(self._search, patterns, found)
         return found
 
-    def _search(self, flight: "Flight", patterns: Patterns, found: Intervals) -> None:
+    def _search(self, stream: "GpuStream", patterns: Patterns, found: Intervals) -> None:
         ends = np.append(patterns.first[1:], patterns.words.size - 1)
         a = 0
         while a < patterns.length.size:
             most_words = patterns.first[a] + N_WORDS - 1
             b = max(min(a + N_PATTERNS, int(np.searchsorted(ends, most_words, "right"))), a + 1)
             piece = _slice(patterns, a, b, int(ends[b - 1] - patterns.first[a]))
-            on_device = Patterns(*sent(flight, piece._asdict()))
-            there = Intervals(*(flight.there(name, b - a, np.uint32)[: b - a] for name in Intervals._fields))
-            flight.begin("search")
+            on_device = Patterns(*sent(stream, piece._asdict()))
+            there = Intervals(*(stream.there(name, b - a, np.uint32)[: b - a] for name in Intervals._fields))
+            stream.begin("search")
             for array in there:
-                gpu.fill_zero(array, flight.stream)
-            self.launch(self.query, on_device, there, flight.stream)
-            here = [flight.here(name, b - a, np.uint32)[: b - a] for name in Intervals._fields]
-            flight.receive(there, here)
-            flight.wait()
+                gpu.fill_zero(array, stream.handle)
+            self.launch(self.query, on_device, there, stream.handle)
+            here = [stream.here(name, b - a, np.uint32)[: b - a] for name in Intervals._fields]
+            stream.receive(there, here)
+            stream.wait()
             for into, array in zip(found, here, strict=True):
                 into[a:b] = array
             a = b
@@ -122,7 +124,7 @@ class GpuLocator:
     at_hand = False
 
     def __init__(self, searcher: GpuSearcher, sa: "FullSA", start: int) -> None:
-        self.start, self.flights, held = start, searcher.flights, gpu_search.suffix_array(searcher.query)
+        self.start, self.streams, held = start, searcher.streams, gpu_search.suffix_array(searcher.query)
         with gpu.errors():
             self.sa = held if held is not None else gpu_search.upload(sa)
         self.layout = getattr(searcher.query, "layout", self.sa)
@@ -135,25 +137,25 @@ class GpuLocator:
         """Text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, one i after the other."""
         first = np.append(0, np.cumsum(size))
         positions = np.empty(first[-1], np.int64)
-        self.flights.run(self._locate, np.ascontiguousarray(lo), first, positions)
+        self.streams.run(self._locate, np.ascontiguousarray(lo), first, positions)
         return positions
 
-    def _locate(self, flight: "Flight", lo: np.ndarray, first: np.ndarray, positions: np.ndarray) -> None:
+    def _locate(self, stream: "GpuStream", lo: np.ndarray, first: np.ndarray, positions: np.ndarray) -> None:
         for a in range(0, lo.size, N_PATTERNS):
             b = min(a + N_PATTERNS, lo.size)
-            on_device = sent(flight, {"lo": lo[a:b], "first": first[a : b + 1] - first[a]})
+            on_device = sent(stream, {"lo": lo[a:b], "first": first[a : b + 1] - first[a]})
             for begin in range(int(first[a]), int(first[b]), N_POSITIONS):
                 n = min(N_POSITIONS, int(first[b]) - begin)
                 there, here = (
-                    arrays("positions", n, np.uint32)[:n] for arrays in (flight.there, flight.here)
+                    arrays("positions", n, np.uint32)[:n] for arrays in (stream.there, stream.here)
                 )
-                flight.begin("locate")
-                flight.launch(
+                stream.begin("locate")
+                stream.launch(
                     locate_kernel, n, N_THREADS,
                     self.sa, self.layout, *on_device, begin - int(first[a]), there,
                 )  # fmt: skip
-                flight.receive([there], [here])
-                flight.wait()
+                stream.receive([there], [here])
+                stream.wait()
                 np.add(here, self.start, out=positions[begin : begin + n], dtype=np.int64)
 
 
@@ -162,7 +164,7 @@ def teams_of(
 ) -> list:
     """Teams of GPUs that hold an index each: for each team the GpuSession of each part."""
     sizes = [gpu_search.n_bytes((make_query(part), part.sa)) for part in index.parts]
-    return teams(sessions, sizes, A_FLIGHT, tell)
+    return teams(sessions, sizes, STREAM_BYTES, tell)
 
 
 def of_teams(
@@ -215,26 +217,26 @@ def bring_parts(
     """
 
     def bring(number: int) -> "tuple[GpuSearcher, GpuLocator | GpuVerifier]":
-        searcher = GpuSearcher(flights[team[number]], held[number][0], engine, forms[team[number]])
+        searcher = GpuSearcher(streams[team[number]], held[number][0], engine, forms[team[number]])
         return searcher, locate(searcher, number)
 
     held = [(make_query(part), part.sa) for part in index.parts]
-    flights, forms, made = {}, {}, []
+    streams, forms, made = {}, {}, []
     for session in dict.fromkeys(team):
         own = [held[i] for i, its in enumerate(team) if its is session]
-        forms[session] = gpu_search.choose([query for query, _ in own], session.memory, A_FLIGHT)
+        forms[session] = gpu_search.choose([query for query, _ in own], session.memory, STREAM_BYTES)
         resident = sum(gpu_search.form_bytes(*one, forms[session]) + more for one in own)
-        flights[session] = session.flights(options.n_threads, resident, ROOMS)
+        streams[session] = session.streams(options.n_threads, resident, ROOMS)
     for number, session in enumerate(team):
         made.append(session.run(bring, number))
-    return replace(options, chunk_size=max(options.chunk_size, CHUNK_SIZE)), made, tuple(flights)
+    return replace(options, chunk_size=max(options.chunk_size, CHUNK_SIZE)), made, tuple(streams)
 
 
-def sent(flight: "Flight", arrays: Mapping[str, np.ndarray]) -> list:
+def sent(stream: "GpuStream", arrays: Mapping[str, np.ndarray]) -> list:
     """Arrays by name, of a part that fits, on the device."""
-    packed = [(name, flight.pack(name, [array])) for name, array in arrays.items()]
-    flight.begin("copy in")
-    return [flight.send(name, array)[: array.size] for name, array in packed]
+    packed = [(name, stream.pack(name, [array])) for name, array in arrays.items()]
+    stream.begin("copy in")
+    return [stream.send(name, array)[: array.size] for name, array in packed]
 
 
 def _slice(patterns: Patterns, a: int, b: int, n_words: int) -> Patterns:

@@ -31,7 +31,7 @@ LONGEST = 16  # symbols of a seed
 _MANY = 8  # strings of a seed's length for each symbol of the text, at most
 
 
-class Form(NamedTuple):
+class VerifyForm(NamedTuple):
     """Whether rows are wide, and the symbols of a seed."""
 
     wide: bool
@@ -43,7 +43,7 @@ def seed_lengths(n: int, own: int) -> list:
     return [*(s for s in range(LONGEST, own, -1) if 4**s <= _MANY * n), own]
 
 
-def reshape(query: VerifyOnDevice, form: Form, backend: Any) -> VerifyWide:
+def reshape(query: VerifyOnDevice, form: VerifyForm, backend: Any) -> VerifyWide:
     """A VerifyOnDevice, whose arrays are the backend's, in another form, with seeds no shorter."""
     prefix, seeds, sa, words, blocks = query
     n = sa.size
@@ -126,21 +126,21 @@ def n_bytes(value: Any) -> int:
 # Which form of seed and verify a GPU gets: the fastest one that its memory has room for.
 
 
-def choose(queries: "Sequence[Any]", memory: int, a_flight: int = 0) -> Form | None:
+def choose(queries: "Sequence[Any]", memory: int, stream_bytes: int = 0) -> VerifyForm | None:
     """The fastest form in which queries, one of each part of the text, fit into ``memory`` bytes of a GPU.
 
-    A quarter of them, or as many as a flight needs, are left to flights.  None where that is not seed and
+    A quarter of them, or as many as a stream needs, are left to streams.  None where that is not seed and
     verify; the smallest form where none fits.
     """
     if not all(isinstance(query, Verify) for query in queries):
         return None
     n, own = max(query.sa.size for query in queries), max(query.seeds.s for query in queries)
-    most = memory - max(memory // 4, a_flight)
-    forms = [Form(wide, s) for wide in (True, False) for s in seed_lengths(n, own)]
+    most = memory - max(memory // 4, stream_bytes)
+    forms = [VerifyForm(wide, s) for wide in (True, False) for s in seed_lengths(n, own)]
     return next((form for form in forms if peak_bytes(queries, form) <= most), forms[-1])
 
 
-def form_bytes(query: Any, sa: FullSA | np.ndarray, form: Form | None) -> int:
+def form_bytes(query: Any, sa: FullSA | np.ndarray, form: VerifyForm | None) -> int:
     """Bytes of a query on the GPU in a form, and of the suffix array to locate with."""
     if form is None:
         return n_bytes((query, sa))
@@ -148,13 +148,13 @@ def form_bytes(query: Any, sa: FullSA | np.ndarray, form: Form | None) -> int:
     return tables + (BYTES * query.sa.size if form.wide else query.sa.nbytes + query.words.nbytes)
 
 
-def peak_bytes(queries: Sequence[Verify], form: Form) -> int:
+def peak_bytes(queries: Sequence[Verify], form: VerifyForm) -> int:
     """Bytes that it takes to make all queries in a form, one after the other."""
     own = max(n_bytes((query.sa, query.words, query.seeds)) for query in queries)
     return sum(form_bytes(query, query.sa, form) for query in queries) + own
 
 
-def bring(query: Any, form: Form | None) -> "Exact | VerifyOnDevice | VerifyWide":
+def bring(query: Any, form: VerifyForm | None) -> "Exact | VerifyOnDevice | VerifyWide":
     """A query on the GPU, in a form (None: as it is)."""
     there = upload(query)
     return there if form is None else reshape(there, form, Gpu)

@@ -24,7 +24,7 @@ _AHEAD = 32  # rows between asking for memory and reading it
 KEY_BITS = 56  # of a key, below the mismatches: position * 2 + strand
 
 
-class Text(NamedTuple):
+class PartText(NamedTuple):
     """A part of the text, which begins at ``start``, with what says where its rows are.
 
     ``words`` the packed text of ``n`` symbols, ``blocks`` by positions in the part.
@@ -38,7 +38,7 @@ class Text(NamedTuple):
     start: int
 
 
-class Sought(NamedTuple):
+class WordBatch(NamedTuple):
     """Patterns (Sets), their Pieces, the most mismatches; the pattern and piece of each word, int64[n]."""
 
     sets: Any
@@ -49,12 +49,12 @@ class Sought(NamedTuple):
 
 
 class CpuVerifier:
-    """Compares rows with a Text on the CPU."""
+    """Compares rows with a PartText on the CPU."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: PartText) -> None:
         self.text = text
 
-    def __call__(self, sought: Sought, intervals: "Intervals") -> list[np.ndarray]:
+    def __call__(self, sought: WordBatch, intervals: "Intervals") -> list[np.ndarray]:
         """Matches of words whose Intervals in the part are given: (pattern, key), int64[n], by pattern."""
         lo = intervals.lo.astype(np.int64)
         found = [(np.empty(0, np.int64), np.empty(0, np.int64))]

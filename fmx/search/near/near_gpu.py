@@ -11,19 +11,19 @@ import numpy as np
 from ...compiler.warp import kernel, thread_index
 from ...machines import gpu
 from ..gpu.gpu_mapping import N_THREADS, GpuLocator, bring_parts, interval_of, sent
-from .candidates import Text, match_at, place_of_row
+from .candidates import PartText, match_at, place_of_row
 from .near_mapper import NearMapper, text_of
 
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
-    from ...machines.gpu_session import Flight, GpuSession
+    from ...machines.gpu_session import GpuSession, GpuStream
     from ..gpu.gpu_mapping import GpuSearcher
     from ..hits import Intervals
     from ..mapping import MapOptions
-    from .candidates import Sought
+    from .candidates import WordBatch
 
 AT_ONCE = 1 << 22  # rows that are compared at a time
-A_FLIGHT = 1 << 26  # bytes of it: keys, and what is told of the words and their patterns
+STREAM_BYTES = 1 << 26  # bytes of it: keys, and what is told of the words and their patterns
 
 
 @kernel
@@ -40,28 +40,28 @@ def compare_kernel(text, sought, lo, first, start, keys):
 
 
 class GpuVerifier:
-    """Compares rows with a Text on a GPU, as candidates.CpuVerifier does on the CPU."""
+    """Compares rows with a PartText on a GPU, as candidates.CpuVerifier does on the CPU."""
 
-    def __init__(self, searcher: "GpuSearcher", text: Text) -> None:
+    def __init__(self, searcher: "GpuSearcher", text: PartText) -> None:
         located = GpuLocator(searcher, text.sa, text.start)
-        self._flights = searcher.flights
+        self._streams = searcher.streams
         with gpu.errors():
             words, blocks = gpu.to_device(text.words), gpu.take(text.blocks)
-        self._text = Text(located.sa, located.layout, words, blocks, text.n, text.start)
+        self._text = PartText(located.sa, located.layout, words, blocks, text.n, text.start)
 
-    def __call__(self, sought: "Sought", intervals: "Intervals") -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, sought: "WordBatch", intervals: "Intervals") -> tuple[np.ndarray, np.ndarray]:
         """Matches of words whose Intervals in the part are given: (pattern, key), int64[n], by pattern."""
         first = np.append(0, np.cumsum(intervals.hi.astype(np.int64) - intervals.lo))
         found = [(first[:0], first[:0])]
         if first[-1]:
-            self._flights.run(self._compare, sought, intervals.lo, first, found)
+            self._streams.run(self._compare, sought, intervals.lo, first, found)
         rows, keys = (np.concatenate(columns) for columns in zip(*found, strict=True))
         return sought.pattern[np.searchsorted(first, rows, "right") - 1], keys
 
     def _compare(
         self,
-        flight: "Flight",
-        sought: "Sought",
+        stream: "GpuStream",
+        sought: "WordBatch",
         lo: np.ndarray,
         first: np.ndarray,
         found: list[tuple[np.ndarray, np.ndarray]],
@@ -69,18 +69,18 @@ class GpuVerifier:
         sets, pieces = sought.sets, sought.pieces
         own = {"planes": sets.planes, "plane": sets.plane, "lengths": sets.length, "pieces": pieces.columns}
         own |= {"pattern": sought.pattern, "piece": sought.piece}
-        planes, plane, length, columns, pattern, piece = sent(flight, own)
+        planes, plane, length, columns, pattern, piece = sent(stream, own)
         sets = sets._replace(sets=planes, planes=planes, first=plane, plane=plane, length=length)
         pieces = pieces._replace(columns=columns, words=length)
         there = sought._replace(sets=sets, pieces=pieces, pattern=pattern, piece=piece)
-        lo, ends = sent(flight, {"lo": np.ascontiguousarray(lo), "first": first})
+        lo, ends = sent(stream, {"lo": np.ascontiguousarray(lo), "first": first})
         for start in range(0, int(first[-1]), AT_ONCE):
             n = min(AT_ONCE, int(first[-1]) - start)
-            keys, here = (arrays("keys", n, np.int64)[:n] for arrays in (flight.there, flight.here))
-            flight.begin("compare")
-            flight.launch(compare_kernel, n, N_THREADS, self._text, there, lo, ends, start, keys)
-            flight.receive([keys], [here])
-            flight.wait()
+            keys, here = (arrays("keys", n, np.int64)[:n] for arrays in (stream.there, stream.here))
+            stream.begin("compare")
+            stream.launch(compare_kernel, n, N_THREADS, self._text, there, lo, ends, start, keys)
+            stream.receive([keys], [here])
+            stream.wait()
             rows = np.flatnonzero(here >= 0)
             found.append((rows + start, here[rows]))
 
@@ -99,7 +99,7 @@ def make_near_mapper(
     def verifier(searcher: "GpuSearcher", number: int) -> GpuVerifier:
         return GpuVerifier(searcher, texts[number])
 
-    more = max(text.words.nbytes for text in texts) + A_FLIGHT
+    more = max(text.words.nbytes for text in texts) + STREAM_BYTES
     options, made, sessions = bring_parts(index, options, team, engine, verifier, more)
     parts = [(*own, text) for own, text in zip(made, texts, strict=True)]
     return NearMapper(parts, options, tally, clock, sessions)

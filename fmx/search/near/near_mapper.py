@@ -21,9 +21,9 @@ from ...input.sets import changes_at, changes_of, n_changes, peers_of
 from ...machines.jobs import runs
 from ..engines import cpu
 from ..hits import Intervals, draw, hash_name
-from ..mapping import Found, MapOptions, Mapper, Near, NearFound, make_query
+from ..mapping import MapOptions, Mapper, Near, NearTotals, SearchedBatch, make_query
 from ..queries import near
-from .candidates import KEY_BITS, CpuVerifier, Sought, Text, position_in
+from .candidates import KEY_BITS, CpuVerifier, PartText, WordBatch, position_in
 
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
@@ -49,7 +49,7 @@ class NearHits(NamedTuple):
     best: np.ndarray
 
 
-class Matches(NamedTuple):
+class NearMatches(NamedTuple):
     """Those of read r: ``keys`` int64 (candidates.py) from ``first[r]`` to ``first[r + 1]``."""
 
     first: np.ndarray
@@ -67,18 +67,18 @@ def _peers_of(hits, i, hit):
     return best >> 2 if n_changes(hits.changes[hit]) == best & 3 else np.int64(0)
 
 
-def matches_of(found: Sequence[tuple[np.ndarray, np.ndarray]], n_reads: int) -> Matches:
+def matches_of(found: Sequence[tuple[np.ndarray, np.ndarray]], n_reads: int) -> NearMatches:
     """The matches of n_reads by what each part has: (read, key), int64 both, by read."""
     read, key = (np.concatenate(columns) for columns in zip(*found, strict=True))
     if len(found) > 1:
         order = np.argsort(read, kind="stable")
         read, key = read[order], key[order]
     first = np.append(0, np.cumsum(np.bincount(read, minlength=n_reads)))
-    return Matches(first, key)
+    return NearMatches(first, key)
 
 
 def select(
-    matches: Matches, batch: "ReadBatch", start: int, policy: "SelectionPolicy", near: Near
+    matches: NearMatches, batch: "ReadBatch", start: int, policy: "SelectionPolicy", near: Near
 ) -> NearHits:
     """The hits of reads start, start + 1, ... of a batch, whose changes are not known yet (fill_changes).
 
@@ -171,7 +171,7 @@ N_WORDS, N_ROWS = 1 << 16, 1 << 20  # that are looked up, and compared, together
 
 
 class NearMapper(Mapper):
-    """A Mapper of near matches; ``parts``: of each what searches, a verifier, and its Text on the CPU."""
+    """A Mapper of near matches; ``parts``: of each what searches, a verifier, and its PartText on the CPU."""
 
     def __init__(
         self,
@@ -187,14 +187,14 @@ class NearMapper(Mapper):
         self._table = sets.DEGENERATE if self._near.iupac else sets.PLAIN
         self._n_text = sum(text.n for text in self._texts)
 
-    def search(self, chunk: "Chunk") -> Found:
+    def search(self, chunk: "Chunk") -> SearchedBatch:
         """The reads of a chunk; ``total`` is known of those whose hits were asked for."""
         given, batch = self.parse(chunk)
         sought = sets.searched(batch, self._table, self._near.mismatches)
         sought &= batch.length >= self.options.trim.least
         total, reverse, fewest = np.zeros((3, batch.length.size), np.int64)
-        near_found = NearFound(reverse, fewest)
-        return Found(given, batch, None, (), total, sought, self.weights_of(batch), near_found)
+        near_found = NearTotals(reverse, fewest)
+        return SearchedBatch(given, batch, None, (), total, sought, self.weights_of(batch), near_found)
 
     def hits_of(self, found: Any) -> Any:
         """Yield (start, NearHits) for runs of reads."""
@@ -210,7 +210,7 @@ class NearMapper(Mapper):
                 yield from self._hits_of_run(found, start, own, pieces, (a, b))
 
     def _hits_of_run(
-        self, found: Found, start: int, own: "Sets", pieces: "Pieces", run: tuple[int, int]
+        self, found: SearchedBatch, start: int, own: "Sets", pieces: "Pieces", run: tuple[int, int]
     ) -> Iterator[tuple[int, NearHits]]:
         """The same for reads ``run`` (from, to) of those with ``pieces``, the first of which is ``start``."""
         with self.timed("pack"):
@@ -223,7 +223,7 @@ class NearMapper(Mapper):
         borders = np.searchsorted(spelled.pattern, 2 * np.arange(run[0], run[1] + 1))
         for a, b in runs(np.diff(ends[borders]), N_ROWS):
             i, j = borders[a], borders[b]
-            sought = Sought(own, pieces, self._near.mismatches, spelled.pattern[i:j], spelled.piece[i:j])
+            sought = WordBatch(own, pieces, self._near.mismatches, spelled.pattern[i:j], spelled.piece[i:j])
             with self.timed("locate"):
                 matches = self._matches(sought, intervals, (i, j), run[0] + a, b - a)
                 first = start + run[0] + a
@@ -243,13 +243,13 @@ class NearMapper(Mapper):
 
     def _matches(
         self,
-        sought: Sought,
+        sought: WordBatch,
         intervals: Sequence[Intervals],
         span: tuple[int, int],
         first_read: int,
         n_reads: int,
-    ) -> Matches:
-        """The Matches of n_reads by words number span[0] to span[1] of those with Intervals in each part."""
+    ) -> NearMatches:
+        """The NearMatches of n_reads by words span[0] to span[1] of those with Intervals in each part."""
         found = []
         for verify, part in zip(self._verifiers, intervals, strict=True):
             pattern, key = verify(sought, Intervals(*(array[slice(*span)] for array in part)))
@@ -257,12 +257,12 @@ class NearMapper(Mapper):
         return matches_of(found, n_reads)
 
 
-def text_of(index: Any, number: int) -> Text:
-    """The Text of part ``number`` of an FMIndex or JoinedIndex."""
+def text_of(index: Any, number: int) -> PartText:
+    """The PartText of part ``number`` of an FMIndex or JoinedIndex."""
     part = index.parts[number]
     start, stop = part_span(index.meta, number)
     layout = part.layout if isinstance(part.sa, SampledSA) else part.sa  # else it is not asked
-    return Text(part.sa, layout, part.text_words, part.reference.blocks, stop - start, start)
+    return PartText(part.sa, layout, part.text_words, part.reference.blocks, stop - start, start)
 
 
 def make_near_mapper(

@@ -11,7 +11,7 @@ from ...input.reads import no_lengths, trimmed
 from ...machines.jobs import runs
 from ..counts.tally import Screen, Tally, note
 from ..hits import Hits, Intervals, located, occurrences_of, select
-from ..mapping import SLICE_HITS, Found
+from ..mapping import SLICE_HITS, SearchedBatch
 from ..summary import PairSummary
 from . import proper
 from .proper import partners, reach
@@ -130,14 +130,14 @@ class PairMapper:
             summary.add(PairSummary.of(found, self.options, total, inserts))
         return summary
 
-    def _is_hit(self, found: Sequence[Found], total: np.ndarray) -> np.ndarray:
+    def _is_hit(self, found: Sequence[SearchedBatch], total: np.ndarray) -> np.ndarray:
         """Whether each pair, or one of its mates, may have a reported hit; ``total``: of proper pairs."""
         eligible = self.options.policy.eligible
         alone = (eligible(found[0].total) > 0) | (eligible(found[1].total) > 0)
         return np.where(total > 0, eligible(total) > 0, alone)
 
     def _joined(
-        self, mates: "Mates", found: Sequence[Found]
+        self, mates: "Mates", found: Sequence[SearchedBatch]
     ) -> "Iterator[tuple[int, np.ndarray, list[Located]]]":
         """Yield (start, proper pairs int64[n], Located of both) for runs of pairs of bounded size.
 
@@ -160,7 +160,7 @@ class PairMapper:
                     add_pairs(self.tally, self._owner_of, lengths, tuple(own), self._rule, eligible)  # type: ignore[arg-type]
             yield start, total, own
 
-    def _count_alone(self, found: Sequence[Found], total: np.ndarray) -> None:
+    def _count_alone(self, found: Sequence[SearchedBatch], total: np.ndarray) -> None:
         """Count mates of pairs that have none of ``total`` int64[n] proper pairs."""
         with self.timed("tally"):
             for its in found:
@@ -174,7 +174,12 @@ class PairMapper:
             self._screen.add_pairs(found, eligible)
 
     def _hits_of(
-        self, mates: "Mates", found: Sequence[Found], start: int, total: np.ndarray, own: "Sequence[Located]"
+        self,
+        mates: "Mates",
+        found: Sequence[SearchedBatch],
+        start: int,
+        total: np.ndarray,
+        own: "Sequence[Located]",
     ) -> Iterator[tuple[int, PairHits, int]]:
         """Yield (start, PairHits, first record of these) for runs of pairs of about SLICE_HITS records."""
         policy = self.options.policy
@@ -204,7 +209,7 @@ class PairMapper:
                     )
                 yield start + a, PairHits(chosen, *hits), first
 
-    def _hits_alone(self, found: Found, start: int, alone: np.ndarray, total: np.ndarray) -> Hits:
+    def _hits_alone(self, found: SearchedBatch, start: int, alone: np.ndarray, total: np.ndarray) -> Hits:
         """Hits of mates that have ``alone`` int64[n] occurrences by themselves."""
         policy = self.options.policy
         occurrences = occurrences_of(found.locators, found.intervals, policy.eligible(alone))
@@ -212,7 +217,7 @@ class PairMapper:
         return hits._replace(total=np.where(total > 0, total, alone))
 
 
-def _part(found: Found, start: int, n: int) -> Found:
-    """Reads ``start`` onwards of what was Found; the batch stays whole."""
+def _part(found: SearchedBatch, start: int, n: int) -> SearchedBatch:
+    """Reads ``start`` onwards of a SearchedBatch; the batch stays whole."""
     intervals = Intervals(*(array[:, 2 * start : 2 * (start + n)] for array in found.intervals))
     return found._replace(intervals=intervals, total=found.total[start : start + n])

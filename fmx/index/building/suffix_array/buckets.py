@@ -123,7 +123,7 @@ def sort_suffixes(text, n_threads, c=None, done=lambda share: None):
 
 
 def _make_desks(n, largest, n_threads):
-    """A queue of Desks for buckets of up to ``largest`` suffixes, as many as should be; None if not one."""
+    """A queue of desks for buckets of up to ``largest`` suffixes, as many as should be; None if not one."""
     n_desks = min(n_threads, max(n, _LEAST_DESKS) // (_DESK * largest))
     if n_desks == 0:
         return None
