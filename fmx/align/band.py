@@ -1,6 +1,6 @@
 """One pair: its score and one best path, along anti-diagonals of a band.
 
-Cell (i, j) of the difference matrix (scoring.py) lies on diagonal d = i + j, and needs only diagonal d - 1.
+Cell (i, j) of the difference matrix (sequences.py) lies on diagonal d = i + j, and needs only diagonal d - 1.
 ``down`` is indexed by row and ``across`` by column from the right, so that a diagonal is one run of both, 32
 cells a vector:
 

@@ -1,16 +1,25 @@
-"""What is to be done, and how it is cut into chunks, the same whatever machine does the work (worker.py)."""
+"""What is to be aligned, cut into chunks, and the steps from a chunk of pairs to records.
+
+chunk (some queries x all later targets)
+  1 close      lengths and q-grams: which pairs can reach the identity           bounds.py
+  2 plan       the score each must have, and how wide a band that leaves          bounds.py
+  3 score      H of the pairs whose band is wide; the others skip this            lanes.py or gpu.py
+  4 align      band and path of those whose score suffices; identity decides      band.py
+"""
 
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import inlined
-from .bounds import count_grams
-from .scoring import Scoring, Weights
-from .sequences import Sequences
+from ..compiler.functions import compiled, inlined
+from .band import make_work
+from .bounds import BLOCK, Q, count_grams, distance, least_score, most_differing_grams, most_gaps
+from .lanes import make_lanes, score_lanes
+from .records import align_list, by_pair, empty_records, first_of, joined
+from .sequences import Scoring, Sequences, Weights, extent
 
 N_CHUNKS = 64  # at least so many where there are enough pairs, so that workers share evenly
 CLOSE_PAIRS, ALL_PAIRS = 1 << 20, 1 << 14  # pairs in a chunk at most, with and without the filter
@@ -125,3 +134,111 @@ def cut(job: Job) -> list:
             chunks.append((first, query + 1))
             first, pairs, cells = query + 1, 0, 0
     return chunks
+
+
+# The steps, and a CPU thread that does them.
+
+if TYPE_CHECKING:
+    pass  # import gone
+    from .records import Records
+
+DIRECT_BLOCKS = 4  # a band of up to 128 rows is aligned without a score pass
+FOREVER = 1 << 62  # a score nobody reaches
+AT_A_TIME = 4096  # pairs whose records are allocated together
+
+
+@compiled
+def _close_pairs(task, first, last, out):
+    """Pairs of queries first..last-1 of a Task that can reach its identity, into ``out`` Pairs; their number.
+
+    Targets come in blocks whose counts of q-grams stay in the cache.
+    """
+    n_out, n_targets, filtered = 0, task.targets.starts.size - 1, task.grams_query.size > 0
+    for block in range(0, n_targets, BLOCK):
+        for query in range(first, last):
+            m = extent(task.queries, query)[1]
+            for target in range(max(block, first_target(task, query)), min(block + BLOCK, n_targets)):
+                n = extent(task.targets, target)[1]
+                if filtered:
+                    most = most_differing_grams(task.definition, task.identity, m, n, Q)
+                    if most < 0:
+                        continue
+                    if distance(task.grams_query, task.grams_target, query, target) > most:
+                        continue
+                out.query[n_out], out.target[n_out] = query, target
+                n_out += 1
+    return n_out
+
+
+def select(job: "Job", chunk: tuple[int, int]) -> Pairs:
+    """Step 1: the pairs of a chunk, without those that cannot reach the identity."""
+    n = job.n_pairs(*chunk)
+    query, target = found = Pairs(np.empty(n, np.int64), np.empty(n, np.int64))
+    n = _close_pairs(job.task, *chunk, found)
+    order = np.lexsort((target[:n], query[:n]))
+    return Pairs(query[order], target[order])
+
+
+@compiled
+def _plan(task, pairs, least, blocks):
+    """Step 2, into ``least`` and ``blocks``, int64[n]: see ``plan``."""
+    scores = task.weights.scores
+    for k in range(pairs.query.size):
+        m, n = extent(task.queries, pairs.query[k])[1], extent(task.targets, pairs.target[k])[1]
+        reachable, least[k] = least_score(task.definition, task.identity, m, n, scores)
+        blocks[k] = 0
+        if not reachable:
+            least[k] = FOREVER
+        elif m > 0 and n > 0:
+            gaps = most_gaps(task.definition, task.identity, m, n, least[k], scores)
+            blocks[k] = (gaps // 2 + 64) // 32
+
+
+def plan(job: "Job", pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+    """(least score, blocks of 32 rows in the band), int64[n] each."""
+    least, blocks = np.empty(pairs.query.size, np.int64), np.empty(pairs.query.size, np.int64)
+    _plan(job.task, pairs, least, blocks)
+    return least, blocks
+
+
+class Worker:
+    """One CPU thread's scratch and the steps it does."""
+
+    def __init__(self, job: "Job") -> None:
+        self.job, self._task, self._work = job, job.task, None
+        self._longest = job.queries.longest, job.targets.longest
+        self._lanes = make_lanes(self._longest[0], job.scoring.dtype)
+
+    def chunk(self, chunk: tuple[int, int]) -> "Records | np.ndarray":
+        """All steps of one chunk: Records, or (no ``paths``) scores in the order of its pairs."""
+        pairs = select(self.job, chunk)
+        if not self.job.paths:
+            return self.job.totals(pairs, self.score(pairs))
+        least, blocks = plan(self.job, pairs)
+        wide = blocks > DIRECT_BLOCKS
+        if not wide.any():
+            return self.align(pairs, least)
+        far, near = (Pairs(pairs.query[some], pairs.target[some]) for some in (wide, ~wide))
+        found = self.align(far, least[wide], self.score(far)), self.align(near, least[~wide])
+        return by_pair(joined(found))
+
+    def score(self, pairs: Pairs) -> np.ndarray:
+        """Step 3: H of each pair, int64[n]."""
+        h, order = np.empty((2, pairs.query.size), np.int64), self.job.order(pairs)
+        score_lanes(self._task, Pairs(pairs.query[order], pairs.target[order]), self._lanes, h[0])
+        h[1, order] = h[0]
+        return h[1]
+
+    def align(self, pairs: Pairs, least: np.ndarray, h: np.ndarray | None = None) -> "Records":
+        """Step 4: Records of the pairs whose score (of H, where known) is at least ``least``, int64[n]; of
+        those, identity >= p."""
+        if self._work is None:
+            self._work = make_work(*self._longest, self.job.scoring.dtype)  # type: ignore[assignment]
+        known = np.empty(0, np.int64) if h is None else h, least
+        start, parts = 0, []  # type: ignore[var-annotated]
+        while start < pairs.query.size or not parts:
+            n = min(pairs.query.size - start, AT_A_TIME)
+            records = empty_records(n, sum(self._longest) + 1 + 256 * n)
+            start, n = align_list(self._task, pairs, known, start, self._work, records)
+            parts.append(first_of(records, n))
+        return joined(parts)

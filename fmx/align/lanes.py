@@ -1,6 +1,6 @@
 """Scores of one sequence (the query) against many, 32 at a time, one pair a lane.
 
-The matrix of differences of H (see scoring.py) is computed in slices of SLICE columns, as in the paper's
+The matrix of differences of H (see sequences.py) is computed in slices of SLICE columns, as in the paper's
 LazyRScan-mNW: a slice keeps its bottom row ``across`` (difference from the left neighbour) and hands only
 its last column ``down`` (difference from the neighbour above) to the next slice.
 

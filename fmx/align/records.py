@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Records(NamedTuple):
-    """One row a pair: ``query``, ``target`` int64 indices; ``h`` int64 (scoring.py); ``identity`` float64;
+    """One row a pair: ``query``, ``target`` int64 indices; ``h`` int64 (sequences.py); ``identity`` float64;
     ``length``, ``matches`` int64; path runs[first_run[r] : first_run[r + 1]], int64 length * 4 + operation,
     in order from the start."""
 

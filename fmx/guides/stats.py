@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import n_of
 from .assign import UNSURE
 from .table import MANY, NONE
-from .tally import RECOMBINED, Tally
+from .targets import RECOMBINED, Tally
 
 if TYPE_CHECKING:
     from .samples import Sample

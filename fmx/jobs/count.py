@@ -5,11 +5,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 from ..guides.counting import Counter, CountOptions
-from ..guides.journey import count, count_shard, make_counter, tell_samples, why_whole
+from ..guides.journey import Counted, count, count_shard, make_counter, tell_samples, unpack, why_whole
 from ..guides.library import read_library
 from ..guides.outputs import CountOutput, opened, write
 from ..guides.samples import Sample, Screen
-from ..guides.shards import Counted, unpack
 from ..system.files import PLACE
 from .identity import absolute, identity, n_of_files
 from .kept import Kept

@@ -14,7 +14,7 @@ _SUMMARIES = {  # by the command, and by what its summary counts first
     ("locate", "reads"): ("search.summary", "Summary"),
     ("mem", "queries"): ("mem.matching", "Summary"),
     ("pairwise", "pairs"): ("align.journey", "Summary"),
-    ("count", "reads"): ("guides.shards", "Counted"),
+    ("count", "reads"): ("guides.journey", "Counted"),
 }
 
 

@@ -8,13 +8,12 @@ import numpy as np
 
 from ..errors import quoted
 from ..guides import journey
-from ..guides.counting import Counter, CountOptions, count_samples
-from ..guides.inputs import Inputs
+from ..guides.assign import GuideWindow
+from ..guides.counting import Counter, CountOptions, Inputs, count_samples
 from ..guides.library import ASKED, Library, read_library
 from ..guides.samples import Sample, samples_of
 from ..guides.stats import SampleStats, stats_of
 from ..guides.targets import make_targets
-from ..guides.where import GuideWindow
 from ..machines.progress import Progress
 from . import arguments
 from .arguments import Path, Strands

@@ -5,7 +5,7 @@ import numpy as np
 from .. import limits
 from ..align import journey
 from ..align.records import as_rows
-from ..align.scoring import Scoring
+from ..align.sequences import Scoring
 from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from fmx.align import journey
-from fmx.align.checkpoint import Checkpoint
+from fmx.align.journey import Checkpoint
 from fmx.cli.main import run
 from fmx.errors import InputError
 

@@ -6,19 +6,19 @@ import pytest
 
 def signatures():
     """(name, kernel, arguments) of every kernel."""
-    from fmx.align.cuda import kernels
-    from fmx.align.cuda.kernels import Batch
+    from fmx.align import gpu
+    from fmx.align.gpu import Batch
     from fmx.bench.kit import paper_kernels
 
     byte, word, number, index = (np.zeros(1, t) for t in (np.uint8, np.uint32, np.int32, np.int64))
     batch = Batch(byte, index, byte, index, number, number, number)
-    doubles, n = kernels.Doubles(word, index, byte, index, number, number, number), 1
+    doubles, n = gpu.Doubles(word, index, byte, index, number, number, number), 1
     return {
         "tiled": (paper_kernels.tiled_kernel, (batch, index, number, n, n, n, n)),
         "dscan": (paper_kernels.dscan_kernel, (batch, index, number, n)),
         "rscan": (paper_kernels.rscan_kernel, (batch, index, number, n, n)),
-        "lazy": (kernels.lazy_kernel, (batch, number, number, n, n)),
-        "packed": (kernels.packed_kernel(), (doubles, np.uint32(1), word, word, n)),
+        "lazy": (gpu.lazy_kernel, (batch, number, number, n, n)),
+        "packed": (gpu.packed_kernel(), (doubles, np.uint32(1), word, word, n)),
     }
 
 

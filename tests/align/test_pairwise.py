@@ -143,8 +143,7 @@ def test_filter_keeps_what_all_against_all_keeps(tmp_path, definition):
 
 
 def test_filter_rules_out_far_pairs_without_aligning_them(genes):
-    from fmx.align.jobs import Job
-    from fmx.align.worker import select
+    from fmx.align.jobs import Job, select
 
     s = encode(genes)
     job = Job(s, s, half=True, identity=0.97)

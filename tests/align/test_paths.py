@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from fmx.align.band import make_work
 from fmx.align.bounds import least_score, most_gaps
-from fmx.align.jobs import Job, Pairs
-from fmx.align.scoring import Scoring
-from fmx.align.worker import Worker, plan
+from fmx.align.jobs import Job, Pairs, Worker, plan
+from fmx.align.sequences import Scoring
 
 from . import naive_nw
 from .families import AWKWARD, encode, family, mutate

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fmx.align.jobs import Job, Pairs
-from fmx.align.scoring import LIMIT, Scoring
-from fmx.align.worker import Worker
+from fmx.align.jobs import Job, Pairs, Worker
+from fmx.align.sequences import LIMIT, Scoring
 from fmx.errors import UnsupportedError
 
 from . import naive_nw

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fmx.bench.kit import accesses, gpu_index
+from fmx.bench.kit import designs, gpu_index
 from fmx.bench.kit.drawn import Drawn
 from fmx.machines import gpu
 from fmx.machines.gpu_jobs import Gpu
@@ -28,4 +28,4 @@ def test_each_form_is_timed_counted_and_checked():
 def test_the_slowest_of_a_warp_is_the_one_that_reads_most():
     counts = np.ones(70, np.int64)
     counts[[3, 5, 69]] = 9, 4, 6
-    assert accesses.means(gpu.to_device(counts)) == (86 / 70, (9 + 1 + 6) / 3)
+    assert designs.means(gpu.to_device(counts)) == (86 / 70, (9 + 1 + 6) / 3)

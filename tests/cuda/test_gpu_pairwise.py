@@ -10,20 +10,11 @@ from align import naive_nw
 from align.families import encode, family
 from conftest import ON_GPU
 
-from fmx.align.cuda import worker
-from fmx.align.cuda.kernels import (
-    Doubles,
-    fits,
-    gain_words,
-    lazy_kernel,
-    packed_kernel,
-    pair_up,
-    shared_bytes,
-)
-from fmx.align.cuda.worker import Scorer
+from fmx.align import gpu as worker
+from fmx.align.gpu import Doubles, Scorer, fits, gain_words, lazy_kernel, packed_kernel, pair_up, shared_bytes
 from fmx.align.jobs import Job, Pairs
 from fmx.align.journey import PairOptions, compute, records
-from fmx.align.scoring import Scoring
+from fmx.align.sequences import Scoring
 from fmx.bench.kit import pairwise_gpu
 from fmx.bench.kit.paper_kernels import Columns, Matrices, run_dscan, run_rscan, run_tiled
 from fmx.compiler.cuda import SIMULATED

@@ -17,7 +17,7 @@ from fmx.input.chunks import literal_fasta
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.mem import matching, seeds_gpu
 from fmx.mem.seeds import make_seeds
-from fmx.mem.seeds_kernels import BLOCK
+from fmx.mem.seeds_gpu import BLOCK
 from fmx.output.formats import tsv
 
 UNIT = random_letters(70 if SIMULATED else 400, "mem")

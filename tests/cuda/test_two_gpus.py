@@ -63,7 +63,7 @@ def test_pairwise_writes_the_bytes_of_the_cpu(genes, options):
 def test_both_gpus_score(genes, monkeypatch):
     """In one process, twice: the second time after the last GPU was the one in use."""
     import fmx
-    from fmx.align.cuda import worker
+    from fmx.align import gpu as worker
 
     started, start = Counter(), worker.Scorer.start
     all_there = threading.Barrier(N_GPUS)

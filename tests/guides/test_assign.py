@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from fmx.guides.assign import UNSURE
+from fmx.guides.assign import UNSURE, GuideWindow
 from fmx.guides.counting import Counter, CountOptions
 from fmx.guides.library import Library
 from fmx.guides.table import MANY, NONE, find_neighbours, keys_of, make_table
 from fmx.guides.targets import make_targets
-from fmx.guides.where import GuideWindow
 from fmx.input.reads import parse
 from fmx.input.spans import read_chunks
 

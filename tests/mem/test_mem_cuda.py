@@ -19,7 +19,7 @@ def arguments() -> dict:
     block = np.zeros(1, np.int64)
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
     from fmx.mem.matches import Pairs
-    from fmx.mem.seeds_kernels import Queries, Table
+    from fmx.mem.seeds_gpu import Queries, Table
 
     matcher = Seeds(SeedTable(ROWS, 5), ROWS, WORDS, blocks, 20, 5)
     queries, table, pairs = Queries(WORDS, ROWS, 1), Table(NUMBERS, 1, 1), Pairs(NUMBERS, NUMBERS)
@@ -34,9 +34,9 @@ def arguments() -> dict:
 @pytest.mark.parametrize("name", arguments())
 def test_code_of_the_kernels(name, capability):
     from fmx.compiler.warp import ptx_of
-    from fmx.mem import seeds_kernels
+    from fmx.mem import seeds_gpu
 
-    ptx = re.sub(r"_Z\w+", "NAME", ptx_of(getattr(seeds_kernels, name), arguments()[name], capability))
+    ptx = re.sub(r"_Z\w+", "NAME", ptx_of(getattr(seeds_gpu, name), arguments()[name], capability))
     assert ".f64" not in ptx
     assert "call" not in ptx
     assert not re.search(r"\.local|ld\.local|st\.local", ptx), "local memory"

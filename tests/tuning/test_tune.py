@@ -12,7 +12,8 @@ from fmx.index import layouts, plan
 from fmx.index.disk import store as index_store
 from fmx.index.family import Fetches
 from fmx.machines.progress import Progress
-from fmx.tuning import choices, journey, rates, store, trial
+from fmx.tuning import choices, journey, rates
+from fmx.tuning import rates as store
 from fmx.tuning.choices import Choice, Place
 from fmx.tuning.rates import Rates
 
@@ -195,7 +196,7 @@ search by           engine              sa-rate  prefix  reads MB      predicted
 
 
 def test_the_plan_is_printed_and_nothing_tried(cache, command, monkeypatch):
-    monkeypatch.setattr(trial, "reads_per_second", None)
+    monkeypatch.setattr(journey, "reads_per_second", None)
     arguments = ["tune", "-q", "--bases", "1M", "--length", "50", "--engine", "cpu", "-t", "2", "--plan"]
     result = command(*arguments, "--max-memory", "7M")
     assert (result.code, result.err) == (0, "")
@@ -215,7 +216,7 @@ def test_the_plan_is_printed_and_nothing_tried(cache, command, monkeypatch):
 
 def test_a_small_run_for_real_is_kept(cache, command, tmp_path, monkeypatch):
     monkeypatch.setitem(journey.SAMPLE, "cpu", 50_000)
-    monkeypatch.setitem(trial.N_READS, "cpu", 2000)
+    monkeypatch.setitem(journey.N_READS, "cpu", 2000)
     monkeypatch.setattr(choices.layouts, "all_names", lambda: [layouts.parse_name("bvsfm-k2-d96")])
     arguments = ["tune", "-q", "--bases", "1M", "--length", "50", "--engine", "cpu", "-t", "2"]
     result = command(*arguments)
@@ -224,7 +225,7 @@ def test_a_small_run_for_real_is_kept(cache, command, tmp_path, monkeypatch):
     assert sorted(row[0] for row in rows) == ["bvsfm-k2-d96", "verify"]
     assert [len(row) for row in rows] == [10, 10]  # both tried: predicted > measured, corrected
     assert float(rows[0][-1]) >= float(rows[1][-1])
-    monkeypatch.setattr(trial, "reads_per_second", None)
+    monkeypatch.setattr(journey, "reads_per_second", None)
     again = command(*arguments).out.decode()
     assert again.startswith(result.out.decode().rstrip())
     kept = json.loads((tmp_path / "fmx" / "tune" / "round-machine-2-threads.json").read_text())
@@ -233,7 +234,7 @@ def test_a_small_run_for_real_is_kept(cache, command, tmp_path, monkeypatch):
 
 
 def test_an_index_is_tried_as_it_is(cache, command, tmp_path, monkeypatch):
-    monkeypatch.setitem(trial.N_READS, "cpu", 500)
+    monkeypatch.setitem(journey.N_READS, "cpu", 500)
     contigs = numbered([random_letters(9000, 1), random_letters(7000, 2)])
     path = tmp_path / "r.fmx"
     journeys.workflow.build_index(

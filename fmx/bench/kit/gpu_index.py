@@ -23,7 +23,7 @@ from ...search.gpu import gpu_search
 from ...search.gpu.gpu_mapping import best_engine
 from ...search.gpu.gpu_search import VerifyForm, download, upload
 from ...search.hits import Intervals
-from . import accesses
+from . import designs
 from .drawn import Drawn
 from .options import steps_to
 
@@ -118,7 +118,7 @@ def attempts(drawn, kind, seeds, blocks, ceiling) -> list:
     for form in forms(drawn.n, seeds):
         query = drawn.seeded(form)
         launch = engines.prepare("cuda_task-naive16", query)
-        read = accesses.count(query, drawn.patterns)
+        read = designs.count(query, drawn.patterns)
         for n_threads in blocks:
             go = replace(launch, n_threads=n_threads)
             row = {"text": kind, "symbols": drawn.n, "seed": form.s, "wide": form.wide, "block": n_threads}

@@ -8,8 +8,7 @@ import numpy as np
 
 from ...align.jobs import Job, cut
 from ...align.journey import compute
-from ...align.scoring import Scoring
-from ...align.sequences import Sequences
+from ...align.sequences import Scoring, Sequences
 from ...measure import timing
 from .files import work_folder, write_plain
 

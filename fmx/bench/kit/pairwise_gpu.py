@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...align.cuda.kernels import Doubles, gain_words, packed_kernel, pair_up, shared_bytes
-from ...align.cuda.worker import Scorer
-from ...align.jobs import Job
+from ...align.gpu import Doubles, Scorer, gain_words, packed_kernel, pair_up, shared_bytes
+from ...align.jobs import Job, Worker, plan, select
 from ...align.journey import PairOptions, records
 from ...align.sequences import read_sequences
-from ...align.worker import Worker, plan, select
 from ...compiler.cuda import add_max_u16x2, cuda, device_function, kernel, max_u16x2, permute_bytes
 from ...machines import gpu
 from ...machines.gpu_session import GpuSession

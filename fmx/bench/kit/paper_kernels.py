@@ -5,8 +5,8 @@ The first row and column of H are zeros, which are therefore neither stored nor 
 
 import numpy as np
 
-from ...align.cuda.kernels import Batch, cell, extent, query_code, run_lazy
-from ...align.scoring import Scoring
+from ...align.gpu import Batch, cell, extent, query_code, run_lazy
+from ...align.sequences import Scoring
 from ...compiler.cuda import cuda, int32, int64, kernel, uint8
 from ...machines import gpu
 

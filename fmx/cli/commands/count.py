@@ -111,11 +111,11 @@ def command(given: SimpleNamespace) -> None:
     fmx count -l library.csv --after CACCG --mismatches 1 *.fq.gz -o counts.tsv
     """
     looked = _looked(given)
+    from ...guides.assign import GuideWindow
     from ...guides.counting import CountOptions
     from ...guides.library import begins_library, begins_reads
     from ...guides.outputs import CountOutput
     from ...guides.samples import read_sheet, samples_of
-    from ...guides.where import GuideWindow
     from ...jobs.count import CountJob
     from ..dispatch import do, places_of
     from ..places import anything, check_places, format_of

@@ -60,8 +60,7 @@ def command(given: SimpleNamespace) -> None:
     """
     kind, formats = _format(given)
     from ...align.journey import PairOptions, PairOutput
-    from ...align.scoring import Scoring
-    from ...align.sequences import check_begin
+    from ...align.sequences import Scoring, check_begin
     from ...jobs.pairwise import PairJob
     from ..dispatch import do, is_shared, places_of
     from ..places import check_places
