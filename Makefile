@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/dev
 DATA := fmx/data
 
-.PHONY: demo test golden entry-points wheels check docs fuzz test-gpu clean
+.PHONY: demo test golden entry-points wheels check docs nightly fuzz test-gpu clean
 
 $(BIN)/fmx: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -50,6 +50,13 @@ test: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests/cuda
 	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest tests/cuda/test_gpu_pairwise.py
+
+# What make test leaves out, too: every combination of layouts and engines, more examples, an hour of damaged inputs.
+nightly: $(DEV)
+	bash tests/install_peers.sh
+	$(BIN)/python -m pytest -n auto --dist loadgroup --nightly
+	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --nightly tests/cuda
+	$(BIN)/python -m tests.fuzz --seconds 3600 --seed $$(date +%Y%m%d)
 
 # Damaged inputs and odd commands for some time, as in 'make fuzz SECONDS=3600 SEED=7' (tests/fuzz/__init__.py).
 SECONDS ?= 60

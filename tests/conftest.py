@@ -40,18 +40,22 @@ ENGINES = [module.name for module in pkgutil.iter_modules(fmx.search.engines.__p
 ENGINES = [name for name in ENGINES if not name.startswith("cuda")]  # they have tests/cuda
 WAYS = ["verify", *LAYOUTS]  # a query and what it needs: see journeys.load
 
-hypothesis.settings.register_profile(
-    "fmx", deadline=None, derandomize=IN_CI, print_blob=True,
+# make test draws the same examples each time, make nightly more of them, and others.
+CI = hypothesis.settings(
+    deadline=None, derandomize=True, database=None, print_blob=True,
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
 )  # fmt: skip
-hypothesis.settings.load_profile("fmx")
+hypothesis.settings.register_profile("ci", CI)
+hypothesis.settings.register_profile("nightly", CI, derandomize=False, max_examples=10 * CI.max_examples)
 
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="Write tests/data/golden anew.")
+    parser.addoption("--nightly", action="store_true", help="All combinations, and more and other examples.")
 
 
 def pytest_configure(config):
+    hypothesis.settings.load_profile("nightly" if config.getoption("nightly") else "ci")
     if SIMULATED:
         sys.setswitchinterval(1e-5)
         make_shared_arrays_once()
@@ -96,8 +100,12 @@ def pytest_make_parametrize_id(val, argname):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Tests of the same layout run in the same process, which compiles what they share."""
+def pytest_collection_modifyitems(config, items):
+    """Leave out nightly tests; run those of a layout in one process, which compiles what they share."""
+    nightly = set() if config.getoption("nightly") else {x for x in items if x.get_closest_marker("nightly")}
+    if nightly:
+        config.hook.pytest_deselected(items=list(nightly))
+        items[:] = [item for item in items if item not in nightly]
     for item in items:
         parameters = getattr(item, "callspec", None) and item.callspec.params
         layout = parameters and (parameters.get("way") or parameters.get("layout"))

@@ -1,0 +1,30 @@
+"""A few of many combinations, in which any two values meet: for ``make test``.  ``make nightly`` runs all."""
+
+import itertools
+
+import pytest
+
+
+def pairs(case) -> set:
+    """Every two values of a case, each with its place."""
+    return set(itertools.combinations(enumerate(case), 2))
+
+
+def cover(cases, wanted=pairs) -> list:
+    """Indices of a few cases that have all that is ``wanted`` (case -> set) of any case; chosen greedily."""
+    sets = [wanted(case) for case in cases]
+    missing, chosen = set().union(*sets), []
+    while missing:
+        best = max(range(len(sets)), key=lambda i: len(sets[i] & missing))
+        chosen.append(best)
+        missing -= sets[best]
+    return sorted(chosen)
+
+
+def covered(cases, wanted=pairs) -> list:
+    """Cases (tuples of arguments) as parameters of a test: those outside the cover are marked ``nightly``."""
+    cases = list(cases)
+    chosen = set(cover(cases, wanted))
+    return [
+        pytest.param(*case, marks=() if i in chosen else pytest.mark.nightly) for i, case in enumerate(cases)
+    ]
