@@ -13,13 +13,14 @@ What is not as it should be is left to igzip, which reads on from there as from 
 import threading
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from isal.isal_zlib import crc32, crc32_combine
 
 from ..errors import InputError
-from ..machines.threads import Link
+from ..machines.threads import settle, settled
 from . import inflate
 from .gzip_streams import Gzip, Plain
 from .huffman import find_block, make_codes
@@ -85,13 +86,13 @@ class Ranges:
 
     def __init__(self, file: "RegularFile", start: int, step: int, size: int) -> None:
         self._file, self._start, self._step, self._size = file, start, step, size
-        self._told = Link(Told(8 * start, _no_meaning(), 0, 0))
+        self._told = settled(Told(8 * start, _no_meaning(), 0, 0))
 
     def readers(self) -> "Iterator[tuple[Range, None, int]]":
         """Yield (Range, None, where it ends) for each."""
-        sums = Link(Sum(0, 0))
+        sums = settled(Sum(0, 0))
         for start in range(self._start, self._file.size, self._step):
-            told, more_told, more_sums = self._told, Link(), Link()
+            told, more_told, more_sums = self._told, Future[Any](), Future[Any]()
             stop = min(start + self._step, self._file.size)
             yield (
                 Range(self._file, (start, stop), self._size, (told, more_told), (sums, more_sums)),
@@ -102,7 +103,7 @@ class Ranges:
 
     def rest(self) -> Gzip | None:
         """After all Ranges: what is left for igzip; None if they were all."""
-        told = self._told.wait()
+        told = self._told.result()
         if told is None or told.bit >= 0:
             return None
         return _from(self._file, told.total)
@@ -124,7 +125,7 @@ def _from(file: "RegularFile", n: int) -> Gzip:
 class Range:
     """A reader of the blocks that begin in bytes start to stop of a gzip file, and of all after them.
 
-    ``told`` and ``sums``: the Links, of Told and of Sum, from the range before and to the next one.
+    ``told`` and ``sums``: the Futures, of Told and of Sum, from the range before and to the next one.
     """
 
     def __init__(
@@ -132,8 +133,8 @@ class Range:
         file: "RegularFile",
         span: tuple[int, int],
         size: int,
-        told: tuple[Link, Link],
-        sums: tuple[Link, Link],
+        told: tuple[Future, Future],
+        sums: tuple[Future, Future],
     ) -> None:
         self._file, (self._start, self._stop), self._size = file, span, size
         self._is_last = self._stop == file.size
@@ -147,13 +148,13 @@ class Range:
         try:
             return self._begin()
         except BaseException:
-            self._behind.tell(None)
-            self._sums_behind.tell(None)
+            settle(self._behind)
+            settle(self._sums_behind)
             raise
 
     def _begin(self) -> int:
-        found = None if self._told.is_told() else self._guess()
-        told = self._before = self._told.wait()
+        found = None if self._told.done() else self._guess()
+        told = self._before = self._told.result()
         if told is None:
             raise InputError(self._file.path, "", "what stands before could not be read")
         if told.bit < 0 or told.bit >= 8 * self._stop:
@@ -170,15 +171,15 @@ class Range:
         meaning, stop = _no_meaning(), self._state.n
         if not self._resolve(stop - n_known, meaning[meaning.size - n_known :]):
             return self._pass_on(told._replace(bit=-1))
-        self._behind.tell(Told(8 * self._base + self._state.bit, meaning, n_known, told.total + n))
+        self._behind.set_result(Told(8 * self._base + self._state.bit, meaning, n_known, told.total + n))
         self._n = n
         return n
 
     def _pass_on(self, told: Told) -> int:
         """Hold nothing."""
         self._status, self._state, self._is_begun = ENDED, State(0, WINDOW, WINDOW), True
-        self._behind.tell(told)
-        self._sums_behind.tell(self._sums.wait())
+        self._behind.set_result(told)
+        self._sums_behind.set_result(self._sums.result())
         return 0
 
     def _guess(self) -> int | None:
@@ -244,7 +245,7 @@ class Range:
                     self._tell_why()
                 self._check_sums(view[:done])
             except BaseException:
-                self._sums_behind.tell(None)
+                settle(self._sums_behind)
                 raise
         while done < view.size:
             n = min(view.size - done, self._state.n - WINDOW - self._given)
@@ -263,7 +264,7 @@ class Range:
 
     def _check_sums(self, data: np.ndarray) -> None:
         """Compare the sums of the members that end in it; let the next one know that of the last."""
-        before, start = self._sums.wait(), 0
+        before, start = self._sums.result(), 0
         if before is None:
             raise InputError(self._file.path, "", "what stands before could not be read")
         for end, expected, size in self._ends.tolist():
@@ -271,7 +272,7 @@ class Range:
             if (before.crc, before.n & 0xFFFFFFFF) != (expected, size):
                 self._tell_why()
             before, start = Sum(0, 0), end - WINDOW
-        self._sums_behind.tell(_add(before, data[start:]))
+        self._sums_behind.set_result(_add(before, data[start:]))
 
     def _tell_why(self) -> None:
         """Raise what igzip says."""

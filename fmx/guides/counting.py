@@ -7,6 +7,7 @@ can only be read in order, keeps one worker busy, and several keep all of them b
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +24,7 @@ from ..input.read_range import Share
 from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
 from ..input.streams import STANDARD
 from ..machines.pipeline import run_ordered
-from ..machines.threads import Link
+from ..machines.threads import settle
 from .assign import WORST, GuideWindow, Rules, assign, at_offsets, scanned
 from .table import NONE, Table
 from .targets import EITHER, EVERY, OFFSETS, Sum, Tally, Targets, add_counts, add_hits, join, unique_pairs
@@ -46,7 +47,7 @@ class Input:
     told by its first span."""
 
     def __init__(self, sample: int, file: int, paths: tuple, n_threads: int) -> None:
-        self.sample, self.file, self.paths, self.where = sample, file, paths, Link()
+        self.sample, self.file, self.paths, self.where = sample, file, paths, Future[Any]()
         self._is_new, self._is_paired = True, len(paths) > 1
         self._spans: Any = (
             pair_spans.plan(PairedFiles(paths[:1], paths[1:]), n_threads=n_threads)
@@ -225,11 +226,11 @@ class Counter:
         try:
             found = read()
             if is_first:
-                source.where.tell(self.find(source.names, found[0].batches if found else ()))
+                source.where.set_result(self.find(source.names, found[0].batches if found else ()))
         finally:
-            if is_first and not source.where.is_told():
-                source.where.tell(None)
-        where = source.where.wait()
+            if is_first:
+                settle(source.where)
+        where = source.where.result()
         if where is None:  # the first span has failed, and says so
             return None
         for reads in found:

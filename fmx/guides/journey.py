@@ -14,7 +14,7 @@ from ..input.chunks import CHUNK_SIZE
 from ..input.read_range import Share
 from ..input.spans import plan
 from ..machines.progress import Progress
-from ..machines.threads import Link
+from ..machines.threads import settled
 from .counting import FIRST, Counter, CountOptions, Input, Inputs, count_samples, named, read_batch
 from .library import Library
 from .outputs import CountOutput, Seen, opened, write
@@ -77,7 +77,7 @@ class ShardInputs:
         sample, file = self._files[path]
         made = Input(sample, file, (path,), 1)
         made.close()
-        made.where = Link(self._counter.find(made.names, _first_batches(path)))
+        made.where = settled(self._counter.find(made.names, _first_batches(path)))
         return made
 
 

@@ -7,6 +7,7 @@ the last read that is wanted is neither waited for nor complained of.
 import os
 import sys
 from collections.abc import Generator, Sequence
+from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from ..machines.threads import Link
+from ..machines.threads import settle, settled
 from .chunks import Chunk, count, find_border
 from .spans import NOT_READ, Held
 
@@ -28,7 +29,7 @@ class Chosen:
 
     def __init__(self, skip: int, n: int | None) -> None:
         self._wanted = range(skip, sys.maxsize if n is None else skip + n)
-        self._link = Link(0)
+        self._link = settled(0)
 
     def of(self, spans: Generator[Any, None, None]) -> Generator[Any, None, None]:
         """Yield what reads the chosen records of ``spans``, which go on where those given before end."""
@@ -37,18 +38,18 @@ class Chosen:
             return
         with closing(spans):
             while not self._is_met() and (span := next(spans, None)):
-                before, self._link = self._link, Link()
+                before, self._link = self._link, Future()
                 yield _Counted(span, self._wanted, before, self._link)
 
     def _is_met(self) -> bool:
-        return self._link.is_told() and self._link.wait() == self._wanted.stop
+        return self._link.done() and self._link.result() == self._wanted.stop
 
 
 class _Counted:
     """A Span or Chunk of which the records ``wanted`` (a range of all) are read; ``before`` and ``behind``:
-    Links, told how many records came earlier, at most ``wanted.stop``."""
+    Futures of how many records came earlier, at most ``wanted.stop``."""
 
-    def __init__(self, span: "Chunk | Span", wanted: range, before: Link, behind: Link) -> None:
+    def __init__(self, span: "Chunk | Span", wanted: range, before: Future, behind: Future) -> None:
         self._span, self._wanted, self._before, self._behind = span, wanted, before, behind
         self.path, self.end = span.path, span.end
 
@@ -57,7 +58,7 @@ class _Counted:
         told = None
         try:
             chunk, error = self._read(hold)
-            if (earlier := self._before.wait()) is None:
+            if (earlier := self._before.result()) is None:
                 raise error or InputError(self.path, "", NOT_READ)
             if earlier == self._wanted.stop:
                 told = earlier
@@ -69,13 +70,12 @@ class _Counted:
             start = min(max(self._wanted.start - earlier, 0), n)
             return _part(chunk, start, max(told - earlier, start), n)
         finally:
-            self._behind.tell(told)
+            settle(self._behind, told)
 
     def leave(self) -> None:
         """It will not be read any more: who comes after it need not wait."""
         self._span.leave()
-        if not self._behind.is_told():
-            self._behind.tell(None)
+        settle(self._behind)
 
     def _read(self, hold: Any) -> tuple[Chunk | None, InputError | None]:
         try:

@@ -17,6 +17,7 @@ merged, so a file that is damaged where two shards meet is noticed as in one run
 import os
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,9 +25,10 @@ import numpy as np
 from ..codecs.bgzf import blocks, find_block
 from ..codecs.gzip_streams import Plain, after
 from ..errors import InputError
+from ..machines.threads import settled
 from .chunks import CHUNK_SIZE, Chunk, begins_fastq, count, find_border
 from .reads import parse
-from .spans import Before, Link, Span, blocks_of, first_of, plan_source, ranges_of
+from .spans import Before, Span, blocks_of, first_of, plan_source, ranges_of
 from .streams import Source
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ class ShardPlan:
         self.is_empty = True
         self.whole = ""
         self._assumed: tuple | None = None  # at ``begin``: is it FASTQ, the Before
-        self._last: tuple | None = None  # of the end: path, byte, is it FASTQ, the Link behind it
+        self._last: tuple | None = None  # of the end: path, byte, is it FASTQ, the Future behind it
 
     def spans(self) -> Generator[Span | Chunk, None, None]:
         """Yield what can be read to Chunks, in order.  Raises InputError."""
@@ -121,7 +123,7 @@ class ShardPlan:
         if self._last is None:
             return None
         path, at, is_fastq, link = self._last
-        return Border(path, at, _newlines(link.wait(), is_fastq))
+        return Border(path, at, _newlines(link.result(), is_fastq))
 
     def first_number(self, path: str) -> int:
         """The number that the spans of a file give its first record; asked for when the first was yielded."""
@@ -158,9 +160,9 @@ class ShardPlan:
         if start:
             before = before_cut(cuts, is_fastq, start)
             self.begin, self._assumed = Border(path, start, _newlines(before, is_fastq)), (is_fastq, before)
-        link = Link(before)
+        link = settled(before)
         for reader, n, reached in cuts.spans(self._size, start, stop):
-            here, link, end = link, Link(), reached
+            here, link, end = link, Future(), reached
             yield Span(path, is_fastq, n, reader, here, link)
         if not cuts.is_reached(stop, end):
             raise InputError(path, "", "holds BGZF and other gzip: no shard can begin in it; use bgzip")
@@ -246,8 +248,8 @@ def _may_begin(data: np.ndarray, newlines: int) -> bool:
 
 def _counted(cuts: Cuts, is_fastq: bool, start: int) -> Before:
     """What stands before a cut, by reading all of it."""
-    link = Link(Before(0))
+    link = settled(Before(0))
     for reader, n, _ in cuts.spans(CHUNK_SIZE, 0, start):
-        before, link = link, Link()
+        before, link = link, Future()
         Span(cuts.file.path, is_fastq, n, reader, before, link).cut()
-    return link.wait()
+    return link.result()

@@ -1,6 +1,7 @@
 """The bytes of a span, and of what follows it, as far as they were read: in the host's memory."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 from ..codecs.bgzf import blocks
 from ..codecs.gzip_streams import Blocks, Plain, after
 from ..errors import InputError
-from ..machines.threads import Link, run_all
+from ..machines.threads import run_all, settle, settled
 from . import Reader
 from .chunks import (
     BLANK_LINE,
@@ -113,14 +114,14 @@ class Span:
     """``size`` bytes of an input and the records that belong to them.
 
     ``reader`` gives these bytes, fewer at the input's end, and then all after them; where ``size`` is None,
-    its ``begin`` tells it.  ``before`` and ``behind``: the Links, of Before, from the span before it and to
+    its ``begin`` tells it.  ``before`` and ``behind``: the Futures, of Before, from the span before it and to
     the next; ``end``: where it ends in its file, if that is known.
     """
 
     end = 0
 
     def __init__(
-        self, path: str, is_fastq: bool, size: int | None, reader: Any, before: Link, behind: Link
+        self, path: str, is_fastq: bool, size: int | None, reader: Any, before: Future, behind: Future
     ) -> None:
         self.path, self.is_fastq, self._size, self._reader = path, is_fastq, size, reader
         self._before, self._behind = before, behind
@@ -139,29 +140,28 @@ class Span:
         try:
             return self._cut()
         except BaseException:
-            self._behind.tell(None)
+            settle(self._behind)
             raise
 
     def leave(self) -> None:
         """It will not be read any more: who comes after it need not wait."""
-        if not self._behind.is_told():
-            self._behind.tell(None)
+        settle(self._behind)
 
     def _cut(self) -> tuple[Chunk, np.ndarray, Before]:
         size = self._reader.begin() if self._size is None else self._size
         held = self._hold(self._reader)
         found = held.load(size, min(size, BEYOND), self.is_fastq)
         data, own = held.data(), min(held.n, size)
-        if (before := self._before.wait()) is None:
+        if (before := self._before.result()) is None:
             raise InputError(self.path, "", NOT_READ)
         if size == 0:
-            self._behind.tell(before)
+            self._behind.set_result(before)
             return Chunk(self.path, data[:0], self.is_fastq, 1, 0), data, before
         is_first, period = before.total == 0, 4 if self.is_fastq else 1
         total, blank, stop = before.total + is_first + found, before.blank, own
         if self.is_fastq and not blank:
             stop, blank = find_blank(data, own, total)
-        self._behind.tell(Before(total, blank))
+        self._behind.set_result(Before(total, blank))
         if before.blank and skip_blank(data[:own], 0) < own:
             raise InputError(self.path, f"record {blank}", BLANK_LINE)
         number = 1 + -(-before.total // period)
@@ -257,22 +257,22 @@ def plan_source(
     readers = _readers(source, size, skip, head, n_threads if is_fastq else 1)
     stream, link = yield from _side_by_side(source.path, is_fastq, readers)
     while stream is not None and not stream.is_at_end():
-        chunk, rest, before = Span(source.path, is_fastq, size, stream, link, Link()).cut()
-        stream.rest, link = np.concatenate([rest, stream.rest]), Link(before)
+        chunk, rest, before = Span(source.path, is_fastq, size, stream, link, Future()).cut()
+        stream.rest, link = np.concatenate([rest, stream.rest]), settled(before)
         yield replace(chunk, end=source.position())
 
 
 def _side_by_side(
     path: str, is_fastq: bool, readers: Generator[tuple[Any, int | None, int], None, Stream | None]
-) -> Generator[Span, None, tuple[Stream | None, Link]]:
-    """Yield a Span for each (reader, size, end); return what ``readers`` returns, and the Link behind all."""
-    link = Link(Before(0))
+) -> Generator[Span, None, tuple[Stream | None, Future]]:
+    """Yield a Span for each (reader, size, end); return what ``readers`` returns, and the last Future."""
+    link = settled(Before(0))
     while True:
         try:
             reader, size, end = next(readers)
         except StopIteration as done:
             return done.value, link
-        before, link = link, Link()
+        before, link = link, Future()
         span = Span(path, is_fastq, size, reader, before, link)
         span.end = end
         yield span

@@ -2,9 +2,8 @@
 
 import math
 import os
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -43,25 +42,17 @@ def start(n_threads: int, function: Callable[..., Any], *arguments: Any) -> Call
     return future.result
 
 
-# What one piece of an input tells the next one, which another thread may be at.
+# What one piece of an input passes on to the next one, which another thread may have: a Future.
 
 
-class Link:
-    """Is told once, and waited for."""
+def settled(result: Any) -> Future:
+    """A Future whose result is known."""
+    future: Future = Future()
+    future.set_result(result)
+    return future
 
-    def __init__(self, told: Any = None) -> None:
-        self._is_told, self._told = threading.Event(), told
-        if told is not None:
-            self._is_told.set()
 
-    def is_told(self) -> bool:
-        return self._is_told.is_set()
-
-    def tell(self, told: Any) -> None:
-        """Let the next one know, or None: what it finds is not wanted."""
-        self._told = told
-        self._is_told.set()
-
-    def wait(self) -> Any:
-        self._is_told.wait()
-        return self._told
+def settle(future: Future, result: Any = None) -> None:
+    """Give a Future a result unless it has one; None: whoever waits for it need not go on."""
+    if not future.done():
+        future.set_result(result)

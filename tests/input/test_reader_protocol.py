@@ -2,6 +2,7 @@
 
 import gzip
 import os
+from concurrent.futures import Future
 
 import numpy as np
 import protocols
@@ -16,7 +17,7 @@ from fmx.input.pairs.pair_spans import Balance, PairSpan, Rest
 from fmx.input.sequences import plan
 from fmx.input.spans import Before, Span, Stream, blocks_of
 from fmx.input.streams import Source
-from fmx.machines.threads import Link
+from fmx.machines.threads import settled
 
 DATA = b"".join(b"@r%d\nACGTACGTTT\n+\nIIIIIIIIII\n" % i for i in range(3000))
 
@@ -75,8 +76,8 @@ def test_other_readers_have_what_readers_have():
 
 NOTHING = np.empty(0, np.uint8)
 SPANS = {
-    "span": Span("reads", True, 1, Stream(Source(DATA), NOTHING), Link(Before(0)), Link()),
-    "pairs": PairSpan([(0, "reads")], [None], (True,), Balance(), (Link(Rest([], [])), Link())),
+    "span": Span("reads", True, 1, Stream(Source(DATA), NOTHING), settled(Before(0)), Future()),
+    "pairs": PairSpan([(0, "reads")], [None], (True,), Balance(), (settled(Rest([], [])), Future())),
     "given": next(plan("reads", ["ACGT"])),
     "chunk": Chunk("reads", NOTHING, True, 1, 0),
 }

@@ -10,11 +10,12 @@ one which do now.  Where one file's records are longer, its spans are taken more
 """
 
 from collections.abc import Generator, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import InputError, StalledError
-from ...machines.threads import Link
+from ...machines.threads import settle, settled
 from .. import spans
 from ..read_range import Chosen
 from ..reads import ReadBatch, check_sam, parse
@@ -97,7 +98,7 @@ class PairSpan:
         taken: Sequence[Any],
         is_over: tuple[bool, ...],
         balance: Balance,
-        links: tuple[Link, Link],
+        links: tuple[Future, Future],
         after: bytes | None = None,
     ) -> None:
         self._numbers, self._paths = zip(*files, strict=True)
@@ -121,9 +122,9 @@ class PairSpan:
         except BaseException:
             for span in filter(None, self._taken):
                 span.leave()
-            self._behind.tell(None)
+            settle(self._behind)
             raise
-        self._behind.tell(rest)
+        self._behind.set_result(rest)
         for mates in found:
             check_names(mates, self._step)
         self._check_ends(rest[:2])
@@ -156,7 +157,7 @@ class PairSpan:
 
     def _meet(self, own: Sequence[list[Waiting]]) -> tuple[list[Mates], Rest]:
         """(Mates that are complete, the reads that go on waiting)."""
-        if (before := self._before.wait()) is None:
+        if (before := self._before.result()) is None:
             raise InputError(self._paths[0], "", spans.NOT_READ)
         waiting, found = [[x for x in (*a, *b) if x.n] for a, b in zip(before[:2], own, strict=True)], []
         left_out = before.left_out
@@ -225,7 +226,7 @@ def items(
     Of mates 2 some reads are ``left_out`` first, and all from that of the name ``after`` (bytes) on.
     Raises StalledError.
     """
-    balance, is_over, link = Balance(left_out), [False] * len(sides), Link(Rest([], [], left_out))
+    balance, is_over, link = Balance(left_out), [False] * len(sides), settled(Rest([], [], left_out))
     with ExitStack() as stack:
         for side in sides:
             stack.enter_context(closing(side))
@@ -238,7 +239,7 @@ def items(
                 over or (want and span is None)
                 for over, want, span in zip(is_over, wanted, taken, strict=True)
             ]
-            links = link, (link := Link())
+            links = link, (link := Future[Any]())
             yield PairSpan(files, taken, tuple(is_over), balance, links, after)
 
 
