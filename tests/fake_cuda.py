@@ -56,6 +56,9 @@ class FakeDriver:
     def cuDeviceGetName(self, length, number):
         return Status.CUDA_SUCCESS, f"gpu {number}".encode().ljust(length, b"\0")
 
+    def cuDeviceGetPCIBusId(self, length, number):
+        return Status.CUDA_SUCCESS, f"0000:0{number}:00.0".encode().ljust(length, b"\0")
+
     def cuDeviceGetAttribute(self, value, number):
         return Status.CUDA_SUCCESS, value
 
@@ -133,6 +136,11 @@ def install(monkeypatch, **how) -> FakeDriver:
     fake = FakeDriver(**how)
     monkeypatch.setattr(cuda_driver, "bindings", lambda: fake)
     monkeypatch.setattr(cuda_driver, "_own", threading.local())
-    for name in ("n_devices", "_context", "_attribute"):  # what is kept there is of one driver
+    for name in (
+        "n_devices",
+        "_context",
+        "_attribute",
+        "_nvml_device",
+    ):  # of one driver
         monkeypatch.setattr(cuda_driver, name, functools.cache(getattr(cuda_driver, name).__wrapped__))
     return fake

@@ -35,7 +35,7 @@ def test_it_is_that_fmx_and_without_extras(plain):
     assert "site-packages" in found
     assert str(ROOT / "fmx") not in found
     assert sys.prefix not in plain("which fmx").stdout
-    for package in ("numba_cuda", "pynvml", "matplotlib"):
+    for package in ("numba_cuda", "cuda", "matplotlib"):
         assert "ModuleNotFoundError" in plain(f"python -c 'import {package}'").stderr
 
 

@@ -23,7 +23,7 @@ BLOCK = """
 import os, sys
 class Blocker:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("numba_cuda", "cuda", "pynvml", "matplotlib"):
+        if name.split(".")[0] in ("numba_cuda", "cuda", "matplotlib"):
             if os.environ["FMX_TEST_PACKAGES"] == "broken":
                 raise RuntimeError(f"{name}: libcudart is of another version\\nand more")
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
@@ -92,7 +92,7 @@ def fmx(request, work):
 
 
 def test_the_packages_are_away(fmx):
-    for package in ("numba_cuda", "cuda", "pynvml", "matplotlib"):
+    for package in ("numba_cuda", "cuda", "matplotlib"):
         assert fmx(f"{sys.executable} -c 'import {package}'").returncode == 1
 
 
@@ -261,9 +261,9 @@ def test_a_gpu_without_a_sort_is_noticed_before_the_work(gpu_without_sort):
 def test_energy_that_cannot_be_measured_is_said_once(monkeypatch, capsys):
     from fmx.measure import gpu_timing
 
-    monkeypatch.setitem(sys.modules, "pynvml", None)
-    monkeypatch.setitem(sys.modules, "fmx.machines.gpu", SimpleNamespace())
-    gpu_timing._nvml.cache_clear()
+    fake_cuda.install(monkeypatch)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.nvml", None)
+    gpu_timing._counts_energy.cache_clear()
     assert [gpu_timing.joules(None) for _ in range(2)] == [(None, None)] * 2
     assert capsys.readouterr().err.count(REMEDY) == 1
-    gpu_timing._nvml.cache_clear()
+    gpu_timing._counts_energy.cache_clear()

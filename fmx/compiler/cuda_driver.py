@@ -11,7 +11,7 @@ import threading
 import weakref
 from ctypes import addressof, c_void_p
 
-from ..errors import CUDA_EXTRA, installed
+from ..errors import CUDA_EXTRA, DeviceError, installed
 
 _own = threading.local()
 
@@ -104,6 +104,31 @@ def shared_bytes() -> int:
 def device_name() -> str:
     """Name of the GPU."""
     return ask("cuDeviceGetName", 256, number()).partition(b"\0")[0].decode()
+
+
+@functools.cache
+def nvml():
+    """The module cuda.bindings.nvml, ready."""
+    with installed("cuda-bindings", CUDA_EXTRA):
+        from cuda.bindings import nvml
+
+        nvml.init_v2()
+    return nvml
+
+
+@functools.cache
+def _nvml_device(number):
+    # CUDA_VISIBLE_DEVICES changes CUDA's numbers of GPUs and not NVML's; both know a GPU's place.
+    place = ask("cuDeviceGetPCIBusId", 16, number).partition(b"\0")[0].decode()
+    return nvml().device_get_handle_by_pci_bus_id_v2(place)
+
+
+def millijoules() -> int:
+    """Energy that the GPU has used since its driver is loaded.  Raises DeviceError if NVML cannot tell."""
+    try:
+        return nvml().device_get_total_energy_consumption(_nvml_device(number()))
+    except nvml().NvmlError as error:
+        raise DeviceError(f"NVML says of this GPU: {error}") from error
 
 
 def free_bytes() -> int:

@@ -231,6 +231,11 @@ def number() -> int:
     return 0 if SIMULATED else driver.number()
 
 
+def millijoules() -> int:
+    """Energy that the GPU has used since its driver is loaded.  Raises DeviceError if NVML cannot tell."""
+    return driver.millijoules()
+
+
 def n_devices() -> int:
     """GPUs of this machine that CUDA shows."""
     return 1 if SIMULATED else driver.n_devices()

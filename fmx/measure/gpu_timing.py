@@ -6,7 +6,7 @@ import time
 
 import click
 
-from ..errors import CUDA_EXTRA, DeviceError, installed
+from ..errors import DeviceError
 from ..machines import gpu
 
 N_THREADS = 256
@@ -25,17 +25,14 @@ def seconds(work, n_runs=3) -> float:
 
 
 @functools.cache
-def _nvml():
-    """The module pynvml, ready; None where it does not work, which is said once."""
+def _counts_energy() -> bool:
+    """Whether NVML counts what the GPU uses; where it does not work, that is said once."""
     try:
-        with installed("nvidia-ml-py", CUDA_EXTRA):
-            import pynvml
-
-            pynvml.nvmlInit()
+        gpu.millijoules()
     except DeviceError as error:
         click.echo(f"energy is not measured: {error}", err=True)
-        return None
-    return pynvml
+        return False
+    return True
 
 
 def joules(work, at_least=3):
@@ -44,14 +41,12 @@ def joules(work, at_least=3):
     NVML's counter moves now and then, once a second or so: counted is from one move to another.
     """
 
-    pynvml = _nvml()
-    if pynvml is None:
+    if not _counts_energy():
         return None, None
-    device = pynvml.nvmlDeviceGetHandleByIndex(gpu.number())
 
     def work_until_moved():
-        n, before = 0, pynvml.nvmlDeviceGetTotalEnergyConsumption(device)
-        while (found := pynvml.nvmlDeviceGetTotalEnergyConsumption(device)) == before:
+        n, before = 0, gpu.millijoules()
+        while (found := gpu.millijoules()) == before:
             work()
             gpu.synchronize()
             n += 1

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import fake_cuda
 import pytest
 
+from fmx.compiler import cuda_driver
 from fmx.errors import DeviceError
 from fmx.machines import gpu
 from fmx.measure import gpu_timing
@@ -45,17 +46,23 @@ def test_free_memory_is_told_without_garbage(device):
     assert gpu.free_bytes() == 100
 
 
-def test_energy_is_counted_between_moves_of_the_counter(monkeypatch):
-    """A device of 400 W whose counter moves every 0.1 s, and work of 0.03 s."""
-    clock = SimpleNamespace(now=0.07)
-    counter = SimpleNamespace(
-        nvmlDeviceGetHandleByIndex=lambda number: number,
-        nvmlDeviceGetTotalEnergyConsumption=lambda device: 40_000 * int(clock.now / 0.1),
+def fake_nvml(counters):
+    """NVML with a counter of energy for each place of a device."""
+    return SimpleNamespace(
+        device_get_handle_by_pci_bus_id_v2=counters.__getitem__,
+        device_get_total_energy_consumption=lambda counter: counter(),
+        NvmlError=KeyError,
     )
-    monkeypatch.setattr(gpu_timing, "_nvml", lambda: counter)
+
+
+def test_energy_is_counted_between_moves_of_the_counter(monkeypatch):
+    """A device of 400 W whose counter moves every 0.1 s, and work of 0.03 s, beside one without a counter."""
+    clock = SimpleNamespace(now=0.07)
+    counters = {"0000:01:00.0": lambda: 40_000 * int(clock.now / 0.1)}
+    fake_cuda.install(monkeypatch, n=2)
+    monkeypatch.setattr(cuda_driver, "nvml", lambda: fake_nvml(counters))
+    gpu.use(1)
     monkeypatch.setattr(gpu_timing.time, "perf_counter", lambda: clock.now)
-    monkeypatch.setattr(gpu, "number", lambda: 0)
-    monkeypatch.setattr(gpu, "synchronize", lambda: None)
 
     def work():
         clock.now += 0.03
@@ -63,3 +70,12 @@ def test_energy_is_counted_between_moves_of_the_counter(monkeypatch):
     joules, watts = gpu_timing.joules(work, at_least=3)
     assert joules == pytest.approx(12, rel=0.01)
     assert watts == pytest.approx(400, rel=0.01)
+
+
+def test_a_device_without_a_counter_of_energy_is_said_once(monkeypatch, capsys):
+    fake_cuda.install(monkeypatch)
+    monkeypatch.setattr(cuda_driver, "nvml", lambda: fake_nvml({}))
+    gpu_timing._counts_energy.cache_clear()
+    assert [gpu_timing.joules(None) for _ in range(2)] == [(None, None)] * 2
+    assert capsys.readouterr().err == "energy is not measured: NVML says of this GPU: '0000:00:00.0'\n"
+    gpu_timing._counts_energy.cache_clear()

@@ -20,7 +20,7 @@ from fmx.compiler import cuda_driver, cuda_probe, numba_cuda, radix_sort
 code = numba_cuda.machine_code(cuda_probe.read_all, None, cuda_probe.arguments(np.asarray), (9, 0))
 assert code.body[:4] == b"\\x7fELF"
 from cuda import compute
-import pynvml
+from cuda.bindings import nvml
 print(cuda_driver.toolkit())
 """
 
