@@ -92,12 +92,12 @@ OTHERS = [
 PROGRAM = """
 import json, sys
 from fmx.cli import main
-from fmx.compiler import fingerprint, functions, object_cache
+from fmx.compiler import functions, piece, object_cache
 code, found = functions.Compiled.code, []
 
 def note(compiled, kinds):
     made = code(compiled, kinds)
-    nodes = fingerprint.texts_of(compiled.function, kinds)
+    nodes = piece.texts_of(compiled.function, kinds)
     bodies = {contract.bodies[cls].__module__ for contract, cls in (n for n in nodes if isinstance(n, tuple))}
     name, size = object_cache.plain_name(compiled.function, kinds), -(-len(made.body) // 1000)
     found.append([name, size, sorted(bodies)])

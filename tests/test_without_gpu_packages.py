@@ -234,14 +234,14 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch, tmp_path):
 def gpu_without_sort(monkeypatch):
     """A GPU that answers, and no cuda-cccl."""
     pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
-    from fmx.compiler import radix_sort
+    from fmx.compiler import kernels
     from fmx.machines import gpu_session
 
     device = SimpleNamespace(
         open_device=lambda number: "GPU", free_bytes=lambda: 10**9, errors=contextlib.nullcontext
     )
     monkeypatch.setattr(gpu_session, "gpu", device)
-    monkeypatch.setattr(radix_sort, "SIMULATED", False)
+    monkeypatch.setattr(kernels, "SIMULATED", False)
     monkeypatch.setitem(sys.modules, "cuda", None)
 
 

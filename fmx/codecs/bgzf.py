@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from isal import isal_zlib
 
-from ..compiler.foreign import address_of, addresses, call_c
 from ..compiler.functions import compiled, inlined
-from ..compiler.primitives import copy_bytes
+from ..compiler.primitives import address_of, addresses, call_c, copy_bytes
 from ..errors import FmxError
 
 if TYPE_CHECKING:

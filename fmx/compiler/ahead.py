@@ -1,18 +1,95 @@
-"""Compiling by several processes: numba compiles one function at a time in each.
+"""Entry points: functions that commands call, with the kinds of arguments they give them, compiled ahead.
 
-A process is handed one name after the other (entries.py), compiles it and keeps it on disk.
+entry_points.txt is made by tests/entry_points.py, which runs the commands.  Its first line names the modules
+that hold bodies of contracts.  Then a line each: kB of machine code; the commands that need it without any
+option, with commas (- for none); and its name, as object_cache.py has it but for the fingerprint.
+
+Numba compiles one function at a time in a process: so several processes are handed one name after the other,
+compile it and keep it on disk.
 """
 
+import functools
 import gc
 import os
 import subprocess
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from . import functions, object_cache
-from .entries import Entry, function_of, import_bodies, known
+from .functions import Compiled
+
+PATH = Path(__file__).with_name("entry_points.txt")
+
+
+class Entry(NamedTuple):
+    """A line of the list."""
+
+    size: int
+    commands: frozenset
+    name: str
+
+
+@functools.cache
+def known() -> dict:
+    """The Entry of each name."""
+    lines = (line.split(" ", 2) for line in PATH.read_text().splitlines()[1:])
+    return {name: Entry(int(size), frozenset(words.split(",")), name) for size, words, name in lines}
+
+
+def beside(name: str) -> list:
+    """The entries that the command which runs here, and needs this one, needs without options."""
+    first = known().get(name)
+    running = (
+        {word for word in first.commands if f"fmx.cli.commands.{word}" in sys.modules} if first else set()
+    )
+    return [entry for entry in known().values() if entry.commands & running and _is_loaded(entry)]
+
+
+def _is_loaded(entry: Entry) -> bool:
+    """Whether this process has imported all that an entry names."""
+    named = (word.rpartition(".") for word in entry.name.split() if word.startswith("fmx."))
+    return all(hasattr(sys.modules.get(module), name) for module, _, name in named)
+
+
+@functools.cache
+def import_bodies() -> None:
+    """Import all bodies of contracts, as the commands have done that need an entry.  Raises ImportError."""
+    for module in PATH.read_text().split("\n", 1)[0].split():
+        import_module(module)
+
+
+def function_of(entry: Entry) -> tuple[Compiled, tuple]:
+    """The function of an entry, and the kinds of its arguments (native.spread).
+
+    Raises ImportError, AttributeError or TypeError if there is none such.
+    """
+    name, *words = entry.name.split()
+    return _named(name), tuple(map(_kind, words))
+
+
+def _named(dotted: str) -> Any:
+    module, _, name = dotted.rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def _kind(word: str) -> Any:
+    """A word of a name as native.spread has it."""
+    if word == "None":
+        return None
+    if word.startswith("'"):
+        return word[1:-1]
+    if word.isdigit():
+        return int(word)
+    return _named(word) if "." in word else np.dtype(word)
+
 
 _SECONDS_OF_KB, _SECONDS_TO_START = 0.025, 1.5
 
@@ -20,13 +97,15 @@ _SECONDS_OF_KB, _SECONDS_TO_START = 0.025, 1.5
 class Workers:
     """Processes that compile, started at once; ``shared``: for all who run this fmx."""
 
-    def __init__(self, n: int, shared: bool):
+    def __init__(self, n: int, shared: bool) -> None:
         program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import work; work({shared})"
         how: dict = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         command = [sys.executable, "-c", program]
         self._processes = [subprocess.Popen(command, text=True, **how) for _ in range(n)]
 
-    def compile(self, entries: list[Entry], done=lambda entry: None) -> list[Entry]:
+    def compile(
+        self, entries: list[Entry], done: Callable[[Entry], object] = lambda entry: None
+    ) -> list[Entry]:
         """Compile entries, those with most code first; ``done(entry)`` is called after each.
 
         Returns those that were not compiled: a process ended, or the code cannot be called.
@@ -34,7 +113,7 @@ class Workers:
         waiting = deque(sorted(entries, key=lambda entry: -entry.size))
         failed: list = []
 
-        def feed(process) -> None:
+        def feed(process: Any) -> None:
             while waiting:
                 try:
                     entry = waiting.popleft()
@@ -67,7 +146,7 @@ class Workers:
 
 
 @contextmanager
-def workers(n: int, shared: bool = False):
+def workers(n: int, shared: bool = False) -> Iterator[Workers]:
     """``n`` Workers, which end with the block."""
     started = Workers(n, shared)
     try:

@@ -4,15 +4,35 @@ Kernels are launched by CUDA's driver (kernels.py); numba-cuda is imported only 
 (numba_cuda.py).  Under NUMBA_ENABLE_CUDASIM=1 kernels run as Python, in numba's simulator.
 """
 
+from collections.abc import Callable
 from importlib import import_module
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
+from ..errors import CUDA_EXTRA, installed
+from . import SIMULATED
 from . import cuda_driver as driver
-from .cuda_module import cuda
 from .kernels import Kernel, check_compiler, compiler
-from .piece import SIMULATED, Piece
+from .piece import Piece
+
+
+class Module:
+    """numba.cuda, as kernels name it; imported once one is compiled."""
+
+    __name__ = "numba.cuda"  # so that a fingerprint, which asks for it, imports nothing
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("numba.cuda"), name)
+
+
+if SIMULATED:
+    with installed("numba-cuda", CUDA_EXTRA):
+        from numba import cuda
+else:
+    cuda = Module()
+
 
 __all__ = ["SIMULATED", "check_compiler", "driver"]
 WARP = 32
@@ -24,10 +44,10 @@ class InTurn:
 
     _lock = Lock()
 
-    def __init__(self, function):
+    def __init__(self, function: Callable) -> None:
         self._kernel = cuda.jit(function)
 
-    def __getitem__(self, configuration):
+    def __getitem__(self, configuration: tuple) -> Callable:
         def launch(*arguments):
             with self._lock:
                 self._kernel[configuration](*arguments)
@@ -35,41 +55,41 @@ class InTurn:
         return launch
 
 
-def kernel(function, max_registers=None):
+def kernel(function: Callable, max_registers: int | None = None) -> Any:
     """A CUDA kernel, compiled at its first launch, kept on disk unless it holds other functions."""
     return InTurn(function) if SIMULATED else Kernel(function, max_registers)
 
 
-def device_function(function, inline=False):
+def device_function(function: Callable, inline: bool = False) -> Any:
     """A function that kernels call; ``inline``: always a part of them."""
     if SIMULATED:
         return cuda.jit(device=True)(function)
     return Piece(function, lambda: compiler().device_function(function, inline))
 
 
-def cuda_primitive(function):
-    """A piece of kernels that cuda_llvm.py makes of instructions; its Python body says what they do."""
+def cuda_primitive(function: Callable) -> Any:
+    """A piece of kernels that primitives_llvm.py makes of instructions; its Python body says what they do."""
     if SIMULATED:
         return function
-    return Piece(function, lambda: getattr(import_module(".cuda_llvm", __package__), function.__name__))
+    return Piece(function, lambda: getattr(import_module(".primitives_llvm", __package__), function.__name__))
 
 
-def ptx_of(kernel, arguments, capability) -> str:
+def ptx_of(kernel: Kernel, arguments: tuple, capability: tuple) -> str:
     """The PTX of a kernel for arguments such as these and a compute capability, say (9, 0); needs no GPU."""
     return compiler().ptx(kernel.function, arguments, capability)
 
 
-def local_bytes(kernel) -> int:
+def local_bytes(kernel: Kernel) -> int:
     """Memory of its own that a thread takes in any form of a kernel that was launched; 0 if registers do."""
     return 0 if SIMULATED else kernel.attribute("LOCAL_SIZE_BYTES")
 
 
-def _halves(x):
+def _halves(x: Any) -> tuple[int, int]:
     x = int(x)
     return x & 0xFFFF, (x >> 16) & 0xFFFF
 
 
-def _pack(low, high):
+def _pack(low: int, high: int) -> np.uint32:
     return np.uint32((low & 0xFFFF) | ((high & 0xFFFF) << 16))
 
 

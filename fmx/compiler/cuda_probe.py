@@ -5,15 +5,16 @@ a kernel is kept, a process of its own launches one that takes every kind of arg
 """
 
 import json
-import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import cuda_array, cuda_driver, object_cache
-from .cuda_module import cuda
+from . import cuda_driver, object_cache
+from .cuda import cuda
 from .kernels import spread
+from .probe import ask
 
 _N_BLOCKS, _N_THREADS = 3, 64
 
@@ -50,7 +51,7 @@ def read_all(out, group, wide, small, marks, nothing, half):
     out[i, 11] = half + cuda.gridDim.x
 
 
-def arguments(take):
+def arguments(take: Callable[[np.ndarray], Any]) -> tuple:
     """What it is launched with; ``take`` brings an array to where it is used."""
     table = take(np.arange(-3, 7, dtype=np.int32).reshape(2, 5))
     line = take(np.arange(3, 40, dtype=np.uint8))
@@ -75,23 +76,14 @@ def expected() -> np.ndarray:
     return out
 
 
-def holds(compiler, capability) -> bool:
+def holds(compiler: Any, capability: tuple) -> bool:
     """Whether the code of ``compiler`` (numba_cuda.py) can be launched on the GPU that this thread uses."""
     try:
         code = compiler.machine_code(read_all, None, arguments(np.asarray), capability)
         told = json.dumps([cuda_driver.number(), object_cache.pack(code).hex()])
-        return _ask(told) == expected().tolist()
+        return json.loads(ask(__name__, told) or "[]") == expected().tolist()
     except Exception:  # whatever another numba-cuda or driver does not have, or say, any more
         return False
-
-
-def _ask(told: str):
-    """What ``answer`` prints in a process of its own, which may crash; None if it does."""
-    program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import answer; answer()"
-    done = subprocess.run(
-        [sys.executable, "-c", program], input=told, capture_output=True, text=True, timeout=120
-    )
-    return json.loads(done.stdout) if done.returncode == 0 else None
 
 
 def answer() -> None:
@@ -104,12 +96,12 @@ def answer() -> None:
     launch(_N_BLOCKS, _N_THREADS, cuda_driver.Stream(), 4 * _N_THREADS, spread(given)[1])
     cuda_driver.synchronize()
     found = np.empty(given[0].shape, given[0].dtype)
-    cuda_array.copy_out(given[0], found)
+    cuda_driver.download(given[0], found)
     print(json.dumps(found.tolist()))
 
 
-def _to_device(array):
-    made = cuda_array.empty(array.shape, array.dtype)
+def _to_device(array: Any) -> cuda_driver.CudaArray:
+    made = cuda_driver.empty(array.shape, array.dtype)
     if array.size:
-        cuda_array.copy_in(np.ascontiguousarray(array), made)
+        cuda_driver.upload(np.ascontiguousarray(array), made)
     return made

@@ -15,12 +15,15 @@ import sys
 import threading
 import time
 from collections import namedtuple
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from types import ModuleType
+from typing import Any
 
-from . import llvm, object_cache
-from .native import Code, Native, spread
-from .piece import DISABLED, Piece
+from . import DISABLED, object_cache
+from .native import COMPILING, Code, Native, need_room, spread
+from .piece import Contract, Piece
 
 _lock = threading.RLock()
 _before_compiling: list = []
@@ -29,7 +32,7 @@ _UNKNOWN = "fmx does not know this numba or NumPy; see what it requires"
 _seconds = [0.0]
 
 
-def on_first_compile(say) -> None:
+def on_first_compile(say: Callable[[str], object]) -> None:
     """Call ``say(text)`` once, when something is compiled that the disk does not hold yet.
 
     The last callback given counts, so that an earlier command of the same process has no say.
@@ -43,7 +46,7 @@ def seconds_of_compiling() -> float:
 
 
 @contextmanager
-def compiling():
+def compiling() -> Iterator[None]:
     """Time within is spent on compiling."""
     start = time.monotonic()
     try:
@@ -54,9 +57,9 @@ def compiling():
 
 
 @functools.cache
-def compiler():
+def compiler() -> ModuleType:
     """The module that compiles, which imports numba."""
-    llvm.need_room(llvm.COMPILING)
+    need_room(COMPILING)
     return import_module(".numba_cpu", __package__)
 
 
@@ -66,7 +69,7 @@ def _is_callable() -> bool:
     return import_module(".probe", __package__).holds(compiler())
 
 
-def tell(is_callable, unknown: str, what: str = "") -> None:
+def tell(is_callable: Callable[[], bool], unknown: str, what: str = "") -> None:
     """Say that something is compiled, and why each time: ``unknown`` where it is not ``is_callable()``."""
     while _before_compiling:
         why = ""
@@ -83,11 +86,11 @@ def tell(is_callable, unknown: str, what: str = "") -> None:
 class Compiled(Piece):
     """A function that Python calls as machine code, compiled once for each combination of types."""
 
-    def __init__(self, function):
+    def __init__(self, function: Callable) -> None:
         super().__init__(function, lambda: compiler().dispatcher(function))
         self._natives: dict = {}
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments: Any) -> Any:
         kinds, slots = spread(arguments)
         native = self._natives.get(kinds)
         if native is None:
@@ -95,7 +98,7 @@ class Compiled(Piece):
                 native = self._natives[kinds] = self._find(kinds, arguments)
         return native(slots, arguments)
 
-    def _find(self, kinds, arguments):
+    def _find(self, kinds: tuple, arguments: tuple) -> Callable:
         code = self.code(kinds)
         return Native(code) if code else compiler().by_numba(self.function)
 
@@ -125,8 +128,8 @@ class Compiled(Piece):
 
 def _compile_ahead(name: str) -> None:
     """Compile by several processes what a command that lacks the function of this name is likely to need."""
-    ahead, entries = (import_module(f".{module}", __package__) for module in ("ahead", "entries"))
-    wanted = [entry for entry in entries.beside(name) if not ahead.is_kept(entry)]
+    ahead = import_module(".ahead", __package__)
+    wanted = [entry for entry in ahead.beside(name) if not ahead.is_kept(entry)]
     n = ahead.n_processes(wanted)
     if n == 1 or not object_cache.is_kept():
         return
@@ -143,19 +146,19 @@ def work_alone() -> None:
     _may_start_others.clear()
 
 
-def compiled(function):
+def compiled(function: Callable) -> Any:
     """Compile at first call, for the CPU, kept on disk, running without Python's global lock."""
     return function if DISABLED else Compiled(function)
 
 
-def inlined(function):
+def inlined(function: Callable) -> Any:
     """A small piece of a compiled function, always inlined."""
     if DISABLED:
         return function
     return Piece(function, lambda: compiler().inlined(function))
 
 
-def primitive(function, emitters="primitives_llvm"):
+def primitive(function: Callable, emitters: str = "primitives_llvm") -> Any:
     """A piece that ``emitters`` makes of instructions, under the same name."""
     if DISABLED:
         return function
@@ -165,7 +168,7 @@ def primitive(function, emitters="primitives_llvm"):
 # Contracts: functions whose body is chosen by the type of their first argument.
 
 
-def by_type(contract, default=None):
+def by_type(contract: Callable, default: Callable | None = None) -> Contract:
     """Turn a contract into a function whose body is chosen by the type of its first argument.
 
     ``@contract.register(Type)`` adds the body for a NamedTuple type.  Compiled code binds it at compile
@@ -176,30 +179,20 @@ def by_type(contract, default=None):
     def dispatch(first, *rest):
         return (bodies.get(type(first)) or default or bodies[type(first)])(first, *rest)
 
-    def register(cls):
-        def add(body):
-            bodies[cls] = body
-            return body
-
-        return add
-
     chosen = functools.wraps(contract)(dispatch)
-    made = Piece(chosen, lambda: compiler().choice(dispatch, bodies, default))
-    made.register, made.bodies, made.default = register, bodies, default
-    made.knows = lambda first: type(first) in bodies
-    return made
+    return Contract(chosen, lambda: compiler().choice(dispatch, bodies, default), bodies, default)
 
 
-def by_type_or_this(contract):
+def by_type_or_this(contract: Callable) -> Contract:
     """A contract whose own body serves every type that registers none."""
     return by_type(contract, contract)
 
 
-def static_type(name, fields, module):
+def static_type(name: str, fields: Any, module: str) -> Any:
     """A NamedTuple type for bodies of its own, one of many that differ by constants of compiled code.
 
     Kept machine code finds its types by their names in modules, so it becomes one of ``module``.
     """
-    cls = namedtuple(name, fields, module=module)
+    cls: Any = namedtuple(name, fields, module=module)  # type: ignore[misc]
     setattr(sys.modules[module], name, cls)
     return cls

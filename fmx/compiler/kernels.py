@@ -1,18 +1,31 @@
-"""Arguments of a kernel as 64-bit words, by numba's convention (kernels.py)."""
+"""Kernels: compiled once for each combination of types and kind of GPU, kept on disk, launched by the driver.
 
+``kernel[grid, block, stream, shared](arguments)`` as numba has it.  Once a kernel is kept, no compiler is
+imported.  The convention is numba's: a number is passed as itself, a tuple as its elements, and an array as
+(owner, parent, size, itemsize, address, shape, strides).  cuda_probe.py tries it before any kernel is kept;
+where it does not hold, numba's dispatcher launches.  NVIDIA's radix sort (package cuda-cccl) is kept, too.
+"""
+
+import contextlib
 import functools
 import threading
 from array import array
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from . import cuda_driver, functions, object_cache
-from .cuda_array import CudaArray
+import numpy as np
+
+from ..errors import CUDA_EXTRA, installed
+from . import SIMULATED, cuda_driver, functions, object_cache
+from .cuda_driver import CudaArray
 from .native import number_bits, number_kind
 
 
-def spread(arguments) -> tuple:
+def spread(arguments: tuple) -> tuple:
     """(kinds of the arguments, a tuple; their slots, 64-bit words)."""
     kinds: list = []
     slots = array("q")
@@ -20,7 +33,7 @@ def spread(arguments) -> tuple:
     return tuple(kinds), slots
 
 
-def _spread(values, kinds, slots) -> None:
+def _spread(values: Any, kinds: list, slots: Any) -> None:
     for value in values:
         if isinstance(value, CudaArray):
             kinds += value.dtype, value.ndim
@@ -35,18 +48,11 @@ def _spread(values, kinds, slots) -> None:
             slots.append(number_bits(value, kind))
 
 
-# Kernels: compiled once for each combination of types and kind of GPU, kept on disk, launched by the driver.
-#
-# ``kernel[grid, block, stream, shared](arguments)`` as numba has it.  Once a kernel is kept, no compiler is
-# imported.  The convention is numba's: a number is passed as itself, a tuple as its elements, and an array as
-# (owner, parent, size, itemsize, address, shape, strides).  cuda_probe.py tries it before any kernel is kept;
-# where it does not hold, numba's dispatcher launches.
-
 _lock = threading.RLock()
 UNKNOWN = "fmx does not know this numba-cuda or driver; see what it requires"
 
 
-def compiler():
+def compiler() -> ModuleType:
     """The module that compiles, which imports numba-cuda."""
     return import_module(".numba_cuda", __package__)
 
@@ -57,19 +63,19 @@ class Kernel:
     It is kept on disk if its name, and whole numbers that it holds, tell what it is.
     """
 
-    def __init__(self, function, max_registers=None):
-        functools.update_wrapper(self, function)
+    def __init__(self, function: Callable, max_registers: int | None = None) -> None:
+        functools.update_wrapper(self, function)  # type: ignore[arg-type]
         self.function, self.max_registers = function, max_registers
         held = [cell.cell_contents for cell in function.__closure__ or ()]
         self._is_named = all(isinstance(value, int) for value in held)
         self._held = tuple(map(repr, held))
         self._loaded: dict = {}
 
-    def __getitem__(self, how):
+    def __getitem__(self, how: tuple) -> Callable[..., None]:
         """``how``: blocks, threads of a block, then a stream and bytes of shared memory, or 0."""
         return functools.partial(self._launch, *(*how, 0, 0)[:4])
 
-    def _launch(self, grid, block, stream, shared, *arguments):
+    def _launch(self, grid: int, block: int, stream: Any, shared: int, *arguments: Any) -> None:
         kinds, slots = spread(arguments)
         key = cuda_driver.number(), kinds
         code = self._loaded.get(key)
@@ -79,7 +85,7 @@ class Kernel:
                 self._loaded[key] = code
         code(int(grid), int(block), stream, int(shared), slots, arguments)
 
-    def _load(self, kinds, arguments):
+    def _load(self, kinds: tuple, arguments: tuple) -> Callable[..., None]:
         """What launches it for arguments of some kinds: called as _launch calls it."""
         capability = cuda_driver.capability()
         named = [self.function, *(kind for kind in kinds if isinstance(kind, type) and kind is not tuple)]
@@ -98,7 +104,7 @@ class Kernel:
                 object_cache.save(name, code)
         return cuda_driver.Code(code.body, code.symbol)
 
-    def attribute(self, name) -> int:
+    def attribute(self, name: str) -> int:
         """The largest of an attribute of CUDA's, such as LOCAL_SIZE_BYTES, in any form that was launched."""
         return max(code.attribute(name) for code in self._loaded.values())
 
@@ -116,12 +122,12 @@ def check_compiler() -> None:
         compiler().check()
 
 
-def _convention(capability) -> str:
+def _convention(capability: tuple) -> str:
     return f"convention numba-cuda {_versions()} {capability}"
 
 
 @functools.cache
-def is_callable(capability) -> bool:
+def is_callable(capability: tuple) -> bool:
     """Whether the compiler's code can be launched without it; tried once for a folder and a kind of GPU."""
     proof = _convention(capability)
     if object_cache.is_proven(proof):
@@ -130,3 +136,67 @@ def is_callable(capability) -> bool:
         return False
     object_cache.keep_proof(proof)
     return True
+
+
+# NVIDIA's radix sort, by cuda.compute.
+
+
+class _Shown:
+    """What cuda.compute sees of an array: it keeps what it was given last, and must not keep the memory."""
+
+    def __init__(self, array: Any) -> None:
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+
+def sort_pairs(
+    keys: Any, values: Any, spare_keys: Any, spare_values: Any, n_bits: int, empty: Callable[[int, Any], Any]
+) -> tuple[Any, Any]:
+    """Pairs sorted by the lowest ``n_bits`` of their keys: (keys, values), in these arrays or the spare ones.
+
+    ``keys`` uint64[n], ``values`` uint32[n] and two more such arrays, all on the device; equal keys keep
+    their order; ``empty(n, dtype)`` makes room on the device.  NumPy sorts in the CUDA simulator.
+    """
+    if SIMULATED:
+        order = np.argsort(keys & np.uint64((1 << n_bits) - 1), kind="stable")
+        spare_keys[:], spare_values[:] = keys[order], values[order]
+        return spare_keys, spare_values
+    compute = cccl()
+    both_keys = compute.DoubleBuffer(_Shown(keys), _Shown(spare_keys))
+    both_values = compute.DoubleBuffer(_Shown(values), _Shown(spare_values))
+    arrays = {"d_in_keys": both_keys, "d_out_keys": None, "d_in_values": both_values, "d_out_values": None}
+    sort = functools.partial(
+        _sorter(cuda_driver.capability()),
+        **arrays, num_items=keys.size, begin_bit=0, end_bit=n_bits,
+    )  # fmt: skip
+    sort(temp_storage=empty(max(sort(temp_storage=None), 1), np.uint8))
+    return (spare_keys, spare_values) if both_keys.selector else (keys, values)
+
+
+def cccl() -> Any:
+    """The package, None in the CUDA simulator; it needs a driver.  Raises DeviceError where it is missing."""
+    if SIMULATED:
+        return None
+    with installed("cuda-cccl", CUDA_EXTRA):
+        from cuda import compute
+
+        compute.radix_sort  # noqa: B018  (it is there only where a driver is)
+    return compute
+
+
+@functools.cache
+def _sorter(capability: tuple) -> Any:
+    """The compiled sort of (uint64, uint32) pairs for GPUs of a compute capability."""
+    compute = cccl()
+    name = f"radix_sort-{capability[0]}{capability[1]}-cuda{cuda_driver.toolkit()}"
+    kept = object_cache.read(name)
+    if kept is not None:
+        with contextlib.suppress(ValueError):  # of another version of cuda-cccl
+            return compute.deserialize(kept)
+    keys, values = (_Shown(cuda_driver.empty(1, kind)) for kind in (np.uint64, np.uint32))
+    sorter = compute.make_radix_sort(
+        d_in_keys=compute.DoubleBuffer(keys, keys), d_out_keys=None,
+        d_in_values=compute.DoubleBuffer(values, values), d_out_values=None,
+        order=compute.SortOrder.ASCENDING,
+    )  # fmt: skip
+    object_cache.write(name, compute.serialize(sorter))
+    return sorter

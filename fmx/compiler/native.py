@@ -1,15 +1,79 @@
-"""Machine code in memory: the kinds of its arguments, loaded by LLVM, called by way of numba_cpu.py."""
+"""Machine code in memory: the kinds of its arguments, loaded by LLVM, called by way of numba_cpu.py.
+
+LLVM aborts the process where memory ends, so room for it is asked for before.
+"""
 
 import ctypes
 import functools
+import os
+import resource
 import sys
 from array import array
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .llvm import CODE, llvm, need_room, new_target
+from ..errors import FmxError
+
+MB = 1 << 20
+# Address space that is taken by LLVM, by the code of a function, and by numba when it compiles one.
+LLVM, CODE, COMPILING = 200 * MB, 32 * MB, 160 * MB
+
+
+def need_room(size: int) -> None:
+    """Raise FmxError where a limit of this process (ulimit -v) leaves less address space than that."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return
+    try:
+        with open("/proc/self/statm") as stream:
+            used = int(stream.read().split()[0]) * resource.getpagesize()
+    except OSError:  # only Linux tells
+        return
+    if limit - used < size:
+        raise FmxError(
+            f"out of memory: {(used + size) // MB:,} MB of address space are needed here, {limit // MB:,} MB "
+            "are allowed: allow more by 'ulimit -v'"
+        )
+
+
+need_room(LLVM)
+
+import llvmlite.binding as llvm  # noqa: E402
+
+# What compilers call x86-64-v3 and -v4: processors since 2013 (AVX2), and with AVX-512.
+_V3 = "+cx16,+sahf,+popcnt,+sse3,+ssse3,+sse4.1,+sse4.2,+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
+_V4 = f"{_V3},+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
+LEVELS = {"x86-64-v4": _V4, "x86-64-v3": _V3}  # NUMBA_CPU_NAME: NUMBA_CPU_FEATURES; the most able first
+
+
+def levels() -> list:
+    """Processors, as ``processor`` says it, whose code this one runs, too; the most able first."""
+    if "NUMBA_CPU_NAME" in os.environ or not llvm.get_process_triple().startswith("x86_64"):
+        return []
+    host = llvm.get_host_cpu_features()
+    return [_name(*level) for level in LEVELS.items() if all(host.get(f[1:]) for f in level[1].split(","))]
+
+
+def processor() -> str:
+    """What the code is compiled for, as numba sees it."""
+    name = os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
+    features = os.environ.get("NUMBA_CPU_FEATURES") or llvm.get_host_cpu_features().flatten()
+    return _name(name, features)
+
+
+def _name(name: str, features: str) -> str:
+    return f"{llvm.get_process_triple()} {name} {features}"
+
+
+def new_target() -> llvm.TargetMachine:
+    """An engine owns its target."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple().create_target_machine()
+
 
 _NUMBERS = {
     f"{letter}{bits // 8}": getattr(ctypes, f"c_{name}{bits}")
@@ -41,7 +105,7 @@ class Code(NamedTuple):
     entry: bytes
 
 
-def spread(arguments):
+def spread(arguments: tuple) -> tuple[tuple, list]:
     """The kinds of arguments, a tuple, and the list of their slots."""
     kinds: list = []
     slots: list = []
@@ -49,7 +113,7 @@ def spread(arguments):
     return tuple(kinds), slots
 
 
-def _spread(values, kinds, slots):
+def _spread(values: Any, kinds: list, slots: Any) -> None:
     for value in values:
         if isinstance(value, np.ndarray):
             kinds += value.dtype, value.ndim, _LAYOUTS[value.flags.num & _FLAGS]
@@ -66,7 +130,7 @@ def _spread(values, kinds, slots):
             slots.append(number_bits(value, kind))
 
 
-def number_kind(value) -> str:
+def number_kind(value: Any) -> str:
     """The kind of a number, as "i8".  Raises TypeError for anything else."""
     if isinstance(value, bool | np.bool_):
         return "?"
@@ -79,14 +143,14 @@ def number_kind(value) -> str:
     raise TypeError(f"compiled code takes no {type(value).__name__}")
 
 
-def number_bits(value, kind) -> int:
+def number_bits(value: Any, kind: Any) -> int:
     """The bits of a number of that kind, as a whole number that a slot can hold."""
     if kind not in _AS_BITS:
         return int(value)
     return int.from_bytes(np.dtype(kind).type(value).tobytes(), sys.byteorder, signed=True)
 
 
-def _c_result(result):
+def _c_result(result: Any) -> tuple[Any, Callable]:
     """Where a result goes, and the function that makes a value of what is there."""
     if result is None:
         return ctypes.c_void_p, lambda place: None
@@ -112,7 +176,7 @@ def _c_result(result):
     return Place, value
 
 
-def _class(name):
+def _class(name: str) -> Any:
     module, _, path = name.partition(":")
     return functools.reduce(getattr, path.split("."), import_module(module))
 
@@ -120,7 +184,7 @@ def _class(name):
 class Native:
     """Code in memory; called with slots of arguments of its kinds, and the arguments, which stay alive."""
 
-    def __init__(self, code: Code):
+    def __init__(self, code: Code) -> None:
         need_room(CODE)
         # Each in an engine of its own: names that numba gives in different processes may be the same.
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), new_target())
@@ -132,10 +196,10 @@ class Native:
         self._symbol = code.symbol
         self._place, self._value = _c_result(code.result)
 
-    def __call__(self, slots, arguments):
+    def __call__(self, slots: Any, arguments: tuple) -> Any:
         place, slots = self._place(), array("q", slots)
         status = self._function(ctypes.addressof(place), slots.buffer_info()[0])
-        if status > 0:  # the only exception of compiled code (piece.CHECKED)
+        if status > 0:  # the only exception of compiled code (CHECKED)
             raise IndexError(f"{self._symbol}: an index is out of bounds")
         if status not in (0, -2):
             raise RuntimeError(f"{self._symbol} ended with status {status}")

@@ -1,24 +1,83 @@
-"""The way into a compiled function: from an array of 64-bit slots to what numba's convention passes.
+"""The compiler behind functions.py: numba's dispatchers and types, machine code of the CPU, the way into it.
 
-Numba passes a number as itself, a tuple as its elements, and an array as (owner, parent, size, itemsize,
-data, shape, strides).  Before them come a pointer to where the result goes and one to where an exception
-would; the function returns 0, or -2 for None.  A slot holds a number or the address of an array object,
-whose fields the machine reads faster than Python does.
+Linking.  By itself numba optimises each piece, links it into each that calls it, optimises these again, and
+makes machine code of every one, which nobody calls: half the time that LLVM takes.  Here the pieces of a
+function are linked once, and optimised once, as a whole.
+
+The way in.  Numba passes a number as itself, a tuple as its elements, and an array as (owner, parent, size,
+itemsize, data, shape, strides).  Before them come a pointer to where the result goes and one to where an
+exception would; the function returns 0, or -2 for None.  Python gives an array of 64-bit slots instead: a
+slot holds a number or the address of an array object, whose fields the machine reads faster than Python does.
 """
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core.codegen import JITCodeLibrary
 from numba.core.registry import cpu_target
 from numba.extending import overload, typeof_impl
 
-from . import linking
-from .llvm import COMPILING, llvm, need_room, new_target
-from .native import ENTRY, READ_ONLY, Code
-from .piece import CHECKED, Piece
+from . import CHECKED
+from .native import COMPILING, ENTRY, READ_ONLY, Code, llvm, need_room, new_target
+from .piece import Piece
+
+
+class _Part(JITCodeLibrary):
+    """The code of a piece, or of a whole function, as numba lowers it; nothing is made of it by itself."""
+
+    def add_llvm_module(self, ll_module: Any) -> None:
+        """Take a module as it is."""
+        self._final_module.link_in(ll_module)
+
+    def finalize(self) -> None:
+        """Nothing can be added any more."""
+        self._raise_if_finalized()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """There is none."""
+        self._ensure_finalized()
+        return 0
+
+
+@contextmanager
+def lowering() -> Iterator[None]:
+    """What numba compiles meanwhile becomes parts, for ``linked``."""
+    codegen = cpu_target.target_context.codegen()
+    codegen._library_class, codegen.set_env = _Part, lambda name, environment: None
+    try:
+        yield
+    finally:
+        del codegen._library_class, codegen.set_env  # the class has its own
+
+
+def linked(part: _Part) -> bytes:
+    """The machine code, an object file, of a function and all that it calls.
+
+    Raises TypeError if it refers to an address of this process.
+    """
+    module, seen, waiting = part._final_module, {part}, [part]
+    while waiting:
+        for library in waiting.pop()._linking_libraries:
+            if library not in seen:
+                seen.add(library)
+                waiting.append(library)
+                module.link_in(library._get_module_for_linking(), preserve=True)
+    part._optimize_functions(module)
+    part._optimize_final_module()
+    part._finalize_dynamic_globals()
+    if part.has_dynamic_globals:
+        raise TypeError(f"{part.name} refers to an address of this process")
+    part._verify_declare_only_symbols()
+    module.verify()
+    return part.codegen._tm.emit_object(module)
+
 
 _BYTES, _WORD, _STATUS = ir.IntType(8).as_pointer(), ir.IntType(64), ir.IntType(32)
 _WORDS, _NOTHING = _WORD.as_pointer(), ir.Constant(_BYTES, None)
@@ -41,7 +100,7 @@ def entry(symbol: str, kinds: tuple) -> ir.Module:
     return module
 
 
-def _leaves(kinds):
+def _leaves(kinds: tuple) -> Iterator:
     """What has a slot, in the order of slots: (item size, dimensions) of an array, the kind of a number."""
     parts = iter(kinds)
     for kind in parts:
@@ -54,11 +113,11 @@ def _leaves(kinds):
             yield kind
 
 
-def _word(builder, words, i):
+def _word(builder: ir.IRBuilder, words: ir.Value, i: int) -> ir.Value:
     return builder.load(builder.gep(words, [ir.Constant(_WORD, i)]), typ=_WORD)
 
 
-def _array(builder, slot, item_size, ndim):
+def _array(builder: ir.IRBuilder, slot: ir.Value, item_size: int, ndim: int) -> list:
     fields = builder.inttoptr(slot, _WORDS)
     data, shape, strides = (_word(builder, fields, _HEAD + field) for field in (_DATA, _SHAPE, _STRIDES))
     lengths = [_word(builder, builder.inttoptr(shape, _WORDS), i) for i in range(ndim)]
@@ -77,7 +136,7 @@ def _array(builder, slot, item_size, ndim):
     ]
 
 
-def _number(builder, slot, kind):
+def _number(builder: ir.IRBuilder, slot: ir.Value, kind: Any) -> ir.Value:
     if kind is None:
         return _NOTHING
     item = np.dtype(kind)
@@ -86,8 +145,6 @@ def _number(builder, slot, kind):
         return builder.bitcast(bits, ir.DoubleType() if item.itemsize == 8 else ir.FloatType())
     return bits
 
-
-# The compiler behind functions.py: numba's dispatchers and types, and the machine code it makes.
 
 # Compiled code allocates nothing (_nrt=False): otherwise each piece of a loop counts references to the arrays
 # it is given, by atomic operations that cost more than the work.  Nothing needs numba's ways to be called.
@@ -102,23 +159,23 @@ def _type_of_piece(piece, context):
     return piece.type_in(cpu_target.typing_context)
 
 
-def dispatcher(function):
+def dispatcher(function: Callable) -> Any:
     """A function by itself."""
     return _without_literals(numba.njit(**_OPTIONS)(function))
 
 
-def by_numba(function):
+def by_numba(function: Callable) -> Callable:
     """A function as numba itself calls it: a stand-in for a native.Native where that cannot be had."""
     called = numba.njit(**_FROM_PYTHON)(function)
     return lambda slots, arguments: called(*arguments)
 
 
-def inlined(function):
+def inlined(function: Callable) -> Any:
     """A piece of others."""
     return _without_literals(numba.njit(**_INLINE)(function))
 
 
-def _without_literals(made):
+def _without_literals(made: Any) -> Any:
     """A dispatcher that is not compiled once more for each number that is written in a call.
 
     A variable that begins as such a number made two of every piece that it is passed to.
@@ -134,12 +191,12 @@ def _without_literals(made):
     return made
 
 
-def intrinsic(module, name):
+def intrinsic(module: str, name: str) -> Any:
     """A primitive, made by a module of this room."""
     return getattr(import_module(f".{module}", __package__), name)
 
 
-def choice(dispatch, bodies, default):
+def choice(dispatch: Callable, bodies: dict, default: Callable | None) -> Callable:
     """``dispatch`` with an overload by the type of its first argument."""
 
     @overload(dispatch, jit_options=_INLINE, strict=False)
@@ -149,20 +206,20 @@ def choice(dispatch, bodies, default):
     return dispatch
 
 
-def machine_code(dispatcher, kinds: tuple) -> Code:
+def machine_code(dispatcher: Any, kinds: tuple) -> Code:
     """The Code of a dispatcher for arguments of these kinds (native.spread)."""
     need_room(COMPILING)
     parts = iter(kinds)
     signature = tuple(_type(kind, parts) for kind in parts)
-    with linking.parts():
+    with lowering():
         dispatcher.compile(signature)
     made = dispatcher.overloads[signature]
     symbol = made.fndesc.llvm_func_name
     way_in = new_target().emit_object(llvm.parse_assembly(str(entry(symbol, kinds))))
-    return Code(symbol, _result(made.signature.return_type), linking.whole(made.library), way_in)
+    return Code(symbol, _result(made.signature.return_type), linked(made.library), way_in)
 
 
-def _type(kind, parts):
+def _type(kind: Any, parts: Iterator) -> types.Type:
     """Numba's type of an argument that begins with ``kind``; ``parts``: an iterator of what follows it."""
     if isinstance(kind, np.dtype):
         ndim, layout = next(parts), next(parts)
@@ -172,7 +229,7 @@ def _type(kind, parts):
     return types.none if kind is None else numba.from_dtype(np.dtype(kind))
 
 
-def _result(kind):
+def _result(kind: Any) -> Any:
     """What a function returns, as Code has it."""
     kind = types.unliteral(kind)
     if isinstance(kind, types.NoneType):

@@ -1,7 +1,9 @@
 """The compiler behind kernels.py: numba-cuda's types and machine code.  It needs no GPU."""
 
 import re
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 from unittest import mock
 
 import numba
@@ -9,7 +11,7 @@ import numpy as np
 from numba import types
 
 from ..errors import CUDA_EXTRA, installed
-from .cuda_array import CudaArray
+from .cuda_driver import CudaArray
 from .native import Code
 from .piece import Piece
 
@@ -21,7 +23,7 @@ with installed("numba-cuda", CUDA_EXTRA):
     from numba.cuda.descriptor import cuda_target
     from numba.cuda.typing.typeof import typeof_impl
 
-    from .cuda_module import Module
+    from .cuda import Module
 
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a small last batch is no reason to speak
 
@@ -42,12 +44,12 @@ def check() -> None:
         cuda_target.target_context.refresh()
 
 
-def device_function(function, inline):
+def device_function(function: Callable, inline: bool) -> Any:
     """A function that kernels call; ``inline``: always a part of them."""
     return cuda.jit(device=True, forceinline=inline)(function)
 
 
-def ptx(function, arguments, capability) -> str:
+def ptx(function: Callable, arguments: tuple, capability: tuple) -> str:
     """The PTX of a kernel for arguments such as these and a compute capability, say (9, 0)."""
     signature = types.void(*map(_type_of, arguments))
     device = SimpleNamespace(compute_capability=capability)
@@ -55,7 +57,7 @@ def ptx(function, arguments, capability) -> str:
         return cuda.compile_ptx(function, signature, cc=capability)[0]
 
 
-def machine_code(function, max_registers, arguments, capability) -> Code:
+def machine_code(function: Callable, max_registers: int | None, arguments: tuple, capability: tuple) -> Code:
     """The Code of a kernel for a GPU: a cubin, which has no ``result`` and no ``entry``."""
     text = ptx(function, arguments, capability)
     (symbol,) = re.findall(r"\.entry\s+(\w+)", text)
@@ -64,7 +66,7 @@ def machine_code(function, max_registers, arguments, capability) -> Code:
     return Code(symbol, None, bytes(made.code), b"")
 
 
-def by_numba(function, max_registers):
+def by_numba(function: Callable, max_registers: int | None) -> Callable:
     """A kernel as numba launches it, called as cuda_driver.Code is: where that cannot be trusted."""
     dispatcher = cuda.jit(max_registers=max_registers)(function)
 
@@ -75,7 +77,7 @@ def by_numba(function, max_registers):
     return launch
 
 
-def _as_numba(value):
+def _as_numba(value: Any) -> Any:
     """A value with arrays of numba's in place of ours."""
     if isinstance(value, CudaArray):
         return cuda.as_cuda_array(value)
@@ -85,7 +87,7 @@ def _as_numba(value):
     return value
 
 
-def _type_of(value):
+def _type_of(value: Any) -> types.Type:
     """The type of an argument; an array of the host stands for one of the device."""
     if isinstance(value, CudaArray | np.ndarray):
         return types.Array(numba.from_dtype(value.dtype), value.ndim, "C")

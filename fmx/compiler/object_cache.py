@@ -13,16 +13,16 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Callable, Iterator
 from importlib.util import MAGIC_NUMBER, find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from . import private
-from .fingerprint import fingerprint
-from .llvm import levels, llvm, processor
-from .native import Code
-from .piece import CHECKED
+from . import CHECKED, private
+from .native import Code, levels, llvm, processor
+from .piece import fingerprint
 
 _CHECK = hashlib.sha256().digest_size
 SHARED = (
@@ -79,18 +79,18 @@ def sources_of(room: Path) -> bytes:
     return state.digest()
 
 
-def name_of(function, kinds: tuple) -> str:
+def name_of(function: Callable, kinds: tuple) -> str:
     """Whose code it is: the function, what it is compiled from, and the kinds of its arguments."""
     own, _, words = plain_name(function, kinds).partition(" ")
     return f"{own} {fingerprint(function, kinds)} {words}"
 
 
-def plain_name(function, kinds: tuple) -> str:
+def plain_name(function: Callable, kinds: tuple) -> str:
     """The function and the kinds of its arguments."""
     return " ".join([f"{function.__module__}.{function.__qualname__}", *map(_written, kinds)])
 
 
-def _written(kind) -> str:
+def _written(kind: Any) -> str:
     if isinstance(kind, type):
         return f"{kind.__module__}.{kind.__qualname__}"
     return str(kind) if isinstance(kind, np.dtype) else repr(kind)
@@ -144,7 +144,7 @@ def load(name: str) -> Code | None:
     return None
 
 
-def _kept(name: str):
+def _kept(name: str) -> Iterator[bytes | None]:
     yield read(name)
     for where in _shared_folders():
         yield _checked(name, private.read(where, _file(name), _LARGEST, for_all=True))
@@ -161,12 +161,12 @@ def is_kept() -> bool:
     return where is not None and private.is_ours(where, for_all=bool(_for_all))
 
 
-def is_proven(proof=_PROOF) -> bool:
+def is_proven(proof: str = _PROOF) -> bool:
     """Whether code of this folder has been found to do what it must."""
     return read(proof) is not None
 
 
-def keep_proof(proof=_PROOF) -> None:
+def keep_proof(proof: str = _PROOF) -> None:
     """Tell other processes that code of this folder does what it must."""
     write(proof, b"")
 

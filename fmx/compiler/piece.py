@@ -1,27 +1,30 @@
-"""Pieces: functions that compiled code calls, in whichever compiler."""
+"""Pieces, functions that compiled code calls in whichever compiler, and fingerprints of what code is made of.
+
+A fingerprint is a digest of all that machine code is compiled from: of a function its bytecode, the constants
+and types that it names, and the functions that it calls, and so on; of a contract the bodies for types that
+its arguments have or that compiled code names.  The compiler itself, this folder included, names the folder
+of code (object_cache.py).
+"""
 
 import functools
-import os
+import hashlib
+import types
+from collections.abc import Callable, Iterator
+from opcode import opmap
+from typing import Any
 
-
-def _is_set(name) -> bool:
-    return os.environ.get(name, "0") not in ("", "0")
-
-
-SIMULATED = _is_set("NUMBA_ENABLE_CUDASIM")  # kernels run in numba's simulator of CUDA
-DISABLED = _is_set("NUMBA_DISABLE_JIT")  # plain Python, as in the CUDA simulator
-CHECKED = _is_set("NUMBA_BOUNDSCHECK")  # compiled code raises IndexError for an index outside of its array
+import numpy as np
 
 
 class Piece:
     """A function that compiled code calls.  Python that calls it runs it as it is written."""
 
-    def __init__(self, function, make):
+    def __init__(self, function: Callable, make: Callable[[], Any]) -> None:
         """``make()`` gives what stands for it in numba."""
         self.function, self._make = function, make
         functools.update_wrapper(self, function)
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments: Any) -> Any:
         return self.function(*arguments)
 
     @property
@@ -31,13 +34,157 @@ class Piece:
         return f"{self._make.__qualname__} {[value for value in given if isinstance(value, str | bool)]}"
 
     @functools.cached_property
-    def made(self):
+    def made(self) -> Any:
         """What stands for it in numba: a dispatcher, an intrinsic, or a function with an overload."""
         return self._make()
 
     @functools.cache  # noqa: B019  (pieces are as many as there are functions, and stay)
-    def type_in(self, typing_context):
+    def type_in(self, typing_context: Any) -> Any:
         """The type that a compiler, numba's for the CPU or that for GPUs, gives it."""
         made = self.made
         typing_context.refresh()  # it may be new
         return typing_context.resolve_value_type(made)
+
+
+class Contract(Piece):
+    """A piece whose body, one of ``bodies`` or ``default``, is chosen by the type of its first argument."""
+
+    def __init__(self, function: Callable, make: Callable[[], Any], bodies: dict, default: Callable | None):
+        super().__init__(function, make)
+        self.bodies, self.default = bodies, default
+
+    def register(self, cls: type) -> Callable[[Callable], Callable]:
+        """A decorator: it adds the body for a NamedTuple type."""
+
+        def add(body: Callable) -> Callable:
+            self.bodies[cls] = body
+            return body
+
+        return add
+
+    def knows(self, first: object) -> bool:
+        """Whether there is a body for the type of this."""
+        return type(first) in self.bodies
+
+
+_LOAD_GLOBAL, _EXTENDED_ARG = opmap["LOAD_GLOBAL"], opmap["EXTENDED_ARG"]
+_OURS = __name__.partition(".")[0] + "."
+
+
+def fingerprint(function: Callable, kinds: tuple) -> str:
+    """The fingerprint of a function for arguments of some kinds (native.spread)."""
+    texts = sorted(texts_of(function, kinds).values())
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
+
+
+def texts_of(function: Callable, kinds: tuple) -> dict:
+    """What the fingerprint is of: a text for each function, piece and class, and for the body that each
+    (contract, class) has."""
+    texts: dict = {}
+    waiting = [function, *(kind for kind in kinds if isinstance(kind, type))]
+    contracts: list = []
+    classes: list = []
+    while waiting:
+        node = waiting.pop()
+        if node in texts:
+            continue
+        texts[node], named = _described(node)
+        waiting += named
+        pairs = []
+        if isinstance(node, type):
+            classes.append(node)
+            pairs = [(contract, node) for contract in contracts]
+        elif isinstance(node, Contract):
+            contracts.append(node)
+            pairs = [(node, cls) for cls in classes]
+        for contract, cls in pairs:
+            if cls in contract.bodies:
+                body = contract.bodies[cls]
+                texts[contract, cls] = f"{_name(contract)} of {_name(cls)}: {_described(body)[0]}"
+                waiting.append(body)
+    return texts
+
+
+def _name(named: Any) -> str:
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+@functools.cache
+def _described(node: Any) -> tuple:
+    """(what a function, piece or class is by itself, as text; the functions, pieces and classes it names)."""
+    named: list = []
+    if isinstance(node, type):
+        members = {name: member.value for name, member in getattr(node, "__members__", {}).items()}
+        return f"{_name(node)} {getattr(node, '_fields', '')} {members}", named
+    if isinstance(node, Contract):
+        return f"{_name(node)} else {_value(node.default, named)}", named
+    way = ""
+    if isinstance(node, Piece):
+        way, node = node.way, node.function
+    code = node.__code__
+    parts = [_name(node), way, _code(code, node.__doc__)]
+    parts += [_value(value, named) for value in (node.__defaults__, node.__kwdefaults__)]
+    parts += [_value(cell.cell_contents, named) for cell in node.__closure__ or ()]
+    for name in sorted(_globals(code)):
+        value = node.__globals__.get(name)  # else it is of Python itself
+        if isinstance(value, types.ModuleType) and value.__name__.startswith(_OURS):
+            taken = [key for key in _names(code) if hasattr(value, key)]
+            parts += [f"{name}.{key} = {_value(getattr(value, key), named)}" for key in sorted(taken)]
+        else:
+            parts.append(f"{name} = {_value(value, named)}")
+    return "\n".join(parts), named
+
+
+def _value(value: Any, named: list) -> str:
+    """A value that compiled code refers to, as text; what must be described by itself goes to ``named``."""
+    if isinstance(value, Piece):
+        named.append(value)
+        return _name(value)
+    if isinstance(value, type | types.FunctionType):
+        if value.__module__.startswith(_OURS):
+            named.append(value)
+        return _name(value)
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.str} {value.shape} {value.tobytes().hex()}"
+    if isinstance(value, tuple | list):
+        return f"{_name(type(value))} [{', '.join(_value(item, named) for item in value)}]"
+    if isinstance(value, dict):
+        return _value(tuple(sorted(value.items())), named)
+    if isinstance(value, None | bool | int | float | str | bytes | np.generic | np.dtype):
+        return f"{_name(type(value))} {value!r}"
+    # A module or a function of another library, known by its version; or numba.cuda, by cuda.py.
+    return getattr(value, "__name__", None) or _name(type(value))
+
+
+def _code(code: types.CodeType, docstring: str | None = None) -> str:
+    """Bytecode as text, without where it was written and its docstring."""
+    consts = [_code(x) if isinstance(x, types.CodeType) else repr(x) for x in code.co_consts]
+    if docstring and consts and consts[0] == repr(docstring):
+        del consts[0]
+    names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
+    return f"{code.co_code.hex()} {code.co_exceptiontable.hex()} {names} {counts} {consts}"
+
+
+def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for value in code.co_consts:
+        if isinstance(value, types.CodeType):
+            yield from _nested(value)
+
+
+def _names(code: types.CodeType) -> set:
+    return {name for part in _nested(code) for name in part.co_names}
+
+
+def _globals(code: types.CodeType) -> set:
+    """The names of globals that code loads."""
+    found = set()
+    for part in _nested(code):
+        above = 0
+        for operation, low in zip(part.co_code[::2], part.co_code[1::2], strict=True):
+            number = above << 8 | low
+            if operation == _LOAD_GLOBAL:
+                found.add(part.co_names[number >> 1])
+            above = number if operation == _EXTENDED_ARG else 0
+    return found

@@ -1,4 +1,10 @@
-"""What a few instructions do, of bits, bytes and memory: primitives_llvm.py makes what Python here says."""
+"""What a few instructions do, of bits, bytes and memory: primitives_llvm.py makes what Python here says.
+
+C functions of other libraries are called by their addresses, without Python's lock.  A primitive knows an
+address only as a number: kept machine code never holds one.
+"""
+
+import ctypes
 
 import numpy as np
 
@@ -108,3 +114,28 @@ def trailing_zeros(x):
 def load_unit(words, i):
     """(words[i], words[i + 1]) of a uint64 array by one load of 16 bytes; i is even, the array aligned."""
     return words[i], words[i + 1]
+
+
+_C_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int32, *4 * (ctypes.c_int64,))
+
+
+def addresses(library: str | None, *names: str) -> tuple:
+    """The addresses (int) of functions of a shared library, a path, or of the process (None).
+
+    Raises OSError, AttributeError.
+    """
+    loaded = ctypes.CDLL(library)
+    return tuple(ctypes.cast(getattr(loaded, name), ctypes.c_void_p).value for name in names)
+
+
+@primitive
+def call_c(address, a, b, c, d):
+    """The int32 that the C function at an address (int64) returns; one of fewer than four arguments
+    (whole numbers or pointers, int64) leaves the rest alone, as registers do on x86-64 and ARM64."""
+    return _C_FUNCTION(int(address))(int(a), int(b), int(c), int(d))
+
+
+@primitive
+def address_of(array, i):
+    """The address (int64) of ``array[i]`` (flat index of a contiguous array), which must stay alive."""
+    return array.ctypes.data + int(i) * array.itemsize

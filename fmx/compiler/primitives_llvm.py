@@ -1,14 +1,65 @@
-"""The primitives of primitives.py as instructions, for the CPU and in kernels."""
+"""Pieces of compiled code that are LLVM's instructions: the primitives of primitives.py and cuda.py."""
+
+import functools
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-
-from .instruction import call, instruction
+from numba.core.cpu import CPUContext
+from numba.extending import intrinsic
 
 _WORD, _NUMBER, _BYTES = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 _BIT, _NOTHING = ir.IntType(1), ir.VoidType()
-PAIR = ir.VectorType(_WORD, 2)
+_PAIR = ir.VectorType(_WORD, 2)
+
+
+def instruction(signature, touches=None):
+    """Make ``emit(builder, *values)`` a piece of compiled code, for the CPU and in kernels.
+
+    ``signature(*types)`` is numba's, of the types of its arguments.  Of an array ``emit`` gets the pointer to
+    its elements.  What it returns is the result, None where there is none.  ``touches(builder, *values)``:
+    the elements that it reads or writes, as (number of the array's argument, first one, how many).
+    """
+
+    def make(emit):
+        @functools.wraps(emit)  # its names of arguments, too
+        def definition(typing, *kinds):
+            def generate(context, builder, signature, arguments):
+                views = [
+                    cgutils.create_struct_proxy(kind)(context, builder, value)
+                    if isinstance(kind, types.Array)
+                    else None
+                    for kind, value in zip(signature.args, arguments, strict=True)
+                ]
+                values = [view.data if view else x for view, x in zip(views, arguments, strict=True)]
+                if touches and isinstance(context, CPUContext) and context.enable_boundscheck:
+                    for number, first, n in touches(builder, *values):
+                        _check_span(context, builder, views[number].nitems, first, n)
+                result = emit(builder, *values)
+                return context.get_dummy_value() if result is None else result
+
+            return signature(*kinds), generate
+
+        return intrinsic(definition)
+
+    return make
+
+
+def _check_span(context, builder, size, first, n):
+    """Raise IndexError unless there are n elements from ``first`` on, or n is 0."""
+    zero = first.type(0)
+    n = first.type(n) if isinstance(n, int) else n
+    outside = builder.or_(
+        builder.icmp_signed("<", first, zero), builder.icmp_unsigned(">", builder.add(first, n), size)
+    )
+    with cgutils.if_unlikely(builder, builder.and_(builder.icmp_signed("!=", n, zero), outside)):
+        context.call_conv.return_user_exc(builder, IndexError, ("a span is out of bounds",))
+
+
+def call(builder, name, result, *arguments):
+    """Call a function of LLVM or of libc, by its name and the type of its result."""
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
 
 
 @instruction(lambda x: types.int64(types.uint64))
@@ -143,18 +194,18 @@ def swap_bytes(builder, x):
     return builder.bswap(x)
 
 
-def pair_at(builder, words, i):
+def _pair_at(builder, words, i):
     """The address of words[i] and words[i + 1]."""
     first = builder.gep(words, [i])
-    return builder.bitcast(first, PAIR.as_pointer(first.type.addrspace))
+    return builder.bitcast(first, _PAIR.as_pointer(first.type.addrspace))
 
 
-def two_words(words, i):
+def _two_words(words, i):
     """Numba's signature of what gives two words of an array."""
     return types.UniTuple(types.uint64, 2)(words, types.intp)
 
 
-def tuple_of(builder, words):
+def _tuple_of(builder, words):
     """A tuple of two words, as compiled code holds it."""
     made = ir.Constant(ir.ArrayType(_WORD, 2), ir.Undefined)
     for number, word in enumerate(words):
@@ -162,7 +213,58 @@ def tuple_of(builder, words):
     return made
 
 
-@instruction(two_words, lambda builder, words, i: [(0, i, 2)])
+@instruction(_two_words, lambda builder, words, i: [(0, i, 2)])
 def load_unit(builder, words, i):
-    loaded = builder.load(pair_at(builder, words, i), align=16)
-    return tuple_of(builder, [builder.extract_element(loaded, _NUMBER(h)) for h in range(2)])
+    loaded = builder.load(_pair_at(builder, words, i), align=16)
+    return _tuple_of(builder, [builder.extract_element(loaded, _NUMBER(h)) for h in range(2)])
+
+
+@instruction(lambda address, a, b, c, d: types.int32(*5 * (types.int64,)))
+def call_c(builder, address, a, b, c, d):
+    kind = ir.FunctionType(_NUMBER, [_WORD] * 4)
+    return builder.call(builder.inttoptr(address, kind.as_pointer()), [a, b, c, d])
+
+
+@instruction(lambda array, i: types.int64(array, types.intp))
+def address_of(builder, array, i):
+    return builder.ptrtoint(builder.gep(array, [i]), _WORD)
+
+
+# Of kernels alone: 16 bytes at a time (warp.py), packed sums (cuda.py).
+
+
+@instruction(lambda words, i, a, b: types.void(words, types.intp, types.uint64, types.uint64))
+def store_unit(builder, words, i, a, b):
+    pair = builder.insert_element(ir.Constant(_PAIR, ir.Undefined), a, _NUMBER(0))
+    builder.store(builder.insert_element(pair, b, _NUMBER(1)), _pair_at(builder, words, i), align=16)
+
+
+@instruction(_two_words)
+def load_unit_narrow(builder, words, i):
+    first = builder.bitcast(builder.gep(words, [i]), _NUMBER.as_pointer())
+    quarters = [builder.load(builder.gep(first, [_NUMBER(p)]), align=4) for p in range(4)]
+    wide = [builder.zext(quarter, _WORD) for quarter in quarters]
+    high = [builder.shl(upper, _WORD(32)) for upper in wide[1::2]]
+    return _tuple_of(builder, [builder.or_(low, up) for low, up in zip(wide[::2], high, strict=True)])
+
+
+def _assembly(builder, text, *words):
+    """One piece of PTX, of words (uint32) and for one."""
+    constraint = ",".join(["=r"] + ["r"] * len(words))
+    return builder.asm(ir.FunctionType(_NUMBER, [_NUMBER] * len(words)), text, constraint, words, False)
+
+
+@instruction(lambda x, y: types.uint32(types.uint32, types.uint32))
+def max_u16x2(builder, x, y):
+    return _assembly(builder, "max.u16x2 $0, $1, $2;", x, y)
+
+
+@instruction(lambda x, y, z: types.uint32(types.uint32, types.uint32, types.uint32))
+def add_max_u16x2(builder, x, y, z):
+    # One instruction (VIADDMNMX) from sm_90 on.
+    return _assembly(builder, "{ .reg .b32 t; add.u16x2 t, $1, $2; max.u16x2 $0, t, $3; }", x, y, z)
+
+
+@instruction(lambda low, high, selector: types.uint32(types.uint32, types.uint32, types.uint32))
+def permute_bytes(builder, low, high, selector):
+    return _assembly(builder, "prmt.b32 $0, $1, $2, $3;", low, high, selector)

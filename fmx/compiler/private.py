@@ -9,6 +9,7 @@ import os
 import shutil
 import stat
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -76,7 +77,7 @@ def write(folder: Path, name: str, data: bytes, alone: bool = True, for_all: boo
             raise
 
 
-def prune(folder: Path, is_old, keep=4, days=30) -> None:
+def prune(folder: Path, is_old: Callable[[str], object], keep: int = 4, days: int = 30) -> None:
     """Remove folders of ours below ``folder`` whose name ``is_old``: all unused for ``days`` but the newest.
 
     Who still uses one finds nothing there and makes it again.
@@ -89,7 +90,7 @@ def prune(folder: Path, is_old, keep=4, days=30) -> None:
                 shutil.rmtree(name, ignore_errors=True, dir_fd=within)
 
 
-def prune_files(folder: Path, days=30) -> None:
+def prune_files(folder: Path, days: int = 30) -> None:
     """Remove files of ours in a folder that were not used for ``days``."""
     with suppress(OSError), _opened(folder) as within:
         for name in os.listdir(within):
@@ -98,7 +99,7 @@ def prune_files(folder: Path, days=30) -> None:
                 os.unlink(name, dir_fd=within)
 
 
-def _note_use(file: int, state) -> None:
+def _note_use(file: int, state: os.stat_result) -> None:
     """Set the time of a file or folder in use, once a day."""
     if state.st_mtime < time.time() - _DAY:
         with suppress(OSError):  # of a file system that is read only
@@ -106,7 +107,7 @@ def _note_use(file: int, state) -> None:
 
 
 @contextmanager
-def _opened(folder: Path, make=0, alone=True, of_root=False):
+def _opened(folder: Path, make: int = 0, alone: bool = True, of_root: bool = False) -> Iterator[int]:
     """A descriptor of a folder, opened step by step.  Raises OSError, also if others could change it.
 
     ``make``: the mode of folders that are made where they are missing, 0 to make none; ``alone``: nobody else
@@ -143,7 +144,7 @@ def _step(here: int, name: str, how: int, make: int) -> int:
     return here
 
 
-def _check_way(state) -> None:
+def _check_way(state: os.stat_result) -> None:
     """Refuse a folder in which others could put another folder in place of ours."""
     # Who owns / can change all; in a container without root it seems to be somebody else.
     trusted = state.st_uid in (0, os.geteuid(), os.stat("/").st_uid)
@@ -151,13 +152,13 @@ def _check_way(state) -> None:
         raise PermissionError("others can change what is in this folder")
 
 
-def _others_write(state) -> bool:
+def _others_write(state: os.stat_result) -> bool:
     # Where each user has a group of the same number, that group is nobody else.
     own_group = state.st_gid == os.getegid() == os.geteuid()
     return bool(state.st_mode & (stat.S_IWOTH | (0 if own_group else stat.S_IWGRP)))
 
 
-def _is_mine(state, of_root: bool = False) -> bool:
+def _is_mine(state: os.stat_result, of_root: bool = False) -> bool:
     if of_root:
         return state.st_uid in (0, os.geteuid()) and not _others_write(state)
     return state.st_uid == os.geteuid() and not state.st_mode & 0o022

@@ -8,6 +8,7 @@ import json
 import resource
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ def write_one(line, i, value):
     line[i] = value
 
 
-def _cases():
+def _cases() -> Iterator[tuple]:
     """Functions and arguments for them."""
     line = np.arange(3, 40, dtype=np.uint8)[::3]
     table = np.arange(60, dtype=np.float64).reshape(6, 10)[1:5, ::2]
@@ -50,18 +51,18 @@ def _cases():
     yield write_one, (np.zeros(5, np.int64), 3, -(2**40))
 
 
-def _outcome(call, arguments) -> str:
+def _outcome(call: Callable, arguments: tuple) -> str:
     """What a call returns, and leaves in its first argument, as text."""
     return f"{_plain(call(*arguments))} {arguments[0].tolist()}"
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return type(value).__name__, [_plain(element) for element in value]
     return value.item() if isinstance(value, np.generic) else value
 
 
-def holds(compiler) -> bool:
+def holds(compiler: Any) -> bool:
     """Whether the code of ``compiler`` (numba_cpu.py) can be called; tried once for a folder."""
     if object_cache.is_proven():
         return True
@@ -69,7 +70,7 @@ def holds(compiler) -> bool:
         codes = [
             compiler.machine_code(compiler.dispatcher(made), spread(given)[0]) for made, given in _cases()
         ]
-        answers = _ask(json.dumps([object_cache.pack(code).hex() for code in codes]))
+        answers = ask(__name__, json.dumps([object_cache.pack(code).hex() for code in codes])).splitlines()
     except Exception:  # whatever another numba does not have, or say, any more
         return False
     if answers != [_outcome(*case) for case in _cases()]:
@@ -78,13 +79,13 @@ def holds(compiler) -> bool:
     return True
 
 
-def _ask(codes: str) -> list:
-    """What ``answer`` prints in a process of its own, which may crash."""
-    program = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import answer; answer()"
+def ask(module: str, question: str) -> str:
+    """What ``answer`` of a module prints in a process of its own, which may crash: nothing then."""
+    program = f"import sys; sys.path[:] = {sys.path!r}; from {module} import answer; answer()"
     done = subprocess.run(
-        [sys.executable, "-c", program], input=codes, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", program], input=question, capture_output=True, text=True, timeout=120
     )
-    return done.stdout.splitlines() if done.returncode == 0 else []
+    return done.stdout if done.returncode == 0 else ""
 
 
 def answer() -> None:

@@ -4,7 +4,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import models, register_model
 
-from .instruction import call, instruction
+from .primitives_llvm import call, instruction
 from .simd import LANES
 
 _NUMBER = ir.IntType(32)

@@ -14,6 +14,7 @@ import threading
 import numpy as np
 
 from ..errors import DeviceError
+from . import DISABLED
 from .cuda import (
     SIMULATED,
     WARP,
@@ -26,7 +27,6 @@ from .cuda import (
     ptx_of,
 )  # fmt: skip
 from .functions import inlined
-from .piece import DISABLED
 from .primitives import load_unit
 
 __all__ = ["SIMULATED", "WARP", "cuda", "kernel", "load_unit", "local_bytes", "ptx_of"]

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from ..compiler import cuda_array
+from ..compiler import cuda_driver
 from ..compiler.cuda import SIMULATED, WARP, check_compiler, driver
 from ..errors import DeviceError, LostDeviceError
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from ..compiler.cuda_array import CudaArray
+    from ..compiler.cuda_driver import CudaArray
 
 
 def memory_beside(memory: int, resident: int, least: int, what: str = "the index") -> int:
@@ -88,7 +88,7 @@ def errors() -> Iterator[None]:
 
 
 def _no_method(array: np.ndarray) -> NoReturn:
-    raise AttributeError("an array of the device has no such method (compiler/cuda_array.py)")
+    raise AttributeError("an array of the device has no such method (compiler/cuda_driver.py)")
 
 
 class _Simulated(np.ndarray):
@@ -121,8 +121,8 @@ def to_device(array: np.ndarray, stream: Any = 0) -> DeviceArray:
     if SIMULATED:
         return np.array(array).view(_Simulated)
     array = np.ascontiguousarray(array)
-    there = _with_room(lambda: cuda_array.empty(array.shape, array.dtype))
-    cuda_array.copy_in(array, there, stream)
+    there = _with_room(lambda: cuda_driver.empty(array.shape, array.dtype))
+    cuda_driver.upload(array, there, stream)
     return there
 
 
@@ -139,7 +139,7 @@ def empty(shape: int | tuple[int, ...], dtype: "DTypeLike") -> DeviceArray:
     """An array of the device, not initialised; ``shape`` a number or a tuple of them."""
     if SIMULATED:
         return np.empty(shape, dtype).view(_Simulated)
-    return _with_room(lambda: cuda_array.empty(shape, dtype))
+    return _with_room(lambda: cuda_driver.empty(shape, dtype))
 
 
 def address(array: DeviceArray) -> int:
@@ -150,7 +150,7 @@ def address(array: DeviceArray) -> int:
 def words_of(array: DeviceArray) -> DeviceArray:
     """The bytes of an array of the device, uint8, as uint32; those beyond the last whole one are left out."""
     n = array.size >> 2
-    return array[: 4 * n].view(np.uint32) if SIMULATED else cuda_array.over(array, n, np.uint32)
+    return array[: 4 * n].view(np.uint32) if SIMULATED else cuda_driver.over(array, n, np.uint32)
 
 
 def zeros(shape: int | tuple[int, ...], dtype: "DTypeLike") -> DeviceArray:
@@ -177,7 +177,7 @@ def to_host(array: DeviceArray, out: np.ndarray | None = None, stream: Any = 0) 
         out[:] = array
         return out
     out = np.empty(array.shape, array.dtype) if out is None else out
-    cuda_array.copy_out(array, out, stream)
+    cuda_driver.download(array, out, stream)
     return out
 
 
@@ -190,9 +190,9 @@ def copy(source: DeviceArray, target: DeviceArray, stream: Any = 0) -> DeviceArr
         n = min(source.size, target.size)
         target[:n] = source[:n]
     elif isinstance(target, np.ndarray):
-        cuda_array.copy_out(source, target, stream)
+        cuda_driver.download(source, target, stream)
     else:
-        cuda_array.copy_in(source, target, stream)
+        cuda_driver.upload(source, target, stream)
     return target
 
 
@@ -204,7 +204,7 @@ def use(number: int) -> None:
 
 def pinned(n: int, dtype: "DTypeLike") -> np.ndarray:
     """An array of the host that is copied from and to the device without a detour."""
-    return np.empty(n, dtype) if SIMULATED else cuda_array.pinned(n, dtype)
+    return np.empty(n, dtype) if SIMULATED else cuda_driver.pinned(n, dtype)
 
 
 def stream() -> Any:

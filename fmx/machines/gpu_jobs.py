@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compiler import radix_sort
+from ..compiler import kernels
 from ..compiler.warp import INT64, cuda, grid_size, kernel, sync_block, thread_in_block, thread_index
 from . import gpu
 from .jobs import ONE_CORE, Backend, do
@@ -111,7 +111,7 @@ class Gpu(Backend):
 
     def __init__(self, session: "GpuSession") -> None:
         """Raises DeviceError where there is no package that sorts on it."""
-        radix_sort.library()  # here, not amid the work
+        kernels.cccl()  # here, not amid the work
         self.name, self.memory, self.number = str(session), session.memory, session.number
 
     def pieces(self, array: "np.ndarray | DeviceArray", n: int) -> Iterator[np.ndarray]:
@@ -139,4 +139,4 @@ class Gpu(Backend):
         n_bits: int,
     ) -> "tuple[DeviceArray, DeviceArray]":
         """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""
-        return radix_sort.sort_pairs(keys, values, spare_keys, spare_values, n_bits, gpu.empty)
+        return kernels.sort_pairs(keys, values, spare_keys, spare_values, n_bits, gpu.empty)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from ..compiler import cuda_driver
-from ..compiler.piece import SIMULATED
+from ..compiler import SIMULATED
 from ..errors import DeviceError
 from .threads import run_all
 
@@ -37,13 +36,15 @@ def wake(number: int) -> None:
 
     What goes wrong is said when the GPU is opened.
     """
+    if SIMULATED:
+        return
+    from ..compiler import cuda_driver  # of use only where there are GPUs
 
     def begin() -> None:
         with suppress(Exception):
             cuda_driver.use(number)
 
-    if not SIMULATED:
-        Thread(target=begin).start()
+    Thread(target=begin).start()
 
 
 def choose_place(

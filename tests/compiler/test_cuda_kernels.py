@@ -1,5 +1,6 @@
 """Kernels as machine code: what is passed to them, what is kept, what is launched without the compiler."""
 
+import json
 import subprocess
 import sys
 import threading
@@ -11,7 +12,7 @@ import pytest
 from conftest import ROOT
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
-from fmx.compiler import cuda_array, cuda_probe, functions, kernels, numba_cuda, object_cache
+from fmx.compiler import cuda_driver, cuda_probe, functions, kernels, numba_cuda, object_cache, probe
 from fmx.compiler.cuda import Kernel, cuda
 from fmx.machines import gpu
 
@@ -44,7 +45,7 @@ def test_every_kind_of_argument_has_a_slot_of_its_size():
     sizes = fake_cuda.params_of(numba_cuda.ptx(cuda_probe.read_all, given, (9, 0)))
 
     def there(value):
-        return cuda_array.CudaArray(value.shape, value.dtype, 0, None)
+        return cuda_driver.CudaArray(value.shape, value.dtype, 0, None)
 
     kinds, slots = kernels.spread(cuda_probe.arguments(there))
     assert len(slots) == len(sizes)
@@ -53,8 +54,8 @@ def test_every_kind_of_argument_has_a_slot_of_its_size():
 
 
 def test_arguments_are_passed_as_numba_reads_them(driver):
-    table = cuda_array.empty((2, 5), np.int32)
-    line = cuda_array.empty(9, np.uint8)[2:6]
+    table = cuda_driver.empty((2, 5), np.int32)
+    line = cuda_driver.empty(9, np.uint8)[2:6]
     _, slots = kernels.spread([Pair(table, (line, np.int16(-300))), np.float32(0.5), -1, True, 2.0])
     head, tail = list(slots[:9]), list(slots[9:])
     assert head == [0, 0, 10, 4, table.address, 2, 5, 20, 4]
@@ -128,12 +129,12 @@ def test_a_convention_that_does_not_hold_is_noticed(answer, driver, monkeypatch)
     class Done:
         returncode, stdout = (-11 if answer == "crash" else 0), answer
 
-    monkeypatch.setattr(cuda_probe.subprocess, "run", lambda *_, **__: Done)
+    monkeypatch.setattr(probe.subprocess, "run", lambda *_, **__: Done)
     assert not cuda_probe.holds(numba_cuda, (9, 0))
 
 
 def test_the_probe_asks_for_what_the_kernel_writes(driver, monkeypatch):
-    monkeypatch.setattr(cuda_probe, "_ask", lambda told: cuda_probe.expected().tolist())
+    monkeypatch.setattr(cuda_probe, "ask", lambda *_: json.dumps(cuda_probe.expected().tolist()))
     assert cuda_probe.holds(numba_cuda, (9, 0))
 
 

@@ -8,9 +8,9 @@ import entry_points
 import pytest
 from conftest import ON_CPU, ROOT
 
-from fmx.compiler import ahead, entries, functions, object_cache, private
+from fmx.compiler import ahead, functions, object_cache, private
 
-ENTRIES = list(entries.known().values())
+ENTRIES = list(ahead.known().values())
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +23,10 @@ def folder(tmp_path_factory):
 
 
 def test_every_line_names_a_function_and_kinds_of_its_arguments():
-    entries.import_bodies()
+    ahead.import_bodies()
     assert len(ENTRIES) > 150
     for entry in ENTRIES:
-        function, kinds = entries.function_of(entry)
+        function, kinds = ahead.function_of(entry)
         assert isinstance(function, functions.Compiled)
         assert object_cache.plain_name(function.function, kinds) == entry.name
 
@@ -35,23 +35,23 @@ def test_every_line_names_a_function_and_kinds_of_its_arguments():
 def test_a_plain_command_needs_nothing_that_is_not_listed(word, folder):
     needed = {name for name, *_ in entry_points.run(entry_points.PLAIN[word], folder)}
     assert needed
-    assert needed <= set(entries.known())
+    assert needed <= set(ahead.known())
     listed = {entry.name for entry in ENTRIES if word in entry.commands}
     assert needed == listed
 
 
 def test_beside_a_function_are_those_of_its_command_that_are_imported(monkeypatch):
-    entries.import_bodies()
+    ahead.import_bodies()
     for word in entry_points.PLAIN:
         monkeypatch.delitem(sys.modules, f"fmx.cli.commands.{word}", raising=False)
     (first,) = (entry for entry in ENTRIES if "_put_contigs" in entry.name and "search" in entry.commands)
-    assert entries.beside(first.name) == []  # no command runs here
+    assert ahead.beside(first.name) == []  # no command runs here
     monkeypatch.setitem(sys.modules, "fmx.cli.commands.search", sys)
-    found = entries.beside(first.name)
+    found = ahead.beside(first.name)
     assert all("search" in entry.commands for entry in found)
     names = {entry.name.split()[0].rpartition(".")[2] for entry in found}
     assert {"_put_contigs", "_scan", "_search", "_select"} <= names
-    assert entries.beside("fmx.unknown.function 'i8'") == []
+    assert ahead.beside("fmx.unknown.function 'i8'") == []
 
 
 SMALL = sorted(ENTRIES, key=lambda entry: entry.size)[:3]
@@ -59,7 +59,7 @@ SMALL = sorted(ENTRIES, key=lambda entry: entry.size)[:3]
 
 def test_workers_compile_what_they_are_given_and_tell_what_they_cannot(tmp_path, monkeypatch):
     monkeypatch.setenv("FMX_CACHE", str(tmp_path))
-    unknown = entries.Entry(1, frozenset(), "fmx.unknown.function 'i8'")
+    unknown = ahead.Entry(1, frozenset(), "fmx.unknown.function 'i8'")
     done: list = []
     with ahead.workers(2) as started:
         failed = started.compile([*SMALL, unknown], done.append)
@@ -159,10 +159,10 @@ def test_code_of_root_is_loaded(shared, monkeypatch):
 
 
 def test_code_of_a_lesser_processor_is_loaded_and_of_a_better_one_not(shared, monkeypatch):
-    from fmx.compiler import llvm
+    from fmx.compiler import native
 
     (file,) = shared.glob("*/*")
-    lesser = llvm._name("x86-64-v3", llvm.LEVELS["x86-64-v3"])
+    lesser = native._name("x86-64-v3", native.LEVELS["x86-64-v3"])
     file.parent.rename(shared / object_cache._digest(lesser))
     for able in (True, False):
         monkeypatch.setattr(object_cache, "levels", lambda able=able: [lesser] if able else [])
@@ -171,16 +171,16 @@ def test_code_of_a_lesser_processor_is_loaded_and_of_a_better_one_not(shared, mo
 
 
 def test_levels_ask_for_every_feature(monkeypatch):
-    from fmx.compiler import llvm
+    from fmx.compiler import native
 
-    every = dict.fromkeys([f[1:] for f in llvm.LEVELS["x86-64-v4"].split(",")], True)
+    every = dict.fromkeys([f[1:] for f in native.LEVELS["x86-64-v4"].split(",")], True)
     monkeypatch.delenv("NUMBA_CPU_NAME", raising=False)
-    monkeypatch.setattr(llvm.llvm, "get_process_triple", lambda: "x86_64-unknown-linux-gnu")
-    monkeypatch.setattr(llvm.llvm, "get_host_cpu_features", lambda: every)
-    assert [name.split()[1] for name in llvm.levels()] == ["x86-64-v4", "x86-64-v3"]
+    monkeypatch.setattr(native.llvm, "get_process_triple", lambda: "x86_64-unknown-linux-gnu")
+    monkeypatch.setattr(native.llvm, "get_host_cpu_features", lambda: every)
+    assert [name.split()[1] for name in native.levels()] == ["x86-64-v4", "x86-64-v3"]
     every["avx512cd"] = False
-    assert [name.split()[1] for name in llvm.levels()] == ["x86-64-v3"]
+    assert [name.split()[1] for name in native.levels()] == ["x86-64-v3"]
     every["bmi2"] = False
-    assert llvm.levels() == []
-    monkeypatch.setattr(llvm.llvm, "get_process_triple", lambda: "aarch64-unknown-linux-gnu")
-    assert llvm.levels() == []
+    assert native.levels() == []
+    monkeypatch.setattr(native.llvm, "get_process_triple", lambda: "aarch64-unknown-linux-gnu")
+    assert native.levels() == []

@@ -6,7 +6,7 @@ import sys
 import pytest
 from conftest import ON_CPU, ROOT
 
-from fmx.compiler import fingerprint
+from fmx.compiler import piece
 
 SOURCE = '''
 """A module."""
@@ -62,7 +62,7 @@ def of(source, name="work", kinds=("Pair", 2, "i8", "i8", "i8")):
     """The fingerprint of a function of a module with this source."""
     held: dict = {"__name__": "fmx.of_a_test"}
     exec(compile(source, "a file", "exec"), held)
-    return fingerprint.fingerprint(held[name].function, tuple(held.get(kind, kind) for kind in kinds))
+    return piece.fingerprint(held[name].function, tuple(held.get(kind, kind) for kind in kinds))
 
 
 def changed(before, after):
@@ -121,7 +121,7 @@ PROGRAM = """
 import sys
 from numba.core import dispatcher
 from fmx.cli import main
-from fmx.compiler import fingerprint, functions
+from fmx.compiler import functions, piece
 
 core, find, made, checked = dispatcher._FunctionCompiler._compile_core, functions.Compiled._find, [], []
 
@@ -132,7 +132,7 @@ def note(compiler, args, return_type):
 def check(compiled, kinds, arguments):
     made.clear()
     found = find(compiled, kinds, arguments)
-    nodes = [node for node in fingerprint.texts_of(compiled.function, kinds) if not isinstance(node, tuple)]
+    nodes = [node for node in piece.texts_of(compiled.function, kinds) if not isinstance(node, tuple)]
     known = {getattr(node, "function", node).__code__ for node in nodes if not isinstance(node, type)}
     ours = [f for f in made if f.__module__.startswith("fmx.") and f.__module__ != "fmx.compiler.probe"]
     unknown = [f"{f.__module__}.{f.__qualname__}" for f in ours if f.__code__ not in known]
@@ -165,7 +165,7 @@ KERNELS = """
 import pkgutil, sys
 from importlib import import_module
 import fmx
-from fmx.compiler.fingerprint import fingerprint
+from fmx.compiler.piece import fingerprint
 from fmx.compiler.kernels import Kernel
 n = 0
 for found in pkgutil.walk_packages(fmx.__path__, "fmx."):

@@ -4,18 +4,18 @@ import ctypes.util
 
 import numpy as np
 
-from fmx.compiler import foreign
+from fmx.compiler import primitives
 from fmx.compiler.functions import compiled
 
 
 @compiled
 def lowest_that_differs(memcmp, a, b, n):
-    here, there = foreign.address_of(a, 1), foreign.address_of(b, 2)
-    return foreign.call_c(memcmp, here, there, n, 0)
+    here, there = primitives.address_of(a, 1), primitives.address_of(b, 2)
+    return primitives.call_c(memcmp, here, there, n, 0)
 
 
 def test_compiled_code_calls_what_python_calls():
-    (memcmp,) = foreign.addresses(ctypes.util.find_library("c"), "memcmp")
+    (memcmp,) = primitives.addresses(ctypes.util.find_library("c"), "memcmp")
     a, b = np.arange(9, dtype=np.int16), np.arange(-1, 8, dtype=np.int16)
     for n, expected in ((2, 0), (12, 0), (14, 0)):
         assert lowest_that_differs(memcmp, a, b, n) == expected

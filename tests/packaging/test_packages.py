@@ -16,7 +16,7 @@ from fmx.cli import main
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 COMPILES = """
 import numpy as np
-from fmx.compiler import cuda_driver, cuda_probe, numba_cuda, radix_sort
+from fmx.compiler import cuda_driver, cuda_probe, kernels, numba_cuda
 code = numba_cuda.machine_code(cuda_probe.read_all, None, cuda_probe.arguments(np.asarray), (9, 0))
 assert code.body[:4] == b"\\x7fELF"
 from cuda import compute

@@ -29,15 +29,15 @@ def command(given):
     Otherwise a command compiles what it needs when it is first run. Machine code is kept in $FMX_CACHE,
     $XDG_CACHE_HOME/fmx or ~/.cache/fmx.
     """
-    from ...compiler import ahead, entries, llvm, object_cache
+    from ...compiler import ahead, native, object_cache
     from ...machines.progress import Progress
 
     if given.level:
-        os.environ.update(NUMBA_CPU_NAME=given.level, NUMBA_CPU_FEATURES=llvm.LEVELS[given.level])
+        os.environ.update(NUMBA_CPU_NAME=given.level, NUMBA_CPU_FEATURES=native.LEVELS[given.level])
     if given.shared:
         object_cache.keep_for_all()
-    entries.import_bodies()
-    every = list(entries.known().values())
+    ahead.import_bodies()
+    every = list(ahead.known().values())
     if given.lists:
         for entry in every:
             name, *kinds = entry.name.split()
