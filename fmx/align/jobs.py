@@ -10,7 +10,7 @@ chunk (some queries x all later targets)
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..compiler.functions import compiled, inlined
 from .band import make_work
 from .bounds import BLOCK, Q, count_grams, distance, least_score, most_differing_grams, most_gaps
 from .lanes import make_lanes, score_lanes
-from .records import align_list, by_pair, empty_records, first_of, joined
+from .records import Records, align_list, by_pair, empty_records, first_of, joined
 from .sequences import Scoring, Sequences, Weights, extent
 
 N_CHUNKS = 64  # at least so many where there are enough pairs, so that workers share evenly
@@ -138,9 +138,6 @@ def cut(job: Job) -> list:
 
 # The steps, and a CPU thread that does them.
 
-if TYPE_CHECKING:
-    pass  # import gone
-    from .records import Records
 
 DIRECT_BLOCKS = 4  # a band of up to 128 rows is aligned without a score pass
 FOREVER = 1 << 62  # a score nobody reaches

@@ -1,19 +1,159 @@
-"""fmx bench dask: what a cluster costs and how unlike workers share, beside one process on the same cores."""
+"""A Dask cluster of processes of this machine, to measure and to test: a scheduler and unlike workers."""
 
+import os
 import re
+import signal
 import statistics
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import click
 
 from .. import options
-from .kit.options import output, runs
+from ..errors import FmxError
+from ..measure import timing
+from .options import output, runs
+
+PATIENCE = 60  # seconds for the scheduler and for workers to start
+PERIOD = 0.2  # seconds, for a share of which a slow worker stands still
+
+
+class Kind(NamedTuple):
+    """How a worker is started: its ``threads``; the ``gpu`` that it sees, or None."""
+
+    threads: int
+    gpu: int | None = None
+
+    @classmethod
+    def of(cls, text) -> "Kind":
+        """THREADS or THREADS@GPU.  Raises ValueError."""
+        found = re.fullmatch(r"([1-9]\d{0,3})(?:@(\d{1,3}))?", text)
+        if not found:
+            raise ValueError(f"{text!r} is not THREADS nor THREADS@GPU")
+        return cls(int(found[1]), int(found[2]) if found[2] else None)
+
+    def __str__(self):
+        gpu = "" if self.gpu is None else f", GPU {self.gpu}"
+        return f"{self.threads} thread{'s' if self.threads > 1 else ''}{gpu}"
+
+
+@dataclass(frozen=True)
+class Started:
+    """A running cluster: the ``file`` that names its scheduler, and its processes."""
+
+    file: Any
+    scheduler: subprocess.Popen
+    workers: list
+
+
+@contextmanager
+def started(folder, kinds, variables=(), before=()):
+    """A scheduler and a worker of each Kind, at work in ``folder``: Started, all of them ready.
+
+    ``variables`` for their environment; ``before``: words before the commands of workers, as of taskset.
+    Raises FmxError.
+    """
+    file, environment, processes = folder / "scheduler.json", {**os.environ, **dict(variables)}, []
+
+    def start(words, module, *arguments, **more):
+        command = [*words, sys.executable, "-m", f"distributed.cli.{module}", "--scheduler-file", str(file)]
+        command += ["--no-dashboard", *arguments]
+        streams = {"stdout": log, "stderr": log, "cwd": folder}
+        processes.append(subprocess.Popen(command, env={**environment, **more}, **streams))
+
+    def wait(what):
+        deadline = time.monotonic() + PATIENCE
+        while not what():
+            if time.monotonic() > deadline or processes[-1].poll() is not None:
+                raise FmxError(f"no Dask cluster came up: see {log.name}")
+            time.sleep(0.02)
+
+    with open(folder / "dask.log", "ab") as log:
+        try:
+            start((), "dask_scheduler", "--port", "0")
+            wait(file.exists)
+            for kind in kinds:
+                gpu = {} if kind.gpu is None else {"CUDA_VISIBLE_DEVICES": str(kind.gpu)}
+                start(before, "dask_worker", "--no-nanny", "--nthreads", str(kind.threads), **gpu)
+            begin = log.tell()
+            wait(lambda: _since(log.name, begin).count("Registered to:") >= len(kinds))
+            yield Started(file, processes[0], processes[1:])
+        finally:
+            for process in processes:
+                process.kill()
+            for process in processes:
+                process.wait()
+            file.unlink(missing_ok=True)
+
+
+def _since(path, begin) -> str:
+    with open(path, errors="replace") as file:
+        file.seek(begin)
+        return file.read()
+
+
+@contextmanager
+def slowed(process, share):
+    """Let a process stand still for a share of the time, 0 to less than 1."""
+    is_over = threading.Event()
+
+    def hinder():
+        while not is_over.is_set():
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(PERIOD * share)
+            process.send_signal(signal.SIGCONT)
+            is_over.wait(PERIOD * (1 - share))
+
+    thread = threading.Thread(target=hinder)
+    if share:
+        thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        if share:
+            thread.join()
+
+
+def cpu_seconds(pid) -> float:
+    """What a running process has taken of the CPU."""
+    with open(f"/proc/{pid}/stat") as file:
+        words = file.read().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measured(command, cluster) -> tuple:
+    """Run a client of a Started cluster: (its Run; CPU seconds of the scheduler and of each worker in it;
+    how many shards each worker did)."""
+    from distributed import Client
+
+    processes = [cluster.scheduler, *cluster.workers]
+    with Client(scheduler_file=str(cluster.file)) as client:
+        before = [cpu_seconds(process.pid) for process in processes], client.run(_tasks)
+        found = timing.run(command)
+        after = [cpu_seconds(process.pid) for process in processes], client.run(_tasks)
+    seconds = [new - old for new, old in zip(after[0], before[0], strict=True)]
+    did = {pid: n - before[1][worker][1] for worker, (pid, n) in after[1].items()}
+    return found, seconds, [did[process.pid] for process in cluster.workers]
+
+
+def _tasks(dask_worker) -> tuple:
+    """(a worker's process, how many tasks it has done)."""
+    return os.getpid(), dask_worker.state.executed_count
+
+
+# fmx bench dask: what a cluster costs and how unlike workers share, beside one process on the same cores.
 
 
 class _Worker(click.ParamType):
     name = "worker"
 
     def convert(self, value, param, ctx):
-        from .kit.workers import Kind
 
         try:
             return Kind.of(value)
@@ -37,7 +177,7 @@ class _Worker(click.ParamType):
 )  # fmt: skip
 @runs
 @output("dask")
-def command(words, kinds, slow, cores, **given):
+def dask_command(words, kinds, slow, cores, **given):
     """Time a command on a Dask cluster of this machine.
 
     Runs fmx COMMAND by itself and on a scheduler and workers that are started for it, in turn. Prints medians
@@ -48,8 +188,7 @@ def command(words, kinds, slow, cores, **given):
     fmx bench dask --worker 2 --worker 1 --slow 0.6 -- pairwise genes.fa --id 0.97 -o close.tsv
     """
     from ..measure import timing
-    from .kit import figures, files
-    from .kit.workers import measured, slowed, started
+    from . import figures, files
 
     before = ("taskset", "-c", cores) if cores else ()
     with files.work_folder() as folder, started(folder, kinds, before=before) as cluster:

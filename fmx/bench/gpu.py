@@ -10,7 +10,7 @@ cpu          the best of the GPU against this machine's CPU (figure 5)
 import click
 
 from .. import options
-from .kit.options import count, length, only, output, queries
+from .options import count, length, only, output, queries, runs
 
 EXPERIMENTS = ("designs", "blocks", "threads", "sizes", "cpu")
 
@@ -26,11 +26,135 @@ EXPERIMENTS = ("designs", "blocks", "threads", "sizes", "cpu")
 @click.option("--layout", "names", multiple=True, help="Only these layouts (designs, blocks, threads).")
 @click.option("--engine", "engines", multiple=True, help="Only these engines of GPUs (designs, blocks).")
 @click.option("--energy/--no-energy", default=True, help="Also measure joules, by NVML.")
-def command(**given):
+def gpu_command(**given):
     """Run the GPU experiments of the papers.
 
     Writes tables and figures into a folder.
     """
-    from .kit import designs
+    from . import designs
 
     designs.run(given | {"experiment": given["experiment"] or EXPERIMENTS})
+
+
+# fmx bench gpus: the search stage on one GPU and on several of a machine, in one run.
+#
+# Each GPU has the same text, index and patterns in its memory; n of them share the patterns out.
+
+
+@options.command
+@output("gpus")
+@options.all_gpus
+@count("--bases", default="1G", help="Length of the reference.")
+@queries
+@length
+@click.option(
+    "--layout", "names", multiple=True, default=["verify", "bvsfm-k2-d96"], show_default=True,
+    help="What to search: layouts, or verify, which is seed and verify.",
+)  # fmt: skip
+def gpus_command(given):
+    """Time the search on one GPU and on several.
+
+    Writes a table into a folder: bases a second of 1, 2, 4 ... GPUs, up to --gpus.
+    """
+    from ..machines.places import choose_place, in_words
+    from ..measure import gpu_timing
+    from . import gpu_index
+
+    given.engine = "cuda"
+    where = options.device_of(given, n_gpus=None)
+    gpu_timing.open_gpu(where.first)
+    choose_place(
+        where, lambda sessions: gpu_index.run_several(given, sessions, in_words(sessions)), None, click.echo
+    )
+
+
+# fmx bench index: how fast a GPU builds an index, and whether searches on it find what they must.
+#
+# The text is made on the GPU, with the repeats of a genome (measure/texts.py), and neither read nor written:
+#
+# build      seconds of the suffix array, the tables and each layout, after a small run that compiles
+# search     patterns drawn from the text, by each layout and by seed and verify: all intervals are checked
+
+
+@click.command(cls=options.Command)
+@output("index")
+@options.device
+@count("--symbols", default=("100M", "3G"), multiple=True, help="Lengths of texts.")
+@click.option("--layout", "layout_names", multiple=True, help="Layouts.  [default: bvsfm-k2-d96 and cofi]")
+@count("--queries", default="10M", help="Number of patterns.")
+@length
+@options.gpu_memory
+@runs
+def index_command(**given):
+    """Time building an index on a GPU.
+
+    Also checks that searches on it are right.
+    """
+    from . import gpu_index
+
+    gpu_index.run_builds(given)
+
+
+# fmx bench verify: how fast a GPU seeds and verifies, by the form of what it holds and the block of threads.
+#
+# The forms are those of fmx search (search/gpu/gpu_search.py): the index's own arrays, or wide rows and text
+# in sectors, each with seeds of several lengths.
+
+TEXTS = ("random", "repeats")
+
+
+@click.command(cls=options.Command)
+@output("verify")
+@options.device
+@count("--symbols", default="1G", help="Length of the text.")
+@only("--text", "kinds", TEXTS, "text")
+@queries
+@length
+@click.option(
+    "--seed",
+    "seeds",
+    multiple=True,
+    type=click.IntRange(4, 16),
+    default=(15, 16),
+    show_default=True,
+    help="Symbols of a seed, besides those of an index.",
+)
+@click.option(
+    "--block",
+    "blocks",
+    multiple=True,
+    type=click.IntRange(32, 256),
+    default=(32, 128),
+    show_default=True,
+    help="Threads of a block.",
+)
+def verify_command(**given):
+    """Time seed and verify on a GPU."""
+    from . import gpu_index
+
+    gpu_index.run_seeds(given)
+
+
+# fmx bench roofline: how many random entries a second a GPU fetches, by entry size, group and footprint.
+#
+# The address of each fetch is computed from what the one before brought, as in backward search: the papers'
+# figures 3 and 10 (Chacon et al. 2015).
+
+
+@click.command(cls=options.Command)
+@output("roofline")
+@options.device
+@count("--largest", default="64G", help="Bytes of the largest footprint.")
+def roofline_command(output, device, largest):
+    """Measure random access to a GPU's memory.
+
+    By size of the entry, threads that fetch it together, and size of the memory that it lies in.
+    """
+    from ..machines import gpu
+    from ..measure import gpu_timing, roofline
+    from . import figures
+
+    name = gpu_timing.open_gpu(device)
+    with gpu.errors():
+        rows = roofline.table([n for e in range(-2, 7) if (n := int(roofline.GB * 2.0**e)) <= largest])
+    figures.keep(output, "roofline", name, rows)

@@ -1,19 +1,169 @@
-"""fmx bench mem: maximal exact matches, the workloads and the stages of MUMmerGPU++, and mummer beside them.
+"""The stages of finding matches, timed in one process: copy in, match, copy out, post-process.
 
-stages      copy in, match, copy out, post-process of each algorithm and engine (figures 9 and 10), energy
-commands    whole commands with a prebuilt index, and mummer less what it takes for one query of four bases
+On a CPU there is no copying.  Matching is ``seek``, post-processing ``collect``; for the algorithm of
+MUMmerGPU++ the search for the rows around the one that was found belongs to post-processing, as in the paper.
 """
 
 import shutil
-from itertools import product
+import time
+from functools import partial
+from itertools import chain, product
 from typing import NamedTuple
 
 import click
+import numpy as np
 
 from .. import options
-from .kit.options import count, only, output, runs, work
+from ..errors import FmxError
+from ..index import fm_index
+from ..input import reads
+from ..input.spans import read_chunks
+from ..machines.threads import run_all, spans
+from ..measure import gpu_timing, tables
+from ..mem.matching import ALGORITHMS, LARGE_TASK, collected, slices
+from ..mem.mummergpu import MummerGpu, make_jobs, match_all, subqueries
+from ..mem.strands import Strands, make_strands, seek, some_strands
+from .figures import STAGES
+from .options import count, only, output, runs, work
 
-ALGORITHMS, ENGINES, EXPERIMENTS = ("seeds", "mummergpu"), ("cpu", "cuda"), ("stages", "commands")
+
+def read_strands(path) -> Strands:
+    """Both strands of all queries of a file."""
+    (chunk,) = read_chunks([path], 1 << 32)
+    return make_strands(reads.parse(chunk), reads.FORWARD | reads.REVERSE)
+
+
+def make_matchers(index, algorithm, least, n_gpus, given) -> tuple:
+    """(matchers over an index (FMIndex), one on the CPU, or one on each of n_gpus GPUs; where, in words)."""
+    host = ALGORITHMS[algorithm](index, least)
+    if not n_gpus:
+        return [host], f"{given['threads']} threads"
+    from ..machines.gpu_session import GpuSession
+    from ..machines.places import in_words
+    from ..mem.journey import gpu_matcher
+
+    sessions = [GpuSession(given["device"] + i) for i in range(n_gpus)]
+    n_threads = -(-given["threads"] // n_gpus)
+    return [session.run(gpu_matcher, host, session, n_threads) for session in sessions], in_words(sessions)
+
+
+def stage_rows(path, work, ways, given) -> list:
+    """A row for each (row to begin with, file of queries, their number) and (algorithm, (engine, n_gpus)).
+
+    ``path``: an index with LCP array; ``given`` {option of the command: value}.
+    """
+    index, rows = fm_index.load(path, method="verify"), []
+    expected: dict = {}
+    for about, queries, n_queries in work:
+        strands = read_strands(queries)
+        for algorithm, (_, n_gpus) in ways:
+            matchers, where = make_matchers(index, algorithm, about["least"], n_gpus, given)
+            row = about | {"algorithm": algorithm, "engine": where}
+            sums = expected.setdefault(queries, {})
+            row |= measure(matchers, strands, n_queries, given["threads"], given["n_runs"], sums)
+            rows.append(tables.tell(row))
+    return rows
+
+
+def measure(matchers, strands, n_queries, n_threads, n_runs, expected) -> dict:
+    """Seconds of each stage in the fastest run, rates, energy of all stages, and the number of matches.
+
+    There are n_runs on a CPU; on a GPU as many as fit into the time of an energy measurement, or one, each
+    by one thread of the host and the first of the ``matchers``, so that nothing overlaps.  "wall" is what all
+    stages take with n_threads threads, which share the queries out over all matchers, one a GPU.
+    ``expected`` {least: sums of the matches} is filled by the first matcher for a least length.  Raises
+    FmxError if another one finds other matches.
+    """
+    matcher = matchers[0]
+    if hasattr(matcher, "clock"):
+        sums = _check(matcher, _on_device(matcher, strands)[1], expected)  # compiles, and makes room
+        runs: list = []
+        joules, watts = gpu_timing.joules(lambda: runs.append(_on_device(matcher, strands)[0]))
+        runs = runs or [_on_device(matcher, strands)[0]]  # no NVML
+        n_parts = -(-int(strands.stop.sum()) // (2 * LARGE_TASK))  # as fmx mem has them, both strands
+        parts, walls = _parts(strands, n_parts), []
+        for _ in range(n_runs + 1):
+            wall, found = _together(matchers, parts, n_threads)
+            walls.append(wall)
+            _check(matcher, found, expected)
+    else:
+        joules, watts, parts, runs = None, None, _parts(strands, 8 * n_threads), []
+        _on_cpu(matcher, parts[:1], 1)
+        for _ in range(n_runs):
+            times, found = _on_cpu(matcher, parts, n_threads)
+            runs.append(times)
+            sums = _check(matcher, found, expected)
+        walls = [sum(times.values()) for times in runs]
+    times, wall = min(runs, key=lambda times: sum(times.values())), min(walls)
+    row = {stage: times.get(stage, 0.0) for stage in STAGES} | {"wall": wall}
+    row["Mqueries/s matched"] = n_queries / row["match"] / 1e6
+    row["Mqueries/s"] = n_queries / wall / 1e6
+    return row | {"mJ/query": joules and 1000 * joules / n_queries, "W": watts, "matches": sums[0]}
+
+
+def _parts(strands, n) -> list:
+    return [some_strands(strands, a, b) for a, b in spans(strands.length.size, n)]
+
+
+def _on_cpu(matcher, parts, n_threads) -> tuple:
+    start = time.perf_counter()
+    is_paper = isinstance(matcher, MummerGpu)
+    sought = run_all(partial(_match if is_paper else seek, matcher), [(part,) for part in parts], n_threads)
+    matched = time.perf_counter()
+    pairs = list(zip(parts, sought, strict=True))
+    found = run_all(partial(_collect, matcher, is_paper), pairs, n_threads)
+    times = {"match": matched - start, "post-process": time.perf_counter() - matched}
+    return times, chain.from_iterable(found)
+
+
+def _on_device(matcher, strands) -> tuple:
+    matcher.clock.seconds.clear()
+    start = time.perf_counter()
+    found = _all_stages(matcher, Strands(*strands))  # as others than those that are there
+    spent, times = time.perf_counter() - start, dict(matcher.clock.seconds)
+    return times | {"post-process": spent - sum(times.values())}, found
+
+
+def _together(matchers, parts, n_threads) -> tuple:
+    """(seconds, matches) of all stages of parts, by n_threads threads, a matcher after the other."""
+    start = time.perf_counter()
+    work = [(matchers[i % len(matchers)], part) for i, part in enumerate(parts)]
+    found = run_all(_all_stages, work, n_threads)
+    return time.perf_counter() - start, chain.from_iterable(found)
+
+
+def _all_stages(matcher, strands) -> list:
+    return list(slices(matcher, strands))
+
+
+def _match(matcher, strands):
+    jobs = make_jobs(strands, matcher.least)
+    return jobs, match_all(matcher.segment, strands, jobs, matcher.least)
+
+
+def _collect(matcher, is_paper, strands, sought) -> list:
+    """All matches, in slices."""
+    anchors = subqueries(matcher.lcp, matcher.least, *sought) if is_paper else sought
+    return list(collected(matcher, strands, anchors))
+
+
+def _check(matcher, found, expected) -> list:
+    """The number of matches and the sums of positions, places and lengths, as for every other matcher."""
+    sums = np.zeros(4, np.int64)
+    for matches in found:
+        sums += [matches.strand.size, *(int(column.sum()) for column in matches[1:])]
+    if expected.setdefault(matcher.least, sums.tolist()) != sums.tolist():
+        known = expected[matcher.least]
+        raise FmxError(f"least {matcher.least}: other matches than {known}: {sums.tolist()}")
+    return sums.tolist()
+
+
+# fmx bench mem: maximal exact matches, the workloads and the stages of MUMmerGPU++, and mummer beside them.
+#
+# stages      copy in, match, copy out, post-process of each algorithm and engine (figures 9 and 10), energy
+# commands    whole commands with a prebuilt index, and mummer less what it takes for one query of four bases
+
+ENGINES, EXPERIMENTS = ("cpu", "cuda"), ("stages", "commands")
 CHANGED = 0.01  # share of a query's symbols that differ from the reference
 
 
@@ -42,12 +192,12 @@ WORKLOADS = {
     "--engine", "engines", multiple=True, type=click.Choice(ENGINES), default=["cpu"], show_default=True
 )
 @options.gpus
-@only("--algorithm", "algorithms", ALGORITHMS, "algorithm")
+@only("--algorithm", "algorithms", tuple(ALGORITHMS), "algorithm")
 @runs
 @work
 @output("mem")
 @options.threads
-def command(**given):
+def mem_command(**given):
     """Time finding maximal exact matches.
 
     Stage by stage and as whole commands, with mummer in the same run if it is installed. With --engine cuda
@@ -58,8 +208,8 @@ def command(**given):
     asked = given["experiments"] or EXPERIMENTS
     from .. import workflow
     from ..measure.texts import random_fasta
-    from .kit import figures, files, mem_stages
-    from .kit.options import counts_of
+    from . import figures, files
+    from .options import counts_of
 
     with files.work_folder(given["work"]) as folder:
         fasta, index = folder / "reference.fa", folder / "reference.fmx"
@@ -82,7 +232,7 @@ def command(**given):
         places = [(engine, n) for engine in given["engines"] for n in counts[engine]]
         ways = list(product(given["algorithms"] or ALGORITHMS, places))
         if "stages" in asked:
-            rows = mem_stages.run(index, work, ways, given)
+            rows = stage_rows(index, work, ways, given)
             figures.keep(given["output"], "mem-stages", machine, rows)
         if "commands" in asked:
             rows = [

@@ -1,9 +1,106 @@
-"""fmx bench pairwise: scores, kernels and the filter job, each against its peers and ceilings, in one run."""
+"""Pairwise scores and whole commands on the CPU, beside parasail and vsearch (fmx bench pairwise)."""
+
+import importlib.util
+import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import click
+import numpy as np
 
 from .. import options
-from .kit.options import only, output, runs
+from ..align.jobs import Job, cut
+from ..align.journey import compute
+from ..align.sequences import Scoring, Sequences
+from ..measure import timing
+from .files import work_folder, write_plain
+from .options import only, output, runs
+
+LENGTH = 1536  # mean length of the paper's 16S genes
+N_SEQUENCES, N_OF_PARASAIL, N_GENES = 120, 20, 200
+
+
+def random_sequences(n, length, seed=1) -> Sequences:
+    """n random sequences of one length."""
+    codes = np.random.default_rng(seed).integers(0, 4, n * length).astype(np.uint8)
+    return Sequences(codes, np.arange(n + 1, dtype=np.int64) * length)
+
+
+def pair_row(part, name, seconds, pairs, length=None, **more) -> dict:
+    """One measurement; of sequences of a ``length`` with their cells."""
+    found = {"part": part, "name": name, **more, "pairs": pairs, "length": length, "seconds": seconds}
+    found["pairs_per_s"] = pairs / seconds
+    return found | ({"gcells_per_s": pairs * length * length / seconds / 1e9} if length else {})
+
+
+def scores(threads, n_runs) -> list:
+    """Score-only, all pairs of random sequences of 1,536 bases: fmx by bytes and by int32, parasail."""
+    sequences, n_pairs, rows = random_sequences(N_SEQUENCES, LENGTH), N_SEQUENCES * (N_SEQUENCES - 1) // 2, []
+    for n_threads in sorted({1, threads}):
+        for name, scoring in (("bytes", Scoring()), ("int32", Scoring(400, -500, -1001))):
+            job = Job(sequences, sequences, half=True, scoring=scoring, paths=False)
+            todo = cut(job)
+            seconds = _seconds(
+                lambda job=job, todo=todo, t=n_threads: list(compute(job, todo, n_threads=t)), n_runs
+            )
+            rows.append(pair_row("scores", f"fmx {name}", seconds, n_pairs, LENGTH, threads=n_threads))
+        if importlib.util.find_spec("parasail"):
+            rows.append(_parasail(sequences, n_threads, n_runs))
+    return rows
+
+
+def _seconds(work, n_runs) -> float:
+    """Of the fastest run, after one that compiles."""
+    work()
+    return timing.best(work, n_runs)
+
+
+def _parasail(sequences, threads, n_runs) -> dict:
+    """A row of nw_scan_16 on all pairs of the first sequences."""
+    parasail = importlib.import_module("parasail")
+    letters = np.frombuffer(b"ACGT", np.uint8)[sequences.codes].tobytes().decode()
+    strings = [letters[i * LENGTH : (i + 1) * LENGTH] for i in range(N_OF_PARASAIL)]
+    matrix = parasail.matrix_create("ACGT", 4, -5)
+    pairs = [(a, b) for i, a in enumerate(strings) for b in strings[:i]]
+
+    def run():
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(lambda pair: parasail.nw_scan_16(*pair, 10, 10, matrix).score, pairs))
+
+    seconds = _seconds(run, n_runs)
+    return pair_row("scores", "parasail nw_scan_16", seconds, len(pairs), LENGTH, threads=threads)
+
+
+def first_genes(genes, path):
+    """Write the first records of a FASTA file (plain or compressed); the path."""
+    write_plain([genes], path)
+    path.write_bytes(b"\n>".join(path.read_bytes().split(b"\n>")[:N_GENES]) + b"\n")
+    return path
+
+
+def filter_job(genes, threads, n_runs) -> list:
+    """Whole commands: pairs of the first genes at 97 % with paths; fmx's three ways, and vsearch."""
+    with work_folder() as folder:
+        fasta = first_genes(genes, folder / "genes.fa")
+        base = ["pairwise", fasta, "-t", threads, "-o", folder / "out.tsv", "-q", "--cigar"]
+        commands = {
+            "fmx --id 0.97": timing.fmx_command(*base, "--id", 0.97),
+            "fmx --id 0.97 --no-prefilter": timing.fmx_command(*base, "--id", 0.97, "--no-prefilter"),
+            "fmx, all paths": timing.fmx_command(*base),
+        }
+        if shutil.which("vsearch"):
+            commands["vsearch --id 0.97"] = [
+                "vsearch", "--allpairs_global", fasta, "--id", "0.97", "--threads", threads, "--quiet",
+                "--userout", folder / "v.tsv", "--userfields", "query+target+id+caln",
+            ]  # fmt: skip
+        found = timing.in_turn(commands, n_runs)
+    n_pairs = N_GENES * (N_GENES - 1) // 2
+    return [
+        pair_row("filter", name, min(run.wall for run in runs), n_pairs, threads=threads)
+        for name, runs in found.items()
+    ]
+
+
+# fmx bench pairwise: scores, kernels and the filter job, each against its peers and ceilings, in one run.
 
 ON_GPU = ("peak", "slices", "kernels", "batches", "copies")
 PARTS = ("scores", "filter", *ON_GPU, "table5", "gpus")
@@ -17,7 +114,7 @@ PARTS = ("scores", "filter", *ON_GPU, "table5", "gpus")
 @output("pairwise")
 @runs
 @options.threads
-def command(genes, gpu, **given):
+def pairwise_command(genes, gpu, **given):
     """Time aligning pairs of sequences.
 
     With GENES (a FASTA file) also all pairs of its first 200 sequences at 97 % identity. parasail and vsearch
@@ -25,7 +122,7 @@ def command(genes, gpu, **given):
     pairs of GENES on 1, 2, 4 ... GPUs, up to --gpus.
     """
     from ..measure import timing
-    from .kit import figures, files, pairs
+    from . import figures, files
 
     n_runs, threads, first = given["n_runs"], given["threads"], given["device"] or 0
     parts, rows, machine = given["parts"] or PARTS, [], timing.machine()
@@ -34,18 +131,18 @@ def command(genes, gpu, **given):
 
         machine = f"{open_gpu(first)}; {machine}"
     if "scores" in parts:
-        rows += pairs.scores(threads, n_runs)
+        rows += scores(threads, n_runs)
     if genes and "filter" in parts:
-        rows += pairs.filter_job(genes, threads, n_runs)
+        rows += filter_job(genes, threads, n_runs)
     if gpu:
-        from .kit import pairwise_gpu
+        from . import pairwise_gpu
 
         for part in ON_GPU:
             if part in parts:
                 rows += getattr(pairwise_gpu, part)()
         if genes and "table5" in parts:
             with files.work_folder() as folder:
-                rows += pairwise_gpu.table_5(pairs.first_genes(genes, folder / "genes.fa"), first)
+                rows += pairwise_gpu.table_5(first_genes(genes, folder / "genes.fa"), first)
         if genes and "gpus" in parts:
             rows += pairwise_gpu.gpus(genes, first, given["gpus"], threads, n_runs)
     figures.keep(given["output"], "pairwise", machine, rows)

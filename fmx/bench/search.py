@@ -1,17 +1,205 @@
-"""fmx bench search: the papers' CPU experiments, search alone, tables and figures.
+"""The questions of fmx bench search: each gives rows of a table."""
 
-Langarita et al. 2020 (figures 8 and 10 to 17: column sizes, search intensity, interleaving, prefetch,
-conditional moves, COFI against bvSFM) and Chacon et al. 2015 (layouts against each other and against
-reference size).  Reference, unless one is given, and reads are made in memory; reads are searched on one
-strand, and the answers of every query are checked.
-"""
+import math
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import click
+import numpy as np
 
 from .. import options
-from .kit.options import count, length, only, output, runs
+from ..errors import FmxError
+from ..index.contracts import extend, lookup, neighbour, occ, prefetch_extend, units
+from ..index.layouts import cofi, parse_name
+from ..machines.jobs import Cores
+from ..measure import texts
+from ..search.engines.cpu import N_SLOTS
+from ..search.queries import Exact
+from .drawn import Drawn
+from .options import count, length, only, output, runs
 
-QUESTIONS = {  # tables of each
+COMPARED = (
+    "sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", "sampled-k1-d960", "kstep-k2-d64",
+    "kstep-k3-d63", "alternate-k1-d64", "alternate-k2-d64", "alternate-k2-d192", "bvsfm-k1-d64",
+    "bvsfm-k2-d64", "bvsfm-k2-d96", "bvsfm-k2-d224", "bvsfm-k3-d96", "cofi", "verify",
+)  # fmt: skip
+OVER_SIZES = ("sampled-k1-d64", "alternate-k2-d64", "bvsfm-k2-d64", "cofi", "verify")
+INTERLEAVED = ("bvsfm-k2-d64", "cofi", "verify")
+SLOTS = (1, 2, 4, 8, 16, 32, 64)
+BLOCK, ALPHA_BVSFM = 64, 1.088  # bytes of a cache block; cache misses of a bvSFM step (section 6)
+BVSFM_INTENSITY = 2 * 2 / (ALPHA_BVSFM * BLOCK)  # LF operations per byte (equation 6)
+
+
+class Searches:
+    """Searches by ``n_threads`` for patterns that are drawn from a text (``codes`` as Drawn takes them)."""
+
+    def __init__(self, codes, n_reads, length, n_runs, n_threads):
+        self.n_runs, self.n_threads = n_runs, n_threads
+        self.drawn = Drawn(Cores(n_threads), codes, n_reads, length)
+
+    def speed(self, query, n_slots=N_SLOTS) -> float:
+        """Gbases/s of a query, or of one by its name.  Raises FmxError if an answer is wrong."""
+        query = self.drawn.query(query) if isinstance(query, str) else query
+        found, gigabases = self.search(query, self.drawn.patterns, n_slots)
+        if n_wrong := self.drawn.n_wrong(found):
+            raise FmxError(f"{n_wrong} reads are not found where they are: the search is wrong")
+        return gigabases
+
+    def search(self, query, some, n_slots=N_SLOTS) -> tuple:
+        """(Intervals, Gbases/s) of a query for patterns."""
+        found, seconds = texts.search(query, some, self.n_threads, self.n_runs, n_slots)
+        return found, some.length.sum() / seconds / 1e9
+
+
+def layouts(searches) -> list:
+    """Every layout and seed and verify on one reference; LF operations are two a base (section 6)."""
+    rows, drawn = [], searches.drawn
+
+    def add(name, size, gigabases):
+        row = {"layout": name, "bytes a base": size, "Gbases/s": gigabases, "GLFOP/s": 2 * gigabases}
+        rows.append(row | {"Mreads/s": 1000 * gigabases / drawn.length})
+
+    for name in COMPARED:
+        if name == "verify":
+            add(name, "4.25 and the seed table", searches.speed(name))
+        else:
+            parsed = parse_name(name, drawn.n)
+            add(str(parsed), parsed.bytes_per_symbol(drawn.n), searches.speed(name))
+    _, both = searches.search(drawn.query("verify"), drawn.both_strands())
+    add("verify, both strands", None, both / 2)  # of reads
+    base = next(row["Gbases/s"] for row in rows if row["layout"] == "bvsfm-k2-d64")
+    return [row | {"times bvsfm-k2-d64": row["Gbases/s"] / base} for row in rows]
+
+
+def by_size(megabases, searches_of) -> list:
+    """Throughput against reference size."""
+    rows = []
+    for size in sorted(megabases, key=lambda size: (size == megabases[-1], size)):  # the last one is kept
+        searches = searches_of(size)
+        rows.append({"Mb": size} | {name: searches.speed(name) for name in OVER_SIZES})
+    rows.sort(key=lambda row: row["Mb"])
+    return rows
+
+
+def interleaving(searches) -> list:
+    """Patterns that a thread has under way."""
+    queries, rows = {name: searches.drawn.query(name) for name in INTERLEAVED}, []
+    for n in SLOTS:
+        rows.append({"patterns": n} | {name: searches.speed(query, n) for name, query in queries.items()})
+    return rows
+
+
+def switches(searches) -> list:
+    """Prefetching, conditional moves, the bounded second search: each off and on."""
+    bvsfm, columns = (searches.drawn.layout(name) for name in ("bvsfm-k2-d64", "cofi"))
+    off_and_on = {
+        "bvsfm-k2-d64: prefetch": (Unprefetched(bvsfm, bvsfm.k), bvsfm),
+        "cofi: prefetch": (Unprefetched(columns, columns.k), columns),
+        "cofi: conditional moves": (cofi.CofiBranching(*columns), columns),
+        "cofi: second search bounded": (cofi.CofiWhole(*columns), columns),
+    }
+    rows = []
+    for name, forms in off_and_on.items():
+        off, on = (searches.speed(Exact(searches.drawn.prefix, form)) for form in forms)
+        rows.append({"switch": name, "off": off, "on": on, "on / off": on / off})
+    return rows
+
+
+def steps(searches) -> list:
+    """COFI for every k that fits the reference, against bvSFM with k = 2, d = 64."""
+    base, rows = searches.speed("bvsfm-k2-d64"), []
+    for k in range(2, 16):
+        if 4**k <= 16 * searches.drawn.n:
+            speed = searches.speed(f"cofi-k{k}")
+            rows.append({"k": k, "Gbases/s": speed, "times": speed / base})
+    return rows
+
+
+def search_intensity(k, n_elements) -> float:
+    """LF operations per byte brought from memory by COFI (equations 6 and 7)."""
+    if n_elements <= 1:
+        misses = n_elements
+    elif n_elements <= 16:
+        misses = 2
+    else:
+        misses = math.ceil(math.log2(n_elements) - 2)
+    return 2 * k / ((1.0625 + misses) * BLOCK)
+
+
+def columns(searches) -> list:
+    """Column sizes of COFI and the search intensity that follows from them."""
+    layout = searches.drawn.layout("cofi")
+    held = np.diff(np.asarray(layout.offsets, np.int64))
+    edges = [0, 1, 2, *(2**i + 1 for i in range(2, 25))]
+    counts, _ = np.histogram(held, edges)
+    weights, _ = np.histogram(held, edges, weights=held)
+    rows = [
+        {
+            "elements": str(a) if b == a + 1 else f"{a}-{b - 1}",
+            "columns": int(n),
+            "share of all elements": weight / max(held.sum(), 1),
+            "LF per byte": search_intensity(layout.k, a),
+        }
+        for (a, b), n, weight in zip(pairwise(edges), counts, weights, strict=True)
+        if n
+    ]
+    bvsfm = {"elements": "bvsfm-k2-d64", "LF per byte": BVSFM_INTENSITY}
+    return [*rows, bvsfm]
+
+
+QUESTIONS = {
+    "layouts": layouts, "interleaving": interleaving, "switches": switches, "cofi": steps, "columns": columns,
+}  # fmt: skip
+
+
+# Any layout without prefetching: what that is worth is measured by leaving it out.
+
+
+class Unprefetched(NamedTuple):
+    """``layout`` searched without prefetching; ``k`` its own."""
+
+    layout: Any
+    k: int
+
+
+@units.register(Unprefetched)
+def _units(layout):
+    return 0
+
+
+@occ.register(Unprefetched)
+def _occ(layout, c, i):
+    return occ(layout.layout, c, i)
+
+
+@extend.register(Unprefetched)
+def _extend(layout, c, lo, hi):
+    return extend(layout.layout, c, lo, hi)
+
+
+@lookup.register(Unprefetched)
+def _lookup(layout, c, length):
+    return lookup(layout.layout, c, length)
+
+
+@neighbour.register(Unprefetched)
+def _neighbour(layout, row):
+    return neighbour(layout.layout, row)
+
+
+@prefetch_extend.register(Unprefetched)
+def _prefetch_extend(layout, c, lo, hi):
+    return None
+
+
+# fmx bench search: the papers' CPU experiments, search alone, tables and figures.
+#
+# Langarita et al. 2020 (figures 8 and 10 to 17: column sizes, search intensity, interleaving, prefetch,
+# conditional moves, COFI against bvSFM) and Chacon et al. 2015 (layouts against each other and against
+# reference size).  Reference, unless one is given, and reads are made in memory; reads are searched on one
+# strand, and the answers of every query are checked.
+
+TABLES = {  # tables of each
     "sizes": ["sizes"], "layouts": ["layouts"], "switches": ["interleaving", "switches"], "steps": ["cofi"],
     "columns": ["columns"],
 }  # fmt: skip
@@ -26,10 +214,10 @@ QUESTIONS = {  # tables of each
 @count("--reads", "n_reads", default="1M", help="Number of reads.")
 @length
 @runs
-@only("--only", "questions", tuple(QUESTIONS), "question")
+@only("--only", "questions", tuple(TABLES), "question")
 @output("search")
 @options.threads
-def command(**given):
+def search_command(**given):
     """Time searching alone, on the CPU.
 
     By layout, size of the reference, switches of the engine, and k and columns of COFI. REFERENCE (FASTA) is
@@ -40,9 +228,9 @@ def command(**given):
     from ..index.reference import read_fasta
     from ..measure import timing
     from ..measure.texts import random_codes
-    from .kit import cpu_search, figures
+    from . import figures
 
-    asked, name = given["questions"] or QUESTIONS, ""
+    asked, name = given["questions"] or TABLES, ""
     if given["reference"]:
         _, text = read_fasta(given["reference"])
         sizes, name = (round(text.size / 1e6, 3),), f" of {Path(given['reference']).name}"
@@ -55,18 +243,18 @@ def command(**given):
         if megabases not in made:
             made.clear()  # one reference in memory at a time
             codes = random_codes(megabases * 10**6) if text is None else text
-            made[megabases] = cpu_search.Searches(codes, *about)
+            made[megabases] = Searches(codes, *about)
         return made[megabases]
 
     machine = (
         f"{timing.machine()}; {given['threads']} threads; {about[0]:,} reads of {about[1]} bases, one strand"
     )
-    for table in [table for question in QUESTIONS if question in asked for table in QUESTIONS[question]]:
+    for table in [table for question in TABLES if question in asked for table in TABLES[question]]:
         if table == "sizes":
-            rows, about = cpu_search.sizes(sizes, searches_of), machine
+            rows, about = by_size(sizes, searches_of), machine
         else:
             rows, about = (
-                cpu_search.QUESTIONS[table](searches_of(sizes[-1])),
+                QUESTIONS[table](searches_of(sizes[-1])),
                 f"{machine}; {sizes[-1]} Mb{name}",
             )
         figures.keep(given["output"], f"search-{table}", about, rows)

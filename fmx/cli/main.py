@@ -27,21 +27,26 @@ _ELSEWHERE = {  # what other programs call commands
 
 
 class Modules(click.Group):
-    """The modules of a ``package``, each of which has a click command named ``command``."""
+    """The commands of a ``package``, imported when they are asked for.
 
-    def __init__(self, *arguments, package, **options):
+    ``functions``: {name: file and function in it}; by default each module has a ``command``.
+    """
+
+    def __init__(self, *arguments, package, functions=None, **options):
         super().__init__(*arguments, **options)
-        self.package = package
+        names = (module.name for module in pkgutil.iter_modules(package.__path__))
+        self.package, self.functions = package, functions or {name: f"{name}.command" for name in names}
 
     def list_commands(self, ctx):
-        """Names of the modules, in order."""
-        return [module.name for module in pkgutil.iter_modules(self.package.__path__) if not module.ispkg]
+        """Names of the commands, in order."""
+        return list(self.functions)
 
     def get_command(self, ctx, name):
-        """The command of a module, None if there is none of that name."""
-        if name not in self.list_commands(ctx):
+        """A command, None if there is none of that name."""
+        if name not in self.functions:
             return None
-        return importlib.import_module(f"{self.package.__name__}.{name}").command
+        module, _, function = self.functions[name].rpartition(".")
+        return getattr(importlib.import_module(f"{self.package.__name__}.{module}"), function)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple:
         """The command that the first argument names.  Raises UsageError, with what may be meant."""

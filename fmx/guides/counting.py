@@ -154,8 +154,6 @@ class Inputs:
 
 if TYPE_CHECKING:
     from ..machines.progress import Progress
-
-    pass  # import gone
     from .journey import ShardInputs, _Taken
 
 LOOKED_AT = 10_000  # reads

@@ -36,7 +36,7 @@ def test_stages_account_for_all_the_time(threads, command, index_of, tmp_path):
 def test_simulated_reads_are_of_the_place_in_their_name(changed, tmp_path):
     from texts import random_letters
 
-    from fmx.bench.kit import files
+    from fmx.bench import files
 
     contigs = {"a": random_letters(300, 1) + "N" + random_letters(80, 2), "b": random_letters(90, 3)}
     fasta, reads = tmp_path / "r.fa", tmp_path / "r.fq"
@@ -61,7 +61,7 @@ def test_simulated_pairs_are_proper(tmp_path):
     import naive_pairs
     from texts import numbered, random_letters
 
-    from fmx.bench.kit import files
+    from fmx.bench import files
 
     contigs, paths = numbered([random_letters(400, "pairs")]), (tmp_path / "1.fq", tmp_path / "2.fq")
     (tmp_path / "r.fa").write_text(f">c0\n{contigs[0][1]}\n")
@@ -116,7 +116,7 @@ def test_a_table_tells_its_command_without_folders(given, told):
 def test_ceilings_that_are_interpolated_are_marked(tmp_path):
     """Of the rows of a table of designs: entries of 96 bytes are between those whose ceiling is measured."""
     pytest.importorskip("matplotlib", reason="pip install 'fmx-mapper[dev]'")
-    from fmx.bench.kit import figures
+    from fmx.bench import figures
     from fmx.measure.tables import Table
 
     entries = {"kstep-k2-d64": 96, "kstep-k2-d192": 160, "sampled-k1-d64": 32}
@@ -153,7 +153,7 @@ def test_mappers_are_timed_to_a_file_a_pipe_and_nowhere(command, peer, tmp_path)
 
 
 def test_a_mapper_that_fails_before_a_pipe_is_heard():
-    from fmx.bench.map import PIPED
+    from fmx.bench.mapping import PIPED
     from fmx.errors import FmxError
     from fmx.measure import timing
 

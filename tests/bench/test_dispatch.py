@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fmx.bench.kit.workers import Site, best_shard, of_nodes, simulate
+from fmx.bench.cluster import Site, best_shard, of_nodes, simulate
 
 QUICK = Site((1e6,), start=0, index=0, disk=1e15, dispatch=0, merging=0)
 

@@ -5,8 +5,8 @@ import re
 import pytest
 from conftest import ROOT
 
-from fmx.bench import papers as command_module
-from fmx.bench.kit.papers import facts, page
+from fmx.bench.papers import facts, page
+from fmx.bench.papers import page as command_module
 from fmx.measure import tables
 
 RECORDED = ROOT / "docs" / "papers.json"
@@ -46,7 +46,7 @@ def test_what_is_measured_is_what_the_facts_are_of():
 
 def test_the_page_of_the_docs_is_what_the_command_makes():
     pictures = {path.stem for path in (ROOT / "docs" / "figures").glob("*.png")}
-    made = page.page(tables.read(RECORDED), pictures, quick=False)
+    made = page.papers_page(tables.read(RECORDED), pictures, quick=False)
     assert (ROOT / "docs" / "papers.md").read_text(encoding="utf-8") == made
     assert "| not measured |" not in made
     assert "| not run |" not in made

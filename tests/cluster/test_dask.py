@@ -17,7 +17,7 @@ from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 from texts import random_letters
 
 from fmx.bench import dask as bench
-from fmx.bench.kit import workers
+from fmx.bench import dask as workers
 from fmx.cluster import dask
 from fmx.errors import ClusterError
 from fmx.jobs.identity import identity

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from fmx.bench.kit import designs, gpu_index
-from fmx.bench.kit.drawn import Drawn
+from fmx.bench import designs, gpu_index
+from fmx.bench.drawn import Drawn
 from fmx.machines import gpu
 from fmx.machines.gpu_jobs import Gpu
 from fmx.machines.gpu_session import GpuSession

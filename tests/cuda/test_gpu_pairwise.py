@@ -15,8 +15,8 @@ from fmx.align.gpu import Doubles, Scorer, fits, gain_words, lazy_kernel, packed
 from fmx.align.jobs import Job, Pairs
 from fmx.align.journey import PairOptions, compute, records
 from fmx.align.sequences import Scoring
-from fmx.bench.kit import pairwise_gpu
-from fmx.bench.kit.paper_kernels import Columns, Matrices, run_dscan, run_rscan, run_tiled
+from fmx.bench import pairwise_gpu
+from fmx.bench.paper_kernels import Columns, Matrices, run_dscan, run_rscan, run_tiled
 from fmx.compiler.cuda import SIMULATED
 from fmx.machines import gpu
 from fmx.machines.gpu_session import GpuSession

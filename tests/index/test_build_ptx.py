@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from fmx.bench.kit import drawn
+from fmx.bench import drawn
 from fmx.index import layouts, prefix_table, reference, sampled_sa, seed_table, wide_rows
 from fmx.index.building import bwt
 from fmx.index.building.suffix_array import radix, symbols3

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fmx.bench.kit.cpu_search import Unprefetched
+from fmx.bench.search import Unprefetched
 from fmx.compiler.functions import compiled
 from fmx.index import layouts
 from fmx.index.building.suffix_array import suffix_array

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from test_reference import codes
 from texts import TEXTS
 
-from fmx.bench.kit.drawn import Drawn
+from fmx.bench.drawn import Drawn
 from fmx.errors import DeviceError
 from fmx.index import layouts, prefix_table, reference, sampled_sa
 from fmx.index.building.suffix_array import suffix_array

@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from fmx.bench import mem
-from fmx.bench.kit import files, mem_stages
+from fmx.bench import files, mem
 from fmx.cli.main import run
 from fmx.errors import FmxError
 from fmx.measure import texts
@@ -51,7 +50,7 @@ def test_queries_are_those_asked_for(tmp_path):
     fasta, queries = tmp_path / "ref.fa", tmp_path / "q.fa"
     fasta.write_bytes(texts.random_fasta(5000))
     assert files.write_reads(fasta, 1000, 36, queries, files.FASTA, mem.CHANGED) == 1000
-    strands = mem_stages.read_strands(queries)
+    strands = mem.read_strands(queries)
     assert set(strands.length.tolist()) == {36}
     again = tmp_path / "again.fa"
     files.write_reads(fasta, 1000, 36, again, files.FASTA, mem.CHANGED)
@@ -65,11 +64,11 @@ def test_an_algorithm_that_finds_something_else_stops_the_bench():
 
     host, strands = mems.mummergpu("ACGTTGCAACCAGT$", 4), mems.strands(["GTTGCC", "ACCAGT"])
     expected: dict = {}
-    row = mem_stages.measure([host], strands, 2, 1, 1, expected)
+    row = mem.measure([host], strands, 2, 1, 1, expected)
     assert row["matches"] == 2
     assert expected == {4: np.array([2, 0, 10, 11]).tolist()}
     with pytest.raises(FmxError, match="other matches"):
-        mem_stages.measure([host], strands, 2, 1, 1, {4: [2, 0, 10, 12]})
+        mem.measure([host], strands, 2, 1, 1, {4: [2, 0, 10, 12]})
 
 
 def test_a_workload_that_does_not_exist(capsys):

@@ -1,4 +1,4 @@
-"""fmx bench: measure this machine; one module of fmx/bench a question."""
+"""fmx bench: measure this machine; the commands of fmx/bench."""
 
 import click
 
@@ -6,6 +6,6 @@ from ... import bench
 from ..main import Modules
 
 
-@click.group(cls=Modules, package=bench)
+@click.group(cls=Modules, package=bench, functions=bench.COMMANDS)
 def command():
     """Measure this machine, and compare fmx with other tools."""

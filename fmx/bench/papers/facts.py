@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import click
 
-from ....errors import FmxError
-from ....measure import tables, timing
+from ...errors import FmxError
+from ...measure import tables, timing
 
 
 class Fact(NamedTuple):

@@ -5,21 +5,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import compiled, inlined
-from ...compiler.primitives import at
-from ...index import layouts, prefix_table, seed_table
-from ...index.building.bwt import invert
-from ...index.building.suffix_array import make_suffix_array
-from ...index.contracts import on_device
-from ...index.reference import make_blocks
-from ...input.dna import pack_text, symbols
-from ...input.reads import Patterns, pack_reverse
-from ...machines.jobs import choose, do
-from ...measure import gpu_timing
-from ...measure.texts import cut, draw
-from ...search.gpu.gpu_search import VerifyForm, reshape, seed_lengths
-from ...search.hits import Intervals
-from ...search.queries import Exact, Verify
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at
+from ..index import layouts, prefix_table, seed_table
+from ..index.building.bwt import invert
+from ..index.building.suffix_array import make_suffix_array
+from ..index.contracts import on_device
+from ..index.reference import make_blocks
+from ..input.dna import pack_text, symbols
+from ..input.reads import Patterns, pack_reverse
+from ..machines.jobs import choose, do
+from ..measure import gpu_timing
+from ..measure.texts import cut, draw
+from ..search.gpu.gpu_search import VerifyForm, reshape, seed_lengths
+from ..search.hits import Intervals
+from ..search.queries import Exact, Verify
 
 
 class Separators(NamedTuple):

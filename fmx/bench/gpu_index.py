@@ -8,21 +8,21 @@ from dataclasses import replace
 import click
 import numpy as np
 
-from ...index import prefix_table, seed_table
-from ...index.building.suffix_array.radix import plan_passes, sort_suffixes
-from ...index.layouts import parse_name
-from ...input.dna import pack_text
-from ...machines import gpu
-from ...machines.gpu_jobs import Gpu
-from ...machines.gpu_session import GpuSession
-from ...machines.threads import run_all, spans
-from ...measure import gpu_timing, roofline, tables, texts
-from ...measure.texts import Randomize, Repeat, make_codes
-from ...search import engines
-from ...search.gpu import gpu_search
-from ...search.gpu.gpu_mapping import best_engine
-from ...search.gpu.gpu_search import VerifyForm, download, upload
-from ...search.hits import Intervals
+from ..index import prefix_table, seed_table
+from ..index.building.suffix_array.radix import plan_passes, sort_suffixes
+from ..index.layouts import parse_name
+from ..input.dna import pack_text
+from ..machines import gpu
+from ..machines.gpu_jobs import Gpu
+from ..machines.gpu_session import GpuSession
+from ..machines.threads import run_all, spans
+from ..measure import gpu_timing, roofline, tables, texts
+from ..measure.texts import Randomize, Repeat, make_codes
+from ..search import engines
+from ..search.gpu import gpu_search
+from ..search.gpu.gpu_mapping import best_engine
+from ..search.gpu.gpu_search import VerifyForm, download, upload
+from ..search.hits import Intervals
 from . import designs
 from .drawn import Drawn
 from .options import steps_to

@@ -1,7 +1,7 @@
 """Measured values for the papers on the FM-index: Chacón et al. 2014 and 2015, Langarita et al. 2020."""
 
-from ....index.layouts import parse_name
-from ..cpu_search import BVSFM_INTENSITY, search_intensity
+from ...index.layouts import parse_name
+from ..search import BVSFM_INTENSITY, search_intensity
 
 HUMAN = 3 * 10**9  # bases
 TASK, MEMORY = "cuda_task-improved", "cuda_memory"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from ...errors import FmxError
-from ...measure import tables
-from ...measure.tables import lines_of
+from ..errors import FmxError
+from ..measure import tables
+from ..measure.tables import lines_of
 from .papers.facts import fact
 
 FAMILIES = ("sampled", "kstep", "alternate")

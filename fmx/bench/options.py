@@ -2,8 +2,8 @@
 
 import click
 
-from ... import options
-from ...options import ALL_GPUS
+from .. import options
+from ..options import ALL_GPUS
 
 
 def count(*names, default, help, **more):
@@ -44,7 +44,7 @@ def steps_to(n) -> list:
 def counts_of(first, asked) -> list:
     """The same up to as many as --gpus asks for, one by itself, from GPU number ``first`` on."""
     if asked == ALL_GPUS:
-        from ...machines import gpu
+        from ..machines import gpu
 
         asked = gpu.n_devices() - first
     return steps_to(max(asked or 1, 1))

@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...align.gpu import Doubles, Scorer, gain_words, packed_kernel, pair_up, shared_bytes
-from ...align.jobs import Job, Worker, plan, select
-from ...align.journey import PairOptions, records
-from ...align.sequences import read_sequences
-from ...compiler.cuda import add_max_u16x2, cuda, device_function, kernel, max_u16x2, permute_bytes
-from ...machines import gpu
-from ...machines.gpu_session import GpuSession
-from ...machines.places import Device
-from ...machines.progress import Progress
-from ...measure.gpu_timing import seconds
+from ..align.gpu import Doubles, Scorer, gain_words, packed_kernel, pair_up, shared_bytes
+from ..align.jobs import Job, Worker, plan, select
+from ..align.journey import PairOptions, records
+from ..align.sequences import read_sequences
+from ..compiler.cuda import add_max_u16x2, cuda, device_function, kernel, max_u16x2, permute_bytes
+from ..machines import gpu
+from ..machines.gpu_session import GpuSession
+from ..machines.places import Device
+from ..machines.progress import Progress
+from ..measure.gpu_timing import seconds
 from .options import counts_of
-from .pairs import LENGTH, random_sequences, row
+from .pairwise import LENGTH, pair_row, random_sequences
 from .paper_kernels import GAINS, Columns, Matrices
 
 MATRIX_BYTES = 24 << 30  # of matrices in a batch, at most
@@ -46,7 +46,7 @@ def _lazy(part, n_pairs, length, block, k) -> dict:
     index = np.arange(n_pairs) % N_SEQUENCES
     columns = Columns(queries, targets, index, np.roll(index, 1))
     spent = seconds(lambda: columns.run(block, k), 1)
-    return row(part, "lazy", spent, n_pairs, length, block=block, k=k)
+    return pair_row(part, "lazy", spent, n_pairs, length, block=block, k=k)
 
 
 def _packed(part, length, k, registers, block, n_runs=2) -> dict:
@@ -74,7 +74,7 @@ def _packed(part, length, k, registers, block, n_runs=2) -> dict:
     call = arguments(queries, targets, np.sort(pairs // 2 % n), pairs * 7 % n, blocks * block, length)
     spent = seconds(lambda: score[blocks, block](*call), n_runs)
     more = {"registers": used, "threads": blocks * block}
-    return row(part, "packed", spent, pairs.size, length, block=block, k=k, **more)
+    return pair_row(part, "packed", spent, pairs.size, length, block=block, k=k, **more)
 
 
 def peak() -> list:
@@ -115,7 +115,7 @@ def kernels() -> list:
         m = _matrices(n, length)
         for name, block, k in MATRIX_KERNELS:
             spent = seconds(lambda name=name, block=block, k=k, m=m: m.run(name, block, k), 1)
-            rows.append(row("kernels", name, spent, n, length, block=block, k=k))
+            rows.append(pair_row("kernels", name, spent, n, length, block=block, k=k))
         rows.append(_lazy("kernels", 132 * 1024, length, 128, 18))
         rows.append(_packed("kernels", length, 48, 168, 384, n_runs=3))
     return rows
@@ -127,7 +127,7 @@ def batches() -> list:
     for n in SIZES:
         m = _matrices(n, LENGTH)
         for name in ("tiled", "dscan", "rscan"):
-            rows.append(row("batches", name, seconds(lambda name=name, m=m: m.run(name), 1), n, LENGTH))
+            rows.append(pair_row("batches", name, seconds(lambda name=name, m=m: m.run(name), 1), n, LENGTH))
     return rows
 
 
@@ -153,7 +153,9 @@ def copies(n=128, n_batches=6) -> list:
         "double-buffered": (double, pinned),
     }  # fmt: skip
     return [
-        row("copies", name, seconds(lambda run=run, host=host: run(host), 1), n * (n_batches // 2), LENGTH)
+        pair_row(
+            "copies", name, seconds(lambda run=run, host=host: run(host), 1), n * (n_batches // 2), LENGTH
+        )
         for name, (run, host) in ways.items()
     ]
 
@@ -241,9 +243,9 @@ def table_5(fasta, device=0) -> list:
             total = time.perf_counter() - start
         traced = pairs.query.size if h is None else int((job.totals(pairs, h) >= least).sum())
         found.add((records.query.tobytes(), records.target.tobytes(), records.runs.tobytes()))
-        row = {"part": "table 5", "name": name, "filter_seconds": filtered if score else 0.0}
-        row |= {"seconds": total, "pairs_per_s": pairs.query.size / total}
-        rows.append(row | {"traced": traced, "kept": records.query.size})
+        pair_row = {"part": "table 5", "name": name, "filter_seconds": filtered if score else 0.0}
+        pair_row |= {"seconds": total, "pairs_per_s": pairs.query.size / total}
+        rows.append(pair_row | {"traced": traced, "kept": records.query.size})
     if len(found) != 1:
         raise AssertionError("the ways do not agree")
     return rows
@@ -273,7 +275,7 @@ def gpus(genes, first, asked, n_threads, n_runs) -> list:
         seconds, n_pairs = min(times[1:]), job.queries.n * (job.queries.n - 1) // 2
         one = one or seconds
         more = {"GPUs": n, "threads": n_threads, "times one": one / seconds, "kept": len(kept)}
-        rows.append(row("gpus", "fmx", seconds, n_pairs, **more))
+        rows.append(pair_row("gpus", "fmx", seconds, n_pairs, **more))
     if len(found) != 1:
         raise AssertionError("one GPU and several do not agree")
     return rows

@@ -1,6 +1,10 @@
 """The page of the papers' figures, as Markdown; measured values for MUMmerGPU++ and pairwise alignment."""
 
+import click
+
+from ... import options
 from ..figures import STAGES
+from ..options import only, output
 from . import fm_index
 from .facts import Found, MissingError, facts, papers
 
@@ -173,7 +177,7 @@ sentence says why.
 """
 
 
-def page(tables, pictures, quick) -> str:
+def papers_page(tables, pictures, quick) -> str:
     """The page of what was measured.
 
     ``pictures``: names of those that are drawn; ``quick``: whether sizes were too small to tell speeds.
@@ -221,3 +225,47 @@ def _said(value, found) -> str:
     if isinstance(measured, str):
         return measured
     return f"{measured:,.0f}" if abs(measured) >= 100 else f"{measured:.3g}"
+
+
+# fmx bench papers: the figures and tables of the five papers, side by side with what fmx measures.
+
+ON_CPU = ("search", "cores", "columns", "mem", "cluster")
+ON_GPU = ("roofline", "designs", "threads", "sizes", "energy", "short", "mem-gpu", "pairwise")
+
+
+@click.command(cls=options.Command)
+@click.argument("results", nargs=-1, type=click.Path(exists=True, dir_okay=False))
+@output("papers")
+@only("--run", "names", (*ON_CPU, *ON_GPU), "run")
+@click.option("--gpu", is_flag=True, help="Also the runs on a GPU.")
+@options.device
+@click.option(
+    "--genes", type=click.Path(exists=True), help="16S genes to align (FASTA), for a paper's table 5."
+)
+@click.option("--genome", type=click.Path(exists=True), help="A genome (FASTA), for the columns of COFI.")
+@click.option("--quick", is_flag=True, help="Small sizes: to see that it works, not how fast it is.")
+@options.threads
+def papers_command(**given):
+    """Make the figures of the papers that fmx builds on.
+
+    Runs other benches, and writes papers.md: what each paper says, what was measured, why they differ. Its
+    tables are kept in papers.json, its figures drawn into figures/. With RESULTS (such files) only what --run
+    asks for is run: the page is made of what they hold.
+    """
+    from pathlib import Path
+
+    from ...measure import tables
+    from .. import figures
+    from . import facts
+
+    known: list = []
+    for path in given["results"]:
+        known = facts.add(known, tables.read(path))
+    folder = Path(given["output"])
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    names = given["names"] or (() if known else ON_CPU + (ON_GPU if given["gpu"] else ()))
+    known = facts.make_all(names, given, known, lambda made: tables.write(made, folder / "papers.json"))
+    tables.write(known, folder / "papers.json")
+    pictures = {path.stem for table in known for path in figures.draw(table, folder / "figures")}
+    (folder / "papers.md").write_text(papers_page(known, pictures, given["quick"]), encoding="utf-8")
+    click.echo(f"{folder / 'papers.md'}: {len(known)} tables")

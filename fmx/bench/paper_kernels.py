@@ -5,10 +5,10 @@ The first row and column of H are zeros, which are therefore neither stored nor 
 
 import numpy as np
 
-from ...align.gpu import Batch, cell, extent, query_code, run_lazy
-from ...align.sequences import Scoring
-from ...compiler.cuda import cuda, int32, int64, kernel, uint8
-from ...machines import gpu
+from ..align.gpu import Batch, cell, extent, query_code, run_lazy
+from ..align.sequences import Scoring
+from ..compiler.cuda import cuda, int32, int64, kernel, uint8
+from ..machines import gpu
 
 GAINS = Scoring().gains
 

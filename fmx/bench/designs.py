@@ -12,22 +12,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.warp import WARP, device, kernel, thread_index
-from ...errors import UnsupportedError
-from ...index.contracts import address, find, occ, start, units
-from ...index.layouts.cofi import HOLE
-from ...index.prefix_table import PrefixTable
-from ...input.dna import symbols
-from ...machines import gpu
-from ...machines.gpu_jobs import Gpu
-from ...machines.gpu_session import GpuSession
-from ...machines.threads import available_cores
-from ...measure import gpu_timing, roofline, tables, texts
-from ...measure.texts import Randomize, make_codes, some
-from ...search import engines
-from ...search.engines.cuda_memory import SHARED_BYTES
-from ...search.gpu import gpu_search
-from ...search.queries import Exact
+from ..compiler.warp import WARP, device, kernel, thread_index
+from ..errors import UnsupportedError
+from ..index.contracts import address, find, occ, start, units
+from ..index.layouts.cofi import HOLE
+from ..index.prefix_table import PrefixTable
+from ..input.dna import symbols
+from ..machines import gpu
+from ..machines.gpu_jobs import Gpu
+from ..machines.gpu_session import GpuSession
+from ..machines.threads import available_cores
+from ..measure import gpu_timing, roofline, tables, texts
+from ..measure.texts import Randomize, make_codes, some
+from ..search import engines
+from ..search.engines.cuda_memory import SHARED_BYTES
+from ..search.gpu import gpu_search
+from ..search.queries import Exact
 from . import figures
 from .drawn import Drawn
 

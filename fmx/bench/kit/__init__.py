@@ -1,1 +1,0 @@
-"""What several questions of the bench share."""

@@ -1,0 +1,315 @@
+"""fmx bench map: the whole command against bowtie and yara, same reads, same threads, caches warm."""
+
+import os
+import shutil
+import time
+
+import click
+
+from .. import options, workflow
+from ..errors import FmxError
+from ..index.fm_index import load
+from ..input.spans import plan
+from ..input.streams import whole_output
+from ..machines.progress import Progress
+from ..machines.watch import Clock, Timed
+from ..options.finding import find_index
+from ..search import mapping
+from ..search.mapping import MapOptions
+from .options import count, length, runs, work
+
+# What a peer is called by, to index and to map, with {fasta} {reads} {threads} {prefix}, and to name a file.
+_BOWTIE = "bowtie -p {threads} -v {mismatches} -S"
+_READS = "-x {prefix} {reads}"
+_BOWTIE_BUILD = "bowtie-build -q --threads {threads} {fasta} {prefix}"
+PEERS = {
+    "bowtie": (_BOWTIE_BUILD, f"{_BOWTIE} -k 1 {_READS}", "{out}", "bowtie -v {mismatches} -k 1"),
+    "bowtie-a": (_BOWTIE_BUILD, f"{_BOWTIE} -a {_READS}", "{out}", "bowtie -v {mismatches} -a"),
+    "yara": (
+        "yara_indexer -o {prefix} {fasta}", "yara_mapper -t {threads} -e 0 {prefix} {reads}",
+        "-o {out}", "yara -e 0",
+    ),
+}  # fmt: skip
+PIPED = ["bash", "-o", "pipefail", "-c", '"$@" | cat > /dev/null', "bash"]  # another process reads
+
+
+@click.command(cls=options.Command)
+@click.argument("reference", type=click.Path(exists=True))
+@click.argument("reads", nargs=-1, type=click.Path(exists=True))
+@count("--simulate", default=None, help="Instead of READS: N error-free reads of it.")
+@length
+@click.option(
+    "--changed",
+    type=options.Number(0.0, 1.0, float),
+    default=0.0,
+    metavar="X",
+    help="Of the letters of simulated reads, change a share of X.",
+)
+@options.mismatches
+@click.option(
+    "--peer", "peers", type=click.Choice(PEERS), multiple=True, default=["bowtie"], show_default=True,
+    help="Whom to compare with: bowtie -v 0 -k 1, bowtie -v 0 -a, yara -e 0; -v as --mismatches says.",
+)  # fmt: skip
+@runs
+@click.option("--gzip", "zipped", is_flag=True, help="Give the reads as gzip.")
+@click.option("--bam", is_flag=True, help="Also time BAM output.")
+@click.option(
+    "--to", "targets", type=click.Choice(["file", "pipe", "null"]), multiple=True, default=["file"],
+    show_default=True, help="Where the records go: a file, a pipe to cat, /dev/null. May be repeated.",
+)  # fmt: skip
+@work
+@options.threads
+def map_command(**given):
+    """Time fmx and other mappers, side by side.
+
+    Indexes REFERENCE and maps READS with each in turn. Prints medians of the wall time of whole commands. Put
+    --work on a RAM disk: reads, indexes and outputs lie there. The pages of a file there cost time, too.
+    """
+    if bool(given["reads"]) == bool(given["simulate"]):
+        raise click.UsageError("give READS or --simulate N")
+    if given["mismatches"] and "yara" in given["peers"]:
+        raise click.UsageError("yara counts gaps, too: compare --mismatches with bowtie")
+    from ..measure import timing
+    from .files import work_folder, write_plain, write_reads
+
+    tools = dict.fromkeys(line.split()[0] for peer in given["peers"] for line in PEERS[peer][:2])
+    if missing := [tool for tool in tools if shutil.which(tool) is None]:
+        raise FmxError(f"not installed: {', '.join(missing)}")
+    n_runs = given["n_runs"]
+    with work_folder(given["work"]) as folder:
+        fasta, reads = write_plain([given["reference"]], folder / "reference.fa"), folder / "reads.fq"
+        if given["simulate"]:
+            how = given["length"], reads
+            n_reads = write_reads(fasta, given["simulate"], *how, changed=given["changed"])
+        else:
+            n_reads = _count_records(write_plain(given["reads"], reads))
+        if given["zipped"]:
+            timing.run(["gzip", "-kf1", reads])
+            reads = folder / "reads.fq.gz"
+        machine = f"{timing.machine()}; {given['threads']} threads"
+        click.echo(f"machine: {machine}; medians of {n_runs} runs of whole commands")
+        builds, maps = _commands(fasta, reads, folder, given)
+        _report("index", timing.medians(builds, n_runs))
+        for target, commands in maps.items():
+            _report(f"map to {target}", timing.medians(commands, n_runs), n_reads)
+
+
+def _commands(fasta, reads, folder, given) -> tuple:
+    """({name: build command}, {where to: {name: map command}})."""
+    from ..measure.timing import fmx_command
+
+    threads, index = given["threads"], folder / "fmx.fmx"
+    builds = {"fmx": fmx_command("index", "-q", "-t", threads, fasta, "-o", index)}
+    near = ["--mismatches", given["mismatches"]] if given["mismatches"] else []
+    mappers = {"fmx": fmx_command("search", "-q", "-t", threads, *near, "-x", index, reads)}
+    naming = {"fmx": ["-o", folder / "fmx.sam"]}
+    if "bowtie-a" in given["peers"]:
+        mappers["fmx -a"], naming["fmx -a"] = [*mappers["fmx"], "-a"], naming["fmx"]
+    for build, search_by, to_file, name in (PEERS[peer] for peer in given["peers"]):
+        tool = build.split()[0]
+        at = {"fasta": fasta, "reads": reads, "threads": threads, "prefix": folder / tool}
+        at["mismatches"] = given["mismatches"]
+        name = name.format(**at)
+        builds[tool] = [word.format(**at) for word in build.split()]
+        mappers[name] = [word.format(**at) for word in search_by.split()]
+        naming[name] = to_file.format(out=folder / f"{tool}.sam").split()
+    maps: dict = {}
+    for target in given["targets"]:
+        before = PIPED if target == "pipe" else []
+        maps[target] = {
+            name: [*before, *words, *(naming[name] if target == "file" else [])]
+            for name, words in mappers.items()
+        }
+    if given["bam"]:
+        maps.setdefault("file", {"fmx": [*mappers["fmx"], *naming["fmx"]]})
+        maps["file"]["fmx to BAM"] = [*mappers["fmx"], "-o", folder / "fmx.bam"]
+    return builds, maps
+
+
+def _report(what, found, n_reads=None) -> None:
+    """A row for each command; those that give all hits against fmx -a."""
+    from ..measure.tables import markdown
+
+    rows = []
+    for name, run in found.items():
+        base = found.get("fmx -a", found["fmx"]) if name.endswith(" -a") else found["fmx"]
+        row = {what: name, "wall s": run.wall, "CPU s": run.cpu}
+        row |= {"reads/s": n_reads / run.wall} if n_reads else {}
+        rows.append(row | {"times fmx": run.wall / base.wall})
+    click.echo("\n" + markdown(rows), nl=False)
+
+
+def _count_records(path) -> int:
+    from ..input.reads import parse
+    from ..input.spans import read_chunks
+
+    return sum(parse(chunk).length.size for chunk in read_chunks([path]))
+
+
+# fmx bench pairs: what pairing costs beside the same reads by themselves, and beside bowtie's pairs.
+
+INSERT = 300  # bases of a simulated fragment
+MOST = 500
+
+
+@click.command(cls=options.Command)
+@click.argument("reference", type=click.Path(exists=True))
+@click.argument("mates", nargs=-1, type=click.Path(exists=True), metavar="[R1 R2]")
+@count("--simulate", default=None, help="Instead of R1 and R2: N error-free pairs of it.")
+@length
+@runs
+@click.option("--bowtie", is_flag=True, help="Also time bowtie -v 0.")
+@work
+@options.threads
+def pairs_command(reference, mates, **given):
+    """Time fmx search of pairs.
+
+    Maps mates as single reads and as pairs, in turn, to a file. Prints medians of the wall time of whole
+    commands. Put --work on a RAM disk.
+    """
+    simulate, threads, bowtie = given["simulate"], given["threads"], given["bowtie"]
+    if bool(simulate) == bool(mates) or len(mates) not in (0, 2):
+        raise click.UsageError("give R1 and R2, or --simulate N")
+    if bowtie and shutil.which("bowtie") is None:
+        raise click.UsageError("bowtie is not installed")
+    from ..measure import timing
+    from ..measure.tables import markdown
+    from .files import work_folder, write_pairs, write_plain
+
+    with work_folder(given["work"]) as folder:
+        fasta, reads = write_plain([reference], folder / "reference.fa"), (folder / "1.fq", folder / "2.fq")
+        if simulate:
+            write_pairs(fasta, simulate, (given["length"], INSERT), reads)
+        else:
+            for path, target in zip(mates, reads, strict=True):
+                write_plain([path], target)
+        index, out = folder / "fmx.fmx", ["-o", folder / "out.sam"]
+        timing.run(timing.fmx_command("index", "-q", "-t", threads, fasta, "-o", index))
+        search = timing.fmx_command("search", "-q", "-t", threads, "-x", index, *out)
+        as_mates = ["-1", reads[0], "-2", reads[1]]
+        commands = {"fmx, single reads": [*search, *reads], "fmx, pairs": [*search, *as_mates]}
+        if bowtie:
+            timing.run(["bowtie-build", "-q", "--threads", threads, fasta, folder / "bowtie"])
+            search = ["bowtie", "-v", "0", "-S", "-k", "1", "-p", threads, "-x", folder / "bowtie"]
+            commands["bowtie -v 0, pairs"] = [*search, "-X", MOST, *as_mates, folder / "bowtie.sam"]
+        click.echo(f"machine: {timing.machine()}; {threads} threads; medians of {given['n_runs']} runs")
+        found = timing.medians(commands, given["n_runs"])
+        base = found["fmx, single reads"].wall
+        rows = [
+            {"map": name, "wall s": run.wall, "CPU s": run.cpu, "times single reads": run.wall / base}
+            for name, run in found.items()
+        ]
+        click.echo("\n" + markdown(rows), nl=False)
+
+
+# fmx bench library: reads that a Python program gives in a list or a dict, against the same in a file.
+
+
+@click.command(cls=options.Command)
+@click.argument("reference", type=click.Path(exists=True))
+@count("--simulate", default="1M", help="Error-free reads of it.")
+@length
+@runs
+@work
+@options.threads
+def library_command(**given):
+    """Time the Python library.
+
+    Searches and counts the same reads as a FASTQ file, and as str and bytes in lists and a dict, in turn, in
+    one process. Prints medians.
+    """
+    from ..library.opening import from_sequences
+    from ..measure import timing
+    from ..measure.tables import markdown
+    from .files import medians, work_folder, write_reads
+
+    index = from_sequences(given["reference"], threads=given["threads"])
+    with work_folder(given["work"]) as folder:
+        path = folder / "reads.fq"
+        n = write_reads(given["reference"], given["simulate"], given["length"], path)
+        with open(path) as file:
+            lines = file.read().split("\n")
+        names, letters = [line[1:] for line in lines[0:-1:4]], lines[1::4]
+        ways = {
+            "FASTQ": path, "list of str": letters, "list of bytes": [each.encode() for each in letters],
+            "dict of str": dict(zip(names, letters, strict=True)),
+        }  # fmt: skip
+        click.echo(
+            f"machine: {timing.machine()}; {given['threads']} threads; medians of {given['n_runs']} runs"
+        )
+        for ask in (index.search, index.count):
+            found = medians({name: (ask, reads) for name, reads in ways.items()}, given["n_runs"])
+            rows = [
+                {f"{ask.__name__}: reads as": name, "wall s": run.wall, "CPU s": run.cpu,
+                 "reads/s": n / run.wall, "times FASTQ": run.wall / found["FASTQ"].wall}
+                for name, run in found.items()
+            ]  # fmt: skip
+            click.echo("\n" + markdown(rows), nl=False)
+
+
+# fmx bench stages: where the time of a whole search goes, stage by stage, with all its threads.
+#
+# The journey is that of ``fmx search``, and each stage adds up the seconds that threads spend in it.  What a
+# GPU does while they wait in SEARCH and LOCATE comes after them, by its own clock.
+
+
+def timed(clock, source):
+    """The spans of a source, whose making is timed: a stream is read so."""
+    source = iter(source)
+    while True:
+        with clock.timed("read"):
+            span = next(source, None)
+        if span is None:
+            return
+        yield span
+
+
+def stage_table(spent, wall, n_threads) -> list:
+    """A row (stage, seconds, share) for each stage: main thread, workers, and what neither does."""
+    workers = dict(sorted(spent.items()))
+    main = {"write": workers.pop("write", 0.0)}
+    main["wait"] = max(0.0, wall - main["write"])
+    workers["idle"] = max(0.0, n_threads * wall - sum(workers.values()))
+    rows = [(f"main: {stage}", seconds, seconds / wall) for stage, seconds in main.items()]
+    return rows + [(stage, seconds, seconds / wall / n_threads) for stage, seconds in workers.items()]
+
+
+@options.command
+@click.argument("files", nargs=-1, required=True, metavar="READS")
+@options.index
+@click.option("-o", "--output", default=os.devnull, show_default=True, help="Where the records go.")
+@click.option("--bam", is_flag=True, help="Map to BAM instead of SAM.")
+@options.layout
+@options.method
+@options.engine
+@options.gpus
+@options.gpu_memory
+@options.threads
+def stages_command(given):
+    """Time fmx search stage by stage.
+
+    Maps READS as fmx search does, to SAM or BAM, and prints the seconds of all threads by stage.
+    """
+    threads, clock = given.threads, Clock()
+    fm_index = load(find_index(given.index_path), given.layout, given.method, threads)
+    where, wanted = options.device_of(given), MapOptions(n_threads=threads)
+    mappers = workflow.make_mappers(fm_index, wanted, where, Progress(quiet=True), clock=clock)
+    writer, _ = workflow.make_writer(fm_index.reference, workflow.Output(kind="bam" if given.bam else "sam"))
+    mapping.compile_all(mappers, writer)
+    sessions = [session for mapper in mappers for session in mapper.sessions]
+    n_threads = sum(mapper.options.n_threads for mapper in mappers)
+    for one in (clock, *(session.clock for session in sessions)):
+        one.seconds.clear()
+    start = time.perf_counter()
+    with whole_output(given.output) as file:
+        size = min(mapper.options.chunk_size for mapper in mappers)
+        source = timed(clock, plan(given.files, size, n_threads=n_threads))
+        summary = mapping.map_spans(mappers, source, writer, Timed(clock, file))
+    wall = time.perf_counter() - start
+    for stage, seconds, share in stage_table(clock.seconds, wall, n_threads):
+        click.echo(f"{stage:16}{seconds:9.3f} s {100 * share:5.1f} %")
+    for session in sessions:
+        for stage, seconds in session.clock.seconds.items():
+            click.echo(f"GPU {session.number}: {stage:9}{seconds:9.3f} s")
+    speed = summary.reads / wall / 1e6
+    click.echo(f"{summary.reads:,} reads, {threads} threads, {wall:.3f} s, {speed:.2f} M reads/s")
