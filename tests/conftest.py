@@ -26,6 +26,7 @@ import pytest  # noqa: E402
 
 import fmx.search.engines  # noqa: E402
 from fmx.cli import main  # noqa: E402
+from fmx.compiler import functions  # noqa: E402
 from fmx.index import layouts  # noqa: E402
 
 LONGEST_ID = 80  # letters of a parameter
@@ -188,7 +189,11 @@ class Result:
 
 @pytest.fixture
 def command(capfdbinary, monkeypatch):
-    """Run a command line in this process: command("search", path, stdin=b"...") -> Result."""
+    """Run a command line in this process: command("search", path, stdin=b"...") -> Result.
+
+    It says nothing of compiling, which depends on what other tests have compiled before.
+    """
+    monkeypatch.setattr(functions, "on_first_compile", lambda say: None)
 
     def command(*arguments, stdin=b""):
         arguments = [str(argument) for argument in arguments]
