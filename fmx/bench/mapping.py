@@ -16,6 +16,7 @@ from ..machines.watch import Clock, Timed
 from ..options.finding import find_index
 from ..search import mapping
 from ..search.mapping import MapOptions
+from ..search.sparse import least_bases
 from .options import count, length, runs, work
 
 # What a peer is called by, to index and to map, with {fasta} {reads} {threads} {prefix}, and to name a file.
@@ -295,7 +296,7 @@ def stages_command(given):
     where, wanted = options.device_of(given), MapOptions(n_threads=threads)
     mappers = workflow.make_mappers(fm_index, wanted, where, Progress(quiet=True), clock=clock)
     writer, _ = workflow.make_writer(fm_index.reference, workflow.Output(kind="bam" if given.bam else "sam"))
-    mapping.compile_all(mappers, writer)
+    mapping.compile_all(mappers, writer, any_length=least_bases(fm_index) == 0)
     sessions = [session for mapper in mappers for session in mapper.sessions]
     n_threads = sum(mapper.options.n_threads for mapper in mappers)
     for one in (clock, *(session.clock for session in sessions)):

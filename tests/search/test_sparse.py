@@ -184,6 +184,13 @@ def test_what_it_cannot_do_is_refused(arguments, wrong, folders, command, monkey
     assert done.err.count("\n") == 1
 
 
+def test_its_stages_are_timed(folders, command, monkeypatch):
+    monkeypatch.chdir(folders)
+    done = command("bench", "stages", "-x", "sparse.fmx", "r.fq")
+    assert (done.code, done.err) == (0, "")
+    assert b"reads, " in done.out.splitlines()[-1]
+
+
 def test_more_positions_than_are_kept(monkeypatch):
     """Where there is no room for positions, occurrences are told from rows again."""
     unit = random_letters(90, "room")
