@@ -122,16 +122,19 @@ def _pack(batch, strands, code, patterns):
 
 @inlined
 def pack_strands(batch, r, strands, code, patterns):
-    """Pack read r, if it is searchable, from word first[2r] on, and its reverse; note which are searched."""
+    """Pack read r, if it is searchable, from word first[2r] on, and its reverse; note which are searched.
+
+    Both are packed in any case: a method that finds them together looks at either.
+    """
     if not batch.searchable[r]:
         return
     length, first, other = batch.length[r], patterns.first[2 * r], patterns.first[2 * r + 1]
     pack_read(batch.data, batch.start[r], length, code, patterns.words, first)
+    pack_reverse(patterns.words, first, other, length)
     if strands & FORWARD:
         patterns.length[2 * r] = length
     if strands & REVERSE:
         patterns.length[2 * r + 1] = length
-        pack_reverse(patterns.words, first, other, length)
 
 
 @inlined

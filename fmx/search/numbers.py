@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at
-from ..index.sparse.table import position_in, strand_in
+from ..index.sparse.table import position_in
 from .hits import all_keys, first_key
 from .queries.sparse import (
     Anchor,
@@ -29,14 +29,18 @@ from .queries.sparse import (
 )
 
 KEPT = 1 << 61  # the number of the first position that is kept
+NONE = np.uint64(2**64 - 1)  # more than any row
+_STRETCH = 1024  # rows that are counted together
 PATTERN_SHIFT = 32  # of the number of a pattern, in that of an occurrence
-PLACE, STRAND, LO, HI, SORTED, CANDIDATES, N_STATE = range(7)  # columns of the state of reads
+PLACE, STRAND, LO, HI, SORTED, N_ANCHOR = range(6)  # columns of an Anchor in an array
+LEAST, LEAST_REVERSE, N_KEPT = range(N_ANCHOR, N_ANCHOR + 3)  # after them, see Found
 
 
 class Found(NamedTuple):
     """What a search has found of Patterns: ``positions`` int64 that are kept.
 
-    ``anchors`` int64[n_reads, N_STATE]: those of reads with many rows.
+    ``anchors`` int64[n_reads, N_KEPT]: those of reads with many rows, and the first position of these, on
+    either strand, at which the read occurs.
     """
 
     patterns: Any
@@ -67,30 +71,42 @@ def keep_anchor(state, i, anchor):
 
 @inlined
 def count_rows(query, patterns, r, anchor):
-    """(forward, reverse): occurrences of a read at the rows of its Anchor."""
+    """At how many rows of its Anchor a read occurs on + and on -, and the smallest of their positions."""
     left, by_text = (
         left_of_read(query, patterns, r, anchor),
         looks_at_text(query, length_of(patterns, r), anchor),
     )
-    n, n_reverse, n_sure = np.int64(0), np.int64(0), np.int64(0)
-    if not by_text:  # what rows tell by themselves, in a loop of vectors
-        for i in range(anchor.lo, anchor.hi):
-            row = at(query.table.rows, i)
-            sure = is_sure(query, row)
-            is_one = np.int64(may_be(row, left)) & sure
-            n += is_one
-            n_reverse += is_one & (strand_in(row) ^ anchor.strand)
-            n_sure += sure
-    if n_sure < anchor.hi - anchor.lo:
-        for i in range(anchor.lo, anchor.hi):
+    n, n_reverse, least, least_reverse = np.int64(0), np.int64(0), NONE, NONE
+    for start in range(anchor.lo, anchor.hi, _STRETCH):
+        stop = min(start + _STRETCH, anchor.hi)
+        if not by_text:  # what rows tell by themselves, in a loop of vectors
+            n_sure = np.int64(0)
+            for i in range(start, stop):
+                row = at(query.table.rows, i)
+                sure, reverse = np.int64(is_sure(query, row)), strand_at(anchor, row)
+                is_one = np.int64(may_be(row, left)) & sure
+                n += is_one
+                n_reverse += is_one & reverse
+                n_sure += sure
+                own = row | np.uint64(is_one - 1)
+                least = min(least, own | np.uint64(-reverse))
+                least_reverse = min(least_reverse, own | np.uint64(reverse - 1))
+            if n_sure == stop - start:
+                continue
+        for i in range(start, stop):
             row = at(query.table.rows, i)
             if (not by_text and is_sure(query, row)) or not may_be(row, left):
                 continue
             if occurs(query, patterns, r, anchor, row, by_text):
                 n += 1
-                n_reverse += strand_at(anchor, row)
+                if strand_at(anchor, row):
+                    n_reverse += 1
+                    least_reverse = min(least_reverse, row)
+                else:
+                    least = min(least, row)
     forward = n - n_reverse if at(patterns.length, 2 * r) else np.int64(0)
-    return forward, n_reverse if at(patterns.length, 2 * r + 1) else np.int64(0)
+    reverse = n_reverse if at(patterns.length, 2 * r + 1) else np.int64(0)
+    return forward, reverse, position_in(least), position_in(least_reverse)
 
 
 class Numbers(NamedTuple):
@@ -197,23 +213,15 @@ def _first_key(numbers, r):
             for number in range(lo - KEPT, hi - KEPT):
                 smallest = min(smallest, (numbers.start + at(numbers.found.positions, number)) << 1 | strand)
         elif lo < hi:
-            smallest = min(
-                smallest, (numbers.start + _first_of(numbers, (lo >> PATTERN_SHIFT) - 1)) << 1 | strand
-            )
+            first = _first_of(numbers, (lo >> PATTERN_SHIFT) - 1)
+            smallest = min(smallest, (numbers.start + first) << 1 | strand)
     return smallest
 
 
 @inlined
 def _first_of(numbers, pattern):
     """The first position of a pattern that occurs, of which an Anchor is kept."""
-    query, patterns, r, smallest = numbers.query, numbers.found.patterns, pattern >> 1, np.int64(1) << 61
-    anchor, length = anchor_of(numbers.found.anchors, r), length_of(patterns, r)
-    left, by_text = left_of_read(query, patterns, r, anchor), looks_at_text(query, length, anchor)
-    strand = (pattern & 1) ^ anchor.strand
-    for i in range(anchor.lo, anchor.hi):
-        row = at(query.table.rows, i)
-        if position_in(row) >= smallest or not may_be(row, left) or strand_in(row) != strand:
-            continue
-        if (not by_text and is_sure(query, row)) or occurs(query, patterns, r, anchor, row, by_text):
-            smallest = position_in(row)
-    return smallest - (length - query.table.k - anchor.place if pattern & 1 else anchor.place)
+    r, reverse = pattern >> 1, pattern & 1
+    length, place = length_of(numbers.found.patterns, r), numbers.found.anchors[r, PLACE]
+    offset = length - numbers.query.table.k - place if reverse else place
+    return numbers.found.anchors[r, LEAST + reverse] - offset

@@ -18,11 +18,13 @@ from ..index.sparse.minimizers import ROOM, smallest_kmers
 from ..index.sparse.table import bucket_bits, bucket_of, canonical
 from ..machines.places import CPU, Device
 from .numbers import (
-    CANDIDATES,
     HI,
     KEPT,
+    LEAST,
+    LEAST_REVERSE,
     LO,
-    N_STATE,
+    N_ANCHOR,
+    N_KEPT,
     PATTERN_SHIFT,
     PLACE,
     SORTED,
@@ -34,38 +36,54 @@ from .numbers import (
     keep_anchor,
 )
 from .queries.sparse import (
+    FEW,
+    Anchor,
     Sparse,
+    cost_of,
+    has_window,
     left_of_read,
     length_of,
     looks_at_text,
     may_be,
-    n_hashed,
-    n_left,
-    narrow,
     occurs,
     position_at_row,
+    range_of,
     strand_at,
+    window_start,
 )
 
 MANY = 64  # rows at which a read may occur, and whose positions are then kept
-SCANNED = 1024  # rows that candidates are chosen from,
-TELLING = 8  # if they tell so many symbols left of the k-mer
 ROOM_A_READ, SPARE = 8, 64  # positions for which there is room: so many a read, and so many more
 _GROUP = 2 * LANES  # reads that are searched together
+_ANCHORED, _NEXT = -1, -2  # in place of a number of candidates
 
 
 class Desk(NamedTuple):
-    """Memory of a search, for each read of a group.
+    """Memory of a search, for each of _GROUP reads that are searched together.
 
-    ``state`` int64[_GROUP, N_STATE]; ``rows`` int64[_GROUP, MANY], its candidates; ``first`` and ``n``
-    int64[_GROUP], its first word and how many k-mers are hashed; ``room`` int32[ROOM].
+    ``read`` and ``window`` int64[_GROUP]: which read, and the window that is looked at; ``anchor`` and
+    ``best`` int64[_GROUP, N_ANCHOR]: of this window, and the one that costs least; ``n`` int64[_GROUP]: how
+    many candidates there are, ``rows`` uint64[_GROUP, MANY + 1], or _ANCHORED where they are too many,
+    or _NEXT for another window.  ``first`` and ``start`` int64[_GROUP] and ``room`` int32[ROOM] are for
+    smallest_kmers.
     """
 
-    state: np.ndarray
+    read: np.ndarray
+    window: np.ndarray
+    anchor: np.ndarray
+    best: np.ndarray
+    n: np.ndarray
     rows: np.ndarray
     first: np.ndarray
-    n: np.ndarray
+    start: np.ndarray
     room: np.ndarray
+
+
+def _make_desk() -> Desk:
+    read, window, n, first, start = (np.zeros(_GROUP, np.int64) for _ in range(5))
+    anchor, best = (np.zeros((_GROUP, N_ANCHOR), np.int64) for _ in range(2))
+    rows = np.zeros((_GROUP, MANY + 1), np.uint64)
+    return Desk(read, window, anchor, best, n, rows, first, start, np.empty(ROOM, np.int32))
 
 
 def make_sparse(index) -> Sparse:
@@ -77,108 +95,113 @@ def make_sparse(index) -> Sparse:
 def search(query, patterns) -> Numbered:
     """Search Patterns of both strands (input/reads.py), none of them shorter than k + w - 1."""
     n = patterns.length.size // 2
-    found = Found(patterns, np.empty(ROOM_A_READ * n + SPARE, np.int64), np.empty((n, N_STATE), np.int64))
-    numbered = Numbered(np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), found)
-    state, rows = (np.zeros((_GROUP, n), np.int64) for n in (N_STATE, MANY))
-    desk = Desk(state, rows, np.zeros(_GROUP, np.int64), np.zeros(_GROUP, np.int64), np.empty(ROOM, np.int32))
-    _search(query, numbered, desk)
+    found = Found(patterns, np.empty(ROOM_A_READ * n + SPARE, np.int64), np.empty((n, N_KEPT), np.int64))
+    numbered = Numbered(np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64), found)
+    _search(query, numbered, _make_desk())
     return numbered
 
 
 @compiled
 def _search(query, numbered, desk):
-    patterns, state = numbered.found.patterns, desk.state
-    n_reads, n_kept = numbered.lo.size // 2, np.int64(0)
-    for group in range(0, n_reads, _GROUP):
-        size = min(n_reads - group, np.int64(_GROUP))
-        _choose_kmers(query, patterns, group, size, desk)
+    patterns, n_reads = numbered.found.patterns, numbered.lo.size // 2
+    r, size, n_kept = 0, 0, np.int64(0)
+    while True:
+        while size < _GROUP and r < n_reads:
+            if length_of(patterns, r) > 0:
+                desk.read[size], desk.window[size] = r, 0
+                size += 1
+            r += 1
+        if size == 0:
+            return
+        _choose_kmers(query, patterns, size, desk)
         for i in range(size):
-            if state[i, HI] != 0:
-                bucket = state[i, LO]
-                state[i, LO] = np.int64(at(query.table.starts, bucket))
-                state[i, HI] = np.int64(at(query.table.starts, bucket + 1))
-                prefetch(query.table.rows, state[i, LO])
+            bucket = desk.anchor[i, LO]
+            desk.anchor[i, LO] = lo = np.int64(at(query.table.starts, bucket))
+            desk.anchor[i, HI] = hi = np.int64(at(query.table.starts, bucket + 1))
+            prefetch(query.table.rows, lo)
+            prefetch(query.table.rows, max(hi, 1) - 1)
         for i in range(size):
-            _choose_rows(query, patterns, group + i, i, desk)
+            _choose_rows(query, patterns, i, desk)
+        n_left = 0
         for i in range(size):
-            n_kept = _compare(query, numbered, group + i, i, desk, n_kept)
+            if desk.n[i] != _NEXT:
+                n_kept = _compare(query, numbered, i, desk, n_kept)
+                continue
+            desk.read[n_left], desk.window[n_left] = desk.read[i], desk.window[i]
+            keep_anchor(desk.best, n_left, anchor_of(desk.best, i))
+            n_left += 1
+        size = n_left
 
 
 @inlined
-def _choose_kmers(query, patterns, group, size, desk):
-    """Note the smallest k-mer of each read of a group, and its bucket as the first row."""
-    state, k = desk.state, query.table.k
+def _choose_kmers(query, patterns, size, desk):
+    """Note the smallest k-mer of a window of each read, and its bucket as the first row."""
+    k, w = query.table.k, query.table.w
     for half in range(0, size, LANES):
         for i in range(half, half + LANES):
-            desk.n[i] = 0
-            if i < size and length_of(patterns, group + i) > 0:
-                desk.n[i] = n_hashed(query, length_of(patterns, group + i))
-                desk.first[i] = at(patterns.first, 2 * (group + i))
+            own = i if i < size else half
+            r = desk.read[own]
+            desk.first[i] = at(patterns.first, 2 * r)
+            desk.start[i] = window_start(query, length_of(patterns, r), desk.window[own])
         own = slice(half, half + LANES)
-        smallest_kmers(patterns.words, desk.first[own], desk.n[own], k, desk.room)
+        smallest_kmers(patterns.words, desk.first[own], desk.start[own], k, w, desk.room)
         for i in range(half, min(half + LANES, size)):
-            state[i, SORTED] = state[i, LO] = state[i, HI] = 0
-            if desk.n[i] > 0:
-                state[i, PLACE] = desk.room[i - half]
-                kmer, state[i, STRAND] = canonical(patterns.words, desk.first[i], state[i, PLACE], k)
-                state[i, LO], state[i, HI] = bucket_of(kmer, query.n_bits), 1
-                prefetch(query.table.starts, state[i, LO])
+            place = desk.start[i] + desk.room[i - half]
+            kmer, strand = canonical(patterns.words, desk.first[i], place, k)
+            bucket = bucket_of(kmer, query.n_bits)
+            prefetch(query.table.starts, bucket)
+            desk.anchor[i, PLACE], desk.anchor[i, STRAND] = place, strand
+            desk.anchor[i, LO], desk.anchor[i, SORTED] = bucket, 0
 
 
 @inlined
-def _choose_rows(query, patterns, r, i, desk):
-    """Note at which rows a read may occur: candidates, or an Anchor where there are too many."""
-    state, anchor, length = desk.state, anchor_of(desk.state, i), length_of(patterns, r)
-    n, known = anchor.hi - anchor.lo, n_left(query, length, anchor.place, anchor.strand)
-    n_candidates = np.int64(-1)
-    if n <= MANY or (n <= SCANNED and known >= TELLING):
-        n_candidates = _candidates(query, patterns, r, i, anchor, desk)
-    if n_candidates < 0:
-        anchor = narrow(query, patterns, r, desk.room, anchor)
-        keep_anchor(state, i, anchor)
-        if anchor.hi - anchor.lo <= MANY:
-            n_candidates = _candidates(query, patterns, r, i, anchor, desk)
-    state[i, CANDIDATES] = n_candidates
+def _choose_rows(query, patterns, i, desk):
+    """Note the candidates of a read, or that it has too many, or that another window is looked at."""
+    r, window, anchor = desk.read[i], desk.window[i], anchor_of(desk.anchor, i)
+    length = length_of(patterns, r)
+    if anchor.hi - anchor.lo > FEW:
+        if window > 0 and cost_of(query, length, anchor_of(desk.best, i)) <= cost_of(query, length, anchor):
+            anchor = anchor_of(desk.best, i)
+        keep_anchor(desk.best, i, anchor)
+        if has_window(query, length, window + 1):
+            desk.window[i], desk.n[i] = window + 1, _NEXT
+            return
+        if anchor.hi - anchor.lo > MANY:
+            lo, hi = range_of(query, patterns, r, anchor)
+            anchor = Anchor(anchor.place, anchor.strand, lo, hi, np.int64(1))
+        keep_anchor(desk.anchor, i, anchor)
+    left, n = left_of_read(query, patterns, r, anchor), np.int64(0)
+    for j in range(anchor.lo, anchor.hi):
+        row = at(query.table.rows, j)
+        desk.rows[i, n] = row
+        n += np.int64(may_be(row, left))
+        if n > MANY:
+            break
+    desk.n[i] = n if n <= MANY else _ANCHORED
+    if looks_at_text(query, length, anchor):
+        for j in range(min(n, np.int64(MANY))):
+            start = max(position_at_row(query, length, anchor, desk.rows[i, j]), np.int64(0))
+            prefetch(query.words, start >> 5)
+            prefetch(query.words, (start + length) >> 5)
 
 
 @inlined
-def _candidates(query, patterns, r, i, anchor, desk):
-    """Note the rows of an Anchor whose symbols are the read's; how many, -1 if they are more than MANY."""
-    left, length = left_of_read(query, patterns, r, anchor), length_of(patterns, r)
-    n, by_text = np.int64(0), looks_at_text(query, length, anchor)
-    for row in range(anchor.lo, anchor.hi):
-        if may_be(at(query.table.rows, row), left):
-            if n == MANY:
-                return np.int64(-1)
-            desk.rows[i, n] = row
-            n += 1
-    if by_text:
-        for j in range(n):
-            start = position_at_row(query, length, anchor, at(query.table.rows, desk.rows[i, j]))
-            prefetch(query.words, max(start, np.int64(0)) >> 5)
-            prefetch(query.words, max(start + length, np.int64(0)) >> 5)
-    return n
-
-
-@inlined
-def _compare(query, numbered, r, i, desk, n_kept):
-    """Number the occurrences of read r; how many positions are kept."""
+def _compare(query, numbered, i, desk, n_kept):
+    """Number the occurrences of a read; how many positions are kept."""
     patterns, positions, rows = numbered.found.patterns, numbered.found.positions, desk.rows
-    anchor, length, lo, hi = anchor_of(desk.state, i), length_of(patterns, r), numbered.lo, numbered.hi
-    n = desk.state[i, CANDIDATES]
+    r, anchor, lo, hi, n = desk.read[i], anchor_of(desk.anchor, i), numbered.lo, numbered.hi, desk.n[i]
     if 0 <= n <= positions.size - n_kept:
-        by_text, n_reverse = looks_at_text(query, length, anchor), np.int64(0)
+        length, n_reverse = length_of(patterns, r), np.int64(0)
+        by_text = looks_at_text(query, length, anchor)
         lo[2 * r] = KEPT + n_kept
         for j in range(n):
-            row = at(query.table.rows, rows[i, j])
+            row = rows[i, j]
             if occurs(query, patterns, r, anchor, row, by_text):
-                position = position_at_row(query, length, anchor, row)
-                if strand_at(anchor, row):
-                    rows[i, n_reverse] = position
-                    n_reverse += 1
-                else:
-                    positions[n_kept] = position
-                    n_kept += 1
+                position, reverse = position_at_row(query, length, anchor, row), strand_at(anchor, row)
+                positions[n_kept] = position
+                rows[i, n_reverse] = position
+                n_kept += 1 - reverse
+                n_reverse += reverse
         hi[2 * r] = lo[2 * r + 1] = KEPT + n_kept
         for j in range(n_reverse):
             positions[n_kept] = rows[i, j]
@@ -186,7 +209,8 @@ def _compare(query, numbered, r, i, desk, n_kept):
         hi[2 * r + 1] = KEPT + n_kept
         return n_kept
     keep_anchor(numbered.found.anchors, r, anchor)
-    n_forward, n_reverse = count_rows(query, patterns, r, anchor)
+    n_forward, n_reverse, least, least_reverse = count_rows(query, patterns, r, anchor)
+    numbered.found.anchors[r, LEAST], numbered.found.anchors[r, LEAST_REVERSE] = least, least_reverse
     lo[2 * r] = np.int64(2 * r + 1) << PATTERN_SHIFT
     lo[2 * r + 1] = np.int64(2 * r + 2) << PATTERN_SHIFT
     hi[2 * r], hi[2 * r + 1] = lo[2 * r] + n_forward, lo[2 * r + 1] + n_reverse

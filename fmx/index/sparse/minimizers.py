@@ -11,7 +11,6 @@ at a time.
 import numpy as np
 
 from ...compiler.functions import inlined
-from ...compiler.primitives import at
 from ...compiler.simd import (
     LANES,
     choose,
@@ -23,7 +22,6 @@ from ...compiler.simd import (
     load,
     maximum,
     minimum,
-    minus,
     plus,
     rotate,
     shifted,
@@ -132,52 +130,42 @@ def minimizers(room, i, w):
 
 
 @inlined
-def smallest_kmers(words, first, n, k, room):
-    """Of LANES packed strings at words first[i]: where the first of the smallest of n[i] k-mers starts.
+def smallest_kmers(words, first, start, k, w, room):
+    """Of LANES packed strings at words first[i]: which of the w k-mers from symbol start[i] on is smallest.
 
-    A lane a string, symbol by symbol; room[i] gets the place.  Where n[i] is 0 it is 0.
+    A lane a string, symbol by symbol; room[i] gets its number, 0 to w - 1, that of the first one if there are
+    several.
     """
-    most, fewest = np.int64(0), np.int64(SPAN)
-    for i in range(LANES):
-        most, fewest = max(most, n[i]), min(fewest, n[i])
-        room[i] = n[i] - 1
-    last, both = load(room, 0), fill(room, _C ^ _G)
+    both = fill(room, _C ^ _G)
     forward, reverse, place = fill(room, 0), fill(room, 0), fill(room, 0)
-    best, entering, leaving = fill(room, _HIGH), fill(room, 0), fill(room, 0)
-    for i in range(most + k - 1 if most > 0 else 0):
+    best, entering = fill(room, _HIGH), fill(room, 0)
+    for i in range(k + w - 1):
         if i & 15 == 0:
-            entering = _halves(words, first, n, k, i, room)
+            entering = _sixteen(words, first, start, i, room)
         added = _bits_of(room, entering)
         entering = shifted(entering, 2)
+        store(room, LANES * (i + 1), added)
         forward = differ(rotate(forward, 1), added)
         added = rotate(differ(added, both), k - 1)
         if i < k:
             reverse = differ(rotate(reverse, 31), added)
         else:
-            if (i - k) & 15 == 0:
-                leaving = _halves(words, first, n, k, i - k, room)
-            gone = _bits_of(room, leaving)
-            leaving = shifted(leaving, 2)
+            gone = load(room, LANES * (i + 1 - k))
             forward = differ(forward, rotate(gone, k))
             reverse = differ(rotate(differ(reverse, differ(gone, both)), 31), added)
-        j = i - k + 1
-        if j >= 0:
+        if i >= k - 1:
             x = plus(forward, reverse)
-            if j >= fewest:  # some strings have ended
-                x = choose(signs(minus(last, fill(room, j))), fill(room, 0), x, fill(room, _HIGH))
             smaller = minimum(best, x)
-            place = choose(smaller, best, place, fill(room, j))
+            place = choose(smaller, best, place, fill(room, i - k + 1))
             best = smaller
     store(room, 0, place)
 
 
 @inlined
-def _halves(words, first, n, k, i, room):
-    """The 16 symbols from i on of each string, as lanes, the first in the highest bits."""
-    shift = np.uint64(0 if i & 16 else 32)
+def _sixteen(words, first, start, i, room):
+    """The 16 symbols i after start[lane] of each string, as lanes, the first in the highest bits."""
     for lane in range(LANES):
-        if i < n[lane] + k - 1:
-            room[lane] = np.int64((at(words, first[lane] + (i >> 5)) >> shift) & np.uint64(0xFFFFFFFF))
+        room[lane] = np.int64(symbols(words, first[lane], start[lane] + i, 16))
     return load(room, 0)
 
 

@@ -1,10 +1,11 @@
 """Exact occurrence of a read, on both strands, by a sparse suffix array (index/sparse/table.py).
 
-The smallest canonical k-mer of a read is sampled wherever the read occurs, on either strand; its bucket holds
-the rows.  Few rows are compared with the text one by one, by their own symbols first.  Of a bucket with more
-rows binary search finds the range of those that go on as the read does, from the k-mer on; what stands left
-of it is compared by the symbols in the rows, as far as they reach.  So a place in the text is looked at only
-where there are few of them, or for reads that reach further.
+The smallest canonical k-mer of a window of w is sampled wherever the read occurs, on either strand; its
+bucket holds the rows.  Few rows are compared with the text one by one, by their own symbols first.  Where
+there are more, the next windows of the read are looked at, and the bucket that costs least is taken.  If that
+is still large, binary search finds the range of the rows that go on as the read does, from the k-mer on; what
+stands left of it is compared by the symbols in the rows, as far as they reach.  So a place in the text is
+looked at only where there are few of them, or for reads that reach further.
 """
 
 from typing import Any, NamedTuple
@@ -12,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiler.functions import inlined
-from ...compiler.primitives import at, bits_from, low_bits, prefetch, trailing_zeros
+from ...compiler.primitives import at, bits_from
 from ...index.reference import Blocks, block_end
-from ...index.sparse.minimizers import SPAN, find_minimizers, hash_kmers, minimizers
 from ...index.sparse.table import (
     DEPTH,
     FEW,
@@ -22,8 +22,6 @@ from ...index.sparse.table import (
     REACH,
     WORD,
     SparseTable,
-    bucket_of,
-    canonical,
     is_near,
     left_key,
     packed_key,
@@ -31,8 +29,9 @@ from ...index.sparse.table import (
     strand_in,
     text_key,
 )
-from ...input.dna import reverse_complement, symbols
+from ...input.dna import symbols
 
+MOST_WINDOWS = 64  # of a read
 FAR = 3 * LEFT  # what a row costs whose place in the text must be looked at, in rows that tell it themselves
 
 
@@ -66,9 +65,16 @@ def length_of(patterns, r):
 
 
 @inlined
-def n_hashed(query, length):
-    """How many k-mers of a read are hashed: those of all its windows, or of enough."""
-    return min(length, np.int64(SPAN - 2)) - query.table.k + 1
+def window_start(query, length, window):
+    """Where a window of w k-mers of a read starts: they follow one another, and the last one ends with it."""
+    return min(window * query.table.w, length - query.table.k - query.table.w + 1)
+
+
+@inlined
+def has_window(query, length, window):
+    """Whether a read has so many windows, of which MOST_WINDOWS are looked at."""
+    n = length - query.table.k - query.table.w + 1
+    return (window - 1) * query.table.w < n and window < MOST_WINDOWS
 
 
 @inlined
@@ -78,36 +84,12 @@ def n_left(query, length, place, strand):
 
 
 @inlined
-def narrow(query, patterns, r, room, anchor):
-    """The Anchor of read r whose rows cost least, where its first one has many."""
-    first, length, k, w = at(patterns.first, 2 * r), length_of(patterns, r), query.table.k, query.table.w
-    n = n_hashed(query, length)
-    hash_kmers(patterns.words, first, np.int64(0), n, k, room)
-    find_minimizers(room, n, w)
-    for i in range(0, n, 32):
-        found = np.uint64(minimizers(room, i, w)) & low_bits(np.int32(n - i))
-        while found:
-            kmer, _ = canonical(patterns.words, first, i + trailing_zeros(found), k)
-            prefetch(query.table.starts, bucket_of(kmer, query.n_bits))
-            found &= found - np.uint64(1)
-    best, least = anchor, np.int64(1) << 62
-    for i in range(0, n, 32):
-        found = np.uint64(minimizers(room, i, w)) & low_bits(np.int32(n - i))
-        while found:
-            place = i + trailing_zeros(found)
-            found &= found - np.uint64(1)
-            kmer, strand = canonical(patterns.words, first, place, k)
-            bucket = bucket_of(kmer, query.n_bits)
-            lo, hi = np.int64(at(query.table.starts, bucket)), np.int64(at(query.table.starts, bucket + 1))
-            cost = hi - lo
-            if cost > FEW and n_left(query, length, place, strand) > LEFT:
-                cost *= FAR
-            if cost < least:
-                best, least = Anchor(place, strand, lo, hi, np.int64(0)), cost
-    if least <= FEW:
-        return best
-    lo, hi = range_of(query, patterns, r, best)
-    return Anchor(best.place, best.strand, lo, hi, np.int64(1))
+def cost_of(query, length, anchor):
+    """What it costs to compare the rows of an Anchor, in rows that say themselves where the read occurs."""
+    cost = anchor.hi - anchor.lo
+    if cost > FEW and n_left(query, length, anchor.place, anchor.strand) > LEFT:
+        cost *= FAR
+    return cost
 
 
 @inlined
@@ -140,14 +122,11 @@ def range_of(query, patterns, r, anchor):
 @inlined
 def _order(query, patterns, r, anchor, row):
     """-1, 0, 1: the text of a row, from its k-mer on, sorts before, goes on as, sorts after read r."""
-    first, length, k = at(patterns.first, 2 * r), length_of(patterns, r), query.table.k
-    right = min(length - n_left(query, length, anchor.place, anchor.strand), np.int64(DEPTH))
+    first, length, k = at(patterns.first, 2 * r + anchor.strand), length_of(patterns, r), query.table.k
+    left = n_left(query, length, anchor.place, anchor.strand)
+    right = min(length - left, np.int64(DEPTH))
     for depth in range(0, right, WORD):
-        if anchor.strand:
-            stop = anchor.place + k - depth
-            ours = packed_key(patterns.words, first, stop, right - depth, True)
-        else:
-            ours = packed_key(patterns.words, first, anchor.place + depth, right - depth, False)
+        ours = packed_key(patterns.words, first, left + depth, right - depth, False)
         n = ours & 63
         theirs = text_key(query.words, query.blocks, row, k, depth)
         reach = min(theirs & 63, n)
@@ -173,15 +152,11 @@ def position_at_row(query, length, anchor, row):
 @inlined
 def left_of_read(query, patterns, r, anchor):
     """(bits, mask): what a row must hold of the symbols left of its k-mer."""
-    first, length = at(patterns.first, 2 * r), length_of(patterns, r)
-    n = min(n_left(query, length, anchor.place, anchor.strand), np.int64(LEFT))
+    left = n_left(query, length_of(patterns, r), anchor.place, anchor.strand)
+    n = min(left, np.int64(LEFT))
     if n == 0:
         return np.uint64(0), np.uint64(0)
-    if anchor.strand:
-        x = reverse_complement(symbols(patterns.words, first, anchor.place + query.table.k, n), n)
-    else:
-        x = symbols(patterns.words, first, anchor.place - n, n)
-    return left_key(x, n)
+    return left_key(symbols(patterns.words, at(patterns.first, 2 * r + anchor.strand), left - n, n), n)
 
 
 @inlined
@@ -193,9 +168,9 @@ def looks_at_text(query, length, anchor):
 
 @inlined
 def is_sure(query, row):
-    """1 if a row tells by itself that nothing ends near it, else 0."""
-    position = position_in(row)
-    return (1 - is_near(row)) & np.int64(position >= DEPTH) & np.int64(position < query.n - DEPTH)
+    """Whether a row tells by itself that nothing ends near it."""
+    inside = np.uint64(max(query.n - 2 * DEPTH, 0)) << np.uint64(32)
+    return (is_near(row) == 0) & (row - (np.uint64(DEPTH) << np.uint64(32)) < inside)
 
 
 @inlined
