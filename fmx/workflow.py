@@ -65,7 +65,7 @@ if not TYPE_CHECKING:  # to which any name would exist
 
 def tell_compiling(progress) -> None:
     """Say it when code is compiled, which happens in the first run with new options."""
-    functions.on_first_compile(progress.say)
+    functions.on_first_compile(progress)
 
 
 class Search(NamedTuple):

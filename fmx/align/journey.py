@@ -167,7 +167,7 @@ class Read(NamedTuple):
 def prepare(paths, options, output, progress) -> Read:
     """Read what is aligned: all pairs of a FASTA file ('-' for stdin), or each sequence of it with each of a
     second one.  ``options`` PairOptions, ``output`` PairOutput."""
-    functions.on_first_compile(progress.say)
+    functions.on_first_compile(progress)
     names, job = read_job(paths, options, output.values)
     _ = job.task  # counts q-grams
     return Read(names, job)

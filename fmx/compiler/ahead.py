@@ -15,14 +15,15 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import n_of
 from . import functions, object_cache
 from .functions import Compiled
 
@@ -91,9 +92,6 @@ def _kind(word: str) -> Any:
     return _named(word) if "." in word else np.dtype(word)
 
 
-_SECONDS_OF_KB, _SECONDS_TO_START = 0.025, 1.5
-
-
 class Workers:
     """Processes that compile, started at once; ``shared``: for all who run this fmx."""
 
@@ -103,15 +101,21 @@ class Workers:
         command = [sys.executable, "-c", program]
         self._processes = [subprocess.Popen(command, text=True, **how) for _ in range(n)]
 
-    def compile(
-        self, entries: list[Entry], done: Callable[[Entry], object] = lambda entry: None
-    ) -> list[Entry]:
-        """Compile entries, those with most code first; ``done(entry)`` is called after each.
+    def compile(self, entries: list[Entry], listener: functions.Listener | None = None) -> list[Entry]:
+        """Compile entries, those with most code first, and show how far that is.
 
         Returns those that were not compiled: a process ended, or the code cannot be called.
         """
         waiting = deque(sorted(entries, key=lambda entry: -entry.size))
+        total = sum(entry.size for entry in entries)
+        done: list = []
         failed: list = []
+
+        def share() -> float:
+            return sum(entry.size for entry in done) / total
+
+        def message() -> str:
+            return f"{len(done):,} of {n_of(len(entries), 'function')} compiled"
 
         def feed(process: Any) -> None:
             while waiting:
@@ -125,17 +129,18 @@ class Workers:
                 except OSError:  # it ended
                     answer = ""
                 if answer == "kept":
-                    done(entry)
+                    done.append(entry)
                 else:
                     failed.append(entry)
                     if not answer:
                         return
 
         threads = [threading.Thread(target=feed, args=(process,)) for process in self._processes]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with listener.alone(message, share) if listener else nullcontext():
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
         return [*failed, *waiting]
 
     def end(self) -> None:
@@ -158,11 +163,6 @@ def workers(n: int, shared: bool = False) -> Iterator[Workers]:
 def n_processes(entries: list[Entry]) -> int:
     """How many processes are of use."""
     return max(1, min(len(os.sched_getaffinity(0)), len(entries)))
-
-
-def seconds(entries: list[Entry], n: int) -> float:
-    """About how long ``n`` processes take."""
-    return _SECONDS_TO_START + _SECONDS_OF_KB * sum(entry.size for entry in entries) / n
 
 
 def work(shared: bool) -> None:

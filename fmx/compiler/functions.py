@@ -16,28 +16,39 @@ import threading
 import time
 from collections import namedtuple
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 from . import DISABLED, object_cache
 from .native import COMPILING, Code, Native, need_room, spread
 from .piece import Contract, Piece
 
 _lock = threading.RLock()
-_before_compiling: list = []
+_listener: list = []
+_before_compiling: list = []  # the same until it was told
 _may_start_others = [True]  # once a process
 _UNKNOWN = "fmx does not know this numba or NumPy; see what it requires"
 _seconds = [0.0]
 
 
-def on_first_compile(say: Callable[[str], object]) -> None:
-    """Call ``say(text)`` once, when something is compiled that the disk does not hold yet.
+class Listener(Protocol):
+    """Who is told what is compiled: machines/progress.py."""
 
-    The last callback given counts, so that an earlier command of the same process has no say.
+    def say(self, message: str) -> None:
+        """One line that stays."""
+
+    def alone(self, message: Callable[[], str], share: Callable[[], float]) -> AbstractContextManager[None]:
+        """Within, show ``message()`` and the time left, by the share that is done."""
+
+
+def on_first_compile(listener: Listener) -> None:
+    """Tell ``listener`` once, when something is compiled that the disk does not hold yet.
+
+    The last one given counts, so that an earlier command of the same process has no say.
     """
-    _before_compiling[:] = [say]
+    _listener[:] = _before_compiling[:] = [listener]
 
 
 def seconds_of_compiling() -> float:
@@ -78,7 +89,7 @@ def tell(is_callable: Callable[[], bool], unknown: str, what: str = "") -> None:
             why = f": {where} cannot be kept from others; name another by FMX_CACHE"
         elif not is_callable():
             why = f": {unknown}"
-        _before_compiling.pop()(
+        _before_compiling.pop().say(
             f"compiling for this machine ({f'each time{why}' if why else 'once'}){what} ..."
         )
 
@@ -135,10 +146,9 @@ def _compile_ahead(name: str) -> None:
         return
     _may_start_others.clear()
     with ahead.workers(n) as started:
-        about = f": {len(wanted)} functions, about {ahead.seconds(wanted, n):.0f} s"
-        tell(_is_callable, _UNKNOWN, about)
+        tell(_is_callable, _UNKNOWN, f": {len(wanted)} functions")
         if _is_callable():
-            started.compile(wanted)
+            started.compile(wanted, *_listener)
 
 
 def work_alone() -> None:

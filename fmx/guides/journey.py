@@ -204,7 +204,7 @@ def why_whole(samples) -> InputError | None:
 
 def make_counter(libraries, samples, options, progress) -> Counter:
     """What counts the guides of a Library, or of two for mates, in Samples; tells what is odd about them."""
-    functions.on_first_compile(progress.say)
+    functions.on_first_compile(progress)
     libraries = [without_doubles(library, progress) for library in libraries]
     targets = make_targets(libraries, bool(samples[0].second))
     tell_neighbours(targets, options, progress)

@@ -33,7 +33,7 @@ class IndexJob:
 
     def open(self, resources: Resources, progress: Any, kept: Kept) -> None:
         give_back_large()
-        functions.on_first_compile(progress.say)
+        functions.on_first_compile(progress)
 
     def prepare(self, opened: None, resources: Resources, progress: Any, kept: Kept) -> tuple:
         """What names the reference of the index that is replaced, and that index in words; or nothing."""
@@ -66,7 +66,7 @@ class AddingJob:
 
     def open(self, resources: Resources, progress: Any, kept: Kept) -> None:
         give_back_large()
-        functions.on_first_compile(progress.say)
+        functions.on_first_compile(progress)
 
     def prepare(self, opened: None, resources: Resources, progress: Any, kept: Kept) -> None:
         """Nothing."""

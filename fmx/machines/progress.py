@@ -25,6 +25,7 @@ class Progress:
         self._wait = OFTEN if self._live else SELDOM
         self._shown = time.monotonic() if not self._live else 0.0
         self._lock = threading.Lock()
+        self._alone: tuple | None = None
         self.follow()
 
     def begin(self) -> None:
@@ -47,7 +48,8 @@ class Progress:
             if self.quiet or now - self._shown <= self._wait:
                 return
             self._shown = now
-            line = meter(message, self._share(), now - self._start, _columns() if self._live else None)
+            what, share, start = self._alone or (lambda: message, self._share, self._start)
+            line = meter(what(), share(), now - start, _columns() if self._live else None)
             if self._live:
                 tell(line, end="")
             else:
@@ -71,6 +73,16 @@ class Progress:
         with self.kept_up(lambda: name):
             yield done
         self.say(f"{name}: {time.monotonic() - start:.1f} s")
+
+    @contextmanager
+    def alone(self, message: Callable[[], str], share: Callable[[], float | None]) -> Iterator[None]:
+        """Within, show ``message()`` and ``share()`` in place of anything else, as time goes by."""
+        self._alone = message, share, time.monotonic()
+        try:
+            with self.kept_up(message):
+                yield
+        finally:
+            self._alone = None
 
     @contextmanager
     def kept_up(self, message: Callable[[], str]) -> Iterator[None]:

@@ -53,7 +53,7 @@ class Matching(NamedTuple):
 
 def prepare(fm_index, options: MemOptions, output: MemOutput, progress, device: Device) -> Matching:
     """What ``find`` needs, to serve for several outputs."""
-    functions.on_first_compile(progress.say)
+    functions.on_first_compile(progress)
     sam_header = partial(sam.header, fm_index.reference, __version__, command_line(), "")
     open_matches = module_of(output.kind).open_matches
     writer, head = open_matches(fm_index.reference, output, options.strands, sam_header)

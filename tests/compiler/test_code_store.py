@@ -9,6 +9,7 @@ import threading
 import time
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
@@ -373,7 +374,7 @@ def test_where_the_convention_differs_numba_calls(anew, store, monkeypatch, diff
 
     monkeypatch.setattr(slope, "__module__", "fmx.of_a_test")
     heard = []
-    functions.on_first_compile(heard.append)
+    functions.on_first_compile(SimpleNamespace(say=heard.append))
     differs(monkeypatch)
     assert not probe.holds(numba_cpu)
     table = np.arange(6.0).reshape(2, 3)
@@ -386,8 +387,8 @@ def test_where_the_convention_differs_numba_calls(anew, store, monkeypatch, diff
 
 def test_what_the_convention_is_was_found_out_once_for_a_folder(anew, store, monkeypatch):
     asked = []
-    ask = probe._ask
-    monkeypatch.setattr(probe, "_ask", lambda codes: asked.append(1) or ask(codes))
+    ask = probe.ask
+    monkeypatch.setattr(probe, "ask", lambda *codes: asked.append(1) or ask(*codes))
     for _ in range(2):
         functions._is_callable.cache_clear()
         assert probe.holds(numba_cpu)

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import fake_cuda
@@ -114,7 +115,7 @@ def test_without_the_convention_numba_launches_and_it_is_told(driver, tmp_path, 
     said, launched = [], []
     monkeypatch.setattr(kernels, "is_callable", lambda capability: False)
     monkeypatch.setattr(numba_cuda, "by_numba", lambda *_: lambda *how: launched.append(how))
-    functions.on_first_compile(said.append)
+    functions.on_first_compile(SimpleNamespace(say=said.append))
     object_cache.write("something", b"")
     out = gpu.zeros(1, np.int64)
     Kernel(add)[1, 2](out, Pair(out, 1), 5)

@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import entry_points
 import pytest
@@ -60,11 +62,19 @@ SMALL = sorted(ENTRIES, key=lambda entry: entry.size)[:3]
 def test_workers_compile_what_they_are_given_and_tell_what_they_cannot(tmp_path, monkeypatch):
     monkeypatch.setenv("FMX_CACHE", str(tmp_path))
     unknown = ahead.Entry(1, frozenset(), "fmx.unknown.function 'i8'")
-    done: list = []
+    shown: list = []
+
+    @contextmanager
+    def alone(message, share):
+        shown.append((message(), share()))
+        yield
+        shown.append((message(), share()))
+
     with ahead.workers(2) as started:
-        failed = started.compile([*SMALL, unknown], done.append)
+        failed = started.compile([*SMALL, unknown], SimpleNamespace(alone=alone))
     assert failed == [unknown]
-    assert set(done) == set(SMALL)
+    size = sum(entry.size for entry in SMALL)
+    assert shown == [("0 of 4 functions compiled", 0), ("3 of 4 functions compiled", size / (size + 1))]
     kept = {path.name.rpartition("-")[0] for path in (tmp_path / "fmx").glob("*/fmx.*.o")}
     assert kept == {entry.name.split()[0] for entry in SMALL}
 

@@ -112,6 +112,22 @@ def test_a_stage_goes_on_while_nobody_tells_anything(monkeypatch, capsys):
         assert threading.active_count() == n_threads
 
 
+def test_what_is_shown_alone_is_shown_in_place_of_the_rest(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "SELDOM", -1.0)
+    now = 1000.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    said = Progress()
+    said.follow(lambda: 0.5)
+    now += 60
+    with said.alone(lambda: "1 of 4 functions compiled", lambda: 0.25):
+        now += 10
+        said.show("7 reads")
+    said.show("8 reads")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "fmx: 25 % 00:10, 00:30 left: 1 of 4 functions compiled"
+    assert lines[-1] == "fmx: 50 % 01:10, 01:10 left: 8 reads"
+
+
 def test_a_reference_that_is_read_tells_its_share(folder):
     text = journeys.fasta([("a", random_letters(30_000, "share")), ("b", "ACGT" * 10)])
     (folder / "a.fa.gz").write_bytes(gzip.compress(text))

@@ -57,16 +57,8 @@ def command(given):
 def _compile(missing, n, shared, progress) -> None:
     from ...compiler import ahead
 
-    total = sum(entry.size for entry in missing)
-    made: list = []
-    progress.say(f"compiling {n_of(len(missing), 'function')}, about {ahead.seconds(missing, n):.0f} s")
-    progress.follow(lambda: sum(entry.size for entry in made) / total)
-
-    def done(entry) -> None:
-        made.append(entry)
-        progress.show(f"{len(made):,} of {n_of(len(missing), 'function')}")
-
+    progress.say(f"compiling {n_of(len(missing), 'function')} ...")
     with ahead.workers(n, shared) as started:
-        failed = started.compile(missing, done)
+        failed = started.compile(missing, progress)
     if failed:
         raise FmxError(f"{n_of(len(failed), 'function')} not compiled, as {failed[0].name.split()[0]}")
