@@ -24,6 +24,7 @@ def collecting(arguments, environment, seed):
     )  # fmt: skip
 
 
+@pytest.mark.nightly  # by day pytest-xdist compares what its workers collect
 @pytest.mark.parametrize(
     ("arguments", "environment", "least"),
     [

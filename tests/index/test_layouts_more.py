@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cover import covered
 
 from fmx.bench.search import Unprefetched
 from fmx.compiler.functions import compiled
@@ -17,6 +18,15 @@ from fmx.search.engines import cpu
 from fmx.search.queries import Exact
 
 NAMES = [str(name) for name in layouts.all_names() if name.family != "cofi" or name.k <= 9]
+
+
+def wanted(case):
+    """Every k of a family, and every d; of cofi, k even and odd."""
+    name = layouts.parse_name(case[0])
+    return {(name.family, name.k % 2 if name.family == "cofi" else name.k), name.d}
+
+
+every_layout = pytest.mark.parametrize("name", covered(zip(NAMES, strict=True), wanted))
 
 
 def text_of(*blocks):
@@ -108,7 +118,7 @@ def build(name, text, n_threads=1):
     return layouts.REGISTRY[name.family].build(text, sa, name.k, name.d, Cores(n_threads)), sa
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every_layout
 def test_occ_counts_what_is_there(name):
     name = layouts.parse_name(name)
     for what, text in texts(name.d or 64):
@@ -127,7 +137,7 @@ def test_occ_counts_what_is_there(name):
                 assert [occ_by_units(layout, c, i) for i in rows] == expected[rows].tolist()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every_layout
 def test_neighbour_walks_the_text(name):
     name = layouts.parse_name(name)
     for what, text in texts(name.d or 64):
@@ -144,7 +154,7 @@ def test_neighbour_walks_the_text(name):
             assert int(sa[other]) == int(sa[row]) + distance, f"{name} {what}"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every_layout
 def test_size_is_the_formula(name):
     name = layouts.parse_name(name)
     text = text_of(*random_blocks(4, 3, 20000))
