@@ -15,7 +15,8 @@ from conftest import LAYOUTS, ROOT
 from output_of import without_program
 from texts import TEXTS, random_letters
 
-from fmx.compiler import piece, primitives, simd
+from fmx import compiler
+from fmx.compiler import primitives, simd
 from fmx.compiler.functions import compiled, inlined
 
 SIZE = 64
@@ -119,7 +120,7 @@ def run_checked(code, checked=True, **given) -> subprocess.CompletedProcess:
 def test_an_overrun_is_caught():
     done = run_checked("import test_bounds; test_bounds.tell_what_is_caught()")
     assert (done.stderr, json.loads(done.stdout)) == ("", [function.__name__ for function in LAST])
-    assert not piece.CHECKED  # of this process, whose code is not mixed with that
+    assert not compiler.CHECKED  # of this process, whose code is not mixed with that
 
 
 CONTIGS = [
