@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ._version import __version__
 from .compiler import functions
 from .index import layouts, plan
+from .index.arrays import own_sizes, part_sizes
 from .index.disk.store import read_meta, settled
 from .index.fm_index import verify as verify_index
-from .index.parts import part_sizes
 from .index.reference import Reference
 from .index.sparse.table import parse_sparse
 from .input.read_range import Share
@@ -37,8 +37,7 @@ from .search.mapping import make_mapper as make_cpu_mapper
 from .search.sparse import least_bases, where_searched
 
 if TYPE_CHECKING:
-    from .index.building.adding import add_groups, add_layouts
-    from .index.building.journey import IndexOptions, build_index, default_index_path
+    from .index.building.journey import IndexOptions, add_groups, add_layouts, build_index, default_index_path
 
 __all__ = [
     "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
@@ -270,7 +269,7 @@ def inspect(path, verify=False, n_threads=1) -> dict:
 
 
 def _layout_sizes(meta, name):
-    size = sum(n for key, n in plan.own_sizes(meta).items() if key.startswith(f"{name}."))
+    size = sum(n for key, n in own_sizes(meta).items() if key.startswith(f"{name}."))
     parsed, n_text = parse_sparse(name) or layouts.parse_name(name), meta["n_text"]
     formula = sum(parsed.bytes_per_symbol(n) * n for n in part_sizes(meta))
     return size / n_text, formula / n_text

@@ -8,7 +8,7 @@ from packed import pack
 from texts import numbered
 
 from fmx.index.building.bwt import invert
-from fmx.index.building.suffix_array.lcp import build_lcp
+from fmx.index.lcp import build_lcp
 from fmx.index.reference import make_blocks
 from fmx.input.dna import pack_text
 from fmx.input.reads import FORWARD, REVERSE

@@ -6,7 +6,8 @@ import journeys
 import numpy as np
 from texts import TEXTS
 
-from fmx.index.reference import make_blocks, read_fasta
+from fmx.index.fasta import read_fasta
+from fmx.index.reference import make_blocks
 
 
 def symbols_of(contigs) -> list:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..index.reference import read_fasta
+from ..index.fasta import read_fasta
 from ..input.streams import Source
 from ..measure.texts import letters, places
 from ..measure.timing import Run

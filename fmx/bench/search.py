@@ -225,7 +225,7 @@ def search_command(**given):
     """
     from pathlib import Path
 
-    from ..index.reference import read_fasta
+    from ..index.fasta import read_fasta
     from ..measure import timing
     from ..measure.texts import random_codes
     from . import figures

@@ -157,7 +157,7 @@ def _check_files(given, has_mates):
 
 def tell_of_mates(given) -> None:
     """Warn of single reads that look like mates, and of mates that are swapped."""
-    from ..input.pairs.mates import advice, swapped
+    from ..input.mates import advice, swapped
     from ..machines.progress import Progress
 
     if found := advice(given.reads) or swapped(given.mates1, given.mates2):

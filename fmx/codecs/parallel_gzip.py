@@ -22,12 +22,12 @@ from isal.isal_zlib import crc32, crc32_combine
 from ..errors import InputError
 from ..machines.threads import settle, settled
 from . import inflate
-from .gzip_streams import Gzip, Plain
 from .huffman import find_block, make_codes
 from .inflate import ENDED, MARKER, NEEDS_INPUT, NEEDS_ROOM, REACHED, SLACK, SPARE, WINDOW, State
+from .readers import Gzip, Plain
 
 if TYPE_CHECKING:
-    from .gzip_streams import RegularFile
+    from .readers import RegularFile
 
 HEAD = 1 << 17  # bytes that tell how much a file was compressed
 BEHIND = 1 << 18  # bytes that are read behind a range for its last block, at first

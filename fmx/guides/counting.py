@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError, n_of, shown
-from ..input import spans
-from ..input.pairs import pair_spans
-from ..input.pairs.mates import PairedFiles
+from ..input import pair_spans, spans
+from ..input.mates import PairedFiles
 from ..input.read_range import Share
 from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
 from ..input.streams import STANDARD

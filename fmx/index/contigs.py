@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, UnsupportedError, shown
-from ..input.tables import read_named
+from ..errors import UnsupportedError
 
 NEWLINE = 10
 
@@ -62,11 +61,6 @@ class ContigNames(Sequence):
 #
 # A strain, a species, a host: whatever reads are counted by.
 
-COLUMNS = {
-    "contig": ("contig", "sequence", "seqid", "seqname", "chrom", "chromosome", "accession", "name"),
-    "group": ("group", "strain", "genome", "species", "taxon", "sample", "file", "reference"),
-}
-
 
 class Groups(NamedTuple):
     """``names`` list of str, in the order of their first contigs; ``of_contig`` uint32[n_contigs]."""
@@ -85,31 +79,6 @@ def grouped(names_of_contigs) -> Groups:
 def are_names(names) -> bool:
     """Whether groups may be called so: what is printed, no two alike."""
     return all(name and name.isprintable() for name in names) and len(set(names)) == len(names)
-
-
-def read_groups(path, contigs, tell) -> Groups:
-    """Groups of ``contigs`` (names) by a table of contig and group, with or without a line of names.
-
-    ``tell`` takes a sentence on lines of other contigs.  Raises InputError that names the line, or a contig
-    that has no line.
-    """
-    columns, rows = read_named(path, COLUMNS)
-    found: dict = {}
-    for number, cells in rows:
-        where = f"line {number}"
-        if len(cells) < 2:
-            raise InputError(path, where, "a contig and its group are wanted, with a tab between them")
-        contig, group = cells[columns["contig"]], cells[columns["group"]]
-        if not are_names([group]):
-            raise InputError(path, where, f"{shown(group)!r} is no name of a group: letters that print")
-        if found.setdefault(contig, group) != group:
-            raise InputError(path, where, f"contig {shown(contig)} is in group {found[contig]} already")
-    if missing := [name for name in contigs if name not in found]:
-        what = f"has no line here, nor have {len(missing) - 1:,} more" if missing[1:] else "has no line here"
-        raise InputError(path, f"contig {missing[0]}", f"{what}: each contig needs a group")
-    if others := len(found.keys() - set(contigs)):
-        tell(f"{path}: {others:,} of its contigs {'is' if others == 1 else 'are'} not in the reference")
-    return grouped(found[name] for name in contigs)
 
 
 def blocks_by_group(reference):

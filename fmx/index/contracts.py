@@ -24,6 +24,7 @@ SYMBOL_BITS, OFFSET_BITS, ROW_BITS = 6, 12, 10  # k is at most 3
 ROW = (1 << ROW_BITS) - 1  # of an offset; so an entry counts in ROW + 1 rows at most
 MAX_UNITS = 64  # those of the threads of a warp fit into the shared memory of a block
 MAX_ROWS = 2**32 - 2
+NONE = 255  # code of a row without k-symbol
 
 
 @by_type
@@ -102,7 +103,7 @@ def preceding(layout, row):
 def neighbour(layout, row):
     """(row, distance): a row whose suffix starts ``distance`` symbols further in the text; k before, here.
 
-    Not asked at the ends of a block, where there is none (sampled_sa.sample keeps those positions).
+    Not asked at the ends of a block, where there is none (positions.sample keeps those positions).
     """
     return occ(layout, max(preceding(layout, row), np.int64(0)), row), -layout.k
 

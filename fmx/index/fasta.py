@@ -1,4 +1,4 @@
-"""FASTA -> the letters of all contigs, by all threads.
+"""FASTA -> Reference and text, by all threads; which contigs are in which group, by a table.
 
 The bytes are cut into spans, wherever their borders lie.  What stands before a span is told by the last line
 that begins there, and the letters of the spans close ranks afterwards:
@@ -7,16 +7,27 @@ that begins there, and the letters of the spans close ranks afterwards:
     letters    ACGTAC GTTT TT
 """
 
+import hashlib
+import re
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiler.functions import compiled
-from ..compiler.primitives import find_byte
-from ..errors import InputError, escaped
+from ..compiler.primitives import at, find_byte
+from ..compiler.sorting import lower_bound
+from ..errors import InputError, escaped, shown
 from ..input.chunks import CHUNK_SIZE, CR, NEWLINE, about_cr, no_fasta, skip_blank
+from ..input.dna import CODE, IUPAC
+from ..input.read_range import Share
 from ..input.spans import read_whole
+from ..input.streams import Source, stems_of
+from ..input.tables import read_named
+from ..machines import threads
 from ..machines.threads import run_all
+from .contigs import Groups, are_names, grouped
+from .reference import Reference, make_blocks
 
 SPAN = CHUNK_SIZE
 _HEADER, _BLANK = ord(">"), 1
@@ -27,7 +38,7 @@ _UPPER[ord(".")] = ord(".")
 _UPPER[[ord(" "), ord("\t"), CR]] = _BLANK
 
 
-class Letters(NamedTuple):
+class FastaLetters(NamedTuple):
     """``letters`` uint8, upper case; ``starts`` int64[n + 1] of contigs there; ``headers`` without '>'."""
 
     letters: Any
@@ -35,7 +46,7 @@ class Letters(NamedTuple):
     headers: list
 
 
-class Begin(NamedTuple):
+class SpanBegin(NamedTuple):
     """Where a span begins: at the start of a line, in a header, after a CR, behind the first header."""
 
     at_line_start: bool
@@ -44,7 +55,7 @@ class Begin(NamedTuple):
     in_contig: bool
 
 
-class Found(NamedTuple):
+class SpanLetters(NamedTuple):
     """In a span: letters; of each contig the byte of its '>' and the letters before; a bad byte or -1."""
 
     n_letters: int
@@ -53,8 +64,8 @@ class Found(NamedTuple):
     bad: int
 
 
-def read_letters(source, n_threads=1, tell=lambda: None) -> Letters:
-    """The Letters of a Source; ``tell`` as of read_whole.
+def read_letters(source, n_threads=1, tell=lambda: None) -> FastaLetters:
+    """The FastaLetters of a Source; ``tell`` as of read_whole.
 
     Raises InputError for what is no FASTA file of at least one contig.
     """
@@ -79,22 +90,22 @@ def read_letters(source, n_threads=1, tell=lambda: None) -> Letters:
         letters[n : n + own.n_letters] = letters[start : start + own.n_letters]
         starts.append(own.before + n)
         n += own.n_letters
-    return Letters(letters[:n], np.concatenate([*starts, [n]]), headers)
+    return FastaLetters(letters[:n], np.concatenate([*starts, [n]]), headers)
 
 
 def _begins(data, cut, newlines):
-    """Yield the Begin of each span; ``newlines`` the last one in each, or -1."""
+    """Yield the SpanBegin of each span; ``newlines`` the last one in each, or -1."""
     line, first = 0, skip_blank(data, 0)  # where the line begins that a span begins in
     for (start, _), newline in zip(cut, newlines, strict=True):
         before = data[start - 1] if start else NEWLINE
-        yield Begin(line == start, line < start and data[line] == _HEADER, before == CR, start > first)
+        yield SpanBegin(line == start, line < start and data[line] == _HEADER, before == CR, start > first)
         line = newline + 1 if newline >= 0 else line
 
 
-def _scan_span(data, start, stop, begin, letters) -> Found:
+def _scan_span(data, start, stop, begin, letters) -> SpanLetters:
     at = np.empty((2, np.count_nonzero(data[start:stop] == _HEADER)), np.int64)
     n_letters, n_contigs, bad = _scan(data[:stop], start, begin, _UPPER, letters[start:], at)
-    return Found(n_letters, at[0, :n_contigs], at[1, :n_contigs], bad)
+    return SpanLetters(n_letters, at[0, :n_contigs], at[1, :n_contigs], bad)
 
 
 def _complaint(data, bad) -> str:
@@ -162,3 +173,194 @@ def _scan(data, i, begin, upper, letters, at):
             in_header = False
         i = stop + at_line_start
     return n_letters, n_contigs, bad
+
+
+GROUP_COLUMNS = {
+    "contig": ("contig", "sequence", "seqid", "seqname", "chrom", "chromosome", "accession", "name"),
+    "group": ("group", "strain", "genome", "species", "taxon", "sample", "file", "reference"),
+}
+
+
+def read_groups(path, contigs, tell) -> Groups:
+    """Groups of ``contigs`` (names) by a table of contig and group, with or without a line of names.
+
+    ``tell`` takes a sentence on lines of other contigs.  Raises InputError that names the line, or a contig
+    that has no line.
+    """
+    columns, rows = read_named(path, GROUP_COLUMNS)
+    found: dict = {}
+    for number, cells in rows:
+        where = f"line {number}"
+        if len(cells) < 2:
+            raise InputError(path, where, "a contig and its group are wanted, with a tab between them")
+        contig, group = cells[columns["contig"]], cells[columns["group"]]
+        if not are_names([group]):
+            raise InputError(path, where, f"{shown(group)!r} is no name of a group: letters that print")
+        if found.setdefault(contig, group) != group:
+            raise InputError(path, where, f"contig {shown(contig)} is in group {found[contig]} already")
+    if missing := [name for name in contigs if name not in found]:
+        what = f"has no line here, nor have {len(missing) - 1:,} more" if missing[1:] else "has no line here"
+        raise InputError(path, f"contig {missing[0]}", f"{what}: each contig needs a group")
+    if others := len(found.keys() - set(contigs)):
+        tell(f"{path}: {others:,} of its contigs {'is' if others == 1 else 'are'} not in the reference")
+    return grouped(found[name] for name in contigs)
+
+
+_NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")  # SAM's RNAME
+
+
+_LOOKED_AT, _STRAY = 1 << 20, 0.02  # letters of a file; share of strange ones from which on it is warned of
+
+
+_SAM_HOLDS = "is none that SAM allows: letters, digits and !#$%&+./:;?@^_|~- and, but not first, * and ="
+
+
+class BasesBefore(NamedTuple):
+    """What stands before some letters of the reference: bases, and blocks that begin there."""
+
+    n_bases: int
+    n_blocks: int
+
+
+def read_fasta(paths, n_threads=1, prefixed=False, done=lambda share: None, warn=lambda words: None):
+    """Read FASTA (plain or compressed, '-' for stdin) into (Reference, text): a file, or a list of files.
+
+    Several files are groups, each called by its stem, which with ``prefixed`` and a # precedes the names of
+    contigs.  ``text`` is uint8[n_text] of codes, as in the module's picture.  ``done`` is told the share of
+    the files that was read, and ``warn`` of what is hardly DNA.  Raises InputError for anything that is not
+    FASTA of at least one contig, each named once and not empty.
+    """
+    paths = paths if isinstance(paths, (list, tuple)) else [paths]
+    stems = _stems(paths) if prefixed or len(paths) > 1 else [""]
+    names: dict = {}
+    letters, starts, files = [], [np.zeros(1, np.int64)], []
+    share = Share(paths)
+    for number, (path, stem) in enumerate(zip(paths, stems, strict=True)):
+        with Source(path) as source:
+            own = read_letters(source, n_threads, partial(_tell, source, share, number, done))
+        share.end(number)
+        done(share())
+        if strange := other_than_dna(own.letters[:_LOOKED_AT]):
+            warn(f"{source.path}: {strange}")
+        _add_names(names, source.path, own.headers, f"{stem}#" if prefixed else "")
+        lengths = np.diff(own.starts)
+        if (lengths == 0).any():
+            name = list(names)[lengths.argmin() - lengths.size]
+            raise InputError(source.path, f"contig {name}", "has no sequence; remove it or mend the file")
+        letters.append(own.letters)
+        starts.append(own.starts[1:] + starts[-1][-1])
+        files += lengths.size * [stem]
+    joined, borders = letters[0] if len(paths) == 1 else np.concatenate(letters), np.concatenate(starts)
+    del letters
+    digests = threads.start(n_threads, _digests, joined, borders, n_threads)
+    columns, text = _cut_blocks(joined, borders, n_threads)
+    md5 = digests()
+    if text.size == 0:
+        raise InputError(source.path, "", "the reference holds no A, C, G or T: nothing to index")
+    groups = grouped(files) if len(paths) > 1 else None
+    return Reference(list(names), np.diff(borders), md5, make_blocks(*columns), text.size, groups), text
+
+
+def other_than_dna(letters) -> str:
+    """A sentence on ``letters`` (uint8, upper case) if many are no IUPAC codes of DNA, else ""."""
+    counts = np.bincount(letters, minlength=256)
+    counts[list(IUPAC + b".")] = 0
+    if counts.sum() <= _STRAY * letters.size:
+        return ""
+    others, percent = ", ".join(map(chr, np.flatnonzero(counts))), 100 * counts.sum() / letters.size
+    return (
+        f"{percent:.0f} % of its letters are no codes of DNA ({others}): is it protein? Nothing is found "
+        "where such letters are"
+    )
+
+
+def _tell(source, share, number, done):
+    """Note how far the number-th file was read, and tell it."""
+    share.note(number, source.position())
+    done(share())
+
+
+def _stems(paths) -> list:
+    """What the groups of files are called.  Raises InputError."""
+    stems = stems_of(paths)
+    for i, (path, stem) in enumerate(zip(paths, stems, strict=True)):
+        if stem in stems[:i]:
+            raise InputError(path, "", "it is given twice")
+        if not are_names([stem]):
+            raise InputError(path, "", "a group cannot be called so: rename the file")
+    return stems
+
+
+def _digests(letters, starts, n_threads):
+    """uint8[n, 16]: MD5 of each contig."""
+    cut = threads.spans(starts.size - 1, 16 * n_threads)
+    found = run_all(_digest, [(letters, starts, *own) for own in cut], n_threads)
+    return np.frombuffer(b"".join(found), np.uint8).reshape(-1, 16)
+
+
+def _digest(letters, starts, first, last) -> bytes:
+    return b"".join(hashlib.md5(letters[starts[i] : starts[i + 1]]).digest() for i in range(first, last))
+
+
+def _cut_blocks(letters, starts, n_threads):
+    """(the four columns of Blocks, the text) of contigs that begin at ``starts``."""
+    cut = threads.spans(letters.size, n_threads)
+    nowhere = np.empty((3, 0), np.int64), np.empty(0, np.uint8)
+    counts = run_all(
+        _cut, [(letters, starts, CODE, span, BasesBefore(0, 0), *nowhere) for span in cut], n_threads
+    )
+    before = np.cumsum([(0, 0), *counts], axis=0).tolist()
+    n_bases, n_blocks = before.pop()
+    columns, text = np.empty((3, n_blocks), np.int64), np.zeros(n_bases + n_blocks, np.uint8)
+    pieces = [
+        (letters, starts, CODE, span, BasesBefore(*own), columns, text)
+        for span, own in zip(cut, before, strict=True)
+    ]
+    run_all(_cut, pieces, n_threads)
+    return (*columns, np.diff(columns[0], append=text.size) - 1), text
+
+
+def _add_names(names, path, headers, prefix) -> None:
+    """Add the names of a file's contigs to ``names``, {name: file}, in order.  Raises InputError."""
+    for i, header in enumerate(headers):
+        name = header.replace(b"\t", b" ").strip(b" \r").split(b" ", 1)[0].decode("utf-8", "surrogateescape")
+        if not name:
+            raise InputError(path, f"contig number {i + 1}", "has no name after '>'")
+        name = prefix + name
+        if not _NAME.fullmatch(name):
+            raise InputError(path, f"contig number {i + 1}", f"its name {name} {_SAM_HOLDS}; rename it")
+        if name in names:
+            what = "occurs twice; names must differ"
+            if names[name] != path:
+                what = f"is in {names[name]} too; --prefix-names calls it FILE#{name}"
+            raise InputError(path, f"contig {name}", what)
+        names[name] = path
+
+
+@compiled
+def _cut(letters, starts, code, span, before, columns, text):
+    """A thread's span of the letters: (bases, blocks that begin there); written where ``text`` has room.
+
+    ``columns`` int64[3, n_blocks]: text_start, contig, contig_start.  ``text`` holds zeros: separators stay.
+    """
+    n_bases, n_blocks, fills = before.n_bases, before.n_blocks, text.size > 0
+    i, stop = span
+    contig = lower_bound(starts, 0, starts.size, i + 1) - 1
+    inside = i > starts[contig] and code[letters[i - 1]] < 4
+    while i < stop:
+        contig_stop = min(starts[contig + 1], stop)
+        while i < contig_stop:
+            symbol = code[at(letters, i)]
+            if symbol < 4:
+                if not inside:
+                    if fills:
+                        columns[0, n_blocks], columns[1, n_blocks] = n_bases + n_blocks, contig
+                        columns[2, n_blocks] = i - starts[contig]
+                    n_blocks += 1
+                if fills:
+                    text[n_bases + n_blocks - 1] = symbol + 1
+                n_bases += 1
+            inside = symbol < 4
+            i += 1
+        contig, inside = contig + 1, False
+    return n_bases - before.n_bases, n_blocks - before.n_blocks

@@ -9,13 +9,13 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..input.streams import stems_of
 from . import layouts, plan
+from .arrays import of_reference, own_name, part_arrays, part_sizes, part_span
 from .contigs import ContigNames, Groups, names_in
 from .disk import store
 from .disk.check import check_reference
-from .parts import own_name, part_arrays, part_of, part_sizes, part_span
+from .positions import FullSA, SampledSA, reach_of
 from .prefix_table import PrefixTable
-from .reference import COLUMNS, Reference, make_blocks
-from .sampled_sa import FullSA, SampledSA, reach_of
+from .reference import COLUMNS, Reference, make_blocks, part_of
 from .seed_table import SeedTable
 from .sparse.table import SparseTable, parse_sparse, sparse_named
 
@@ -53,7 +53,7 @@ class FMIndex:
 
 @dataclass(frozen=True)
 class JoinedIndex:
-    """An index in several parts: ``reference`` is the whole one, each part has its own blocks (parts.py)."""
+    """An index in several parts: ``reference`` is the whole one, each part has its own blocks."""
 
     path: Path | None
     meta: dict
@@ -176,7 +176,7 @@ def verify(path, meta, n_threads=1) -> None:
 
 def load_reference(path, meta, n_threads=1) -> Reference:
     """The Reference of an index, its arrays checked.  Raises IndexFileError."""
-    names = [name for name in meta["arrays"] if plan.of_reference(name)]
+    names = [name for name in meta["arrays"] if of_reference(name)]
     return _reference(path, meta, store.read_checked(path, meta, names, n_threads))
 
 
@@ -265,7 +265,7 @@ def _refuse_sparse(meta, method) -> None:
 
 def _is_wanted(array_name, ways, with_text) -> bool:
     """Whether one of these ways to search needs an array."""
-    if plan.of_reference(array_name):
+    if of_reference(array_name):
         return True
     if "." in array_name:
         return any(name is not None and array_name.startswith(f"{name}.") for _, name in ways)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..errors import UnsupportedError
 from ..system import resources
 from . import layouts, prefix_table, seed_table
-from .parts import own_name
+from .arrays import of_reference, own_sizes
 from .sparse.table import parse_sparse
 
 # (layout, sa_rate), from fast and large to slow and small.
@@ -98,19 +98,6 @@ def plan_index(sizes: list, max_memory: int | None = None) -> Plan:
         f"an index of {sum(sizes):,} symbols needs at least {_megabytes(smaller)}, and "
         f"{_megabytes(limit)} are allowed; raise --max-memory, or split the reference by contigs"
     )
-
-
-def own_sizes(meta: dict) -> dict:
-    """Bytes of the arrays of an index by their names within a part, over all parts."""
-    sizes: dict = {}
-    for name, array in meta["arrays"].items():
-        sizes[own_name(name)] = sizes.get(own_name(name), 0) + array["bytes"]
-    return sizes
-
-
-def of_reference(array_name: str) -> bool:
-    """Whether an array, by its own name, is of the contigs, and not of what is searched."""
-    return array_name.startswith(("contig_", "block_", "group_"))
 
 
 def ways_to_search(meta: dict) -> dict:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..codecs.bgzf import blocks
-from ..codecs.gzip_streams import Blocks, after
 from ..codecs.inflate_gpu import SLACK
+from ..codecs.readers import Blocks, after
 from ..compiler.warp import atomic_add, grid_size, kernel, thread_index
 from ..machines import gpu
 from ..machines.gpu_jobs import KernelReport, add_up

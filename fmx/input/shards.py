@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..codecs.bgzf import blocks, find_block
-from ..codecs.gzip_streams import Plain, after
+from ..codecs.readers import Plain, after
 from ..errors import InputError
 from ..machines.threads import settled
 from .chunks import CHUNK_SIZE, Chunk, begins_fastq, count, find_border

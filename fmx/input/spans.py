@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..codecs.bgzf import blocks
-from ..codecs.gzip_streams import Blocks, Plain, after
+from ..codecs.readers import Blocks, Plain, after
 from ..errors import InputError
 from ..machines.threads import run_all, settle, settled
 from . import Reader
@@ -29,7 +29,7 @@ from .chunks import (
 from .streams import Source
 
 if TYPE_CHECKING:
-    from ..codecs.gzip_streams import RegularFile
+    from ..codecs.readers import RegularFile
     from .reads_gpu import GpuHeld
 
 

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ..codecs.decompressors import Packed, kind_of
-from ..codecs.gzip_streams import Gzip, RegularFile
+from ..codecs.readers import Gzip, Packed, RegularFile, kind_of
 from ..errors import OutputError, named_input
 from ..system.files import DraftFile, widen
 from .alignments import Alignments, is_alignments

@@ -52,7 +52,7 @@ class ReadInput:
             )
         if not pairing:
             return first
-        from ..input.pairs.mates import PairedFiles
+        from ..input.mates import PairedFiles
 
         return PairedFiles(first, second)
 

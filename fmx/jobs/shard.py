@@ -10,8 +10,8 @@ from pathlib import Path
 import xxhash
 
 from ..errors import InputError, OutputError
-from ..input.pairs.mates import PairedFiles
-from ..input.pairs.pair_shards import PairShardPlan
+from ..input.mates import PairedFiles
+from ..input.pair_shards import PairShardPlan
 from ..input.shards import Shard, ShardPlan
 from ..output.whole import Sinks
 from ..report.facts import as_json

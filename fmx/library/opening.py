@@ -9,7 +9,7 @@ from typing import get_args
 from .. import limits, workflow
 from ..index import fm_index, layouts
 from ..index.building.journey import build_into
-from ..index.disk.place import index_at
+from ..index.disk import index_at
 from ..index.disk.writer import HeldIndex
 from ..machines.places import Device
 from ..machines.progress import Progress

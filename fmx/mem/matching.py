@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compiler.functions import by_type_or_this
 from ..errors import n_of
-from ..index.parts import part_span
+from ..index.arrays import part_span
 from ..input import reads, spans
 from ..input.reads import lengths_of
 from ..machines.jobs import runs

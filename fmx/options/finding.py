@@ -27,7 +27,7 @@ def find_index(path) -> Path:
     """The index to use, as index_at finds it.  Raises IndexFileError if none is named, or found here."""
     chosen = path or os.environ.get("FMX_INDEX")
     if chosen:
-        from ..index.disk.place import index_at
+        from ..index.disk import index_at
 
         return index_at(chosen)
     found = sorted(Path().glob("*.fmx"))

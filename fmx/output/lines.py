@@ -13,7 +13,7 @@ from .hits import Buffers
 from .records import Record, put_head, put_record, widest
 
 if TYPE_CHECKING:
-    from ..index.reference import Letters
+    from ..index.reference import PackedLetters
     from ..input.reads import ReadBatch
 
 
@@ -145,27 +145,27 @@ def absent(pair: Any) -> bytes:
     return "\t".join([pair.name, *"*******", "0\n"]).encode()
 
 
-def lines_of(kind: str, pair: Any, products: Any, names: Sequence[str], letters: "Letters") -> bytes:
-    """Products of a pair; ``names`` of the contigs, ``letters`` an index.letters.Letters."""
+def lines_of(kind: str, pair: Any, products: Any, names: Sequence[str], letters: "PackedLetters") -> bytes:
+    """Products of a pair; ``names`` of the contigs, ``letters`` an index.letters.PackedLetters."""
     put = {"tsv": _tsv, "bed": _bed, "fasta": _fasta}[kind]
     columns = products.contig, products.start, products.end, products.minus, *products.mismatches
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return b"".join(put(pair.name, names[row[0]], row, products.total, letters) for row in rows)
 
 
-def _tsv(name: str, contig: str, row: Any, total: int, letters: "Letters") -> bytes:
+def _tsv(name: str, contig: str, row: Any, total: int, letters: "PackedLetters") -> bytes:
     _, start, end, minus, forward, reverse = row
     strand = "-" if minus else "+"
     line = (name, contig, start, end, strand, end - start, forward, reverse, total)
     return ("\t".join(map(str, line)) + "\n").encode()
 
 
-def _bed(name: str, contig: str, row: Any, total: int, letters: "Letters") -> bytes:
+def _bed(name: str, contig: str, row: Any, total: int, letters: "PackedLetters") -> bytes:
     _, start, end, minus, forward, reverse = row
     return f"{contig}\t{start}\t{end}\t{name}\t{forward + reverse}\t{'-' if minus else '+'}\n".encode()
 
 
-def _fasta(name: str, contig: str, row: Any, total: int, letters: "Letters") -> bytes:
+def _fasta(name: str, contig: str, row: Any, total: int, letters: "PackedLetters") -> bytes:
     """The letters are those of the strand on which the forward primer lies as it is."""
     number, start, end, minus, forward, reverse = row
     found = letters.between(number, start, end)

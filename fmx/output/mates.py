@@ -16,8 +16,8 @@ from .hits import HitWriter, named_by_letters
 from .records import Record, put_record, put_unmapped
 
 if TYPE_CHECKING:
-    from ..input.pairs.mates import Mates
-    from ..input.pairs.pair_spans import PairSpan
+    from ..input.mates import Mates
+    from ..input.pair_spans import PairSpan
 
 PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED = 1, 2, 4, 8  # of SAM's FLAG
 REVERSE, MATE_REVERSE, FIRST, SECOND, SECONDARY = 16, 32, 64, 128, 256

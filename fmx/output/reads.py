@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..codecs.bgzf import deflate
-from ..codecs.gzip_streams import BGZF_END
+from ..codecs.readers import BGZF_END
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes
 from .put import LINE

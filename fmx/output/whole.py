@@ -4,9 +4,8 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 
-from ..input import spans
-from ..input.pairs import pair_spans
-from ..input.pairs.mates import PairedFiles
+from ..input import pair_spans, spans
+from ..input.mates import PairedFiles
 from ..input.read_range import Chosen
 from ..input.streams import named_output, whole_output
 from ..report.facts import rendered

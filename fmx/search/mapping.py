@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import n_of
-from ..index.parts import part_span
-from ..input import chunks, reads, spans
-from ..input.pairs import pair_spans
-from ..input.pairs.mates import PairedFiles
+from ..index.arrays import part_span
+from ..input import chunks, pair_spans, reads, spans
+from ..input.mates import PairedFiles
 from ..input.reads import WHOLE, Trim, trimmed, weights_of
 from ..machines.jobs import runs
 from ..machines.pipeline import run_ordered
@@ -33,7 +32,7 @@ from .summary import PairSummary, Summary
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
     from ..input.chunks import Chunk
-    from ..input.pairs.pair_spans import PairSpan
+    from ..input.pair_spans import PairSpan
     from ..input.reads import ReadBatch
     from ..input.spans import Span
     from ..machines.watch import Clock, Timed, Written

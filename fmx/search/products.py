@@ -14,8 +14,8 @@ import numpy as np
 
 from ..compiler.functions import compiled
 from ..errors import n_of
-from ..index.parts import part_span
-from ..index.reference import Letters, place_of
+from ..index.arrays import part_span
+from ..index.reference import PackedLetters, place_of
 from ..input.chunks import literal_fasta
 from ..input.sets import n_changes
 from ..input.spans import read_chunks
@@ -165,7 +165,7 @@ def amplify(
     """
     reference = fm_index.reference
     starts = [part_span(fm_index.meta, number)[0] for number in range(len(fm_index.parts))]
-    letters, n_found, n_products = Letters(fm_index, starts), 0, 0
+    letters, n_found, n_products = PackedLetters(fm_index, starts), 0, 0
 
     def work(mapper: "NearMapper", emit: Callable[..., Any], some: "Sequence[Pair]") -> list[int]:
         n = []

@@ -17,10 +17,10 @@ from itertools import product
 from math import ceil, gcd, inf, log2
 
 from ..index import layouts, plan, prefix_table, seed_table
-from ..index.family import Fetches, sum_over
+from ..index.layouts import Fetches, sum_over
 from ..index.plan import ways_to_search
+from ..index.positions import KEY, REACH
 from ..index.sparse.table import parse_sparse
-from ..index.wide_rows import KEY, REACH
 from ..search.gpu.gpu_search import seed_lengths
 from ..search.queries.verify import FEW
 from .rates import Rates

@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import FmxError, UnsupportedError, shown
+from ..index.arrays import part_arrays, part_sizes
 from ..index.building.journey import IndexOptions, build_index
 from ..index.disk import store
 from ..index.disk.store import read_meta
 from ..index.fm_index import load
-from ..index.parts import MAX_SYMBOLS, part_arrays, part_sizes
 from ..index.plan import available_memory
+from ..index.reference import MAX_SYMBOLS
 from ..input.reads import Patterns
 from ..machines.jobs import ONE_CORE
 from ..machines.places import Device, choose_place

@@ -16,8 +16,8 @@ import pytest
 from output_of import bgzf, without_program
 from texts import numbered, random_letters
 
+from fmx.input import pair_shards
 from fmx.input import shards as input_shards
-from fmx.input.pairs import pair_shards
 
 CONTIGS = numbered([random_letters(3000, "one"), random_letters(900, "two") * 2])
 COMPLETE = str.maketrans("ACGT", "TGCA")

@@ -10,8 +10,8 @@ from conftest import SIMULATED
 from fmx.index import layouts
 from fmx.index.building.suffix_array import suffix_array
 from fmx.index.building.suffix_array.radix import sort_suffixes
+from fmx.index.positions import sample
 from fmx.index.prefix_table import default_length, make_prefix_table
-from fmx.index.sampled_sa import sample
 from fmx.index.seed_table import default_length as default_seed_length
 from fmx.index.seed_table import first_rows
 from fmx.input.dna import pack_text

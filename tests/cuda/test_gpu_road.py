@@ -16,7 +16,7 @@ from output_of import bgzf
 from texts import numbered, random_letters
 
 from fmx import workflow
-from fmx.codecs import gzip_streams
+from fmx.codecs import readers
 from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.index.contigs import Groups
@@ -63,7 +63,7 @@ def opened(index_of):
 @pytest.fixture
 def on_cpu(monkeypatch):
     """The chunks that the CPU maps, and the blocks of BGZF that it inflates."""
-    chunks, map_chunk, inflate = [], Mapper.map_chunk, gzip_streams.inflate
+    chunks, map_chunk, inflate = [], Mapper.map_chunk, readers.inflate
 
     def noted(mapper, chunk, writer, emit):
         chunks.append(chunk)
@@ -74,7 +74,7 @@ def on_cpu(monkeypatch):
         return inflate(*given)
 
     monkeypatch.setattr(Mapper, "map_chunk", noted)
-    monkeypatch.setattr(gzip_streams, "inflate", inflated)
+    monkeypatch.setattr(readers, "inflate", inflated)
     return chunks
 
 

@@ -54,8 +54,7 @@ def _run(cli, task) -> int:
 
 def _set_chunk_size(size) -> None:
     """Chunks of few bytes show borders that files of a few records never reach, and so do shards."""
-    from fmx.input import shards, spans
-    from fmx.input.pairs import pair_shards
+    from fmx.input import pair_shards, shards, spans
 
     for place, name, small in (
         (spans, "plan", lambda plan: lambda paths, _=None, *more, **named: plan(paths, size, *more, **named)),

@@ -8,7 +8,7 @@ from test_radix import GENOMES
 from test_reference import codes
 from texts import TEXTS
 
-from fmx.index import reference
+from fmx.index import fasta
 from fmx.index.building.suffix_array import buckets, in_bucket, make_suffix_array, suffix_array
 from fmx.machines.jobs import Cores
 from fmx.measure import texts
@@ -27,7 +27,7 @@ def check(text, n_threads=MANY, c=None):
 def test_the_suffix_array_of_awkward_texts(name):
     import journeys
 
-    _, text = reference.read_fasta(journeys.fasta(TEXTS[name]))
+    _, text = fasta.read_fasta(journeys.fasta(TEXTS[name]))
     for c in (1, 2, 5):
         check(text, c=c)
 
@@ -63,7 +63,7 @@ def test_copies_with_some_other_symbols(n_copies, m):
 
 @pytest.mark.parametrize("name", GENOMES)
 def test_the_suffix_array_of_genomes(name, data):
-    _, text = reference.read_fasta(data(name))
+    _, text = fasta.read_fasta(data(name))
     check(text[-1_000_000:], 2)
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fmx.bench import drawn
-from fmx.index import layouts, prefix_table, reference, sampled_sa, seed_table, wide_rows
+from fmx.index import layouts, positions, prefix_table, reference, seed_table
 from fmx.index.building import bwt
-from fmx.index.building.suffix_array import radix, symbols3
+from fmx.index.building.suffix_array import radix
 from fmx.index.layouts import cofi, entries
 from fmx.input import dna
 from fmx.input.reads import Patterns
@@ -27,13 +27,13 @@ CHOICES = (
     radix.Tied(WORDS, LISTED),
     radix.Tied(WORDS, RUN),
     entries.WithoutSymbol(BYTES),
-    sampled_sa.Kept(ROWS, BYTES),
+    positions.Kept(ROWS, BYTES),
     drawn.Separators(BYTES),
     drawn.Wrong(BYTES, ROWS, ROWS, PATTERNS, ROWS, Intervals(ROWS, ROWS)),
 )
 LAYOUTS = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in layouts.all_names()}
 JOBS = (
-    symbols3.Pack(BYTES, WORDS),
+    dna.PackKeys(BYTES, WORDS),
     radix.FirstKeys(WORDS, ROWS, WORDS),
     radix.RankKeys(ROWS, ROWS, ROWS, ZERO, ZERO, ROWS, WORDS),
     radix.Place(WORDS, ROWS, LISTED, ROWS, ROWS),
@@ -45,12 +45,12 @@ JOBS = (
     dna.PackText(BYTES, WORDS),
     prefix_table.FindPairs(BYTES, ROWS, ROWS),
     seed_table.FindStarts(BYTES, ROWS, 13, ROWS),
-    sampled_sa.Mark(sampled_sa.Kept(ROWS, BYTES), NUMBERS, WORDS),
+    positions.Mark(positions.Kept(ROWS, BYTES), NUMBERS, WORDS),
     bwt.Invert(ROWS, ROWS),
     cofi.FindChanges(BYTES, ROWS, 15, ROWS),
     seed_table.Lengthen(seed_table.SeedTable(ROWS, 13), ROWS, WORDS, BLOCKS, 16, ROWS),
-    wide_rows.Widen(ROWS, WORDS, BLOCKS, 16, WORDS),
-    wide_rows.CutText(WORDS, BLOCKS, WORDS),
+    positions.Widen(ROWS, WORDS, BLOCKS, 16, WORDS),
+    positions.CutText(WORDS, BLOCKS, WORDS),
     drawn.Draw(BYTES, KEY, 100, ROWS),
     texts.Cut(WORDS, ROWS, PATTERNS),
     texts.Randomize(BYTES, KEY),
@@ -85,16 +85,16 @@ def test_every_job_is_compiled_here():
         bwt,
         entries,
         prefix_table,
-        sampled_sa,
+        positions,
         seed_table,
-        wide_rows,
+        positions,
         jobs,
         drawn,
         texts,
         texts,
         cofi,
         radix,
-        symbols3,
+        dna,
     )
     for module in modules:
         for value in vars(module).values():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from output_of import bgzf
 
 from fmx.errors import InputError
-from fmx.index import fasta, reference
+from fmx.index import fasta
 from fmx.input import spans
 from fmx.input.streams import Source
 
@@ -50,7 +50,7 @@ def test_any_file_in_spans_of_any_size(sequences, widths, line_end, ends):
     try:
         for fasta.SPAN in (1, 2, 3, 5, 7, 64):
             for n_threads in (1, 3):
-                found, text = reference.read_fasta(data, n_threads)
+                found, text = fasta.read_fasta(data, n_threads)
                 assert found.names == [name for name, _ in contigs]
                 assert found.lengths.tolist() == [len(sequence) for _, sequence in contigs]
                 assert "".join("$ACGT"[code] for code in text) == naive.text_of(contigs)
@@ -84,7 +84,7 @@ def test_messages_do_not_depend_on_spans(data, size, spans_of):
     spans_of(size)
     for n_threads in (1, 3):
         with pytest.raises(InputError, match=BAD[data]):
-            reference.read_fasta(data, n_threads)
+            fasta.read_fasta(data, n_threads)
 
 
 DATA = b">x\n" + b"ACGTTGCANACGTAC\n" * 9000

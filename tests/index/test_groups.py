@@ -10,9 +10,9 @@ from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.errors import UnsupportedError
-from fmx.index import contigs, fm_index
+from fmx.index import contigs, fasta, fm_index
 from fmx.index.disk import store
-from fmx.index.reference import read_fasta
+from fmx.index.fasta import read_fasta
 
 ONE, TWO = numbered([random_letters(90, 1), "ACGNNTT"]), [("x", "GATTACA"), ("c9", random_letters(40, 2))]
 TABLE = "c0\tgut\nx\tskin flora\nc1\tgut\nc9\tgut\n"
@@ -113,7 +113,7 @@ def test_tables_that_cannot_be(table, message, home, command):
 def test_a_table_may_have_names_of_columns_and_lines_of_others():
     found = []
     text = b"species,note,contig\nA b,,c0\nC,,c1\nD,,other\n"
-    made = contigs.read_groups(text, ["c1", "c0"], found.append)
+    made = fasta.read_groups(text, ["c1", "c0"], found.append)
     assert (made.names, made.of_contig.tolist()) == (["C", "A b"], [0, 1])
     assert len(found) == 1
     assert "1 of its contigs is not in the reference" in found[0]

@@ -10,8 +10,8 @@ from fmx.index import layouts
 from fmx.index.building.suffix_array import suffix_array
 from fmx.index.contracts import address, extend, lookup, neighbour, occ, position_of, preceding, share, units
 from fmx.index.layouts import cofi
+from fmx.index.positions import sample
 from fmx.index.prefix_table import build_prefix_table
-from fmx.index.sampled_sa import sample
 from fmx.input.reads import Patterns
 from fmx.machines.jobs import Cores
 from fmx.search.engines import cpu

@@ -14,9 +14,9 @@ from texts import TEXTS, numbered, random_letters, reads_of
 import fmx
 from fmx import workflow
 from fmx.errors import IndexFileError, UnsupportedError
-from fmx.index import fm_index, parts, plan
+from fmx.index import arrays, fm_index, plan
 from fmx.index.disk import store
-from fmx.index.reference import read_fasta
+from fmx.index.fasta import read_fasta
 from fmx.search import mapping
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
@@ -66,7 +66,7 @@ def outputs(path, reads, command, folder, *options) -> dict:
 def test_awkward_references_in_parts(name, folder, command):
     contigs = TEXTS[name]
     one, several = build_both(folder, contigs, LAYOUTS[0], 1, part_size_of(contigs))
-    assert len(parts.part_sizes(store.read_meta(several))) > 1
+    assert len(arrays.part_sizes(store.read_meta(several))) > 1
     (folder / "reads.fa").write_bytes(
         b"".join(b">r%d\n%s\n" % (i, read.encode()) for i, read in enumerate(reads_of(contigs)))
     )
@@ -78,7 +78,7 @@ def test_awkward_references_in_parts(name, folder, command):
 def test_every_way_to_search_parts(layout, sa_rate, folder, command, monkeypatch):
     built, way = (LAYOUTS[0], []) if layout == "verify" else (layout, ["--layout", layout])
     one, several = build_both(folder, REPEATS, built, sa_rate, 600)
-    assert len(parts.part_sizes(store.read_meta(several))) == 4
+    assert len(arrays.part_sizes(store.read_meta(several))) == 4
     (folder / "reads.fq").write_bytes(journeys.fastq(enumerate(reads_of(REPEATS))))
     expected = outputs(one, "reads.fq", command, folder, *way)
     assert outputs(several, "reads.fq", command, folder, *way) == expected
@@ -133,10 +133,10 @@ def test_parts_are_whole_contigs_in_order():
         954: [953, 625],
     }
     for part_size, expected in cuts.items():
-        spans = parts.cut(reference, part_size)
+        spans = reference.cut(reference, part_size)
         assert [stop - start for start, stop in spans] == expected
         for start, stop in spans:
-            own = parts.part_of(reference, start, stop)
+            own = reference.part_of(reference, start, stop)
             assert own.n_text == stop - start
             ends = own.blocks.text_start + own.blocks.length
             assert ends.tolist() == np.flatnonzero(text[start:stop] == 0).tolist()
@@ -144,7 +144,7 @@ def test_parts_are_whole_contigs_in_order():
     with pytest.raises(
         UnsupportedError, match="contig c1 takes 552 symbols, but a contig may take at most 551"
     ):
-        parts.cut(reference, 551)
+        reference.cut(reference, 551)
 
 
 def test_layouts_are_added_to_every_part(folder, command):

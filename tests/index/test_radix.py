@@ -9,11 +9,11 @@ from texts import TEXTS
 
 from fmx.bench.drawn import Drawn
 from fmx.errors import DeviceError
-from fmx.index import layouts, prefix_table, reference, sampled_sa
+from fmx.index import fasta, layouts, positions, prefix_table
 from fmx.index.building.suffix_array import suffix_array
 from fmx.index.building.suffix_array.radix import sort_suffixes
-from fmx.index.building.suffix_array.symbols3 import PER_KEY
 from fmx.input import dna
+from fmx.input.dna import PER_KEY
 from fmx.machines.jobs import Cores
 from fmx.measure import texts
 from fmx.search.engines import cpu
@@ -47,7 +47,7 @@ def check(text, passes=1) -> int:
 def test_the_suffix_array_of_awkward_texts(name):
     import journeys
 
-    _, text = reference.read_fasta(journeys.fasta(TEXTS[name]))
+    _, text = fasta.read_fasta(journeys.fasta(TEXTS[name]))
     check(text)
 
 
@@ -90,7 +90,7 @@ GENOMES = [
 
 @pytest.mark.parametrize("name", GENOMES)
 def test_the_suffix_array_of_genomes(name, data):
-    _, text = reference.read_fasta(data(name))
+    _, text = fasta.read_fasta(data(name))
     for passes in (1, 3):
         check(text[-1_000_000:], passes)
 
@@ -107,7 +107,7 @@ def test_too_little_memory_is_an_error_that_says_so():
 def test_tables_found_by_search_are_those_counted(name):
     import journeys
 
-    _, text = reference.read_fasta(journeys.fasta(TEXTS[name]))
+    _, text = fasta.read_fasta(journeys.fasta(TEXTS[name]))
     sa = suffix_array(text)
     for q in (4, 5):
         counted = prefix_table.build_prefix_table(text, q)
@@ -124,8 +124,8 @@ def test_arrays_do_not_depend_on_the_parts(n_threads):
     one, other = Cores(1), CoresThatSearch(n_threads)
     np.testing.assert_array_equal(dna.pack_text(text, one), dna.pack_text(text, other))
     for kept, expected in zip(
-        sampled_sa.sample(sa, starts, 7, 2, 3, other),
-        sampled_sa.sample(sa, starts, 7, 2, 3, one),
+        positions.sample(sa, starts, 7, 2, 3, other),
+        positions.sample(sa, starts, 7, 2, 3, one),
         strict=True,
     ):
         np.testing.assert_array_equal(kept, expected)

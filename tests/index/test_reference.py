@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from texts import TEXTS
 
-from fmx.index import prefix_table, reference, seed_table
+from fmx.index import fasta, prefix_table, reference, seed_table
 from fmx.index.building import bwt
 from fmx.index.building.suffix_array import suffix_array
-from fmx.index.sampled_sa import sample
+from fmx.index.positions import sample
 from fmx.input import dna
 from fmx.machines.jobs import Cores
 
@@ -25,7 +25,7 @@ def codes(text) -> np.ndarray:
 @pytest.mark.parametrize("name", TEXTS)
 def test_blocks_lead_back_to_every_letter(name):
     contigs = TEXTS[name]
-    found, text = reference.read_fasta(journeys.fasta(contigs, width=13))
+    found, text = fasta.read_fasta(journeys.fasta(contigs, width=13))
     assert "".join(LETTERS[code] for code in text) == naive.text_of(contigs)
     assert found.names == [name for name, _ in contigs]
     assert found.lengths.tolist() == [len(sequence) for _, sequence in contigs]

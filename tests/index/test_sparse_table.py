@@ -11,7 +11,7 @@ from texts import TEXTS, numbered, random_letters
 from fmx import workflow
 from fmx.errors import UnsupportedError
 from fmx.index.disk import store
-from fmx.index.reference import read_fasta
+from fmx.index.fasta import read_fasta
 from fmx.index.sparse.building import build_sparse
 from fmx.index.sparse.table import DEPTH, FEW, REACH, SparseName, bucket_bits, parse_sparse
 from fmx.input.dna import pack_text

@@ -13,7 +13,7 @@ from output_of import bgzf
 from test_spans import are_same, by_threads, outcome
 
 from fmx.codecs import inflate, parallel_gzip
-from fmx.codecs.gzip_streams import Gzip
+from fmx.codecs.readers import Gzip
 from fmx.errors import InputError
 from fmx.input import spans
 from fmx.input.spans import plan

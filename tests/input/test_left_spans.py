@@ -10,9 +10,8 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
-from fmx.input import read_range, spans
-from fmx.input.pairs import pair_spans
-from fmx.input.pairs.mates import PairedFiles
+from fmx.input import pair_spans, read_range, spans
+from fmx.input.mates import PairedFiles
 from fmx.input.reads import WHOLE
 from fmx.input.streams import Source
 from fmx.search.mapping import MapOptions

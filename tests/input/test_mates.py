@@ -9,8 +9,8 @@ from output_of import bgzf
 from texts import random_letters
 
 from fmx.errors import InputError
-from fmx.input.pairs import pair_spans
-from fmx.input.pairs.mates import PairedFiles
+from fmx.input import pair_spans
+from fmx.input.mates import PairedFiles
 from fmx.machines.pipeline import run_ordered
 
 PACKED = {"plain": bytes, "BGZF": lambda data: bgzf(data, 40), "gzip": gzip.compress}

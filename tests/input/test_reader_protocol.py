@@ -10,10 +10,10 @@ import pytest
 
 from fmx.codecs import parallel_gzip
 from fmx.codecs.bgzf import BGZF_END, MAGIC
-from fmx.codecs.gzip_streams import Gzip, Plain, RegularFile
+from fmx.codecs.readers import Gzip, Plain, RegularFile
 from fmx.input import Reader, SpanLike
 from fmx.input.chunks import Chunk
-from fmx.input.pairs.pair_spans import Balance, PairSpan, Rest
+from fmx.input.pair_spans import Balance, PairSpan, Rest
 from fmx.input.sequences import plan
 from fmx.input.spans import Before, Span, Stream, blocks_of
 from fmx.input.streams import Source

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from output_of import bgzf
 
 from fmx.codecs import bgzf as bgzf_blocks
-from fmx.codecs.gzip_streams import RegularFile
+from fmx.codecs.readers import RegularFile
 from fmx.errors import InputError
 from fmx.input import reads, spans
 from fmx.input.spans import plan, read_chunks

@@ -17,7 +17,7 @@ import pytest
 from output_of import bgzf
 from texts import numbered, random_letters
 
-from fmx.index import reference
+from fmx.index import fasta
 from fmx.input import spans
 from fmx.input.read_range import Chosen, Share
 from fmx.machines import progress
@@ -134,11 +134,11 @@ def test_a_reference_that_is_read_tells_its_share(folder):
     (folder / "b.fa").write_bytes(text.replace(b">", b">b"))
     (folder / "c.fa.bz2").write_bytes(bz2.compress(text.replace(b">", b">c")))
     told = []
-    reference.read_fasta(["a.fa.gz", "b.fa", "c.fa.bz2"], done=told.append)
+    fasta.read_fasta(["a.fa.gz", "b.fa", "c.fa.bz2"], done=told.append)
     assert told == sorted(told)
     assert (len(told) > 5, 0 < told[0] < 0.5, told[-1]) == (True, True, 1)
     told.clear()
-    reference.read_fasta(text, done=told.append)
+    fasta.read_fasta(text, done=told.append)
     assert set(told) == {None}
 
 

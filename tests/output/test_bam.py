@@ -10,7 +10,7 @@ from test_sam import named
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.errors import UnsupportedError
-from fmx.index.reference import read_fasta
+from fmx.index.fasta import read_fasta
 from fmx.output import put
 from fmx.output.formats import bam
 

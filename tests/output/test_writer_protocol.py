@@ -7,7 +7,7 @@ import numpy as np
 import protocols
 import pytest
 
-from fmx.index.reference import read_fasta
+from fmx.index.fasta import read_fasta
 from fmx.output import FORMATS, RecordWriter, Sink, kinds_of, module_of
 from fmx.output.formats import matrix
 from fmx.output.hits import BatchWriter, HitWriter, Writers

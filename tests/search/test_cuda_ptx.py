@@ -11,10 +11,10 @@ from cover import covered
 from fmx.errors import UnsupportedError
 from fmx.index import layouts
 from fmx.index.contracts import on_device, units
+from fmx.index.positions import WideRows
 from fmx.index.prefix_table import PrefixTable
 from fmx.index.reference import make_blocks
 from fmx.index.seed_table import SeedTable
-from fmx.index.wide_rows import WideRows
 from fmx.input.reads import Patterns
 from fmx.search import engines
 from fmx.search.hits import Intervals

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
+from fmx.index.positions import FullSA
 from fmx.index.reference import make_blocks
-from fmx.index.sampled_sa import FullSA
 from fmx.input.sets import Sets
 from fmx.search.near.candidates import PartText, WordBatch
 from fmx.search.queries.near import Pieces

@@ -13,7 +13,7 @@ from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.index import fm_index
-from fmx.input.pairs.mates import PairedFiles
+from fmx.input.mates import PairedFiles
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
 from fmx.search.pairs import pair_mapper as pairs_of_search

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from cover import covered
 
+from fmx.index.positions import FullSA
 from fmx.index.reference import make_blocks
-from fmx.index.sampled_sa import FullSA
 from fmx.input.reads import Patterns, ReadBatch, Trim
 from fmx.output import put
 from fmx.output.formats import bam, bed, paf, sam, tsv

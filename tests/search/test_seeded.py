@@ -11,10 +11,10 @@ from texts import random_letters
 
 from fmx.compiler.functions import compiled
 from fmx.index.contracts import find, on_device, position_of
+from fmx.index.positions import KEY, REACH
 from fmx.index.prefix_table import build_prefix_table
 from fmx.index.reference import make_blocks
 from fmx.index.seed_table import SeedTable, first_rows
-from fmx.index.wide_rows import KEY, REACH
 from fmx.input.dna import pack_text
 from fmx.input.reads import Patterns
 from fmx.machines.jobs import ONE_CORE

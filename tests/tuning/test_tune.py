@@ -10,7 +10,7 @@ from texts import numbered, random_letters
 from fmx.errors import UnsupportedError
 from fmx.index import layouts, plan
 from fmx.index.disk import store as index_store
-from fmx.index.family import Fetches
+from fmx.index.layouts import Fetches
 from fmx.machines.progress import Progress
 from fmx.tuning import choices, journey, rates
 from fmx.tuning import rates as store

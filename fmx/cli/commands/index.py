@@ -64,7 +64,7 @@ def command(given: SimpleNamespace) -> None:
         raise click.UsageError("of several references, say where the index goes: -o NAME.fmx")
     from ...index import layouts
     from ...index.building.journey import IndexOptions, default_index_path
-    from ...index.disk.place import index_at
+    from ...index.disk import index_at
     from ...jobs import index as jobs
     from ...jobs.run import run
     from ...machines.progress import Progress

@@ -8,13 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import inlined
 from ...compiler.primitives import prefetch
 from ...machines.jobs import ONE_CORE, do
-from ..contracts import fill
+from ..contracts import NONE, fill
 from ..seed_table import first_rows
 
-NONE = 255  # code of a row without k-symbol
 MAX_K = 3  # 4^3 codes and NONE fit in a byte
 
 
@@ -84,14 +82,6 @@ def _count_codes(job, stretch, start, stop):
 @do.register(FillRuns)
 def _fill_runs(job, stretch, start, stop):
     fill(job.layout, job.codes, start, stop, job.before[stretch])
-
-
-@inlined
-def write_counters(counts, first, stop, entries, word):
-    """Write the counters of the codes [first, stop), two in a word, from a word of ``entries`` on."""
-    for c in range(first, stop, 2):
-        entries[word] = np.uint64(counts[c]) | np.uint64(counts[c + 1]) << np.uint64(32)
-        word += 1
 
 
 def fill_layout(backend, layout, text, sa, codes, d, runs_together=1) -> None:

@@ -13,11 +13,10 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...input.dna import WORD
 from .. import layouts, prefix_table, seed_table
+from ..arrays import ArraySpec, part_sizes
 from ..contigs import are_names
-from ..family import Form
-from ..parts import MAX_SYMBOLS, part_sizes
-from ..reference import COLUMNS
-from ..sampled_sa import n_mark_words
+from ..positions import n_mark_words
+from ..reference import COLUMNS, MAX_SYMBOLS
 from ..sparse.table import parse_sparse, sparse_named
 
 _LARGEST = 2**62
@@ -115,14 +114,14 @@ def forms(meta: dict) -> dict:
     """{name: Form} of every array of an index."""
     c, b, sizes = meta["n_contigs"], meta["n_blocks"], part_sizes(meta)
     found = {
-        "contig_names": Form("uint8", (None,), holds=_are_names),
-        "contig_lengths": Form("int64", (c,)),
-        "contig_md5": Form("uint8", (c, 16)),
-        **{f"block_{column}": Form("int64", (b,)) for column in COLUMNS},
+        "contig_names": ArraySpec("uint8", (None,), holds=_are_names),
+        "contig_lengths": ArraySpec("int64", (c,)),
+        "contig_md5": ArraySpec("uint8", (c, 16)),
+        **{f"block_{column}": ArraySpec("int64", (b,)) for column in COLUMNS},
     }
     if "n_groups" in meta:
-        found["group_names"] = Form("uint8", (None,), holds=partial(_are_groups, meta["n_groups"]))
-        found["group_of_contig"] = Form("uint32", (c,), meta["n_groups"] - 1)
+        found["group_names"] = ArraySpec("uint8", (None,), holds=partial(_are_groups, meta["n_groups"]))
+        found["group_of_contig"] = ArraySpec("uint32", (c,), meta["n_groups"] - 1)
     for number, n in enumerate(sizes):
         folder = f"part{number}/" if len(sizes) > 1 else ""
         found.update({folder + name: form for name, form in _forms_of_part(meta, folder, n).items()})
@@ -148,7 +147,7 @@ def _are_groups(n, data) -> bool:
 
 def _forms_of_part(meta, folder, n) -> dict:
     """The same for a part of n symbols, by its own names."""
-    found = {"text_words": Form("uint64", (-(-n // WORD) + 3,))}
+    found = {"text_words": ArraySpec("uint64", (-(-n // WORD) + 3,))}
     if "sparse" in meta:
         name = sparse_named(meta["sparse"])
         rows = meta["arrays"].get(f"{folder}{name}.rows")
@@ -157,23 +156,23 @@ def _forms_of_part(meta, folder, n) -> dict:
         found.update(name.forms(n, shape[0] if is_size else 0))
     if meta["sa_rate"] == 0:
         return found
-    found["prefix_pairs"] = Form("uint32", (2 * prefix_table.n_pairs(meta["prefix_length"]),), n)
-    found["sa_positions"] = Form("uint32", (n if meta["sa_rate"] == 1 else None,), n - 1)
+    found["prefix_pairs"] = ArraySpec("uint32", (2 * prefix_table.n_pairs(meta["prefix_length"]),), n)
+    found["sa_positions"] = ArraySpec("uint32", (n if meta["sa_rate"] == 1 else None,), n - 1)
     if meta["sa_rate"] == 1:
-        found["seed_starts"] = Form("uint32", (4 ** meta["seed_length"] + 1,), n, ascends=True)
+        found["seed_starts"] = ArraySpec("uint32", (4 ** meta["seed_length"] + 1,), n, ascends=True)
     else:
-        found["sa_marks"] = Form("uint64", (n_mark_words(n),))
+        found["sa_marks"] = ArraySpec("uint64", (n_mark_words(n),))
     for name in meta["layouts"]:
         found.update(layouts.parse_name(name).forms(n))
     if any(name.endswith("lcp.rank") for name in meta["arrays"]):
         large = meta["arrays"].get(f"{folder}lcp.rows")
         shape = large.get("shape") if isinstance(large, dict) else None
-        found["lcp.small"] = Form(
+        found["lcp.small"] = ArraySpec(
             "uint8", (n,), None if shape != [0] else _LARGE - 1, holds=lambda small: small[0] == 0
         )
-        found["lcp.rows"] = Form("uint32", (None,), n - 1, ascends=True)
-        found["lcp.values"] = Form("uint32", tuple(shape) if isinstance(shape, list) else (None,), n)
-        found["lcp.rank"] = Form("uint32", (n,), n - 1)
+        found["lcp.rows"] = ArraySpec("uint32", (None,), n - 1, ascends=True)
+        found["lcp.values"] = ArraySpec("uint32", tuple(shape) if isinstance(shape, list) else (None,), n)
+        found["lcp.rank"] = ArraySpec("uint32", (n,), n - 1)
     return found
 
 

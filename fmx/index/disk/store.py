@@ -22,9 +22,9 @@ from ...compiler import object_cache
 from ...errors import IndexFileError
 from ...machines.threads import run_all
 from ...system.files import tells_changes
-from ..family import Form, scan
+from ..arrays import ArraySpec, scan
+from . import META, what_is_there
 from .check import GROUPED, SPARSE, check_meta, forms
-from .place import META, what_is_there
 
 _SETTLED = 2 * 10**9  # ns; a clock's grain is smaller, so two changes of older files have two times
 
@@ -80,7 +80,7 @@ def _digest(meta: dict) -> str:
 #     ref.fmx/
 #       meta.json            format, versions, parameters, one entry an array: dtype, shape, bytes, checksums
 #       contig_names.npy ... opened with mmap_mode="r"
-#       part0/ part1/ ...    the arrays of each part, if there are several (index/parts.py)
+#       part0/ part1/ ...    the arrays of each part, if there are several (index/reference.py)
 #
 # Each array has one xxh3 checksum for every PIECE bytes of its data, and meta.json one of itself.  What the
 # arrays must be beside that tells check.py; arrays that were checked before are known by the seal.  Writing
@@ -93,7 +93,7 @@ PIECE = 1 << 26
 
 def checksum(array) -> str:
     """Hexadecimal xxh3-64 of a flat array's data."""
-    return scan(array, 0, array.size, Form("", ()))[0]
+    return scan(array, 0, array.size, ArraySpec("", ()))[0]
 
 
 def _pieces(array, form) -> list:

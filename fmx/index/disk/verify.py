@@ -9,10 +9,10 @@ import numpy as np
 
 from ...compiler.functions import compiled
 from ...machines.threads import run_all, spans
-from ..building.suffix_array.lcp import LARGE
 from ..contracts import first_wrong, goes_on, neighbour, position_of, units
 from ..layouts import parse_name
-from ..sampled_sa import SampledSA, is_kept, marks_hold
+from ..lcp import LARGE
+from ..positions import SampledSA, is_kept, marks_hold
 from ..sparse.building import build_sparse
 from ..sparse.table import sparse_named
 

@@ -223,3 +223,24 @@ class HeldIndex:
             for name, held in sorted(self.arrays.items())
         }
         self.meta = {"format": FORMAT, **meta, "arrays": entries}
+
+
+class PartWriter:
+    """Adds the arrays of one part to an index_writer.IndexWriter."""
+
+    def __init__(self, writer, number: int):
+        self.writer, self.number = writer, number
+
+    def add(self, name: str, array, backend=ONE_CORE) -> None:
+        """Write one array of the part, by its own name."""
+        self.writer.add(f"part{self.number}/{name}", array, backend)
+
+
+def part_writers(writer, n_parts: int, progress):
+    """Yield what writes each part in turn: the writer itself if there is only one."""
+    if n_parts == 1:
+        yield writer
+        return
+    for number in range(n_parts):
+        progress.say(f"part {number + 1} of {n_parts}")
+        yield PartWriter(writer, number)

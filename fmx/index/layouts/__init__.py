@@ -7,20 +7,34 @@ A layout is named NAME-kK-dD, for example bvsfm-k2-d96, or cofi-k13, which has n
 """
 
 import re
+from collections import UserDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from typing import NamedTuple
 
 from ...errors import UnsupportedError
 from ..contracts import units
-from ..family import Family
-from . import alternate, bvsfm, cofi, kstep
 
-REGISTRY = {
-    "bvsfm": bvsfm.FAMILY,
-    "sampled": kstep.SAMPLED,
-    "kstep": kstep.KSTEP,
-    "alternate": alternate.FAMILY,
-    "cofi": cofi.FAMILY,
-}
+
+class _Registry(UserDict):
+    """The Family of each name; of one that is "FILE.NAME" the file is imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> "Family":
+        family = super().__getitem__(name)
+        if isinstance(family, str):
+            file, _, attribute = family.partition(".")
+            family = self[name] = getattr(import_module(f".{file}", __package__), attribute)
+        return family
+
+
+REGISTRY = _Registry(
+    bvsfm="bvsfm.FAMILY",
+    sampled="kstep.SAMPLED",
+    kstep="kstep.KSTEP",
+    alternate="alternate.FAMILY",
+    cofi="cofi.FAMILY",
+)
 DEFAULT = "bvsfm-k2-d96"
 
 
@@ -36,7 +50,7 @@ class LayoutName:
         return f"{self.family}-k{self.k}" + (f"-d{self.d}" if self.d else "")
 
     @property
-    def kind(self) -> Family:
+    def kind(self) -> "Family":
         """Its entry of the registry."""
         return REGISTRY[self.family]
 
@@ -91,3 +105,51 @@ def all_names() -> list:
 def layout_from_arrays(name: LayoutName, arrays: dict):
     """The layout's NamedTuple from its stored arrays (name of field -> array)."""
     return name.kind.types[name.k, name.d](**arrays | {"k": name.k})
+
+
+_NARROW = 33  # steps after which an interval of any text has one row, each of a symbol or more
+
+
+@dataclass(frozen=True)
+class Family:
+    """One kind of layout: its builder, its arrays, its size by the paper's formula, its types, its speed.
+
+    ``build(text, sa, k, d, backend)``; ``forms(k, d, n)`` what its arrays must be, by field;
+    ``bytes_per_symbol(k, d, n)`` of a text of n symbols; ``types`` by
+    (k, d), the default first; of a text of n symbols the default is the first that ``fits(k, n)``.
+    ``walks_forward``: its ``neighbour`` lies k symbols after a row, not before it.
+
+    For ``fmx tune``: ``cpu_share`` is what the CPU's engine reaches of its ceiling.  Entries of so many units
+    lie at multiples of ``apart(k, units)`` bytes.  A layout without units says itself what a search fetches,
+    ``fetches(n, length, k, looked_up, table)`` with the Fetches of its prefix table, and what an engine of a
+    GPU reaches of the ceilings of its memory and of its cache (``gpu_shares``).
+    """
+
+    build: Callable
+    forms: Callable
+    bytes_per_symbol: Callable
+    types: dict
+    cpu_share: float
+    fits: Callable = lambda k, n: True
+    walks_forward: bool = False
+    apart: Callable = lambda k, units: 16 * units
+    fetches: Callable | None = None
+    gpu_shares: tuple = ()
+
+
+class Fetches(NamedTuple):
+    """Fetches of ``entry`` bytes from random places in ``footprint`` bytes, so many times a read."""
+
+    times: float
+    entry: float
+    footprint: float
+
+
+def width(n, length) -> float:
+    """Rows of the interval of a string of so many symbols in a random text of n, at least one."""
+    return max(1, n / 4**length)
+
+
+def sum_over(steps, n, cost) -> float:
+    """Of ``cost(width)`` of the interval after each of these lengths (a range); it is 1 in the end."""
+    return sum(cost(width(n, length)) for length in steps[:_NARROW]) + len(steps[_NARROW:]) * cost(1)

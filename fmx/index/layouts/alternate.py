@@ -23,9 +23,9 @@ import numpy as np
 
 from ...compiler.functions import inlined, static_type
 from ...compiler.primitives import at, bits_from, bits_from32, popcount, prefetch, quotient
-from ..building.bwt import NONE, write_counters
-from ..contracts import ROW, address, fill, occ, preceding, prefetch_extend, share, units
-from . import bitplanes
+from .. import bits
+from ..bits import write_counters
+from ..contracts import NONE, ROW, address, fill, occ, preceding, prefetch_extend, share, units
 from .entries import family_of_entries, missing_between, or_none
 
 # ``entries`` uint64, two words a unit; ``missing`` uint32, the rows without k-symbol (entries.py).
@@ -130,13 +130,13 @@ def _register_two_step(cls, d):
             run = run_start // d
             write_border(counts, run, layout.entries)
             word = 2 * n_units * run + 4
-            bitplanes.fill_run(2, codes, run_start, d, layout.entries, word, counts)
+            bits.fill_run(2, codes, run_start, d, layout.entries, word, counts)
         if _count_last_run(codes, stop, d, counts):
             write_border(counts, stop // d, layout.entries)
 
     @inlined
     def counted_two_step(a, b, c, unit, offset):
-        misses = np.uint32(bitplanes.misses(2, a, b, c))
+        misses = np.uint32(bits.misses(2, a, b, c))
         return _counted(misses, bits_from32((offset & ROW) - 32 * unit), 32, offset)
 
     @occ.register(cls)
@@ -149,7 +149,7 @@ def _register_two_step(cls, d):
         if offset & _BACKWARD:
             first, stop = (offset & ROW) >> 5, n_plane_units
             counter_word, planes = word + 2 * n_plane_units, word
-        total = bitplanes.counter(at(entries, counter_word + (c >> 1 & 3)), c) - surplus
+        total = bits.counter(at(entries, counter_word + (c >> 1 & 3)), c) - surplus
         if d == 64:
             first, stop = 0, 2
         for unit in range(first, stop):
@@ -162,14 +162,14 @@ def _register_two_step(cls, d):
         first = np.int32(0 if offset & _BACKWARD else 2)  # of the units of planes
         counted = counted_two_step(a, b, c, unit - first, offset)
         holder = np.int32((c >> 2 & 1) + (n_plane_units if offset & _BACKWARD else 0))
-        counter = bitplanes.counter(b if c & 2 else a, c) if unit == holder else np.int64(0)
+        counter = bits.counter(b if c & 2 else a, c) if unit == holder else np.int64(0)
         return counted if first <= unit < first + n_plane_units else counter
 
     @preceding.register(cls)
     def preceding_two_step(layout, row):
         run = row // d
         word = 2 * (n_units * run + 2 + (row - run * d) // 32)
-        c = bitplanes.code_at(2, layout.entries[word], layout.entries[word + 1], (row - run * d) % 32)
+        c = bits.code_at(2, layout.entries[word], layout.entries[word + 1], (row - run * d) % 32)
         return or_none(layout, c, row)
 
     return entry
@@ -214,16 +214,16 @@ def _register_one_step(cls, d):
         start = 64 * unit
         if offset & _ODD:
             if unit == (m if backward else 0):
-                return bitplanes.counter(a if backward else b, c)
+                return bits.counter(a if backward else b, c)
             start -= 0 if backward else 64
         else:
             if unit == 0 or unit == m:
-                misses = bitplanes.half_misses(b if unit == 0 else a, c)
+                misses = bits.half_misses(b if unit == 0 else a, c)
                 total = _counted(misses, bits_from32(row - (0 if unit == 0 else d - 32)), 32, offset)
-                counter = bitplanes.counter(a if unit == 0 else b, c)
+                counter = bits.counter(a if unit == 0 else b, c)
                 return total + counter if (unit == m) == backward else total
             start -= 32
-        return _counted(bitplanes.misses(1, a, b, c), bits_from(row - start), 64, offset)
+        return _counted(bits.misses(1, a, b, c), bits_from(row - start), 64, offset)
 
     @preceding.register(cls)
     def preceding_one_step(layout, row):

@@ -4,7 +4,7 @@ Rows are cut into runs of d; each run has 4^k entries, one a k-symbol, C[c] alre
 
     run 0: [AA: counter|bits] [AC: counter|bits] ... [TT: counter|bits]   run 1: ...
 
-An LF mapping reads one entry: 16 bytes for d = 96, 32 bytes for d = 224 (bitcolumn.py), and for d = 64 the
+An LF mapping reads one entry: 16 bytes for d = 96, 32 bytes for d = 224 (bits.py), and for d = 64 the
 paper's 16 bytes, a word of counter and a word of bits.
 Size: 4^k * (entry) / d bytes a symbol; k = 2: 4 for d = 64 (12 GB of 3 Gb, section 3.1), 2.67, 2.29.
 """
@@ -13,10 +13,9 @@ import numpy as np
 
 from ...compiler.functions import static_type
 from ...compiler.primitives import at, popcount, prefetch, quotient
-from .. import bitcolumn
-from ..bitcolumn import low_bits
-from ..building.bwt import NONE
-from ..contracts import address, fill, preceding, prefetch_extend, share, units
+from .. import bits
+from ..bits import low_bits
+from ..contracts import NONE, address, fill, preceding, prefetch_extend, share, units
 from .entries import family_of_entries
 
 # One type a d, a constant of the compiled code.  ``entries`` uint64[ceil((n + 1) / d) * 4^k * w], w words an
@@ -74,7 +73,7 @@ def _register(cls, d):
 
         @share.register(cls)
         def share_bvsfm(layout, unit, a, b, c, offset):
-            return bitcolumn.share(unit, a, b, offset)
+            return bits.column_share(unit, a, b, offset)
 
     @prefetch_extend.register(cls)
     def prefetch_extend_bvsfm(layout, c, lo, hi):

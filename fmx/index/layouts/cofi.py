@@ -28,6 +28,7 @@ from ...compiler.functions import inlined, static_type
 from ...compiler.primitives import at, prefetch
 from ...errors import UnsupportedError
 from ...machines.jobs import ONE_CORE, do
+from ..arrays import ArraySpec
 from ..building.bwt import invert
 from ..contracts import (
     extend,
@@ -41,8 +42,8 @@ from ..contracts import (
     prefetch_symbol,
     units,
 )
-from ..family import Family, Fetches, Form, sum_over, width
 from ..seed_table import first_rows
+from . import Family, Fetches, sum_over, width
 
 HOLE = 2**32 - 16
 
@@ -85,7 +86,10 @@ def fetches(n, length, k, looked_up, table) -> list:
 
 def forms(k, d, n):
     """What the arrays must be."""
-    return {"offsets": Form("uint32", (4**k + 1,), n, ascends=True), "changes": Form("uint32", (n,))}
+    return {
+        "offsets": ArraySpec("uint32", (4**k + 1,), n, ascends=True),
+        "changes": ArraySpec("uint32", (n,)),
+    }
 
 
 class FindChanges(NamedTuple):

@@ -16,9 +16,9 @@ from ...compiler.functions import inlined
 from ...compiler.primitives import at
 from ...compiler.sorting import lower_bound
 from ...machines.jobs import ONE_CORE, choose
-from ..building.bwt import NONE, fill_layout, kmer_bwt
-from ..contracts import ROW
-from ..family import Family, Form
+from ..arrays import ArraySpec
+from ..contracts import NONE, ROW
+from . import Family
 
 _BEYOND = ROW + 1  # rows after the last that may be asked for: no entry is longer
 _MIN_RUNS = 4096
@@ -48,7 +48,7 @@ def _starts(rows, n, shift):
     return np.searchsorted(rows, np.arange(n_runs + 1) << shift) + n_runs + 2
 
 
-def form_of_missing(n) -> Form:
+def form_of_missing(n) -> ArraySpec:
     """What the array must be for a BWT of n rows."""
 
     def holds(missing):
@@ -60,7 +60,7 @@ def form_of_missing(n) -> Form:
         ascend = bool((np.diff(rows) > 0).all()) and (rows.size == 0 or rows[-1] < n)
         return ascend and np.array_equal(missing[1 : 1 + n_starts], _starts(rows, n, shift))
 
-    return Form("uint32", (None,), holds=holds)
+    return ArraySpec("uint32", (None,), holds=holds)
 
 
 @inlined
@@ -96,10 +96,12 @@ def family_of_entries(types, n_words, bytes_per_symbol, runs_together=1, **speed
     """
 
     def forms(k, d, n):
-        found = {"entries": Form("uint64", (n_words(k, d, n),)), "missing": form_of_missing(n)}
+        found = {"entries": ArraySpec("uint64", (n_words(k, d, n),)), "missing": form_of_missing(n)}
         return {field: found[field] for field in types[k, d]._fields if field in found}
 
     def build(text, sa, k, d, backend=ONE_CORE):
+        from ..building.bwt import fill_layout, kmer_bwt  # of no use to a search
+
         codes = kmer_bwt(text, sa, k, backend)
         arrays = {"entries": backend.zeros(n_words(k, d, codes.size), np.uint64)}
         if "missing" in types[k, d]._fields:

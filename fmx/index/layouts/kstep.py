@@ -1,7 +1,7 @@
 """The sampled FM-index and its k-step form: counters, then bit planes (Chacon et al. 2015, 2.1 and 2.2).
 
 Rows are cut into runs of d.  An entry holds what precedes its run, 4^k counters of 4 bytes with C[c] already
-added, then the 2k bit planes of the run (bitplanes.py); in units of 16 bytes, for k = 1, d = 192:
+added, then the 2k bit planes of the run (index/bits.py); in units of 16 bytes, for k = 1, d = 192:
 
     unit 0                    unit 1                        unit 2            unit 3
     | A | C | G | T |         | plane 0, plane 1: 0-63 |    | 64-127 |        | 128-191 |
@@ -15,9 +15,9 @@ import numpy as np
 
 from ...compiler.functions import static_type
 from ...compiler.primitives import at, prefetch, quotient
-from ..building.bwt import write_counters
+from .. import bits
+from ..bits import write_counters
 from ..contracts import address, fill, occ, preceding, prefetch_extend, share, units
-from . import bitplanes
 from .entries import family_of_entries, missing_between, or_none
 
 _ONE_STEP = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 256 bytes
@@ -35,11 +35,11 @@ def bytes_per_symbol(k, d, n):
 
 
 def _n_words(k, d, n):
-    return (n // d + 1) * (4**k // 2 + 2 * d // bitplanes.POSITIONS[k])
+    return (n // d + 1) * (4**k // 2 + 2 * d // bits.POSITIONS[k])
 
 
 def _register(cls, k, d):
-    n_positions, n_counter_units = bitplanes.POSITIONS[k], 4 ** (k - 1)
+    n_positions, n_counter_units = bits.POSITIONS[k], 4 ** (k - 1)
     n_units = n_counter_units + d // n_positions
 
     @fill.register(cls)
@@ -48,7 +48,7 @@ def _register(cls, k, d):
             word = 2 * n_units * (run_start // d)
             write_counters(counts, 0, 4**k, layout.entries, word)
             word += 2 * n_counter_units
-            bitplanes.fill_run(k, codes, run_start, d, layout.entries, word, counts)
+            bits.fill_run(k, codes, run_start, d, layout.entries, word, counts)
 
     @units.register(cls)
     def units_kstep(layout):
@@ -65,8 +65,8 @@ def _register(cls, k, d):
     @share.register(cls)
     def share_kstep(layout, unit, a, b, c, offset):
         stop = np.int32(offset - n_positions * (unit - n_counter_units))
-        counted = bitplanes.count_before(k, a, b, c, stop)
-        counter = bitplanes.counter(b if c & 2 else a, c) if unit == c >> 2 else np.int64(0)
+        counted = bits.count_before(k, a, b, c, stop)
+        counter = bits.counter(b if c & 2 else a, c) if unit == c >> 2 else np.int64(0)
         return counter if unit < n_counter_units else counted
 
     @occ.register(cls)
@@ -74,14 +74,14 @@ def _register(cls, k, d):
         # One counter, and the planes up to the row only.
         entries = layout.entries
         word, stop, surplus = address(layout, c, i)
-        total = bitplanes.counter(at(entries, word + (c >> 1)), c) - surplus
+        total = bits.counter(at(entries, word + (c >> 1)), c) - surplus
         word += 2 * n_counter_units
         if n_units > n_counter_units + 1:
             while stop > n_positions:
-                total += bitplanes.count_before(k, at(entries, word), at(entries, word + 1), c, n_positions)
+                total += bits.count_before(k, at(entries, word), at(entries, word + 1), c, n_positions)
                 stop -= n_positions
                 word += 2
-        return total + bitplanes.count_before(k, at(entries, word), at(entries, word + 1), c, stop)
+        return total + bits.count_before(k, at(entries, word), at(entries, word + 1), c, stop)
 
     @prefetch_extend.register(cls)
     def prefetch_extend_kstep(layout, c, lo, hi):
@@ -103,7 +103,7 @@ def _register(cls, k, d):
         unit = (row - run * d) // n_positions
         word = 2 * (n_units * run + n_counter_units + unit)
         position = row - run * d - unit * n_positions
-        c = bitplanes.code_at(k, at(layout.entries, word), at(layout.entries, word + 1), position)
+        c = bits.code_at(k, at(layout.entries, word), at(layout.entries, word + 1), position)
         return or_none(layout, c, row)
 
 

@@ -25,7 +25,7 @@ from ...compiler.functions import inlined
 from ...compiler.primitives import at, low_bits
 from ...errors import UnsupportedError
 from ...input.dna import reverse_complement, symbols
-from ..family import Form
+from ..arrays import ArraySpec
 from ..reference import find_block
 
 FEW = 8  # rows of a bucket that are compared one by one
@@ -69,8 +69,8 @@ class SparseName(NamedTuple):
         last_row = max(n_text - 1 - self.k, 0) << 32 | 2**32 - 1
         n_starts = (1 << bucket_bits(n_text, self.w)) + 1
         return {
-            f"{self}.rows": Form("uint64", (n_rows,), last_row),
-            f"{self}.starts": Form(
+            f"{self}.rows": ArraySpec("uint64", (n_rows,), last_row),
+            f"{self}.starts": ArraySpec(
                 "uint32", (n_starts,), ascends=True, holds=lambda starts: starts[-1] == n_rows
             ),
         }

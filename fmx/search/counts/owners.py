@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...compiler.functions import compiled
+from ...index.arrays import part_span
 from ...index.contigs import blocks_by_group, groups_of
-from ...index.parts import part_span
 from ...index.reference import Blocks
 from ...machines.jobs import cuts, runs
 from ..near.candidates import position_in

@@ -17,8 +17,8 @@ import numpy as np
 
 from ...compiler.functions import inlined
 from ...compiler.warp import kernel, thread_index
+from ...index.arrays import part_span
 from ...index.contracts import position_of, start, units
-from ...index.parts import part_span
 from ...input.reads import Patterns
 from ...machines import gpu
 from ...machines.places import for_each, teams
@@ -30,7 +30,7 @@ from . import gpu_search
 
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
-    from ...index.sampled_sa import FullSA
+    from ...index.positions import FullSA
     from ...machines.gpu_session import GpuSession, GpuStream, GpuStreams
     from ..mapping import MapOptions
     from ..near.near_gpu import GpuVerifier

@@ -1,6 +1,6 @@
 """The forms of seed and verify on a GPU, which differ in what they fetch: made there from the index's arrays.
 
-    wide rows, text in sectors    9 bytes a symbol        index/wide_rows.py
+    wide rows, text in sectors    9 bytes a symbol        index/positions.py
     as the index has it           4.25 bytes a symbol     suffix array and packed text
 
 Both with seeds as long as there is memory for.
@@ -14,9 +14,8 @@ import numpy as np
 
 from ...compiler.cuda import WARP
 from ...index.contracts import on_device
-from ...index.sampled_sa import FullSA
+from ...index.positions import BYTES, SECTOR, CutText, FullSA, Widen, WideRows, n_sectors
 from ...index.seed_table import Lengthen, SeedTable
-from ...index.wide_rows import BYTES, SECTOR, CutText, Widen, WideRows, n_sectors
 from ...machines import gpu
 from ...machines.gpu_jobs import Gpu
 from ..queries import Verify

@@ -13,8 +13,8 @@ import numpy as np
 
 from ...compiler.functions import compiled, inlined
 from ...compiler.sorting import sort
-from ...index.parts import part_span
-from ...index.sampled_sa import SampledSA
+from ...index.arrays import part_span
+from ...index.positions import SampledSA
 from ...input import sets
 from ...input.reads import Patterns
 from ...input.sets import changes_at, changes_of, n_changes, peers_of

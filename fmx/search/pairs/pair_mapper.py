@@ -18,8 +18,8 @@ from .proper import partners, reach
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
-    from ...input.pairs.mates import Mates
-    from ...input.pairs.pair_spans import PairSpan
+    from ...input.mates import Mates
+    from ...input.pair_spans import PairSpan
     from ..hits import Located
     from ..mapping import Mapper
     from .proper import Rule

@@ -25,7 +25,7 @@ from ..hits import hash_name
 
 if TYPE_CHECKING:
     from ...index.reference import Blocks, Reference
-    from ...input.pairs.mates import Mates
+    from ...input.mates import Mates
     from ..hits import Located, SelectionPolicy
 
 FR, RF, FF = (False, True), (True, False), (False, False)  # reverse: the left and the right mate, 1 and 2

@@ -1,7 +1,7 @@
 """Seed and verify as a GPU does it: a thread finds the interval of a pattern by itself.
 
     VerifyOnDevice    suffix array and packed text, as on the CPU
-    VerifyWide        rows that hold 16 symbols more, and the text in overlapping sectors (index/wide_rows.py)
+    VerifyWide        rows that hold 16 symbols more, and the text in overlapping sectors (index/positions.py)
 
 The seed table gives the rows that start with the first s symbols of a pattern.  Those that start with all of
 it are a run of these, found by binary search: by the rows' own symbols where there are some, then by the
@@ -15,10 +15,10 @@ import numpy as np
 from ...compiler.functions import by_type, inlined, static_type
 from ...compiler.primitives import at, load_unit
 from ...index.contracts import find, on_device
+from ...index.positions import KEY, REACH, SECTOR, WideRows, key_in, position_in
 from ...index.prefix_table import PrefixTable, pair_index
 from ...index.reference import Blocks, block_end
 from ...index.seed_table import SeedTable
-from ...index.wide_rows import KEY, REACH, SECTOR, WideRows, key_in, position_in
 from ...input.dna import symbols
 from .verify import Verify, compare
 
@@ -27,7 +27,7 @@ _FAR = 1 << 40  # symbols to a separator that is not near
 
 
 class VerifyWide(NamedTuple):
-    """``sa`` WideRows and ``sectors`` uint64[4 * n_sectors] of the text, both as in index/wide_rows.py."""
+    """``sa`` WideRows and ``sectors`` uint64[4 * n_sectors] of the text, both as in index/positions.py."""
 
     prefix: PrefixTable
     seeds: SeedTable

@@ -1,8 +1,8 @@
 """Suffix arrays: text -> SA, in buckets or by divsufsort on the CPU, by radix on a GPU; LCP array."""
 
+from ...lcp import LCP, build_lcp
 from . import radix
 from .buckets import sort_suffixes, suffix_array
-from .lcp import LCP, build_lcp
 from .radix import plan_passes
 
 __all__ = ["LCP", "build_lcp", "make_suffix_array", "plan_passes", "suffix_array"]

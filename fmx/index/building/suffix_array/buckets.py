@@ -23,9 +23,9 @@ from pydivsufsort.dll import libdivsufsort
 
 from ....compiler.functions import by_type, compiled
 from ....compiler.primitives import at
+from ....input import dna
 from ....machines.jobs import Cores
 from ....machines.threads import run_all, spans, start
-from . import symbols3
 from .in_bucket import FULL, LIMIT, SYMBOLS, Sorted, make_desk, sort_buckets
 from .ties import no_ties, sort_ties
 
@@ -98,7 +98,7 @@ def sort_suffixes(text, n_threads, c=None, done=lambda share: None):
     if desks is None:
         return None
     firsts = starts[:-1] + np.cumsum(counts, axis=0) - counts
-    made, ties = Sorted(symbols3.pack(Cores(n_threads), text), np.empty(n, np.uint32), starts, c), []
+    made, ties = Sorted(dna.pack_keys(Cores(n_threads), text), np.empty(n, np.uint32), starts, c), []
     n_sorted = 0
 
     def sort_part(*given):

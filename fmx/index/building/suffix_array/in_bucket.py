@@ -3,7 +3,7 @@
 The items of a bucket are sorted by radix.  A group of suffixes that are alike so far gets new items, of its
 next 10 symbols, and is sorted in the same way, until nothing is alike or LIMIT symbols are:
 
-    0 | the next 10 symbols, 3 bits each (symbols3.py) | 0 | position, 32 bits
+    0 | the next 10 symbols, 3 bits each (input/dna.py) | 0 | position, 32 bits
 
 A small group is sorted by insertion, by its next 21 symbols.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from ....compiler.functions import compiled, inlined
 from ....compiler.primitives import at
 from ....compiler.sorting import sort
-from .symbols3 import PER_KEY, key
+from ....input.dna import PER_KEY, key_at
 from .ties import tie
 
 LIMIT = 100  # symbols by which suffixes are compared before ranks are made
@@ -30,7 +30,7 @@ _OF_ITEM = -1
 
 
 class Sorted(NamedTuple):
-    """``words`` of the text (symbols3.py) -> ``sa`` uint32[n]; buckets of the first c symbols.
+    """``words`` of the text (input/dna.py) -> ``sa`` uint32[n]; buckets of the first c symbols.
 
     ``starts`` int64[4^c + 1]: their first rows.
     """
@@ -91,7 +91,7 @@ def _read_items(made, first, alike, items):
     """Items of the rows from ``first`` on, of the symbols behind those ``alike``."""
     for j in range(items.size):
         position = np.int64(at(made.sa, first + j))
-        items[j] = key(made.words, position + alike, _MORE) << np.uint64(33) | np.uint64(position)
+        items[j] = key_at(made.words, position + alike, _MORE) << np.uint64(33) | np.uint64(position)
 
 
 @inlined
@@ -123,7 +123,7 @@ def _place_few(made, first, m, alike, desk, n_groups):
     keys = desk.spare
     for j in range(m):
         position, i = at(made.sa, first + j), j
-        own = key(made.words, np.int64(position) + alike, PER_KEY)
+        own = key_at(made.words, np.int64(position) + alike, PER_KEY)
         while i > 0 and at(keys, i - 1) > own:
             keys[i], made.sa[first + i] = at(keys, i - 1), at(made.sa, first + i - 1)
             i -= 1

@@ -17,10 +17,10 @@ import numpy as np
 from ....compiler.functions import by_type, inlined
 from ....compiler.primitives import at
 from ....errors import DeviceError
+from ....input import dna
+from ....input.dna import PER_KEY, key_at
 from ....machines.gpu import memory_beside
 from ....machines.jobs import choose, do
-from . import symbols3
-from .symbols3 import PER_KEY, key
 
 _SAMPLE = 1 << 16  # suffixes by which the passes are cut
 # Bytes a symbol: text, its words, rows, ranks, tied rows before and after a round; bytes a suffix to sort.
@@ -117,7 +117,7 @@ def _first_like(keys, j):
 
 @choose.register(InRange)
 def _choose_in_range(choice, i):
-    found = key(choice.words, i, PER_KEY)
+    found = key_at(choice.words, i, PER_KEY)
     return i if choice.low <= found and found <= choice.high else np.int64(-1)
 
 
@@ -132,7 +132,7 @@ def _choose_tied(choice, j):
 @do.register(FirstKeys)
 def _first_keys(job, stretch, start, stop):
     for j in range(start, stop):
-        job.keys[j] = key(job.words, np.int64(at(job.positions, j)), PER_KEY)
+        job.keys[j] = key_at(job.words, np.int64(at(job.positions, j)), PER_KEY)
 
 
 @do.register(RankKeys)
@@ -207,7 +207,7 @@ def sort_suffixes(backend, text, memory, progress=None) -> tuple:
     n = text.size
     n_passes = plan_passes(n, memory)
     limit = min(n, int(memory - _STANDING * n) // _SORTED)
-    words = symbols3.pack(backend, text)
+    words = dna.pack_keys(backend, text)
     sorter, tied, done = Sorter(backend, n, limit), [], 0
     for low, high in _cuts(backend, words, n, n_passes):
         chosen = InRange(words, low, high)

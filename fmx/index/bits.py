@@ -1,19 +1,63 @@
-"""Bit planes of k-symbols, cut so that 16 bytes hold all planes of a run of positions.
+"""Bits of entries: columns (a counter next to a bit vector) and planes of k-symbols.
 
-A unit (words a and b) holds 64, 32 or 21 positions for k = 1, 2, 3; plane p is bit p of the code:
+Columns are the bricks of bvSFM and of the sampled suffix array's marks.  An entry is w words of
+64 bits for d = 64 w - 32 positions (w = 2: d = 96, 16 bytes; w = 4: d = 224, 32 bytes).  The counter is what
+precedes the entry:
 
-    k = 1    a | plane 0: 64 positions           |    b | plane 1: 64 positions           |
-    k = 2    a | plane 0: 32 | plane 1: 32       |    b | plane 2: 32 | plane 3: 32       |
-    k = 3    a | plane 0: 21 | 1: 21 | 2: 21 | - |    b | plane 3: 21 | 4: 21 | 5: 21 | - |
-               bit 0                       bit 63
-
-k is a constant wherever these are called, so that its branches and shifts fold.
+    word 0                                  word 1                ...
+    | 32-bit counter | positions 0 to 31 |  | positions 32 to 95 |
+    bit 0         31   32             63     0                63
 """
 
 import numpy as np
 
-from ...compiler.functions import inlined
-from ...compiler.primitives import at, bits_from, bits_from32, popcount
+from ..compiler.functions import inlined
+from ..compiler.primitives import at, bits_from, bits_from32, low_bits, popcount
+
+
+@inlined
+def column_share(unit, a, b, offset):
+    """What 16 bytes of an entry (words a and b) add to the counter plus the bits set before ``offset``."""
+    if unit == 0:
+        in_a = popcount(np.uint32(a >> np.uint64(32)) & ~bits_from32(offset))
+        return np.int64(np.uint32(a)) + in_a + popcount(b & low_bits(offset - 32))
+    start = 128 * unit - 32
+    return popcount(a & low_bits(offset - start)) + popcount(b & low_bits(offset - start - 64))
+
+
+@inlined
+def count_in_column(entries, first, offset, n_units):
+    """Counter of the entry at word ``first`` plus the bits set before position ``offset``."""
+    total = np.int64(0)
+    for unit in range(n_units):
+        total += column_share(unit, entries[first + 2 * unit], entries[first + 2 * unit + 1], offset)
+    return total
+
+
+@inlined
+def is_set(entries, first, offset):
+    """The bit of position ``offset`` of the entry at word ``first``."""
+    bit = offset + 32
+    return (entries[first + (bit >> 6)] >> np.uint64(bit & 63)) & np.uint64(1) != np.uint64(0)
+
+
+@inlined
+def set_bit(entries, first, offset):
+    """Set the bit of position ``offset`` of the entry at word ``first``."""
+    bit = offset + 32
+    entries[first + (bit >> 6)] |= np.uint64(1) << np.uint64(bit & 63)
+
+
+# Bit planes of k-symbols, cut so that 16 bytes hold all planes of a run of positions.
+#
+# A unit (words a and b) holds 64, 32 or 21 positions for k = 1, 2, 3; plane p is bit p of the code:
+#
+#     k = 1    a | plane 0: 64 positions           |    b | plane 1: 64 positions           |
+#     k = 2    a | plane 0: 32 | plane 1: 32       |    b | plane 2: 32 | plane 3: 32       |
+#     k = 3    a | plane 0: 21 | 1: 21 | 2: 21 | - |    b | plane 3: 21 | 4: 21 | 5: 21 | - |
+#                bit 0                       bit 63
+#
+# k is a constant wherever these are called, so that its branches and shifts fold.
 
 POSITIONS = (0, 64, 32, 21)  # in a unit, by k
 
@@ -107,3 +151,11 @@ def fill_run(k, codes, run_start, d, entries, word, counts):
                 counts[code] += 1
         entries[word], entries[word + 1] = a, b
         word += 2
+
+
+@inlined
+def write_counters(counts, first, stop, entries, word):
+    """Write the counters of the codes [first, stop), two in a word, from a word of ``entries`` on."""
+    for c in range(first, stop, 2):
+        entries[word] = np.uint64(counts[c]) | np.uint64(counts[c + 1]) << np.uint64(32)
+        word += 1

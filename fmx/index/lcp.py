@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....compiler.functions import compiled, inlined
-from ....compiler.primitives import at, prefetch
-from ....compiler.sorting import last_until
-from ....machines.threads import run_all, spans
+from ..compiler.functions import compiled, inlined
+from ..compiler.primitives import at, prefetch
+from ..compiler.sorting import last_until
+from ..machines.threads import run_all, spans
 
 LARGE = 255  # the byte of a value that is in the list
 _AHEAD = 24  # symbols between asking for a text position and comparing there

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...errors import InputError
-from .. import spans
-from ..chunks import NEWLINE, count, find_border, skip_blank
-from ..shards import GUESS, Border, Cuts, ShardPlan, before_cut
-from ..spans import Before
-from ..streams import Source
-from . import pair_spans
+from ..errors import InputError
+from . import pair_spans, spans
+from .chunks import NEWLINE, count, find_border, skip_blank
+from .shards import GUESS, Border, Cuts, ShardPlan, before_cut
+from .spans import Before
+from .streams import Source
 
 if TYPE_CHECKING:
-    from ..shards import Shard
     from .mates import PairedFiles
     from .pair_spans import PairSpan
+    from .shards import Shard
 
 _REACH, _FAR = 1 << 20, 1 << 29  # bytes of a file on both sides of a place, at first and at most
 

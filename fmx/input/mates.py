@@ -1,7 +1,4 @@
-"""Mates: the two reads of a pair, record r of one file and record r of another, or two records in turn.
-
-Both have one name, but for a /1 and /2 (or .1 and .2) that is left out of it.
-"""
+"""Mates in two files or interleaved in one: their spans and shards."""
 
 import os
 import re
@@ -11,10 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import compiled, inlined
-from ...errors import InputError, brief
-from ..reads import ReadBatch
-from ..streams import STANDARD, Source
+from ..compiler.functions import compiled, inlined
+from ..errors import InputError, brief
+from .reads import ReadBatch
+from .streams import STANDARD, Source
+
+# Mates: the two reads of a pair, record r of one file and record r of another, or two records in turn.
+#
+# Both have one name, but for a /1 and /2 (or .1 and .2) that is left out of it.
 
 
 class PairedFiles(NamedTuple):

@@ -14,13 +14,13 @@ from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import InputError, StalledError
-from ...machines.threads import settle, settled
-from .. import spans
-from ..read_range import Chosen
-from ..reads import ReadBatch, check_sam, parse
-from ..streams import STANDARD
+from ..errors import InputError, StalledError
+from ..machines.threads import settle, settled
+from . import spans
 from .mates import Mates, Origin, are_mates, check_names
+from .read_range import Chosen
+from .reads import ReadBatch, check_sam, parse
+from .streams import STANDARD
 
 if TYPE_CHECKING:
     from .mates import PairedFiles

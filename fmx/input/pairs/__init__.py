@@ -1,1 +1,0 @@
-"""Mates in two files or interleaved in one: their spans and shards."""
