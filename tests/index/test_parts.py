@@ -17,6 +17,7 @@ from fmx.errors import IndexFileError, UnsupportedError
 from fmx.index import arrays, fm_index, plan
 from fmx.index.disk import store
 from fmx.index.fasta import read_fasta
+from fmx.index.reference import cut, part_of
 from fmx.search import mapping
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
@@ -133,10 +134,10 @@ def test_parts_are_whole_contigs_in_order():
         954: [953, 625],
     }
     for part_size, expected in cuts.items():
-        spans = reference.cut(reference, part_size)
+        spans = cut(reference, part_size)
         assert [stop - start for start, stop in spans] == expected
         for start, stop in spans:
-            own = reference.part_of(reference, start, stop)
+            own = part_of(reference, start, stop)
             assert own.n_text == stop - start
             ends = own.blocks.text_start + own.blocks.length
             assert ends.tolist() == np.flatnonzero(text[start:stop] == 0).tolist()
@@ -144,7 +145,7 @@ def test_parts_are_whole_contigs_in_order():
     with pytest.raises(
         UnsupportedError, match="contig c1 takes 552 symbols, but a contig may take at most 551"
     ):
-        reference.cut(reference, 551)
+        cut(reference, 551)
 
 
 def test_layouts_are_added_to_every_part(folder, command):
