@@ -45,17 +45,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-_BUILDING = {
-    "build_index": "journey", "default_index_path": "journey", "IndexOptions": "journey",
-    "add_groups": "adding", "add_layouts": "adding",
-}  # fmt: skip
+_BUILDING = ("IndexOptions", "add_groups", "add_layouts", "build_index", "default_index_path")
 
 
 def _of_building(name: str) -> object:
     """Import what builds when it is first used: a search does without."""
     if name not in _BUILDING:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".index.building.{_BUILDING[name]}", __package__), name)
+    return getattr(import_module(".index.building.journey", __package__), name)
 
 
 if not TYPE_CHECKING:  # to which any name would exist
