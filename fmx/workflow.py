@@ -34,7 +34,7 @@ from .search.auto import AutoMapper
 from .search.facts import place_of, search_facts
 from .search.mapping import MapOptions, compile_all, map_spans, warm_up
 from .search.mapping import make_mapper as make_cpu_mapper
-from .search.sparse import least_bases, where_searched
+from .search.sparse import least_bases, shortest, where_searched
 
 if TYPE_CHECKING:
     from .index.building.journey import IndexOptions, add_groups, add_layouts, build_index, default_index_path
@@ -173,15 +173,15 @@ def make_mappers(fm_index, options, device, progress, counters=None, clock=None,
     ``counters``: a Tally, a Screen, both Together, or None; ``n_bytes``: of all reads, None if that is not
     known.
     """
-    device = where_searched(fm_index, device)
+    on_host = options.pairing or options.collapse or options.on_host
+    on_road = len(fm_index.parts) == 1 and not on_host
+    device = device if on_road else where_searched(fm_index, device)
 
     def on_gpus(sessions):
         from .search.gpu import gpu_mapper, gpu_mapping
         from .search.near import near_gpu
 
         engine = None if device.engine in ("cuda", "auto") else device.engine
-        on_host = options.pairing or options.collapse or options.on_host
-        on_road = len(fm_index.parts) == 1 and not on_host
         place = gpu_mapper.GpuMapper if on_road else gpu_mapping.make_mapper
         place = near_gpu.make_near_mapper if options.near else place
 
@@ -211,7 +211,11 @@ def make_mappers(fm_index, options, device, progress, counters=None, clock=None,
 
     if device.engine == "auto" and not options.near:
         return [AutoMapper(on_cpu()[0], start, n_bytes)]
-    return choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
+    made = choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
+    if made[0].sessions and any(part.shorter for part in fm_index.parts):
+        n = shortest(fm_index.parts)
+        progress.say(f"reads shorter than {n} bases, and those beside them, are searched on the CPU")
+    return made
 
 
 def make_writer(reference, output, for_mates=False):

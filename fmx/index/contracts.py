@@ -174,6 +174,11 @@ def find(query, patterns, i):
 
 
 @by_type
+def own_launch(query):
+    """The Launch (search/gpu/gpu_search.py) of a query that finds both strands of a read at once."""
+
+
+@by_type
 def start(query, patterns, i):
     """(lo, hi, left): the interval of the last symbols of pattern i, and how many are to come before them.
 

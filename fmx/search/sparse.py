@@ -218,7 +218,7 @@ def _compare(query, numbered, i, desk, n_kept):
 
 
 def where_searched(index, device) -> Device:
-    """Where an index is searched, if a Device is asked for: by a sparse suffix array on the CPU.
+    """Where pairs and the like are searched, if a Device is asked for: by sparse suffix arrays on the CPU.
 
     Raises UnsupportedError where it must be a GPU.
     """
@@ -226,16 +226,20 @@ def where_searched(index, device) -> Device:
         return device
     if device.engine != "auto":
         raise UnsupportedError(
-            "a sparse suffix array is searched on the CPU: leave out --engine, or name another method or "
-            "layout of the index, as --method verify"
+            "a GPU searches by a sparse suffix array for single reads only, in an index in one part, without "
+            "--collapse and --screen: leave out --engine, or name another method, as --method verify"
         )
     return CPU
 
 
 def least_bases(index) -> int:
     """Bases of the shortest reads that may be searched in an opened index; 0 if there is no limit."""
-    alone = [part.sparse for part in index.parts if part.method == "sparse" and not part.shorter]
-    return max((table.k + table.w - 1 for table in alone), default=0)
+    return shortest([part for part in index.parts if not part.shorter])
+
+
+def shortest(parts) -> int:
+    """Bases of the shortest reads that sparse suffix arrays of these find; 0 if they have none."""
+    return max((part.sparse.k + part.sparse.w - 1 for part in parts if part.method == "sparse"), default=0)
 
 
 def refuse_shorter(batch, least) -> None:

@@ -15,11 +15,13 @@ from fmx.index.positions import WideRows
 from fmx.index.prefix_table import PrefixTable
 from fmx.index.reference import make_blocks
 from fmx.index.seed_table import SeedTable
+from fmx.index.sparse.table import SparseTable
 from fmx.input.reads import Patterns
 from fmx.search import engines
 from fmx.search.hits import Intervals
 from fmx.search.queries import Exact, Verify
 from fmx.search.queries.seeded import VerifyWide
+from fmx.search.queries.sparse import Sparse
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 WORDS, NUMBERS, ROWS = np.zeros(2, np.uint64), np.zeros(2, np.int64), np.zeros(2, np.uint32)
@@ -151,6 +153,29 @@ def test_code_of_seed_and_verify(wide, capability, assemble):
     ptx = compile_pair(query, "cuda_task-naive16", capability)
     check(ptx, "cuda_task-naive16", counts=False, wide=wide)
     check_registers(assemble(ptx, capability))
+    check_refusals(query)
+
+
+def check_refusals(query):
+    """That only one thread for all of a read can search so."""
     for engine in ("cuda_task-naive", "cuda_memory", "cuda_full"):
         with pytest.raises(UnsupportedError, match="take cuda_task"):
             engines.prepare(engine, query)
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
+def test_code_of_a_sparse_suffix_array(capability, assemble):
+    from fmx.compiler.warp import ptx_of
+    from fmx.search.gpu.gpu_sparse import SparseFound
+
+    block = np.zeros(1, np.int64)
+    blocks = make_blocks(block, block, block, np.array([9], np.int64))
+    sparse = Sparse(SparseTable(WORDS, ROWS, 21, 16), WORDS, blocks, 9, 1)
+    query = on_device(sparse)
+    launch, found = engines.prepare("cuda_task-naive16", sparse), (ROWS, ROWS, NUMBERS, ROWS, ROWS, NUMBERS)
+    arguments = query, PATTERNS, SparseFound(query, PATTERNS, *found)
+    ptx = ptx_of(launch.kernel, arguments, capability)
+    check_registers(assemble(ptx, capability))
+    ptx = re.sub(r"_Z\w+", "NAME", ptx)
+    assert not re.search(r"\.f64|\bcall\b|\.local", ptx)
+    check_refusals(sparse)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from cover import covered
 
+from fmx.index.contracts import on_device
 from fmx.index.positions import FullSA
 from fmx.index.reference import make_blocks
+from fmx.index.sparse.table import SparseTable
 from fmx.input.reads import Patterns, ReadBatch, Trim
 from fmx.output import put
 from fmx.output.formats import bam, bed, paf, sam, tsv
@@ -19,7 +21,8 @@ from fmx.compiler.warp import ptx_of
 from fmx.input import reads_gpu
 from fmx.machines import gpu_jobs
 from fmx.output import hits_gpu as records_gpu
-from fmx.search.gpu import gpu_hits
+from fmx.search.gpu import gpu_hits, gpu_sparse
+from fmx.search.queries.sparse import Sparse
 
 BYTES, FLAGS, ROWS, NUMBERS = (np.zeros(1, kind) for kind in (np.uint8, np.bool_, np.uint32, np.int64))
 BATCH = ReadBatch(BYTES, *[NUMBERS] * 5, FLAGS)
@@ -27,6 +30,11 @@ PATTERNS = Patterns(np.zeros(1, np.uint64), NUMBERS, NUMBERS)
 HITS = Hits(NUMBERS, NUMBERS, FLAGS, NUMBERS)
 CHOSEN, RULES = gpu_hits.SelectedHits(HITS, NUMBERS, NUMBERS), gpu_hits.SelectionRules(1, 2, -1, False, True)
 FOUND = Rows(FullSA(ROWS), FullSA(ROWS), ROWS, ROWS)
+WORDS = np.zeros(1, np.uint64)
+SPARSE = on_device(
+    Sparse(SparseTable(WORDS, ROWS, 21, 16), WORDS, make_blocks(*[NUMBERS] * 3, np.array([9])), 9, 1)
+)
+OF_BOTH = gpu_sparse.SparseFound(SPARSE, PATTERNS, ROWS, ROWS, NUMBERS, ROWS, ROWS, NUMBERS)
 RAW, LOOSE = reads_gpu.Raw(BYTES, True, 1, NUMBERS, NUMBERS), records_gpu.Loose(NUMBERS, NUMBERS, BYTES)
 READING = reads_gpu.Reading(Trim(1, 2, 3, 4), 3, True)
 NAMES, BLOCKS = put.make_names(["a"]), make_blocks(*[np.zeros(1, np.int64)] * 3, np.array([9]))
@@ -53,6 +61,8 @@ KERNELS = {
     "totals": (gpu_jobs.add_up_kernel, (NUMBERS, 1, NUMBERS, 1)),
     "count": (gpu_hits.count_kernel, (BATCH, FOUND, RULES, CHOSEN, NUMBERS, NUMBERS)),
     "choose": (gpu_hits.choose_kernel, (BATCH, FOUND, RULES, CHOSEN)),
+    "count of both": (gpu_hits.count_kernel, (BATCH, OF_BOTH, RULES, CHOSEN, NUMBERS, NUMBERS)),
+    "choose of both": (gpu_hits.choose_kernel, (BATCH, OF_BOTH, RULES, CHOSEN)),
     "tally": (gpu_hits.tally_kernel, (FOUND, BLOCKS, CHOSEN, NUMBERS)),
     "measure": (records_gpu.measure_kernel, (BATCH, HITS, records_gpu.ALL, 3, True, NUMBERS)),
     "gather": (records_gpu.gather_kernel, (LOOSE, 1, BYTES)),

@@ -37,6 +37,7 @@ _HASH, _FORWARD, _REVERSE, _OTHER = 0, _WIDTH, 2 * _WIDTH, 3 * _WIDTH
 ROOM = 4 * _WIDTH  # int32 that compiled code here is given
 _A, _C, _G = 0x3C8BFBB3, 0x1CB6E4A9, 0x6C53A7E1  # bits of the bases
 _T = _A ^ _C ^ _G
+BASES = _A, _C, _G, _T
 _LOW, _HIGH = -(2**31), 2**31 - 1
 
 
@@ -165,7 +166,7 @@ def smallest_kmers(words, first, start, k, w, room):
 def _sixteen(words, first, start, i, room):
     """The 16 symbols i after start[lane] of each string, as lanes, the first in the highest bits."""
     for lane in range(LANES):
-        room[lane] = np.int64(symbols(words, first[lane], start[lane] + i, 16))
+        room[lane] = np.int32(np.uint32(symbols(words, first[lane], start[lane] + i, 16)))
     return load(room, 0)
 
 

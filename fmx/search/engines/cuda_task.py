@@ -29,7 +29,7 @@ from ...compiler.warp import (
     thread_index,
 )
 from ...errors import UnsupportedError
-from ...index.contracts import address, extend, find, share, start, units
+from ...index.contracts import address, extend, find, own_launch, share, start, units
 from ...input.dna import symbol_before
 from ..gpu.gpu_search import Launch
 from .cuda_groups import begin_end, write
@@ -78,7 +78,7 @@ def prepare(query: Any, variant: str = VARIANTS[0]) -> Launch:
                 "cuda_task-naive needs a layout with entries: take cuda_task-naive16, or another --layout"
             )
         if not by_steps:
-            return Launch(find_kernel, 1, N_ALONE)
+            return own_launch(query) if own_launch.knows(query) else Launch(find_kernel, 1, N_ALONE)
         return Launch(alone_kernel, 1, N_ALONE, (Own(0),))
     if variant == "improved":
         return Launch(improved_kernel, 2, N_THREADS, warp_bytes=4 * WARP)

@@ -19,11 +19,9 @@ import numpy as np
 
 from ...codecs.inflate_gpu import Inflater
 from ...input.reads_gpu import PROBLEM, GpuHeld, Reading, parse
-from ...machines import gpu
 from ...machines.gpu import memory_beside
 from ...machines.gpu_jobs import KernelReport
 from .. import engines
-from ..hits import Intervals, Rows
 from ..mapping import make_mapper as make_cpu_mapper
 from ..mapping import make_query
 from . import gpu_hits, gpu_search
@@ -32,7 +30,6 @@ from .gpu_mapping import best_engine
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex
     from ...input.chunks import Chunk
-    from ...input.reads import Patterns
     from ...input.spans import Span
     from ...machines.gpu_session import GpuSession, GpuStream
     from ...machines.watch import Clock
@@ -87,7 +84,7 @@ class GpuMapper:
         self._rules = gpu_hits.SelectionRules(policy.limit, policy.at_most, policy.seed, *wanted)
         self._makers: dict = {}
         self._inflater = session.run(Inflater)
-        self._query, self._sa, self._layout = session.run(self._bring, query, form, part.sa)
+        self._query, self._held = session.run(self._bring, query, form, part.sa)
         self._gpu_tally = session.run(gpu_hits.GpuTally, tally) if tally else None
 
     @staticmethod
@@ -95,7 +92,7 @@ class GpuMapper:
         query = gpu_search.bring(query, form)
         held = gpu_search.suffix_array(query)
         sa = gpu_search.upload(sa) if held is None else held
-        return query, sa, getattr(query, "layout", sa)
+        return query, (sa, getattr(query, "layout", sa))
 
     def map(self, span: "Chunk | Span", writer: Any, emit: Callable[..., Any]) -> "Summary | None":
         """Emit the records of a span's reads, as ``writer`` (given) makes them: a Summary."""
@@ -129,7 +126,8 @@ class GpuMapper:
         report, n_reads, maker = KernelReport(stream), chunk.n_bound, self._maker_of(writer)
         reading = Reading(self.options.trim, self.options.strands, writer.is_sam)
         batch, patterns = parse(stream, chunk, reading, report)
-        occurrences = self._search(stream, patterns)
+        stream.begin("search")
+        occurrences = gpu_search.search(self._query, self._held, self._launch, stream, patterns, report.there)
         chosen = gpu_hits.count(stream, batch, occurrences, self._rules, n_reads, report)
         begins = maker.measure(stream, batch, chosen.hits, report, _RECORDS)
         report.read()
@@ -159,12 +157,3 @@ class GpuMapper:
         if writer not in self._makers:
             self._makers[writer] = writer.made_on_gpu()
         return self._makers[writer]
-
-    def _search(self, stream: "GpuStream", patterns: "Patterns") -> Rows:
-        n = patterns.length.size
-        intervals = Intervals(*(stream.there(name, n, np.uint32)[:n] for name in Intervals._fields))
-        stream.begin("search")
-        for array in intervals:
-            gpu.fill_zero(array, stream.handle)
-        self._launch(self._query, patterns, intervals, stream.handle)
-        return Rows(self._sa, self._layout, *intervals)

@@ -26,7 +26,7 @@ from ...machines.threads import run_all
 from .. import engines
 from ..hits import Intervals
 from ..mapping import Mapper, make_query
-from . import gpu_search
+from . import gpu_search, gpu_sparse  # noqa: F401  (the second registers how it searches)
 
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex

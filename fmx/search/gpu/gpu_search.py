@@ -8,6 +8,7 @@ Both with seeds as long as there is memory for.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,12 +19,13 @@ from ...index.positions import BYTES, SECTOR, CutText, FullSA, Widen, WideRows, 
 from ...index.seed_table import Lengthen, SeedTable
 from ...machines import gpu
 from ...machines.gpu_jobs import Gpu
+from ..hits import Intervals, Rows
 from ..queries import Verify
 from ..queries.seeded import VerifyOnDevice, VerifyWide
 
 if TYPE_CHECKING:
     from ...input.reads import Patterns
-    from ..hits import Intervals
+    from ...machines.gpu_session import GpuStream
     from ..queries.exact import Exact
 
 LONGEST = 16  # symbols of a seed
@@ -70,7 +72,7 @@ class Launch:
     """
 
     kernel: Any
-    threads_per_pattern: int
+    threads_per_pattern: float
     n_threads: int
     arguments: tuple = ()
     warp_bytes: int = 0
@@ -79,15 +81,32 @@ class Launch:
         self,
         query: "Exact | VerifyOnDevice | VerifyWide",
         patterns: "Patterns",
-        intervals: "Intervals",
+        intervals: Any,
         stream: int = 0,
     ) -> None:
-        """Start the search; ``intervals`` hold zeros."""
-        n = patterns.length.size * self.threads_per_pattern
+        """Start the search; ``intervals``, or what a query of its own fills, hold zeros."""
+        n = int(patterns.length.size * self.threads_per_pattern)
         if n:
             n_threads = gpu.block_size(self.n_threads)
             launch = self.kernel[-(-n // n_threads), n_threads, stream, self.warp_bytes * n_threads // WARP]
             launch(*self.arguments, query, patterns, intervals)
+
+
+@singledispatch
+def search(
+    query: Any, held: Any, launch: Launch, stream: "GpuStream", patterns: "Patterns", report: Any
+) -> "Rows":
+    """Launch the search of Patterns: occurrences that hits are chosen from (search/hits.py), on the GPU.
+
+    ``held``: (suffix array, layout) that tell where rows are; ``report`` int64[1 or more]: its first number
+    becomes 1 where a read cannot be searched so.
+    """
+    n = patterns.length.size
+    intervals = Intervals(*(stream.there(name, n, np.uint32)[:n] for name in Intervals._fields))
+    for array in intervals:
+        gpu.fill_zero(array, stream.handle)
+    launch(query, patterns, intervals, stream.handle)
+    return Rows(held[0], held[1], intervals.lo, intervals.hi)
 
 
 def upload(value: Any, stream: int = 0) -> "Any":

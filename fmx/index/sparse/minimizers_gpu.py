@@ -1,0 +1,170 @@
+"""Hashes of k-mers, as minimizers.py has them, by a thread of a GPU, base by base.
+
+The hash of the next k-mer is that of the last one, rotated, with what enters and what leaves: both bases tell
+by which bits it changes, of both strands at once, in a table of 16 numbers.  In shared memory each of them
+lies in banks of its own.
+"""
+
+import numpy as np
+
+from ...compiler.primitives import at
+from ...compiler.warp import device
+from .minimizers import BASES
+
+N_STEPS = 16
+
+
+def make_steps(k: int) -> np.ndarray:
+    """The steps of k-mers, uint64[N_STEPS + 1]: by which bits hashes change where base e enters and g leaves.
+
+    At e | g << 2, those of the forward strand in the high half; then the hashes of k times A.
+    Below, ``room`` is the table in shared memory.
+    """
+    steps, begin = np.empty(N_STEPS + 1, np.uint64), 0
+    for bases in range(N_STEPS):
+        enters, leaves = bases & 3, bases >> 2
+        forward = BASES[enters] ^ _rotated(BASES[leaves], k)
+        reverse = _rotated(BASES[3 - enters], k - 1) ^ _rotated(BASES[3 - leaves], 31)
+        steps[bases] = forward << 32 | reverse
+    for i in range(k):
+        begin ^= _rotated(BASES[0], i) << 32 | _rotated(BASES[3], i)
+    steps[N_STEPS] = begin
+    return steps
+
+
+def _rotated(x: int, n: int) -> int:
+    n %= 32
+    return (x << n | x >> (32 - n)) & 0xFFFFFFFF
+
+
+@device
+def _next(room, forward, reverse, bases):
+    """Both hashes one base further."""
+    step = at(room, bases)
+    forward = np.uint32(np.uint32(forward << np.uint32(1)) | np.uint32(forward >> np.uint32(31)))
+    reverse = np.uint32(np.uint32(reverse << np.uint32(31)) | np.uint32(reverse >> np.uint32(1)))
+    return np.uint32(forward ^ np.uint32(step >> np.uint64(32))), np.uint32(reverse ^ np.uint32(step))
+
+
+@device
+def _next_two(room, forward, reverse, bases, shift):
+    """The same, two bases further, which are ``shift`` bits up in ``bases`` (_in_turn)."""
+    forward, reverse = _next(room, forward, reverse, (bases[0] >> shift) & np.uint32(15))
+    return _next(room, forward, reverse, (bases[1] >> shift) & np.uint32(15))
+
+
+@device
+def _try_two(room, state, bases, shift, place):
+    """The same, where each is tried for the smallest one: (forward, reverse, smallest, its place)."""
+    forward, reverse, best, best_place = state
+    for_first, for_second = bases
+    forward, reverse = _next(room, forward, reverse, (for_first >> shift) & np.uint32(15))
+    best, best_place = _better(forward, reverse, place, best, best_place)
+    forward, reverse = _next(room, forward, reverse, (for_second >> shift) & np.uint32(15))
+    best, best_place = _better(forward, reverse, np.int32(place + 1), best, best_place)
+    return forward, reverse, best, best_place
+
+
+@device
+def _better(forward, reverse, place, best, best_place):
+    """(the smaller one of a k-mer's hash and the best one so far, its place)."""
+    own = np.int32(np.uint32(forward + reverse))
+    if own < best:
+        return own, place
+    return best, best_place
+
+
+@device
+def _in_turn(enters, leaves):
+    """What enters and what leaves, 16 bases each, by steps: (of the first of each two, of the second)."""
+    low, high = np.uint32(0x33333333), np.uint32(0xCCCCCCCC)
+    first = np.uint32(np.uint32(np.uint32(enters >> np.uint32(2)) & low) | np.uint32(leaves & high))
+    second = np.uint32(np.uint32(enters & low) | np.uint32(np.uint32(leaves << np.uint32(2)) & high))
+    return first, second
+
+
+@device
+def _half(words, first, i):
+    """The 16 symbols from 16i on of the packed string at word ``first``."""
+    return np.uint32(at(words, first + (i >> 1)) >> np.uint64(0 if i & 1 else 32))
+
+
+@device
+def _begin(k, steps, room, words, first):
+    """The hashes (forward, reverse) of an A and the first k - 1 symbols of a string."""
+    word, n, i = at(words, first), k - 1, np.int64(0)
+    forward, reverse = np.uint32(steps[N_STEPS] >> np.uint64(32)), np.uint32(steps[N_STEPS])
+    if n >= 16:
+        bases = _in_turn(np.uint32(word >> np.uint64(32)), np.uint32(0))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(28))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(24))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(20))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(16))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(12))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(8))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(4))
+        forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(0))
+        word, i = word << np.uint64(32), np.int64(16)
+    while i < n:
+        forward, reverse = _next(room, forward, reverse, np.uint32(word >> np.uint64(62)))
+        word, i = word << np.uint64(2), i + 1
+    return forward, reverse
+
+
+@device
+def smallest_kmer(k, steps, room, words, first, n):
+    """Where the first of the smallest of the first n k-mers of a string begins."""
+    last = np.uint32(0)
+    ahead, shift = (k - 1) >> 4, np.uint64(2 * ((k - 1) & 15))
+    forward, reverse = _begin(k, steps, room, words, first)
+    state, next_half = (forward, reverse, np.int32(2**31 - 1), np.int32(0)), _half(words, first, ahead)
+    for i in range((n + 15) >> 4):
+        half, enters = _half(words, first, i), np.uint64(next_half) << np.uint64(32)
+        next_half = _half(words, first, i + 1 + ahead)
+        enters = np.uint32(((enters | np.uint64(next_half)) << shift) >> np.uint64(32))
+        leaves = np.uint32(np.uint32(last << np.uint32(30)) | np.uint32(half >> np.uint32(2)))
+        last, place, bases = half, np.int32(16 * i), _in_turn(enters, leaves)
+        if 16 * i + 16 <= n:
+            best_place, state = state[3], (state[0], state[1], state[2], np.int32(-1))
+            state = _try_two(room, state, bases, np.uint32(28), np.int32(0))
+            state = _try_two(room, state, bases, np.uint32(24), np.int32(2))
+            state = _try_two(room, state, bases, np.uint32(20), np.int32(4))
+            state = _try_two(room, state, bases, np.uint32(16), np.int32(6))
+            state = _try_two(room, state, bases, np.uint32(12), np.int32(8))
+            state = _try_two(room, state, bases, np.uint32(8), np.int32(10))
+            state = _try_two(room, state, bases, np.uint32(4), np.int32(12))
+            state = _try_two(room, state, bases, np.uint32(0), np.int32(14))
+            best_place = np.int32(place + state[3]) if state[3] >= 0 else best_place
+            state = state[0], state[1], state[2], best_place
+        else:
+            forward, reverse, best, best_place = state
+            for j in range(n - 16 * i):
+                ours = bases[1] if j & 1 else bases[0]
+                own = (ours >> np.uint32(28 - 4 * (j >> 1))) & np.uint32(15)
+                forward, reverse = _next(room, forward, reverse, own)
+                best, best_place = _better(forward, reverse, np.int32(place + j), best, best_place)
+            state = forward, reverse, best, best_place
+    return np.int64(state[3])
+
+
+@device
+def hash_of(k, steps, room, kmer):
+    """The hash of a k-mer, as a number that sorts as it does."""
+    forward, reverse = np.uint32(steps[N_STEPS] >> np.uint64(32)), np.uint32(steps[N_STEPS])
+    left = kmer << np.uint64(64 - 2 * k)
+    for _ in range(k):
+        forward, reverse = _next(room, forward, reverse, np.uint32(left >> np.uint64(62)))
+        left <<= np.uint64(2)
+    return np.uint64(np.uint32(np.uint32(forward + reverse) ^ np.uint32(1 << 31)))
+
+
+@device
+def is_minimizer(hashes, i, j, n, w):
+    """Whether k-mer j of n, whose hash is ``hashes[i]`` beside those of the others, is the smallest of a
+    window of w."""
+    own, left, right = at(hashes, i), np.int64(0), np.int64(0)
+    while left < w - 1 and left < j and at(hashes, i - left - 1) >= own:
+        left += 1
+    while left + right < w - 1 and j + right + 1 < n and at(hashes, i + right + 1) >= own:
+        right += 1
+    return left + right >= w - 1

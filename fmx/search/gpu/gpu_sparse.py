@@ -1,0 +1,271 @@
+"""Both strands of reads by a sparse suffix array on a GPU: a thread a read, the threads of a warp together.
+
+    each thread      the smallest k-mer of the first window of its read, and the rows of its bucket
+    the warp         of each read with many rows in turn: which of its k-mers has the fewest
+    each thread      the range of those that go on as its read does, by binary search
+    each, the warp   which rows its read occurs at: few by its thread, many by the warp
+
+The rows that were looked at are kept of each read, so that its occurrences can be told again, and the first
+of its occurrences, which is all that most reads ask for.  The k-mers may be others than on the CPU; what is
+found there is the same.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.functions import inlined
+from ...compiler.primitives import at
+from ...compiler.warp import (
+    UINT64,
+    WARP,
+    ballot,
+    cuda,
+    device,
+    first_bit,
+    kernel,
+    sync_warp,
+    take,
+    take_across,
+    thread_in_block,
+    thread_index,
+)
+from ...index.contracts import on_device, own_launch
+from ...index.sparse.minimizers_gpu import N_STEPS, hash_of, is_minimizer, make_steps, smallest_kmer
+from ...index.sparse.table import FEW, SparseTable, bucket_of, canonical
+from ...input.dna import symbols
+from ..hits import all_keys, first_key
+from ..queries.sparse import (
+    Anchor,
+    Sparse,
+    cost_of,
+    left_of_read,
+    length_of,
+    looks_at_text,
+    may_be,
+    n_left,
+    occurs,
+    position_at_row,
+    range_of,
+    strand_at,
+)
+from .gpu_search import Launch, search
+
+if TYPE_CHECKING:
+    from ...index.reference import Blocks
+    from ...input.reads import Patterns
+    from ...machines.gpu_session import GpuStream
+
+_ALONE = 16  # rows that a thread looks at by itself
+_SCANNED, _TELLING = 512, 8  # rows that a warp looks at if they tell so many symbols left of the k-mer
+_HASHED = 384  # k-mers of a read that a warp chooses from
+_MOST, _NOWHERE = 2**31 - 1, 2**32 - 1  # no cost is greater; no position
+
+
+class SparseOnDevice(NamedTuple):
+    """A Sparse with the ``steps`` of its hashes (index/sparse/minimizers_gpu.py)."""
+
+    table: SparseTable
+    words: Any
+    blocks: "Blocks"
+    n: int
+    n_bits: int
+    steps: Any
+
+
+class SparseFound(NamedTuple):
+    """What is found of the reads of Patterns, as search/hits.py wants occurrences.
+
+    ``lo``, ``hi`` uint32[2 * n_reads]: as many numbers as each pattern has occurrences; ``first``
+    int64[n_reads]: the smallest key of a read; ``stop``, ``how`` uint32[n_reads]: rows lo[2r] to stop[r] are
+    those of its Anchor, whose other fields are bits of ``how``; ``report`` int64[1 or more]: its first number
+    becomes 1 where a read is too short.
+    """
+
+    query: Any
+    patterns: Any
+    lo: np.ndarray
+    hi: np.ndarray
+    first: np.ndarray
+    stop: np.ndarray
+    how: np.ndarray
+    report: np.ndarray
+
+
+@on_device.register(Sparse)
+def _on_device(query):
+    return SparseOnDevice(*query, make_steps(query.table.k))
+
+
+@own_launch.register(Sparse)
+def _own_launch(query):
+    return Launch(search_kernel, 1 / 2, WARP, warp_bytes=8 * (N_STEPS + _HASHED))
+
+
+@inlined
+def _bucket_of(query, patterns, r, place):
+    """(strand, first row, row after the last) of the bucket of a k-mer of read r."""
+    kmer, strand = canonical(patterns.words, at(patterns.first, 2 * r), place, query.table.k)
+    bucket = bucket_of(kmer, query.n_bits)
+    return strand, np.int64(at(query.table.starts, bucket)), np.int64(at(query.table.starts, bucket + 1))
+
+
+@device
+def _cheapest(query, patterns, r, room, lane):
+    """Where the k-mer of read r begins whose rows cost least (queries/sparse.py), found by the warp."""
+    first, length, k = at(patterns.first, 2 * r), length_of(patterns, r), query.table.k
+    n = min(length - k + 1, np.int64(_HASHED))
+    for j in range(lane, n, WARP):
+        room[N_STEPS + j] = hash_of(k, query.steps, room, symbols(patterns.words, first, j, k))
+    sync_warp()
+    least, best = np.int64(_MOST), np.int64(0)
+    for j in range(lane, n, WARP):
+        if is_minimizer(room, N_STEPS + j, j, n, query.table.w):
+            strand, lo, hi = _bucket_of(query, patterns, r, j)
+            hi = min(hi, lo + (1 << 24))
+            cost = cost_of(query, length, Anchor(np.int64(j), strand, lo, hi, np.int64(0)))
+            if cost < least:
+                least, best = cost, np.int64(j)
+    mask = np.int64(WARP >> 1)
+    while mask > 0:
+        other, other_place = take_across(least, mask), take_across(best, mask)
+        if other < least or (other == least and other_place < best):
+            least, best = other, other_place
+        mask >>= 1
+    sync_warp()
+    return best
+
+
+@inlined
+def _occurrences(query, patterns, r, anchor, start, step):
+    """(n, first position) on +, and the same on -, at each ``step``-th row of an Anchor from ``start`` on."""
+    left = left_of_read(query, patterns, r, anchor)
+    length, n, n_reverse = length_of(patterns, r), np.int64(0), np.int64(0)
+    by_text, first, first_reverse = (
+        looks_at_text(query, length, anchor),
+        np.int64(_NOWHERE),
+        np.int64(_NOWHERE),
+    )
+    for i in range(start, anchor.hi, step):
+        row = at(query.table.rows, i)
+        if may_be(row, left) and occurs(query, patterns, r, anchor, row, by_text):
+            position = position_at_row(query, length, anchor, row)
+            if strand_at(anchor, row):
+                n_reverse += 1
+                first_reverse = min(first_reverse, position)
+            else:
+                n += 1
+                first = min(first, position)
+    return n, first, n_reverse, first_reverse
+
+
+@device
+def _together(n, first, n_reverse, first_reverse):
+    """What the threads of a warp have found, summed up."""
+    mask = np.int64(WARP >> 1)
+    while mask > 0:
+        n, n_reverse = n + take_across(n, mask), n_reverse + take_across(n_reverse, mask)
+        first = min(first, take_across(first, mask))
+        first_reverse = min(first_reverse, take_across(first_reverse, mask))
+        mask >>= 1
+    return n, first, n_reverse, first_reverse
+
+
+@kernel
+def search_kernel(query, patterns, found):
+    """Fill a SparseFound, by a block of a warp for 32 reads.
+
+    Shared memory: 8 bytes for each of the steps, and of the hashes of _HASHED k-mers.
+    """
+    lane, r, room = thread_in_block(), thread_index(), cuda.shared.array(0, UINT64)
+    if lane < N_STEPS:
+        room[lane] = query.steps[lane]
+    sync_warp()
+    is_read, length = 2 * r < patterns.length.size, np.int64(0)
+    if is_read:
+        length = length_of(patterns, r)
+        if 0 < length < query.table.k + query.table.w - 1:
+            found.report[0] = 1
+            length = np.int64(0)
+    place = strand = lo = hi = is_sorted = np.int64(0)
+    is_many = False
+    if length > 0:
+        place = smallest_kmer(
+            query.table.k, query.steps, room, patterns.words, at(patterns.first, 2 * r), query.table.w
+        )
+        strand, lo, hi = _bucket_of(query, patterns, r, place)
+        tells = n_left(query, length, place, strand) >= _TELLING
+        is_many = hi - lo > (np.int64(_SCANNED) if tells else np.int64(_ALONE))
+    waiting = ballot(is_many)
+    while waiting != 0:
+        source = np.int64(first_bit(waiting))
+        waiting &= waiting - 1
+        best = _cheapest(query, patterns, take(r, source), room, lane)
+        if lane == source:
+            place = best
+            strand, lo, hi = _bucket_of(query, patterns, r, place)
+    if is_many and hi - lo > FEW:
+        lo, hi = range_of(query, patterns, r, Anchor(place, strand, lo, hi, np.int64(0)))
+        is_sorted = np.int64(1)
+    n = n_reverse = np.int64(0)
+    first = first_reverse = np.int64(_NOWHERE)
+    waiting = ballot(hi - lo > _ALONE)
+    if 0 < hi - lo <= _ALONE:
+        anchor = Anchor(place, strand, lo, hi, is_sorted)
+        n, first, n_reverse, first_reverse = _occurrences(query, patterns, r, anchor, lo, 1)
+    while waiting != 0:
+        source = np.int64(first_bit(waiting))
+        waiting &= waiting - 1
+        theirs = Anchor(
+            take(place, source),
+            take(strand, source),
+            take(lo, source),
+            take(hi, source),
+            take(is_sorted, source),
+        )
+        own = _occurrences(query, patterns, take(r, source), theirs, theirs.lo + lane, WARP)
+        of_all = _together(own[0], own[1], own[2], own[3])
+        if lane == source:
+            n, first, n_reverse, first_reverse = of_all
+    if is_read:
+        found.lo[2 * r] = found.lo[2 * r + 1] = np.uint32(lo)
+        found.hi[2 * r], found.hi[2 * r + 1] = np.uint32(lo + n), np.uint32(lo + n_reverse)
+        found.first[r] = min(first << 1, first_reverse << 1 | 1)
+        found.stop[r], found.how[r] = np.uint32(hi), np.uint32(place << 2 | strand << 1 | is_sorted)
+
+
+@first_key.register(SparseFound)
+def _first_key(found, r):
+    return np.int64(at(found.first, r))
+
+
+@all_keys.register(SparseFound)
+def _all_keys(found, r, keys):
+    n = np.int64(found.hi[2 * r]) - np.int64(found.lo[2 * r])
+    n += np.int64(found.hi[2 * r + 1]) - np.int64(found.lo[2 * r + 1])
+    if n == 1:
+        keys[0] = at(found.first, r)
+    elif n > 1:
+        query, patterns, how = found.query, found.patterns, np.int64(at(found.how, r))
+        lo, hi = np.int64(at(found.lo, 2 * r)), np.int64(at(found.stop, r))
+        anchor, length = Anchor(how >> 2, (how >> 1) & 1, lo, hi, how & 1), length_of(patterns, r)
+        left, by_text = left_of_read(query, patterns, r, anchor), looks_at_text(query, length, anchor)
+        i = np.int64(0)
+        for j in range(lo, hi):
+            row = at(query.table.rows, j)
+            if may_be(row, left) and occurs(query, patterns, r, anchor, row, by_text):
+                keys[i] = position_at_row(query, length, anchor, row) << 1 | strand_at(anchor, row)
+                i += 1
+
+
+@search.register(SparseOnDevice)
+def _search(
+    query: SparseOnDevice, held: Any, launch: Launch, stream: "GpuStream", patterns: "Patterns", report: Any
+) -> SparseFound:
+    n, there = patterns.length.size, stream.there
+    lo, hi = (there(name, n, np.uint32)[:n] for name in ("lo", "hi"))
+    first = there("first key of read", n // 2, np.int64)
+    stop, how = (there(name, n // 2, np.uint32) for name in ("last row", "anchor"))
+    found = SparseFound(query, patterns, lo, hi, first, stop, how, report)
+    launch(query, patterns, found, stream.handle)
+    return found

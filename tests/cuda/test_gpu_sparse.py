@@ -1,0 +1,165 @@
+"""Reads searched on a GPU by a sparse suffix array: the CPU's bytes, and as many hits as a naive scan finds.
+
+In the simulator there are few reads, for a simulated thread is a Python thread.
+"""
+
+import random
+
+import journeys
+import naive
+import pytest
+from conftest import SIMULATED
+from texts import TEXTS, numbered, random_letters, reads_of
+
+from fmx import workflow
+from fmx.errors import UnsupportedError
+from fmx.index.building.journey import IndexOptions, build_into
+from fmx.index.disk.writer import HeldIndex
+from fmx.index.fm_index import take
+from fmx.input.reads import FORWARD, REVERSE
+from fmx.machines.places import CPU
+from fmx.machines.progress import Progress
+from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mapping import BOTH, MapOptions, Mapper
+
+GPU = workflow.Device("cuda")
+NAMES = (
+    [(3, 1), (5, 4), (21, 16)] if SIMULATED else [(3, 1), (3, 2), (3, 7), (5, 4), (7, 16), (21, 16), (31, 64)]
+)
+POLICIES = {
+    "first": SelectionPolicy(), "all": SelectionPolicy(ALL), "drawn": SelectionPolicy(2, 9, 3),
+    "limited": SelectionPolicy(3, 1),
+}  # fmt: skip
+
+
+def in_memory(contigs, k, w, *others):
+    """An opened index in memory."""
+    held, options = HeldIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others])
+    build_into(held, journeys.fasta(contigs), options, 1, Progress(quiet=True), CPU)
+    return take(held)
+
+
+@pytest.fixture
+def on_cpu(monkeypatch):
+    """The chunks that the CPU maps."""
+    chunks, map_chunk = [], Mapper.map_chunk
+
+    def noted(mapper, chunk, writer, emit):
+        chunks.append(chunk)
+        return map_chunk(mapper, chunk, writer, emit)
+
+    monkeypatch.setattr(Mapper, "map_chunk", noted)
+    return chunks
+
+
+@pytest.fixture
+def both(tmp_path, on_cpu):
+    """A function (index, sequences, ...): the summary of both, after what they write was compared."""
+
+    def search(index, device, policy, strands, **output):
+        path, counts = tmp_path / "hits", tmp_path / "counts"
+        wanted = workflow.Output(str(path), counts=str(counts), **output)
+        reads = [tmp_path / "reads"]
+        summary = workflow.search(index, reads, MapOptions(policy, strands), wanted, device=device)
+        return path.read_bytes(), counts.read_bytes(), summary
+
+    def both(index, sequences, policy=POLICIES["all"], strands=BOTH, **output):
+        (tmp_path / "reads").write_bytes(journeys.fastq((f"r{i}", x) for i, x in enumerate(sequences)))
+        expected = search(index, CPU, policy, strands, **output)
+        on_cpu.clear()
+        found = search(index, GPU, policy, strands, **output)
+        assert found == expected
+        assert on_cpu == []
+        return found[2]
+
+    return both
+
+
+def long_enough(sequences, least):
+    return [x for x in sequences if len(x) >= least or not naive.is_searchable(x)] + ["ACGTTGCA" * 16]
+
+
+def n_naive(contigs, sequences, strands=(naive.FORWARD, naive.REVERSE)):
+    return sum(len(naive.locate(contigs, sequence, strands)) for sequence in sequences)
+
+
+FEW = [name for name in TEXTS if not (SIMULATED and name.startswith("text of"))]
+
+
+@pytest.mark.parametrize(("k", "w"), NAMES)
+@pytest.mark.parametrize("name", FEW)
+def test_the_bytes_of_the_cpu(name, k, w, both):
+    contigs = TEXTS[name]
+    sequences = long_enough(reads_of(contigs), k + w - 1)
+    if SIMULATED:
+        sequences = sequences[:: len(sequences) // 30 + 1]
+    index = in_memory(contigs, k, w)
+    assert both(index, sequences).hits == n_naive(contigs, sequences)
+    if not SIMULATED:
+        for strands, which in ((FORWARD, naive.FORWARD), (REVERSE, naive.REVERSE)):
+            assert both(index, sequences, strands=strands).hits == n_naive(contigs, sequences, (which,))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_hits_are_chosen_and_counted_as_on_the_cpu(policy, both):
+    unit = random_letters(90, "u")
+    contigs = numbered([unit * 3, "GG" + unit[:50], "ACG" * 20, "A" * 75])
+    sequences = long_enough(reads_of(contigs), 10)[:: 5 if SIMULATED else 1]
+    for kind in ("sam", "tsv"):
+        summary = both(in_memory(contigs, 7, 4), sequences, POLICIES[policy], kind=kind)
+        assert 0 < summary.unique <= summary.mapped < summary.reads
+
+
+def test_any_reads_of_any_reference(both):
+    """Blocks, units, palindromes and N in any order, and reads that begin in one and end in another."""
+    rng = random.Random("any")
+    for trial in range(2 if SIMULATED else 60):
+        k, w = rng.choice([3, 5, 7, 9]), rng.randrange(1, 9)
+        pieces = [random_letters(rng.randrange(1, 40), f"{trial} {i}") for i in range(6)]
+        pieces += [piece + naive.reverse_complement(piece) for piece in pieces[:2]]
+        pieces += [piece[: rng.randrange(1, 6)] * rng.randrange(1, 60) for piece in pieces[2:4]]
+        pieces += ["N", "NN", "A" * 50, "T" * 33]
+        contigs = numbered("".join(rng.choices(pieces, k=5)) for _ in range(3))
+        joined, sequences = "".join(sequence for _, sequence in contigs), []
+        for _ in range(12 if SIMULATED else 200):
+            start = rng.randrange(len(joined))
+            sequences.append(joined[start : start + rng.randrange(k + w - 1, k + w + 70)])
+        sequences = long_enough([*sequences, *map(naive.reverse_complement, sequences)], k + w - 1)
+        assert both(in_memory(contigs, k, w), sequences).hits == n_naive(contigs, sequences)
+
+
+def test_reads_with_many_rows(both):
+    """Buckets that a thread looks at, that a warp looks at, and that binary search narrows."""
+    unit, n = random_letters(60, "many"), 1 if SIMULATED else 50
+    contigs = numbered([unit * 9 * n, "A" * 700 * n + "C", "ACCT" * 40, "A" * 30 + "N" + unit, "A" * 20])
+    units = [(unit * 3)[start : start + 70] for start in range(0, 60, 20)]
+    sequences = [
+        *units,
+        "A" * 30,
+        "A" * 300,
+        "A" * 30 + "C",
+        "C" + "T" * 40,
+        "ACCT" * 7,
+        "A" * 29 + "G",
+        "T" * 21,
+    ]
+    sequences += [(unit * 9)[start : start + 400] for start in (0, 7)]
+    for k, w in ((5, 4), (9, 12)):
+        assert both(in_memory(contigs, k, w), sequences).hits == n_naive(contigs, sequences)
+
+
+def test_shorter_reads_are_left_to_the_cpu(tmp_path, on_cpu):
+    contigs = numbered([random_letters(300, "short")])
+    sequences = [contigs[0][1][i : i + n] for i, n in enumerate((40, 9, 36, 35))]
+    (tmp_path / "reads").write_bytes(journeys.fastq((f"r{i}", x) for i, x in enumerate(sequences)))
+    index, said = in_memory(contigs, 21, 16, "bvsfm-k2-d96"), []
+    progress = Progress(quiet=True)
+    progress.say = said.append
+    output = workflow.Output(str(tmp_path / "hits"))
+    summary = workflow.search(index, [tmp_path / "reads"], MapOptions(), output, progress, GPU)
+    assert (summary.mapped, on_cpu[-1].n_bound) == (4, 4)
+    assert "reads shorter than 36 bases, and those beside them, are" in " ".join(said)
+    with pytest.raises(
+        UnsupportedError, match="read r1 has 9 bases, and this index finds reads of 36 or more"
+    ):
+        workflow.search(in_memory(contigs, 21, 16), [tmp_path / "reads"], MapOptions(), output, device=GPU)
