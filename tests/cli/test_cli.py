@@ -1,6 +1,7 @@
 """The command line: what it accepts, and that threads, chunks and layouts never change what it writes."""
 
 import gzip
+import itertools
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import sys
 import journeys
 import pytest
 from conftest import LAYOUTS, ROOT
+from cover import covered
 from output_of import bgzf, without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
@@ -118,9 +120,10 @@ def test_several_files_are_mapped_in_order(expected, folder, index_of, command):
     assert result.records == expected
 
 
-@pytest.mark.parametrize("n_threads", [1, 2, 5])
-@pytest.mark.parametrize("chunk_size", [1, 7, 100, 1000, 1 << 21])
-@pytest.mark.parametrize("kind", ["sam", "bam", "tsv"])
+@pytest.mark.parametrize(
+    ("kind", "chunk_size", "n_threads"),
+    covered(itertools.product(["sam", "bam", "tsv"], [1, 7, 100, 1000, 1 << 21], [1, 2, 5])),
+)
 def test_threads_and_chunks_do_not_change_the_output(kind, chunk_size, n_threads, folder, index_of):
     from fmx.search.hits import ALL, SelectionPolicy
 

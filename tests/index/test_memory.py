@@ -41,7 +41,7 @@ def test_reads_do_not_raise_the_peak(output, index_of):
     piece = journeys.fastq([(f"r{i}", contigs[0][1][i * 90 : i * 90 + 100]) for i in range(1000)])
     arguments = ["search", "-q", "-t", "2", "-x", index_of(contigs), "-", "-o", output]
     peak(arguments, [piece])  # compiles
-    few, many = (peak(arguments, [piece] * n) for n in (300 * MB // len(piece), 1000 * MB // len(piece)))
+    few, many = (peak(arguments, [piece] * n) for n in (150 * MB // len(piece), 450 * MB // len(piece)))
     assert many - few < 70 * MB  # how much of what may wait for its turn, 64 MB, does so is luck
     assert many < 400 * MB
 
@@ -57,7 +57,7 @@ def test_a_read_with_a_million_hits_does_not_raise_the_peak_by_its_records(index
 @pytest.mark.parametrize(
     ("name", "n_bases", "parts"),
     [
-        ("human_hs37_chrX_20M-30M.fa.gz", 10_000_000, ["--with-lcp"]),
+        pytest.param("human_hs37_chrX_20M-30M.fa.gz", 10_000_000, ["--with-lcp"], marks=pytest.mark.nightly),
         ("scerevisiae_sacCer3.fa.gz", 12_157_105, []),
     ],
 )
@@ -65,8 +65,8 @@ def test_building_takes_at_most_12_bytes_a_base(name, n_bases, parts, data, tmp_
     genome, output = data(name), tmp_path / "x.fmx"
     (tmp_path / "tiny.fa").write_bytes(b">x\nACGTTGCA\n")
     arguments = ["-q", "-t", "2", *parts, "-o", output]
-    base = min(peak(["index", tmp_path / "tiny.fa", *arguments]) for _ in range(2))
-    grown = min(peak(["index", genome, *arguments]) for _ in range(2)) - base  # the first may compile
+    base = min(peak(["index", tmp_path / "tiny.fa", *arguments]) for _ in range(2))  # the first may compile
+    grown = peak(["index", genome, *arguments]) - base
     assert grown < 12 * n_bases
     assert json.loads((output / "meta.json").read_text())["n_bases"] == n_bases
 
@@ -76,7 +76,7 @@ def test_one_gzip_by_many_threads_does_not_raise_the_peak(index_of, tmp_path):
     contigs = numbered([random_letters(100_000, "memory")])
     piece = journeys.fastq([(f"r{i}", contigs[0][1][i * 90 : i * 90 + 100]) for i in range(1000)] * 20)
     member, peaks = gzip.compress(piece, 1), []
-    for n in (60 * MB // len(piece), 300 * MB // len(piece)):
+    for n in (1, 60 * MB // len(piece), 300 * MB // len(piece)):  # the first compiles
         (tmp_path / "reads.gz").write_bytes(member * n)
         arguments = [
             "search",
@@ -89,6 +89,6 @@ def test_one_gzip_by_many_threads_does_not_raise_the_peak(index_of, tmp_path):
             "-o",
             "/dev/null",
         ]
-        peaks.append(min(peak(arguments) for _ in range(2)))  # the first may compile
-    assert peaks[1] - peaks[0] < 100 * MB
-    assert peaks[1] < 700 * MB
+        peaks.append(peak(arguments))
+    assert peaks[2] - peaks[1] < 100 * MB
+    assert peaks[2] < 700 * MB

@@ -1,10 +1,12 @@
 """Protocol of engine x layout x query: sizes of intervals and places of hits are those of a naive scan."""
 
 import functools
+import itertools
 
 import journeys
 import pytest
 from conftest import ENGINES, LAYOUTS, WAYS
+from cover import covered
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.index import layouts
@@ -16,22 +18,19 @@ from fmx.search.mapping import make_query
 SA_RATES = (1, 2, 3, 5, 8, 64)
 
 
-def layouts_of(way) -> list:
-    """What an index needs for a way."""
-    return [layouts.DEFAULT if way == "verify" else way]
-
-
 @pytest.mark.parametrize("name", TEXTS)
 def test_answers_are_the_naive_ones(name, way, engine, index_of):
     contigs = TEXTS[name]
     sequences = reads_of(contigs)
-    opened = journeys.load(index_of(contigs, layouts_of(way)), way)
+    opened = journeys.load(index_of(contigs, LAYOUTS), way)
     assert journeys.ask(opened, sequences, engine) == journeys.expect(contigs, sequences)
 
 
-@pytest.mark.parametrize("sa_rate", SA_RATES)
+SAMPLED = ["contigs of 1 to 6", "repeats across separators", "period 3", "text of 225"]
+
+
 @pytest.mark.parametrize(
-    "name", ["contigs of 1 to 6", "repeats across separators", "period 3", "text of 225"]
+    ("name", "sa_rate", "layout"), covered(itertools.product(SAMPLED, SA_RATES, LAYOUTS))
 )
 def test_sampled_suffix_arrays_give_the_same_places(name, sa_rate, layout, index_of):
     contigs = TEXTS[name]
@@ -71,7 +70,7 @@ def test_the_lengths_of_the_tables_do_not_matter(n, prefix_length, index_of):
 @pytest.mark.parametrize("n_slots", [1, 2, 3, 7, 64])
 def test_the_number_of_patterns_under_way_does_not_matter(n_slots, way, index_of):
     contigs = TEXTS["repeats across separators"]
-    opened = journeys.load(index_of(contigs, layouts_of(way)), way)
+    opened = journeys.load(index_of(contigs, LAYOUTS), way)
     patterns = reads.pack(journeys.batch_of(reads_of(contigs)))
     expected, found = (
         cpu.search(make_query(opened), patterns),
