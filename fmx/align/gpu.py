@@ -7,8 +7,9 @@ bench pairwise.
 """
 
 from collections import deque
+from collections.abc import Callable, Iterable
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -26,7 +27,11 @@ from ..compiler.cuda import (
 from ..errors import UnsupportedError
 from ..machines import gpu
 from ..machines.gpu import memory_beside
-from .jobs import Pairs, plan, select
+from ..machines.gpu_session import GpuSession, GpuStream
+from ..machines.pipeline import OrderedQueue
+from .jobs import Job, Pairs, Worker, plan, select
+from .records import Records
+from .sequences import Sequences
 
 
 class Batch(NamedTuple):
@@ -113,12 +118,14 @@ def lazy_kernel(batch, column, out, k, n_pairs):
     out[pair] = left
 
 
-def shared_bytes(k, block) -> int:
+def shared_bytes(k: int, block: int) -> int:
     """Shared memory of a block (the paper's Table 1): k values of int32 and k codes a thread."""
     return 5 * k * block
 
 
-def run_lazy(batch, column, out, n_pairs, block=64, k=16, stream=0):
+def run_lazy(
+    batch: Batch, column: Any, out: Any, n_pairs: int, block: int = 64, k: int = 16, stream: Any = 0
+) -> None:
     """Start ``lazy_kernel`` for all pairs of a Batch."""
     grid, shared = -(-n_pairs // block), shared_bytes(k, block)
     lazy_kernel[grid, block, stream, shared](batch, column, out, k, n_pairs)
@@ -155,13 +162,13 @@ class Doubles(NamedTuple):
     second: np.ndarray
 
 
-def fits(queries, targets, gains) -> bool:
+def fits(queries: Sequences, targets: Sequences, gains: tuple[int, int]) -> bool:
     """Are 16 bits exact for every pair of these sets?"""
     longest = min(int(queries.lengths().max(initial=0)), int(targets.lengths().max(initial=0)))
     return max(gains) <= 255 and max(gains) * longest <= LIMIT
 
 
-def gain_words(codes, gains) -> np.ndarray:
+def gain_words(codes: np.ndarray, gains: tuple[int, int]) -> np.ndarray:
     """uint32 of each query letter: a byte a target letter."""
     match, mismatch = gains
     rows = np.full((5, 4), mismatch, np.uint8)
@@ -170,7 +177,7 @@ def gain_words(codes, gains) -> np.ndarray:
 
 
 @cache
-def packed_kernel(k=SLICE, registers=REGISTERS):
+def packed_kernel(k: int = SLICE, registers: int | None = REGISTERS) -> Any:
     """The kernel for slices of k columns, with at most so many registers a thread (None: as it likes)."""
 
     def run(doubles, mismatch, column, out, n_work):
@@ -223,7 +230,9 @@ def packed_kernel(k=SLICE, registers=REGISTERS):
     return kernel(run, registers)
 
 
-def pair_up(pair_query, pair_target):
+def pair_up(
+    pair_query: np.ndarray, pair_target: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Two pairs of one query to a thread; pairs must be ordered by query.
 
     Returns (query, first, second) int32[threads] and ``slot`` int64[pairs]: 2 * thread + half.
@@ -256,7 +265,7 @@ class Scorer:
     A block of BLOCK threads on each multiprocessor; packed where 16 bits are enough (gpu.py).
     """
 
-    def __init__(self, job, session):
+    def __init__(self, job: Job, session: GpuSession) -> None:
         """Raises DeviceError, UnsupportedError where they do not fit."""
         self.job, self.session, queries, targets = job, session, job.queries, job.targets
         gains, self.packed = job.scoring.gains, fits(queries, targets, job.scoring.gains)
@@ -271,9 +280,10 @@ class Scorer:
         column = 4 * (queries.longest + 1) * (self.n_threads if self.packed else 1)
         resident = sum(array.nbytes for array in arrays)
         memory_beside(session.memory, resident, N_STREAMS * (column + 16 * PAIRS), "the set of sequences")
-        *self._sequences, self._gains = map(gpu.to_device, arrays)
+        self._sequences: list = [gpu.to_device(array) for array in arrays[:4]]
+        self._gains = gpu.to_device(arrays[4])
 
-    def start(self, stream, pairs):
+    def start(self, stream: GpuStream, pairs: Pairs) -> None:
         """Send the pairs and begin; returns at once."""
         order = self.job.order(pairs)
         query, target = pairs.query[order], pairs.target[order]
@@ -295,30 +305,33 @@ class Scorer:
         (self._run_packed if self.packed else self._run_wide)(stream, lists, there, n)
         stream.receive([there], [out])
 
-    def _run_packed(self, stream, lists, out, n):
+    def _run_packed(self, stream: GpuStream, lists: list, out: Any, n: int) -> None:
         block = 2 if SIMULATED else BLOCK
         blocks = max(1, min(-(-n // block), self.n_threads // block))
         column = stream.there("column", (self.job.queries.longest + 1) * blocks * block, np.uint32)
         doubles, mismatch = Doubles(*self._sequences, *lists), np.uint32(self.job.scoring.gains[1])
         packed_kernel()[blocks, block, stream.handle](doubles, mismatch, column, out, n)
 
-    def _run_wide(self, stream, lists, out, n):
+    def _run_wide(self, stream: GpuStream, lists: list, out: Any, n: int) -> None:
         column = stream.there("column", self.job.queries.longest * n, np.int32)
-        run_lazy(Batch(*self._sequences, *lists, self._gains), column, out, n, stream=stream.handle)
+        batch = Batch._make([*self._sequences, *lists, self._gains])
+        run_lazy(batch, column, out, n, stream=stream.handle)
 
-    def finish(self, stream):
+    def finish(self, stream: GpuStream) -> np.ndarray:
         """H of the pairs that the stream was started with, int64, in their order."""
         stream.wait()
-        out, slot = stream.holds
+        out, slot = cast(tuple[np.ndarray, np.ndarray], stream.holds)
         return (out.view("<u2") if self.packed else out)[slot].astype(np.int64)
 
 
-def cuda_loops(queue, job, pack, sessions) -> list:
+def cuda_loops(
+    queue: OrderedQueue, job: Job, pack: Callable[[Any], Any], sessions: Iterable[GpuSession]
+) -> list:
     """One loop for each GpuSession: it takes chunks from the ``queue`` and packs results by ``pack``."""
     return [partial(session.run, _gpu_loop, queue, job, pack, session) for session in sessions]
 
 
-def _gpu_loop(queue, job, pack, session):
+def _gpu_loop(queue: OrderedQueue, job: Job, pack: Callable[[Any], Any], session: GpuSession) -> None:
     """Pull groups of chunks, keep some in flight, hand scores on."""
     scorer = Scorer(job, session)
     idle = deque(session.stream() for _ in range(N_STREAMS))
@@ -338,9 +351,10 @@ def _gpu_loop(queue, job, pack, session):
             return
 
 
-def _pull(queue, job, wait):
+def _pull(queue: OrderedQueue, job: Job, wait: bool) -> list:
     """Some chunks and their pairs: [(slot, Pairs)]."""
-    group, n = [], 0
+    group: list = []
+    n = 0
     while n < PAIRS and (taken := queue.take(continuations=False, wait=wait and not group)) is not None:
         slot, chunk = taken
         group.append((slot, select(job, chunk)))
@@ -348,7 +362,7 @@ def _pull(queue, job, wait):
     return group
 
 
-def _hand_on(queue, job, pack, group, h):
+def _hand_on(queue: OrderedQueue, job: Job, pack: Callable[[Any], Any], group: list, h: np.ndarray) -> None:
     """Scores are results; paths are left to whoever takes them."""
     for slot, pairs in group:
         values, h = h[: pairs.query.size], h[pairs.query.size :]
@@ -358,5 +372,5 @@ def _hand_on(queue, job, pack, group, h):
             queue.finish(slot, pack(job.totals(pairs, values)))
 
 
-def _trace(pairs, h, worker):
+def _trace(pairs: Pairs, h: np.ndarray, worker: Worker) -> Records:
     return worker.align(pairs, plan(worker.job, pairs)[0], h)

@@ -13,22 +13,25 @@ import os
 import struct
 import time
 import zlib
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiler import functions
 from ..errors import InputError, OutputError, n_of
+from ..machines.gpu_session import GpuSession
 from ..machines.pipeline import OrderedQueue, run
 from ..machines.places import Device, choose_place
+from ..machines.progress import Progress
 from ..output import module_of
 from ..output.whole import Whole
 from ..system.files import PLACE, lock
 from .jobs import Job, Worker, cut
-from .records import Matrix, scores_of
+from .records import Matrix, Records, scores_of
 from .sequences import Scoring, read_sequences
 
 _HEAD = struct.Struct("<QQI")
@@ -145,7 +148,7 @@ class Summary:
         """What a rate is of: how many, and of what."""
         return self.pairs, "pairs"
 
-    def sentence(self, _=None) -> str:
+    def sentence(self, _: object = None) -> str:
         """What happened, in one line."""
         return n_of(self.pairs, "pair")
 
@@ -164,7 +167,7 @@ class Read(NamedTuple):
     job: Job
 
 
-def prepare(paths, options, output, progress) -> Read:
+def prepare(paths: Sequence[Any], options: PairOptions, output: PairOutput, progress: Progress) -> Read:
     """Read what is aligned: all pairs of a FASTA file ('-' for stdin), or each sequence of it with each of a
     second one.  ``options`` PairOptions, ``output`` PairOutput."""
     functions.on_first_compile(progress)
@@ -173,7 +176,9 @@ def prepare(paths, options, output, progress) -> Read:
     return Read(names, job)
 
 
-def align(read: Read, options: PairOptions, output: PairOutput, progress, gpus: Gpus, shard=None) -> Summary:
+def align(
+    read: Read, options: PairOptions, output: PairOutput, progress: Progress, gpus: Gpus, shard: Any = None
+) -> Summary:
     """Align what was Read, and write it: what was seen.
 
     ``shard``: a jobs.shard.ShardRun of records, or None for all pairs.
@@ -208,35 +213,36 @@ def align(read: Read, options: PairOptions, output: PairOutput, progress, gpus: 
     return summary
 
 
-def records(paths, options, progress, device):
+def records(
+    paths: Sequence[Any], options: PairOptions, progress: Progress, device: Device
+) -> tuple[tuple, Job, Generator[Records, None, None]]:
     """(names as of read_job, Job, its Records in order, a piece at a time) of pairs of FASTA files."""
     gpus = open_gpus(device, progress)
     names, job = read_job(paths, options)
-    return (
-        names,
-        job,
-        compute(job, cut(job), options.n_threads, gpus=gpus.sessions, shared_out=gpus.shared_out),
-    )
+    pieces = compute(job, cut(job), options.n_threads, gpus=gpus.sessions, shared_out=gpus.shared_out)
+    return names, job, pieces
 
 
-def read_job(paths, options, values=None):
+def read_job(paths: Sequence[Any], options: PairOptions, values: str | None = None) -> tuple[tuple, Job]:
     """((names of queries, of targets), Job) of one FASTA file or of two."""
     inputs = [read_sequences(path) for path in paths]
-    names, (queries, targets) = zip(inputs[0], inputs[-1], strict=True)
+    (names, queries), (others, targets) = inputs[0], inputs[-1]
     job = Job(
         queries, targets, len(inputs) == 1, options.scoring, options.definition, options.identity,
         diagonal=values is not None, paths=values != "score", prefilter=options.prefilter,
     )  # fmt: skip
-    return names, job
+    return (names, others), job
 
 
-def open_gpus(device: Device, progress) -> Gpus:
+def open_gpus(device: Device, progress: Progress) -> Gpus:
     """The Gpus that score pairs; none where the CPU does."""
     sessions = choose_place(device, list, list, lambda where: progress.say(f"aligning on {where}"))
     return Gpus(sessions, device.engine == "both")
 
 
-def _checkpoint(job, chunks, output, names, stack):
+def _checkpoint(
+    job: Job, chunks: list, output: PairOutput, names: tuple, stack: ExitStack
+) -> Checkpoint | None:
     """The job's checkpoint, or None; removed once the output is whole, kept after any error."""
     if not output.checkpoint:
         return None
@@ -246,7 +252,7 @@ def _checkpoint(job, chunks, output, names, stack):
     return kept
 
 
-def _resumed(n_chunks, kept, computed):
+def _resumed(n_chunks: int, kept: Checkpoint | None, computed: Iterator[bytes]) -> Iterator[bytes]:
     """The bytes of every chunk in order: from the checkpoint if they are there, else computed."""
     for number in range(n_chunks):
         if kept and number in kept.done:
@@ -258,11 +264,11 @@ def _resumed(n_chunks, kept, computed):
         yield data
 
 
-def _digest(what) -> str:
+def _digest(what: object) -> str:
     return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
 
 
-def _packing(job, names, output):
+def _packing(job: Job, names: tuple, output: PairOutput) -> tuple[Callable[[Any], Any], bytes]:
     """(what makes bytes of a chunk's result, bytes before the first one)."""
     if output.values:
         return _pack_values, b""
@@ -271,11 +277,18 @@ def _packing(job, names, output):
     return lambda found: writer.format(found._replace(h=scores_of(job, found))), head
 
 
-def _pack_values(result) -> bytes:
+def _pack_values(result: Any) -> bytes:
     return (result if isinstance(result, np.ndarray) else result.identity).tobytes()
 
 
-def compute(job, todo, n_threads=1, pack=lambda result: result, gpus=(), shared_out=False):
+def compute(
+    job: Job,
+    todo: Sequence[tuple[int, int]],
+    n_threads: int = 1,
+    pack: Callable[[Any], Any] = lambda result: result,
+    gpus: Sequence[GpuSession] = (),
+    shared_out: bool = False,
+) -> Generator[Any, None, None]:
     """Yield the packed result of each of the chunks ``todo`` (jobs.cut), in order.
 
     The GpuSessions ``gpus`` score them, and threads of the CPU trace the paths; without a GPU, or with
@@ -294,19 +307,19 @@ def compute(job, todo, n_threads=1, pack=lambda result: result, gpus=(), shared_
         yield from results
 
 
-def _cpu_loop(queue, worker, pack, chunks):
+def _cpu_loop(queue: OrderedQueue, worker: Worker, pack: Callable[[Any], Any], chunks: bool) -> None:
     """One CPU worker, which also packs its results; without ``chunks`` it only traces what a GPU scored."""
     while (taken := queue.take(items=chunks)) is not None:
         slot, work = taken
         queue.do(slot, _packed, work, worker, pack)
 
 
-def _packed(work, worker, pack):
+def _packed(work: Any, worker: Worker, pack: Callable[[Any], Any]) -> Any:
     """The result of a chunk, or of what follows a GPU's scores, as it is written."""
     return pack(work(worker) if callable(work) else worker.chunk(work))
 
 
-def _watched(results, sizes, progress):
+def _watched(results: Iterator[bytes], sizes: Sequence[int], progress: Progress) -> Iterator[bytes]:
     """The results of chunks of these ``sizes``, while it is told how many pairs are done, and time left."""
     total, done, start = sum(sizes), 0, time.monotonic()
     for size, result in zip(sizes, results, strict=True):

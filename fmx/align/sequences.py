@@ -52,7 +52,7 @@ def extent(sequences, i):
     return sequences.starts[i], sequences.starts[i + 1] - sequences.starts[i]
 
 
-def read_sequences(path: "GivenBytes | str") -> tuple[list[str], Sequences] | None:
+def read_sequences(path: "GivenBytes | str") -> tuple[list[str], Sequences]:
     """(names, Sequences) of FASTA: a file, '-', or bytes, which may be none.  Raises InputError."""
     names, pieces = [], [np.empty(0, np.uint8)]
     with closing(read_chunks([path], check=check_begin)) as chunks:

@@ -9,7 +9,9 @@ merge    the client copies all bodies at the end
 
 import heapq
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import click
 
@@ -45,7 +47,7 @@ class Outcome:
     done: int
 
 
-def simulate(site, n_reads, shard, seed=1) -> Outcome:
+def simulate(site: Site, n_reads: int, shard: int, seed: int = 1) -> Outcome:
     """What n_reads take on a Site in shards of ``shard`` reads."""
     chance, n_nodes = random.Random(seed), len(site.rates)
     n_shards = -(-n_reads // shard)
@@ -93,16 +95,16 @@ def simulate(site, n_reads, shard, seed=1) -> Outcome:
     return Outcome(last + merging, merging, lost, done)
 
 
-def _next_failure(site, chance, now) -> float:
+def _next_failure(site: Site, chance: random.Random, now: float) -> float:
     return now + chance.expovariate(site.failures / 86400) if site.failures else float("inf")
 
 
-def of_nodes(site, n) -> Site:
+def of_nodes(site: Site, n: int) -> Site:
     """The same with n nodes, of the rates that it has in turn."""
     return replace(site, rates=tuple(site.rates[i % len(site.rates)] for i in range(n)))
 
 
-def best_shard(site, n_reads, sizes) -> tuple:
+def best_shard(site: Site, n_reads: int, sizes: Sequence[int]) -> tuple:
     """(reads of the shards that end soonest, Outcome) of some sizes."""
     return min(((size, simulate(site, n_reads, size)) for size in sizes), key=lambda found: found[1].seconds)
 
@@ -133,7 +135,7 @@ PAPER = {  # pairs/s of nodes with CPUs and GPUs: sections 6.2, 6.7 and 6.8, and
     help="Failures of a node and day.",
 )  # fmt: skip
 @click.option("--no-merge", is_flag=True, help="Leave the shards as they are.")
-def cluster_command(**given):
+def cluster_command(**given: Any) -> None:
     """Simulate a job on 1 to 1,000 machines.
 
     Takes 10^9 to 10^13 reads, and for each number of machines the best size of shards. Prints speed-ups, and
@@ -149,7 +151,7 @@ def cluster_command(**given):
     figures.keep(folder, "nodes", "simulated: figures 15 and 16", _paper())
 
 
-def _scaling(site) -> list:
+def _scaling(site: Site) -> list:
     """A row for each number of reads and of nodes."""
 
     rows = []

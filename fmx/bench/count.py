@@ -1,19 +1,22 @@
-"""A screen to measure with: a random library, reads of its guides behind a stagger, errors, and the truth."""
+"""fmx bench count: guides of a simulated screen against MAGeCK, 2FAST2Q and dotmatch, and the truth."""
 
-import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
 from isal import igzip
 
 from .. import options
-from ..errors import FmxError
-from .options import count, runs, work
+from ..measure import timing
+from .files import work_folder
+from .options import compared, count, require, runs, show, show_machine, work
+
+# The screen: a random library, reads of its guides after a stagger, errors, and the truth.
 
 LENGTH, READ = 20, 75  # letters of a guide, of a read
-BEFORE, BEHIND = b"TTGTGGAAAGGACGAAACACCG", b"GTTTTAGAGCTAGAAATAGCAAGTTAAAATAAGGCTAGTCCGTTATCAACTTGAAAAAGTGGC"
+BEFORE, AFTER = b"TTGTGGAAAGGACGAAACACCG", b"GTTTTAGAGCTAGAAATAGCAAGTTAAAATAAGGCTAGTCCGTTATCAACTTGAAAAAGTGGC"
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 _READS_AT_ONCE = 1 << 17  # reads
 _QUALITIES = np.frombuffer(b"FFFFFFFFFFFF:,", np.uint8)
@@ -23,12 +26,20 @@ class Screen(NamedTuple):
     """``library``: its path; ``reads``: paths, a sample each; ``counts`` int64[2, n_samples, n_guides]: reads
     whose guide was read without an error, and with one at most."""
 
-    library: object
-    reads: list
+    library: Path
+    reads: list[Path]
     counts: np.ndarray
 
 
-def simulate(folder, n_guides, n_reads, n_samples, stagger=0, errors=0.003, seed=1) -> Screen:
+def simulate(
+    folder: Path,
+    n_guides: int,
+    n_reads: int,
+    n_samples: int,
+    stagger: int = 0,
+    errors: float = 0.003,
+    seed: int = 1,
+) -> Screen:
     """Write a screen: n_reads of 75 letters in all, up to ``stagger`` random letters before the primer, a
     share ``errors`` of letters replaced."""
     rng = np.random.default_rng(seed)
@@ -57,13 +68,15 @@ def simulate(folder, n_guides, n_reads, n_samples, stagger=0, errors=0.003, seed
     return Screen(library, reads, counts)
 
 
-def _records(rng, guides, drawn, stagger, errors):
+def _records(
+    rng: np.random.Generator, guides: np.ndarray, drawn: np.ndarray, stagger: int, errors: float
+) -> tuple[bytes, np.ndarray]:
     """(FASTQ of reads of the guides ``drawn``, errors in the guide of each)."""
     n = drawn.size
     whole = np.concatenate(
         [
             rng.integers(0, 4, (n, stagger), np.uint8), np.broadcast_to(_codes(BEFORE), (n, len(BEFORE))),
-            guides[drawn], np.broadcast_to(_codes(BEHIND), (n, len(BEHIND))),
+            guides[drawn], np.broadcast_to(_codes(AFTER), (n, len(AFTER))),
         ], axis=1,
     )  # fmt: skip
     skipped = rng.integers(0, stagger + 1, n)
@@ -78,11 +91,11 @@ def _records(rng, guides, drawn, stagger, errors):
     return np.concatenate([names, line, _LETTERS[codes], plus, qualities, line], axis=1).tobytes(), n_wrong
 
 
-def _codes(letters):
+def _codes(letters: bytes) -> np.ndarray:
     return np.searchsorted(_LETTERS, np.frombuffer(letters, np.uint8)).astype(np.uint8)
 
 
-# fmx bench count: guides of a simulated screen against MAGeCK, 2FAST2Q and dotmatch, and the truth.
+# The commands that count it.
 
 PEERS = {"mageck2": "mageck2", "mageck": "mageck", "fast2q": "2fast2q", "dotmatch": "dotmatch"}
 
@@ -101,72 +114,47 @@ PEERS = {"mageck2": "mageck2", "mageck": "mageck", "fast2q": "2fast2q", "dotmatc
 @runs
 @work
 @options.threads
-def count_command(**given):
+def count_command(**given: Any) -> None:
     """Time counting guides, and compare the counts with the truth.
 
     Simulates a screen: guides behind a primer and a stagger, with 0.3 % errors, as .fq.gz. Runs fmx count and
     each peer in turn. Prints medians of the wall time of whole commands, and how many reads were counted
     otherwise than is true.
     """
-    from ..measure import timing
-    from ..measure.tables import markdown
-    from .files import work_folder
-
-    if missing := [peer for peer in given["peers"] if shutil.which(PEERS[peer]) is None]:
-        raise FmxError(f"not installed: {', '.join(missing)}")
+    require(PEERS[peer] for peer in given["peers"])
     with work_folder(given["work"]) as folder:
         screen = simulate(folder, given["n_guides"], given["n_reads"], given["n_samples"], given["stagger"])
         ways = _ways(screen, folder, given)
-        machine = f"{timing.machine()}; {given['threads']} threads"
-        click.echo(f"machine: {machine}; medians of {given['n_runs']} runs of whole commands")
-        found = timing.medians(
-            {name: count_command for name, (count_command, _) in ways.items()}, given["n_runs"]
-        )
-        truth = screen.counts[given["mismatches"]]
-        rows = []
-        for name, run in found.items():
-            off = sum(abs(seen - true) for seen, true in zip(ways[name][1](), truth, strict=True))
-            rows.append(
-                {"count": name, "wall s": run.wall, "CPU s": run.cpu, "reads/s": given["n_reads"] / run.wall,
-                 "times fmx": run.wall / found["fmx"].wall, "reads off": int(off.sum())}
-            )  # fmt: skip
-        click.echo("\n" + markdown(rows), nl=False)
+        show_machine(given["threads"], given["n_runs"])
+        found = timing.medians({name: command for name, (command, _) in ways.items()}, given["n_runs"])
+        rows = compared("count", found, "fmx", given["n_reads"])
+        for row in rows:
+            counts = ways[row["count"]][1]()
+            row["reads off"] = int(np.abs(counts - screen.counts[given["mismatches"]]).sum())
+        show(rows)
 
 
-def _ways(screen, folder, given) -> dict:
+def _ways(screen: Screen, folder: Path, given: dict[str, Any]) -> dict[str, tuple[list, Callable]]:
     """{name: (command, what reads its counts, a row a sample)}."""
-    from ..measure.timing import fmx_command
-
-    threads, off, start = given["threads"], given["mismatches"], len(BEFORE)
-    out, n = folder / "fmx.tsv", len(screen.reads)
-    words = [
-        "count",
-        "-q",
-        "-t",
-        threads,
-        "-l",
-        screen.library,
-        *screen.reads,
-        "-o",
-        out,
-        "--mismatches",
-        off,
-    ]
-    ways = {"fmx": (fmx_command(*words), lambda: _read(out, range(2, 2 + n)))}
+    threads, off, out, n = given["threads"], given["mismatches"], folder / "fmx.tsv", len(screen.reads)
+    words = ["-l", screen.library, *screen.reads, "-o", out, "--mismatches", off]
+    command = timing.fmx_command("count", "-q", "-t", threads, *words)
+    ways: dict = {"fmx": (command, lambda: _read(out, range(2, 2 + n)))}
     for peer in given["peers"]:
         tool = PEERS[peer]
         if peer.startswith("mageck") and not off:
             prefix = folder / tool
             words = [tool, "count", "-l", screen.library, "--norm-method", "none", "-n", prefix]
-            table = Path(f"{prefix}.count.txt")
-            ways[peer] = [*words, "--fastq", *screen.reads], _later(table, range(2, 2 + n))
+            command = [*words, "--fastq", *screen.reads]
+            ways[peer] = command, lambda at=Path(f"{prefix}.count.txt"): _read(at, range(2, 2 + n))
         elif peer == "dotmatch" and not given["stagger"]:
             table, sheet = folder / "dotmatch.tsv", folder / "sheet.tsv"
             lines = [f"{path.stem}\t{path}\n" for path in screen.reads]
             sheet.write_text("sample\tfastq\n" + "".join(lines))
             words = [tool, "crispr-count", "--library", screen.library, "--samples", sheet, "--k", off]
-            words += ["--guide-start", start, "--guide-length", LENGTH, "--metric", "hamming"]
-            ways[peer] = [*words, "--no-progress", "--out", table], _later(table, range(2, 2 + n))
+            words += ["--guide-start", len(BEFORE), "--guide-length", LENGTH, "--metric", "hamming"]
+            command = [*words, "--no-progress", "--out", table]
+            ways[peer] = command, lambda at=table: _read(at, range(2, 2 + n))
         elif peer == "fast2q":
             ways[peer] = (
                 _fast2q(screen, folder, given),
@@ -175,9 +163,8 @@ def _ways(screen, folder, given) -> dict:
     return ways
 
 
-def _fast2q(screen, folder, given) -> list:
+def _fast2q(screen: Screen, folder: Path, given: dict[str, Any]) -> list:
     """Its command: an output folder that is new each time, a library without names of columns."""
-
     reads, library, out = folder / "fast2q-reads", folder / "fast2q.csv", folder / "fast2q"
     reads.mkdir(exist_ok=True)
     for path in screen.reads:
@@ -186,34 +173,15 @@ def _fast2q(screen, folder, given) -> list:
             link.symlink_to(path.absolute())
     lines = screen.library.read_text().splitlines()[1:]
     library.write_text("".join(f"{line.rsplit(',', 1)[0]}\n" for line in lines))
-    words = [
-        "2fast2q",
-        "-c",
-        "--s",
-        reads,
-        "--g",
-        library,
-        "--o",
-        out,
-        "--m",
-        given["mismatches"],
-        "--ph",
-        "1",
-    ]
+    words = ["2fast2q", "-c", "--s", reads, "--g", library, "--o", out, "--m", given["mismatches"], "--ph", 1]
     words += ["--l", LENGTH, "--cp", given["threads"], "--fn", "compiled", "--pb"]
     words += ["--us", BEFORE[-8:].decode(), "--qsu", "1"] if given["stagger"] else ["--st", len(BEFORE)]
     script = 'rm -rf "$1"; mkdir "$1"; shift; exec "$@" > /dev/null'
     return ["bash", "-c", script, "bash", out, *words]
 
 
-def _later(path, columns):
-    return lambda: _read(path, columns)
-
-
-def _read(path, columns, delimiter="\t"):
+def _read(path: Path, columns: Iterable[int], delimiter: str = "\t") -> np.ndarray:
     """int64[n_samples, n_guides]: columns of a table whose first column is g0, g1, ... in any order."""
-    import numpy as np
-
-    rows = [line.split(delimiter) for line in Path(path).read_text().splitlines() if line.startswith("g")]
+    rows = [line.split(delimiter) for line in path.read_text().splitlines() if line.startswith("g")]
     rows.sort(key=lambda row: int(row[0][1:]))
     return np.array([[int(row[i]) for row in rows] for i in columns], np.int64)

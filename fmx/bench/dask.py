@@ -8,8 +8,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -30,14 +32,14 @@ class Kind(NamedTuple):
     gpu: int | None = None
 
     @classmethod
-    def of(cls, text) -> "Kind":
+    def of(cls, text: str) -> "Kind":
         """THREADS or THREADS@GPU.  Raises ValueError."""
         found = re.fullmatch(r"([1-9]\d{0,3})(?:@(\d{1,3}))?", text)
         if not found:
             raise ValueError(f"{text!r} is not THREADS nor THREADS@GPU")
         return cls(int(found[1]), int(found[2]) if found[2] else None)
 
-    def __str__(self):
+    def __str__(self) -> str:
         gpu = "" if self.gpu is None else f", GPU {self.gpu}"
         return f"{self.threads} thread{'s' if self.threads > 1 else ''}{gpu}"
 
@@ -52,21 +54,24 @@ class Started:
 
 
 @contextmanager
-def started(folder, kinds, variables=(), before=()):
+def started(
+    folder: Path, kinds: Sequence[Kind], variables: Iterable[tuple[str, str]] = (), before: Sequence[str] = ()
+) -> Iterator[Started]:
     """A scheduler and a worker of each Kind, at work in ``folder``: Started, all of them ready.
 
     ``variables`` for their environment; ``before``: words before the commands of workers, as of taskset.
     Raises FmxError.
     """
-    file, environment, processes = folder / "scheduler.json", {**os.environ, **dict(variables)}, []
+    file, environment = folder / "scheduler.json", {**os.environ, **dict(variables)}
+    processes: list[subprocess.Popen] = []
 
-    def start(words, module, *arguments, **more):
+    def start(words: Sequence[str], module: str, *arguments: str, **more: str) -> None:
         command = [*words, sys.executable, "-m", f"distributed.cli.{module}", "--scheduler-file", str(file)]
         command += ["--no-dashboard", *arguments]
-        streams = {"stdout": log, "stderr": log, "cwd": folder}
-        processes.append(subprocess.Popen(command, env={**environment, **more}, **streams))
+        environ = {**environment, **more}
+        processes.append(subprocess.Popen(command, env=environ, stdout=log, stderr=log, cwd=folder))
 
-    def wait(what):
+    def wait(what: Callable[[], bool]) -> None:
         deadline = time.monotonic() + PATIENCE
         while not what():
             if time.monotonic() > deadline or processes[-1].poll() is not None:
@@ -91,18 +96,18 @@ def started(folder, kinds, variables=(), before=()):
             file.unlink(missing_ok=True)
 
 
-def _since(path, begin) -> str:
+def _since(path: str, begin: int) -> str:
     with open(path, errors="replace") as file:
         file.seek(begin)
         return file.read()
 
 
 @contextmanager
-def slowed(process, share):
+def slowed(process: subprocess.Popen, share: float) -> Iterator[None]:
     """Let a process stand still for a share of the time, 0 to less than 1."""
     is_over = threading.Event()
 
-    def hinder():
+    def hinder() -> None:
         while not is_over.is_set():
             process.send_signal(signal.SIGSTOP)
             time.sleep(PERIOD * share)
@@ -120,14 +125,14 @@ def slowed(process, share):
             thread.join()
 
 
-def cpu_seconds(pid) -> float:
+def cpu_seconds(pid: int) -> float:
     """What a running process has taken of the CPU."""
     with open(f"/proc/{pid}/stat") as file:
         words = file.read().rpartition(")")[2].split()
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measured(command, cluster) -> tuple:
+def measured(command: list, cluster: Started) -> tuple:
     """Run a client of a Started cluster: (its Run; CPU seconds of the scheduler and of each worker in it;
     how many shards each worker did)."""
     from distributed import Client
@@ -142,7 +147,7 @@ def measured(command, cluster) -> tuple:
     return found, seconds, [did[process.pid] for process in cluster.workers]
 
 
-def _tasks(dask_worker) -> tuple:
+def _tasks(dask_worker: Any) -> tuple:
     """(a worker's process, how many tasks it has done)."""
     return os.getpid(), dask_worker.state.executed_count
 
@@ -153,7 +158,7 @@ def _tasks(dask_worker) -> tuple:
 class _Worker(click.ParamType):
     name = "worker"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: Any, ctx: Any) -> Kind:
 
         try:
             return Kind.of(value)
@@ -177,7 +182,9 @@ class _Worker(click.ParamType):
 )  # fmt: skip
 @runs
 @output("dask")
-def dask_command(words, kinds, slow, cores, **given):
+def dask_command(
+    words: tuple[str, ...], kinds: tuple[Kind, ...], slow: float, cores: str | None, **given: Any
+) -> None:
     """Time a command on a Dask cluster of this machine.
 
     Runs fmx COMMAND by itself and on a scheduler and workers that are started for it, in turn. Prints medians
@@ -202,7 +209,7 @@ def dask_command(words, kinds, slow, cores, **given):
     figures.keep(given["output"], "dask", machine, list(_rows(tries[1:], kinds)))
 
 
-def _rows(tries, kinds):
+def _rows(tries: Sequence[tuple], kinds: Sequence[Kind]) -> Iterator[dict]:
     """Yield a row for the process by itself, one for all processes of the cluster, and one for each."""
     alone, client, shared, counts = (list(column) for column in zip(*tries, strict=True))
     wall, cpu = (statistics.median(getattr(run, name) for run in alone) for name in ("wall", "cpu"))
@@ -217,7 +224,7 @@ def _rows(tries, kinds):
         yield {"processes": name, "CPU s": seconds, "shards": n}
 
 
-def _rate(run, seconds) -> dict:
+def _rate(run: timing.Run, seconds: float) -> dict:
     """{what a second: how many} by what a command said it has done."""
     found = re.search(r"([\d,]+) (reads|pairs|bases)\b(?!/s)", run.said)
     return {f"{found[2]}/s": int(found[1].replace(",", "")) / seconds} if found else {}

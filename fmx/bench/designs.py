@@ -7,8 +7,10 @@ COFI               of each step the pair of offsets, and the different sectors o
 seed and verify    each seed, each sector of rows that it looks at, and each row's text
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from ..index.contracts import address, find, occ, start, units
 from ..index.layouts.cofi import HOLE
 from ..index.prefix_table import PrefixTable
 from ..input.dna import symbols
+from ..input.reads import Patterns
 from ..machines import gpu
 from ..machines.gpu_jobs import Gpu
 from ..machines.gpu_session import GpuSession
@@ -27,6 +30,7 @@ from ..measure.texts import Randomize, make_codes, some
 from ..search import engines
 from ..search.engines.cuda_memory import SHARED_BYTES
 from ..search.gpu import gpu_search
+from ..search.gpu.gpu_search import Launch
 from ..search.queries import Exact
 from . import figures
 from .drawn import Drawn
@@ -112,7 +116,7 @@ def count_places_kernel(query, patterns, counts):
         counts[i] = find(query, patterns, i)[2]
 
 
-def count(query, patterns, n_sampled=200_000) -> Accesses:
+def count(query: Any, patterns: Patterns, n_sampled: int = 200_000) -> Accesses:
     """The accesses of a query, from the first patterns."""
     n = min(n_sampled, patterns.length.size)
     patterns = some(patterns, 0, n)
@@ -131,12 +135,12 @@ def count(query, patterns, n_sampled=200_000) -> Accesses:
     return Accesses(*means(counts), 16 * units(layout), apart, layout.entries.nbytes)
 
 
-def _bytes_of(value) -> int:
+def _bytes_of(value: Any) -> int:
     """Bytes of the arrays of a NamedTuple on the GPU."""
     return sum(map(_bytes_of, value)) if isinstance(value, tuple) else getattr(value, "nbytes", 0)
 
 
-def means(counts) -> tuple[float, float]:
+def means(counts: Any) -> tuple[float, float]:
     """The mean of counts, and that of the largest of each 32, as many as a warp has threads."""
     counts = gpu.to_host(counts)
     warps = np.maximum.reduceat(counts, np.arange(0, counts.size, WARP))
@@ -156,7 +160,7 @@ BLOCKS = (32, 64, 96, 128, 192, 256, 512)  # threads
 N_ON_CPU = 2 * 10**6  # patterns
 
 
-def _launches(query, names) -> dict:
+def _launches(query: Any, names: Iterable[str]) -> dict:
     """The engines of these names that can search by a query, {name: Launch}."""
     launches = {}
     for name in names:
@@ -167,7 +171,13 @@ def _launches(query, names) -> dict:
     return launches
 
 
-def designs(drawn, names, engine_names, ceiling, with_energy) -> list:
+def designs(
+    drawn: Drawn,
+    names: Iterable[str],
+    engine_names: Iterable[str],
+    ceiling: roofline.Ceiling,
+    with_energy: bool,
+) -> list:
     """A row for each layout and engine that go together."""
     rows = []
     for name in names:
@@ -179,12 +189,10 @@ def designs(drawn, names, engine_names, ceiling, with_energy) -> list:
                 continue
             intervals = drawn.no_intervals()
             row = {"layout": name, "engine": engine}
-            row |= drawn.measured(lambda some, to, q=query, go=launch: go(q, some, to), intervals)
+            row |= drawn.measured(partial(launch, query), intervals)
             row |= _accesses(query, counted, row.pop("s") / drawn.positions.size, drawn.length, ceiling)
             if with_energy:
-                used, watts = gpu_timing.joules(
-                    lambda q=query, go=launch, to=intervals: go(q, drawn.patterns, to)
-                )
+                used, watts = gpu_timing.joules(partial(launch, query, drawn.patterns, intervals))
                 bases = drawn.positions.size * drawn.length
                 row |= {"Mbases/J": bases / used / 1e6 if used else None, "W": watts}
             rows.append(tables.tell(row))
@@ -192,7 +200,7 @@ def designs(drawn, names, engine_names, ceiling, with_energy) -> list:
     return rows
 
 
-def by_block(drawn, names, engine_names) -> list:
+def by_block(drawn: Drawn, names: Iterable[str], engine_names: Iterable[str]) -> list:
     """A row for each layout and engine: Gbases/s by the threads of a block."""
     rows = []
     for name in names:
@@ -201,15 +209,14 @@ def by_block(drawn, names, engine_names) -> list:
             row = {"layout": name, "engine": engine, "block": launch.n_threads, "wrong": 0}
             for n_threads in BLOCKS:
                 if launch.warp_bytes * n_threads <= SHARED_BYTES * WARP:
-                    go = replace(launch, n_threads=n_threads)
-                    measured = drawn.measured(lambda some, to, q=query, go=go: go(q, some, to))
+                    measured = drawn.measured(partial(replace(launch, n_threads=n_threads), query))
                     row |= {str(n_threads): measured["Gbases/s"], "wrong": row["wrong"] + measured["wrong"]}
             rows.append(tables.tell(row))
         del query
     return rows
 
 
-def _accesses(query, counted, seconds, length, ceiling) -> dict:
+def _accesses(query: Any, counted: Accesses, seconds: float, length: int, ceiling: roofline.Ceiling) -> dict:
     """LF mappings and accesses a second, and the share of what the GPU can fetch; ``seconds`` a pattern."""
     steps = (length - query.prefix.q) // query.layout.k if hasattr(query, "layout") else 0
     fetched = counted.per_pattern / seconds
@@ -222,15 +229,19 @@ def _accesses(query, counted, seconds, length, ceiling) -> dict:
     }
 
 
-def _speed(drawn, query, launch, n, ceiling, counted) -> dict:
+def _speed(
+    drawn: Drawn, query: Any, launch: Launch, n: int, ceiling: roofline.Ceiling, counted: Accesses
+) -> dict:
     """Bases and accesses a second of the search of the first n patterns."""
     some, intervals = texts.some(drawn.patterns, 0, n), drawn.no_intervals()
-    seconds = gpu_timing.seconds(lambda: launch(query, some, intervals)) / n
+    seconds = gpu_timing.seconds(partial(launch, query, some, intervals)) / n
     row = {"Gbases/s": drawn.length / seconds / 1e9}
     return row | _accesses(query, counted, seconds, drawn.length, ceiling)
 
 
-def by_threads(drawn, names, engine_names, ceiling) -> list:
+def by_threads(
+    drawn: Drawn, names: Iterable[str], engine_names: Iterable[str], ceiling: roofline.Ceiling
+) -> list:
     """Throughput against the number of threads under way."""
     rows = []
     for name in names:
@@ -246,7 +257,13 @@ def by_threads(drawn, names, engine_names, ceiling) -> list:
     return rows
 
 
-def by_size(make_drawn, sizes, names, engine, ceiling) -> list:
+def by_size(
+    make_drawn: Callable[[int], Drawn],
+    sizes: Iterable[int],
+    names: Iterable[str],
+    engine: str,
+    ceiling: roofline.Ceiling,
+) -> list:
     """Throughput against the length of the reference."""
     rows = []
     for n_bases in sizes:
@@ -260,7 +277,7 @@ def by_size(make_drawn, sizes, names, engine, ceiling) -> list:
     return rows
 
 
-def on_cpu(drawn, n_threads) -> list:
+def on_cpu(drawn: Drawn, n_threads: int) -> list:
     """Bases a second of the same searches by this machine's CPU, for some layouts."""
     n, rows = min(N_ON_CPU, drawn.positions.size), []
     some = texts.some(gpu_search.download(drawn.patterns), 0, n)
@@ -273,17 +290,17 @@ def on_cpu(drawn, n_threads) -> list:
     return rows
 
 
-def run(given):
+def run(given: dict[str, Any]) -> None:
     """The experiments that are asked for; ``given`` {option of the command: value}."""
     name, asked = gpu_timing.open_gpu(given["device"]), given["experiment"]
     output, bases = given["output"], given["bases"]
 
-    def make_drawn(n_bases):
+    def make_drawn(n_bases: int) -> Drawn:
         backend = Gpu(GpuSession(given["device"]))
         codes = make_codes(backend, Randomize, n_bases + 1)
         return Drawn(backend, codes, given["queries"], given["length"], given["prefix"])
 
-    def keep(experiment, rows):
+    def keep(experiment: str, rows: list[dict]) -> None:
         figures.keep(output, experiment, name, rows)
 
     with gpu.errors():

@@ -1,5 +1,6 @@
 """Patterns drawn from a text on a backend (the CPU's cores or a GPU), queries, what they must find."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ from ..index import layouts, prefix_table, seed_table
 from ..index.building.bwt import invert
 from ..index.building.suffix_array import make_suffix_array
 from ..index.contracts import on_device
-from ..index.reference import make_blocks
+from ..index.reference import Blocks, make_blocks
 from ..input.dna import pack_text, symbols
 from ..input.reads import Patterns, pack_reverse
 from ..machines.jobs import choose, do
@@ -104,7 +105,7 @@ class Drawn:
     strings up to q symbols (None: as an index has it).
     """
 
-    def __init__(self, backend, codes, n_patterns, length, q=None):
+    def __init__(self, backend: Any, codes: Any, n_patterns: int, length: int, q: int | None = None) -> None:
         self.backend, self.codes, self.length, self.n = backend, codes, length, codes.size
         self.words = pack_text(codes, backend)
         self.sa = make_suffix_array(backend, codes)
@@ -114,48 +115,46 @@ class Drawn:
         q = q or prefix_table.default_length(self.n)
         self.prefix = prefix_table.make_prefix_table(backend, codes, self.sa, q)
 
-    def layout(self, name):
+    def layout(self, name: str) -> Any:
         """A layout by its name; on the CPU its arrays begin at cache lines, as those of an index on disk."""
-        name = layouts.parse_name(name, self.n)
-        built = name.kind.build(self.codes, self.sa, name.k, name.d, self.backend)
-        return (
-            type(built)(*map(_aligned, built)) if self.backend.serial else on_device(self.backend.take(built))
-        )
+        parsed = layouts.parse_name(name, self.n)
+        built = parsed.kind.build(self.codes, self.sa, parsed.k, parsed.d, self.backend)
+        if self.backend.serial:
+            return type(built)(*map(_aligned, built))
+        return on_device(self.backend.take(built))
 
-    def query(self, name):
+    def query(self, name: str) -> Any:
         """Backward search over a layout by its name, or "verify", in its fastest form."""
         if name != "verify":
             return Exact(self.prefix, self.layout(name))
+        if self.backend.serial:
+            return self.verify()
         own = seed_table.default_length(self.n)
-        return (
-            self.verify()
-            if self.backend.serial
-            else self.seeded(VerifyForm(True, seed_lengths(self.n, own)[0]))
-        )
+        return self.seeded(VerifyForm(True, seed_lengths(self.n, own)[0]))
 
-    def verify(self):
+    def verify(self) -> Verify:
         """Seed and verify as an index has it."""
         s = seed_table.default_length(self.n)
         seeds = seed_table.SeedTable(seed_table.first_rows(self.backend, self.codes, self.sa, s), s)
         blocks = self.backend.take(self._blocks())
         return Verify(self.prefix, seeds, self.sa, self.words, blocks)
 
-    def seeded(self, form):
+    def seeded(self, form: VerifyForm) -> Any:
         """Seed and verify in a form of a GPU, on the backend."""
         return reshape(on_device(self.verify()), form, self.backend)
 
-    def _blocks(self):
+    def _blocks(self) -> Blocks:
         """The blocks of the text, each a contig."""
         ends = self.backend.to_host(self.backend.select(Separators(self.codes), self.n)).astype(np.int64)
         starts = np.concatenate([[0], ends[:-1] + 1])
         return make_blocks(starts, np.arange(starts.size), np.zeros_like(starts), ends - starts)
 
     @cached_property
-    def row_of(self):
+    def row_of(self) -> Any:
         """uint32[n]: the row of each text position."""
         return invert(self.backend, self.sa)
 
-    def n_wrong(self, intervals) -> int:
+    def n_wrong(self, intervals: Intervals) -> int:
         """Number of patterns whose interval is not exactly that of their occurrences."""
         wrong = Wrong(self.codes, self.sa, self.row_of, self.patterns, self.positions, intervals)
         return int(self.backend.count(wrong, self.positions.size)[-1])
@@ -164,7 +163,9 @@ class Drawn:
         """Room for the answers, zeros at first."""
         return Intervals(*(self.backend.zeros(self.positions.size, np.uint32) for _ in Intervals._fields))
 
-    def measured(self, search, intervals=None) -> dict:
+    def measured(
+        self, search: Callable[[Patterns, Intervals], Any], intervals: Intervals | None = None
+    ) -> dict:
         """A row of a GPU's ``search(patterns, intervals)``: how many answers are wrong, seconds, speed."""
         intervals = intervals or self.no_intervals()
         seconds = gpu_timing.seconds(lambda: search(self.patterns, intervals))
@@ -180,7 +181,7 @@ class Drawn:
         return Patterns(both.words, first, np.repeat(length, 2))
 
 
-def _aligned(array):
+def _aligned(array: Any) -> Any:
     """A copy that begins at a cache line; what is no array as it is."""
     if not isinstance(array, np.ndarray):
         return array

@@ -1,13 +1,15 @@
 """The figures of fmx bench, drawn from the rows of a table: also long after they were measured."""
 
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ..errors import FmxError
 from ..measure import tables
-from ..measure.tables import lines_of
+from ..measure.tables import Table, lines_of
 from .papers.facts import fact
 
 FAMILIES = ("sampled", "kstep", "alternate")
@@ -16,12 +18,12 @@ KERNELS = {"tiled": "TiledDScan", "dscan": "DScan", "rscan": "RScan", "lazy": "L
 MEASURED = (16, 32, 64, 128, 256)  # bytes of entries whose ceiling is measured; others are between them
 
 
-def keep(folder, name, machine, rows) -> None:
+def keep(folder: str | Path, name: str, machine: str, rows: list[dict]) -> None:
     """Show a table, write it (``tables.keep``), and draw its figures into the same folder."""
     draw(tables.keep(folder, name, machine, rows), folder)
 
 
-def draw(table, folder) -> list:
+def draw(table: Table, folder: str | Path) -> list:
     """Draw the figures of a table, if it has some; their paths.  Without matplotlib a line says that."""
     if table.table not in _FIGURES or not table.rows:
         return []
@@ -38,11 +40,11 @@ def draw(table, folder) -> list:
     return paths
 
 
-def _title(what, table) -> str:
+def _title(what: str, table: Table) -> str:
     return f"{what}\n{textwrap.fill(f'{table.device}, {table.date}', 110)}"
 
 
-def _roofline(table):
+def _roofline(table: Table) -> Iterator[tuple]:
     rows = [
         row | {"what": f"{row['entry B']} B, {row['threads']} thread{'s' * (row['threads'] > 1)}"}
         for row in table.rows
@@ -52,7 +54,7 @@ def _roofline(table):
     yield "roofline", "plot", lines, labels
 
 
-def _designs(table):
+def _designs(table: Table) -> Iterator[tuple]:
     for family in FAMILIES:
         rows = [row | {"d": _d(row)} for row in table.rows if row["layout"].startswith(f"{family}-")]
         if not rows:
@@ -67,19 +69,19 @@ def _designs(table):
         yield f"designs-{family}", "plot", lines_of(rows, "engine", "d"), labels, "x", limits
 
 
-def _threads(table):
+def _threads(table: Table) -> Iterator[tuple]:
     for layout in dict.fromkeys(row["layout"] for row in table.rows):
         rows = [row for row in table.rows if row["layout"] == layout]
         labels = "threads", "Gbases / s", _title(f"Throughput against threads under way, {layout}", table)
         yield f"threads-d{_d(rows[0])}", "plot", lines_of(rows, "engine", "threads"), labels
 
 
-def _sizes(table):
+def _sizes(table: Table) -> Iterator[tuple]:
     labels = "reference (Mb)", "Gbases / s", _title("Throughput against the reference's length", table)
     yield "sizes", "plot", lines_of(table.rows, "layout", "reference Mb"), labels
 
 
-def _search_sizes(table):
+def _search_sizes(table: Table) -> Iterator[tuple]:
     lines = _columns(table.rows, "Mb")
     yield (
         "search-sizes",
@@ -89,26 +91,26 @@ def _search_sizes(table):
     )
 
 
-def _search_layouts(table):
+def _search_layouts(table: Table) -> Iterator[tuple]:
     bars = {row["layout"]: [row["Gbases/s"]] for row in table.rows}
     yield "search-layouts", "bars", bars, ["Gbases/s"], "Gbases / s", _title("Search by layout", table)
 
 
-def _interleaving(table):
+def _interleaving(table: Table) -> Iterator[tuple]:
     labels = "patterns under way in a thread", "Gbases / s", _title("Interleaving", table)
     yield "search-interleaving", "plot", _columns(table.rows, "patterns"), labels
 
 
-def _cofi(table):
+def _cofi(table: Table) -> Iterator[tuple]:
     paper = fact("langarita2020", "figure 16", "COFI over bvSFM (k = 2, d = 64), CPU").value
     ks = [row["k"] for row in table.rows]
     lines = {"COFI here": (ks, [row["times"] for row in table.rows])}
-    limits = {f"the paper, Skylake: {paper}": (ks, [float(paper)] * len(ks), [])}
+    limits: dict = {f"the paper, Skylake: {paper}": (ks, [float(paper)] * len(ks), [])}
     labels = "k", "times bvsfm-k2-d64", _title("COFI by k", table)
     yield "search-cofi", "plot", lines, labels, "", limits
 
 
-def _held(table):
+def _held(table: Table) -> Iterator[tuple]:
     bars = {row["elements"]: [row["LF per byte"]] for row in table.rows}
     title = _title("Search intensity of COFI by elements of a column", table)
     of = table.table.removesuffix("-columns")
@@ -118,7 +120,7 @@ def _held(table):
     yield f"{of}-elements", "bars", shares, ["%"], "% of all elements", title
 
 
-def _mem_stages(table):
+def _mem_stages(table: Table) -> Iterator[tuple]:
     times = {
         f"{row['workload']} {row['algorithm']}\n{row['engine']}": [1000 * row[stage] for stage in STAGES]
         for row in table.rows
@@ -131,8 +133,8 @@ def _mem_stages(table):
     yield "mem-shares", "bars", shares, STAGES, "% of the time", title, sums
 
 
-def _pairwise(table):
-    def some(part, **wanted):
+def _pairwise(table: Table) -> Iterator[tuple]:
+    def some(part: str, **wanted: Any) -> list[dict]:
         wanted["part"] = part
         return [row for row in table.rows if all(row.get(key) == value for key, value in wanted.items())]
 
@@ -154,13 +156,13 @@ def _pairwise(table):
         yield "pairwise-slices", "plot", lines_of(rows, "name", "k", "pairs_per_s"), labels
 
 
-def _scaling(table):
+def _scaling(table: Table) -> Iterator[tuple]:
     found = lines_of(table.rows, "reads", "nodes", "speed-up")
     lines = {f"10^{len(str(n)) - 1} reads": line for n, line in found.items()}
     yield "scaling", "plot", lines, ("nodes", "speed-up", table.device)
 
 
-def _stages(table):
+def _stages(table: Table) -> Iterator[tuple]:
     title = _title("fmx search by threads", table)
     yield "stages-threads", "plot", lines_of(table.rows, "run", "threads", "M reads/s"), (
         "threads", "million reads / s", title,
@@ -171,13 +173,13 @@ def _stages(table):
     yield "stages-shares", "bars", rows, columns, "% of the threads' time", title
 
 
-def _columns(rows, x) -> dict:
+def _columns(rows: list[dict], x: str) -> dict:
     """A line of each column but x."""
     xs = [row[x] for row in rows]
     return {name: (xs, [row[name] for row in rows]) for name in rows[0] if name != x}
 
 
-def _d(row) -> int:
+def _d(row: dict) -> int:
     return int(row["layout"].split("-d")[1])
 
 

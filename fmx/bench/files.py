@@ -3,6 +3,7 @@
 import statistics
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +19,7 @@ _AT_ONCE = 50_000  # reads
 
 
 @contextmanager
-def work_folder(path=None):
+def work_folder(path: str | Path | None = None) -> Iterator[Path]:
     """The folder to work in: ``path``, which is kept, or a temporary one."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(path or temporary)
@@ -26,7 +27,7 @@ def work_folder(path=None):
         yield folder
 
 
-def write_plain(paths, target) -> Path:
+def write_plain(paths: Iterable[str | Path], target: Path) -> Path:
     """All files, one after the other, as one that is not compressed: some tools read nothing else."""
     buffer = np.empty(1 << 22, np.uint8)
     with open(target, "wb") as file:
@@ -37,7 +38,9 @@ def write_plain(paths, target) -> Path:
     return target
 
 
-def write_reads(fasta, n, length, path, form=FASTQ, changed=0.0) -> int:
+def write_reads(
+    fasta: str | Path, n: int, length: int, path: str | Path, form: str = FASTQ, changed: float = 0.0
+) -> int:
     """Write n reads of a reference, a share of whose symbols is changed; n.
 
     ``form`` says what of a read is written: number, name of the contig, 0-based place, strand, letters,
@@ -45,7 +48,7 @@ def write_reads(fasta, n, length, path, form=FASTQ, changed=0.0) -> int:
     """
     reference, text = read_fasta(fasta)
     blocks, rng = reference.blocks, np.random.default_rng(1)
-    record = {"quality": "I" * length}
+    record: dict[str, object] = {"quality": "I" * length}
     with open(path, "w") as file:
         for start in range(0, n, _AT_ONCE):
             block, offset = places(blocks, length, min(_AT_ONCE, n - start), rng)
@@ -63,7 +66,7 @@ def write_reads(fasta, n, length, path, form=FASTQ, changed=0.0) -> int:
     return n
 
 
-def write_pairs(fasta, n, sizes, paths) -> None:
+def write_pairs(fasta: str | Path, n: int, sizes: tuple[int, int], paths: tuple[Path, Path]) -> None:
     """Write the mates of n fragments of a reference, which point towards each other, to two files of FASTQ.
 
     ``sizes``: letters of a mate, and of a fragment.  Raises FmxError if no block is that long.

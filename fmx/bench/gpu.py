@@ -7,10 +7,12 @@ sizes        throughput against the length of the reference (figures 8 and 9)
 cpu          the best of the GPU against this machine's CPU (figure 5)
 """
 
+from types import SimpleNamespace
+
 import click
 
 from .. import options
-from .options import count, length, only, output, queries, runs
+from .options import count, counts, length, only, output, queries, runs
 
 EXPERIMENTS = ("designs", "blocks", "threads", "sizes", "cpu")
 
@@ -51,7 +53,7 @@ def gpu_command(**given):
     "--layout", "names", multiple=True, default=["verify", "bvsfm-k2-d96"], show_default=True,
     help="What to search: layouts, or verify, which is seed and verify.",
 )  # fmt: skip
-def gpus_command(given):
+def gpus_command(given: SimpleNamespace) -> None:
     """Time the search on one GPU and on several.
 
     Writes a table into a folder: bases a second of 1, 2, 4 ... GPUs, up to --gpus.
@@ -64,7 +66,7 @@ def gpus_command(given):
     where = options.device_of(given, n_gpus=None)
     gpu_timing.open_gpu(where.first)
     choose_place(
-        where, lambda sessions: gpu_index.run_several(given, sessions, in_words(sessions)), None, click.echo
+        where, lambda sessions: gpu_index.run_several(given, sessions, in_words(sessions)), list, click.echo
     )
 
 
@@ -79,7 +81,7 @@ def gpus_command(given):
 @click.command(cls=options.Command)
 @output("index")
 @options.device
-@count("--symbols", default=("100M", "3G"), multiple=True, help="Lengths of texts.")
+@counts("--symbols", default=("100M", "3G"), help="Lengths of texts.")
 @click.option("--layout", "layout_names", multiple=True, help="Layouts.  [default: bvsfm-k2-d96 and cofi]")
 @count("--queries", default="10M", help="Number of patterns.")
 @length

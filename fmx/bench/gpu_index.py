@@ -3,7 +3,11 @@
 import statistics
 import threading
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 import click
 import numpy as np
@@ -30,7 +34,7 @@ from .options import steps_to
 WARM_UP = 10**6
 
 
-def _clocked(work, n_runs) -> tuple:
+def _clocked(work: Callable[[], Any], n_runs: int) -> tuple:
     """(what ``work()`` returns, the median of the seconds until the GPU has done it)."""
     spent = []
     for _ in range(n_runs):
@@ -43,41 +47,41 @@ def _clocked(work, n_runs) -> tuple:
     return result, statistics.median(spent)
 
 
-def build(backend, codes, layout_names, n_runs) -> list:
+def build(backend: Gpu, codes: Any, layout_names: Iterable[str], n_runs: int) -> list:
     """A row for each layout: seconds of each stage."""
     n, rows = codes.size, []
     (sa, n_rounds), sorting = _clocked(lambda: sort_suffixes(backend, codes, backend.memory), n_runs)
     _, tabling = _clocked(lambda: _tables(backend, codes, sa), n_runs)
     for name in layout_names:
         parsed = parse_name(name, n)
-        spent = _clocked(lambda x=parsed: x.kind.build(codes, sa, x.k, x.d, backend), n_runs)[1]
+        spent = _clocked(partial(parsed.kind.build, codes, sa, parsed.k, parsed.d, backend), n_runs)[1]
         row = {"symbols": n, "passes": plan_passes(n, backend.memory), "rounds": n_rounds}
         row |= {"suffix array s": sorting, "tables s": tabling, "layout": name, "layout s": spent}
         rows.append(tables.tell(row | {"suffix array and layout s": sorting + spent}))
     return rows
 
 
-def _tables(backend, codes, sa):
+def _tables(backend: Gpu, codes: Any, sa: Any) -> None:
     """The tables of an index."""
     prefix_table.make_prefix_table(backend, codes, sa, prefix_table.default_length(codes.size))
     seed_table.first_rows(backend, codes, sa, seed_table.default_length(codes.size))
     pack_text(codes, backend)
 
 
-def search(drawn, names) -> list:
+def search(drawn: Drawn, names: Iterable[str]) -> list:
     """A row for each way to search: bases a second, and the number of wrong intervals."""
     rows = []
     for name in names:
         query = drawn.query(name)
         launch = engines.prepare("cuda_task-naive16", query)
         row = {"symbols": drawn.n, "way": name, "patterns": drawn.positions.size, "length": drawn.length}
-        measured = drawn.measured(lambda some, to, q=query, go=launch: go(q, some, to))
+        measured = drawn.measured(partial(launch, query))
         rows.append(tables.tell(row | measured))
         del query
     return rows
 
 
-def run_builds(given):
+def run_builds(given: dict[str, Any]) -> None:
     """The whole of it; ``given`` {option of the command: value}."""
     gpu_timing.open_gpu(given["device"])
     names, output = given["layout_names"] or ("bvsfm-k2-d96", "cofi"), given["output"]
@@ -104,14 +108,16 @@ def run_builds(given):
 TEXTS = {"random": Randomize, "repeats": Repeat}
 
 
-def forms(n, seeds) -> list:
+def forms(n: int, seeds: Iterable[int]) -> list:
     """That of an index's own arrays, then each length of seeds in both forms."""
     own = seed_table.default_length(n)
     lengths = [own, *(s for s in seeds if s > own)]
     return [VerifyForm(wide, s) for s in lengths for wide in (False, True)]
 
 
-def attempts(drawn, kind, seeds, blocks, ceiling) -> list:
+def attempts(
+    drawn: Drawn, kind: str, seeds: Iterable[int], blocks: Iterable[int], ceiling: roofline.Ceiling
+) -> list:
     """A row for each form and block of threads: bases a second, the number of wrong intervals, places read by
     a pattern and by the slowest of a warp, and the share of the ``ceiling`` (roofline.Ceiling)."""
     rows = []
@@ -120,10 +126,9 @@ def attempts(drawn, kind, seeds, blocks, ceiling) -> list:
         launch = engines.prepare("cuda_task-naive16", query)
         read = designs.count(query, drawn.patterns)
         for n_threads in blocks:
-            go = replace(launch, n_threads=n_threads)
             row = {"text": kind, "symbols": drawn.n, "seed": form.s, "wide": form.wide, "block": n_threads}
             row |= {"GB": read.n_bytes / 1e9, "places": read.per_pattern, "slowest": read.slowest}
-            row |= drawn.measured(lambda some, to, q=query, go=go: go(q, some, to))
+            row |= drawn.measured(partial(replace(launch, n_threads=n_threads), query))
             fetched = read.per_pattern * drawn.positions.size / row["s"]
             row["% of ceiling"] = 100 * fetched / ceiling(read.entry, read.n_bytes, read.apart)
             rows.append(tables.tell(row))
@@ -131,7 +136,7 @@ def attempts(drawn, kind, seeds, blocks, ceiling) -> list:
     return rows
 
 
-def run_seeds(given):
+def run_seeds(given: dict[str, Any]) -> None:
     """The whole of it; ``given`` {option of the command: value}."""
     gpu_timing.open_gpu(given["device"])
     if max(given["seeds"]) > given["length"]:
@@ -156,7 +161,7 @@ AT_LEAST = 1.0  # seconds that one GPU searches
 class Searcher:
     """Searches patterns on the GPU of a session; query and patterns are brought there as fmx search does."""
 
-    def __init__(self, query, drawn, session):
+    def __init__(self, query: Any, drawn: Any, session: GpuSession) -> None:
         form = gpu_search.choose([query], session.memory)
         self.query, self.patterns = gpu_search.bring(query, form), upload(drawn)
         self.launch = engines.prepare(best_engine(self.query), self.query)
@@ -164,7 +169,9 @@ class Searcher:
         self.found = Intervals(*(gpu.zeros(n, np.uint32) for _ in Intervals._fields))
         self.search(0, n, 1, threading.Barrier(1))  # compiles
 
-    def search(self, start, stop, n_times, all_ready):
+    def search(
+        self, start: int, stop: int, n_times: int, all_ready: threading.Barrier
+    ) -> tuple[float, float]:
         """Search patterns start to stop so many times; (when it began, when it was done)."""
         mine = texts.some(self.patterns, start, stop)
         into = Intervals(*(array[start:stop] for array in self.found))
@@ -179,22 +186,22 @@ class Searcher:
 class Made:
     """A random text, patterns drawn from it and queries as of an index, made on the GPU of a session."""
 
-    def __init__(self, session, given):
+    def __init__(self, session: GpuSession, given: SimpleNamespace) -> None:
         backend = Gpu(session)
         codes = make_codes(backend, Randomize, given.bases + 1)
         self._drawn = Drawn(backend, codes, given.queries, given.length)
 
-    def take(self, name):
+    def take(self, name: str) -> tuple:
         """(the query of a layout's name, or of "verify"; the patterns), in the host's memory."""
         query = self._drawn.verify() if name == "verify" else self._drawn.query(name)
         return download(query), download(self._drawn.patterns)
 
-    def n_wrong(self, found):
+    def n_wrong(self, found: Intervals) -> int:
         """How many of these Intervals of all patterns, of the host, are wrong."""
         return self._drawn.n_wrong(upload(found))
 
 
-def run_several(given, sessions, device_name):
+def run_several(given: SimpleNamespace, sessions: list[GpuSession], device_name: str) -> None:
     """A row for each layout and number of GPUs; ``given``: the options of the command."""
     made = sessions[0].run(Made, sessions[0], given)
     rows, counts = [], steps_to(len(sessions))
@@ -213,7 +220,7 @@ def run_several(given, sessions, device_name):
     tables.keep(given.output, "gpus", device_name, rows)
 
 
-def _seconds(members, n_patterns, n_times) -> float:
+def _seconds(members: list, n_patterns: int, n_times: int) -> float:
     """Seconds in which all members, (session, Searcher), search all patterns so many times, a share each."""
     all_ready = threading.Barrier(len(members))
     work = [

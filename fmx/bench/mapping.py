@@ -1,23 +1,31 @@
-"""fmx bench map: the whole command against bowtie and yara, same reads, same threads, caches warm."""
+"""fmx search timed as a whole: map (beside bowtie and yara), pairs, library, and stages (one run, by
+stage)."""
 
 import os
-import shutil
 import time
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import click
 
 from .. import options, workflow
-from ..errors import FmxError
 from ..index.fm_index import load
-from ..input.spans import plan
+from ..input.reads import parse
+from ..input.spans import plan, read_chunks
 from ..input.streams import whole_output
 from ..machines.progress import Progress
 from ..machines.watch import Clock, Timed
+from ..measure import timing
 from ..options.finding import find_index
 from ..search import mapping
 from ..search.mapping import MapOptions
 from ..search.sparse import least_bases
-from .options import count, length, runs, work
+from .files import medians, work_folder, write_pairs, write_plain, write_reads
+from .options import compared, count, length, require, runs, show, show_machine, work
+
+# fmx bench map: the whole command against bowtie and yara, same reads, same threads, caches warm.
 
 # What a peer is called by, to index and to map, with {fasta} {reads} {threads} {prefix}, and to name a file.
 _BOWTIE = "bowtie -p {threads} -v {mismatches} -S"
@@ -60,7 +68,7 @@ PIPED = ["bash", "-o", "pipefail", "-c", '"$@" | cat > /dev/null', "bash"]  # an
 )  # fmt: skip
 @work
 @options.threads
-def map_command(**given):
+def map_command(**given: Any) -> None:
     """Time fmx and other mappers, side by side.
 
     Indexes REFERENCE and maps READS with each in turn. Prints medians of the wall time of whole commands. Put
@@ -70,40 +78,34 @@ def map_command(**given):
         raise click.UsageError("give READS or --simulate N")
     if given["mismatches"] and "yara" in given["peers"]:
         raise click.UsageError("yara counts gaps, too: compare --mismatches with bowtie")
-    from ..measure import timing
-    from .files import work_folder, write_plain, write_reads
-
-    tools = dict.fromkeys(line.split()[0] for peer in given["peers"] for line in PEERS[peer][:2])
-    if missing := [tool for tool in tools if shutil.which(tool) is None]:
-        raise FmxError(f"not installed: {', '.join(missing)}")
+    require(dict.fromkeys(line.split()[0] for peer in given["peers"] for line in PEERS[peer][:2]))
     n_runs = given["n_runs"]
     with work_folder(given["work"]) as folder:
         fasta, reads = write_plain([given["reference"]], folder / "reference.fa"), folder / "reads.fq"
         if given["simulate"]:
-            how = given["length"], reads
-            n_reads = write_reads(fasta, given["simulate"], *how, changed=given["changed"])
+            n_reads = write_reads(fasta, given["simulate"], given["length"], reads, changed=given["changed"])
         else:
-            n_reads = _count_records(write_plain(given["reads"], reads))
+            write_plain(given["reads"], reads)
+            n_reads = sum(parse(chunk).length.size for chunk in read_chunks([str(reads)]))
         if given["zipped"]:
             timing.run(["gzip", "-kf1", reads])
             reads = folder / "reads.fq.gz"
-        machine = f"{timing.machine()}; {given['threads']} threads"
-        click.echo(f"machine: {machine}; medians of {n_runs} runs of whole commands")
+        show_machine(given["threads"], n_runs)
         builds, maps = _commands(fasta, reads, folder, given)
-        _report("index", timing.medians(builds, n_runs))
+        show(compared("index", timing.medians(builds, n_runs), "fmx"))
         for target, commands in maps.items():
-            _report(f"map to {target}", timing.medians(commands, n_runs), n_reads)
+            show(compared(f"map to {target}", timing.medians(commands, n_runs), "fmx", n_reads))
 
 
-def _commands(fasta, reads, folder, given) -> tuple:
+def _commands(fasta: Path, reads: Path, folder: Path, given: dict[str, Any]) -> tuple[dict, dict]:
     """({name: build command}, {where to: {name: map command}})."""
-    from ..measure.timing import fmx_command
-
     threads, index = given["threads"], folder / "fmx.fmx"
-    builds = {"fmx": fmx_command("index", "-q", "-t", threads, fasta, "-o", index)}
+    builds = {"fmx": timing.fmx_command("index", "-q", "-t", threads, fasta, "-o", index)}
     near = ["--mismatches", given["mismatches"]] if given["mismatches"] else []
-    mappers = {"fmx": fmx_command("search", "-q", "-t", threads, *near, "-x", index, reads)}
-    naming = {"fmx": ["-o", folder / "fmx.sam"]}
+    mappers: dict[str, list] = {
+        "fmx": timing.fmx_command("search", "-q", "-t", threads, *near, "-x", index, reads)
+    }
+    naming: dict[str, list] = {"fmx": ["-o", folder / "fmx.sam"]}
     if "bowtie-a" in given["peers"]:
         mappers["fmx -a"], naming["fmx -a"] = [*mappers["fmx"], "-a"], naming["fmx"]
     for build, search_by, to_file, name in (PEERS[peer] for peer in given["peers"]):
@@ -127,26 +129,6 @@ def _commands(fasta, reads, folder, given) -> tuple:
     return builds, maps
 
 
-def _report(what, found, n_reads=None) -> None:
-    """A row for each command; those that give all hits against fmx -a."""
-    from ..measure.tables import markdown
-
-    rows = []
-    for name, run in found.items():
-        base = found.get("fmx -a", found["fmx"]) if name.endswith(" -a") else found["fmx"]
-        row = {what: name, "wall s": run.wall, "CPU s": run.cpu}
-        row |= {"reads/s": n_reads / run.wall} if n_reads else {}
-        rows.append(row | {"times fmx": run.wall / base.wall})
-    click.echo("\n" + markdown(rows), nl=False)
-
-
-def _count_records(path) -> int:
-    from ..input.reads import parse
-    from ..input.spans import read_chunks
-
-    return sum(parse(chunk).length.size for chunk in read_chunks([path]))
-
-
 # fmx bench pairs: what pairing costs beside the same reads by themselves, and beside bowtie's pairs.
 
 INSERT = 300  # bases of a simulated fragment
@@ -162,7 +144,7 @@ MOST = 500
 @click.option("--bowtie", is_flag=True, help="Also time bowtie -v 0.")
 @work
 @options.threads
-def pairs_command(reference, mates, **given):
+def pairs_command(reference: str, mates: tuple[str, ...], **given: Any) -> None:
     """Time fmx search of pairs.
 
     Maps mates as single reads and as pairs, in turn, to a file. Prints medians of the wall time of whole
@@ -171,12 +153,7 @@ def pairs_command(reference, mates, **given):
     simulate, threads, bowtie = given["simulate"], given["threads"], given["bowtie"]
     if bool(simulate) == bool(mates) or len(mates) not in (0, 2):
         raise click.UsageError("give R1 and R2, or --simulate N")
-    if bowtie and shutil.which("bowtie") is None:
-        raise click.UsageError("bowtie is not installed")
-    from ..measure import timing
-    from ..measure.tables import markdown
-    from .files import work_folder, write_pairs, write_plain
-
+    require(["bowtie"] if bowtie else [])
     with work_folder(given["work"]) as folder:
         fasta, reads = write_plain([reference], folder / "reference.fa"), (folder / "1.fq", folder / "2.fq")
         if simulate:
@@ -188,19 +165,13 @@ def pairs_command(reference, mates, **given):
         timing.run(timing.fmx_command("index", "-q", "-t", threads, fasta, "-o", index))
         search = timing.fmx_command("search", "-q", "-t", threads, "-x", index, *out)
         as_mates = ["-1", reads[0], "-2", reads[1]]
-        commands = {"fmx, single reads": [*search, *reads], "fmx, pairs": [*search, *as_mates]}
+        commands = {"single reads": [*search, *reads], "pairs": [*search, *as_mates]}
         if bowtie:
             timing.run(["bowtie-build", "-q", "--threads", threads, fasta, folder / "bowtie"])
             search = ["bowtie", "-v", "0", "-S", "-k", "1", "-p", threads, "-x", folder / "bowtie"]
             commands["bowtie -v 0, pairs"] = [*search, "-X", MOST, *as_mates, folder / "bowtie.sam"]
-        click.echo(f"machine: {timing.machine()}; {threads} threads; medians of {given['n_runs']} runs")
-        found = timing.medians(commands, given["n_runs"])
-        base = found["fmx, single reads"].wall
-        rows = [
-            {"map": name, "wall s": run.wall, "CPU s": run.cpu, "times single reads": run.wall / base}
-            for name, run in found.items()
-        ]
-        click.echo("\n" + markdown(rows), nl=False)
+        show_machine(threads, given["n_runs"])
+        show(compared("map", timing.medians(commands, given["n_runs"]), "single reads"))
 
 
 # fmx bench library: reads that a Python program gives in a list or a dict, against the same in a file.
@@ -213,39 +184,28 @@ def pairs_command(reference, mates, **given):
 @runs
 @work
 @options.threads
-def library_command(**given):
+def library_command(**given: Any) -> None:
     """Time the Python library.
 
     Searches and counts the same reads as a FASTQ file, and as str and bytes in lists and a dict, in turn, in
     one process. Prints medians.
     """
     from ..library.opening import from_sequences
-    from ..measure import timing
-    from ..measure.tables import markdown
-    from .files import medians, work_folder, write_reads
 
     index = from_sequences(given["reference"], threads=given["threads"])
     with work_folder(given["work"]) as folder:
         path = folder / "reads.fq"
-        n = write_reads(given["reference"], given["simulate"], given["length"], path)
-        with open(path) as file:
-            lines = file.read().split("\n")
+        write_reads(given["reference"], given["simulate"], given["length"], path)
+        lines = path.read_text().split("\n")
         names, letters = [line[1:] for line in lines[0:-1:4]], lines[1::4]
-        ways = {
+        ways: dict[str, Any] = {
             "FASTQ": path, "list of str": letters, "list of bytes": [each.encode() for each in letters],
             "dict of str": dict(zip(names, letters, strict=True)),
         }  # fmt: skip
-        click.echo(
-            f"machine: {timing.machine()}; {given['threads']} threads; medians of {given['n_runs']} runs"
-        )
+        show_machine(given["threads"], given["n_runs"])
         for ask in (index.search, index.count):
             found = medians({name: (ask, reads) for name, reads in ways.items()}, given["n_runs"])
-            rows = [
-                {f"{ask.__name__}: reads as": name, "wall s": run.wall, "CPU s": run.cpu,
-                 "reads/s": n / run.wall, "times FASTQ": run.wall / found["FASTQ"].wall}
-                for name, run in found.items()
-            ]  # fmt: skip
-            click.echo("\n" + markdown(rows), nl=False)
+            show(compared(f"{ask.__name__}: reads as", found, "FASTQ", given["simulate"]))
 
 
 # fmx bench stages: where the time of a whole search goes, stage by stage, with all its threads.
@@ -254,7 +214,7 @@ def library_command(**given):
 # GPU does while they wait in SEARCH and LOCATE comes after them, by its own clock.
 
 
-def timed(clock, source):
+def timed(clock: Clock, source: Iterable) -> Iterator:
     """The spans of a source, whose making is timed: a stream is read so."""
     source = iter(source)
     while True:
@@ -265,7 +225,7 @@ def timed(clock, source):
         yield span
 
 
-def stage_table(spent, wall, n_threads) -> list:
+def stage_table(spent: Mapping[str, float], wall: float, n_threads: int) -> list[tuple[str, float, float]]:
     """A row (stage, seconds, share) for each stage: main thread, workers, and what neither does."""
     workers = dict(sorted(spent.items()))
     main = {"write": workers.pop("write", 0.0)}
@@ -286,7 +246,7 @@ def stage_table(spent, wall, n_threads) -> list:
 @options.gpus
 @options.gpu_memory
 @options.threads
-def stages_command(given):
+def stages_command(given: SimpleNamespace) -> None:
     """Time fmx search stage by stage.
 
     Maps READS as fmx search does, to SAM or BAM, and prints the seconds of all threads by stage.

@@ -6,9 +6,11 @@ MUMmerGPU++ the search for the rows around the one that was found belongs to pos
 
 import shutil
 import time
+from collections.abc import Iterable
 from functools import partial
 from itertools import chain, product
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -16,24 +18,25 @@ import numpy as np
 from .. import options
 from ..errors import FmxError
 from ..index import fm_index
+from ..index.fm_index import FMIndex
 from ..input import reads
 from ..input.spans import read_chunks
 from ..machines.threads import run_all, spans
 from ..measure import gpu_timing, tables
 from ..mem.matching import ALGORITHMS, LARGE_TASK, collected, slices
 from ..mem.mummergpu import MummerGpu, make_jobs, match_all, subqueries
-from ..mem.strands import Strands, make_strands, seek, some_strands
+from ..mem.strands import Matches, Strands, make_strands, seek, some_strands
 from .figures import STAGES
 from .options import count, only, output, runs, work
 
 
-def read_strands(path) -> Strands:
+def read_strands(path: Path) -> Strands:
     """Both strands of all queries of a file."""
-    (chunk,) = read_chunks([path], 1 << 32)
+    (chunk,) = read_chunks([str(path)], 1 << 32)
     return make_strands(reads.parse(chunk), reads.FORWARD | reads.REVERSE)
 
 
-def make_matchers(index, algorithm, least, n_gpus, given) -> tuple:
+def make_matchers(index: FMIndex, algorithm: str, least: int, n_gpus: int, given: dict[str, Any]) -> tuple:
     """(matchers over an index (FMIndex), one on the CPU, or one on each of n_gpus GPUs; where, in words)."""
     host = ALGORITHMS[algorithm](index, least)
     if not n_gpus:
@@ -47,7 +50,7 @@ def make_matchers(index, algorithm, least, n_gpus, given) -> tuple:
     return [session.run(gpu_matcher, host, session, n_threads) for session in sessions], in_words(sessions)
 
 
-def stage_rows(path, work, ways, given) -> list:
+def stage_rows(path: Path, work: list, ways: list, given: dict[str, Any]) -> list:
     """A row for each (row to begin with, file of queries, their number) and (algorithm, (engine, n_gpus)).
 
     ``path``: an index with LCP array; ``given`` {option of the command: value}.
@@ -65,7 +68,9 @@ def stage_rows(path, work, ways, given) -> list:
     return rows
 
 
-def measure(matchers, strands, n_queries, n_threads, n_runs, expected) -> dict:
+def measure(
+    matchers: list, strands: Strands, n_queries: int, n_threads: int, n_runs: int, expected: dict
+) -> dict:
     """Seconds of each stage in the fastest run, rates, energy of all stages, and the number of matches.
 
     There are n_runs on a CPU; on a GPU as many as fit into the time of an energy measurement, or one, each
@@ -101,11 +106,11 @@ def measure(matchers, strands, n_queries, n_threads, n_runs, expected) -> dict:
     return row | {"mJ/query": joules and 1000 * joules / n_queries, "W": watts, "matches": sums[0]}
 
 
-def _parts(strands, n) -> list:
+def _parts(strands: Strands, n: int) -> list:
     return [some_strands(strands, a, b) for a, b in spans(strands.length.size, n)]
 
 
-def _on_cpu(matcher, parts, n_threads) -> tuple:
+def _on_cpu(matcher: Any, parts: list[Strands], n_threads: int) -> tuple:
     start = time.perf_counter()
     is_paper = isinstance(matcher, MummerGpu)
     sought = run_all(partial(_match if is_paper else seek, matcher), [(part,) for part in parts], n_threads)
@@ -116,7 +121,7 @@ def _on_cpu(matcher, parts, n_threads) -> tuple:
     return times, chain.from_iterable(found)
 
 
-def _on_device(matcher, strands) -> tuple:
+def _on_device(matcher: Any, strands: Strands) -> tuple:
     matcher.clock.seconds.clear()
     start = time.perf_counter()
     found = _all_stages(matcher, Strands(*strands))  # as others than those that are there
@@ -124,7 +129,7 @@ def _on_device(matcher, strands) -> tuple:
     return times | {"post-process": spent - sum(times.values())}, found
 
 
-def _together(matchers, parts, n_threads) -> tuple:
+def _together(matchers: list, parts: list[Strands], n_threads: int) -> tuple:
     """(seconds, matches) of all stages of parts, by n_threads threads, a matcher after the other."""
     start = time.perf_counter()
     work = [(matchers[i % len(matchers)], part) for i, part in enumerate(parts)]
@@ -132,22 +137,22 @@ def _together(matchers, parts, n_threads) -> tuple:
     return time.perf_counter() - start, chain.from_iterable(found)
 
 
-def _all_stages(matcher, strands) -> list:
+def _all_stages(matcher: Any, strands: Strands) -> list:
     return list(slices(matcher, strands))
 
 
-def _match(matcher, strands):
+def _match(matcher: Any, strands: Strands) -> tuple:
     jobs = make_jobs(strands, matcher.least)
     return jobs, match_all(matcher.segment, strands, jobs, matcher.least)
 
 
-def _collect(matcher, is_paper, strands, sought) -> list:
+def _collect(matcher: Any, is_paper: bool, strands: Strands, sought: Any) -> list:
     """All matches, in slices."""
     anchors = subqueries(matcher.lcp, matcher.least, *sought) if is_paper else sought
     return list(collected(matcher, strands, anchors))
 
 
-def _check(matcher, found, expected) -> list:
+def _check(matcher: Any, found: Iterable[Matches], expected: dict) -> list:
     """The number of matches and the sums of positions, places and lengths, as for every other matcher."""
     sums = np.zeros(4, np.int64)
     for matches in found:
@@ -197,7 +202,7 @@ WORKLOADS = {
 @work
 @output("mem")
 @options.threads
-def mem_command(**given):
+def mem_command(**given: Any) -> None:
     """Time finding maximal exact matches.
 
     Stage by stage and as whole commands, with mummer in the same run if it is installed. With --engine cuda
@@ -209,7 +214,7 @@ def mem_command(**given):
     from .. import workflow
     from ..measure.texts import random_fasta
     from . import figures, files
-    from .options import counts_of
+    from .options import steps_of_gpus
 
     with files.work_folder(given["work"]) as folder:
         fasta, index = folder / "reference.fa", folder / "reference.fmx"
@@ -228,7 +233,7 @@ def mem_command(**given):
                 row = {"workload": name, "bases": length, "least": least, "configuration": configuration}
                 work.append((row, queries, n))
         given["device"] = given["device"] or 0
-        counts = {"cpu": [0], "cuda": counts_of(given["device"], given["gpus"])}
+        counts = {"cpu": [0], "cuda": steps_of_gpus(given["device"], given["gpus"])}
         places = [(engine, n) for engine in given["engines"] for n in counts[engine]]
         ways = list(product(given["algorithms"] or ALGORITHMS, places))
         if "stages" in asked:
@@ -241,7 +246,7 @@ def mem_command(**given):
             figures.keep(given["output"], "mem-commands", machine, rows)
 
 
-def _commands(fasta, about, queries, ways, given) -> list:
+def _commands(fasta: Path, about: dict, queries: Path, ways: list, given: dict[str, Any]) -> list:
     """A row for each command: seconds, and against mummer less its index."""
     from ..measure import timing
 

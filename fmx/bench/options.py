@@ -1,18 +1,34 @@
-"""Options that several questions of ``fmx bench`` share; as in all commands, sizes may be 500M or 3G."""
+"""What commands of ``fmx bench`` share: options, in which sizes may be 500M or 3G, and tables of timed
+runs."""
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import click
 
 from .. import options
-from ..options import ALL_GPUS
+from ..errors import FmxError
+from ..machines.places import ALL_GPUS
+from ..measure import timing
+from ..measure.tables import markdown
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def count(*names, default, help, **more):
+def count(*names: str, default: str | None, help: str) -> Decorator:
     """An option that is a number of things, from 1 on, also as in 3G."""
     kind = options.Bytes(bare=True)
-    return click.option(*names, type=kind, metavar="N", default=default, show_default=True, help=help, **more)
+    return click.option(*names, type=kind, metavar="N", default=default, show_default=True, help=help)
 
 
-def output(folder):
+def counts(*names: str, default: tuple[str, ...], help: str) -> Decorator:
+    """Such an option that may be repeated."""
+    kind = options.Bytes(bare=True)
+    return click.option(*names, type=kind, default=default, show_default=True, multiple=True, help=help)
+
+
+def output(folder: str) -> Decorator:
     """Where tables and figures go."""
     return click.option(
         "-o", "--output", type=click.Path(), default=folder, show_default=True,
@@ -20,9 +36,11 @@ def output(folder):
     )  # fmt: skip
 
 
-def only(name, into, choices, what):
+def only(name: str, into: str, choices: Iterable[str], what: str) -> Decorator:
     """An option that is given for each of what is wanted; all of them without it."""
-    return click.option(name, into, multiple=True, type=click.Choice(choices), help=f"Only this {what}.")
+    return click.option(
+        name, into, multiple=True, type=click.Choice(list(choices)), help=f"Only this {what}."
+    )
 
 
 length = count("--length", default="100", help="Bases of a read.")
@@ -36,15 +54,49 @@ work = click.option(
 # How many GPUs a benchmark tries, one after the other.
 
 
-def steps_to(n) -> list:
+def steps_to(n: int) -> list[int]:
     """1, 2, 4 ... up to n, and n."""
     return sorted({1 << i for i in range(n.bit_length())} | {n})
 
 
-def counts_of(first, asked) -> list:
-    """The same up to as many as --gpus asks for, one by itself, from GPU number ``first`` on."""
+def steps_of_gpus(first: int, asked: int | None) -> list[int]:
+    """``steps_to`` as many GPUs as --gpus asks for, 1 by default, from GPU number ``first`` on."""
     if asked == ALL_GPUS:
         from ..machines import gpu
 
         asked = gpu.n_devices() - first
     return steps_to(max(asked or 1, 1))
+
+
+# Commands or functions timed side by side.
+
+
+def require(tools: Iterable[str]) -> None:
+    """Raises FmxError if one of these programs is not installed."""
+    if missing := [tool for tool in tools if shutil.which(tool) is None]:
+        raise FmxError(f"not installed: {', '.join(missing)}")
+
+
+def show_machine(n_threads: int, n_runs: int) -> None:
+    """Print where and how often was measured."""
+    click.echo(f"machine: {timing.machine()}; {n_threads} threads; medians of {n_runs} runs")
+
+
+def compared(what: str, found: Mapping[str, timing.Run], base: str, n_reads: int | None = None) -> list[dict]:
+    """A row for each of {name: Run}: seconds, reads a second, and times the seconds of the one named
+    ``base``.
+
+    Those that give all hits, whose names end with " -a", are compared with ``base`` -a where it is there.
+    """
+    rows = []
+    for name, run in found.items():
+        other = found.get(f"{base} -a", found[base]) if name.endswith(" -a") else found[base]
+        row = {what: name, "wall s": run.wall, "CPU s": run.cpu}
+        row |= {"reads/s": n_reads / run.wall} if n_reads else {}
+        rows.append(row | {f"times {base}": run.wall / other.wall})
+    return rows
+
+
+def show(rows: list[dict]) -> None:
+    """Print rows as a Markdown table."""
+    click.echo("\n" + markdown(rows), nl=False)

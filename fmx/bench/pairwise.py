@@ -2,7 +2,11 @@
 
 import importlib.util
 import shutil
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -19,42 +23,46 @@ LENGTH = 1536  # mean length of the paper's 16S genes
 N_SEQUENCES, N_OF_PARASAIL, N_GENES = 120, 20, 200
 
 
-def random_sequences(n, length, seed=1) -> Sequences:
+def random_sequences(n: int, length: int, seed: int = 1) -> Sequences:
     """n random sequences of one length."""
     codes = np.random.default_rng(seed).integers(0, 4, n * length).astype(np.uint8)
     return Sequences(codes, np.arange(n + 1, dtype=np.int64) * length)
 
 
-def pair_row(part, name, seconds, pairs, length=None, **more) -> dict:
+def pair_row(
+    part: str, name: str, seconds: float, pairs: int, length: int | None = None, **more: Any
+) -> dict:
     """One measurement; of sequences of a ``length`` with their cells."""
     found = {"part": part, "name": name, **more, "pairs": pairs, "length": length, "seconds": seconds}
     found["pairs_per_s"] = pairs / seconds
     return found | ({"gcells_per_s": pairs * length * length / seconds / 1e9} if length else {})
 
 
-def scores(threads, n_runs) -> list:
+def scores(threads: int, n_runs: int) -> list:
     """Score-only, all pairs of random sequences of 1,536 bases: fmx by bytes and by int32, parasail."""
     sequences, n_pairs, rows = random_sequences(N_SEQUENCES, LENGTH), N_SEQUENCES * (N_SEQUENCES - 1) // 2, []
     for n_threads in sorted({1, threads}):
         for name, scoring in (("bytes", Scoring()), ("int32", Scoring(400, -500, -1001))):
             job = Job(sequences, sequences, half=True, scoring=scoring, paths=False)
-            todo = cut(job)
-            seconds = _seconds(
-                lambda job=job, todo=todo, t=n_threads: list(compute(job, todo, n_threads=t)), n_runs
-            )
+            seconds = _seconds(partial(_compute, job, n_threads), n_runs)
             rows.append(pair_row("scores", f"fmx {name}", seconds, n_pairs, LENGTH, threads=n_threads))
         if importlib.util.find_spec("parasail"):
             rows.append(_parasail(sequences, n_threads, n_runs))
     return rows
 
 
-def _seconds(work, n_runs) -> float:
+def _compute(job: Job, n_threads: int) -> list:
+    """The scores of all pairs."""
+    return list(compute(job, cut(job), n_threads))
+
+
+def _seconds(work: Callable[[], Any], n_runs: int) -> float:
     """Of the fastest run, after one that compiles."""
     work()
     return timing.best(work, n_runs)
 
 
-def _parasail(sequences, threads, n_runs) -> dict:
+def _parasail(sequences: Sequences, threads: int, n_runs: int) -> dict:
     """A row of nw_scan_16 on all pairs of the first sequences."""
     parasail = importlib.import_module("parasail")
     letters = np.frombuffer(b"ACGT", np.uint8)[sequences.codes].tobytes().decode()
@@ -62,7 +70,7 @@ def _parasail(sequences, threads, n_runs) -> dict:
     matrix = parasail.matrix_create("ACGT", 4, -5)
     pairs = [(a, b) for i, a in enumerate(strings) for b in strings[:i]]
 
-    def run():
+    def run() -> None:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(lambda pair: parasail.nw_scan_16(*pair, 10, 10, matrix).score, pairs))
 
@@ -70,14 +78,14 @@ def _parasail(sequences, threads, n_runs) -> dict:
     return pair_row("scores", "parasail nw_scan_16", seconds, len(pairs), LENGTH, threads=threads)
 
 
-def first_genes(genes, path):
+def first_genes(genes: str | Path, path: Path) -> Path:
     """Write the first records of a FASTA file (plain or compressed); the path."""
     write_plain([genes], path)
     path.write_bytes(b"\n>".join(path.read_bytes().split(b"\n>")[:N_GENES]) + b"\n")
     return path
 
 
-def filter_job(genes, threads, n_runs) -> list:
+def filter_job(genes: str | Path, threads: int, n_runs: int) -> list:
     """Whole commands: pairs of the first genes at 97 % with paths; fmx's three ways, and vsearch."""
     with work_folder() as folder:
         fasta = first_genes(genes, folder / "genes.fa")
@@ -114,7 +122,7 @@ PARTS = ("scores", "filter", *ON_GPU, "table5", "gpus")
 @output("pairwise")
 @runs
 @options.threads
-def pairwise_command(genes, gpu, **given):
+def pairwise_command(genes: str | None, gpu: bool, **given: Any) -> None:
     """Time aligning pairs of sequences.
 
     With GENES (a FASTA file) also all pairs of its first 200 sequences at 97 % identity. parasail and vsearch

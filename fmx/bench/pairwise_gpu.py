@@ -3,20 +3,24 @@
 import time
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..align.gpu import Doubles, Scorer, gain_words, packed_kernel, pair_up, shared_bytes
-from ..align.jobs import Job, Worker, plan, select
+from ..align.jobs import Job, Pairs, Worker, plan, select
 from ..align.journey import PairOptions, records
-from ..align.sequences import read_sequences
+from ..align.records import Records
+from ..align.sequences import Sequences, read_sequences
 from ..compiler.cuda import add_max_u16x2, cuda, device_function, kernel, max_u16x2, permute_bytes
 from ..machines import gpu
 from ..machines.gpu_session import GpuSession
 from ..machines.places import Device
 from ..machines.progress import Progress
 from ..measure.gpu_timing import seconds
-from .options import counts_of
+from .options import steps_of_gpus
 from .pairwise import LENGTH, pair_row, random_sequences
 from .paper_kernels import GAINS, Columns, Matrices
 
@@ -35,12 +39,12 @@ PACKED = (  # k, most registers, threads of a block
 )  # fmt: skip
 
 
-def _matrices(n_pairs, length) -> Matrices:
+def _matrices(n_pairs: int, length: int) -> Matrices:
     queries, targets = random_sequences(n_pairs, length), random_sequences(n_pairs, length, 2)
     return Matrices(queries, targets, np.arange(n_pairs), np.arange(n_pairs))
 
 
-def _lazy(part, n_pairs, length, block, k) -> dict:
+def _lazy(part: str, n_pairs: int, length: int, block: int, k: int) -> dict:
     """A row of LazyRScan."""
     queries, targets = (random_sequences(N_SEQUENCES, length, seed) for seed in (1, 2))
     index = np.arange(n_pairs) % N_SEQUENCES
@@ -49,7 +53,7 @@ def _lazy(part, n_pairs, length, block, k) -> dict:
     return pair_row(part, "lazy", spent, n_pairs, length, block=block, k=k)
 
 
-def _packed(part, length, k, registers, block, n_runs=2) -> dict:
+def _packed(part: str, length: int, k: int, registers: int | None, block: int, n_runs: int = 2) -> dict:
     """A row of the packed kernel at full occupancy, in two waves."""
     score, n = packed_kernel(k, registers), N_SEQUENCES // 2
     queries, targets, tiny = (
@@ -58,7 +62,9 @@ def _packed(part, length, k, registers, block, n_runs=2) -> dict:
         random_sequences(1, 8),
     )
 
-    def arguments(s, t, query, target, n_threads, n_rows):
+    def arguments(
+        s: Sequences, t: Sequences, query: np.ndarray, target: np.ndarray, n_threads: int, n_rows: int
+    ) -> tuple:
         query, first, second, _ = pair_up(query, target)
         words = np.append(gain_words(s.codes, GAINS), np.uint32(0))
         arrays = (words, s.starts, np.append(t.codes, np.uint8(0)), t.starts, query, first, second)
@@ -80,7 +86,7 @@ def _packed(part, length, k, registers, block, n_runs=2) -> dict:
 def peak() -> list:
     """Instructions a second (lanes counted) of the packed kernel's three, each alone."""
 
-    def make(step):
+    def make(step: Any) -> Any:
         def run(out, n):
             x = cuda.grid(1)
             a, b = np.uint32(x), np.uint32(x * 3)
@@ -102,7 +108,7 @@ def peak() -> list:
     out = gpu.empty(blocks * block, np.uint32)
     for name, step in steps.items():
         run = make(step)
-        spent = seconds(lambda run=run: run[blocks, block](out, n))
+        spent = seconds(partial(run[blocks, block], out, n))
         rows.append({"part": "peak", "name": name, "gops_per_s": blocks * block * n * 32 / spent / 1e9})
     return rows
 
@@ -114,7 +120,7 @@ def kernels() -> list:
         n = min(MATRIX_BYTES // (4 * length * length), 16384)
         m = _matrices(n, length)
         for name, block, k in MATRIX_KERNELS:
-            spent = seconds(lambda name=name, block=block, k=k, m=m: m.run(name, block, k), 1)
+            spent = seconds(partial(m.run, name, block, k), 1)
             rows.append(pair_row("kernels", name, spent, n, length, block=block, k=k))
         rows.append(_lazy("kernels", 132 * 1024, length, 128, 18))
         rows.append(_packed("kernels", length, 48, 168, 384, n_runs=3))
@@ -127,23 +133,23 @@ def batches() -> list:
     for n in SIZES:
         m = _matrices(n, LENGTH)
         for name in ("tiled", "dscan", "rscan"):
-            rows.append(pair_row("batches", name, seconds(lambda name=name, m=m: m.run(name), 1), n, LENGTH))
+            rows.append(pair_row("batches", name, seconds(partial(m.run, name), 1), n, LENGTH))
     return rows
 
 
-def copies(n=128, n_batches=6) -> list:
+def copies(n: int = 128, n_batches: int = 6) -> list:
     """Figure 10a: DScan with its matrices copied out: pageable, pinned, pinned and double-buffered."""
     m, halves = _matrices(n, LENGTH), [_matrices(n // 2, LENGTH) for _ in range(2)]
     pinned = gpu.pinned(m.matrix.size, np.int32)
     streams = [gpu.stream(), gpu.stream()]
     parts = [pinned[: halves[0].matrix.size], pinned[m.matrix.size - halves[1].matrix.size :]]
 
-    def single(host):
+    def single(host: Any) -> None:
         for _ in range(n_batches // 2):
             m.run("dscan")
             gpu.to_host(m.matrix, host)
 
-    def double(_):
+    def double(_: Any) -> None:
         for i in range(n_batches):
             halves[i % 2].run("dscan", stream=streams[i % 2])
             gpu.to_host(halves[i % 2].matrix, parts[i % 2], streams[i % 2])
@@ -153,9 +159,7 @@ def copies(n=128, n_batches=6) -> list:
         "double-buffered": (double, pinned),
     }  # fmt: skip
     return [
-        pair_row(
-            "copies", name, seconds(lambda run=run, host=host: run(host), 1), n * (n_batches // 2), LENGTH
-        )
+        pair_row("copies", name, seconds(partial(run, host), 1), n * (n_batches // 2), LENGTH)
         for name, (run, host) in ways.items()
     ]
 
@@ -175,12 +179,12 @@ def slices() -> list:
 _AT_ONCE = 2048  # pairs whose matrices are there at a time
 
 
-def _dscan(job, pairs):
+def _dscan(job: Job, pairs: Pairs) -> np.ndarray:
     """H of pairs from whole matrices, which stay on the GPU."""
     h = np.empty(pairs.query.size, np.int64)
     for first in range(0, h.size, _AT_ONCE):
-        some = (column[first : first + _AT_ONCE] for column in (pairs.query, pairs.target))
-        m = Matrices(job.queries, job.targets, *some, job.scoring.gains)
+        query, target = (column[first : first + _AT_ONCE] for column in (pairs.query, pairs.target))
+        m = Matrices(job.queries, job.targets, query, target, job.scoring.gains)
         m.run("dscan")
         out = gpu.empty(m.n, np.int32)
         _corners_kernel[-(-m.n // 128), 128](m.matrix, m.starts, out)
@@ -196,14 +200,14 @@ def _corners_kernel(matrix, starts, out):
         out[pair] = matrix[starts[pair + 1] - 1]
 
 
-def _lazy_filter(job, pairs):
+def _lazy_filter(job: Job, pairs: Pairs) -> np.ndarray:
     """H of pairs."""
     columns = Columns(job.queries, job.targets, pairs.query, pairs.target, job.scoring.gains)
     columns.run(128, 18)
     return gpu.to_host(columns.out).astype(np.int64)
 
 
-def _all(job, pairs):
+def _all(job: Job, pairs: Pairs) -> Records:
     """Every pair traced from its score on, those below the identity then dropped."""
     worker = Worker(replace(job, identity=0.0))
     least, _ = plan(worker.job, pairs)
@@ -215,15 +219,15 @@ def _all(job, pairs):
     return records._replace(**kept, runs=records.runs[np.repeat(keep, n_runs)])
 
 
-def table_5(fasta, device=0) -> list:
+def table_5(fasta: Path, device: int = 0) -> list:
     """A row for each way: seconds to filter and to trace, and pairs traced.  Raises if they do not agree."""
-    _, sequences = read_sequences(fasta)  # type: ignore[misc]
+    _, sequences = read_sequences(str(fasta))
     job = Job(sequences, sequences, half=True, identity=0.97, prefilter=False)
     worker, pairs = Worker(job), select(job, (0, sequences.n))
     scorer = Scorer(job, session := GpuSession(device))
     stream = session.stream()
 
-    def packed():
+    def packed() -> np.ndarray:
         scorer.start(stream, pairs)
         return scorer.finish(stream)
 
@@ -256,14 +260,14 @@ def table_5(fasta, device=0) -> list:
 IDENTITY = 0.97
 
 
-def gpus(genes, first, asked, n_threads, n_runs) -> list:
+def gpus(genes: str, first: int, asked: int | None, n_threads: int, n_runs: int) -> list:
     """A row for each number of GPUs, from number ``first`` on: the fastest run, GPUs opened before.
 
     Every pair is scored.  Raises AssertionError where they find other alignments.
     """
     options = PairOptions(identity=IDENTITY, prefilter=False, n_threads=n_threads)
     rows, found, one = [], set(), 0.0
-    for n in counts_of(first, asked):
+    for n in steps_of_gpus(first, asked):
         times = []
         for _ in range(n_runs + 1):  # the first compiles
             _, job, pieces = records([genes], options, Progress(quiet=True), Device("cuda", first, n_gpus=n))
@@ -274,7 +278,7 @@ def gpus(genes, first, asked, n_threads, n_runs) -> list:
         found.add(tuple(kept))
         seconds, n_pairs = min(times[1:]), job.queries.n * (job.queries.n - 1) // 2
         one = one or seconds
-        more = {"GPUs": n, "threads": n_threads, "times one": one / seconds, "kept": len(kept)}
+        more: dict = {"GPUs": n, "threads": n_threads, "times one": one / seconds, "kept": len(kept)}
         rows.append(pair_row("gpus", "fmx", seconds, n_pairs, **more))
     if len(found) != 1:
         raise AssertionError("one GPU and several do not agree")

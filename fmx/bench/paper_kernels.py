@@ -3,17 +3,25 @@
 The first row and column of H are zeros, which are therefore neither stored nor copied: a matrix is m x n.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ..align.gpu import Batch, cell, extent, query_code, run_lazy
-from ..align.sequences import Scoring
+from ..align.sequences import Scoring, Sequences
 from ..compiler.cuda import cuda, int32, int64, kernel, uint8
 from ..machines import gpu
 
 GAINS = Scoring().gains
 
 
-def make_batch(queries, targets, pair_query, pair_target, gains=GAINS) -> Batch:
+def make_batch(
+    queries: Sequences,
+    targets: Sequences,
+    pair_query: np.ndarray,
+    pair_target: np.ndarray,
+    gains: tuple[int, int] = GAINS,
+) -> Batch:
     """Copy a batch to the GPU."""
     return Batch(
         gpu.to_device(np.append(queries.codes, np.uint8(0))),
@@ -30,7 +38,14 @@ class Matrices:
     """A ``batch`` of ``n`` pairs with room for whole matrices: int32 ``matrix``, that of a pair from
     ``starts`` int64[n + 1] on; ``longest`` (m, n) of the sequences."""
 
-    def __init__(self, queries, targets, pair_query, pair_target, gains=GAINS):
+    def __init__(
+        self,
+        queries: Sequences,
+        targets: Sequences,
+        pair_query: np.ndarray,
+        pair_target: np.ndarray,
+        gains: tuple[int, int] = GAINS,
+    ) -> None:
         m, n = queries.lengths(), targets.lengths()
         self.n, self.longest = len(pair_query), (queries.longest, targets.longest)
         self.batch = make_batch(queries, targets, pair_query, pair_target, gains)
@@ -38,7 +53,7 @@ class Matrices:
         self.starts = gpu.to_device(starts)
         self.matrix = gpu.empty(int(starts[-1]) + 1, np.int32)
 
-    def run(self, kernel, block=0, k=32, stream=0):
+    def run(self, kernel: str, block: int = 0, k: int = 32, stream: Any = 0) -> None:
         """Start a kernel: tiled, dscan or rscan."""
         if kernel == "tiled":
             run_tiled(self, k, stream)
@@ -51,13 +66,20 @@ class Matrices:
 class Columns:
     """A ``batch`` of ``n`` pairs with room for a column of each and for H, ``out`` int32[n] (LazyRScan)."""
 
-    def __init__(self, queries, targets, pair_query, pair_target, gains=GAINS):
+    def __init__(
+        self,
+        queries: Sequences,
+        targets: Sequences,
+        pair_query: np.ndarray,
+        pair_target: np.ndarray,
+        gains: tuple[int, int] = GAINS,
+    ) -> None:
         self.n = len(pair_query)
         self.batch = make_batch(queries, targets, pair_query, pair_target, gains)
         self.column = gpu.empty(self.n * queries.longest, np.int32)
         self.out = gpu.empty(self.n, np.int32)
 
-    def run(self, block, k):
+    def run(self, block: int, k: int) -> None:
         """Start the kernel."""
         run_lazy(self.batch, self.column, self.out, self.n, block, k)
 
@@ -115,7 +137,7 @@ def dscan_kernel(batch, starts, matrix, rows):
         cuda.syncthreads()
 
 
-def run_dscan(matrices, block=512, rows=ROWS, stream=0):
+def run_dscan(matrices: Matrices, block: int = 512, rows: int = ROWS, stream: Any = 0) -> None:
     """All pairs (matrices.Matrices) in one launch."""
     rows = max(1, min(rows, matrices.longest[0]))
     launch = dscan_kernel[matrices.n, block, stream, ROW_BYTES * rows]
@@ -189,7 +211,7 @@ def rscan_kernel(batch, starts, matrix, k, n_pairs):
             new, previous = previous, new
 
 
-def run_rscan(matrices, block=32, k=32, stream=0):
+def run_rscan(matrices: Matrices, block: int = 32, k: int = 32, stream: Any = 0) -> None:
     """All pairs (matrices.Matrices) in one launch."""
     shared = (9 * k + 16) * block
     launch = rscan_kernel[-(-matrices.n // block), block, stream, shared]
@@ -250,7 +272,7 @@ def tiled_kernel(batch, starts, matrix, k, strip, first_tile, n_tiles):
             matrix[base + (row0 + r) * n + column0 + t] = shared[r * k + t]
 
 
-def run_tiled(matrices, k=32, stream=0):
+def run_tiled(matrices: Matrices, k: int = 32, stream: Any = 0) -> None:
     """All strips of all pairs (matrices.Matrices)."""
     rows, columns = (-(-length // k) for length in matrices.longest)
     for strip in range(rows + columns - 1 if rows and columns else 0):

@@ -1,6 +1,7 @@
 """The questions of fmx bench search: each gives rows of a table."""
 
 import math
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from .. import options
 from ..errors import FmxError
 from ..index.contracts import extend, lookup, neighbour, occ, prefetch_extend, units
 from ..index.layouts import cofi, parse_name
+from ..input.reads import Patterns
 from ..machines.jobs import Cores
 from ..measure import texts
 from ..search.engines.cpu import N_SLOTS
@@ -33,11 +35,11 @@ BVSFM_INTENSITY = 2 * 2 / (ALPHA_BVSFM * BLOCK)  # LF operations per byte (equat
 class Searches:
     """Searches by ``n_threads`` for patterns that are drawn from a text (``codes`` as Drawn takes them)."""
 
-    def __init__(self, codes, n_reads, length, n_runs, n_threads):
+    def __init__(self, codes: np.ndarray, n_reads: int, length: int, n_runs: int, n_threads: int) -> None:
         self.n_runs, self.n_threads = n_runs, n_threads
         self.drawn = Drawn(Cores(n_threads), codes, n_reads, length)
 
-    def speed(self, query, n_slots=N_SLOTS) -> float:
+    def speed(self, query: Any, n_slots: int = N_SLOTS) -> float:
         """Gbases/s of a query, or of one by its name.  Raises FmxError if an answer is wrong."""
         query = self.drawn.query(query) if isinstance(query, str) else query
         found, gigabases = self.search(query, self.drawn.patterns, n_slots)
@@ -45,17 +47,17 @@ class Searches:
             raise FmxError(f"{n_wrong} reads are not found where they are: the search is wrong")
         return gigabases
 
-    def search(self, query, some, n_slots=N_SLOTS) -> tuple:
+    def search(self, query: Any, some: Patterns, n_slots: int = N_SLOTS) -> tuple:
         """(Intervals, Gbases/s) of a query for patterns."""
         found, seconds = texts.search(query, some, self.n_threads, self.n_runs, n_slots)
         return found, some.length.sum() / seconds / 1e9
 
 
-def layouts(searches) -> list:
+def layouts(searches: Searches) -> list:
     """Every layout and seed and verify on one reference; LF operations are two a base (section 6)."""
     rows, drawn = [], searches.drawn
 
-    def add(name, size, gigabases):
+    def add(name: str, size: Any, gigabases: float) -> None:
         row = {"layout": name, "bytes a base": size, "Gbases/s": gigabases, "GLFOP/s": 2 * gigabases}
         rows.append(row | {"Mreads/s": 1000 * gigabases / drawn.length})
 
@@ -71,7 +73,7 @@ def layouts(searches) -> list:
     return [row | {"times bvsfm-k2-d64": row["Gbases/s"] / base} for row in rows]
 
 
-def by_size(megabases, searches_of) -> list:
+def by_size(megabases: Sequence[float], searches_of: Callable[[float], Searches]) -> list:
     """Throughput against reference size."""
     rows = []
     for size in sorted(megabases, key=lambda size: (size == megabases[-1], size)):  # the last one is kept
@@ -81,7 +83,7 @@ def by_size(megabases, searches_of) -> list:
     return rows
 
 
-def interleaving(searches) -> list:
+def interleaving(searches: Searches) -> list:
     """Patterns that a thread has under way."""
     queries, rows = {name: searches.drawn.query(name) for name in INTERLEAVED}, []
     for n in SLOTS:
@@ -89,7 +91,7 @@ def interleaving(searches) -> list:
     return rows
 
 
-def switches(searches) -> list:
+def switches(searches: Searches) -> list:
     """Prefetching, conditional moves, the bounded second search: each off and on."""
     bvsfm, columns = (searches.drawn.layout(name) for name in ("bvsfm-k2-d64", "cofi"))
     off_and_on = {
@@ -105,7 +107,7 @@ def switches(searches) -> list:
     return rows
 
 
-def steps(searches) -> list:
+def steps(searches: Searches) -> list:
     """COFI for every k that fits the reference, against bvSFM with k = 2, d = 64."""
     base, rows = searches.speed("bvsfm-k2-d64"), []
     for k in range(2, 16):
@@ -115,7 +117,7 @@ def steps(searches) -> list:
     return rows
 
 
-def search_intensity(k, n_elements) -> float:
+def search_intensity(k: int, n_elements: int) -> float:
     """LF operations per byte brought from memory by COFI (equations 6 and 7)."""
     if n_elements <= 1:
         misses = n_elements
@@ -126,7 +128,7 @@ def search_intensity(k, n_elements) -> float:
     return 2 * k / ((1.0625 + misses) * BLOCK)
 
 
-def columns(searches) -> list:
+def columns(searches: Searches) -> list:
     """Column sizes of COFI and the search intensity that follows from them."""
     layout = searches.drawn.layout("cofi")
     held = np.diff(np.asarray(layout.offsets, np.int64))
@@ -217,7 +219,7 @@ TABLES = {  # tables of each
 @only("--only", "questions", tuple(TABLES), "question")
 @output("search")
 @options.threads
-def search_command(**given):
+def search_command(**given: Any) -> None:
     """Time searching alone, on the CPU.
 
     By layout, size of the reference, switches of the engine, and k and columns of COFI. REFERENCE (FASTA) is
@@ -236,25 +238,20 @@ def search_command(**given):
         sizes, name = (round(text.size / 1e6, 3),), f" of {Path(given['reference']).name}"
     else:
         text, sizes = None, given["sizes"]
-    about = [given[name] for name in ("n_reads", "length", "n_runs", "threads")]
-    made = {}
+    n_reads, length, n_runs, n_threads = (given[key] for key in ("n_reads", "length", "n_runs", "threads"))
+    made: dict[float, Searches] = {}
 
-    def searches_of(megabases):
+    def searches_of(megabases: float) -> Searches:
         if megabases not in made:
             made.clear()  # one reference in memory at a time
-            codes = random_codes(megabases * 10**6) if text is None else text
-            made[megabases] = Searches(codes, *about)
+            codes = random_codes(round(megabases * 10**6)) if text is None else text
+            made[megabases] = Searches(codes, n_reads, length, n_runs, n_threads)
         return made[megabases]
 
-    machine = (
-        f"{timing.machine()}; {given['threads']} threads; {about[0]:,} reads of {about[1]} bases, one strand"
-    )
+    machine = f"{timing.machine()}; {n_threads} threads; {n_reads:,} reads of {length} bases, one strand"
     for table in [table for question in TABLES if question in asked for table in TABLES[question]]:
         if table == "sizes":
-            rows, about = by_size(sizes, searches_of), machine
+            rows, where = by_size(sizes, searches_of), machine
         else:
-            rows, about = (
-                QUESTIONS[table](searches_of(sizes[-1])),
-                f"{machine}; {sizes[-1]} Mb{name}",
-            )
-        figures.keep(given["output"], f"search-{table}", about, rows)
+            rows, where = QUESTIONS[table](searches_of(sizes[-1])), f"{machine}; {sizes[-1]} Mb{name}"
+        figures.keep(given["output"], f"search-{table}", where, rows)

@@ -19,7 +19,7 @@ from .counting import FIRST, Counter, CountOptions, Input, Inputs, count_samples
 from .library import Library
 from .outputs import CountOutput, Seen, opened, write
 from .samples import Sample
-from .targets import Sum, Tally, make_targets
+from .targets import Sum, Tally, Targets, make_targets
 
 if TYPE_CHECKING:
     from .counting import Counter
@@ -149,7 +149,13 @@ def unpack(pieces: Iterator) -> Seen:
 FEW = 0.2  # of the reads of a sample
 
 
-def count(counter, samples, options: CountOptions, output: CountOutput, progress) -> Counted:
+def count(
+    counter: Counter,
+    samples: Sequence[Sample],
+    options: CountOptions,
+    output: CountOutput,
+    progress: Progress,
+) -> Counted:
     """Count guides in Samples, by a Counter that was made for them."""
     wall = progress.wall
     with opened(output) as files:
@@ -176,7 +182,9 @@ def tell_samples(stats: list, progress: Progress) -> None:
         )
 
 
-def count_shard(counter, samples, options: CountOptions, shard, progress) -> Counted:
+def count_shard(
+    counter: Counter, samples: Sequence[Sample], options: CountOptions, shard: Any, progress: Progress
+) -> Counted:
     """Count in a ``shard`` of the files of Samples, a jobs.shard.ShardRun, which keeps what is seen."""
     with shard.opened(b"") as sink:
         inputs = ShardInputs(samples, shard, counter, options.n_threads)
@@ -192,7 +200,7 @@ def count_shard(counter, samples, options: CountOptions, shard, progress) -> Cou
     return summary
 
 
-def why_whole(samples) -> InputError | None:
+def why_whole(samples: Sequence[Sample]) -> InputError | None:
     """Why the files of Samples cannot be cut into shards; None if they can."""
     if any(sample.second for sample in samples):
         return InputError(samples[0].second[0], "", "mates cannot be cut into shards: count them in one run")
@@ -202,7 +210,9 @@ def why_whole(samples) -> InputError | None:
     return None
 
 
-def make_counter(libraries, samples, options, progress) -> Counter:
+def make_counter(
+    libraries: Sequence[Library], samples: Sequence[Sample], options: CountOptions, progress: Progress
+) -> Counter:
     """What counts the guides of a Library, or of two for mates, in Samples; tells what is odd about them."""
     functions.on_first_compile(progress)
     libraries = [without_doubles(library, progress) for library in libraries]
@@ -211,13 +221,13 @@ def make_counter(libraries, samples, options, progress) -> Counter:
     return Counter(targets, options)
 
 
-def _seen(counter, samples, found, options) -> Seen:
+def _seen(counter: Counter, samples: Sequence[Sample], found: list[Tally], options: CountOptions) -> Seen:
     library, counts = rows_of(counter.targets, found)
     left_length = int(counter.targets.guides[0].table.lengths[0])
-    return Seen(library, samples, found, counts, str(options), left_length)
+    return Seen(library, list(samples), found, counts, str(options), left_length)
 
 
-def rows_of(targets, found) -> tuple:
+def rows_of(targets: Targets, found: list[Tally]) -> tuple:
     """(Library of the rows, their counts int64[n_samples, n_rows]) of the Tally of each sample."""
     if targets.library:
         return targets.library, np.array([tally.counts for tally in found])
@@ -228,7 +238,7 @@ def rows_of(targets, found) -> tuple:
     return targets.rows_of(seen), counts
 
 
-def without_doubles(library, progress) -> Library:
+def without_doubles(library: Library, progress: Progress) -> Library:
     """A library without the guides whose sequence an earlier one has; says which."""
     library, left = library.unique()
     if left:
@@ -241,7 +251,7 @@ def without_doubles(library, progress) -> Library:
     return library
 
 
-def tell_neighbours(targets, options, progress) -> None:
+def tell_neighbours(targets: Targets, options: CountOptions, progress: Progress) -> None:
     """Say how many guides are one letter apart from another one."""
     for guides in dict.fromkeys(targets.guides):
         n_close, example = guides.neighbours()

@@ -5,6 +5,7 @@ sampled suffix array needs a sixth of its memory or less.  Sizes are of what a s
 """
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import UnsupportedError
@@ -54,7 +55,7 @@ def _free_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def verify_bytes(sizes: list, prefix_length: int | None = None) -> int:
+def verify_bytes(sizes: Sequence[int], prefix_length: int | None = None) -> int:
     """What seed and verify reads: suffix array, packed text, seed table, prefix table.
 
     ``sizes``: symbols of each part of the text; the largest sets the length of strings in the tables of all.
@@ -63,14 +64,14 @@ def verify_bytes(sizes: list, prefix_length: int | None = None) -> int:
     return 4 * n_text + n_text // 4 + len(sizes) * 4 * 4**seed_length + _other_bytes(sizes, prefix_length)
 
 
-def backward_bytes(sizes: list, layout: str, sa_rate: int, prefix_length: int | None = None) -> int:
+def backward_bytes(sizes: Sequence[int], layout: str, sa_rate: int, prefix_length: int | None = None) -> int:
     """What backward search reads: layout, suffix array (sampled: and its marks), prefix table."""
     n_text, name = sum(sizes), layouts.parse_name(layout, max(sizes))
     sa = 4 * n_text if sa_rate == 1 else 4 * n_text // sa_rate + n_text // 6
     return int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + _other_bytes(sizes, prefix_length)
 
 
-def _other_bytes(sizes: list, prefix_length: int | None) -> int:
+def _other_bytes(sizes: Sequence[int], prefix_length: int | None) -> int:
     """The prefix tables, and what a few contigs and the rows without a k-symbol take."""
     q = prefix_length or prefix_table.default_length(max(sizes))
     return len(sizes) * 8 * prefix_table.n_pairs(q) + 40_000

@@ -3,6 +3,8 @@
 import functools
 import statistics
 import time
+from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -12,12 +14,12 @@ from ..machines import gpu
 N_THREADS = 256
 
 
-def launch(function, n, *arguments, stream=0):
+def launch(function: Any, n: int, *arguments: Any, stream: Any = 0) -> None:
     """Run a kernel with one thread for each of n things."""
     function[-(-n // N_THREADS), N_THREADS, stream](*arguments)
 
 
-def seconds(work, n_runs=3) -> float:
+def seconds(work: Callable[[], Any], n_runs: int = 3) -> float:
     """Median time that what ``work()`` starts takes on the device; the first run is not counted."""
 
     work()
@@ -35,7 +37,7 @@ def _counts_energy() -> bool:
     return True
 
 
-def joules(work, at_least=3):
+def joules(work: Callable[[], Any], at_least: float = 3) -> tuple[float, float] | tuple[None, None]:
     """(joules, watts) of one ``work()``, by NVML over so many seconds or more; (None, None) without NVML.
 
     NVML's counter moves now and then, once a second or so: counted is from one move to another.
@@ -44,7 +46,7 @@ def joules(work, at_least=3):
     if not _counts_energy():
         return None, None
 
-    def work_until_moved():
+    def work_until_moved() -> tuple[int, float, float]:
         n, before = 0, gpu.millijoules()
         while (found := gpu.millijoules()) == before:
             work()
@@ -60,7 +62,7 @@ def joules(work, at_least=3):
     return (found - before) / n, (found - before) / (stop - start)
 
 
-def open_gpu(number=0) -> str:
+def open_gpu(number: int = 0) -> str:
     """Open a GPU to measure it; its name.  Raises DeviceError where there is none."""
 
     if gpu.SIMULATED:

@@ -1,5 +1,7 @@
 """How many random entries a second a GPU fetches."""
 
+from typing import Any
+
 import numpy as np
 
 from ..compiler.functions import by_type, static_type
@@ -12,9 +14,8 @@ from .texts import below, scramble
 GROUPS = (1, 2, 4, 8, 16)  # units of 16 bytes
 CELLS: dict = {n: static_type(f"Cells{n}", "words n", __name__) for n in GROUPS}
 BLOCK_THREADS, GB = 256, 10**9
-_PER_MULTIPROCESSOR = (
-    2048 // BLOCK_THREADS
-)  # blocks: all threads are under way, from the first to the last step
+# Blocks: all threads are under way, from the first to the last step.
+_PER_MULTIPROCESSOR = 2048 // BLOCK_THREADS
 
 
 @by_type
@@ -22,7 +23,7 @@ def cell_units(cells):
     """Units of a cell, a constant of its type."""
 
 
-def _register(cls, n):
+def _register(cls: type, n: int) -> None:
     @cell_units.register(cls)
     def lanes_of_cell(cells):
         return n
@@ -82,14 +83,14 @@ def word_kernel(cells, n_steps, out):
         out[0] = x
 
 
-def random_words(n_bytes):
+def random_words(n_bytes: int) -> Any:
     """Words of the device that look random."""
     words = gpu.empty(n_bytes // 8, np.uint64)
     launch(fill_kernel, words.size, words, np.uint64(5))
     return words
 
 
-def rate(words, n_bytes, n_units, together, apart=None) -> float:
+def rate(words: Any, n_bytes: int, n_units: int, together: bool, apart: int | None = None) -> float:
     """Entries of 16 n_units bytes (8 for none) fetched a second, from the first n_bytes of ``words``.
 
     Those fetched together may overlap: they begin every ``apart`` units (None: one after the other).
@@ -112,10 +113,11 @@ class Ceiling:
     From at most ``largest`` bytes, which are the device's again once it is measured.
     """
 
-    def __init__(self, largest=32 * GB):
-        self.largest, self.known = largest, {}
+    def __init__(self, largest: int = 32 * GB) -> None:
+        self.largest = largest
+        self.known: dict[tuple, float] = {}
 
-    def __call__(self, entry, n_bytes, apart=GROUPS[-1]) -> float:
+    def __call__(self, entry: int, n_bytes: int, apart: int = GROUPS[-1]) -> float:
         """Entries of ``entry`` bytes a second from ``n_bytes``, that begin at multiples of ``apart`` units.
 
         Between sizes of 16 2^i by their times.
@@ -128,7 +130,7 @@ class Ceiling:
         seconds = (1 - share) / self._measured(small, n_bytes, apart)
         return 1 / (seconds + (share / self._measured(2 * small, n_bytes, apart) if share else 0))
 
-    def _measured(self, n_units, n_bytes, apart):
+    def _measured(self, n_units: int, n_bytes: int, apart: int) -> float:
         n_bytes, apart = min(n_bytes, self.largest), min(apart, n_units)
         key = n_units, apart, round(n_bytes / GB, 2)
         if key not in self.known:
@@ -136,7 +138,7 @@ class Ceiling:
         return self.known[key]
 
 
-def table(footprints) -> list:
+def table(footprints: list[int]) -> list:
     """A row for each entry size, group and footprint (bytes)."""
     words, rows = random_words(max(footprints)), []
     for n_units in (0, *GROUPS):

@@ -4,8 +4,9 @@ import json
 import shlex
 import sys
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -23,7 +24,7 @@ def markdown(rows: list) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cell(value) -> str:
+def _cell(value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, float | np.floating):
@@ -48,7 +49,7 @@ class Table(NamedTuple):
     rows: list
 
 
-def keep(folder, name, machine, rows) -> Table:
+def keep(folder: str | Path, name: str, machine: str, rows: list[dict]) -> Table:
     """Show the rows, and write them as NAME.json and as a Markdown table NAME.md."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -59,18 +60,18 @@ def keep(folder, name, machine, rows) -> Table:
     return found
 
 
-def command_line(words) -> str:
+def command_line(words: Sequence[str]) -> str:
     """A command as it is told: fmx and its arguments, less where it wrote, files by their names."""
-    told, words = ["fmx"], iter(words[1:])
-    for word in words:
+    told, rest = ["fmx"], iter(words[1:])
+    for word in rest:
         if word in ("-o", "--output", "--work"):
-            next(words, None)
+            next(rest, None)
         else:
             told.append(Path(word).name if "/" in word else word)
     return shlex.join(told)
 
 
-def write(tables, path) -> None:
+def write(tables: Iterable[Table], path: str | Path) -> None:
     """Write tables as JSON, a row a line."""
     told = []
     for table in tables:
@@ -80,7 +81,7 @@ def write(tables, path) -> None:
     Path(path).write_text("[\n" + ",\n".join(told) + "\n]\n")
 
 
-def read(path) -> list:
+def read(path: str | Path) -> list:
     """The tables of a file that ``write`` wrote.  Raises FmxError if it is none."""
     try:
         return [Table(**table) for table in json.loads(Path(path).read_text())]
@@ -88,7 +89,7 @@ def read(path) -> list:
         raise FmxError(f"{path}: not a table of fmx bench: {error}") from None
 
 
-def pyplot():
+def pyplot() -> Any:
     """matplotlib.pyplot, drawing into files.  Raises FmxError without matplotlib."""
     with installed("matplotlib", "matplotlib", FmxError):
         import matplotlib
@@ -98,7 +99,7 @@ def pyplot():
     return pyplot
 
 
-def lines_of(rows, label, x, y="Gbases/s") -> dict:
+def lines_of(rows: list[dict], label: str, x: str, y: str = "Gbases/s") -> dict:
     """{label: (xs, ys)} of rows, by the names of three of their keys."""
     lines: dict = {}
     for row in rows:
@@ -108,7 +109,9 @@ def lines_of(rows, label, x, y="Gbases/s") -> dict:
     return lines
 
 
-def plot(path, lines: dict, labels, log="x", limits=None) -> None:
+def plot(
+    path: str | Path, lines: dict, labels: tuple[str, str, str], log: str = "x", limits: dict | None = None
+) -> None:
     """A figure of several lines, {label: (xs, ys)}.
 
     ``labels``: of x, of y, title; ``log``: "", "x" or "xy".  ``limits`` are dashed lines, {label: (xs, ys,
@@ -140,7 +143,14 @@ def plot(path, lines: dict, labels, log="x", limits=None) -> None:
     _save(figure, path)
 
 
-def bars(path, rows: dict, columns, x_label, title, ends=None) -> None:
+def bars(
+    path: str | Path,
+    rows: dict,
+    columns: Sequence[str],
+    x_label: str,
+    title: str,
+    ends: Iterable[str] | None = None,
+) -> None:
     """A figure of horizontal bars, {label: a number for each column, side by side}.
 
     At its end a bar has a text of ``ends``, or its sum.
@@ -162,12 +172,12 @@ def bars(path, rows: dict, columns, x_label, title, ends=None) -> None:
     _save(figure, path)
 
 
-def _label(axes, x_label, y_label, title) -> None:
+def _label(axes: Any, x_label: str, y_label: str, title: str) -> None:
     axes.set(xlabel=x_label, ylabel=y_label)
     axes.set_title(title, fontsize=9)
 
 
-def _save(figure, path) -> None:
+def _save(figure: Any, path: str | Path) -> None:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     pyplot().close(figure)

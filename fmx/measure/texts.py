@@ -15,6 +15,7 @@ import numpy as np
 
 from ..compiler.functions import inlined
 from ..errors import FmxError
+from ..index.reference import Blocks
 from ..input.dna import WORD, symbols
 from ..input.reads import Patterns
 from ..machines.jobs import do
@@ -92,33 +93,33 @@ def _randomize(job, stretch, start, stop):
         job.text[i] = 1 + draw(job.seed, i, 4) if i + 1 < job.text.size else 0
 
 
-def make_codes(backend, kind, n, seed=1):
+def make_codes(backend: Any, kind: type, n: int, seed: int = 1) -> Any:
     """uint8[n] on the backend, the last symbol a separator; ``kind`` Randomize or Repeat."""
     text = backend.empty(n, np.uint8)
     backend.run(kind(text, np.uint64(seed)), n)
     return text
 
 
-def random_codes(n, seed=1) -> np.ndarray:
+def random_codes(n: int, seed: int = 1) -> np.ndarray:
     """uint8[n + 1]: random symbols and a separator, _REPEATED of them in copies of 300 to 6000 symbols."""
     rng = np.random.default_rng(seed)
     text = np.zeros(n + 1, np.uint8)
     text[:n] = rng.integers(1, 5, n, np.uint8)
     copied = 0
     while copied < _REPEATED * n:
-        length = int(min(rng.integers(300, 6000), n // 4))
+        length = min(int(rng.integers(300, 6000)), n // 4)
         source, target = rng.integers(0, n - length, 2)
         text[target : target + length] = text[source : source + length]
         copied += length
     return text
 
 
-def random_fasta(n, seed=1) -> bytes:
+def random_fasta(n: int, seed: int = 1) -> bytes:
     """The same n symbols as FASTA."""
     return b">random\n" + letters(random_codes(n, seed)[:-1]).tobytes() + b"\n"
 
 
-def letters(codes):
+def letters(codes: np.ndarray) -> np.ndarray:
     """Codes of a text as letters, uint8 both."""
     return _LETTERS[codes]
 
@@ -147,7 +148,7 @@ def _cut(job, stretch, start, stop):
             patterns.words[patterns.first[i] + word] = found << np.uint64(2 * (WORD - k))
 
 
-def cut(backend, words, positions, length) -> Patterns:
+def cut(backend: Any, words: Any, positions: Any, length: int) -> Patterns:
     """The strings of ``length`` symbols at positions of a packed text, on the backend."""
     n, n_words = positions.size, -(-length // WORD)
     patterns = Patterns(
@@ -159,12 +160,12 @@ def cut(backend, words, positions, length) -> Patterns:
     return patterns
 
 
-def some(patterns, start, stop) -> Patterns:
+def some(patterns: Patterns, start: int, stop: int) -> Patterns:
     """Patterns [start, stop), which share the words of all."""
     return Patterns(patterns.words, patterns.first[start:stop], patterns.length[start:stop])
 
 
-def places(blocks, length, n, rng) -> tuple:
+def places(blocks: Blocks, length: int, n: int, rng: np.random.Generator) -> tuple:
     """(block, offset in it) of n strings of ``length`` symbols, int64 both, drawn from blocks of a text.
 
     Raises FmxError where no block is that long.
@@ -178,7 +179,9 @@ def places(blocks, length, n, rng) -> tuple:
     return block, drawn - edges[block]
 
 
-def search(query, patterns, n_threads, n_runs=3, n_slots=cpu.N_SLOTS) -> tuple:
+def search(
+    query: Any, patterns: Patterns, n_threads: int, n_runs: int = 3, n_slots: int = cpu.N_SLOTS
+) -> tuple:
     """(Intervals, least seconds) of n_threads of the CPU, which take pieces of the patterns in turn."""
     n = patterns.length.size
     pieces = [(query, some(patterns, *span), n_slots) for span in spans(n, max(n_threads, n // _PIECE))]

@@ -7,7 +7,9 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import FmxError
 
@@ -21,7 +23,7 @@ class Run:
     said: str = ""
 
 
-def best(work, n_runs=3) -> float:
+def best(work: Callable[[], Any], n_runs: int = 3) -> float:
     """Least seconds that ``work()`` takes by the clock: other work on the machine only adds."""
     least = float("inf")
     for _ in range(n_runs):
@@ -31,7 +33,7 @@ def best(work, n_runs=3) -> float:
     return least
 
 
-def run(command, stdout=subprocess.DEVNULL) -> Run:
+def run(command: Iterable[Any], stdout: int = subprocess.DEVNULL) -> Run:
     """Run a command once.  Raises FmxError with its last words if it fails."""
     command = [str(word) for word in command]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -64,7 +66,7 @@ def medians(commands: dict, n_runs: int) -> dict:
     }
 
 
-def fmx_command(*arguments) -> list:
+def fmx_command(*arguments: Any) -> list:
     """The running fmx as a command line."""
     return [sys.executable, "-m", "fmx", *arguments]
 

@@ -1,13 +1,17 @@
 """``fmx mem`` from an opened index to the lines that are written."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from .._version import __version__
 from ..compiler import functions
+from ..index.fm_index import FMIndex, JoinedIndex
 from ..input.read_range import Share
+from ..machines.gpu_session import GpuSession
 from ..machines.places import Device, choose_place, for_each, teams
+from ..machines.progress import Progress
 from ..machines.threads import run_all
 from ..machines.watch import Watch
 from ..output import module_of
@@ -51,7 +55,13 @@ class Matching(NamedTuple):
     head: bytes
 
 
-def prepare(fm_index, options: MemOptions, output: MemOutput, progress, device: Device) -> Matching:
+def prepare(
+    fm_index: FMIndex | JoinedIndex,
+    options: MemOptions,
+    output: MemOutput,
+    progress: Progress,
+    device: Device,
+) -> Matching:
     """What ``find`` needs, to serve for several outputs."""
     functions.on_first_compile(progress)
     sam_header = partial(sam.header, fm_index.reference, __version__, command_line(), "")
@@ -67,7 +77,9 @@ def prepare(fm_index, options: MemOptions, output: MemOutput, progress, device: 
     return Matching(finders, places, watch, head)
 
 
-def find(matching: Matching, paths, output: MemOutput, progress, shard=None) -> Summary:
+def find(
+    matching: Matching, paths: Sequence[Any], output: MemOutput, progress: Progress, shard: Any = None
+) -> Summary:
     """Find the matches of queries (FASTA or FASTQ files, '-' for stdin), in order, by what was made for such
     an ``output``; those of a ``shard``, a jobs.shard.ShardRun, or of all."""
     finders, places, watch, head = matching
@@ -85,7 +97,7 @@ def find(matching: Matching, paths, output: MemOutput, progress, shard=None) -> 
             summary = find_all(finders, source, watch.timed(sink) if watch else sink, progress)
         wall.turn_to("writing")
 
-        def facts():
+        def facts() -> dict:
             found = length_facts(summary, ("lengths", "match_lengths"))
             if summary.strands is not None:
                 found["strands"] = strand_facts(summary.strands)
@@ -95,25 +107,31 @@ def find(matching: Matching, paths, output: MemOutput, progress, shard=None) -> 
     return summary
 
 
-def make_matchers(fm_index, options, device, progress, places=None) -> list:
+def make_matchers(
+    fm_index: FMIndex | JoinedIndex,
+    options: MemOptions,
+    device: Device,
+    progress: Progress,
+    places: list | None = None,
+) -> list:
     """A matcher for each team of GPUs, with its threads: (matcher, n_threads); of the CPU None.
 
     ``places``: a list that is told where matches are sought, where that is not the CPU as asked for.
     """
 
-    def tell(where):
+    def tell(where: str) -> None:
         progress.say(f"searching on {where}")
         if places:
             places[:] = [where]
 
-    def on_gpus(sessions):
+    def on_gpus(sessions: list[GpuSession]) -> list:
         from ..search.gpu.gpu_search import n_bytes
         from .seeds_gpu import BESIDE
 
         hosts = [ALGORITHMS[options.algorithm](part, options.least) for part in fm_index.parts]
         sizes = [n_bytes(host) + BESIDE for host in hosts]
 
-        def make(team, n_threads):
+        def make(team: Sequence[GpuSession], n_threads: int) -> tuple:
             parts = []
             for host, session, size in zip(hosts, team, sizes, strict=True):
                 own = sum(other for other, of in zip(sizes, team, strict=True) if of is session)
@@ -123,13 +141,13 @@ def make_matchers(fm_index, options, device, progress, places=None) -> list:
         found = for_each(teams(sessions, sizes, 0, progress.say), options.n_threads)
         return run_all(make, found, len(found))
 
-    def on_cpu():
+    def on_cpu() -> list:
         return [(None, options.n_threads)]
 
     return choose_place(device, on_gpus, on_cpu, tell)
 
 
-def gpu_matcher(host, session, n_threads):
+def gpu_matcher(host: Any, session: GpuSession, n_threads: int) -> Any:
     """The matcher ``host`` of a part of an index on the GPU of a GpuSession, for n_threads threads."""
     from .mummergpu_gpu import GpuMummer
     from .seeds_gpu import GpuSeeds

@@ -27,7 +27,7 @@ from .matches import in_query, in_reference
 from .strands import Matches, Strands, collect, cut, empty_matches, join_matches, make_strands, seek, take
 
 if TYPE_CHECKING:
-    from ..index.fm_index import FMIndex
+    from ..index.fm_index import FMIndex, JoinedIndex
     from ..input.chunks import Chunk
     from ..input.reads import ReadBatch
     from .mummergpu import MummerGpu, Subqueries
@@ -111,7 +111,7 @@ class Joined(NamedTuple):
     starts: list
 
 
-def join(index: "FMIndex", matchers: list) -> Any:
+def join(index: "FMIndex | JoinedIndex", matchers: list) -> Any:
     """One matcher of an opened index, from those of its parts."""
     if len(matchers) == 1:
         return matchers[0]

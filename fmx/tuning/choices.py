@@ -11,7 +11,7 @@ over a share of its own, if that is more.  Shares were measured once (docs/tune.
 itself corrects them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, gcd, inf, log2
@@ -56,19 +56,19 @@ class Choice:
     engine: str
 
 
-def n_bytes(sizes, choice) -> int:
+def n_bytes(sizes: Sequence[int], choice: Choice) -> int:
     """Bytes of an index that the choice reads; ``sizes``: symbols of each part of the text."""
     if choice.way == "verify":
         return plan.verify_bytes(sizes, choice.prefix_length)
     return plan.backward_bytes(sizes, choice.way, choice.sa_rate, choice.prefix_length)
 
 
-def units_of(way) -> int:
+def units_of(way: str) -> int:
     """Units of 16 bytes of an entry of a layout; 0 for those that have none, and for seed and verify."""
     return 0 if way == "verify" else layouts.parse_name(way).units
 
 
-def search_fetches(n, length, choice) -> list:
+def search_fetches(n: int, length: int, choice: Choice) -> list:
     """What a search of a part of n symbols fetches (Fetches)."""
     if choice.way == "verify":
         return _verify(n, length) if choice.engine == "cpu" else _verify_wide(n, length)
@@ -83,19 +83,19 @@ def search_fetches(n, length, choice) -> list:
     return [table, Fetches(entries, touched, name.bytes_per_symbol(n) * n)]
 
 
-def _pair(q) -> Fetches:
+def _pair(q: int) -> Fetches:
     """A pair of the prefix table."""
     return Fetches(1, 8, 8 * (4 ** (q + 1) - 1) / 3)
 
 
-def _touched(entry, apart) -> float:
+def _touched(entry: int, apart: int) -> float:
     """Bytes of the pieces of memory that an entry lies in, the mean of its places; its own in one piece."""
     starts = range(0, _PIECE, gcd(apart, _PIECE))
     pieces = [ceil((start + entry) / _PIECE) for start in starts]
     return entry if max(pieces) == 1 else _PIECE * sum(pieces) / len(pieces)
 
 
-def _verify(n, length) -> list:
+def _verify(n: int, length: int) -> list:
     """A seed; rows that begin like the read, halved until there are few; their texts, its own to the end."""
     s = seed_table.default_length(n)
     rows = 1 + n / 4**s
@@ -105,7 +105,7 @@ def _verify(n, length) -> list:
     return [Fetches(1, 8, 4 * 4**s), Fetches(halvings + 1, 4, 4 * n), *texts]
 
 
-def _verify_wide(n, length) -> list:
+def _verify_wide(n: int, length: int) -> list:
     """A seed; rows that begin like the read, four of them a fetch; its text in sectors.
 
     Where a GPU has room for wide rows and the longest seeds; else a trial tells what it costs.
@@ -116,7 +116,7 @@ def _verify_wide(n, length) -> list:
     return [Fetches(1, 8, 4 * 4**s), Fetches(1 + halvings, 8, 8 * n), Fetches(sectors, 32, n)]
 
 
-def locate_fetches(n, choice) -> list:
+def locate_fetches(n: int, choice: Choice) -> list:
     """What locating one row fetches; with seed and verify it is at hand."""
     if choice.way == "verify":
         return []
@@ -129,25 +129,25 @@ def locate_fetches(n, choice) -> list:
     return [*walk, Fetches(1, 4, 4 * n / choice.sa_rate)]
 
 
-def search_seconds(sizes, length, choice, rates) -> float:
+def search_seconds(sizes: Sequence[int], length: int, choice: Choice, rates: Rates) -> float:
     """Time of the search of a read, all parts of the text after each other."""
     return sum(_seconds(search_fetches(n, length, choice), choice, n, rates) for n in sizes)
 
 
-def locate_seconds(sizes, choice, rates) -> float:
+def locate_seconds(sizes: Sequence[int], choice: Choice, rates: Rates) -> float:
     """Time of locating one row, in the largest part."""
     return _seconds(locate_fetches(max(sizes), choice), choice, max(sizes), rates)
 
 
-def _seconds(fetches, choice, n, rates) -> float:
-    def fetching(most):
+def _seconds(fetches: list[Fetches], choice: Choice, n: int, rates: Rates) -> float:
+    def fetching(most: float) -> float:
         return sum(times * rates.seconds(entry, min(footprint, most)) for times, entry, footprint in fetches)
 
     memory, cache = _shares(choice)
     return max(fetching(inf) / memory, fetching(0) / cache)
 
 
-def _shares(choice) -> tuple:
+def _shares(choice: Choice) -> tuple:
     """Of memory and of the cache; on a GPU by the next larger number of units known, or the largest."""
     kind = None if choice.way == "verify" else layouts.parse_name(choice.way).kind
     if choice.engine == "cpu":
@@ -191,7 +191,7 @@ class Prediction:
         return 1 / (self.search + self.locate)
 
 
-def predict(sizes, length, choice, place) -> Prediction:
+def predict(sizes: Sequence[int], length: int, choice: Choice, place: Place) -> Prediction:
     """What to expect of a choice for a text of parts of ``sizes`` symbols, for reads of ``length`` bases."""
     search = search_seconds(sizes, length, choice, place.rates)
     return Prediction(
@@ -199,7 +199,7 @@ def predict(sizes, length, choice, place) -> Prediction:
     )
 
 
-def ranked(sizes, length, places, offered: Callable) -> list:
+def ranked(sizes: Sequence[int], length: int, places: Iterable[Place], offered: Callable) -> list:
     """The best Prediction of each way that fits, the fastest first; ``offered(kind)`` gives Choices."""
     best: dict = {}
     for place in places:
@@ -212,7 +212,7 @@ def ranked(sizes, length, places, offered: Callable) -> list:
     return sorted(best.values(), key=lambda found: -found.reads)
 
 
-def every(n: int, kind: str):
+def every(n: int, kind: str) -> Iterator[Choice]:
     """Every Choice there is for a text of n symbols."""
     shortest = prefix_table.default_length(n)
     longest = max(shortest, min(LONGEST_PREFIX, seed_table.default_length(n)))
@@ -225,7 +225,7 @@ def every(n: int, kind: str):
                     yield Choice(str(name), sa_rate, prefix_length, engine)
 
 
-def of_index(meta: dict, kind: str):
+def of_index(meta: dict, kind: str) -> Iterator[Choice]:
     """Every Choice that an index offers."""
     for way in ways_to_search(meta):
         if parse_sparse(way):
@@ -234,7 +234,7 @@ def of_index(meta: dict, kind: str):
             yield Choice(way, meta["sa_rate"], meta["prefix_length"], engine)
 
 
-def engines_for(way, kind) -> list:
+def engines_for(way: str, kind: str) -> list:
     """The engines of a CPU or a GPU that can search by a way, as far as their shares are known."""
     if kind == "cpu":
         return ["cpu"]

@@ -5,8 +5,11 @@ multiplied by measured over predicted, so that the model accounts for memory and
 """
 
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,24 +18,26 @@ from ..index.arrays import part_arrays, part_sizes
 from ..index.building.journey import IndexOptions, build_index
 from ..index.disk import store
 from ..index.disk.store import read_meta
-from ..index.fm_index import load
+from ..index.fm_index import FMIndex, load
 from ..index.plan import available_memory
 from ..index.reference import MAX_SYMBOLS
 from ..input.reads import Patterns
+from ..machines.gpu_session import GpuSession
 from ..machines.jobs import ONE_CORE
 from ..machines.places import Device, choose_place
+from ..machines.progress import Progress
 from ..measure import timing
 from ..measure.texts import cut, places, random_fasta, search
 from ..search import engines
 from ..search.mapping import make_query
 from . import choices
-from .choices import Place
+from .choices import Choice, Place, Prediction
 from .rates import Store, measure_cpu, measure_gpu
 
 N_READS = {"cpu": 200_000, "cuda": 4_000_000}  # a thread of the CPU, a GPU
 
 
-def reads_per_second(path, choice, length, n_threads) -> dict:
+def reads_per_second(path: str | Path, choice: Choice, length: int, n_threads: int) -> dict:
     """{engine: reads a second}: searches for reads of ``length`` bases, one strand, in the index at ``path``.
 
     On a GPU by every engine that can, whatever the choice says.  Raises FmxError if a read is not found or no
@@ -53,7 +58,7 @@ def reads_per_second(path, choice, length, n_threads) -> dict:
     return {engine: patterns.length.size / seconds for engine, seconds in spent.items()}
 
 
-def draw(fm_index, n, length) -> Patterns:
+def draw(fm_index: FMIndex, n: int, length: int) -> Patterns:
     """n strings of the first part of an index, packed."""
     blocks = fm_index.parts[0].reference.blocks
     block, offset = places(blocks, length, n, np.random.default_rng(1))
@@ -61,7 +66,7 @@ def draw(fm_index, n, length) -> Patterns:
     return cut(ONE_CORE, words, blocks.text_start[block] + offset, length)
 
 
-def _on_gpu(query, patterns) -> dict:
+def _on_gpu(query: Any, patterns: Patterns) -> dict:
     """{engine: (Intervals, seconds by events)}; reads and index lie on the device."""
     from ..machines import gpu
     from ..measure import gpu_timing
@@ -78,7 +83,7 @@ def _on_gpu(query, patterns) -> dict:
             except UnsupportedError:
                 continue
             found = Intervals(*(gpu.zeros(patterns.length.size, np.uint32) for _ in Intervals._fields))
-            seconds = gpu_timing.seconds(lambda go=launch, to=found: go(*on_gpu, to))
+            seconds = gpu_timing.seconds(partial(launch, *on_gpu, found))
             spent[engine] = Intervals(*map(gpu.to_host, found)), seconds
     return spent
 
@@ -101,7 +106,7 @@ class Question:
     engine: str
     n_threads: int
 
-    def key(self, meta) -> str:
+    def key(self, meta: dict | None) -> str:
         """What two questions with the same answer share."""
         what = meta["checksum"] if meta else f"{self.n_bases} bases"
         return (
@@ -109,8 +114,8 @@ class Question:
         )
 
 
-def tune(question, plan_only=False, progress=None) -> dict:
-    """The answer, as report.text shows it; a trial that was made before is not made again.
+def tune(question: Question, progress: Progress, plan_only: bool = False) -> dict:
+    """The answer, as ``text`` shows it; a trial that was made before is not made again.
 
     Raises UnsupportedError if nothing fits, DeviceError without a GPU that is asked for.
     """
@@ -122,7 +127,7 @@ def tune(question, plan_only=False, progress=None) -> dict:
     if not plan_only and (known := store.result(key)):
         return {**known, "kept": str(store.path)}
 
-    def offered(kind):
+    def offered(kind: str) -> Iterator[Choice]:
         return choices.of_index(meta, kind) if meta else choices.every(max(sizes), kind)
 
     predicted = choices.ranked(sizes, question.length, places, offered)[:N_SHOWN]
@@ -142,13 +147,13 @@ def tune(question, plan_only=False, progress=None) -> dict:
     return store.keep_result(key, answer)
 
 
-def _parts_of(n_bases) -> list:
+def _parts_of(n_bases: int) -> list:
     """Sizes of the parts of a text of that many bases in contigs far smaller than a part."""
     n_parts = -(-n_bases // MAX_SYMBOLS)
     return [n_bases // n_parts] * n_parts
 
 
-def _places(question, progress) -> tuple:
+def _places(question: Question, progress: Progress) -> tuple:
     """(the Places asked for, their Stores, what huge pages would change)."""
     places, stores, note = [], [], ""
     if question.engine != "cuda":
@@ -165,7 +170,7 @@ def _places(question, progress) -> tuple:
         )
         places.append(Place("cpu", rates, question.memory or available_memory() // 2))
 
-    def on_gpu(sessions):
+    def on_gpu(sessions: list[GpuSession]) -> None:
         (session,) = sessions
         stores.append(Store(session.name))
         with progress.stage("rates of the GPU"):
@@ -177,11 +182,11 @@ def _places(question, progress) -> tuple:
     return places, stores, note
 
 
-def _row(found) -> dict:
+def _row(found: Prediction) -> dict:
     return asdict(found.choice) | {"n_bytes": found.n_bytes, "predicted": found.reads}
 
 
-def _try(question, sizes, found, row, progress) -> None:
+def _try(question: Question, sizes: list[int], found: Prediction, row: dict, progress: Progress) -> None:
     """Search a sample (or the index given), and correct the prediction by what that takes."""
     with progress.stage(f"trying {row['way']}"):
         if question.index:
@@ -200,7 +205,7 @@ def _try(question, sizes, found, row, progress) -> None:
     )  # fmt: skip
 
 
-def _on_sample(question, choice, n) -> dict:
+def _on_sample(question: Question, choice: Choice, n: int) -> dict:
     layout = "bvsfm-k2-d224" if choice.way == "verify" else choice.way
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sample.fmx"
@@ -229,12 +234,12 @@ def text(answer: dict) -> str:
     return "\n".join(map(shown, lines))
 
 
-def _line(way, engine, sa_rate, prefix, size, *speeds) -> str:
+def _line(way: str, engine: str, sa_rate: object, prefix: object, size: str, *speeds: str) -> str:
     tail = "".join(f"{speed:>15}" for speed in speeds)
     return f"{way:<20}{engine:<20}{sa_rate:>7}{prefix:>8}{size:>10}{tail}".rstrip()
 
 
-def _cells(row) -> list:
+def _cells(row: dict) -> list:
     cells = [row[name] for name in ("way", "engine", "sa_rate", "prefix_length")]
     cells += [f"{row['n_bytes'] / 1e6:,.0f}", _million(row["predicted"])]
     if "corrected" not in row:
@@ -243,11 +248,11 @@ def _cells(row) -> list:
     return [*cells, on_sample, _million(row["corrected"])]
 
 
-def _million(reads) -> str:
+def _million(reads: float) -> str:
     return f"{reads / 1e6:,.1f}" if reads < 1e8 else f"{reads / 1e6:,.0f}"
 
 
-def _commands(answer) -> list:
+def _commands(answer: dict) -> list:
     """How to index and search by the first row."""
     best = answer["rows"][0]
     verify = best["way"] == "verify"

@@ -10,9 +10,11 @@ import json
 import mmap
 import re
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log2
+from typing import Any
 
 import numpy as np
 
@@ -46,12 +48,12 @@ class Rates:
         known = [(size, self._seconds(size, footprint)) for size in sizes]
         return max(1, entry / sizes[-1]) * _between(known, entry)
 
-    def _seconds(self, size, footprint) -> float:
+    def _seconds(self, size: int, footprint: float) -> float:
         known = sorted((log2(n_bytes), 1 / rate) for n_bytes, rate in self.table[size].items())
         return _between(known, log2(max(footprint, 1)))
 
 
-def _between(known, x) -> float:
+def _between(known: Sequence[tuple[float, float]], x: float) -> float:
     """The value at x, from pairs (x, value) that ascend."""
     if x <= known[0][0]:
         return known[0][1]
@@ -61,7 +63,7 @@ def _between(known, x) -> float:
     return known[-1][1]
 
 
-def measure_cpu(device, n_threads, huge_pages=False) -> Rates:
+def measure_cpu(device: str, n_threads: int, huge_pages: bool = False) -> Rates:
     """The rates of ``n_threads`` threads together, from pages of 4 kB or, if asked, of 2 MB."""
     footprints = [n for n in CPU_FOOTPRINTS if n <= available_memory() // 4]
     memory = mmap.mmap(-1, footprints[-1])
@@ -76,7 +78,7 @@ def measure_cpu(device, n_threads, huge_pages=False) -> Rates:
     return Rates(device, table)
 
 
-def _cpu_rate(words, n_lines, n_threads) -> float:
+def _cpu_rate(words: np.ndarray, n_lines: int, n_threads: int) -> float:
     chains = [np.arange(N_SLOTS, dtype=np.uint64) + np.uint64(N_SLOTS * i) for i in range(n_threads)]
     _chase(words, n_lines, chains[0], 10)  # compiles
     work = [(words, n_lines, chain, _N_STEPS) for chain in chains]
@@ -113,7 +115,7 @@ def _chase(words, n_lines, chain, n_steps):
                 prefetch(words, following + 8 * line)
 
 
-def measure_gpu(device) -> Rates:
+def measure_gpu(device: str) -> Rates:
     """The rates of the GPU that this thread has opened, 16 bytes a thread.  Raises DeviceError."""
     from ..machines import gpu
     from ..measure import roofline
@@ -134,7 +136,7 @@ def measure_gpu(device) -> Rates:
 class Store:
     """The file of one device.  One that cannot be read, or was changed, counts as empty."""
 
-    def __init__(self, device: str):
+    def __init__(self, device: str) -> None:
         name = re.sub(r"[^A-Za-z0-9]+", "-", device).strip("-").lower()
         base = private.base()
         self.device, self.path = device, base / "tune" / f"{name}.json" if base else None
@@ -146,7 +148,7 @@ class Store:
         except (OSError, ValueError, TypeError, AttributeError, RecursionError):  # no such file, or no dict
             pass
 
-    def rates(self, measure) -> Rates:
+    def rates(self, measure: Callable[[], Rates]) -> Rates:
         """The rates of the device: those kept, else what ``measure()`` gives, kept from now on."""
         if "rates" not in self._held:
             found = measure()
@@ -167,12 +169,12 @@ class Store:
         self._keep("results", {**self._held.get("results", {}), question: result})
         return result
 
-    def _keep(self, key, value) -> None:
+    def _keep(self, key: str, value: Any) -> None:
         self._held[key] = value
         if self.path:
             data = json.dumps({**self._held, "checksum": _checksum(self._held)}, indent=1) + "\n"
             private.write(self.path.parent, self.path.name, data.encode(), alone=False)
 
 
-def _checksum(held) -> str:
+def _checksum(held: dict) -> str:
     return hashlib.sha256(json.dumps(held).encode()).hexdigest()[:16]

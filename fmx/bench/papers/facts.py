@@ -4,9 +4,10 @@ import csv
 import functools
 import tempfile
 import tomllib
+from collections.abc import Callable, Iterable
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -56,10 +57,10 @@ class MissingError(LookupError):
 class Found:
     """Tables by their names, to look values up in."""
 
-    def __init__(self, tables):
+    def __init__(self, tables: Iterable[tables.Table]) -> None:
         self.tables = {table.table: table for table in tables}
 
-    def rows(self, name, /, **wanted) -> list:
+    def rows(self, name: str, /, **wanted: Any) -> list:
         """The rows of a table with these values in the columns ``wanted``.  Raises MissingError for none."""
         table = self.tables.get(name)
         rows = table.rows if table else []
@@ -68,13 +69,16 @@ class Found:
             raise MissingError(name, wanted)
         return rows
 
-    def most(self, name, column, /, **wanted) -> float:
+    def most(self, name: str, column: str, /, **wanted: Any) -> float:
         """The largest value of a column of such rows."""
         return max(row[column] for row in self.rows(name, **wanted) if row.get(column) is not None)
 
-    def row_of_most(self, name, column, /, **wanted) -> dict:
+    def row_of_most(self, name: str, column: str, /, **wanted: Any) -> dict:
         """The row with it."""
         return max(self.rows(name, **wanted), key=lambda row: row[column])
+
+
+Value = Callable[[Found], Any]  # what gives a measured value of the tables that there are
 
 
 def papers() -> list:
@@ -83,7 +87,7 @@ def papers() -> list:
     return [Paper(key, paper["title"], list(map(_figure, paper["figures"]))) for key, paper in found.items()]
 
 
-def _figure(about) -> Figure:
+def _figure(about: dict) -> Figure:
     made_of, picture = tuple(about.get("from", ())), about.get("picture", "")
     return Figure(about["name"], about["about"], about["note"], made_of, picture)
 
@@ -94,12 +98,12 @@ def facts() -> list:
     return [Fact(**row) for row in csv.DictReader(_text("facts.tsv").splitlines(), delimiter="\t")]
 
 
-def fact(paper, figure, what) -> Fact:
+def fact(paper: str, figure: str, what: str) -> Fact:
     """What a paper says of a thing in a figure."""
     return next(fact for fact in facts() if fact[:3] == (paper, figure, what))
 
 
-def _text(name) -> str:
+def _text(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
@@ -160,7 +164,7 @@ RUNS = {
 }  # fmt: skip
 
 
-def make(name, given) -> list:
+def make(name: str, given: dict[str, Any]) -> list:
     """The tables of a run; ``given`` {option of the command: value}.  Raises FmxError where it fails."""
     run = RUNS[name]
     words = run.words.split() + (run.quick.split() if given["quick"] else [])
@@ -174,12 +178,17 @@ def make(name, given) -> list:
     return [table._replace(table=run.names.get(table.table, table.table)) for table in found]
 
 
-def add(known, new) -> list:
+def add(known: list[tables.Table], new: Iterable[tables.Table]) -> list:
     """Tables, of which new ones take the place of those of their name."""
     return [*{table.table: table for table in [*known, *new]}.values()]
 
 
-def make_all(names, given, known, done) -> list:
+def make_all(
+    names: Iterable[str],
+    given: dict[str, Any],
+    known: list[tables.Table],
+    done: Callable[[list[tables.Table]], None],
+) -> list:
     """Known tables and those of these runs; ``done(tables)`` after each.  A run that fails is told of."""
     for name in names:
         try:

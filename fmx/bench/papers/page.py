@@ -1,50 +1,54 @@
 """The page of the papers' figures, as Markdown; measured values for MUMmerGPU++ and pairwise alignment."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import click
 
 from ... import options
+from ...measure.tables import Table
 from ..figures import STAGES
 from ..options import only, output
 from . import fm_index
-from .facts import Found, MissingError, facts, papers
+from .facts import Figure, Found, MissingError, Paper, Value, facts, papers
 
 
-def _on_gpu(found, **wanted) -> list:
+def _on_gpu(found: Found, **wanted: Any) -> list:
     return [row for row in found.rows("mem-stages", **wanted) if row["engine"].startswith("GPU")]
 
 
-def _sums(found, algorithm) -> dict:
+def _sums(found: Found, algorithm: str) -> dict:
     """{(workload, least): seconds of all stages on the GPU}."""
     rows = _on_gpu(found, algorithm=algorithm)
     return {(row["workload"], row["least"]): sum(row[stage] for stage in STAGES) for row in rows}
 
 
-def _ratios(found) -> list:
+def _ratios(found: Found) -> list:
     default, paper = _sums(found, "seeds"), _sums(found, "mummergpu")
     return [paper[key] / default[key] for key in default]
 
 
-def _row(found, workload, algorithm="mummergpu") -> dict:
+def _row(found: Found, workload: str, algorithm: str = "mummergpu") -> dict:
     """The middle configuration of a workload on the GPU."""
     return _on_gpu(found, workload=workload, algorithm=algorithm, configuration=2)[0]
 
 
-def _stage(stage):
+def _stage(stage: str) -> Value:
     return lambda found: 1000 * _row(found, "HS1")[stage]
 
 
-def _share(workload):
-    def share(found):
+def _share(workload: str) -> Value:
+    def share(found: Found) -> float:
         row = _row(found, workload)
         return 100 * row["match"] / sum(row[stage] for stage in STAGES)
 
     return share
 
 
-def _times(algorithm):
+def _times(algorithm: str) -> Value:
     """mummer's CPU seconds, less those for its index, over those of a whole command."""
 
-    def times(found):
+    def times(found: Found) -> float:
         rows = found.rows("mem-commands", workload="HS2", configuration=2)
         spent = {row["command"]: row["CPU s"] for row in rows}
         if "mummer" not in spent:
@@ -73,38 +77,38 @@ MUMMERGPU = {
 # Truong et al. 2014: pairwise alignments on GPUs and clusters of them.
 
 
-def _speed(part, name, column="pairs_per_s", **wanted):
+def _speed(part: str, name: str, column: str = "pairs_per_s", **wanted: Any) -> Value:
     return lambda found: found.most("pairwise", column, part=part, name=name, **wanted)
 
 
-def _ratio(above, below):
+def _ratio(above: Value, below: Value) -> Value:
     return lambda found: above(found) / below(found)
 
 
-def _table_5(name):
+def _table_5(name: str) -> Value:
     return _speed("table 5", name)
 
 
-def _lazy(block, k):
+def _lazy(block: int, k: int) -> Value:
     return _speed("slices", "lazy", block=block, k=k)
 
 
-def _best_k(found) -> int:
+def _best_k(found: Found) -> int:
     return found.row_of_most("pairwise", "pairs_per_s", part="slices", name="lazy")["k"]
 
 
-def _flat(found) -> float:
+def _flat(found: Found) -> float:
     """The slowest over the fastest batch of DScan from 128 pairs on."""
     rows = [row for row in found.rows("pairwise", part="batches", name="dscan") if row["pairs"] >= 128]
     speeds = [row["pairs_per_s"] for row in rows]
     return min(speeds) / max(speeds)
 
 
-def _gpus(found, n) -> float:
+def _gpus(found: Found, n: int) -> float:
     return found.most("gpus-pairwise", "M pairs/s", GPUs=n)
 
 
-def _cluster(name):
+def _cluster(name: str) -> Value:
     return lambda found: found.most("nodes", "pairs/s", cluster=name)
 
 
@@ -177,7 +181,7 @@ sentence says why.
 """
 
 
-def papers_page(tables, pictures, quick) -> str:
+def papers_page(tables: Iterable[Table], pictures: set[str], quick: bool) -> str:
     """The page of what was measured.
 
     ``pictures``: names of those that are drawn; ``quick``: whether sizes were too small to tell speeds.
@@ -200,7 +204,7 @@ def papers_page(tables, pictures, quick) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _figure(paper, figure, found) -> list:
+def _figure(paper: Paper, figure: Figure, found: Found) -> list:
     """The lines of a figure."""
     note = f"**{figure.name.capitalize()}: {figure.about}.** {figure.note}"
     values = VALUES[paper.key].get(figure.name)
@@ -216,7 +220,7 @@ def _figure(paper, figure, found) -> list:
     return lines
 
 
-def _said(value, found) -> str:
+def _said(value: Value, found: Found) -> str:
     """A measured value: three digits of a number."""
     try:
         measured = value(found)

@@ -43,4 +43,4 @@ def command(given):
         find_index(index_path) if index_path else None,
         given.bases or 0, given.length, given.max_memory, given.engine, given.threads,
     )  # fmt: skip
-    click.echo(journey.text(journey.tune(question, given.plan_only, progress)))
+    click.echo(journey.text(journey.tune(question, progress, given.plan_only)))
