@@ -37,7 +37,6 @@ from .numbers import (
 )
 from .queries.sparse import (
     FEW,
-    Anchor,
     Sparse,
     cost_of,
     has_window,
@@ -46,8 +45,8 @@ from .queries.sparse import (
     looks_at_text,
     may_be,
     occurs,
+    order_of,
     position_at_row,
-    range_of,
     strand_at,
     window_start,
 )
@@ -55,17 +54,19 @@ from .queries.sparse import (
 MANY = 64  # rows at which a read may occur, and whose positions are then kept
 ROOM_A_READ, SPARE = 8, 64  # positions for which there is room: so many a read, and so many more
 _GROUP = 2 * LANES  # reads that are searched together
-_ANCHORED, _NEXT = -1, -2  # in place of a number of candidates
+_RECENT = 64
+_ANCHORED, _NEXT, _LATE = -1, -2, -3  # in place of a number of candidates
 
 
 class Desk(NamedTuple):
-    """Memory of a search, for each of _GROUP reads that are searched together.
+    """Memory of a search, for each of n reads that are searched together.
 
-    ``read`` and ``window`` int64[_GROUP]: which read, and the window that is looked at; ``anchor`` and
-    ``best`` int64[_GROUP, N_ANCHOR]: of this window, and the one that costs least; ``n`` int64[_GROUP]: how
-    many candidates there are, ``rows`` uint64[_GROUP, MANY + 1], or _ANCHORED where they are too many,
-    or _NEXT for another window.  ``first`` and ``start`` int64[_GROUP] and ``room`` int32[ROOM] are for
-    smallest_kmers.
+    ``read`` and ``window`` int64[n]: which read, and the window that is looked at; ``anchor`` and ``best``
+    int64[n, N_ANCHOR]: of this window, and the one that costs least; ``n`` int64[n]: how many candidates
+    there are, ``rows`` uint64[n, MANY + 1], or _ANCHORED where they are too many, or _NEXT for another
+    window, or _LATE where binary search comes first, between ``lo`` and ``hi`` int64[n].  ``first`` and
+    ``start`` int64[n] and ``room`` int32[ROOM] are for smallest_kmers; ``recent`` int64[_RECENT] holds reads
+    that were _ANCHORED, -1 at first.
     """
 
     read: np.ndarray
@@ -74,16 +75,20 @@ class Desk(NamedTuple):
     best: np.ndarray
     n: np.ndarray
     rows: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
     first: np.ndarray
     start: np.ndarray
     room: np.ndarray
+    recent: np.ndarray
 
 
-def _make_desk() -> Desk:
-    read, window, n, first, start = (np.zeros(_GROUP, np.int64) for _ in range(5))
-    anchor, best = (np.zeros((_GROUP, N_ANCHOR), np.int64) for _ in range(2))
-    rows = np.zeros((_GROUP, MANY + 1), np.uint64)
-    return Desk(read, window, anchor, best, n, rows, first, start, np.empty(ROOM, np.int32))
+def _make_desk(size: int) -> Desk:
+    read, window, n, lo, hi, first, start = (np.zeros(size, np.int64) for _ in range(7))
+    anchor, best = (np.zeros((size, N_ANCHOR), np.int64) for _ in range(2))
+    rows = np.zeros((size, MANY + 1), np.uint64)
+    room, recent = np.empty(ROOM, np.int32), np.full(_RECENT, -1)
+    return Desk(read, window, anchor, best, n, rows, lo, hi, first, start, room, recent)
 
 
 def make_sparse(index) -> Sparse:
@@ -97,40 +102,70 @@ def search(query, patterns) -> Numbered:
     n = patterns.length.size // 2
     found = Found(patterns, np.empty(ROOM_A_READ * n + SPARE, np.int64), np.empty((n, N_KEPT), np.int64))
     numbered = Numbered(np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64), found)
-    _search(query, numbered, _make_desk())
+    _search(query, numbered, _make_desk(_GROUP), _make_desk(2 * _GROUP))
     return numbered
 
 
 @compiled
-def _search(query, numbered, desk):
+def _search(query, numbered, desk, late):
+    """Search reads in groups; those that need a binary search wait in ``late`` until there are as many."""
     patterns, n_reads = numbered.found.patterns, numbered.lo.size // 2
-    r, size, n_kept = 0, 0, np.int64(0)
+    r, size, n_late, n_kept = 0, 0, 0, np.int64(0)
     while True:
         while size < _GROUP and r < n_reads:
             if length_of(patterns, r) > 0:
                 desk.read[size], desk.window[size] = r, 0
                 size += 1
             r += 1
-        if size == 0:
+        if size > 0 and n_late < _GROUP:
+            now, n = desk, size
+            _look_up(query, patterns, size, desk)
+            size = 0
+        elif n_late > 0:
+            now, n = late, n_late
+            _narrow(query, patterns, n_late, late)
+            n_late = 0
+        else:
             return
-        _choose_kmers(query, patterns, size, desk)
-        for i in range(size):
-            bucket = desk.anchor[i, LO]
-            desk.anchor[i, LO] = lo = np.int64(at(query.table.starts, bucket))
-            desk.anchor[i, HI] = hi = np.int64(at(query.table.starts, bucket + 1))
-            prefetch(query.table.rows, lo)
-            prefetch(query.table.rows, max(hi, 1) - 1)
-        for i in range(size):
-            _choose_rows(query, patterns, i, desk)
-        n_left = 0
-        for i in range(size):
-            if desk.n[i] != _NEXT:
-                n_kept = _compare(query, numbered, i, desk, n_kept)
-                continue
-            desk.read[n_left], desk.window[n_left] = desk.read[i], desk.window[i]
-            keep_anchor(desk.best, n_left, anchor_of(desk.best, i))
-            n_left += 1
-        size = n_left
+        for i in range(n):
+            if now.n[i] == 0:
+                _note_candidates(query, patterns, i, now)
+        for i in range(n):
+            if now.n[i] == _NEXT:
+                desk.read[size], desk.window[size] = now.read[i], now.window[i]
+                keep_anchor(desk.best, size, anchor_of(now.best, i))
+                size += 1
+            elif now.n[i] == _LATE:
+                late.read[n_late] = now.read[i]
+                keep_anchor(late.anchor, n_late, anchor_of(now.anchor, i))
+                n_late += 1
+            else:
+                n_kept = _compare(query, numbered, i, now, n_kept)
+
+
+@inlined
+def _look_up(query, patterns, size, desk):
+    """Look a window of each read up, and note what comes next."""
+    _choose_kmers(query, patterns, size, desk)
+    for i in range(size):
+        bucket = desk.anchor[i, LO]
+        desk.anchor[i, LO] = lo = np.int64(at(query.table.starts, bucket))
+        desk.anchor[i, HI] = hi = np.int64(at(query.table.starts, bucket + 1))
+        prefetch(query.table.rows, lo)
+        prefetch(query.table.rows, max(hi, 1) - 1)
+    for i in range(size):
+        desk.n[i], anchor, window = 0, anchor_of(desk.anchor, i), desk.window[i]
+        if anchor.hi - anchor.lo > FEW:
+            length = length_of(patterns, desk.read[i])
+            cost, best = cost_of(query, length, anchor), anchor_of(desk.best, i)
+            if window > 0 and cost_of(query, length, best) <= cost:
+                anchor = best
+            keep_anchor(desk.best, i, anchor)
+            keep_anchor(desk.anchor, i, anchor)
+            if has_window(query, length, window + 1):
+                desk.window[i], desk.n[i] = window + 1, _NEXT
+            elif anchor.hi - anchor.lo > MANY:
+                desk.n[i] = _LATE
 
 
 @inlined
@@ -155,22 +190,49 @@ def _choose_kmers(query, patterns, size, desk):
 
 
 @inlined
-def _choose_rows(query, patterns, i, desk):
-    """Note the candidates of a read, or that it has too many, or that another window is looked at."""
-    r, window, anchor = desk.read[i], desk.window[i], anchor_of(desk.anchor, i)
-    length = length_of(patterns, r)
-    if anchor.hi - anchor.lo > FEW:
-        if window > 0 and cost_of(query, length, anchor_of(desk.best, i)) <= cost_of(query, length, anchor):
-            anchor = anchor_of(desk.best, i)
-        keep_anchor(desk.best, i, anchor)
-        if has_window(query, length, window + 1):
-            desk.window[i], desk.n[i] = window + 1, _NEXT
-            return
-        if anchor.hi - anchor.lo > MANY:
-            lo, hi = range_of(query, patterns, r, anchor)
-            anchor = Anchor(anchor.place, anchor.strand, lo, hi, np.int64(1))
-        keep_anchor(desk.anchor, i, anchor)
-    left, n = left_of_read(query, patterns, r, anchor), np.int64(0)
+def _narrow(query, patterns, n, desk):
+    """Of the rows of Anchors those that go on as the reads do, by binary search, all reads in step."""
+    for bound in range(LO, HI + 1):
+        for i in range(n):
+            desk.lo[i], desk.hi[i] = desk.anchor[i, LO], desk.anchor[i, HI]
+        n_open = n
+        while n_open > 0:
+            for i in range(n):
+                prefetch(query.table.rows, (desk.lo[i] + desk.hi[i]) >> 1)
+            for i in range(n):
+                if desk.lo[i] < desk.hi[i]:
+                    row = at(query.table.rows, (desk.lo[i] + desk.hi[i]) >> 1)
+                    _prefetch_text(query, length_of(patterns, desk.read[i]), anchor_of(desk.anchor, i), row)
+            n_open = 0
+            for i in range(n):
+                if desk.lo[i] < desk.hi[i]:
+                    middle = (desk.lo[i] + desk.hi[i]) >> 1
+                    row, anchor = at(query.table.rows, middle), anchor_of(desk.anchor, i)
+                    order = order_of(query, patterns, desk.read[i], anchor, row)
+                    if order < 0 or (order == 0 and bound == HI):
+                        desk.lo[i] = middle + 1
+                    else:
+                        desk.hi[i] = middle
+                    n_open += desk.lo[i] < desk.hi[i]
+        for i in range(n):
+            desk.anchor[i, bound] = desk.lo[i]
+    for i in range(n):
+        desk.anchor[i, SORTED], desk.n[i] = 1, 0
+
+
+@inlined
+def _prefetch_text(query, length, anchor, row):
+    """The symbols where a read would stand at a row."""
+    start = max(position_at_row(query, length, anchor, row), np.int64(0))
+    prefetch(query.words, start >> 5)
+    prefetch(query.words, (start + length) >> 5)
+
+
+@inlined
+def _note_candidates(query, patterns, i, desk):
+    """Note the rows that a read may occur at, or that they are too many."""
+    r, anchor, n = desk.read[i], anchor_of(desk.anchor, i), np.int64(0)
+    left, length = left_of_read(query, patterns, r, anchor), length_of(patterns, r)
     for j in range(anchor.lo, anchor.hi):
         row = at(query.table.rows, j)
         desk.rows[i, n] = row
@@ -180,9 +242,7 @@ def _choose_rows(query, patterns, i, desk):
     desk.n[i] = n if n <= MANY else _ANCHORED
     if looks_at_text(query, length, anchor):
         for j in range(min(n, np.int64(MANY))):
-            start = max(position_at_row(query, length, anchor, desk.rows[i, j]), np.int64(0))
-            prefetch(query.words, start >> 5)
-            prefetch(query.words, (start + length) >> 5)
+            _prefetch_text(query, length, anchor, desk.rows[i, j])
 
 
 @inlined
@@ -208,13 +268,32 @@ def _compare(query, numbered, i, desk, n_kept):
             n_kept += 1
         hi[2 * r + 1] = KEPT + n_kept
         return n_kept
-    keep_anchor(numbered.found.anchors, r, anchor)
-    n_forward, n_reverse, least, least_reverse = count_rows(query, patterns, r, anchor)
-    numbered.found.anchors[r, LEAST], numbered.found.anchors[r, LEAST_REVERSE] = least, least_reverse
+    anchors, slot = numbered.found.anchors, anchor.lo % _RECENT
+    keep_anchor(anchors, r, anchor)
+    same = desk.recent[slot]
+    if same >= 0 and _is_alike(query, patterns, r, anchor, same, anchor_of(anchors, same)):
+        n_forward, n_reverse = hi[2 * same] - lo[2 * same], hi[2 * same + 1] - lo[2 * same + 1]
+        least, least_reverse = anchors[same, LEAST], anchors[same, LEAST_REVERSE]
+    else:
+        n_forward, n_reverse, least, least_reverse = count_rows(query, patterns, r, anchor)
+    desk.recent[slot] = r
+    anchors[r, LEAST], anchors[r, LEAST_REVERSE] = least, least_reverse
     lo[2 * r] = np.int64(2 * r + 1) << PATTERN_SHIFT
     lo[2 * r + 1] = np.int64(2 * r + 2) << PATTERN_SHIFT
     hi[2 * r], hi[2 * r + 1] = lo[2 * r] + n_forward, lo[2 * r + 1] + n_reverse
     return n_kept
+
+
+@inlined
+def _is_alike(query, patterns, r, anchor, other, others):
+    """Whether the rows tell the same of two reads with an Anchor each, as they do of reads of one letter."""
+    length, is_same = length_of(patterns, r), anchor.lo == others.lo and anchor.hi == others.hi
+    is_same = is_same and anchor.place == others.place and anchor.strand == others.strand
+    is_same = is_same and length == length_of(patterns, other) and anchor.sorted == others.sorted
+    if not is_same or looks_at_text(query, length, anchor):
+        return False
+    ours, theirs = left_of_read(query, patterns, r, anchor), left_of_read(query, patterns, other, others)
+    return ours[0] == theirs[0]
 
 
 def where_searched(index, device) -> Device:

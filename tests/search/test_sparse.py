@@ -227,3 +227,6 @@ def test_a_million_copies():
         if start is not None:
             assert places == [(0, start, reverse)]
     assert found[8][0] == [(1, 0, 0)]
+    again = [*reads, "A" * 99, *reads[::-1], "T" * 100, "A" * 98, "C" + "A" * 99]  # what was counted is kept
+    totals = [total for _, total in ask(index, again, policy=SelectionPolicy(1))]
+    assert totals == [*expected, 1_000_002, *expected[::-1], 1_000_001, 1_000_003, 0]

@@ -99,20 +99,20 @@ def range_of(query, patterns, r, anchor):
     first, end = lo, hi
     while first < end:
         middle = (first + end) >> 1
-        if _order(query, patterns, r, anchor, at(query.table.rows, middle)) < 0:
+        if order_of(query, patterns, r, anchor, at(query.table.rows, middle)) < 0:
             first = middle + 1
         else:
             end = middle
     last, step = first, np.int64(1)
     while last + step <= hi:
-        if _order(query, patterns, r, anchor, at(query.table.rows, last + step - 1)) != 0:
+        if order_of(query, patterns, r, anchor, at(query.table.rows, last + step - 1)) != 0:
             break
         last += step
         step *= 2
     end = min(last + step, hi)
     while last < end:
         middle = (last + end) >> 1
-        if _order(query, patterns, r, anchor, at(query.table.rows, middle)) == 0:
+        if order_of(query, patterns, r, anchor, at(query.table.rows, middle)) == 0:
             last = middle + 1
         else:
             end = middle
@@ -120,7 +120,7 @@ def range_of(query, patterns, r, anchor):
 
 
 @inlined
-def _order(query, patterns, r, anchor, row):
+def order_of(query, patterns, r, anchor, row):
     """-1, 0, 1: the text of a row, from its k-mer on, sorts before, goes on as, sorts after read r."""
     first, length, k = at(patterns.first, 2 * r + anchor.strand), length_of(patterns, r), query.table.k
     left = n_left(query, length, anchor.place, anchor.strand)
