@@ -7,6 +7,7 @@ locate  patterns -> the same, all hits -> TSV, BED or SAM; of primers -> Product
 Those of fmx mem, count and pairwise are mem/journey.py, guides/journey.py and align/journey.py.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -26,8 +27,11 @@ from .machines.places import CPU, Device, choose_place
 from .machines.progress import Progress
 from .machines.watch import Watch
 from .output import module_of
+from .output.containers import container
 from .output.formats import sam
 from .output.hits import Writers
+from .output.run import LocalRun, Run
+from .output.tables import CountsTable, ScreenTable, Table
 from .output.wanted import Output
 from .report.facts import command_line
 from .search.auto import AutoMapper
@@ -93,7 +97,7 @@ def prepare(fm_index, paths, options: MapOptions, output: Output, progress, devi
 
         counted = together(tally, screen)
     mappers = make_mappers(fm_index, options, device, progress, counted, clock, n_bytes)
-    writer, head = make_writer(reference, output, for_mates=bool(options.pairing and output.path))
+    writer, head = make_writer(reference, output, bool(options.pairing and output.path), files)
     compile_all(mappers, writer, any_length=least_bases(fm_index) == 0)
     for why in writer.refusals():
         progress.say(f"BAM is deflated by the CPU: {why}")
@@ -110,7 +114,7 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     return map_reads(prepared, paths, output, progress)
 
 
-def map_reads(prepared: Search, paths, output: Output, progress, shard=None):
+def map_reads(prepared: Search, paths: Any, output: Output, progress: Any, shard: Any = None) -> Any:
     """The same by what was made for such an ``output``; of a ``shard``, a jobs.shard.ShardRun, or of all."""
     files = getattr(paths, "paths", paths)
     reference, options, mappers, tally, screen, watch, writer, head = prepared
@@ -119,25 +123,26 @@ def map_reads(prepared: Search, paths, output: Output, progress, shard=None):
     wall = progress.wall
     if watch:
         watch.begin(wall, [session for mapper in mappers for session in mapper.sessions])
-    run = shard.beside(output.takers().values()) if shard else output.whole(reference)
+    made = container(output, reference)
+    run: Run = shard.beside(output.takers().values(), made) if shard else output.run(made, options.n_threads)
     chunk_size = min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:
         n_threads = sum(mapper.options.n_threads for mapper in mappers)
-        source = run.plan(paths, chunk_size, n_threads, options.skip, options.first)
         share = Share(() if shard else files)
-        source = share.of_pairs(source) if options.pairing else share.of(source)
-        progress.follow(share)
         if options.collapse:
-            from .search.collapse import collapsed
-
-            source = collapsed(source, options, progress)
+            distinct = run.shared("distinct", partial(_distinct, paths, chunk_size, options, share, progress))
+            source = distinct.spans(chunk_size, progress, *run.share_of(distinct.n))
+        else:
+            source = run.plan(paths, chunk_size, n_threads, options.skip, options.first)
+            source = share.of_pairs(source) if options.pairing else share.of(source)
+            progress.follow(share)
         sink = wall.written(sink)
         with wall.spending("mapping"):
             summary = map_spans(mappers, source, writer, watch.timed(sink) if watch else sink, progress)
         wall.turn_to("writing")
-        tables = _tables(tally, screen, output, summary) if tally or screen else ()
+        tables = list(_tables(tally, screen, output, summary))
 
-        def facts():
+        def facts() -> dict:
             found = search_facts(summary, tally, screen, output.tells_groups)
             return watch.facts([place_of(mapper) for mapper in mappers], summary, found)
 
@@ -146,6 +151,15 @@ def map_reads(prepared: Search, paths, output: Output, progress, shard=None):
         if isinstance(mapper, AutoMapper):
             progress.say(f"searched on {mapper.sentence()}")
     return summary
+
+
+def _distinct(paths: Any, size: int, options: MapOptions, share: Share, progress: Any) -> Any:
+    """The distinct ones of all reads, a search.collapse.Collection: equal reads stand anywhere."""
+    from .search.collapse import collect
+
+    progress.follow(share)
+    source = LocalRun().plan(paths, size, options.n_threads, options.skip, options.first)
+    return collect(share.of(source), options, progress)
 
 
 def _counters(fm_index, output: Output) -> tuple:
@@ -157,14 +171,14 @@ def _counters(fm_index, output: Output) -> tuple:
     return tally, Screen(owners_of(fm_index, by_group=True)) if output.screen else None
 
 
-def _tables(tally, screen, output: Output, summary) -> tuple[bytes, bytes]:
-    """What is written of a Tally, and of a Screen."""
+def _tables(tally: Any, screen: Any, output: Output, summary: Any) -> Iterator[Table]:
+    """What a Tally, and a Screen, have counted."""
     from .output.formats import tsv
 
-    return (
-        tsv.counts(tally.owners, tally.table(), output.by_group) if tally and output.counts else b"",
-        tsv.screen(screen.combinations(), summary) if screen else b"",
-    )
+    if output.counts:
+        yield CountsTable(tsv.counts(tally.owners, tally.table(), output.by_group))
+    if output.screen:
+        yield ScreenTable.of(screen.combinations(), summary)
 
 
 def make_mappers(fm_index, options, device, progress, counters=None, clock=None, n_bytes=None) -> list:
@@ -218,8 +232,11 @@ def make_mappers(fm_index, options, device, progress, counters=None, clock=None,
     return made
 
 
-def make_writer(reference, output, for_mates=False):
-    """(writer, bytes before the first record); ``for_mates``: of pairs, not of single reads."""
+def make_writer(
+    reference: Reference, output: Output, for_mates: bool = False, paths: Sequence[str] = ()
+) -> tuple[Any, bytes]:
+    """(writer, bytes before the first record); ``for_mates``: of pairs, not of single reads; ``paths`` of all
+    reads, where these have several read groups."""
     header = partial(sam.header, reference, __version__, command_line(), output.read_group)
 
     def make(group_id):
@@ -236,9 +253,9 @@ def make_writer(reference, output, for_mates=False):
 
     if not output.groups:
         return make(output.read_group_id)
-    made = {group_id: make(group_id) for group_id in dict.fromkeys(output.groups.values())}
-    writers = Writers({path: made[group_id][0] for path, group_id in output.groups.items()})
-    return writers, made[output.read_group_id][1]
+    made = {group_id: make(group_id) for group_id in dict.fromkeys(output.groups)}
+    of_path = {path: made[group_id][0] for path, group_id in zip(paths, output.groups, strict=True)}
+    return Writers(of_path), made[output.read_group_id][1]
 
 
 def find_products(fm_index, pairs, options, output, progress=None, device=CPU):

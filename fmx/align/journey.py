@@ -28,10 +28,12 @@ from ..machines.pipeline import OrderedQueue, run
 from ..machines.places import Device, choose_place
 from ..machines.progress import Progress
 from ..output import module_of
-from ..output.whole import Whole
+from ..output.containers import Container
+from ..output.formats.matrix import SquareMatrix, square_piece
+from ..output.run import PLAIN, LocalRun, Run
 from ..system.files import PLACE, lock
 from .jobs import Job, Worker, cut
-from .records import Matrix, Records, scores_of
+from .records import Records, scores_of
 from .sequences import Scoring, read_sequences
 
 _HEAD = struct.Struct("<QQI")
@@ -135,6 +137,15 @@ class PairOutput:
     values: str | None = None
     checkpoint: str | None = field(default=None, metadata=PLACE)
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where it is written."""
+        return (self.path,)
+
+    def beside(self) -> dict:
+        """What each shard leaves beside its part: nothing."""
+        return {}
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -184,9 +195,11 @@ def align(
     ``shard``: a jobs.shard.ShardRun of records, or None for all pairs.
     """
     wall, (names, job) = progress.wall, read
-    this_run = shard or Whole(output.path)
+    made = _container(job, names, output)
+    this_run: Run = shard.beside((), made) if shard else LocalRun(output.path, made)
     with ExitStack() as stack:
-        chunks = this_run.chunks_of(cut(job))
+        chunks = cut(job)
+        chunks = chunks[slice(*this_run.share_of(len(chunks)))]
         kept = _checkpoint(job, chunks, output, names, stack)
         pack, head = _packing(job, names, output)
         file = stack.enter_context(this_run.opened(head))
@@ -198,19 +211,19 @@ def align(
         stack.callback(computed.close)
         sizes = [job.n_pairs(*chunk) for chunk in chunks]
         results = _watched(_resumed(len(chunks), kept, computed), sizes, progress)
-        if output.values:
-            matrix = Matrix(job, output.values == "score")
-            for chunk, data in zip(chunks, results, strict=True):
-                matrix.put(chunk, np.frombuffer(data, matrix.dtype))
-            wall.turn_to("writing")
-            matrix.write(file, output.kind, *names)
-        else:
-            for data in results:
-                sink.write(data)
+        for chunk, data in zip(chunks, results, strict=True):
+            sink.write(square_piece(chunk, data) if output.values else data)
         summary = Summary(sum(sizes))
         this_run.note(summary)
         wall.turn_to("writing")
     return summary
+
+
+def _container(job: Job, names: tuple, output: PairOutput) -> Container:
+    """What the results of chunks become."""
+    if not output.values:
+        return PLAIN
+    return SquareMatrix(output.kind, output.values, list(names[0]), list(names[1]), job.half)
 
 
 def records(

@@ -1,12 +1,11 @@
 """Alignments of a list of pairs, as arrays."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..errors import UnsupportedError
 from .band import DELETE, INSERT, MATCH, MISMATCH, align_pair
 from .bounds import Counts, identity, most_gaps
 from .sequences import extent
@@ -128,10 +127,7 @@ def align_list(task, pairs, known, start, work, records):
     return pairs.query.size, n_records
 
 
-# Records as an array, and matrices; output/ writes records as text.
-#
-# PHYLIP  a square matrix: number of sequences, then a line each, name and values
-# npz     arrays ``queries``, ``targets`` (names) and ``values``
+# Records as an array; output/ writes them as text.
 
 PAIR = np.dtype(
     [("query", "i8"), ("target", "i8"), ("score", "i8"), ("identity", "f8"), ("length", "i8"),
@@ -152,49 +148,3 @@ def scores_of(job: "Job", records: Records) -> np.ndarray:
     """The scores of Records, int64[n]."""
     letters = job.queries.lengths()[records.query] + job.targets.lengths()[records.target]
     return job.scoring.score(records.h, letters)
-
-
-class Matrix:
-    """A matrix filled chunk by chunk: int64 scores or float64 identities."""
-
-    def __init__(self, job: "Job", scores: bool) -> None:
-        self._job = job
-        self.dtype = np.dtype(np.int64 if scores else np.float64)
-        shape = job.queries.starts.size - 1, job.targets.starts.size - 1
-        try:
-            self.values = np.zeros(shape, self.dtype)
-        except (MemoryError, ValueError) as error:
-            raise UnsupportedError(
-                f"a matrix of {shape[0]} x {shape[1]} does not fit into memory; write a table"
-            ) from error
-
-    def put(self, chunk: tuple[int, int], values: np.ndarray) -> None:
-        """Values of a chunk, in the order of its pairs."""
-        at = 0
-        for query in range(*chunk):
-            first = self._job.first_target(query)
-            n = self.values.shape[1] - first
-            self.values[query, first:] = values[at : at + n]
-            if self._job.half:
-                self.values[first:, query] = values[at : at + n]
-            at += n
-
-    def write(
-        self, file: BinaryIO, form: str, query_names: Sequence[str], target_names: Sequence[str]
-    ) -> None:
-        """Write as npz, or as PHYLIP (one set of sequences only)."""
-        if form == "npz":
-            names = {"queries": np.array(query_names, str), "targets": np.array(target_names, str)}
-            np.savez(file, allow_pickle=False, **names, values=_narrow(self.values))
-            return
-        file.write(f"{len(query_names)}\n".encode())
-        for name, row in zip(query_names, self.values.tolist(), strict=True):
-            cells = (str(x) for x in row) if self.dtype.kind == "i" else (f"{x:.6f}" for x in row)
-            file.write(f"{name} {' '.join(cells)}\n".encode())
-
-
-def _narrow(values: np.ndarray) -> np.ndarray:
-    """Scores as int32 where they fit: half the bytes."""
-    if values.dtype == np.int64 and values.size and abs(values).max() < 2**31:
-        return values.astype(np.int32)
-    return values

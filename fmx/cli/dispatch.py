@@ -10,6 +10,7 @@ import click
 
 from ..jobs import PartedJob
 from ..jobs.kept import Once
+from ..jobs.manifest import shards_beside
 from ..jobs.resources import Resources
 from ..jobs.run import Part, run
 from ..machines.places import ALL_GPUS
@@ -23,14 +24,6 @@ if TYPE_CHECKING:
     from ..jobs.opening import IndexChoice
     from ..jobs.search import SearchJob
 
-INSTEAD = {  # what to do
-    "--first": "cut the files before, as by head -n",
-    "--skip": "cut the files before, as by tail -n",
-    "--sort": "merge the shards as BAM, then samtools sort",
-    "CRAM": "merge the shards as BAM, then samtools view -C",
-    "PARQUET": "merge the shards as TSV, then convert it",
-}
-
 
 def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None:
     """Do jobs one after the other, as --shard, --scheduler, --threads, --quiet and GPUs say.
@@ -39,16 +32,18 @@ def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None
     """
     resources, progress, kept = resources_of(given, n_gpus), Progress(given.quiet), Once()
     for job in jobs:
-        address = _address(given, job, len(jobs))
+        if (why := job.why_alone()) and is_shared(given):
+            raise click.UsageError(why)
+        address, place = _address(given, job), shards_beside(job.output.places)
         if not (address or given.scheduler_file):
             part = Part(given.shard[0], given.shard[1], job.output.path) if given.shard else None
             run(job, resources, progress, part, kept)
             continue
-        if not has_place(job.output.path):
+        if not place:
             raise click.UsageError("on a cluster give -o FILE, in a folder that all workers see")
         from ..cluster.dealing import on_cluster
 
-        on_cluster(job, resources, progress, address, given.scheduler_file)
+        on_cluster(job, resources, progress, address, given.scheduler_file, place)
 
 
 def resources_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Resources:
@@ -73,7 +68,6 @@ def index_of(given: SimpleNamespace) -> IndexChoice:
 def do_with_index(given: SimpleNamespace, outputs: dict, *jobs: SearchJob | MemJob) -> None:
     """The same of jobs with one index, whose inputs, and ``outputs`` as check_places takes them, are checked
     first."""
-    refuse_parts(given, jobs[0])
     fasta = [given.reference] if getattr(given, "reference", None) else []
     inputs, (first, *others) = [path for job in jobs for path in job.inputs], jobs[0].index.paths
     check_places([*inputs, *fasta], places_of(given, outputs), first)
@@ -85,20 +79,6 @@ def do_with_index(given: SimpleNamespace, outputs: dict, *jobs: SearchJob | MemJ
 def is_shared(given: SimpleNamespace) -> bool:
     """Are parts of the work asked for?"""
     return bool(given.shard or given.scheduler or given.scheduler_file)
-
-
-def refuse_parts(given: SimpleNamespace, job: PartedJob) -> None:
-    """Raise UsageError where parts of a job are asked for that can be done only as a whole."""
-    if (option := job.alone()) and is_shared(given):
-        what = f"{option} is for all of the inputs together: not with shards of them"
-        raise click.UsageError(f"{what}; {INSTEAD[option]}" if option in INSTEAD else what)
-
-
-def has_place(output: str | None) -> bool:
-    """May shards lie beside an output?  It must be a file, or become one."""
-    folder = os.path.dirname(os.path.abspath(output or "-"))
-    is_file = output is not None and (os.path.isfile(output) or not os.path.exists(output))
-    return output != "-" and is_file and os.path.isdir(folder)
 
 
 def places_of(given: SimpleNamespace, outputs: dict) -> dict:
@@ -121,7 +101,7 @@ def places_of(given: SimpleNamespace, outputs: dict) -> dict:
     return {option: (path, []) for option, (path, _) in outputs.items() if option.startswith("-o")}
 
 
-def _address(given: SimpleNamespace, job: PartedJob, n_jobs: int) -> str | None:
+def _address(given: SimpleNamespace, job: PartedJob) -> str | None:
     """The scheduler's address, if the work is for a cluster; the environment's where work can be shared."""
     if given.shard:
         if given.scheduler or given.scheduler_file:
@@ -131,12 +111,7 @@ def _address(given: SimpleNamespace, job: PartedJob, n_jobs: int) -> str | None:
         raise click.UsageError("give only one of --scheduler and --scheduler-file")
     if given.scheduler or given.scheduler_file:
         return given.scheduler
-    if not (address := os.environ.get("DASK_SCHEDULER_ADDRESS")):
-        return None
-    is_sheet = job.name == "search" and given.samples  # whose samples count shares out, and search does not
-    is_whole = job.alone() or n_jobs > 1 or is_sheet
+    is_fit = not job.why_alone() and shards_beside(job.output.places) and job.inputs
     return (
-        address
-        if not is_whole and has_place(job.output.path) and all(map(os.path.isfile, job.inputs))
-        else None
+        os.environ.get("DASK_SCHEDULER_ADDRESS") if is_fit and all(map(os.path.isfile, job.inputs)) else None
     )

@@ -84,10 +84,6 @@ def jobs_of(given, samples, job, outputs_of) -> tuple:
     """
     if given.rg is not None:
         raise click.UsageError("--rg names one group for all reads: with --samples the sheet has read_group")
-    if given.scheduler or given.scheduler_file:
-        raise click.UsageError(
-            "--samples is not for a cluster: give it a sample a run, or tasks with --shard"
-        )
     grouped = [(sample, _groups(given.samples, sample)) for sample in samples]
     _check_groups(given.samples, [groups for _, groups in grouped])
     places = {option: path for option, (path, _) in outputs_of(job.output).items() if path}
@@ -104,7 +100,7 @@ def jobs_of(given, samples, job, outputs_of) -> tuple:
         jobs = [
             replace(
                 job, reads=replace(job.reads, first=first, second=second),
-                output=_with_groups(job.output, merged),
+                output=_with_groups(job.output, [merged[path] for path in (*first, *second)]),
             )
         ]  # fmt: skip
         outputs = outputs_of(jobs[0].output)
@@ -117,7 +113,7 @@ def jobs_of(given, samples, job, outputs_of) -> tuple:
         jobs = [
             replace(
                 job, reads=replace(job.reads, first=one.first, second=one.second, sample=one.name),
-                output=_named(_with_groups(job.output, groups), one.name),
+                output=_named(_with_groups(job.output, list(groups.values())), one.name),
             )
             for one, groups in grouped
         ]  # fmt: skip
@@ -157,11 +153,10 @@ def _check_groups(sheet, groups):
 
 
 def _with_groups(output, groups):
-    """An Output with read groups, {path: (line, ID)}: by path, where they are several."""
-    lines = list(dict.fromkeys(line for line, _ in groups.values()))
-    names = {path: name for path, (_, name) in groups.items()}
-    output = replace(output, read_group="\n".join(lines), read_group_id=next(iter(names.values())))
-    return replace(output, groups=names) if len(lines) > 1 else output
+    """An Output with the read groups, (line, ID), of all files in order."""
+    lines, names = list(dict.fromkeys(line for line, _ in groups)), tuple(name for _, name in groups)
+    several = names if len(lines) > 1 else ()
+    return replace(output, read_group="\n".join(lines), read_group_id=names[0], groups=several)
 
 
 def _named(output, name):

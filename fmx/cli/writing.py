@@ -119,8 +119,9 @@ def _hits_and_screen(given, kind) -> tuple:
         return given.output, kind, None
     source = click.get_current_context().get_parameter_source("output")
     hits, screen = given.output, given.screen
-    if source is ParameterSource.DEFAULT and not (given.kind or given.sort):
-        hits, kind, screen = None, "nothing", screen or "-"
+    is_named = source is not ParameterSource.DEFAULT and not given.shard  # there it is the folder of shards
+    if not (is_named or given.kind or given.sort):
+        hits, kind, screen = given.output if given.shard else None, "nothing", screen or "-"
     return hits, kind, screen
 
 

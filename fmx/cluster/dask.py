@@ -9,7 +9,7 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .._version import __version__
 from ..errors import ClusterError, FmxError, installed
@@ -20,10 +20,10 @@ PATIENCE = 60  # seconds to wait for a first worker
 AWHILE = 0.02  # seconds between two looks at what is done
 
 
-def check_worker(run: dict, index_path: str | None, look: Callable[[], dict]) -> tuple[str, str]:
+def check_worker(run: dict, index_paths: Sequence[str], look: Callable[[], dict]) -> tuple[str, str]:
     """(the host of a worker, what is unlike there or ""); ``look()`` gives what it sees, as of ``run``."""
     try:
-        return os.uname().nodename, unlike(look(), run, index_path)
+        return os.uname().nodename, unlike(look(), run, index_paths)
     except FmxError as error:
         return os.uname().nodename, str(error)
 
@@ -67,14 +67,14 @@ class Cluster:
     def __exit__(self, *_):
         self._client.close(timeout=5)
 
-    def check(self, run: dict, index_path: str | None, look: Callable[[], dict]) -> int:
+    def check(self, run: dict, index_paths: Sequence[str], look: Callable[[], dict]) -> int:
         """Threads of all workers.  Raises ClusterError unless each sees the same as ``run`` says.
 
-        ``index_path``, ``look``: as of check_worker.
+        ``index_paths``, ``look``: as of check_worker.
         """
         try:
             self._client.wait_for_workers(1, timeout=PATIENCE)
-            found = self._client.run(check_worker, run, index_path, look, on_error="return")
+            found = self._client.run(check_worker, run, index_paths, look, on_error="return")
         except (OSError, self._dask.TimeoutError) as error:
             raise ClusterError(f"no worker at {self.name} after {PATIENCE} s: start 'dask worker'") from error
         for worker, answer in found.items():

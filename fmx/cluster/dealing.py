@@ -21,28 +21,26 @@ _UNITS = {"mem": "bases"}  # whose rate is told; of other commands what their su
 
 
 def on_cluster(
-    job: PartedJob, resources: Resources, progress: Any, address: str | None, file: str | None
+    job: PartedJob, resources: Resources, progress: Any, address: str | None, file: str | None, place: str
 ) -> None:
     """Do all shards of a job on a Dask cluster, and merge them; what was done before an error is kept.
 
-    ``address``, ``file``: as of dask.Cluster.
+    ``address``, ``file``: as of dask.Cluster; ``place``: the folder of the shards.
     """
     kept = Once()
     opened = job.open(resources, progress, kept)
     run, n = job.identity(opened), job.n_parts(opened, resources, progress, kept)
-    folder, there = Path(f"{os.path.abspath(job.output.path)}.shards"), job.absolute()
+    folder, there = Path(os.path.abspath(place)), job.absolute()
     work = partial(do_shard, there, resources, run, str(folder))
-    look = partial(seen_there, there.inputs, there.index_path)
+    look = partial(seen_there, there.inputs, there.index_paths)
     with dask.Cluster(address, file) as cluster:
-        n_threads = cluster.check(run, there.index_path, look)
+        n_threads = cluster.check(run, there.index_paths, look)
         progress.say(f"{n_of(n, 'shard')} on {n_of(n_threads, 'thread')} of the cluster at {cluster.name}")
         names = [name_of(number, n) for number in range(1, n + 1)]
         before = [os.path.exists(folder / name) for name in names]
         if any(before):
             was_or_were = "was" if sum(before) == 1 else "were"
-            progress.say(
-                f"{sum(before):,} of them {was_or_were} done before, and kept in {job.output.path}.shards"
-            )
+            progress.say(f"{sum(before):,} of them {was_or_were} done before, and kept in {place}")
         done = Done(job.name, before)
         progress.follow(done.share)
 
@@ -62,19 +60,13 @@ def on_cluster(
             if n_kept := sum(os.path.exists(folder / name) for name in names):
                 is_or_are = "is" if n_kept == 1 else "are"
                 progress.say(
-                    f"{n_kept:,} of {n_of(n, 'shard')} {is_or_are} done, and kept in "
-                    f"{job.output.path}.shards: the same command does the others"
+                    f"{n_kept:,} of {n_of(n, 'shard')} {is_or_are} done, and kept in {place}: the same "
+                    "command does the others"
                 )
             raise
     shutil.rmtree(folder, ignore_errors=True)
     rate = f", {progress.wall.rate(*done.seen())}" if done.seen()[0] else ""
     tell_shards(progress, found, f"{progress.wall.in_words()}{rate}")
-
-
-def has_place(output) -> bool:
-    """May shards lie beside an output?  It must be a file, or become one."""
-    folder = os.path.dirname(os.path.abspath(output))
-    return output != "-" and (os.path.isfile(output) or not os.path.exists(output)) and os.path.isdir(folder)
 
 
 class Done:

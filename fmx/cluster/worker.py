@@ -2,6 +2,7 @@
 
 import functools
 import threading
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -43,11 +44,11 @@ class Gpus:
 _gpus = Gpus()
 
 
-def seen_there(paths, index_path) -> dict:
-    """What a worker sees of the inputs and the index."""
+def seen_there(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
+    """What a worker sees of the inputs and the indexes."""
     from ..index.disk.store import read_meta
 
-    return seen(paths, index_path and read_meta(index_path))
+    return seen(paths, [read_meta(path) for path in index_paths])
 
 
 def do_shard(job: PartedJob, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:

@@ -3,23 +3,33 @@
 import io
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compiler import functions
-from ..errors import InputError, n_of
+from ..errors import n_of
 from ..input.chunks import CHUNK_SIZE
+from ..input.mates import PairedFiles
 from ..input.read_range import Share
-from ..input.spans import plan
 from ..machines.progress import Progress
 from ..machines.threads import settled
-from .counting import FIRST, Counter, CountOptions, Input, Inputs, count_samples, named, read_batch
+from .counting import (
+    FIRST,
+    Counter,
+    CountOptions,
+    Input,
+    Inputs,
+    count_samples,
+    named,
+    read_batch,
+    read_mates,
+)
 from .library import Library
 from .outputs import CountOutput, Seen, opened, write
 from .samples import Sample
-from .targets import Sum, Tally, Targets, make_targets
+from .targets import Sum, Tally, Targets, counts_of_pairs, make_targets, pair_keys
 
 if TYPE_CHECKING:
     from .counting import Counter
@@ -27,44 +37,71 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counted:
-    """What a shard has seen, as numbers that add up; ``unit``: read, or pair."""
+    """What a run has seen, as numbers that add up."""
 
     reads: int
     assigned: int
-    unit: str = "read"
 
     things = "reads"
 
     def seen(self) -> tuple[int, str]:
         """What a rate is of: how many, and of what."""
-        return self.reads, f"{self.unit}s"
+        return self.reads, "reads"
 
     def sentence(self, _: object = None) -> str:
         """What happened, in one line."""
-        share = 100 * self.assigned / max(self.reads, 1)
-        return f"{n_of(self.reads, self.unit)}: {self.assigned:,} assigned ({share:.2f} %)"
+        return _sentence(self.reads, "read", self.assigned)
+
+
+@dataclass(frozen=True)
+class CountedPairs:
+    """The same in pairs."""
+
+    pairs: int
+    assigned: int
+
+    things = "pairs"
+
+    def seen(self) -> tuple[int, str]:
+        return self.pairs, "pairs"
+
+    def sentence(self, _: object = None) -> str:
+        return _sentence(self.pairs, "pair", self.assigned)
+
+
+def _sentence(n: int, unit: str, assigned: int) -> str:
+    return f"{n_of(n, unit)}: {assigned:,} assigned ({100 * assigned / max(n, 1):.2f} %)"
+
+
+def counted(samples: Sequence[Sample], n: int, assigned: int) -> Counted | CountedPairs:
+    """What was seen of Samples, n reads or pairs."""
+    return (CountedPairs if samples[0].second else Counted)(n, assigned)
 
 
 class ShardInputs:
     """The spans of a ``shard`` (jobs.shard.ShardRun) of Samples; a Counter finds where guides stand.
 
-    An iterator of what a Counter's ``work`` takes.  A file is of one sample, and the reads of the shard are
-    counted from 1 in each file: nobody knows how many stand before a shard that begins inside of it.
+    An iterator of what a Counter's ``work`` takes.  The reads of the shard are counted from 1 in each file:
+    nobody knows how many stand before a shard that begins inside of it.
     """
 
     def __init__(self, samples: Sequence[Sample], shard: Any, counter: "Counter", n_threads: int) -> None:
-        self._files = {
-            path: (i, file) for i, sample in enumerate(samples) for file, path in enumerate(sample.paths)
-        }
-        self._n_files, self._seen = [len(sample.paths) for sample in samples], []  # type: tuple[list, list]
-        self._shard, self._counter, self._inputs = shard, counter, {}  # type: tuple[Any, Any, dict]
-        self._spans, self.share = shard.plan(list(self._files), CHUNK_SIZE, n_threads), Share([])
+        self._files = [
+            (i, file, paths)
+            for i, sample in enumerate(samples)
+            for file, paths in enumerate(sample.together())
+        ]
+        self._n_files, self._seen = [len(sample.first) for sample in samples], []  # type: tuple[list, list]
+        self._counter, self._inputs = counter, {}  # type: tuple[Any, dict]
+        first, *second = zip(*(paths for _, _, paths in self._files), strict=True)
+        paths: Any = PairedFiles(first, *second) if second else first
+        self._plan, self.share = shard.cut(paths, CHUNK_SIZE, n_threads), Share([])
 
     def __iter__(self) -> "Iterator[_Taken]":
-        for span in self._spans:
-            if span.path not in self._inputs:
-                self._inputs[span.path] = self._open(span.path)
-            yield _Taken(self._inputs[span.path], span, self._shard.first_number(span.path), self._seen)
+        for number, span in self._plan.numbered():
+            if number not in self._inputs:
+                self._inputs[number] = self._open(number)
+            yield _Taken(self._inputs[number], span, self._plan.first_number(number), self._seen)
 
     def n_reads(self) -> list:
         """Of each sample, how many reads of each file the shard has; asked for when all were read."""
@@ -73,11 +110,13 @@ class ShardInputs:
             found[sample][file] += n
         return found
 
-    def _open(self, path: str) -> Input:
-        sample, file = self._files[path]
-        made = Input(sample, file, (path,), 1)
+    def _open(self, number: int) -> Input:
+        """A file, or two of mates, whose guides stand where its first reads tell."""
+        made = Input(*self._files[number], 1)
+        taken = made.next()
+        found = taken[0]() if taken else []
         made.close()
-        made.where = settled(self._counter.find(made.names, _first_batches(path)))
+        made.where = settled(self._counter.find(made.names, found[0].batches if found else ()))
         return made
 
 
@@ -94,18 +133,10 @@ class _Taken:
         return self.source, self._read, False
 
     def _read(self) -> list:
-        (reads,) = read_batch(self.span)
-        self.seen.append((self.source.sample, self.source.file, reads.batches[0].length.size))
-        return [reads._replace(number=reads.number - self.first + 1)]
-
-
-def _first_batches(path: str) -> tuple:
-    """The first reads of a file, as a run without shards sees them."""
-    spans = plan([path])
-    first = next(spans, None)
-    batches = read_batch(first)[0].batches if first else ()
-    spans.close()
-    return batches
+        found = (read_mates if self.source.paths[1:] else read_batch)(self.span)
+        n = sum(reads.batches[0].length.size for reads in found)
+        self.seen.append((self.source.sample, self.source.file, n))
+        return [reads._replace(number=reads.number - self.first + 1) for reads in found]
 
 
 def pack(seen: Seen, n_reads: list) -> bytes:
@@ -128,20 +159,27 @@ def unpack(pieces: Iterator) -> Seen:
     Of unassigned reads it keeps what a run without shards keeps: the windows of the first reads of each file.
     """
     about, sums, before = {}, [], []  # type: tuple[dict, list, list]
+    names: dict = {}  # of rows by their keys, where the rows are pairs of guides that were seen
     for piece in pieces:
         with np.load(io.BytesIO(piece), allow_pickle=False) as arrays:
             about = json.loads(arrays["about"].tobytes())
-            for i in range(len(about["samples"])):
-                tally = Tally(*(arrays[f"{name}{i}"] for name in Tally._fields))
-                if i == len(sums):
-                    sums.append(Sum(tally.counts.size))
-                    before.append([0] * len(about["n_reads"][i]))
-                sums[i].add(tally.after(before[i], FIRST))
-                before[i] = [sum(pair) for pair in zip(before[i], about["n_reads"][i], strict=True)]
-    samples = [Sample(each["name"], tuple(each["first"])) for each in about["samples"]]
-    found = [each.tally() for each in sums]
-    counts = np.array([tally.counts for tally in found])
-    return Seen(Library(**about["library"]), samples, found, counts, about["options"], about["left_length"])
+            found = [
+                Tally(*(arrays[f"{name}{i}"] for name in Tally._fields)) for i in range(len(about["samples"]))
+            ]
+        names |= zip(pair_keys(found).tolist(), about["library"]["ids"], strict=False)
+        for i, tally in enumerate(found):
+            if i == len(sums):
+                sums.append(Sum(tally.counts.size))
+                before.append([0] * len(about["n_reads"][i]))
+            sums[i].add(tally.after(before[i], FIRST))
+            before[i] = [sum(pair) for pair in zip(before[i], about["n_reads"][i], strict=True)]
+    samples = [Sample(each["name"], tuple(each["first"]), tuple(each["second"])) for each in about["samples"]]
+    tallies, library = [each.tally() for each in sums], Library(**about["library"])
+    counts = np.array([tally.counts for tally in tallies])
+    if not library.sequences:
+        ids = [names[key] for key in pair_keys(tallies).tolist()]
+        library, counts = replace(library, ids=ids, genes=ids), counts_of_pairs(tallies)
+    return Seen(library, samples, tallies, counts, about["options"], about["left_length"])
 
 
 # A run, and a shard of one.
@@ -155,7 +193,7 @@ def count(
     options: CountOptions,
     output: CountOutput,
     progress: Progress,
-) -> Counted:
+) -> Counted | CountedPairs:
     """Count guides in Samples, by a Counter that was made for them."""
     wall = progress.wall
     with opened(output) as files:
@@ -166,7 +204,7 @@ def count(
         stats = write(files, output.kind, _seen(counter, samples, found, options))
     tell_samples(stats, progress)
     n_reads, n_assigned = sum(each.reads for each in stats), sum(each.assigned for each in stats)
-    return Counted(n_reads, n_assigned, samples[0].unit)
+    return counted(samples, n_reads, n_assigned)
 
 
 def tell_samples(stats: list, progress: Progress) -> None:
@@ -184,7 +222,7 @@ def tell_samples(stats: list, progress: Progress) -> None:
 
 def count_shard(
     counter: Counter, samples: Sequence[Sample], options: CountOptions, shard: Any, progress: Progress
-) -> Counted:
+) -> Counted | CountedPairs:
     """Count in a ``shard`` of the files of Samples, a jobs.shard.ShardRun, which keeps what is seen."""
     with shard.opened(b"") as sink:
         inputs = ShardInputs(samples, shard, counter, options.n_threads)
@@ -192,22 +230,13 @@ def count_shard(
             found = count_samples(counter, inputs, len(samples), options.n_threads, progress)
         seen = _seen(counter, samples, found, options)
         sink.write(pack(seen, inputs.n_reads()))
-        summary = Counted(sum(tally.reads for tally in found), sum(tally.assigned for tally in found))
+        n_reads, n_assigned = sum(tally.reads for tally in found), sum(tally.assigned for tally in found)
+        summary = counted(samples, n_reads, n_assigned)
         shard.note(summary)
-    if summary.reads == 0:
+    if not n_reads:
         progress.say(f"warning: {shard.why_empty('reads')}")
-    progress.say(f"{shard}: {n_of(summary.reads, 'read')}, {summary.assigned:,} assigned")
+    progress.say(f"{shard}: {n_of(n_reads, samples[0].unit)}, {n_assigned:,} assigned")
     return summary
-
-
-def why_whole(samples: Sequence[Sample]) -> InputError | None:
-    """Why the files of Samples cannot be cut into shards; None if they can."""
-    if any(sample.second for sample in samples):
-        return InputError(samples[0].second[0], "", "mates cannot be cut into shards: count them in one run")
-    paths = [path for sample in samples for path in sample.paths]
-    if len(set(paths)) < len(paths):
-        return InputError(max(paths, key=paths.count), "", "is given twice, which shards cannot tell apart")
-    return None
 
 
 def make_counter(
@@ -231,11 +260,7 @@ def rows_of(targets: Targets, found: list[Tally]) -> tuple:
     """(Library of the rows, their counts int64[n_samples, n_rows]) of the Tally of each sample."""
     if targets.library:
         return targets.library, np.array([tally.counts for tally in found])
-    seen = np.unique(np.concatenate([tally.pairs[0] for tally in found]))
-    counts = np.zeros((len(found), seen.size), np.int64)
-    for row, (keys, n) in zip(counts, (tally.pairs for tally in found), strict=True):
-        row[np.searchsorted(seen, keys)] = n
-    return targets.rows_of(seen), counts
+    return targets.rows_of(pair_keys(found)), counts_of_pairs(found)
 
 
 def without_doubles(library: Library, progress: Progress) -> Library:

@@ -187,6 +187,15 @@ class CountOutput:
     json: str | None = field(default=None, metadata=PLACE)
     report: str | None = field(default=None, metadata=PLACE)
 
+    @property
+    def places(self) -> tuple[str | None, ...]:
+        """Where all of it is written."""
+        return self.path, self.stats, self.json, self.report
+
+    def beside(self) -> dict:
+        """What each shard leaves beside its part: nothing, for that tells all."""
+        return {}
+
 
 class Seen(NamedTuple):
     """Of Samples the Tally each, ``found``; ``counts`` int64[n_samples, n_rows] of the rows of ``library``;

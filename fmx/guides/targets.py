@@ -97,6 +97,20 @@ def _added(pairs: Sequence[np.ndarray]) -> np.ndarray:
     return np.stack([found, total])
 
 
+def pair_keys(tallies: Sequence[Tally]) -> np.ndarray:
+    """The keys of all pairs, uint64[n], in order."""
+    return np.unique(np.concatenate([tally.pairs[0] for tally in tallies]))
+
+
+def counts_of_pairs(tallies: Sequence[Tally]) -> np.ndarray:
+    """How many of each of these pairs each has, int64[n_tallies, n]."""
+    seen = pair_keys(tallies)
+    counts = np.zeros((len(tallies), seen.size), np.int64)
+    for row, (keys, n) in zip(counts, (tally.pairs for tally in tallies), strict=True):
+        row[np.searchsorted(seen, keys)] = n
+    return counts
+
+
 def unique_pairs(keys: np.ndarray) -> np.ndarray:
     """uint64[2, k]: different keys uint64[n], and how often each is there."""
     found, n = np.unique(keys, return_counts=True)

@@ -87,6 +87,10 @@ class Compressed(str):
         made.reference = reference
         return made
 
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """What makes a copy of it, in this process or another."""
+        return str(self), self.reference
+
 
 class Alignments:
     """What ``raw`` (a binary file) holds as FASTQ, once it is read from.

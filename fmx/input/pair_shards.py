@@ -7,15 +7,16 @@ the pairs of one run, or end with an error.  Files that cannot be cut, and those
 done whole by the shard in whose stretch they begin.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError
 from . import pair_spans, spans
 from .chunks import NEWLINE, count, find_border, skip_blank
-from .shards import GUESS, Border, Cuts, ShardPlan, before_cut
+from .read_range import Chosen
+from .shards import GUESS, Border, Cuts, ShardPlan, Stretch, before_cut
 from .spans import Before
 from .streams import Source
 
@@ -28,13 +29,39 @@ _REACH, _FAR = 1 << 20, 1 << 29  # bytes of a file on both sides of a place, at 
 
 
 class PairShardPlan:
-    """The PairSpans of a shard of PairedFiles; begin, end, is_empty, whole as of a ShardPlan, of mates 1."""
+    """The PairSpans of a shard of PairedFiles; begin, end, is_empty, whole as of a ShardPlan, of mates 1.
 
-    def __init__(self, shard: "Shard", files: "PairedFiles", size: int, n_threads: int = 1) -> None:
+    Or of a ``stretch`` of the files of mates 1, and of its pairs the ``n`` (None: all) after the first
+    ``skip`` of all.
+    """
+
+    def __init__(
+        self,
+        shard: "Shard",
+        files: "PairedFiles",
+        size: int,
+        n_threads: int = 1,
+        stretch: Stretch | None = None,
+        skip: int = 0,
+        n: int | None = None,
+    ) -> None:
         self._files, self._size, self._n_threads = files, size, n_threads
-        self._one, self._two = (
-            ShardPlan(shard, paths, size, n_threads=n_threads) for paths in (files.first, files.second)
-        )
+        self._one = ShardPlan(shard, files.first, size, n_threads=n_threads, stretch=stretch)
+        self._two = ShardPlan(shard, files.second, size, n_threads=n_threads)
+        self._step = 1 if files.second else 2  # records of a pair in a file
+        self._before, self._range = stretch and stretch.before, (skip, n)
+        self._choices: list[Chosen] = []  # of mates 1, and of mates 2
+
+    def _chosen(self, sides: Sequence[Generator[Any, None, None]], left_out: int = 0) -> tuple[list, int]:
+        """(the records of spans of both sides that are wanted, how many of mates 2 are left out first)."""
+        step, (skip, n), before = self._step, self._range, self._before
+        if before is None:
+            return list(sides), left_out
+        if not self._choices:
+            begins = (before, before - left_out)
+            self._choices = [Chosen(step * skip, n and step * n, begin) for begin in begins]
+            left_out = max(0, before - max(step * skip, before - left_out))
+        return [choice.of(side) for choice, side in zip(self._choices, sides, strict=False)], left_out
 
     @property
     def begin(self) -> Border | None:
@@ -56,17 +83,29 @@ class PairShardPlan:
         """An error of this shard with its record's number in the file."""
         return self._two.renumbered(self._one.renumbered(error))
 
-    def spans(self) -> "Iterator[PairSpan]":
+    def first_number(self, number: int) -> int:
+        """As of the ShardPlan of mates 1."""
+        return self._one.first_number(number)
+
+    def spans(self) -> "Generator[PairSpan, None, None]":
         """Yield PairSpans, in order.  Raises InputError."""
+        for _, span in self.numbered():
+            yield span
+
+    def numbered(self) -> "Iterator[tuple[int, PairSpan]]":
+        """The same with the number of the file of each, from 0, among those of mates 1."""
         together = list(self._files.together())
         for number, first, last in self._one.stretches():
             names = [(i, str(path)) for i, path in together[number]]
             if self._files.second:
                 with Source(names[0][1]) as one, Source(names[1][1]) as two:
-                    yield from self._of_two(names, (one, two), first, last)
+                    for span in self._of_two(names, (one, two), first, last):
+                        yield number, span
             elif first <= 0:
                 self._one.is_empty = False
-                yield from pair_spans.items(names, [spans.plan([names[0][1]], self._size)])
+                sides, _ = self._chosen([spans.plan([names[0][1]], self._size)])
+                for span in pair_spans.items(names, sides):
+                    yield number, span
             else:
                 self._one.note_whole(number, names[0][1], "give mates as two files, plain or of bgzip")
 
@@ -85,7 +124,9 @@ class PairShardPlan:
             return
         if (start, stop) == (0, one.cuts.size):
             self._one.is_empty = False
-            sides = [spans.plan([path], self._size, n_threads=self._n_threads) for _, path in names]
+            sides, _ = self._chosen(
+                [spans.plan([path], self._size, n_threads=self._n_threads) for _, path in names]
+            )
             yield from pair_spans.items(names, sides)
             return
         begin = _first_mate(start, one, two)[1] if start else Found(0, 0, 0)
@@ -94,7 +135,8 @@ class PairShardPlan:
             self._one.between(sources[0], begun[0], one.cuts, start, stop),
             self._two.between(sources[1], begun[1], two.cuts, begin.cut, end.until),
         ]
-        yield from pair_spans.items(names, cut_sides, begin.n_before, after)
+        sides, left_out = self._chosen(cut_sides, begin.n_before)
+        yield from pair_spans.items(names, sides, left_out, after)
 
 
 class Found(NamedTuple):

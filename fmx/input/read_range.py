@@ -24,12 +24,18 @@ if TYPE_CHECKING:
     from .spans import Span
 
 
-class Chosen:
-    """Of all records the ``n`` (None: all) after the first ``skip``."""
+def wanted_range(skip: int, n: int | None) -> range:
+    """Numbers, from 0, of ``n`` (None: all) records after the first ``skip``."""
+    return range(skip, sys.maxsize if n is None else skip + n)
 
-    def __init__(self, skip: int, n: int | None) -> None:
-        self._wanted = range(skip, sys.maxsize if n is None else skip + n)
-        self._link = settled(0)
+
+class Chosen:
+    """Of all records the ``n`` (None: all) after the first ``skip``; ``before``: of those earlier ones that
+    are not in the spans."""
+
+    def __init__(self, skip: int, n: int | None, before: int = 0) -> None:
+        self._wanted = wanted_range(skip, n)
+        self._link = settled(min(before, self._wanted.stop))
 
     def of(self, spans: Generator[Any, None, None]) -> Generator[Any, None, None]:
         """Yield what reads the chosen records of ``spans``, which go on where those given before end."""
@@ -65,7 +71,7 @@ class _Counted:
                 return Chunk(self.path, np.empty(0, np.uint8), True, 1, 0)
             if chunk is None:
                 raise error  # type: ignore[misc]  # one of them is there
-            n = _n_records(chunk)
+            n = n_records_of(chunk)
             told = min(earlier + n, self._wanted.stop)
             start = min(max(self._wanted.start - earlier, 0), n)
             return _part(chunk, start, max(told - earlier, start), n)
@@ -84,7 +90,7 @@ class _Counted:
             return None, error
 
 
-def _n_records(chunk: Chunk) -> int:
+def n_records_of(chunk: Chunk) -> int:
     """How many records a Chunk holds, an unfinished one included."""
     if chunk.data.size == 0:
         return 0

@@ -27,6 +27,7 @@ from ..codecs.readers import Plain, after
 from ..errors import InputError
 from ..machines.threads import settled
 from .chunks import CHUNK_SIZE, Chunk, begins_fastq, count, find_border
+from .read_range import n_records_of
 from .reads import parse
 from .spans import Before, Span, blocks_of, first_of, plan_source, ranges_of
 from .streams import Source
@@ -65,11 +66,63 @@ class Border(NamedTuple):
     newlines: int
 
 
-class ShardPlan:
-    """The spans of a shard of regular files; ``begin``, ``end``: its Borders inside files, or None.
+class Stretch(NamedTuple):
+    """Bytes ``first`` to ``last`` of all files, one after the other; how many records are ``before`` them."""
 
-    ``is_empty``: there are none, as where files are short; ``whole``: a sentence on a file that cannot be
-    cut, of which it has bytes, but another shard reads all, or "".
+    first: int
+    last: int
+    before: int = 0
+
+
+def stretches_of(
+    paths: Sequence[str], wanted: range, is_whole: Callable[[int], bool] = lambda number: False
+) -> list:
+    """Stretches, one after the other, that hold the records ``wanted`` of files, which are counted once.
+
+    They begin and end where a file may be cut, or, of the number-th one that ``is_whole``, where it does.
+    """
+    cuts, n, at = [(0, 0)], 0, 0  # (byte, records before it)
+    for number, path in enumerate(paths):
+        with Source(path) as source:
+            for n_records, end in _counted_spans(source):
+                n += n_records
+                if end is not None and not is_whole(number):
+                    cuts.append((at + end, n))
+                if n >= wanted.stop:
+                    break
+        at += os.path.getsize(path)
+        cuts.append((at, n))
+        if n >= wanted.stop:
+            break
+    first = max(i for i, (_, n) in enumerate(cuts) if n <= wanted.start)
+    last = next((i for i, (_, n) in enumerate(cuts) if n >= wanted.stop), len(cuts) - 1)
+    cuts = cuts[first : max(first, last) + 1]
+    return [Stretch(cuts[i][0], cuts[i + 1][0], cuts[i][1]) for i in range(len(cuts) - 1)]
+
+
+def _counted_spans(source: Source) -> Iterator[tuple[int, int | None]]:
+    """Yield (records, where they end if it may be cut there) of the spans of a file."""
+    begun = first_of(source)
+    if begun[1].size == 0:
+        return
+    cuts = Cuts(source, begun[0])
+    is_fastq = begins_fastq(source.path, begun[1][0])
+    if cuts.is_whole:
+        for span in plan_source(source, CHUNK_SIZE, begins_fastq, 1, begun):
+            yield n_records_of(span.read()), None
+        return
+    link = settled(Before(0))
+    for reader, n, end in cuts.spans(APART, 0, cuts.size):
+        before, link = link, Future()
+        yield n_records_of(Span(source.path, is_fastq, n, reader, before, link).read()), end
+
+
+class ShardPlan:
+    """The spans of a shard of regular files, or of a ``stretch`` of them.
+
+    ``begin``, ``end``: its Borders inside files, or None; ``is_empty``: there are none, as where files are
+    short; ``whole``: a sentence on a file that cannot be cut, of which it has bytes, but another shard reads
+    all, or "".
     """
 
     def __init__(
@@ -79,8 +132,11 @@ class ShardPlan:
         size: int = CHUNK_SIZE,
         check: Callable[[str, int], bool] = begins_fastq,
         n_threads: int = 1,
+        stretch: Stretch | None = None,
     ) -> None:
         self._shard, self._paths, self._size, self._check = shard, paths, size, check
+        self.stretch = stretch
+        self._first: int | None = None  # number of the file in which it begins
         self._n_threads = n_threads
         self.begin: Border | None = None
         self.is_empty = True
@@ -90,6 +146,11 @@ class ShardPlan:
 
     def spans(self) -> Generator[Span | Chunk, None, None]:
         """Yield what can be read to Chunks, in order.  Raises InputError."""
+        for _, span in self.numbered():
+            yield span
+
+    def numbered(self) -> Generator[tuple[int, Span | Chunk], None, None]:
+        """The same with the number of the file of each, from 0."""
         for number, first, last in self.stretches():
             with Source(self._paths[number]) as source:
                 begun = first_of(source)
@@ -97,15 +158,17 @@ class ShardPlan:
                     cuts = Cuts(source, begun[0])
                     if first > 0 and cuts.is_whole:
                         self.note_whole(number, source.path)
-                    yield from self.between(source, begun, cuts, cuts.at(first), cuts.at(last))
+                    for span in self.between(source, begun, cuts, cuts.at(first), cuts.at(last)):
+                        yield number, span
 
     def stretches(self) -> Iterator[tuple[int, int, int]]:
         """Yield (number of a file, first, last) for files that it has bytes of; either may lie outside."""
         sizes = [os.path.getsize(path) for path in self._paths]
-        first, last = self._shard.of(sum(sizes))
+        first, last = self.stretch[:2] if self.stretch else self._shard.of(sum(sizes))
         at = 0
         for number, size in enumerate(sizes):
             if at < last and first < at + size:
+                self._first = number if self._first is None else self._first
                 yield number, first - at, last - at
             at += size
 
@@ -125,9 +188,10 @@ class ShardPlan:
         path, at, is_fastq, link = self._last
         return Border(path, at, _newlines(link.result(), is_fastq))
 
-    def first_number(self, path: str) -> int:
-        """The number that the spans of a file give its first record; asked for when the first was yielded."""
-        if not (self.begin and self._assumed and self.begin.path == path):
+    def first_number(self, number: int) -> int:
+        """The number that the spans of the number-th file give its first record; asked for when the first was
+        yielded."""
+        if not (self.begin and self._assumed and self._first == number):
             return 1
         is_fastq, assumed = self._assumed
         return 1 - (-assumed.total // (4 if is_fastq else 1))

@@ -49,15 +49,16 @@ class PartedJob(Job, Protocol):
         """Files that tell one run from another, by their contents."""
 
     @property
-    def index_path(self) -> str | None:
-        """The index that it is done with, if it is."""
+    def index_paths(self) -> tuple[str, ...]:
+        """The indexes that it is done with, if it is."""
 
     @property
     def output(self) -> Any:
-        """What is written: its ``path``, its ``kind``."""
+        """What is written: its ``path``, or None, its ``kind``; ``places`` of all of it; ``beside()``: what
+        shards leave beside their part, as {option: how}."""
 
-    def alone(self) -> str:
-        """The option for which it is done as a whole; "" if there is none."""
+    def why_alone(self) -> str:
+        """Why it cannot be done in parts; "" if it can."""
 
     def identity(self, opened: Any) -> dict:
         """What all parts have in common (shard.identity).  Raises InputError."""

@@ -2,27 +2,35 @@
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ..guides.counting import Counter, CountOptions
-from ..guides.journey import Counted, count, count_shard, make_counter, tell_samples, unpack, why_whole
+from ..guides.journey import (
+    Counted,
+    CountedPairs,
+    count,
+    count_shard,
+    make_counter,
+    tell_samples,
+    unpack,
+)
 from ..guides.library import read_library
 from ..guides.outputs import CountOutput, opened, write
 from ..guides.samples import Sample, Screen
 from ..system.files import PLACE
-from .identity import absolute, identity, n_of_files
+from .identity import absolute, identity
 from .kept import Kept
 from .merge import bodies
+from .opening import FilesJob
 from .resources import Resources
 from .told import tell_run
 
 
 @dataclass(frozen=True)
-class CountJob:
+class CountJob(FilesJob):
     """Guides of ``libraries``, of which ``columns`` say what, in Samples."""
 
     name: ClassVar[str] = "count"
-    index_path: ClassVar[None] = None
     samples: tuple[Sample, ...] = field(metadata=PLACE)
     libraries: tuple[str, ...] = field(metadata=PLACE)
     columns: tuple = field(metadata=PLACE)
@@ -30,41 +38,37 @@ class CountJob:
     output: CountOutput
 
     @property
-    def inputs(self) -> tuple[str, ...]:
+    def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
         return (*(path for sample in self.samples for path in sample.paths), *self.libraries)
 
-    def alone(self) -> str:
-        return str(why_whole(self.samples) or "")
-
-    def absolute(self) -> "CountJob":
+    def absolute(self) -> Self:
         samples = tuple(sample.anywhere() for sample in self.samples)
         return replace(self, samples=samples, libraries=absolute(self.libraries))
 
-    def open(self, resources: Resources, progress, kept: Kept) -> None:
+    def open(self, resources: Resources, progress: Any, kept: Kept) -> None:
         """Nothing: there is no index."""
 
     def identity(self, opened: None) -> dict:
         screen = Screen.of(list(self.samples), self.columns)
         return identity("count", self.inputs, counting=self.counting, output=self.output, screen=screen)
 
-    def n_parts(self, opened: None, resources: Resources, progress, kept: Kept) -> int:
-        return n_of_files(self.inputs, resources.engine)
-
-    def prepare(self, opened: None, resources: Resources, progress, kept: Kept) -> Counter:
+    def prepare(self, opened: None, resources: Resources, progress: Any, kept: Kept) -> Counter:
         return kept.shared("counter", partial(self._counter, resources, progress))
 
-    def execute(self, opened: None, prepared: Counter, shard, resources: Resources, progress) -> Counted:
+    def execute(
+        self, opened: None, prepared: Counter, shard: Any, resources: Resources, progress: Any
+    ) -> Counted | CountedPairs:
         options = self._options(resources)
         if shard:
             return count_shard(prepared, self.samples, options, shard, progress)
         return count(prepared, self.samples, options, self.output, progress)
 
-    def tell(self, opened: None, summary: Counted, shard, progress) -> None:
+    def tell(self, opened: None, summary: Counted | CountedPairs, shard: Any, progress: Any) -> None:
         if not shard:  # which has told it
             tell_run(progress, "count", summary, None, ())
 
-    def merge(self, opened: None, folder, shards, progress) -> list:
-        return add_up(self.output, progress, folder, shards)
+    def merge(self, opened: None, folder: Any, shards: Any, progress: Any) -> list:
+        return add_up(self.output, progress, folder, shards, self)
 
     def _options(self, resources: Resources) -> CountOptions:
         return replace(self.counting, n_threads=resources.threads)
@@ -74,10 +78,17 @@ class CountJob:
         return make_counter(libraries, self.samples, self._options(resources), progress)
 
 
-def add_up(output: CountOutput, progress, folder, shards) -> list:
-    """Write what shards of a count have seen together: their Manifests, all that come."""
+def add_up(output: CountOutput, progress: Any, folder: Any, shards: Any, job: CountJob | None = None) -> list:
+    """Write what shards of a count have seen together: their Manifests, all that come.
+
+    ``job``: by which files are called as the user called them, not as workers did.
+    """
     found: list = []
     with opened(output) as files:
-        stats = write(files, output.kind, unpack(bodies(folder, shards, found)))
+        seen = unpack(bodies(folder, shards, found))
+        if job:
+            library = replace(seen.library, path=", ".join(job.libraries))
+            seen = seen._replace(library=library, samples=list(job.samples))
+        stats = write(files, output.kind, seen)
     tell_samples(stats, progress)
     return found

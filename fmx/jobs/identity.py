@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -18,28 +18,30 @@ MOST = 4096  # shards
 _ENDS = 1 << 16  # bytes at both ends of an input that tell it from others of its name and size
 
 
-def identity(command, paths, meta=None, **options) -> dict:
+def identity(command: str, paths: Sequence[str], metas: Sequence[dict] = (), **options: Any) -> dict:
     """What all shards of a run must have in common: JSON's types.
 
-    ``meta`` of the index; ``options``: dataclasses of what was asked for, of which places do not count, and
-    whose ``output`` tells what each shard leaves beside its part of it, as {option: how}.  Raises InputError.
+    ``metas`` of the indexes; ``options``: dataclasses of what was asked for, of which places do not count,
+    and whose ``output`` tells what each shard leaves beside its part of it, as {option: how}.  Raises
+    InputError.
     """
     for path in paths:
         if not os.path.isfile(path):
             name = "standard input" if path == STANDARD else path
             raise InputError(name, "", "cannot be cut into shards: name a file that each can open")
-    beside: dict = getattr(options.get("output"), "beside", dict)()
+    beside = options["output"].beside() if "output" in options else {}
     options = {name: asked(value) for name, value in options.items()}
-    return {**seen(paths, meta), "command": command, "options": options, **beside}
+    return {**seen(paths, metas), "command": command, "options": options, **beside}
 
 
-def seen(paths, meta) -> dict:
+def seen(paths: Sequence[str], metas: Sequence[dict]) -> dict:
     """Of ``identity``, what another machine might see otherwise.  Raises InputError."""
     try:
         inputs = [[os.path.basename(path), os.path.getsize(path), _digest_of_ends(path)] for path in paths]
     except OSError as error:
         raise InputError(error.filename, "", error.strerror or str(error)) from error
-    return {"fmx": __version__, "index": meta and digest_of_index(meta), "inputs": inputs}
+    index = ",".join(map(digest_of_index, metas))
+    return {"fmx": __version__, "index": index or None, "inputs": inputs}
 
 
 def digest_of_index(meta: dict) -> str:
@@ -49,15 +51,17 @@ def digest_of_index(meta: dict) -> str:
     return digest_of(meta)
 
 
-def unlike(there: dict, here: dict, index_path: str | None) -> str:
+def unlike(there: dict, here: dict, index_paths: Sequence[str]) -> str:
     """What a worker sees otherwise than the client, as of ``seen``, and what to do; "" if nothing."""
     if there["fmx"] != here["fmx"]:
         return (
             f"it runs fmx {there['fmx']}, and the client {here['fmx']}: install the same version everywhere"
         )
     if there["index"] != here["index"]:
+        digests = zip(index_paths, *(its["index"].split(",") for its in (there, here)), strict=True)
+        path = next(path for path, its, own in digests if its != own)
         return (
-            f"its index {index_path} is of another reference than the client's: copy the client's index "
+            f"its index {path} is of another reference than the client's: copy the client's index "
             "there, or name one that all machines see"
         )
     for (name, its_size, its_ends), (_, size, ends) in zip(there["inputs"], here["inputs"], strict=True):

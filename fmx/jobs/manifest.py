@@ -3,20 +3,24 @@
 OUT.d/0003-of-0064/manifest.json    which run, which shard, what it saw, what its body must be
 OUT.d/0003-of-0064/body             its part of the result, without head and end
 OUT.d/0003-of-0064/counts.tsv       its table of reads and hits per contig, if one was asked for
+OUT.d/0003-of-0064/screen.json    its reads by the groups that they occur in, if that was asked for
 OUT.d/0003-of-0064/facts.json       its facts for a report, if one was asked for (report/facts.py)
 OUT.d/0003-of-0064/al, un ...       its reads as they came, if they were asked for
 """
 
 import base64
 import json
+import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import OutputError, n_of, shown
+from ..input.streams import STANDARD
 
-MANIFEST, BODY, COUNTS, FACTS = "manifest.json", "body", "counts.tsv", "facts.json"
-FORMAT = 2  # of manifests
+MANIFEST, BODY, FACTS = "manifest.json", "body", "facts.json"
+FORMAT = 3  # of manifests
 _LONGEST = 60  # characters of a value in a message
 
 
@@ -25,7 +29,8 @@ class Manifest:
     """``run``: what all shards of a run have in common; ``number`` of ``count``.
 
     ``begin``, ``end``: [path, byte, newlines] of input.shards.Border, or None; ``head``, ``tail``: what
-    stands before the first body and after the last; ``files``: {name: [bytes, xxh3]} of all that lies beside
+    stands before the first body and after the last; ``container``: what all of it becomes
+    (output/containers.py); ``files``: {name: [bytes, xxh3]} of all that lies beside
     the manifest; ``summary``: numbers that add up.
     """
 
@@ -37,6 +42,7 @@ class Manifest:
     is_empty: bool
     head: bytes
     tail: bytes
+    container: dict
     files: dict
     seconds: float
     summary: dict = field(default_factory=dict)
@@ -48,12 +54,21 @@ class Manifest:
         return json.dumps(fields, indent=1)
 
 
-def name_of(number, count) -> str:
+def shards_beside(places: Iterable[str | None]) -> str | None:
+    """Where the shards of a cluster lie: beside the first of the outputs that is a file, or becomes one."""
+    for path in filter(None, places):
+        is_file = path != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
+        if is_file and os.path.isdir(os.path.dirname(os.path.abspath(path))):
+            return f"{path}.shards"
+    return None
+
+
+def name_of(number: int, count: int) -> str:
     """The folder of a shard."""
     return f"{number:04}-of-{count:04}"
 
 
-def read_manifest(folder) -> Manifest:
+def read_manifest(folder: str | Path) -> Manifest:
     """What lies in the folder of a shard.  Raises OutputError."""
     path = Path(folder) / MANIFEST
     try:
@@ -100,6 +115,6 @@ def _unlike(one: list, other: list) -> str:
     return f"{shown(names[0])} with other contents"
 
 
-def _shortened(value) -> str:
+def _shortened(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

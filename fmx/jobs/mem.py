@@ -1,20 +1,20 @@
 """The job of fmx mem: maximal exact matches of queries."""
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from ..mem.journey import Matching, MemOutput, find, prepare
 from ..mem.matching import MemOptions, Summary
 from ..system.files import PLACE
-from .identity import absolute, identity, n_of_files
+from .identity import absolute, identity
 from .kept import Kept
-from .opening import IndexChoice, Opened
+from .opening import IndexChoice, IndexedJob, Opened
 from .resources import Resources
 from .told import tell_run
 
 
 @dataclass(frozen=True)
-class MemJob:
+class MemJob(IndexedJob):
     """Matches of the sequences of ``inputs`` in an index."""
 
     name: ClassVar[str] = "mem"
@@ -23,36 +23,28 @@ class MemJob:
     matching: MemOptions
     output: MemOutput
 
-    @property
-    def index_path(self) -> str:
-        return str(self.index.paths[0])
-
-    def alone(self) -> str:
-        return "several -x" if self.index.paths[1:] else ""
-
-    def absolute(self) -> "MemJob":
+    def absolute(self) -> Self:
         return replace(self, index=self.index.absolute(), inputs=absolute(self.inputs))
 
-    def open(self, resources: Resources, progress, kept: Kept) -> Opened:
+    def open(self, resources: Resources, progress: Any, kept: Kept) -> Opened:
         return self.index.open(resources, progress, kept)
 
     def identity(self, opened: Opened) -> dict:
-        return identity("mem", self.inputs, opened.fm_index.meta, matching=self.matching, output=self.output)
+        return identity("mem", self.inputs, opened.metas, matching=self.matching, output=self.output)
 
-    def n_parts(self, opened: Opened, resources: Resources, progress, kept: Kept) -> int:
-        return n_of_files(self.inputs, resources.engine)
-
-    def prepare(self, opened: Opened, resources: Resources, progress, kept: Kept) -> Matching:
+    def prepare(self, opened: Opened, resources: Resources, progress: Any, kept: Kept) -> Matching:
         options, output = replace(self.matching, n_threads=resources.threads), opened.told(self.output)
         return prepare(opened.fm_index, options, output, progress, resources.place)
 
-    def execute(self, opened: Opened, prepared: Matching, shard, resources: Resources, progress) -> Summary:
+    def execute(
+        self, opened: Opened, prepared: Matching, shard: Any, resources: Resources, progress: Any
+    ) -> Summary:
         return find(prepared, self.inputs, self.output, progress, shard)
 
-    def tell(self, opened: Opened, summary: Summary, shard, progress) -> None:
+    def tell(self, opened: Opened, summary: Summary, shard: Any, progress: Any) -> None:
         tell_run(progress, "mem", summary, None, self.inputs, shard)
 
-    def merge(self, opened: Opened, folder, shards, progress) -> list:
+    def merge(self, opened: Opened, folder: Any, shards: Any, progress: Any) -> list:
         from .merge import merge
 
         report = opened.told(self.output).report

@@ -2,21 +2,31 @@
 
 import io
 import json
+import os
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import xxhash
 
 from ..errors import OutputError
-from ..input.streams import whole_output
-from ..report.facts import added, rendered
-from .manifest import BODY, COUNTS, FACTS, Manifest, difference, name_of, read_manifest
+from ..machines.threads import available_cores
+from ..machines.watch import Wall
+from ..output.containers import from_fields
+from ..output.reads import Taker
+from ..output.run import beside
+from ..output.tables import Table
+from ..report.facts import Report, added, rendered
+from .manifest import BODY, FACTS, Manifest, difference, name_of, read_manifest
+from .shard import FRAME
 
 _AT_ONCE = 1 << 20  # bytes
 
 
-def manifests(folder) -> list:
+def manifests(folder: str | Path) -> list:
     """The Manifests of all shards of a run, in order.  Raises OutputError unless they are there and fit."""
     folder = Path(folder)
     try:
@@ -41,11 +51,12 @@ def manifests(folder) -> list:
     return list(_fitting(folder, found))
 
 
-def in_order(folder, done):
+def in_order(folder: str | Path, done: Iterable[Manifest]) -> Iterator[Manifest]:
     """Yield such Manifests, as soon as ``done`` has yielded them and those before them."""
 
-    def sorted_out():
-        waiting, number = {}, 1
+    def sorted_out() -> Iterator[Manifest]:
+        waiting: dict[int, Manifest] = {}
+        number = 1
         for shard in done:
             waiting[shard.number] = shard
             while number in waiting:
@@ -55,7 +66,7 @@ def in_order(folder, done):
     yield from _fitting(folder, sorted_out())
 
 
-def check_beside(folder, run: dict, wanted: dict) -> None:
+def check_beside(folder: str | Path, run: dict, wanted: dict) -> None:
     """Raise OutputError unless shards of a ``run`` left what is ``wanted``: {option: whether it is}."""
     for option, is_wanted in wanted.items():
         if is_wanted and not run[option]:
@@ -64,18 +75,19 @@ def check_beside(folder, run: dict, wanted: dict) -> None:
             )
 
 
-def _fitting(folder, shards):
+def _fitting(folder: str | Path, shards: Iterable[Manifest]) -> Iterator[Manifest]:
     """Yield Manifests, in order, as long as each goes on from those before it; else raise OutputError.
 
     Where one shard ends inside a file, the next must begin: else records are damaged there.
     """
-    first = last = None
+    first: Manifest | None = None
+    last: Manifest | None = None
     for shard in shards:
         first = first or shard
         if differs := difference(shard.run, first.run):
             raise OutputError(f"{folder}: shard {shard.number} is of another run than shard 1: {differs}")
         if last and not shard.is_empty and last.end != shard.begin:
-            path, at, _ = last.end or shard.begin
+            path, at, _ = last.end or shard.begin or ("", 0, 0)
             raise OutputError(
                 f"{folder}: shards {last.number} and {shard.number} do not meet in {path}: its records are "
                 f"damaged near byte {at}, or the file was changed between them"
@@ -84,31 +96,42 @@ def _fitting(folder, shards):
         yield shard
 
 
-def merge(folder, shards, path, counts=None, report=None, asides=None, wall=None) -> list:
+def merge(
+    folder: str | Path,
+    shards: Iterable[Manifest],
+    path: str | None,
+    tables: Mapping[type[Table], str] | None = None,
+    report: Report | None = None,
+    asides: Mapping[str, Taker] | None = None,
+    wall: Wall | None = None,
+) -> list:
     """Write what shards in a folder make up together, of which Manifests that fit come in order: all these.
 
-    ``counts``: a file for the table of reads and hits per contig; ``report``: a Report, or None; ``asides``:
+    ``tables``: {type of output.tables.Table: path}; ``report``: a Report, or None; ``asides``:
     {path: reads.Taker} of files for reads as they came; ``wall``: the Wall of a command that has all shards
     done, or None.  Raises OutputError.
     """
-    found: list = []
+    shards = iter(shards)
+    found = [next(shards)]
     with ExitStack() as last, ExitStack() as stack:
-        reports = {path: last.enter_context(whole_output(path)) for path in (report.paths if report else ())}
-        sink = stack.enter_context(whole_output(path))
-        table = stack.enter_context(whole_output(counts)) if counts else None
-        others = [(stack.enter_context(whole_output(path)), taker) for path, taker in (asides or {}).items()]
-        for shard in shards:
-            if not found:
-                sink.write(shard.head)
-            _copy(folder, shard, BODY, sink)
+        reports = {path: beside(path, last) for path in (report.paths if report else ())}
+        made = {table: beside(path, stack) for table, path in (tables or {}).items()}
+        others = [(beside(path, stack), taker) for path, taker in (asides or {}).items()]
+        container = from_fields(found[0].container)
+        sink = stack.enter_context(container.opened(path or os.devnull, available_cores()))
+        sink.write(found[0].head)
+        for shard in chain(found[:], shards):
+            copy = _copy_pieces if container.is_framed else _copy
+            copy(folder, shard, BODY, sink)
             for other, taker in others:
                 _copy(folder, shard, taker.name, other)
-            found.append(shard)
+            if shard is not found[0]:
+                found.append(shard)
         sink.write(found[0].tail)
         for other, taker in others:
             other.write(taker.end)
-        if table:
-            table.write(_added([_whole(folder, shard, COUNTS) for shard in found]))
+        for table, file in made.items():
+            file.write(table.merged([_whole(folder, shard, table.name) for shard in found]).text())
         stack.close()
         if report:  # which tells how long all the others took
             seconds = wall.over() if wall else None
@@ -120,7 +143,7 @@ def merge(folder, shards, path, counts=None, report=None, asides=None, wall=None
     return found
 
 
-def bodies(folder, shards, found):
+def bodies(folder: str | Path, shards: Iterable[Manifest], found: list) -> Iterator[bytes]:
     """Yield the body of each of the ``shards`` in a folder, as bytes, and note its Manifest in ``found``.
 
     Raises OutputError.
@@ -130,14 +153,38 @@ def bodies(folder, shards, found):
         yield _whole(folder, shard, BODY)
 
 
-def _whole(folder, shard: Manifest, name: str) -> bytes:
+def _whole(folder: str | Path, shard: Manifest, name: str) -> bytes:
     """A shard's file of this name.  Raises OutputError."""
-    held = io.BytesIO()
-    _copy(folder, shard, name, held)
-    return held.getvalue()
+    read = io.BytesIO()
+    _copy(folder, shard, name, read)
+    return read.getvalue()
 
 
-def _copy(folder, shard: Manifest, name, sink):
+def _copy_pieces(folder: str | Path, shard: Manifest, name: str, sink: Any) -> None:
+    """The same, piece by piece, of a file of which pieces are kept apart."""
+    pieces = _Pieces(sink)
+    _copy(folder, shard, name, pieces)
+    if pieces.rest:
+        raise _damaged(folder, shard, name)
+
+
+class _Pieces:
+    """Takes bytes as they come, and gives whole pieces to ``sink``; ``rest``: of one that is not whole."""
+
+    def __init__(self, sink: Any) -> None:
+        self._sink, self.rest = sink, bytearray()
+
+    def write(self, data: Any) -> None:
+        self.rest += data
+        while len(self.rest) >= FRAME:
+            stop = FRAME + int.from_bytes(self.rest[:FRAME], "little")
+            if len(self.rest) < stop:
+                break
+            self._sink.write(bytes(self.rest[FRAME:stop]))
+            del self.rest[:stop]
+
+
+def _copy(folder: str | Path, shard: Manifest, name: str, sink: Any) -> None:
     """Write a shard's file of this name, if it is what its manifest says.  Raises OutputError."""
     path = Path(folder) / name_of(shard.number, shard.count) / name
     digest, n_bytes, room = xxhash.xxh3_64(), 0, memoryview(bytearray(_AT_ONCE))
@@ -150,21 +197,9 @@ def _copy(folder, shard: Manifest, name, sink):
     except FileNotFoundError as error:
         raise OutputError(f"{path}: {error.strerror}; do shard {shard.number} again") from error
     if [n_bytes, digest.hexdigest()] != shard.files.get(name):
-        raise OutputError(f"{path}: damaged; remove its folder and do shard {shard.number} again")
+        raise _damaged(folder, shard, name)
 
 
-def _added(tables) -> bytes:
-    """Tables of the same rows, a line of names first: the numbers from the third column on are added up."""
-    tables = [[line.split(b"\t") for line in table.splitlines()] for table in tables]
-    lines = [b"\t".join(tables[0][0])]
-    for rows in zip(*(table[1:] for table in tables), strict=True):
-        numbers = zip(*(row[2:] for row in rows), strict=True)
-        lines.append(b"\t".join([*rows[0][:2], *map(_sum, numbers)]))
-    return b"".join(line + b"\n" for line in lines)
-
-
-def _sum(numbers) -> bytes:
-    """Of whole numbers, or of numbers with as many decimals each."""
-    from decimal import Decimal  # 5 ms, of which a search needs none
-
-    return str(sum(Decimal(number.decode()) for number in numbers)).encode()
+def _damaged(folder: str | Path, shard: Manifest, name: str) -> OutputError:
+    path = Path(folder) / name_of(shard.number, shard.count) / name
+    return OutputError(f"{path}: damaged; remove its folder and do shard {shard.number} again")

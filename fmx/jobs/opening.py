@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..errors import shown
 from ..index.fm_index import load
 from ..report.facts import Report
-from .identity import digest_of_index
+from .identity import digest_of_index, n_of_files
 from .kept import Kept
 from .resources import Resources
 
@@ -19,6 +19,11 @@ class Opened(NamedTuple):
 
     fm_index: Any
     indexes: list
+
+    @property
+    def metas(self) -> list[dict]:
+        """meta.json of each."""
+        return [meta for _, meta in self.indexes]
 
     def told(self, output: Any) -> Any:
         """An output whose Report, if it has one, tells of these indexes."""
@@ -47,13 +52,20 @@ class IndexChoice:
         """The same for a process in another folder."""
         return replace(self, paths=tuple(map(os.path.abspath, self.paths)))
 
-    def open(self, resources: Resources, progress, kept: Kept, with_text=False, has_names=True) -> Opened:
+    def open(
+        self,
+        resources: Resources,
+        progress: Any,
+        kept: Kept,
+        with_text: bool = False,
+        has_names: bool = True,
+    ) -> Opened:
         """The index.  Raises UnsupportedError where two have a contig of one name, if these are written."""
         make = partial(self._load, resources.threads, with_text, has_names)
         with progress.wall.spending("opening"):
             return kept.shared("index", make)
 
-    def _load(self, n_threads, with_text, has_names) -> Opened:
+    def _load(self, n_threads: int, with_text: bool, has_names: bool) -> Opened:
         wants = self.layout, self.method, n_threads, self.max_memory, self.verify
         opened = [load(path, *wants, with_text=with_text) for path in self.paths]
         indexes = [(each.path, each.meta) for each in opened]
@@ -65,3 +77,26 @@ class IndexChoice:
         if has_names:
             refuse_same_names(joined)
         return Opened(joined, indexes)
+
+
+class FilesJob:
+    """What jobs have that are cut into parts by the bytes of their ``inputs``, files."""
+
+    inputs: tuple[str, ...]
+    index_paths: tuple[str, ...] = ()
+
+    def why_alone(self) -> str:
+        return ""
+
+    def n_parts(self, opened: Any, resources: Resources, progress: Any, kept: Kept) -> int:
+        return n_of_files(self.inputs, resources.engine)
+
+
+class IndexedJob(FilesJob):
+    """The same of jobs with an ``index``."""
+
+    index: IndexChoice
+
+    @property
+    def index_paths(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(map(str, self.index.paths))

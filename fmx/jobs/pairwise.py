@@ -9,6 +9,7 @@ from ..align.journey import Gpus, PairOptions, PairOutput, Read, Summary, align,
 from ..system.files import PLACE
 from .identity import MOST, absolute, identity, is_gpu
 from .kept import Kept
+from .opening import FilesJob
 from .resources import Resources
 from .told import tell_run
 
@@ -16,42 +17,46 @@ CHUNKS = (64, 64, 1), (16, 128, 128)  # how many; chunks of pairs of one, with t
 
 
 @dataclass(frozen=True)
-class PairJob:
+class PairJob(FilesJob):
     """All pairs of one file of ``inputs``, or each sequence of the first with each of the second."""
 
     name: ClassVar[str] = "pairwise"
-    index_path: ClassVar[None] = None
     inputs: tuple[str, ...] = field(metadata=PLACE)
     pairs: PairOptions
     output: PairOutput
 
-    def alone(self) -> str:
-        return "--matrix" if self.output.values else "--checkpoint" if self.output.checkpoint else ""
+    def why_alone(self) -> str:
+        is_kept = (
+            "--checkpoint keeps the work of one process, and shards are kept in their folder: leave it out"
+        )
+        return is_kept if self.output.checkpoint else ""
 
     def absolute(self) -> "PairJob":
         return replace(self, inputs=absolute(self.inputs))
 
-    def open(self, resources: Resources, progress, kept: Kept) -> None:
+    def open(self, resources: Resources, progress: Any, kept: Kept) -> None:
         """Nothing: sequences are read where they are aligned."""
 
     def identity(self, opened: None) -> dict:
         return identity("pairwise", self.inputs, pairs=self.pairs, output=self.output)
 
-    def n_parts(self, opened: None, resources: Resources, progress, kept: Kept) -> int:
+    def n_parts(self, opened: None, resources: Resources, progress: Any, kept: Kept) -> int:
         job = self._read(resources, progress, kept).job
         return n_of_chunks(len(cut(job)), job.filtered, resources.engine)
 
-    def prepare(self, opened: None, resources: Resources, progress, kept: Kept) -> tuple[Gpus, Read]:
+    def prepare(self, opened: None, resources: Resources, progress: Any, kept: Kept) -> tuple[Gpus, Read]:
         return open_gpus(resources.place, progress), self._read(resources, progress, kept)
 
-    def execute(self, opened: None, prepared: tuple, shard, resources: Resources, progress) -> Summary:
+    def execute(
+        self, opened: None, prepared: tuple, shard: Any, resources: Resources, progress: Any
+    ) -> Summary:
         gpus, read = prepared
         return align(read, self._options(resources), self.output, progress, gpus, shard)
 
-    def tell(self, opened: None, summary: Summary, shard, progress) -> None:
+    def tell(self, opened: None, summary: Summary, shard: Any, progress: Any) -> None:
         tell_run(progress, "pairwise", summary, None, () if shard else self.inputs)
 
-    def merge(self, opened: None, folder, shards, progress) -> list:
+    def merge(self, opened: None, folder: Any, shards: Any, progress: Any) -> list:
         from .merge import merge
 
         return merge(folder, shards, self.output.path, wall=progress.wall)

@@ -35,7 +35,7 @@ def run(
     """
     kept = kept or Once()
     opened = job.open(resources, progress, kept)
-    shard = part and shard_of(cast(PartedJob, job), opened, part, progress)
+    shard = part and shard_of(cast(PartedJob, job), opened, part, progress, kept)
     if shard and shard.is_done():
         progress.say(f"{shard} is there already")
         return None
@@ -45,12 +45,15 @@ def run(
     return summary
 
 
-def shard_of(job: PartedJob, opened: Any, part: Part, progress: Any) -> "ShardRun":
+def shard_of(job: PartedJob, opened: Any, part: Part, progress: Any, kept: Kept) -> "ShardRun":
     """The ShardRun of a part.  Raises ClusterError where a worker sees other inputs than the client."""
     here = job.identity(opened)
     if part.run and here != part.run:  # on a worker that came later
-        differs = unlike(here, part.run, job.index_path) or "its inputs are others"
+        differs = unlike(here, part.run, job.index_paths) or "its inputs are others"
         raise ClusterError(f"worker on {os.uname().nodename}: {differs}")
     from .shard import ShardRun
 
-    return ShardRun(part.folder, (part.number, part.count), here, progress.wall, is_lasting=part.run is None)
+    number = part.number, part.count
+    if part.run is None:
+        return ShardRun(part.folder, number, here, progress.wall)
+    return ShardRun(part.folder, number, here, progress.wall, kept, is_lasting=False)

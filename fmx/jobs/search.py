@@ -1,8 +1,10 @@
 """The jobs of fmx search and fmx locate: reads, or patterns, and where they occur."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..input.chunks import literal_fasta
 from ..output.wanted import Output
@@ -10,11 +12,15 @@ from ..search.facts import Asked
 from ..search.mapping import MapOptions
 from ..system.files import PLACE
 from ..workflow import Search, map_reads, prepare
-from .identity import absolute, identity, n_of_files
+from .identity import absolute, identity
 from .kept import Kept
-from .opening import IndexChoice, Opened
+from .opening import IndexChoice, IndexedJob, Opened
 from .resources import Resources
 from .told import tell_run
+
+if TYPE_CHECKING:
+    from .manifest import Manifest
+    from .shard import ShardRun
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class ReadInput:
 
 
 @dataclass(frozen=True)
-class SearchJob:
+class SearchJob(IndexedJob):
     """Reads, and how they are mapped to an index."""
 
     name: ClassVar[str] = "search"
@@ -68,29 +74,15 @@ class SearchJob:
     output: Output
 
     @property
-    def inputs(self) -> tuple[str, ...]:
+    def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.reads.paths
 
-    @property
-    def index_path(self) -> str:
-        return str(self.index.paths[0])
-
-    def alone(self) -> str:
-        mapping, output = self.mapping, self.output
-        asked = {
-            "--first": mapping.first, "--skip": mapping.skip, "--collapse": mapping.collapse,
-            "--screen": output.screen, "several -x": self.index.paths[1:], "--sort": output.sort,
-        }  # fmt: skip
-        asked[output.kind.upper()] = output.kind in ("cram", "parquet")
-        return next((option for option, value in asked.items() if value), "")
-
-    def absolute(self) -> "SearchJob":
-        groups = self.output.groups
-        own = groups and {os.path.abspath(path): name for path, name in groups.items()}
-        output = replace(self.output, groups=own)
+    def absolute(self) -> Self:
+        fasta = self.output.fasta and os.path.abspath(self.output.fasta)
+        output = replace(self.output, fasta=fasta)
         return replace(self, index=self.index.absolute(), reads=self.reads.absolute(), output=output)
 
-    def open(self, resources: Resources, progress, kept: Kept) -> Opened:
+    def open(self, resources: Resources, progress: Any, kept: Kept) -> Opened:
         output = self.output
         has_names = output.kind != "nothing" and not output.matrix
         has_names = has_names or bool(output.counts and not output.by_group)
@@ -102,13 +94,13 @@ class SearchJob:
         return opened
 
     def identity(self, opened: Opened) -> dict:
-        asked, meta = self._asked(opened), opened.fm_index.meta
-        return identity(self.name, self.inputs, meta, mapping=self.mapping, output=self.output, told=asked)
+        options = {
+            "mapping": self.mapping, "output": self.output, "told": self._asked(opened),
+            "literal": self.reads.literal,
+        }  # fmt: skip
+        return identity(self.name, self.inputs, opened.metas, **options)
 
-    def n_parts(self, opened: Opened, resources: Resources, progress, kept: Kept) -> int:
-        return n_of_files(self.inputs, resources.engine)
-
-    def prepare(self, opened: Opened, resources: Resources, progress, kept: Kept) -> Search:
+    def prepare(self, opened: Opened, resources: Resources, progress: Any, kept: Kept) -> Search:
         if self.reads.sample:
             progress.say(f"sample {self.reads.sample} to {self.output.path}")
         options = replace(self.mapping, n_threads=resources.threads, chunk_size=0)
@@ -117,28 +109,31 @@ class SearchJob:
 
             size = chunk_size(opened.fm_index.reference, options.chunk_size)
             options = replace(options, chunk_size=size)
-        sources, output = self.reads.sources(options.pairing), self._output(opened, resources)
+        sources, output = self.reads.sources(options.pairing), opened.told(self.output)
         return prepare(opened.fm_index, sources, options, output, progress, resources.place)
 
-    def execute(self, opened: Opened, prepared: Search, shard, resources: Resources, progress) -> Any:
-        sources, output = self.reads.sources(self.mapping.pairing), self._output(opened, resources)
-        return map_reads(prepared, sources, output, progress, shard)
+    def execute(
+        self, opened: Opened, prepared: Search, shard: "ShardRun | None", resources: Resources, progress: Any
+    ) -> Any:
+        reads, n = self.reads, len(self.reads.literal)
+        if shard and n:
+            reads = replace(reads, literal=reads.literal[slice(*shard.share_of(n))])
+        sources = reads.sources(self.mapping.pairing)
+        return map_reads(prepared, sources, opened.told(self.output), progress, shard)
 
-    def tell(self, opened: Opened, summary: Any, shard, progress) -> None:
+    def tell(self, opened: Opened, summary: Any, shard: "ShardRun | None", progress: Any) -> None:
         tell_run(progress, self.name, summary, self._asked(opened), self.inputs, shard)
 
-    def merge(self, opened: Opened, folder, shards, progress) -> list:
+    def merge(self, opened: Opened, folder: Path, shards: "Iterator[Manifest]", progress: Any) -> list:
         from .merge import merge
 
         output = opened.told(self.output)
-        beside = {"counts": output.counts, "report": output.report, "asides": output.takers()}
-        return merge(folder, shards, output.path, **beside, wall=progress.wall)
+        return merge(
+            folder, shards, output.path, output.tables(), output.report, output.takers(), progress.wall
+        )
 
     def _asked(self, opened: Opened) -> Asked:
         return Asked.of(self.mapping, opened.fm_index.reference)
-
-    def _output(self, opened: Opened, resources: Resources) -> Output:
-        return replace(opened.told(self.output), n_threads=resources.threads)
 
 
 @dataclass(frozen=True)
@@ -146,7 +141,3 @@ class LocateJob(SearchJob):
     """Patterns, of which every occurrence is listed."""
 
     name: ClassVar[str] = "locate"
-
-    def alone(self) -> str:
-        kind = self.output.kind
-        return "-p" if self.reads.literal else kind.upper() if kind in ("parquet", "npz") else ""

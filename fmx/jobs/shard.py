@@ -3,43 +3,67 @@
 The folder appears whole, with its manifest, or not at all; one that is there is not done again.
 """
 
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any, BinaryIO, Self
 
 import xxhash
 
 from ..errors import InputError, OutputError
+from ..input import spans
 from ..input.mates import PairedFiles
 from ..input.pair_shards import PairShardPlan
-from ..input.shards import Shard, ShardPlan
-from ..output.whole import Sinks
+from ..input.read_range import Chosen, wanted_range
+from ..input.shards import Cuts, Shard, ShardPlan, Stretch, first_of, stretches_of
+from ..input.streams import Source
+from ..machines.watch import Wall
+from ..output.containers import Container, as_fields
+from ..output.reads import Taker
+from ..output.run import PLAIN, Sinks
+from ..output.tables import Table
 from ..report.facts import as_json
 from ..system.files import DraftFolder
-from .manifest import BODY, COUNTS, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
+from .kept import Kept
+from .manifest import BODY, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
+
+FRAME = 8  # bytes that say how long a piece is, where pieces are kept apart
 
 
 class ShardRun:
     """The ``shard`` (number, count) of a run, into ``folder``; ``run`` as of ``identity``; ``wall`` a Wall.
 
-    It is brought to disk if it ``is_lasting``: one that is merged at once is not, but what it is merged into.
+    ``kept``: what this process keeps for other shards of it, if it does any.  It is brought to disk if it
+    ``is_lasting``: one that is merged at once is not, but what it is merged into.
     """
 
-    def __init__(self, folder, shard, run, wall, is_lasting=True):
+    def __init__(
+        self,
+        folder: str | Path,
+        shard: tuple[int, int],
+        run: dict,
+        wall: Wall,
+        kept: Kept | None = None,
+        is_lasting: bool = True,
+    ) -> None:
         self._folder, self._shard, self._run = Path(folder), Shard(*shard), run
-        self._wall = wall
+        self._wall, self._kept = wall, kept
         self._is_lasting = is_lasting
         self._place = self._folder / name_of(*self._shard)
         self._plan: ShardPlan | PairShardPlan | None = None
         self._is_empty = False
-        self._summary, self._table, self._facts, self._takers = {}, b"", None, ()
+        self._summary: dict = {}
+        self._tables: dict[str, bytes] = {}
+        self._takers: tuple[Taker, ...] = ()
+        self._container: Container = PLAIN
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"shard {self._shard} in {self._folder}"
 
-    def beside(self, takers) -> "ShardRun":
-        """The same, with reads.Takers of reads as they came."""
-        self._takers = tuple(takers)
+    def beside(self, takers: Sequence[Taker], container: Container = PLAIN) -> Self:
+        """The same, with reads.Takers of reads as they came, and what pieces become when they are merged."""
+        self._takers, self._container = tuple(takers), container
         return self
 
     def is_done(self) -> bool:
@@ -60,26 +84,49 @@ class ShardRun:
         why = self._plan and self._plan.whole
         return f"shard {self._shard} has no {what}: {why or 'the inputs are too short to be cut, or empty'}"
 
-    def plan(self, paths, size, n_threads=1, skip=0, n=None):
-        """The spans of the shard: of all reads, for it cannot know how many come before its own."""
-        assert (skip, n) == (0, None)
-        kind = PairShardPlan if isinstance(paths, PairedFiles) else ShardPlan
-        self._plan = kind(self._shard, paths, size, n_threads=n_threads)
-        return self._plan.spans()
+    def plan(
+        self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
+    ) -> Generator[Any, None, None]:
+        """The spans of the shard: of all reads, or of the ``n`` (None: all) after the first ``skip``.
 
-    def first_number(self, path: str) -> int:
-        """The number that the spans of a file give the shard's first record; asked for when it is read."""
-        return self._plan.first_number(path) if isinstance(self._plan, ShardPlan) else 1
+        Of sequences in memory, which are its own, all spans.
+        """
+        if all(isinstance(path, bytes) for path in paths):
+            return spans.plan(paths, size)
+        plan = self.cut(paths, size, n_threads, skip, n)
+        if isinstance(plan, PairShardPlan):
+            return plan.spans()
+        before = plan.stretch.before if plan.stretch else 0
+        return Chosen(skip, n, before).of(plan.spans())
 
-    def chunks_of(self, chunks) -> list:
-        """The chunks of pairs of the shard."""
-        own = chunks[slice(*self._shard.of(len(chunks)))]
-        self._is_empty = not own
-        return own
+    def cut(
+        self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
+    ) -> ShardPlan | PairShardPlan:
+        """How files, or PairedFiles, are cut for the shard."""
+        stretch = None
+        if (skip, n) != (0, None):
+            found = self.shared("stretches", lambda: _stretches(paths, skip, n))
+            own = found[slice(*self.share_of(len(found)))]
+            stretch = Stretch(own[0].first, own[-1].last, own[0].before) if own else Stretch(0, 0)
+        if isinstance(paths, PairedFiles):
+            self._plan = PairShardPlan(self._shard, paths, size, n_threads, stretch, skip, n)
+        else:
+            self._plan = ShardPlan(self._shard, paths, size, n_threads=n_threads, stretch=stretch)
+        return self._plan
+
+    def share_of(self, n: int) -> tuple[int, int]:
+        """(start, stop): which of n things that every shard knows are its own."""
+        start, stop = self._shard.of(n)
+        self._is_empty = start == stop
+        return start, stop
+
+    def shared(self, key: str, make: Callable[[], Any]) -> Any:
+        """What ``make()`` gives, which serves for all shards of the run that this process does."""
+        return self._kept.shared(key, make) if self._kept else make()
 
     @contextmanager
-    def opened(self, head, end=b""):
-        """A binary file for the shard's part of what stands between ``head`` and ``end``."""
+    def opened(self, head: bytes, end: bytes = b"") -> Iterator[Any]:
+        """A Sink for the shard's pieces of what stands between ``head`` and ``end``."""
         with _named(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
             with DraftFolder(self._place) as draft:
@@ -90,7 +137,7 @@ class ShardRun:
                     }
                     body, *others = bodies.values()
                     try:
-                        yield Sinks(body, others)
+                        yield Sinks(_Framed(body) if self._container.is_framed else body, others)
                     except InputError as error:
                         found = self._plan.renumbered(error) if self._plan else error
                         if found is error:  # an error that is its own cause has no end
@@ -99,48 +146,81 @@ class ShardRun:
                 self._write(draft.path, bodies, (head, end))
                 draft.commit(self._is_lasting)
 
-    def note(self, summary, tables=(), facts=None) -> None:
-        """What was seen, while it is open; a shard has no table but that of counts; ``facts()`` or None."""
+    def note(
+        self, summary: Any, tables: Sequence[Table] = (), facts: Callable[[], dict] | None = None
+    ) -> None:
+        """What was seen, while it is open."""
         seen = asdict(summary) if summary else {}
         self._summary = {name: n for name, n in seen.items() if isinstance(n, int)}
-        self._table, self._facts = tables[0] if tables else b"", facts
+        self._tables = {table.name: table.part() for table in tables}
+        if facts:
+            self._tables[FACTS] = as_json(facts())
 
-    def _write(self, folder, bodies, around):
-        plan, files = self._plan, {name: body.told() for name, body in bodies.items()}
-        tables = {COUNTS: self._table, FACTS: as_json(self._facts()) if self._facts else b""}
-        for name, table in tables.items():
-            if table:
-                (folder / name).write_bytes(table)
-                files[name] = [len(table), xxhash.xxh3_64_hexdigest(table)]
+    def _write(self, folder: Path, bodies: "dict[str, _Body]", around: tuple[bytes, bytes]) -> None:
+        plan, files = self._plan, {name: body.facts() for name, body in bodies.items()}
+        for name, table in self._tables.items():
+            (folder / name).write_bytes(table)
+            files[name] = [len(table), xxhash.xxh3_64_hexdigest(table)]
         found = Manifest(
             self._run, *self._shard,
             begin=list(plan.begin) if plan and plan.begin else None,
             end=list(plan.end) if plan and plan.end else None,
             is_empty=plan.is_empty if plan else self._is_empty,
-            head=around[0], tail=around[1], files=files, seconds=round(self._wall.over(), 3),
-            summary=self._summary,
+            head=around[0], tail=around[1], container=as_fields(self._container), files=files,
+            seconds=round(self._wall.over(), 3), summary=self._summary,
         )  # fmt: skip
         (folder / MANIFEST).write_text(found.to_json())
+
+
+def _stretches(paths: Any, skip: int, n: int | None) -> list[Stretch]:
+    """Those of the wanted records of files, or of the mates 1 of PairedFiles."""
+    if not isinstance(paths, PairedFiles):
+        return stretches_of(paths, wanted_range(skip, n))
+    step = 1 if paths.second else 2  # records of a pair in a file
+    pairs = [[str(path) for _, path in together] for together in paths.together()]
+    return stretches_of(
+        paths.first,
+        wanted_range(step * skip, n and step * n),
+        lambda number: not paths.second or any(map(_is_whole, pairs[number])),
+    )
+
+
+def _is_whole(path: str) -> bool:
+    """Can a file not be cut, or has it no records?"""
+    with Source(path) as source:
+        skip, head = first_of(source)
+        return head.size == 0 or Cuts(source, skip).is_whole
 
 
 class _Body:
     """A file whose bytes are counted and summed up as they are written."""
 
-    def __init__(self, file):
+    def __init__(self, file: BinaryIO) -> None:
         self._file, self._n_bytes, self._digest = file, 0, xxhash.xxh3_64()
 
-    def write(self, piece):
+    def write(self, piece: Any) -> None:
         self._file.write(piece)
         self._digest.update(piece)
         self._n_bytes += memoryview(piece).nbytes
 
-    def told(self) -> list:
+    def facts(self) -> list:
         """What a manifest says of it."""
         return [self._n_bytes, self._digest.hexdigest()]
 
 
+class _Framed:
+    """A _Body whose pieces can be told apart: before each stands how long it is."""
+
+    def __init__(self, body: _Body) -> None:
+        self._body = body
+
+    def write(self, piece: Any) -> None:
+        self._body.write(memoryview(piece).nbytes.to_bytes(FRAME, "little"))
+        self._body.write(piece)
+
+
 @contextmanager
-def _named(folder):
+def _named(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -15,6 +15,8 @@ _SUMMARIES = {  # by the command, and by what its summary counts first
     ("mem", "queries"): ("mem.matching", "Summary"),
     ("pairwise", "pairs"): ("align.journey", "Summary"),
     ("count", "reads"): ("guides.journey", "Counted"),
+    ("count", "pairs"): ("guides.journey", "CountedPairs"),
+    ("products", "pairs"): ("search.products", "ProductSummary"),
 }
 
 

@@ -16,7 +16,7 @@ from ..machines.threads import run_all
 from ..machines.watch import Watch
 from ..output import module_of
 from ..output.formats import sam
-from ..output.whole import Whole
+from ..output.run import LocalRun
 from ..report.facts import Report, command_line
 from ..search.facts import length_facts, strand_facts
 from ..system.files import PLACE
@@ -39,6 +39,11 @@ class MemOutput:
     lengths: bool = False
     four_columns: bool = False
     report: Report | None = field(default=None, metadata=PLACE)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where all of it is written."""
+        return self.path, *(self.report.paths if self.report else ())
 
     def beside(self) -> dict:
         """What each shard leaves beside its part of the matches, by the option that asks for it."""
@@ -86,7 +91,7 @@ def find(
     wall = progress.wall
     if watch:
         watch.begin(wall)
-    run = shard or Whole(output.path, reports=output.report.paths if output.report else ())
+    run = shard or LocalRun(output.path, reports=output.report.paths if output.report else ())
     with run.opened(head) as sink:
         n_threads = sum(finder.options.n_threads for finder in finders)
         share = Share(() if shard else paths)

@@ -8,11 +8,12 @@ reads (no_ref), so that it can be read without the reference, unless its FASTA i
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from functools import partial
+from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol
 
 from ..errors import OutputError, installed
 from ..input import alignments
@@ -34,22 +35,30 @@ def is_needed(output: "Output") -> bool:
     return output.sort or output.kind == "cram"
 
 
-def samtools_container(
-    output: Any, reference: "Reference"
-) -> Callable[[str], AbstractContextManager[BinaryIO]]:
-    """What opens the file for records that need it: a function of its path.  Raises OutputError."""
-    with installed("pysam", alignments.PACKAGE, OutputError):
-        import pysam  # noqa: F401
-    threads = ["-@", str(output.n_threads), "--no-PG"]
-    letters = []
-    if output.kind == "cram":
-        by = os.path.abspath(output.fasta) if output.fasta else None
-        letters = ["--reference", by] if by else ["--output-fmt-option", "no_ref=1"]
-    if not output.sort:
-        return partial(_opened, ["view", "-C", *threads, *letters], None)
-    size = max(MEMORY // output.n_threads, LEAST)
-    index = ".crai" if output.kind == "cram" else ".csi" if max(reference.lengths) > LONGEST else ".bai"
-    return partial(_opened, ["sort", "-O", output.kind, "-m", str(size), *threads, *letters], index)
+@dataclass(frozen=True)
+class Samtools:
+    """``kind`` bam or cram, sorted with an ``index`` of this suffix beside it, or as it comes.
+
+    ``fasta``: by which CRAM is compressed; without one it keeps the letters of reads.
+    """
+
+    kind: str
+    index: str | None
+    fasta: str | None
+    is_framed: ClassVar[bool] = False
+
+    def opened(self, path: str, n_threads: int) -> AbstractContextManager[BinaryIO]:
+        """What takes records of BAM that are not compressed.  Raises OutputError."""
+        with installed("pysam", alignments.PACKAGE, OutputError):
+            import pysam  # noqa: F401
+        threads = ["-@", str(n_threads), "--no-PG"]
+        letters = []
+        if self.kind == "cram":
+            letters = ["--reference", self.fasta] if self.fasta else ["--output-fmt-option", "no_ref=1"]
+        if not self.index:
+            return _opened(["view", "-C", *threads, *letters], None, path)
+        size = max(MEMORY // n_threads, LEAST)
+        return _opened(["sort", "-O", self.kind, "-m", str(size), *threads, *letters], self.index, path)
 
 
 @contextmanager
@@ -117,17 +126,64 @@ def _close(pipe: BinaryIO) -> None:
         pipe.close()
 
 
-# What takes the bytes of a format: a plain file, or what makes another file of them.
+# What pieces become: a plain file, or what makes another file of them.
 
 
-def container(output: "Output", reference: "Reference") -> Callable[[str], AbstractContextManager[Any]]:
-    """A function that opens a path for the bytes of an Output.  Raises OutputError."""
+class Container(Protocol):
+    """What the pieces of an output become: those of one run, or those of its shards, one after the other.
+
+    So merged shards are the bytes of one run, whatever the format.  A frozen dataclass of JSON's types, which
+    shards keep (jobs/manifest.py).  To add one: write it, let ``container`` choose it, and name its module in
+    CONTAINERS; tests/test_every_output.py runs over all.
+    """
+
+    is_framed: ClassVar[bool]  # whether it takes whole pieces, which shards keep apart
+
+    def opened(self, path: str, n_threads: int) -> AbstractContextManager[Any]:
+        """What takes pieces (a Sink), which appear at ``path`` in the end.  Raises OutputError."""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """The pieces one after the other."""
+
+    is_framed: ClassVar[bool] = False
+
+    def opened(self, path: str, n_threads: int) -> AbstractContextManager[BinaryIO]:
+        return whole_output(path)
+
+
+CONTAINERS = {
+    "Plain": "fmx.output.containers", "Samtools": "fmx.output.containers",
+    "ParquetTable": "fmx.output.formats.parquet", "SparseMatrix": "fmx.output.formats.matrix",
+    "SquareMatrix": "fmx.output.formats.matrix",
+}  # fmt: skip
+
+
+def as_fields(container: Container) -> dict:
+    """A Container as JSON's types."""
+    return {"container": type(container).__name__, **asdict(container)}  # type: ignore[call-overload]
+
+
+def from_fields(fields: dict) -> Container:
+    """The Container that these are.  Raises KeyError, TypeError where they are none."""
+    own = dict(fields)
+    name = own.pop("container")
+    return getattr(import_module(CONTAINERS[name]), name)(**own)
+
+
+def container(output: "Output", reference: "Reference") -> Container:
+    """What the pieces of an Output become.  Raises OutputError."""
     if output.kind == "parquet":
         from .formats import parquet
 
-        return partial(parquet.opened, parquet.schema_of(output))
+        return parquet.container(output)
     if output.kind == "npz":
         from .formats import matrix
 
-        return partial(matrix.opened, reference.groups.names, output.matrix == "presence")  # type: ignore[union-attr]
-    return samtools_container(output, reference) if is_needed(output) else whole_output
+        return matrix.container(reference, output)
+    if not is_needed(output):
+        return Plain()
+    fasta = os.path.abspath(output.fasta) if output.fasta and output.kind == "cram" else None
+    index = ".crai" if output.kind == "cram" else ".csi" if max(reference.lengths) > LONGEST else ".bai"
+    return Samtools(output.kind, index if output.sort else None, fasta)

@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 
 from ..report.facts import Report
 from ..system.files import PLACE
-from .containers import container
+from .containers import Container
 from .reads import Taker, is_gzip, of_mates
 from .records import EVERY
-from .whole import Whole
+from .run import LocalRun
+from .tables import CountsTable, ScreenTable
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Output:
 
     For SAM and its kind: ``unmapped``; ``tags``, bits of output.tags; ``read_group``, lines of the header,
     and ``read_group_id``, of all reads; ``own_group``: letters that the one of a read may have, where their
-    header lines name some; ``groups``: {path: ID} of the files of reads, where these have several.
+    header lines name some; ``groups``: IDs of all files of reads, in order, where they are several.
 
     ``kind`` may be "nothing", and ``path`` None: no hits.  ``counts``: a table by contigs, or ``by_group``;
     ``screen``: one by combinations of groups.  ``matrix``: "presence" or "counts" of patterns by groups, in
@@ -24,8 +25,8 @@ class Output:
 
     ``mismatches``: the most that a hit has; ``absent``: whether TSV has a line for a read without one;
     ``mapped_to``, ``unmapped_to``: where reads with a reported hit, and those without, are written as they
-    came, mates in two files with ``has_mates``; ``sort``: BAM or CRAM, by ``n_threads``; ``fasta``: by which
-    CRAM is compressed, or None; ``report``: files that tell of the run.
+    came, mates in two files with ``has_mates``; ``sort``: BAM or CRAM; ``fasta``: by which CRAM is
+    compressed, or None; ``report``: files that tell of the run.
     """
 
     path: str | None = field(default="-", metadata=PLACE)
@@ -34,11 +35,11 @@ class Output:
     read_group: str = ""
     read_group_id: str = ""
     own_group: int = 0
-    groups: dict | None = None
+    groups: tuple[str, ...] = ()
     tags: int = EVERY
     counts: str | None = field(default=None, metadata=PLACE)
     by_group: bool = False
-    screen: str | None = None
+    screen: str | None = field(default=None, metadata=PLACE)
     matrix: str | None = None
     mismatches: int = 0
     absent: bool = False
@@ -47,7 +48,6 @@ class Output:
     has_mates: bool = False
     sort: bool = False
     fasta: str | None = field(default=None, metadata=PLACE)
-    n_threads: int = 1
     report: Report | None = field(default=None, metadata=PLACE)
 
     @property
@@ -55,16 +55,28 @@ class Output:
         """Is told of groups, instead of contigs, how many reads are theirs?"""
         return self.by_group or bool(self.screen and not self.counts)
 
+    @property
+    def places(self) -> tuple[str | None, ...]:
+        """Where all of it is written."""
+        reports = self.report.paths if self.report else ()
+        return self.path, self.counts, self.screen, *self.takers(), *reports
+
     def beside(self) -> dict:
         """What each shard leaves beside its part of the hits, by the options that ask for it."""
         reads = {"--al": self.mapped_to, "--un": self.unmapped_to}
         how = {option: path and ("gzip" if is_gzip(path) else "plain") for option, path in reads.items()}
-        return {"--counts": bool(self.counts), "--report": bool(self.report), **how}
+        tables = {"--counts": bool(self.counts), "--screen": bool(self.screen)}
+        return {**tables, "--report": bool(self.report), **how}
 
-    def whole(self, reference) -> Whole:
-        """All of the inputs into ``path``."""
-        tables, reports = (self.counts, self.screen), self.report.paths if self.report else ()
-        return Whole(self.path, tables, self.takers(), container(self, reference), reports)
+    def tables(self) -> dict:
+        """{type of Table: path} of the tables beside it."""
+        found = {CountsTable: self.counts, ScreenTable: self.screen}
+        return {table: path for table, path in found.items() if path}
+
+    def run(self, container: Container, n_threads: int) -> LocalRun:
+        """All of the inputs into ``path``, which a Container makes by n_threads."""
+        reports = self.report.paths if self.report else ()
+        return LocalRun(self.path, container, n_threads, self.tables(), self.takers(), reports)
 
     def takers(self) -> dict:
         """{path: Taker} of the outputs for reads."""

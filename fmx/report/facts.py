@@ -106,7 +106,20 @@ def added(
     for name in _TABLES:
         if name in first:
             whole[name] = [_row(rows) for rows in zip(*(each[name] for each in shards), strict=True)]
+    if "screen" in first:
+        whole["screen"] = joined_screens([each["screen"] for each in shards])
     return with_rates(whole)
+
+
+def joined_screens(screens: Sequence[list]) -> list:
+    """Rows of {groups, reads} added up: each group by itself, in order, then combinations that were seen."""
+    total: dict = {}
+    for row in (row for rows in screens for row in rows):
+        names = tuple(row["groups"])
+        total[names] = total.get(names, 0) + row["reads"]
+    number = {names[0]: i for i, names in enumerate(names for names in total if len(names) == 1)}
+    order = sorted(total, key=lambda names: (len(names), [number[name] for name in names]))
+    return [{"groups": list(names), "reads": total[names]} for names in order]
 
 
 def _sums(dicts: Iterable[Mapping[str, Any]]) -> dict:

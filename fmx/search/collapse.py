@@ -53,8 +53,8 @@ class Distinct(NamedTuple):
     names: np.ndarray
 
 
-def collapsed(source: Iterable[Any], options: "MapOptions", progress: "Progress") -> "Iterator[_Span]":
-    """Read all of ``source`` (spans), cut as MapOptions say; spans of what is distinct, with the weights.
+def collect(source: Iterable[Any], options: "MapOptions", progress: "Progress") -> "Collection":
+    """The distinct ones of all reads of ``source`` (spans), cut as MapOptions say, with their weights.
 
     Raises InputError, also where there is no memory for it.
     """
@@ -70,7 +70,7 @@ def collapsed(source: Iterable[Any], options: "MapOptions", progress: "Progress"
             kept.add(found)
             progress.show(f"{n_of(kept.total, 'read')}, {kept.n:,} different")
     progress.say(f"{n_of(kept.total, 'read')}, {kept.n:,} of them different")
-    return kept.spans(options.chunk_size, progress)
+    return kept
 
 
 class Collection:
@@ -124,13 +124,18 @@ class Collection:
         """What it holds."""
         return Distinct(*(array[:n] for array, n in zip(self._arrays, self._used, strict=True)))
 
-    def spans(self, size: int, progress: "Progress") -> "Iterator[_Span]":
-        """Yield what can be read to Chunks of about ``size`` bytes, and let ``progress`` follow."""
+    def spans(
+        self, size: int, progress: "Progress", first: int = 0, last: int | None = None
+    ) -> "Iterator[_Span]":
+        """Yield what can be read to Chunks of about ``size`` bytes, of reads ``first`` to ``last``, and let
+        ``progress`` follow."""
         held, share = self.distinct(), 0.0
+        last = self.n if last is None else last
         progress.follow(lambda: share)
-        for start, stop in runs(held.length + held.name_length + _WIDEST, size):
-            share = stop / self.n
-            yield _Span(held, start, stop)
+        sizes = held.length[first:last] + held.name_length[first:last] + _WIDEST
+        for start, stop in runs(sizes, size):
+            share = stop / (last - first)
+            yield _Span(held, first + start, first + stop)
 
 
 class _Span:

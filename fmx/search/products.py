@@ -6,7 +6,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,8 +19,8 @@ from ..index.reference import PackedLetters, place_of
 from ..input.chunks import literal_fasta
 from ..input.sets import n_changes
 from ..input.spans import read_chunks
-from ..input.streams import whole_output
 from ..machines.pipeline import run_ordered
+from ..system.files import PLACE
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex
@@ -144,10 +144,39 @@ class ProductOutput:
     ``absent``: also a line for each pair without one.
     """
 
-    path: str = "-"
+    path: str = field(default="-", metadata=PLACE)
     kind: str = "tsv"
     most: int = 3000
     absent: bool = False
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where it is written."""
+        return (self.path,)
+
+    def beside(self) -> dict:
+        """What each shard leaves beside its part: nothing."""
+        return {}
+
+
+@dataclass(frozen=True)
+class ProductSummary:
+    """Pairs of primers, those of them that ``amplify``, and their products."""
+
+    pairs: int
+    amplify: int
+    products: int
+
+    things = "pairs"
+
+    def seen(self) -> tuple[int, str]:
+        """What a rate is of: how many, and of what."""
+        return self.pairs, "pairs"
+
+    def sentence(self, _: object = None) -> str:
+        """What happened, in one line."""
+        have, in_all = n_of(self.amplify, "has", "have"), n_of(self.products, "product")
+        return f"{n_of(self.pairs, 'pair')} of primers: {have} products; {in_all}"
 
 
 def amplify(
@@ -156,12 +185,13 @@ def amplify(
     mappers: "Sequence[NearMapper]",
     output: ProductOutput,
     writer: Any,
+    run: Any,
     progress: "Progress",
-) -> None:
-    """Write the products of primers.Pairs, in order, into a ProductOutput.
+) -> ProductSummary:
+    """Write the products of primers.Pairs, in order, as a ProductOutput says.
 
     ``mappers``: NearMappers of the index, each used by as many threads as its options say; ``writer``:
-    output.products, whatever the format.
+    output.lines, whatever the format; ``run``: an output.run.Run.
     """
     reference = fm_index.reference
     starts = [part_span(fm_index.meta, number)[0] for number in range(len(fm_index.parts))]
@@ -179,9 +209,10 @@ def amplify(
 
     workers = [partial(work, mapper) for mapper in mappers for _ in range(mapper.options.n_threads)]
     items = [pairs[i : i + _PAIRS] for i in range(0, len(pairs), _PAIRS)]
-    with whole_output(output.path) as sink, closing(run_ordered(items, workers, sink.write)) as parts:
-        sink.write(writer.head_of(output.kind))
-        for found in parts:
-            n_found, n_products = n_found + sum(n > 0 for n in found), n_products + sum(found)
-    have, in_all = n_of(n_found, "has", "have"), n_of(n_products, "product")
-    progress.say(f"{n_of(len(pairs), 'pair')} of primers: {have} products; {in_all}")
+    with run.opened(writer.head_of(output.kind)) as sink:
+        with progress.wall.spending("mapping"), closing(run_ordered(items, workers, sink.write)) as parts:
+            for n in parts:
+                n_found, n_products = n_found + sum(each > 0 for each in n), n_products + sum(n)
+        summary = ProductSummary(len(pairs), n_found, n_products)
+        run.note(summary)
+    return summary

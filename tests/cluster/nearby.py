@@ -1,5 +1,6 @@
 """A cluster in this process, in the place of Dask's: two threads of one worker."""
 
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 from fmx.cluster import dask, worker
@@ -27,6 +28,7 @@ class Nearby:
         return 2
 
     def results(self, work, items, say):
+        work = pickle.loads(pickle.dumps(work))  # as for another process
         with ThreadPoolExecutor(2) as pool:
             yield from pool.map(work, items)
 

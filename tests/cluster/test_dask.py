@@ -64,6 +64,7 @@ def home(index_of, tmp_path_factory):
         (folder / name).write_bytes(journeys.fastq(reads(200)))
     (folder / "ref.fa").write_bytes(journeys.fasta(CONTIGS))
     (folder / "few.fa").write_bytes(journeys.fasta(reads(150)))
+    journeys.build(folder / "other.fmx", [("other", random_letters(500, "other"))])
     (folder / "l.csv").write_text("".join(f"g{i},{CONTIGS[0][1][i : i + 20]}\n" for i in range(0, 2900, 37)))
     (folder / "sheet.tsv").write_text("sample\treads\na,b\tfew.fq\na,b\treads.fq\nother\tfew.fa\n")
     genes = [(f"g{i}", CONTIGS[0][1][i : i + 90]) for i in range(0, 600, 10)]
@@ -93,6 +94,9 @@ def expected(home):
         (["pairwise", "genes.fa", "--id", "0.5", "--cigar"], "pairs.tsv"),
         (["count", "-l", "l.csv", "--offset", "0", "--samples", "sheet.tsv", "--stats", "counts.tsv"],
          "guides.tsv"),
+        (["search", "-x", "ref.fmx", "few.fq", "--collapse", "--sort", "--first", "150"], "sorted.bam"),
+        (["locate", "-x", "ref.fmx", "-x", "other.fmx", "few.fa"], "two.parquet"),
+        (["pairwise", "genes.fa", "--matrix", "score"], "genes.npz"),
     ],
 )  # fmt: skip
 def test_a_cluster_writes_the_bytes_of_one_run(arguments, name, home, shared):
@@ -160,9 +164,9 @@ def has_draft(process) -> bool:
 def test_a_worker_with_another_index_is_told_with_its_host_the_index_and_what_to_do(shared, tmp_path):
     """As where the path leads elsewhere on the worker; here the client does not see what is there."""
     file, _ = shared
-    made = identity("search", [], {"arrays": {"contig_lengths": {"checksums": ["0"]}}})
+    made = identity("search", [], [{"arrays": {"contig_lengths": {"checksums": ["0"]}}}])
     with dask.Cluster(file=file) as near, pytest.raises(ClusterError) as told:
-        near.check({**made, "index": "f" * 16}, "/data/ref.fmx", lambda: made)
+        near.check({**made, "index": "f" * 16}, ["/data/ref.fmx"], lambda: made)
     assert re.fullmatch(
         f"worker tcp://[0-9.:]+ on {os.uname().nodename}: its index /data/ref.fmx is of another reference "
         "than the client's: copy the client's index there, or name one that all machines see", str(told.value)
@@ -178,7 +182,7 @@ def test_a_worker_with_other_files_is_told(own, words, shared):
     made = identity("search", [])
     here, there = ({**made, "inputs": [["few.fq", *its]]} for its in ((1234, "a"), own))
     with dask.Cluster(file=file) as near, pytest.raises(ClusterError, match=words):
-        near.check(here, None, lambda: there)
+        near.check(here, [], lambda: there)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tcp://192.0.2.1:8786"])  # closed; nobody there

@@ -4,6 +4,8 @@ import gzip
 
 import journeys
 import pytest
+from cluster import nearby
+from cluster.test_shards_of_commands import body_of
 from output_of import bgzf, without_program
 from texts import numbered, random_letters
 
@@ -99,18 +101,24 @@ def test_a_sheet_of_samples_in_shards(there, run):
         assert (there / "merged.tsv").read_bytes() == (there / f"{name}.tsv").read_bytes()
 
 
-REFUSED = {
-    "r.fq.gz --first 3": "not with shards of them; cut the files before, as by head -n",
-    "r.fq.gz --sort --format bam": "not with shards of them; merge the shards as BAM, then samtools sort",
-    "r.fq.gz --format cram": "not with shards of them; merge the shards as BAM, then samtools view -C",
-    "r.fq.gz --format parquet": "not with shards of them; merge the shards as TSV, then convert it",
-    "--samples sheet.tsv --counts c.tsv": "--counts would be written by each sample: put {sample} into",
-}
+def test_a_sheet_that_all_samples_would_write_over_is_refused(there, command):
+    asked = ["--samples", "sheet.tsv", "--counts", "c.tsv"]
+    result = command("search", *asked, "-o", "{sample}.d", "--shard", "1/2")
+    assert result.code == 2
+    assert "--counts would be written by each sample: put {sample} into" in result.err
 
 
-@pytest.mark.parametrize("options", REFUSED)
-def test_what_shards_cannot_do_is_refused_with_what_to_do(options, there, command):
-    result = command("search", *options.split(), "-o", "{sample}.d", "--shard", "1/2")
-    assert (result.code, REFUSED[options] in result.err) == (2, True), result.err
-    result = command("search", "--samples", "sheet.tsv", "--scheduler", "tcp://127.0.0.1:1", "-o", "x.sam")
-    assert (result.code, "--samples is not for a cluster: give it a sample a run" in result.err) == (2, True)
+def test_a_sheet_of_samples_on_a_cluster(there, command, run, monkeypatch):
+    """Each sample with outputs of its own, and all of them in one with their read groups."""
+    near = nearby.use(monkeypatch)
+    for name, counts in (("{sample}.bam", "{sample}.tsv"), ("all.sam", "c.tsv")):
+        asked = ["search", "--samples", "sheet.tsv", "--counts", counts, "-o", name]
+        outputs = [there / each.replace("{sample}", x) for each in (name, counts) for x in "ab"]
+        found = []
+        for more in ([], near):
+            run(*asked, *more)
+            found.append([body_of(path) for path in outputs])
+            for path in set(outputs):
+                path.unlink()
+        assert found[0] == found[1]
+        assert len(set(found[0])) == (4 if "{" in name else 2)

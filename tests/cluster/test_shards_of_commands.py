@@ -392,7 +392,7 @@ def test_merge_says_what_shards_hold(command, shards, tmp_path):
     )
     done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.cram")
     assert done.err.splitlines()[-1].endswith(
-        "hold SAM: choose another name, or merge the shards as BAM, then samtools view -C"
+        "hold SAM: choose another name, or do them again with --format cram"
     )
     done = command("merge", tmp_path / "out.d", "-o", tmp_path / "all.xlsx")
     assert done.err.splitlines()[-1].endswith("hold SAM: choose another name")
@@ -481,8 +481,7 @@ def test_a_full_disk_leaves_nothing(index_of, inputs, tmp_path):
         (["search", "few.fa", "--shard", "0/2", "-o", "out.d"], "counted from 1 to 2"),
         (["search", "few.fa", "--shard", "half", "-o", "out.d"], "is not I/N, as in 3/64"),
         (["search", "few.fa", "--shard", "auto", "-o", "out.d"], "there are none here"),
-        (["locate", "-p", "ACGT", "--shard", "1/2", "-o", "out.d"], "need patterns in files"),
-        (["pairwise", "few.fa", "--matrix", "score", "--shard", "1/2", "-o", "out.d"], "without --matrix"),
+        (["pairwise", "few.fa", "--checkpoint", "c", "--shard", "1/2", "-o", "d"], "--checkpoint keeps the"),
         *(
             (["search", "few.fa", "--shard", "1/2", "-o", name],
              f"-o {name}: with --shard this is the folder of all shards, which no suffix of a file fits: "
@@ -491,8 +490,8 @@ def test_a_full_disk_leaves_nothing(index_of, inputs, tmp_path):
                 ("out.bam", " --format bam"), ("out.SAM.gz", ""), ("out.fmx", ""),
             )
         ),
-        (["search", "few.fa", "--shard", "1/2", "-o", "out.cram"], "merge the shards as BAM, then samtools"),
-        (["locate", "few.fa", "--shard", "1/2", "-o", "out.parquet"], "merge the shards as TSV, then"),
+        (["search", "few.fa", "--shard", "1/2", "-o", "out.cram"], "say -o out.d --format cram"),
+        (["locate", "few.fa", "--shard", "1/2", "-o", "out.parquet"], "say -o out.d --format parquet"),
         (["mem", "few.fa", "--shard", "1/2", "-o", "out.paf"], "say -o out.d --format paf"),
         (["pairwise", "few.fa", "--shard", "1/2", "-o", "out.tsv"], "say -o out.d --format tsv"),
         (["merge", "nowhere"], "nowhere: No such file"),

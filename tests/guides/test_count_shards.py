@@ -114,11 +114,8 @@ def test_shards_of_another_run_are_refused(screen, folder, command):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["c.fq.gz", "--shard", "1/2", "-o", "d", "--stats", "x.tsv"], 2, "give them to fmx merge"),
         (["c.fq.gz", "--shard", "1/2"], 2, "--shard needs -o FOLDER"),
-        (["c.fq.gz,c.fq.gz", "--shard", "1/2", "-o", "d"], 1, "c.fq.gz: is given twice"),
         (["-", "--shard", "1/2", "-o", "d"], 1, "cannot be cut into shards"),
-        (["-1", "a.fq", "-2", "c.fq.gz", "--shard", "1/2", "-o", "d"], 1, "mates cannot be cut into shards"),
     ],
 )
 def test_errors_are_one_line(arguments, code, said, screen, command):

@@ -142,8 +142,6 @@ REFUSED = {
     "--sort -o x.sam": "--sort is for BAM and CRAM: give -o NAME.bam or NAME.cram",
     "--sort": "--sort is for BAM and CRAM",
     "--format bam -o x.cram": "-o x.cram: the output is BAM, not .cram",
-    "--sort -o x.bam --shard 1/2": "--sort is for all of the inputs together: not with shards of them",
-    "-o x.cram --shard 1/2": "CRAM is for all of the inputs together: not with shards of them",
 }
 
 

@@ -57,4 +57,4 @@ def test_writers_around_others_have_what_these_have(reference):
     for around in (MateWriter(writer), Writers({"reads": writer})):
         used = set(protocols.missing(RecordWriter, around))
         assert used <= {"allow", "format", "split", "owns"}, used  # allowed before; of() gives the others
-    assert protocols.missing(Sink, matrix._AllRows()) == []
+    assert protocols.missing(Sink, matrix._Pieces([])) == []

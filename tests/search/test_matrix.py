@@ -104,7 +104,9 @@ def test_near_matches_parts_and_several_indexes_agree_with_a_naive_scan(folder, 
     ("arguments", "code", "message"),
     [
         (["-o", "x.Rtab", "--matrix", "counts"], 2, "Rtab holds 0 and 1: give --matrix presence"),
-        (["--format", "bed", "--matrix", "counts"], 2, "leave out --format and --absent"),
+        (["--format", "bed", "--matrix", "counts"], 2, "is TSV, Rtab or npz: leave out --format bed"),
+        (["--absent", "--matrix", "counts"], 2, "has a line for each pattern: leave out --absent"),
+        (["--format", "npz"], 2, "--format npz holds a matrix: give --matrix with it"),
         (["-o", "x.bed", "--matrix", "counts"], 2, "the output is TSV, RTAB or NPZ, not .bed"),
         (["--pairs", "p.fa", "--matrix", "counts"], 2, "leave out patterns"),
         (["--matrix", "counts"], 1, "plain.fmx has no groups of contigs"),
@@ -115,9 +117,3 @@ def test_what_cannot_be_is_refused(arguments, code, message, folder, command):
     journeys.build(folder / "plain.fmx", numbered(["ACGTACGT"]))
     result = command("locate", "-q", "-x", "plain.fmx", "p.fa", *arguments)
     assert (result.code, message in result.err) == (code, True), result.err
-
-
-def test_npz_is_not_cut_into_shards(home, command):
-    how = ["locate", "-x", home[0] / "strains.fmx", home[0] / "p.fa", "--matrix", "counts"]
-    result = command(*how, "-o", "x.npz", "--shard", "1/2")
-    assert (result.code, "NPZ is for all of the inputs together" in result.err) == (2, True)

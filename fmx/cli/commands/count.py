@@ -145,19 +145,7 @@ def command(given: SimpleNamespace) -> None:
         CountOptions(tuple(places), given.mismatches, given.quality),
         CountOutput(given.output, kind, given.stats, given.json_path, given.report),
     )  # fmt: skip
-    _refuse_parts(given, samples)
     do(given, job)
-
-
-def _refuse_parts(given, samples: list) -> None:
-    """Raise UsageError, or InputError, where parts are asked for of what is counted only as a whole."""
-    from ...guides.journey import why_whole
-    from ..dispatch import is_shared
-
-    if given.shard and (given.stats or given.json_path or given.report):
-        raise click.UsageError("--stats, --json and --report tell of a whole run: give them to fmx merge")
-    if is_shared(given) and (error := why_whole(samples)):
-        raise error
 
 
 def counted_places(given, formats) -> dict:

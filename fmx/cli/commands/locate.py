@@ -1,21 +1,18 @@
-"""fmx locate --pairs: the products of pairs of primers."""
+"""fmx locate: every occurrence of patterns, or the products of pairs of primers."""
 
 from types import SimpleNamespace
 
 import click
 
 from ... import limits, options
-from ...options.finding import find_indexes
 from ...output import kinds_of
 
 
-def amplify(given) -> None:
+def amplify(given: SimpleNamespace) -> None:
     """Write the products that the options ask for.  Raises UsageError for those that mean nothing here."""
     others = {
-        "patterns": given.patterns or given.literal, "--iupac": given.iupac,
-        "--matrix": given.matrix, "--shard": given.shard,
+        "patterns": given.patterns or given.literal, "--iupac": given.iupac, "--matrix": given.matrix,
         "--forward-only": given.forward_only, "--reverse-only": given.reverse_only,
-        "--scheduler": given.scheduler or given.scheduler_file,
     }  # fmt: skip
     for name, value in others.items():
         if value:
@@ -25,30 +22,26 @@ def amplify(given) -> None:
 
     if given.kind and given.kind not in KINDS:
         raise click.UsageError(f"--pairs writes TSV, BED or FASTA, not {given.kind}")
-    from ... import workflow
-    from ...index.fm_index import load
-    from ...input.tables import read_pairs
-    from ...machines.progress import Progress
+    if given.index_paths[1:]:
+        raise click.UsageError("--pairs looks into one index: give one -x")
+    from ...jobs.products import ProductsJob
     from ...search.hits import ALL, SelectionPolicy
     from ...search.mapping import MapOptions, Near
     from ...search.products import ProductOutput
+    from ..dispatch import do, index_of, places_of
     from ..places import anything, check_places, format_of
 
-    if given.index_paths[1:]:
-        raise click.UsageError("--pairs looks into one index: give one -x")
-    (path,) = find_indexes(given.index_paths)
     kind, formats = format_of(given.kind, given.output, KINDS, "tsv")
     if given.absent and kind != "tsv":
         raise click.UsageError(f"--absent adds lines to TSV, not to {kind.upper()}: leave it out")
-    check_places([given.pairs], {"-o": (given.output, formats)}, path, anything)
-    pairs = read_pairs(given.pairs)
-    wants = given.layout, given.method, given.threads, given.max_memory, given.verify
-    fm_index = load(path, *wants, with_text=True)
     near = Near(given.mismatches, iupac=True, best_first=False)
-    wanted = MapOptions(SelectionPolicy(ALL), n_threads=given.threads, near=near)
-    output = ProductOutput(given.output, kind, given.max_size, given.absent)
-    device = options.device_of(given)
-    workflow.find_products(fm_index, pairs, wanted, output, Progress(given.quiet), device)
+    job = ProductsJob(
+        index_of(given), given.pairs, MapOptions(SelectionPolicy(ALL), near=near),
+        ProductOutput(given.output, kind, given.max_size, given.absent),
+    )  # fmt: skip
+    outputs = places_of(given, {"-o": (given.output, formats)})
+    check_places([given.pairs], outputs, job.index.paths[0], anything)
+    do(given, job)
 
 
 # fmx locate: every occurrence of patterns.
@@ -74,15 +67,15 @@ def amplify(given) -> None:
 @click.option(
     "--format",
     "kind",
-    type=click.Choice([*kinds_of("locate"), "fasta"]),
+    type=click.Choice([*kinds_of("locate"), "rtab", "npz", "fasta"]),
     show_default=options.by_name("tsv"),
-    help="What to write: TSV with a header line, BED6, SAM, or Parquet; with --pairs also FASTA.",
+    help="What to write: TSV with a header line, BED6, SAM, or Parquet; with --matrix TSV, Rtab or npz; with "
+    "--pairs TSV, BED6 or FASTA.",
 )
 @click.option(
     "--matrix",
     type=click.Choice(["presence", "counts"]),
-    help="Write patterns by groups of contigs instead, as TSV, or as -o NAME.Rtab or NAME.npz: whether each "
-    "pattern occurs there, or how often.",
+    help="Write patterns by groups of contigs instead: whether each pattern occurs there, or how often.",
 )
 @click.option(
     "--absent", is_flag=True, help="In TSV, also a line for each pattern, or pair, that does not occur."
@@ -110,8 +103,6 @@ def command(given: SimpleNamespace) -> None:
             raise click.UsageError(f"-p {pattern}: a pattern is letters of DNA; threads are -t {pattern}")
     if bool(given.patterns) == bool(given.literal):
         raise click.UsageError("give patterns either with -p or as files")
-    if given.literal and (given.shard or given.scheduler or given.scheduler_file):
-        raise click.UsageError("--shard and --scheduler need patterns in files")
     kind, formats = _format(given)
     if given.absent and kind != "tsv":
         raise click.UsageError(f"--absent adds lines to TSV, not to {kind.upper()}: leave it out")
@@ -134,15 +125,18 @@ def command(given: SimpleNamespace) -> None:
 
 def _format(given) -> tuple:
     """What places.format_of says of -o.  Raises UsageError."""
+    from ...output.formats.matrix import FORMS
     from ..places import format_of
 
     if not given.matrix:
+        if given.kind in ("rtab", "npz"):
+            raise click.UsageError(f"--format {given.kind} holds a matrix: give --matrix with it")
         return format_of(given.kind, given.output, kinds_of("locate"), "tsv")
-    if given.kind or given.absent:
-        raise click.UsageError("--matrix has a line for each pattern: leave out --format and --absent")
-    from ...output.formats.matrix import FORMS
-
-    kind, formats = format_of(None, given.output, FORMS, "tsv")
+    if given.absent:
+        raise click.UsageError("--matrix has a line for each pattern: leave out --absent")
+    if given.kind and given.kind not in FORMS:
+        raise click.UsageError(f"a matrix is TSV, Rtab or npz: leave out --format {given.kind}")
+    kind, formats = format_of(given.kind, given.output, FORMS, "tsv")
     if kind == "rtab" and given.matrix == "counts":
         raise click.UsageError("Rtab holds 0 and 1: give --matrix presence, or another name of the output")
     return kind, formats

@@ -11,8 +11,8 @@ from ..reports import refuse_multiqc, report_of, reporting
 from .count import KINDS, counted_places, told
 
 _OF = {  # options, and the commands whose shards have something for them
-    "--counts": ["search"], "--al": ["search"], "--un": ["search"], "--stats": ["count"],
-    "--json": ["count"], "--report": ["search", "mem", "count"],
+    "--counts": ["search"], "--screen": ["search"], "--al": ["search"], "--un": ["search"],
+    "--stats": ["count"], "--json": ["count"], "--report": ["search", "mem", "count"],
 }  # fmt: skip
 
 
@@ -22,6 +22,10 @@ _OF = {  # options, and the commands whose shards have something for them
 @click.option(
     "--counts", type=click.Path(), metavar="FILE", help="Also write the table of reads and hits per contig."
 )
+@click.option(
+    "--screen", type=click.Path(), metavar="FILE",
+    help="Also write the table of reads by the groups, or indexes, that they occur in.",
+)  # fmt: skip
 @click.option(
     "--al", type=click.Path(), metavar="FILE", help="Also write the reads with a reported hit, as they came."
 )
@@ -47,7 +51,15 @@ def command(given):
     found = manifests(given.folder)
     run = found[0].run
     kind, command = run["options"]["output"]["kind"], run["command"]
-    beside = {"--counts": given.counts, "--report": given.reports, "--al": given.al, "--un": given.un}
+    if kind == "nothing" and run["--screen"] and not given.screen:
+        given.screen, given.output = given.output, os.devnull
+    beside = {
+        "--counts": given.counts,
+        "--screen": given.screen,
+        "--report": given.reports,
+        "--al": given.al,
+        "--un": given.un,
+    }
     for option, path in (beside | {"--stats": given.stats, "--json": given.json_path}).items():
         if path and command not in _OF[option]:
             raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])}")
@@ -75,20 +87,19 @@ def command(given):
         add_up(output, progress, given.folder, found)
     else:
         check_beside(given.folder, run, beside)
-        merge(given.folder, found, given.output, given.counts, reads.report, reads.takers())
+        merge(given.folder, found, given.output, reads.tables(), reads.report, reads.takers())
     tell_shards(progress, found, f"which took {sum(shard.seconds for shard in found):,.1f} s together")
 
 
 def _check_suffix(given, command: str, formats: list) -> None:
     """Raise UsageError for the name of an output that says none of the ``formats`` that shards can become."""
-    from ..dispatch import INSTEAD
     from ..places import SUFFIXES, kind_of, suffix_of
 
     suffix = suffix_of(given.output)
     if not suffix or suffix in [end for each in formats for end in SUFFIXES.get(each, ())]:
         return
     other = kind_of(given.output, kinds_of(command))
-    instead = other and INSTEAD.get(other.upper(), f"do them again with --format {other}")
+    instead = other and f"do them again with --format {other}"
     raise click.UsageError(
         f"-o {given.output}: the shards in {given.folder} hold {' or '.join(formats)}: choose another name"
         f"{f', or {instead}' if instead else ''}"
@@ -114,6 +125,6 @@ def _reads_of(given, run: dict):
             how = "end it with .gz" if held == "gzip" else "leave .gz out"
             raise click.UsageError(f"{option} {path}: shards hold these reads as {held}: {how}")
     return Output(
-        given.output, counts=given.counts, mapped_to=given.al, unmapped_to=given.un,
+        given.output, counts=given.counts, screen=given.screen, mapped_to=given.al, unmapped_to=given.un,
         has_mates=run["options"]["output"].get("has_mates", False), report=report_of(given.reports),
     )  # fmt: skip

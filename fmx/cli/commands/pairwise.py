@@ -7,6 +7,7 @@ import click
 from ... import limits, options
 from ...output import kinds_of
 
+_MATRIX = "npz", "phylip"
 _SCORE = options.Number(*limits.SCORE)
 _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.IDENTITIES[1] + 1)])
 
@@ -29,14 +30,15 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
 @click.option("--gap", type=_SCORE, default=-10, show_default=True, help="Score of a letter against a gap.")
 @options.output
 @click.option(
-    "--format", "kind", type=click.Choice(kinds_of("pairwise")), show_default=options.by_name("tsv"),
-    help="What to write: TSV with a header line, or PAF.",
+    "--format", "kind", type=click.Choice([*kinds_of("pairwise"), "npz", "phylip"]),
+    show_default=options.by_name("tsv"),
+    help="What to write: TSV with a header line, or PAF; with --matrix npz or PHYLIP.",
 )  # fmt: skip
 @options.former("--paf", "--format paf")
 @click.option("--cigar", is_flag=True, help="Add each alignment as a CIGAR.")
 @click.option(
     "--matrix", type=click.Choice(["score", "identity"]),
-    help="Write all pairs as a matrix instead: npz with -o NAME.npz, else PHYLIP (one input only).",
+    help="Write all pairs as a matrix instead: npz, or PHYLIP (one input only), by default.",
 )  # fmt: skip
 @click.option("--checkpoint", metavar="FILE", help="Keep finished work here; a killed run resumes from it.")
 @options.sharing
@@ -62,7 +64,7 @@ def command(given: SimpleNamespace) -> None:
     from ...align.journey import PairOptions, PairOutput
     from ...align.sequences import Scoring, check_begin
     from ...jobs.pairwise import PairJob
-    from ..dispatch import do, is_shared, places_of
+    from ..dispatch import do, places_of
     from ..places import check_places
 
     job = PairJob(
@@ -73,8 +75,6 @@ def command(given: SimpleNamespace) -> None:
         ),
         PairOutput(given.output, kind, given.cigar, given.matrix, given.checkpoint),
     )  # fmt: skip
-    if job.alone() and is_shared(given):
-        raise click.UsageError("--shard and --scheduler share out records, without --matrix and --checkpoint")
     outputs = {"-o": (given.output, formats), "--checkpoint": (given.checkpoint, [])}
     check_places(job.inputs, places_of(given, outputs), check=check_begin)
     do(given, job, n_gpus=None)
@@ -85,13 +85,16 @@ def _format(given) -> tuple:
     from ..places import format_of
 
     if given.matrix is None:
+        if given.kind in _MATRIX:
+            raise click.UsageError(f"--format {given.kind} holds a matrix: give --matrix with it")
         return format_of(given.kind, given.output, kinds_of("pairwise"), "tsv")
-    for option, value in (("--format", given.kind), ("--cigar", given.cigar)):
-        if value:
-            raise click.UsageError(f"give only one of --matrix and {option}")
+    if given.cigar:
+        raise click.UsageError("give only one of --matrix and --cigar")
+    if given.kind and given.kind not in _MATRIX:
+        raise click.UsageError(f"a matrix is npz or PHYLIP: leave out --format {given.kind}")
     if given.identity > 0:
         raise click.UsageError("--matrix holds every pair: leave --id out")
-    kind, formats = format_of(None, given.output, ("npz", "phylip"), "phylip")
+    kind, formats = format_of(given.kind, given.output, _MATRIX, "phylip")
     if kind == "phylip" and given.other:
         raise click.UsageError("PHYLIP needs a square matrix: give one input, or -o FILE.npz")
     return kind, formats

@@ -1,4 +1,6 @@
-"""Patterns by groups of contigs: whether each occurs there, or how often (``fmx locate --matrix``).
+"""Matrices: patterns by groups of contigs (``fmx locate --matrix``), pairs of sequences (``fmx pairwise``).
+
+Patterns by groups: whether each occurs there, or how often.
 
 TSV   a line a pattern, a column a group
 Rtab  the same as Roary writes genes by strains: 0 and 1, the first column called Gene
@@ -8,11 +10,13 @@ npz   what differs from 0, by rows, as scipy.sparse.load_npz reads it (``data``,
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple
 
 import numpy as np
 
 from ...compiler.functions import compiled
+from ...errors import UnsupportedError
 from ...index.contigs import blocks_by_group
 from ...index.reference import place_of
 from ...input.streams import whole_output
@@ -20,8 +24,6 @@ from .. import put
 from ..hits import BatchWriter, named_by_letters
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
-
     from ...index.reference import Reference
     from ...input.reads import ReadBatch
 
@@ -36,18 +38,29 @@ def chunk_size(reference: "Reference", usual: int) -> int:
 
 
 class Rows(NamedTuple):
-    """Some lines of a matrix: ``names`` of patterns; ``size`` int64[n] entries of each, with the number of
-    their group in ``indices`` int32 and a number in ``data``."""
+    """Some lines of a matrix: ``names`` of patterns, a line each; ``size`` int64[n] entries of each, with the
+    number of their group in ``indices`` int32 and a number in ``data`` int64."""
 
-    names: list
+    names: bytes
     size: np.ndarray
     indices: np.ndarray
     data: np.ndarray
 
-    @property
-    def nbytes(self) -> int:
-        """About so many bytes."""
-        return sum(map(len, self.names)) + self.size.nbytes + self.indices.nbytes + self.data.nbytes
+    def packed(self) -> bytes:
+        """As bytes."""
+        head = np.array([self.size.size, self.indices.size], np.int64)
+        return b"".join(x.tobytes() for x in (head, self.size, self.indices, self.data)) + self.names
+
+    @classmethod
+    def of(cls, piece: bytes) -> "Rows":
+        """Those that were packed."""
+        n, n_entries = np.frombuffer(piece, np.int64, 2)
+        begins = np.cumsum([16, 8 * n, 4 * n_entries, 8 * n_entries])
+        size = np.frombuffer(piece, np.int64, n, begins[0])
+        indices = np.frombuffer(piece, np.int32, n_entries, begins[1])
+        return cls(
+            bytes(piece[begins[3] :]), size, indices, np.frombuffer(piece, np.int64, n_entries, begins[2])
+        )
 
 
 class MatrixWriter(BatchWriter):
@@ -72,7 +85,8 @@ class MatrixWriter(BatchWriter):
         size = np.zeros(hits.total.size, np.int64)
         entries = np.empty(hits.position.size, np.int32), np.empty(hits.position.size, np.int64)
         n = _entries(hits, self._blocks, self._most, counts, (size, *entries))
-        return Rows([_name(batch, start + i) for i in range(size.size)], size, *(x[:n] for x in entries))
+        lines = b"".join(_name(batch, start + i) + b"\n" for i in range(size.size))
+        return Rows(lines, size, *(x[:n] for x in entries)).packed()
 
 
 def open_matrix(reference: "Reference", output: Any) -> tuple[MatrixWriter, bytes]:
@@ -89,47 +103,141 @@ def open_hits(
     return open_matrix(reference, output)
 
 
-def _name(batch: "ReadBatch", r: int) -> str:
+def _name(batch: "ReadBatch", r: int) -> bytes:
     start = batch.name_start[r]
-    return batch.data[start : start + batch.name_length[r]].tobytes().decode("latin-1")
+    return batch.data[start : start + batch.name_length[r]].tobytes()
 
 
-@contextmanager
-def opened(groups: Sequence[str], is_presence: bool, path: str) -> "Iterator[_AllRows]":
-    """What takes Rows, and writes them to ``path`` as npz."""
-    with whole_output(path) as file:
-        rows = _AllRows()
-        yield rows
-        rows.write_npz(file, groups, np.uint8 if is_presence else np.int64)
+@dataclass(frozen=True)
+class SparseMatrix:
+    """An npz of packed Rows, with the names of ``groups``."""
 
+    groups: Sequence[str]
+    is_presence: bool
+    is_framed: ClassVar[bool] = True
 
-class _AllRows:
-    """Rows of a whole matrix, in order."""
+    @contextmanager
+    def opened(self, path: str, n_threads: int) -> "Iterator[_Pieces]":
+        """What takes the Rows, in order."""
+        with whole_output(path) as file:
+            pieces = _Pieces([])
+            yield pieces
+            self._write(file, [Rows.of(piece) for piece in pieces.held])
 
-    def __init__(self) -> None:
+    def _write(self, file: BinaryIO, held: list[Rows]) -> None:
         nothing = np.empty(0, np.int64)
-        self._rows = [Rows([], nothing, nothing.astype(np.int32), nothing)]
-
-    def write(self, rows: Any) -> None:
-        if rows:
-            self._rows.append(rows)
-
-    def write_npz(self, file: BinaryIO, groups: Sequence[str], dtype: "DTypeLike") -> None:
-        """Write them with the names of ``groups``; numbers are of ``dtype``."""
+        rows = [Rows(b"", nothing, nothing.astype(np.int32), nothing), *held]
         size, indices, data = (
-            np.concatenate([getattr(rows, name) for rows in self._rows]) for name in Rows._fields[1:]
+            np.concatenate([getattr(each, name) for each in rows]) for name in Rows._fields[1:]
         )
+        names = b"".join(each.names for each in rows).decode("latin-1").split("\n")[:-1]
         np.savez_compressed(
             file,
             allow_pickle=False,
             format=np.array(b"csr"),
-            shape=np.array([size.size, len(groups)]),
+            shape=np.array([size.size, len(self.groups)]),
             indptr=np.append(0, np.cumsum(size)),
             indices=indices,
-            data=data.astype(dtype),
-            patterns=np.array([name for rows in self._rows for name in rows.names], str),
-            groups=np.array(groups, str),
+            data=data.astype(np.uint8 if self.is_presence else np.int64),
+            patterns=np.array(names, str),
+            groups=np.array(self.groups, str),
         )
+
+
+class _Pieces(NamedTuple):
+    """Pieces that are ``held``."""
+
+    held: list
+
+    def write(self, piece: bytes) -> None:
+        if len(piece):
+            self.held.append(piece)
+
+
+def container(reference: "Reference", output: Any) -> SparseMatrix:
+    """What the pieces of an npz become."""
+    return SparseMatrix(list(reference.groups.names), output.matrix == "presence")  # type: ignore[union-attr]
+
+
+# All pairs of sequences: npz with arrays ``queries``, ``targets`` (names) and ``values``; or PHYLIP, a square
+# matrix: number of sequences, then a line each, name and values.
+
+
+@dataclass(frozen=True)
+class SquareMatrix:
+    """``kind`` npz or phylip, of ``values`` score or identity; ``queries``, ``targets``: names of sequences,
+    which are the same with ``is_half``.
+
+    A piece is two int64, its first query and the one after its last, and the values of their pairs: with
+    ``is_half`` those with targets from the query itself on.
+    """
+
+    kind: str
+    values: str
+    queries: Sequence[str]
+    targets: Sequence[str]
+    is_half: bool
+    is_framed: ClassVar[bool] = True
+
+    @contextmanager
+    def opened(self, path: str, n_threads: int) -> "Iterator[_Square]":
+        """What takes the pieces."""
+        shape, dtype = (len(self.queries), len(self.targets)), dtype_of(self.values)
+        try:
+            values = np.zeros(shape, dtype)
+        except (MemoryError, ValueError) as error:
+            raise UnsupportedError(
+                f"a matrix of {shape[0]} x {shape[1]} does not fit into memory; write a table"
+            ) from error
+        with whole_output(path) as file:
+            yield _Square(values, self.is_half)
+            self._write(file, values)
+
+    def _write(self, file: BinaryIO, values: np.ndarray) -> None:
+        if self.kind == "npz":
+            names = {"queries": np.array(self.queries, str), "targets": np.array(self.targets, str)}
+            np.savez(file, allow_pickle=False, **names, values=_narrow(values))
+            return
+        file.write(f"{len(self.queries)}\n".encode())
+        for name, row in zip(self.queries, values.tolist(), strict=True):
+            cells = (str(x) for x in row) if values.dtype.kind == "i" else (f"{x:.6f}" for x in row)
+            file.write(f"{name} {' '.join(cells)}\n".encode())
+
+
+def dtype_of(values: str) -> np.dtype:
+    """Of scores, or of identities."""
+    return np.dtype(np.int64 if values == "score" else np.float64)
+
+
+def square_piece(chunk: tuple[int, int], data: bytes) -> bytes:
+    """A piece of a SquareMatrix: queries from, to, and the bytes of their values."""
+    return np.array(chunk, np.int64).tobytes() + data
+
+
+class _Square(NamedTuple):
+    """``values`` that are filled in piece by piece."""
+
+    values: np.ndarray
+    is_half: bool
+
+    def write(self, piece: bytes) -> None:
+        if not len(piece):
+            return
+        values, at = np.frombuffer(piece, self.values.dtype, offset=16), 0
+        for query in range(*np.frombuffer(piece, np.int64, 2).tolist()):
+            first = query if self.is_half else 0
+            n = self.values.shape[1] - first
+            self.values[query, first:] = values[at : at + n]
+            if self.is_half:
+                self.values[first:, query] = values[at : at + n]
+            at += n
+
+
+def _narrow(values: np.ndarray) -> np.ndarray:
+    """Scores as int32 where they fit: half the bytes."""
+    if values.dtype == np.int64 and values.size and abs(values).max() < 2**31:
+        return values.astype(np.int32)
+    return values
 
 
 @compiled

@@ -4,10 +4,11 @@ A worker makes a table of its lines of TSV, and the main thread writes tables of
 chunks were, so that the bytes depend on nothing else.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 import numpy as np
 
@@ -30,11 +31,10 @@ _NUMBERS = "start", "end", "occurrences", "mismatches"
 _PARSE = csv.ParseOptions(delimiter="\t", quote_char=False)
 
 
-def schema_of(output: Any) -> Any:
-    """The columns of an Output, as TSV has them."""
-    names = form_of(output)[1].decode().split()
+def _schema(columns: Sequence[str]) -> Any:
+    """The types of columns that TSV has."""
     return pyarrow.schema(
-        [(name, pyarrow.int64() if name in _NUMBERS else pyarrow.string()) for name in names]
+        [(name, pyarrow.int64() if name in _NUMBERS else pyarrow.string()) for name in columns]
     )
 
 
@@ -42,8 +42,10 @@ def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[HitWriter, bytes]:
     """(HitWriter, nothing)."""
-    form, _ = form_of(output)
-    return HitWriter(form(*contigs_of(reference), False), encode=partial(_table_of, schema_of(output))), b""
+    schema = _schema(container(output).columns)
+    return HitWriter(
+        form_of(output)[0](*contigs_of(reference), False), encode=partial(_table_of, schema)
+    ), b""
 
 
 def _table_of(schema: Any, lines: np.ndarray) -> bytes:
@@ -59,13 +61,29 @@ def _table_of(schema: Any, lines: np.ndarray) -> bytes:
     return out.getvalue().to_pybytes()
 
 
-@contextmanager
-def opened(schema: Any, path: str) -> "Iterator[_Rows]":
-    """A binary file for what ``_table_of`` gives, which appears as a Parquet file."""
-    with whole_output(path) as file, pq.ParquetWriter(_Counted(file), schema, compression="zstd") as writer:
-        rows = _Rows(writer)
-        yield rows
-        rows.end()
+@dataclass(frozen=True)
+class ParquetTable:
+    """A table with these columns, of pieces as ``_table_of`` gives them."""
+
+    columns: Sequence[str]
+    is_framed: ClassVar[bool] = True
+
+    @contextmanager
+    def opened(self, path: str, n_threads: int) -> "Iterator[_Rows]":
+        """What takes the pieces."""
+        schema = _schema(self.columns)
+        with (
+            whole_output(path) as file,
+            pq.ParquetWriter(_Counted(file), schema, compression="zstd") as writer,
+        ):
+            rows = _Rows(writer)
+            yield rows
+            rows.end()
+
+
+def container(output: Any) -> ParquetTable:
+    """What the pieces of an Output become."""
+    return ParquetTable(form_of(output)[1].decode().split())
 
 
 class _Rows:

@@ -127,13 +127,11 @@ def counts(owners: Any, table: np.ndarray, by_group: bool = False) -> bytes:
     return "".join(lines).encode()
 
 
-def screen(combinations: Mapping[tuple[str, ...], int], summary: Any) -> bytes:
+def screen(combinations: Mapping[tuple[str, ...], int], what: str, n_all: int) -> bytes:
     """A line for each combination of groups: reads that occur in these alone; last, those that occur nowhere.
 
-    ``combinations`` as of a Screen; ``summary`` has all ``reads``, or ``pairs``, which count as one.
+    ``combinations`` as of a Screen; ``n_all`` reads in all, or pairs, which count as one: ``what``.
     """
-    what = "pairs" if hasattr(summary, "pairs") else "reads"
-    n_all = getattr(summary, what)
     lines, left = [f"groups\tnumber\t{what}\tpercent\n"], n_all - sum(combinations.values())
     for names, n in [*combinations.items(), (("*",), left)]:
         number = len(names) if names != ("*",) else 0

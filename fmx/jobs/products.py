@@ -1,0 +1,65 @@
+"""The job of fmx locate --pairs: what pairs of primers amplify."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from ..input.tables import read_pairs
+from ..output import lines
+from ..output.run import LocalRun
+from ..search.mapping import MapOptions
+from ..search.products import ProductOutput, ProductSummary, amplify
+from ..system.files import PLACE
+from ..workflow import make_mappers, tell_compiling
+from .identity import identity
+from .kept import Kept
+from .manifest import Manifest
+from .merge import merge
+from .opening import IndexChoice, IndexedJob, Opened
+from .resources import Resources
+from .shard import ShardRun
+from .told import tell_run
+
+
+@dataclass(frozen=True)
+class ProductsJob(IndexedJob):
+    """Products of PCR, by the pairs of primers in a table, ``pairs``."""
+
+    name: ClassVar[str] = "locate"
+    index: IndexChoice = field(metadata=PLACE)
+    pairs: str = field(metadata=PLACE)
+    mapping: MapOptions
+    output: ProductOutput
+
+    @property
+    def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (self.pairs,)
+
+    def absolute(self) -> Self:
+        return replace(self, index=self.index.absolute(), pairs=os.path.abspath(self.pairs))
+
+    def open(self, resources: Resources, progress: Any, kept: Kept) -> Opened:
+        return self.index.open(resources, progress, kept, with_text=True)
+
+    def identity(self, opened: Opened) -> dict:
+        return identity("products", self.inputs, opened.metas, mapping=self.mapping, output=self.output)
+
+    def prepare(self, opened: Opened, resources: Resources, progress: Any, kept: Kept) -> list:
+        tell_compiling(progress)
+        options = replace(self.mapping, n_threads=resources.threads, chunk_size=0)
+        return make_mappers(opened.fm_index, options, resources.place, progress)
+
+    def execute(
+        self, opened: Opened, prepared: list, shard: ShardRun | None, resources: Resources, progress: Any
+    ) -> ProductSummary:
+        pairs, run = read_pairs(self.pairs), shard or LocalRun(self.output.path)
+        own = pairs[slice(*run.share_of(len(pairs)))]
+        return amplify(opened.fm_index, own, prepared, self.output, lines, run, progress)
+
+    def tell(self, opened: Opened, summary: ProductSummary, shard: ShardRun | None, progress: Any) -> None:
+        tell_run(progress, "products", summary, None, () if shard else self.inputs)
+
+    def merge(self, opened: Opened, folder: Path, shards: Iterator[Manifest], progress: Any) -> list:
+        return merge(folder, shards, self.output.path, wall=progress.wall)

@@ -1,0 +1,175 @@
+"""Every output of every command: by itself, in three shards that are merged, and on a cluster: the same."""
+
+import gzip
+import json
+import os
+
+import journeys
+import pysam
+import pytest
+from cluster import nearby
+from cluster.test_shards_of_commands import CONTIGS, body_of, reads
+from output_of import bgzf
+
+from fmx import workflow
+from fmx.input import pair_shards
+from fmx.input import shards as input_shards
+
+X = ["-x", "all.fmx"]
+SEVERAL = ["-x", "one.fmx", "-x", "two.fmx"]
+GUIDES = ["-l", "guides.csv", "--anywhere"]
+TOLD = {"--counts": "c.tsv", "--screen": "s.tsv", "--al": "al.gz", "--un": "un.txt"}
+REPORTS, COUNTS = {"--report": "r.json"}, {"--counts": "c.tsv"}
+STATS, JSON = {"--stats": "t.tsv"}, {"--json": "t.json"}
+MATES = ["-1", "r1.fq", "-2", "r2.fq"]
+PAIRS = [*MATES, "--ff"]
+# By a name: what is asked for, the output, and those beside it.
+CASES = {
+    "sam": (["search", *X, "r.fq", "-a"], "out.sam", TOLD),
+    "bam": (["search", *X, "r.fq.gz", "-k", "2", "--rg", r"@RG\tID:a"], "out.bam",
+            {"--report": "x_mqc.json"}),
+    "sorted bam": (["search", *X, "r.fq", "-a", "--sort"], "out.bam", {}),
+    "cram": (["search", *X, "r.fq"], "out.cram", {}),
+    "sorted cram": (["search", *X, "r.fq", "--reference", "all.fa", "--sort"], "out.cram", COUNTS),
+    "tsv": (["search", *X, "r.fq", "--mismatches", "1", "-a"], "out.tsv", REPORTS),
+    "paf": (["search", *X, "r.fq.gz"], "out.paf", {}),
+    "bed": (["search", *X, "r.fq", "--seed", "3"], "out.bed", {}),
+    "parquet": (["search", *X, "r.fq", "-a"], "out.parquet", {}),
+    "groups": (["search", *X, "r.fq", "--counts-by", "group"], "out.sam", COUNTS | REPORTS),
+    "range": (["search", *X, "r.fq", "r.fq.gz", "--skip", "17", "--first", "133"], "out.sam", TOLD | REPORTS),
+    "range of gzip": (["search", *X, "whole.fq.gz", "r.fq", "--skip", "130"], "out.sam", {}),
+    "range behind the end": (["search", *X, "r.fq", "--skip", "1000"], "out.sam", COUNTS),
+    "range of pairs": (["search", *X, *PAIRS, "--skip", "41", "--first", "57"], "out.sam", {"--al": "al.fq"}),
+    "range of pairs, first": (["search", *X, *PAIRS, "--first", "29"], "out.sam", {}),
+    "range of pairs that cannot be cut": (
+        ["search", *X, "-1", "r1.fq", "-2", "whole2.fq.gz", "--ff", "--skip", "7", "--first", "30"],
+        "out.sam", {}),
+    "range of interleaved": (
+        ["search", *X, "both.fq", "--interleaved", "--ff", "--skip", "30", "--first", "40"], "out.sam", {}),
+    "collapsed": (["search", *X, "r.fq", "r.fq.gz", "--collapse", "-a"], "out.sam", TOLD | REPORTS),
+    "collapsed range": (
+        ["search", *X, "r.fq", "--collapse", "--mismatches", "1", "--first", "99"], "out.tsv", {}),
+    "pairs": (["search", *X, *PAIRS], "out.sam", {"--screen": "s.tsv", "--un": "un.fq", **REPORTS}),
+    "screen": (["search", *SEVERAL, "r.fq"], None, {"--screen": "s.tsv", "--un": "un.fq", **REPORTS}),
+    "screen with hits": (["search", *SEVERAL, "r.fq", "--format", "bam"], "out.bam", {"--screen": "s.tsv"}),
+    "samples together": (["search", *X, "--samples", "sheet.tsv"], "out.sam", COUNTS),
+    "located": (["locate", *X, "p.fa", "--absent"], "out.tsv", {}),
+    "located bed": (["locate", *X, "p.fa", "--mismatches", "1"], "out.bed", {}),
+    "located sam": (["locate", *SEVERAL, "p.fa"], "out.sam", {}),
+    "located parquet": (["locate", *X, "p.fa", "--iupac"], "out.parquet", {}),
+    "literal": (["locate", *X, *(f"-p{CONTIGS[0][1][i : i + 12]}" for i in range(0, 50, 7))], "out.tsv", {}),
+    "presence": (["locate", *X, "p.fa", "--matrix", "presence"], "out.Rtab", {}),
+    "matrix": (["locate", *X, "p.fa", "--matrix", "counts"], "out.tsv", {}),
+    "npz": (["locate", *X, "p.fa", "--matrix", "counts"], "out.npz", {}),
+    "products": (["locate", *X, "--pairs", "primers.tsv", "--absent"], "out.tsv", {}),
+    "products fasta": (["locate", *X, "--pairs", "primers.tsv", "--format", "fasta"], "out.fa", {}),
+    **{f"mem {kind}": (["mem", *X, "-b", "p.fa", "--format", kind], "out.txt", {})
+       for kind in ("mummer", "paf", "bed", "tsv", "sam")},
+    "mem of several": (["mem", *SEVERAL, "r.fq"], "out.txt", REPORTS),
+    "count": (["count", *GUIDES, "r.fq", "r.fq.gz", "--names", "a,b"], "out.tsv",
+              {"--stats": "t.tsv", "--json": "t.json", "--report": "t.html"}),
+    "count long": (["count", *GUIDES, "r.fq,r.fq", "--names", "twice", "--format", "long"], "out.tsv", JSON),
+    "count parquet": (["count", *GUIDES, "r.fq.gz", "--format", "parquet"], "out.parquet", {}),
+    "count mates": (["count", *GUIDES, *MATES], "out.tsv", STATS | JSON),
+    "count pairs of guides": (
+        ["count", *GUIDES, "-l", "guides2.csv", *MATES], "out.tsv", JSON),
+    "pairwise": (["pairwise", "genes.fa", "--id", "0.3", "--cigar"], "out.tsv", {}),
+    "pairwise paf": (["pairwise", "genes.fa", "few.fa"], "out.paf", {}),
+    "scores": (["pairwise", "genes.fa", "--matrix", "score"], "out.npz", {}),
+    "identities": (["pairwise", "genes.fa", "few.fa", "--matrix", "identity"], "out.npz", {}),
+    "phylip": (["pairwise", "genes.fa", "--matrix", "identity"], "out.phy", {}),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("outputs")
+    few = reads(120)
+    mates = [(name, few[-i][1]) for i, (name, _) in enumerate(few, 1)]
+    for name, its in (("r", few), ("r1", few), ("r2", mates)):
+        (folder / f"{name}.fq").write_bytes(journeys.fastq(its))
+    both = [read for pair in zip(few, mates, strict=True) for read in pair]
+    (folder / "both.fq").write_bytes(journeys.fastq(both))
+    (folder / "r.fq.gz").write_bytes(bgzf(journeys.fastq(few), 1500))
+    (folder / "whole.fq.gz").write_bytes(gzip.compress(journeys.fastq(few)))
+    (folder / "whole2.fq.gz").write_bytes(gzip.compress(journeys.fastq(mates)))
+    patterns = [(f"p{i}", letters[i % 9 : 30]) for i, (_, letters) in enumerate(reads(90))]
+    (folder / "p.fa").write_bytes(journeys.fasta(patterns))
+    (folder / "sheet.tsv").write_text("sample\treads\nA\tr.fq\nB\tr.fq.gz\n")
+    genes = [(f"g{i}", CONTIGS[0][1][i : i + 60]) for i in range(0, 600, 10)]
+    (folder / "genes.fa").write_bytes(journeys.fasta(genes))
+    (folder / "few.fa").write_bytes(journeys.fasta(genes[3:20]))
+    text = "".join(letters for _, letters in CONTIGS)
+    for name, begin in (("guides", 0), ("guides2", 7)):
+        rows = [f"s{i},{text[i : i + 20]},g{i}\n" for i in range(begin, 3800, 23)]
+        (folder / f"{name}.csv").write_text("".join(["id,sequence,gene\n", *rows]))
+    complement = str.maketrans("ACGT", "TGCA")
+    primers = [
+        f"pair{i}\t{text[i : i + 18]}\t{text[i + 200 : i + 218][::-1].translate(complement)}\n"
+        for i in range(0, 2400, 40)
+    ]
+    (folder / "primers.tsv").write_text("".join(primers))
+    for name, contigs in (("one", CONTIGS[:1]), ("two", CONTIGS[1:])):
+        (folder / f"{name}.fa").write_bytes(journeys.fasta(contigs))
+        workflow.build_index(folder / f"{name}.fa", folder / f"{name}.fmx")
+    (folder / "all.fa").write_bytes(journeys.fasta(CONTIGS))
+    workflow.build_index([folder / "one.fa", folder / "two.fa"], folder / "all.fmx")
+    return folder
+
+
+def content(path) -> object:
+    """What a file holds that no two runs of one job may differ in."""
+    if path.suffix == ".json" and "_mqc" not in path.name:
+        facts = json.loads(path.read_text())
+        facts["options"] = None
+        for name in ("command_line", "started", "seconds", "rates", "stages", "places", "shards"):
+            facts.pop(name, None)
+        return facts
+    if path.suffix == ".cram":
+        with pysam.AlignmentFile(path) as file:
+            return [record.to_string() for record in file.fetch(until_eof=True)]
+    if path.suffix in (".bai", ".crai"):
+        return bool(path.read_bytes())  # of offsets, which the @PG line moves
+    if path.suffix == ".gz":
+        return gzip.decompress(path.read_bytes())
+    return body_of(path) if path.suffix in (".sam", ".bam", ".txt") else path.read_bytes()
+
+
+def written(folder) -> dict:
+    """{name: what it holds} of all files of a folder."""
+    return {path.name: content(path) for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_ways_to_do_a_job_write_the_same(name, home, command, monkeypatch, tmp_path):
+    monkeypatch.chdir(home)
+    arguments, output, beside = CASES[name]
+    near = nearby.use(monkeypatch)
+    monkeypatch.setattr(input_shards, "APART", 1000)
+    monkeypatch.setattr(pair_shards, "_REACH", 1 << 10)
+
+    def run(folder, *words):
+        folder.mkdir(exist_ok=True)
+        places = ["-o", folder / output] if output else []
+        places += [word for option, path in beside.items() for word in (option, folder / path)]
+        done = command(*words, "-q", *places)
+        assert done.code == 0, done.err
+
+    run(tmp_path / "alone", *arguments, "-t", "2")
+    expected = written(tmp_path / "alone")
+    assert len(expected) >= bool(output) + len(beside) + ("--sort" in arguments)
+    kind = [] if not output or "--format" in arguments else kind_of(arguments, output)
+    for i in (1, 2, 3):
+        told = [word for option, path in beside.items() for word in (option, path)]
+        done = command(*arguments, *kind, "-q", "-t", i, "--shard", f"{i}/3", "-o", tmp_path / "d", *told)
+        assert done.code == 0, done.err
+    run(tmp_path / "merged", "merge", tmp_path / "d", *([] if output else ["-o", os.devnull]))
+    assert written(tmp_path / "merged") == expected
+    run(tmp_path / "cluster", *arguments, "-t", "2", *near)
+    assert written(tmp_path / "cluster") == expected
+
+
+def kind_of(arguments, output) -> list:
+    """--format, for a command with --shard, whose -o is a folder."""
+    kind = {"phy": "phylip", "txt": "", "fa": "fasta"}.get(kind := output.split(".")[-1].lower(), kind)
+    return ["--format", kind] if kind and arguments[0] != "count" else []
