@@ -7,15 +7,18 @@ import random
 
 import journeys
 import naive
+import numpy as np
 import pytest
 from conftest import SIMULATED
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx import workflow
-from fmx.errors import UnsupportedError
+from fmx.errors import DeviceError, UnsupportedError
 from fmx.index.building.journey import IndexOptions, build_into
 from fmx.index.disk.writer import HeldIndex
 from fmx.index.fm_index import take
+from fmx.index.sparse.building_gpu import check_memory
+from fmx.index.sparse.table import SparseName
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
@@ -32,11 +35,16 @@ POLICIES = {
 }  # fmt: skip
 
 
-def in_memory(contigs, k, w, *others):
-    """An opened index in memory."""
+def built(contigs, k, w, *others, device=CPU):
+    """An index in memory."""
     held, options = HeldIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others])
-    build_into(held, journeys.fasta(contigs), options, 1, Progress(quiet=True), CPU)
-    return take(held)
+    build_into(held, journeys.fasta(contigs), options, 1, Progress(quiet=True), device)
+    return held
+
+
+def in_memory(contigs, k, w, *others):
+    """The same, opened."""
+    return take(built(contigs, k, w, *others))
 
 
 @pytest.fixture
@@ -163,3 +171,46 @@ def test_shorter_reads_are_left_to_the_cpu(tmp_path, on_cpu):
         UnsupportedError, match="read r1 has 9 bases, and this index finds reads of 36 or more"
     ):
         workflow.search(in_memory(contigs, 21, 16), [tmp_path / "reads"], MapOptions(), output, device=GPU)
+
+
+def check_build(contigs, k, w, *others):
+    """That a GPU builds what the CPU builds, bit for bit."""
+    found, expected = (built(contigs, k, w, *others, device=device) for device in (GPU, CPU))
+    assert found.meta == expected.meta
+    assert found.arrays.keys() == expected.arrays.keys()
+    for name, array in expected.arrays.items():
+        assert np.array_equal(found.arrays[name], array), name
+
+
+@pytest.mark.parametrize(("k", "w"), NAMES)
+@pytest.mark.parametrize("name", FEW)
+def test_arrays_are_those_of_the_cpu(name, k, w):
+    check_build(TEXTS[name], k, w)
+
+
+BUILT = {
+    "units": [random_letters(60, "unit") * 9, random_letters(60, "unit")[20:] * 3 + "N" + "ACG" * 40],
+    "blocks of threads": [random_letters(500, 1), "N", random_letters(300, 2) + "NN" + "A" * 300],
+}
+if not SIMULATED:
+    BUILT |= {
+        "one letter": ["A" * 100_000, "A" * 300 + "C", "T" * 5000],
+        "random": [random_letters(1_000_000, 1) + "NNN" + random_letters(30, 2), random_letters(9999, 3)],
+        "repeats": [random_letters(300, "r") * 3000, random_letters(10_000, "q") * 20],
+    }
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_larger_arrays_are_those_of_the_cpu(name):
+    for k, w in ((5, 4), (21, 16)) if SIMULATED else NAMES:
+        check_build(numbered(BUILT[name]), k, w)
+
+
+def test_a_sparse_suffix_array_beside_another_layout():
+    check_build(numbered([random_letters(120, "beside"), "ACG" * 9]), 5, 4, "bvsfm-k2-d96")
+
+
+def test_too_little_memory_to_build_is_said():
+    with pytest.raises(DeviceError, match=r"sparse-k21-w16 of \d+ symbols needs .* GB of GPU memory"):
+        check_memory(10**9, SparseName(21, 16), 10**9)
+    check_memory(10**9, SparseName(21, 16), 10**10)

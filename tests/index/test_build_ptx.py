@@ -10,6 +10,7 @@ from fmx.index import layouts, positions, prefix_table, reference, seed_table
 from fmx.index.building import bwt
 from fmx.index.building.suffix_array import radix
 from fmx.index.layouts import cofi, entries
+from fmx.index.sparse import building_gpu
 from fmx.input import dna
 from fmx.input.reads import Patterns
 from fmx.machines import jobs
@@ -22,7 +23,12 @@ TABLE, ZERO, KEY = np.zeros((2, 4), np.int64), np.int64(0), np.uint64(0)
 LISTED, RUN = radix.Listed(ROWS), radix.Run(ZERO)
 PATTERNS = Patterns(WORDS, NUMBERS, NUMBERS)
 BLOCKS = reference.Blocks(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, 6)
+TEXT = building_gpu.Text(WORDS, BLOCKS, 9, 21, 16, 5)
+ALIKE = building_gpu.Alike(WORDS, WORDS)
 CHOICES = (
+    building_gpu.Sampled(ROWS),
+    building_gpu.InLarge(WORDS, ROWS),
+    ALIKE,
     radix.InRange(WORDS, KEY, KEY),
     radix.Tied(WORDS, LISTED),
     radix.Tied(WORDS, RUN),
@@ -33,6 +39,15 @@ CHOICES = (
 )
 LAYOUTS = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in layouts.all_names()}
 JOBS = (
+    building_gpu.FindBuckets(TEXT, ROWS, WORDS),
+    building_gpu.MakeRows(TEXT, ROWS, WORDS),
+    building_gpu.FindStarts(WORDS, ROWS),
+    building_gpu.Group(WORDS, ROWS, ROWS, WORDS),
+    building_gpu.ReadText(TEXT, WORDS, ROWS, ZERO, WORDS, ROWS),
+    building_gpu.Take(WORDS, ROWS, WORDS),
+    building_gpu.TakeRows(WORDS, ROWS, ROWS, WORDS),
+    building_gpu.PutRows(WORDS, ROWS, WORDS),
+    building_gpu.Narrow(ALIKE, ROWS, ROWS, ROWS, WORDS),
     dna.PackKeys(BYTES, WORDS),
     radix.FirstKeys(WORDS, ROWS, WORDS),
     radix.RankKeys(ROWS, ROWS, ROWS, ZERO, ZERO, ROWS, WORDS),
@@ -80,6 +95,7 @@ def test_every_job_is_compiled_here():
     assert all(jobs.do.knows(job) for job in JOBS)
     assert all(jobs.choose.knows(choice) for choice in CHOICES)
     modules = (
+        building_gpu,
         bwt,
         dna,
         bwt,
@@ -101,3 +117,11 @@ def test_every_job_is_compiled_here():
             if isinstance(value, type) and issubclass(value, tuple) and value.__module__ == module.__name__:
                 example = value.__new__(value, *[None] * len(value._fields))
                 assert value in known or not (jobs.do.knows(example) or jobs.choose.knows(example)), value
+
+
+def test_code_of_sampling():
+    from fmx.compiler.warp import ptx_of
+
+    arguments = TEXT, WORDS, 256, ROWS
+    ptx = re.sub(r"_Z\w+", "NAME", ptx_of(building_gpu.sample_kernel, arguments, (8, 0)))
+    assert not re.search(r"\.f64|\bcall\b|\.local", ptx)

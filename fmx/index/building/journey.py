@@ -126,13 +126,17 @@ def build_into(writer, fasta, options, n_threads, progress, device) -> None:
         words = [pack_text(text[slice(*span)], Cores(n_threads)) for span in spans if options.sparse]
         if not options.layouts:
             del text
+        n_sorted, sparse = (
+            max(sizes) if options.layouts else 0,
+            options.sparse and (max(sizes), options.sparse),
+        )
         backend = choose_backend(
-            device, n_threads, max(sizes), lambda where: progress.say(f"building on {where}")
+            device, n_threads, n_sorted, lambda where: progress.say(f"building on {where}"), sparse
         )
         for part, span in zip(part_writers(writer, len(spans), progress), spans, strict=True):
             if options.sparse:
                 own = part_of(reference, *span)
-                add_sparse_arrays(part, options.sparse, words[0], own, n_threads, progress)
+                add_sparse_arrays(backend, part, options.sparse, words[0], own, n_threads, progress)
                 if not options.layouts:
                     part.add("text_words", words[0])
                 del words[0]
@@ -177,13 +181,21 @@ def meta_of(groups, sparse) -> dict:
     }
 
 
-def choose_backend(device, n_threads, n_text=0, tell=lambda where: None):
-    """Who makes the arrays of an index of n_text symbols (jobs.Backend).  Raises DeviceError."""
+def choose_backend(device, n_threads, n_text=0, tell=lambda where: None, sparse=None):
+    """Who makes the arrays of an index (jobs.Backend), and a suffix array of n_text symbols.
+
+    ``sparse``: (symbols, SparseName) of a sparse suffix array, or None.  Raises DeviceError.
+    """
 
     def on_gpu(sessions):
         from ...machines.gpu_jobs import Gpu
 
-        plan_passes(n_text, sessions[0].memory)
+        if n_text or not sparse:
+            plan_passes(n_text, sessions[0].memory)
+        if sparse:
+            from ..sparse.building_gpu import check_memory
+
+            check_memory(*sparse, sessions[0].memory)
         return Gpu(sessions[0])
 
     return choose_place(device, on_gpu, lambda: Cores(n_threads), tell)
@@ -208,12 +220,17 @@ def named(layout_names, n_text=None) -> tuple:
     return names, (sparse[0] if sparse else None)
 
 
-def add_sparse_arrays(writer, name, words, reference, n_threads, progress) -> None:
+def add_sparse_arrays(backend, writer, name, words, reference, n_threads, progress) -> None:
     """Make and write a sparse suffix array, by its SparseName, of a part whose Reference is given."""
-    with progress.stage(f"layout {name}") as done:
-        made = build_sparse(words, reference.blocks, reference.n_text, name, n_threads, done)
-        writer.add(f"{name}.rows", made.rows)
-        writer.add(f"{name}.starts", made.starts)
+    with progress.stage(f"layout {name}") as done, backend.errors():
+        if isinstance(backend, Cores):
+            made = build_sparse(words, reference.blocks, reference.n_text, name, n_threads, done)
+        else:
+            from ..sparse import building_gpu
+
+            made = building_gpu.build_sparse(backend, words, reference.blocks, reference.n_text, name, done)
+        writer.add(f"{name}.rows", made.rows, backend)
+        writer.add(f"{name}.starts", made.starts, backend)
 
 
 def waiting(path, progress):
@@ -332,7 +349,8 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with
         adds_lcp = with_lcp and "lcp.rank" not in part_arrays(writer.meta, 0)
         added = {}
         if sparse and "sparse" not in writer.meta:
-            _add_sparse(writer, path, sparse, n_threads, progress)
+            backend = choose_backend(device, n_threads, sparse=(max(sizes), sparse))
+            _add_sparse(backend, writer, path, sparse, n_threads, progress)
             added = {"format": SPARSE, "sparse": str(sparse)}
         if not names and not adds_lcp:
             writer.commit(added)
@@ -353,11 +371,11 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with
     return [*filter(None, [added.get("sparse")]), *map(str, names), *(["lcp"] if adds_lcp else [])]
 
 
-def _add_sparse(writer, path, name, n_threads, progress):
+def _add_sparse(backend, writer, path, name, n_threads, progress):
     """Make and write a sparse suffix array, by its SparseName, of every part of an index at ``path``."""
     meta = writer.meta
     reference = load_reference(path, meta, n_threads)
     for number, part in enumerate(part_writers(writer, len(part_sizes(meta)), progress)):
         words = read_checked(path, meta, [part_arrays(meta, number)["text_words"]], n_threads)
         own = part_of(reference, *part_span(meta, number))
-        add_sparse_arrays(part, name, *words.values(), own, n_threads, progress)
+        add_sparse_arrays(backend, part, name, *words.values(), own, n_threads, progress)

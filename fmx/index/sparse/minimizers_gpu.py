@@ -38,7 +38,7 @@ def _rotated(x: int, n: int) -> int:
 
 
 @device
-def _next(room, forward, reverse, bases):
+def next_hashes(room, forward, reverse, bases):
     """Both hashes one base further."""
     step = at(room, bases)
     forward = np.uint32(np.uint32(forward << np.uint32(1)) | np.uint32(forward >> np.uint32(31)))
@@ -48,9 +48,9 @@ def _next(room, forward, reverse, bases):
 
 @device
 def _next_two(room, forward, reverse, bases, shift):
-    """The same, two bases further, which are ``shift`` bits up in ``bases`` (_in_turn)."""
-    forward, reverse = _next(room, forward, reverse, (bases[0] >> shift) & np.uint32(15))
-    return _next(room, forward, reverse, (bases[1] >> shift) & np.uint32(15))
+    """The same, two bases further, which are ``shift`` bits up in ``bases`` (in_turn)."""
+    forward, reverse = next_hashes(room, forward, reverse, (bases[0] >> shift) & np.uint32(15))
+    return next_hashes(room, forward, reverse, (bases[1] >> shift) & np.uint32(15))
 
 
 @device
@@ -58,9 +58,9 @@ def _try_two(room, state, bases, shift, place):
     """The same, where each is tried for the smallest one: (forward, reverse, smallest, its place)."""
     forward, reverse, best, best_place = state
     for_first, for_second = bases
-    forward, reverse = _next(room, forward, reverse, (for_first >> shift) & np.uint32(15))
+    forward, reverse = next_hashes(room, forward, reverse, (for_first >> shift) & np.uint32(15))
     best, best_place = _better(forward, reverse, place, best, best_place)
-    forward, reverse = _next(room, forward, reverse, (for_second >> shift) & np.uint32(15))
+    forward, reverse = next_hashes(room, forward, reverse, (for_second >> shift) & np.uint32(15))
     best, best_place = _better(forward, reverse, np.int32(place + 1), best, best_place)
     return forward, reverse, best, best_place
 
@@ -75,7 +75,7 @@ def _better(forward, reverse, place, best, best_place):
 
 
 @device
-def _in_turn(enters, leaves):
+def in_turn(enters, leaves):
     """What enters and what leaves, 16 bases each, by steps: (of the first of each two, of the second)."""
     low, high = np.uint32(0x33333333), np.uint32(0xCCCCCCCC)
     first = np.uint32(np.uint32(np.uint32(enters >> np.uint32(2)) & low) | np.uint32(leaves & high))
@@ -95,7 +95,7 @@ def _begin(k, steps, room, words, first):
     word, n, i = at(words, first), k - 1, np.int64(0)
     forward, reverse = np.uint32(steps[N_STEPS] >> np.uint64(32)), np.uint32(steps[N_STEPS])
     if n >= 16:
-        bases = _in_turn(np.uint32(word >> np.uint64(32)), np.uint32(0))
+        bases = in_turn(np.uint32(word >> np.uint64(32)), np.uint32(0))
         forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(28))
         forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(24))
         forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(20))
@@ -106,7 +106,7 @@ def _begin(k, steps, room, words, first):
         forward, reverse = _next_two(room, forward, reverse, bases, np.uint32(0))
         word, i = word << np.uint64(32), np.int64(16)
     while i < n:
-        forward, reverse = _next(room, forward, reverse, np.uint32(word >> np.uint64(62)))
+        forward, reverse = next_hashes(room, forward, reverse, np.uint32(word >> np.uint64(62)))
         word, i = word << np.uint64(2), i + 1
     return forward, reverse
 
@@ -123,7 +123,7 @@ def smallest_kmer(k, steps, room, words, first, n):
         next_half = _half(words, first, i + 1 + ahead)
         enters = np.uint32(((enters | np.uint64(next_half)) << shift) >> np.uint64(32))
         leaves = np.uint32(np.uint32(last << np.uint32(30)) | np.uint32(half >> np.uint32(2)))
-        last, place, bases = half, np.int32(16 * i), _in_turn(enters, leaves)
+        last, place, bases = half, np.int32(16 * i), in_turn(enters, leaves)
         if 16 * i + 16 <= n:
             best_place, state = state[3], (state[0], state[1], state[2], np.int32(-1))
             state = _try_two(room, state, bases, np.uint32(28), np.int32(0))
@@ -141,7 +141,7 @@ def smallest_kmer(k, steps, room, words, first, n):
             for j in range(n - 16 * i):
                 ours = bases[1] if j & 1 else bases[0]
                 own = (ours >> np.uint32(28 - 4 * (j >> 1))) & np.uint32(15)
-                forward, reverse = _next(room, forward, reverse, own)
+                forward, reverse = next_hashes(room, forward, reverse, own)
                 best, best_place = _better(forward, reverse, np.int32(place + j), best, best_place)
             state = forward, reverse, best, best_place
     return np.int64(state[3])
@@ -153,7 +153,7 @@ def hash_of(k, steps, room, kmer):
     forward, reverse = np.uint32(steps[N_STEPS] >> np.uint64(32)), np.uint32(steps[N_STEPS])
     left = kmer << np.uint64(64 - 2 * k)
     for _ in range(k):
-        forward, reverse = _next(room, forward, reverse, np.uint32(left >> np.uint64(62)))
+        forward, reverse = next_hashes(room, forward, reverse, np.uint32(left >> np.uint64(62)))
         left <<= np.uint64(2)
     return np.uint64(np.uint32(np.uint32(forward + reverse) ^ np.uint32(1 << 31)))
 

@@ -1,0 +1,373 @@
+"""Text -> sparse suffix array by a GPU; the rows are those of building.py, bit for bit.
+
+sample    a bit for each position, by blocks of threads that share the hashes of a stretch
+buckets   the sampled positions, sorted by the buckets of their k-mers; their rows
+order     rows of large buckets: sorted by WORD symbols of the text, and what is still alike by the next ones
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...compiler.functions import inlined
+from ...compiler.primitives import at
+from ...compiler.warp import UINT32, ballot, cuda, kernel, sync_block, thread_in_block, thread_index
+from ...input.dna import symbols
+from ...machines import gpu
+from ...machines.gpu import memory_beside
+from ...machines.jobs import choose, do
+from ..reference import find_block
+from .minimizers_gpu import N_STEPS, in_turn, make_steps, next_hashes
+from .table import DEPTH, FEW, MAX_W, WORD, SparseTable, bucket_bits, bucket_of, canonical, row_of, text_key
+
+if TYPE_CHECKING:
+    from ...machines.jobs import Backend
+    from ..reference import Blocks
+    from .table import SparseName
+
+_N_THREADS, _ROLLED = 256, 16  # threads of a block, and k-mers that each hashes
+_BYTES = 32  # for each row while these are sorted, 40 at a time for those of large buckets
+
+
+class Text(NamedTuple):
+    """``words`` the packed text of n symbols, with these ``blocks``; k and w; 2^n_bits buckets."""
+
+    words: Any
+    blocks: Any
+    n: int
+    k: int
+    w: int
+    n_bits: int
+
+
+class Sampled(NamedTuple):
+    """Chooses the positions whose ``bits``, uint32, are set."""
+
+    bits: Any
+
+
+class FindBuckets(NamedTuple):
+    """``keys`` uint64: the buckets of the k-mers at ``positions``."""
+
+    text: Text
+    positions: Any
+    keys: Any
+
+
+class MakeRows(NamedTuple):
+    """``rows`` uint64 of ``positions``."""
+
+    text: Text
+    positions: Any
+    rows: Any
+
+
+class FindStarts(NamedTuple):
+    """``starts`` uint32: the first of ``keys``, ascending, that is not less than each bucket."""
+
+    keys: Any
+    starts: Any
+
+
+class InLarge(NamedTuple):
+    """Chooses the rows that share a bucket, by ``keys``, with more than FEW - 1 others."""
+
+    keys: Any
+    starts: Any
+
+
+class Group(NamedTuple):
+    """``groups`` uint64 of rows ``slots``: the first row of their bucket."""
+
+    keys: Any
+    starts: Any
+    slots: Any
+    groups: Any
+
+
+class ReadText(NamedTuple):
+    """``read`` uint64: what the text has from ``depth`` on for rows ``slots``; ``order`` uint32: 0, 1, ..."""
+
+    text: Text
+    rows: Any
+    slots: Any
+    depth: Any
+    read: Any
+    order: Any
+
+
+class Take(NamedTuple):
+    """``taken[i] = source[order[i]]``, uint64."""
+
+    source: Any
+    order: Any
+    taken: Any
+
+
+class TakeRows(NamedTuple):
+    """``taken[i] = rows[slots[order[i]]]``."""
+
+    rows: Any
+    slots: Any
+    order: Any
+    taken: Any
+
+
+class PutRows(NamedTuple):
+    """``rows[slots[i]] = taken[i]``."""
+
+    taken: Any
+    slots: Any
+    rows: Any
+
+
+class Alike(NamedTuple):
+    """Chooses those of a group that ``read`` the same as another one beside it, and go on."""
+
+    groups: Any
+    read: Any
+
+
+class Narrow(NamedTuple):
+    """What is chosen of ``slots``, and as its group the first one that reads the same: of those that stay."""
+
+    alike: Alike
+    slots: Any
+    chosen: Any
+    to_slots: Any
+    to_groups: Any
+
+
+@kernel
+def sample_kernel(text, steps, n_threads, bits):
+    """A bit in ``bits`` (uint32) for each position of a Text: is its k-mer the smallest of a window?
+
+    A block of n_threads hashes n_threads * _ROLLED k-mers and tells it of all but MAX_W of them at both ends.
+    Shared memory: 17 / 16 of 4 bytes for each.
+    """
+    own, hashes, k = thread_in_block(), cuda.shared.array(0, UINT32), text.k
+    n_told = n_threads * _ROLLED - 2 * MAX_W
+    start = (thread_index() - own) // n_threads * n_told
+    position = start - MAX_W + _ROLLED * own
+    if 0 <= position < text.n:
+        forward, reverse = np.uint32(steps[N_STEPS] >> np.uint64(32)), np.uint32(steps[N_STEPS])
+        coming = symbols(text.words, 0, position, 32)
+        for _ in range(k - 1):
+            forward, reverse = next_hashes(steps, forward, reverse, np.uint32(coming >> np.uint64(62)))
+            coming <<= np.uint64(2)
+        leaves = np.uint32(symbols(text.words, 0, position, _ROLLED - 1))
+        odd, even = in_turn(np.uint32(symbols(text.words, 0, position + k - 1, _ROLLED)), leaves)
+        for j in range(0, _ROLLED, 2):
+            shift, place = np.uint32(28 - 2 * j), (_ROLLED + 1) * own + j
+            forward, reverse = next_hashes(steps, forward, reverse, (odd >> shift) & np.uint32(15))
+            hashes[place] = np.uint32(np.uint32(forward + reverse) ^ np.uint32(1 << 31))
+            forward, reverse = next_hashes(steps, forward, reverse, (even >> shift) & np.uint32(15))
+            hashes[place + 1] = np.uint32(np.uint32(forward + reverse) ^ np.uint32(1 << 31))
+    sync_block()
+    for i in range(own, n_told, n_threads):
+        is_sampled = False
+        if start + i + k <= text.n:
+            block = find_block(text.blocks, start + i)
+            begin = at(text.blocks.text_start, block)
+            end = begin + at(text.blocks.length, block)
+            if start + i + k <= end and end - begin >= k + text.w - 1:
+                is_sampled = _is_smallest(hashes, i + MAX_W, text.w, start + i - begin, end - k - start - i)
+        found = ballot(is_sampled)
+        if own & 31 == 0 and start + i < text.n:
+            bits[(start + i) >> 5] = np.uint32(found)
+
+
+@inlined
+def _hash_at(hashes, i):
+    """Hash i: after each _ROLLED of them one place is left, so that threads meet other banks."""
+    return at(hashes, i + i // _ROLLED)
+
+
+@inlined
+def _is_smallest(hashes, i, w, before, after):
+    """Whether hash i is the smallest of a window of w in a block, which has so many before and after it."""
+    own, left, right = _hash_at(hashes, i), np.int64(0), np.int64(0)
+    before, after = min(before, w - 1), min(after, w - 1)
+    while left < before and _hash_at(hashes, i - left - 1) >= own:
+        left += 1
+    while right < after and left + right < w - 1 and _hash_at(hashes, i + right + 1) >= own:
+        right += 1
+    return left + right >= w - 1
+
+
+@choose.register(Sampled)
+def _choose_sampled(choice, i):
+    return np.int64(i) if (np.int64(at(choice.bits, i >> 5)) >> (i & 31)) & 1 else np.int64(-1)
+
+
+@do.register(FindBuckets)
+def _find_buckets(job, stretch, start, stop):
+    for i in range(start, stop):
+        kmer, _ = canonical(job.text.words, 0, np.int64(at(job.positions, i)), job.text.k)
+        job.keys[i] = bucket_of(kmer, job.text.n_bits)
+
+
+@do.register(MakeRows)
+def _make_rows(job, stretch, start, stop):
+    text = job.text
+    for i in range(start, stop):
+        position = np.int64(at(job.positions, i))
+        _, strand = canonical(text.words, 0, position, text.k)
+        block = find_block(text.blocks, position)
+        begin = at(text.blocks.text_start, block)
+        end = begin + at(text.blocks.length, block)
+        job.rows[i] = row_of(text.words, position, strand, text.k, begin, end)
+
+
+@do.register(FindStarts)
+def _find_starts(job, stretch, start, stop):
+    for i in range(start, stop):
+        first = np.int64(at(job.keys, i - 1)) + 1 if i > 0 else np.int64(0)
+        last = np.int64(at(job.keys, i)) if i < job.keys.size else np.int64(job.starts.size - 1)
+        for bucket in range(first, last + 1):
+            job.starts[bucket] = i
+
+
+@choose.register(InLarge)
+def _choose_in_large(choice, i):
+    bucket = np.int64(at(choice.keys, i))
+    n = np.int64(at(choice.starts, bucket + 1)) - np.int64(at(choice.starts, bucket))
+    return np.int64(i) if n > FEW else np.int64(-1)
+
+
+@do.register(Group)
+def _group(job, stretch, start, stop):
+    for i in range(start, stop):
+        job.groups[i] = at(job.starts, np.int64(at(job.keys, np.int64(at(job.slots, i)))))
+
+
+@do.register(ReadText)
+def _read_text(job, stretch, start, stop):
+    text = job.text
+    for i in range(start, stop):
+        row = at(job.rows, np.int64(at(job.slots, i)))
+        job.read[i] = text_key(text.words, text.blocks, row, text.k, job.depth)
+        job.order[i] = i
+
+
+@do.register(Take)
+def _take(job, stretch, start, stop):
+    for i in range(start, stop):
+        job.taken[i] = at(job.source, np.int64(at(job.order, i)))
+
+
+@do.register(TakeRows)
+def _take_rows(job, stretch, start, stop):
+    for i in range(start, stop):
+        job.taken[i] = at(job.rows, np.int64(at(job.slots, np.int64(at(job.order, i)))))
+
+
+@do.register(PutRows)
+def _put_rows(job, stretch, start, stop):
+    for i in range(start, stop):
+        job.rows[np.int64(at(job.slots, i))] = at(job.taken, i)
+
+
+@inlined
+def _is_alike(alike, i, j):
+    """Whether i and j are of one group, read the same, and their blocks go on."""
+    own = at(alike.read, i)
+    goes_on = np.int64(own & np.uint64(63)) == WORD
+    return goes_on and own == at(alike.read, j) and at(alike.groups, i) == at(alike.groups, j)
+
+
+@choose.register(Alike)
+def _choose_alike(choice, i):
+    is_alike = i > 0 and _is_alike(choice, i, i - 1)
+    if not is_alike:
+        is_alike = i + 1 < choice.read.size and _is_alike(choice, i, i + 1)
+    return np.int64(i) if is_alike else np.int64(-1)
+
+
+@do.register(Narrow)
+def _narrow(job, stretch, start, stop):
+    for i in range(start, stop):
+        chosen = np.int64(at(job.chosen, i))
+        group, first, last = at(job.alike.groups, chosen), np.int64(0), chosen
+        while first < last:  # the first of its group that reads the same
+            middle = (first + last) >> 1
+            theirs = at(job.alike.groups, middle)
+            is_less = theirs == group and at(job.alike.read, middle) < at(job.alike.read, chosen)
+            if theirs < group or is_less:
+                first = middle + 1
+            else:
+                last = middle
+        job.to_slots[i], job.to_groups[i] = at(job.slots, chosen), at(job.slots, first)
+
+
+def check_memory(n_text: int, name: "SparseName", memory: int) -> None:
+    """Raise DeviceError where ``memory`` bytes are too few to build one of a text of n_text symbols."""
+    n_rows = 2 * n_text // (name.w + 1)
+    fixed = n_text // 4 + n_text // 8 + 4 * (1 << bucket_bits(n_text, name.w))
+    memory_beside(memory, fixed, _BYTES * n_rows, f"{name} of {n_text} symbols")
+
+
+def build_sparse(
+    backend: "Backend", words: np.ndarray, blocks: "Blocks", n_text: int, name: "SparseName",
+    done: Callable[[float], Any] = lambda share: None,
+) -> SparseTable:  # fmt: skip
+    """The SparseTable, on a Gpu, of a part of the text, n_text symbols packed in ``words``, by its name."""
+    n_bits = bucket_bits(n_text, name.w)
+    text = Text(backend.take(words), backend.take(blocks), n_text, name.k, name.w, n_bits)
+    bits, n_threads = backend.empty(-(-n_text // 32), np.uint32), gpu.block_size(_N_THREADS)
+    n_told = n_threads * _ROLLED - 2 * MAX_W
+    how = -(-n_text // n_told), n_threads, 0, n_threads * (_ROLLED + 1) * 4
+    sample_kernel[how](text, backend.take(make_steps(name.k)), n_threads, bits)
+    positions = backend.select(Sampled(bits), n_text)
+    done(0.4)
+    del bits
+    rows, starts = rows_of(backend, text, positions)
+    backend.synchronize()
+    return SparseTable(rows, starts, name.k, name.w)
+
+
+def rows_of(backend: "Backend", text: Text, positions: Any) -> tuple[Any, Any]:
+    """(rows, starts) of the sampled positions, uint32 ascending, on the backend."""
+    n = positions.size
+    keys, starts = backend.empty(n, np.uint64), backend.empty((1 << text.n_bits) + 1, np.uint32)
+    backend.run(FindBuckets(text, positions, keys), n)
+    spare = backend.empty(n, np.uint64), backend.empty(n, np.uint32)
+    if n:
+        keys, positions = backend.sort_pairs(keys, positions, *spare, text.n_bits)
+    del spare
+    backend.run(FindStarts(keys, starts), n + 1)
+    rows = backend.empty(n, np.uint64)
+    backend.run(MakeRows(text, positions, rows), n)
+    del positions
+    slots = backend.select(InLarge(keys, starts), n)
+    groups = backend.empty(slots.size, np.uint64)
+    backend.run(Group(keys, starts, slots, groups), slots.size)
+    del keys
+    _order(backend, text, rows, slots, groups)
+    return rows, starts
+
+
+def _order(backend: "Backend", text: Text, rows: Any, slots: Any, groups: Any) -> None:
+    """Order the rows of large buckets: ``slots`` uint32, ascending; ``groups`` uint64, their first ones."""
+    for depth in range(0, DEPTH, WORD):
+        n = slots.size
+        if n == 0:
+            return
+        read, order = backend.empty(n, np.uint64), backend.empty(n, np.uint32)
+        spare, spare_order = backend.empty(n, np.uint64), backend.empty(n, np.uint32)
+        backend.run(ReadText(text, rows, slots, np.int64(depth), read, order), n)
+        read, order = backend.sort_pairs(read, order, spare, spare_order, 2 * WORD + 6)
+        own, spare, spare_order = (backend.empty(n, kind) for kind in (np.uint64, np.uint64, np.uint32))
+        backend.run(Take(groups, order, own), n)
+        groups, order = backend.sort_pairs(own, order, spare, spare_order, int(rows.size).bit_length())
+        taken = backend.empty(n, np.uint64)
+        backend.run(TakeRows(rows, slots, order, taken), n)
+        backend.run(PutRows(taken, slots, rows), n)
+        read = taken
+        backend.run(ReadText(text, rows, slots, np.int64(depth), read, order), n)
+        alike = Alike(groups, read)
+        chosen = backend.select(alike, n)
+        to_slots, to_groups = backend.empty(chosen.size, np.uint32), backend.empty(chosen.size, np.uint64)
+        backend.run(Narrow(alike, slots, chosen, to_slots, to_groups), chosen.size)
+        slots, groups = to_slots, to_groups
