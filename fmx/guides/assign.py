@@ -209,9 +209,9 @@ def assign(rules: Rules, batch: "ReadBatch", n: int, n_left: int) -> Assigned:
 class Found(NamedTuple):
     """A guide, NONE or MANY; where its window begins and ends, and whether it is of the reverse strand."""
 
-    guide: int
-    begin: int
-    end: int
+    guide: np.int64
+    begin: np.int64
+    end: np.int64
     reverse: bool
 
 
