@@ -75,7 +75,7 @@ def distance(a, b, i, j):
 _SLACK = 1e-6
 
 
-class Counts(NamedTuple):
+class AlignmentCounts(NamedTuple):
     """Of an alignment: ``matches``, ``mismatches``; ``length``, its columns; ``terminal`` gap symbols (those
     at its ends); gap ``openings``."""
 
@@ -88,7 +88,7 @@ class Counts(NamedTuple):
 
 @inlined
 def identity(definition, m, n, counts):
-    """Identity of an alignment of lengths m and n from its Counts; 0 / 0 is 0.  By ``definition``:
+    """Identity of an alignment of lengths m and n from its AlignmentCounts; 0 / 0 is 0.  By ``definition``:
 
     0  matching columns / length of the shorter sequence
     1  matching columns / length of the alignment; 4 is the same (BLAST's, for global alignments)

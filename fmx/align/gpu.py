@@ -29,7 +29,7 @@ from ..machines import gpu
 from ..machines.gpu import memory_beside
 from ..machines.gpu_session import GpuSession, GpuStream
 from ..machines.pipeline import OrderedQueue
-from .jobs import Job, Pairs, Worker, plan, select
+from .jobs import AlignmentJob, PairList, Worker, plan, select
 from .records import Records
 from .sequences import Sequences
 
@@ -265,7 +265,7 @@ class Scorer:
     A block of BLOCK threads on each multiprocessor; packed where 16 bits are enough (gpu.py).
     """
 
-    def __init__(self, job: Job, session: GpuSession) -> None:
+    def __init__(self, job: AlignmentJob, session: GpuSession) -> None:
         """Raises DeviceError, UnsupportedError where they do not fit."""
         self.job, self.session, queries, targets = job, session, job.queries, job.targets
         gains, self.packed = job.scoring.gains, fits(queries, targets, job.scoring.gains)
@@ -283,7 +283,7 @@ class Scorer:
         self._sequences: list = [gpu.to_device(array) for array in arrays[:4]]
         self._gains = gpu.to_device(arrays[4])
 
-    def start(self, stream: GpuStream, pairs: Pairs) -> None:
+    def start(self, stream: GpuStream, pairs: PairList) -> None:
         """Send the pairs and begin; returns at once."""
         order = self.job.order(pairs)
         query, target = pairs.query[order], pairs.target[order]
@@ -325,13 +325,15 @@ class Scorer:
 
 
 def cuda_loops(
-    queue: OrderedQueue, job: Job, pack: Callable[[Any], Any], sessions: Iterable[GpuSession]
+    queue: OrderedQueue, job: AlignmentJob, pack: Callable[[Any], Any], sessions: Iterable[GpuSession]
 ) -> list:
     """One loop for each GpuSession: it takes chunks from the ``queue`` and packs results by ``pack``."""
     return [partial(session.run, _gpu_loop, queue, job, pack, session) for session in sessions]
 
 
-def _gpu_loop(queue: OrderedQueue, job: Job, pack: Callable[[Any], Any], session: GpuSession) -> None:
+def _gpu_loop(
+    queue: OrderedQueue, job: AlignmentJob, pack: Callable[[Any], Any], session: GpuSession
+) -> None:
     """Pull groups of chunks, keep some in flight, hand scores on."""
     scorer = Scorer(job, session)
     idle = deque(session.stream() for _ in range(N_STREAMS))
@@ -341,7 +343,7 @@ def _gpu_loop(queue: OrderedQueue, job: Job, pack: Callable[[Any], Any], session
         if group:
             stream = idle.popleft()
             columns = zip(*(pairs for _, pairs in group), strict=True)
-            scorer.start(stream, Pairs(*map(np.concatenate, columns)))
+            scorer.start(stream, PairList(*map(np.concatenate, columns)))
             flying.append((stream, group))
         elif flying:
             stream, group = flying.popleft()
@@ -351,8 +353,8 @@ def _gpu_loop(queue: OrderedQueue, job: Job, pack: Callable[[Any], Any], session
             return
 
 
-def _pull(queue: OrderedQueue, job: Job, wait: bool) -> list:
-    """Some chunks and their pairs: [(slot, Pairs)]."""
+def _pull(queue: OrderedQueue, job: AlignmentJob, wait: bool) -> list:
+    """Some chunks and their pairs: [(slot, PairList)]."""
     group: list = []
     n = 0
     while n < PAIRS and (taken := queue.take(continuations=False, wait=wait and not group)) is not None:
@@ -362,7 +364,9 @@ def _pull(queue: OrderedQueue, job: Job, wait: bool) -> list:
     return group
 
 
-def _hand_on(queue: OrderedQueue, job: Job, pack: Callable[[Any], Any], group: list, h: np.ndarray) -> None:
+def _hand_on(
+    queue: OrderedQueue, job: AlignmentJob, pack: Callable[[Any], Any], group: list, h: np.ndarray
+) -> None:
     """Scores are results; paths are left to whoever takes them."""
     for slot, pairs in group:
         values, h = h[: pairs.query.size], h[pairs.query.size :]
@@ -372,5 +376,5 @@ def _hand_on(queue: OrderedQueue, job: Job, pack: Callable[[Any], Any], group: l
             queue.finish(slot, pack(job.totals(pairs, values)))
 
 
-def _trace(pairs: Pairs, h: np.ndarray, worker: Worker) -> Records:
+def _trace(pairs: PairList, h: np.ndarray, worker: Worker) -> Records:
     return worker.align(pairs, plan(worker.job, pairs)[0], h)

@@ -26,7 +26,7 @@ CLOSE_PAIRS, ALL_PAIRS = 1 << 20, 1 << 14  # pairs in a chunk at most, with and 
 CELLS = 1 << 36  # matrix cells in a chunk at most (unless one query has more)
 
 
-class Pairs(NamedTuple):
+class PairList(NamedTuple):
     """Pairs of indices, int64[n] each, ordered by query, then target."""
 
     query: np.ndarray
@@ -34,8 +34,8 @@ class Pairs(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A Job as compiled code takes it; ``grams_query``, ``grams_target``: counts of q-grams (bounds.py), flat
-    uint8, or nothing where no pair is ruled out by them."""
+    """An AlignmentJob as compiled code takes it; ``grams_query``, ``grams_target``: counts of q-grams
+    (bounds.py), flat uint8, or nothing where no pair is ruled out by them."""
 
     queries: Sequences
     targets: Sequences
@@ -50,12 +50,12 @@ class Task(NamedTuple):
 
 @inlined
 def first_target(job, query):
-    """The first target of a query, of a Job or a Task."""
+    """The first target of a query, of an AlignmentJob or a Task."""
     return query + (0 if job.diagonal else 1) if job.half else 0
 
 
 @dataclass(frozen=True)
-class Job:
+class AlignmentJob:
     """What is to be done.  ``half``: all pairs i < j of one set (``targets`` is ``queries``), with
     ``diagonal`` also i = j.  ``identity`` p keeps pairs at or above it; ``paths`` False: scores suffice.
     ``prefilter`` False: no pair is ruled out before its score is known."""
@@ -96,7 +96,7 @@ class Job:
             self.scoring.weights, queries, targets,
         )  # fmt: skip
 
-    def totals(self, pairs: Pairs, h: np.ndarray) -> np.ndarray:
+    def totals(self, pairs: PairList, h: np.ndarray) -> np.ndarray:
         """Scores, int64[n], of pairs whose H is known."""
         letters = self.queries.lengths()[pairs.query] + self.targets.lengths()[pairs.target]
         return self.scoring.score(h, letters)
@@ -106,7 +106,7 @@ class Job:
         """Of each target by length."""
         return np.argsort(np.argsort(self.targets.lengths()))
 
-    def order(self, pairs: Pairs) -> np.ndarray:
+    def order(self, pairs: PairList) -> np.ndarray:
         """The order of pairs by query, then by length of the target, so that neighbours take as long."""
         return np.argsort(pairs.query * self._place.size + self._place[pairs.target])
 
@@ -120,7 +120,7 @@ class Job:
         return state.hexdigest()
 
 
-def cut(job: Job) -> list:
+def cut(job: AlignmentJob) -> list:
     """The chunks of a job, as (first query, last query + 1); the same on every machine."""
     n_queries, n_letters = job.queries.n, int(job.targets.starts[-1])
     lengths = job.queries.lengths().tolist()
@@ -146,7 +146,8 @@ AT_A_TIME = 4096  # pairs whose records are allocated together
 
 @compiled
 def _close_pairs(task, first, last, out):
-    """Pairs of queries first..last-1 of a Task that can reach its identity, into ``out`` Pairs; their number.
+    """Pairs of queries first..last-1 of a Task that can reach its identity, into ``out`` PairList; their
+    number.
 
     Targets come in blocks whose counts of q-grams stay in the cache.
     """
@@ -167,13 +168,13 @@ def _close_pairs(task, first, last, out):
     return n_out
 
 
-def select(job: "Job", chunk: tuple[int, int]) -> Pairs:
+def select(job: "AlignmentJob", chunk: tuple[int, int]) -> PairList:
     """Step 1: the pairs of a chunk, without those that cannot reach the identity."""
     n = job.n_pairs(*chunk)
-    query, target = found = Pairs(np.empty(n, np.int64), np.empty(n, np.int64))
+    query, target = found = PairList(np.empty(n, np.int64), np.empty(n, np.int64))
     n = _close_pairs(job.task, *chunk, found)
     order = np.lexsort((target[:n], query[:n]))
-    return Pairs(query[order], target[order])
+    return PairList(query[order], target[order])
 
 
 @compiled
@@ -191,7 +192,7 @@ def _plan(task, pairs, least, blocks):
             blocks[k] = (gaps // 2 + 64) // 32
 
 
-def plan(job: "Job", pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+def plan(job: "AlignmentJob", pairs: PairList) -> tuple[np.ndarray, np.ndarray]:
     """(least score, blocks of 32 rows in the band), int64[n] each."""
     least, blocks = np.empty(pairs.query.size, np.int64), np.empty(pairs.query.size, np.int64)
     _plan(job.task, pairs, least, blocks)
@@ -201,7 +202,7 @@ def plan(job: "Job", pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
 class Worker:
     """One CPU thread's scratch and the steps it does."""
 
-    def __init__(self, job: "Job") -> None:
+    def __init__(self, job: "AlignmentJob") -> None:
         self.job, self._task, self._work = job, job.task, None
         self._longest = job.queries.longest, job.targets.longest
         self._lanes = make_lanes(self._longest[0], job.scoring.dtype)
@@ -215,18 +216,18 @@ class Worker:
         wide = blocks > DIRECT_BLOCKS
         if not wide.any():
             return self.align(pairs, least)
-        far, near = (Pairs(pairs.query[some], pairs.target[some]) for some in (wide, ~wide))
+        far, near = (PairList(pairs.query[some], pairs.target[some]) for some in (wide, ~wide))
         found = self.align(far, least[wide], self.score(far)), self.align(near, least[~wide])
         return by_pair(joined(found))
 
-    def score(self, pairs: Pairs) -> np.ndarray:
+    def score(self, pairs: PairList) -> np.ndarray:
         """Step 3: H of each pair, int64[n]."""
         h, order = np.empty((2, pairs.query.size), np.int64), self.job.order(pairs)
-        score_lanes(self._task, Pairs(pairs.query[order], pairs.target[order]), self._lanes, h[0])
+        score_lanes(self._task, PairList(pairs.query[order], pairs.target[order]), self._lanes, h[0])
         h[1, order] = h[0]
         return h[1]
 
-    def align(self, pairs: Pairs, least: np.ndarray, h: np.ndarray | None = None) -> "Records":
+    def align(self, pairs: PairList, least: np.ndarray, h: np.ndarray | None = None) -> "Records":
         """Step 4: Records of the pairs whose score (of H, where known) is at least ``least``, int64[n]; of
         those, identity >= p."""
         if self._work is None:

@@ -32,7 +32,7 @@ from ..output.containers import Container
 from ..output.formats.matrix import SquareMatrix, square_piece
 from ..output.run import PLAIN, LocalRun, Run
 from ..system.files import PLACE, lock
-from .jobs import Job, Worker, cut
+from .jobs import AlignmentJob, Worker, cut
 from .records import Records, scores_of
 from .sequences import Scoring, read_sequences
 
@@ -148,7 +148,7 @@ class PairOutput:
 
 
 @dataclass(frozen=True)
-class Summary:
+class AlignmentSummary:
     """What a run has seen."""
 
     pairs: int
@@ -164,33 +164,38 @@ class Summary:
         return n_of(self.pairs, "pair")
 
 
-class Gpus(NamedTuple):
+class ScoringGpus(NamedTuple):
     """GpuSessions of the GPUs that score pairs; with ``shared_out`` the CPU's cores score as well."""
 
     sessions: list
     shared_out: bool = False
 
 
-class Read(NamedTuple):
-    """What is aligned: a Job, and the ``names`` of its queries and of its targets."""
+class PairInput(NamedTuple):
+    """What is aligned: an AlignmentJob, and the ``names`` of its queries and of its targets."""
 
     names: tuple
-    job: Job
+    job: AlignmentJob
 
 
-def prepare(paths: Sequence[Any], options: PairOptions, output: PairOutput, progress: Progress) -> Read:
+def prepare(paths: Sequence[Any], options: PairOptions, output: PairOutput, progress: Progress) -> PairInput:
     """Read what is aligned: all pairs of a FASTA file ('-' for stdin), or each sequence of it with each of a
     second one.  ``options`` PairOptions, ``output`` PairOutput."""
     functions.on_first_compile(progress)
     names, job = read_job(paths, options, output.values)
     _ = job.task  # counts q-grams
-    return Read(names, job)
+    return PairInput(names, job)
 
 
 def align(
-    read: Read, options: PairOptions, output: PairOutput, progress: Progress, gpus: Gpus, shard: Any = None
-) -> Summary:
-    """Align what was Read, and write it: what was seen.
+    read: PairInput,
+    options: PairOptions,
+    output: PairOutput,
+    progress: Progress,
+    gpus: ScoringGpus,
+    shard: Any = None,
+) -> AlignmentSummary:
+    """Align what was read, and write it: what was seen.
 
     ``shard``: a jobs.shard.ShardRun of records, or None for all pairs.
     """
@@ -213,13 +218,13 @@ def align(
         results = _watched(_resumed(len(chunks), kept, computed), sizes, progress)
         for chunk, data in zip(chunks, results, strict=True):
             sink.write(square_piece(chunk, data) if output.values else data)
-        summary = Summary(sum(sizes))
+        summary = AlignmentSummary(sum(sizes))
         this_run.note(summary)
         wall.turn_to("writing")
     return summary
 
 
-def _container(job: Job, names: tuple, output: PairOutput) -> Container:
+def _container(job: AlignmentJob, names: tuple, output: PairOutput) -> Container:
     """What the results of chunks become."""
     if not output.values:
         return PLAIN
@@ -228,33 +233,35 @@ def _container(job: Job, names: tuple, output: PairOutput) -> Container:
 
 def records(
     paths: Sequence[Any], options: PairOptions, progress: Progress, device: Device
-) -> tuple[tuple, Job, Generator[Records, None, None]]:
-    """(names as of read_job, Job, its Records in order, a piece at a time) of pairs of FASTA files."""
+) -> tuple[tuple, AlignmentJob, Generator[Records, None, None]]:
+    """(names as of read_job, AlignmentJob, its Records in order, a piece at a time) of FASTA files."""
     gpus = open_gpus(device, progress)
     names, job = read_job(paths, options)
     pieces = compute(job, cut(job), options.n_threads, gpus=gpus.sessions, shared_out=gpus.shared_out)
     return names, job, pieces
 
 
-def read_job(paths: Sequence[Any], options: PairOptions, values: str | None = None) -> tuple[tuple, Job]:
-    """((names of queries, of targets), Job) of one FASTA file or of two."""
+def read_job(
+    paths: Sequence[Any], options: PairOptions, values: str | None = None
+) -> tuple[tuple, AlignmentJob]:
+    """((names of queries, of targets), AlignmentJob) of one FASTA file or of two."""
     inputs = [read_sequences(path) for path in paths]
     (names, queries), (others, targets) = inputs[0], inputs[-1]
-    job = Job(
+    job = AlignmentJob(
         queries, targets, len(inputs) == 1, options.scoring, options.definition, options.identity,
         diagonal=values is not None, paths=values != "score", prefilter=options.prefilter,
     )  # fmt: skip
     return (names, others), job
 
 
-def open_gpus(device: Device, progress: Progress) -> Gpus:
-    """The Gpus that score pairs; none where the CPU does."""
+def open_gpus(device: Device, progress: Progress) -> ScoringGpus:
+    """The ScoringGpus that score pairs; none where the CPU does."""
     sessions = choose_place(device, list, list, lambda where: progress.say(f"aligning on {where}"))
-    return Gpus(sessions, device.engine == "both")
+    return ScoringGpus(sessions, device.engine == "both")
 
 
 def _checkpoint(
-    job: Job, chunks: list, output: PairOutput, names: tuple, stack: ExitStack
+    job: AlignmentJob, chunks: list, output: PairOutput, names: tuple, stack: ExitStack
 ) -> Checkpoint | None:
     """The job's checkpoint, or None; removed once the output is whole, kept after any error."""
     if not output.checkpoint:
@@ -281,7 +288,7 @@ def _digest(what: object) -> str:
     return hashlib.sha256(repr(what).encode()).hexdigest()[:16]
 
 
-def _packing(job: Job, names: tuple, output: PairOutput) -> tuple[Callable[[Any], Any], bytes]:
+def _packing(job: AlignmentJob, names: tuple, output: PairOutput) -> tuple[Callable[[Any], Any], bytes]:
     """(what makes bytes of a chunk's result, bytes before the first one)."""
     if output.values:
         return _pack_values, b""
@@ -295,7 +302,7 @@ def _pack_values(result: Any) -> bytes:
 
 
 def compute(
-    job: Job,
+    job: AlignmentJob,
     todo: Sequence[tuple[int, int]],
     n_threads: int = 1,
     pack: Callable[[Any], Any] = lambda result: result,

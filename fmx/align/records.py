@@ -7,11 +7,11 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from .band import DELETE, INSERT, MATCH, MISMATCH, align_pair
-from .bounds import Counts, identity, most_gaps
+from .bounds import AlignmentCounts, identity, most_gaps
 from .sequences import extent
 
 if TYPE_CHECKING:
-    from .jobs import Job
+    from .jobs import AlignmentJob
 
 
 class Records(NamedTuple):
@@ -85,7 +85,7 @@ def _measure(task, runs, n_runs, m, n):
             terminal += run >> 2
             r += 1
     terminal = min(terminal, length)  # a path of gaps only was counted from both ends
-    counts = Counts(matches, mismatches, length, terminal, openings)
+    counts = AlignmentCounts(matches, mismatches, length, terminal, openings)
     return identity(task.definition, m, n, counts), length, matches
 
 
@@ -135,7 +135,7 @@ PAIR = np.dtype(
 )  # fmt: skip
 
 
-def as_rows(job: "Job", records: Records) -> np.ndarray:
+def as_rows(job: "AlignmentJob", records: Records) -> np.ndarray:
     """Records as an array of PAIR, with scores in place of H."""
     rows = np.empty(records.h.size, PAIR)
     for name in ("query", "target", "identity", "length", "matches"):
@@ -144,7 +144,7 @@ def as_rows(job: "Job", records: Records) -> np.ndarray:
     return rows
 
 
-def scores_of(job: "Job", records: Records) -> np.ndarray:
+def scores_of(job: "AlignmentJob", records: Records) -> np.ndarray:
     """The scores of Records, int64[n]."""
     letters = job.queries.lengths()[records.query] + job.targets.lengths()[records.target]
     return job.scoring.score(records.h, letters)

@@ -22,7 +22,7 @@ _READS_AT_ONCE = 1 << 17  # reads
 _QUALITIES = np.frombuffer(b"FFFFFFFFFFFF:,", np.uint8)
 
 
-class Screen(NamedTuple):
+class SimulatedScreen(NamedTuple):
     """``library``: its path; ``reads``: paths, a sample each; ``counts`` int64[2, n_samples, n_guides]: reads
     whose guide was read without an error, and with one at most."""
 
@@ -39,7 +39,7 @@ def simulate(
     stagger: int = 0,
     errors: float = 0.003,
     seed: int = 1,
-) -> Screen:
+) -> SimulatedScreen:
     """Write a screen: n_reads of 75 letters in all, up to ``stagger`` random letters before the primer, a
     share ``errors`` of letters replaced."""
     rng = np.random.default_rng(seed)
@@ -65,7 +65,7 @@ def simulate(
                     counts[most, sample] += np.bincount(drawn[n_wrong <= most], minlength=n_guides)
                 left -= n
         reads.append(path)
-    return Screen(library, reads, counts)
+    return SimulatedScreen(library, reads, counts)
 
 
 def _records(
@@ -134,7 +134,7 @@ def count_command(**given: Any) -> None:
         show(rows)
 
 
-def _ways(screen: Screen, folder: Path, given: dict[str, Any]) -> dict[str, tuple[list, Callable]]:
+def _ways(screen: SimulatedScreen, folder: Path, given: dict[str, Any]) -> dict[str, tuple[list, Callable]]:
     """{name: (command, what reads its counts, a row a sample)}."""
     threads, off, out, n = given["threads"], given["mismatches"], folder / "fmx.tsv", len(screen.reads)
     words = ["-l", screen.library, *screen.reads, "-o", out, "--mismatches", off]
@@ -163,7 +163,7 @@ def _ways(screen: Screen, folder: Path, given: dict[str, Any]) -> dict[str, tupl
     return ways
 
 
-def _fast2q(screen: Screen, folder: Path, given: dict[str, Any]) -> list:
+def _fast2q(screen: SimulatedScreen, folder: Path, given: dict[str, Any]) -> list:
     """Its command: an output folder that is new each time, a library without names of columns."""
     reads, library, out = folder / "fast2q-reads", folder / "fast2q.csv", folder / "fast2q"
     reads.mkdir(exist_ok=True)

@@ -25,14 +25,14 @@ PATIENCE = 60  # seconds for the scheduler and for workers to start
 PERIOD = 0.2  # seconds, for a share of which a slow worker stands still
 
 
-class Kind(NamedTuple):
+class WorkerKind(NamedTuple):
     """How a worker is started: its ``threads``; the ``gpu`` that it sees, or None."""
 
     threads: int
     gpu: int | None = None
 
     @classmethod
-    def of(cls, text: str) -> "Kind":
+    def of(cls, text: str) -> "WorkerKind":
         """THREADS or THREADS@GPU.  Raises ValueError."""
         found = re.fullmatch(r"([1-9]\d{0,3})(?:@(\d{1,3}))?", text)
         if not found:
@@ -45,7 +45,7 @@ class Kind(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Started:
+class DaskCluster:
     """A running cluster: the ``file`` that names its scheduler, and its processes."""
 
     file: Any
@@ -55,9 +55,12 @@ class Started:
 
 @contextmanager
 def started(
-    folder: Path, kinds: Sequence[Kind], variables: Iterable[tuple[str, str]] = (), before: Sequence[str] = ()
-) -> Iterator[Started]:
-    """A scheduler and a worker of each Kind, at work in ``folder``: Started, all of them ready.
+    folder: Path,
+    kinds: Sequence[WorkerKind],
+    variables: Iterable[tuple[str, str]] = (),
+    before: Sequence[str] = (),
+) -> Iterator[DaskCluster]:
+    """A scheduler and a worker of each WorkerKind, at work in ``folder``: DaskCluster, all of them ready.
 
     ``variables`` for their environment; ``before``: words before the commands of workers, as of taskset.
     Raises FmxError.
@@ -87,7 +90,7 @@ def started(
                 start(before, "dask_worker", "--no-nanny", "--nthreads", str(kind.threads), **gpu)
             begin = log.tell()
             wait(lambda: _since(log.name, begin).count("Registered to:") >= len(kinds))
-            yield Started(file, processes[0], processes[1:])
+            yield DaskCluster(file, processes[0], processes[1:])
         finally:
             for process in processes:
                 process.kill()
@@ -132,8 +135,8 @@ def cpu_seconds(pid: int) -> float:
     return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measured(command: list, cluster: Started) -> tuple:
-    """Run a client of a Started cluster: (its Run; CPU seconds of the scheduler and of each worker in it;
+def measured(command: list, cluster: DaskCluster) -> tuple:
+    """Run a client of a DaskCluster: (its TimedRun; CPU seconds of the scheduler and of each worker in it;
     how many shards each worker did)."""
     from distributed import Client
 
@@ -158,10 +161,10 @@ def _tasks(dask_worker: Any) -> tuple:
 class _Worker(click.ParamType):
     name = "worker"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Kind:
+    def convert(self, value: Any, param: Any, ctx: Any) -> WorkerKind:
 
         try:
-            return Kind.of(value)
+            return WorkerKind.of(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
@@ -183,7 +186,7 @@ class _Worker(click.ParamType):
 @runs
 @output("dask")
 def dask_command(
-    words: tuple[str, ...], kinds: tuple[Kind, ...], slow: float, cores: str | None, **given: Any
+    words: tuple[str, ...], kinds: tuple[WorkerKind, ...], slow: float, cores: str | None, **given: Any
 ) -> None:
     """Time a command on a Dask cluster of this machine.
 
@@ -209,7 +212,7 @@ def dask_command(
     figures.keep(given["output"], "dask", machine, list(_rows(tries[1:], kinds)))
 
 
-def _rows(tries: Sequence[tuple], kinds: Sequence[Kind]) -> Iterator[dict]:
+def _rows(tries: Sequence[tuple], kinds: Sequence[WorkerKind]) -> Iterator[dict]:
     """Yield a row for the process by itself, one for all processes of the cluster, and one for each."""
     alone, client, shared, counts = (list(column) for column in zip(*tries, strict=True))
     wall, cpu = (statistics.median(getattr(run, name) for run in alone) for name in ("wall", "cpu"))
@@ -224,7 +227,7 @@ def _rows(tries: Sequence[tuple], kinds: Sequence[Kind]) -> Iterator[dict]:
         yield {"processes": name, "CPU s": seconds, "shards": n}
 
 
-def _rate(run: timing.Run, seconds: float) -> dict:
+def _rate(run: timing.TimedRun, seconds: float) -> dict:
     """{what a second: how many} by what a command said it has done."""
     found = re.search(r"([\d,]+) (reads|pairs|bases)\b(?!/s)", run.said)
     return {f"{found[2]}/s": int(found[1].replace(",", "")) / seconds} if found else {}

@@ -33,7 +33,7 @@ from ..search.gpu import gpu_search
 from ..search.gpu.gpu_search import Launch
 from ..search.queries import Exact
 from . import figures
-from .drawn import Drawn
+from .drawn import DrawnPatterns
 
 SECTOR = 32  # bytes that memory gives at least
 
@@ -172,7 +172,7 @@ def _launches(query: Any, names: Iterable[str]) -> dict:
 
 
 def designs(
-    drawn: Drawn,
+    drawn: DrawnPatterns,
     names: Iterable[str],
     engine_names: Iterable[str],
     ceiling: roofline.Ceiling,
@@ -200,7 +200,7 @@ def designs(
     return rows
 
 
-def by_block(drawn: Drawn, names: Iterable[str], engine_names: Iterable[str]) -> list:
+def by_block(drawn: DrawnPatterns, names: Iterable[str], engine_names: Iterable[str]) -> list:
     """A row for each layout and engine: Gbases/s by the threads of a block."""
     rows = []
     for name in names:
@@ -230,7 +230,7 @@ def _accesses(query: Any, counted: Accesses, seconds: float, length: int, ceilin
 
 
 def _speed(
-    drawn: Drawn, query: Any, launch: Launch, n: int, ceiling: roofline.Ceiling, counted: Accesses
+    drawn: DrawnPatterns, query: Any, launch: Launch, n: int, ceiling: roofline.Ceiling, counted: Accesses
 ) -> dict:
     """Bases and accesses a second of the search of the first n patterns."""
     some, intervals = texts.some(drawn.patterns, 0, n), drawn.no_intervals()
@@ -240,7 +240,7 @@ def _speed(
 
 
 def by_threads(
-    drawn: Drawn, names: Iterable[str], engine_names: Iterable[str], ceiling: roofline.Ceiling
+    drawn: DrawnPatterns, names: Iterable[str], engine_names: Iterable[str], ceiling: roofline.Ceiling
 ) -> list:
     """Throughput against the number of threads under way."""
     rows = []
@@ -258,7 +258,7 @@ def by_threads(
 
 
 def by_size(
-    make_drawn: Callable[[int], Drawn],
+    make_drawn: Callable[[int], DrawnPatterns],
     sizes: Iterable[int],
     names: Iterable[str],
     engine: str,
@@ -277,7 +277,7 @@ def by_size(
     return rows
 
 
-def on_cpu(drawn: Drawn, n_threads: int) -> list:
+def on_cpu(drawn: DrawnPatterns, n_threads: int) -> list:
     """Bases a second of the same searches by this machine's CPU, for some layouts."""
     n, rows = min(N_ON_CPU, drawn.positions.size), []
     some = texts.some(gpu_search.download(drawn.patterns), 0, n)
@@ -295,10 +295,10 @@ def run(given: dict[str, Any]) -> None:
     name, asked = gpu_timing.open_gpu(given["device"]), given["experiment"]
     output, bases = given["output"], given["bases"]
 
-    def make_drawn(n_bases: int) -> Drawn:
+    def make_drawn(n_bases: int) -> DrawnPatterns:
         backend = Gpu(GpuSession(given["device"]))
         codes = make_codes(backend, Randomize, n_bases + 1)
-        return Drawn(backend, codes, given["queries"], given["length"], given["prefix"])
+        return DrawnPatterns(backend, codes, given["queries"], given["length"], given["prefix"])
 
     def keep(experiment: str, rows: list[dict]) -> None:
         figures.keep(output, experiment, name, rows)

@@ -98,7 +98,7 @@ def _choose_wrong(choice, i):
     return np.int64(-1) if right else i
 
 
-class Drawn:
+class DrawnPatterns:
     """``patterns`` of ``length`` symbols drawn from a text, from ``positions``, on a backend.
 
     ``codes`` uint8[n] (a separator last), ``words`` the packed text, ``sa`` uint32[n], ``prefix`` a table of

@@ -9,7 +9,7 @@ import click
 
 from ..errors import FmxError
 from ..measure import tables
-from ..measure.tables import Table, lines_of
+from ..measure.tables import BenchTable, lines_of
 from .papers.facts import fact
 
 FAMILIES = ("sampled", "kstep", "alternate")
@@ -23,7 +23,7 @@ def keep(folder: str | Path, name: str, machine: str, rows: list[dict]) -> None:
     draw(tables.keep(folder, name, machine, rows), folder)
 
 
-def draw(table: Table, folder: str | Path) -> list:
+def draw(table: BenchTable, folder: str | Path) -> list:
     """Draw the figures of a table, if it has some; their paths.  Without matplotlib a line says that."""
     if table.table not in _FIGURES or not table.rows:
         return []
@@ -40,11 +40,11 @@ def draw(table: Table, folder: str | Path) -> list:
     return paths
 
 
-def _title(what: str, table: Table) -> str:
+def _title(what: str, table: BenchTable) -> str:
     return f"{what}\n{textwrap.fill(f'{table.device}, {table.date}', 110)}"
 
 
-def _roofline(table: Table) -> Iterator[tuple]:
+def _roofline(table: BenchTable) -> Iterator[tuple]:
     rows = [
         row | {"what": f"{row['entry B']} B, {row['threads']} thread{'s' * (row['threads'] > 1)}"}
         for row in table.rows
@@ -54,7 +54,7 @@ def _roofline(table: Table) -> Iterator[tuple]:
     yield "roofline", "plot", lines, labels
 
 
-def _designs(table: Table) -> Iterator[tuple]:
+def _designs(table: BenchTable) -> Iterator[tuple]:
     for family in FAMILIES:
         rows = [row | {"d": _d(row)} for row in table.rows if row["layout"].startswith(f"{family}-")]
         if not rows:
@@ -69,19 +69,19 @@ def _designs(table: Table) -> Iterator[tuple]:
         yield f"designs-{family}", "plot", lines_of(rows, "engine", "d"), labels, "x", limits
 
 
-def _threads(table: Table) -> Iterator[tuple]:
+def _threads(table: BenchTable) -> Iterator[tuple]:
     for layout in dict.fromkeys(row["layout"] for row in table.rows):
         rows = [row for row in table.rows if row["layout"] == layout]
         labels = "threads", "Gbases / s", _title(f"Throughput against threads under way, {layout}", table)
         yield f"threads-d{_d(rows[0])}", "plot", lines_of(rows, "engine", "threads"), labels
 
 
-def _sizes(table: Table) -> Iterator[tuple]:
+def _sizes(table: BenchTable) -> Iterator[tuple]:
     labels = "reference (Mb)", "Gbases / s", _title("Throughput against the reference's length", table)
     yield "sizes", "plot", lines_of(table.rows, "layout", "reference Mb"), labels
 
 
-def _search_sizes(table: Table) -> Iterator[tuple]:
+def _search_sizes(table: BenchTable) -> Iterator[tuple]:
     lines = _columns(table.rows, "Mb")
     yield (
         "search-sizes",
@@ -91,17 +91,17 @@ def _search_sizes(table: Table) -> Iterator[tuple]:
     )
 
 
-def _search_layouts(table: Table) -> Iterator[tuple]:
+def _search_layouts(table: BenchTable) -> Iterator[tuple]:
     bars = {row["layout"]: [row["Gbases/s"]] for row in table.rows}
     yield "search-layouts", "bars", bars, ["Gbases/s"], "Gbases / s", _title("Search by layout", table)
 
 
-def _interleaving(table: Table) -> Iterator[tuple]:
+def _interleaving(table: BenchTable) -> Iterator[tuple]:
     labels = "patterns under way in a thread", "Gbases / s", _title("Interleaving", table)
     yield "search-interleaving", "plot", _columns(table.rows, "patterns"), labels
 
 
-def _cofi(table: Table) -> Iterator[tuple]:
+def _cofi(table: BenchTable) -> Iterator[tuple]:
     paper = fact("langarita2020", "figure 16", "COFI over bvSFM (k = 2, d = 64), CPU").value
     ks = [row["k"] for row in table.rows]
     lines = {"COFI here": (ks, [row["times"] for row in table.rows])}
@@ -110,7 +110,7 @@ def _cofi(table: Table) -> Iterator[tuple]:
     yield "search-cofi", "plot", lines, labels, "", limits
 
 
-def _held(table: Table) -> Iterator[tuple]:
+def _held(table: BenchTable) -> Iterator[tuple]:
     bars = {row["elements"]: [row["LF per byte"]] for row in table.rows}
     title = _title("Search intensity of COFI by elements of a column", table)
     of = table.table.removesuffix("-columns")
@@ -120,7 +120,7 @@ def _held(table: Table) -> Iterator[tuple]:
     yield f"{of}-elements", "bars", shares, ["%"], "% of all elements", title
 
 
-def _mem_stages(table: Table) -> Iterator[tuple]:
+def _mem_stages(table: BenchTable) -> Iterator[tuple]:
     times = {
         f"{row['workload']} {row['algorithm']}\n{row['engine']}": [1000 * row[stage] for stage in STAGES]
         for row in table.rows
@@ -133,7 +133,7 @@ def _mem_stages(table: Table) -> Iterator[tuple]:
     yield "mem-shares", "bars", shares, STAGES, "% of the time", title, sums
 
 
-def _pairwise(table: Table) -> Iterator[tuple]:
+def _pairwise(table: BenchTable) -> Iterator[tuple]:
     def some(part: str, **wanted: Any) -> list[dict]:
         wanted["part"] = part
         return [row for row in table.rows if all(row.get(key) == value for key, value in wanted.items())]
@@ -156,13 +156,13 @@ def _pairwise(table: Table) -> Iterator[tuple]:
         yield "pairwise-slices", "plot", lines_of(rows, "name", "k", "pairs_per_s"), labels
 
 
-def _scaling(table: Table) -> Iterator[tuple]:
+def _scaling(table: BenchTable) -> Iterator[tuple]:
     found = lines_of(table.rows, "reads", "nodes", "speed-up")
     lines = {f"10^{len(str(n)) - 1} reads": line for n, line in found.items()}
     yield "scaling", "plot", lines, ("nodes", "speed-up", table.device)
 
 
-def _stages(table: Table) -> Iterator[tuple]:
+def _stages(table: BenchTable) -> Iterator[tuple]:
     title = _title("fmx search by threads", table)
     yield "stages-threads", "plot", lines_of(table.rows, "run", "threads", "M reads/s"), (
         "threads", "million reads / s", title,

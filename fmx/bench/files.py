@@ -12,7 +12,7 @@ import numpy as np
 from ..index.fasta import read_fasta
 from ..input.streams import Source
 from ..measure.texts import letters, places
-from ..measure.timing import Run
+from ..measure.timing import TimedRun
 
 FASTQ, FASTA = "@{number}:{name}:{place}:{strand}\n{letters}\n+\n{quality}\n", ">{number}\n{letters}\n"
 _AT_ONCE = 50_000  # reads
@@ -87,15 +87,15 @@ def write_pairs(fasta: str | Path, n: int, sizes: tuple[int, int], paths: tuple[
 
 
 def medians(calls: dict, n_runs: int) -> dict:
-    """{name: Run} of {name: (function, *arguments)}: each once uncounted, then all in turn n_runs times."""
+    """{name: TimedRun} of {name: (function, *arguments)}: each once uncounted, then in turn n_runs times."""
     runs: dict = {name: [] for name in calls}
     for number in range(n_runs + 1):
         for name, (function, *arguments) in calls.items():
             wall, cpu = time.perf_counter(), time.process_time()
             function(*arguments)
             if number:
-                runs[name].append(Run(time.perf_counter() - wall, time.process_time() - cpu))
+                runs[name].append(TimedRun(time.perf_counter() - wall, time.process_time() - cpu))
     return {
-        name: Run(statistics.median(run.wall for run in own), statistics.median(run.cpu for run in own))
+        name: TimedRun(statistics.median(run.wall for run in own), statistics.median(run.cpu for run in own))
         for name, own in runs.items()
     }

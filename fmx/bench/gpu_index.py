@@ -28,7 +28,7 @@ from ..search.gpu.gpu_mapping import best_engine
 from ..search.gpu.gpu_search import VerifyForm, download, upload
 from ..search.hits import Intervals
 from . import designs
-from .drawn import Drawn
+from .drawn import DrawnPatterns
 from .options import steps_to
 
 WARM_UP = 10**6
@@ -68,7 +68,7 @@ def _tables(backend: Gpu, codes: Any, sa: Any) -> None:
     pack_text(codes, backend)
 
 
-def search(drawn: Drawn, names: Iterable[str]) -> list:
+def search(drawn: DrawnPatterns, names: Iterable[str]) -> list:
     """A row for each way to search: bases a second, and the number of wrong intervals."""
     rows = []
     for name in names:
@@ -94,7 +94,7 @@ def run_builds(given: dict[str, Any]) -> None:
         for n in given["symbols"]:
             codes = make_codes(backend, Repeat, n)
             built += build(backend, codes, names, given["n_runs"])
-            drawn = Drawn(backend, codes, given["queries"], given["length"])
+            drawn = DrawnPatterns(backend, codes, given["queries"], given["length"])
             searched += search(drawn, ("verify", *names))
             del codes, drawn
     tables.keep(output, "build", backend.name, built)
@@ -116,7 +116,7 @@ def forms(n: int, seeds: Iterable[int]) -> list:
 
 
 def attempts(
-    drawn: Drawn, kind: str, seeds: Iterable[int], blocks: Iterable[int], ceiling: roofline.Ceiling
+    drawn: DrawnPatterns, kind: str, seeds: Iterable[int], blocks: Iterable[int], ceiling: roofline.Ceiling
 ) -> list:
     """A row for each form and block of threads: bases a second, the number of wrong intervals, places read by
     a pattern and by the slowest of a warp, and the share of the ``ceiling`` (roofline.Ceiling)."""
@@ -145,7 +145,7 @@ def run_seeds(given: dict[str, Any]) -> None:
         backend, rows, ceiling = Gpu(GpuSession(given["device"])), [], roofline.Ceiling()
         for kind in given["kinds"] or TEXTS:
             codes = make_codes(backend, TEXTS[kind], given["symbols"])
-            drawn = Drawn(backend, codes, given["queries"], given["length"])
+            drawn = DrawnPatterns(backend, codes, given["queries"], given["length"])
             rows += attempts(drawn, kind, given["seeds"], given["blocks"], ceiling)
             del codes, drawn
     tables.keep(given["output"], "verify", backend.name, rows)
@@ -183,13 +183,13 @@ class Searcher:
         return begin, time.perf_counter()
 
 
-class Made:
+class RandomIndex:
     """A random text, patterns drawn from it and queries as of an index, made on the GPU of a session."""
 
     def __init__(self, session: GpuSession, given: SimpleNamespace) -> None:
         backend = Gpu(session)
         codes = make_codes(backend, Randomize, given.bases + 1)
-        self._drawn = Drawn(backend, codes, given.queries, given.length)
+        self._drawn = DrawnPatterns(backend, codes, given.queries, given.length)
 
     def take(self, name: str) -> tuple:
         """(the query of a layout's name, or of "verify"; the patterns), in the host's memory."""
@@ -203,7 +203,7 @@ class Made:
 
 def run_several(given: SimpleNamespace, sessions: list[GpuSession], device_name: str) -> None:
     """A row for each layout and number of GPUs; ``given``: the options of the command."""
-    made = sessions[0].run(Made, sessions[0], given)
+    made = sessions[0].run(RandomIndex, sessions[0], given)
     rows, counts = [], steps_to(len(sessions))
     for name in given.names:
         arrays = sessions[0].run(made.take, name)

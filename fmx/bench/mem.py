@@ -266,7 +266,7 @@ def _commands(fasta: Path, about: dict, queries: Path, ways: list, given: dict[s
     base = None
     if "mummer" in found:
         whole, index = found["mummer"], found["mummer's index"]
-        found["mummer less index"] = timing.Run(whole.wall - index.wall, whole.cpu - index.cpu)
+        found["mummer less index"] = timing.TimedRun(whole.wall - index.wall, whole.cpu - index.cpu)
         base = found["mummer less index"].wall
     return [
         about | {"command": name, "wall s": run.wall, "CPU s": run.cpu,

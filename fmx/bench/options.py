@@ -82,7 +82,9 @@ def show_machine(n_threads: int, n_runs: int) -> None:
     click.echo(f"machine: {timing.machine()}; {n_threads} threads; medians of {n_runs} runs")
 
 
-def compared(what: str, found: Mapping[str, timing.Run], base: str, n_reads: int | None = None) -> list[dict]:
+def compared(
+    what: str, found: Mapping[str, timing.TimedRun], base: str, n_reads: int | None = None
+) -> list[dict]:
     """A row for each of {name: Run}: seconds, reads a second, and times the seconds of the one named
     ``base``.
 

@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from .. import options
-from ..align.jobs import Job, cut
+from ..align.jobs import AlignmentJob, cut
 from ..align.journey import compute
 from ..align.sequences import Scoring, Sequences
 from ..measure import timing
@@ -43,7 +43,7 @@ def scores(threads: int, n_runs: int) -> list:
     sequences, n_pairs, rows = random_sequences(N_SEQUENCES, LENGTH), N_SEQUENCES * (N_SEQUENCES - 1) // 2, []
     for n_threads in sorted({1, threads}):
         for name, scoring in (("bytes", Scoring()), ("int32", Scoring(400, -500, -1001))):
-            job = Job(sequences, sequences, half=True, scoring=scoring, paths=False)
+            job = AlignmentJob(sequences, sequences, half=True, scoring=scoring, paths=False)
             seconds = _seconds(partial(_compute, job, n_threads), n_runs)
             rows.append(pair_row("scores", f"fmx {name}", seconds, n_pairs, LENGTH, threads=n_threads))
         if importlib.util.find_spec("parasail"):
@@ -51,7 +51,7 @@ def scores(threads: int, n_runs: int) -> list:
     return rows
 
 
-def _compute(job: Job, n_threads: int) -> list:
+def _compute(job: AlignmentJob, n_threads: int) -> list:
     """The scores of all pairs."""
     return list(compute(job, cut(job), n_threads))
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..align.gpu import Doubles, Scorer, gain_words, packed_kernel, pair_up, shared_bytes
-from ..align.jobs import Job, Pairs, Worker, plan, select
+from ..align.jobs import AlignmentJob, PairList, Worker, plan, select
 from ..align.journey import PairOptions, records
 from ..align.records import Records
 from ..align.sequences import Sequences, read_sequences
@@ -22,7 +22,7 @@ from ..machines.progress import Progress
 from ..measure.gpu_timing import seconds
 from .options import steps_of_gpus
 from .pairwise import LENGTH, pair_row, random_sequences
-from .paper_kernels import GAINS, Columns, Matrices
+from .paper_kernels import GAINS, ColumnBatch, MatrixBatch
 
 MATRIX_BYTES = 24 << 30  # of matrices in a batch, at most
 N_SEQUENCES = 4096  # different ones of a large batch
@@ -39,16 +39,16 @@ PACKED = (  # k, most registers, threads of a block
 )  # fmt: skip
 
 
-def _matrices(n_pairs: int, length: int) -> Matrices:
+def _matrices(n_pairs: int, length: int) -> MatrixBatch:
     queries, targets = random_sequences(n_pairs, length), random_sequences(n_pairs, length, 2)
-    return Matrices(queries, targets, np.arange(n_pairs), np.arange(n_pairs))
+    return MatrixBatch(queries, targets, np.arange(n_pairs), np.arange(n_pairs))
 
 
 def _lazy(part: str, n_pairs: int, length: int, block: int, k: int) -> dict:
     """A row of LazyRScan."""
     queries, targets = (random_sequences(N_SEQUENCES, length, seed) for seed in (1, 2))
     index = np.arange(n_pairs) % N_SEQUENCES
-    columns = Columns(queries, targets, index, np.roll(index, 1))
+    columns = ColumnBatch(queries, targets, index, np.roll(index, 1))
     spent = seconds(lambda: columns.run(block, k), 1)
     return pair_row(part, "lazy", spent, n_pairs, length, block=block, k=k)
 
@@ -179,12 +179,12 @@ def slices() -> list:
 _AT_ONCE = 2048  # pairs whose matrices are there at a time
 
 
-def _dscan(job: Job, pairs: Pairs) -> np.ndarray:
+def _dscan(job: AlignmentJob, pairs: PairList) -> np.ndarray:
     """H of pairs from whole matrices, which stay on the GPU."""
     h = np.empty(pairs.query.size, np.int64)
     for first in range(0, h.size, _AT_ONCE):
         query, target = (column[first : first + _AT_ONCE] for column in (pairs.query, pairs.target))
-        m = Matrices(job.queries, job.targets, query, target, job.scoring.gains)
+        m = MatrixBatch(job.queries, job.targets, query, target, job.scoring.gains)
         m.run("dscan")
         out = gpu.empty(m.n, np.int32)
         _corners_kernel[-(-m.n // 128), 128](m.matrix, m.starts, out)
@@ -194,20 +194,20 @@ def _dscan(job: Job, pairs: Pairs) -> np.ndarray:
 
 @kernel
 def _corners_kernel(matrix, starts, out):
-    """A thread a pair: the last value of its matrix (as in Matrices) into out int32[n]."""
+    """A thread a pair: the last value of its matrix (as in MatrixBatch) into out int32[n]."""
     pair = cuda.grid(1)
     if pair < out.size:
         out[pair] = matrix[starts[pair + 1] - 1]
 
 
-def _lazy_filter(job: Job, pairs: Pairs) -> np.ndarray:
+def _lazy_filter(job: AlignmentJob, pairs: PairList) -> np.ndarray:
     """H of pairs."""
-    columns = Columns(job.queries, job.targets, pairs.query, pairs.target, job.scoring.gains)
+    columns = ColumnBatch(job.queries, job.targets, pairs.query, pairs.target, job.scoring.gains)
     columns.run(128, 18)
     return gpu.to_host(columns.out).astype(np.int64)
 
 
-def _all(job: Job, pairs: Pairs) -> Records:
+def _all(job: AlignmentJob, pairs: PairList) -> Records:
     """Every pair traced from its score on, those below the identity then dropped."""
     worker = Worker(replace(job, identity=0.0))
     least, _ = plan(worker.job, pairs)
@@ -222,7 +222,7 @@ def _all(job: Job, pairs: Pairs) -> Records:
 def table_5(fasta: Path, device: int = 0) -> list:
     """A row for each way: seconds to filter and to trace, and pairs traced.  Raises if they do not agree."""
     _, sequences = read_sequences(str(fasta))
-    job = Job(sequences, sequences, half=True, identity=0.97, prefilter=False)
+    job = AlignmentJob(sequences, sequences, half=True, identity=0.97, prefilter=False)
     worker, pairs = Worker(job), select(job, (0, sequences.n))
     scorer = Scorer(job, session := GpuSession(device))
     stream = session.stream()

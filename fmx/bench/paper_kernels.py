@@ -34,7 +34,7 @@ def make_batch(
     )
 
 
-class Matrices:
+class MatrixBatch:
     """A ``batch`` of ``n`` pairs with room for whole matrices: int32 ``matrix``, that of a pair from
     ``starts`` int64[n + 1] on; ``longest`` (m, n) of the sequences."""
 
@@ -63,7 +63,7 @@ class Matrices:
             run_rscan(self, block or 32, k, stream)
 
 
-class Columns:
+class ColumnBatch:
     """A ``batch`` of ``n`` pairs with room for a column of each and for H, ``out`` int32[n] (LazyRScan)."""
 
     def __init__(
@@ -137,7 +137,7 @@ def dscan_kernel(batch, starts, matrix, rows):
         cuda.syncthreads()
 
 
-def run_dscan(matrices: Matrices, block: int = 512, rows: int = ROWS, stream: Any = 0) -> None:
+def run_dscan(matrices: MatrixBatch, block: int = 512, rows: int = ROWS, stream: Any = 0) -> None:
     """All pairs (matrices.Matrices) in one launch."""
     rows = max(1, min(rows, matrices.longest[0]))
     launch = dscan_kernel[matrices.n, block, stream, ROW_BYTES * rows]
@@ -211,7 +211,7 @@ def rscan_kernel(batch, starts, matrix, k, n_pairs):
             new, previous = previous, new
 
 
-def run_rscan(matrices: Matrices, block: int = 32, k: int = 32, stream: Any = 0) -> None:
+def run_rscan(matrices: MatrixBatch, block: int = 32, k: int = 32, stream: Any = 0) -> None:
     """All pairs (matrices.Matrices) in one launch."""
     shared = (9 * k + 16) * block
     launch = rscan_kernel[-(-matrices.n // block), block, stream, shared]
@@ -272,7 +272,7 @@ def tiled_kernel(batch, starts, matrix, k, strip, first_tile, n_tiles):
             matrix[base + (row0 + r) * n + column0 + t] = shared[r * k + t]
 
 
-def run_tiled(matrices: Matrices, k: int = 32, stream: Any = 0) -> None:
+def run_tiled(matrices: MatrixBatch, k: int = 32, stream: Any = 0) -> None:
     """All strips of all pairs (matrices.Matrices)."""
     rows, columns = (-(-length // k) for length in matrices.longest)
     for strip in range(rows + columns - 1 if rows and columns else 0):

@@ -17,7 +17,7 @@ from ..machines.jobs import Cores
 from ..measure import texts
 from ..search.engines.cpu import N_SLOTS
 from ..search.queries import Exact
-from .drawn import Drawn
+from .drawn import DrawnPatterns
 from .options import count, length, only, output, runs
 
 COMPARED = (
@@ -33,11 +33,12 @@ BVSFM_INTENSITY = 2 * 2 / (ALPHA_BVSFM * BLOCK)  # LF operations per byte (equat
 
 
 class Searches:
-    """Searches by ``n_threads`` for patterns that are drawn from a text (``codes`` as Drawn takes them)."""
+    """Searches by ``n_threads`` for patterns that are drawn from a text (``codes`` as DrawnPatterns takes
+    them)."""
 
     def __init__(self, codes: np.ndarray, n_reads: int, length: int, n_runs: int, n_threads: int) -> None:
         self.n_runs, self.n_threads = n_runs, n_threads
-        self.drawn = Drawn(Cores(n_threads), codes, n_reads, length)
+        self.drawn = DrawnPatterns(Cores(n_threads), codes, n_reads, length)
 
     def speed(self, query: Any, n_slots: int = N_SLOTS) -> float:
         """Gbases/s of a query, or of one by its name.  Raises FmxError if an answer is wrong."""

@@ -25,7 +25,7 @@ from ..input.dna import CODE, WORD, reverse_complement, symbols
 from ..input.reads import FORWARD, REVERSE, pack_read
 from ..input.sets import DEGENERATE
 from ..input.sets import PLAIN as BIT
-from .table import MANY, NONE, Table, find, near
+from .table import MANY, NONE, GuideTable, find, near
 
 
 class Where(NamedTuple):
@@ -170,7 +170,7 @@ class Rules(NamedTuple):
     each letter of a guide must have; of bytes, uint8[256], their code (``plain``) and set of bases
     (``bit``)."""
 
-    table: Table
+    table: GuideTable
     where: Where
     mismatches: int
     quality: int
@@ -178,7 +178,7 @@ class Rules(NamedTuple):
     bit: np.ndarray = BIT
 
 
-class Assigned(NamedTuple):
+class Assignments(NamedTuple):
     """Reads by their guide: ``guide`` int32[n] (NONE, MANY and UNSURE too), ``begin`` int32[n] of its window,
     ``reverse`` bool[n], ``off`` uint8[n]: letters that differ.
 
@@ -195,9 +195,9 @@ class Assigned(NamedTuple):
     left_length: int
 
 
-def assign(rules: Rules, batch: "ReadBatch", n: int, n_left: int) -> Assigned:
+def assign(rules: Rules, batch: "ReadBatch", n: int, n_left: int) -> Assignments:
     """The guides of the first n reads of a ReadBatch; windows are kept for n_left of them."""
-    assigned = Assigned(
+    assigned = Assignments(
         np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.bool_), np.empty(n, np.uint8),
         np.empty(min(n, n_left), np.uint64), np.zeros(min(n, n_left), np.bool_), int(rules.table.lengths[0]),
     )  # fmt: skip
@@ -206,7 +206,7 @@ def assign(rules: Rules, batch: "ReadBatch", n: int, n_left: int) -> Assigned:
     return assigned
 
 
-class Found(NamedTuple):
+class GuideHit(NamedTuple):
     """A guide, NONE or MANY; where its window begins and ends, and whether it is of the reverse strand."""
 
     guide: np.int64
@@ -229,11 +229,11 @@ def unknown_letters(batch, r, bit, begin, n, reverse):
 
 @inlined
 def look_up(rules, batch, r, packed, n_off):
-    """The Found guide that windows of read r spell with ``n_off`` letters (0 or 1) off.
+    """The guide that windows of read r spell with ``n_off`` letters (0 or 1) off.
 
     ``packed``: (words uint64, the letter of the read that they begin with).
     """
-    table, where, best = rules.table, rules.where, Found(np.int64(NONE), np.int64(0), np.int64(0), False)
+    table, where, best = rules.table, rules.where, GuideHit(np.int64(NONE), np.int64(0), np.int64(0), False)
     for which in range(table.lengths.size):
         n = table.lengths[which]
         for i in range(n_windows(where, batch.length[r])):
@@ -250,9 +250,9 @@ def look_up(rules, batch, r, packed, n_off):
             if guide == NONE:
                 continue
             if guide == MANY or (best.guide != NONE and best.guide != guide):
-                return Found(np.int64(MANY), best.begin, best.end, best.reverse)
+                return GuideHit(np.int64(MANY), best.begin, best.end, best.reverse)
             if best.guide == NONE:
-                best = Found(guide, begin, begin + n, reverse)
+                best = GuideHit(guide, begin, begin + n, reverse)
         if best.guide != NONE:
             break
     return best
@@ -287,7 +287,7 @@ def _assign(rules, batch, words, assigned):
     """Fill ``assigned``; ``words`` uint64 have room for the letters of any read and a spare word."""
     for r in range(assigned.guide.size):
         first, last = reach(rules.where, batch.length[r], rules.table.lengths[0])
-        found, n_off = Found(np.int64(NONE), np.int64(0), np.int64(0), False), 0
+        found, n_off = GuideHit(np.int64(NONE), np.int64(0), np.int64(0), False), 0
         if first < last:
             pack_read(batch.data, batch.start[r] + first, last - first, rules.plain, words, 0)
             for n_off in range(rules.mismatches + 1):  # it is used below

@@ -25,8 +25,19 @@ from ..input.streams import STANDARD
 from ..machines.pipeline import run_ordered
 from ..machines.threads import settle
 from .assign import WORST, GuideWindow, Rules, assign, at_offsets, scanned
-from .table import NONE, Table
-from .targets import EITHER, EVERY, OFFSETS, Sum, Tally, Targets, add_counts, add_hits, join, unique_pairs
+from .table import NONE, GuideTable
+from .targets import (
+    EITHER,
+    EVERY,
+    OFFSETS,
+    GuideTally,
+    TallySum,
+    Targets,
+    add_counts,
+    add_hits,
+    join,
+    unique_pairs,
+)
 
 if TYPE_CHECKING:
     from ..input.chunks import Chunk
@@ -41,7 +52,7 @@ class Reads(NamedTuple):
     number: int
 
 
-class Input:
+class SampleInput:
     """File number ``file`` of sample number ``sample``, or two of mates: ``paths``; ``where`` guides stand,
     told by its first span."""
 
@@ -89,7 +100,7 @@ def read_mates(span: Any) -> list:
     return [Reads((mates.one, mates.two), mates.origins[0].number) for mates in span.read(is_sam=False)]
 
 
-class Inputs:
+class SampleInputs:
     """The files of Samples, for n_threads workers.
 
     It is an iterator that gives itself as long as there may be a span left to ``take``.
@@ -102,22 +113,23 @@ class Inputs:
             for file, paths in enumerate(sample.together())
         ]
         each = max(1, n_threads // len(files))
-        self._inputs = [Input(*one, each) for one in files]
+        self._inputs = [SampleInput(*one, each) for one in files]
         self.share = Share([path for _, _, paths in files for path in paths])
         self._changed, self._n_open = threading.Condition(), len(files)
         self._free = list(range(len(files)))  # a heap: those that nobody is reading
 
-    def __iter__(self) -> "Inputs":
+    def __iter__(self) -> "SampleInputs":
         return self
 
-    def __next__(self) -> "Inputs | None":
+    def __next__(self) -> "SampleInputs | None":
         with self._changed:
             if self._n_open:
                 return self
         raise StopIteration
 
-    def take(self) -> tuple[Input, Callable[..., Any], bool] | None:
-        """(Input, what gives a list of Reads, is it the first of the file), or None when nothing is left.
+    def take(self) -> tuple[SampleInput, Callable[..., Any], bool] | None:
+        """(SampleInput, what gives a list of Reads, is it the first of the file), or None when nothing is
+        left.
 
         Raises InputError.
         """
@@ -153,7 +165,7 @@ class Inputs:
 
 if TYPE_CHECKING:
     from ..machines.progress import Progress
-    from .journey import ShardInputs, _Taken
+    from .journey import ShardInputs, ShardSpan
 
 LOOKED_AT = 10_000  # reads
 LEAST = 0.01  # share of the guides found that an offset must have
@@ -169,7 +181,7 @@ OTHER_STRAND = {
 }
 
 
-def choose(table: Table, hits: np.ndarray, n_reads: int) -> list:
+def choose(table: GuideTable, hits: np.ndarray, n_reads: int) -> list:
     """The (offset, is it reverse) of guides, the most frequent first.
 
     ``hits`` int64[2, OFFSETS] of the first n_reads of a file.
@@ -213,13 +225,15 @@ class Counter:
         self.targets, self._looked = targets, options.looked
         self._judge = options.mismatches, options.quality + WORST
 
-    def work(self, emit: Callable[..., Any], inputs: "Inputs | _Taken") -> tuple[int, Tally] | None:
-        """(number of the sample, Tally) of the next span, or None."""
+    def work(
+        self, emit: Callable[..., Any], inputs: "SampleInputs | ShardSpan"
+    ) -> tuple[int, GuideTally] | None:
+        """(number of the sample, GuideTally) of the next span, or None."""
         taken = inputs.take()
         if taken is None:
             return None
         source, read, is_first = taken
-        seen = Sum(self.targets.n_rows)
+        seen = TallySum(self.targets.n_rows)
         try:
             found = read()
             if is_first:
@@ -234,14 +248,14 @@ class Counter:
             seen.add(self.count(reads.batches, where, source.file, reads.number))
         return source.sample, seen.tally()
 
-    def count(self, batches: tuple, where: tuple, file: int, number: int) -> Tally:
-        """The Tally of a ReadBatch, or of those of mates, whose first is read ``number`` of a file."""
+    def count(self, batches: tuple, where: tuple, file: int, number: int) -> GuideTally:
+        """The GuideTally of a ReadBatch, or of those of mates, whose first is read ``number`` of a file."""
         n, n_left = batches[0].length.size, max(0, FIRST + 1 - number)
         assigned = [
             assign(Rules(guides.table, place, *self._judge), batch, n, n_left)
             for guides, place, batch in zip(self.targets.guides, where, batches, strict=True)
         ]
-        guide, off, tally = assigned[0].guide, assigned[0].off, Tally.of_nothing(self.targets.n_rows)
+        guide, off, tally = assigned[0].guide, assigned[0].off, GuideTally.of_nothing(self.targets.n_rows)
         if pairs := self.targets.pairs:
             guide, off, keys = np.empty(n, np.int32), np.empty(n, np.uint8), np.empty(n, np.uint64)
             join(tuple(assigned), pairs, guide, off, keys)
@@ -282,16 +296,20 @@ class Counter:
         """(offset, is it reverse) of the guides on ``strands`` of the first n reads."""
         table = self.targets.guides[mate].table
         found = assign(Rules(table, scanned(strands), 0, WORST), batch, n, 0)
-        hits = Tally.of_nothing(0).hits
+        hits = GuideTally.of_nothing(0).hits
         add_hits(found.guide, found, 0, hits)
         return choose(table, hits[:2], n)
 
 
 def count_samples(
-    counter: Counter, inputs: "Inputs | ShardInputs", n_samples: int, n_threads: int, progress: "Progress"
+    counter: Counter,
+    inputs: "SampleInputs | ShardInputs",
+    n_samples: int,
+    n_threads: int,
+    progress: "Progress",
 ) -> list:
-    """A Tally for each sample of Inputs, or of others that a Counter takes, in order."""
-    sums, n_reads = [Sum(counter.targets.n_rows) for _ in range(n_samples)], 0
+    """A GuideTally for each sample of SampleInputs, or of others that a Counter takes, in order."""
+    sums, n_reads = [TallySum(counter.targets.n_rows) for _ in range(n_samples)], 0
     unit = "pair" if counter.targets.pairs else "read"
     start = time.monotonic()
     progress.follow(inputs.share)

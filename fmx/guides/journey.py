@@ -19,24 +19,24 @@ from .counting import (
     FIRST,
     Counter,
     CountOptions,
-    Input,
-    Inputs,
+    SampleInput,
+    SampleInputs,
     count_samples,
     named,
     read_batch,
     read_mates,
 )
 from .library import Library
-from .outputs import CountOutput, Seen, opened, write
+from .outputs import CountOutput, CountResult, opened, write
 from .samples import Sample
-from .targets import Sum, Tally, Targets, counts_of_pairs, make_targets, pair_keys
+from .targets import GuideTally, TallySum, Targets, counts_of_pairs, make_targets, pair_keys
 
 if TYPE_CHECKING:
     from .counting import Counter
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountSummary:
     """What a run has seen, as numbers that add up."""
 
     reads: int
@@ -73,9 +73,9 @@ def _sentence(n: int, unit: str, assigned: int) -> str:
     return f"{n_of(n, unit)}: {assigned:,} assigned ({100 * assigned / max(n, 1):.2f} %)"
 
 
-def counted(samples: Sequence[Sample], n: int, assigned: int) -> Counted | CountedPairs:
+def counted(samples: Sequence[Sample], n: int, assigned: int) -> CountSummary | CountedPairs:
     """What was seen of Samples, n reads or pairs."""
-    return (CountedPairs if samples[0].second else Counted)(n, assigned)
+    return (CountedPairs if samples[0].second else CountSummary)(n, assigned)
 
 
 class ShardInputs:
@@ -97,11 +97,11 @@ class ShardInputs:
         paths: Any = PairedFiles(first, *second) if second else first
         self._plan, self.share = shard.cut(paths, CHUNK_SIZE, n_threads), Share([])
 
-    def __iter__(self) -> "Iterator[_Taken]":
+    def __iter__(self) -> "Iterator[ShardSpan]":
         for number, span in self._plan.numbered():
             if number not in self._inputs:
                 self._inputs[number] = self._open(number)
-            yield _Taken(self._inputs[number], span, self._plan.first_number(number), self._seen)
+            yield ShardSpan(self._inputs[number], span, self._plan.first_number(number), self._seen)
 
     def n_reads(self) -> list:
         """Of each sample, how many reads of each file the shard has; asked for when all were read."""
@@ -110,9 +110,9 @@ class ShardInputs:
             found[sample][file] += n
         return found
 
-    def _open(self, number: int) -> Input:
+    def _open(self, number: int) -> SampleInput:
         """A file, or two of mates, whose guides stand where its first reads tell."""
-        made = Input(*self._files[number], 1)
+        made = SampleInput(*self._files[number], 1)
         taken = made.next()
         found = taken[0]() if taken else []
         made.close()
@@ -121,15 +121,15 @@ class ShardInputs:
 
 
 @dataclass(frozen=True)
-class _Taken:
+class ShardSpan:
     """A span of a file, in which the shard's first read has the number ``first``; its reads are ``seen``."""
 
-    source: Input
+    source: SampleInput
     span: Any
     first: int
     seen: list
 
-    def take(self) -> tuple[Input, Callable[..., Any], bool]:
+    def take(self) -> tuple[SampleInput, Callable[..., Any], bool]:
         return self.source, self._read, False
 
     def _read(self) -> list:
@@ -139,8 +139,8 @@ class _Taken:
         return [reads._replace(number=reads.number - self.first + 1) for reads in found]
 
 
-def pack(seen: Seen, n_reads: list) -> bytes:
-    """What a shard has Seen; ``n_reads`` as of ShardInputs."""
+def pack(seen: CountResult, n_reads: list) -> bytes:
+    """The counts of a shard as bytes; ``n_reads`` as of ShardInputs."""
     about = {
         "library": asdict(seen.library), "samples": [asdict(sample) for sample in seen.samples],
         "options": seen.options, "left_length": seen.left_length, "n_reads": n_reads,
@@ -153,8 +153,8 @@ def pack(seen: Seen, n_reads: list) -> bytes:
     return into.getvalue()
 
 
-def unpack(pieces: Iterator) -> Seen:
-    """The sum of what shards have Seen: their bytes, one after the other, in order.
+def unpack(pieces: Iterator) -> CountResult:
+    """The sum of the counts of shards: their bytes, one after the other, in order.
 
     Of unassigned reads it keeps what a run without shards keeps: the windows of the first reads of each file.
     """
@@ -164,12 +164,13 @@ def unpack(pieces: Iterator) -> Seen:
         with np.load(io.BytesIO(piece), allow_pickle=False) as arrays:
             about = json.loads(arrays["about"].tobytes())
             found = [
-                Tally(*(arrays[f"{name}{i}"] for name in Tally._fields)) for i in range(len(about["samples"]))
+                GuideTally(*(arrays[f"{name}{i}"] for name in GuideTally._fields))
+                for i in range(len(about["samples"]))
             ]
         names |= zip(pair_keys(found).tolist(), about["library"]["ids"], strict=False)
         for i, tally in enumerate(found):
             if i == len(sums):
-                sums.append(Sum(tally.counts.size))
+                sums.append(TallySum(tally.counts.size))
                 before.append([0] * len(about["n_reads"][i]))
             sums[i].add(tally.after(before[i], FIRST))
             before[i] = [sum(pair) for pair in zip(before[i], about["n_reads"][i], strict=True)]
@@ -179,7 +180,7 @@ def unpack(pieces: Iterator) -> Seen:
     if not library.sequences:
         ids = [names[key] for key in pair_keys(tallies).tolist()]
         library, counts = replace(library, ids=ids, genes=ids), counts_of_pairs(tallies)
-    return Seen(library, samples, tallies, counts, about["options"], about["left_length"])
+    return CountResult(library, samples, tallies, counts, about["options"], about["left_length"])
 
 
 # A run, and a shard of one.
@@ -193,11 +194,11 @@ def count(
     options: CountOptions,
     output: CountOutput,
     progress: Progress,
-) -> Counted | CountedPairs:
+) -> CountSummary | CountedPairs:
     """Count guides in Samples, by a Counter that was made for them."""
     wall = progress.wall
     with opened(output) as files:
-        inputs = Inputs(samples, options.n_threads)
+        inputs = SampleInputs(samples, options.n_threads)
         with wall.spending("counting"):
             found = count_samples(counter, inputs, len(samples), options.n_threads, progress)
         wall.turn_to("writing")
@@ -222,7 +223,7 @@ def tell_samples(stats: list, progress: Progress) -> None:
 
 def count_shard(
     counter: Counter, samples: Sequence[Sample], options: CountOptions, shard: Any, progress: Progress
-) -> Counted | CountedPairs:
+) -> CountSummary | CountedPairs:
     """Count in a ``shard`` of the files of Samples, a jobs.shard.ShardRun, which keeps what is seen."""
     with shard.opened(b"") as sink:
         inputs = ShardInputs(samples, shard, counter, options.n_threads)
@@ -250,14 +251,16 @@ def make_counter(
     return Counter(targets, options)
 
 
-def _seen(counter: Counter, samples: Sequence[Sample], found: list[Tally], options: CountOptions) -> Seen:
+def _seen(
+    counter: Counter, samples: Sequence[Sample], found: list[GuideTally], options: CountOptions
+) -> CountResult:
     library, counts = rows_of(counter.targets, found)
     left_length = int(counter.targets.guides[0].table.lengths[0])
-    return Seen(library, list(samples), found, counts, str(options), left_length)
+    return CountResult(library, list(samples), found, counts, str(options), left_length)
 
 
-def rows_of(targets: Targets, found: list[Tally]) -> tuple:
-    """(Library of the rows, their counts int64[n_samples, n_rows]) of the Tally of each sample."""
+def rows_of(targets: Targets, found: list[GuideTally]) -> tuple:
+    """(Library of the rows, their counts int64[n_samples, n_rows]) of the GuideTally of each sample."""
     if targets.library:
         return targets.library, np.array([tally.counts for tally in found])
     return targets.rows_of(pair_keys(found)), counts_of_pairs(found)

@@ -40,7 +40,7 @@ _IUPAC = IUPAC.decode() + IUPAC.decode().lower()
 
 
 @dataclass(frozen=True)
-class Columns:
+class LibraryColumns:
     """Numbers of columns: of the ``sequence``, and of ``second`` (of pairs), ``id`` and ``gene``, or None.
 
     The first line ``is_header``.  ``note``: what was understood, where a person may have meant another thing.
@@ -54,8 +54,8 @@ class Columns:
     note: str
 
 
-def columns_of(path: str, rows: list, asked: tuple = ()) -> Columns:
-    """The Columns of the ``rows`` of a table, as of read_rows.
+def columns_of(path: str, rows: list, asked: tuple = ()) -> LibraryColumns:
+    """The LibraryColumns of the ``rows`` of a table, as of read_rows.
 
     ``asked``: pairs of one of ASKED and the name or number of its column.
     Raises InputError where it is not clear which column holds the sequences.
@@ -80,7 +80,7 @@ def columns_of(path: str, rows: list, asked: tuple = ()) -> Columns:
         found, note = _by_place(path, where, rows, (found, is_header))
     note = note or _note(names, found, is_header)
     second, name, gene = map(found.get, ("second", "id", "gene"))
-    return Columns(found["sequence"], second, name, gene, is_header, note)
+    return LibraryColumns(found["sequence"], second, name, gene, is_header, note)
 
 
 def _is_guide(cell: str) -> bool:

@@ -197,8 +197,8 @@ class CountOutput:
         return {}
 
 
-class Seen(NamedTuple):
-    """Of Samples the Tally each, ``found``; ``counts`` int64[n_samples, n_rows] of the rows of ``library``;
+class CountResult(NamedTuple):
+    """Of Samples the GuideTally each, ``found``; ``counts`` int64[n_samples, n_rows] of the rows of ``library``;
     the ``options`` in words; ``left_length``: letters of what is kept of unassigned reads."""
 
     library: Library
@@ -220,8 +220,8 @@ def opened(output: CountOutput) -> Iterator[dict[str, BinaryIO]]:
         }
 
 
-def write(files: Mapping[str, BinaryIO], kind: str, seen: Seen) -> list:
-    """Write all of what was Seen; the SampleStats."""
+def write(files: Mapping[str, BinaryIO], kind: str, seen: CountResult) -> list:
+    """Write the tables and reports that are asked for; the SampleStats."""
     stats = [
         stats_of(sample, tally, row, seen.left_length)
         for sample, tally, row in zip(seen.samples, seen.found, seen.counts, strict=True)

@@ -52,7 +52,7 @@ def _whole(paths: tuple[str, ...]) -> tuple:
 
 
 @dataclass(frozen=True)
-class Screen:
+class ScreenDesign:
     """The samples of a run, names of their files by their own, and which ``columns`` of its libraries were
     asked for."""
 
@@ -60,7 +60,7 @@ class Screen:
     columns: tuple = ()
 
     @classmethod
-    def of(cls, samples: list, columns: tuple = ()) -> "Screen":
+    def of(cls, samples: list, columns: tuple = ()) -> "ScreenDesign":
         return cls({each.name: [os.path.basename(path) for path in each.paths] for each in samples}, columns)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import n_of
 from .assign import UNSURE
 from .table import MANY, NONE
-from .targets import RECOMBINED, Tally
+from .targets import RECOMBINED, GuideTally
 
 if TYPE_CHECKING:
     from .samples import Sample
@@ -26,7 +26,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Place:
+class GuidePlace:
     """Where guides begin in a read, or in mates 1 or 2: ``reads`` of them were counted there."""
 
     mate: int
@@ -98,7 +98,7 @@ class SampleStats:
         )
 
 
-def stats_of(sample: "Sample", seen: Tally, counts: np.ndarray, left_length: int) -> SampleStats:
+def stats_of(sample: "Sample", seen: GuideTally, counts: np.ndarray, left_length: int) -> SampleStats:
     """What was seen of a Sample; ``counts`` int64[n] of its rows; ``left_length``: letters of what is kept of
     unassigned reads."""
     hits = seen.hits
@@ -111,7 +111,7 @@ def stats_of(sample: "Sample", seen: Tally, counts: np.ndarray, left_length: int
         zero_guides=int(np.count_nonzero(counts == 0)), low_guides=int(np.count_nonzero(counts < LOW)),
         mean_reads=float(counts.mean()) if counts.size else 0.0,
         median_reads=float(np.median(counts)) if counts.size else 0.0, skew=skew(counts), gini=gini(counts),
-        offsets=tuple(Place(1 + row // 2, at, "+-"[row % 2], int(hits[row, at])) for row, at in places),
+        offsets=tuple(GuidePlace(1 + row // 2, at, "+-"[row % 2], int(hits[row, at])) for row, at in places),
         top_unassigned=_top(seen.left[0], left_length), unit=sample.unit,
     )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """Guides by their letters: a hash table for each length, and lists of those that share a half.
 
-A guide of up to 32 letters is a number of 2 bits a letter, its key.  Table tells which guide a key is;
+A guide of up to 32 letters is a number of 2 bits a letter, its key.  GuideTable tells which guide a key is;
 Halves, which guide is one letter apart from it: they have a half of their letters in common.
 
     key     | first half | second half |
@@ -36,7 +36,7 @@ class Halves(NamedTuple):
     guides: np.ndarray
 
 
-class Table(NamedTuple):
+class GuideTable(NamedTuple):
     """``lengths`` int64[n_lengths] of guides, the longest first; for each length a table of 2^j slots.
 
     ``shifts`` uint64[n_lengths] (64 - j) of a mixed key give the slot where its search begins, from
@@ -119,8 +119,8 @@ def keys_of(sequences: Sequence[str]) -> np.ndarray:
     return keys
 
 
-def make_table(sequences: Sequence[str]) -> Table:
-    """The Table of guides: (sequences of 4 to 32 letters).  Guides are numbered as they come."""
+def make_table(sequences: Sequence[str]) -> GuideTable:
+    """The GuideTable of guides: (sequences of 4 to 32 letters).  Guides are numbered as they come."""
     by_length: dict = {}
     for guide, sequence in enumerate(sequences):
         plain = (spellings(sequence) or []) if sequence.strip("ACGT") else [sequence]
@@ -132,11 +132,11 @@ def make_table(sequences: Sequence[str]) -> Table:
     return hash_table(lengths, parts)._replace(halves=_halves(lengths, parts))
 
 
-def hash_table(lengths: Sequence[int], parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> Table:
-    """The Table of keys, (uint64[n], guides int32[n]) for each length, without lists of halves."""
+def hash_table(lengths: Sequence[int], parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> GuideTable:
+    """The GuideTable of keys, (uint64[n], guides int32[n]) for each length, without lists of halves."""
     bits = [_bits(2 * keys.size) for keys, _ in parts]
     n_slots, mark_bits = [1 << j for j in bits], _bits(32 * sum(keys.size for keys, _ in parts))
-    table = Table(
+    table = GuideTable(
         np.array(lengths, np.int64),
         np.cumsum([0, *n_slots[:-1]]).astype(np.int64),
         np.array([64 - j for j in bits], np.uint64),

@@ -10,18 +10,18 @@ from ..compiler.functions import compiled, inlined
 from ..errors import InputError
 from .assign import UNSURE
 from .library import Library
-from .table import MANY, NONE, Table, find, find_neighbours, hash_table, keys_of, make_table
+from .table import MANY, NONE, GuideTable, find, find_neighbours, hash_table, keys_of, make_table
 
 # Sums: how many reads count for each guide, how many for none, and where guides stand.
 
 RECOMBINED = -4  # in place of a guide: guides of both mates, which are no pair of the library
-READS, INEXACT = 0, 5  # of Tally.totals; between them the reads for each of NONE to RECOMBINED
+READS, INEXACT = 0, 5  # of GuideTally.totals; between them the reads for each of NONE to RECOMBINED
 N_TOTALS = 6
 AT_ONCE = 1 << 22  # keys of pairs that are kept before they are added up
 OFFSETS = 512  # those that are told apart; the last one stands for all from there on
 
 
-class Tally(NamedTuple):
+class GuideTally(NamedTuple):
     """``counts`` int64[n] of reads by row; ``totals`` int64[N_TOTALS]; ``hits`` int64[4, OFFSETS]: counted
     reads by strand (of mates 2 in rows 2 and 3) and offset of their guide; ``left`` uint64[2, k]: keys of
     windows of unassigned reads, and of which: number of its file << 32 | number of the read in it; ``pairs``
@@ -35,12 +35,12 @@ class Tally(NamedTuple):
     pairs: np.ndarray
 
     @classmethod
-    def of_nothing(cls, n: int) -> "Tally":
+    def of_nothing(cls, n: int) -> "GuideTally":
         """One of n rows."""
         made = np.zeros(n, np.int64), np.zeros(N_TOTALS, np.int64), np.zeros((4, OFFSETS), np.int64)
         return cls(*made, np.empty((2, 0), np.uint64), np.empty((2, 0), np.uint64))
 
-    def after(self, n_reads: list, most: int) -> "Tally":
+    def after(self, n_reads: list, most: int) -> "GuideTally":
         """The same, of reads that n_reads of each file stand before; left: those of the first ``most``."""
         keys, places = self.left
         places = places + np.array(n_reads, np.uint64)[(places >> np.uint64(32)).astype(np.int64)]
@@ -64,15 +64,15 @@ class Tally(NamedTuple):
         return int(self.totals[-why])
 
 
-class Sum:
+class TallySum:
     """Tallies of n rows added up."""
 
     def __init__(self, n: int) -> None:
-        self._whole, self._n_pairs = Tally.of_nothing(n), 0
+        self._whole, self._n_pairs = GuideTally.of_nothing(n), 0
         self._left: list = []
         self._pairs: list = []
 
-    def add(self, tally: Tally) -> None:
+    def add(self, tally: GuideTally) -> None:
         for mine, more in zip(self._whole[:3], tally[:3], strict=True):
             mine += more
         self._left.append(tally.left)
@@ -82,7 +82,7 @@ class Sum:
             self._pairs = [_added(self._pairs)]
             self._n_pairs = 0
 
-    def tally(self) -> Tally:
+    def tally(self) -> GuideTally:
         """All of it."""
         left = np.concatenate([self._whole.left, *self._left], axis=1)
         return self._whole._replace(left=left, pairs=_added([self._whole.pairs, *self._pairs]))
@@ -97,12 +97,12 @@ def _added(pairs: Sequence[np.ndarray]) -> np.ndarray:
     return np.stack([found, total])
 
 
-def pair_keys(tallies: Sequence[Tally]) -> np.ndarray:
+def pair_keys(tallies: Sequence[GuideTally]) -> np.ndarray:
     """The keys of all pairs, uint64[n], in order."""
     return np.unique(np.concatenate([tally.pairs[0] for tally in tallies]))
 
 
-def counts_of_pairs(tallies: Sequence[Tally]) -> np.ndarray:
+def counts_of_pairs(tallies: Sequence[GuideTally]) -> np.ndarray:
     """How many of each of these pairs each has, int64[n_tallies, n]."""
     seen = pair_keys(tallies)
     counts = np.zeros((len(tallies), seen.size), np.int64)
@@ -146,12 +146,12 @@ def add_hits(guide, assigned, mate, hits):
 EITHER, LISTED, EVERY = range(3)  # what mates hold: a guide in one of them; a pair of a library; any pair
 
 
-class Pairs(NamedTuple):
+class GuidePairs(NamedTuple):
     """What pairs of guides are: ``kind``; with LISTED a ``table`` of them by their keys (``key_of``), else
     an empty one."""
 
     kind: int
-    table: Table
+    table: GuideTable
 
 
 @inlined
@@ -160,15 +160,15 @@ def key_of(one, two):
     return (np.uint64(one) << np.uint64(32)) | np.uint64(two)
 
 
-def make_pairs(kind: int, one: Any = (), two: Any = ()) -> Pairs:
-    """The Pairs of these guides (numbers), if LISTED; they differ."""
+def make_pairs(kind: int, one: Any = (), two: Any = ()) -> GuidePairs:
+    """The GuidePairs of these guides (numbers), if LISTED; they differ."""
     keys = (np.array(one, np.uint64) << np.uint64(32)) | np.array(two, np.uint64)
-    return Pairs(kind, hash_table([0], [(keys, np.arange(keys.size, dtype=np.int32))]))
+    return GuidePairs(kind, hash_table([0], [(keys, np.arange(keys.size, dtype=np.int32))]))
 
 
 @compiled
 def join(assigned, pairs, guide, off, keys):
-    """The row int32[n] of each pair of mates, of their two Assigned, into ``guide``; ``off`` uint8[n].
+    """The row int32[n] of each pair of mates, of the assignments of both, into ``guide``; ``off`` uint8[n].
 
     With EVERY a row is 0 and ``keys`` uint64[n] tell the pair.
     """
@@ -204,7 +204,7 @@ class Guides:
     path: str
     ids: list
     sequences: list
-    table: Table
+    table: GuideTable
 
     def neighbours(self) -> tuple:
         """(how many guides are one letter apart from another one, two of them or None)."""
@@ -228,7 +228,7 @@ class Targets:
     """
 
     guides: tuple
-    pairs: Pairs | None
+    pairs: GuidePairs | None
     library: Any
 
     @property

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 
 from ..guides.counting import Counter, CountOptions
 from ..guides.journey import (
-    Counted,
     CountedPairs,
+    CountSummary,
     count,
     count_shard,
     make_counter,
@@ -16,7 +16,7 @@ from ..guides.journey import (
 )
 from ..guides.library import read_library
 from ..guides.outputs import CountOutput, opened, write
-from ..guides.samples import Sample, Screen
+from ..guides.samples import Sample, ScreenDesign
 from ..system.files import PLACE
 from .identity import absolute, identity
 from .kept import Kept
@@ -49,7 +49,7 @@ class CountJob(FilesJob):
         """Nothing: there is no index."""
 
     def identity(self, opened: None) -> dict:
-        screen = Screen.of(list(self.samples), self.columns)
+        screen = ScreenDesign.of(list(self.samples), self.columns)
         return identity("count", self.inputs, counting=self.counting, output=self.output, screen=screen)
 
     def prepare(self, opened: None, resources: Resources, progress: Any, kept: Kept) -> Counter:
@@ -57,13 +57,13 @@ class CountJob(FilesJob):
 
     def execute(
         self, opened: None, prepared: Counter, shard: Any, resources: Resources, progress: Any
-    ) -> Counted | CountedPairs:
+    ) -> CountSummary | CountedPairs:
         options = self._options(resources)
         if shard:
             return count_shard(prepared, self.samples, options, shard, progress)
         return count(prepared, self.samples, options, self.output, progress)
 
-    def tell(self, opened: None, summary: Counted | CountedPairs, shard: Any, progress: Any) -> None:
+    def tell(self, opened: None, summary: CountSummary | CountedPairs, shard: Any, progress: Any) -> None:
         if not shard:  # which has told it
             tell_run(progress, "count", summary, None, ())
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from ..mem.journey import Matching, MemOutput, find, prepare
-from ..mem.matching import MemOptions, Summary
+from ..mem.matching import MemOptions, MemSummary
 from ..system.files import PLACE
 from .identity import absolute, identity
 from .kept import Kept
@@ -38,10 +38,10 @@ class MemJob(IndexedJob):
 
     def execute(
         self, opened: Opened, prepared: Matching, shard: Any, resources: Resources, progress: Any
-    ) -> Summary:
+    ) -> MemSummary:
         return find(prepared, self.inputs, self.output, progress, shard)
 
-    def tell(self, opened: Opened, summary: Summary, shard: Any, progress: Any) -> None:
+    def tell(self, opened: Opened, summary: MemSummary, shard: Any, progress: Any) -> None:
         tell_run(progress, "mem", summary, None, self.inputs, shard)
 
     def merge(self, opened: Opened, folder: Any, shards: Any, progress: Any) -> list:

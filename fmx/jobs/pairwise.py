@@ -5,7 +5,16 @@ from functools import partial
 from typing import Any, ClassVar
 
 from ..align.jobs import cut
-from ..align.journey import Gpus, PairOptions, PairOutput, Read, Summary, align, open_gpus, prepare
+from ..align.journey import (
+    AlignmentSummary,
+    PairInput,
+    PairOptions,
+    PairOutput,
+    ScoringGpus,
+    align,
+    open_gpus,
+    prepare,
+)
 from ..system.files import PLACE
 from .identity import MOST, absolute, identity, is_gpu
 from .kept import Kept
@@ -44,16 +53,18 @@ class PairJob(FilesJob):
         job = self._read(resources, progress, kept).job
         return n_of_chunks(len(cut(job)), job.filtered, resources.engine)
 
-    def prepare(self, opened: None, resources: Resources, progress: Any, kept: Kept) -> tuple[Gpus, Read]:
+    def prepare(
+        self, opened: None, resources: Resources, progress: Any, kept: Kept
+    ) -> tuple[ScoringGpus, PairInput]:
         return open_gpus(resources.place, progress), self._read(resources, progress, kept)
 
     def execute(
         self, opened: None, prepared: tuple, shard: Any, resources: Resources, progress: Any
-    ) -> Summary:
+    ) -> AlignmentSummary:
         gpus, read = prepared
         return align(read, self._options(resources), self.output, progress, gpus, shard)
 
-    def tell(self, opened: None, summary: Summary, shard: Any, progress: Any) -> None:
+    def tell(self, opened: None, summary: AlignmentSummary, shard: Any, progress: Any) -> None:
         tell_run(progress, "pairwise", summary, None, () if shard else self.inputs)
 
     def merge(self, opened: None, folder: Any, shards: Any, progress: Any) -> list:
@@ -64,7 +75,7 @@ class PairJob(FilesJob):
     def _options(self, resources: Resources) -> PairOptions:
         return replace(self.pairs, n_threads=resources.threads)
 
-    def _read(self, resources: Resources, progress: Any, kept: Kept) -> Read:
+    def _read(self, resources: Resources, progress: Any, kept: Kept) -> PairInput:
         options = self._options(resources)
         return kept.shared("sequences", partial(prepare, self.inputs, options, self.output, progress))
 

@@ -12,9 +12,9 @@ _SUMMARIES = {  # by the command, and by what its summary counts first
     ("search", "reads"): ("search.summary", "Summary"),
     ("search", "pairs"): ("search.summary", "PairSummary"),
     ("locate", "reads"): ("search.summary", "Summary"),
-    ("mem", "queries"): ("mem.matching", "Summary"),
-    ("pairwise", "pairs"): ("align.journey", "Summary"),
-    ("count", "reads"): ("guides.journey", "Counted"),
+    ("mem", "queries"): ("mem.matching", "MemSummary"),
+    ("pairwise", "pairs"): ("align.journey", "AlignmentSummary"),
+    ("count", "reads"): ("guides.journey", "CountSummary"),
     ("count", "pairs"): ("guides.journey", "CountedPairs"),
     ("products", "pairs"): ("search.products", "ProductSummary"),
 }

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import quoted
 from ..guides import journey
 from ..guides.assign import GuideWindow
-from ..guides.counting import Counter, CountOptions, Inputs, count_samples
+from ..guides.counting import Counter, CountOptions, SampleInputs, count_samples
 from ..guides.library import ASKED, Library, read_library
 from ..guides.samples import Sample, samples_of
 from ..guides.stats import SampleStats, stats_of
@@ -106,7 +106,7 @@ def count(
     guides = journey.without_doubles(read_library(path, asked, notes.say), notes)
     targets = make_targets([guides], mates is not None)
     journey.tell_neighbours(targets, options, notes)
-    counter, inputs = Counter(targets, options), Inputs(samples, options.n_threads)
+    counter, inputs = Counter(targets, options), SampleInputs(samples, options.n_threads)
     found = count_samples(counter, inputs, len(samples), options.n_threads, Progress(quiet=True))
     rows, numbers = journey.rows_of(targets, found)
     longest = int(targets.guides[0].table.lengths[0])

@@ -194,7 +194,7 @@ def match(
     contigs = Names.of(reference.names)
 
     def work(finder: matching.Finder, emit: Callable, item: Any) -> Any:
-        if isinstance(item, matching.Share):
+        if isinstance(item, matching.QueryShare):
             return item.how(finder, emit, *item.what)
         return Shares(finder.shares(item.read()))
 

@@ -39,7 +39,7 @@ def tell(row: dict) -> dict:
     return row
 
 
-class Table(NamedTuple):
+class BenchTable(NamedTuple):
     """What a command measured: ``rows`` (dicts of column: value), and on which machine and day."""
 
     table: str
@@ -49,11 +49,11 @@ class Table(NamedTuple):
     rows: list
 
 
-def keep(folder: str | Path, name: str, machine: str, rows: list[dict]) -> Table:
+def keep(folder: str | Path, name: str, machine: str, rows: list[dict]) -> BenchTable:
     """Show the rows, and write them as NAME.json and as a Markdown table NAME.md."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    found = Table(name, command_line(sys.argv), machine, time.strftime("%Y-%m-%d"), rows)
+    found = BenchTable(name, command_line(sys.argv), machine, time.strftime("%Y-%m-%d"), rows)
     write([found], folder / f"{name}.json")
     (folder / f"{name}.md").write_text(f"{machine}, {found.date}\n\n{markdown(rows)}")
     click.echo(f"\n{name}: {machine}\n\n{markdown(rows)}")
@@ -71,7 +71,7 @@ def command_line(words: Sequence[str]) -> str:
     return shlex.join(told)
 
 
-def write(tables: Iterable[Table], path: str | Path) -> None:
+def write(tables: Iterable[BenchTable], path: str | Path) -> None:
     """Write tables as JSON, a row a line."""
     told = []
     for table in tables:
@@ -84,7 +84,7 @@ def write(tables: Iterable[Table], path: str | Path) -> None:
 def read(path: str | Path) -> list:
     """The tables of a file that ``write`` wrote.  Raises FmxError if it is none."""
     try:
-        return [Table(**table) for table in json.loads(Path(path).read_text())]
+        return [BenchTable(**table) for table in json.loads(Path(path).read_text())]
     except (ValueError, TypeError, OSError) as error:
         raise FmxError(f"{path}: not a table of fmx bench: {error}") from None
 

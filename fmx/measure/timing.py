@@ -15,7 +15,7 @@ from ..errors import FmxError
 
 
 @dataclass(frozen=True)
-class Run:
+class TimedRun:
     """One finished command, or the medians of several: seconds of wall and CPU; of one, what it ``said``."""
 
     wall: float
@@ -33,7 +33,7 @@ def best(work: Callable[[], Any], n_runs: int = 3) -> float:
     return least
 
 
-def run(command: Iterable[Any], stdout: int = subprocess.DEVNULL) -> Run:
+def run(command: Iterable[Any], stdout: int = subprocess.DEVNULL) -> TimedRun:
     """Run a command once.  Raises FmxError with its last words if it fails."""
     command = [str(word) for word in command]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -44,11 +44,11 @@ def run(command: Iterable[Any], stdout: int = subprocess.DEVNULL) -> Run:
     said = done.stderr.decode(errors="replace").strip()[-300:]
     if done.returncode:
         raise FmxError(f"{' '.join(command)}: exit {done.returncode}: {said}")
-    return Run(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, said)
+    return TimedRun(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, said)
 
 
 def in_turn(commands: dict, n_runs: int) -> dict:
-    """Run each command once uncounted, then all in turn n_runs times: {name: [Run, ...]}."""
+    """Run each command once uncounted, then all in turn n_runs times: {name: [TimedRun, ...]}."""
     for command in commands.values():
         run(command)
     runs: dict = {name: [] for name in commands}
@@ -59,9 +59,11 @@ def in_turn(commands: dict, n_runs: int) -> dict:
 
 
 def medians(commands: dict, n_runs: int) -> dict:
-    """{name: Run} of commands that are run in turn."""
+    """{name: TimedRun} of commands that are run in turn."""
     return {
-        name: Run(statistics.median(run.wall for run in runs), statistics.median(run.cpu for run in runs))
+        name: TimedRun(
+            statistics.median(run.wall for run in runs), statistics.median(run.cpu for run in runs)
+        )
         for name, runs in in_turn(commands, n_runs).items()
     }
 

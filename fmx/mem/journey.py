@@ -20,7 +20,7 @@ from ..output.run import LocalRun
 from ..report.facts import Report, command_line
 from ..search.facts import length_facts, strand_facts
 from ..system.files import PLACE
-from .matching import ALGORITHMS, Finder, MemOptions, Summary, compile_all, join
+from .matching import ALGORITHMS, Finder, MemOptions, MemSummary, compile_all, join
 from .matching import find as find_all
 from .mummergpu import MummerGpu
 from .seeds import Seeds
@@ -84,7 +84,7 @@ def prepare(
 
 def find(
     matching: Matching, paths: Sequence[Any], output: MemOutput, progress: Progress, shard: Any = None
-) -> Summary:
+) -> MemSummary:
     """Find the matches of queries (FASTA or FASTQ files, '-' for stdin), in order, by what was made for such
     an ``output``; those of a ``shard``, a jobs.shard.ShardRun, or of all."""
     finders, places, watch, head = matching

@@ -25,7 +25,7 @@ _RUN = 12  # pairs sorted by insertion
 _MANY = 24  # pairs sorted by digits
 
 
-class Pairs(NamedTuple):
+class KeyValues(NamedTuple):
     """Things to sort: ``keys`` int64[n], and with each of them one of ``values`` int64[n]."""
 
     keys: np.ndarray
@@ -38,7 +38,7 @@ def put_in_order(matches, start, stop, strand, counts):
 
     By merging, or by digits (radix sort) where there are many; ``counts`` int64[N_DIGITS] is its own.
     """
-    pairs, other = Pairs(matches.position, matches.length), Pairs(matches.text, matches.strand)
+    pairs, other = KeyValues(matches.position, matches.length), KeyValues(matches.text, matches.strand)
     if stop - start < _MANY:
         pairs = sort_pairs(pairs, other, start, stop)
     else:
@@ -56,7 +56,7 @@ def put_in_order(matches, start, stop, strand, counts):
 
 @inlined
 def sort_pairs(pairs, other, start, stop):
-    """Sort pairs start to stop by key, by merging; these Pairs or ``other``, whichever holds them."""
+    """Sort pairs start to stop by key, by merging; these KeyValues or ``other``, whichever holds them."""
     for first in range(start, stop, _RUN):
         _insert(pairs.keys, pairs.values, first, min(first + _RUN, stop))
     width = _RUN

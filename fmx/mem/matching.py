@@ -63,7 +63,7 @@ class Flood:
         )
 
 
-class Seen:
+class StartCounter:
     """How far the matches of some Strands have been found: ``starts(matches)`` since the last call."""
 
     def __init__(self, strands: Strands) -> None:
@@ -104,7 +104,7 @@ def _size(n: float) -> str:
 ROWS_AT_ONCE = 1 << 17
 
 
-class Joined(NamedTuple):
+class JoinedMatchers(NamedTuple):
     """``matchers`` of the parts of a text, and where each part starts in it."""
 
     matchers: list
@@ -115,7 +115,7 @@ def join(index: "FMIndex | JoinedIndex", matchers: list) -> Any:
     """One matcher of an opened index, from those of its parts."""
     if len(matchers) == 1:
         return matchers[0]
-    return Joined(matchers, [part_span(index.meta, number)[0] for number in range(len(matchers))])
+    return JoinedMatchers(matchers, [part_span(index.meta, number)[0] for number in range(len(matchers))])
 
 
 @by_type_or_this
@@ -140,7 +140,7 @@ def collected(
                 yield take(matches, slice(n))
 
 
-@slices.register(Joined)
+@slices.register(JoinedMatchers)
 def _slices_of_parts(matcher, strands):
     streams = [slices(part, strands) for part in matcher.matchers]
     waiting = [next(stream, None) for stream in streams]
@@ -190,7 +190,7 @@ class MemOptions:
 
 
 @dataclass
-class Summary(Sums):
+class MemSummary(Sums):
     """What a run has seen.
 
     ``lengths`` of queries, ``match_lengths``: how many are how long, int64[N_CLASSES] (input/reads.py), or
@@ -224,7 +224,7 @@ class Summary(Sums):
         return n_of(self.queries, "query", "queries"), n_of(self.matches, "match", "matches")
 
 
-class Share(NamedTuple):
+class QueryShare(NamedTuple):
     """A share of a span of queries: what a Finder of any worker does, ``how(finder, emit, *what)``."""
 
     how: Callable
@@ -267,9 +267,9 @@ class Finder:
 
     def lines(
         self, emit: Emit, batch: "ReadBatch", strands: Strands, found: Iterable[Any], rows: tuple[int, int]
-    ) -> Summary:
-        """Emit the lines of Matches, with the header lines of a span of rows; a Summary of the matches."""
-        (row, last_row), seen, far = rows, Summary(), Seen(strands)
+    ) -> MemSummary:
+        """Emit the lines of Matches, with the header lines of a span of rows; a MemSummary of the matches."""
+        (row, last_row), seen, far = rows, MemSummary(), StartCounter(strands)
         for matches in found:
             n = matches.length.size
             stop = max(row, int(strands.row[matches.strand[-1]]) + 1) if n else row
@@ -278,9 +278,9 @@ class Finder:
                 self.flood.see(n, len(piece), far.starts(matches))
             emit(piece)
             row = stop
-            seen.add(Summary(matches=n, match_lengths=self._lengths_of(matches)))
+            seen.add(MemSummary(matches=n, match_lengths=self._lengths_of(matches)))
             if self.options.counts_lengths:
-                seen.add(Summary(strands=np.bincount(strands.row[matches.strand] & 1, minlength=2)))
+                seen.add(MemSummary(strands=np.bincount(strands.row[matches.strand] & 1, minlength=2)))
         emit(self._format(batch, strands, empty_matches(0), (row, last_row)))
         if self.flood:
             self.flood.see(0, 0, far.rest())
@@ -294,10 +294,10 @@ class Finder:
         """How many of a batch or of Matches are how long, if that is asked for."""
         return lengths_of(things.length) if self.options.counts_lengths else None
 
-    def shares(self, chunk: "Chunk") -> Iterator[Share]:
-        """Yield the Shares of a chunk, each of which gives a Summary."""
+    def shares(self, chunk: "Chunk") -> Iterator[QueryShare]:
+        """Yield the QueryShares of a chunk, each of which gives a MemSummary."""
         if chunk.data.size < 2 * self.task_size:
-            yield Share(Finder._whole, (chunk,))
+            yield QueryShare(Finder._whole, (chunk,))
             return
         batch, strands, counts = self._parse(chunk)
         row, n_rows = 0, 2 * batch.length.size
@@ -305,46 +305,46 @@ class Finder:
         for first, share in cut(strands, self.task_size):
             if self.options.unique == IN_BOTH:
                 kept.append(Future())
-                yield Share(Finder._keep, (share, first, kept[-1]))
+                yield QueryShare(Finder._keep, (share, first, kept[-1]))
             else:
                 stop = int(share.row[-1]) + 1  # a row's header goes with its first start
-                yield Share(Finder._share, (counts, batch, share, (row, stop)))
-                counts, row = Summary(), stop
-        yield Share(Finder._rest, (counts, batch, strands, kept, (row, n_rows)))
+                yield QueryShare(Finder._share, (counts, batch, share, (row, stop)))
+                counts, row = MemSummary(), stop
+        yield QueryShare(Finder._rest, (counts, batch, strands, kept, (row, n_rows)))
 
-    def _parse(self, chunk: "Chunk") -> "tuple[ReadBatch, Strands, Summary]":
-        """(ReadBatch, Strands, Summary of the queries) of a chunk."""
+    def _parse(self, chunk: "Chunk") -> "tuple[ReadBatch, Strands, MemSummary]":
+        """(ReadBatch, Strands, MemSummary of the queries) of a chunk."""
         with self.timed("parse"):
             batch = reads.parse(chunk)
             if self.writer.is_sam:
                 reads.check_sam(chunk, batch)
-            counts = Summary(batch.length.size, int(batch.length.sum()), lengths=self._lengths_of(batch))
+            counts = MemSummary(batch.length.size, int(batch.length.sum()), lengths=self._lengths_of(batch))
             return batch, make_strands(batch, self.options.strands), counts
 
-    def _whole(self, emit: Emit, chunk: "Chunk") -> Summary | None:
+    def _whole(self, emit: Emit, chunk: "Chunk") -> MemSummary | None:
         batch, strands, counts = self._parse(chunk)
         return self._share(emit, counts, batch, strands, (0, 2 * batch.length.size))
 
     def _share(
-        self, emit: Emit, counts: Summary, batch: "ReadBatch", strands: Strands, rows: tuple[int, int]
-    ) -> Summary:
+        self, emit: Emit, counts: MemSummary, batch: "ReadBatch", strands: Strands, rows: tuple[int, int]
+    ) -> MemSummary:
         found = self.matches_of(strands)
         if self.options.unique == IN_BOTH:
             found = [in_query(strands, join_matches(found))]  # type: ignore[arg-type]
         return counts.plus(self.lines(emit, batch, strands, found, rows))
 
-    def _keep(self, emit: Emit, strands: Strands, first: int, kept: Future) -> Summary:
+    def _keep(self, emit: Emit, strands: Strands, first: int, kept: Future) -> MemSummary:
         """Put what is found in strands ``first`` and on into the Future ``kept``, for ``_rest``."""
         found = empty_matches(0)
         try:
             found = join_matches(self.matches_of(strands))  # type: ignore[arg-type]
         finally:
             kept.set_result(found._replace(strand=found.strand + first))
-        return Summary()
+        return MemSummary()
 
     def _rest(
-        self, emit: Emit, counts: Summary, batch: "ReadBatch", strands: Strands, kept: list, rows: tuple
-    ) -> Summary:
+        self, emit: Emit, counts: MemSummary, batch: "ReadBatch", strands: Strands, kept: list, rows: tuple
+    ) -> MemSummary:
         """Write what was kept, once it is there, and the header lines that are left."""
         found = [in_query(strands, join_matches([found.result() for found in kept]))] if kept else ()
         return counts.plus(self.lines(emit, batch, strands, found, rows))
@@ -363,19 +363,21 @@ def compile_all(finders: Sequence[Finder]) -> None:
         finder.writer.format(batch, strands, nothing, (0, 2))
 
 
-def find(finders: Sequence[Finder], source: Iterator, sink: Any, progress: Progress | None = None) -> Summary:
+def find(
+    finders: Sequence[Finder], source: Iterator, sink: Any, progress: Progress | None = None
+) -> MemSummary:
     """Find the matches of spans of queries, in order, and write their lines to ``sink`` (a binary file).
 
     ``finders``: one for each place where matches are sought, used by as many threads as its options say.
     """
-    progress, summary, start = progress or Progress(quiet=True), Summary(), time.monotonic()
+    progress, summary, start = progress or Progress(quiet=True), MemSummary(), time.monotonic()
 
     def write(lines: Any) -> None:
         sink.write(lines)
         finders[0].writer.written(lines)
 
     def work(finder: Finder, emit: Emit, item: Any) -> Any:
-        if isinstance(item, Share):
+        if isinstance(item, QueryShare):
             return item.how(finder, emit, *item.what)
         with finder.timed("read"):
             chunk = item.read()

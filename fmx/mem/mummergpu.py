@@ -34,7 +34,7 @@ from .windows import Subquery, compare, symbol
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex
-    from .strands import Strands
+    from .strands import Matches, Strands
 
 N_SUBQUERIES = 1024  # of a job at most: longer strands are several jobs, each begun by binary search
 
@@ -65,7 +65,7 @@ class Jobs(NamedTuple):
     slot: np.ndarray
 
 
-class Found(NamedTuple):
+class LongestMatches(NamedTuple):
     """By subquery: the ``row`` of a longest match and its ``length`` in symbols, uint32[n] each.
 
     The row of a length below l means nothing.
@@ -205,25 +205,27 @@ def make_mummergpu(index: "FMIndex", least: int) -> MummerGpu:
 
 
 @seek.register(MummerGpu)
-def _seek(matcher, strands) -> Subqueries:
+def _seek(matcher: MummerGpu, strands: "Strands") -> Subqueries:
     jobs = make_jobs(strands, matcher.least)
     found = match_all(matcher.segment, strands, jobs, matcher.least)
     return subqueries(matcher.lcp, matcher.least, jobs, found)
 
 
 @collect.register(MummerGpu)
-def _collect(matcher, strands, anchors, start, stop, matches) -> int:
+def _collect(
+    matcher: MummerGpu, strands: "Strands", anchors: Subqueries, start: int, stop: int, matches: "Matches"
+) -> int:
     return _process(matcher, strands, anchors, start, stop, np.empty(N_DIGITS, np.int64), matches)
 
 
-def match_all(segment: Segment, strands: "Strands", jobs: Jobs, least: int) -> Found:
+def match_all(segment: Segment, strands: "Strands", jobs: Jobs, least: int) -> LongestMatches:
     """The longest match of every subquery in a segment, by one thread."""
-    found = Found(*(np.empty(jobs.slot[-1], np.uint32) for _ in Found._fields))
+    found = LongestMatches(*(np.empty(jobs.slot[-1], np.uint32) for _ in LongestMatches._fields))
     _match(segment, strands, jobs, np.int64(least), found)
     return found
 
 
-def subqueries(lcp: LCP, least: int, jobs: Jobs, found: Found, n_threads: int = 1) -> Subqueries:
+def subqueries(lcp: LCP, least: int, jobs: Jobs, found: LongestMatches, n_threads: int = 1) -> Subqueries:
     """The subqueries that match, with their rows."""
     cuts = spans(jobs.strand.size, n_threads)
     shares = [Jobs(jobs.strand[a:b], jobs.begin[a:b], jobs.slot[a : b + 1]) for a, b in cuts]
@@ -237,7 +239,7 @@ def subqueries(lcp: LCP, least: int, jobs: Jobs, found: Found, n_threads: int = 
     return anchors
 
 
-def _n_matching(least: int, jobs: Jobs, found: Found) -> int:
+def _n_matching(least: int, jobs: Jobs, found: LongestMatches) -> int:
     """How many subqueries of jobs match."""
     return int(np.count_nonzero(found.length[jobs.slot[0] : jobs.slot[-1]] >= least))
 

@@ -30,7 +30,7 @@ from ..machines.gpu_session import PinnedPool
 from ..machines.threads import run_all, spans
 from ..search.gpu import gpu_search
 from .matching import collected, slices
-from .mummergpu import Found, Jobs, Segment, Subqueries, make_jobs, match_job, subqueries
+from .mummergpu import Jobs, LongestMatches, Segment, Subqueries, make_jobs, match_job, subqueries
 from .strands import Strands, some_strands, take, word_ends, words_of
 
 if TYPE_CHECKING:
@@ -120,7 +120,9 @@ def rounds(strands: Strands, jobs: Jobs, division: Division) -> list:
     return cuts
 
 
-def merge(segment: Segment, rank: np.ndarray, found: Found, whole: Found, n_threads: int = 1) -> None:
+def merge(
+    segment: Segment, rank: np.ndarray, found: LongestMatches, whole: LongestMatches, n_threads: int = 1
+) -> None:
     """Take what was ``found`` in a segment into ``whole``, of the same subqueries, where it is longer."""
     cuts = [slice(*span) for span in spans(found.row.size, n_threads)]
     run_all(_merge, [(segment, rank, take(found, cut), take(whole, cut)) for cut in cuts], n_threads)
@@ -153,7 +155,7 @@ class Round(NamedTuple):
 
     strands: Strands
     jobs: Jobs
-    found: Found
+    found: LongestMatches
 
 
 @kernel
@@ -193,13 +195,13 @@ class GpuMummer:
         """The subqueries of strands that match, and their rows."""
         jobs, arrays = make_jobs(strands, self.least), self.desks.take()
         n = int(jobs.slot[-1])
-        found = Found(*(arrays(name, n, np.uint32)[:n] for name in Found._fields))
+        found = LongestMatches(*(arrays(name, n, np.uint32)[:n] for name in LongestMatches._fields))
         self.search(strands, jobs, found)
         anchors = subqueries(self.host.lcp, self.least, jobs, found, self.n_threads)
         self.desks.give_back(arrays)
         return anchors
 
-    def search(self, strands: Strands, jobs: Jobs, found: Found) -> None:
+    def search(self, strands: Strands, jobs: Jobs, found: LongestMatches) -> None:
         """Find a longest match of each subquery in the whole suffix array; ``found`` in pinned memory."""
         work = [_round(strands, jobs, found, *cut) for cut in rounds(strands, jobs, self.division)]
         if len(self.segments) == 1:
@@ -227,9 +229,9 @@ class GpuMummer:
         first, length, *jobs = (columns[a:b] for a, b in pairwise(ends))
         strands = Strands(words, first, length, *[first[:0]] * 4)
         n, found, in_parts = queries.found.row.size, queries.found, len(self.segments) > 1
-        results = Found(*(stream.there(name, n, np.uint32) for name in Found._fields))
+        results = LongestMatches(*(stream.there(name, n, np.uint32) for name in LongestMatches._fields))
         if in_parts:
-            found = Found(*(stream.here(name, n, np.uint32)[:n] for name in Found._fields))
+            found = LongestMatches(*(stream.here(name, n, np.uint32)[:n] for name in LongestMatches._fields))
         stream.begin("match")
         stream.launch(
             match_kernel, queries.jobs.strand.size, gpu.block_size(N_THREADS),
@@ -252,7 +254,7 @@ class GpuMummer:
         return self._held[1]
 
 
-def _round(strands: Strands, jobs: Jobs, found: Found, start: int, stop: int) -> Round:
+def _round(strands: Strands, jobs: Jobs, found: LongestMatches, start: int, stop: int) -> Round:
     """The Round of jobs start to stop, by itself."""
     first, slots = int(jobs.strand[start]), jobs.slot[start : stop + 1]
     piece = some_strands(strands, first, int(jobs.strand[stop - 1]) + 1)

@@ -29,7 +29,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from ..compiler.sorting import N_DIGITS
 from .matches import put_in_order
-from .strands import collect, seek, take
+from .strands import Matches, Strands, collect, seek, take
 from .windows import (
     Seeds,
     Subquery,
@@ -80,7 +80,7 @@ def best_width(n: int, s: int, least: int) -> int:
 
 
 @seek.register(Seeds)
-def seek_seeds(matcher, strands) -> Windows:
+def seek_seeds(matcher: Seeds, strands: Strands) -> Windows:
     """The windows of all strands that have rows."""
     step = step_of(matcher)
     most = 2 * int(((strands.stop - strands.start + step - 2) // step + 1).sum())
@@ -91,7 +91,9 @@ def seek_seeds(matcher, strands) -> Windows:
 
 
 @collect.register(Seeds)
-def collect_seeds(matcher, strands, anchors, start, stop, matches):
+def collect_seeds(
+    matcher: Seeds, strands: Strands, anchors: Windows, start: int, stop: int, matches: Matches
+) -> int:
     """The matches of windows start to stop."""
     places, counts = np.empty((_GROUP, 2), np.int64), np.empty(N_DIGITS, np.int64)
     return _collect(matcher, strands, anchors, (start, stop), places, counts, matches)
@@ -111,7 +113,7 @@ def _seek(matcher, strands, windows, places):
             places[waiting, _STRAND], places[waiting, _POSITION] = i, position
             waiting += 1
             if waiting == _GROUP:
-                n, waiting = _keep(matcher, strands, windows, places, n, waiting), 0
+                n, waiting = _keep(matcher, strands, windows, places, n, waiting), np.int64(0)
     return _keep(matcher, strands, windows, places, n, waiting)
 
 
@@ -181,9 +183,9 @@ def _collect(matcher, strands, anchors, span, places, counts, matches):
     frame = outside = np.uint64(0)
     row = np.int64(anchors.lo[start]) if start < stop else np.int64(0)
     while anchor < stop:
-        waiting = 0
+        waiting = np.int64(0)
         while anchor < stop and waiting < _GROUP:
-            n_rows = min(np.int64(anchors.hi[anchor]) - row, _GROUP - waiting)
+            n_rows = min(np.int64(anchors.hi[anchor]) - row, np.int64(_GROUP) - waiting)
             for j in range(n_rows):
                 text = np.int64(at(matcher.sa, row + j))
                 prefetch(matcher.words, max(text - n_before(matcher), 0) >> 5)

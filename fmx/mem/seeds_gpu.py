@@ -47,7 +47,7 @@ from ..machines.gpu import memory_beside
 from ..machines.gpu_session import Arrays, PinnedPool
 from ..machines.threads import run_all, spans
 from ..search.gpu import gpu_search
-from .matches import Pairs, sort_pairs
+from .matches import KeyValues, sort_pairs
 from .matching import slices
 from .strands import Strands, empty_matches, take, words_of
 from .windows import extend, first_window, frame_of, lookup, may_match, n_windows, rows_of, step_of
@@ -68,7 +68,7 @@ class Queries(NamedTuple):
     n: int
 
 
-class Table(NamedTuple):
+class BlockTable(NamedTuple):
     """What kernels tell each other of ``n`` blocks of windows, with room for ``most`` rows.
 
     ``numbers`` int64 is one array, for a kernel is launched the sooner the fewer it is given;
@@ -81,7 +81,7 @@ class Table(NamedTuple):
 
 
 class Sections(NamedTuple):
-    """The sections of a Table of n blocks.  ``counters`` int64[2]: turns << 40 | rows, and matches.
+    """The sections of a BlockTable of n blocks.  ``counters`` int64[2]: turns << 40 | rows, and matches.
 
     By block ``spans`` int64[2n], where its matches begin and how many they are.  By turn ``block`` int64[n].
     By turn and window ``running`` int64[n * BLOCK + 1], the rows of all windows before, ``place``
@@ -149,7 +149,7 @@ def add_up(sums, value):
 def seek_kernel(matcher, queries, start, stop, table):
     """Rows of windows start to stop: a thread a window, a block of threads a block of windows.
 
-    ``matcher`` Seeds, ``queries`` Queries, ``table`` Table whose counters are 0.
+    ``matcher`` Seeds, ``queries`` Queries, ``table`` BlockTable whose counters are 0.
     """
     sums = cuda.shared.array(BLOCK, INT64)
     strands, sections = strands_of(queries), sections_of(table)
@@ -179,7 +179,7 @@ def seek_kernel(matcher, queries, start, stop, table):
 def compare_kernel(matcher, queries, table, pairs):
     """The match of each row, by any number of threads, each of which takes rows in turn.
 
-    ``pairs`` Pairs of a row: position << 32 | text, and strand << 32 | length, or 0 where there is none.
+    ``pairs`` KeyValues of a row: position << 32 | text, and strand << 32 | length, or 0 where there is none.
     """
     sections = sections_of(table)
     n_rows = sections.counters[0] & ROW_BITS
@@ -203,7 +203,7 @@ def compare_kernel(matcher, queries, table, pairs):
 def gather_kernel(table, pairs, found):
     """Let the matches of a block of windows close ranks, and sort those of each window.
 
-    A block of threads a block of windows, a thread a window; from ``pairs`` into ``found``, both Pairs.
+    A block of threads a block of windows, a thread a window; from ``pairs`` into ``found``, both KeyValues.
     """
     counts = cuda.shared.array(BLOCK, UINT32)
     sums = cuda.shared.array(BLOCK, INT64)  # the simulator knows them apart by their lines
@@ -233,8 +233,8 @@ def gather_kernel(table, pairs, found):
         sync_block()
         if n > 1:
             begin, row = base + before, running[t]
-            ours = Pairs(found.keys[begin : begin + n], found.values[begin : begin + n])
-            other = Pairs(pairs.keys[row : row + n], pairs.values[row : row + n])
+            ours = KeyValues(found.keys[begin : begin + n], found.values[begin : begin + n])
+            other = KeyValues(pairs.keys[row : row + n], pairs.values[row : row + n])
             in_order = sort_pairs(ours, other, 0, n)
             for j in range(n):
                 ours.keys[j], ours.values[j] = in_order.keys[j], in_order.values[j]
@@ -256,11 +256,11 @@ _RESIDENT = 2048  # threads of a multiprocessor
 _MANY = 1 << 18  # matches that threads of the host share
 
 
-class Found(NamedTuple):
+class GpuMatches(NamedTuple):
     """Matches in pinned memory, ``arrays``: ``spans`` as in seeds_gpu.py, ``pairs`` as of gather."""
 
     spans: np.ndarray
-    pairs: Pairs
+    pairs: KeyValues
     arrays: Arrays
 
 
@@ -296,8 +296,8 @@ def slices_of_gpu(matcher, strands, span=None):
 
 def _find(
     stream: "GpuStream", matcher: GpuSeeds, strands: "Strands", span: tuple[int, int] | None
-) -> tuple[Found | None, list[tuple[int, int]] | tuple]:
-    """(the Found matches of a span of windows, nothing), or (None, its shares) where it has too many rows."""
+) -> tuple[GpuMatches | None, list[tuple[int, int]] | tuple]:
+    """(GpuMatches of a span of windows, nothing), or (None, its shares) where it has too many rows."""
     queries, n_of_all = _bring(stream, matcher, strands)
     start, stop = span or (0, n_of_all)
     n, n_rows = stop - start, matcher.n_rows
@@ -309,11 +309,13 @@ def _find(
         stream.wait()
         wanted = int(report[0] & ROW_BITS)
         if wanted <= n_rows:
-            its_pairs = Pairs(*(arrays(name, report[1], np.int64)[: report[1]] for name in Pairs._fields))
+            its_pairs = KeyValues(
+                *(arrays(name, report[1], np.int64)[: report[1]] for name in KeyValues._fields)
+            )
             if report[1]:
                 stream.receive(found, its_pairs)
                 stream.wait()
-            return Found(report[2:], its_pairs, arrays), ()
+            return GpuMatches(report[2:], its_pairs, arrays), ()
         n_shares = wanted // n_rows + 1 if n > 1 else 1
         n_rows = wanted  # of a window by itself
     matcher.desks.give_back(arrays)
@@ -322,12 +324,12 @@ def _find(
 
 def _launch(
     stream: "GpuStream", matcher: GpuSeeds, queries: Queries, span: tuple[int, int], n_rows: int
-) -> tuple[Table, Pairs]:
-    """Begin to find the matches of a span of windows: (Table, Pairs of the matches), on the GPU."""
+) -> tuple[BlockTable, KeyValues]:
+    """Begin to find the matches of a span of windows: (BlockTable, KeyValues of the matches), on the GPU."""
     n_blocks = max(-(-(span[1] - span[0]) // BLOCK), 1)  # one has nothing to do where there are no windows
-    table = Table(stream.there("table", table_size(n_blocks), np.int64), n_blocks, n_rows)
+    table = BlockTable(stream.there("table", table_size(n_blocks), np.int64), n_blocks, n_rows)
     pairs, found = (
-        Pairs(*(stream.there(f"{name} of {of}", n_rows, np.int64) for name in Pairs._fields))
+        KeyValues(*(stream.there(f"{name} of {of}", n_rows, np.int64) for name in KeyValues._fields))
         for of in ("rows", "matches")
     )
     stream.begin("match")
@@ -368,7 +370,7 @@ def _pack(matcher, strands, base, columns):
     return total
 
 
-def _hand_over_all(found: Found, matches: "Matches", n_threads: int) -> None:
+def _hand_over_all(found: GpuMatches, matches: "Matches", n_threads: int) -> None:
     """Write matches in the order of the blocks of windows, by several threads."""
     ends = np.append(0, np.cumsum(found.spans[1::2]))
     work = [

@@ -167,7 +167,7 @@ LONGEST_PREFIX = 13
 
 
 @dataclass(frozen=True)
-class Place:
+class SearchPlace:
     """Where may be searched, the CPU or a GPU: its rates, and how many bytes an index may take there."""
 
     kind: str  # cpu or cuda
@@ -180,7 +180,7 @@ class Prediction:
     """A choice, where it is searched, and what is expected of it: bytes that it reads, seconds a read."""
 
     choice: Choice
-    place: Place
+    place: SearchPlace
     n_bytes: int
     search: float
     locate: float
@@ -191,7 +191,7 @@ class Prediction:
         return 1 / (self.search + self.locate)
 
 
-def predict(sizes: Sequence[int], length: int, choice: Choice, place: Place) -> Prediction:
+def predict(sizes: Sequence[int], length: int, choice: Choice, place: SearchPlace) -> Prediction:
     """What to expect of a choice for a text of parts of ``sizes`` symbols, for reads of ``length`` bases."""
     search = search_seconds(sizes, length, choice, place.rates)
     return Prediction(
@@ -199,7 +199,7 @@ def predict(sizes: Sequence[int], length: int, choice: Choice, place: Place) -> 
     )
 
 
-def ranked(sizes: Sequence[int], length: int, places: Iterable[Place], offered: Callable) -> list:
+def ranked(sizes: Sequence[int], length: int, places: Iterable[SearchPlace], offered: Callable) -> list:
     """The best Prediction of each way that fits, the fastest first; ``offered(kind)`` gives Choices."""
     best: dict = {}
     for place in places:

@@ -31,7 +31,7 @@ from ..measure.texts import cut, places, random_fasta, search
 from ..search import engines
 from ..search.mapping import make_query
 from . import choices
-from .choices import Choice, Place, Prediction
+from .choices import Choice, Prediction, SearchPlace
 from .rates import Store, measure_cpu, measure_gpu
 
 N_READS = {"cpu": 200_000, "cuda": 4_000_000}  # a thread of the CPU, a GPU
@@ -168,14 +168,14 @@ def _places(question: Question, progress: Progress) -> tuple:
             f"{1e-6 / rates.seconds(64, most):.0f} M lines/s from {most / 1e9:.1f} GB; "
             f"{1e-6 / huge.seconds(64, most):.0f} M from huge pages"
         )
-        places.append(Place("cpu", rates, question.memory or available_memory() // 2))
+        places.append(SearchPlace("cpu", rates, question.memory or available_memory() // 2))
 
     def on_gpu(sessions: list[GpuSession]) -> None:
         (session,) = sessions
         stores.append(Store(session.name))
         with progress.stage("rates of the GPU"):
             rates = stores[-1].rates(lambda: measure_gpu(session.name))
-        places.append(Place("cuda", rates, session.memory))
+        places.append(SearchPlace("cuda", rates, session.memory))
 
     where = Device(question.engine, memory=question.memory)
     choose_place(where, on_gpu, lambda: None, lambda place: progress.say(f"measured {place}"))

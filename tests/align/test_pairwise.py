@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from fmx.align.bounds import Counts, identity
+from fmx.align.bounds import AlignmentCounts, identity
 from fmx.cli.main import run
 
 from . import naive_nw
@@ -143,10 +143,10 @@ def test_filter_keeps_what_all_against_all_keeps(tmp_path, definition):
 
 
 def test_filter_rules_out_far_pairs_without_aligning_them(genes):
-    from fmx.align.jobs import Job, select
+    from fmx.align.jobs import AlignmentJob, select
 
     s = encode(genes)
-    job = Job(s, s, half=True, identity=0.97)
+    job = AlignmentJob(s, s, half=True, identity=0.97)
     kept = select(job, (0, len(genes)))
     assert 0 < kept.query.size < job.n_pairs(0, len(genes)) / 4
 
@@ -178,7 +178,7 @@ def test_identities_are_vsearchs(tmp_path, genes):
         openings = sum(1 for k, c in enumerate(path) if c in "ID" and (k == 0 or path[k - 1] != c))
         for definition, value in enumerate(values):
             counts = path.count("="), path.count("X"), len(path), len(path) - len(inner), openings
-            mine = identity(definition, len(a), len(b), Counts(*counts))
+            mine = identity(definition, len(a), len(b), AlignmentCounts(*counts))
             assert abs(100 * mine - float(value)) < 0.0501
             assert mine == naive_nw.identity(path, len(a), len(b), definition)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fmx.align.band import make_work
 from fmx.align.bounds import least_score, most_gaps
-from fmx.align.jobs import Job, Pairs, Worker, plan
+from fmx.align.jobs import AlignmentJob, PairList, Worker, plan
 from fmx.align.sequences import Scoring
 
 from . import naive_nw
@@ -26,10 +26,10 @@ def path(records, r):
 def align_all(sequences, scoring=None, definition=1, p=0.0, known=False, work=None, only=None):
     """{(i, j): (path, score, identity)} of all pairs at or above p; ``known``: after a score pass."""
     s = encode(sequences)
-    job = Job(s, s, half=False, scoring=scoring or Scoring(), definition=definition, identity=p)
+    job = AlignmentJob(s, s, half=False, scoring=scoring or Scoring(), definition=definition, identity=p)
     n = len(sequences)
     both = np.array(only or [(i, j) for i in range(n) for j in range(n)])
-    pairs = Pairs(both[:, 0].copy(), both[:, 1].copy())
+    pairs = PairList(both[:, 0].copy(), both[:, 1].copy())
     worker = Worker(job)
     worker._work = work
     least, _ = plan(job, pairs)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fmx.align.jobs import Job, Pairs, Worker
+from fmx.align.jobs import AlignmentJob, PairList, Worker
 from fmx.align.sequences import LIMIT, Scoring
 from fmx.errors import UnsupportedError
 
@@ -26,9 +26,9 @@ SCORINGS = [
 
 def scores(sequences, scoring):
     s = encode(sequences)
-    job = Job(s, s, half=False, scoring=scoring, paths=False)
+    job = AlignmentJob(s, s, half=False, scoring=scoring, paths=False)
     n = len(sequences)
-    pairs = Pairs(np.repeat(np.arange(n), n), np.tile(np.arange(n), n))
+    pairs = PairList(np.repeat(np.arange(n), n), np.tile(np.arange(n), n))
     return job.totals(pairs, Worker(job).score(pairs)).reshape(n, n)
 
 

@@ -117,14 +117,14 @@ def test_ceilings_that_are_interpolated_are_marked(tmp_path):
     """Of the rows of a table of designs: entries of 96 bytes are between those whose ceiling is measured."""
     pytest.importorskip("matplotlib", reason="pip install 'fmx-mapper[dev]'")
     from fmx.bench import figures
-    from fmx.measure.tables import Table
+    from fmx.measure.tables import BenchTable
 
     entries = {"kstep-k2-d64": 96, "kstep-k2-d192": 160, "sampled-k1-d64": 32}
     rows = [
         {"layout": name, "engine": "e", "Gbases/s": 30.0, "% of ceiling": 60.0, "entry B": entry}
         for name, entry in entries.items()
     ]
-    table = Table("designs", "", "a GPU", "2026-01-01", rows)
+    table = BenchTable("designs", "", "a GPU", "2026-01-01", rows)
     drawn = {name: limits for name, *_, limits in figures._designs(table)}
     assert drawn == {
         "designs-sampled": {"memory's ceiling": ([64], [50.0], [False])},

@@ -54,7 +54,7 @@ def test_the_page_of_the_docs_is_what_the_command_makes():
 
 def test_a_value_is_looked_up_in_the_rows_that_are_asked_for():
     rows = [{"a": 1, "x": 5.0}, {"a": 1, "x": 7.0}, {"a": 2, "x": 9.0}]
-    found = facts.Found([tables.Table("t", "", "", "", rows)])
+    found = facts.MeasuredTables([tables.BenchTable("t", "", "", "", rows)])
     assert found.most("t", "x", a=1) == 7.0
     assert found.row_of_most("t", "x")["a"] == 2
     for name, wanted in (("t", {"a": 3}), ("u", {})):
@@ -84,10 +84,10 @@ def test_runs_are_kept_with_what_is_known_and_failures_told(command, tmp_path, m
         if "roofline" in words:
             raise FmxError("no GPU")
         rows = [{"cluster": "six alike nodes", "pairs/s": 1014.2}]
-        tables.write([tables.Table("nodes", "c", "here", "2026-01-01", rows)], f"{words[-1]}/nodes.json")
+        tables.write([tables.BenchTable("nodes", "c", "here", "2026-01-01", rows)], f"{words[-1]}/nodes.json")
 
     monkeypatch.setattr(facts.timing, "run", run)
-    known = [tables.Table(name, "old", "there", "2025-01-01", [{"x": 1}]) for name in ("nodes", "other")]
+    known = [tables.BenchTable(name, "old", "there", "2025-01-01", [{"x": 1}]) for name in ("nodes", "other")]
     tables.write(known, tmp_path / "known.json")
     out = tmp_path / "out"
     words = ["--run", "cluster", "--run", "roofline", "--device", 1, "-o", out]

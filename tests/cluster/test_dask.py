@@ -32,7 +32,7 @@ PYTHON = [sys.executable, "-m"]
 @contextmanager
 def cluster(folder, n_workers, variables=()):
     """A scheduler and its workers, one thread each: (the file that names it, all processes)."""
-    with workers.started(folder, [workers.Kind(1)] * n_workers, variables) as made:
+    with workers.started(folder, [workers.WorkerKind(1)] * n_workers, variables) as made:
         yield made.file, [made.scheduler, *made.workers]
 
 
@@ -344,14 +344,14 @@ def test_the_scheduler_of_the_environment_is_taken_where_work_can_be_shared(home
 def test_the_bench_tells_who_did_what(home, shared, monkeypatch):
     file, processes = shared[0], [process for process in shared[1] if process.poll() is None]
     monkeypatch.chdir(home)
-    made = workers.Started(file, processes[0], processes[1:])
+    made = workers.DaskCluster(file, processes[0], processes[1:])
     words = timing.fmx_command(*SEARCH, "-o", "bench.sam")
     client, seconds, counts = workers.measured([*words, "--scheduler-file", file], made)
     assert (len(seconds), f"; {sum(counts)} shards, " in client.said) == (1 + len(processes[1:]), True)
     assert sum(seconds[1:]) > 0.2
-    alone = timing.Run(2.0, 4.0, "fmx: 1 of 2 shards, 7 reads/s\nfmx: 1,000,000 reads: 9 occur")
+    alone = timing.TimedRun(2.0, 4.0, "fmx: 1 of 2 shards, 7 reads/s\nfmx: 1,000,000 reads: 9 occur")
     tries = [(alone, client, seconds, counts)] * 3
-    one, both, *each = bench._rows(tries, [workers.Kind(1)] * len(counts))
+    one, both, *each = bench._rows(tries, [workers.WorkerKind(1)] * len(counts))
     assert one == {"processes": "one by itself", "wall s": 2.0, "CPU s": 4.0, "reads/s": 500_000}
     assert both["CPU s"] == pytest.approx(client.cpu + sum(seconds))
     assert both["reads/s"] == pytest.approx(1_000_000 / client.wall)
@@ -359,8 +359,8 @@ def test_the_bench_tells_who_did_what(home, shared, monkeypatch):
 
 
 def test_a_worker_is_named_by_threads_and_gpu():
-    assert workers.Kind.of("8@1") == workers.Kind(8, 1)
-    assert [str(workers.Kind.of(text)) for text in ("1", "16@0")] == ["1 thread", "16 threads, GPU 0"]
+    assert workers.WorkerKind.of("8@1") == workers.WorkerKind(8, 1)
+    assert [str(workers.WorkerKind.of(text)) for text in ("1", "16@0")] == ["1 thread", "16 threads, GPU 0"]
     for text in ("", "0", "8@", "@1", "x"):
         with pytest.raises(ValueError, match="is not THREADS"):
-            workers.Kind.of(text)
+            workers.WorkerKind.of(text)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fmx.bench import designs, gpu_index
-from fmx.bench.drawn import Drawn
+from fmx.bench.drawn import DrawnPatterns
 from fmx.machines import gpu
 from fmx.machines.gpu_jobs import Gpu
 from fmx.machines.gpu_session import GpuSession
@@ -12,7 +12,7 @@ from fmx.measure.texts import Repeat, make_codes
 
 def test_each_form_is_timed_counted_and_checked():
     backend = Gpu(GpuSession(0))
-    drawn = Drawn(backend, make_codes(backend, Repeat, 700), 40, 12)
+    drawn = DrawnPatterns(backend, make_codes(backend, Repeat, 700), 40, 12)
     rows = gpu_index.attempts(drawn, "repeats", (6,), (32,), lambda *asked: 1e9)
     assert [(row["seed"], row["wide"], row["wrong"]) for row in rows] == [
         (5, False, 0),

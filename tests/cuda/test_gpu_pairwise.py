@@ -12,11 +12,11 @@ from conftest import ON_GPU
 
 from fmx.align import gpu as worker
 from fmx.align.gpu import Doubles, Scorer, fits, gain_words, lazy_kernel, packed_kernel, pair_up, shared_bytes
-from fmx.align.jobs import Job, Pairs
+from fmx.align.jobs import AlignmentJob, PairList
 from fmx.align.journey import PairOptions, compute, records
 from fmx.align.sequences import Scoring
 from fmx.bench import pairwise_gpu
-from fmx.bench.paper_kernels import Columns, Matrices, run_dscan, run_rscan, run_tiled
+from fmx.bench.paper_kernels import ColumnBatch, MatrixBatch, run_dscan, run_rscan, run_tiled
 from fmx.compiler.cuda import SIMULATED
 from fmx.machines import gpu
 from fmx.machines.gpu_session import GpuSession
@@ -29,7 +29,7 @@ SCORINGS = [Scoring(), Scoring(2, -9, -1)]
 
 
 def setting(kind, scoring):
-    """Matrices or Columns of the pairs."""
+    """MatrixBatch or ColumnBatch of the pairs."""
     s = encode(SEQUENCES)
     query, target = np.array(PAIRS).T
     return kind(s, s, query, target, scoring.gains)
@@ -58,7 +58,7 @@ MATRIX_KERNELS = {
 @pytest.mark.parametrize("scoring", SCORINGS, ids=str)
 @pytest.mark.parametrize("name", MATRIX_KERNELS)
 def test_whole_matrices_are_those_of_the_definition(name, scoring):
-    m = setting(Matrices, scoring)
+    m = setting(MatrixBatch, scoring)
     m.matrix = gpu.to_device(np.full(m.matrix.size, -7, np.int32))
     MATRIX_KERNELS[name](m)
     got, starts = gpu.to_host(m.matrix).tolist(), gpu.to_host(m.starts).tolist()
@@ -80,7 +80,7 @@ def wanted(scoring):
 @pytest.mark.parametrize("scoring", SCORINGS, ids=str)
 @pytest.mark.parametrize(("block", "k"), [(4, 4), (3, 5), (2, 16)])
 def test_lazy_scores_are_those_of_the_definition(block, k, scoring):
-    columns = setting(Columns, scoring)
+    columns = setting(ColumnBatch, scoring)
     columns.out = gpu.to_device(np.full(len(PAIRS), -7, np.int32))
     columns.run(block, k)
     assert scores(gpu.to_host(columns.out), scoring) == wanted(scoring)
@@ -109,13 +109,13 @@ def test_packed_scores_are_those_of_the_definition(k, scoring):
 @pytest.mark.parametrize("scoring", [Scoring(), Scoring(5000, -3, -7)], ids=["packed", "wide"])
 def test_stream_bytes_scores_any_list_of_pairs(scoring):
     s = encode(SEQUENCES)
-    job = Job(s, s, half=False, scoring=scoring)
+    job = AlignmentJob(s, s, half=False, scoring=scoring)
     assert fits(s, s, scoring.gains) == (scoring.match == 4)
     scorer = Scorer(job, session := GpuSession())
     stream = session.stream()
     for n in (len(PAIRS), 0, 3):  # a stream is used again and again
         pairs = np.array(sorted(PAIRS)[:n], np.int64).reshape(-1, 2)
-        scorer.start(stream, Pairs(pairs[:, 0].copy(), pairs[:, 1].copy()))
+        scorer.start(stream, PairList(pairs[:, 0].copy(), pairs[:, 1].copy()))
         letters = s.lengths()[pairs[:, 0]] + s.lengths()[pairs[:, 1]]
         got = scoring.score(scorer.finish(stream), letters).tolist()
         want = [
@@ -140,7 +140,7 @@ def test_sessions_share_a_job_and_nothing_else(paths, monkeypatch):
     monkeypatch.setattr(Scorer, "start", counted)
     monkeypatch.setattr(worker, "PAIRS", 1)  # a chunk a stream
     s = encode([*SEQUENCES, *family(4, 3, 3, 12, 0.3)])
-    job = Job(s, s, half=True, paths=paths)
+    job = AlignmentJob(s, s, half=True, paths=paths)
     todo = [(number, number + 1) for number in range(s.n - 1)]
     number = 1 if not SIMULATED and gpu.n_devices() > 1 else 0
     sessions = [GpuSession(0), GpuSession(number)]
@@ -163,7 +163,7 @@ def test_sixteen_bits_are_used_only_where_they_are_exact():
 
 
 def test_memory_is_the_papers_table_1():
-    n, m, columns = len(PAIRS), setting(Matrices, Scoring()), setting(Columns, Scoring())
+    n, m, columns = len(PAIRS), setting(MatrixBatch, Scoring()), setting(ColumnBatch, Scoring())
     assert m.matrix.size == 1 + sum(len(SEQUENCES[a]) * len(SEQUENCES[b]) for a, b in PAIRS)
     assert columns.column.size == n * max(map(len, SEQUENCES))
     assert shared_bytes(18, 128) == 128 * 18 * (4 + 1)
@@ -171,7 +171,7 @@ def test_memory_is_the_papers_table_1():
 
 @pytest.mark.skipif(not SIMULATED, reason="only the simulator checks every access to shared memory")
 def test_shared_memory_is_needed_to_the_last_byte():
-    c = setting(Columns, Scoring())
+    c = setting(ColumnBatch, Scoring())
     with pytest.raises(IndexError):
         lazy_kernel[5, 2, 0, shared_bytes(4, 2) - 4](c.batch, c.column, c.out, 4, 9)
 

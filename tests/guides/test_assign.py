@@ -23,7 +23,7 @@ WHERE = [
 
 
 def tally_of(library, reads, options):
-    """The Tally of reads, (letters, qualities)."""
+    """The GuideTally of reads, (letters, qualities)."""
     return tally_of_file("".join(f"@r\n{x}\n+\n{q}\n" for x, q in reads).encode(), library, options)
 
 

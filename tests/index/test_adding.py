@@ -12,7 +12,7 @@ from fmx.compiler.functions import Compiled, compiled
 from fmx.index import contracts, layouts
 from fmx.index.disk import verify
 from fmx.tuning import choices, journey
-from fmx.tuning.choices import Place
+from fmx.tuning.choices import SearchPlace
 from fmx.tuning.rates import Rates
 
 NAME = "plain-k1-d32"
@@ -84,7 +84,7 @@ def test_commands_know_it(tmp_path, command, monkeypatch):
 
 def test_tune_ranks_it():
     found = choices.ranked(
-        [10**6], 100, [Place("cpu", RATES, 10**9)], lambda kind: choices.every(10**6, kind)
+        [10**6], 100, [SearchPlace("cpu", RATES, 10**9)], lambda kind: choices.every(10**6, kind)
     )
     assert NAME in [prediction.choice.way for prediction in found]
     assert choices.engines_for(NAME, "cuda") == ["cuda_task-improved", "cuda_memory", "cuda_full"]

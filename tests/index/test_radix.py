@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from test_reference import codes
 from texts import TEXTS
 
-from fmx.bench.drawn import Drawn
+from fmx.bench.drawn import DrawnPatterns
 from fmx.errors import DeviceError
 from fmx.index import fasta, layouts, positions, prefix_table
 from fmx.index.building.suffix_array import suffix_array
@@ -140,7 +140,7 @@ def test_arrays_do_not_depend_on_the_parts(n_threads):
 @pytest.mark.parametrize("backend", [Cores(2), MACHINE], ids=["cores", "as a GPU"])
 @pytest.mark.parametrize("kind", [texts.Randomize, texts.Repeat])
 def test_the_bench_knows_a_wrong_interval(kind, backend):
-    drawn = Drawn(backend, texts.make_codes(backend, kind, 20_000), 300, 70, 5)
+    drawn = DrawnPatterns(backend, texts.make_codes(backend, kind, 20_000), 300, 70, 5)
     found, n_wrong = cpu.search(drawn.query("bvsfm"), drawn.patterns), drawn.n_wrong
     assert n_wrong(found) == 0
     found.lo[3] += 1
@@ -152,7 +152,7 @@ def test_the_bench_knows_a_wrong_interval(kind, backend):
 
 
 def test_the_bench_reverses_what_it_draws():
-    drawn = Drawn(MACHINE, texts.random_codes(20_000), 200, 70)
+    drawn = DrawnPatterns(MACHINE, texts.random_codes(20_000), 200, 70)
     patterns, codes = drawn.both_strands(), drawn.codes
     for i, position in enumerate(drawn.positions.tolist()):
         forward = codes[position : position + 70] - 1

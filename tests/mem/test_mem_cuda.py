@@ -18,11 +18,11 @@ def arguments() -> dict:
     """What each kernel is given, with empty arrays."""
     block = np.zeros(1, np.int64)
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
-    from fmx.mem.matches import Pairs
-    from fmx.mem.seeds_gpu import Queries, Table
+    from fmx.mem.matches import KeyValues
+    from fmx.mem.seeds_gpu import BlockTable, Queries
 
     matcher = Seeds(SeedTable(ROWS, 5), ROWS, WORDS, blocks, 20, 5)
-    queries, table, pairs = Queries(WORDS, ROWS, 1), Table(NUMBERS, 1, 1), Pairs(NUMBERS, NUMBERS)
+    queries, table, pairs = Queries(WORDS, ROWS, 1), BlockTable(NUMBERS, 1, 1), KeyValues(NUMBERS, NUMBERS)
     return {
         "seek_kernel": (matcher, queries, 0, 1, table),
         "compare_kernel": (matcher, queries, table, pairs),

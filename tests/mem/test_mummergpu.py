@@ -13,7 +13,7 @@ from texts import TEXTS, random_letters, reads_of
 
 from fmx.errors import DeviceError
 from fmx.mem import mummergpu, mummergpu_gpu
-from fmx.mem.mummergpu import N_SUBQUERIES, Found, make_jobs
+from fmx.mem.mummergpu import N_SUBQUERIES, LongestMatches, make_jobs
 from fmx.mem.strands import seek, word_ends
 
 BLOCKS = st.lists(st.text("ACG", min_size=1, max_size=25), min_size=1, max_size=4)
@@ -25,7 +25,7 @@ def in_segments(host, queries, n_suffixes) -> list:
     """All matches, the subqueries matched in one segment after the other."""
     strands = mems.strands(queries)
     jobs = make_jobs(strands, host.least)
-    found = Found(*(np.zeros(jobs.slot[-1], np.uint32) for _ in range(2)))
+    found = LongestMatches(*(np.zeros(jobs.slot[-1], np.uint32) for _ in range(2)))
     for segment in mummergpu_gpu.cut_segments(host.segment, n_suffixes):
         here = mummergpu.match_all(segment, strands, jobs, host.least)
         mummergpu_gpu.merge(segment, host.segment.rank, here, found)

@@ -14,7 +14,7 @@ from fmx.index.layouts import Fetches
 from fmx.machines.progress import Progress
 from fmx.tuning import choices, journey, rates
 from fmx.tuning import rates as store
-from fmx.tuning.choices import Choice, Place
+from fmx.tuning.choices import Choice, SearchPlace
 from fmx.tuning.rates import Rates
 
 MB, GB = 10**6, 10**9
@@ -171,7 +171,7 @@ def test_less_memory_leaves_fewer_choices_and_none_is_refused(cache):
     previous = None
     for memory in (10 * GB, 600 * MB, 300 * MB, 70 * MB, 30 * MB):
         found = choices.ranked(
-            [100 * MB], 100, [Place("cpu", ROUND, memory)], lambda kind: choices.every(100 * MB, kind)
+            [100 * MB], 100, [SearchPlace("cpu", ROUND, memory)], lambda kind: choices.every(100 * MB, kind)
         )
         assert all(prediction.n_bytes <= memory for prediction in found)
         assert [x.reads for x in found] == sorted((x.reads for x in found), reverse=True)
@@ -203,7 +203,9 @@ def test_the_plan_is_printed_and_nothing_tried(cache, command, monkeypatch):
     text = result.out.decode()
     assert text.startswith(PLAN)
     assert text.count("\n") == PLAN.count("\n") + 10 + 3
-    best = choices.ranked([MB], 50, [Place("cpu", ROUND, 7 * MB)], lambda kind: choices.every(MB, kind))[0]
+    best = choices.ranked(
+        [MB], 50, [SearchPlace("cpu", ROUND, 7 * MB)], lambda kind: choices.every(MB, kind)
+    )[0]
     row = text.splitlines()[7].split()
     assert row[:4] == [best.choice.way, "cpu", str(best.choice.sa_rate), str(best.choice.prefix_length)]
     assert row[5] == f"{best.reads / 1e6:,.1f}"

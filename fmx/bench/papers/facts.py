@@ -54,10 +54,10 @@ class MissingError(LookupError):
     """A table or a row that was not measured."""
 
 
-class Found:
+class MeasuredTables:
     """Tables by their names, to look values up in."""
 
-    def __init__(self, tables: Iterable[tables.Table]) -> None:
+    def __init__(self, tables: Iterable[tables.BenchTable]) -> None:
         self.tables = {table.table: table for table in tables}
 
     def rows(self, name: str, /, **wanted: Any) -> list:
@@ -78,7 +78,7 @@ class Found:
         return max(self.rows(name, **wanted), key=lambda row: row[column])
 
 
-Value = Callable[[Found], Any]  # what gives a measured value of the tables that there are
+Value = Callable[[MeasuredTables], Any]  # what gives a measured value of the tables that there are
 
 
 def papers() -> list:
@@ -112,7 +112,7 @@ def _text(name: str) -> str:
 ENGINES = ("task-naive16", "task-improved", "memory", "full-2", "full-4", "full-8")
 
 
-class Run(NamedTuple):
+class BenchRun(NamedTuple):
     """A call of fmx bench: its ``words``, and those that make it ``quick``.
 
     ``more``: options of fmx bench papers that are its own, too.  ``names``: what its tables are called here,
@@ -133,34 +133,34 @@ _BOTH_D = " --layout sampled-k1-d64 --layout sampled-k1-d448"
 _FOR_ENERGY = " --layout sampled-k1-d64 --layout sampled-k1-d192 --layout alternate-k2-d64"
 _GPU_RUN = "gpu --queries 10M --no-energy --experiment"
 RUNS = {
-    "search": Run("search --threads 2", "--size 1 --size 4 --reads 100k --runs 1"),
-    "cores": Run(
+    "search": BenchRun("search --threads 2", "--size 1 --size 4 --reads 100k --runs 1"),
+    "cores": BenchRun(
         "search --size 100 --only layouts", "--size 4 --reads 100k --runs 1", _T, {"search-layouts": "cores"}
     ),
-    "columns": Run(
+    "columns": BenchRun(
         "search --only columns --reads 1k", "--size 4", _T, {"search-columns": "genome-columns"}, ("genome",)
     ),
-    "mem": Run(
+    "mem": BenchRun(
         "mem --experiment commands --workload HS2 --bases 5M --runs 1", "--size 2M --bases 200k", _T
     ),
-    "cluster": Run("cluster --no-merge --disk 200G", ""),
-    "roofline": Run("roofline --largest 16G", "--largest 1G", _GPU),
-    "designs": Run(f"{_GPU_RUN} designs{_ENGINES}", _SMALL, _GPU),
-    "threads": Run(f"{_GPU_RUN} threads{_BOTH_D}", _SMALL, _GPU),
-    "sizes": Run(f"{_GPU_RUN} sizes --bases 1500M", _SMALL, _GPU),
-    "energy": Run(
+    "cluster": BenchRun("cluster --no-merge --disk 200G", ""),
+    "roofline": BenchRun("roofline --largest 16G", "--largest 1G", _GPU),
+    "designs": BenchRun(f"{_GPU_RUN} designs{_ENGINES}", _SMALL, _GPU),
+    "threads": BenchRun(f"{_GPU_RUN} threads{_BOTH_D}", _SMALL, _GPU),
+    "sizes": BenchRun(f"{_GPU_RUN} sizes --bases 1500M", _SMALL, _GPU),
+    "energy": BenchRun(
         f"gpu --queries 10M --experiment designs --engine cuda_task-improved{_FOR_ENERGY}", _SMALL, _GPU,
         {"designs": "energy"},
     ),
-    "short": Run(
+    "short": BenchRun(
         f"{_GPU_RUN} designs --length 32 --layout sampled-k1-d64 --engine cuda_task-improved", _SMALL, _GPU,
         {"designs": "short"},
     ),
-    "mem-gpu": Run(
+    "mem-gpu": BenchRun(
         "mem --engine cuda --experiment stages --size 100M --bases 20M", "--size 2M --bases 200k",
         (*_GPU, *_T),
     ),
-    "pairwise": Run("pairwise --gpu --runs 1", "--part peak", (*_GPU, *_T), files=("genes",)),
+    "pairwise": BenchRun("pairwise --gpu --runs 1", "--part peak", (*_GPU, *_T), files=("genes",)),
 }  # fmt: skip
 
 
@@ -178,7 +178,7 @@ def make(name: str, given: dict[str, Any]) -> list:
     return [table._replace(table=run.names.get(table.table, table.table)) for table in found]
 
 
-def add(known: list[tables.Table], new: Iterable[tables.Table]) -> list:
+def add(known: list[tables.BenchTable], new: Iterable[tables.BenchTable]) -> list:
     """Tables, of which new ones take the place of those of their name."""
     return [*{table.table: table for table in [*known, *new]}.values()]
 
@@ -186,8 +186,8 @@ def add(known: list[tables.Table], new: Iterable[tables.Table]) -> list:
 def make_all(
     names: Iterable[str],
     given: dict[str, Any],
-    known: list[tables.Table],
-    done: Callable[[list[tables.Table]], None],
+    known: list[tables.BenchTable],
+    done: Callable[[list[tables.BenchTable]], None],
 ) -> list:
     """Known tables and those of these runs; ``done(tables)`` after each.  A run that fails is told of."""
     for name in names:

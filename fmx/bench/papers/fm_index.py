@@ -2,43 +2,43 @@
 
 from ...index.layouts import parse_name
 from ..search import BVSFM_INTENSITY, search_intensity
-from .facts import Found, Value
+from .facts import MeasuredTables, Value
 
 HUMAN = 3 * 10**9  # bases
 TASK, MEMORY = "cuda_task-improved", "cuda_memory"
 
 
-def _speed(found: Found, layout: str, *engines: str, table: str = "designs") -> float:
+def _speed(found: MeasuredTables, layout: str, *engines: str, table: str = "designs") -> float:
     """Gbases/s of the fastest of some engines (all that begin so)."""
     rows = [row for row in found.rows(table, layout=layout) if row["engine"].startswith(engines or "cuda")]
     return max(row["Gbases/s"] for row in rows)
 
 
-def _full(found: Found, layout: str, table: str = "designs") -> float:
+def _full(found: MeasuredTables, layout: str, table: str = "designs") -> float:
     return _speed(found, layout, "cuda_full", table=table)
 
 
 def _best_engine(layout: str) -> Value:
-    def best(found: Found) -> str:
+    def best(found: MeasuredTables) -> str:
         name = found.row_of_most("designs", "Gbases/s", layout=layout)["engine"]
         return name.removeprefix("cuda_").split("-")[0].replace("task", "task-parallel")
 
     return best
 
 
-def _cpu(found: Found, layout: str) -> float:
+def _cpu(found: MeasuredTables, layout: str) -> float:
     return found.most("cores", "Gbases/s", layout=layout)
 
 
-def _over_cpu(found: Found) -> list:
+def _over_cpu(found: MeasuredTables) -> list:
     return [_speed(found, f"sampled-k1-d{d}") / _cpu(found, f"sampled-k1-d{d}") for d in (64, 192, 448, 960)]
 
 
-def _lf(found: Found) -> list:
+def _lf(found: MeasuredTables) -> list:
     return [found.most("designs", "G LF/s", layout=f"sampled-k1-d{d}") for d in (64, 192, 448, 960)]
 
 
-def _at_most_threads(found: Found, layout: str, engine: str) -> float:
+def _at_most_threads(found: MeasuredTables, layout: str, engine: str) -> float:
     return max(found.rows("threads", layout=layout, engine=engine), key=lambda row: row["threads"])[
         "Gbases/s"
     ]
@@ -48,26 +48,26 @@ def _ratio_of_threads(layout: str, engine: str, base: str) -> Value:
     return lambda found: _at_most_threads(found, layout, engine) / _at_most_threads(found, layout, base)
 
 
-def _enough_threads(found: Found) -> int:
+def _enough_threads(found: MeasuredTables) -> int:
     rows = found.rows("threads", layout="sampled-k1-d64", engine="cuda_full")
     most = max(row["Gbases/s"] for row in rows)
     return min(row["threads"] for row in rows if row["Gbases/s"] >= 0.9 * most)
 
 
-def _of_its_best(found: Found, engine: str, n_threads: int | None = None) -> float:
+def _of_its_best(found: MeasuredTables, engine: str, n_threads: int | None = None) -> float:
     rows = found.rows("threads", layout="sampled-k1-d64", engine=engine)
     n_threads = n_threads or max(row["threads"] for row in rows)
     at = next(row["Gbases/s"] for row in rows if row["threads"] == n_threads)
     return at / max(row["Gbases/s"] for row in rows)
 
 
-def _by_size(found: Found, layout: str) -> list:
+def _by_size(found: MeasuredTables, layout: str) -> list:
     """Gbases/s from the smallest reference to the largest."""
     rows = sorted(found.rows("sizes", layout=layout), key=lambda row: row["reference Mb"])
     return [row["Gbases/s"] for row in rows]
 
 
-def _at_700(found: Found) -> float:
+def _at_700(found: MeasuredTables) -> float:
     """d = 192 over d = 64, at the size next to 700 Mb."""
 
     def near(layout: str) -> dict:
@@ -76,18 +76,18 @@ def _at_700(found: Found) -> float:
     return near("sampled-k1-d192")["Gbases/s"] / near("sampled-k1-d64")["Gbases/s"]
 
 
-def _best_of_largest(found: Found) -> str:
+def _best_of_largest(found: MeasuredTables) -> str:
     largest = max(row["reference Mb"] for row in found.rows("sizes"))
     return found.row_of_most("sizes", "Gbases/s", **{"reference Mb": largest})["layout"]
 
 
-def _bandwidth(found: Found, d: int) -> float:
+def _bandwidth(found: MeasuredTables, d: int) -> float:
     """GB/s of the fastest engine."""
     row = found.row_of_most("designs", "Gbases/s", layout=f"sampled-k1-d{d}")
     return row["G entries/s"] * row["entry B"]
 
 
-def _random(found: Found, entry: int, column: str = "G entries/s") -> list:
+def _random(found: MeasuredTables, entry: int, column: str = "G entries/s") -> list:
     """A column of the fetches of entries by groups, from the smallest memory to the largest."""
     rows = [
         row for row in found.rows("roofline") if row["entry B"] == entry and row["threads"] == entry // 16
@@ -242,7 +242,7 @@ def _gigabytes_of(layout: str) -> Value:
     return lambda found: parse_name(layout, HUMAN).bytes_per_symbol(HUMAN) * HUMAN / 1e9
 
 
-def _columns(found: Found) -> list:
+def _columns(found: MeasuredTables) -> list:
     return [row for row in found.rows("genome-columns") if "columns" in row]
 
 
@@ -251,14 +251,14 @@ def _least(row: dict) -> int:
     return int(row["elements"].split("-")[0])
 
 
-def _share(found: Found, from_: int, to: int = 10**12) -> float:
+def _share(found: MeasuredTables, from_: int, to: int = 10**12) -> float:
     """% of the steps of error-free reads: as many go to a column as it has elements."""
     rows = _columns(found)
     some = [row["share of all elements"] for row in rows if from_ <= _least(row) < to]
     return 100 * sum(some)
 
 
-def _small(found: Found) -> float:
+def _small(found: MeasuredTables) -> float:
     """% of the columns that have 0 to 16 elements."""
     rows = _columns(found)
     return (
@@ -266,7 +266,7 @@ def _small(found: Found) -> float:
     )
 
 
-def _intensity(found: Found) -> float:
+def _intensity(found: MeasuredTables) -> float:
     return sum(row["share of all elements"] * row["LF per byte"] for row in _columns(found))
 
 
@@ -274,24 +274,24 @@ def _switch(name: str) -> Value:
     return lambda found: found.most("search-switches", "on / off", switch=name)
 
 
-def _slots(found: Found) -> dict:
+def _slots(found: MeasuredTables) -> dict:
     return {row["patterns"]: row["cofi"] for row in found.rows("search-interleaving")}
 
 
-def _speed_of(found: Found, layout: str, table: str = "search-layouts") -> float:
+def _speed_of(found: MeasuredTables, layout: str, table: str = "search-layouts") -> float:
     return found.most(table, "Gbases/s", layout=layout)
 
 
-def _cofi(found: Found, table: str = "search-layouts") -> float:
+def _cofi(found: MeasuredTables, table: str = "search-layouts") -> float:
     """Gbases/s of COFI at its default k."""
     return max(row["Gbases/s"] for row in found.rows(table) if row["layout"].startswith("cofi"))
 
 
-def _on_gpu(found: Found, layout: str, column: str = "Gbases/s") -> float:
+def _on_gpu(found: MeasuredTables, layout: str, column: str = "Gbases/s") -> float:
     return found.most("designs", column, layout=layout)
 
 
-def _threads(found: Found) -> int:
+def _threads(found: MeasuredTables) -> int:
     """Threads of the search by all cores, as its machine is told."""
     return int(found.tables["cores"].device.split(" threads;")[0].split()[-1])
 

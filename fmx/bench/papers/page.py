@@ -6,29 +6,29 @@ from typing import Any
 import click
 
 from ... import options
-from ...measure.tables import Table
+from ...measure.tables import BenchTable
 from ..figures import STAGES
 from ..options import only, output
 from . import fm_index
-from .facts import Figure, Found, MissingError, Paper, Value, facts, papers
+from .facts import Figure, MeasuredTables, MissingError, Paper, Value, facts, papers
 
 
-def _on_gpu(found: Found, **wanted: Any) -> list:
+def _on_gpu(found: MeasuredTables, **wanted: Any) -> list:
     return [row for row in found.rows("mem-stages", **wanted) if row["engine"].startswith("GPU")]
 
 
-def _sums(found: Found, algorithm: str) -> dict:
+def _sums(found: MeasuredTables, algorithm: str) -> dict:
     """{(workload, least): seconds of all stages on the GPU}."""
     rows = _on_gpu(found, algorithm=algorithm)
     return {(row["workload"], row["least"]): sum(row[stage] for stage in STAGES) for row in rows}
 
 
-def _ratios(found: Found) -> list:
+def _ratios(found: MeasuredTables) -> list:
     default, paper = _sums(found, "seeds"), _sums(found, "mummergpu")
     return [paper[key] / default[key] for key in default]
 
 
-def _row(found: Found, workload: str, algorithm: str = "mummergpu") -> dict:
+def _row(found: MeasuredTables, workload: str, algorithm: str = "mummergpu") -> dict:
     """The middle configuration of a workload on the GPU."""
     return _on_gpu(found, workload=workload, algorithm=algorithm, configuration=2)[0]
 
@@ -38,7 +38,7 @@ def _stage(stage: str) -> Value:
 
 
 def _share(workload: str) -> Value:
-    def share(found: Found) -> float:
+    def share(found: MeasuredTables) -> float:
         row = _row(found, workload)
         return 100 * row["match"] / sum(row[stage] for stage in STAGES)
 
@@ -48,7 +48,7 @@ def _share(workload: str) -> Value:
 def _times(algorithm: str) -> Value:
     """mummer's CPU seconds, less those for its index, over those of a whole command."""
 
-    def times(found: Found) -> float:
+    def times(found: MeasuredTables) -> float:
         rows = found.rows("mem-commands", workload="HS2", configuration=2)
         spent = {row["command"]: row["CPU s"] for row in rows}
         if "mummer" not in spent:
@@ -93,18 +93,18 @@ def _lazy(block: int, k: int) -> Value:
     return _speed("slices", "lazy", block=block, k=k)
 
 
-def _best_k(found: Found) -> int:
+def _best_k(found: MeasuredTables) -> int:
     return found.row_of_most("pairwise", "pairs_per_s", part="slices", name="lazy")["k"]
 
 
-def _flat(found: Found) -> float:
+def _flat(found: MeasuredTables) -> float:
     """The slowest over the fastest batch of DScan from 128 pairs on."""
     rows = [row for row in found.rows("pairwise", part="batches", name="dscan") if row["pairs"] >= 128]
     speeds = [row["pairs_per_s"] for row in rows]
     return min(speeds) / max(speeds)
 
 
-def _gpus(found: Found, n: int) -> float:
+def _gpus(found: MeasuredTables, n: int) -> float:
     return found.most("gpus-pairwise", "M pairs/s", GPUs=n)
 
 
@@ -181,12 +181,12 @@ sentence says why.
 """
 
 
-def papers_page(tables: Iterable[Table], pictures: set[str], quick: bool) -> str:
+def papers_page(tables: Iterable[BenchTable], pictures: set[str], quick: bool) -> str:
     """The page of what was measured.
 
     ``pictures``: names of those that are drawn; ``quick``: whether sizes were too small to tell speeds.
     """
-    found, all_papers = Found(tables), papers()
+    found, all_papers = MeasuredTables(tables), papers()
     lines = [HEAD.format(said=", quickly: it shows that it works, not how fast it is" if quick else "")[:-1]]
     for name in dict.fromkeys(
         name for paper in all_papers for figure in paper.figures for name in figure.made_of
@@ -204,7 +204,7 @@ def papers_page(tables: Iterable[Table], pictures: set[str], quick: bool) -> str
     return "\n".join(lines) + "\n"
 
 
-def _figure(paper: Paper, figure: Figure, found: Found) -> list:
+def _figure(paper: Paper, figure: Figure, found: MeasuredTables) -> list:
     """The lines of a figure."""
     note = f"**{figure.name.capitalize()}: {figure.about}.** {figure.note}"
     values = VALUES[paper.key].get(figure.name)
@@ -220,7 +220,7 @@ def _figure(paper: Paper, figure: Figure, found: Found) -> list:
     return lines
 
 
-def _said(value: Value, found: Found) -> str:
+def _said(value: Value, found: MeasuredTables) -> str:
     """A measured value: three digits of a number."""
     try:
         measured = value(found)
