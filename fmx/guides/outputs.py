@@ -198,8 +198,8 @@ class CountOutput:
 
 
 class CountResult(NamedTuple):
-    """Of Samples the GuideTally each, ``found``; ``counts`` int64[n_samples, n_rows] of the rows of ``library``;
-    the ``options`` in words; ``left_length``: letters of what is kept of unassigned reads."""
+    """``samples`` and the GuideTally of each, ``found``; ``counts`` int64[n_samples, n_rows] of the rows of
+    ``library``; the ``options`` in words; ``left_length``: letters of what is kept of unassigned reads."""
 
     library: Library
     samples: list
