@@ -5,6 +5,11 @@ import itertools
 import pytest
 
 
+def nightly(*arguments):
+    """Parameters of a test that only ``make nightly`` runs with them."""
+    return pytest.param(*arguments, marks=pytest.mark.nightly)
+
+
 def pairs(case) -> set:
     """Every two values of a case, each with its place."""
     return set(itertools.combinations(enumerate(case), 2))
@@ -25,6 +30,4 @@ def covered(cases, wanted=pairs) -> list:
     """Cases (tuples of arguments) as parameters of a test: those outside the cover are marked ``nightly``."""
     cases = list(cases)
     chosen = set(cover(cases, wanted))
-    return [
-        pytest.param(*case, marks=() if i in chosen else pytest.mark.nightly) for i, case in enumerate(cases)
-    ]
+    return [pytest.param(*case) if i in chosen else nightly(*case) for i, case in enumerate(cases)]

@@ -6,6 +6,7 @@ import signal
 from dataclasses import replace
 
 import pytest
+from cover import nightly
 from fuzz import case, rules
 from fuzz.kinds import reads
 from fuzz.runner import Outcome, Runner
@@ -18,7 +19,7 @@ FEW = {
 MANY = {kind: 6 * n for kind, n in FEW.items()} | {"code": 2}
 
 
-@pytest.mark.parametrize("cases", [FEW, pytest.param(MANY, marks=pytest.mark.nightly)], ids=["few", "many"])
+@pytest.mark.parametrize("cases", [FEW, nightly(MANY)], ids=["few", "many"])
 def test_the_first_cases_find_nothing(cases, tmp_path):
     with Session(tmp_path) as session:
         session.run_first(cases, seed=1)

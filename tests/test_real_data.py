@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 import naive
 import numpy as np
 import pytest
+from cover import nightly
 from journeys import fasta
 
 import fmx
@@ -59,7 +60,7 @@ def names_of(fastq) -> list:
 
 def first_by_day(values) -> list:
     """Parameters: the first one for ``make test``, the others for ``make nightly``."""
-    return [values[0], *(pytest.param(value, marks=pytest.mark.nightly) for value in values[1:])]
+    return [values[0], *map(nightly, values[1:])]
 
 
 @pytest.mark.xdist_group("yeast")
@@ -148,9 +149,7 @@ def scan(contigs, reads) -> dict:
     return {read: sorted(places) for read, places in found.items() if places}
 
 
-@pytest.mark.parametrize(
-    ("every", "least"), [(10, 5_000), pytest.param(1, 30_000, marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize(("every", "least"), [(10, 5_000), nightly(1, 30_000)])
 def test_mature_micro_rnas_in_hairpins_are_those_of_a_scan(every, least, data, tmp_path):
     contigs, reads = fasta_of(data("mirbase_hairpin.fa.gz")), fasta_of(data("mirbase_mature.fa.gz"))
     assert len(contigs) == 28_645  # as data/README.md says: tens of thousands of tiny contigs

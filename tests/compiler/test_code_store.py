@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
+from cover import nightly
 
 from fmx.compiler import functions, numba_cpu, object_cache, private, probe
 from fmx.compiler.native import Code
@@ -463,7 +464,8 @@ def test_without_home_passwd_entry_and_room_for_files_all_works(folder):
 
 
 @pytest.mark.xdist_group("code to search")
-def test_code_that_another_user_planted_does_not_run(index, found, tmp_path, monkeypatch):
+@pytest.mark.parametrize("where", ["cache", nightly("/proc/nowhere")])
+def test_code_that_another_user_planted_does_not_run(where, index, found, tmp_path):
     """The folder that was taken where there was no other, and the one that FMX_CACHE names."""
     path, cache = index
     (real,) = (folder for folder in Path(cache["FMX_CACHE"], "fmx").iterdir() if folder.name != "tune")
@@ -476,10 +478,9 @@ def test_code_that_another_user_planted_does_not_run(index, found, tmp_path, mon
             if IS_ROOT:
                 os.chown(above / real.name / file.name, STRANGER, STRANGER)
         (above / real.name).chmod(0o777)
-    for cache in ("/proc/nowhere", tmp_path / "cache"):
-        done = search(path, variables={"FMX_CACHE": str(cache), "TMPDIR": str(tmp_path)})
-        assert (done.returncode, records(done)) == (0, found), done.stderr
-        assert "(each time: " in done.stderr
+    done = search(path, variables={"FMX_CACHE": str(tmp_path / where), "TMPDIR": str(tmp_path)})
+    assert (done.returncode, records(done)) == (0, found), done.stderr
+    assert "(each time: " in done.stderr
     assert {file: file.stat().st_size for file in tmp_path.rglob("*.fmx*") if file.is_file()} == {}
     assert {file: len(file.read_bytes().strip(b"\0")) for file in planted} == dict.fromkeys(planted, 0)
 
@@ -502,6 +503,7 @@ def test_every_damaged_file_is_made_anew(index, found, tmp_path):
     assert "compiling" not in search(path, variables=cache).stderr
 
 
+@pytest.mark.nightly
 @pytest.mark.xdist_group("code to search")
 def test_a_whole_search_by_numbas_own_calls(index, found, tmp_path):
     program = (
@@ -523,7 +525,7 @@ def limited(megabytes):
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells what is taken")
 @pytest.mark.xdist_group("code to search")
-@pytest.mark.parametrize("is_warm", [True, False])
+@pytest.mark.parametrize("is_warm", [True, nightly(False)])
 def test_too_little_memory_for_the_compiler_is_one_line(index, found, tmp_path, is_warm):
     path, cache = index
     codes = set()

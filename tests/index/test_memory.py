@@ -7,6 +7,7 @@ import sys
 
 import journeys
 import pytest
+from cover import nightly
 from texts import numbered, random_letters
 
 # The high-water mark of /proc, since that of getrusage begins with the memory of the process that starts it.
@@ -57,7 +58,7 @@ def test_a_read_with_a_million_hits_does_not_raise_the_peak_by_its_records(index
 @pytest.mark.parametrize(
     ("name", "n_bases", "parts"),
     [
-        pytest.param("human_hs37_chrX_20M-30M.fa.gz", 10_000_000, ["--with-lcp"], marks=pytest.mark.nightly),
+        nightly("human_hs37_chrX_20M-30M.fa.gz", 10_000_000, ["--with-lcp"]),
         ("scerevisiae_sacCer3.fa.gz", 12_157_105, []),
     ],
 )
