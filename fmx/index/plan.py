@@ -1,7 +1,8 @@
 """Choosing an index, and a way to search it, by the size of the reference and the memory there is.
 
-Seed and verify is fastest and needs the whole suffix array; backward search over a small layout with a
-sampled suffix array needs a sixth of its memory or less.  Sizes are of what a search reads, in bytes.
+Seed and verify is fast, finds strings of any length, and needs the whole suffix array; a sparse suffix array
+is as fast or faster for reads that are long enough, in a third of its memory or less; backward search over a
+small layout with a sampled suffix array needs a sixth.  Sizes are of what a search reads, in bytes.
 """
 
 import os
@@ -12,8 +13,9 @@ from ..errors import UnsupportedError
 from ..system import resources
 from . import layouts, prefix_table, seed_table
 from .arrays import of_reference, own_sizes
-from .sparse.table import parse_sparse
+from .sparse.table import DEFAULT, SparseName, parse_sparse
 
+_CONTIGS = 40_000  # bytes of a few contigs, and of rows without a k-symbol
 # (layout, sa_rate), from fast and large to slow and small.
 CHOICES = (
     ("bvsfm-k2-d96", 1),
@@ -29,7 +31,10 @@ CHOICES = (
 
 @dataclass(frozen=True)
 class Plan:
-    """What to build and how it will be searched: ``n_bytes`` that a search reads, and the reason in words."""
+    """What to build and how it will be searched: ``n_bytes`` that a search reads, and the reason in words.
+
+    ``layout`` may be a sparse suffix array, beside which there is no other: ``sa_rate`` is 1, the usual one.
+    """
 
     layout: str
     sa_rate: int
@@ -71,10 +76,15 @@ def backward_bytes(sizes: Sequence[int], layout: str, sa_rate: int, prefix_lengt
     return int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + _other_bytes(sizes, prefix_length)
 
 
+def sparse_bytes(sizes: list, name: SparseName) -> int:
+    """What a search by a sparse suffix array reads: rows, their buckets, packed text."""
+    return sum(int(name.bytes_per_symbol(n) * n) + n // 4 for n in sizes) + _CONTIGS
+
+
 def _other_bytes(sizes: Sequence[int], prefix_length: int | None) -> int:
-    """The prefix tables, and what a few contigs and the rows without a k-symbol take."""
+    """The prefix tables, and what else is small."""
     q = prefix_length or prefix_table.default_length(max(sizes))
-    return len(sizes) * 8 * prefix_table.n_pairs(q) + 40_000
+    return len(sizes) * 8 * prefix_table.n_pairs(q) + _CONTIGS
 
 
 def plan_index(sizes: list, max_memory: int | None = None) -> Plan:
@@ -87,13 +97,18 @@ def plan_index(sizes: list, max_memory: int | None = None) -> Plan:
     if needed <= limit:
         reason = f"seed and verify needs {_megabytes(needed)} of {_megabytes(limit)}"
         return Plan(CHOICES[0][0], 1, "verify", needed, reason)
+    too_large = f"seed and verify would need {_megabytes(needed)}, more than {_megabytes(limit)}"
+    sparse = SparseName(*DEFAULT)
+    smaller = sparse_bytes(sizes, sparse)
+    if smaller <= limit:
+        reason = (
+            f"{too_large}; {sparse} needs {_megabytes(smaller)}, for reads of {sparse.shortest} bases or more"
+        )
+        return Plan(str(sparse), 1, "sparse", smaller, reason)
     for layout, sa_rate in CHOICES:
         smaller = backward_bytes(sizes, layout, sa_rate)
         if smaller <= limit:
-            reason = (
-                f"seed and verify would need {_megabytes(needed)}, more than {_megabytes(limit)}; "
-                f"backward search over {layout} needs {_megabytes(smaller)}"
-            )
+            reason = f"{too_large}; backward search over {layout} needs {_megabytes(smaller)}"
             return Plan(layout, sa_rate, "backward", smaller, reason)
     raise UnsupportedError(
         f"an index of {sum(sizes):,} symbols needs at least {_megabytes(smaller)}, and "

@@ -9,44 +9,66 @@ from texts import numbered, random_letters
 from fmx.errors import UnsupportedError
 from fmx.index import fm_index, plan
 from fmx.index.disk import store
+from fmx.search.mapping import MapOptions, make_mapper
 
 CONTIGS = numbered([random_letters(30_000, 1), random_letters(20_000, 2)])
 
 
 def test_more_memory_never_gives_a_slower_index():
     n_text = 10**8
-    order = ["verify", *(f"{layout}/{rate}" for layout, rate in plan.CHOICES)]
+    order = ["verify", "sparse", *(f"{layout}/{rate}" for layout, rate in plan.CHOICES)]
     chosen = []
     for limit in (10**10, 10**9, 5 * 10**8, 3 * 10**8, 10**8, 8 * 10**7, 6 * 10**7 + 10**6):
         found = plan.plan_index([n_text], limit)
         assert found.n_bytes <= limit
-        chosen.append("verify" if found.method == "verify" else f"{found.layout}/{found.sa_rate}")
+        is_backward = found.method == "backward"
+        chosen.append(f"{found.layout}/{found.sa_rate}" if is_backward else found.method)
     assert [order.index(name) for name in chosen] == sorted(order.index(name) for name in chosen)
     assert len(set(chosen)) > 4
-    assert chosen[0] == "verify"
+    assert chosen[:2] == ["verify", "verify"]
+    assert "sparse" in chosen
     with pytest.raises(UnsupportedError, match="raise --max-memory"):
         plan.plan_index([n_text], 10**6)
 
 
-@pytest.mark.parametrize("max_memory", [10**9, 500_000, 250_000, 120_000])
-def test_a_planned_index_takes_what_was_promised_and_finds_all(max_memory, tmp_path):
+def holds(chosen, meta):
+    """Whether an index is what was planned."""
+    if chosen.method == "sparse":
+        return (meta["layouts"], meta["sparse"]) == ([], chosen.layout)
+    return (meta["layouts"], meta["sa_rate"]) == ([chosen.layout], chosen.sa_rate) and "sparse" not in meta
+
+
+@pytest.mark.parametrize(
+    ("max_memory", "method"),
+    [(10**9, "verify"), (250_000, "sparse"), (120_000, "sparse"), (110_000, "backward")],
+)
+def test_a_planned_index_takes_what_was_promised_and_finds_all(max_memory, method, tmp_path):
     chosen = plan.plan_index([50_002], max_memory)
     path = journeys.build(tmp_path / "r.fmx", CONTIGS, ["auto"], max_memory=max_memory)
     meta = store.read_meta(path)
-    assert (meta["layouts"], meta["sa_rate"]) == ([chosen.layout], chosen.sa_rate)
+    assert chosen.method == method
+    assert holds(chosen, meta)
     way, _ = plan.choose_way(meta, max_memory)
     assert way == ("verify" if chosen.method == "verify" else chosen.layout)
     assert plan.ways_to_search(meta)[way] == pytest.approx(chosen.n_bytes, rel=0.1, abs=40_000)
     opened = fm_index.load(path, max_memory=max_memory)
     assert opened.method == chosen.method
-    reads = [CONTIGS[0][1][100:150], CONTIGS[1][1][-30:], random_letters(40, 9)]
-    assert journeys.ask(opened, reads) == journeys.expect(CONTIGS, reads)
+    reads = [CONTIGS[0][1][100:150], CONTIGS[1][1][-36:], random_letters(40, 9)]
+    found = make_mapper(opened, MapOptions()).search(journeys.chunk_of(reads))
+    assert found.total.tolist() == [1, 1, 0]
 
 
 def test_the_commands_tell_and_obey(folder, command):
     (folder / "r.fa").write_bytes(journeys.fasta(CONTIGS))
     (folder / "q.fa").write_bytes(b">q\nACGTAC\n")
-    assert command("index", "r.fa", "--max-memory", "150k").code == 0
+    assert command("index", "r.fa", "-o", "s.fmx", "--max-memory", "150k").code == 0
+    assert (
+        "search         by sparse-k21-w16, reads of 36 bases or more"
+        in command("inspect", "s.fmx").out.decode()
+    )
+    refused = command("search", "-x", "s.fmx", "q.fa")
+    assert "this index finds reads of 36 or more: build one with a layout for shorter ones" in refused.err
+    assert command("index", "r.fa", "--max-memory", "110k").code == 0
     shown = json.loads(command("inspect", "r.fmx", "--json").out)
     assert shown["sa_rate"] > 1
     assert shown["search"]["way"] == shown["layouts"][0]
