@@ -11,6 +11,7 @@ something lies are places (system/files.py); all others tell one run from anothe
 
 from typing import Any, Protocol, Self
 
+from .identity import n_of_files
 from .kept import Kept
 from .resources import Resources
 
@@ -68,3 +69,16 @@ class PartedJob(Job, Protocol):
 
     def merge(self, opened: Any, folder: Any, shards: Any, progress: Any) -> list:
         """Write what the parts in a folder make up together: their Manifests, as they come."""
+
+
+class FilesJob:
+    """What jobs have that are cut into parts by the bytes of their ``inputs``, files."""
+
+    inputs: tuple[str, ...]
+    index_paths: tuple[str, ...] = ()
+
+    def why_alone(self) -> str:
+        return ""
+
+    def n_parts(self, opened: Any, resources: Resources, progress: Any, kept: Kept) -> int:
+        return n_of_files(self.inputs, resources.engine)

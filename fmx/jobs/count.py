@@ -18,10 +18,10 @@ from ..guides.library import read_library
 from ..guides.outputs import CountOutput, opened, write
 from ..guides.samples import Sample, ScreenDesign
 from ..system.files import PLACE
+from . import FilesJob
 from .identity import absolute, identity
 from .kept import Kept
 from .merge import bodies
-from .opening import FilesJob
 from .resources import Resources
 from .told import tell_run
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from ..errors import shown
 from ..index.fm_index import load
 from ..report.facts import Report
-from .identity import digest_of_index, n_of_files
+from . import FilesJob
+from .identity import digest_of_index
 from .kept import Kept
 from .resources import Resources
 
@@ -77,19 +78,6 @@ class IndexChoice:
         if has_names:
             refuse_same_names(joined)
         return Opened(joined, indexes)
-
-
-class FilesJob:
-    """What jobs have that are cut into parts by the bytes of their ``inputs``, files."""
-
-    inputs: tuple[str, ...]
-    index_paths: tuple[str, ...] = ()
-
-    def why_alone(self) -> str:
-        return ""
-
-    def n_parts(self, opened: Any, resources: Resources, progress: Any, kept: Kept) -> int:
-        return n_of_files(self.inputs, resources.engine)
 
 
 class IndexedJob(FilesJob):

@@ -16,9 +16,9 @@ from ..align.journey import (
     prepare,
 )
 from ..system.files import PLACE
+from . import FilesJob
 from .identity import MOST, absolute, identity, is_gpu
 from .kept import Kept
-from .opening import FilesJob
 from .resources import Resources
 from .told import tell_run
 

@@ -77,7 +77,7 @@ def test_products_are_the_naive_ones(folder, index_of, command):
 
 def test_letters_come_back(index_of):
     index = fm_index.load(index_of(CONTIGS), with_text=True)
-    held = reference.Letters(index, [0])
+    held = reference.PackedLetters(index, [0])
     for contig, (_, sequence) in enumerate(CONTIGS):
         for start in range(0, len(sequence), 17):
             for end in (start, start + 1, start + 33, len(sequence)):
@@ -190,7 +190,7 @@ def test_one_of_each_is_told_as_one(index_of, folder, command):
     (folder / "one.fa").write_text(f">r\n{contig[:60]}\n")
     index = str(index_of(CONTIGS[:1]))
     told = command("locate", "-x", index, "--pairs", "one.tsv").err
-    assert "fmx: 1 pair of primers: 1 has products; 1 product\n" in told
+    assert "fmx: 1 pair of primers: 1 has products; 1 product; " in told
     told = command("search", "-x", index, "one.fa").err
     assert "fmx: 1 read: 1 occurs (100.00 %), 1 of them once; 1 occurrence; " in told
     (folder / "two.fa").write_text(f">r\n{naive.reverse_complement(contig[90:150])}\n")
