@@ -1,7 +1,7 @@
 """Arrays of an index: what each must be, checked in one pass with its checksum; their names and sizes."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import xxhash
@@ -21,14 +21,14 @@ class ArraySpec(NamedTuple):
     ascends: bool = False
     holds: Callable | None = None
 
-    def takes(self, shape) -> bool:
+    def takes(self, shape: Sequence) -> bool:
         """Whether an array may have this shape."""
         return len(shape) == len(self.shape) and all(
             wanted in (None, n) for wanted, n in zip(self.shape, shape, strict=True)
         )
 
 
-def scan(array, start: int, stop: int, form: ArraySpec) -> tuple:
+def scan(array: Any, start: int, stop: int, form: ArraySpec) -> tuple:
     """(hexadecimal xxh3-64, whether values are as the form says) of elements start to stop of a flat array.
 
     Whether they ascend is seen with the element before ``start``.

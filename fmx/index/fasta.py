@@ -9,6 +9,7 @@ that begins there, and the letters of the spans close ranks afterwards:
 
 import hashlib
 import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -64,7 +65,9 @@ class SpanLetters(NamedTuple):
     bad: int
 
 
-def read_letters(source, n_threads=1, tell=lambda: None) -> FastaLetters:
+def read_letters(
+    source: Source, n_threads: int = 1, tell: Callable[[], object] = lambda: None
+) -> FastaLetters:
     """The FastaLetters of a Source; ``tell`` as of read_whole.
 
     Raises InputError for what is no FASTA file of at least one contig.
@@ -93,7 +96,7 @@ def read_letters(source, n_threads=1, tell=lambda: None) -> FastaLetters:
     return FastaLetters(letters[:n], np.concatenate([*starts, [n]]), headers)
 
 
-def _begins(data, cut, newlines):
+def _begins(data: np.ndarray, cut: Sequence[tuple[int, int]], newlines: Sequence[int]) -> Iterator[SpanBegin]:
     """Yield the SpanBegin of each span; ``newlines`` the last one in each, or -1."""
     line, first = 0, skip_blank(data, 0)  # where the line begins that a span begins in
     for (start, _), newline in zip(cut, newlines, strict=True):
@@ -102,13 +105,13 @@ def _begins(data, cut, newlines):
         line = newline + 1 if newline >= 0 else line
 
 
-def _scan_span(data, start, stop, begin, letters) -> SpanLetters:
+def _scan_span(data: np.ndarray, start: int, stop: int, begin: SpanBegin, letters: np.ndarray) -> SpanLetters:
     at = np.empty((2, np.count_nonzero(data[start:stop] == _HEADER)), np.int64)
     n_letters, n_contigs, bad = _scan(data[:stop], start, begin, _UPPER, letters[start:], at)
     return SpanLetters(n_letters, at[0, :n_contigs], at[1, :n_contigs], bad)
 
 
-def _complaint(data, bad) -> str:
+def _complaint(data: np.ndarray, bad: int) -> str:
     byte = data[bad]
     if bad and data[bad - 1] == CR and byte != NEWLINE:
         return about_cr(data[:CHUNK_SIZE])
@@ -181,7 +184,7 @@ GROUP_COLUMNS = {
 }
 
 
-def read_groups(path, contigs, tell) -> Groups:
+def read_groups(path: str, contigs: Sequence[str], tell: Callable[..., object]) -> Groups:
     """Groups of ``contigs`` (names) by a table of contig and group, with or without a line of names.
 
     ``tell`` takes a sentence on lines of other contigs.  Raises InputError that names the line, or a contig
@@ -222,7 +225,13 @@ class BasesBefore(NamedTuple):
     n_blocks: int
 
 
-def read_fasta(paths, n_threads=1, prefixed=False, done=lambda share: None, warn=lambda words: None):
+def read_fasta(
+    paths: Any,
+    n_threads: int = 1,
+    prefixed: bool = False,
+    done: Callable[[float | None], object] = lambda share: None,
+    warn: Callable[[str], object] = lambda words: None,
+) -> tuple[Reference, np.ndarray]:
     """Read FASTA (plain or compressed, '-' for stdin) into (Reference, text): a file, or a list of files.
 
     Several files are groups, each called by its stem, which with ``prefixed`` and a # precedes the names of
@@ -261,7 +270,7 @@ def read_fasta(paths, n_threads=1, prefixed=False, done=lambda share: None, warn
     return Reference(list(names), np.diff(borders), md5, make_blocks(*columns), text.size, groups), text
 
 
-def other_than_dna(letters) -> str:
+def other_than_dna(letters: np.ndarray) -> str:
     """A sentence on ``letters`` (uint8, upper case) if many are no IUPAC codes of DNA, else ""."""
     counts = np.bincount(letters, minlength=256)
     counts[list(IUPAC + b".")] = 0
@@ -274,13 +283,13 @@ def other_than_dna(letters) -> str:
     )
 
 
-def _tell(source, share, number, done):
+def _tell(source: Source, share: Share, number: int, done: Callable[[float | None], object]) -> None:
     """Note how far the number-th file was read, and tell it."""
     share.note(number, source.position())
     done(share())
 
 
-def _stems(paths) -> list:
+def _stems(paths: Any) -> list:
     """What the groups of files are called.  Raises InputError."""
     stems = stems_of(paths)
     for i, (path, stem) in enumerate(zip(paths, stems, strict=True)):
@@ -291,18 +300,18 @@ def _stems(paths) -> list:
     return stems
 
 
-def _digests(letters, starts, n_threads):
+def _digests(letters: np.ndarray, starts: np.ndarray, n_threads: int) -> np.ndarray:
     """uint8[n, 16]: MD5 of each contig."""
     cut = threads.spans(starts.size - 1, 16 * n_threads)
     found = run_all(_digest, [(letters, starts, *own) for own in cut], n_threads)
     return np.frombuffer(b"".join(found), np.uint8).reshape(-1, 16)
 
 
-def _digest(letters, starts, first, last) -> bytes:
-    return b"".join(hashlib.md5(letters[starts[i] : starts[i + 1]]).digest() for i in range(first, last))
+def _digest(letters: np.ndarray, starts: np.ndarray, first: int, last: int) -> bytes:
+    return b"".join(hashlib.md5(letters[starts[i] : starts[i + 1]].data).digest() for i in range(first, last))
 
 
-def _cut_blocks(letters, starts, n_threads):
+def _cut_blocks(letters: np.ndarray, starts: np.ndarray, n_threads: int) -> tuple[tuple, np.ndarray]:
     """(the four columns of Blocks, the text) of contigs that begin at ``starts``."""
     cut = threads.spans(letters.size, n_threads)
     nowhere = np.empty((3, 0), np.int64), np.empty(0, np.uint8)
@@ -320,7 +329,7 @@ def _cut_blocks(letters, starts, n_threads):
     return (*columns, np.diff(columns[0], append=text.size) - 1), text
 
 
-def _add_names(names, path, headers, prefix) -> None:
+def _add_names(names: dict, path: str, headers: list[bytes], prefix: str) -> None:
     """Add the names of a file's contigs to ``names``, {name: file}, in order.  Raises InputError."""
     for i, header in enumerate(headers):
         name = header.replace(b"\t", b" ").strip(b" \r").split(b" ", 1)[0].decode("utf-8", "surrogateescape")

@@ -1,8 +1,10 @@
 """FMIndex: what is held of an index in memory, and which arrays on disk it is; JoinedIndex: several."""
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from ..errors import UnsupportedError
 from ..input.streams import stems_of
 from . import layouts, plan
 from .arrays import of_reference, own_name, part_arrays, part_sizes, part_span
-from .contigs import ContigNames, Groups, names_in
+from .contigs import ContigNames, Groups, groups_of, names_in
 from .disk import store
 from .disk.check import check_reference
 from .positions import FullSA, SampledSA, reach_of
@@ -18,6 +20,9 @@ from .prefix_table import PrefixTable
 from .reference import COLUMNS, Reference, make_blocks, part_of
 from .seed_table import SeedTable
 from .sparse.table import SparseTable, parse_sparse, sparse_named
+
+if TYPE_CHECKING:
+    from .disk.writer import HeldIndex
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class JoinedIndex:
     parts: tuple[FMIndex, ...]
 
 
-def reference_arrays(reference) -> dict:
+def reference_arrays(reference: Reference) -> dict:
     """The arrays that hold a Reference on disk."""
     return {
         "contig_names": _lines(reference.names),
@@ -72,24 +77,24 @@ def reference_arrays(reference) -> dict:
     }
 
 
-def group_arrays(groups) -> dict:
+def group_arrays(groups: Groups) -> dict:
     """The arrays that hold Groups on disk."""
     return {"group_names": _lines(groups.names), "group_of_contig": groups.of_contig}
 
 
-def _lines(names):
+def _lines(names: Any) -> np.ndarray:
     return np.frombuffer("\n".join(names).encode(), np.uint8)
 
 
 @store.settled
 def load(
-    path,
+    path: str | os.PathLike,
     layout: str | None = None,
     method: str = "auto",
-    n_threads=1,
+    n_threads: int = 1,
     max_memory: int | None = None,
-    verify=False,
-    with_text=False,
+    verify: bool = False,
+    with_text: bool = False,
 ) -> FMIndex | JoinedIndex:
     """Open the index in a folder: arrays mapped from disk, every byte that a search reads checked first.
 
@@ -106,12 +111,14 @@ def load(
     return _opened(path, meta, arrays, ways)
 
 
-def take(held, layout=None, method="auto", with_text=False) -> FMIndex | JoinedIndex:
+def take(
+    held: "HeldIndex", layout: str | None = None, method: str = "auto", with_text: bool = False
+) -> FMIndex | JoinedIndex:
     """The same of a HeldIndex, whose text is there in any case.  Raises UnsupportedError."""
     return _opened(None, held.meta, held.arrays, _choose(held.meta, layout, method, None, with_text))
 
 
-def _choose(meta, layout, method, max_memory, any_length) -> list:
+def _choose(meta: dict, layout: str | None, method: str, max_memory: int | None, any_length: bool) -> list:
     """(method, name of a layout or None): the one to search by, and after "sparse" that for shorter reads."""
     if method == "auto" and layout in (None, "auto") and not (any_length and meta["layouts"]):
         way, _ = plan.choose_way(meta, max_memory)
@@ -135,13 +142,13 @@ def _choose(meta, layout, method, max_memory, any_length) -> list:
     return [("sparse", held), *([_choose_full(meta, None, "auto", spare)] if has_other else [])]
 
 
-def _choose_full(meta, layout, method, max_memory) -> tuple:
+def _choose_full(meta: dict, layout: str | None, method: str, max_memory: int | None) -> tuple:
     """The same of a method that finds strings of any length."""
     method, layout = _choose_method(meta, layout, method, max_memory)
     return method, _choose_layout(meta, layout) if method == "backward" else None
 
 
-def _opened(path, meta, arrays, ways):
+def _opened(path: Path | None, meta: dict, arrays: dict, ways: list) -> FMIndex | JoinedIndex:
     """An index whose arrays are there, those that ``_is_wanted`` wants at least."""
     reference = _reference(path, meta, arrays)
     n_parts = len(part_sizes(meta))
@@ -155,7 +162,7 @@ def _opened(path, meta, arrays, ways):
     return JoinedIndex(path, meta, reference, tuple(parts))
 
 
-def verify(path, meta, n_threads=1) -> None:
+def verify(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> None:
     """Read every array of an index, needed or not, and compare them.  Raises IndexFileError."""
     from .disk.verify import contradictions, sparse_holds
 
@@ -174,13 +181,13 @@ def verify(path, meta, n_threads=1) -> None:
             raise store.not_whole(path, f"not a valid index ({wrong})")
 
 
-def load_reference(path, meta, n_threads=1) -> Reference:
+def load_reference(path: str | os.PathLike, meta: dict, n_threads: int = 1) -> Reference:
     """The Reference of an index, its arrays checked.  Raises IndexFileError."""
     names = [name for name in meta["arrays"] if of_reference(name)]
     return _reference(path, meta, store.read_checked(path, meta, names, n_threads))
 
 
-def _reference(path, meta, arrays) -> Reference:
+def _reference(path: Path | str | os.PathLike | None, meta: dict, arrays: dict) -> Reference:
     names = ContigNames(arrays["contig_names"])
     columns = [arrays[f"block_{column}"] for column in COLUMNS]
     try:
@@ -193,7 +200,9 @@ def _reference(path, meta, arrays) -> Reference:
     return Reference(names, arrays["contig_lengths"], arrays["contig_md5"], blocks, meta["n_text"], groups)
 
 
-def _part(path, meta, number, reference, ways, arrays) -> FMIndex:
+def _part(
+    path: Path | None, meta: dict, number: int, reference: Reference, ways: list, arrays: dict
+) -> FMIndex:
     method, layout_name = ways[0]
     if method == "sparse":
         return FMIndex(
@@ -217,7 +226,7 @@ def _part(path, meta, number, reference, ways, arrays) -> FMIndex:
     )
 
 
-def load_lcp(index, n_threads=1) -> tuple:
+def load_lcp(index: FMIndex, n_threads: int = 1) -> tuple:
     """(LCP, rank array) of an FMIndex, every byte checked.  Raises IndexFileError, UnsupportedError."""
     held = part_arrays(index.meta, index.number)
     if "lcp.rank" not in held:
@@ -225,17 +234,17 @@ def load_lcp(index, n_threads=1) -> tuple:
             f"{index.path} has no LCP array; add it with 'fmx index --add --with-lcp {index.path}'"
         )
     names = {key: name for key, name in held.items() if key.startswith("lcp.")}
-    arrays = store.read_checked(index.path, index.meta, names.values(), n_threads)
+    arrays = store.read_checked(str(index.path), index.meta, names.values(), n_threads)
     return _lcp_of({key: arrays[name] for key, name in names.items()})
 
 
-def _lcp_of(arrays) -> tuple:
+def _lcp_of(arrays: dict) -> tuple:
     from .building.suffix_array import LCP  # which imports divsufsort
 
     return LCP(*(arrays[f"lcp.{name}"] for name in LCP._fields)), arrays["lcp.rank"]
 
 
-def _choose_method(meta, layout, method, max_memory) -> tuple:
+def _choose_method(meta: dict, layout: str | None, method: str, max_memory: int | None) -> tuple:
     """(method, layout or None)."""
     if method == "auto" and layout in (None, "auto"):
         _refuse_sparse(meta, method)
@@ -253,7 +262,7 @@ def _choose_method(meta, layout, method, max_memory) -> tuple:
     return ("verify" if method == "verify" else "backward"), (None if layout == "auto" else layout)
 
 
-def _refuse_sparse(meta, method) -> None:
+def _refuse_sparse(meta: dict, method: str) -> None:
     """Raise UnsupportedError where there is nothing but a sparse suffix array."""
     if not meta["layouts"]:
         what = "a whole suffix array" if method == "verify" else "a suffix array and a layout"
@@ -263,7 +272,7 @@ def _refuse_sparse(meta, method) -> None:
         )
 
 
-def _is_wanted(array_name, ways, with_text) -> bool:
+def _is_wanted(array_name: str, ways: list, with_text: bool) -> bool:
     """Whether one of these ways to search needs an array."""
     if of_reference(array_name):
         return True
@@ -275,7 +284,7 @@ def _is_wanted(array_name, ways, with_text) -> bool:
     return "verify" in methods or ("backward" in methods and array_name != "seed_starts")
 
 
-def _load_layout(layout_name, arrays):
+def _load_layout(layout_name: str | None, arrays: dict) -> Any:
     if layout_name is None:
         return None
     fields = {
@@ -284,14 +293,14 @@ def _load_layout(layout_name, arrays):
     return layouts.layout_from_arrays(layouts.parse_name(layout_name), fields)
 
 
-def _load_sa(meta, number, arrays):
+def _load_sa(meta: dict, number: int, arrays: dict) -> FullSA | SampledSA:
     if "sa_marks" in arrays:
         reach = reach_of(meta["sa_rate"], max(layouts.parse_name(name).k for name in meta["layouts"]))
         return SampledSA(arrays["sa_positions"], arrays["sa_marks"], part_sizes(meta)[number], reach)
     return FullSA(arrays["sa_positions"])
 
 
-def _choose_layout(meta, layout) -> str:
+def _choose_layout(meta: dict, layout: str | None) -> str:
     if layout is None:
         return meta["layouts"][0]
     for name in layouts.matching(layout):
@@ -305,7 +314,7 @@ def _choose_layout(meta, layout) -> str:
 _SUFFIX = r"\.fmx$"
 
 
-def join(indexes) -> JoinedIndex:
+def join(indexes: Sequence) -> JoinedIndex:
     """One index of several opened ones, FMIndex or JoinedIndex, in their order."""
     references = [index.reference for index in indexes]
     symbols, contigs = (
@@ -330,18 +339,18 @@ def join(indexes) -> JoinedIndex:
     return JoinedIndex(indexes[0].path, meta, whole, tuple(part for index in indexes for part in index.parts))
 
 
-def _ahead(sizes):
+def _ahead(sizes: Sequence[int]) -> np.ndarray:
     return np.cumsum(sizes) - sizes
 
 
-def refuse_same_names(index) -> None:
+def refuse_same_names(index: JoinedIndex) -> None:
     """Raise UnsupportedError if two indexes that were joined have a contig of the same name."""
     seen: dict = {}
-    for name, group in zip(index.reference.names, index.reference.groups.of_contig, strict=True):
+    groups = groups_of(index)
+    for name, group in zip(index.reference.names, groups.of_contig, strict=True):
         if name in seen:
-            groups = index.reference.groups.names
             raise UnsupportedError(
-                f"contig {name} is in both {groups[seen[name]]} and {groups[group]}: index with "
+                f"contig {name} is in both {groups.names[seen[name]]} and {groups.names[group]}: index with "
                 "--prefix-names, or search without hits, that is without -o, or count by group"
             )
         seen[name] = group

@@ -10,7 +10,7 @@ Values below 255 take one byte each.  The others, rare in genomes, stand in a li
 byte says 255.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def lcp_below(lcp, row, limit):
     return min(lcp_at(lcp, row), limit)
 
 
-def build_lcp(text, sa, n_threads=1) -> LCP:
+def build_lcp(text: Any, sa: Any, n_threads: int = 1) -> LCP:
     """The LCP array of ``text`` (uint8[n] codes, separator 0) and its suffix array ``sa`` (uint32[n]).
 
     The Phi algorithm (Karkkainen, Manzini, Puglisi 2009): values in the order of the text, where each is at

@@ -87,7 +87,7 @@ def _other_bytes(sizes: Sequence[int], prefix_length: int | None) -> int:
     return len(sizes) * 8 * prefix_table.n_pairs(q) + _CONTIGS
 
 
-def plan_index(sizes: list, max_memory: int | None = None) -> Plan:
+def plan_index(sizes: Sequence[int], max_memory: int | None = None) -> Plan:
     """The fastest index whose search fits into ``max_memory`` bytes (default: half of what is available).
 
     ``sizes``: symbols of each part of the text.  Raises UnsupportedError if none does.
@@ -140,7 +140,7 @@ def ways_to_search(meta: dict) -> dict:
     return ways
 
 
-def choose_way(meta: dict, max_memory: int | None = None, any_length=False) -> tuple:
+def choose_way(meta: dict, max_memory: int | None = None, any_length: bool = False) -> tuple:
     """(way, reason): the first of ``ways_to_search`` that fits into ``max_memory`` (default: what is free).
 
     ``any_length``: of those that find strings of any length, of which there is one at least.  Raises

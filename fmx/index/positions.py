@@ -14,7 +14,7 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, bits_from, prefetch
 from ..input.dna import WORD, symbols
-from ..machines.jobs import ONE_CORE, choose, do
+from ..machines.jobs import ONE_CORE, Backend, choose, do
 from .bits import count_in_column, is_set, set_bit
 from .contracts import neighbour, position_of, prefetch_position
 from .reference import block_end
@@ -111,7 +111,9 @@ def n_mark_words(n: int) -> int:
     return (n // _D + 1) * _W
 
 
-def sample(sa, block_starts, s, k, ahead=0, backend=ONE_CORE) -> SampledSA:
+def sample(
+    sa: Any, block_starts: np.ndarray, s: int, k: int, ahead: int = 0, backend: Backend = ONE_CORE
+) -> SampledSA:
     """Keep every s-th position of ``sa`` (uint32[n], on the backend) for walks of up to k symbols a step.
 
     ``ahead`` is the largest k of the layouts that walk forwards, 0 if there is none; ``block_starts``

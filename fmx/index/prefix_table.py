@@ -19,7 +19,7 @@ from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import prefetch
 from ..input.dna import symbols
 from ..limits import PREFIX_LENGTH
-from ..machines.jobs import do
+from ..machines.jobs import Backend, do
 from ..machines.threads import run_all, spans
 from .seed_table import first_row
 
@@ -66,7 +66,7 @@ def n_pairs(q: int) -> int:
     return (4 ** (q + 1) - 1) // 3
 
 
-def build_prefix_table(text, q, n_threads=1) -> PrefixTable:
+def build_prefix_table(text: Any, q: int, n_threads: int = 1) -> PrefixTable:
     """Count the strings of every length in ``text`` (uint8 codes, separator 0); no suffix array needed.
 
     Several threads count only in a text that is larger than the tables of all.
@@ -90,7 +90,7 @@ class FindPairs(NamedTuple):
     pairs: Any
 
 
-def make_prefix_table(backend, text, sa, q) -> PrefixTable:
+def make_prefix_table(backend: Backend, text: Any, sa: Any, q: int) -> PrefixTable:
     """The table on the backend: counted in the text, or by a GPU searched for in ``sa``."""
     if backend.serial:
         return build_prefix_table(text, q, backend.n_threads)

@@ -18,7 +18,7 @@ of a part are uint32.  Blocks of the whole reference, hits and writers speak of 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,9 @@ class Blocks(NamedTuple):
 COLUMNS = ("text_start", "contig", "contig_start", "length")  # what is stored of Blocks
 
 
-def make_blocks(text_start, contig, contig_start, length) -> Blocks:
+def make_blocks(
+    text_start: np.ndarray, contig: np.ndarray, contig_start: np.ndarray, length: np.ndarray
+) -> Blocks:
     """Blocks from their four columns."""
     n_text = int(text_start[-1] + length[-1]) + 1
     shift = max(6, (n_text >> 14).bit_length())
@@ -150,7 +152,7 @@ STEP = 1 << _STRAND  # from a position to the next
 _LAST = (1 << _POSITION) - 1
 
 
-def can_hold(reference, beyond) -> bool:
+def can_hold(reference: Reference, beyond: int) -> bool:
     """Whether a key holds each place of a Reference, and positions that many ``beyond`` its contigs' ends."""
     most_contigs = 1 << (63 - _STRAND - _POSITION)
     return len(reference.names) < most_contigs and int(reference.lengths.max()) + beyond <= _LAST
@@ -190,12 +192,12 @@ _BASES = np.frombuffer(b"ACGT", np.uint8)
 class PackedLetters:
     """The letters of the contigs of an FMIndex or a JoinedIndex that holds its text."""
 
-    def __init__(self, index, part_starts):
+    def __init__(self, index: Any, part_starts: Sequence[int]) -> None:
         """``part_starts``: where each part begins in the text."""
         self._blocks, self._starts = index.reference.blocks, np.array(part_starts)
         self._words = [part.text_words for part in index.parts]
 
-    def between(self, contig, start, end) -> bytes:
+    def between(self, contig: int, start: int, end: int) -> bytes:
         """Those of a contig from ``start`` to ``end``, half-open."""
         blocks, found = self._blocks, np.full(end - start, ord("N"), np.uint8)
         first, last = np.searchsorted(blocks.contig, (contig, contig + 1))
@@ -209,7 +211,14 @@ class PackedLetters:
                 found[left - start : right - start] = self._text(at, right - left)
         return found.tobytes()
 
-    def _text(self, at, n):
+    def _text(self, at: int, n: int) -> np.ndarray:
         part = int(np.searchsorted(self._starts, at, "right")) - 1
         i = np.arange(at - self._starts[part], at - self._starts[part] + n)
         return _BASES[(self._words[part][i >> 5] >> (62 - 2 * (i & 31)).astype(np.uint64)) & np.uint64(3)]
+
+
+def blocks_by_group(reference: Reference) -> Blocks:
+    """The Blocks of a Reference, with the number of its group in the place of a contig's."""
+    blocks, groups = reference.blocks, reference.groups
+    assert groups is not None
+    return blocks._replace(contig=groups.of_contig[blocks.contig].astype(np.int64))

@@ -15,7 +15,7 @@ import numpy as np
 from ..compiler.functions import inlined
 from ..compiler.primitives import at, bits_from, load_big_endian, prefetch
 from ..input.dna import symbols
-from ..machines.jobs import do
+from ..machines.jobs import Backend, do
 from .reference import block_end
 
 MIN_LENGTH, MAX_LENGTH = 4, 13
@@ -52,7 +52,7 @@ class FindStarts(NamedTuple):
     starts: Any
 
 
-def first_rows(backend, text, sa, s):
+def first_rows(backend: Backend, text: Any, sa: Any, s: int) -> Any:
     """The starts of a seed table, on the backend, by the suffix array ``sa`` of ``text``."""
     starts = backend.empty(4**s + 1, np.uint32)
     backend.run(FindStarts(text, sa, s, starts), starts.size)

@@ -6,7 +6,7 @@ gives one to each thread of the CPU, gpu_jobs.Gpu one to each thread of the GPU.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +63,9 @@ class Backend:
     """What both backends can do; a backend's arrays lie in its own memory."""
 
     serial = False  # whether one thread may well pass over a whole text
+    n_threads = 1
+    memory = 0  # bytes that a GPU's arrays may take
+    errors: Callable[[], AbstractContextManager]  # within it, what a GPU reports becomes DeviceError
     empty: Callable[..., Any]  # (shape, dtype): an array of the backend
     zeros: Callable[..., Any]
     take: Callable[[Any], Any]  # an array of the host, or a NamedTuple of them, to the backend

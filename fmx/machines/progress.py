@@ -56,14 +56,14 @@ class Progress:
                 self.say(line.strip())
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[Callable[[float], None]]:
+    def stage(self, name: str) -> Iterator[Callable[[float | None], None]]:
         """``with progress.stage("suffix array") as done:`` tells the stage and the seconds it took.
 
         ``done(share)`` may be called as it goes on; the time goes on in any case.
         """
         start, share = time.monotonic(), None
 
-        def done(now: float) -> None:
+        def done(now: float | None) -> None:
             nonlocal share
             share = now
             self.show(name)

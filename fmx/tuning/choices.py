@@ -78,7 +78,7 @@ def search_fetches(n: int, length: int, choice: Choice) -> list:
     table = _pair(choice.prefix_length)
     if name.kind.fetches:
         return name.kind.fetches(n, length, name.k, looked_up, table)
-    entries = sum_over(range(looked_up, length, name.k), n, lambda rows: 1 + min(1, rows / name.d))
+    entries = sum_over(range(looked_up, length, name.k), n, lambda rows: 1 + min(1, rows / (name.d or 1)))
     touched = _touched(16 * name.units, name.kind.apart(name.k, name.units))
     return [table, Fetches(entries, touched, name.bytes_per_symbol(n) * n)]
 

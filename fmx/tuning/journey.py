@@ -62,7 +62,9 @@ def draw(fm_index: FMIndex, n: int, length: int) -> Patterns:
     """n strings of the first part of an index, packed."""
     blocks = fm_index.parts[0].reference.blocks
     block, offset = places(blocks, length, n, np.random.default_rng(1))
-    words, _ = store.read_array(fm_index.path, fm_index.meta, part_arrays(fm_index.meta, 0)["text_words"])
+    words, _ = store.read_array(
+        str(fm_index.path), fm_index.meta, part_arrays(fm_index.meta, 0)["text_words"]
+    )
     return cut(ONE_CORE, words, blocks.text_start[block] + offset, length)
 
 

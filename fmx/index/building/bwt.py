@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...compiler.primitives import prefetch
-from ...machines.jobs import ONE_CORE, do
+from ...machines.jobs import ONE_CORE, Backend, do
 from ..contracts import NONE, fill
 from ..seed_table import first_rows
 
@@ -40,7 +40,7 @@ class FillRuns(NamedTuple):
     before: Any
 
 
-def kmer_bwt(text, sa, k, backend=ONE_CORE):
+def kmer_bwt(text: Any, sa: Any, k: int, backend: Backend = ONE_CORE) -> Any:
     """uint8[n]: code of the k symbols before each suffix (first symbol highest), or NONE.
 
     ``text`` uint8[n] (separator 0, A C G T 1 to 4), ``sa`` uint32[n], 1 <= k <= MAX_K.
@@ -84,7 +84,9 @@ def _fill_runs(job, stretch, start, stop):
     fill(job.layout, job.codes, start, stop, job.before[stretch])
 
 
-def fill_layout(backend, layout, text, sa, codes, d, runs_together=1) -> None:
+def fill_layout(
+    backend: Backend, layout: Any, text: Any, sa: Any, codes: Any, d: int, runs_together: int = 1
+) -> None:
     """Write a k-step BWT into the layout's arrays (zeros), n // d + 1 runs of d rows, the last one not full.
 
     ``runs_together``: runs that share words.
@@ -111,7 +113,7 @@ class Invert(NamedTuple):
     row_of: Any
 
 
-def invert(backend, sa):
+def invert(backend: Backend, sa: Any) -> Any:
     """The rank array of ``sa`` (uint32[n], on the backend), uint32[n]."""
     row_of = backend.empty(sa.size, np.uint32)
     backend.run(Invert(sa, row_of), sa.size)

@@ -1,29 +1,34 @@
 """Building an index: FASTA -> Reference, text -> SA -> tables, layouts -> ref.fmx/; additions to an index."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from ..._version import __version__
 from ...errors import UnsupportedError
 from ...input.dna import pack_text, unpack_text
-from ...machines.jobs import Cores
-from ...machines.places import CPU, choose_place
+from ...machines.jobs import Backend, Cores
+from ...machines.places import CPU, Device, choose_place
 from ...machines.progress import Progress
 from ...machines.threads import start
 from .. import layouts
 from ..arrays import part_arrays, part_sizes, part_span
-from ..contigs import names_in
+from ..contigs import Groups, names_in
 from ..disk.check import GROUPED, SPARSE
 from ..disk.store import FORMAT, read_checked
-from ..disk.writer import IndexExtender, IndexWriter, part_writers
+from ..disk.writer import IndexExtender, IndexSink, IndexWriter, part_writers
 from ..fasta import read_fasta, read_groups
 from ..fm_index import group_arrays, load, load_reference, reference_arrays
+from ..layouts import LayoutName
 from ..plan import plan_index
 from ..positions import sample
 from ..prefix_table import default_length, make_prefix_table
-from ..reference import MAX_SYMBOLS, cut, part_of
+from ..reference import MAX_SYMBOLS, Reference, cut, part_of
 from ..seed_table import default_length as default_seed_length
 from ..seed_table import first_rows, longest_strings
 from ..sparse.building import build_sparse
@@ -59,7 +64,7 @@ class IndexOptions:
         """Whether layouts and sa_rate are chosen by the size of the text."""
         return list(self.layouts) == ["auto"]
 
-    def settled(self, sizes, progress) -> "IndexOptions":
+    def settled(self, sizes: Sequence[int], progress: Progress) -> "IndexOptions":
         """These options for a text whose parts have these sizes: ``layouts`` LayoutName, nothing left open.
 
         Without layouts ``sa_rate`` and ``prefix_length`` are 0.  Raises UnsupportedError for what does not go
@@ -91,7 +96,14 @@ class IndexOptions:
         return replace(given, layouts=names, sparse=sparse, prefix_length=q)
 
 
-def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CPU) -> None:
+def build_index(
+    fasta: Any,
+    path: str | os.PathLike,
+    options: IndexOptions | None = None,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+    device: Device = CPU,
+) -> None:
     """Index FASTA, a file or a list of files, into the directory ``path``, by IndexOptions; ``device`` makes
     the arrays.
 
@@ -103,7 +115,9 @@ def build_index(fasta, path, options=None, n_threads=1, progress=None, device=CP
     build_into(writer, fasta, options or IndexOptions(), n_threads, progress, device)
 
 
-def build_into(writer, fasta, options, n_threads, progress, device) -> None:
+def build_into(
+    writer: IndexSink, fasta: Any, options: IndexOptions, n_threads: int, progress: Progress, device: Device
+) -> None:
     """The same into an IndexWriter, or a HeldIndex."""
     if not options.by_size:
         named(options.layouts)
@@ -172,7 +186,7 @@ def build_into(writer, fasta, options, n_threads, progress, device) -> None:
         )
 
 
-def meta_of(groups, sparse) -> dict:
+def meta_of(groups: Groups | None, sparse: object) -> dict:
     """What meta.json says of an index with Groups and a sparse suffix array, or None."""
     return {
         "format": SPARSE if sparse else GROUPED if groups else FORMAT,
@@ -181,7 +195,13 @@ def meta_of(groups, sparse) -> dict:
     }
 
 
-def choose_backend(device, n_threads, n_text=0, tell=lambda where: None, sparse=None):
+def choose_backend(
+    device: Device,
+    n_threads: int,
+    n_text: int = 0,
+    tell: Callable[[str], None] = lambda where: None,
+    sparse: tuple[int, SparseName] | None = None,
+) -> Backend:
     """Who makes the arrays of an index (jobs.Backend), and a suffix array of n_text symbols.
 
     ``sparse``: (symbols, SparseName) of a sparse suffix array, or None.  Raises DeviceError.
@@ -201,7 +221,7 @@ def choose_backend(device, n_threads, n_text=0, tell=lambda where: None, sparse=
     return choose_place(device, on_gpu, lambda: Cores(n_threads), tell)
 
 
-def named(layout_names, n_text=None) -> tuple:
+def named(layout_names: Sequence, n_text: int | None = None) -> tuple:
     """The layouts of these names, each once, for a text of n_text symbols; and a SparseName or None.
 
     Raises UnsupportedError.
@@ -220,7 +240,15 @@ def named(layout_names, n_text=None) -> tuple:
     return names, (sparse[0] if sparse else None)
 
 
-def add_sparse_arrays(backend, writer, name, words, reference, n_threads, progress) -> None:
+def add_sparse_arrays(
+    backend: Backend,
+    writer: IndexSink,
+    name: SparseName,
+    words: np.ndarray,
+    reference: Reference,
+    n_threads: int,
+    progress: Progress,
+) -> None:
     """Make and write a sparse suffix array, by its SparseName, of a part whose Reference is given."""
     with progress.stage(f"layout {name}") as done, backend.errors():
         if isinstance(backend, Cores):
@@ -233,16 +261,23 @@ def add_sparse_arrays(backend, writer, name, words, reference, n_threads, progre
         writer.add(f"{name}.starts", made.starts, backend)
 
 
-def waiting(path, progress):
+def waiting(path: str | os.PathLike, progress: Progress) -> Callable[[], None]:
     """What says that another one that changes an index is waited for."""
     return lambda: progress.say(f"{path}: waiting for another fmx that changes this index ...")
 
 
-def _add_tables(backend, writer, text, sa, lengths, progress):
+def _add_tables(
+    backend: Backend,
+    writer: IndexSink,
+    text: Any,
+    sa: Any,
+    lengths: tuple[int | None, int],
+    progress: Progress,
+) -> None:
     """Make the prefix table and the seed table, if any, for strings of these lengths; pack the text."""
     prefix_length, seed_length = lengths
     with progress.stage("tables") as done:
-        writer.add("prefix_pairs", make_prefix_table(backend, text, sa, prefix_length).pairs, backend)
+        writer.add("prefix_pairs", make_prefix_table(backend, text, sa, prefix_length or 0).pairs, backend)
         done(1 / 3)
         if seed_length:
             writer.add("seed_starts", first_rows(backend, text, sa, seed_length), backend)
@@ -250,7 +285,7 @@ def _add_tables(backend, writer, text, sa, lengths, progress):
         writer.add("text_words", pack_text(text, backend), backend)
 
 
-def _sa_arrays(backend, sa, block_starts, options) -> dict:
+def _sa_arrays(backend: Backend, sa: Any, block_starts: np.ndarray, options: IndexOptions) -> dict:
     """What is kept of a suffix array, on the backend."""
     if options.sa_rate == 1:
         return {"sa_positions": sa}
@@ -260,9 +295,16 @@ def _sa_arrays(backend, sa, block_starts, options) -> dict:
 
 
 @contextmanager
-def _written_meanwhile(writer, arrays, backend, n_threads, progress):
+def _written_meanwhile(
+    writer: IndexSink, arrays: dict, backend: Backend, n_threads: int, progress: Progress
+) -> Iterator[None]:
     """Write the suffix array's arrays beside what is done meanwhile, if there is a thread for it."""
-    written = start(n_threads, lambda: [writer.add(name, array, backend) for name, array in arrays.items()])
+
+    def write() -> None:
+        for name, array in arrays.items():
+            writer.add(name, array, backend)
+
+    written = start(n_threads, write)
     try:
         yield
     finally:
@@ -270,7 +312,7 @@ def _written_meanwhile(writer, arrays, backend, n_threads, progress):
             written()
 
 
-def add_lcp(writer, text, sa, n_threads, progress) -> None:
+def add_lcp(writer: IndexSink, text: Any, sa: Any, n_threads: int, progress: Progress) -> None:
     """Make and write the LCP and rank arrays of a part, by its text and suffix array."""
     with progress.stage("LCP and rank arrays"):
         writer.add("lcp.rank", invert(Cores(n_threads), sa))
@@ -278,7 +320,9 @@ def add_lcp(writer, text, sa, n_threads, progress) -> None:
             writer.add(f"lcp.{key}", array)
 
 
-def add_layout_arrays(backend, writer, names, text, sa, progress) -> None:
+def add_layout_arrays(
+    backend: Backend, writer: IndexSink, names: Sequence[LayoutName], text: Any, sa: Any, progress: Progress
+) -> None:
     """Make and write the layouts of a part, by its text and suffix array on the backend."""
     for name in names:
         with progress.stage(f"layout {name}"):
@@ -289,7 +333,7 @@ def add_layout_arrays(backend, writer, names, text, sa, progress) -> None:
         del layout, value  # before the next one's
 
 
-def default_index_path(reference) -> str:
+def default_index_path(reference: str | os.PathLike) -> str:
     """Where the index of a reference goes: beside it, its name with .fmx in place of .fa.gz and the like."""
     path = Path(reference)
     if not path.name:
@@ -302,7 +346,7 @@ def default_index_path(reference) -> str:
 # Additions to an index that exists: layouts, LCP arrays, a sparse suffix array, groups.
 
 
-def add_groups(path, table, progress=None) -> int:
+def add_groups(path: str | os.PathLike, table: str, progress: Progress | None = None) -> int:
     """Add groups, by a table of contigs and groups, to an index that has none; how many there are.
 
     Raises InputError, IndexFileError, UnsupportedError.
@@ -319,7 +363,14 @@ def add_groups(path, table, progress=None) -> int:
         return len(groups.names)
 
 
-def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with_lcp=False) -> list:
+def add_layouts(
+    path: str | os.PathLike,
+    layout_names: Sequence[str],
+    n_threads: int = 1,
+    progress: Progress | None = None,
+    device: Device = CPU,
+    with_lcp: bool = False,
+) -> list:
     """Add layouts to an index, whole or not at all; returns the names of those that it did not hold.
 
     ``with_lcp`` adds the LCP and rank arrays too (named "lcp").
@@ -371,11 +422,19 @@ def add_layouts(path, layout_names, n_threads=1, progress=None, device=CPU, with
     return [*filter(None, [added.get("sparse")]), *map(str, names), *(["lcp"] if adds_lcp else [])]
 
 
-def _add_sparse(backend, writer, path, name, n_threads, progress):
+def _add_sparse(
+    backend: Backend,
+    writer: IndexExtender,
+    path: str | os.PathLike,
+    name: SparseName,
+    n_threads: int,
+    progress: Progress,
+) -> None:
     """Make and write a sparse suffix array, by its SparseName, of every part of an index at ``path``."""
     meta = writer.meta
     reference = load_reference(path, meta, n_threads)
     for number, part in enumerate(part_writers(writer, len(part_sizes(meta)), progress)):
         words = read_checked(path, meta, [part_arrays(meta, number)["text_words"]], n_threads)
         own = part_of(reference, *part_span(meta, number))
-        add_sparse_arrays(backend, part, name, *words.values(), own, n_threads, progress)
+        (text_words,) = words.values()
+        add_sparse_arrays(backend, part, name, text_words, own, n_threads, progress)

@@ -5,6 +5,7 @@ array whoever wrote the index.  All raise ValueError, which says what is wrong.
 """
 
 import re
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..arrays import ArraySpec, part_sizes
 from ..contigs import are_names
 from ..positions import n_mark_words
 from ..reference import COLUMNS, MAX_SYMBOLS
-from ..sparse.table import parse_sparse, sparse_named
+from ..sparse.table import SparseName, parse_sparse, sparse_named
 
 _LARGEST = 2**62
 _RANGES = {  # of the numbers in meta.json
@@ -69,17 +70,17 @@ def check_meta(meta: dict) -> None:
         _check_entry(name, arrays[name], form)
 
 
-def _need(holds, wrong: str) -> None:
+def _need(holds: object, wrong: str) -> None:
     if not holds:
         raise ValueError(wrong)
 
 
-def _is_whole(value, low, high) -> bool:
+def _is_whole(value: object, low: int, high: int) -> bool:
     return type(value) is int and low <= value <= high
 
 
-def _check_entry(name, entry, form):
-    shape = entry.get("shape") if isinstance(entry, dict) else None
+def _check_entry(name: str, entry: Any, form: ArraySpec) -> None:
+    shape: Any = entry.get("shape") if isinstance(entry, dict) else None
     has_shape = isinstance(shape, list) and all(_is_whole(n, 0, _LARGEST - 1) for n in shape)
     _need(has_shape, f"{name} has no shape")
     fits = entry.get("dtype") == form.dtype and form.takes(shape)
@@ -89,11 +90,11 @@ def _check_entry(name, entry, form):
     _need(isinstance(entry.get("checksums"), list), f"{name} has no checksums")
 
 
-def _text(value) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _canonical(name) -> str | None:
+def _canonical(name: object) -> str | None:
     """The layout of that name, None if there is none."""
     try:
         return str(layouts.parse_name(_text(name)))
@@ -101,7 +102,7 @@ def _canonical(name) -> str | None:
         return None
 
 
-def _sparse(name):
+def _sparse(name: object) -> SparseName | None:
     """The sparse suffix array of just that name, None if there is none."""
     try:
         found = parse_sparse(_text(name))
@@ -128,7 +129,7 @@ def forms(meta: dict) -> dict:
     return found
 
 
-def _are_names(data) -> bool:
+def _are_names(data: np.ndarray) -> bool:
     """Whether bytes are names of contigs, by newlines: printable ASCII, none empty, no two alike."""
     names = data.tobytes().decode("latin-1").split("\n")
     letters = "".join(names)
@@ -136,7 +137,7 @@ def _are_names(data) -> bool:
     return printable and all(names) and len(set(names)) == len(names)
 
 
-def _are_groups(n, data) -> bool:
+def _are_groups(n: int, data: np.ndarray) -> bool:
     """Whether bytes are n names of groups, by newlines."""
     try:
         names = data.tobytes().decode().split("\n")
@@ -145,7 +146,7 @@ def _are_groups(n, data) -> bool:
     return len(names) == n and are_names(names)
 
 
-def _forms_of_part(meta, folder, n) -> dict:
+def _forms_of_part(meta: dict, folder: str, n: int) -> dict:
     """The same for a part of n symbols, by its own names."""
     found = {"text_words": ArraySpec("uint64", (-(-n // WORD) + 3,))}
     if "sparse" in meta:
@@ -190,7 +191,7 @@ def is_array(name: str) -> bool:
     )
 
 
-def check_reference(meta: dict, names, lengths, columns) -> None:
+def check_reference(meta: dict, names: Sequence, lengths: np.ndarray, columns: Any) -> None:
     """Contigs and blocks: they make the text, in order, without a gap, and parts end where contigs do.
 
     ``names`` of the contigs, ``lengths`` int64[n_contigs], ``columns`` of Blocks, int64[n_blocks] each.

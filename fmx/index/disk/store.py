@@ -12,8 +12,10 @@ import json
 import os
 import stat
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 import xxhash
@@ -34,11 +36,11 @@ def state_of(file: int) -> list | None:
     return _state(os.fstat(file)) if tells_changes(file) else None
 
 
-def _state(found) -> list:
+def _state(found: os.stat_result) -> list:
     return [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
 
-def read_seal(path, meta: dict) -> dict:
+def read_seal(path: str | os.PathLike, meta: dict) -> dict:
     """{name: state} of the arrays that the seal of an index vouches for; empty if it has none."""
     data = object_cache.read(_name(path))
     try:
@@ -48,7 +50,7 @@ def read_seal(path, meta: dict) -> dict:
     return states if digest == _digest(meta) and isinstance(states, dict) else {}
 
 
-def keep_seal(path, meta: dict, states: dict, since: int) -> None:
+def keep_seal(path: str | os.PathLike, meta: dict, states: dict, since: int) -> None:
     """Seal an index: arrays with these states, opened after ``since`` (ns of the epoch), are right.
 
     One that changed meanwhile, or so shortly before that one more change might not show, is left out.
@@ -65,7 +67,7 @@ def keep_seal(path, meta: dict, states: dict, since: int) -> None:
         object_cache.write(_name(path), json.dumps([_digest(meta), held]).encode())
 
 
-def _name(path) -> str:
+def _name(path: str | os.PathLike) -> str:
     place = os.path.realpath(path)
     return f"seal {hashlib.sha256(os.fsencode(place)).hexdigest()}"
 
@@ -91,18 +93,18 @@ FORMATS = FORMAT, GROUPED, SPARSE
 PIECE = 1 << 26
 
 
-def checksum(array) -> str:
+def checksum(array: Any) -> str:
     """Hexadecimal xxh3-64 of a flat array's data."""
     return scan(array, 0, array.size, ArraySpec("", ()))[0]
 
 
-def _pieces(array, form) -> list:
+def _pieces(array: Any, form: ArraySpec) -> list:
     """Arguments of form.scan for the array's data, PIECE bytes at a time."""
     flat, step = np.ascontiguousarray(array).reshape(-1), PIECE // array.itemsize
     return [(flat, i, min(i + step, flat.size), form) for i in range(0, max(flat.size, 1), step)]
 
 
-def not_whole(path, wrong: str) -> IndexFileError:
+def not_whole(path: Path | str | os.PathLike | None, wrong: str) -> IndexFileError:
     """What is raised for an index, or a file of one, that cannot be used."""
     return IndexFileError(f"{path}: {wrong}; build the index again")
 
@@ -119,7 +121,7 @@ def digest_of(meta: dict, of: tuple = ("contig_", "group_")) -> str:
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 
-def _stamp(path) -> tuple | None:
+def _stamp(path: str | os.PathLike) -> tuple | None:
     """What changes whenever a meta.json is put in the place of another; None where there is none."""
     try:
         state = (Path(path) / META).stat()
@@ -128,7 +130,7 @@ def _stamp(path) -> tuple | None:
     return state.st_dev, state.st_ino, state.st_mtime_ns
 
 
-def settled(read):
+def settled(read: Callable) -> Callable:
     """Of a function that reads an index of a path: once more where that fails as another index comes."""
 
     @functools.wraps(read)
@@ -145,7 +147,7 @@ def settled(read):
 
 
 @settled
-def read_meta(path) -> dict:
+def read_meta(path: str | os.PathLike) -> dict:
     """meta.json, checked, and of every array whether its file is as long as it must be.
 
     Raises IndexFileError: missing, damaged, of another format, or not what an index can be.
@@ -198,7 +200,7 @@ def _regular(file: Path) -> Path:
 
 
 @contextmanager
-def _array_file(path, meta: dict, name: str):
+def _array_file(path: str | os.PathLike, meta: dict, name: str) -> Iterator[BinaryIO]:
     """The opened file of an array, at its data.  Raises IndexFileError if it is not as meta.json says."""
     file, entry = Path(path) / f"{name}.npy", meta["arrays"][name]
     try:
@@ -220,7 +222,7 @@ def _array_file(path, meta: dict, name: str):
         raise IndexFileError(f"{file}: cannot read: {error.strerror or error}") from error
 
 
-def read_array(path, meta: dict, name: str) -> tuple:
+def read_array(path: str | os.PathLike, meta: dict, name: str) -> tuple:
     """(array, state) of one array of an index, mapped from disk; ``state`` as of seal.state_of.
 
     Raises IndexFileError if it is not as meta.json says.
@@ -231,7 +233,9 @@ def read_array(path, meta: dict, name: str) -> tuple:
         return array.view(np.ndarray), state_of(file.fileno())
 
 
-def read_checked(path, meta, names, n_threads=1, verify=False) -> dict:
+def read_checked(
+    path: str | os.PathLike, meta: dict, names: Any, n_threads: int = 1, verify: bool = False
+) -> dict:
     """Arrays by name, mapped from disk, all of them right: the seal vouches for them, or they are checked.
 
     ``verify``: whatever the seal says.  Raises IndexFileError for the first that differs.
@@ -248,7 +252,7 @@ def read_checked(path, meta, names, n_threads=1, verify=False) -> dict:
     return arrays
 
 
-def _check(path, meta, arrays, n_threads) -> None:
+def _check(path: str | os.PathLike, meta: dict, arrays: dict, n_threads: int) -> None:
     """Compare every byte of arrays with its checksums, and values with their Form.
 
     Raises IndexFileError for the first that differs.  The pieces of all arrays are shared out over threads

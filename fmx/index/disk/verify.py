@@ -5,14 +5,18 @@ sampled suffix array is followed to its position, and positions must be a permut
 is sorted, and the text's, is not looked at: whoever built an index is trusted with that.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
 from ...compiler.functions import compiled
 from ...machines.threads import run_all, spans
 from ..contracts import first_wrong, goes_on, neighbour, position_of, units
 from ..layouts import parse_name
-from ..lcp import LARGE
+from ..lcp import LARGE, LCP
 from ..positions import SampledSA, is_kept, marks_hold
+from ..reference import Blocks
 from ..sparse.building import build_sparse
 from ..sparse.table import sparse_named
 
@@ -20,7 +24,9 @@ _UNKNOWN = 2**32 - 1
 _STRETCH = 1 << 20  # rows looked at together
 
 
-def contradictions(layouts, sa, lcp, n, n_threads=1):
+def contradictions(
+    layouts: dict, sa: Any, lcp: tuple[LCP, np.ndarray] | None, n: int, n_threads: int = 1
+) -> Iterator[str]:
     """Yield what is wrong with a part of n symbols.
 
     ``layouts`` by name; ``sa`` FullSA or SampledSA; ``lcp`` (LCP, rank array) or None.
@@ -44,21 +50,21 @@ def contradictions(layouts, sa, lcp, n, n_threads=1):
         yield "its LCP and rank arrays are not of its suffix array"
 
 
-def sparse_holds(name, arrays, blocks, n, n_threads=1) -> bool:
+def sparse_holds(name: str, arrays: dict, blocks: Blocks, n: int, n_threads: int = 1) -> bool:
     """Whether the sparse suffix array of this name is that of a part of n symbols: it is made anew."""
     parsed = sparse_named(name)
     made, held = build_sparse(arrays["text_words"], blocks, n, parsed, n_threads), parsed.table(arrays)
     return np.array_equal(made.rows, held.rows) and np.array_equal(made.starts, held.starts)
 
 
-def _is_permutation(positions) -> bool:
+def _is_permutation(positions: np.ndarray) -> bool:
     seen = np.zeros(positions.size, np.bool_)
     for i in range(0, positions.size, _STRETCH):
         seen[positions[i : i + _STRETCH]] = True
     return bool(seen.all())
 
 
-def _lcp_holds(lcp, rank, sa) -> bool:
+def _lcp_holds(lcp: Any, rank: np.ndarray, sa: Any) -> bool:
     for i in range(0, sa.size, _STRETCH):
         rows = rank[sa[i : i + _STRETCH]]
         if not np.array_equal(rows, np.arange(i, i + rows.size)):
@@ -66,7 +72,7 @@ def _lcp_holds(lcp, rank, sa) -> bool:
     return np.array_equal(np.flatnonzero(lcp.small == LARGE), lcp.rows) and bool((lcp.values >= LARGE).all())
 
 
-def _counts_hold(layout, d, n, n_threads) -> bool:
+def _counts_hold(layout: Any, d: int, n: int, n_threads: int) -> bool:
     """Whether each column begins where the one before has ended, and every row is counted once."""
     if units(layout) == 0:
         columns = spans(4**layout.k, n_threads)

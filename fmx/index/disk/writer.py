@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -16,6 +17,7 @@ import numpy as np
 
 from ...errors import IndexFileError, OutputError
 from ...machines.jobs import ONE_CORE, Backend
+from ...machines.progress import Progress
 from ...machines.threads import start
 from ...system.files import DraftFolder, sync_names, sync_tree
 from .check import is_array
@@ -50,7 +52,9 @@ class IndexWriter:
     ``waiting`` is called before another one that changes the index is waited for.
     """
 
-    def __init__(self, path, n_threads=1, waiting=None):
+    def __init__(
+        self, path: str | os.PathLike, n_threads: int = 1, waiting: Callable[[], object] | None = None
+    ) -> None:
         self.path = Path(path)
         self.n_threads, self.waiting = n_threads, waiting
         self.arrays: dict = {}
@@ -66,7 +70,7 @@ class IndexWriter:
         self._opened.__exit__(*failure)
 
     @contextmanager
-    def _told(self, what):
+    def _told(self, what: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -157,13 +161,13 @@ def refuse_unless_ours(path: Path) -> None:
             )
 
 
-def _is_ours(name: str, listed) -> bool:
+def _is_ours(name: str, listed: Any) -> bool:
     array = name.removesuffix(".npy")
     return name == META or (name != array and (array in (listed or ()) or is_array(array)))
 
 
 @contextmanager
-def _locked(path, waiting=None):
+def _locked(path: str | os.PathLike, waiting: Callable[[], object] | None = None) -> Iterator[None]:
     """Alone at a folder, if there is one: whoever holds it is waited for.  Raises OSError."""
     descriptor = None
     try:
@@ -182,7 +186,7 @@ def _locked(path, waiting=None):
             os.close(descriptor)
 
 
-def _lock(descriptor, waiting):
+def _lock(descriptor: int, waiting: Callable[[], object] | None) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -200,7 +204,7 @@ class HeldIndex:
     fm_index.load opens it.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.meta: dict = {}
         self.arrays: dict = {}
 
@@ -228,15 +232,15 @@ class HeldIndex:
 class PartWriter:
     """Adds the arrays of one part to an index_writer.IndexWriter."""
 
-    def __init__(self, writer, number: int):
+    def __init__(self, writer: IndexSink, number: int) -> None:
         self.writer, self.number = writer, number
 
-    def add(self, name: str, array, backend=ONE_CORE) -> None:
+    def add(self, name: str, array: Any, backend: Backend = ONE_CORE) -> None:
         """Write one array of the part, by its own name."""
         self.writer.add(f"part{self.number}/{name}", array, backend)
 
 
-def part_writers(writer, n_parts: int, progress):
+def part_writers(writer: IndexSink, n_parts: int, progress: Progress) -> Iterator[Any]:
     """Yield what writes each part in turn: the writer itself if there is only one."""
     if n_parts == 1:
         yield writer

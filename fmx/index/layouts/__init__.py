@@ -11,7 +11,7 @@ from collections import UserDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import UnsupportedError
 from ..contracts import units
@@ -46,7 +46,7 @@ class LayoutName:
     k: int
     d: int | None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.family}-k{self.k}" + (f"-d{self.d}" if self.d else "")
 
     @property
@@ -64,12 +64,12 @@ class LayoutName:
         """Units of 16 bytes of an entry, 0 if it has none."""
         return units(layout_from_arrays(self, dict.fromkeys(self.kind.types[self.k, self.d]._fields)))
 
-    def forms(self, n_text) -> dict:
+    def forms(self, n_text: int) -> dict:
         """What the arrays must be (form.Form), by their names in an index."""
         found = self.kind.forms(self.k, self.d, n_text)
         return {f"{self}.{field}": form for field, form in found.items()}
 
-    def bytes_per_symbol(self, n_text) -> float:
+    def bytes_per_symbol(self, n_text: int) -> float:
         """Size by the paper's formula, in a text of n_text symbols."""
         return self.kind.bytes_per_symbol(self.k, self.d, n_text)
 
@@ -102,7 +102,7 @@ def all_names() -> list:
     return [LayoutName(name, k, d) for name, family in REGISTRY.items() for k, d in family.types]
 
 
-def layout_from_arrays(name: LayoutName, arrays: dict):
+def layout_from_arrays(name: LayoutName, arrays: dict) -> Any:
     """The layout's NamedTuple from its stored arrays (name of field -> array)."""
     return name.kind.types[name.k, name.d](**arrays | {"k": name.k})
 
@@ -145,11 +145,11 @@ class Fetches(NamedTuple):
     footprint: float
 
 
-def width(n, length) -> float:
+def width(n: int, length: int) -> float:
     """Rows of the interval of a string of so many symbols in a random text of n, at least one."""
     return max(1, n / 4**length)
 
 
-def sum_over(steps, n, cost) -> float:
+def sum_over(steps: range, n: int, cost: Callable[[float], float]) -> float:
     """Of ``cost(width)`` of the interval after each of these lengths (a range); it is 1 in the end."""
     return sum(cost(width(n, length)) for length in steps[:_NARROW]) + len(steps[_NARROW:]) * cost(1)

@@ -19,6 +19,8 @@ plane 0 in the low half, plane 1 in the high).  d = 64:
 Size: (2 * 4^k + 2k d / 8) / d bytes a symbol.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ...compiler.functions import inlined, static_type
@@ -38,12 +40,12 @@ TYPES = {
 _BACKWARD, _ODD = ROW + 1, 2 * (ROW + 1)
 
 
-def bytes_per_symbol(k, d, n):
+def bytes_per_symbol(k: int, d: int, n: int) -> float:
     """The size as above."""
     return (2 * 4**k + 2 * k * d / 8) / d
 
 
-def _n_words(k, d, n):
+def _n_words(k: int, d: int, n: int) -> int:
     # Whole runs, or pairs of them, and the border after the last one.
     n_runs = n // d + 1
     return n_runs * (4 + d // 16) + 4 if k == 2 else (n_runs + 1) // 2 * 2 * (d // 32 + 1) + 2
@@ -81,7 +83,7 @@ def _counted(misses, after, n, offset):
     return -counted if backward else counted
 
 
-def _register(cls, k, d):
+def _register(cls: type, k: int, d: int) -> None:
     n_units = 2 + d // 32 if k == 2 else 1 + d // 64
 
     @units.register(cls)
@@ -109,7 +111,7 @@ def _register(cls, k, d):
     entry = _register_two_step(cls, d) if k == 2 else _register_one_step(cls, d)
 
 
-def _register_two_step(cls, d):
+def _register_two_step(cls: type, d: int) -> Any:
     n_plane_units = d // 32
     n_units = n_plane_units + 2
 
@@ -175,7 +177,7 @@ def _register_two_step(cls, d):
     return entry
 
 
-def _register_one_step(cls, d):
+def _register_one_step(cls: type, d: int) -> Any:
     m = d // 64
     n_pair_units = 2 * m + 1
 

@@ -24,20 +24,20 @@ _BY_D = {d: static_type(f"BvSFM{d}", "entries k", __name__) for d in (96, 224, 6
 TYPES = {(k, d): cls for k in (2, 1, 3) for d, cls in _BY_D.items()}
 
 
-def _bytes(d):
+def _bytes(d: int) -> int:
     return 16 if d == 64 else (d + 32) // 8
 
 
-def bytes_per_symbol(k, d, n):
+def bytes_per_symbol(k: int, d: int, n: int) -> float:
     """The size as above."""
     return 4**k * _bytes(d) / d
 
 
-def _n_words(k, d, n):
+def _n_words(k: int, d: int, n: int) -> int:
     return (n // d + 1) * 4**k * (_bytes(d) // 8)
 
 
-def _register(cls, d):
+def _register(cls: type, d: int) -> None:
     n_units, w, head = _bytes(d) // 16, _bytes(d) // 8, 8 * _bytes(d) - d  # head: bits before the vector
 
     @fill.register(cls)

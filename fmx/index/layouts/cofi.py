@@ -27,7 +27,7 @@ from ...compiler import sorting
 from ...compiler.functions import inlined, static_type
 from ...compiler.primitives import at, prefetch
 from ...errors import UnsupportedError
-from ...machines.jobs import ONE_CORE, do
+from ...machines.jobs import ONE_CORE, Backend, do
 from ..arrays import ArraySpec
 from ..building.bwt import invert
 from ..contracts import (
@@ -62,17 +62,17 @@ CofiWhole = static_type("CofiWhole", Cofi._fields, __name__)
 TYPES = {(k, None): Cofi for k in range(15, 1, -1)}
 
 
-def bytes_per_symbol(k, d, n):
+def bytes_per_symbol(k: int, d: int | None, n: int) -> float:
     """The size as above."""
     return 4 + 4 * (4**k + 1) / n
 
 
-def fits(k, n) -> bool:
+def fits(k: int, n: int) -> bool:
     """Whether the offsets are no bigger than the changes, or cannot be smaller."""
     return k == 2 or 4**k + 1 <= n
 
 
-def fetches(n, length, k, looked_up, table) -> list:
+def fetches(n: int, length: int, k: int, looked_up: int, table: Fetches) -> list:
     """Offsets, and lines of changes: a search in a column, 16 rows a line, then on to the interval's end."""
     column = width(n, k)
     search, first = 1 + max(0, log2(column / 16)), [table]
@@ -84,7 +84,7 @@ def fetches(n, length, k, looked_up, table) -> list:
     return [*first, Fetches(len(steps), 8, 4 * 4**k), Fetches(lines, 64, 4 * n)]
 
 
-def forms(k, d, n):
+def forms(k: int, d: int | None, n: int) -> dict:
     """What the arrays must be."""
     return {
         "offsets": ArraySpec("uint32", (4**k + 1,), n, ascends=True),
@@ -101,7 +101,7 @@ class FindChanges(NamedTuple):
     changes: Any
 
 
-def build(text, sa, k, d, backend=ONE_CORE):
+def build(text: Any, sa: Any, k: int, d: int | None, backend: Backend = ONE_CORE) -> Any:
     """The layout of a text (uint8[n]: separator 0, A C G T 1 to 4) and its suffix array (uint32[n])."""
     n = text.size
     if n > HOLE:
@@ -165,7 +165,7 @@ def _border(layout, c, value):
     return sorting.lower_bound(layout.changes, left, np.int64(at(layout.offsets, c)), value)
 
 
-def _register(cls, lower_bound, second):
+def _register(cls: type, lower_bound: Any, second: Any) -> None:
     limited = cls is not CofiWhole
 
     @units.register(cls)

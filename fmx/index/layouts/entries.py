@@ -8,6 +8,7 @@ One array of uint32 holds a shift, then for each run of 2^shift rows where its r
 There are about as many runs as rows, but thousands at least, so that most have none and are told at a glance.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from ...compiler.functions import inlined
 from ...compiler.primitives import at
 from ...compiler.sorting import lower_bound
-from ...machines.jobs import ONE_CORE, choose
+from ...machines.jobs import ONE_CORE, Backend, choose
 from ..arrays import ArraySpec
 from ..contracts import NONE, ROW
 from . import Family
@@ -35,7 +36,7 @@ def _choose_without_symbol(choice, row):
     return row if at(choice.codes, row) == NONE else np.int64(-1)
 
 
-def build_missing(codes, backend):
+def build_missing(codes: Any, backend: Backend) -> Any:
     """The array of a k-step BWT (``codes`` uint8[n] of bwt.kmer_bwt), on the backend."""
     rows = backend.to_host(backend.select(WithoutSymbol(codes), codes.size))
     shift = ((codes.size + _BEYOND) // max(rows.size, _MIN_RUNS)).bit_length()
@@ -43,12 +44,12 @@ def build_missing(codes, backend):
     return backend.take(np.concatenate([[shift], starts, rows]).astype(np.uint32))
 
 
-def _starts(rows, n, shift):
+def _starts(rows: Any, n: int, shift: int) -> np.ndarray:
     n_runs = (n + _BEYOND >> shift) + 1
     return np.searchsorted(rows, np.arange(n_runs + 1) << shift) + n_runs + 2
 
 
-def form_of_missing(n) -> ArraySpec:
+def form_of_missing(n: int) -> ArraySpec:
     """What the array must be for a BWT of n rows."""
 
     def holds(missing):
@@ -88,7 +89,13 @@ def or_none(layout, c, row):
 # Layouts of entries, runs of rows with counters and bits: their arrays, how they are made, their kind.
 
 
-def family_of_entries(types, n_words, bytes_per_symbol, runs_together=1, **speed) -> Family:
+def family_of_entries(
+    types: dict,
+    n_words: Callable[[int, int, int], int],
+    bytes_per_symbol: Callable[[int, int, int], float],
+    runs_together: int = 1,
+    **speed: Any,
+) -> Family:
     """The Family of layouts whose ``entries`` take ``n_words(k, d, n)`` uint64, and which register ``fill``.
 
     ``types`` by (k, d); one with a field ``missing`` shows rows without k-symbol as the k-symbol 0

@@ -11,6 +11,8 @@ An LF mapping reads one counter and the planes before its row.
 Size: (4 * 4^k + 2k d / 8) / d bytes a symbol; for k = 3 two bits of each unit are spare.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...compiler.functions import static_type
@@ -18,6 +20,7 @@ from ...compiler.primitives import at, prefetch, quotient
 from .. import bits
 from ..bits import write_counters
 from ..contracts import address, fill, occ, preceding, prefetch_extend, share, units
+from . import Family
 from .entries import family_of_entries, missing_between, or_none
 
 _ONE_STEP = ((1, 64), (1, 192), (1, 448), (1, 960))  # entries of 32, 64, 128, 256 bytes
@@ -29,16 +32,16 @@ TYPES = {
 }
 
 
-def bytes_per_symbol(k, d, n):
+def bytes_per_symbol(k: int, d: int, n: int) -> float:
     """The size as above."""
     return (4 * 4**k + 2 * k * d / 8) / d
 
 
-def _n_words(k, d, n):
+def _n_words(k: int, d: int, n: int) -> int:
     return (n // d + 1) * (4**k // 2 + 2 * d // bits.POSITIONS[k])
 
 
-def _register(cls, k, d):
+def _register(cls: type, k: int, d: int) -> None:
     n_positions, n_counter_units = bits.POSITIONS[k], 4 ** (k - 1)
     n_units = n_counter_units + d // n_positions
 
@@ -111,7 +114,7 @@ for (_k, _d), _cls in TYPES.items():
     _register(_cls, _k, _d)
 
 
-def _family(parameters, cpu_share):
+def _family(parameters: Sequence[tuple], cpu_share: float) -> Family:
     types = {p: TYPES[p] for p in parameters}
     return family_of_entries(types, _n_words, bytes_per_symbol, cpu_share=cpu_share)
 

@@ -7,6 +7,7 @@
 A part is PART_BITS bits of buckets, which lie in a core's cache.  The rows do not depend on the threads.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,10 +17,10 @@ from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, low_bits, trailing_zeros
 from ...machines.jobs import Cores, do
 from ...machines.threads import run_all
-from ..reference import find_block
+from ..reference import Blocks, find_block
 from .minimizers import ROOM, SPAN, find_minimizers, hash_kmers, minimizers
 from .order import make_desk, order_bucket
-from .table import FEW, SparseTable, bucket_bits, bucket_of, canonical, row_of
+from .table import FEW, SparseName, SparseTable, bucket_bits, bucket_of, canonical, row_of
 
 PART_BITS = 16
 
@@ -56,7 +57,14 @@ class Place(NamedTuple):
     low: Any
 
 
-def build_sparse(words, blocks, n_text, name, n_threads=1, done=lambda share: None) -> SparseTable:
+def build_sparse(
+    words: np.ndarray,
+    blocks: Blocks,
+    n_text: int,
+    name: SparseName,
+    n_threads: int = 1,
+    done: Callable[[float], object] = lambda share: None,
+) -> SparseTable:
     """The SparseTable of a part of the text, n_text symbols packed in ``words``, by a SparseName."""
     cores, n_bits = Cores(n_threads), bucket_bits(n_text, name.w)
     text = Text(words, blocks, name.k, name.w, n_bits)
@@ -80,7 +88,9 @@ def build_sparse(words, blocks, n_text, name, n_threads=1, done=lambda share: No
     return SparseTable(rows, starts, name.k, name.w)
 
 
-def _order_part(text, rows, low, starts, borders, part):
+def _order_part(
+    text: Any, rows: np.ndarray, low: np.ndarray, starts: np.ndarray, borders: np.ndarray, part: int
+) -> None:
     """Order the rows of a part, and note where its buckets start."""
     span = int(borders[part]), int(borders[part + 1])
     n_buckets = 1 << min(text.n_bits, PART_BITS)

@@ -53,7 +53,7 @@ class SparseName(NamedTuple):
     k: int
     w: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"sparse-k{self.k}-w{self.w}"
 
     @property

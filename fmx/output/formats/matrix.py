@@ -17,8 +17,7 @@ import numpy as np
 
 from ...compiler.functions import compiled
 from ...errors import UnsupportedError
-from ...index.contigs import blocks_by_group
-from ...index.reference import place_of
+from ...index.reference import blocks_by_group, place_of
 from ...input.streams import whole_output
 from .. import put
 from ..hits import BatchWriter, named_by_letters

@@ -1,5 +1,10 @@
 """Suffix arrays: text -> SA, in buckets or by divsufsort on the CPU, by radix on a GPU; LCP array."""
 
+from collections.abc import Callable
+from typing import Any
+
+from ....machines.jobs import Backend
+from ....machines.progress import Progress
 from ...lcp import LCP, build_lcp
 from . import radix
 from .buckets import sort_suffixes, suffix_array
@@ -8,7 +13,12 @@ from .radix import plan_passes
 __all__ = ["LCP", "build_lcp", "make_suffix_array", "plan_passes", "suffix_array"]
 
 
-def make_suffix_array(backend, text, progress=None, done=lambda share: None):
+def make_suffix_array(
+    backend: Backend,
+    text: Any,
+    progress: Progress | None = None,
+    done: Callable[[float], object] = lambda share: None,
+) -> Any:
     """uint32[n] on the backend, of a text (uint8[n] codes) that is there.  Raises DeviceError.
 
     ``done`` is told which share is sorted, where that is known.

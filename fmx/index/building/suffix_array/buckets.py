@@ -13,6 +13,7 @@ their items take the memory that the ranks take later.
 """
 
 import os
+from collections.abc import Callable
 from itertools import pairwise
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -82,7 +83,9 @@ def symbols_of_bucket(n: int) -> int:
     return c
 
 
-def sort_suffixes(text, n_threads, c=None, done=lambda share: None):
+def sort_suffixes(
+    text: Any, n_threads: int, c: int | None = None, done: Callable[[float], object] = lambda share: None
+) -> np.ndarray | None:
     """uint32[n], the suffix array of ``text`` (uint8[n] codes, 0 < n < 2^32), or None.
 
     None where repeats keep many rows tied, or many suffixes start with the same ``c`` symbols: then
@@ -122,18 +125,18 @@ def sort_suffixes(text, n_threads, c=None, done=lambda share: None):
     return sort_ties(sa, ties, LIMIT, n_threads)
 
 
-def _make_desks(n, largest, n_threads):
+def _make_desks(n: int, largest: int, n_threads: int) -> SimpleQueue | None:
     """A queue of desks for buckets of up to ``largest`` suffixes, as many as should be; None if not one."""
     n_desks = min(n_threads, max(n, _LEAST_DESKS) // (_DESK * largest))
     if n_desks == 0:
         return None
-    desks = SimpleQueue()
+    desks: SimpleQueue = SimpleQueue()
     for _ in range(n_desks):
         desks.put(make_desk(largest))
     return desks
 
 
-def _fills(starts, firsts, low, high):
+def _fills(starts: np.ndarray, firsts: np.ndarray, low: int, high: int) -> tuple[np.ndarray, list]:
     """(items of some buckets, a Fill for each row of ``firsts``: where a thread begins to write)."""
     m = starts[high] - starts[low]
     items, fills = np.empty(m + _LINE * len(firsts), np.uint64), []
@@ -144,7 +147,7 @@ def _fills(starts, firsts, low, high):
     return items, fills
 
 
-def _sort_part(made, first, last, items, low, desks):
+def _sort_part(made: Any, first: int, last: int, items: np.ndarray, low: int, desks: SimpleQueue) -> Any:
     """Sort the buckets from ``first`` up to ``last``; their Ties.  ``items`` are those from ``low`` on."""
     start, stop, base = made.starts[first], made.starts[last], made.starts[low]
     ties, desk = no_ties(start, stop), desks.get()
@@ -183,7 +186,7 @@ def _scan(text, start, stop, c, into):
 INT32_LIMIT = 2**31 - 1
 
 
-def suffix_array(text, force64: bool = False, n_threads: int | None = None):
+def suffix_array(text: Any, force64: bool = False, n_threads: int | None = None) -> np.ndarray:
     """Rows of the suffix array of ``text`` (uint8[n] codes) as uint32[n].
 
     The end of the text sorts before every symbol.  From 2^31 symbols on (or with ``force64``) divsufsort's
@@ -196,7 +199,7 @@ def suffix_array(text, force64: bool = False, n_threads: int | None = None):
     return rows.view(np.uint32) if rows.dtype == np.int32 else rows.astype(np.uint32)
 
 
-def _sort(text, force64, n_threads):
+def _sort(text: Any, force64: bool, n_threads: int | None) -> np.ndarray:
     set_threads = getattr(libdivsufsort, "omp_set_num_threads", None)  # of the thread that calls it
     if n_threads and set_threads:
         set_threads(min(n_threads, os.cpu_count() or 1))

@@ -20,7 +20,8 @@ from ....errors import DeviceError
 from ....input import dna
 from ....input.dna import PER_KEY, key_at
 from ....machines.gpu import memory_beside
-from ....machines.jobs import choose, do
+from ....machines.jobs import Backend, choose, do
+from ....machines.progress import Progress
 
 _SAMPLE = 1 << 16  # suffixes by which the passes are cut
 # Bytes a symbol: text, its words, rows, ranks, tied rows before and after a round; bytes a suffix to sort.
@@ -158,16 +159,16 @@ def _place(job, stretch, start, stop):
 class Sorter:
     """Buffers for sorting up to ``limit`` suffixes of n at a time on a backend."""
 
-    def __init__(self, backend, n, limit):
+    def __init__(self, backend: Backend, n: int, limit: int) -> None:
         self.backend, self.sa, self.rank = backend, backend.empty(n, np.uint32), backend.empty(n, np.uint32)
         self.keys = [backend.empty(limit, np.uint64) for _ in range(2)]
         self.positions = [backend.empty(limit, np.uint32) for _ in range(2)]
 
-    def keys_and_positions(self, m) -> tuple:
+    def keys_and_positions(self, m: int) -> tuple:
         """The first m places of the buffers."""
         return self.keys[0][:m], self.positions[0][:m]
 
-    def sort(self, m, n_bits, rows):
+    def sort(self, m: int, n_bits: int, rows: Any) -> Any:
         """Sort the first m places of the buffers into ``rows`` (Run or Listed); the rows still tied."""
         backend = self.backend
         keys, positions = self.keys_and_positions(m)
@@ -177,14 +178,14 @@ class Sorter:
         return backend.select(Tied(keys, rows), m)
 
 
-def plan_passes(n, memory) -> int:
+def plan_passes(n: int, memory: int) -> int:
     """In how many passes n suffixes are sorted within ``memory`` bytes; DeviceError if none will do."""
     least = _SORTED * max(n // 64, 1)
     left = memory_beside(memory, int(_STANDING * n), least, f"the suffix array of {n} symbols")
     return -(-_SORTED * n // left)
 
 
-def _cuts(backend, words, n, n_passes) -> list:
+def _cuts(backend: Backend, words: Any, n: int, n_passes: int) -> list:
     """Ranges of keys (low, high) with about as many suffixes each, by a sample of the text."""
     everything = np.uint64(1 << 63)
     if n_passes == 1:
@@ -198,7 +199,7 @@ def _cuts(backend, words, n, n_passes) -> list:
     return list(zip([np.uint64(0), *(highs + np.uint64(1))], [*highs, everything], strict=True))
 
 
-def sort_suffixes(backend, text, memory, progress=None) -> tuple:
+def sort_suffixes(backend: Backend, text: Any, memory: int, progress: Progress | None = None) -> tuple:
     """(sa uint32[n], number of rounds) of ``text`` (uint8[n] codes, not empty), all on the backend.
 
     The end of the text sorts before every symbol, as divsufsort has it.  ``memory`` in bytes, text included.
@@ -229,7 +230,7 @@ def sort_suffixes(backend, text, memory, progress=None) -> tuple:
     return sorter.sa, _double(sorter, [rows for rows in tied if rows.size], progress)
 
 
-def _double(sorter, tied, progress) -> int:
+def _double(sorter: Sorter, tied: list, progress: Progress | None) -> int:
     """Rounds until no rows are tied; the number of rounds."""
     backend, n = sorter.backend, sorter.sa.size
     n_bits, h, n_rounds = n.bit_length(), PER_KEY, 0

@@ -10,6 +10,7 @@ of many groups are made first, then these groups are sorted.
     rank    0 1 1 3 4 4 4 7     of the suffixes of these rows
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,12 +42,12 @@ class Ranked(NamedTuple):
     rank: Any
 
 
-def no_ties(start, stop) -> Ties:
+def no_ties(start: int, stop: int) -> Ties:
     """Ties of some rows, none of them tied."""
     return Ties(start, stop, np.zeros((stop - start) // 64 + 1, np.uint64))
 
 
-def sort_ties(sa, ties, h, n_threads):
+def sort_ties(sa: Any, ties: Any, h: int, n_threads: int) -> np.ndarray:
     """Sort ``sa`` (uint32[n]) to its end; the ``ties`` of all rows share h symbols or more."""
     if not any(own.n for own in ties):
         return sa
@@ -58,7 +59,7 @@ def sort_ties(sa, ties, h, n_threads):
     return sa
 
 
-def _batches(ties, room):
+def _batches(ties: list, room: int) -> Iterator[list]:
     """Yield lists of Ties with about ``room`` rows in groups: their keys take 8 bytes each."""
     some: list = []
     for own in ties:
@@ -69,7 +70,7 @@ def _batches(ties, room):
     yield some
 
 
-def _round(made, h, ties, n_threads) -> list:
+def _round(made: Any, h: int, ties: Any, n_threads: int) -> list:
     """Sort the groups of some Ties by the ranks h further on; what is left of them."""
     keys = [np.empty(own.n, np.uint64) for own in ties]
     run_all(_look_further, [(made, h, own, to) for own, to in zip(ties, keys, strict=True)], n_threads)
