@@ -17,8 +17,10 @@ from ._version import __version__
 from .compiler import functions
 from .index import layouts, plan
 from .index.arrays import own_sizes, part_sizes
+from .index.disk import default_index_path
 from .index.disk.store import read_meta, settled
 from .index.fm_index import verify as verify_index
+from .index.plan import IndexOptions
 from .index.reference import Reference
 from .index.sparse.table import parse_sparse
 from .input.read_range import Share
@@ -41,7 +43,7 @@ from .search.mapping import make_mapper as make_cpu_mapper
 from .search.sparse import least_bases, shortest, where_searched
 
 if TYPE_CHECKING:
-    from .index.building.journey import IndexOptions, add_groups, add_layouts, build_index, default_index_path
+    from .index.building.journey import add_groups, add_layouts, build_index
 
 __all__ = [
     "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
@@ -49,7 +51,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-_BUILDING = ("IndexOptions", "add_groups", "add_layouts", "build_index", "default_index_path")
+_BUILDING = ("add_groups", "add_layouts", "build_index")
 
 
 def _of_building(name: str) -> object:

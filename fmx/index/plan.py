@@ -1,4 +1,4 @@
-"""Choosing an index, and a way to search it, by the size of the reference and the memory there is.
+"""What an index is to hold, and how it is searched: by options, the size of the reference and the memory.
 
 Seed and verify is fast, finds strings of any length, and needs the whole suffix array; a sparse suffix array
 is as fast or faster for reads that are long enough, in a third of its memory or less; backward search over a
@@ -7,13 +7,18 @@ small layout with a sampled suffix array needs a sixth.  Sizes are of what a sea
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ..errors import UnsupportedError
 from ..system import resources
 from . import layouts, prefix_table, seed_table
 from .arrays import of_reference, own_sizes
+from .reference import MAX_SYMBOLS
 from .sparse.table import DEFAULT, SparseName, parse_sparse
+
+if TYPE_CHECKING:
+    from ..machines.progress import Progress
 
 _CONTIGS = 40_000  # bytes of a few contigs, and of rows without a k-symbol
 # (layout, sa_rate), from fast and large to slow and small.
@@ -164,3 +169,81 @@ def choose_way(meta: dict, max_memory: int | None = None, any_length: bool = Fal
 
 def _megabytes(n: int) -> str:
     return f"{n / 1e6:,.0f} MB" if n >= 10**7 else f"{n / 1e6:.2g} MB"
+
+
+@dataclass(frozen=True)
+class IndexOptions:
+    """What an index is to hold.
+
+    ``layouts``: names, or "auto" alone for what plan_index chooses for ``max_memory``, together with its
+    sa_rate; a sparse suffix array is one of them, and without others there is no suffix array beside it.
+    ``sa_rate`` keeps every s-th position of the suffix array.  ``prefix_length`` None: by the size.
+    ``with_lcp``: the LCP and rank arrays too.  A text of more than ``part_size`` symbols is indexed in parts
+    (reference.py).  ``prefixed``: names of contigs begin with those of their files; ``groups``: a table of
+    contigs and groups, or None: several files are groups.
+    """
+
+    layouts: Sequence = (layouts.DEFAULT,)
+    sa_rate: int = 1
+    prefix_length: int | None = None
+    max_memory: int | None = None
+    with_lcp: bool = False
+    part_size: int = MAX_SYMBOLS
+    prefixed: bool = False
+    groups: str | None = None
+    sparse: SparseName | None = None  # once settled
+
+    @property
+    def by_size(self) -> bool:
+        """Whether layouts and sa_rate are chosen by the size of the text."""
+        return list(self.layouts) == ["auto"]
+
+    def settled(self, sizes: Sequence[int], progress: "Progress") -> "IndexOptions":
+        """These options for a text whose parts have these sizes: ``layouts`` LayoutName, nothing left open.
+
+        Without layouts ``sa_rate`` and ``prefix_length`` are 0.  Raises UnsupportedError for what does not go
+        together, or is more than such a text needs.
+        """
+        given, longest = self, seed_table.longest_strings(max(sizes))
+        if self.by_size:
+            chosen = plan_index(sizes, self.max_memory)
+            given = replace(self, layouts=[chosen.layout], sa_rate=chosen.sa_rate)
+            progress.say(f"chose --layout {chosen.layout} --sa-rate {chosen.sa_rate}: {chosen.reason}")
+        if given.with_lcp and given.sa_rate != 1:
+            raise UnsupportedError(
+                "--with-lcp needs the whole suffix array: leave out --sa-rate, or raise --max-memory"
+            )
+        names, sparse = named(given.layouts, max(sizes))
+        if not names:
+            if given.sa_rate != 1 or given.prefix_length or given.with_lcp:
+                raise UnsupportedError(
+                    f"{sparse} alone has no suffix array, so leave out --sa-rate, --prefix-length and "
+                    f"--with-lcp, or add a layout: --layout {sparse},{layouts.DEFAULT}"
+                )
+            return replace(given, layouts=[], sparse=sparse, sa_rate=0, prefix_length=0)
+        if given.prefix_length and given.prefix_length > longest:
+            raise UnsupportedError(
+                f"--prefix-length {given.prefix_length} is too long for a reference of {max(sizes):,} "
+                f"symbols: give at most {longest}"
+            )
+        q = given.prefix_length or prefix_table.default_length(max(sizes))
+        return replace(given, layouts=names, sparse=sparse, prefix_length=q)
+
+
+def named(layout_names: Sequence, n_text: int | None = None) -> tuple:
+    """The layouts of these names, each once, for a text of n_text symbols; and a SparseName or None.
+
+    Raises UnsupportedError.
+    """
+    parsed = list(dict.fromkeys(parse_sparse(x) or layouts.parse_name(x, n_text) for x in layout_names))
+    names = [name for name in parsed if not isinstance(name, SparseName)]
+    sparse = [name for name in parsed if isinstance(name, SparseName)]
+    if sparse[1:]:
+        raise UnsupportedError(f"an index may have one sparse suffix array: {sparse[0]} or {sparse[1]}")
+    most = seed_table.longest_strings(n_text) if n_text else None
+    for name in names:
+        if most and name.k > most:
+            raise UnsupportedError(
+                f"layout {name} is too large for a reference of {n_text:,} symbols: k is at most {most}"
+            )
+    return names, (sparse[0] if sparse else None)

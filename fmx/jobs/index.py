@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from ..compiler import functions
 from ..errors import IndexFileError, n_of
-from ..index.building.journey import IndexOptions, add_groups, add_layouts, build_index
+from ..index.building.journey import add_groups, add_layouts, build_index
 from ..index.disk.store import digest_of, read_any_meta
+from ..index.plan import IndexOptions
 from ..system.files import PLACE
 from ..system.resources import give_back_large
 from .identity import absolute

@@ -15,11 +15,11 @@ import numpy as np
 
 from ..errors import FmxError, UnsupportedError, shown
 from ..index.arrays import part_arrays, part_sizes
-from ..index.building.journey import IndexOptions, build_index
+from ..index.building.journey import build_index
 from ..index.disk import store
 from ..index.disk.store import read_meta
 from ..index.fm_index import FMIndex, load
-from ..index.plan import available_memory
+from ..index.plan import IndexOptions, available_memory
 from ..index.reference import MAX_SYMBOLS
 from ..input.reads import Patterns
 from ..machines.gpu_session import GpuSession

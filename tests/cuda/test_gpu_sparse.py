@@ -14,9 +14,10 @@ from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx import workflow
 from fmx.errors import DeviceError, UnsupportedError
-from fmx.index.building.journey import IndexOptions, build_into
+from fmx.index.building.journey import build_into
 from fmx.index.disk.writer import HeldIndex
 from fmx.index.fm_index import take
+from fmx.index.plan import IndexOptions
 from fmx.index.sparse.building_gpu import check_memory
 from fmx.index.sparse.table import SparseName
 from fmx.input.reads import FORWARD, REVERSE

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
-from fmx.index.building.journey import IndexOptions, build_into
+from fmx.index.building.journey import build_into
 from fmx.index.disk.writer import HeldIndex
 from fmx.index.fm_index import take
+from fmx.index.plan import IndexOptions
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress

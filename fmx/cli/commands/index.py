@@ -63,8 +63,8 @@ def command(given: SimpleNamespace) -> None:
     if given.output is None and given.references[1:]:
         raise click.UsageError("of several references, say where the index goes: -o NAME.fmx")
     from ...index import layouts
-    from ...index.building.journey import IndexOptions, default_index_path
-    from ...index.disk import index_at
+    from ...index.disk import default_index_path, index_at
+    from ...index.plan import IndexOptions
     from ...jobs import index as jobs
     from ...jobs.run import run
     from ...machines.progress import Progress

@@ -3,8 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from ...machines.jobs import Backend, Cores
 from ...machines.places import CPU, Device, choose_place
 from ...machines.progress import Progress
 from ...machines.threads import start
-from .. import layouts
 from ..arrays import part_arrays, part_sizes, part_span
 from ..contigs import Groups, names_in
 from ..disk.check import GROUPED, SPARSE
@@ -25,75 +23,16 @@ from ..disk.writer import IndexExtender, IndexSink, IndexWriter, part_writers
 from ..fasta import read_fasta, read_groups
 from ..fm_index import group_arrays, load, load_reference, reference_arrays
 from ..layouts import LayoutName
-from ..plan import plan_index
+from ..plan import IndexOptions, named
 from ..positions import sample
-from ..prefix_table import default_length, make_prefix_table
-from ..reference import MAX_SYMBOLS, Reference, cut, part_of
+from ..prefix_table import make_prefix_table
+from ..reference import Reference, cut, part_of
 from ..seed_table import default_length as default_seed_length
-from ..seed_table import first_rows, longest_strings
+from ..seed_table import first_rows
 from ..sparse.building import build_sparse
-from ..sparse.table import SparseName, parse_sparse
+from ..sparse.table import SparseName
 from .bwt import invert
 from .suffix_array import build_lcp, make_suffix_array, plan_passes
-
-
-@dataclass(frozen=True)
-class IndexOptions:
-    """What an index is to hold.
-
-    ``layouts``: names, or "auto" alone for what plan.plan_index chooses for ``max_memory``, together with its
-    sa_rate; a sparse suffix array is one of them, and without others there is no suffix array beside it.
-    ``sa_rate`` keeps every s-th position of the suffix array.  ``prefix_length`` None: by the size.
-    ``with_lcp``: the LCP and rank arrays too.  A text of more than ``part_size`` symbols is indexed in parts
-    (reference.py).  ``prefixed``: names of contigs begin with those of their files; ``groups``: a table of
-    contigs and groups, or None: several files are groups.
-    """
-
-    layouts: Sequence = (layouts.DEFAULT,)
-    sa_rate: int = 1
-    prefix_length: int | None = None
-    max_memory: int | None = None
-    with_lcp: bool = False
-    part_size: int = MAX_SYMBOLS
-    prefixed: bool = False
-    groups: str | None = None
-    sparse: SparseName | None = None  # once settled
-
-    @property
-    def by_size(self) -> bool:
-        """Whether layouts and sa_rate are chosen by the size of the text."""
-        return list(self.layouts) == ["auto"]
-
-    def settled(self, sizes: Sequence[int], progress: Progress) -> "IndexOptions":
-        """These options for a text whose parts have these sizes: ``layouts`` LayoutName, nothing left open.
-
-        Without layouts ``sa_rate`` and ``prefix_length`` are 0.  Raises UnsupportedError for what does not go
-        together, or is more than such a text needs.
-        """
-        given, longest = self, longest_strings(max(sizes))
-        if self.by_size:
-            chosen = plan_index(sizes, self.max_memory)
-            given = replace(self, layouts=[chosen.layout], sa_rate=chosen.sa_rate)
-            progress.say(f"chose --layout {chosen.layout} --sa-rate {chosen.sa_rate}: {chosen.reason}")
-        if given.with_lcp and given.sa_rate != 1:
-            raise UnsupportedError(
-                "--with-lcp needs the whole suffix array: leave out --sa-rate, or raise --max-memory"
-            )
-        names, sparse = named(given.layouts, max(sizes))
-        if not names:
-            if given.sa_rate != 1 or given.prefix_length or given.with_lcp:
-                raise UnsupportedError(
-                    f"{sparse} alone has no suffix array, so leave out --sa-rate, --prefix-length and "
-                    f"--with-lcp, or add a layout: --layout {sparse},{layouts.DEFAULT}"
-                )
-            return replace(given, layouts=[], sparse=sparse, sa_rate=0, prefix_length=0)
-        if given.prefix_length and given.prefix_length > longest:
-            raise UnsupportedError(
-                f"--prefix-length {given.prefix_length} is too long for a reference of {max(sizes):,} "
-                f"symbols: give at most {longest}"
-            )
-        q = given.prefix_length or default_length(max(sizes))
-        return replace(given, layouts=names, sparse=sparse, prefix_length=q)
 
 
 def build_index(
@@ -221,25 +160,6 @@ def choose_backend(
     return choose_place(device, on_gpu, lambda: Cores(n_threads), tell)
 
 
-def named(layout_names: Sequence, n_text: int | None = None) -> tuple:
-    """The layouts of these names, each once, for a text of n_text symbols; and a SparseName or None.
-
-    Raises UnsupportedError.
-    """
-    parsed = list(dict.fromkeys(parse_sparse(x) or layouts.parse_name(x, n_text) for x in layout_names))
-    names = [name for name in parsed if not isinstance(name, SparseName)]
-    sparse = [name for name in parsed if isinstance(name, SparseName)]
-    if sparse[1:]:
-        raise UnsupportedError(f"an index may have one sparse suffix array: {sparse[0]} or {sparse[1]}")
-    most = longest_strings(n_text) if n_text else None
-    for name in names:
-        if most and name.k > most:
-            raise UnsupportedError(
-                f"layout {name} is too large for a reference of {n_text:,} symbols: k is at most {most}"
-            )
-    return names, (sparse[0] if sparse else None)
-
-
 def add_sparse_arrays(
     backend: Backend,
     writer: IndexSink,
@@ -331,16 +251,6 @@ def add_layout_arrays(
                 if not isinstance(value, int):
                     writer.add(f"{name}.{key}", value, backend)
         del layout, value  # before the next one's
-
-
-def default_index_path(reference: str | os.PathLike) -> str:
-    """Where the index of a reference goes: beside it, its name with .fmx in place of .fa.gz and the like."""
-    path = Path(reference)
-    if not path.name:
-        path = path.resolve() / "index"  # of a folder, which reading it will refuse
-    if path.suffix in (".gz", ".bgz", ".bgzf", ".zst", ".xz", ".bz2"):
-        path = path.with_suffix("")
-    return str(path.with_suffix(".fmx"))
 
 
 # Additions to an index that exists: layouts, LCP arrays, a sparse suffix array, groups.

@@ -34,3 +34,13 @@ def what_is_there(path: Path) -> str:
     if meant := get_close_matches(path.name, names, 1) or get_close_matches(f"{path.name}.fmx", names, 1):
         return f"no index here; did you mean {path.parent / meant[0]}?"
     return f"no index here; build one with 'fmx index REFERENCE.fa -o {path}'"
+
+
+def default_index_path(reference: str | os.PathLike) -> str:
+    """Where the index of a reference goes: beside it, its name with .fmx in place of .fa.gz and the like."""
+    path = Path(reference)
+    if not path.name:
+        path = path.resolve() / "index"  # of a folder, which reading it will refuse
+    if path.suffix in (".gz", ".bgz", ".bgzf", ".zst", ".xz", ".bz2"):
+        path = path.with_suffix("")
+    return str(path.with_suffix(".fmx"))
