@@ -81,7 +81,7 @@ def backward_bytes(sizes: Sequence[int], layout: str, sa_rate: int, prefix_lengt
     return int(sum(name.bytes_per_symbol(n) * n for n in sizes)) + sa + _other_bytes(sizes, prefix_length)
 
 
-def sparse_bytes(sizes: list, name: SparseName) -> int:
+def sparse_bytes(sizes: Sequence[int], name: SparseName) -> int:
     """What a search by a sparse suffix array reads: rows, their buckets, packed text."""
     return sum(int(name.bytes_per_symbol(n) * n) + n // 4 for n in sizes) + _CONTIGS
 
