@@ -154,7 +154,7 @@ def without_command(text) -> list:
         "fmx tune --bases 1M --plan --engine cuda",
         "fmx pairwise genes.fa --engine cuda",
         "fmx pairwise genes.fa --engine both",
-        "fmx bench gpu", "fmx bench index", "fmx bench roofline", "fmx bench verify",
+        "fmx bench gpu", "fmx bench index", "fmx bench roofline", "fmx bench sparse", "fmx bench verify",
         "fmx bench pairwise --gpu --part peak",
         "fmx bench mem --engine cuda --experiment commands --workload HS1 --size 1000 --bases 1000",
     ],

@@ -2,7 +2,7 @@
 
 mapping, count, dask, cluster    whole commands, beside other mappers and counters, and on clusters
 search, mem, pairwise            stages by themselves on the CPU, and matching on GPUs
-gpu                              experiments on a GPU: designs, gpu_index and pairwise_gpu do them
+gpu, sparse                      experiments on a GPU: designs, gpu_index and pairwise_gpu do them
 papers/                          the papers' figures beside what was measured
 options, files, drawn, figures   what they share: options and tables, inputs, patterns, pictures
 paper_kernels                    kernels of the papers that fmx pairwise does not take
@@ -25,6 +25,7 @@ COMMANDS = {  # name: file of this room, and function in it
     "papers": "papers.page.papers_command",
     "roofline": "gpu.roofline_command",
     "search": "search.search_command",
+    "sparse": "sparse.sparse_command",
     "stages": "mapping.stages_command",
     "verify": "gpu.verify_command",
 }

@@ -136,14 +136,14 @@ class DrawnPatterns:
         """Seed and verify as an index has it."""
         s = seed_table.default_length(self.n)
         seeds = seed_table.SeedTable(seed_table.first_rows(self.backend, self.codes, self.sa, s), s)
-        blocks = self.backend.take(self._blocks())
+        blocks = self.backend.take(self.blocks())
         return Verify(self.prefix, seeds, self.sa, self.words, blocks)
 
     def seeded(self, form: VerifyForm) -> Any:
         """Seed and verify in a form of a GPU, on the backend."""
         return reshape(on_device(self.verify()), form, self.backend)
 
-    def _blocks(self) -> Blocks:
+    def blocks(self) -> Blocks:
         """The blocks of the text, each a contig."""
         ends = self.backend.to_host(self.backend.select(Separators(self.codes), self.n)).astype(np.int64)
         starts = np.concatenate([[0], ends[:-1] + 1])

@@ -34,7 +34,7 @@ from .options import steps_to
 WARM_UP = 10**6
 
 
-def _clocked(work: Callable[[], Any], n_runs: int) -> tuple:
+def clocked(work: Callable[[], Any], n_runs: int) -> tuple:
     """(what ``work()`` returns, the median of the seconds until the GPU has done it)."""
     spent = []
     for _ in range(n_runs):
@@ -50,11 +50,11 @@ def _clocked(work: Callable[[], Any], n_runs: int) -> tuple:
 def build(backend: Gpu, codes: Any, layout_names: Iterable[str], n_runs: int) -> list:
     """A row for each layout: seconds of each stage."""
     n, rows = codes.size, []
-    (sa, n_rounds), sorting = _clocked(lambda: sort_suffixes(backend, codes, backend.memory), n_runs)
-    _, tabling = _clocked(lambda: _tables(backend, codes, sa), n_runs)
+    (sa, n_rounds), sorting = clocked(lambda: sort_suffixes(backend, codes, backend.memory), n_runs)
+    _, tabling = clocked(lambda: _tables(backend, codes, sa), n_runs)
     for name in layout_names:
         parsed = parse_name(name, n)
-        spent = _clocked(partial(parsed.kind.build, codes, sa, parsed.k, parsed.d, backend), n_runs)[1]
+        spent = clocked(partial(parsed.kind.build, codes, sa, parsed.k, parsed.d, backend), n_runs)[1]
         row = {"symbols": n, "passes": plan_passes(n, backend.memory), "rounds": n_rounds}
         row |= {"suffix array s": sorting, "tables s": tabling, "layout": name, "layout s": spent}
         rows.append(tables.tell(row | {"suffix array and layout s": sorting + spent}))
@@ -88,7 +88,7 @@ def run_builds(given: dict[str, Any]) -> None:
     with gpu.errors():
         backend = Gpu(GpuSession(given["device"], given["gpu_memory"]))
         warm_up = make_codes(backend, Repeat, WARM_UP)
-        _, compiling = _clocked(lambda: build(backend, warm_up, names, 1), 1)
+        _, compiling = clocked(lambda: build(backend, warm_up, names, 1), 1)
         click.echo(f"compiled and ran {WARM_UP} symbols in {compiling:.1f} s", err=True)
         built, searched = [], []
         for n in given["symbols"]:

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from fmx.bench import drawn
+from fmx.bench import drawn, sparse
 from fmx.index import layouts, positions, prefix_table, reference, seed_table
 from fmx.index.building import bwt
 from fmx.index.building.suffix_array import radix
@@ -29,6 +29,7 @@ CHOICES = (
     building_gpu.Sampled(ROWS),
     building_gpu.InLarge(WORDS, ROWS),
     ALIKE,
+    sparse.Differing(Intervals(ROWS, ROWS), Intervals(ROWS, ROWS)),
     radix.InRange(WORDS, KEY, KEY),
     radix.Tied(WORDS, LISTED),
     radix.Tied(WORDS, RUN),
@@ -39,6 +40,7 @@ CHOICES = (
 )
 LAYOUTS = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in layouts.all_names()}
 JOBS = (
+    sparse.Strands(PATTERNS, PATTERNS),
     building_gpu.FindBuckets(TEXT, ROWS, WORDS),
     building_gpu.MakeRows(TEXT, ROWS, WORDS),
     building_gpu.FindStarts(WORDS, ROWS),
@@ -96,6 +98,7 @@ def test_every_job_is_compiled_here():
     assert all(jobs.choose.knows(choice) for choice in CHOICES)
     modules = (
         building_gpu,
+        sparse,
         bwt,
         dna,
         bwt,

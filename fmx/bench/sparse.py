@@ -1,0 +1,147 @@
+"""fmx bench sparse: building and searching a sparse suffix array on a GPU, beside seed and verify.
+
+The text is made on the GPU and reads are drawn from it, every second one from the other strand.  Both methods
+search both strands of all reads, and must agree on how often each occurs on either.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+
+from .. import options
+from ..compiler.primitives import at
+from ..index.contracts import on_device
+from ..index.sparse.building_gpu import build_sparse
+from ..index.sparse.table import SparseName, bucket_bits, parse_sparse
+from ..input.reads import Patterns, pack_reverse
+from ..machines import gpu
+from ..machines.gpu_jobs import Gpu
+from ..machines.gpu_session import GpuSession
+from ..machines.jobs import choose, do
+from ..measure import gpu_timing, tables
+from ..measure.texts import make_codes
+from ..search import engines
+from ..search.gpu.gpu_search import upload
+from ..search.gpu.gpu_sparse import SparseFound
+from ..search.hits import Intervals
+from ..search.queries.sparse import Sparse
+from .drawn import DrawnPatterns
+from .gpu import TEXTS
+from .gpu_index import TEXTS as KINDS
+from .gpu_index import clocked
+from .options import counts, length, only, output, queries, runs
+
+
+class Strands(NamedTuple):
+    """``both`` Patterns of reads and their reverse complements, of ``drawn``; each second one is reversed."""
+
+    drawn: Patterns
+    both: Patterns
+
+
+class Differing(NamedTuple):
+    """Chooses the patterns that do not occur as often in ``ours`` as in ``theirs``, Intervals or the like."""
+
+    ours: Any
+    theirs: Any
+
+
+@do.register(Strands)
+def _strands(job, stretch, start, stop):
+    drawn, both = job.drawn, job.both
+    for i in range(start, stop):
+        n, source, reverse = drawn.length[i], drawn.first[i], i & 1
+        n_words = (n + 31) >> 5
+        first = 2 * n_words * i
+        for word in range(n_words):
+            both.words[first + word] = at(drawn.words, source + word)
+        pack_reverse(both.words, first, first + n_words, n)
+        both.first[2 * i + reverse], both.first[2 * i + 1 - reverse] = first, first + n_words
+        both.length[2 * i] = both.length[2 * i + 1] = n
+
+
+@choose.register(Differing)
+def _choose_differing(choice, i):
+    ours = np.int64(at(choice.ours.hi, i)) - np.int64(at(choice.ours.lo, i))
+    theirs = np.int64(at(choice.theirs.hi, i)) - np.int64(at(choice.theirs.lo, i))
+    return np.int64(-1) if ours == theirs else np.int64(i)
+
+
+def both_strands(backend: Gpu, drawn: Patterns) -> Patterns:
+    """Patterns of one length as reads, each followed by its reverse complement."""
+    n, n_words = drawn.length.size, drawn.words.size - 1
+    both = Patterns(
+        backend.zeros(2 * n_words + 1, np.uint64),
+        backend.empty(2 * n, np.int64),
+        backend.empty(2 * n, np.int64),
+    )
+    backend.run(Strands(drawn, both), n)
+    return both
+
+
+def measure(backend: Gpu, drawn: DrawnPatterns, name: SparseName, kind: str, n_runs: int) -> list:
+    """A row for each method: seconds of the build, G reads/s of both strands, GB, and differing counts."""
+    n_reads, rows = drawn.positions.size, []
+    patterns = both_strands(backend, drawn.patterns)
+    build = partial(build_sparse, backend, drawn.words, drawn.blocks(), drawn.n, name)
+    build()  # compiles
+    table, spent = clocked(build, n_runs)
+    n_bits = bucket_bits(drawn.n, name.w)
+    host = Sparse(table, drawn.words, drawn.blocks(), drawn.n, n_bits)
+    query, launch = upload(on_device(host)), engines.prepare("cuda_task-naive16", host)
+    lo, hi = (backend.zeros(2 * n_reads, np.uint32) for _ in range(2))
+    first, (stop, how) = (
+        backend.zeros(n_reads, np.int64),
+        (backend.zeros(n_reads, np.uint32) for _ in range(2)),
+    )
+    found = SparseFound(query, patterns, lo, hi, first, stop, how, backend.zeros(1, np.int64))
+    seconds = gpu_timing.seconds(lambda: launch(query, patterns, found), n_runs)
+    row = {"text": kind, "symbols": drawn.n, "method": str(name), "build s": spent}
+    n_bytes = 8 * table.rows.size + 4 * table.starts.size + 8 * drawn.words.size
+    rows.append(row | {"GB": n_bytes / 1e9, "G reads/s": n_reads / seconds / 1e9})
+    verify = drawn.query("verify")
+    plain = engines.prepare("cuda_task-naive16", verify)
+    intervals = Intervals(*(backend.zeros(2 * n_reads, np.uint32) for _ in Intervals._fields))
+    seconds = gpu_timing.seconds(lambda: plain(verify, patterns, intervals), n_runs)
+    n_differing = int(backend.count(Differing(found, intervals), 2 * n_reads)[-1])
+    n_bytes = sum(8 * array.size for array in (verify.sa.rows, verify.sectors)) + 4 * verify.seeds.starts.size
+    rows.append(
+        row | {"method": f"seed and verify, {verify.seeds.s} symbols", "build s": None}
+        | {"GB": n_bytes / 1e9, "G reads/s": n_reads / seconds / 1e9}
+    )  # fmt: skip
+    return [tables.tell(row | {"differing": n_differing}) for row in rows]
+
+
+@click.command(cls=options.Command)
+@output("sparse")
+@options.device
+@counts("--symbols", default=("100M", "1G", "3G"), help="Lengths of texts.")
+@only("--text", "kinds", TEXTS, "text")
+@click.option("--layout", "name", default="sparse", show_default=True, help="Which sparse suffix array.")
+@queries
+@length
+@runs
+def sparse_command(**given):
+    """Time a sparse suffix array on a GPU.
+
+    Builds it from a packed text, and searches both strands of reads, beside seed and verify.
+    """
+    gpu_timing.open_gpu(given["device"])
+    name, rows = parse_sparse(given["name"]), []
+    if name is None:
+        raise click.BadParameter(f"{given['name']} is none", param_hint="--layout")
+    if given["length"] < name.shortest:
+        raise click.BadParameter(f"{name} finds reads of {name.shortest} or more", param_hint="--length")
+    with gpu.errors():
+        backend = Gpu(GpuSession(given["device"]))
+        for n in given["symbols"]:
+            for kind in given["kinds"] or TEXTS:
+                codes = make_codes(backend, KINDS[kind], n)
+                drawn = DrawnPatterns(backend, codes, given["queries"], given["length"])
+                rows += measure(backend, drawn, name, kind, given["n_runs"])
+                del codes, drawn
+    tables.keep(given["output"], "sparse", backend.name, rows)
+    if any(row["differing"] for row in rows):
+        raise click.ClickException("the two methods differ")
