@@ -24,8 +24,8 @@ from .index.plan import IndexOptions
 from .index.reference import Reference
 from .index.sparse.table import parse_sparse
 from .input.read_range import Share
-from .input.streams import about_bytes
-from .machines.places import CPU, Device, choose_place
+from .machines.auto import Auto, at_once
+from .machines.places import CPU, Device
 from .machines.progress import Progress
 from .machines.watch import Watch
 from .output import module_of
@@ -36,18 +36,17 @@ from .output.run import LocalRun, Run
 from .output.tables import CountsTable, ScreenTable, Table
 from .output.wanted import Output
 from .report.facts import command_line
-from .search.auto import AutoMapper
 from .search.facts import place_of, search_facts
-from .search.mapping import MapOptions, compile_all, map_spans, warm_up
-from .search.mapping import make_mapper as make_cpu_mapper
-from .search.sparse import least_bases, shortest, where_searched
+from .search.mappers import make_mappers
+from .search.mapping import MapOptions, Observers, compile_all, map_spans
+from .search.sparse import least_bases
 
 if TYPE_CHECKING:
     from .index.building.journey import add_groups, add_layouts, build_index
 
 __all__ = [
     "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
-    "find_products", "inspect", "map_reads", "prepare", "search", "tell_compiling",
+    "inspect", "make_mappers", "map_reads", "prepare", "search", "tell_compiling",
 ]  # fmt: skip
 
 
@@ -86,21 +85,21 @@ class Search(NamedTuple):
 
 def prepare(fm_index, paths, options: MapOptions, output: Output, progress, device) -> Search:
     """What ``map_reads`` needs, to serve for several outputs, one after the other."""
-    files = getattr(paths, "paths", paths)
     tell_compiling(progress)
     reference = fm_index.reference
     watch = Watch(output.report) if output.report else None
     tally, screen = _counters(fm_index, output) if output.counts or output.screen or watch else (None, None)
-    options = replace(options, counts_lengths=bool(watch), on_host=bool(output.screen or output.matrix))
-    n_bytes = about_bytes(files) if device.engine == "auto" and not options.collapse else None
-    counted, clock = tally or screen, watch and watch.clock
+    options = replace(options, counts_lengths=bool(watch))
+    counted, clock = tally or screen, watch.clock if watch else None
     if tally and screen:
         from .search.counts.owners import together
 
         counted = together(tally, screen)
-    mappers = make_mappers(fm_index, options, device, progress, counted, clock, n_bytes)
-    writer, head = make_writer(reference, output, bool(options.pairing and output.path), files)
-    compile_all(mappers, writer, any_length=least_bases(fm_index) == 0)
+    writer, head = make_writer(
+        reference, output, bool(options.pairing and output.path), getattr(paths, "paths", paths)
+    )
+    mappers = make_mappers(fm_index, options, device, progress, writer, Observers(counted, clock))
+    compile_all(at_once(mappers), writer, any_length=least_bases(fm_index) == 0)
     for why in writer.refusals():
         progress.say(f"BAM is deflated by the CPU: {why}")
     return Search(reference, options, mappers, tally, screen, watch, writer, head)
@@ -150,7 +149,7 @@ def map_reads(prepared: Search, paths: Any, output: Output, progress: Any, shard
 
         run.note(summary, tables, facts if watch else None)
     for mapper in mappers:
-        if isinstance(mapper, AutoMapper):
+        if isinstance(mapper, Auto):
             progress.say(f"searched on {mapper.sentence()}")
     return summary
 
@@ -183,57 +182,6 @@ def _tables(tally: Any, screen: Any, output: Output, summary: Any) -> Iterator[T
         yield ScreenTable.of(screen.combinations(), summary)
 
 
-def make_mappers(fm_index, options, device, progress, counters=None, clock=None, n_bytes=None) -> list:
-    """What maps to an index where a Device says: a Mapper for each team of GPUs, or an AutoMapper.
-
-    ``counters``: a Tally, a Screen, both Together, or None; ``n_bytes``: of all reads, None if that is not
-    known.
-    """
-    on_host = options.pairing or options.collapse or options.on_host
-    on_road = len(fm_index.parts) == 1 and not on_host
-    device = device if on_road else where_searched(fm_index, device)
-
-    def on_gpus(sessions):
-        from .search.gpu import gpu_mapper, gpu_mapping
-        from .search.near import near_gpu
-
-        engine = None if device.engine in ("cuda", "auto") else device.engine
-        place = gpu_mapper.GpuMapper if on_road else gpu_mapping.make_mapper
-        place = near_gpu.make_near_mapper if options.near else place
-
-        def make(own_options, team):
-            return of_pairs(place(fm_index, own_options, team, engine, counters, clock))
-
-        return gpu_mapping.of_teams(fm_index, options, sessions, make, progress.say)
-
-    def of_pairs(mapper):
-        if not options.pairing:
-            return mapper
-        from .search.pairs.pair_mapper import PairMapper
-
-        return PairMapper(mapper, fm_index.reference)
-
-    def on_cpu():
-        if not options.near:
-            return [of_pairs(make_cpu_mapper(fm_index, options, counters, clock))]
-        from .search.near.near_mapper import make_near_mapper
-
-        return [of_pairs(make_near_mapper(fm_index, options, counters, clock))]
-
-    def start(writer):
-        made = choose_place(replace(device, engine="cuda"), on_gpus, on_cpu, lambda where: None)
-        warm_up(made, writer)
-        return made
-
-    if device.engine == "auto" and not options.near:
-        return [AutoMapper(on_cpu()[0], start, n_bytes)]
-    made = choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
-    if made[0].sessions and any(part.shorter for part in fm_index.parts):
-        n = shortest(fm_index.parts)
-        progress.say(f"reads shorter than {n} bases, and those beside them, are searched on the CPU")
-    return made
-
-
 def make_writer(
     reference: Reference, output: Output, for_mates: bool = False, paths: Sequence[str] = ()
 ) -> tuple[Any, bytes]:
@@ -258,16 +206,6 @@ def make_writer(
     made = {group_id: make(group_id) for group_id in dict.fromkeys(output.groups)}
     of_path = {path: made[group_id][0] for path, group_id in zip(paths, output.groups, strict=True)}
     return Writers(of_path), made[output.read_group_id][1]
-
-
-def find_products(fm_index, pairs, options, output, progress=None, device=CPU):
-    """Write the products of primers.Pairs, in order, into a search.amplify.ProductOutput."""
-    from .output import lines
-    from .search.products import amplify
-
-    progress = progress or Progress(quiet=True)
-    tell_compiling(progress)
-    amplify(fm_index, pairs, make_mappers(fm_index, options, device, progress), output, lines, progress)
 
 
 @settled

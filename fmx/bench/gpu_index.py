@@ -24,7 +24,7 @@ from ..measure import gpu_timing, roofline, tables, texts
 from ..measure.texts import Randomize, Repeat, make_codes
 from ..search import engines
 from ..search.gpu import gpu_search
-from ..search.gpu.gpu_mapping import best_engine
+from ..search.gpu.gpu_parts import best_engine
 from ..search.gpu.gpu_search import VerifyForm, download, upload
 from ..search.hits import Intervals
 from . import designs

@@ -15,12 +15,14 @@ from ..index.fm_index import load
 from ..input.reads import parse
 from ..input.spans import plan, read_chunks
 from ..input.streams import whole_output
+from ..machines.auto import at_once
 from ..machines.progress import Progress
 from ..machines.watch import Clock, Timed
 from ..measure import timing
 from ..options.finding import find_index
 from ..search import mapping
-from ..search.mapping import MapOptions
+from ..search.mappers import make_mappers
+from ..search.mapping import MapOptions, Observers
 from ..search.sparse import least_bases
 from .files import medians, work_folder, write_pairs, write_plain, write_reads
 from .options import compared, count, length, require, runs, show, show_machine, work
@@ -254,9 +256,9 @@ def stages_command(given: SimpleNamespace) -> None:
     threads, clock = given.threads, Clock()
     fm_index = load(find_index(given.index_path), given.layout, given.method, threads)
     where, wanted = options.device_of(given), MapOptions(n_threads=threads)
-    mappers = workflow.make_mappers(fm_index, wanted, where, Progress(quiet=True), clock=clock)
     writer, _ = workflow.make_writer(fm_index.reference, workflow.Output(kind="bam" if given.bam else "sam"))
-    mapping.compile_all(mappers, writer, any_length=least_bases(fm_index) == 0)
+    mappers = make_mappers(fm_index, wanted, where, Progress(quiet=True), writer, Observers(clock=clock))
+    mapping.compile_all(at_once(mappers), writer, any_length=least_bases(fm_index) == 0)
     sessions = [session for mapper in mappers for session in mapper.sessions]
     n_threads = sum(mapper.options.n_threads for mapper in mappers)
     for one in (clock, *(session.clock for session in sessions)):

@@ -135,17 +135,6 @@ class Source:
         self.close()
 
 
-def about_bytes(paths: Sequence[Path]) -> int | None:
-    """Bytes of inputs, those of compressed ones guessed; None if one is no file.  Raises InputError."""
-    total = 0
-    for path in paths:
-        if isinstance(path, bytes) or not os.path.isfile(path):
-            return None
-        with Source(path) as source:
-            total += source.size_hint()
-    return total
-
-
 @contextmanager
 def whole_output(path: str) -> Iterator[BinaryIO]:
     """A binary file for ``path`` ('-' is standard output) that appears only when the work has succeeded.

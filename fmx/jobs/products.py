@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Self
 from ..input.tables import read_pairs
 from ..output import lines
 from ..output.run import LocalRun
+from ..search.mappers import make_mappers
 from ..search.mapping import MapOptions
 from ..search.products import ProductOutput, ProductSummary, amplify
 from ..system.files import PLACE
-from ..workflow import make_mappers, tell_compiling
+from ..workflow import tell_compiling
 from .identity import identity
 from .kept import Kept
 from .manifest import Manifest

@@ -13,7 +13,7 @@ from ..search import hits
 from ..search.mapping import Near
 from . import arguments, results
 from .arguments import Orientation, Sequences, Source, Strands, Unique
-from .searchers import AnyIndex, Mapper, Searchers
+from .searchers import AnyIndex, Searchers
 from .table import HIT, MATCH, NEAR_HIT, Names, Table, joined
 
 
@@ -271,7 +271,7 @@ class Index:
         mappers = self._searched(policy, strands, near)
         return results.search(mappers, source, self._index.reference, is_shown, policy.seed >= 0)
 
-    def _searched(self, policy: hits.SelectionPolicy, strands: Strands, near: Near | None) -> list[Mapper]:
+    def _searched(self, policy: hits.SelectionPolicy, strands: Strands, near: Near | None) -> results.Mappers:
         """What maps to the index."""
         which = arguments.strand_set(strands)
         index = self._with(with_text=True) if near else self._index

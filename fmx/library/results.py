@@ -1,11 +1,11 @@
 """Hits and matches -> rows of a Table: what a worker of the library does with a span."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,17 +17,21 @@ from ..input.mates import Mates, PairedFiles
 from ..input.read_range import Share
 from ..input.reads import ReadBatch
 from ..input.sets import n_changes
-from ..machines.pipeline import Shares, run_ordered
+from ..machines.auto import Auto
+from ..machines.pipeline import Shares, run_at
 from ..machines.progress import Progress
 from ..mem import matching
 from ..search.hits import Hits
 from ..search.mapping import Mapper
 from ..search.near.near_mapper import NearHits
 from ..search.pairs.pair_mapper import PairHits, PairMapper
+from ..search.summary import PairSummary
 from ..workflow import tell_compiling
 from .arguments import Source
 from .searchers import AnyIndex
 from .table import HIT, MATCH, NEAR_HIT, PROPER_PAIR, Names, Table, make_table
+
+Mappers: TypeAlias = Sequence[Mapper | Auto[Mapper]]  # as of Searchers.of
 
 
 def rows_of_hits(blocks: Blocks, start: int, hits: Hits | NearHits) -> np.ndarray:
@@ -124,7 +128,7 @@ def _fill_places(blocks: Blocks, position: np.ndarray, contig: np.ndarray, place
 
 
 def search(
-    mappers: list[Mapper], source: Source, reference: Reference, is_shown: bool = False,
+    mappers: Mappers, source: Source, reference: Reference, is_shown: bool = False,
     is_numbered: bool = False,
 ) -> Iterator[Table]:  # fmt: skip
     """Yield a Table for each chunk of a Source of reads; ``mappers`` as of Searchers.of.
@@ -147,7 +151,8 @@ def search(
         return found.total.size, Names.of_batch(found.given) if source.has_names else None
 
     plan = share.of(_plan(source, mappers, is_numbered))
-    with closing(run_ordered(plan, _workers(work, mappers), pieces.append)) as parts:
+    found = run_at(mappers, work, plan, pieces.append, progress.share, itemgetter(0))
+    with closing(found) as parts:
         for n, names in parts:
             rows = np.concatenate([np.empty(0, dtype), *pieces])
             pieces.clear()
@@ -161,18 +166,19 @@ def search(
             yield table
 
 
-def count(mappers: list[Mapper], source: Source) -> np.ndarray:
+def count(mappers: Mappers, source: Source) -> np.ndarray:
     """How often each read of a Source occurs, int64[n_reads]."""
     parts = [np.empty(0, np.int64)]
 
-    def work(mapper: Mapper, emit: Callable, span: Any) -> None:
+    def work(mapper: Mapper, emit: Callable, span: Any) -> int:
         found = mapper.search(span.read())
         if mapper.options.near:
             for _ in mapper.hits_of(found):  # which fills in the totals
                 pass
         emit(found.total)
+        return found.total.size
 
-    for _ in run_ordered(_plan(source, mappers), _workers(work, mappers), parts.append):
+    for _ in run_at(mappers, work, _plan(source, mappers), parts.append, amount=int):
         pass
     return np.concatenate(parts)
 
@@ -199,7 +205,7 @@ def match(
         return Shares(finder.shares(item.read()))
 
     plan = source.plan(finders[0].task_size, sum(finder.options.n_threads for finder in finders))
-    with closing(run_ordered(plan, _workers(work, finders), pieces.append)) as parts:
+    with closing(run_at(finders, work, plan, pieces.append)) as parts:
         for part in parts:
             if part.queries:  # the first share of a chunk that has rows
                 base, n_queries = n_queries, n_queries + part.queries
@@ -212,18 +218,18 @@ def match(
             yield make_table(rows, names)
 
 
-def pair(mappers: list[Mapper], sources: tuple[Source, Source], reference: Reference) -> Table:
+def pair(mappers: Mappers, sources: tuple[Source, Source], reference: Reference) -> Table:
     """The proper pairs of two Sources of mates; ``mappers`` as of Searchers.of, with a Pairing."""
     pieces: list = []
-    writer, of_pairs = PairRows(), [PairMapper(mapper, reference) for mapper in mappers]
+    writer = PairRows()
 
-    def work(mapper: PairMapper, emit: Callable, span: Any) -> None:
-        mapper.map(span, writer, emit)
+    def work(mapper: Mapper, emit: Callable, span: Any) -> PairSummary:
+        return PairMapper(mapper, reference).map(span, writer, emit)
 
     files = PairedFiles(*((source.whole(),) for source in sources))
-    size = min(mapper.options.chunk_size for mapper in of_pairs)
-    plan = pair_spans.plan(files, size, sum(mapper.options.n_threads for mapper in of_pairs))
-    for _ in run_ordered(plan, _workers(work, of_pairs), pieces.append):
+    size = min(mapper.options.chunk_size for mapper in mappers)
+    plan = pair_spans.plan(files, size, sum(mapper.options.n_threads for mapper in mappers))
+    for _ in run_at(mappers, work, plan, pieces.append):
         pass
     rows = np.concatenate([np.empty(0, PROPER_PAIR), *(piece.rows for piece in pieces)])
     names = {"contig": Names.of(reference.names)}
@@ -232,11 +238,6 @@ def pair(mappers: list[Mapper], sources: tuple[Source, Source], reference: Refer
     return make_table(rows, names)
 
 
-def _plan(source: Source, mappers: list[Mapper], is_numbered: bool = False) -> Any:
+def _plan(source: Source, mappers: Mappers, is_numbered: bool = False) -> Any:
     size = min(mapper.options.chunk_size for mapper in mappers)
     return source.plan(size, sum(mapper.options.n_threads for mapper in mappers), is_numbered)
-
-
-def _workers(work: Callable, places: Iterable[Any]) -> list[Callable]:
-    """``work`` by each of the places, as often as its options say."""
-    return [partial(work, place) for place in places for _ in range(place.options.n_threads)]

@@ -3,6 +3,7 @@
 While one stream computes, another's data are copied and the host packs and unpacks for a third.
 """
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from itertools import pairwise
@@ -24,7 +25,7 @@ RESERVE = 512 << 20  # bytes left to the device and the libraries on it, or a tw
 
 
 class Arrays:
-    """Arrays by name, made anew, with an eighth more, only where a larger one is asked for.
+    """Arrays by name and dtype, made anew, with an eighth more, only where a larger one is asked for.
 
     To allocate takes long on a GPU.  ``sizes`` {name: (n, dtype)}: what an array of that name has at least.
     """
@@ -33,15 +34,16 @@ class Arrays:
         self, make: Callable[[int, Any], Any], sizes: Mapping[str, tuple[int, Any]] | None = None
     ) -> None:
         self._make, self._sizes = make, sizes or {}
-        self._held: dict[str, Any] = {}
+        self._held: dict[tuple[str, np.dtype], Any] = {}
 
     def __call__(self, name: str, n: int, dtype: "DTypeLike") -> Any:
-        """The array of a name, of n elements or more."""
-        held = self._held.get(name)
+        """The array of a name and dtype, of n elements or more."""
+        key = name, np.dtype(dtype)
+        held = self._held.get(key)
         if held is None or held.size < n:
-            more = n >> 3 if self._held.pop(name, None) is not None else 0
+            more = n >> 3 if self._held.pop(key, None) is not None else 0
             least, _ = self._sizes.get(name, (1, dtype))
-            held = self._held[name] = self._make(max(n + more, least), dtype)
+            held = self._held[key] = self._make(max(n + more, least), dtype)
         return held
 
 
@@ -119,18 +121,22 @@ class GpuStreams:
     ) -> None:
         self.n, self.clock, self._session = n, session.clock, session
         self._idle: LifoQueue[GpuStream] = LifoQueue()
+        self._own = threading.local()  # ``stream``: that which this thread uses now
         for _ in range(n):
             self._idle.put(session.stream(arrays, timed))
 
     def run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """``work(stream, ...)`` with one that nobody uses.  Raises DeviceError."""
+        """``work(stream, ...)`` with one that nobody uses, or with this thread's own.  Raises DeviceError."""
+        if own := getattr(self._own, "stream", None):
+            return work(own, *arguments)
         return self._session.run(self._run, work, *arguments)
 
     def _run(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        stream = self._idle.get()
+        stream = self._own.stream = self._idle.get()
         try:
             return work(stream, *arguments)
         finally:
+            self._own.stream = None
             self._idle.put(stream)
 
 

@@ -13,12 +13,25 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+
+from .auto import Auto
+from .progress import Progress
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+class Adds(Protocol):
+    """A total of what the items of a run give."""
+
+    def add(self, part: Any, /) -> object: ...
+
+
+T = TypeVar("T", bound=Adds)
 
 Emit: TypeAlias = Callable[[Any], object]  # takes pieces of output (bytes or uint8 arrays)
 
@@ -294,6 +307,40 @@ def run_ordered(
             queue.do(taken[0], step, work, *taken)
 
     yield from run(queue, [partial(loop, work) for work in workers], write)
+
+
+def run_at(
+    places: Iterable[Any],
+    work: Callable[..., Any],
+    items: Iterable[Any],
+    write: Callable[[Any], object] | None,
+    share: Callable[[], float | None] = lambda: None,
+    amount: Callable[[Any], int] = lambda summary: summary.reads,
+) -> Generator[Any, None, None]:
+    """run_ordered by ``work(place, emit, item)`` at some places, each with the threads of its options.
+
+    For a place that is Auto: ``share()`` of all is done, or None where that is not known, and a result is of
+    so large an ``amount``.
+    """
+    workers: list[Callable[..., Any]] = []
+    for place in places:
+        if isinstance(place, Auto):
+            place.begin(share)
+        by_place = partial(place.do, work, amount) if isinstance(place, Auto) else partial(work, place)
+        workers += [by_place] * place.options.n_threads
+    yield from run_ordered(items, workers, write)
+
+
+def add_up(
+    results: Generator[Any, None, None], total: T, progress: Progress, say: Callable[[T, float], str]
+) -> T:
+    """Add results, as they come, to a ``total``, and show ``say(total, seconds)``; the total."""
+    start = time.monotonic()
+    with closing(results) as parts:
+        for part in parts:
+            total.add(part)
+            progress.show(say(total, max(time.monotonic() - start, 1e-9)))
+    return total
 
 
 def run(

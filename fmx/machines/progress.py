@@ -36,6 +36,10 @@ class Progress:
         """Begin something of which ``share()`` is done, from 0 to 1, or None where that is not known."""
         self._share, self._start = share, time.monotonic()
 
+    def share(self) -> float | None:
+        """The share that is done of what is followed, or None where that is not known."""
+        return self._share()
+
     def say(self, message: str) -> None:
         """One line that stays."""
         if not self.quiet:

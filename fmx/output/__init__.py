@@ -24,6 +24,7 @@ class RecordWriter(Protocol):
     """
 
     is_sam: bool
+    on_gpu: bool  # whether a GPU can make its records: then it has ``made_on_gpu``, as HitWriter
     takers: tuple
 
     def allow(self, changes: int) -> None:

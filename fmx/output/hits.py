@@ -89,6 +89,7 @@ class BatchWriter:
     has nothing to write at the end.  ``takers``: of reads.py, if reads are also written as they came.
     """
 
+    on_gpu = False
     takers: tuple = ()
 
     def __init__(self, is_sam: bool = False) -> None:
@@ -127,6 +128,8 @@ class HitWriter(BatchWriter, Buffers):
     ``is_sam``: reads must keep SAM's rules, and one without a name is *; else its letters name it.
     ``encode`` makes of a run of records what is written, and ``end`` stands after the last one.
     """
+
+    on_gpu = True
 
     def __init__(
         self,
@@ -233,6 +236,7 @@ class Writers:
     def __init__(self, of_path: dict) -> None:
         self._of_path, self._all = of_path, list(dict.fromkeys(of_path.values()))
         self.is_sam, self.takers, self.end = self._all[0].is_sam, self._all[0].takers, self._all[0].end
+        self.on_gpu = self._all[0].on_gpu
 
     def of(self, span: Any) -> HitWriter:
         """That of a span's file; any one for reads that are nobody's."""

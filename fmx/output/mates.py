@@ -56,6 +56,8 @@ def _put(form, out, at, batch, mate):
 class MateWriter:
     """Formats pairs as a HitWriter (given) does reads; one instance serves all threads."""
 
+    on_gpu = False
+
     def __init__(self, writer: HitWriter) -> None:
         self._writer, self._widest = writer, widest(writer.form)
         self.is_sam, self.written, self.end = writer.is_sam, writer.written, writer.end

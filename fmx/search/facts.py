@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..input.reads import FORWARD, REVERSE, rows_of
+from ..machines.auto import Auto
 
 if TYPE_CHECKING:
     from ..index.reference import Reference
@@ -99,9 +100,7 @@ def strand_facts(strands: np.ndarray) -> dict:
 
 def place_of(mapper: Any) -> str:
     """Where a mapper has mapped."""
-    from .auto import AutoMapper
-
-    if isinstance(mapper, AutoMapper):
+    if isinstance(mapper, Auto):
         return mapper.sentence()
     return ", ".join(map(str, mapper.sessions)) or "the CPU"
 

@@ -231,7 +231,7 @@ def draw(keys, total, n, x):
 
 # Positions of occurrences: by rows that are at hand, or located before hits are chosen from them.
 #
-# A locator says what text positions the rows of a part have: Locator on the CPU, gpu_mapping.GpuLocator on a
+# A locator says what text positions the rows of a part have: Locator on the CPU, gpu_parts.GpuLocator on a
 # GPU.  Over several parts, and where the rows are on a GPU, positions of all occurrences are brought
 # together.
 

@@ -3,43 +3,41 @@
 Span -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> pieces of output
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import n_of
-from ..index.arrays import part_span
 from ..input import chunks, pair_spans, reads, spans
 from ..input.mates import PairedFiles
 from ..input.reads import WHOLE, Trim, trimmed, weights_of
 from ..machines.jobs import runs
-from ..machines.pipeline import run_ordered
+from ..machines.pipeline import add_up, run_at
 from ..machines.progress import Progress
-from .engines import cpu
-from .hits import Intervals, Locator, SelectionPolicy, at_hand, count, occurrences_of, select
-from .numbers import SparseLocator
+from .hits import Intervals, SelectionPolicy, at_hand, count, occurrences_of, select
 from .pairs.proper import Pairing
 from .queries import Exact, Verify
-from .sparse import SparseSearcher, least_bases, make_sparse, refuse_shorter
+from .sparse import make_sparse, refuse_shorter
 from .summary import PairSummary, Summary
 
 if TYPE_CHECKING:
-    from ..index.fm_index import FMIndex, JoinedIndex
     from ..input.chunks import Chunk
     from ..input.pair_spans import PairSpan
     from ..input.reads import ReadBatch
     from ..input.spans import Span
+    from ..machines.gpu_session import GpuSession
     from ..machines.watch import Clock, Timed, Written
+    from . import MapsSpans
+    from .counts.tally import ReadCounter
 
 SLICE_HITS = 1 << 17  # occurrences located, and hits formatted, at a time
 FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
 BOTH = FORWARD | REVERSE
+ANYWHERE = b"ACGT" * 8  # letters of which not too many near matches are found
 
 
 @dataclass(frozen=True)
@@ -60,8 +58,7 @@ class MapOptions:
     """How reads are mapped: cut by ``trim``, of all ``first`` (None: all) after the ``skip`` first ones.
 
     ``chunk_size``: bytes of a span, 0 for what suits the number of threads; ``near``: which near matches are
-    wanted, or None; ``collapse``: how reads are cut before identical ones become one with a weight, or None;
-    ``on_host``: records are made by the host, also of what GPUs find.
+    wanted, or None; ``collapse``: how reads are cut before identical ones become one with a weight, or None.
     """
 
     policy: SelectionPolicy = field(default_factory=SelectionPolicy)
@@ -75,7 +72,6 @@ class MapOptions:
     pairing: Pairing | None = None  # of mates; None: reads are single
     collapse: Trim | None = None
     counts_lengths: bool = False  # whether those of reads, and of inserts, are counted
-    on_host: bool = False
     noun: str = "read"  # what messages call what is mapped
 
     def __post_init__(self) -> None:
@@ -124,33 +120,70 @@ class SearchedBatch(NamedTuple):
     near: NearTotals | None = None
 
 
-class Mapper:
-    """Turns chunks of reads into hits, with one set of options.
+class DevicePart(NamedTuple):
+    """A part as a GPU that goes all the way searches it: ``held`` (suffix array, layout) say where rows are,
+    ``launch`` starts the search."""
 
-    ``parts``: of each part of the text what turns Patterns into Intervals, or numbers occurrences otherwise
-    (sparse.py), and its locator (hits.py), both of the CPU, or of the GPUs of ``sessions``.  ``tally``: a
-    Tally that counts what is found, or None; ``clock``: a Clock that is told what the stages take, or None;
+    query: Any
+    held: tuple
+    launch: Any
+
+
+class Part(NamedTuple):
+    """A part of the text, on the CPU or on a GPU.
+
+    ``search`` turns Patterns into Intervals, or numbers occurrences otherwise (sparse.py); ``locator`` as of
+    hits.py.  For near matches also its ``text`` on the CPU, and ``verify``, as candidates.CpuVerifier; on a
+    GPU a DevicePart.
+    """
+
+    search: Any
+    locator: Any
+    text: Any = None
+    verify: Any = None
+    device: DevicePart | None = None
+
+
+class Observers(NamedTuple):
+    """What is told while reads are mapped: a ``tally`` of what is found, a ``clock`` of what stages take."""
+
+    tally: "ReadCounter | None" = None
+    clock: "Clock | None" = None
+
+
+UNOBSERVED = Observers()
+
+
+class Mapper:
+    """Turns chunks of reads into hits, with one set of options, by ``parts`` of the CPU or of ``sessions``.
+
     ``least``: bases of the shortest reads that may be searched.
     """
 
     def __init__(
         self,
-        parts: "Any",
+        parts: Sequence[Part],
         options: MapOptions,
-        tally: Any = None,
-        clock: "Clock | None" = None,
-        sessions: Sequence[Any] = (),
+        observers: Observers = UNOBSERVED,
+        sessions: "Sequence[GpuSession]" = (),
         least: int = 0,
     ) -> None:
-        self._searchers, self._locators = zip(*parts, strict=True)
+        self.parts = tuple(parts)
+        self._searchers, self._locators = [part.search for part in parts], [part.locator for part in parts]
         self._least = least
-        self.options, self.tally, self.sessions = options, tally, sessions
-        self.timed = clock.timed if clock else nullcontext
+        self.options, self.tally, self.sessions = options, observers.tally, sessions
+        self.timed: Callable = observers.clock.timed if observers.clock else nullcontext
 
     def asked(self, **options: Any) -> "Mapper":
         """The same one with other ``policy``, ``strands`` or ``pairing`` of its MapOptions."""
         other = copy(self)
         other.options = replace(self.options, **options)
+        return other
+
+    def untold(self) -> "Mapper":
+        """The same one, which counts nothing."""
+        other = copy(self)
+        other.tally = None
         return other
 
     def map(self, span: "Chunk | Span", writer: Any, emit: Callable[..., Any]) -> Summary:
@@ -238,33 +271,13 @@ def _rows(arrays: tuple[np.ndarray, ...]) -> np.ndarray:
     return np.array(arrays) if len(arrays) > 1 else arrays[0][None]
 
 
-def make_mapper(
-    index: "FMIndex | JoinedIndex",
-    options: MapOptions,
-    tally: Any = None,
-    clock: "Clock | None" = None,
-) -> Mapper:
-    """What maps to an FMIndex or a JoinedIndex on the CPU."""
-    parts = [_of_part(part, part_span(index.meta, i)[0]) for i, part in enumerate(index.parts)]
-    return Mapper(parts, options, tally, clock, least=least_bases(index))
-
-
-def _of_part(part: "FMIndex", start: int) -> tuple:
-    """What searches a part of the text, which begins at ``start``, and its locator."""
-    if part.method == "sparse":
-        shorter, locator = _of_part(part.shorter, start) if part.shorter else (None, None)
-        query = make_query(part)
-        return SparseSearcher(query, shorter), SparseLocator(query, start, locator)
-    return partial(cpu.search, make_query(part)), Locator(part.sa, part.layout, start)
-
-
 # Chunks of reads -> pieces of output, by several threads, in order, in bounded memory.
 #
 # bytes -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> records
 
 
 def map_spans(
-    mappers: Sequence[Any],
+    mappers: "Sequence[MapsSpans]",
     source: Iterator,
     writer: Any,
     sink: "Timed | Written",
@@ -274,48 +287,41 @@ def map_spans(
 
     ``mappers``: one for each place where reads are mapped, used by as many threads as its options say.
     """
-    progress, start = progress or Progress(quiet=True), time.monotonic()
+    progress = progress or Progress(quiet=True)
     noun = mappers[0].options.noun
     summary = PairSummary() if mappers[0].options.pairing else Summary()
 
     def work(
-        mapper: Any, emit: Callable[..., Any], span: "Chunk | PairSpan | Span"
-    ) -> PairSummary | Summary | None:
+        mapper: "MapsSpans", emit: Callable[..., Any], span: "Chunk | PairSpan | Span"
+    ) -> PairSummary | Summary:
         return mapper.map(span, writer.of(span), emit)
 
     def write(piece: Any) -> None:
         sink.write(piece)
         writer.written(piece)
 
-    workers = [partial(work, mapper) for mapper in mappers for _ in range(mapper.options.n_threads)]
-    with closing(run_ordered(source, workers, write)) as parts:
-        for part in parts:
-            summary.add(part)
-            rate = summary.reads / max(time.monotonic() - start, 1e-9)
-            seen = f"{n_of(summary.reads, noun)}, {rate:,.0f} {noun}s/s"
-            progress.show(f"{seen}, {summary.mapped:,} mapped")
-    return summary
+    def say(summary: PairSummary | Summary, seconds: float) -> str:
+        rate = f"{summary.reads / seconds:,.0f} {noun}s/s"
+        return f"{n_of(summary.reads, noun)}, {rate}, {summary.mapped:,} mapped"
+
+    return add_up(run_at(mappers, work, source, write, progress.share), summary, progress, say)
 
 
-def compile_all(mappers: Sequence[Any], writer: Any, any_length: bool = True) -> None:
+def compile_all(mappers: "Sequence[MapsSpans]", writer: Any, any_length: bool = True) -> None:
     """Map one made-up read, so that what is not compiled yet is compiled before the clock starts.
 
     ``any_length``: whether reads of four letters may be searched.
     """
-    is_near = any(mapper.options.near for mapper in mappers)
-    letters = b"ACGT" * (8 if is_near else 1)  # four letters are nearly everywhere
-    warm_up(mappers, writer, letters if any_length else b"N")
     for mapper in mappers:
+        letters = ANYWHERE if mapper.options.near else b"ACGT"  # which is nearly everywhere
+        warm_up(mapper, writer, letters if any_length else b"N")
         if mapper.tally:
             mapper.tally.clear()
 
 
-def warm_up(mappers: Sequence[Any], writer: Any, letters: bytes = b"N") -> None:
+def warm_up(mapper: "MapsSpans", writer: Any, letters: bytes = b"N") -> None:
     """The same, beside others that map already: these letters occur nowhere, so that nothing is counted."""
     record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
-    for mapper in mappers:
-        planned = (
-            pair_spans.plan(PairedFiles((2 * record,))) if mapper.options.pairing else spans.plan([record])
-        )
-        for span in planned:
-            mapper.map(span, writer.of(span), writer.written)
+    planned = pair_spans.plan(PairedFiles((2 * record,))) if mapper.options.pairing else spans.plan([record])
+    for span in planned:
+        mapper.map(span, writer.of(span), writer.written)

@@ -7,7 +7,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from ..index.reference import PackedLetters, place_of
 from ..input.chunks import literal_fasta
 from ..input.sets import n_changes
 from ..input.spans import read_chunks
-from ..machines.pipeline import run_ordered
+from ..machines.pipeline import run_at
 from ..system.files import PLACE
 
 if TYPE_CHECKING:
@@ -207,10 +206,10 @@ def amplify(
             n.append(found.total)
         return n
 
-    workers = [partial(work, mapper) for mapper in mappers for _ in range(mapper.options.n_threads)]
     items = [pairs[i : i + _PAIRS] for i in range(0, len(pairs), _PAIRS)]
     with run.opened(writer.head_of(output.kind)) as sink:
-        with progress.wall.spending("mapping"), closing(run_ordered(items, workers, sink.write)) as parts:
+        found = run_at(mappers, work, items, sink.write, progress.share, amount=len)
+        with progress.wall.spending("mapping"), closing(found) as parts:
             for n in parts:
                 n_found, n_products = n_found + sum(each > 0 for each in n), n_products + sum(n)
         summary = ProductSummary(len(pairs), n_found, n_products)

@@ -8,9 +8,9 @@ from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.index import fm_index
+from fmx.search.gpu import gpu_parts
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions, Near
-from fmx.search.near import near_gpu
 
 UNIT = random_letters(90, "near on a GPU")
 CONTIGS = numbered([UNIT, UNIT[:40] + "T" + UNIT[41:], "ACG" * 9])
@@ -46,6 +46,6 @@ def test_the_bytes_are_those_of_the_cpu(kind, opened, tmp_path, monkeypatch):
     assert kind == "bam" or expected[0].count(b"NM:i:2") > 1
     assert expected[2].hits == sum(len(naive.near(CONTIGS, read, 2)) for read in READS)
     assert mapped(opened[1], reads, tmp_path / "cpu", workflow.Device(), kind) == expected
-    monkeypatch.setattr(near_gpu, "AT_ONCE", 50)
+    monkeypatch.setattr(gpu_parts, "AT_ONCE", 50)
     for index in opened:
         assert mapped(index, reads, tmp_path / "gpu", workflow.Device("cuda"), kind) == expected

@@ -22,10 +22,10 @@ from fmx.index import fm_index
 from fmx.index.contigs import Groups
 from fmx.input import reads_gpu
 from fmx.input.reads import WHOLE, Trim
-from fmx.machines import gpu
+from fmx.machines import auto, gpu
 from fmx.machines.progress import Progress
 from fmx.report.facts import Report
-from fmx.search import auto
+from fmx.search import mappers
 from fmx.search.gpu import gpu_mapper
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions, Mapper
@@ -192,10 +192,10 @@ def test_chunks_of_any_size_give_the_same(opened, tmp_path, on_cpu, monkeypatch)
 def test_a_gpu_beside_the_cpu_gives_the_same(opened, tmp_path, monkeypatch):
     (tmp_path / "reads").write_bytes(FASTQ)
     expected = search(opened, tmp_path / "reads", tmp_path / "cpu", workflow.Device())
-    monkeypatch.setattr(auto, "CHUNK_SIZE", 200)
+    monkeypatch.setattr(mappers, "AUTO_CHUNK", 200)
     monkeypatch.setattr(auto, "START", -1.0)
-    start, made = workflow.warm_up, threading.Event()
-    monkeypatch.setattr(workflow, "warm_up", lambda *given: (start(*given), made.set()))
+    start, made = mappers.warm_up, threading.Event()
+    monkeypatch.setattr(mappers, "warm_up", lambda *given: (start(*given), made.set()))
     found = search(opened, tmp_path / "reads", tmp_path / "auto", workflow.Device("auto"))
     assert found == expected
     assert made.wait(60)

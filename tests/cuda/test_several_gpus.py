@@ -8,7 +8,6 @@ import threading
 from types import SimpleNamespace
 
 import journeys
-import numpy as np
 import pytest
 from conftest import ON_CPU, ON_GPU, ROOT, SIMULATED
 from texts import numbered, random_letters
@@ -29,7 +28,7 @@ from fmx.mem.seeds import make_seeds
 from fmx.mem.seeds_gpu import BESIDE
 from fmx.output import hits_gpu
 from fmx.search import mapping
-from fmx.search.gpu import gpu_mapping
+from fmx.search.gpu import gpu_parts
 from fmx.search.gpu.gpu_search import n_bytes
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import BOTH, MapOptions, make_query
@@ -81,7 +80,8 @@ def test_each_thread_maps_on_its_own_gpu(home, monkeypatch):
     """More GPUs than threads have a thread each, and both work at the same time, with what is their own."""
     opened = fm_index.load(home / "ref.fmx", method="verify")
     options, where = MapOptions(n_threads=1), Device("cuda", n_gpus=2)
-    mappers = workflow.make_mappers(opened, options, where, Progress(quiet=True))
+    writer, _ = workflow.make_writer(opened.reference, workflow.Output())
+    mappers = workflow.make_mappers(opened, options, where, Progress(quiet=True), writer)
     assert [session.number for mapper in mappers for session in mapper.sessions] == [0, 1]
     both, map_span, mapped = threading.Barrier(2), type(mappers[0]).map, []
 
@@ -90,7 +90,6 @@ def test_each_thread_maps_on_its_own_gpu(home, monkeypatch):
         mapped.append(mapper.sessions[0].number)
         return map_span(mapper, span, writer, emit)
 
-    writer, _ = workflow.make_writer(opened.reference, workflow.Output())
     makers, kind = [], hits_gpu.GpuHitWriter
     monkeypatch.setattr(hits_gpu, "GpuHitWriter", lambda own: makers.append(own) or kind(own))
     monkeypatch.setattr(type(mappers[0]), "map", in_step)
@@ -118,7 +117,7 @@ def test_parts_are_spread_where_no_gpu_has_room_for_all(n_gpus, n_teams, home, t
     opened, told = fm_index.load(home / "parts.fmx", method="verify"), Told()
     sizes = [n_bytes((make_query(part), part.sa)) for part in opened.parts]
     assert len(sizes) == 2
-    memory = max(sizes) + sum(n * np.dtype(dtype).itemsize for n, dtype in gpu_mapping.ROOMS.values())
+    memory = max(sizes) + gpu_parts.STREAM_BYTES
     paths, where = [home / f"{i}.fa" for i in range(3)], Device("cuda", 0, memory, n_gpus)
     options, output = MapOptions(SelectionPolicy(ALL), n_threads=2), workflow.Output(tmp_path / "found.sam")
     if not n_teams:

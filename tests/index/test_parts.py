@@ -20,6 +20,7 @@ from fmx.index.fasta import read_fasta
 from fmx.index.reference import cut, part_of
 from fmx.search import mapping
 from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mappers import make_mapper
 from fmx.search.mapping import MapOptions
 
 UNIT = random_letters(400, "unit")
@@ -115,7 +116,7 @@ def test_positions_beyond_32_bits_are_kept(folder):
                 workflow.search(opened, ["reads.fa"], MapOptions(policy), workflow.Output(name, kind))
                 written.append(without_program((folder / name).read_bytes()))
             assert written[0] == written[1]
-    far_mapper = mapping.make_mapper(far, MapOptions(SelectionPolicy(ALL)))
+    far_mapper = make_mapper(far, MapOptions(SelectionPolicy(ALL)))
     found = far_mapper.search(journeys.chunk_of([REPEATS[5][1][:30]]))
     ((_, hits),) = far_mapper.hits_of(found)
     assert hits.position.min() > 3 * 2**33

@@ -4,25 +4,22 @@ import protocols
 import pytest
 
 from fmx.search import MapsSpans
-from fmx.search.auto import AutoMapper
 from fmx.search.counts.owners import Together
 from fmx.search.counts.tally import ReadCounter, Screen, Tally
 from fmx.search.engines import cpu
-from fmx.search.mapping import MapOptions, Mapper
+from fmx.search.mapping import MapOptions, Mapper, Part
 from fmx.search.near.near_mapper import NearMapper
 from fmx.search.pairs.pair_mapper import PairMapper
 
 
-@pytest.mark.parametrize("kind", [Mapper, NearMapper, PairMapper, AutoMapper], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [Mapper, NearMapper, PairMapper], ids=lambda kind: kind.__name__)
 def test_a_mapper_maps_a_span_with_a_writer(kind):
     assert protocols.takes(kind.map, 4)  # itself, the span, the writer and what emits pieces
 
 
 def test_mappers_have_what_callers_ask_for():
-    mapper = Mapper([(None, None)], MapOptions())
-    auto = AutoMapper(mapper, lambda writer: [], None)
+    mapper = Mapper([Part(None, None)], MapOptions())
     assert protocols.missing(MapsSpans, mapper) == []
-    assert protocols.missing(MapsSpans, auto) == []
 
 
 @pytest.mark.parametrize("kind", [Tally, Screen, Together], ids=lambda kind: kind.__name__)

@@ -13,6 +13,7 @@ from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.index import fm_index
 from fmx.search import hits, mapping
+from fmx.search.mappers import make_mapper
 from fmx.search.mapping import MapOptions, Near
 from fmx.search.near import candidates, near_mapper
 
@@ -33,7 +34,7 @@ def opened(path, way="verify"):
 
 def ask(index, reads, wanted, policy=EVERY) -> list:
     """Of each read (mismatches, contig, position, strand) of its hits."""
-    mapper = near_mapper.make_near_mapper(index, MapOptions(policy, near=wanted))
+    mapper = make_mapper(index, MapOptions(policy, near=wanted))
     found, listed = mapper.search(journeys.chunk_of(reads)), []
     for start, part in mapper.hits_of(found):
         assert start == len(listed)
@@ -103,8 +104,8 @@ def test_runs_of_any_size_give_the_same(index_of, monkeypatch):
 
 def test_what_compiles_all_is_not_found_everywhere(index_of, monkeypatch):
     """Four letters with two mismatches are at every fourth position of a genome."""
-    mapper, seen = near_mapper.make_near_mapper(opened(index_of(CONTIGS)), MapOptions(near=Near(2))), []
-    monkeypatch.setattr(mapping, "warm_up", lambda mappers, writer, letters: seen.append(letters.decode()))
+    mapper, seen = make_mapper(opened(index_of(CONTIGS)), MapOptions(near=Near(2))), []
+    monkeypatch.setattr(mapping, "warm_up", lambda mapper, writer, letters: seen.append(letters.decode()))
     mapping.compile_all([mapper], None)
     assert [naive.near(CONTIGS, letters, 2) for letters in seen] == [[]]
 

@@ -13,7 +13,7 @@ from fmx.search.queries.near import Pieces
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 from fmx.compiler.warp import ptx_of
-from fmx.search.near.near_gpu import compare_kernel
+from fmx.search.gpu.gpu_parts import compare_kernel
 
 ROWS, NUMBERS, WORDS = (np.zeros(1, kind) for kind in (np.uint32, np.int64, np.uint64))
 BLOCKS = make_blocks(*[np.zeros(1, np.int64)] * 3, np.array([9]))

@@ -20,7 +20,8 @@ from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
 from fmx.search import sparse
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapping import BOTH, MapOptions, make_mapper
+from fmx.search.mappers import make_mapper
+from fmx.search.mapping import BOTH, MapOptions
 
 NAMES = [(3, 1), (3, 2), (3, 7), (5, 4), (7, 16), (21, 16), (31, 64)]
 

@@ -167,6 +167,8 @@ def _positions_of(matches, n, positions):
 class Together:
     """Several that count reads, as one."""
 
+    on_gpu = False
+
     def __init__(self, counters: "Sequence[Screen | Tally]") -> None:
         self.counters = counters
 

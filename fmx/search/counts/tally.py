@@ -35,6 +35,8 @@ class ReadCounter(Protocol):
     any thread.  tests/search/test_mapper_protocols.py runs over all of them.
     """
 
+    on_gpu: bool  # whether a GPU can count for it (gpu/gpu_hits.py)
+
     def add(self, locators: Any, intervals: Any, eligible: Any, weight: Any) -> None:
         """Count the reads of a batch by the intervals of their two strands in each part."""
 
@@ -47,6 +49,8 @@ class ReadCounter(Protocol):
 
 class Tally:
     """Counts reads and hits of Owners, for several threads at a time."""
+
+    on_gpu = True
 
     def __init__(self, owners: "Owners") -> None:
         self.owners, self._n = owners, len(owners.names)
@@ -158,6 +162,8 @@ MOST = 63  # groups: bits of a combination
 
 class Screen:
     """Counts reads by the combination of Owners that they occur in, for several threads at a time."""
+
+    on_gpu = False
 
     def __init__(self, owners: "Owners") -> None:
         if len(owners.names) > MOST:

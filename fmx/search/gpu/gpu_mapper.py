@@ -6,8 +6,9 @@ others are copied in, searched and formatted, and copied out:
     bytes -> pinned buffer -> device: reads, patterns -> intervals -> hits -> records -> pinned array
 
 Blocks of BGZF go there as they are and are inflated there; BAM is deflated there.
-What a thread does with a read are the functions of the CPU.  What a GPU is no good at goes the CPU's way:
-long reads, reads with very many hits, and damaged records, of which the CPU says what is wrong.
+What a thread does with a read are the functions of the CPU.  What a GPU cannot do, or is no good at, the host
+does by Mapper's stages, of which the GPU searches and locates: long reads, reads with very many hits, damaged
+records, of which the host says what is wrong; an index in parts, mates, reads with weights, other outputs.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,86 +22,108 @@ from ...codecs.inflate_gpu import Inflater
 from ...input.reads_gpu import PROBLEM, GpuHeld, Reading, parse
 from ...machines.gpu import memory_beside
 from ...machines.gpu_jobs import KernelReport
-from .. import engines
-from ..mapping import make_mapper as make_cpu_mapper
-from ..mapping import make_query
+from ..mappers import goes_all_the_way
+from ..mapping import UNOBSERVED, MapOptions, Mapper, Observers
+from ..near.near_mapper import NearMapper
+from ..sparse import least_bases
 from . import gpu_hits, gpu_search
-from .gpu_mapping import best_engine
+from .gpu_parts import ROOMS, bring_parts
 
 if TYPE_CHECKING:
-    from ...index.fm_index import FMIndex
+    from ...index.fm_index import FMIndex, JoinedIndex
     from ...input.chunks import Chunk
     from ...input.spans import Span
-    from ...machines.gpu_session import GpuSession, GpuStream
-    from ...machines.watch import Clock
-    from ..mapping import MapOptions
+    from ...machines.gpu_session import GpuSession, GpuStream, GpuStreams
+    from .. import FormatsHits
     from ..summary import Summary
 
 CHUNK_SIZE, LEAST_CHUNK = 1 << 25, 1 << 20  # bytes, less where memory is short
+BATCH_SIZE = 1 << 24  # bytes of a chunk that the host parses: fewer, larger pieces of work than on the CPU
 N_STREAMS = 8  # at most: as many threads of the host keep a GPU busy
 _SHORT, _LONG = 24, 1 << 13  # bytes of the records of a chunk on average: a thread reads one alone
-_ROOM, _HITS = (
-    8,
-    1 / 8,
-)  # bytes of records with what is between them, and hits, at most, for a byte of a chunk
+_ROOM, _HITS = 8, 1 / 8  # bytes of records with room between them, and hits, for a byte of a chunk
 _BYTES = 39  # of a stream, for a byte of a chunk: bytes 2, words 4, reads 7, hits 2, records 16, deflated 8
 _RECORDS = gpu_hits.FREE  # of what is reported: bytes of records, at first with what is between them
 
 
-class GpuMapper:
-    """Turns spans of reads into records on a GPU, as mapper.Mapper does on the CPU.
+def make_mapper(
+    index: "FMIndex | JoinedIndex", options: MapOptions, team: "Sequence[GpuSession]", engine: str | None,
+    writer: "FormatsHits | None" = None, observers: Observers = UNOBSERVED,
+) -> "GpuMapper | NearMapper":  # fmt: skip
+    """What maps to an index on a ``team`` of GPUs: the GpuSession of each part.
 
-    ``index``: in one part; ``team``: its GpuSession alone; ``engine``: one of engines.CUDA, or None for the
-    best one.  Raises DeviceError, UnsupportedError.
+    ``engine``: one of engines.CUDA, or None for the best one; ``writer``: that of the records, if all are
+    alike.  Raises DeviceError, UnsupportedError.
+    """
+    if not options.near:
+        return GpuMapper(index, options, team, engine, writer, observers)
+    there = bring_parts(index, team, engine, partial(_streams_for_batches, options), is_near=True)
+    return NearMapper(there.parts, _for_batches(options), observers, tuple(there.streams))
+
+
+def _for_batches(options: MapOptions) -> MapOptions:
+    return replace(options, chunk_size=max(options.chunk_size, BATCH_SIZE))
+
+
+def _streams_for_batches(options: MapOptions, session: "GpuSession", resident: int) -> "GpuStreams":
+    return session.streams(options.n_threads, resident, ROOMS)
+
+
+class GpuMapper(Mapper):
+    """A Mapper on GPUs, which search and locate what the host has parsed.
+
+    One GPU that has the whole index goes all the way, from bytes to records, where the ``writer`` and the
+    counter of reads are of types that can work ``on_gpu``; but for chunks that a GPU is no good at.
     """
 
     def __init__(
         self,
-        index: "FMIndex",
-        options: "MapOptions",
+        index: "FMIndex | JoinedIndex",
+        options: MapOptions,
         team: "Sequence[GpuSession]",
         engine: str | None = None,
-        tally: Any = None,
-        clock: "Clock | None" = None,
+        writer: "FormatsHits | None" = None,
+        observers: Observers = UNOBSERVED,
     ) -> None:
-        (part,), (session,) = index.parts, team
-        query = make_query(part)
-        self._launch = engines.prepare(engine or best_engine(query), query)
-        form, most = (
-            gpu_search.choose([query], session.memory, _BYTES * LEAST_CHUNK),
-            min(options.n_threads, N_STREAMS),
-        )
-        resident = gpu_search.form_bytes(query, part.sa, form)
-        room, size = memory_beside(session.memory, resident, _BYTES * LEAST_CHUNK), CHUNK_SIZE
-        while size > LEAST_CHUNK and most * _BYTES * size > room:
-            size //= 2
-        self._streams = session.streams(most, resident, n_bytes=_BYTES * size, timed=clock is not None)
-        self.options, self.sessions, self.tally = replace(options, chunk_size=size), (session,), tally
-        self.options = replace(self.options, n_threads=self._streams.n)  # each has one as long as it maps
-        self._cpu = make_cpu_mapper(index, self.options, tally, clock)
-        self.timed = self._cpu.timed
-        policy = options.policy
-        wanted = tally is not None, options.counts_lengths
-        self._rules = gpu_hits.SelectionRules(policy.limit, policy.at_most, policy.seed, *wanted)
-        self._makers: dict = {}
+        tally, clock = observers
+        self._goes_all_the_way = goes_all_the_way(index, options, writer, tally)
+        if not self._goes_all_the_way:
+            there = bring_parts(index, team, engine, partial(_streams_for_batches, options))
+            super().__init__(there.parts, _for_batches(options), observers, tuple(there.streams))
+            return
+
+        def streams_for(session: "GpuSession", resident: int) -> "GpuStreams":
+            nonlocal options
+            n, size = min(options.n_threads, N_STREAMS), CHUNK_SIZE
+            room = memory_beside(session.memory, resident, _BYTES * LEAST_CHUNK)
+            while size > LEAST_CHUNK and n * _BYTES * size > room:
+                size //= 2
+            streams = session.streams(n, resident, n_bytes=_BYTES * size, timed=clock is not None)
+            options = replace(options, chunk_size=size, n_threads=streams.n)  # each has one while it maps
+            return streams
+
+        there = bring_parts(index, team, engine, streams_for, _BYTES * LEAST_CHUNK)
+        super().__init__(there.parts, options, observers, tuple(there.streams), least_bases(index))
+        ((session, self._streams),) = there.streams.items()
+        self._device: Any = there.parts[0].device
         self._inflater = session.run(Inflater)
-        self._query, self._held = session.run(self._bring, query, form, part.sa)
         self._gpu_tally = session.run(gpu_hits.GpuTally, tally) if tally else None
+        self._makers: dict = {}
 
-    @staticmethod
-    def _bring(query: Any, form: Any, sa: Any) -> Any:
-        query = gpu_search.bring(query, form)
-        held = gpu_search.suffix_array(query)
-        sa = gpu_search.upload(sa) if held is None else held
-        return query, (sa, getattr(query, "layout", sa))
+    @property
+    def _rules(self) -> gpu_hits.SelectionRules:
+        policy, counts = self.options.policy, (self.tally is not None, self.options.counts_lengths)
+        return gpu_hits.SelectionRules(policy.limit, policy.at_most, policy.seed, *counts)
 
-    def map(self, span: "Chunk | Span", writer: Any, emit: Callable[..., Any]) -> "Summary | None":
+    def map(self, span: "Chunk | Span", writer: Any, emit: Callable[..., Any]) -> "Summary":
         """Emit the records of a span's reads, as ``writer`` (given) makes them: a Summary."""
+        if not self._goes_all_the_way:
+            return super().map(span, writer, emit)
         return self._streams.run(self._map, span, writer, emit)
 
     def _map(
         self, stream: "GpuStream", span: "Chunk | Span", writer: Any, emit: Callable[..., Any]
-    ) -> "Summary | None":
+    ) -> "Summary":
         with self.timed("read"):
             chunk = span.read(partial(GpuHeld, stream, self._inflater))
         if self._is_fit(chunk):
@@ -111,9 +134,9 @@ class GpuMapper:
                 with self.timed("encode"):
                     piece = self._maker_of(writer).encoded(records)
                 emit(piece)
-                self._cpu.split(chunk, total, writer, emit)
+                self.split(chunk, total, writer, emit)
                 return summary
-        return self._cpu.map_chunk(chunk.whole(), writer, emit)
+        return self.map_chunk(chunk.whole(), writer, emit)
 
     def _is_fit(self, chunk: "Chunk") -> bool:
         n, size = chunk.n_bound, chunk.data.size
@@ -127,7 +150,8 @@ class GpuMapper:
         reading = Reading(self.options.trim, self.options.strands, writer.is_sam)
         batch, patterns = parse(stream, chunk, reading, report)
         stream.begin("search")
-        occurrences = gpu_search.search(self._query, self._held, self._launch, stream, patterns, report.there)
+        query, held, launch = self._device
+        occurrences = gpu_search.search(query, held, launch, stream, patterns, report.there)
         chosen = gpu_hits.count(stream, batch, occurrences, self._rules, n_reads, report)
         begins = maker.measure(stream, batch, chosen.hits, report, _RECORDS)
         report.read()

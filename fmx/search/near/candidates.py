@@ -10,13 +10,16 @@ import numpy as np
 
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, prefetch
+from ...index.arrays import part_span
 from ...index.contracts import position_of, prefetch_position
+from ...index.positions import SampledSA
 from ...index.reference import Blocks, find_block
 from ...input.sets import NONE, change_at, changes_at, n_changes
 from ...machines.jobs import cuts
 from ..queries import near
 
 if TYPE_CHECKING:
+    from ...index.fm_index import FMIndex, JoinedIndex
     from ..hits import Intervals
 
 AT_ONCE = 1 << 17  # rows that are compared at a time
@@ -36,6 +39,15 @@ class PartText(NamedTuple):
     blocks: Blocks
     n: int
     start: int
+
+
+def text_of(index: "FMIndex | JoinedIndex", number: int) -> PartText:
+    """The PartText of part ``number`` of an index that was opened with its text."""
+    part = index.parts[number]
+    start, stop = part_span(index.meta, number)
+    layout = part.layout if isinstance(part.sa, SampledSA) else part.sa  # else it is not asked
+    assert part.text_words is not None, "the index was opened without its text"
+    return PartText(part.sa, layout, part.text_words, part.reference.blocks, stop - start, start)
 
 
 class WordBatch(NamedTuple):

@@ -6,31 +6,26 @@ are more than ``at_most``.
 """
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...compiler.functions import compiled, inlined
 from ...compiler.sorting import sort
-from ...index.arrays import part_span
-from ...index.positions import SampledSA
 from ...input import sets
 from ...input.reads import Patterns
 from ...input.sets import changes_at, changes_of, n_changes, peers_of
 from ...machines.jobs import runs
-from ..engines import cpu
 from ..hits import Intervals, draw, hash_name
-from ..mapping import MapOptions, Mapper, Near, NearTotals, SearchedBatch, make_query
+from ..mapping import UNOBSERVED, MapOptions, Mapper, Near, NearTotals, Observers, Part, SearchedBatch
 from ..queries import near
-from .candidates import KEY_BITS, CpuVerifier, PartText, WordBatch, position_in
+from .candidates import KEY_BITS, WordBatch, position_in
 
 if TYPE_CHECKING:
-    from ...index.fm_index import FMIndex, JoinedIndex
     from ...input.chunks import Chunk
     from ...input.reads import ReadBatch
     from ...input.sets import Sets
-    from ...machines.watch import Clock
+    from ...machines.gpu_session import GpuSession
     from ..hits import SelectionPolicy
     from ..queries.near import Pieces
 
@@ -171,19 +166,18 @@ N_WORDS, N_ROWS = 1 << 16, 1 << 20  # that are looked up, and compared, together
 
 
 class NearMapper(Mapper):
-    """A Mapper of near matches; ``parts``: of each what searches, a verifier, and its PartText on the CPU."""
+    """A Mapper of near matches; ``parts`` have a text, and what verifies rows there."""
 
     def __init__(
         self,
-        parts: "Any",
+        parts: Sequence[Part],
         options: MapOptions,
-        tally: Any = None,
-        clock: "Clock | None" = None,
-        sessions: Sequence[Any] = (),
+        observers: Observers = UNOBSERVED,
+        sessions: "Sequence[GpuSession]" = (),
     ) -> None:
-        super().__init__([(search, None) for search, _, _ in parts], options, tally, clock, sessions)
-        self._verifiers, self._texts = [part[1] for part in parts], [part[2] for part in parts]
-        self._near: Near = options.near  # type: ignore[assignment]
+        super().__init__(parts, options, observers, sessions)
+        self._verifiers, self._texts = [part.verify for part in parts], [part.text for part in parts]
+        self._near = options.near or Near()
         self._table = sets.DEGENERATE if self._near.iupac else sets.PLAIN
         self._n_text = sum(text.n for text in self._texts)
 
@@ -255,25 +249,3 @@ class NearMapper(Mapper):
             pattern, key = verify(sought, Intervals(*(array[slice(*span)] for array in part)))
             found.append(((pattern >> 1) - first_read, key))
         return matches_of(found, n_reads)
-
-
-def text_of(index: Any, number: int) -> PartText:
-    """The PartText of part ``number`` of an FMIndex or JoinedIndex."""
-    part = index.parts[number]
-    start, stop = part_span(index.meta, number)
-    layout = part.layout if isinstance(part.sa, SampledSA) else part.sa  # else it is not asked
-    return PartText(part.sa, layout, part.text_words, part.reference.blocks, stop - start, start)
-
-
-def make_near_mapper(
-    index: "FMIndex | JoinedIndex",
-    options: MapOptions,
-    tally: Any = None,
-    clock: "Clock | None" = None,
-) -> NearMapper:
-    """What finds near matches in an FMIndex or a JoinedIndex on the CPU."""
-    parts = []
-    for number, part in enumerate(index.parts):
-        text = text_of(index, number)
-        parts.append((partial(cpu.search, make_query(part)), CpuVerifier(text), text))
-    return NearMapper(parts, options, tally, clock)

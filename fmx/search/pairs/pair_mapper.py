@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ...index.reference import Reference
     from ...input.mates import Mates
     from ...input.pair_spans import PairSpan
+    from ..counts.tally import ReadCounter
     from ..hits import Located
     from ..mapping import Mapper
     from .proper import Rule
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _MATES = 2
 
 
-def apart(counters: Tally | None) -> tuple:
+def apart(counters: "ReadCounter | None") -> tuple:
     """(the Tally, the Screen) of what counts reads, or None for what is not there."""
     each = getattr(counters, "counters", [counters])
     return tuple(next((one for one in each if isinstance(one, kind)), None) for kind in (Tally, Screen))

@@ -1,47 +1,43 @@
-"""Mapping with an index in parts on a GPU: intervals and positions come from there, all else as on the CPU.
+"""The parts of an index on GPUs: what searches them there, looks up rows, and compares rows with the text.
 
-Each worker thread takes a stream (machines/gpu_session.py), so that one chunk is copied while another is
-searched and the host parses and formats the rest.  A chunk goes through in batches that fit:
+A batch that the host has parsed goes through in pieces that fit; a thread takes a stream for each:
 
     patterns -> pinned buffer -> device: search -> intervals
-    rows of the reported reads -> device: locate -> positions, in the order of the rows
-
-Hits are chosen from the positions as on the CPU, so the output is the same, byte for byte.
+    rows of reads -> device: locate -> positions, in the order of the rows
+    words and their rows -> device: compare -> keys of near matches
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...compiler.functions import inlined
 from ...compiler.warp import kernel, thread_index
+from ...index import contracts
 from ...index.arrays import part_span
-from ...index.contracts import position_of, start, units
+from ...index.contracts import position_of, units
 from ...input.reads import Patterns
 from ...machines import gpu
-from ...machines.places import for_each, teams
-from ...machines.threads import run_all
 from .. import engines
 from ..hits import Intervals
-from ..mapping import Mapper, make_query
+from ..mappers import part_on_cpu
+from ..mapping import DevicePart, Part, make_query
+from ..near.candidates import PartText, match_at, place_of_row, text_of
 from . import gpu_search, gpu_sparse  # noqa: F401  (the second registers how it searches)
+from .gpu_search import n_bytes
 
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
     from ...index.positions import FullSA
     from ...machines.gpu_session import GpuSession, GpuStream, GpuStreams
-    from ..mapping import MapOptions
-    from ..near.near_gpu import GpuVerifier
-    from ..near.near_mapper import NearMapper
-    from ..pairs.pair_mapper import PairMapper
-    from .gpu_mapper import GpuMapper
+    from ..near.candidates import WordBatch
     from .gpu_search import VerifyForm
 
 N_PATTERNS, N_WORDS = 1 << 18, 1 << 21  # of a batch; a longer pattern is one by itself
 N_POSITIONS = 2 * N_PATTERNS
-CHUNK_SIZE = 1 << 24  # bytes: fewer, larger pieces of work than on the CPU
+AT_ONCE = 1 << 22  # rows that are compared with the text at a time
+NEAR_BYTES = 1 << 26  # of a stream: keys of these, and columns of the words and their patterns
 N_THREADS = 128
 ROOMS = {
     "words": (N_WORDS, np.uint64),
@@ -159,77 +155,106 @@ class GpuLocator:
                 np.add(here, self.start, out=positions[begin : begin + n], dtype=np.int64)
 
 
-def teams_of(
-    index: "FMIndex | JoinedIndex", sessions: "Sequence[GpuSession]", tell: Callable[[str], None]
-) -> list:
-    """Teams of GPUs that hold an index each: for each team the GpuSession of each part."""
-    sizes = [gpu_search.n_bytes((make_query(part), part.sa)) for part in index.parts]
-    return teams(sessions, sizes, STREAM_BYTES, tell)
+@kernel
+def compare_kernel(text, sought, lo, first, start, keys):
+    """``keys`` int64 of rows start, start + 1 ... of the words' intervals, -1 for no match; a thread each.
 
-
-def of_teams(
-    index: "FMIndex | JoinedIndex",
-    options: "MapOptions",
-    sessions: "Sequence[GpuSession]",
-    place: Callable[..., Any],
-    tell: Callable[[str], None] = lambda line: None,
-) -> list:
-    """What ``place(options, team)`` makes of each team of GPUs, which share the threads."""
-
-    def make(team: "Sequence[GpuSession]", n_threads: int) -> "GpuMapper | NearMapper | PairMapper":
-        return place(replace(options, n_threads=n_threads), team)
-
-    found = for_each(teams_of(index, sessions, tell), options.n_threads)
-    return run_all(make, found, len(found))
-
-
-def make_mapper(
-    index: "FMIndex | JoinedIndex",
-    options: "MapOptions",
-    team: "Sequence[GpuSession]",
-    engine: str | None = None,
-    tally: Any = None,
-    clock: Any = None,
-) -> Mapper:
-    """What maps to an index in parts on GPUs; ``engine`` is one of engines.CUDA, or None for the best one.
-
-    ``team``: the GpuSession of each part.  Raises DeviceError, UnsupportedError.
+    ``lo`` uint32[n] their first rows; ``first`` int64[n + 1] running total of their sizes.
     """
+    j = thread_index()
+    if j < keys.size:
+        word = interval_of(first, start + j)
+        position = place_of_row(text, sought, word, np.int64(lo[word]) + start + j - first[word])
+        keys[j] = match_at(text, sought, word, position) if position >= 0 else np.int64(-1)
 
-    def locator(searcher: GpuSearcher, number: int) -> GpuLocator:
-        return GpuLocator(searcher, index.parts[number].sa, part_span(index.meta, number)[0])
 
-    options, made, sessions = bring_parts(index, options, team, engine, locator)
-    return Mapper(made, options, tally, clock, sessions)
+class GpuVerifier:
+    """Compares rows with a PartText on a GPU, as candidates.CpuVerifier does on the CPU."""
+
+    def __init__(self, searcher: GpuSearcher, located: GpuLocator, text: PartText) -> None:
+        self._streams = searcher.streams
+        with gpu.errors():
+            words, blocks = gpu.to_device(text.words), gpu.take(text.blocks)
+        self._text = PartText(located.sa, located.layout, words, blocks, text.n, text.start)
+
+    def __call__(self, sought: "WordBatch", intervals: Intervals) -> tuple[np.ndarray, np.ndarray]:
+        """Matches of words whose Intervals in the part are given: (pattern, key), int64[n], by pattern."""
+        first = np.append(0, np.cumsum(intervals.hi.astype(np.int64) - intervals.lo))
+        found = [(first[:0], first[:0])]
+        if first[-1]:
+            self._streams.run(self._compare, sought, intervals.lo, first, found)
+        rows, keys = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        return sought.pattern[np.searchsorted(first, rows, "right") - 1], keys
+
+    def _compare(
+        self,
+        stream: "GpuStream",
+        sought: "WordBatch",
+        lo: np.ndarray,
+        first: np.ndarray,
+        found: list[tuple[np.ndarray, np.ndarray]],
+    ) -> None:
+        sets, pieces = sought.sets, sought.pieces
+        own = {"planes": sets.planes, "plane": sets.plane, "lengths": sets.length, "pieces": pieces.columns}
+        own |= {"pattern": sought.pattern, "piece": sought.piece}
+        planes, plane, length, columns, pattern, piece = sent(stream, own)
+        sets = sets._replace(sets=planes, planes=planes, first=plane, plane=plane, length=length)
+        pieces = pieces._replace(columns=columns, words=length)
+        there = sought._replace(sets=sets, pieces=pieces, pattern=pattern, piece=piece)
+        lo, ends = sent(stream, {"lo": np.ascontiguousarray(lo), "first": first})
+        for begin in range(0, int(first[-1]), AT_ONCE):
+            n = min(AT_ONCE, int(first[-1]) - begin)
+            keys, here = (arrays("keys", n, np.int64)[:n] for arrays in (stream.there, stream.here))
+            stream.begin("compare")
+            stream.launch(compare_kernel, n, N_THREADS, self._text, there, lo, ends, begin, keys)
+            stream.receive([keys], [here])
+            stream.wait()
+            rows = np.flatnonzero(here >= 0)
+            found.append((rows + begin, here[rows]))
+
+
+class OnGpus(NamedTuple):
+    """An index on a team of GPUs: its ``parts`` for a Mapper, and the ``streams`` of each GpuSession."""
+
+    parts: list[Part]
+    streams: "dict[GpuSession, GpuStreams]"
 
 
 def bring_parts(
-    index: "FMIndex | JoinedIndex",
-    options: "MapOptions",
-    team: "Sequence[GpuSession]",
-    engine: str | None,
-    locate: Callable[..., Any],
-    more: int = 0,
-) -> "tuple[MapOptions, list[Any], tuple[GpuSession, ...]]":
-    """(options, of each part (GpuSearcher, ``locate(GpuSearcher, number)``), sessions) of a team of GPUs.
+    index: "FMIndex | JoinedIndex", team: "Sequence[GpuSession]", engine: str | None,
+    streams_for: "Callable[[GpuSession, int], GpuStreams]", stream_bytes: int = STREAM_BYTES,
+    is_near: bool = False,
+) -> OnGpus:  # fmt: skip
+    """An index on a ``team`` of GPUs, the GpuSession of each part.
 
-    ``more``: bytes that ``locate`` takes of a part's GPU besides.  Raises DeviceError, UnsupportedError.
+    ``engine`` is one of engines.CUDA, or None for the best one; ``streams_for(session, resident)`` makes
+    streams beside so many bytes, each of ``stream_bytes`` at least; ``is_near``: near matches are found.
+    Raises DeviceError, UnsupportedError.
     """
-
-    def bring(number: int) -> "tuple[GpuSearcher, GpuLocator | GpuVerifier]":
-        searcher = GpuSearcher(streams[team[number]], held[number][0], engine, forms[team[number]])
-        return searcher, locate(searcher, number)
-
-    held = [(make_query(part), part.sa) for part in index.parts]
-    streams, forms, made = {}, {}, []
+    queries = [make_query(part) for part in index.parts]
+    streams: dict[GpuSession, GpuStreams] = {}
+    forms: dict[GpuSession, VerifyForm | None] = {}
     for session in dict.fromkeys(team):
-        own = [held[i] for i, its in enumerate(team) if its is session]
-        forms[session] = gpu_search.choose([query for query, _ in own], session.memory, STREAM_BYTES)
-        resident = sum(gpu_search.form_bytes(*one, forms[session]) + more for one in own)
-        streams[session] = session.streams(options.n_threads, resident, ROOMS)
-    for number, session in enumerate(team):
-        made.append(session.run(bring, number))
-    return replace(options, chunk_size=max(options.chunk_size, CHUNK_SIZE)), made, tuple(streams)
+        own = [i for i, its in enumerate(team) if its is session]
+        form = forms[session] = gpu_search.choose([queries[i] for i in own], session.memory, stream_bytes)
+        resident = sum(gpu_search.form_bytes(queries[i], index.parts[i].sa, form) for i in own)
+        if is_near:
+            resident += sum(n_bytes(index.parts[i].text_words) + NEAR_BYTES for i in own)
+        streams[session] = streams_for(session, resident)
+
+    def bring(number: int) -> Part:
+        session, query = team[number], queries[number]
+        if contracts.own_launch.knows(query):  # which searches no batches of the host
+            launch = engines.prepare(engine or best_engine(query), query)
+            device = DevicePart(gpu_search.bring(query, None), (None, None), launch)
+            return part_on_cpu(index, number)._replace(device=device)
+        search = GpuSearcher(streams[session], queries[number], engine, forms[session])
+        locate = GpuLocator(search, index.parts[number].sa, part_span(index.meta, number)[0])
+        text = text_of(index, number) if is_near else None
+        device = DevicePart(search.query, (locate.sa, locate.layout), search.launch)
+        return Part(search, locate, text, text and GpuVerifier(search, locate, text), device)
+
+    return OnGpus([session.run(bring, number) for number, session in enumerate(team)], streams)
 
 
 def sent(stream: "GpuStream", arrays: Mapping[str, np.ndarray]) -> list:
@@ -249,6 +274,6 @@ def _slice(patterns: Patterns, a: int, b: int, n_words: int) -> Patterns:
 
 def best_engine(query: Any) -> str:
     """The fastest engine for a query: threads alone up to 96 bytes, groups beyond (docs/engines.md)."""
-    if not start.knows(query) or units(query.layout) == 0:
+    if not contracts.start.knows(query) or units(query.layout) == 0:
         return "cuda_task-naive16"
     return "cuda_task-improved" if units(query.layout) <= 6 else "cuda_full"

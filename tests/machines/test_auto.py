@@ -1,56 +1,61 @@
-"""Mapping on the CPU and beside it on GPUs that start meanwhile, with stand-ins for both."""
+"""Work on the CPU and beside it on GPUs that start meanwhile, with stand-ins for both."""
 
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from fmx.errors import DeviceError
-from fmx.machines import gpu
-from fmx.search import auto
-from fmx.search.auto import AutoMapper
+from fmx.machines import auto, gpu
+from fmx.machines.auto import Auto
 from fmx.search.mapping import MapOptions
 from fmx.search.summary import Summary
 
 
 @dataclass
 class Place:
-    """A mapper of 1000 reads a span."""
+    """Does 1000 reads an item."""
 
     seconds: float
     options: MapOptions = field(default_factory=MapOptions)
-    tally: None = None
-    timed: None = None
     n: int = 0
 
-    def map(self, span, writer, emit):
-        time.sleep(self.seconds)
-        self.n += 1
-        emit(b"piece")
-        return Summary(reads=1000)
+
+def work(place, emit, item):
+    time.sleep(place.seconds)
+    place.n += 1
+    emit(item)
+    return Summary(reads=1000)
+
+
+def do(auto, emit=len):
+    """One item."""
+    return auto.do(work, lambda summary: summary.reads, emit, b"item")
 
 
 @pytest.fixture
 def run(monkeypatch):
-    """A function (the CPU's seconds a span, the GPU's, or an error) -> (spans of each, what is said)."""
+    """A function (the CPU's seconds an item, the GPU's, or an error) -> (items of each, what is said)."""
 
-    def run(cpu, gpu, n=12, n_bytes=None):
+    def run(cpu, gpu, n=12, n_items=None):
         cpu = Place(cpu)
 
-        def start(writer):
+        def start():
             if isinstance(gpu, Exception):
                 raise gpu
             return [gpu]
 
         gpu, pieces = Place(gpu) if isinstance(gpu, float) else gpu, []
-        mapper = AutoMapper(cpu, start, n_bytes)
+        place = Auto(cpu, start)
+        if n_items:
+            place.begin(lambda: min(1, (len(pieces) + 1) / n_items))
         for _ in range(n):
-            assert mapper.map("span", "writer", pieces.append).reads == 1000
-            if mapper._starter:
-                mapper._starter.join()  # what is ready when is left to chance otherwise
+            assert do(place, pieces.append).reads == 1000
+            if place._turns.starter:
+                place._turns.starter.join()  # what is ready when is left to chance otherwise
         assert len(pieces) == n
-        return cpu.n, getattr(gpu, "n", 0), mapper.sentence()
+        return cpu.n, getattr(gpu, "n", 0), place.sentence()
 
     monkeypatch.setattr(auto, "START", 0.01)
     monkeypatch.setattr(auto, "SETTLE", 0.0)
@@ -85,11 +90,12 @@ def test_each_way_is_tried_and_the_fastest_kept(monkeypatch):
     assert ways.speeds == rates
 
 
-def test_a_thread_waits_for_stream_bytes_where_gpus_alone_are_faster(run):
+def test_a_thread_waits_for_a_stream_where_gpus_alone_are_faster(run):
     gpu = Place(0.02)
-    mapper = AutoMapper(Place(0.0), None, 1)
-    mapper._ways.now, mapper._idle = auto.ON_GPUS, [gpu]
-    threads = [threading.Thread(target=mapper.map, args=("span", "writer", len)) for _ in range(3)]
+    place = Auto(Place(0.0), None)
+    place.begin(lambda: 1.0)
+    place._turns.ways.now, place._turns._idle = auto.ON_GPUS, [gpu]
+    threads = [threading.Thread(target=do, args=(place,)) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -100,9 +106,10 @@ def test_a_thread_waits_for_stream_bytes_where_gpus_alone_are_faster(run):
 def test_a_thread_whose_records_are_due_does_not_wait_for_ever(run, monkeypatch):
     monkeypatch.setattr(auto, "PATIENCE", 0.01)
     cpu = Place(0.0)
-    mapper = AutoMapper(cpu, None, 1)
-    mapper._ways.now = auto.ON_GPUS  # and no stream is idle
-    mapper.map("span", "writer", len)
+    place = Auto(cpu, None)
+    place.begin(lambda: 1.0)
+    place._turns.ways.now = auto.ON_GPUS  # and no stream is idle
+    do(place)
     assert cpu.n == 1
 
 
@@ -111,44 +118,55 @@ def test_a_gpu_that_cannot_be_used_leaves_all_to_the_cpu(run):
 
 
 def test_no_gpu_is_started_for_what_is_soon_done(run):
-    assert run(0.0, 0.0, n=3, n_bytes=1)[:2] == (3, 0)
-    on_cpu, on_gpu, said = run(0.006, 0.0, n_bytes=12 * auto.CHUNK_SIZE)
+    assert run(0.0, 0.0, n=3, n_items=1)[:2] == (3, 0)
+    on_cpu, on_gpu, said = run(0.006, 0.0, n_items=12)
     assert (on_cpu, on_gpu) == (12, 0) or "GPUs for" in said  # a slow machine takes longer than it sleeps
-    assert run(0.006, 0.0, n_bytes=1000 * auto.CHUNK_SIZE)[1] > 0
+    assert run(0.006, 0.0, n_items=1000)[1] > 0
 
 
 def test_nobody_waits_for_a_gpu_that_is_still_starting(monkeypatch):
     monkeypatch.setattr(auto, "START", 0.0)
     go_on = threading.Event()
-    mapper = AutoMapper(Place(0.01), lambda writer: go_on.wait(60) and [], None)
+    place = Auto(Place(0.01), lambda: go_on.wait(60) and [])
     for _ in range(3):
-        mapper.map("span", "writer", len)
-    assert mapper.sentence() == "the CPU: it was done before a GPU had started"
+        do(place)
+    assert place.sentence() == "the CPU: it was done before a GPU had started"
     go_on.set()
-    mapper._starter.join()
+    place._turns.starter.join()
 
 
 def test_the_driver_is_not_asked_for_a_short_run(monkeypatch):
     monkeypatch.setattr(auto, "_DEVICES", ("/dev/null",))
     monkeypatch.setattr(gpu, "open_device", lambda: pytest.fail("it takes a second"))
-    mapper = AutoMapper(Place(0.0), None, 1)
-    mapper.map("span", "writer", len)
-    assert mapper.sentence() == "the CPU: it was done before a GPU would have been of use"
+    place = Auto(Place(0.0), None)
+    do(place)
+    assert place.sentence() == "the CPU: it was done before a GPU would have been of use"
 
 
 def test_streams_go_to_those_who_wait_in_turn():
-    mapper = AutoMapper(Place(0.0), None, 1)
-    mapper._ways.now = auto.ON_GPUS
+    turns = Auto(Place(0.0), None)._turns
+    turns.begin(lambda: 1.0)
+    turns.ways.now = auto.ON_GPUS
     found: list = []
-    threads = [
-        threading.Thread(target=lambda n=n: found.append((n, mapper._take("writer")))) for n in range(3)
-    ]
+    threads = [threading.Thread(target=lambda n=n: found.append((n, turns.take()))) for n in range(3)]
     for n, thread in enumerate(threads):
         thread.start()
-        while len(mapper._waiting) <= n and thread.is_alive():
+        while len(turns._waiting) <= n and thread.is_alive():
             time.sleep(0.001)
     for n in range(3):
-        with mapper._lock:
-            mapper._give(n)
+        turns.give_back(n)
         threads[n].join()
     assert found == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_another_way_to_ask_has_the_same_gpus(run):
+    """Of an index that is kept, with other options: what was tried and started is known."""
+    cpu, gpu = Place(0.0), Place(0.0)
+    place = Auto(cpu, None)
+    place.begin(lambda: 1.0)
+    place._turns.ways.now, place._turns._idle = auto.ON_GPUS, [gpu]
+    asked = place.as_asked(lambda place: replace(place, n=100))
+    seen = []
+    asked.do(lambda place, emit, item: seen.append(place.n), lambda result: 1, len, b"item")
+    assert (seen, cpu.n, gpu.n) == ([100], 0, 0)
+    assert place._turns._idle == [gpu]
