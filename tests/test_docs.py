@@ -172,12 +172,6 @@ def glossary() -> list:
     return [(term.strip("` "), meaning) for terms, meaning in rows for term in terms.split(", ")]
 
 
-def test_a_term_has_one_meaning():
-    terms = [term for term, _ in glossary()]
-    assert len(terms) > 60
-    assert sorted(terms) == sorted(set(terms))
-
-
 def test_a_term_is_used():
     texts = [path.read_text() for path in PAGES if path.name != "glossary.md"]
     texts += [path.read_text() for path in SOURCES if path.suffix == ".py"]
