@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/dev
 DATA := fmx/data
 
-.PHONY: demo test golden entry-points wheels check docs nightly fuzz test-gpu clean
+.PHONY: demo test golden entry-points wheels check docs test-packaging test-random nightly fuzz test-gpu clean
 
 $(BIN)/fmx: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -45,18 +45,31 @@ wheels: $(DEV)
 docs: $(DEV)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -f docs/site/mkdocs.yml
 
+# As many processes as there are cores, two at least (tests/conftest.py).
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup
+SIMULATED := NUMBA_ENABLE_CUDASIM=1
+
 test: $(DEV)
 	bash tests/install_peers.sh
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
-	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests/cuda
-	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest tests/cuda/test_gpu_pairwise.py
+	$(PYTEST) --ignore tests/packaging
+	$(SIMULATED) NUMBA_DISABLE_JIT=1 $(PYTEST) tests/cuda
+	$(SIMULATED) $(PYTEST) tests/cuda/test_gpu_pairwise.py
+
+# Wheels, other Pythons, fresh environments: what is installed from the network.
+test-packaging: $(DEV)
+	$(PYTEST) tests/packaging
+
+# The tests of 'make test' in another order, with other hashes and a clock that runs ahead, as on a busy machine.
+test-random: $(DEV)
+	PYTHONHASHSEED=$(SEED) $(PYTEST) --ignore tests/packaging --shuffle $(SEED)
 
 # What make test leaves out, too: every combination of layouts and engines, more examples, an hour of damaged inputs.
 nightly: $(DEV)
 	bash tests/install_peers.sh
-	$(BIN)/python -m pytest -n auto --dist loadgroup --nightly
-	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto --nightly tests/cuda
-	$(BIN)/python -m tests.fuzz --seconds 3600 --seed $$(date +%Y%m%d)
+	$(PYTEST) --nightly
+	$(SIMULATED) NUMBA_DISABLE_JIT=1 $(PYTEST) --nightly tests/cuda
+	$(SIMULATED) $(PYTEST) --nightly tests/cuda/test_gpu_pairwise.py
+	$(MAKE) test-random fuzz SECONDS=3600 SEED=$$(date +%Y%m%d)
 
 # Damaged inputs and odd commands for some time, as in 'make fuzz SECONDS=3600 SEED=7' (tests/fuzz/__init__.py).
 SECONDS ?= 60

@@ -5,10 +5,12 @@ import importlib
 import io
 import os
 import pkgutil
+import random
 import shutil
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -28,6 +30,7 @@ import fmx.search.engines  # noqa: E402
 from fmx.cli import main  # noqa: E402
 from fmx.compiler import functions  # noqa: E402
 from fmx.index import layouts  # noqa: E402
+from fmx.machines.threads import available_cores  # noqa: E402
 
 LONGEST_ID = 80  # letters of a parameter
 IN_CI = os.environ.get("CI") == "true"
@@ -52,15 +55,32 @@ hypothesis.settings.register_profile("nightly", CI, derandomize=False, max_examp
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="Write tests/data/golden anew.")
+    parser.addoption(
+        "--shuffle", type=int, metavar="SEED", help="Another order, and a clock that runs ahead."
+    )
     parser.addoption("--nightly", action="store_true", help="All combinations, and more and other examples.")
 
 
 def pytest_configure(config):
     hypothesis.settings.load_profile("nightly" if config.getoption("nightly") else "ci")
+    if config.getoption("shuffle") is not None:
+        run_ahead(8)
     if SIMULATED:
         sys.setswitchinterval(1e-5)
         make_shared_arrays_once()
         config.addinivalue_line("filterwarnings", "ignore::RuntimeWarning")  # words wrap, as on a GPU
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """Processes of ``-n auto``."""
+    return max(2, available_cores())
+
+
+def run_ahead(times: int) -> None:
+    """Let the clock go ``times`` as fast as it does: to a test, this machine is that much slower."""
+    monotonic, start = time.monotonic, time.monotonic()
+    time.monotonic = lambda: start + times * (monotonic() - start)
 
 
 class MadeOnce(dict):
@@ -107,6 +127,8 @@ def pytest_collection_modifyitems(config, items):
     if nightly:
         config.hook.pytest_deselected(items=list(nightly))
         items[:] = [item for item in items if item not in nightly]
+    if config.getoption("shuffle") is not None:
+        random.Random(config.getoption("shuffle")).shuffle(items)
     for item in items:
         parameters = getattr(item, "callspec", None) and item.callspec.params
         layout = parameters and (parameters.get("way") or parameters.get("layout"))
