@@ -268,7 +268,7 @@ def _compare(query, numbered, i, desk, n_kept):
             n_kept += 1
         hi[2 * r + 1] = KEPT + n_kept
         return n_kept
-    anchors, slot = numbered.found.anchors, anchor.lo % _RECENT
+    anchors, slot = numbered.found.anchors, (anchor.lo + anchor.strand) % _RECENT
     keep_anchor(anchors, r, anchor)
     same = desk.recent[slot]
     if same >= 0 and _is_alike(query, patterns, r, anchor, same, anchor_of(anchors, same)):
