@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, BinaryIO, Protocol
 
-from ..input import pair_spans, spans
+from ..input import spans
 from ..input.mates import PairedFiles
 from ..input.read_range import Chosen
 from ..input.streams import named_output, whole_output
@@ -74,6 +74,8 @@ class LocalRun:
         self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None
     ) -> Generator[Any, None, None]:
         if isinstance(paths, PairedFiles):
+            from ..input import pair_spans  # of no use to single reads
+
             return pair_spans.plan(paths, size, n_threads, skip, n)
         return Chosen(skip, n).of(spans.plan(paths, size, n_threads=n_threads))
 

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import n_of
-from ..input import chunks, pair_spans, reads, spans
-from ..input.mates import PairedFiles
+from ..input import chunks, reads, spans
 from ..input.reads import WHOLE, Trim, trimmed, weights_of
 from ..machines.jobs import runs
 from ..machines.pipeline import add_up, run_at
 from ..machines.progress import Progress
 from .hits import Intervals, SelectionPolicy, at_hand, count, occurrences_of, select
-from .pairs.proper import Pairing
 from .queries import Exact, Verify
 from .sparse import make_sparse, refuse_shorter
 from .summary import PairSummary, Summary
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from ..machines.watch import Clock, Timed, Written
     from . import MapsSpans
     from .counts.tally import ReadCounter
+    from .pairs.proper import Pairing
 
 SLICE_HITS = 1 << 17  # occurrences located, and hits formatted, at a time
 FORWARD, REVERSE = reads.FORWARD, reads.REVERSE
@@ -69,7 +68,7 @@ class MapOptions:
     skip: int = 0
     first: int | None = None
     near: Near | None = None
-    pairing: Pairing | None = None  # of mates; None: reads are single
+    pairing: "Pairing | None" = None  # of mates; None: reads are single
     collapse: Trim | None = None
     counts_lengths: bool = False  # whether those of reads, and of inserts, are counted
     noun: str = "read"  # what messages call what is mapped
@@ -322,6 +321,15 @@ def compile_all(mappers: "Sequence[MapsSpans]", writer: Any, any_length: bool = 
 def warm_up(mapper: "MapsSpans", writer: Any, letters: bytes = b"N") -> None:
     """The same, beside others that map already: these letters occur nowhere, so that nothing is counted."""
     record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
-    planned = pair_spans.plan(PairedFiles((2 * record,))) if mapper.options.pairing else spans.plan([record])
-    for span in planned:
+    for span in _planned(record, mapper.options.pairing is not None):
         mapper.map(span, writer.of(span), writer.written)
+
+
+def _planned(record: bytes, in_pairs: bool) -> Iterator[Any]:
+    """The spans of a read, or of a pair of two such."""
+    if not in_pairs:
+        return spans.plan([record])
+    from ..input import pair_spans  # of no use to single reads
+    from ..input.mates import PairedFiles
+
+    return pair_spans.plan(PairedFiles((2 * record,)))

@@ -1,6 +1,5 @@
 """What is asked of an index: one file a query, a NamedTuple with bodies for ``begin`` and ``advance``."""
 
-from . import seeded  # noqa: F401  (it registers what a GPU does instead)
 from .exact import Exact
 from .verify import Verify
 
