@@ -1,10 +1,14 @@
-"""A cluster on paper: shards dealt out by a scheduler to nodes that pull them, simulated event by event.
+"""fmx bench cluster: how far a job scales over machines, simulated over measured rates.
+
+A scheduler deals shards to nodes that ask for them, event by event:
 
 node     starts, fetches the index, then: asks, works, asks again ...
 shard    takes as long as its slowest part: work, reading, writing (they overlap, as in a run)
 disk     a shared file system: its bandwidth is divided by the nodes that are at work
 failure  comes to a node at random times; its shard goes to another, and it starts anew
 merge    the client copies all bodies at the end
+
+Figures 15 and 16 of Truong et al. 2014 (section 6.8) are simulated as well.
 """
 
 import heapq
@@ -16,6 +20,7 @@ from typing import Any
 import click
 
 from .. import options
+from . import figures
 from .options import count, output
 
 
@@ -109,10 +114,7 @@ def best_shard(site: Site, n_reads: int, sizes: Sequence[int]) -> tuple:
     return min(((size, simulate(site, n_reads, size)) for size in sizes), key=lambda found: found[1].seconds)
 
 
-# fmx bench cluster: how far a job scales over machines, by simulation over measured rates.
-#
-# Figures 15 and 16 of the paper (Truong et al. 2014, section 6.8) are simulated beside: unlike nodes that
-# pull work, four of them and six.
+# The command and its tables.
 
 NODES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)
 READS = (10**9, 10**10, 10**11, 10**12, 10**13)
@@ -141,7 +143,6 @@ def cluster_command(**given: Any) -> None:
     Takes 10^9 to 10^13 reads, and for each number of machines the best size of shards. Prints speed-ups, and
     draws them.
     """
-    from . import figures
 
     merging = 0.0 if given["no_merge"] else Site.merging
     site = Site((float(given["rate"]),), disk=given["disk"], failures=given["failures"], merging=merging)

@@ -126,7 +126,9 @@ def count_command(**given: Any) -> None:
         screen = simulate(folder, given["n_guides"], given["n_reads"], given["n_samples"], given["stagger"])
         ways = _ways(screen, folder, given)
         show_machine(given["threads"], given["n_runs"])
-        found = timing.medians({name: command for name, (command, _) in ways.items()}, given["n_runs"])
+        found = timing.medians_of_commands(
+            {name: command for name, (command, _) in ways.items()}, given["n_runs"]
+        )
         rows = compared("count", found, "fmx", given["n_reads"])
         for row in rows:
             counts = ways[row["count"]][1]()

@@ -1,4 +1,7 @@
-"""A Dask cluster of processes of this machine, to measure and to test: a scheduler and unlike workers."""
+"""fmx bench dask: what a cluster costs and how unlike workers share, beside one process on the same cores.
+
+The cluster is made of processes of this machine: a scheduler and a worker of each kind.
+"""
 
 import os
 import re
@@ -19,6 +22,7 @@ import click
 from .. import options
 from ..errors import FmxError
 from ..measure import timing
+from . import figures, files
 from .options import output, runs
 
 PATIENCE = 60  # seconds for the scheduler and for workers to start
@@ -155,7 +159,7 @@ def _tasks(dask_worker: Any) -> tuple:
     return os.getpid(), dask_worker.state.executed_count
 
 
-# fmx bench dask: what a cluster costs and how unlike workers share, beside one process on the same cores.
+# The command and its table.
 
 
 class _Worker(click.ParamType):
@@ -197,8 +201,6 @@ def dask_command(
     taskset -c 1 fmx bench dask --on 0 --worker 1 -- search -x ref.fmx reads.fq -o out.bam -t 1
     fmx bench dask --worker 2 --worker 1 --slow 0.6 -- pairwise genes.fa --id 0.97 -o close.tsv
     """
-    from ..measure import timing
-    from . import figures, files
 
     before = ("taskset", "-c", cores) if cores else ()
     with files.work_folder() as folder, started(folder, kinds, before=before) as cluster:
@@ -215,12 +217,11 @@ def dask_command(
 def _rows(tries: Sequence[tuple], kinds: Sequence[WorkerKind]) -> Iterator[dict]:
     """Yield a row for the process by itself, one for all processes of the cluster, and one for each."""
     alone, client, shared, counts = (list(column) for column in zip(*tries, strict=True))
-    wall, cpu = (statistics.median(getattr(run, name) for run in alone) for name in ("wall", "cpu"))
-    yield {"processes": "one by itself", "wall s": wall, "CPU s": cpu, **_rate(alone[0], wall)}
-    here, there = (statistics.median(run.wall for run in client), zip(*shared, strict=True))
-    parts = [statistics.median(run.cpu for run in client), *map(statistics.median, there)]
-    told = {"wall s": here, "CPU s": sum(parts), **_rate(client[0], here), "times": here / wall}
-    yield {"processes": "Dask, all", **told}
+    one, own = timing.median(alone), timing.median(client)
+    yield {"processes": "one by itself", "wall s": one.wall, "CPU s": one.cpu, **_rate(alone[0], one.wall)}
+    parts = [own.cpu, *map(statistics.median, zip(*shared, strict=True))]
+    seen = {"wall s": own.wall, "CPU s": sum(parts), **_rate(client[0], own.wall)}
+    yield {"processes": "Dask, all", **seen, "times": own.wall / one.wall}
     names = ["client", "scheduler", *(f"worker of {kind}" for kind in kinds)]
     shards = [None, None, *map(statistics.median, zip(*counts, strict=True))]
     for name, seconds, n in zip(names, parts, shards, strict=True):

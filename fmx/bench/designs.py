@@ -121,7 +121,7 @@ def count(query: Any, patterns: Patterns, n_sampled: int = 200_000) -> Accesses:
     n = min(n_sampled, patterns.length.size)
     patterns = some(patterns, 0, n)
     counts = gpu.zeros(n, np.int64)
-    if not hasattr(query, "layout"):
+    if not isinstance(query, Exact):
         gpu_timing.launch(count_places_kernel, n, query, patterns, counts)
         return Accesses(*means(counts), SECTOR, 2, _bytes_of(query))
     layout = query.layout
@@ -137,7 +137,9 @@ def count(query: Any, patterns: Patterns, n_sampled: int = 200_000) -> Accesses:
 
 def _bytes_of(value: Any) -> int:
     """Bytes of the arrays of a NamedTuple on the GPU."""
-    return sum(map(_bytes_of, value)) if isinstance(value, tuple) else getattr(value, "nbytes", 0)
+    if isinstance(value, tuple):
+        return sum(map(_bytes_of, value))
+    return 0 if isinstance(value, int | np.integer) else value.nbytes
 
 
 def means(counts: Any) -> tuple[float, float]:
@@ -183,7 +185,7 @@ def designs(
     for name in names:
         query = drawn.query(name)
         counted = count(query, drawn.patterns)
-        one_kernel = not hasattr(query, "layout") or units(query.layout) == 0
+        one_kernel = not isinstance(query, Exact) or units(query.layout) == 0
         for engine, launch in _launches(query, engine_names).items():
             if one_kernel and engine != "cuda_task-naive16":
                 continue
@@ -218,7 +220,7 @@ def by_block(drawn: DrawnPatterns, names: Iterable[str], engine_names: Iterable[
 
 def _accesses(query: Any, counted: Accesses, seconds: float, length: int, ceiling: roofline.Ceiling) -> dict:
     """LF mappings and accesses a second, and the share of what the GPU can fetch; ``seconds`` a pattern."""
-    steps = (length - query.prefix.q) // query.layout.k if hasattr(query, "layout") else 0
+    steps = (length - query.prefix.q) // query.layout.k if isinstance(query, Exact) else 0
     fetched = counted.per_pattern / seconds
     return {
         "G LF/s": 2 * steps / seconds / 1e9 if steps else None,

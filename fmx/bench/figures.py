@@ -35,7 +35,7 @@ def draw(table: BenchTable, folder: str | Path) -> list:
     paths = []
     for name, how, *what in _FIGURES[table.table](table):
         path = Path(folder) / f"{name}.png"
-        getattr(tables, how)(path, *what)
+        how(path, *what)
         paths.append(path)
     return paths
 
@@ -51,7 +51,7 @@ def _roofline(table: BenchTable) -> Iterator[tuple]:
     ]
     lines = lines_of(rows, "what", "footprint GB", "G entries/s")
     labels = "footprint (GB)", "G entries / s", _title("Random entries fetched", table)
-    yield "roofline", "plot", lines, labels
+    yield "roofline", tables.plot, lines, labels
 
 
 def _designs(table: BenchTable) -> Iterator[tuple]:
@@ -66,26 +66,26 @@ def _designs(table: BenchTable) -> Iterator[tuple]:
         ds = sorted(ceilings)
         limits = {"memory's ceiling": (ds, [ceilings[d][0] for d in ds], [ceilings[d][1] for d in ds])}
         labels = "d (symbols)", "Gbases / s", _title(f"{family}: throughput against d", table)
-        yield f"designs-{family}", "plot", lines_of(rows, "engine", "d"), labels, "x", limits
+        yield f"designs-{family}", tables.plot, lines_of(rows, "engine", "d"), labels, "x", limits
 
 
 def _threads(table: BenchTable) -> Iterator[tuple]:
     for layout in dict.fromkeys(row["layout"] for row in table.rows):
         rows = [row for row in table.rows if row["layout"] == layout]
         labels = "threads", "Gbases / s", _title(f"Throughput against threads under way, {layout}", table)
-        yield f"threads-d{_d(rows[0])}", "plot", lines_of(rows, "engine", "threads"), labels
+        yield f"threads-d{_d(rows[0])}", tables.plot, lines_of(rows, "engine", "threads"), labels
 
 
 def _sizes(table: BenchTable) -> Iterator[tuple]:
     labels = "reference (Mb)", "Gbases / s", _title("Throughput against the reference's length", table)
-    yield "sizes", "plot", lines_of(table.rows, "layout", "reference Mb"), labels
+    yield "sizes", tables.plot, lines_of(table.rows, "layout", "reference Mb"), labels
 
 
 def _search_sizes(table: BenchTable) -> Iterator[tuple]:
     lines = _columns(table.rows, "Mb")
     yield (
         "search-sizes",
-        "plot",
+        tables.plot,
         lines,
         ("reference (Mb)", "Gbases / s", _title("Search by reference size", table)),
     )
@@ -93,12 +93,12 @@ def _search_sizes(table: BenchTable) -> Iterator[tuple]:
 
 def _search_layouts(table: BenchTable) -> Iterator[tuple]:
     bars = {row["layout"]: [row["Gbases/s"]] for row in table.rows}
-    yield "search-layouts", "bars", bars, ["Gbases/s"], "Gbases / s", _title("Search by layout", table)
+    yield "search-layouts", tables.bars, bars, ["Gbases/s"], "Gbases / s", _title("Search by layout", table)
 
 
 def _interleaving(table: BenchTable) -> Iterator[tuple]:
     labels = "patterns under way in a thread", "Gbases / s", _title("Interleaving", table)
-    yield "search-interleaving", "plot", _columns(table.rows, "patterns"), labels
+    yield "search-interleaving", tables.plot, _columns(table.rows, "patterns"), labels
 
 
 def _cofi(table: BenchTable) -> Iterator[tuple]:
@@ -107,17 +107,17 @@ def _cofi(table: BenchTable) -> Iterator[tuple]:
     lines = {"COFI here": (ks, [row["times"] for row in table.rows])}
     limits: dict = {f"the paper, Skylake: {paper}": (ks, [float(paper)] * len(ks), [])}
     labels = "k", "times bvsfm-k2-d64", _title("COFI by k", table)
-    yield "search-cofi", "plot", lines, labels, "", limits
+    yield "search-cofi", tables.plot, lines, labels, "", limits
 
 
 def _held(table: BenchTable) -> Iterator[tuple]:
     bars = {row["elements"]: [row["LF per byte"]] for row in table.rows}
     title = _title("Search intensity of COFI by elements of a column", table)
     of = table.table.removesuffix("-columns")
-    yield f"{of}-columns", "bars", bars, ["LF"], "LF operations per byte", title
+    yield f"{of}-columns", tables.bars, bars, ["LF"], "LF operations per byte", title
     shares = {row["elements"]: [100 * row["share of all elements"]] for row in table.rows if "columns" in row}
     title = _title("Elements of COFI by the column that they are in", table)
-    yield f"{of}-elements", "bars", shares, ["%"], "% of all elements", title
+    yield f"{of}-elements", tables.bars, shares, ["%"], "% of all elements", title
 
 
 def _mem_stages(table: BenchTable) -> Iterator[tuple]:
@@ -129,8 +129,8 @@ def _mem_stages(table: BenchTable) -> Iterator[tuple]:
     shares = {name: [100 * x / sum(row) for x in row] for name, row in times.items()}
     sums = [f"{sum(row):.3g} ms" for row in times.values()]
     title = _title("Stages of finding matches", table)
-    yield "mem-stages", "bars", times, STAGES, "ms", title
-    yield "mem-shares", "bars", shares, STAGES, "% of the time", title, sums
+    yield "mem-stages", tables.bars, times, STAGES, "ms", title
+    yield "mem-shares", tables.bars, shares, STAGES, "% of the time", title, sums
 
 
 def _pairwise(table: BenchTable) -> Iterator[tuple]:
@@ -147,30 +147,30 @@ def _pairwise(table: BenchTable) -> Iterator[tuple]:
             lengths[name] = tuple(zip(*sorted(best.items()), strict=True))
     if lengths:
         labels = "bases of a sequence", "Gcells / s", _title("Kernels by length", table)
-        yield "pairwise-lengths", "plot", lengths, labels, "xy"
+        yield "pairwise-lengths", tables.plot, lengths, labels, "xy"
     if rows := [row | {"name": KERNELS[row["name"]]} for row in some("batches")]:
         labels = "pairs of a batch", "pairs / s", _title("Kernels that write matrices, by batch", table)
-        yield "pairwise-batches", "plot", lines_of(rows, "name", "pairs", "pairs_per_s"), labels, "xy"
+        yield "pairwise-batches", tables.plot, lines_of(rows, "name", "pairs", "pairs_per_s"), labels, "xy"
     if rows := [row | {"name": f"{row['block']} threads a block"} for row in some("slices", name="lazy")]:
         labels = "columns of a slice (k)", "pairs / s", _title("LazyRScan by slice", table)
-        yield "pairwise-slices", "plot", lines_of(rows, "name", "k", "pairs_per_s"), labels
+        yield "pairwise-slices", tables.plot, lines_of(rows, "name", "k", "pairs_per_s"), labels
 
 
 def _scaling(table: BenchTable) -> Iterator[tuple]:
     found = lines_of(table.rows, "reads", "nodes", "speed-up")
     lines = {f"10^{len(str(n)) - 1} reads": line for n, line in found.items()}
-    yield "scaling", "plot", lines, ("nodes", "speed-up", table.device)
+    yield "scaling", tables.plot, lines, ("nodes", "speed-up", table.device)
 
 
 def _stages(table: BenchTable) -> Iterator[tuple]:
     title = _title("fmx search by threads", table)
-    yield "stages-threads", "plot", lines_of(table.rows, "run", "threads", "M reads/s"), (
+    yield "stages-threads", tables.plot, lines_of(table.rows, "run", "threads", "M reads/s"), (
         "threads", "million reads / s", title,
     )  # fmt: skip
     shares = [row for row in table.rows if "search" in row]
     columns = [name for name in shares[0] if name not in ("run", "threads", "M reads/s")]
     rows = {f"{row['threads']}, {row['run']}": [row[name] for name in columns] for row in shares}
-    yield "stages-shares", "bars", rows, columns, "% of the threads' time", title
+    yield "stages-shares", tables.bars, rows, columns, "% of the threads' time", title
 
 
 def _columns(rows: list[dict], x: str) -> dict:

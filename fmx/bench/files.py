@@ -1,8 +1,6 @@
 """Files to measure with: a folder, plain copies, and reads of a reference, seeded, half of them reversed."""
 
-import statistics
 import tempfile
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +10,6 @@ import numpy as np
 from ..index.fasta import read_fasta
 from ..input.streams import Source
 from ..measure.texts import letters, places
-from ..measure.timing import TimedRun
 
 FASTQ, FASTA = "@{number}:{name}:{place}:{strand}\n{letters}\n+\n{quality}\n", ">{number}\n{letters}\n"
 _AT_ONCE = 50_000  # reads
@@ -81,21 +78,3 @@ def write_pairs(fasta: str | Path, n: int, sizes: tuple[int, int], paths: tuple[
             for file, letters in zip((one, two), mates, strict=True):
                 file.write(f"@p{i}\n{letters}\n+\n{quality}\n")
     fragments.unlink()
-
-
-# Timing calls of functions, in turn, in this process.
-
-
-def medians(calls: dict, n_runs: int) -> dict:
-    """{name: TimedRun} of {name: (function, *arguments)}: each once uncounted, then in turn n_runs times."""
-    runs: dict = {name: [] for name in calls}
-    for number in range(n_runs + 1):
-        for name, (function, *arguments) in calls.items():
-            wall, cpu = time.perf_counter(), time.process_time()
-            function(*arguments)
-            if number:
-                runs[name].append(TimedRun(time.perf_counter() - wall, time.process_time() - cpu))
-    return {
-        name: TimedRun(statistics.median(run.wall for run in own), statistics.median(run.cpu for run in own))
-        for name, own in runs.items()
-    }

@@ -1,11 +1,4 @@
-"""fmx bench gpu: the papers' GPU experiments on this GPU, over a random text made there.
-
-designs      every layout and engine: bases, LF mappings, entries a second, share of the ceiling, energy
-blocks       every layout and engine by the threads of a block
-threads      throughput against threads under way (Chacon et al. 2015, figure 6; 2014, figures 4 and 7)
-sizes        throughput against the length of the reference (figures 8 and 9)
-cpu          the best of the GPU against this machine's CPU (figure 5)
-"""
+"""The commands of fmx bench that measure GPUs: gpu, gpus, index, verify and roofline."""
 
 from types import SimpleNamespace
 
@@ -13,6 +6,14 @@ import click
 
 from .. import options
 from .options import count, counts, length, only, output, queries, runs
+
+# fmx bench gpu: the papers' GPU experiments on this GPU, over a random text made there.
+#
+# designs      every layout and engine: bases, LF mappings, entries a second, share of the ceiling, energy
+# blocks       every layout and engine by the threads of a block
+# threads      throughput against threads under way (Chacon et al. 2015, figure 6; 2014, figures 4 and 7)
+# sizes        throughput against the length of the reference (figures 8 and 9)
+# cpu          the best of the GPU against this machine's CPU (figure 5)
 
 EXPERIMENTS = ("designs", "blocks", "threads", "sizes", "cpu")
 

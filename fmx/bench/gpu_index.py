@@ -1,4 +1,4 @@
-"""Building and searching an index on a GPU, timed and checked (fmx bench index)."""
+"""Building and searching indexes on GPUs, timed and checked: fmx bench index, verify and gpus."""
 
 import statistics
 import threading

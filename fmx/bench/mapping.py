@@ -1,9 +1,9 @@
-"""fmx search timed as a whole: map (beside bowtie and yara), pairs, library, and stages (one run, by
-stage)."""
+"""fmx search timed as a whole: fmx bench map, pairs, library and stages."""
 
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +24,7 @@ from ..search import mapping
 from ..search.mappers import make_mappers
 from ..search.mapping import MapOptions, Observers
 from ..search.sparse import least_bases
-from .files import medians, work_folder, write_pairs, write_plain, write_reads
+from .files import work_folder, write_pairs, write_plain, write_reads
 from .options import compared, count, length, require, runs, show, show_machine, work
 
 # fmx bench map: the whole command against bowtie and yara, same reads, same threads, caches warm.
@@ -94,9 +94,9 @@ def map_command(**given: Any) -> None:
             reads = folder / "reads.fq.gz"
         show_machine(given["threads"], n_runs)
         builds, maps = _commands(fasta, reads, folder, given)
-        show(compared("index", timing.medians(builds, n_runs), "fmx"))
+        show(compared("index", timing.medians_of_commands(builds, n_runs), "fmx"))
         for target, commands in maps.items():
-            show(compared(f"map to {target}", timing.medians(commands, n_runs), "fmx", n_reads))
+            show(compared(f"map to {target}", timing.medians_of_commands(commands, n_runs), "fmx", n_reads))
 
 
 def _commands(fasta: Path, reads: Path, folder: Path, given: dict[str, Any]) -> tuple[dict, dict]:
@@ -173,7 +173,7 @@ def pairs_command(reference: str, mates: tuple[str, ...], **given: Any) -> None:
             search = ["bowtie", "-v", "0", "-S", "-k", "1", "-p", threads, "-x", folder / "bowtie"]
             commands["bowtie -v 0, pairs"] = [*search, "-X", MOST, *as_mates, folder / "bowtie.sam"]
         show_machine(threads, given["n_runs"])
-        show(compared("map", timing.medians(commands, given["n_runs"]), "single reads"))
+        show(compared("map", timing.medians_of_commands(commands, given["n_runs"]), "single reads"))
 
 
 # fmx bench library: reads that a Python program gives in a list or a dict, against the same in a file.
@@ -206,7 +206,8 @@ def library_command(**given: Any) -> None:
         }  # fmt: skip
         show_machine(given["threads"], given["n_runs"])
         for ask in (index.search, index.count):
-            found = medians({name: (ask, reads) for name, reads in ways.items()}, given["n_runs"])
+            calls = {name: partial(timing.call, ask, reads) for name, reads in ways.items()}
+            found = timing.medians(calls, given["n_runs"])
             show(compared(f"{ask.__name__}: reads as", found, "FASTQ", given["simulate"]))
 
 

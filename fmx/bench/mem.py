@@ -1,4 +1,7 @@
-"""The stages of finding matches, timed in one process: copy in, match, copy out, post-process.
+"""fmx bench mem: maximal exact matches, the workloads and the stages of MUMmerGPU++, and mummer beside them.
+
+stages      copy in, match, copy out, post-process of each algorithm and engine (figures 9 and 10), energy
+commands    whole commands with a prebuilt index, and mummer less what it takes for one query of four bases
 
 On a CPU there is no copying.  Matching is ``seek``, post-processing ``collect``; for the algorithm of
 MUMmerGPU++ the search for the rows around the one that was found belongs to post-processing, as in the paper.
@@ -15,19 +18,22 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from .. import options
+from .. import options, workflow
 from ..errors import FmxError
 from ..index import fm_index
 from ..index.fm_index import FMIndex
 from ..input import reads
 from ..input.spans import read_chunks
 from ..machines.threads import run_all, spans
-from ..measure import gpu_timing, tables
+from ..measure import gpu_timing, tables, timing
+from ..measure.texts import random_fasta
 from ..mem.matching import ALGORITHMS, LARGE_TASK, collected, slices
 from ..mem.mummergpu import MummerGpu, make_jobs, match_all, subqueries
 from ..mem.strands import Matches, Strands, make_strands, seek, some_strands
+from ..mem.windows import Seeds
+from . import figures, files
 from .figures import STAGES
-from .options import count, only, output, runs, work
+from .options import count, only, output, runs, steps_of_gpus, work
 
 
 def read_strands(path: Path) -> Strands:
@@ -80,7 +86,7 @@ def measure(
     FmxError if another one finds other matches.
     """
     matcher = matchers[0]
-    if hasattr(matcher, "clock"):
+    if not isinstance(matcher, Seeds | MummerGpu):  # on a GPU
         sums = _check(matcher, _on_device(matcher, strands)[1], expected)  # compiles, and makes room
         runs: list = []
         joules, watts = gpu_timing.joules(lambda: runs.append(_on_device(matcher, strands)[0]))
@@ -163,10 +169,7 @@ def _check(matcher: Any, found: Iterable[Matches], expected: dict) -> list:
     return sums.tolist()
 
 
-# fmx bench mem: maximal exact matches, the workloads and the stages of MUMmerGPU++, and mummer beside them.
-#
-# stages      copy in, match, copy out, post-process of each algorithm and engine (figures 9 and 10), energy
-# commands    whole commands with a prebuilt index, and mummer less what it takes for one query of four bases
+# The command.
 
 ENGINES, EXPERIMENTS = ("cpu", "cuda"), ("stages", "commands")
 CHANGED = 0.01  # share of a query's symbols that differ from the reference
@@ -208,22 +211,14 @@ def mem_command(**given: Any) -> None:
     Stage by stage and as whole commands, with mummer in the same run if it is installed. With --engine cuda
     on 1, 2, 4 ... GPUs, up to --gpus.
     """
-    from ..measure import timing
-
     asked = given["experiments"] or EXPERIMENTS
-    from .. import workflow
-    from ..measure.texts import random_fasta
-    from . import figures, files
-    from .options import steps_of_gpus
-
     with files.work_folder(given["work"]) as folder:
         fasta, index = folder / "reference.fa", folder / "reference.fmx"
         if given["reference"]:
             files.write_plain([given["reference"]], fasta)
         else:
             fasta.write_bytes(random_fasta(given["size"]))
-        options = workflow.IndexOptions(with_lcp=True)
-        workflow.build_index(fasta, index, options, given["threads"])
+        workflow.build_index(fasta, index, workflow.IndexOptions(with_lcp=True), given["threads"])
         machine, work = timing.machine(), []
         for name in given["names"] or WORKLOADS:
             length, queries = WORKLOADS[name].length, folder / f"{name}.fa"
@@ -248,8 +243,6 @@ def mem_command(**given: Any) -> None:
 
 def _commands(fasta: Path, about: dict, queries: Path, ways: list, given: dict[str, Any]) -> list:
     """A row for each command: seconds, and against mummer less its index."""
-    from ..measure import timing
-
     nothing, least = fasta.with_name("nothing.fa"), about["least"]
     nothing.write_text(">nothing\nACGT\n")
     commands = {}
@@ -262,7 +255,7 @@ def _commands(fasta: Path, about: dict, queries: Path, ways: list, given: dict[s
     if shutil.which("mummer"):
         mummer = ["mummer", "-maxmatch", "-b", "-n", "-l", least, fasta]
         commands |= {"mummer": [*mummer, queries], "mummer's index": [*mummer, nothing]}
-    found = timing.medians(commands, given["n_runs"])
+    found = timing.medians_of_commands(commands, given["n_runs"])
     base = None
     if "mummer" in found:
         whole, index = found["mummer"], found["mummer's index"]

@@ -1,5 +1,4 @@
-"""What commands of ``fmx bench`` share: options, in which sizes may be 500M or 3G, and tables of timed
-runs."""
+"""What commands of ``fmx bench`` share: options (sizes may be 500M or 3G), and tables of timed runs."""
 
 import shutil
 from collections.abc import Callable, Iterable, Mapping

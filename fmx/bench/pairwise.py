@@ -1,4 +1,7 @@
-"""Pairwise scores and whole commands on the CPU, beside parasail and vsearch (fmx bench pairwise)."""
+"""fmx bench pairwise: scores, kernels and the filter job, each against its peers and ceilings, in one run.
+
+Here is what the CPU does, beside parasail and vsearch; pairwise_gpu.py has the parts on a GPU.
+"""
 
 import importlib.util
 import shutil
@@ -16,6 +19,7 @@ from ..align.jobs import AlignmentJob, cut
 from ..align.journey import compute
 from ..align.sequences import Scoring, Sequences
 from ..measure import timing
+from . import figures, files
 from .files import work_folder, write_plain
 from .options import only, output, runs
 
@@ -100,7 +104,7 @@ def filter_job(genes: str | Path, threads: int, n_runs: int) -> list:
                 "vsearch", "--allpairs_global", fasta, "--id", "0.97", "--threads", threads, "--quiet",
                 "--userout", folder / "v.tsv", "--userfields", "query+target+id+caln",
             ]  # fmt: skip
-        found = timing.in_turn(commands, n_runs)
+        found = timing.in_turn({name: partial(timing.run, words) for name, words in commands.items()}, n_runs)
     n_pairs = N_GENES * (N_GENES - 1) // 2
     return [
         pair_row("filter", name, min(run.wall for run in runs), n_pairs, threads=threads)
@@ -108,7 +112,7 @@ def filter_job(genes: str | Path, threads: int, n_runs: int) -> list:
     ]
 
 
-# fmx bench pairwise: scores, kernels and the filter job, each against its peers and ceilings, in one run.
+# The command.
 
 ON_GPU = ("peak", "slices", "kernels", "batches", "copies")
 PARTS = ("scores", "filter", *ON_GPU, "table5", "gpus")
@@ -129,8 +133,6 @@ def pairwise_command(genes: str | None, gpu: bool, **given: Any) -> None:
     are timed in the same run if they are installed. Times are the fastest of the runs. With --gpu also all
     pairs of GENES on 1, 2, 4 ... GPUs, up to --gpus.
     """
-    from ..measure import timing
-    from . import figures, files
 
     n_runs, threads, first = given["n_runs"], given["threads"], given["device"] or 0
     parts, rows, machine = given["parts"] or PARTS, [], timing.machine()
@@ -145,9 +147,9 @@ def pairwise_command(genes: str | None, gpu: bool, **given: Any) -> None:
     if gpu:
         from . import pairwise_gpu
 
-        for part in ON_GPU:
+        for part, measure in pairwise_gpu.PARTS.items():
             if part in parts:
-                rows += getattr(pairwise_gpu, part)()
+                rows += measure()
         if genes and "table5" in parts:
             with files.work_folder() as folder:
                 rows += pairwise_gpu.table_5(first_genes(genes, folder / "genes.fa"), first)

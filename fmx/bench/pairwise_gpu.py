@@ -174,6 +174,9 @@ def slices() -> list:
     return rows + [_packed("slices", LENGTH, *way) for way in PACKED]
 
 
+PARTS = {"peak": peak, "slices": slices, "kernels": kernels, "batches": batches, "copies": copies}
+
+
 # The paper's table 5: 19,900 pairs at 97 %, filtered by one kernel or another, then traced on the CPU.
 
 _AT_ONCE = 2048  # pairs whose matrices are there at a time

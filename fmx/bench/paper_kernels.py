@@ -1,4 +1,4 @@
-"""Pairs on a GPU with room for what the papers' kernels write, and a row of what was measured.
+"""Kernels of Truong et al. 2014 that fmx pairwise does not take: DScan, RScan and TiledDScan write matrices.
 
 The first row and column of H are zeros, which are therefore neither stored nor copied: a matrix is m x n.
 """

@@ -1,8 +1,15 @@
-"""The questions of fmx bench search: each gives rows of a table."""
+"""fmx bench search: the papers' CPU experiments, search alone, tables and figures.
+
+Langarita et al. 2020 (figures 8 and 10 to 17: column sizes, search intensity, interleaving, prefetch,
+conditional moves, COFI against bvSFM) and Chacon et al. 2015 (layouts against each other and against
+reference size).  Reference, unless one is given, and reads are made in memory; reads are searched on one
+strand, and the answers of every query are checked.
+"""
 
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -11,12 +18,15 @@ import numpy as np
 from .. import options
 from ..errors import FmxError
 from ..index.contracts import extend, lookup, neighbour, occ, prefetch_extend, units
+from ..index.fasta import read_fasta
 from ..index.layouts import cofi, parse_name
 from ..input.reads import Patterns
 from ..machines.jobs import Cores
-from ..measure import texts
+from ..measure import texts, timing
+from ..measure.texts import random_codes
 from ..search.engines.cpu import N_SLOTS
 from ..search.queries import Exact
+from . import figures
 from .drawn import DrawnPatterns
 from .options import count, length, only, output, runs
 
@@ -195,12 +205,7 @@ def _prefetch_extend(layout, c, lo, hi):
     return None
 
 
-# fmx bench search: the papers' CPU experiments, search alone, tables and figures.
-#
-# Langarita et al. 2020 (figures 8 and 10 to 17: column sizes, search intensity, interleaving, prefetch,
-# conditional moves, COFI against bvSFM) and Chacon et al. 2015 (layouts against each other and against
-# reference size).  Reference, unless one is given, and reads are made in memory; reads are searched on one
-# strand, and the answers of every query are checked.
+# The command.
 
 TABLES = {  # tables of each
     "sizes": ["sizes"], "layouts": ["layouts"], "switches": ["interleaving", "switches"], "steps": ["cofi"],
@@ -226,13 +231,6 @@ def search_command(**given: Any) -> None:
     By layout, size of the reference, switches of the engine, and k and columns of COFI. REFERENCE (FASTA) is
     the only one; without it they are random.
     """
-    from pathlib import Path
-
-    from ..index.fasta import read_fasta
-    from ..measure import timing
-    from ..measure.texts import random_codes
-    from . import figures
-
     asked, name = given["questions"] or TABLES, ""
     if given["reference"]:
         _, text = read_fasta(given["reference"])

@@ -7,8 +7,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..errors import FmxError
@@ -47,25 +48,37 @@ def run(command: Iterable[Any], stdout: int = subprocess.DEVNULL) -> TimedRun:
     return TimedRun(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, said)
 
 
-def in_turn(commands: dict, n_runs: int) -> dict:
-    """Run each command once uncounted, then all in turn n_runs times: {name: [TimedRun, ...]}."""
-    for command in commands.values():
-        run(command)
-    runs: dict = {name: [] for name in commands}
+def call(function: Callable[..., Any], *arguments: Any) -> TimedRun:
+    """Call a function once, in this process."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    function(*arguments)
+    return TimedRun(time.perf_counter() - wall, time.process_time() - cpu)
+
+
+def in_turn(works: Mapping[str, Callable[[], TimedRun]], n_runs: int) -> dict[str, list[TimedRun]]:
+    """Do each work once uncounted, then all in turn n_runs times."""
+    for work in works.values():
+        work()
+    runs: dict[str, list[TimedRun]] = {name: [] for name in works}
     for _ in range(n_runs):
-        for name, command in commands.items():
-            runs[name].append(run(command))
+        for name, work in works.items():
+            runs[name].append(work())
     return runs
 
 
-def medians(commands: dict, n_runs: int) -> dict:
-    """{name: TimedRun} of commands that are run in turn."""
-    return {
-        name: TimedRun(
-            statistics.median(run.wall for run in runs), statistics.median(run.cpu for run in runs)
-        )
-        for name, runs in in_turn(commands, n_runs).items()
-    }
+def medians(works: Mapping[str, Callable[[], TimedRun]], n_runs: int) -> dict[str, TimedRun]:
+    """The medians of works that are done in turn."""
+    return {name: median(runs) for name, runs in in_turn(works, n_runs).items()}
+
+
+def medians_of_commands(commands: Mapping[str, Iterable[Any]], n_runs: int) -> dict[str, TimedRun]:
+    """The medians of commands that are run in turn."""
+    return medians({name: partial(run, command) for name, command in commands.items()}, n_runs)
+
+
+def median(runs: Sequence[TimedRun]) -> TimedRun:
+    """The median of wall seconds, and that of CPU seconds."""
+    return TimedRun(statistics.median(run.wall for run in runs), statistics.median(run.cpu for run in runs))
 
 
 def fmx_command(*arguments: Any) -> list:

@@ -1,7 +1,8 @@
-"""The facts of a run: what is told of it, as JSON's types; those of shards are added up.
+"""The facts of a run as JSON's types, those of shards added up; and the files that report them.
 
-docs/formats.md tells what each is.  A command says what it knows beforehand (Report.about), and the journey
-what came of it: counts, seconds, stages, lengths, contigs.
+docs/reports.md says what each fact is.  A command says what it knows beforehand (Report.about), and the run
+what came of it: counts, seconds, stages, lengths, contigs.  The name of a file says its kind: JSON, a page of
+HTML (page.py), or a section of MultiQC's report.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""A page of HTML in one file: its frame, and tables."""
+"""Reports as one page of HTML that needs nothing else: their frame and tables, and the page of a run.
+
+``page`` and ``table`` also serve the report of fmx count (guides/outputs.py).
+"""
 
 from collections.abc import Iterable, Sequence
 from html import escape

@@ -1,16 +1,19 @@
 """The page of the papers' figures, as Markdown; measured values for MUMmerGPU++ and pairwise alignment."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from ... import options
+from ...measure import tables
 from ...measure.tables import BenchTable
+from .. import figures
 from ..figures import STAGES
 from ..options import only, output
 from . import fm_index
-from .facts import Figure, MeasuredTables, MissingError, Paper, Value, facts, papers
+from .facts import Figure, MeasuredTables, MissingError, Paper, Value, add, facts, make_all, papers
 
 
 def _on_gpu(found: MeasuredTables, **wanted: Any) -> list:
@@ -256,19 +259,14 @@ def papers_command(**given):
     tables are kept in papers.json, its figures drawn into figures/. With RESULTS (such files) only what --run
     asks for is run: the page is made of what they hold.
     """
-    from pathlib import Path
-
-    from ...measure import tables
-    from .. import figures
-    from . import facts
 
     known: list = []
     for path in given["results"]:
-        known = facts.add(known, tables.read(path))
+        known = add(known, tables.read(path))
     folder = Path(given["output"])
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     names = given["names"] or (() if known else ON_CPU + (ON_GPU if given["gpu"] else ()))
-    known = facts.make_all(names, given, known, lambda made: tables.write(made, folder / "papers.json"))
+    known = make_all(names, given, known, lambda made: tables.write(made, folder / "papers.json"))
     tables.write(known, folder / "papers.json")
     pictures = {path.stem for table in known for path in figures.draw(table, folder / "figures")}
     (folder / "papers.md").write_text(papers_page(known, pictures, given["quick"]), encoding="utf-8")
