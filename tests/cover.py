@@ -1,6 +1,7 @@
 """A few of many combinations, in which any two values meet: for ``make test``.  ``make nightly`` runs all."""
 
 import itertools
+from collections import Counter
 
 import pytest
 
@@ -18,11 +19,17 @@ def pairs(case) -> set:
 def cover(cases, wanted=pairs) -> list:
     """Indices of a few cases that have all that is ``wanted`` (case -> set) of any case; chosen greedily."""
     sets = [wanted(case) for case in cases]
-    missing, chosen = set().union(*sets), []
+    missing, taken, chosen = set().union(*sets), Counter(), []
+
+    def worth(i):
+        """How much of what is missing it has; of equals, the one of what was taken least."""
+        return len(sets[i] & missing), -sum(taken[value] for value in sets[i])
+
     while missing:
-        best = max(range(len(sets)), key=lambda i: len(sets[i] & missing))
+        best = max(range(len(sets)), key=worth)
         chosen.append(best)
         missing -= sets[best]
+        taken.update(sets[best])
     return sorted(chosen)
 
 

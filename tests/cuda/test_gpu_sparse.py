@@ -3,6 +3,7 @@
 In the simulator there are few reads, for a simulated thread is a Python thread.
 """
 
+import itertools
 import random
 
 import journeys
@@ -10,6 +11,7 @@ import naive
 import numpy as np
 import pytest
 from conftest import SIMULATED
+from cover import covered, pairs
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx import workflow
@@ -95,10 +97,14 @@ def n_naive(contigs, sequences, strands=(naive.FORWARD, naive.REVERSE)):
 FEW = [name for name in TEXTS if not (SIMULATED and name.startswith("text of"))]
 
 
-@pytest.mark.parametrize(("k", "w"), NAMES)
-@pytest.mark.parametrize("name", FEW)
-def test_the_bytes_of_the_cpu(name, k, w, both):
-    contigs = TEXTS[name]
+every_text = pytest.mark.parametrize(
+    ("name", "sampled"), covered(itertools.product(FEW, NAMES), set if SIMULATED else pairs), ids=str
+)
+
+
+@every_text
+def test_the_bytes_of_the_cpu(name, sampled, both):
+    contigs, (k, w) = TEXTS[name], sampled
     sequences = long_enough(reads_of(contigs), k + w - 1)
     if SIMULATED:
         sequences = sequences[:: len(sequences) // 30 + 1]
@@ -183,10 +189,14 @@ def check_build(contigs, k, w, *others):
         assert np.array_equal(found.arrays[name], array), name
 
 
-@pytest.mark.parametrize(("k", "w"), NAMES)
-@pytest.mark.parametrize("name", FEW)
-def test_arrays_are_those_of_the_cpu(name, k, w):
-    check_build(TEXTS[name], k, w)
+every_text = pytest.mark.parametrize(
+    ("name", "sampled"), covered(itertools.product(FEW, NAMES), set if SIMULATED else pairs), ids=str
+)
+
+
+@every_text
+def test_arrays_are_those_of_the_cpu(name, sampled):
+    check_build(TEXTS[name], *sampled)
 
 
 BUILT = {
