@@ -27,7 +27,7 @@ from .inflate import ENDED, MARKER, NEEDS_INPUT, NEEDS_ROOM, REACHED, SLACK, SPA
 from .readers import Gzip, Plain
 
 if TYPE_CHECKING:
-    from .readers import RegularFile
+    from ..system.files import RegularFile
 
 HEAD = 1 << 17  # bytes that tell how much a file was compressed
 BEHIND = 1 << 18  # bytes that are read behind a range for its last block, at first

@@ -4,7 +4,6 @@ To add a kind of stream, give it a line in KINDS.
 """
 
 import io
-import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,38 +14,8 @@ import numpy as np
 from isal import igzip, isal_zlib
 
 from ..errors import InputError, named_input
+from ..system.files import RegularFile
 from .bgzf import BGZF_END, LONGEST, MAGIC, block_length, inflate
-
-
-class RegularFile:
-    """An open file of ``size`` bytes, as it was when it was opened; closed when nobody holds it.
-
-    ``descriptor``: of its own, to be read from at offsets.
-    """
-
-    def __init__(self, path: str, descriptor: int) -> None:
-        self.path, self.descriptor = path, os.dup(descriptor)
-        self.size = os.fstat(descriptor).st_size
-
-    def __del__(self) -> None:
-        os.close(self.descriptor)
-
-    def read(self, view: Any, offset: int) -> int:
-        """Fill ``view`` with bytes from an offset on; fewer at the end.  Raises InputError."""
-        want, done = max(0, min(len(view), self.size - offset)), 0
-        with named_input(self.path):
-            while done < want:
-                n = os.preadv(self.descriptor, [view[done:want]], offset + done)
-                if n == 0:
-                    raise InputError(self.path, "", "became shorter while it was read; start again")
-                done += n
-        return done
-
-    def bytes(self, n: int, offset: int) -> bytes:
-        """n bytes from an offset on; fewer at the end."""
-        found = bytearray(max(0, min(n, self.size - offset)))
-        self.read(memoryview(found), offset)
-        return bytes(found)
 
 
 class Plain:

@@ -5,14 +5,31 @@ The packed words of read r and of its reverse complement stand next to each othe
     words   | read 0 | reverse 0 | read 1 | reverse 1 | ... | spare |
 """
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..compiler.functions import compiled, inlined
-from ..errors import InputError
-from .dna import CODE, WORD, pack_letters, reverse_complement, symbols
-from .record import OK, complaint, is_searchable, take_fasta, take_fastq
+from ..errors import InputError, escaped
+from .chunks import BLANK_LINE, about_cr
+from .dna import CODE, LETTERS, WORD, pack_letters, reverse_complement, symbols
+from .record import (
+    AT_FIRST,
+    BAD_NAME,
+    BLANK_BEFORE,
+    INNER_CR,
+    LENGTHS,
+    LETTER,
+    NO_AT,
+    NO_PLUS,
+    OK,
+    QUALITY,
+    TRUNCATED,
+    is_searchable,
+    take_fasta,
+    take_fastq,
+)
 
 if TYPE_CHECKING:
     from .chunks import Chunk
@@ -313,3 +330,49 @@ def rows_of(counts: np.ndarray) -> list:
         rows.append([number, number, int(counts[number])] if number < _EXACT else
                     [least, least + width - 1, int(counts[number])])  # fmt: skip
     return rows
+
+
+_SAM = "this looks like SAM: make BAM of it, as by samtools view -b"
+
+
+_MESSAGES = {
+    TRUNCATED: "the file ends within this record: truncated FASTQ",
+    NO_AT: "does not start with '@': not a FASTQ record of four lines",
+    BLANK_BEFORE: BLANK_LINE,
+    NO_PLUS: "its third line does not start with '+': not a FASTQ record of four lines",
+    LENGTHS: "sequence and quality differ in length",
+    LETTER: "the sequence holds a byte that is not a letter: ",
+    QUALITY: "the quality holds a byte outside '!' to '~'",
+    BAD_NAME: "its name holds a byte that is not printable ASCII, which SAM cannot hold; rename it: ",
+    AT_FIRST: "its name starts with '@', which SAM takes for a header line; rename it",
+}
+
+
+def complaint(chunk: "Chunk", batch: "ReadBatch", r: int, problem: int) -> str:
+    """What is wrong with record r of a chunk; only what stands before the problem is in the batch."""
+    if problem in (NO_AT, BLANK_BEFORE):
+        return _MESSAGES[problem]
+    text = chunk.data[batch.name_start[r] :].tobytes()
+    lines = [line.removesuffix(b"\r") for line in text.split(b"\n", 4)[:4]]
+    if problem in (BAD_NAME, AT_FIRST, INNER_CR) and not chunk.is_fastq:
+        del lines[1:]
+    elif not chunk.is_fastq:
+        lines = [b"", chunk.data[batch.start[r] : batch.start[r] + batch.length[r]].tobytes()]
+    if problem == NO_PLUS and re.match(rb"(HD|SQ|RG|PG|CO)\t", lines[0]):
+        return _SAM
+    if any(b"\r" in line for line in lines):
+        return about_cr(chunk.data)
+    if problem in (LENGTHS, LETTER, QUALITY):
+        for what, line in zip(("sequence", "quality"), lines[1::2], strict=False):
+            if line.rstrip(b" \t") != line:
+                return f"its {what} line ends with white space: remove it"
+    if problem == QUALITY and len(lines[1]) != len(lines[3]):
+        return _MESSAGES[LENGTHS]
+    if problem == BAD_NAME:
+        return _MESSAGES[problem] + escaped(re.findall(rb"[^\t -~]", lines[0])[0])
+    if problem == LETTER:
+        bad = lines[1].translate(None, LETTERS)[:1]
+        return (
+            f"{_MESSAGES[problem]}{escaped(bad)}{' (an alignment? remove its gaps)' if bad in b'-*' else ''}"
+        )
+    return _MESSAGES[problem]

@@ -29,8 +29,7 @@ from .chunks import (
 from .streams import Source
 
 if TYPE_CHECKING:
-    from ..codecs.readers import RegularFile
-    from .reads_gpu import GpuHeld
+    from ..system.files import RegularFile
 
 
 class Held:
@@ -180,7 +179,7 @@ class Span:
         chunk = Chunk(self.path, here, self.is_fastq, number, n_records, there=there)
         return chunk, held.data()[rest:], Before(total, blank)
 
-    def _complete(self, held: "GpuHeld | Held", own: int, left: int) -> tuple[int, int]:
+    def _complete(self, held: Held, own: int, left: int) -> tuple[int, int]:
         """Read on to where the next record begins or the input ends: (that, where what is unused begins)."""
         i, beyond = own, BEYOND
         while True:

@@ -1,4 +1,4 @@
-"""What a file is called without its folder and the suffixes of sequences and of compression."""
+"""Bytes in and out: files, plain or compressed, and standard input; outputs that appear whole; stems."""
 
 import io
 import os
@@ -8,15 +8,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
-from ..codecs.readers import Gzip, Packed, RegularFile, kind_of
+from ..codecs.readers import Gzip, Packed, kind_of
 from ..errors import OutputError, named_input
-from ..system.files import DraftFile, widen
+from ..system.files import DraftFile, RegularFile, widen
 from .alignments import Alignments, is_alignments
-
-if TYPE_CHECKING:
-    pass
 
 SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
 
@@ -34,8 +31,6 @@ def stems_of(paths: Sequence[Path | str], suffix: str = SUFFIX) -> list:
         return stems
     return [os.path.join(os.path.dirname(name), stem) for name, stem in zip(names, stems, strict=True)]
 
-
-# Bytes in and out: files, plain or compressed, and standard input; outputs that appear whole.
 
 STANDARD = "-"
 GIVEN = "given sequences"  # what messages call an input of bytes that has no name

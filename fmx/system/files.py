@@ -1,4 +1,4 @@
-"""Which file systems tell of every change to a file."""
+"""Files: which tell of changes, pipes, drafts that become whole outputs, regular files for any thread."""
 
 import ctypes
 import errno
@@ -12,7 +12,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
+
+from ..errors import InputError, named_input
 
 # f_type of statfs(2).  Not here: those whose ctime somebody else may set, as with CIFS, FUSE, 9p, vfat.
 _TELLING = {
@@ -238,3 +240,34 @@ def _exchange(one: Path, other: Path) -> bool:
 
 # Of a field of a dataclass that only says where something lies: shards of one run may differ in it.
 PLACE = {"is_place": True}
+
+
+class RegularFile:
+    """An open file of ``size`` bytes, as it was when it was opened; closed when nobody holds it.
+
+    ``descriptor``: of its own, to be read from at offsets.
+    """
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self.path, self.descriptor = path, os.dup(descriptor)
+        self.size = os.fstat(descriptor).st_size
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+    def read(self, view: Any, offset: int) -> int:
+        """Fill ``view`` with bytes from an offset on; fewer at the end.  Raises InputError."""
+        want, done = max(0, min(len(view), self.size - offset)), 0
+        with named_input(self.path):
+            while done < want:
+                n = os.preadv(self.descriptor, [view[done:want]], offset + done)
+                if n == 0:
+                    raise InputError(self.path, "", "became shorter while it was read; start again")
+                done += n
+        return done
+
+    def bytes(self, n: int, offset: int) -> bytes:
+        """n bytes from an offset on; fewer at the end."""
+        found = bytearray(max(0, min(n, self.size - offset)))
+        self.read(memoryview(found), offset)
+        return bytes(found)

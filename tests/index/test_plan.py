@@ -9,7 +9,8 @@ from texts import numbered, random_letters
 from fmx.errors import UnsupportedError
 from fmx.index import fm_index, plan
 from fmx.index.disk import store
-from fmx.search.mapping import MapOptions, make_mapper
+from fmx.search.mappers import make_mapper
+from fmx.search.mapping import MapOptions
 
 CONTIGS = numbered([random_letters(30_000, 1), random_letters(20_000, 2)])
 

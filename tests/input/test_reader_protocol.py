@@ -10,7 +10,7 @@ import pytest
 
 from fmx.codecs import parallel_gzip
 from fmx.codecs.bgzf import BGZF_END, MAGIC
-from fmx.codecs.readers import Gzip, Plain, RegularFile
+from fmx.codecs.readers import Gzip, Plain
 from fmx.input import Reader, SpanLike
 from fmx.input.chunks import Chunk
 from fmx.input.pair_spans import Balance, PairSpan, Rest
@@ -18,6 +18,7 @@ from fmx.input.sequences import plan
 from fmx.input.spans import Before, Span, Stream, blocks_of
 from fmx.input.streams import Source
 from fmx.machines.threads import settled
+from fmx.system.files import RegularFile
 
 DATA = b"".join(b"@r%d\nACGTACGTTT\n+\nIIIIIIIIII\n" % i for i in range(3000))
 

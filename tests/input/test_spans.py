@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from output_of import bgzf
 
 from fmx.codecs import bgzf as bgzf_blocks
-from fmx.codecs.readers import RegularFile
 from fmx.errors import InputError
 from fmx.input import reads, spans
 from fmx.input.spans import plan, read_chunks
 from fmx.machines.pipeline import run_ordered
 from fmx.search.mapping import MapOptions
+from fmx.system.files import RegularFile
 
 SIZES = [1, 2, 3, 5, 7, 11, 64]
 WHOLE = 1 << 23
