@@ -248,8 +248,9 @@ class Index:
         kept = ANY if unique is None else arguments.unique_set(unique)
         source, index = Source("queries", queries), self._with(method="verify")
         options = MemOptions(least, which, kept, self._searchers.n_threads)
-        matchers = self._searchers.matchers(index, options)
-        return self._joined(MATCH, "query", source, results.match(index, options, matchers, source))
+        writer = results.MatchRows(index.reference.blocks, source.has_names)
+        finders = self._searchers.finders(index, options, writer)
+        return self._joined(MATCH, "query", source, results.match(index.reference, finders, source))
 
     @property
     def _index(self) -> AnyIndex:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,7 +16,7 @@ from ..input.mates import Mates, PairedFiles
 from ..input.read_range import Share
 from ..input.reads import ReadBatch
 from ..input.sets import n_changes
-from ..machines.auto import Auto
+from ..machines.auto import Auto, at_once
 from ..machines.pipeline import Shares, run_at
 from ..machines.progress import Progress
 from ..mem import matching
@@ -28,7 +27,6 @@ from ..search.pairs.pair_mapper import PairHits, PairMapper
 from ..search.summary import PairSummary
 from ..workflow import tell_compiling
 from .arguments import Source
-from .searchers import AnyIndex
 from .table import HIT, MATCH, NEAR_HIT, PROPER_PAIR, Names, Table, make_table
 
 Mappers: TypeAlias = Sequence[Mapper | Auto[Mapper]]  # as of Searchers.of
@@ -184,19 +182,14 @@ def count(mappers: Mappers, source: Source) -> np.ndarray:
 
 
 def match(
-    index: AnyIndex, options: matching.MemOptions, matchers: list[tuple[Any, int]], source: Source
+    reference: Reference, finders: Sequence[matching.Finder | Auto[matching.Finder]], source: Source
 ) -> Iterator[Table]:
     """Yield a Table for each chunk of a Source of queries, or for a share of one.
 
-    ``matchers`` as of Searchers.matchers; ``options`` mem.MemOptions.
+    ``finders`` as of Searchers.finders, by MatchRows.
     """
-    reference = index.reference
-    writer, base, n_queries = MatchRows(reference.blocks, source.has_names), 0, 0
+    base = n_queries = 0
     pieces: list = []
-    finders = [
-        matching.Finder(index, replace(options, n_threads=n_threads), writer, matcher)
-        for matcher, n_threads in matchers
-    ]
     contigs = Names.of(reference.names)
 
     def work(finder: matching.Finder, emit: Callable, item: Any) -> Any:
@@ -204,8 +197,9 @@ def match(
             return item.how(finder, emit, *item.what)
         return Shares(finder.shares(item.read()))
 
-    plan = source.plan(finders[0].task_size, sum(finder.options.n_threads for finder in finders))
-    with closing(run_at(finders, work, plan, pieces.append)) as parts:
+    n_threads = sum(finder.options.n_threads for finder in finders)
+    plan = source.plan(at_once(finders)[0].task_size, n_threads)
+    with closing(run_at(finders, work, plan, pieces.append, amount=matching.bases_of)) as parts:
         for part in parts:
             if part.queries:  # the first share of a chunk that has rows
                 base, n_queries = n_queries, n_queries + part.queries

@@ -8,7 +8,8 @@ from ..index.fm_index import FMIndex, JoinedIndex
 from ..machines.auto import Auto
 from ..machines.places import Device
 from ..machines.progress import Progress
-from ..mem.matching import MemOptions
+from ..mem.journey import make_finders
+from ..mem.matching import Finder, MemOptions
 from ..search.hits import SelectionPolicy
 from ..search.mappers import make_mappers
 from ..search.mapping import BOTH, MapOptions, Mapper, Near
@@ -46,12 +47,11 @@ class Searchers:
         asked = partial(_asked, {"policy": policy, "strands": strands, "pairing": pairing})
         return [mapper.as_asked(asked) if isinstance(mapper, Auto) else asked(mapper) for mapper in mappers]
 
-    def matchers(self, index: AnyIndex, options: MemOptions) -> list[tuple[Any, int]]:
-        """(matcher, n_threads) of each team of GPUs, or of the CPU, for mem.MemOptions."""
-        from ..mem.journey import make_matchers
-
+    def finders(self, index: AnyIndex, options: MemOptions, writer: Any) -> list[Finder | Auto[Finder]]:
+        """Finders of matches, of which ``writer`` makes pieces."""
         self.close()
-        return make_matchers(index, options, self.device, Progress(quiet=True))
+        make = partial(Finder, index, writer=writer)
+        return make_finders(make, index, options, self.device, Progress(quiet=True))
 
 
 def _asked(options: dict[str, Any], mapper: Mapper) -> Mapper:

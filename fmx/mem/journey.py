@@ -1,6 +1,6 @@
 """``fmx mem`` from an opened index to the lines that are written."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -9,6 +9,7 @@ from .._version import __version__
 from ..compiler import functions
 from ..index.fm_index import FMIndex, JoinedIndex
 from ..input.read_range import Share
+from ..machines.auto import Auto, at_once
 from ..machines.gpu_session import GpuSession
 from ..machines.places import Device, choose_place, for_each, teams
 from ..machines.progress import Progress
@@ -20,7 +21,7 @@ from ..output.run import LocalRun
 from ..report.facts import Report, command_line
 from ..search.facts import length_facts, strand_facts
 from ..system.files import PLACE
-from .matching import ALGORITHMS, Finder, MemOptions, MemSummary, compile_all, join
+from .matching import ALGORITHMS, AUTO_TASK, Finder, MemOptions, MemSummary, compile_all, join
 from .matching import find as find_all
 from .mummergpu import MummerGpu
 from .seeds import Seeds
@@ -51,11 +52,11 @@ class MemOutput:
 
 
 class Matching(NamedTuple):
-    """What is made before queries are read: ``finders``, the ``places`` where they seek, a ``watch`` or None;
+    """What is made before queries are read: ``finders``, where they seek as ``told``, a ``watch`` or None;
     the bytes before the first line."""
 
     finders: list
-    places: list
+    told: list
     watch: Any
     head: bytes
 
@@ -72,14 +73,14 @@ def prepare(
     sam_header = partial(sam.header, fm_index.reference, __version__, command_line(), "")
     open_matches = module_of(output.kind).open_matches
     writer, head = open_matches(fm_index.reference, output, options.strands, sam_header)
-    watch, places = (Watch(output.report) if output.report else None), ["the CPU"]
+    watch, told = (Watch(output.report) if output.report else None), ["the CPU"]
     options = replace(options, counts_lengths=bool(watch))
-    finders = [
-        Finder(fm_index, replace(options, n_threads=n_threads), writer, matcher, watch and watch.clock)
-        for matcher, n_threads in make_matchers(fm_index, options, device, progress, places)
-    ]
-    compile_all(finders)
-    return Matching(finders, places, watch, head)
+
+    clock = watch.clock if watch else None
+    make = partial(Finder, fm_index, writer=writer, clock=clock)
+    finders = make_finders(make, fm_index, options, device, progress, told)
+    compile_all(at_once(finders))
+    return Matching(finders, told, watch, head)
 
 
 def find(
@@ -87,7 +88,7 @@ def find(
 ) -> MemSummary:
     """Find the matches of queries (FASTA or FASTQ files, '-' for stdin), in order, by what was made for such
     an ``output``; those of a ``shard``, a jobs.shard.ShardRun, or of all."""
-    finders, places, watch, head = matching
+    finders, told, watch, head = matching
     wall = progress.wall
     if watch:
         watch.begin(wall)
@@ -95,61 +96,74 @@ def find(
     with run.opened(head) as sink:
         n_threads = sum(finder.options.n_threads for finder in finders)
         share = Share(() if shard else paths)
-        source = share.of(run.plan(paths, finders[0].task_size, n_threads))
+        source = share.of(run.plan(paths, at_once(finders)[0].task_size, n_threads))
         progress.follow(share)
         sink = wall.written(sink)
         with wall.spending("matching"):
             summary = find_all(finders, source, watch.timed(sink) if watch else sink, progress)
         wall.turn_to("writing")
+        places = [finder.sentence() for finder in finders if isinstance(finder, Auto)]
 
         def facts() -> dict:
             found = length_facts(summary, ("lengths", "match_lengths"))
             if summary.strands is not None:
                 found["strands"] = strand_facts(summary.strands)
-            return watch.facts(places, summary, found)
+            return watch.facts(places or told, summary, found)
 
         run.note(summary, facts=facts if watch else None)
+    for place in places:
+        progress.say(f"searched on {place}")
     return summary
 
 
-def make_matchers(
+def make_finders(
+    make: Callable[..., Finder],
     fm_index: FMIndex | JoinedIndex,
     options: MemOptions,
     device: Device,
     progress: Progress,
-    places: list | None = None,
+    told: list[str] | None = None,
 ) -> list:
-    """A matcher for each team of GPUs, with its threads: (matcher, n_threads); of the CPU None.
+    """Finders, ``make(options=, matcher=)``: for the CPU, for each team of GPUs, or Auto of both.
 
-    ``places``: a list that is told where matches are sought, where that is not the CPU as asked for.
+    ``told`` holds then where matches are sought, where that is not the CPU as asked for.
     """
 
     def tell(where: str) -> None:
         progress.say(f"searching on {where}")
-        if places:
-            places[:] = [where]
+        if told:
+            told[:] = [where]
 
-    def on_gpus(sessions: list[GpuSession]) -> list:
+    def on_cpu() -> list[Finder]:
+        return [make(options=options)]
+
+    def on_gpus(sessions: list[GpuSession]) -> list[Finder]:
         from ..search.gpu.gpu_search import n_bytes
         from .seeds_gpu import BESIDE
 
         hosts = [ALGORITHMS[options.algorithm](part, options.least) for part in fm_index.parts]
         sizes = [n_bytes(host) + BESIDE for host in hosts]
 
-        def make(team: Sequence[GpuSession], n_threads: int) -> tuple:
+        def on_team(team: Sequence[GpuSession], n_threads: int) -> Finder:
             parts = []
             for host, session, size in zip(hosts, team, sizes, strict=True):
                 own = sum(other for other, of in zip(sizes, team, strict=True) if of is session)
                 parts.append(session.run(gpu_matcher, host, session.share(size, own), n_threads))
-            return join(fm_index, parts), n_threads
+            return make(options=replace(options, n_threads=n_threads), matcher=join(fm_index, parts))
 
         found = for_each(teams(sessions, sizes, 0, progress.say), options.n_threads)
-        return run_all(make, found, len(found))
+        return run_all(on_team, found, len(found))
 
-    def on_cpu() -> list:
-        return [(None, options.n_threads)]
+    def start() -> list[Finder]:
+        made = choose_place(replace(device, engine="cuda"), on_gpus, on_cpu, lambda where: None)
+        compile_all(made)
+        return made
 
-    return choose_place(device, on_gpus, on_cpu, tell)
+    if device.engine != "auto":
+        return choose_place(device, on_gpus, on_cpu, tell)
+    (finder,) = on_cpu()
+    finder.task_size = AUTO_TASK
+    return [Auto(finder, start, "bases")]
 
 
 def gpu_matcher(host: Any, session: GpuSession, n_threads: int) -> Any:

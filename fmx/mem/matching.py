@@ -1,12 +1,10 @@
 """A word of warning where queries have so many matches that nobody wants them all."""
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,8 +14,9 @@ from ..errors import n_of
 from ..index.arrays import part_span
 from ..input import reads, spans
 from ..input.reads import lengths_of
+from ..machines.auto import Auto, at_once
 from ..machines.jobs import runs
-from ..machines.pipeline import Emit, Shares, run_ordered
+from ..machines.pipeline import Emit, Shares, add_up, run_at
 from ..machines.progress import Progress
 from ..machines.threads import run_all
 from ..search.mapping import BOTH, make_query
@@ -171,6 +170,7 @@ def _places(matches: Matches) -> np.ndarray:
 
 TASK = 1 << 20  # starts of matches in a piece of work: longer queries are shared out
 LARGE_TASK = 1 << 24  # the same for a GPU
+AUTO_TASK = 1 << 22  # the same for either
 
 # name -> make(index, least): the matcher.
 ALGORITHMS: dict = {"seeds": seeds.make_seeds, "mummergpu": mummergpu.make_mummergpu}
@@ -350,6 +350,11 @@ class Finder:
         return counts.plus(self.lines(emit, batch, strands, found, rows))
 
 
+def bases_of(result: "MemSummary | Shares") -> int:
+    """Those of the queries that a result is of."""
+    return 0 if isinstance(result, Shares) else result.bases
+
+
 def compile_all(finders: Sequence[Finder]) -> None:
     """Do everything with no match: what is not compiled yet is, by one thread, before the clock starts."""
     (chunk,) = spans.read_chunks([b">q\nACGT\n"])
@@ -364,34 +369,32 @@ def compile_all(finders: Sequence[Finder]) -> None:
 
 
 def find(
-    finders: Sequence[Finder], source: Iterator, sink: Any, progress: Progress | None = None
+    finders: Sequence[Finder | Auto[Finder]], source: Iterator, sink: Any, progress: Progress | None = None
 ) -> MemSummary:
     """Find the matches of spans of queries, in order, and write their lines to ``sink`` (a binary file).
 
     ``finders``: one for each place where matches are sought, used by as many threads as its options say.
     """
-    progress, summary, start = progress or Progress(quiet=True), MemSummary(), time.monotonic()
+    progress = progress or Progress(quiet=True)
 
     def write(lines: Any) -> None:
         sink.write(lines)
-        finders[0].writer.written(lines)
+        writer.written(lines)
 
     def work(finder: Finder, emit: Emit, item: Any) -> Any:
+        finder.flood = flood
         if isinstance(item, QueryShare):
             return item.how(finder, emit, *item.what)
         with finder.timed("read"):
             chunk = item.read()
         return Shares(finder.shares(chunk))
 
-    options = finders[0].options
+    options, writer = finders[0].options, at_once(finders)[0].writer
     flood = Flood(progress.say, options.least, 2 if options.strands == BOTH else 1)
-    for finder in finders:
-        finder.flood = flood
-    workers = [partial(work, finder) for finder in finders for _ in range(finder.options.n_threads)]
-    with closing(run_ordered(source, workers, write)) as parts:
-        for part in parts:
-            summary.add(part)
-            rate = summary.bases / max(time.monotonic() - start, 1e-9)
-            queries, matches = summary.in_words()
-            progress.show(f"{queries}, {rate:,.0f} bases/s, {matches}")
-    return summary
+
+    def say(summary: MemSummary, seconds: float) -> str:
+        queries, matches = summary.in_words()
+        return f"{queries}, {summary.bases / seconds:,.0f} bases/s, {matches}"
+
+    results = run_at(finders, work, source, write, progress.share, bases_of)
+    return add_up(results, MemSummary(), progress, say)

@@ -7,7 +7,6 @@ so that names are those of the first reads whoever reads which.  Letters are com
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from ..input.chunks import Chunk
 from ..input.dna import UPPER
 from ..input.reads import MOST, put_weight, trimmed, weight_of
 from ..machines.jobs import runs
-from ..machines.pipeline import run_ordered
+from ..machines.pipeline import add_up, run_ordered
 
 if TYPE_CHECKING:
     from ..input import SpanLike
@@ -64,11 +63,10 @@ def collect(source: Iterable[Any], options: "MapOptions", progress: "Progress") 
         own.add(_spelled(trimmed(reads.parse(span.read().whole()), options.collapse)))  # type: ignore[arg-type]
         return own.distinct()
 
-    kept = Collection()
-    with closing(run_ordered(source, [work] * options.n_threads, None)) as parts:
-        for found in parts:
-            kept.add(found)
-            progress.show(f"{n_of(kept.total, 'read')}, {kept.n:,} different")
+    def say(kept: Collection, _: float) -> str:
+        return f"{n_of(kept.total, 'read')}, {kept.n:,} different"
+
+    kept = add_up(run_ordered(source, [work] * options.n_threads, None), Collection(), progress, say)
     progress.say(f"{n_of(kept.total, 'read')}, {kept.n:,} of them different")
     return kept
 

@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+from functools import partial
 
 import journeys
 import pytest
@@ -46,7 +47,8 @@ def test_lines_are_those_of_plain_comparison(algorithm, unique, least, opened, d
     assert len(opened.parts) > 2
     options = matching.MemOptions(least, FORWARD | REVERSE, unique, 1, algorithm)
     writer, _ = tsv.open_matches(opened.reference, None, 0, lambda names: b"")
-    ((matcher, _),) = journey.make_matchers(opened, options, Device("cuda"), Progress(quiet=True))
-    finder, sink = matching.Finder(opened, options, writer, matcher), io.BytesIO()
+    make = partial(matching.Finder, opened, writer=writer)
+    (finder,) = journey.make_finders(make, opened, options, Device("cuda"), Progress(quiet=True))
+    sink = io.BytesIO()
     matching.find([finder], spans.plan([literal_fasta(QUERIES)], finder.task_size), sink)
     assert rows(sink.getvalue()) == expect_rows(CONTIGS, QUERIES, least, FORWARD | REVERSE, unique)

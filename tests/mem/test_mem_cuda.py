@@ -57,4 +57,4 @@ def test_no_gpu_is_an_error_with_cuda_and_the_cpu_with_auto(tmp_path, index_of, 
     assert "--engine cpu" in refused.err
     found = command(*arguments, "--engine", "auto")
     assert (found.code, found.out) == (0, expected.out)
-    assert "searching on the CPU" in found.err
+    assert "searched on the CPU" in found.err
