@@ -21,7 +21,6 @@ from ..system.files import PLACE
 from . import FilesJob
 from .identity import absolute, identity
 from .kept import Kept
-from .merge import bodies
 from .resources import Resources
 from .told import tell_run
 
@@ -83,6 +82,8 @@ def add_up(output: CountOutput, progress: Any, folder: Any, shards: Any, job: Co
 
     ``job``: by which files are called as the user called them, not as workers did.
     """
+    from .merge import bodies
+
     found: list = []
     with opened(output) as files:
         seen = unpack(bodies(folder, shards, found))
