@@ -33,8 +33,8 @@ from .output.containers import container
 from .output.formats import sam
 from .output.hits import Writers
 from .output.run import LocalRun, Run
+from .output.search_output import RecordOutput, SearchOutput
 from .output.tables import CountsTable, ScreenTable, Table
-from .output.wanted import Output
 from .report.facts import command_line
 from .search.facts import place_of, search_facts
 from .search.mappers import make_mappers
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from .index.building.journey import add_groups, add_layouts, build_index
 
 __all__ = [
-    "Device", "IndexOptions", "Output", "add_groups", "add_layouts", "build_index", "default_index_path",
-    "inspect", "make_mappers", "map_reads", "prepare", "search", "tell_compiling",
+    "Device", "IndexOptions", "RecordOutput", "SearchOutput", "add_groups", "add_layouts", "build_index",
+    "default_index_path", "inspect", "make_mappers", "map_reads", "prepare", "search", "tell_compiling",
 ]  # fmt: skip
 
 
@@ -83,7 +83,7 @@ class Search(NamedTuple):
     head: bytes
 
 
-def prepare(fm_index, paths, options: MapOptions, output: Output, progress, device) -> Search:
+def prepare(fm_index, paths, options: MapOptions, output: SearchOutput, progress, device) -> Search:
     """What ``map_reads`` needs, to serve for several outputs, one after the other."""
     tell_compiling(progress)
     reference = fm_index.reference
@@ -105,7 +105,7 @@ def prepare(fm_index, paths, options: MapOptions, output: Output, progress, devi
     return Search(reference, options, mappers, tally, screen, watch, writer, head)
 
 
-def search(fm_index, paths, options: MapOptions, output: Output, progress=None, device=CPU):
+def search(fm_index, paths, options: MapOptions, output: SearchOutput, progress=None, device=CPU):
     """Map reads (FASTA or FASTQ files, '-' for stdin) to an index (FMIndex), in order: a Summary.
 
     With ``options.pairing`` those of PairedFiles, as pairs: a PairSummary.
@@ -115,7 +115,7 @@ def search(fm_index, paths, options: MapOptions, output: Output, progress=None, 
     return map_reads(prepared, paths, output, progress)
 
 
-def map_reads(prepared: Search, paths: Any, output: Output, progress: Any, shard: Any = None) -> Any:
+def map_reads(prepared: Search, paths: Any, output: SearchOutput, progress: Any, shard: Any = None) -> Any:
     """The same by what was made for such an ``output``; of a ``shard``, a jobs.shard.ShardRun, or of all."""
     files = getattr(paths, "paths", paths)
     reference, options, mappers, tally, screen, watch, writer, head = prepared
@@ -124,8 +124,10 @@ def map_reads(prepared: Search, paths: Any, output: Output, progress: Any, shard
     wall = progress.wall
     if watch:
         watch.begin(wall, [session for mapper in mappers for session in mapper.sessions])
-    made = container(output, reference)
-    run: Run = shard.beside(output.takers().values(), made) if shard else output.run(made, options.n_threads)
+    made = container(output.records, reference)
+    run: Run = (
+        shard.beside(output.reads.takers().values(), made) if shard else output.run(made, options.n_threads)
+    )
     chunk_size = min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:
         n_threads = sum(mapper.options.n_threads for mapper in mappers)
@@ -144,7 +146,7 @@ def map_reads(prepared: Search, paths: Any, output: Output, progress: Any, shard
         tables = list(_tables(tally, screen, output, summary))
 
         def facts() -> dict:
-            found = search_facts(summary, tally, screen, output.tells_groups)
+            found = search_facts(summary, tally, screen, output.by_group)
             return watch.facts([place_of(mapper) for mapper in mappers], summary, found)
 
         run.note(summary, tables, facts if watch else None)
@@ -163,16 +165,16 @@ def _distinct(paths: Any, size: int, options: MapOptions, share: Share, progress
     return collect(share.of(source), options, progress)
 
 
-def _counters(fm_index, output: Output) -> tuple:
+def _counters(fm_index, output: SearchOutput) -> tuple:
     """(a Tally or None, a Screen or None) of what an Output counts."""
     from .search.counts.owners import owners_of
     from .search.counts.tally import Screen, Tally
 
-    tally = Tally(owners_of(fm_index, output.tells_groups)) if output.counts or output.report else None
+    tally = Tally(owners_of(fm_index, output.by_group)) if output.counts or output.report else None
     return tally, Screen(owners_of(fm_index, by_group=True)) if output.screen else None
 
 
-def _tables(tally: Any, screen: Any, output: Output, summary: Any) -> Iterator[Table]:
+def _tables(tally: Any, screen: Any, output: SearchOutput, summary: Any) -> Iterator[Table]:
     """What a Tally, and a Screen, have counted."""
     from .output.formats import tsv
 
@@ -183,29 +185,29 @@ def _tables(tally: Any, screen: Any, output: Output, summary: Any) -> Iterator[T
 
 
 def make_writer(
-    reference: Reference, output: Output, for_mates: bool = False, paths: Sequence[str] = ()
+    reference: Reference, output: SearchOutput, for_mates: bool = False, paths: Sequence[str] = ()
 ) -> tuple[Any, bytes]:
     """(writer, bytes before the first record); ``for_mates``: of pairs, not of single reads; ``paths`` of all
     reads, where these have several read groups."""
-    header = partial(sam.header, reference, __version__, command_line(), output.read_group)
+    records, groups = output.records, output.records.groups
+    header = partial(sam.header, reference, __version__, command_line(), groups.lines)
 
-    def make(group_id):
-        writer, head = module_of(output.kind).open_hits(
-            reference, replace(output, read_group_id=group_id), header
-        )
-        writer.allow(output.mismatches)
-        writer.takers = tuple(output.takers().values())
+    def make(name: str) -> tuple[Any, bytes]:
+        own = replace(records, groups=replace(groups, name=name))
+        writer, head = module_of(records.kind).open_hits(reference, own, header)
+        writer.allow(records.mismatches)
+        writer.takers = tuple(output.reads.takers().values())
         if not for_mates:
             return writer, head
         from .output.mates import MateWriter
 
         return MateWriter(writer), head
 
-    if not output.groups:
-        return make(output.read_group_id)
-    made = {group_id: make(group_id) for group_id in dict.fromkeys(output.groups)}
-    of_path = {path: made[group_id][0] for path, group_id in zip(paths, output.groups, strict=True)}
-    return Writers(of_path), made[output.read_group_id][1]
+    if not groups.of_files:
+        return make(groups.name)
+    made = {name: make(name) for name in dict.fromkeys(groups.of_files)}
+    of_path = {path: made[name][0] for path, name in zip(paths, groups.of_files, strict=True)}
+    return Writers(of_path), made[groups.name][1]
 
 
 @settled

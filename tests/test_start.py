@@ -25,7 +25,7 @@ COMMANDS = {  # at most so many modules, and some that are not among them
     "pairwise": (["pairwise", "few.fa"], 92, NO_INDEX),
     "index": (["index", "few.fa", "-o", "out.fmx"], 93, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
     "inspect": (["inspect", "{}"], 99, (*BUILDING, *OTHERS)),
-    "help": (["search", "--help"], 28, ("fmx.input.chunks", "fmx.output.wanted")),
+    "help": (["search", "--help"], 28, ("fmx.input.chunks", "fmx.output.search_output")),
 }  # fmt: skip
 
 

@@ -257,7 +257,9 @@ def stages_command(given: SimpleNamespace) -> None:
     threads, clock = given.threads, Clock()
     fm_index = load(find_index(given.index_path), given.layout, given.method, threads)
     where, wanted = options.device_of(given), MapOptions(n_threads=threads)
-    writer, _ = workflow.make_writer(fm_index.reference, workflow.Output(kind="bam" if given.bam else "sam"))
+    writer, _ = workflow.make_writer(
+        fm_index.reference, workflow.SearchOutput(workflow.RecordOutput(kind="bam" if given.bam else "sam"))
+    )
     mappers = make_mappers(fm_index, wanted, where, Progress(quiet=True), writer, Observers(clock=clock))
     mapping.compile_all(at_once(mappers), writer, any_length=least_bases(fm_index) == 0)
     sessions = [session for mapper in mappers for session in mapper.sessions]

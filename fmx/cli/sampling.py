@@ -3,6 +3,7 @@
 import os
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from ..errors import InputError
 from ..input.streams import STANDARD
 from .places import anything, check_places
 from .reports import report_of
+
+if TYPE_CHECKING:
+    from ..output.search_output import SearchOutput
 
 
 def read_groups(text, paths) -> tuple:
@@ -65,7 +69,6 @@ def named_group(text) -> tuple:
 # --samples of fmx search: samples by a sheet, with an output each or one with their read groups.
 
 PLACE = "{sample}"  # in names of outputs: the sample's name
-_WRITTEN = ("path", "counts", "screen", "mapped_to", "unmapped_to")  # paths of an Output
 
 
 def samples_of(given) -> list:
@@ -80,7 +83,7 @@ def samples_of(given) -> list:
 def jobs_of(given, samples, job, outputs_of) -> tuple:
     """(a SearchJob for each of Samples, or one for all; the outputs of all, as check_places takes them).
 
-    ``job``: what is asked for; ``outputs_of`` an Output are its own.  Raises UsageError, InputError.
+    ``job``: what is asked for; ``outputs_of`` a SearchOutput are its own.  Raises UsageError, InputError.
     """
     if given.rg is not None:
         raise click.UsageError("--rg names one group for all reads: with --samples the sheet has read_group")
@@ -152,20 +155,29 @@ def _check_groups(sheet, groups):
             raise InputError(sheet, "", f"read group {name} is there twice, with other fields")
 
 
-def _with_groups(output, groups):
-    """An Output with the read groups, (line, ID), of all files in order."""
+def _with_groups(output: "SearchOutput", groups: list) -> "SearchOutput":
+    """An output with the read groups, (line, ID), of all files in order."""
+    from ..output.search_output import ReadGroups
+
     lines, names = list(dict.fromkeys(line for line, _ in groups)), tuple(name for _, name in groups)
-    several = names if len(lines) > 1 else ()
-    return replace(output, read_group="\n".join(lines), read_group_id=names[0], groups=several)
+    made = ReadGroups("\n".join(lines), names[0], of_files=names if len(lines) > 1 else ())
+    return replace(output, records=replace(output.records, groups=made))
 
 
-def _named(output, name):
-    """An Output whose paths hold the name of a sample."""
+def _named(output: "SearchOutput", name: str) -> "SearchOutput":
+    """An output whose paths hold the name of a sample."""
     if "/" in name:
         raise click.UsageError(f"the name of sample {name} holds a /: it cannot be put into that of a file")
-    paths = {field: getattr(output, field) for field in _WRITTEN}
-    reports = (
-        report_of([path.replace(PLACE, name) for path in output.report.paths]) if output.report else None
+
+    def own(path: str | None) -> str | None:
+        return path and path.replace(PLACE, name)
+
+    counts, reads, report = output.counts, output.reads, output.report
+    return replace(
+        output,
+        records=replace(output.records, path=own(output.path)),
+        counts=counts and replace(counts, path=counts.path.replace(PLACE, name)),
+        screen=own(output.screen),
+        reads=replace(reads, mapped=own(reads.mapped), unmapped=own(reads.unmapped)),
+        report=report and report_of([path.replace(PLACE, name) for path in report.paths]),
     )
-    paths = {field: path and path.replace(PLACE, name) for field, path in paths.items()}
-    return replace(output, report=reports, **paths)

@@ -58,16 +58,16 @@ writing = options.together(
 
 
 def output_of(given, has_mates=False) -> tuple:
-    """(output.wanted.Output, a function: such a one -> its outputs as check_places takes them).
+    """(SearchOutput, a function: such a one -> its outputs as check_places takes them).
 
     ``has_mates``: reads are mates in two files.  Raises UsageError.
     """
-    from ..output.wanted import Output
+    from ..output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
     from .places import GZIP, READS, format_of
     from .sampling import read_groups
 
     files = () if given.collapse else (*given.reads, *given.mates1, *given.mates2)  # else reads of all groups
-    group, group_id, own_group = read_groups(given.rg, files)
+    groups = ReadGroups(*read_groups(given.rg, files))
     kind, formats = format_of(given.kind, given.output, kinds_of("search"), "sam")
     hits, kind, screen = _hits_and_screen(given, kind)
     if given.sort and kind not in ("bam", "cram"):
@@ -75,13 +75,13 @@ def output_of(given, has_mates=False) -> tuple:
     by_group = given.counts_by == "group"
     if by_group and not given.counts:
         raise click.UsageError("--counts-by group says what --counts FILE counts by: give it as well")
-    output = Output(
-        hits, kind, unmapped=not given.no_unmapped, read_group=group, read_group_id=group_id,
-        own_group=own_group, tags=_tags(given.tags, given.nh), counts=given.counts, by_group=by_group,
-        screen=screen, mapped_to=given.al, unmapped_to=given.un, has_mates=has_mates,
-        mismatches=given.mismatches, sort=given.sort, fasta=given.reference,
-        report=report_of(given.reports),
+    records = RecordOutput(
+        hits, kind, not given.no_unmapped, _tags(given.tags, given.nh), groups, given.sort, given.reference,
+        given.mismatches,
     )  # fmt: skip
+    counts = CountsOutput(given.counts, by_group) if given.counts else None
+    reads = ReadsOutput(given.al, given.un, has_mates)
+    output = SearchOutput(records, counts, screen, reads, report_of(given.reports))
     return output, partial(outputs_of, formats, ["FASTA", GZIP] if given.collapse else READS)
 
 
@@ -94,15 +94,16 @@ def told(given, job: "SearchJob") -> "SearchJob":
 
 
 def outputs_of(kinds, kinds_of_reads, output) -> dict:
-    """The outputs of an Output: {option: (path or None, formats)}."""
+    """The outputs of a SearchOutput: {option: (path or None, formats)}."""
     from ..output.reads import of_mates
 
-    if output.mapped_to and output.mapped_to == output.unmapped_to != os.devnull:  # a pipe may be meant
-        raise click.UsageError(f"--al and --un are both {output.mapped_to}: name two places")
-    found = {"-o": (output.path, kinds), "--counts": (output.counts, ["TSV"])}
+    reads, counts = output.reads, output.counts
+    if reads.mapped and reads.mapped == reads.unmapped != os.devnull:  # a pipe may be meant
+        raise click.UsageError(f"--al and --un are both {reads.mapped}: name two places")
+    found = {"-o": (output.path, kinds), "--counts": (counts and counts.path, ["TSV"])}
     found["--screen"] = output.screen, ["TSV"]
-    for option, path in (("--al", output.mapped_to), ("--un", output.unmapped_to)):
-        if path and output.has_mates:
+    for option, path in (("--al", reads.mapped), ("--un", reads.unmapped)):
+        if path and reads.has_mates:
             places = enumerate(of_mates(path), 1)
             found |= {f"{option} of mates {mate}": (place, kinds_of_reads) for mate, place in places}
         else:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..input.chunks import literal_fasta
-from ..output.wanted import Output
+from ..output.search_output import SearchOutput
 from ..search.facts import Asked
 from ..search.mapping import MapOptions
 from ..system.files import PLACE
@@ -71,23 +71,23 @@ class SearchJob(IndexedJob):
     index: IndexChoice = field(metadata=PLACE)
     reads: ReadInput = field(metadata=PLACE)
     mapping: MapOptions
-    output: Output
+    output: SearchOutput
 
     @property
     def inputs(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.reads.paths
 
     def absolute(self) -> Self:
-        fasta = self.output.fasta and os.path.abspath(self.output.fasta)
-        output = replace(self.output, fasta=fasta)
+        records = self.output.records
+        fasta = records.fasta and os.path.abspath(records.fasta)
+        output = replace(self.output, records=replace(records, fasta=fasta))
         return replace(self, index=self.index.absolute(), reads=self.reads.absolute(), output=output)
 
     def open(self, resources: Resources, progress: Any, kept: Kept) -> Opened:
-        output = self.output
-        has_names = output.kind != "nothing" and not output.matrix
-        has_names = has_names or bool(output.counts and not output.by_group)
+        output, matrix = self.output, self.output.records.matrix
+        has_names = (output.kind != "nothing" and not matrix) or bool(output.counts and not output.by_group)
         opened = self.index.open(resources, progress, kept, self.mapping.near is not None, has_names)
-        if output.matrix:
+        if matrix:
             from ..index.contigs import groups_of
 
             groups_of(opened.fm_index)
@@ -104,7 +104,7 @@ class SearchJob(IndexedJob):
         if self.reads.sample:
             progress.say(f"sample {self.reads.sample} to {self.output.path}")
         options = replace(self.mapping, n_threads=resources.threads, chunk_size=0)
-        if self.output.matrix:
+        if self.output.records.matrix:
             from ..output.formats.matrix import chunk_size
 
             size = chunk_size(opened.fm_index.reference, options.chunk_size)
@@ -129,7 +129,7 @@ class SearchJob(IndexedJob):
 
         output = opened.told(self.output)
         return merge(
-            folder, shards, output.path, output.tables(), output.report, output.takers(), progress.wall
+            folder, shards, output.path, output.tables(), output.report, output.reads.takers(), progress.wall
         )
 
     def _asked(self, opened: Opened) -> Asked:

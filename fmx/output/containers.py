@@ -22,7 +22,7 @@ from ..system.files import DraftFolder, sync_names, sync_tree
 
 if TYPE_CHECKING:
     from ..index.reference import Reference
-    from .wanted import Output
+    from .search_output import RecordOutput
 
 MEMORY = 1 << 30  # bytes of records held at a time by all threads
 LEAST = 32 << 20  # of these by one
@@ -30,7 +30,7 @@ LONGEST = 2**29  # bases of a contig that a .bai holds; more take a .csi
 INDEXES = ".bai", ".csi", ".crai"
 
 
-def is_needed(output: "Output") -> bool:
+def is_needed(output: "RecordOutput") -> bool:
     """Whether the records of BAM or CRAM go through samtools."""
     return output.sort or output.kind == "cram"
 
@@ -172,8 +172,8 @@ def from_fields(fields: dict) -> Container:
     return getattr(import_module(CONTAINERS[name]), name)(**own)
 
 
-def container(output: "Output", reference: "Reference") -> Container:
-    """What the pieces of an Output become.  Raises OutputError."""
+def container(output: "RecordOutput", reference: "Reference") -> Container:
+    """What the pieces of a RecordOutput become.  Raises OutputError."""
     if output.kind == "parquet":
         from .formats import parquet
 

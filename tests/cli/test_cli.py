@@ -17,6 +17,7 @@ import fmx
 from fmx import workflow
 from fmx.cli import main
 from fmx.index import fm_index
+from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.mapping import MapOptions
 
 CONTIGS = TEXTS["repeats across separators"]
@@ -133,7 +134,10 @@ def test_threads_and_chunks_do_not_change_the_output(kind, chunk_size, n_threads
     for threads, size in ((1, 1 << 21), (n_threads, chunk_size)):
         options = MapOptions(policy, n_threads=threads, chunk_size=size)
         workflow.search(
-            fm_index.load(index_of(CONTIGS)), ["r.fq", "r.fq"], options, workflow.Output("out", kind)
+            fm_index.load(index_of(CONTIGS)),
+            ["r.fq", "r.fq"],
+            options,
+            SearchOutput(RecordOutput("out", kind)),
         )
         data = (folder / "out").read_bytes()
         outputs.append(gzip.decompress(data) if kind == "bam" else data)

@@ -292,8 +292,8 @@ BESIDE = [
     (["--report", "r.json"], "without --report"),
     (["--al", "al.fq"], "without --al"),
     (["--un", "un.fq.gz"], "without --un"),
-    (["--format", "bam"], 'options: output: kind "sam", not "bam"'),
-    (["--tags", "none"], "options: output: tags 47, not 0"),
+    (["--format", "bam"], 'options: output: records: kind "sam", not "bam"'),
+    (["--tags", "none"], "options: output: records: tags 47, not 0"),
     (["-a"], "options: mapping: policy: limit 1, not "),
 ]
 

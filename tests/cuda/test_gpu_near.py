@@ -8,6 +8,7 @@ from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.index import fm_index
+from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
 from fmx.search.gpu import gpu_parts
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions, Near
@@ -32,7 +33,7 @@ def opened(tmp_path):
 def mapped(index, reads, path, device, kind):
     """(records, counts, summary) of near matches."""
     counts, near = path.with_suffix(".tsv"), Near(2)
-    output = workflow.Output(str(path), kind, counts=str(counts), mismatches=2)
+    output = SearchOutput(RecordOutput(str(path), kind, mismatches=2), CountsOutput(str(counts)))
     options = MapOptions(SelectionPolicy(ALL), near=near)
     summary = workflow.search(index, [reads], options, output, device=device)
     return path.read_bytes(), counts.read_bytes(), summary

@@ -8,6 +8,7 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.index import fm_index
 from fmx.input.mates import PairedFiles
+from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
 from fmx.search.pairs.proper import Pairing
@@ -27,7 +28,7 @@ RULES = {"all": SelectionPolicy(ALL), "drawn": SelectionPolicy(2, seed=3)}
 def mapped(index, files, path, policy, device):
     """(records, summary) of pairs."""
     options = MapOptions(policy, pairing=Pairing("fr", 0, 90))
-    summary = workflow.search(index, files, options, workflow.Output(str(path)), device=device)
+    summary = workflow.search(index, files, options, SearchOutput(RecordOutput(str(path))), device=device)
     return path.read_bytes(), summary
 
 

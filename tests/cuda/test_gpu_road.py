@@ -24,12 +24,14 @@ from fmx.input import reads_gpu
 from fmx.input.reads import WHOLE, Trim
 from fmx.machines import auto, gpu
 from fmx.machines.progress import Progress
+from fmx.output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
 from fmx.report.facts import Report
 from fmx.search import mappers
 from fmx.search.gpu import gpu_mapper
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions, Mapper
 
+NO_READS = ReadsOutput()
 GPU = workflow.Device("cuda")
 UNIT = random_letters(150, "road")
 CONTIGS = numbered([UNIT, "TT" + UNIT[90:140] + "NN" + UNIT[:20], "ACG" * 9])
@@ -78,10 +80,10 @@ def on_cpu(monkeypatch):
     return chunks
 
 
-def search(opened, reads, path, device, policy=POLICIES["first"], trim=WHOLE, **output):
+def search(opened, reads, path, device, policy=POLICIES["first"], trim=WHOLE, beside=NO_READS, **output):
     """(what is written, BAM inflated; the table of counts; the summary)."""
     counts = path.with_suffix(".tsv")
-    output = workflow.Output(str(path), counts=str(counts), **output)
+    output = SearchOutput(RecordOutput(str(path), **output), CountsOutput(str(counts)), reads=beside)
     summary = workflow.search(opened, [reads], MapOptions(policy, trim=trim), output, device=device)
     written = path.read_bytes()
     return gzip.decompress(written) if output.kind == "bam" else written, counts.read_bytes(), summary
@@ -124,7 +126,7 @@ def test_a_report_tells_what_that_of_the_cpu_tells(opened, tmp_path, on_cpu):
     for device in (workflow.Device(), GPU):
         on_cpu.clear()
         report = Report((str(tmp_path / "run.json"),), {})
-        output = workflow.Output(str(tmp_path / "o.sam"), report=report)
+        output = SearchOutput(RecordOutput(str(tmp_path / "o.sam")), report=report)
         workflow.search(opened, [tmp_path / "reads"], MapOptions(), output, device=device)
         told = json.loads((tmp_path / "run.json").read_text())
         found.append({name: told[name] for name in ("counts", "shares", "lengths", "contigs", *HITS)})
@@ -138,7 +140,7 @@ def test_a_report_tells_what_that_of_the_cpu_tells(opened, tmp_path, on_cpu):
 
 
 OUTPUTS = {
-    "BAM": {"kind": "bam", "read_group": "@RG\tID:x", "read_group_id": "x"},
+    "BAM": {"kind": "bam", "groups": ReadGroups("@RG\tID:x", "x")},
     "no unmapped": {"unmapped": False},
     "TSV": {"kind": "tsv", "policy": POLICIES["all"]},
     "BED": {"kind": "bed", "policy": POLICIES["all"]},
@@ -161,8 +163,8 @@ def test_reads_as_they_came_are_those_of_the_cpu(name, opened, tmp_path, on_cpu)
     found = []
     for device in (workflow.Device(), GPU):
         on_cpu.clear()
-        places = {"mapped_to": str(tmp_path / "al"), "unmapped_to": str(tmp_path / "un.gz")}
-        search(opened, tmp_path / "reads", tmp_path / "out", device, policy=POLICIES["limited"], **places)
+        beside = ReadsOutput(str(tmp_path / "al"), str(tmp_path / "un.gz"))
+        search(opened, tmp_path / "reads", tmp_path / "out", device, POLICIES["limited"], beside=beside)
         found.append(((tmp_path / "al").read_bytes(), gzip.decompress((tmp_path / "un.gz").read_bytes())))
     assert on_cpu == []
     assert found[0] == found[1]
@@ -172,7 +174,7 @@ def test_reads_as_they_came_are_those_of_the_cpu(name, opened, tmp_path, on_cpu)
 def test_where_a_gpu_has_too_little_memory_the_cpu_deflates(opened, tmp_path, on_cpu, monkeypatch, capsys):
     monkeypatch.setattr(gpu, "shared_bytes", lambda: 1 << 16)
     (tmp_path / "reads").write_bytes(FEW)
-    output = workflow.Output(str(tmp_path / "x.bam"), "bam")
+    output = SearchOutput(RecordOutput(str(tmp_path / "x.bam"), "bam"))
     workflow.search(opened, [tmp_path / "reads"], MapOptions(), output, Progress(), GPU)
     assert (
         "BAM is deflated by the CPU: a block of threads of this GPU has 65536 bytes"

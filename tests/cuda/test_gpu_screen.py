@@ -7,6 +7,7 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.index import fm_index
 from fmx.index.fm_index import join
+from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
 
@@ -24,7 +25,9 @@ def test_a_screen_is_that_of_the_cpu(sa_rate, tmp_path):
     found = []
     for engine in ("cpu", "cuda"):
         for limit, kind, path in ((ALL, "sam", str(tmp_path / "hits")), (0, "nothing", None)):
-            output = workflow.Output(path, kind, counts=tmp_path / "n", by_group=True, screen=tmp_path / "s")
+            output = SearchOutput(
+                RecordOutput(path, kind), CountsOutput(tmp_path / "n", True), tmp_path / "s"
+            )
             options, device = MapOptions(SelectionPolicy(limit)), workflow.Device(engine)
             workflow.search(opened, [tmp_path / "r.fa"], options, output, device=device)
             found.append([(tmp_path / name).read_bytes() for name in ("hits", "n", "s")])
@@ -41,7 +44,7 @@ def test_a_matrix_is_that_of_the_cpu(tmp_path):
     workflow.build_index([tmp_path / "large.fa", tmp_path / "small.fa"], tmp_path / "both.fmx")
     opened, found = fm_index.load(tmp_path / "both.fmx"), []
     for engine in ("cpu", "cuda"):
-        output = workflow.Output(str(tmp_path / "m"), "tsv", matrix="counts")
+        output = SearchOutput(RecordOutput(str(tmp_path / "m"), "tsv", matrix="counts"))
         options = MapOptions(SelectionPolicy(ALL))
         workflow.search(opened, [tmp_path / "r.fa"], options, output, device=workflow.Device(engine))
         found.append((tmp_path / "m").read_text())

@@ -25,6 +25,7 @@ from fmx.index.sparse.table import SparseName
 from fmx.input.reads import FORWARD, REVERSE
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
+from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import BOTH, MapOptions, Mapper
 
@@ -69,7 +70,7 @@ def both(tmp_path, on_cpu):
 
     def search(index, device, policy, strands, **output):
         path, counts = tmp_path / "hits", tmp_path / "counts"
-        wanted = workflow.Output(str(path), counts=str(counts), **output)
+        wanted = SearchOutput(RecordOutput(str(path), **output), CountsOutput(str(counts)))
         reads = [tmp_path / "reads"]
         summary = workflow.search(index, reads, MapOptions(policy, strands), wanted, device=device)
         return path.read_bytes(), counts.read_bytes(), summary
@@ -170,7 +171,7 @@ def test_shorter_reads_are_left_to_the_cpu(tmp_path, on_cpu):
     index, said = in_memory(contigs, 21, 16, "bvsfm-k2-d96"), []
     progress = Progress(quiet=True)
     progress.say = said.append
-    output = workflow.Output(str(tmp_path / "hits"))
+    output = SearchOutput(RecordOutput(str(tmp_path / "hits")))
     summary = workflow.search(index, [tmp_path / "reads"], MapOptions(), output, progress, GPU)
     assert (summary.mapped, on_cpu[-1].n_bound) == (4, 4)
     assert "reads shorter than 36 bases, and those beside them, are" in " ".join(said)

@@ -27,6 +27,7 @@ from fmx.mem.matching import MemOptions
 from fmx.mem.seeds import make_seeds
 from fmx.mem.seeds_gpu import BESIDE
 from fmx.output import hits_gpu
+from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search import mapping
 from fmx.search.gpu import gpu_parts
 from fmx.search.gpu.gpu_search import n_bytes
@@ -80,7 +81,7 @@ def test_each_thread_maps_on_its_own_gpu(home, monkeypatch):
     """More GPUs than threads have a thread each, and both work at the same time, with what is their own."""
     opened = fm_index.load(home / "ref.fmx", method="verify")
     options, where = MapOptions(n_threads=1), Device("cuda", n_gpus=2)
-    writer, _ = workflow.make_writer(opened.reference, workflow.Output())
+    writer, _ = workflow.make_writer(opened.reference, SearchOutput())
     mappers = workflow.make_mappers(opened, options, where, Progress(quiet=True), writer)
     assert [session.number for mapper in mappers for session in mapper.sessions] == [0, 1]
     both, map_span, mapped = threading.Barrier(2), type(mappers[0]).map, []
@@ -119,7 +120,10 @@ def test_parts_are_spread_where_no_gpu_has_room_for_all(n_gpus, n_teams, home, t
     assert len(sizes) == 2
     memory = max(sizes) + gpu_parts.STREAM_BYTES
     paths, where = [home / f"{i}.fa" for i in range(3)], Device("cuda", 0, memory, n_gpus)
-    options, output = MapOptions(SelectionPolicy(ALL), n_threads=2), workflow.Output(tmp_path / "found.sam")
+    options, output = (
+        MapOptions(SelectionPolicy(ALL), n_threads=2),
+        SearchOutput(RecordOutput(tmp_path / "found.sam")),
+    )
     if not n_teams:
         with pytest.raises(DeviceError, match="raise --gpu-memory"):
             workflow.search(opened, paths, options, output, told, where)

@@ -18,6 +18,7 @@ from fmx.index import arrays, fm_index, plan
 from fmx.index.disk import store
 from fmx.index.fasta import read_fasta
 from fmx.index.reference import cut, part_of
+from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search import mapping
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mappers import make_mapper
@@ -113,7 +114,9 @@ def test_positions_beyond_32_bits_are_kept(folder):
         for policy in (SelectionPolicy(), SelectionPolicy(ALL), SelectionPolicy(3, seed=1)):
             written = []
             for name, opened in (("near", near), ("far", far)):
-                workflow.search(opened, ["reads.fa"], MapOptions(policy), workflow.Output(name, kind))
+                workflow.search(
+                    opened, ["reads.fa"], MapOptions(policy), SearchOutput(RecordOutput(name, kind))
+                )
                 written.append(without_program((folder / name).read_bytes()))
             assert written[0] == written[1]
     far_mapper = make_mapper(far, MapOptions(SelectionPolicy(ALL)))

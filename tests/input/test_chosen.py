@@ -12,6 +12,7 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.index import fm_index
 from fmx.input import pair_shards, shards
+from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.mapping import MapOptions
 
 GENOME = numbered([random_letters(500, "chosen")])
@@ -34,7 +35,7 @@ def written(folder, index_of):
         for i, data in enumerate(files):
             (folder / str(i)).write_bytes(data)
         places, options = [folder / str(i) for i in range(len(files))], MapOptions(**options)
-        workflow.search(opened, places, options, workflow.Output("out.sam"))
+        workflow.search(opened, places, options, SearchOutput(RecordOutput("out.sam")))
         lines = without_program((folder / "out.sam").read_bytes()).splitlines()
         return [line.split(b"\t")[0].decode() for line in lines if not line.startswith(b"@")]
 

@@ -14,6 +14,7 @@ from fmx.input import pair_spans, read_range, spans
 from fmx.input.mates import PairedFiles
 from fmx.input.reads import WHOLE
 from fmx.input.streams import Source
+from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.mapping import MapOptions
 from fmx.search.pairs.proper import Pairing
 
@@ -61,7 +62,7 @@ def test_files_are_closed_after_an_error(options, form, index_of, tmp_path, monk
     (tmp_path / "reads").write_bytes(form(DAMAGED))
     paths = [tmp_path / "reads"]
     files = PairedFiles(paths, paths) if options.pairing else paths
-    output = workflow.Output(str(tmp_path / "out"))
+    output = SearchOutput(RecordOutput(str(tmp_path / "out")))
     prepared = workflow.prepare(opened, files, options, output, workflow.Progress(quiet=True), workflow.CPU)
     del held[:]
     monkeypatch.setattr(Source, "__init__", made)

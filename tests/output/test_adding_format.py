@@ -7,6 +7,7 @@ import pytest
 from fmx import workflow
 from fmx.input.chunks import literal_fasta
 from fmx.output import FORMATS, Format, kinds_of
+from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import BOTH, MapOptions
 
@@ -18,7 +19,7 @@ def test_a_search_writes_it(tmp_path, index_of, monkeypatch):
     monkeypatch.setitem(FORMATS, "plain", Format("plain_format", ("locate",)))
     assert kinds_of("locate")[-1] == "plain"
     index = journeys.load(index_of(CONTIGS), "verify")
-    output = workflow.Output(str(tmp_path / "hits"), "plain")
+    output = SearchOutput(RecordOutput(str(tmp_path / "hits"), "plain"))
     options = MapOptions(SelectionPolicy(ALL), BOTH, 1)
     workflow.search(index, [literal_fasta(READS)], options, output)
     hits = [(i, hit) for i, read in enumerate(READS) for hit in naive.locate(CONTIGS, read)]

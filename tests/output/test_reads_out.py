@@ -10,6 +10,7 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.index import fm_index
 from fmx.input.reads import WHOLE, Trim
+from fmx.output.search_output import ReadsOutput, RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
 
@@ -46,7 +47,7 @@ def test_each_read_is_in_one_of_them(form, rule, folder, index_of):
     (folder / "r").write_bytes(make(RECORDS).replace(b"\n", line_end))
     policy, trim, at_most = RULES[rule]
     opened = fm_index.load(index_of(GENOME))
-    output = workflow.Output("out.sam", mapped_to="al.gz", unmapped_to="un")
+    output = SearchOutput(RecordOutput("out.sam"), reads=ReadsOutput("al.gz", "un"))
     make_again = journeys.fasta if "FASTA" in form else make
     for threads, size in ((1, 1 << 20), (3, 200)):
         options = MapOptions(policy, n_threads=threads, chunk_size=size, trim=trim)

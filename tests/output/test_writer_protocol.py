@@ -1,7 +1,5 @@
 """Every RecordWriter has what its callers use, is whole when it was made, and says what ends a file."""
 
-import dataclasses
-
 import journeys
 import numpy as np
 import protocols
@@ -12,7 +10,7 @@ from fmx.output import FORMATS, RecordWriter, Sink, kinds_of, module_of
 from fmx.output.formats import matrix
 from fmx.output.hits import BatchWriter, HitWriter, Writers
 from fmx.output.mates import MateWriter
-from fmx.output.wanted import Output
+from fmx.output.search_output import RecordOutput
 
 CONTIGS = [("one", "ACGTACGGTCA"), ("two", "TTGACCATTGA")]
 
@@ -29,7 +27,7 @@ KINDS = [kind for kind in FORMATS if kind in kinds_of("search") or kind in ("rta
 
 
 def writer_of(kind, reference):
-    output = dataclasses.replace(Output(), kind=kind, matrix="counts" if kind in ("rtab", "npz") else None)
+    output = RecordOutput(kind=kind, matrix="counts" if kind in ("rtab", "npz") else None)
     return module_of(kind).open_hits(reference, output, lambda names: b"")
 
 

@@ -15,6 +15,7 @@ from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
 from fmx.input.reads import Trim
+from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
 from fmx.search import collapse
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions, Near
@@ -51,7 +52,7 @@ def run(index_of, tmp_path_factory):
 
     def run(reads, **options):
         (folder / "r.fq").write_bytes(journeys.fastq(reads))
-        output = workflow.Output(str(folder / "o.sam"), counts=str(folder / "c.tsv"))
+        output = SearchOutput(RecordOutput(str(folder / "o.sam")), CountsOutput(str(folder / "c.tsv")))
         summary = workflow.search(opened, [str(folder / "r.fq")], MapOptions(**options), output)
         lines = without_program((folder / "o.sam").read_bytes()).decode().splitlines()
         records = [line.split("\t") for line in lines if not line.startswith("@")]

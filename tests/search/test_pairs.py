@@ -14,6 +14,7 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.index import fm_index
 from fmx.input.mates import PairedFiles
+from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
 from fmx.search.pairs import pair_mapper as pairs_of_search
@@ -66,7 +67,9 @@ def records(folder, opened, pairs, rule, seed=-1, **options) -> list:
     policy = SelectionPolicy(rule.limit or ALL, rule.at_most or ALL, seed)
     wanted = MapOptions(policy, pairing=Pairing(*rule.lie), **options)
     files = PairedFiles((str(folder / "1.fq"),), (str(folder / "2.fq"),))
-    workflow.search(opened, files, wanted, workflow.Output(str(folder / "o.sam"), unmapped=rule.unmapped))
+    workflow.search(
+        opened, files, wanted, SearchOutput(RecordOutput(str(folder / "o.sam"), unmapped=rule.unmapped))
+    )
     lines = without_program((folder / "o.sam").read_bytes()).decode().splitlines()
     return [line.split("\t") for line in lines if not line.startswith("@")]
 

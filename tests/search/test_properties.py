@@ -16,6 +16,7 @@ from fmx.index.fm_index import take
 from fmx.input.chunks import literal_fasta
 from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
+from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions
 
@@ -113,7 +114,7 @@ def places(hits, flip=False) -> set:
 def test_chunks_and_threads_never_change_the_bytes(folder_of_this, question, chunk_size, n_threads):
     contigs, reads = question
     opened = fm_index.load(built(folder_of_this, contigs))
-    output = workflow.Output(folder_of_this / "out.sam", "sam")
+    output = SearchOutput(RecordOutput(folder_of_this / "out.sam", "sam"))
     texts = []
     for size, threads in ((1 << 20, 1), (chunk_size, n_threads)):
         options = MapOptions(SelectionPolicy(ALL), n_threads=threads, chunk_size=size)

@@ -109,17 +109,19 @@ def command(given: SimpleNamespace) -> None:
     if given.iupac and kind == "sam":
         raise click.UsageError("SAM holds no letters for sets of bases: write TSV or BED with --iupac")
     from ...jobs.search import LocateJob, ReadInput
-    from ...output.wanted import Output
+    from ...output.search_output import RecordOutput, SearchOutput
     from ...search.hits import ALL, SelectionPolicy
     from ...search.mapping import MapOptions, Near
     from ..dispatch import do_with_index, index_of
 
-    output = Output(given.output, kind, mismatches=given.mismatches, absent=given.absent, matrix=given.matrix)
+    records = RecordOutput(
+        given.output, kind, mismatches=given.mismatches, absent=given.absent, matrix=given.matrix
+    )
     is_near = given.mismatches > 0 or given.iupac
     near = Near(given.mismatches, given.iupac, best_first=False) if is_near else None
     wanted = MapOptions(SelectionPolicy(ALL), options.strands_of(given), near=near, noun="pattern")
     reads = ReadInput(given.patterns, literal=given.literal)
-    job = LocateJob(index_of(given), reads, wanted, output)
+    job = LocateJob(index_of(given), reads, wanted, SearchOutput(records))
     do_with_index(given, {"-o": (given.output, formats)}, job)
 
 

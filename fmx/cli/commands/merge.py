@@ -50,7 +50,8 @@ def command(given):
 
     found = manifests(given.folder)
     run = found[0].run
-    kind, command = run["options"]["output"]["kind"], run["command"]
+    asked, command = run["options"]["output"], run["command"]
+    kind = asked.get("records", asked)["kind"]
     if kind == "nothing" and run["--screen"] and not given.screen:
         given.screen, given.output = given.output, os.devnull
     beside = {
@@ -63,7 +64,7 @@ def command(given):
     for option, path in (beside | {"--stats": given.stats, "--json": given.json_path}).items():
         if path and command not in _OF[option]:
             raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])}")
-    reads = _reads_of(given, run)
+    places = _places_of(given, run)
     if command == "count":
         given.report = _page_of(given.reports)
         kind, formats = format_of(None, given.output, [kind, *KINDS], kind)
@@ -72,7 +73,7 @@ def command(given):
         if command != "search":
             refuse_multiqc(given.reports)
         formats = format_of(kind, given.output, [], kind)[1]
-        outputs = outputs_of(formats, READS, reads)
+        outputs = outputs_of(formats, READS, places)
     _check_suffix(given, command, formats)
     check_places([], outputs)
     folder = os.path.realpath(given.folder)
@@ -87,7 +88,7 @@ def command(given):
         add_up(output, progress, given.folder, found)
     else:
         check_beside(given.folder, run, beside)
-        merge(given.folder, found, given.output, reads.tables(), reads.report, reads.takers())
+        merge(given.folder, found, given.output, places.tables(), places.report, places.reads.takers())
     tell_shards(progress, found, f"which took {sum(shard.seconds for shard in found):,.1f} s together")
 
 
@@ -114,17 +115,21 @@ def _page_of(reports):
     return reports[0] if reports else None
 
 
-def _reads_of(given, run: dict):
-    """The workflow.Output with the places of reads; ``run``: that of the shards.  Raises UsageError."""
+def _places_of(given, run: dict):
+    """A SearchOutput with all places; ``run``: that of the shards.  Raises UsageError."""
     from ...output.reads import is_gzip
-    from ...output.wanted import Output
+    from ...output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput
 
     for option in ("--al", "--un"):
         path, held = getattr(given, option[2:]), run.get(option)
         if path and held and is_gzip(path) != (held == "gzip"):
             how = "end it with .gz" if held == "gzip" else "leave .gz out"
             raise click.UsageError(f"{option} {path}: shards hold these reads as {held}: {how}")
-    return Output(
-        given.output, counts=given.counts, screen=given.screen, mapped_to=given.al, unmapped_to=given.un,
-        has_mates=run["options"]["output"].get("has_mates", False), report=report_of(given.reports),
-    )  # fmt: skip
+    has_mates = run["options"]["output"].get("reads", {}).get("has_mates", False)
+    return SearchOutput(
+        RecordOutput(given.output),
+        CountsOutput(given.counts) if given.counts else None,
+        given.screen,
+        ReadsOutput(given.al, given.un, has_mates),
+        report_of(given.reports),
+    )

@@ -99,8 +99,8 @@ def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[HitWriter, bytes]:
     """(HitWriter, header)."""
-    group = put.as_bytes(f"RGZ{output.read_group_id}\0" if output.read_group_id else "")
-    form = BamHits(*contigs_of(reference), output.unmapped, output.tags, group, output.own_group)
+    group = put.as_bytes(f"RGZ{output.groups.name}\0" if output.groups.name else "")
+    form = BamHits(*contigs_of(reference), output.unmapped, output.tags, group, output.groups.longest)
     head = header(reference, sam_header(form.names), form.names)
     if containers.is_needed(output):  # which takes records that are not compressed
         return HitWriter(form, True), head

@@ -98,8 +98,8 @@ def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[HitWriter, bytes]:
     """(HitWriter, header)."""
-    group = put.as_bytes(f"\tRG:Z:{output.read_group_id}" if output.read_group_id else "")
-    form = SamHits(*contigs_of(reference), output.unmapped, output.tags, group, output.own_group)
+    group = put.as_bytes(f"\tRG:Z:{output.groups.name}" if output.groups.name else "")
+    form = SamHits(*contigs_of(reference), output.unmapped, output.tags, group, output.groups.longest)
     return HitWriter(form, is_sam=True), sam_header(form.names)
 
 

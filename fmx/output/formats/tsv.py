@@ -15,7 +15,7 @@ from .matrix import open_matrix
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
-    from ..wanted import Output
+    from ..search_output import RecordOutput
 
 HITS = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
 NEAR = HITS[:-1] + b"\tmismatches\n"
@@ -48,7 +48,7 @@ def open_hits(
     return HitWriter(form(*contigs_of(reference), output.absent)), head
 
 
-def form_of(output: "Output") -> tuple[type, bytes]:
+def form_of(output: "RecordOutput") -> tuple[type, bytes]:
     """(type of the form, header line) of hits."""
     return (TsvNear, NEAR) if output.mismatches else (TsvHits, HITS)
 
