@@ -23,7 +23,7 @@ from .index.fm_index import verify as verify_index
 from .index.plan import IndexOptions
 from .index.reference import Reference
 from .index.sparse.table import parse_sparse
-from .input.read_range import Share
+from .input.read_range import InputShare
 from .machines.auto import Auto, at_once
 from .machines.places import CPU, Device
 from .machines.progress import Progress
@@ -131,7 +131,7 @@ def map_reads(prepared: Search, paths: Any, output: SearchOutput, progress: Any,
     chunk_size = min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:
         n_threads = sum(mapper.options.n_threads for mapper in mappers)
-        share = Share(() if shard else files)
+        share = InputShare(() if shard else files)
         if options.collapse:
             distinct = run.shared("distinct", partial(_distinct, paths, chunk_size, options, share, progress))
             source = distinct.spans(chunk_size, progress, *run.share_of(distinct.n))
@@ -156,7 +156,7 @@ def map_reads(prepared: Search, paths: Any, output: SearchOutput, progress: Any,
     return summary
 
 
-def _distinct(paths: Any, size: int, options: MapOptions, share: Share, progress: Any) -> Any:
+def _distinct(paths: Any, size: int, options: MapOptions, share: InputShare, progress: Any) -> Any:
     """The distinct ones of all reads, a search.collapse.Collection: equal reads stand anywhere."""
     from .search.collapse import collect
 

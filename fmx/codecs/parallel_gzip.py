@@ -24,7 +24,7 @@ from ..machines.threads import settle, settled
 from . import inflate
 from .huffman import find_block, make_codes
 from .inflate import ENDED, MARKER, NEEDS_INPUT, NEEDS_ROOM, REACHED, SLACK, SPARE, WINDOW, State
-from .readers import Gzip, Plain
+from .readers import GzipStream, PlainRange
 
 if TYPE_CHECKING:
     from ..system.files import RegularFile
@@ -101,7 +101,7 @@ class Ranges:
             )
             self._told, sums = more_told, more_sums
 
-    def rest(self) -> Gzip | None:
+    def rest(self) -> GzipStream | None:
         """After all Ranges: what is left for igzip; None if they were all."""
         told = self._told.result()
         if told is None or told.bit >= 0:
@@ -114,9 +114,9 @@ def _no_meaning() -> np.ndarray:
     return np.concatenate([np.arange(MARKER), np.zeros(WINDOW)]).astype(np.uint8)
 
 
-def _from(file: "RegularFile", n: int) -> Gzip:
+def _from(file: "RegularFile", n: int) -> GzipStream:
     """What a gzip file holds from the n-th byte on."""
-    stream, buffer = Gzip(file.path, Plain(file, 0)), np.empty(1 << 20, np.uint8)
+    stream, buffer = GzipStream(file.path, PlainRange(file, 0)), np.empty(1 << 20, np.uint8)
     while n and (done := stream.readinto(buffer[:n])):
         n -= done
     return stream
@@ -276,7 +276,7 @@ class Range:
 
     def _tell_why(self) -> None:
         """Raise what igzip says."""
-        stream, buffer = Gzip(self._file.path, Plain(self._file, 0)), np.empty(1 << 20, np.uint8)
+        stream, buffer = GzipStream(self._file.path, PlainRange(self._file, 0)), np.empty(1 << 20, np.uint8)
         while stream.readinto(buffer):
             pass
         raise InputError(self._file.path, "gzip stream", "truncated or damaged (CRC-32); transfer it again")

@@ -18,7 +18,7 @@ from ..system.files import RegularFile
 from .bgzf import BGZF_END, LONGEST, MAGIC, block_length, inflate
 
 
-class Plain:
+class PlainRange:
     """The bytes of a plain file from an offset on."""
 
     def __init__(self, file: RegularFile, offset: int) -> None:
@@ -34,7 +34,7 @@ class Plain:
 # gzip of any kind as a stream, and runs of blocks of BGZF, which can be inflated by themselves.
 
 
-class Gzip:
+class GzipStream:
     """What a file of gzip holds.  ``raw`` gives its bytes; ``before``: the last of those before them."""
 
     def __init__(self, path: str, raw: Any, before: bytes = b"") -> None:
@@ -96,7 +96,7 @@ class _Watched(io.RawIOBase):
         return False
 
 
-class Blocks:
+class BgzfBlocks:
     """What blocks of BGZF hold, and all after them: n bytes from the ``skip``-th on, and what follows.
 
     The blocks are those of ``file`` (RegularFile) from ``start`` on, which end at ``stops``.
@@ -132,10 +132,10 @@ class Blocks:
             raise EOFError("a block of BGZF is not as long as it says")
 
 
-def after(file: RegularFile, start: int) -> Gzip:
+def after(file: RegularFile, start: int) -> GzipStream:
     """What a RegularFile of gzip holds from the end of a member on."""
     first = max(0, start - LONGEST)
-    return Gzip(file.path, Plain(file, start), file.bytes(start - first, first))
+    return GzipStream(file.path, PlainRange(file, start), file.bytes(start - first, first))
 
 
 # zstd, xz and bzip2 as streams, by decompressors that all do what those of the standard library do.
@@ -171,7 +171,7 @@ def kind_of(head: bytes) -> Kind | None:
     return next((kind for kind in KINDS if kind.begins(head[:6])), None)
 
 
-class Packed:
+class CompressedStream:
     """What a file of a Kind holds, one stream after the other; ``raw`` gives its bytes."""
 
     def __init__(self, path: str, raw: BinaryIO, kind: Kind) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import InputError, n_of, shown
 from ..input import pair_spans, spans
 from ..input.mates import PairedFiles
-from ..input.read_range import Share
+from ..input.read_range import InputShare
 from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
 from ..input.streams import STANDARD
 from ..machines.pipeline import run_ordered
@@ -114,7 +114,7 @@ class SampleInputs:
         ]
         each = max(1, n_threads // len(files))
         self._inputs = [SampleInput(*one, each) for one in files]
-        self.share = Share([path for _, _, paths in files for path in paths])
+        self.share = InputShare([path for _, _, paths in files for path in paths])
         self._changed, self._n_open = threading.Condition(), len(files)
         self._free = list(range(len(files)))  # a heap: those that nobody is reading
 

@@ -12,7 +12,7 @@ from ..compiler import functions
 from ..errors import n_of
 from ..input.chunks import CHUNK_SIZE
 from ..input.mates import PairedFiles
-from ..input.read_range import Share
+from ..input.read_range import InputShare
 from ..machines.progress import Progress
 from ..machines.threads import settled
 from .counting import (
@@ -95,7 +95,7 @@ class ShardInputs:
         self._counter, self._inputs = counter, {}  # type: tuple[Any, dict]
         first, *second = zip(*(paths for _, _, paths in self._files), strict=True)
         paths: Any = PairedFiles(first, *second) if second else first
-        self._plan, self.share = shard.cut(paths, CHUNK_SIZE, n_threads), Share([])
+        self._plan, self.share = shard.cut(paths, CHUNK_SIZE, n_threads), InputShare([])
 
     def __iter__(self) -> "Iterator[ShardSpan]":
         for number, span in self._plan.numbered():

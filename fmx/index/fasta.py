@@ -21,7 +21,7 @@ from ..compiler.sorting import lower_bound
 from ..errors import InputError, escaped, shown
 from ..input.chunks import CHUNK_SIZE, CR, NEWLINE, about_cr, no_fasta, skip_blank
 from ..input.dna import CODE, IUPAC
-from ..input.read_range import Share
+from ..input.read_range import InputShare
 from ..input.spans import read_whole
 from ..input.streams import Source, stems_of
 from ..input.tables import read_named
@@ -243,7 +243,7 @@ def read_fasta(
     stems = _stems(paths) if prefixed or len(paths) > 1 else [""]
     names: dict = {}
     letters, starts, files = [], [np.zeros(1, np.int64)], []
-    share = Share(paths)
+    share = InputShare(paths)
     for number, (path, stem) in enumerate(zip(paths, stems, strict=True)):
         with Source(path) as source:
             own = read_letters(source, n_threads, partial(_tell, source, share, number, done))
@@ -283,7 +283,7 @@ def other_than_dna(letters: np.ndarray) -> str:
     )
 
 
-def _tell(source: Source, share: Share, number: int, done: Callable[[float | None], object]) -> None:
+def _tell(source: Source, share: InputShare, number: int, done: Callable[[float | None], object]) -> None:
     """Note how far the number-th file was read, and tell it."""
     share.note(number, source.position())
     done(share())

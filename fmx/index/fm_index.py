@@ -22,7 +22,10 @@ from .seed_table import SeedTable
 from .sparse.table import SparseTable, parse_sparse, sparse_named
 
 if TYPE_CHECKING:
-    from .disk.writer import HeldIndex
+    from .disk.writer import MemoryIndex
+
+if TYPE_CHECKING:
+    pass
 
 
 @dataclass(frozen=True)
@@ -112,9 +115,9 @@ def load(
 
 
 def take(
-    held: "HeldIndex", layout: str | None = None, method: str = "auto", with_text: bool = False
+    held: "MemoryIndex", layout: str | None = None, method: str = "auto", with_text: bool = False
 ) -> FMIndex | JoinedIndex:
-    """The same of a HeldIndex, whose text is there in any case.  Raises UnsupportedError."""
+    """The same of a MemoryIndex, whose text is there in any case.  Raises UnsupportedError."""
     return _opened(None, held.meta, held.arrays, _choose(held.meta, layout, method, None, with_text))
 
 

@@ -91,7 +91,7 @@ def _prefetch_sampled(sa, row):
     prefetch(sa.marks, row // _D * _W)
 
 
-class Kept(NamedTuple):
+class SampledRows(NamedTuple):
     """Chooses the rows whose positions have their bit in ``bits`` (uint8, 8 positions each)."""
 
     sa: Any
@@ -121,7 +121,7 @@ def sample(
     """
     bits = np.zeros(sa.size // 8 + 1, np.uint8)
     _keep_positions(sa.size, block_starts, s, k, ahead, bits)
-    kept, n_words = Kept(sa, backend.take(bits)), n_mark_words(sa.size)
+    kept, n_words = SampledRows(sa, backend.take(bits)), n_mark_words(sa.size)
     n_rows = n_words // _W * _D
     ends = backend.count(kept, n_rows, _D)
     positions = backend.pick(kept, n_rows, ends, backend.empty(int(ends[-1]), np.uint32), _D)
@@ -142,7 +142,7 @@ def _keep_positions(n, block_starts, s, k, ahead, kept):
             kept[position >> 3] |= np.uint8(1 << (position & 7))
 
 
-@choose.register(Kept)
+@choose.register(SampledRows)
 def _choose_kept(choice, row):
     if row >= choice.sa.size:
         return np.int64(-1)

@@ -4,7 +4,8 @@ from typing import Any, Protocol
 
 
 class Reader(Protocol):
-    """What gives bytes in order: Plain, Blocks, Gzip, Range, Source, Packed, Alignments, Stream.
+    """What gives bytes in order: PlainRange, BgzfBlocks, GzipStream, Range, Source, CompressedStream,
+    Alignments, StreamRest.
 
     To add one, for a container of reads: write ``readinto`` as it is told here, and let ``Source`` choose it
     by the first bytes of a file.  tests/input/test_reader_protocol.py runs over all of them.
@@ -18,7 +19,7 @@ class Reader(Protocol):
 
 
 class SpanLike(Protocol):
-    """Some records of an input, which any thread can read by itself: Span, PairSpan, Listed; a Chunk, read.
+    """Some records of an input, for any thread to read: Span, PairSpan, SequenceSpan; a Chunk, read.
 
     To add one: give it these, and let a ``plan`` yield it.  Whoever takes one calls ``read``
     at once: a span may wait for what stands before it.

@@ -77,7 +77,7 @@ def read_groups(path: str | Path) -> list:
     return [line for line in lines if line.startswith("@RG\t")]
 
 
-class Compressed(str):
+class CramPath(str):
     """The path of reads that are CRAM, perhaps: compressed by the FASTA file ``reference``."""
 
     reference: str
@@ -95,7 +95,7 @@ class Compressed(str):
 class Alignments:
     """What ``raw`` (a binary file) holds as FASTQ, once it is read from.
 
-    ``path``: its name, perhaps Compressed.  A pipe is read to its end by a thread, which feeds samtools.
+    ``path``: its name, perhaps a CramPath.  A pipe is read to its end by a thread, which feeds samtools.
     """
 
     def __init__(self, path: str | Path, raw: Any) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import InputError
 from . import pair_spans, spans
 from .chunks import NEWLINE, count, find_border, skip_blank
-from .read_range import Chosen
+from .read_range import ReadRange
 from .shards import GUESS, Border, Cuts, ShardPlan, Stretch, before_cut
 from .spans import Before
 from .streams import Source
@@ -50,7 +50,7 @@ class PairShardPlan:
         self._two = ShardPlan(shard, files.second, size, n_threads=n_threads)
         self._step = 1 if files.second else 2  # records of a pair in a file
         self._before, self._range = stretch and stretch.before, (skip, n)
-        self._choices: list[Chosen] = []  # of mates 1, and of mates 2
+        self._choices: list[ReadRange] = []  # of mates 1, and of mates 2
 
     def _chosen(self, sides: Sequence[Generator[Any, None, None]], left_out: int = 0) -> tuple[list, int]:
         """(the records of spans of both sides that are wanted, how many of mates 2 are left out first)."""
@@ -59,7 +59,7 @@ class PairShardPlan:
             return list(sides), left_out
         if not self._choices:
             begins = (before, before - left_out)
-            self._choices = [Chosen(step * skip, n and step * n, begin) for begin in begins]
+            self._choices = [ReadRange(step * skip, n and step * n, begin) for begin in begins]
             left_out = max(0, before - max(step * skip, before - left_out))
         return [choice.of(side) for choice, side in zip(self._choices, sides, strict=False)], left_out
 
@@ -113,7 +113,7 @@ class PairShardPlan:
         self, names: Sequence[tuple[int, str]], sources: tuple[Source, Source], first: int, last: int
     ) -> "Iterator[PairSpan]":
         begun = [spans.first_of(source) for source in sources]
-        ends = [_End(source, skip, head) for source, (skip, head) in zip(sources, begun, strict=True)]
+        ends = [_MateFile(source, skip, head) for source, (skip, head) in zip(sources, begun, strict=True)]
         one, two = ends
         whole = [end.path for end in ends if end.cuts.is_whole]
         if whole and first > 0:
@@ -129,7 +129,7 @@ class PairShardPlan:
             )
             yield from pair_spans.items(names, sides)
             return
-        begin = _first_mate(start, one, two)[1] if start else Found(0, 0, 0)
+        begin = _first_mate(start, one, two)[1] if start else MatePlace(0, 0, 0)
         after, end = _first_mate(stop, one, two)
         cut_sides = [
             self._one.between(sources[0], begun[0], one.cuts, start, stop),
@@ -139,7 +139,7 @@ class PairShardPlan:
         yield from pair_spans.items(names, sides, left_out, after)
 
 
-class Found(NamedTuple):
+class MatePlace(NamedTuple):
     """A record: ``n_before`` others are between it and ``cut``; ``until``: a cut after its start."""
 
     cut: int
@@ -147,21 +147,21 @@ class Found(NamedTuple):
     until: int
 
 
-def _first_mate(cut: int, one: "_End", two: "_End") -> tuple[bytes | None, Found]:
+def _first_mate(cut: int, one: "_MateFile", two: "_MateFile") -> tuple[bytes | None, MatePlace]:
     """Of the first record of file one from a cut on: (its name, where its mate is in file two).
 
     (None, the end of file two) if there is none.  Raises InputError.
     """
     size, name = two.cuts.size, one.name_at(cut)
     if name is None:
-        return None, Found(size, 0, size)
+        return None, MatePlace(size, 0, size)
     own = name
     if name[-2:] in (b"/1", b".1") and one.name_at(0) != two.name_at(0):  # else a.2 is another read
         own = name[:-1] + b"2"
     return name, two.find(own, cut * size // one.cuts.size, name, one.path)
 
 
-class _End:
+class _MateFile:
     """A file of mates, as far as it is looked into."""
 
     def __init__(self, source: Source, skip: int, head: np.ndarray) -> None:
@@ -190,7 +190,7 @@ class _End:
         left = -before.total % 4 + 1 if self._is_fastq else 1
         return data, *find_border(data, 0, left, self._is_fastq)
 
-    def find(self, own: bytes, place: int, name: bytes, path: str) -> Found:
+    def find(self, own: bytes, place: int, name: bytes, path: str) -> MatePlace:
         """The record of name ``own``, near a ``place`` on disk.  Raises InputError if there is none.
 
         It is the mate of ``name`` in the file ``path``.
@@ -202,7 +202,7 @@ class _End:
             data, begin, left = self._records(cut, n)
             if left == 0 and (found := self._sought(data, begin, own)):
                 at, n_before = found
-                return Found(cut, n_before, self.cuts.beyond(cut, at))
+                return MatePlace(cut, n_before, self.cuts.beyond(cut, at))
             if reach >= _FAR or (cut == 0 and data.size < n):
                 what = f"no mate of {name.decode(errors='replace')} in {path} near byte {place}"
                 raise InputError(self.path, "", f"{what}: mates must have one name")

@@ -18,7 +18,7 @@ from ..errors import InputError, StalledError
 from ..machines.threads import settle, settled
 from . import spans
 from .mates import Mates, Origin, are_mates, check_names
-from .read_range import Chosen
+from .read_range import ReadRange
 from .reads import ReadBatch, check_sam, parse
 from .streams import STANDARD
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from .mates import PairedFiles
 
 
-class Waiting(NamedTuple):
+class UnpairedReads(NamedTuple):
     """Reads of a batch that have not met their mates; where the first of them stands."""
 
     batch: ReadBatch
     origin: Origin
 
-    def cut(self, n: int, step: int) -> "tuple[Waiting, Waiting]":
+    def cut(self, n: int, step: int) -> "tuple[UnpairedReads, UnpairedReads]":
         """(the first n, those after them)."""
         parts = slice(n), slice(n, None)
         head, tail = (ReadBatch(self.batch.data, *(x[part] for x in self.batch[1:])) for part in parts)
         behind = self.origin._replace(number=self.origin.number + step * n)
-        return Waiting(head, self.origin), Waiting(tail, behind)
+        return UnpairedReads(head, self.origin), UnpairedReads(tail, behind)
 
     @property
     def name(self) -> bytes:
@@ -136,7 +136,7 @@ class PairSpan:
         return 3 - len(self._paths)
 
     def _own(self, is_sam: bool) -> list:
-        """For mates 1 and mates 2, the reads of the spans: lists of Waiting."""
+        """For mates 1 and mates 2, the reads of the spans: lists of UnpairedReads."""
         chunks = [span and span.read() for span in self._taken]
         found: list = [[], []]
         for i, chunk in enumerate(chunks):
@@ -146,16 +146,16 @@ class PairSpan:
             if is_sam:
                 check_sam(chunk, batch)
             if self._step == 1:
-                found[i].append(Waiting(batch, Origin(chunk.path, chunk.number)))
+                found[i].append(UnpairedReads(batch, Origin(chunk.path, chunk.number)))
                 self._balance.note(i, batch.length.size)
                 continue
             for skip in (0, 1):
                 own = ReadBatch(batch.data, *(x[skip::2].copy() for x in batch[1:]))
                 number = chunk.number + skip
-                found[1 - number % 2].append(Waiting(own, Origin(chunk.path, number)))
+                found[1 - number % 2].append(UnpairedReads(own, Origin(chunk.path, number)))
         return found
 
-    def _meet(self, own: Sequence[list[Waiting]]) -> tuple[list[Mates], Rest]:
+    def _meet(self, own: Sequence[list[UnpairedReads]]) -> tuple[list[Mates], Rest]:
         """(Mates that are complete, the reads that go on waiting)."""
         if (before := self._before.result()) is None:
             raise InputError(self._paths[0], "", spans.NOT_READ)
@@ -206,7 +206,7 @@ def plan(
     read: whoever takes one reads it at once.
     """
     step = 1 if files.second else 2  # records of a pair in a file
-    choices = [Chosen(step * skip, n and step * n) for _ in range(3 - step)]
+    choices = [ReadRange(step * skip, n and step * n) for _ in range(3 - step)]
     for together in files.together():
         sides = [
             choice.of(spans.plan([path], size, n_threads=n_threads))

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import InputError
 from ..machines.threads import settle, settled
 from .chunks import Chunk, count, find_border
-from .spans import NOT_READ, Held
+from .spans import NOT_READ, SpanBuffer
 
 if TYPE_CHECKING:
     from .spans import Span
@@ -29,7 +29,7 @@ def wanted_range(skip: int, n: int | None) -> range:
     return range(skip, sys.maxsize if n is None else skip + n)
 
 
-class Chosen:
+class ReadRange:
     """Of all records the ``n`` (None: all) after the first ``skip``; ``before``: of those earlier ones that
     are not in the spans."""
 
@@ -45,13 +45,13 @@ class Chosen:
         with closing(spans):
             while not self._is_met() and (span := next(spans, None)):
                 before, self._link = self._link, Future()
-                yield _Counted(span, self._wanted, before, self._link)
+                yield _RangeSpan(span, self._wanted, before, self._link)
 
     def _is_met(self) -> bool:
         return self._link.done() and self._link.result() == self._wanted.stop
 
 
-class _Counted:
+class _RangeSpan:
     """A Span or Chunk of which the records ``wanted`` (a range of all) are read; ``before`` and ``behind``:
     Futures of how many records came earlier, at most ``wanted.stop``."""
 
@@ -59,7 +59,7 @@ class _Counted:
         self._span, self._wanted, self._before, self._behind = span, wanted, before, behind
         self.path, self.end = span.path, span.end
 
-    def read(self, hold: Any = Held) -> Chunk:
+    def read(self, hold: Any = SpanBuffer) -> Chunk:
         """Its records that are wanted.  Raises InputError."""
         told = None
         try:
@@ -116,7 +116,7 @@ def _begin(chunk: Chunk, r: int, n: int) -> int:
 # What share of its inputs a run has read, by where the spans that were taken end.
 
 
-class Share:
+class InputShare:
     """Of the files ``paths``; called, it gives a number from 0 to 1, or None where that cannot be known."""
 
     def __init__(self, paths: Sequence[bytes | Path | str]) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..codecs.bgzf import blocks
 from ..codecs.inflate_gpu import SLACK
-from ..codecs.readers import Blocks, after
+from ..codecs.readers import BgzfBlocks, after
 from ..compiler.warp import atomic_add, grid_size, kernel, thread_index
 from ..machines import gpu
 from ..machines.gpu_jobs import KernelReport, add_up
@@ -23,7 +23,7 @@ from .chunks import find_border, is_border, skip_blank
 from .dna import CODE, WORD
 from .reads import LONGEST_NAME, LONGEST_READ, Patterns, ReadBatch, Trim, pack_strands, trim_read
 from .record import OK, take_fasta, take_fastq
-from .spans import Held
+from .spans import SpanBuffer
 
 if TYPE_CHECKING:
     from ..codecs.inflate_gpu import Inflater
@@ -53,7 +53,7 @@ def count_ends_kernel(data, own, is_fastq, report):
     atomic_add(report, _BORDERS, n)
 
 
-class There:
+class DeviceBytes:
     """``data``: bytes of a Chunk on a GPU, of a stream."""
 
     def __init__(self, stream: "GpuStream", data: "DeviceArray") -> None:
@@ -65,8 +65,8 @@ class There:
         self._stream.wait()
 
 
-class GpuHeld(Held):
-    """Held bytes, those of blocks of BGZF on the GPU of a ``stream``; ``inflater``: its Inflater."""
+class GpuSpanBuffer(SpanBuffer):
+    """A SpanBuffer, that of blocks of BGZF on the GPU of a ``stream``; ``inflater``: its Inflater."""
 
     def __init__(self, stream: "GpuStream", inflater: "Inflater", reader: "Reader") -> None:
         super().__init__(reader, partial(stream.here, "data"))
@@ -75,7 +75,7 @@ class GpuHeld(Held):
         self._reader: Any
 
     def load(self, own: int, beyond: int, is_fastq: bool) -> int:
-        found = self._inflate(own, beyond, is_fastq) if isinstance(self._reader, Blocks) else None
+        found = self._inflate(own, beyond, is_fastq) if isinstance(self._reader, BgzfBlocks) else None
         return super().load(own, beyond, is_fastq) if found is None else found
 
     def read_on(self, more: int) -> None:
@@ -85,7 +85,7 @@ class GpuHeld(Held):
 
     def whole(self) -> np.ndarray:
         if self._there is not None and self._known < self.n:
-            There(self._stream, self._there).bring(self.data())
+            DeviceBytes(self._stream, self._there).bring(self.data())
             self._known = self.n
         return self.data()
 
@@ -100,9 +100,9 @@ class GpuHeld(Held):
         if self._there is not None:
             gpu.copy(self._buffer[self.n : self.n + 1], self._there[self.n : self.n + 1], self._stream.handle)
 
-    def cut(self, begin: int, stop: int) -> tuple[np.ndarray, There | None]:
+    def cut(self, begin: int, stop: int) -> tuple[np.ndarray, DeviceBytes | None]:
         data, _ = super().cut(begin, stop)
-        return data, There(self._stream, self._there[begin:stop]) if self._there is not None else None
+        return data, DeviceBytes(self._stream, self._there[begin:stop]) if self._there is not None else None
 
     def _inflate(self, own: int, beyond: int, is_fastq: bool) -> int | None:
         """``load`` by the GPU, or None where the host must do it."""
@@ -136,7 +136,7 @@ class GpuHeld(Held):
         return report[_BORDERS]
 
 
-def _with_those_behind(reader: Blocks, beyond: int) -> tuple[np.ndarray | None, bool]:
+def _with_those_behind(reader: BgzfBlocks, beyond: int) -> tuple[np.ndarray | None, bool]:
     """Where blocks end: those of ``reader`` (Blocks), and those behind that hold ``beyond`` bytes.
 
     (int64[n], from where the first begins, or None if there are none such; whether the input ends so).

@@ -19,7 +19,7 @@ SOME = 256  # sequences that are joined while they are in a core's cache
 _HEAD = np.frombuffer(b">\n", np.uint8)  # of a record without a name
 
 
-class Some(NamedTuple):
+class JoinedSequences(NamedTuple):
     """Some sequences, ``letters`` str or bytes, with ``names`` or with None, joined as ``lines``.
 
     These lack what stands before the first and behind the last of them.
@@ -30,12 +30,12 @@ class Some(NamedTuple):
     lines: str | bytes
 
 
-class Listed:
-    """Sequences from number ``first`` on, as a list of Some; ``what``: how messages call them."""
+class SequenceSpan:
+    """Sequences from number ``first`` on, as a list of JoinedSequences; ``what``: how messages call them."""
 
     end = 0
 
-    def __init__(self, what: str, first: int, parts: Sequence[Some]) -> None:
+    def __init__(self, what: str, first: int, parts: Sequence[JoinedSequences]) -> None:
         self.path, self._what, self._first, self._parts = given(what), what, first, parts
         self.n = sum(len(part.letters) for part in parts)
 
@@ -60,8 +60,8 @@ class Listed:
             for part in self._parts
         )
 
-    def _bytes(self, part: Some) -> np.ndarray:
-        """The lines of a Some, uint8."""
+    def _bytes(self, part: JoinedSequences) -> np.ndarray:
+        """The lines of JoinedSequences, uint8."""
         lines = bytes_of(part.lines)
         if not lines.isascii():
             self._refuse_beyond_ascii()
@@ -90,13 +90,13 @@ class Listed:
         raise InputError(self.path, f"record {bad}", "its name holds a line end")
 
 
-def _has_blanks(part: Some) -> bool:
+def _has_blanks(part: JoinedSequences) -> bool:
     return any(blank in bytes_of(each) for each in part.letters for blank in (b" ", b"\t", b"\r"))
 
 
 def plan(
     what: str, sequences: Iterable[Any], size: int = CHUNK_SIZE, is_numbered: bool = False
-) -> Iterator[Listed]:
+) -> Iterator[SequenceSpan]:
     """Yield what can be ``read`` to Chunks, each of about ``size`` letters, of str or bytes in order.
 
     ``sequences``: an iterable of them, or a Mapping of names to them; others have no name, or their number
@@ -108,16 +108,16 @@ def plan(
         n = len(some.lines)
         for part in [some] if n <= size else _each(some):
             if held and total + n > size:
-                listed = Listed(what, first, held)
+                listed = SequenceSpan(what, first, held)
                 yield listed
                 first, held, total = first + listed.n, [], 0
             held.append(part)
             total += n
     if held:
-        yield Listed(what, first, held)
+        yield SequenceSpan(what, first, held)
 
 
-def _joined(what: str, sequences: Iterable[Any], is_numbered: bool) -> Iterator[Some]:
+def _joined(what: str, sequences: Iterable[Any], is_numbered: bool) -> Iterator[JoinedSequences]:
     """Sequences, SOME at a time."""
     names, is_named = map(str, counted()), is_numbered or isinstance(sequences, Mapping)
     if isinstance(sequences, Mapping):
@@ -130,15 +130,15 @@ def _joined(what: str, sequences: Iterable[Any], is_numbered: bool) -> Iterator[
         except TypeError:
             letters = [_sequence(f"{what}[{i}]", each) for i, each in enumerate(letters, first)]
             lines = _lines(letters, own)
-        yield Some(letters, own, lines)
+        yield JoinedSequences(letters, own, lines)
         first += len(letters)
 
 
-def _each(some: Some) -> Iterator[Some]:
+def _each(some: JoinedSequences) -> Iterator[JoinedSequences]:
     """Each by itself."""
     for i, each in enumerate(some.letters):
         names = some.names and some.names[i : i + 1]
-        yield Some([each], names, _lines([each], names))
+        yield JoinedSequences([each], names, _lines([each], names))
 
 
 def _lines(letters: Sequence[Any], names: Sequence[str] | None) -> str | bytes:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..codecs.bgzf import blocks, find_block
-from ..codecs.readers import Plain, after
+from ..codecs.readers import PlainRange, after
 from ..errors import InputError
 from ..machines.threads import settled
 from .chunks import CHUNK_SIZE, Chunk, begins_fastq, count, find_border
@@ -276,7 +276,7 @@ class Cuts:
 
     def reader(self, start: int) -> "Reader":
         """What gives the bytes from a cut on."""
-        return after(self.file, start) if self.is_gzip else Plain(self.file, start)
+        return after(self.file, start) if self.is_gzip else PlainRange(self.file, start)
 
 
 def _newlines(before: Before, is_fastq: bool) -> int:

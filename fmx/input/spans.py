@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..codecs.bgzf import blocks
-from ..codecs.readers import Blocks, Plain, after
+from ..codecs.readers import BgzfBlocks, PlainRange, after
 from ..errors import InputError
 from ..machines.threads import run_all, settle, settled
 from . import Reader
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..system.files import RegularFile
 
 
-class Held:
+class SpanBuffer:
     """``n`` bytes of a reader; ``is_end``: it has no more.  ``make`` (n, dtype) gives room for them."""
 
     def __init__(self, reader: Reader, make: Callable[[int, Any], np.ndarray] = np.empty) -> None:
@@ -124,10 +124,10 @@ class Span:
     ) -> None:
         self.path, self.is_fastq, self._size, self._reader = path, is_fastq, size, reader
         self._before, self._behind = before, behind
-        self._hold: Any = Held
+        self._hold: Any = SpanBuffer
 
-    def read(self, hold: Callable[[Any], Held] = Held) -> Chunk:
-        """Its records, once it is known what stands before it, of what ``hold(reader)`` gives: a Held.
+    def read(self, hold: Callable[[Any], SpanBuffer] = SpanBuffer) -> Chunk:
+        """Its records, once it is known what stands before it, of what ``hold(reader)`` gives: a SpanBuffer.
 
         Raises InputError.
         """
@@ -179,7 +179,7 @@ class Span:
         chunk = Chunk(self.path, here, self.is_fastq, number, n_records, there=there)
         return chunk, held.data()[rest:], Before(total, blank)
 
-    def _complete(self, held: Held, own: int, left: int) -> tuple[int, int]:
+    def _complete(self, held: SpanBuffer, own: int, left: int) -> tuple[int, int]:
         """Read on to where the next record begins or the input ends: (that, where what is unused begins)."""
         i, beyond = own, BEYOND
         while True:
@@ -198,7 +198,7 @@ class Span:
             held.read_on(min(beyond, room) if room else beyond)
 
 
-class Stream:
+class StreamRest:
     """The bytes of a Source or Gzip, of which ``rest`` (uint8) has been read."""
 
     def __init__(self, file: Reader, rest: np.ndarray) -> None:
@@ -262,8 +262,8 @@ def plan_source(
 
 
 def _side_by_side(
-    path: str, is_fastq: bool, readers: Generator[tuple[Any, int | None, int], None, Stream | None]
-) -> Generator[Span, None, tuple[Stream | None, Future]]:
+    path: str, is_fastq: bool, readers: Generator[tuple[Any, int | None, int], None, StreamRest | None]
+) -> Generator[Span, None, tuple[StreamRest | None, Future]]:
     """Yield a Span for each (reader, size, end); return what ``readers`` returns, and the last Future."""
     link = settled(Before(0))
     while True:
@@ -279,27 +279,27 @@ def _side_by_side(
 
 def _readers(
     source: Source, size: int, skip: int, head: np.ndarray, n_threads: int
-) -> Generator[tuple[Any, int | None, int], None, Stream | None]:
-    """Yield (reader, its own bytes or None, where they end); return a Stream of what is left, or None.
+) -> Generator[tuple[Any, int | None, int], None, StreamRest | None]:
+    """Yield (reader, its own bytes or None, where they end); return a StreamRest of what is left, or None.
 
     Of the input the ``skip`` first bytes are blank, and ``head`` has been read.
     """
     file, stop = source.regular(), 0
     if file is None:
-        return Stream(source, head)
+        return StreamRest(source, head)
     if not source.is_gzip:
         yield from ranges_of(file, size, skip)
         return None
     if ranges := _gzip_ranges(file, size) if n_threads >= RANGES_FROM and skip == 0 else None:
         yield from ranges.readers()
         rest = ranges.rest()
-        return rest and Stream(rest, head[:0])
+        return rest and StreamRest(rest, head[:0])
     for made in blocks_of(file, size, skip):
         yield made
         stop = made[2]
     if is_whole_bgzf(file, stop):
         return None
-    return Stream(after(file, stop), head[:0]) if stop else Stream(source, head)
+    return StreamRest(after(file, stop), head[:0]) if stop else StreamRest(source, head)
 
 
 def is_whole_bgzf(file: "RegularFile", stop: int) -> bool:
@@ -316,17 +316,17 @@ def _gzip_ranges(file: "RegularFile", size: int) -> Any:
 
 def ranges_of(
     file: "RegularFile", size: int, skip: int, stop: int | None = None
-) -> Iterator[tuple[Plain, int, int]]:
+) -> Iterator[tuple[PlainRange, int, int]]:
     """Yield (reader, its own bytes, where they end) for spans of a plain file, as far as ``stop``."""
     stop = stop or file.size
     for start in range(skip, stop, size):
         n = min(size, stop - start)
-        yield Plain(file, start), n, start + n
+        yield PlainRange(file, start), n, start + n
 
 
 def blocks_of(
     file: "RegularFile", size: int, skip: int, start: int = 0, end: int | None = None
-) -> Iterator[tuple[Blocks, int, int]]:
+) -> Iterator[tuple[BgzfBlocks, int, int]]:
     """The same for the blocks of BGZF from ``start`` on, where the file may end or something else begin."""
     n, stops = 0, []
     for stop, more in blocks(file, start, end):
@@ -336,10 +336,10 @@ def blocks_of(
             continue
         stops.append(stop)
         if n - skip >= size:
-            yield Blocks(file, start, stops, skip, n - skip), n - skip, stop
+            yield BgzfBlocks(file, start, stops, skip, n - skip), n - skip, stop
             start, stops, skip, n = stop, [], 0, 0
     if n > skip:
-        yield Blocks(file, start, stops, skip, n - skip), n - skip, stops[-1]
+        yield BgzfBlocks(file, start, stops, skip, n - skip), n - skip, stops[-1]
 
 
 def first_of(source: Source) -> tuple[int, np.ndarray]:

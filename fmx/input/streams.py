@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..codecs.readers import Gzip, Packed, kind_of
+from ..codecs.readers import CompressedStream, GzipStream, kind_of
 from ..errors import OutputError, named_input
 from ..system.files import DraftFile, RegularFile, widen
 from .alignments import Alignments, is_alignments
@@ -67,7 +67,7 @@ class Source:
         if type(path) is bytes:
             self.path = GIVEN
         else:
-            self.path = path if isinstance(path, str) else str(path)  # which may be alignments.Compressed
+            self.path = path if isinstance(path, str) else str(path)  # which may be alignments.CramPath
             if self.path == STANDARD:
                 self.path = "standard input"
         with named_input(self.path):
@@ -83,9 +83,9 @@ class Source:
         if self.alignments:
             self._file = self.alignments
         elif self.is_gzip:
-            self._file = Gzip(self.path, self._raw)
+            self._file = GzipStream(self.path, self._raw)
         elif kind:
-            self._file = Packed(self.path, self._raw, kind)
+            self._file = CompressedStream(self.path, self._raw, kind)
 
     def size_hint(self) -> int:
         """Bytes to expect: exact for a plain file, a guess otherwise."""

@@ -51,11 +51,9 @@ class ReadInput:
         first: tuple = self.first
         second: tuple = self.second
         if self.fasta:
-            from ..input.alignments import Compressed
+            from ..input.alignments import CramPath
 
-            first, second = (
-                tuple(Compressed(path, self.fasta) for path in paths) for paths in (first, second)
-            )
+            first, second = (tuple(CramPath(path, self.fasta) for path in paths) for paths in (first, second))
         if not pairing:
             return first
         from ..input.mates import PairedFiles

@@ -15,7 +15,7 @@ from ..errors import InputError, OutputError
 from ..input import spans
 from ..input.mates import PairedFiles
 from ..input.pair_shards import PairShardPlan
-from ..input.read_range import Chosen, wanted_range
+from ..input.read_range import ReadRange, wanted_range
 from ..input.shards import Cuts, Shard, ShardPlan, Stretch, first_of, stretches_of
 from ..input.streams import Source
 from ..machines.watch import Wall
@@ -97,7 +97,7 @@ class ShardRun:
         if isinstance(plan, PairShardPlan):
             return plan.spans()
         before = plan.stretch.before if plan.stretch else 0
-        return Chosen(skip, n, before).of(plan.spans())
+        return ReadRange(skip, n, before).of(plan.spans())
 
     def cut(
         self, paths: Any, size: int, n_threads: int = 1, skip: int = 0, n: int | None = None

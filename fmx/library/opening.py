@@ -10,7 +10,7 @@ from .. import limits, workflow
 from ..index import fm_index, layouts
 from ..index.building.journey import build_into
 from ..index.disk import index_at
-from ..index.disk.writer import HeldIndex
+from ..index.disk.writer import MemoryIndex
 from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments
@@ -93,7 +93,7 @@ def from_sequences(
         array([1])
     """
     options, n_threads = _build_options(layout, sa_rate, prefix_length), arguments.threads(threads)
-    device, held = Device(arguments.one_of("engine", engine, limits.PROCESSORS)), HeldIndex()
+    device, held = Device(arguments.one_of("engine", engine, limits.PROCESSORS)), MemoryIndex()
     fasta = Source("sequences", sequences).whole()
     build_into(held, fasta, options, n_threads, Progress(quiet=True), device)
 

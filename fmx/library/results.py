@@ -13,7 +13,7 @@ from ..errors import n_of
 from ..index.reference import Blocks, Reference, contig_of, is_reverse, place_of, position_of_key
 from ..input import pair_spans
 from ..input.mates import Mates, PairedFiles
-from ..input.read_range import Share
+from ..input.read_range import InputShare
 from ..input.reads import ReadBatch
 from ..input.sets import n_changes
 from ..machines.auto import Auto, at_once
@@ -135,7 +135,7 @@ def search(
     """
     n_reads, n_hits = 0, 0
     pieces: list = []
-    progress, share, start = Progress(quiet=not is_shown), Share(source.paths), time.monotonic()
+    progress, share, start = Progress(quiet=not is_shown), InputShare(source.paths), time.monotonic()
     progress.follow(share)
     if is_shown:
         tell_compiling(progress)

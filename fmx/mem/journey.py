@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from .._version import __version__
 from ..compiler import functions
 from ..index.fm_index import FMIndex, JoinedIndex
-from ..input.read_range import Share
+from ..input.read_range import InputShare
 from ..machines.auto import Auto, at_once
 from ..machines.gpu_session import GpuSession
 from ..machines.places import Device, choose_place, for_each, teams
@@ -95,7 +95,7 @@ def find(
     run = shard or LocalRun(output.path, reports=output.report.paths if output.report else ())
     with run.opened(head) as sink:
         n_threads = sum(finder.options.n_threads for finder in finders)
-        share = Share(() if shard else paths)
+        share = InputShare(() if shard else paths)
         source = share.of(run.plan(paths, at_once(finders)[0].task_size, n_threads))
         progress.follow(share)
         sink = wall.written(sink)

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Protocol
 
 from ..input import spans
 from ..input.mates import PairedFiles
-from ..input.read_range import Chosen
+from ..input.read_range import ReadRange
 from ..input.streams import named_output, whole_output
 from ..report.facts import rendered
 from .containers import Container, Plain
@@ -77,7 +77,7 @@ class LocalRun:
             from ..input import pair_spans  # of no use to single reads
 
             return pair_spans.plan(paths, size, n_threads, skip, n)
-        return Chosen(skip, n).of(spans.plan(paths, size, n_threads=n_threads))
+        return ReadRange(skip, n).of(spans.plan(paths, size, n_threads=n_threads))
 
     def share_of(self, n: int) -> tuple[int, int]:
         return 0, n

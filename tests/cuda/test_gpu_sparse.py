@@ -17,7 +17,7 @@ from texts import TEXTS, numbered, random_letters, reads_of
 from fmx import workflow
 from fmx.errors import DeviceError, UnsupportedError
 from fmx.index.building.journey import build_into
-from fmx.index.disk.writer import HeldIndex
+from fmx.index.disk.writer import MemoryIndex
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
 from fmx.index.sparse.building_gpu import check_memory
@@ -41,7 +41,7 @@ POLICIES = {
 
 def built(contigs, k, w, *others, device=CPU):
     """An index in memory."""
-    held, options = HeldIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others])
+    held, options = MemoryIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others])
     build_into(held, journeys.fasta(contigs), options, 1, Progress(quiet=True), device)
     return held
 

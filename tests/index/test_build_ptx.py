@@ -20,7 +20,7 @@ from fmx.search.hits import Intervals
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 BYTES, ROWS, WORDS, NUMBERS = (np.zeros(2, kind) for kind in (np.uint8, np.uint32, np.uint64, np.int64))
 TABLE, ZERO, KEY = np.zeros((2, 4), np.int64), np.int64(0), np.uint64(0)
-LISTED, RUN = radix.Listed(ROWS), radix.Run(ZERO)
+LISTED, RUN = radix.RowList(ROWS), radix.RowRange(ZERO)
 PATTERNS = Patterns(WORDS, NUMBERS, NUMBERS)
 BLOCKS = reference.Blocks(NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS, 6)
 TEXT = building_gpu.Text(WORDS, BLOCKS, 9, 21, 16, 5)
@@ -34,7 +34,7 @@ CHOICES = (
     radix.Tied(WORDS, LISTED),
     radix.Tied(WORDS, RUN),
     entries.WithoutSymbol(BYTES),
-    positions.Kept(ROWS, BYTES),
+    positions.SampledRows(ROWS, BYTES),
     drawn.Separators(BYTES),
     drawn.Wrong(BYTES, ROWS, ROWS, PATTERNS, ROWS, Intervals(ROWS, ROWS)),
 )
@@ -53,8 +53,8 @@ JOBS = (
     dna.PackKeys(BYTES, WORDS),
     radix.FirstKeys(WORDS, ROWS, WORDS),
     radix.RankKeys(ROWS, ROWS, ROWS, ZERO, ZERO, ROWS, WORDS),
-    radix.Place(WORDS, ROWS, LISTED, ROWS, ROWS),
-    radix.Place(WORDS, ROWS, RUN, ROWS, ROWS),
+    radix.PlaceSorted(WORDS, ROWS, LISTED, ROWS, ROWS),
+    radix.PlaceSorted(WORDS, ROWS, RUN, ROWS, ROWS),
     *(jobs.CountChosen(choice, NUMBERS) for choice in CHOICES),
     *(jobs.PickChosen(choice, NUMBERS, ROWS) for choice in CHOICES),
     bwt.Transform(BYTES, ROWS, 2, BYTES),
@@ -62,7 +62,7 @@ JOBS = (
     dna.PackText(BYTES, WORDS),
     prefix_table.FindPairs(BYTES, ROWS, ROWS),
     seed_table.FindStarts(BYTES, ROWS, 13, ROWS),
-    positions.Mark(positions.Kept(ROWS, BYTES), NUMBERS, WORDS),
+    positions.Mark(positions.SampledRows(ROWS, BYTES), NUMBERS, WORDS),
     bwt.Invert(ROWS, ROWS),
     cofi.FindChanges(BYTES, ROWS, 15, ROWS),
     seed_table.Lengthen(seed_table.SeedTable(ROWS, 13), ROWS, WORDS, BLOCKS, 16, ROWS),

@@ -7,14 +7,14 @@ import protocols
 import pytest
 
 from fmx.index.disk.store import META
-from fmx.index.disk.writer import HeldIndex, IndexExtender, IndexSink, IndexWriter
+from fmx.index.disk.writer import IndexExtender, IndexSink, IndexWriter, MemoryIndex
 
 
 @pytest.mark.parametrize("kind", ["folder", "memory"])
 def test_a_sink_tells_what_it_was_given(kind, tmp_path):
     path = tmp_path / "x.fmx"
     array = np.arange(1000, dtype=np.uint32)
-    with HeldIndex() if kind == "memory" else IndexWriter(path) as sink:
+    with MemoryIndex() if kind == "memory" else IndexWriter(path) as sink:
         assert protocols.missing(IndexSink, sink) == []
         sink.add("some", array)
         sink.commit({"n_text": 5})

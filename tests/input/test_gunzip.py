@@ -13,7 +13,7 @@ from output_of import bgzf
 from test_spans import are_same, by_threads, outcome
 
 from fmx.codecs import inflate, parallel_gzip
-from fmx.codecs.readers import Gzip
+from fmx.codecs.readers import GzipStream
 from fmx.errors import InputError
 from fmx.input import spans
 from fmx.input.spans import plan
@@ -50,7 +50,11 @@ def small(monkeypatch):
 
 def by_igzip(path):
     """(bytes, what is wrong)."""
-    stream, found, buffer = Gzip(str(path), io.BytesIO(path.read_bytes())), [], np.empty(1 << 12, np.uint8)
+    stream, found, buffer = (
+        GzipStream(str(path), io.BytesIO(path.read_bytes())),
+        [],
+        np.empty(1 << 12, np.uint8),
+    )
     try:
         while n := stream.readinto(buffer):
             found.append(buffer[:n].tobytes())

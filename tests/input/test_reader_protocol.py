@@ -10,12 +10,12 @@ import pytest
 
 from fmx.codecs import parallel_gzip
 from fmx.codecs.bgzf import BGZF_END, MAGIC
-from fmx.codecs.readers import Gzip, Plain
+from fmx.codecs.readers import GzipStream, PlainRange
 from fmx.input import Reader, SpanLike
 from fmx.input.chunks import Chunk
 from fmx.input.pair_spans import Balance, PairSpan, Rest
 from fmx.input.sequences import plan
-from fmx.input.spans import Before, Span, Stream, blocks_of
+from fmx.input.spans import Before, Span, StreamRest, blocks_of
 from fmx.input.streams import Source
 from fmx.machines.threads import settled
 from fmx.system.files import RegularFile
@@ -49,12 +49,12 @@ def opened(tmp_path):
 
 
 READERS = {
-    "plain": lambda opened: Plain(opened(DATA), 0),
+    "plain": lambda opened: PlainRange(opened(DATA), 0),
     "blocks": lambda opened: next(blocks_of(opened(bgzf(DATA)), len(DATA), 0))[0],
-    "gzip": lambda opened: Gzip("reads", Plain(opened(gzip.compress(DATA)), 0)),
+    "gzip": lambda opened: GzipStream("reads", PlainRange(opened(gzip.compress(DATA)), 0)),
     "source": lambda opened: Source(DATA),
     "source of gzip": lambda opened: Source(gzip.compress(DATA)),
-    "stream": lambda opened: Stream(Plain(opened(DATA), 40), np.frombuffer(DATA[:40], np.uint8)),
+    "stream": lambda opened: StreamRest(PlainRange(opened(DATA), 40), np.frombuffer(DATA[:40], np.uint8)),
 }
 
 
@@ -77,7 +77,7 @@ def test_other_readers_have_what_readers_have():
 
 NOTHING = np.empty(0, np.uint8)
 SPANS = {
-    "span": Span("reads", True, 1, Stream(Source(DATA), NOTHING), settled(Before(0)), Future()),
+    "span": Span("reads", True, 1, StreamRest(Source(DATA), NOTHING), settled(Before(0)), Future()),
     "pairs": PairSpan([(0, "reads")], [None], (True,), Balance(), (settled(Rest([], [])), Future())),
     "given": next(plan("reads", ["ACGT"])),
     "chunk": Chunk("reads", NOTHING, True, 1, 0),

@@ -19,7 +19,7 @@ from texts import numbered, random_letters
 
 from fmx.index import fasta
 from fmx.input import spans
-from fmx.input.read_range import Chosen, Share
+from fmx.input.read_range import InputShare, ReadRange
 from fmx.machines import progress
 from fmx.machines.progress import Progress, meter
 
@@ -50,9 +50,9 @@ def test_the_share_of_what_was_read_grows_to_all_of_it(form, first, folder):
     (folder / "a").write_bytes(FORMS[form](READS))
     (folder / "b").write_bytes(READS)
     paths = ["a", "b", "b"]
-    share, seen = Share(paths), []
+    share, seen = InputShare(paths), []
     assert share() is None
-    for span in share.of(Chosen(0, first).of(spans.plan(paths, 7000))):
+    for span in share.of(ReadRange(0, first).of(spans.plan(paths, 7000))):
         span.read()
         seen.append(share())
     assert seen == sorted(seen)
@@ -62,10 +62,10 @@ def test_the_share_of_what_was_read_grows_to_all_of_it(form, first, folder):
 
 def test_no_share_is_known_of_a_pipe(folder):
     os.mkfifo("pipe")
-    assert Share(["pipe"])() is None
-    assert Share(["-"])() is None
-    assert Share([READS])() is None
-    assert Share([])() is None
+    assert InputShare(["pipe"])() is None
+    assert InputShare(["-"])() is None
+    assert InputShare([READS])() is None
+    assert InputShare([])() is None
 
 
 def test_elsewhere_a_line_a_minute(monkeypatch, capsys):

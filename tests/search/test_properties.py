@@ -11,7 +11,7 @@ import fmx
 from fmx import workflow
 from fmx.index import fm_index
 from fmx.index.building.journey import IndexOptions, build_into
-from fmx.index.disk.writer import HeldIndex
+from fmx.index.disk.writer import MemoryIndex
 from fmx.index.fm_index import take
 from fmx.input.chunks import literal_fasta
 from fmx.machines.places import CPU
@@ -127,7 +127,7 @@ def test_chunks_and_threads_never_change_the_bytes(folder_of_this, question, chu
 @settings(max_examples=40)
 def test_an_index_in_files_answers_as_one_in_memory(folder_of_this, question):
     contigs, reads = question
-    held, options = HeldIndex(), IndexOptions(["bvsfm-k2-d96"], 1)
+    held, options = MemoryIndex(), IndexOptions(["bvsfm-k2-d96"], 1)
     build_into(held, journeys.fasta(contigs), options, 1, Progress(quiet=True), CPU)
     opened = journeys.load(built(folder_of_this, contigs), "verify")
     assert journeys.ask(opened, reads) == journeys.ask(take(held), reads)

@@ -12,7 +12,7 @@ from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.index.building.journey import build_into
-from fmx.index.disk.writer import HeldIndex
+from fmx.index.disk.writer import MemoryIndex
 from fmx.index.fm_index import take
 from fmx.index.plan import IndexOptions
 from fmx.input.reads import FORWARD, REVERSE
@@ -28,7 +28,7 @@ NAMES = [(3, 1), (3, 2), (3, 7), (5, 4), (7, 16), (21, 16), (31, 64)]
 
 def in_memory(contigs, k, w, *others, part_size=2**32 - 2):
     """An opened index in memory."""
-    held, options = HeldIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others], part_size=part_size)
+    held, options = MemoryIndex(), IndexOptions([f"sparse-k{k}-w{w}", *others], part_size=part_size)
     build_into(held, journeys.fasta(contigs), options, 1, Progress(quiet=True), CPU)
     return take(held)
 

@@ -57,7 +57,7 @@ def build_index(
 def build_into(
     writer: IndexSink, fasta: Any, options: IndexOptions, n_threads: int, progress: Progress, device: Device
 ) -> None:
-    """The same into an IndexWriter, or a HeldIndex."""
+    """The same into an IndexWriter, or a MemoryIndex."""
     if not options.by_size:
         named(options.layouts)
     if device.engine == "cuda":

@@ -198,7 +198,7 @@ def _lock(descriptor: int, waiting: Callable[[], object] | None) -> None:
 # An index that is kept in memory, and never was a file.
 
 
-class HeldIndex:
+class MemoryIndex:
     """An IndexSink in memory; afterwards ``meta`` and ``arrays`` are those of an index.
 
     fm_index.load opens it.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...codecs.inflate_gpu import Inflater
-from ...input.reads_gpu import PROBLEM, GpuHeld, Reading, parse
+from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
 from ...machines.gpu import memory_beside
 from ...machines.gpu_jobs import KernelReport
 from ..mappers import goes_all_the_way
@@ -125,7 +125,7 @@ class GpuMapper(Mapper):
         self, stream: "GpuStream", span: "Chunk | Span", writer: Any, emit: Callable[..., Any]
     ) -> "Summary":
         with self.timed("read"):
-            chunk = span.read(partial(GpuHeld, stream, self._inflater))
+            chunk = span.read(partial(GpuSpanBuffer, stream, self._inflater))
         if self._is_fit(chunk):
             with self.timed("GPU"):
                 done = self._on_gpu(stream, chunk, writer)

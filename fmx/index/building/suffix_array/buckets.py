@@ -27,7 +27,7 @@ from ....compiler.primitives import at
 from ....input import dna
 from ....machines.jobs import Cores
 from ....machines.threads import run_all, spans, start
-from .in_bucket import FULL, LIMIT, SYMBOLS, Sorted, make_desk, sort_buckets
+from .in_bucket import FULL, LIMIT, SYMBOLS, Sorted, make_room, sort_buckets
 from .ties import no_ties, sort_ties
 
 _BUCKET = 1 << 16  # suffixes of a bucket: fewer on average, so that they and a copy fit a core's cache
@@ -132,7 +132,7 @@ def _make_desks(n: int, largest: int, n_threads: int) -> SimpleQueue | None:
         return None
     desks: SimpleQueue = SimpleQueue()
     for _ in range(n_desks):
-        desks.put(make_desk(largest))
+        desks.put(make_room(largest))
     return desks
 
 

@@ -41,7 +41,7 @@ class Sorted(NamedTuple):
     c: int
 
 
-class Desk(NamedTuple):
+class SortRoom(NamedTuple):
     """A thread's memory for up to m items.
 
     ``spare`` uint64[m]; ``counts`` int64[4, 256]; ``groups`` uint32[m / 2 + 1, 3]: first row, number of
@@ -53,10 +53,10 @@ class Desk(NamedTuple):
     groups: Any
 
 
-def make_desk(m: int) -> Desk:
-    """A Desk for buckets of up to m suffixes."""
+def make_room(m: int) -> SortRoom:
+    """A SortRoom for buckets of up to m suffixes."""
     counts = np.empty((len(_SHIFTS), _N_DIGITS), np.int64)
-    return Desk(np.empty(m, np.uint64), counts, np.empty((m // 2 + 1, 3), np.uint32))
+    return SortRoom(np.empty(m, np.uint64), counts, np.empty((m // 2 + 1, 3), np.uint32))
 
 
 @compiled

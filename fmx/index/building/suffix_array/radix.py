@@ -44,13 +44,13 @@ class FirstKeys(NamedTuple):
     keys: Any
 
 
-class Run(NamedTuple):
+class RowRange(NamedTuple):
     """The rows from ``first`` on."""
 
     first: Any
 
 
-class Listed(NamedTuple):
+class RowList(NamedTuple):
     """These rows, uint32, ascending."""
 
     rows: Any
@@ -68,7 +68,7 @@ class RankKeys(NamedTuple):
     keys: Any
 
 
-class Place(NamedTuple):
+class PlaceSorted(NamedTuple):
     """Sorted ``keys`` and ``positions`` of some rows into ``sa`` and ``rank``."""
 
     keys: Any
@@ -90,12 +90,12 @@ def row_of(rows, j):
     """The row of thing j."""
 
 
-@row_of.register(Run)
+@row_of.register(RowRange)
 def _row_of_run(rows, j):
     return rows.first + j
 
 
-@row_of.register(Listed)
+@row_of.register(RowList)
 def _row_of_listed(rows, j):
     return np.int64(at(rows.rows, j))
 
@@ -148,7 +148,7 @@ def _rank_keys(job, stretch, start, stop):
         job.positions[j] = position
 
 
-@do.register(Place)
+@do.register(PlaceSorted)
 def _place(job, stretch, start, stop):
     for j in range(start, stop):
         position = at(job.positions, j)
@@ -169,12 +169,12 @@ class Sorter:
         return self.keys[0][:m], self.positions[0][:m]
 
     def sort(self, m: int, n_bits: int, rows: Any) -> Any:
-        """Sort the first m places of the buffers into ``rows`` (Run or Listed); the rows still tied."""
+        """Sort the first m places of the buffers into ``rows`` (RowRange or RowList); the rows still tied."""
         backend = self.backend
         keys, positions = self.keys_and_positions(m)
         spare_keys, spare_positions = self.keys[1][:m], self.positions[1][:m]
         keys, positions = backend.sort_pairs(keys, positions, spare_keys, spare_positions, n_bits)
-        backend.run(Place(keys, positions, rows, self.sa, self.rank), m)
+        backend.run(PlaceSorted(keys, positions, rows, self.sa, self.rank), m)
         return backend.select(Tied(keys, rows), m)
 
 
@@ -224,7 +224,7 @@ def sort_suffixes(backend: Backend, text: Any, memory: int, progress: Progress |
         keys, positions = sorter.keys_and_positions(m)
         backend.pick(chosen, n, ends, positions)
         backend.run(FirstKeys(words, positions, keys), m)
-        tied.append(sorter.sort(m, 3 * PER_KEY, Run(np.int64(done))))
+        tied.append(sorter.sort(m, 3 * PER_KEY, RowRange(np.int64(done))))
         done += m
     del words, chosen
     return sorter.sa, _double(sorter, [rows for rows in tied if rows.size], progress)
@@ -243,6 +243,6 @@ def _double(sorter: Sorter, tied: list, progress: Progress | None) -> int:
             keys, positions = sorter.keys_and_positions(rows.size)
             arguments = (rows, sorter.sa, sorter.rank, np.int64(h), np.int64(n_bits), positions, keys)
             backend.run(RankKeys(*arguments), rows.size)
-            still.append(sorter.sort(rows.size, 2 * n_bits, Listed(rows)))
+            still.append(sorter.sort(rows.size, 2 * n_bits, RowList(rows)))
         tied, h, n_rounds = [rows for rows in still if rows.size], 2 * h, n_rounds + 1
     return n_rounds
