@@ -1,8 +1,11 @@
 """Many commands by one process that has fmx imported: each in a child of its own, so that a crash is seen.
 
-As a program: reads argument lists, a JSON list a line, and answers each by [exit code, output, errors].
+As a program: reads [whether in a child, arguments], a JSON list a line, and answers each by
+[exit code, output, errors].
 """
 
+import contextlib
+import io
 import json
 import os
 import resource
@@ -24,7 +27,15 @@ class Forks:
         )
 
     def __call__(self, *arguments):
-        self._process.stdin.write(json.dumps([str(argument) for argument in arguments]) + "\n")
+        return self._ask(True, arguments)
+
+    def prepare(self, *arguments):
+        """Run a good command in that process itself: its children have what it loads for this, too."""
+        done = self._ask(False, arguments)
+        assert done.returncode == 0, done.stderr
+
+    def _ask(self, in_child, arguments):
+        self._process.stdin.write(json.dumps([in_child, [str(argument) for argument in arguments]]) + "\n")
         self._process.stdin.flush()
         code, out, err = json.loads(self._process.stdout.readline())
         return SimpleNamespace(args=arguments, returncode=code, stdout=out, stderr=err)
@@ -33,7 +44,13 @@ class Forks:
         self._process.communicate()
 
 
-def _answer(arguments) -> list:
+def _answer(in_child, arguments) -> list:
+    if not in_child:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            sys.argv = ["fmx", *arguments]
+            code = main.run(arguments)
+        return [code, out.getvalue(), err.getvalue()]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         pid = os.fork()
         if pid == 0:
@@ -64,4 +81,4 @@ if __name__ == "__main__":
     from fmx.cli import main
 
     for line in sys.stdin:
-        print(json.dumps(_answer(json.loads(line))), flush=True)
+        print(json.dumps(_answer(*json.loads(line))), flush=True)

@@ -212,13 +212,6 @@ JOINED = {
 }
 
 
-@pytest.fixture(scope="module")
-def run():
-    forks = Forks()
-    yield forks
-    forks.close()
-
-
 def refused(done, path):
     err = done.stderr
     assert done.returncode == 1, (done.returncode, err[-2000:])
@@ -239,6 +232,16 @@ def good(tmp_path_factory):
     workflow.build_index(journeys.fasta(CONTIGS), folder / "joined.fmx", options)
     (folder / "r.fq").write_bytes(READS)
     return folder
+
+
+@pytest.fixture(scope="module")
+def run(good):
+    forks = Forks()
+    for name in ("whole", "sampled", "joined", "sparse"):
+        for way in [*ways(good / f"{name}.fmx"), ("inspect", "--verify", good / f"{name}.fmx")]:
+            forks.prepare(*way, *(("-o", "/dev/null") if way[0] != "inspect" else ()))
+    yield forks
+    forks.close()
 
 
 @pytest.fixture
