@@ -89,6 +89,47 @@ def test_layouts_engines_and_queries_do_not_know_each_other():
     assert found == []
 
 
+# Names of classes that several files have.  The list may only become shorter.
+TWICE = set(
+    [
+        "Code",
+        "Codes",
+        "ColumnNames",
+        "Desk",
+        "FindStarts",
+        "Group",
+        "Names",
+        "Numbers",
+        "Piece",
+        "Place",
+        "Plain",
+        "Rows",
+        "Run",
+        "Sample",
+        "Source",
+        "Strands",
+        "Stream",
+        "Stretch",
+        "Table",
+        "Text",
+        "_Pieces",
+        "_Room",
+    ]
+)
+
+
+def test_a_class_has_a_name_of_its_own():
+    """A name that two files give to two things is read wrongly in one of them."""
+    where: dict = {}
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                where.setdefault(node.name, []).append(name_of(path))
+    twice = {name: files for name, files in where.items() if files[1:]}
+    assert {name: files for name, files in twice.items() if name not in TWICE} == {}
+    assert sorted(TWICE - set(twice)) == [], "strike these off the list"
+
+
 def test_a_file_is_at_most_400_lines():
     lengths = {name_of(path): len(path.read_text().splitlines()) for path in FILES}
     assert {name: n for name, n in lengths.items() if n > 400} == {}

@@ -18,14 +18,14 @@ from typing import Any, Generic, Protocol, TypeVar
 from ..errors import FmxError
 
 
-class Place(Protocol):
+class WorkPlace(Protocol):
     """Where items of a queue are done, as a Mapper does on the CPU or on a GPU."""
 
     @property
     def options(self) -> Any: ...
 
 
-P = TypeVar("P", bound=Place)
+P = TypeVar("P", bound=WorkPlace)
 
 START = 2.0  # seconds that GPUs take to start while all cores work
 _DEVICES = ("/dev/nvidiactl", "/dev/dxg")  # one of these is there where there is a GPU, on Linux and in WSL

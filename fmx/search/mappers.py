@@ -17,7 +17,7 @@ from ..machines.places import choose_place, for_each, teams
 from ..machines.threads import run_all
 from .engines import cpu
 from .hits import Locator
-from .mapping import ANYWHERE, UNOBSERVED, Mapper, Observers, Part, make_query, warm_up
+from .mapping import ANYWHERE, UNOBSERVED, Mapper, Observers, TextPart, make_query, warm_up
 from .numbers import SparseLocator
 from .sparse import SparseSearcher, least_bases, shortest, where_searched
 
@@ -49,18 +49,18 @@ def make_mapper(
     return _of_pairs(NearMapper(parts, options, observers), index)
 
 
-def part_on_cpu(index: "FMIndex | JoinedIndex", number: int) -> Part:
+def part_on_cpu(index: "FMIndex | JoinedIndex", number: int) -> TextPart:
     """A part of the text for a Mapper of exact occurrences."""
     return _part(index.parts[number], part_span(index.meta, number)[0])
 
 
-def _part(part: "FMIndex", start: int) -> Part:
+def _part(part: "FMIndex", start: int) -> TextPart:
     """A part of the text, which begins at ``start``."""
     if part.method == "sparse":
-        shorter = _part(part.shorter, start) if part.shorter else Part(None, None)
+        shorter = _part(part.shorter, start) if part.shorter else TextPart(None, None)
         query = make_query(part)
-        return Part(SparseSearcher(query, shorter.search), SparseLocator(query, start, shorter.locator))
-    return Part(partial(cpu.search, make_query(part)), Locator(part.sa, part.layout, start))
+        return TextPart(SparseSearcher(query, shorter.search), SparseLocator(query, start, shorter.locator))
+    return TextPart(partial(cpu.search, make_query(part)), Locator(part.sa, part.layout, start))
 
 
 def _of_pairs(mapper: Any, index: "FMIndex | JoinedIndex") -> Any:

@@ -128,7 +128,7 @@ class DevicePart(NamedTuple):
     launch: Any
 
 
-class Part(NamedTuple):
+class TextPart(NamedTuple):
     """A part of the text, on the CPU or on a GPU.
 
     ``search`` turns Patterns into Intervals, or numbers occurrences otherwise (sparse.py); ``locator`` as of
@@ -161,7 +161,7 @@ class Mapper:
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[TextPart],
         options: MapOptions,
         observers: Observers = UNOBSERVED,
         sessions: "Sequence[GpuSession]" = (),

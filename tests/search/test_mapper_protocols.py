@@ -7,7 +7,7 @@ from fmx.search import MapsSpans
 from fmx.search.counts.owners import Together
 from fmx.search.counts.tally import ReadCounter, Screen, Tally
 from fmx.search.engines import cpu
-from fmx.search.mapping import MapOptions, Mapper, Part
+from fmx.search.mapping import MapOptions, Mapper, TextPart
 from fmx.search.near.near_mapper import NearMapper
 from fmx.search.pairs.pair_mapper import PairMapper
 
@@ -18,7 +18,7 @@ def test_a_mapper_maps_a_span_with_a_writer(kind):
 
 
 def test_mappers_have_what_callers_ask_for():
-    mapper = Mapper([Part(None, None)], MapOptions())
+    mapper = Mapper([TextPart(None, None)], MapOptions())
     assert protocols.missing(MapsSpans, mapper) == []
 
 

@@ -22,7 +22,7 @@ from ...machines import gpu
 from .. import engines
 from ..hits import Intervals
 from ..mappers import part_on_cpu
-from ..mapping import DevicePart, Part, make_query
+from ..mapping import DevicePart, TextPart, make_query
 from ..near.candidates import PartText, match_at, place_of_row, text_of
 from . import gpu_search, gpu_sparse  # noqa: F401  (the second registers how it searches)
 from .gpu_search import n_bytes
@@ -216,7 +216,7 @@ class GpuVerifier:
 class OnGpus(NamedTuple):
     """An index on a team of GPUs: its ``parts`` for a Mapper, and the ``streams`` of each GpuSession."""
 
-    parts: list[Part]
+    parts: list[TextPart]
     streams: "dict[GpuSession, GpuStreams]"
 
 
@@ -242,7 +242,7 @@ def bring_parts(
             resident += sum(n_bytes(index.parts[i].text_words) + NEAR_BYTES for i in own)
         streams[session] = streams_for(session, resident)
 
-    def bring(number: int) -> Part:
+    def bring(number: int) -> TextPart:
         session, query = team[number], queries[number]
         if contracts.own_launch.knows(query):  # which searches no batches of the host
             launch = engines.prepare(engine or best_engine(query), query)
@@ -252,7 +252,7 @@ def bring_parts(
         locate = GpuLocator(search, index.parts[number].sa, part_span(index.meta, number)[0])
         text = text_of(index, number) if is_near else None
         device = DevicePart(search.query, (locate.sa, locate.layout), search.launch)
-        return Part(search, locate, text, text and GpuVerifier(search, locate, text), device)
+        return TextPart(search, locate, text, text and GpuVerifier(search, locate, text), device)
 
     return OnGpus([session.run(bring, number) for number, session in enumerate(team)], streams)
 

@@ -17,7 +17,7 @@ from ...input.reads import Patterns
 from ...input.sets import changes_at, changes_of, n_changes, peers_of
 from ...machines.jobs import runs
 from ..hits import Intervals, draw, hash_name
-from ..mapping import UNOBSERVED, MapOptions, Mapper, Near, NearTotals, Observers, Part, SearchedBatch
+from ..mapping import UNOBSERVED, MapOptions, Mapper, Near, NearTotals, Observers, SearchedBatch, TextPart
 from ..queries import near
 from .candidates import KEY_BITS, WordBatch, position_in
 
@@ -170,7 +170,7 @@ class NearMapper(Mapper):
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[TextPart],
         options: MapOptions,
         observers: Observers = UNOBSERVED,
         sessions: "Sequence[GpuSession]" = (),
