@@ -32,9 +32,8 @@ from .output import module_of
 from .output.containers import container
 from .output.formats import sam
 from .output.hits import Writers
-from .output.run import LocalRun, Run
+from .output.run import CountsTable, LocalRun, Run, ScreenTable, Table
 from .output.search_output import RecordOutput, SearchOutput
-from .output.tables import CountsTable, ScreenTable, Table
 from .report.facts import command_line
 from .search.facts import place_of, search_facts
 from .search.mappers import make_mappers

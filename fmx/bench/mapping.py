@@ -19,7 +19,7 @@ from ..machines.auto import at_once
 from ..machines.progress import Progress
 from ..machines.watch import Clock, Timed
 from ..measure import timing
-from ..options.finding import find_index
+from ..options.values import find_index
 from ..search import mapping
 from ..search.mappers import make_mappers
 from ..search.mapping import MapOptions, Observers

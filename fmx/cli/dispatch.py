@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 import click
 
 from ..jobs import PartedJob
-from ..jobs.kept import Once
-from ..jobs.manifest import shards_beside
-from ..jobs.resources import Resources
+from ..jobs.identity import shards_beside
+from ..jobs.resources import Once, Resources
 from ..jobs.run import Part, run
 from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
 from ..options import device_of
-from ..options.finding import find_indexes
+from ..options.values import find_indexes
 from .places import check_places, kind_of, suffix_of
 
 if TYPE_CHECKING:
+    from ..jobs.indexes import IndexChoice
     from ..jobs.mem import MemJob
-    from ..jobs.opening import IndexChoice
     from ..jobs.search import SearchJob
 
 
@@ -41,7 +40,7 @@ def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None
             continue
         if not place:
             raise click.UsageError("on a cluster give -o FILE, in a folder that all workers see")
-        from ..cluster.dealing import on_cluster
+        from ..cluster.client import on_cluster
 
         on_cluster(job, resources, progress, address, given.scheduler_file, place)
 
@@ -57,7 +56,7 @@ def resources_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Resources:
 
 def index_of(given: SimpleNamespace) -> IndexChoice:
     """The index, or indexes, of -x, and how they are searched.  Raises UsageError, IndexFileError."""
-    from ..jobs.opening import IndexChoice
+    from ..jobs.indexes import IndexChoice
 
     paths = find_indexes(given.index_paths)
     if paths[1:] and given.max_memory:

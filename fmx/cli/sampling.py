@@ -10,7 +10,7 @@ import click
 from ..errors import InputError
 from ..input.streams import STANDARD
 from .places import anything, check_places
-from .reports import report_of
+from .writing import report_of
 
 if TYPE_CHECKING:
     from ..output.search_output import SearchOutput

@@ -9,8 +9,7 @@ from dataclasses import replace
 from ..errors import DeviceError
 from ..jobs import PartedJob
 from ..jobs.identity import seen
-from ..jobs.kept import kept_for
-from ..jobs.resources import Resources
+from ..jobs.resources import Resources, kept_for
 from ..jobs.run import Part
 from ..jobs.run import run as run_job
 from ..machines.places import ALL_GPUS

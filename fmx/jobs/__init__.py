@@ -12,8 +12,7 @@ something lies are places (system/files.py); all others tell one run from anothe
 from typing import Any, Protocol, Self
 
 from .identity import n_of_files
-from .kept import Kept
-from .resources import Resources
+from .resources import Kept, Resources
 
 
 class Job(Protocol):

@@ -20,9 +20,8 @@ from ..guides.samples import Sample, ScreenDesign
 from ..system.files import PLACE
 from . import FilesJob
 from .identity import absolute, identity
-from .kept import Kept
-from .resources import Resources
-from .told import tell_run
+from .resources import Kept, Resources
+from .run import tell_run
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from ..index.plan import IndexOptions
 from ..system.files import PLACE
 from ..system.resources import give_back_large
 from .identity import absolute
-from .kept import Kept
-from .resources import Resources
+from .resources import Kept, Resources
 
 
 @dataclass(frozen=True)

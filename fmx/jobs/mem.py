@@ -7,10 +7,9 @@ from ..mem.journey import Matching, MemOutput, find, prepare
 from ..mem.matching import MemOptions, MemSummary
 from ..system.files import PLACE
 from .identity import absolute, identity
-from .kept import Kept
-from .opening import IndexChoice, IndexedJob, Opened
-from .resources import Resources
-from .told import tell_run
+from .indexes import IndexChoice, IndexedJob, Opened
+from .resources import Kept, Resources
+from .run import tell_run
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,9 @@ from ..machines.threads import available_cores
 from ..machines.watch import Wall
 from ..output.containers import from_fields
 from ..output.reads import Taker
-from ..output.run import beside
-from ..output.tables import Table
+from ..output.run import Table, beside
 from ..report.facts import Report, added, rendered
-from .manifest import BODY, FACTS, Manifest, difference, name_of, read_manifest
+from .identity import BODY, FACTS, Manifest, difference, name_of, read_manifest
 from .shard import FRAME
 
 _AT_ONCE = 1 << 20  # bytes

@@ -18,9 +18,8 @@ from ..align.journey import (
 from ..system.files import PLACE
 from . import FilesJob
 from .identity import MOST, absolute, identity, is_gpu
-from .kept import Kept
-from .resources import Resources
-from .told import tell_run
+from .resources import Kept, Resources
+from .run import tell_run
 
 CHUNKS = (64, 64, 1), (16, 128, 128)  # how many; chunks of pairs of one, with the filter and without it
 

@@ -14,14 +14,12 @@ from ..search.mapping import MapOptions
 from ..search.products import ProductOutput, ProductSummary, amplify
 from ..system.files import PLACE
 from ..workflow import tell_compiling
-from .identity import identity
-from .kept import Kept
-from .manifest import Manifest
+from .identity import Manifest, identity
+from .indexes import IndexChoice, IndexedJob, Opened
 from .merge import merge
-from .opening import IndexChoice, IndexedJob, Opened
-from .resources import Resources
+from .resources import Kept, Resources
+from .run import tell_run
 from .shard import ShardRun
-from .told import tell_run
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,8 @@
-"""With what a job is done, which never changes a byte of its result."""
+"""With what a job is done, which never changes a byte of its result: cores, GPUs, and what is kept there."""
 
+import threading
+from collections import defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..machines.places import ALL_GPUS, Device
@@ -20,3 +23,53 @@ class Resources:
     def place(self) -> Device:
         """Where work is done."""
         return Device(self.engine, self.device, self.gpu_memory, None if self.gpus == ALL_GPUS else self.gpus)
+
+
+# What a worker keeps from one shard of a run to the next, as an opened index, and a GPU's copy of it.
+#
+# It keeps the things of one run at a time: the first shard of another run has them made anew.
+
+
+class Kept:
+    """Things by their ``key``, each made once, for shards that are done at the same time."""
+
+    def __init__(self, run=None):
+        self.run = run
+        self._making, self._shared, self._idle = threading.Lock(), {}, defaultdict(list)
+
+    def shared(self, key, make):
+        """What ``make()`` gave, for all to use at the same time."""
+        with self._making:
+            if key not in self._shared:
+                self._shared[key] = make()
+            return self._shared[key]
+
+    @contextmanager
+    def lent(self, key, make):
+        """What ``make()`` gave, for this shard alone; not used again where the shard fails."""
+        try:
+            thing = self._idle[key].pop()
+        except IndexError:
+            thing = make()
+        yield thing
+        self._idle[key].append(thing)
+
+
+class Once(Kept):
+    """For jobs that are done here, one after the other: they share an index, and nothing else."""
+
+    @contextmanager
+    def lent(self, key, make):
+        """What ``make()`` gives."""
+        yield make()
+
+
+_choosing, _now = threading.Lock(), [Kept()]
+
+
+def kept_for(run) -> Kept:
+    """What this process keeps for a ``run``, all that tells it apart; that of another one goes then."""
+    with _choosing:
+        if _now[0].run != run:
+            _now[0] = Kept(run)
+        return _now[0]

@@ -13,13 +13,12 @@ from ..search.mapping import MapOptions
 from ..system.files import PLACE
 from ..workflow import Search, map_reads, prepare
 from .identity import absolute, identity
-from .kept import Kept
-from .opening import IndexChoice, IndexedJob, Opened
-from .resources import Resources
-from .told import tell_run
+from .indexes import IndexChoice, IndexedJob, Opened
+from .resources import Kept, Resources
+from .run import tell_run
 
 if TYPE_CHECKING:
-    from .manifest import Manifest
+    from .identity import Manifest
     from .shard import ShardRun
 
 

@@ -21,12 +21,11 @@ from ..input.streams import Source
 from ..machines.watch import Wall
 from ..output.containers import Container, as_fields
 from ..output.reads import Taker
-from ..output.run import PLAIN, Sinks
-from ..output.tables import Table
+from ..output.run import PLAIN, Sinks, Table
 from ..report.facts import as_json
 from ..system.files import DraftFolder
-from .kept import Kept
-from .manifest import BODY, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
+from .identity import BODY, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
+from .resources import Kept
 
 FRAME = 8  # bytes that say how long a piece is, where pieces are kept apart
 

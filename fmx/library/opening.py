@@ -15,8 +15,7 @@ from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments
 from .arguments import Engine, Path, Sequences, Source
-from .index import Index
-from .searchers import AnyIndex, Searchers
+from .index import AnyIndex, Index, Searchers
 
 
 def build(

@@ -133,7 +133,7 @@ class Container(Protocol):
     """What the pieces of an output become: those of one run, or those of its shards, one after the other.
 
     So merged shards are the bytes of one run, whatever the format.  A frozen dataclass of JSON's types, which
-    shards keep (jobs/manifest.py).  To add one: write it, let ``container`` choose it, and name its module in
+    shards keep (jobs/identity.py).  To add one: write it, let ``container`` choose it, and name its module in
     CONTAINERS; tests/test_every_output.py runs over all.
     """
 

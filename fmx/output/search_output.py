@@ -7,8 +7,7 @@ from ..system.files import PLACE
 from .containers import Container
 from .reads import Taker, is_gzip, of_mates
 from .records import EVERY
-from .run import LocalRun
-from .tables import CountsTable, ScreenTable
+from .run import CountsTable, LocalRun, ScreenTable
 
 
 @dataclass(frozen=True)

@@ -12,17 +12,16 @@ from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 
 from fmx.cluster import worker
 from fmx.errors import DeviceError, InputError
+from fmx.jobs import indexes, pairwise
 from fmx.jobs import mem as mem_job
-from fmx.jobs import opening, pairwise
-from fmx.jobs.kept import kept_for
-from fmx.jobs.resources import Resources
+from fmx.jobs.resources import Resources, kept_for
 from fmx.machines.places import ALL_GPUS
 from fmx.output.formats import sam
 
 
 def test_an_index_is_opened_once_and_another_run_gets_its_own(command, index_of, folder, monkeypatch):
-    opened, load = [], opening.load
-    monkeypatch.setattr(opening, "load", lambda *given, **named: opened.append(1) or load(*given, **named))
+    opened, load = [], indexes.load
+    monkeypatch.setattr(indexes, "load", lambda *given, **named: opened.append(1) or load(*given, **named))
     (folder / "few.fq").write_bytes(journeys.fastq(reads(60)))
     arguments = ["search", "-q", "-x", index_of(CONTIGS), "few.fq"]
     near = nearby.use(monkeypatch)

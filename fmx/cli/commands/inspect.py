@@ -6,7 +6,7 @@ import click
 
 from ... import options
 from ...errors import n_of, shown
-from ...options.finding import find_indexes
+from ...options.values import find_indexes
 
 
 @options.command

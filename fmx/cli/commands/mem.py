@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import click
 
 from ... import limits, options
-from ...options.finding import find_indexes
+from ...options.values import find_indexes
 from ...output import kinds_of
-from ..reports import refuse_multiqc, report_of, report_places, reporting
+from ..writing import refuse_multiqc, report_of, report_places, reporting
 
 
 @options.command
@@ -62,8 +62,8 @@ def command(given: SimpleNamespace) -> None:
     if kind != "mummer" and any(layout):
         raise click.UsageError("-c, -L and -F go with --format mummer only")
     from ...input.reads import FORWARD, REVERSE
+    from ...jobs.indexes import IndexChoice
     from ...jobs.mem import MemJob
-    from ...jobs.opening import IndexChoice
     from ...mem.journey import MemOutput
     from ...mem.matching import ALL, IN_BOTH, IN_REFERENCE, MemOptions
     from ..dispatch import do_with_index

@@ -7,7 +7,7 @@ import click
 from ... import options
 from ...output import kinds_of
 from ...report.facts import kind_of
-from ..reports import refuse_multiqc, report_of, reporting
+from ..writing import refuse_multiqc, report_of, reporting
 from .count import KINDS, counted_places, told
 
 _OF = {  # options, and the commands whose shards have something for them
@@ -43,7 +43,7 @@ def command(given):
     from ...guides.outputs import CountOutput
     from ...jobs.count import add_up
     from ...jobs.merge import check_beside, manifests, merge
-    from ...jobs.told import tell_shards
+    from ...jobs.run import tell_shards
     from ...machines.progress import Progress
     from ..places import READS, check_places, format_of
     from ..writing import outputs_of

@@ -3,7 +3,7 @@
 import click
 
 from ... import options
-from ...options.finding import find_index, one_index
+from ...options.values import find_index, one_index
 
 
 @options.command

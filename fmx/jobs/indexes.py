@@ -11,8 +11,7 @@ from ..index.fm_index import load
 from ..report.facts import Report
 from . import FilesJob
 from .identity import digest_of_index
-from .kept import Kept
-from .resources import Resources
+from .resources import Kept, Resources
 
 
 class Opened(NamedTuple):

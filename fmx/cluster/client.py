@@ -9,11 +9,10 @@ from typing import Any
 
 from ..errors import n_of
 from ..jobs import PartedJob
-from ..jobs.kept import Once
-from ..jobs.manifest import name_of, read_manifest
+from ..jobs.identity import name_of, read_manifest
 from ..jobs.merge import in_order
-from ..jobs.resources import Resources
-from ..jobs.told import tell_shards
+from ..jobs.resources import Once, Resources
+from ..jobs.run import tell_shards
 from . import dask
 from .worker import do_shard, seen_there
 
