@@ -5,14 +5,12 @@ can only be read in order, keeps one worker busy, and several keep all of them b
 """
 
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,7 +20,7 @@ from ..input.mates import PairedFiles
 from ..input.read_range import InputShare
 from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
 from ..input.streams import STANDARD
-from ..machines.pipeline import run_ordered
+from ..machines.pipeline import add_up, run_ordered
 from ..machines.threads import settle
 from .assign import WORST, GuideWindow, Rules, assign, at_offsets, scanned
 from .table import NONE, GuideTable
@@ -70,7 +68,7 @@ class SampleInput:
         """Its paths, as messages say them."""
         return list(map(named, self.paths))
 
-    def next(self) -> tuple[Callable[..., Any], bool, list[tuple[int, int]]] | None:
+    def next(self) -> tuple[Callable[[], list[Reads]], bool, list[tuple[int, int]]] | None:
         """(what gives a list of the next Reads, is it the first, where its spans end); None at the end."""
         span, is_first = next(self._spans, None), self._is_new
         self._is_new = False
@@ -118,21 +116,17 @@ class SampleInputs:
         self._changed, self._n_open = threading.Condition(), len(files)
         self._free = list(range(len(files)))  # a heap: those that nobody is reading
 
-    def __iter__(self) -> "SampleInputs":
+    def __iter__(self) -> "Iterator[SampleInputs]":
         return self
 
-    def __next__(self) -> "SampleInputs | None":
+    def __next__(self) -> "SampleInputs":
         with self._changed:
             if self._n_open:
                 return self
         raise StopIteration
 
-    def take(self) -> tuple[SampleInput, Callable[..., Any], bool] | None:
-        """(SampleInput, what gives a list of Reads, is it the first of the file), or None when nothing is
-        left.
-
-        Raises InputError.
-        """
+    def take(self) -> tuple[SampleInput, Callable[[], list[Reads]], bool] | None:
+        """As NextSpan has it."""
         while True:
             with self._changed:
                 while not self._free:
@@ -165,7 +159,6 @@ class SampleInputs:
 
 if TYPE_CHECKING:
     from ..machines.progress import Progress
-    from .journey import ShardInputs, ShardSpan
 
 LOOKED_AT = 10_000  # reads
 LEAST = 0.01  # share of the guides found that an offset must have
@@ -218,6 +211,30 @@ class CountOptions:
         return f"{where}, mismatches {self.mismatches}, quality {self.quality}"
 
 
+class NextSpan(Protocol):
+    """What a Counter takes its next span from."""
+
+    def take(self) -> tuple[SampleInput, Callable[[], list[Reads]], bool] | None:
+        """(the file, what reads its next span, is it the first of the file), or None when nothing is left.
+
+        Raises InputError.
+        """
+        ...
+
+
+class CountInputs(Protocol):
+    """The files of samples, given to several workers span by span: all of them, or a shard of them.
+
+    To add one: write these two, and name it in tests/guides/test_count_inputs.py.
+    """
+
+    share: InputShare  # how much of the files is read
+
+    def __iter__(self) -> Iterator[NextSpan]:
+        """As many as there are spans, or more."""
+        ...
+
+
 class Counter:
     """Counts the guides of Targets in spans of reads, or of pairs."""
 
@@ -225,9 +242,7 @@ class Counter:
         self.targets, self._looked = targets, options.looked
         self._judge = options.mismatches, options.quality + WORST
 
-    def work(
-        self, emit: Callable[..., Any], inputs: "SampleInputs | ShardSpan"
-    ) -> tuple[int, GuideTally] | None:
+    def work(self, emit: Callable[..., Any], inputs: NextSpan) -> tuple[int, GuideTally] | None:
         """(number of the sample, GuideTally) of the next span, or None."""
         taken = inputs.take()
         if taken is None:
@@ -301,22 +316,33 @@ class Counter:
         return choose(table, hits[:2], n)
 
 
+class SampleTallies:
+    """The tallies of ``n_samples`` samples, with rows for ``n_rows`` guides or pairs, added up."""
+
+    def __init__(self, n_samples: int, n_rows: int) -> None:
+        self.reads, self._sums = 0, [TallySum(n_rows) for _ in range(n_samples)]
+
+    def add(self, part: tuple[int, GuideTally] | None) -> None:
+        """Add what ``Counter.work`` gives."""
+        if part is not None:
+            number, tally = part
+            self._sums[number].add(tally)
+            self.reads += tally.reads
+
+    def tallies(self) -> list[GuideTally]:
+        """That of each sample, in order."""
+        return [each.tally() for each in self._sums]
+
+
 def count_samples(
-    counter: Counter,
-    inputs: "SampleInputs | ShardInputs",
-    n_samples: int,
-    n_threads: int,
-    progress: "Progress",
-) -> list:
-    """A GuideTally for each sample of SampleInputs, or of others that a Counter takes, in order."""
-    sums, n_reads = [TallySum(counter.targets.n_rows) for _ in range(n_samples)], 0
+    counter: Counter, inputs: CountInputs, n_samples: int, n_threads: int, progress: "Progress"
+) -> list[GuideTally]:
+    """A GuideTally for each sample of ``inputs``, in order."""
     unit = "pair" if counter.targets.pairs else "read"
-    start = time.monotonic()
+
+    def say(total: SampleTallies, seconds: float) -> str:
+        return f"{n_of(total.reads, unit)}, {total.reads / seconds:,.0f} {unit}s/s"
+
     progress.follow(inputs.share)
-    with closing(run_ordered(inputs, [counter.work] * n_threads, None)) as parts:
-        for number, tally in filter(None, parts):
-            sums[number].add(tally)
-            n_reads += tally.reads
-            rate = n_reads / max(time.monotonic() - start, 1e-9)
-            progress.show(f"{n_of(n_reads, unit)}, {rate:,.0f} {unit}s/s")
-    return [each.tally() for each in sums]
+    parts = run_ordered(inputs, [counter.work] * n_threads, None)
+    return add_up(parts, SampleTallies(n_samples, counter.targets.n_rows), progress, say).tallies()
