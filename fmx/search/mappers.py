@@ -15,11 +15,12 @@ from ..index.arrays import part_span
 from ..machines.auto import Auto
 from ..machines.places import choose_place, for_each, teams
 from ..machines.threads import run_all
+from . import sparse
 from .engines import cpu
 from .hits import Locator
 from .mapping import ANYWHERE, UNOBSERVED, Mapper, Observers, TextPart, make_query, warm_up
 from .numbers import SparseLocator
-from .sparse import SparseSearcher, least_bases, shortest, where_searched
+from .sparse import SparseSearcher, least_bases, shortest
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
@@ -59,7 +60,8 @@ def _part(part: "FMIndex", start: int) -> TextPart:
     if part.method == "sparse":
         shorter = _part(part.shorter, start) if part.shorter else TextPart(None, None)
         query = make_query(part)
-        return TextPart(SparseSearcher(query, shorter.search), SparseLocator(query, start, shorter.locator))
+        searcher = SparseSearcher(shortest([part]), partial(sparse.search, query), shorter.search)
+        return TextPart(searcher, SparseLocator(query, start, shorter.locator))
     return TextPart(partial(cpu.search, make_query(part)), Locator(part.sa, part.layout, start))
 
 
@@ -90,8 +92,6 @@ def make_mappers(
 
     ``writer``: that of the records, if all are made alike.  Raises DeviceError, UnsupportedError.
     """
-    if not goes_all_the_way(index, options, writer, observers.tally):
-        device = where_searched(index, device)
 
     def on_gpus(sessions: "Sequence[GpuSession]") -> list:
         from .gpu import gpu_mapper
@@ -125,5 +125,5 @@ def make_mappers(
     made = choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))
     if made[0].sessions and any(part.shorter for part in index.parts):
         n = shortest(index.parts)
-        progress.say(f"reads shorter than {n} bases, and those beside them, are searched on the CPU")
+        progress.say(f"reads shorter than {n} bases are searched on the CPU")
     return made

@@ -16,7 +16,6 @@ from ..errors import UnsupportedError, n_of, shown
 from ..index import layouts
 from ..index.sparse.minimizers import ROOM, smallest_kmers
 from ..index.sparse.table import bucket_bits, bucket_of, canonical
-from ..machines.places import CPU, Device
 from .numbers import (
     HI,
     KEPT,
@@ -296,21 +295,6 @@ def _is_alike(query, patterns, r, anchor, other, others):
     return ours[0] == theirs[0]
 
 
-def where_searched(index, device) -> Device:
-    """Where pairs and the like are searched, if a Device is asked for: by sparse suffix arrays on the CPU.
-
-    Raises UnsupportedError where it must be a GPU.
-    """
-    if device.engine == "cpu" or all(part.method != "sparse" for part in index.parts):
-        return device
-    if device.engine != "auto":
-        raise UnsupportedError(
-            "a GPU searches by a sparse suffix array for single reads only, in an index in one part, without "
-            "--collapse and --screen: leave out --engine, or name another method, as --method verify"
-        )
-    return CPU
-
-
 def least_bases(index) -> int:
     """Bases of the shortest reads that may be searched in an opened index; 0 if there is no limit."""
     return shortest([part for part in index.parts if not part.shorter])
@@ -337,21 +321,18 @@ def refuse_shorter(batch, least) -> None:
 
 @dataclass(frozen=True)
 class SparseSearcher:
-    """Searches a part by its sparse suffix array, and shorter reads by ``shorter``, a searcher, or None."""
+    """Searches a part: reads of ``shortest`` bases or more by ``search``, which numbers what a sparse suffix
+    array finds of Patterns, and shorter ones by ``shorter``, another searcher, or None."""
 
-    query: Sparse
+    shortest: int
+    search: Any
     shorter: Any
-
-    @property
-    def shortest(self) -> int:
-        """Bases of the shortest reads that the sparse suffix array finds."""
-        return self.query.table.k + self.query.table.w - 1
 
     def __call__(self, patterns) -> Numbered:
         is_short = (patterns.length > 0) & (patterns.length < self.shortest)
         if not is_short.any():
-            return search(self.query, patterns)
-        found = search(self.query, patterns._replace(length=np.where(is_short, 0, patterns.length)))
+            return self.search(patterns)
+        found = self.search(patterns._replace(length=np.where(is_short, 0, patterns.length)))
         own = self.shorter(patterns._replace(length=np.where(is_short, patterns.length, 0)))
         for ours, theirs in zip((found.lo, found.hi), (own.lo, own.hi), strict=True):
             ours[is_short] = theirs[is_short]

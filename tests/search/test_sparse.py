@@ -181,7 +181,6 @@ def test_commands_write_the_same(arguments, folders, command, monkeypatch):
     (("search", "--mismatches", "1", "r.fq"), "near matches are found by words"),
     (("mem", "-l", "20", "r.fq"), "sparse-k21-w16 alone, and a whole suffix array is needed"),
     (("search", "--trim5", "20", "r.fq"), "read r0 has 30 bases, and this index finds reads of 36 or more"),
-    (("search", "--engine", "cuda", "--collapse", "r.fq"), "a GPU searches by a sparse suffix array for"),
 ])  # fmt: skip
 def test_what_it_cannot_do_is_refused(arguments, wrong, folders, command, monkeypatch):
     monkeypatch.chdir(folders)

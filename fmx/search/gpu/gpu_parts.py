@@ -7,7 +7,8 @@ A batch that the host has parsed goes through in pieces that fit; a thread takes
     words and their rows -> device: compare -> keys of near matches
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,8 +25,8 @@ from ..hits import Intervals
 from ..mappers import part_on_cpu
 from ..mapping import DevicePart, TextPart, make_query
 from ..near.candidates import PartText, match_at, place_of_row, text_of
-from . import gpu_search, gpu_sparse  # noqa: F401  (the second registers how it searches)
-from .gpu_search import n_bytes
+from . import gpu_search, gpu_sparse
+from .gpu_search import N_PATTERNS, N_WORDS, n_bytes, pieces, sent
 
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from ..near.candidates import WordBatch
     from .gpu_search import VerifyForm
 
-N_PATTERNS, N_WORDS = 1 << 18, 1 << 21  # of a batch; a longer pattern is one by itself
 N_POSITIONS = 2 * N_PATTERNS
 AT_ONCE = 1 << 22  # rows that are compared with the text at a time
 NEAR_BYTES = 1 << 26  # of a stream: keys of these, and columns of the words and their patterns
@@ -91,24 +91,18 @@ class GpuSearcher:
         return found
 
     def _search(self, stream: "GpuStream", patterns: Patterns, found: Intervals) -> None:
-        ends = np.append(patterns.first[1:], patterns.words.size - 1)
-        a = 0
-        while a < patterns.length.size:
-            most_words = patterns.first[a] + N_WORDS - 1
-            b = max(min(a + N_PATTERNS, int(np.searchsorted(ends, most_words, "right"))), a + 1)
-            piece = _slice(patterns, a, b, int(ends[b - 1] - patterns.first[a]))
-            on_device = Patterns(*sent(stream, piece._asdict()))
-            there = Intervals(*(stream.there(name, b - a, np.uint32)[: b - a] for name in Intervals._fields))
+        for a, piece in pieces(patterns):
+            n, on_device = piece.length.size, Patterns(*sent(stream, piece._asdict()))
+            there = Intervals(*(stream.there(name, n, np.uint32)[:n] for name in Intervals._fields))
             stream.begin("search")
             for array in there:
                 gpu.fill_zero(array, stream.handle)
             self.launch(self.query, on_device, there, stream.handle)
-            here = [stream.here(name, b - a, np.uint32)[: b - a] for name in Intervals._fields]
+            here = [stream.here(name, n, np.uint32)[:n] for name in Intervals._fields]
             stream.receive(there, here)
             stream.wait()
             for into, array in zip(found, here, strict=True):
-                into[a:b] = array
-            a = b
+                into[a : a + n] = array
 
 
 class GpuLocator:
@@ -244,10 +238,12 @@ def bring_parts(
 
     def bring(number: int) -> TextPart:
         session, query = team[number], queries[number]
-        if contracts.own_launch.knows(query):  # which searches no batches of the host
+        if contracts.own_launch.knows(query):  # and what it has found is looked up on the host
             launch = engines.prepare(engine or best_engine(query), query)
             device = DevicePart(gpu_search.bring(query, None), (None, None), launch)
-            return part_on_cpu(index, number)._replace(device=device)
+            part = part_on_cpu(index, number)
+            there = gpu_sparse.GpuSparse(streams[session], device)
+            return part._replace(search=replace(part.search, search=there), device=device)
         search = GpuSearcher(streams[session], queries[number], engine, forms[session])
         locate = GpuLocator(search, index.parts[number].sa, part_span(index.meta, number)[0])
         text = text_of(index, number) if is_near else None
@@ -255,21 +251,6 @@ def bring_parts(
         return TextPart(search, locate, text, text and GpuVerifier(search, locate, text), device)
 
     return OnGpus([session.run(bring, number) for number, session in enumerate(team)], streams)
-
-
-def sent(stream: "GpuStream", arrays: Mapping[str, np.ndarray]) -> list:
-    """Arrays by name, of a part that fits, on the device."""
-    packed = [(name, stream.pack(name, [array])) for name, array in arrays.items()]
-    stream.begin("copy in")
-    return [stream.send(name, array)[: array.size] for name, array in packed]
-
-
-def _slice(patterns: Patterns, a: int, b: int, n_words: int) -> Patterns:
-    """Patterns a to b by themselves, and the word after them."""
-    base = patterns.first[a]
-    return Patterns(
-        patterns.words[base : base + n_words + 1], patterns.first[a:b] - base, patterns.length[a:b]
-    )
 
 
 def best_engine(query: Any) -> str:

@@ -6,7 +6,7 @@
 Both with seeds as long as there is memory for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ...machines.gpu_session import GpuStream
     from ..queries.exact import Exact
 
+N_PATTERNS, N_WORDS = 1 << 18, 1 << 21  # of a piece that the host sends; a longer pattern is one by itself
 LONGEST = 16  # symbols of a seed
 _MANY = 8  # strings of a seed's length for each symbol of the text, at most
 
@@ -117,6 +118,26 @@ def upload(value: Any, stream: int = 0) -> "Any":
         value = on_device(value)
         return type(value)(*(upload(item, stream) for item in value))
     return value
+
+
+def sent(stream: "GpuStream", arrays: Mapping[str, np.ndarray]) -> list:
+    """Arrays by name, of a part that fits, on the device."""
+    packed = [(name, stream.pack(name, [array])) for name, array in arrays.items()]
+    stream.begin("copy in")
+    return [stream.send(name, array)[: array.size] for name, array in packed]
+
+
+def pieces(patterns: "Patterns", together: int = 1) -> "Iterator[tuple[int, Patterns]]":
+    """Patterns that fit by themselves, ``together`` of them never apart, and how many were before them."""
+    ends, a = np.append(patterns.first[1:], patterns.words.size - 1), 0
+    while a < patterns.length.size:
+        most_words = patterns.first[a] + N_WORDS - 1
+        b = min(a + N_PATTERNS, int(np.searchsorted(ends, most_words, "right")))
+        b = max(b - (b - a) % together, a + together)
+        base, end = patterns.first[a], int(ends[b - 1])
+        own = patterns.words[base : end + 1], patterns.first[a:b] - base, patterns.length[a:b]
+        yield a, type(patterns)(*own)
+        a = b
 
 
 def download(value: Any) -> Any:
