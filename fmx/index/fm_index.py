@@ -24,9 +24,6 @@ from .sparse.table import SparseTable, parse_sparse, sparse_named
 if TYPE_CHECKING:
     from .disk.writer import MemoryIndex
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True)
 class FMIndex:
