@@ -4,6 +4,7 @@ To add a kind of stream, give it a line in KINDS.
 """
 
 import io
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -159,8 +160,9 @@ def _begins_zstd(head: bytes) -> bool:
     return head[:4] == b"\x28\xb5\x2f\xfd" or (head[1:4] == b"\x2a\x4d\x18" and 0x50 <= head[0] <= 0x5F)
 
 
+_ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 KINDS = (
-    Kind("zstd", _begins_zstd, "backports.zstd", "ZstdDecompressor", "ZstdError"),
+    Kind("zstd", _begins_zstd, _ZSTD, "ZstdDecompressor", "ZstdError"),
     Kind("xz", lambda head: head == b"\xfd7zXZ\0", "lzma", "LZMADecompressor", "LZMAError", b"\0"),
     Kind("bzip2", lambda head: head[:3] == b"BZh", "bz2", "BZ2Decompressor", "OSError"),
 )
