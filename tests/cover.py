@@ -4,6 +4,12 @@ import itertools
 from collections import Counter
 
 import pytest
+from hypothesis import settings
+
+
+def examples(n: int) -> settings:
+    """Let hypothesis draw n examples in ``make test``, ten times as many in ``make nightly``."""
+    return settings(max_examples=n * settings.default.max_examples // 100)
 
 
 def nightly(*arguments):

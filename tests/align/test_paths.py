@@ -4,7 +4,8 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fmx.align.band import make_work
@@ -70,7 +71,7 @@ def test_paths_scores_and_identities_are_those_of_the_definition(scoring, defini
         )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.randoms(use_true_random=False),
     st.integers(0, 4),

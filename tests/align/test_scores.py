@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fmx.align.jobs import AlignmentJob, PairList, Worker
@@ -40,7 +41,7 @@ def test_scores_are_those_of_the_definition(scoring):
             assert got[i, j] == naive_nw.score(a, b, scoring.match, scoring.mismatch, scoring.gap), (a, b)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.text("ACGTN", max_size=40), min_size=1, max_size=5),
     st.integers(-8, 8),

@@ -1,7 +1,8 @@
 """A simulated cluster: what can be said by arithmetic comes out, and nothing is lost."""
 
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fmx.bench.cluster import Site, best_shard, of_nodes, simulate
@@ -26,7 +27,7 @@ def test_unlike_nodes_share_by_their_rates():
     assert simulate(site, 4 * 10**8, 10**5).seconds == pytest.approx(100, rel=0.01)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     n_nodes=st.integers(1, 20), n_shards=st.integers(1, 200), failures=st.sampled_from([0, 100, 3000]),
     seed=st.integers(0, 99),

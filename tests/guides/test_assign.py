@@ -5,7 +5,8 @@ import hypothesis.strategies as st
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 
 from fmx.guides.assign import UNSURE, GuideWindow
 from fmx.guides.counting import Counter, CountOptions
@@ -56,7 +57,7 @@ def questions(draw):
     )  # fmt: skip
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(questions())
 def test_a_read_counts_for_what_the_definition_says(question):
     library, reads, options = question
@@ -78,7 +79,7 @@ def test_a_read_counts_for_what_the_definition_says(question):
     assert tally.left.shape[1] <= tally.without(NONE) == wanted.count(None)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.text("AC", min_size=5, max_size=6), min_size=1, max_size=20, unique=True))
 def test_guides_one_letter_apart_are_found(library):
     table = make_table(library)

@@ -2,7 +2,8 @@
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 
 from fmx.errors import InputError
 from fmx.guides.library import read_library
@@ -335,7 +336,7 @@ def test_a_sheet_has_a_line_for_each_file(tmp_path):
         assert str(error.value) == f"{sheet}: {said}"
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     st.sampled_from(sorted(FILES)),
     st.lists(st.tuples(st.integers(0, 200), st.binary(max_size=4)), max_size=4),

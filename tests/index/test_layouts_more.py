@@ -1,5 +1,6 @@
 """Every layout: the Occ law on awkward texts, by naive counting; walks; sizes by the papers' formulas."""
 
+import naive
 import numpy as np
 import pytest
 from cover import covered
@@ -51,20 +52,15 @@ def texts(d):
     yield "random", text_of(*random_blocks(3, 3, 1500))
 
 
+def spelled(text) -> str:
+    """The letters of a text's codes."""
+    return "".join("$ACGT"[code] for code in text.tolist())
+
+
 def k_symbols(text, sa, k):
-    """Code of the k symbols before each suffix, -1 if there is none: by definition."""
-    codes = []
-    for position in sa.tolist():
-        before = text[max(0, position - k) : position].tolist()
-        known = len(before) == k and 0 not in before
-        codes.append(sum((x - 1) * 4 ** (k - 1 - i) for i, x in enumerate(before)) if known else -1)
-    return np.array(codes)
-
-
-def first_row(text, sa, code, k):
-    """Number of suffixes that sort before the k-symbol."""
-    string = [(code >> 2 * (k - 1 - i) & 3) + 1 for i in range(k)]
-    return sum(text[p : p + k].tolist() < string for p in sa.tolist())
+    """Code of the k symbols before each suffix, -1 if there is none."""
+    found = naive.kmer_bwt(spelled(text), sa.tolist(), k)
+    return np.array([-1 if x is None else int(x.translate(str.maketrans("ACGT", "0123")), 4) for x in found])
 
 
 @compiled
@@ -126,7 +122,8 @@ def test_occ_counts_what_is_there(name):
         codes = k_symbols(text, sa, name.k)
         counted = np.empty(text.size + 1, np.int64)
         for c in tried_symbols(name.k, codes):
-            expected = np.concatenate([[0], np.cumsum(codes == c)]) + first_row(text, sa, c, name.k)
+            letters = "".join("ACGT"[c >> 2 * i & 3] for i in reversed(range(name.k)))
+            expected = np.array(naive.occ_column(spelled(text), sa.tolist(), letters))
             all_occ(layout, c, counted)
             np.testing.assert_array_equal(counted, expected, f"{name} {what} {c}")
             for lo, hi in ((0, text.size), (text.size // 3, text.size // 2), (5, 5)):

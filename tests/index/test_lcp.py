@@ -6,7 +6,8 @@ import journeys
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from texts import TEXTS, numbered
 
@@ -57,14 +58,14 @@ def test_values_from_255_on_stand_in_the_list():
     ]  # fmt: skip
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.text("ACGTN", min_size=1, max_size=40).filter(naive.blocks), min_size=1, max_size=6),
        st.integers(1, 4))  # fmt: skip
 def test_the_arrays_of_any_contigs(sequences, n_threads):
     check(numbered(sequences), n_threads)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.text("AC", min_size=1, max_size=12), min_size=1, max_size=5), st.data())
 def test_two_rows_share_the_least_value_between_them(sequences, data):
     text = "$".join(sequences) + "$"

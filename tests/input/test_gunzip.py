@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from output_of import bgzf
 from test_spans import are_same, by_threads, outcome
 
@@ -96,7 +97,7 @@ def any_data(draw):
     return b"".join(rng.choices(words, k=n // 100 + 1))
 
 
-@settings(max_examples=120, deadline=None)
+@examples(120)
 @given(
     data=any_data(), level=st.integers(0, 9), strategy=st.sampled_from(STRATEGIES),
     flush=st.sampled_from([0, 0, 100, 3000]), size=st.sampled_from([50, 1000, 9000]),
@@ -153,7 +154,7 @@ def test_a_stream_within_a_stored_one_misleads_nobody(tmp_path):
     assert (found, is_left) == (inner + fastq(500) + inner, False)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seed=st.integers(0, 10**6), level=st.sampled_from([0, 1, 6]), size=st.sampled_from([60, 900, 5000]))
 def test_damage_is_told_as_igzip_tells_it(seed, level, size, tmp_path_factory):
     rng, path = random.Random(seed), tmp_path_factory.mktemp("gunzip") / "x"

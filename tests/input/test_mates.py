@@ -4,7 +4,8 @@ import gzip
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from output_of import bgzf
 from texts import random_letters
 
@@ -71,7 +72,7 @@ sizes = st.sampled_from([1, 7, 50, 200, 1 << 23])
 kinds = st.sampled_from(sorted(PACKED))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), max_size=40), sizes, kinds, kinds, st.data()
 )
@@ -88,7 +89,7 @@ def test_two_files_stay_in_step(folder_of_this, both, size, kind1, kind2, data):
     assert found == expected * 2
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.integers(0, 60), max_size=30), sizes, kinds, st.sampled_from([1, 3]))
 def test_mates_in_turn_stay_together(folder_of_this, lengths, size, kind, n_threads):
     records = [

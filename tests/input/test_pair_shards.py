@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from input.test_mates import letters_of, pairs_of
 from output_of import bgzf
 
@@ -93,7 +94,7 @@ def check(files, n, size, n_threads=1) -> list:
     return [len(own) for own, _, _ in found]
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     made=files_of_mates(), n=st.integers(1, 9), size=st.sampled_from([1, 7, 50, 300, 1 << 23]),
     apart=st.sampled_from([1, 13, 100, 700]), reach=st.sampled_from([1, 40, 1 << 20]),

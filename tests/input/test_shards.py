@@ -6,7 +6,8 @@ from itertools import chain, pairwise
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from input.test_spans import fastq, outcome
 from output_of import bgzf
 
@@ -59,7 +60,7 @@ def check(paths, n, size):
     assert list(chain(*(records(found) for found, _, _ in parts))) == records(expected)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(text=fastq(), n=st.integers(1, 6), size=st.sampled_from(SIZES))
 def test_shards_of_fastq_have_all_records_and_faults(text, n, size, tmp_path_factory):
     path = tmp_path_factory.mktemp("shards") / "reads.fq"
@@ -67,7 +68,7 @@ def test_shards_of_fastq_have_all_records_and_faults(text, n, size, tmp_path_fac
     check([path], n, size)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(texts=st.lists(fastq(spoiled=False), min_size=1, max_size=3), n=st.integers(1, 6), data=st.data())
 def test_shards_of_several_files_of_any_kind(texts, n, data, tmp_path_factory):
     paths, folder = [], tmp_path_factory.mktemp("shards")
@@ -78,7 +79,7 @@ def test_shards_of_several_files_of_any_kind(texts, n, data, tmp_path_factory):
     check(paths, n, data.draw(st.sampled_from(SIZES)))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(lines=st.lists(st.sampled_from([">a", ">", "AC", "", "G>T", "> b"]), max_size=20), n=st.integers(1, 5))
 def test_shards_of_fasta(lines, n, tmp_path_factory):
     path = tmp_path_factory.mktemp("shards") / "reads.fa"

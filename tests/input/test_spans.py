@@ -10,7 +10,8 @@ from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from output_of import bgzf
 
 from fmx.codecs import bgzf as bgzf_blocks
@@ -131,7 +132,7 @@ def place(tmp_path_factory):
     return tmp_path_factory.mktemp("spans") / "reads"
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(data=st.one_of(fastq(), fasta()), size=st.sampled_from(SIZES), n_threads=st.sampled_from([1, 3]))
 def test_any_file_cut_anyhow_is_the_file(data, size, n_threads, place):
     place.write_bytes(data)
@@ -141,7 +142,7 @@ def test_any_file_cut_anyhow_is_the_file(data, size, n_threads, place):
     assert are_same((found, problem.replace("given sequences", str(place))), expected)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     data=st.one_of(fastq(), fasta()), size=st.sampled_from(SIZES), block=st.sampled_from([1, 2, 3, 7, 50]),
     tail=st.booleans(),
@@ -155,7 +156,7 @@ def test_blocks_of_bgzf_anywhere_are_the_file(data, size, block, tail, place):
         assert are_same(found, expected)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.one_of(fastq(spoiled=False), fasta(spoiled=False)))
 def test_records_that_are_right_are_read_as_they_stand(data, place):
     """By a reader that splits lines, which knows neither spans nor numbers."""

@@ -4,7 +4,8 @@ import itertools
 
 import journeys
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from texts import TEXTS, reads_of
 
@@ -39,7 +40,7 @@ def parsed(sequences, size, **how) -> list:
 letters = st.text("ACGTNacgu", max_size=30)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     st.lists(st.one_of(letters, letters.map(str.encode)), max_size=200), st.sampled_from([1, 7, 100, 1 << 20])
 )

@@ -7,7 +7,8 @@ import journeys
 import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from mems import expect_rows, rows
 from texts import TEXTS, numbered, random_letters
@@ -75,7 +76,7 @@ broken = st.lists(letters | few_letters | st.just("N"), min_size=1, max_size=5).
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@settings(max_examples=60)
+@examples(60)
 @given(contigs=st.lists(broken, min_size=1, max_size=3), data=st.data())
 def test_matches_of_any_text_and_queries(tmp_path_factory, algorithm, contigs, data):
     contigs = numbered([*contigs, "ACGT"])

@@ -4,7 +4,8 @@ import journeys
 import mems
 import naive
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from mems import expect_rows, rows
 from output_of import without_program
@@ -44,7 +45,7 @@ def test_awkward_references_in_parts(name, tmp_path):
                 assert find(several, queries_of(contigs), options) == find(one, queries_of(contigs), options)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(sequences=st.lists(broken, min_size=1, max_size=5), data=st.data())
 def test_any_text_in_any_parts(tmp_path_factory, sequences, data):
     contigs = numbered([*sequences, "ACGT"])

@@ -7,7 +7,8 @@ import mems
 import naive
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from cover import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from texts import TEXTS, random_letters, reads_of
 
@@ -42,7 +43,7 @@ def test_matches_in_awkward_texts(name):
         assert mems.ask(mems.mummergpu(letters, least), queries) == expected
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(BLOCKS, QUERIES, LEAST, st.integers(1, 130))
 @example(["A" * 300, "A" * 280], ["A" * 290], 256, 100)
 @example(["A" * 600, "A" * 300 + "C"], ["A" * 300 + "C" + "A" * 20], 260, 400)

@@ -6,7 +6,8 @@ import hypothesis.strategies as st
 import journeys
 import naive
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from output_of import without_program
 from texts import numbered, random_letters
 from validate import written
@@ -62,7 +63,7 @@ def run(index_of, tmp_path_factory):
 
 
 @given(READS, st.sampled_from([(1, 1 << 20), (3, 90)]), st.integers(0, 3), st.sampled_from([None, 1]))
-@settings(max_examples=20)
+@examples(20)
 def test_identical_reads_are_one_and_numbers_are_those_of_all(run, reads, size, cut, mismatches):
     reads = [(f"r{i}{suffix}", letters) for i, (letters, suffix) in enumerate(reads)]
     options = {"policy": SelectionPolicy(ALL, 30), "n_threads": size[0], "chunk_size": size[1]}

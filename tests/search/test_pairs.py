@@ -5,7 +5,8 @@ import journeys
 import naive
 import naive_pairs
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from naive_pairs import Rule
 from output_of import without_program
 from search.test_properties import genomes
@@ -80,7 +81,7 @@ def check(folder, contigs, pairs, rule, **options):
 
 
 @given(questions(), RULES, st.sampled_from([1, 60, 200, 1 << 20]), st.sampled_from([1, 3]))
-@settings(max_examples=40)
+@examples(40)
 def test_records_are_those_of_the_oracle(folder_of_this, question, rule, chunk_size, n_threads):
     check(folder_of_this, *question, rule, chunk_size=chunk_size, n_threads=n_threads)
 

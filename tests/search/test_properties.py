@@ -4,7 +4,8 @@ import hypothesis.strategies as st
 import journeys
 import naive
 import pytest
-from hypothesis import example, given, settings
+from cover import examples
+from hypothesis import example, given
 from texts import numbered
 
 import fmx
@@ -65,7 +66,7 @@ def built(folder, contigs, layout="bvsfm-k2-d96", sa_rate=1):
 
 
 @given(questions())
-@settings(max_examples=150)
+@examples(150)
 def test_verify_finds_what_a_scan_finds(folder_of_this, question):
     contigs, reads = question
     opened = journeys.load(built(folder_of_this, contigs), "verify")
@@ -73,7 +74,7 @@ def test_verify_finds_what_a_scan_finds(folder_of_this, question):
 
 
 @given(questions(), st.sampled_from([1, 2, 3, 9]))
-@settings(max_examples=150)
+@examples(150)
 def test_backward_search_finds_what_a_scan_finds(folder_of_this, question, sa_rate):
     contigs, reads = question
     opened = journeys.load(built(folder_of_this, contigs, sa_rate=sa_rate), "bvsfm-k2-d96")
@@ -81,7 +82,7 @@ def test_backward_search_finds_what_a_scan_finds(folder_of_this, question, sa_ra
 
 
 @given(questions())
-@settings(max_examples=60)
+@examples(60)
 def test_every_hit_spells_the_read_and_its_reverse_is_found_there_too(folder_of_this, question):
     contigs, reads = question
     opened = fmx.open(built(folder_of_this, contigs), threads=1)
@@ -109,7 +110,7 @@ def places(hits, flip=False) -> set:
 
 
 @given(questions(), st.integers(1, 40), st.integers(1, 4))
-@settings(max_examples=60)
+@examples(60)
 @example((numbered(["ACGT"]), ["ACGT"] * 3), 1, 1)
 def test_chunks_and_threads_never_change_the_bytes(folder_of_this, question, chunk_size, n_threads):
     contigs, reads = question
@@ -124,7 +125,7 @@ def test_chunks_and_threads_never_change_the_bytes(folder_of_this, question, chu
 
 
 @given(questions())
-@settings(max_examples=40)
+@examples(40)
 def test_an_index_in_files_answers_as_one_in_memory(folder_of_this, question):
     contigs, reads = question
     held, options = MemoryIndex(), IndexOptions(["bvsfm-k2-d96"], 1)

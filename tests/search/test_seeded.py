@@ -4,7 +4,8 @@ import functools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from cover import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from packed import pack
 from texts import random_letters
@@ -143,7 +144,7 @@ BLOCKS = st.lists(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(BLOCKS, st.data(), st.sampled_from(FORMS), st.sampled_from([4, 5, 6]))
 def test_any_text_and_any_pattern(blocks, data, form, prefix_length):
     joined = "".join(blocks)
