@@ -67,9 +67,11 @@ def make_work(m: int, n: int, dtype: type, step: int = 8192, n_bits: int = 1 << 
 
 
 class Band(NamedTuple):
-    """Of a pair of lengths ``m`` and ``n``: of each diagonal ``rows`` rows, whole blocks of 32, from where
-    i - j is ``low``.  A row or column that was left out once and taken up again would see differences of two
-    different places."""
+    """The band of a pair of lengths ``m`` and ``n``: of each diagonal ``rows`` rows, whole blocks of 32, from
+    where i - j is ``low``.
+
+    A row or column that was left out once and taken up again would see differences of two different places.
+    """
 
     m: int
     n: int

@@ -76,8 +76,8 @@ _SLACK = 1e-6
 
 
 class AlignmentCounts(NamedTuple):
-    """Of an alignment: ``matches``, ``mismatches``; ``length``, its columns; ``terminal`` gap symbols (those
-    at its ends); gap ``openings``."""
+    """What an alignment consists of: ``matches``, ``mismatches``; ``length``, its columns; ``terminal`` gap
+    symbols (those at its ends); gap ``openings``."""
 
     matches: int
     mismatches: int

@@ -103,7 +103,7 @@ class AlignmentJob:
 
     @cached_property
     def _place(self) -> np.ndarray:
-        """Of each target by length."""
+        """The place of each target in the order of lengths, int64[n_targets]."""
         return np.argsort(np.argsort(self.targets.lengths()))
 
     def order(self, pairs: PairList) -> np.ndarray:

@@ -105,7 +105,7 @@ def _next_failure(site: Site, chance: random.Random, now: float) -> float:
 
 
 def of_nodes(site: Site, n: int) -> Site:
-    """The same with n nodes, of the rates that it has in turn."""
+    """A Site with n nodes, which have the rates of those of ``site`` in turn."""
     return replace(site, rates=tuple(site.rates[i % len(site.rates)] for i in range(n)))
 
 

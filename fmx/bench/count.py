@@ -117,7 +117,7 @@ PEERS = {"mageck2": "mageck2", "mageck": "mageck", "fast2q": "2fast2q", "dotmatc
 def count_command(**given: Any) -> None:
     """Time counting guides, and compare the counts with the truth.
 
-    Simulates a screen: guides behind a primer and a stagger, with 0.3 % errors, as .fq.gz. Runs fmx count and
+    Simulates a screen: guides after a primer and a stagger, with 0.3 % errors, as .fq.gz. Runs fmx count and
     each peer in turn. Prints medians of the wall time of whole commands, and how many reads were counted
     otherwise than is true.
     """

@@ -52,8 +52,8 @@ class Accesses(NamedTuple):
 
 @kernel
 def count_entries_kernel(query, patterns, counts, words):
-    """Of a thread's pattern: how many entries (counts int64[n]), the bits of all words that these start at
-    (words uint64[n])."""
+    """A thread a pattern: how many entries it reads (counts int64[n]), the bits of all words that these start
+    at (words uint64[n])."""
     i = thread_index()
     if i < patterns.length.size:
         lo, hi, left = start(query, patterns, i)
@@ -71,7 +71,7 @@ def count_entries_kernel(query, patterns, counts, words):
 
 @device
 def probe(changes, left, right, value, sector):
-    """As sorting.lower_bound: (index, the sector looked at last, how many others were looked at)."""
+    """(the first index whose value is not below ``value``, the sector looked at last, how many others)."""
     n = np.int64(0)
     while left < right:
         middle = (left + right) >> 1
@@ -86,7 +86,7 @@ def probe(changes, left, right, value, sector):
 
 @kernel
 def count_cofi_kernel(query, patterns, counts):
-    """Of a thread's pattern: how many pairs of offsets and sectors of changes (counts int64[n])."""
+    """A thread a pattern: how many pairs of offsets and sectors of changes (counts int64[n])."""
     i = thread_index()
     if i < patterns.length.size:
         lo, hi, left = start(query, patterns, i)
@@ -110,7 +110,7 @@ def count_cofi_kernel(query, patterns, counts):
 
 @kernel
 def count_places_kernel(query, patterns, counts):
-    """Of a thread's pattern: how many places seed and verify reads (counts int64[n])."""
+    """A thread a pattern: how many places seed and verify reads (counts int64[n])."""
     i = thread_index()
     if i < patterns.length.size:
         counts[i] = find(query, patterns, i)[2]

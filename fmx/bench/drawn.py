@@ -194,6 +194,6 @@ def _aligned(array: Any) -> Any:
 
 @compiled
 def _reverse(patterns, n):
-    """The reverse complements of patterns, each n words behind its pattern."""
+    """The reverse complements of patterns, each n words after its pattern."""
     for i in range(patterns.length.size):
         pack_reverse(patterns.words, patterns.first[i], n + patterns.first[i], patterns.length[i])

@@ -5,6 +5,10 @@ from types import SimpleNamespace
 import click
 
 from .. import options
+from ..machines import gpu
+from ..machines.places import choose_place, in_words
+from ..measure import gpu_timing, roofline
+from . import designs, figures, gpu_index
 from .options import count, counts, length, only, output, queries, runs
 
 # fmx bench gpu: the papers' GPU experiments on this GPU, over a random text made there.
@@ -34,8 +38,6 @@ def gpu_command(**given):
 
     Writes tables and figures into a folder.
     """
-    from . import designs
-
     designs.run(given | {"experiment": given["experiment"] or EXPERIMENTS})
 
 
@@ -59,10 +61,6 @@ def gpus_command(given: SimpleNamespace) -> None:
 
     Writes a table into a folder: bases a second of 1, 2, 4 ... GPUs, up to --gpus.
     """
-    from ..machines.places import choose_place, in_words
-    from ..measure import gpu_timing
-    from . import gpu_index
-
     given.engine = "cuda"
     where = options.device_of(given, n_gpus=None)
     gpu_timing.open_gpu(where.first)
@@ -93,8 +91,6 @@ def index_command(**given):
 
     Also checks that searches on it are right.
     """
-    from . import gpu_index
-
     gpu_index.run_builds(given)
 
 
@@ -103,14 +99,12 @@ def index_command(**given):
 # The forms are those of fmx search (search/gpu/gpu_search.py): the index's own arrays, or wide rows and text
 # in sectors, each with seeds of several lengths.
 
-TEXTS = ("random", "repeats")
-
 
 @click.command(cls=options.Command)
 @output("verify")
 @options.device
 @count("--symbols", default="1G", help="Length of the text.")
-@only("--text", "kinds", TEXTS, "text")
+@only("--text", "kinds", gpu_index.TEXTS, "text")
 @queries
 @length
 @click.option(
@@ -133,8 +127,6 @@ TEXTS = ("random", "repeats")
 )
 def verify_command(**given):
     """Time seed and verify on a GPU."""
-    from . import gpu_index
-
     gpu_index.run_seeds(given)
 
 
@@ -153,10 +145,6 @@ def roofline_command(output, device, largest):
 
     By size of the entry, threads that fetch it together, and size of the memory that it lies in.
     """
-    from ..machines import gpu
-    from ..measure import gpu_timing, roofline
-    from . import figures
-
     name = gpu_timing.open_gpu(device)
     with gpu.errors():
         rows = roofline.table([n for e in range(-2, 7) if (n := int(roofline.GB * 2.0**e)) <= largest])

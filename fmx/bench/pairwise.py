@@ -61,7 +61,7 @@ def _compute(job: AlignmentJob, n_threads: int) -> list:
 
 
 def _seconds(work: Callable[[], Any], n_runs: int) -> float:
-    """Of the fastest run, after one that compiles."""
+    """Seconds of the fastest run, after one that compiles."""
     work()
     return timing.best(work, n_runs)
 

@@ -149,7 +149,7 @@ def run_dscan(matrices: MatrixBatch, block: int = 512, rows: int = ROWS, stream:
 #     compute     thread t fills its new row from its previous one; the left-most value comes from the matrix
 #     write       the threads of the block together write each pair's row, coalesced
 #
-# Shared: (2k ints, k codes) x block, behind 16 bytes a thread that say where its matrix lies: the write phase
+# Shared: (2k ints, k codes) x block, after 16 bytes a thread that say where its matrix lies: the write phase
 # asks for every pair of the block.  Value c of thread t lies at c * block + (t + c) % block, so that neither
 # phase meets a bank twice.
 
@@ -241,7 +241,7 @@ def tiled_kernel(batch, starts, matrix, k, strip, first_tile, n_tiles):
         return
     shared = cuda.shared.array(0, int32)
     codes = cuda.shared.array(0, uint8)
-    x, y = 4 * k * k, 4 * k * k + k  # codes of the query and of the target lie behind the tile
+    x, y = 4 * k * k, 4 * k * k + k  # codes of the query and of the target lie after the tile
     n_rows, n_columns = min(k, m - row0), min(k, n - column0)
     if t < n_rows:
         codes[x + t] = query_code(batch, a + row0 + t)

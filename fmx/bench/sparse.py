@@ -28,9 +28,7 @@ from ..search.gpu.gpu_sparse import SparseFound
 from ..search.hits import Intervals
 from ..search.queries.sparse import Sparse
 from .drawn import DrawnPatterns
-from .gpu import TEXTS
-from .gpu_index import TEXTS as KINDS
-from .gpu_index import clocked
+from .gpu_index import TEXTS, clocked
 from .options import counts, length, only, output, queries, runs
 
 
@@ -138,7 +136,7 @@ def sparse_command(**given):
         backend = Gpu(GpuSession(given["device"]))
         for n in given["symbols"]:
             for kind in given["kinds"] or TEXTS:
-                codes = make_codes(backend, KINDS[kind], n)
+                codes = make_codes(backend, TEXTS[kind], n)
                 drawn = DrawnPatterns(backend, codes, given["queries"], given["length"])
                 rows += measure(backend, drawn, name, kind, given["n_runs"])
                 del codes, drawn

@@ -31,8 +31,8 @@ from .table import MANY, NONE, GuideTable, find, near
 class Where(NamedTuple):
     """The windows of a read that may be a guide, by ``offset`` int64[n] and ``reverse`` bool[n].
 
-    With ``is_scanned`` all windows of ``strands`` that have the right neighbours: ``before`` and ``behind``
-    uint8[] of the forward strand, ``reverse_before`` and ``reverse_behind`` of the other, a set of letters
+    With ``is_scanned`` all windows of ``strands`` between the right flanks: ``left`` and ``right``
+    uint8[] of the forward strand, ``reverse_left`` and ``reverse_right`` of the other, a set of letters
     as bits for each.
     """
 
@@ -40,10 +40,10 @@ class Where(NamedTuple):
     reverse: np.ndarray
     is_scanned: bool
     strands: int
-    before: np.ndarray
-    behind: np.ndarray
-    reverse_before: np.ndarray
-    reverse_behind: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    reverse_left: np.ndarray
+    reverse_right: np.ndarray
 
 
 def at_offsets(places: Sequence[tuple[int, bool]]) -> Where:
@@ -102,14 +102,12 @@ def fits(where, batch, r, bit, place):
         return True
     if not where.strands & (REVERSE if reverse else FORWARD):
         return False
-    before = where.reverse_before if reverse else where.before
-    behind = where.reverse_behind if reverse else where.behind
-    if i < before.size or i + n + behind.size > batch.length[r]:
+    left = where.reverse_left if reverse else where.left
+    right = where.reverse_right if reverse else where.right
+    if i < left.size or i + n + right.size > batch.length[r]:
         return False
     begin = batch.start[r] + i
-    return _spells(before, batch.data, bit, begin - before.size) and _spells(
-        behind, batch.data, bit, begin + n
-    )
+    return _spells(left, batch.data, bit, begin - left.size) and _spells(right, batch.data, bit, begin + n)
 
 
 @inlined

@@ -55,7 +55,7 @@ class CountSummary:
 
 @dataclass(frozen=True)
 class CountedPairs:
-    """The same in pairs."""
+    """What a run over mates has seen, as numbers that add up."""
 
     pairs: int
     assigned: int
@@ -104,7 +104,7 @@ class ShardInputs:
             yield ShardSpan(self._inputs[number], span, self._plan.first_number(number), self._seen)
 
     def n_reads(self) -> list:
-        """Of each sample, how many reads of each file the shard has; asked for when all were read."""
+        """How many reads of each file of each sample the shard has, once all are read."""
         found = [[0] * n for n in self._n_files]
         for sample, file, n in self._seen:
             found[sample][file] += n

@@ -39,7 +39,7 @@ class Sample:
         return "pair" if self.second else "read"
 
     def anywhere(self) -> "Sample":
-        """The same, of whatever folder its files are looked for from."""
+        """This sample with absolute paths, which hold in any folder."""
         return replace(self, first=_whole(self.first), second=_whole(self.second))
 
     def together(self) -> Iterator:

@@ -41,7 +41,7 @@ class GuideTally(NamedTuple):
         return cls(*made, np.empty((2, 0), np.uint64), np.empty((2, 0), np.uint64))
 
     def after(self, n_reads: list, most: int) -> "GuideTally":
-        """The same, of reads that n_reads of each file stand before; left: those of the first ``most``."""
+        """This tally after ``n_reads`` others of each file; of ``left`` those of the first ``most``."""
         keys, places = self.left
         places = places + np.array(n_reads, np.uint64)[(places >> np.uint64(32)).astype(np.int64)]
         is_first = (places & np.uint64(0xFFFFFFFF)) <= most

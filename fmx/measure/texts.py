@@ -115,7 +115,7 @@ def random_codes(n: int, seed: int = 1) -> np.ndarray:
 
 
 def random_fasta(n: int, seed: int = 1) -> bytes:
-    """The same n symbols as FASTA."""
+    """The n symbols of ``random_codes`` as FASTA."""
     return b">random\n" + letters(random_codes(n, seed)[:-1]).tobytes() + b"\n"
 
 

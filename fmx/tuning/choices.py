@@ -148,7 +148,8 @@ def _seconds(fetches: list[Fetches], choice: Choice, n: int, rates: Rates) -> fl
 
 
 def _shares(choice: Choice) -> tuple:
-    """Of memory and of the cache; on a GPU by the next larger number of units known, or the largest."""
+    """What an engine reaches of the ceilings of memory and of the cache; on a GPU that of the next larger
+    entry known, or of the largest."""
     kind = None if choice.way == "verify" else layouts.parse_name(choice.way).kind
     if choice.engine == "cpu":
         share = kind.cpu_share if kind else VERIFY_CPU

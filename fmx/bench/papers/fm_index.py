@@ -26,12 +26,16 @@ def _best_engine(layout: str) -> Value:
     return best
 
 
-def _cpu(found: MeasuredTables, layout: str) -> float:
-    return found.most("cores", "Gbases/s", layout=layout)
+def _speed_of(found: MeasuredTables, layout: str, table: str = "search-layouts") -> float:
+    """Gbases/s of a layout in a table of searches."""
+    return found.most(table, "Gbases/s", layout=layout)
 
 
 def _over_cpu(found: MeasuredTables) -> list:
-    return [_speed(found, f"sampled-k1-d{d}") / _cpu(found, f"sampled-k1-d{d}") for d in (64, 192, 448, 960)]
+    return [
+        _speed(found, f"sampled-k1-d{d}") / _speed_of(found, f"sampled-k1-d{d}", "cores")
+        for d in (64, 192, 448, 960)
+    ]
 
 
 def _lf(found: MeasuredTables) -> list:
@@ -184,12 +188,17 @@ K_STEP = {
         "the best design of the paper, GPU": lambda found: _speed(found, "alternate-k2-d64"),
         "GPU over CPU, the best of each": lambda found: (
             _speed(found, "alternate-k2-d64")
-            / max(_cpu(found, name) for name in ("sampled-k1-d64", "kstep-k2-d64", "alternate-k2-d64"))
+            / max(
+                _speed_of(found, name, "cores")
+                for name in ("sampled-k1-d64", "kstep-k2-d64", "alternate-k2-d64")
+            )
         ),
         "two steps over one, GPU": lambda found: (
             _speed(found, "alternate-k2-d64") / _speed(found, "sampled-k1-d192")
         ),
-        "two steps over one, CPU": lambda found: _cpu(found, "kstep-k2-d64") / _cpu(found, "sampled-k1-d64"),
+        "two steps over one, CPU": lambda found: (
+            _speed_of(found, "kstep-k2-d64", "cores") / _speed_of(found, "sampled-k1-d64", "cores")
+        ),
         "bvSFM, k = 3, GPU": lambda found: _speed(found, "bvsfm-k3-d224"),
         "seed and verify, GPU": lambda found: _speed(found, "verify"),
     },
@@ -238,10 +247,6 @@ K_STEP = {
 BASE, K = "bvsfm-k2-d64", 15
 
 
-def _gigabytes_of(layout: str) -> Value:
-    return lambda found: parse_name(layout, HUMAN).bytes_per_symbol(HUMAN) * HUMAN / 1e9
-
-
 def _columns(found: MeasuredTables) -> list:
     return [row for row in found.rows("genome-columns") if "columns" in row]
 
@@ -278,17 +283,9 @@ def _slots(found: MeasuredTables) -> dict:
     return {row["patterns"]: row["cofi"] for row in found.rows("search-interleaving")}
 
 
-def _speed_of(found: MeasuredTables, layout: str, table: str = "search-layouts") -> float:
-    return found.most(table, "Gbases/s", layout=layout)
-
-
 def _cofi(found: MeasuredTables, table: str = "search-layouts") -> float:
     """Gbases/s of COFI at its default k."""
     return max(row["Gbases/s"] for row in found.rows(table) if row["layout"].startswith("cofi"))
-
-
-def _on_gpu(found: MeasuredTables, layout: str, column: str = "Gbases/s") -> float:
-    return found.most("designs", column, layout=layout)
 
 
 def _threads(found: MeasuredTables) -> int:
@@ -298,14 +295,14 @@ def _threads(found: MeasuredTables) -> int:
 
 COFI = {
     "figure 5": {
-        "bvSFM, k = 2, d = 64, human": _gigabytes_of(BASE),
-        "bvSFM, k = 3, d = 64, human": _gigabytes_of("bvsfm-k3-d64"),
+        "bvSFM, k = 2, d = 64, human": _gigabytes(BASE),
+        "bvSFM, k = 3, d = 64, human": _gigabytes("bvsfm-k3-d64"),
         "counters that say something, k = 5, d = 64": lambda found: 100 * 64 / 4**5,
     },
     "figure 7": {
         "changes, human": lambda found: 4 * HUMAN / 1e9,
         "offsets, k = 15": lambda found: 4 * (4**K + 1) / 1e9,
-        "COFI, k = 15, human": _gigabytes_of("cofi-k15"),
+        "COFI, k = 15, human": _gigabytes("cofi-k15"),
     },
     "figure 8": {"columns of 0 to 16 elements": _small},
     "figure 10": {
@@ -334,12 +331,14 @@ COFI = {
     "figure 16": {
         "COFI over bvSFM (k = 2, d = 64), CPU": lambda found: _cofi(found) / _speed_of(found, BASE),
         "COFI over bvSFM (k = 2, d = 96), GPU": lambda found: (
-            _on_gpu(found, "cofi-k15") / _on_gpu(found, "bvsfm-k2-d96")
+            _speed_of(found, "cofi-k15", "designs") / _speed_of(found, "bvsfm-k2-d96", "designs")
         ),
         "seed and verify over bvSFM, CPU": lambda found: _speed_of(found, "verify") / _speed_of(found, BASE),
     },
     "figure 18": {
-        "COFI, of the memory's ceiling, GPU": lambda found: _on_gpu(found, "cofi-k15", "% of ceiling")
+        "COFI, of the memory's ceiling, GPU": lambda found: found.most(
+            "designs", "% of ceiling", layout="cofi-k15"
+        )
     },
     "table 4": {
         "bvSFM, a thread": lambda found: 2 * _speed_of(found, BASE, "cores") / _threads(found),
