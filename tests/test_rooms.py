@@ -90,32 +90,30 @@ def test_layouts_engines_and_queries_do_not_know_each_other():
 
 
 # Names of classes that several files have.  The list may only become shorter.
-TWICE = set(
-    [
-        "Code",
-        "Codes",
-        "ColumnNames",
-        "Desk",
-        "FindStarts",
-        "Group",
-        "Names",
-        "Numbers",
-        "Piece",
-        "Place",
-        "Plain",
-        "Rows",
-        "Run",
-        "Sample",
-        "Source",
-        "Strands",
-        "Stream",
-        "Stretch",
-        "Table",
-        "Text",
-        "_Pieces",
-        "_Room",
-    ]
-)
+TWICE = {
+    "Code",
+    "Codes",
+    "ColumnNames",
+    "Desk",
+    "FindStarts",
+    "Group",
+    "Names",
+    "Numbers",
+    "Piece",
+    "Place",
+    "Plain",
+    "Rows",
+    "Run",
+    "Sample",
+    "Source",
+    "Strands",
+    "Stream",
+    "Stretch",
+    "Table",
+    "Text",
+    "_Pieces",
+    "_Room",
+}
 
 
 def test_a_class_has_a_name_of_its_own():
