@@ -24,10 +24,8 @@ from .index.plan import IndexOptions
 from .index.reference import Reference
 from .index.sparse.table import parse_sparse
 from .input.read_range import InputShare
-from .machines.auto import Auto, at_once
-from .machines.places import CPU, Device
-from .machines.progress import Progress
-from .machines.watch import Watch
+from .machines.places import CPU, Auto, Device, at_once
+from .machines.progress import Progress, Watch
 from .output import module_of
 from .output.containers import container
 from .output.formats import sam
@@ -35,10 +33,10 @@ from .output.hits import Writers
 from .output.run import CountsTable, LocalRun, Run, ScreenTable, Table
 from .output.search_output import RecordOutput, SearchOutput
 from .report.facts import command_line
-from .search.facts import place_of, search_facts
 from .search.mappers import make_mappers
 from .search.mapping import MapOptions, Observers, compile_all, map_spans
 from .search.sparse import least_bases
+from .search.summary import place_of, search_facts
 
 if TYPE_CHECKING:
     from .index.building.journey import add_groups, add_layouts, build_index

@@ -15,9 +15,8 @@ from ..index.fm_index import load
 from ..input.reads import parse
 from ..input.spans import plan, read_chunks
 from ..input.streams import whole_output
-from ..machines.auto import at_once
-from ..machines.progress import Progress
-from ..machines.watch import Clock, Timed
+from ..machines.places import at_once
+from ..machines.progress import Clock, Progress, Timed
 from ..measure import timing
 from ..options.values import find_index
 from ..search import mapping

@@ -13,8 +13,8 @@ from typing import Any
 import xxhash
 
 from ..errors import OutputError
+from ..machines.progress import Wall
 from ..machines.threads import available_cores
-from ..machines.watch import Wall
 from ..output.containers import from_fields
 from ..output.reads import Taker
 from ..output.run import Table, beside

@@ -12,7 +12,7 @@ from .identity import unlike
 from .resources import Kept, Once, Resources
 
 if TYPE_CHECKING:
-    from ..search.facts import Asked
+    from ..search.summary import Asked
     from .shard import ShardRun
 
 
@@ -84,7 +84,7 @@ def tell(progress, command: str, summary, asked: "Asked | None", names, pace: st
         progress.say(f"warning: no {things} in {', '.join(map(str, names))}")
     progress.say(f"{summary.sentence(asked)}; {pace}")
     if asked:
-        from ..search.facts import hint, hint_for_patterns
+        from ..search.summary import hint, hint_for_patterns
 
         if found := (hint if command == "search" else hint_for_patterns)(summary, asked):
             progress.say(f"hint: {found}")
@@ -113,7 +113,7 @@ def tell_shards(progress, found, pace: str) -> None:
     summary = getattr(import_module(f"...{module}", __name__), name)(**total)
     asked = None
     if "told" in run["options"]:
-        from ..search.facts import Asked
+        from ..search.summary import Asked
 
         asked = Asked(**run["options"]["told"])
     names = [] if run["command"] == "count" else [name for name, *_ in run["inputs"]]  # samples tell theirs

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..input.chunks import literal_fasta
 from ..output.search_output import SearchOutput
-from ..search.facts import Asked
 from ..search.mapping import MapOptions
+from ..search.summary import Asked
 from ..system.files import PLACE
 from ..workflow import Search, map_reads, prepare
 from .identity import absolute, identity

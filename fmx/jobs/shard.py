@@ -18,7 +18,7 @@ from ..input.pair_shards import PairShardPlan
 from ..input.read_range import ReadRange, wanted_range
 from ..input.shards import Cuts, Shard, ShardPlan, Stretch, first_of, stretches_of
 from ..input.streams import Source
-from ..machines.watch import Wall
+from ..machines.progress import Wall
 from ..output.containers import Container, as_fields
 from ..output.reads import Taker
 from ..output.run import PLAIN, Sinks, Table

@@ -9,8 +9,7 @@ import numpy as np
 from .. import limits
 from ..errors import n_of
 from ..index.fm_index import FMIndex, JoinedIndex
-from ..machines.auto import Auto
-from ..machines.places import Device
+from ..machines.places import Auto, Device
 from ..machines.progress import Progress
 from ..mem.journey import make_finders
 from ..mem.matching import ALL as ANY

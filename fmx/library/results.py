@@ -16,8 +16,8 @@ from ..input.mates import Mates, PairedFiles
 from ..input.read_range import InputShare
 from ..input.reads import ReadBatch
 from ..input.sets import n_changes
-from ..machines.auto import Auto, at_once
 from ..machines.pipeline import Shares, run_at
+from ..machines.places import Auto, at_once
 from ..machines.progress import Progress
 from ..mem import matching
 from ..search.hits import Hits

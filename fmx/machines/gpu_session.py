@@ -14,7 +14,7 @@ import numpy as np
 
 from . import gpu
 from .gpu import memory_beside
-from .watch import Clock
+from .progress import Clock
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

@@ -18,7 +18,7 @@ from functools import partial
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from .auto import Auto
+from .places import Auto
 from .progress import Progress
 
 if TYPE_CHECKING:

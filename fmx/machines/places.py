@@ -1,13 +1,19 @@
 """Where work is done: on the CPU, on GPUs, or wherever it can be."""
 
-from collections.abc import Callable, Sequence
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..compiler import SIMULATED
-from ..errors import DeviceError
+from ..errors import DeviceError, FmxError
 from .threads import run_all
 
 if TYPE_CHECKING:
@@ -129,3 +135,197 @@ def _places(team: "Sequence[GpuSession]", sizes: list[int], beside: int) -> "tup
 def for_each(found: Sequence[Any], n_threads: int) -> list:
     """(team, how many of n_threads threads it has, one at least) of each of the teams."""
     return [(team, max((n_threads + i) // len(found), 1)) for i, team in enumerate(found)]
+
+
+# A queue's work by the CPU at once, and by GPUs that start meanwhile, if that is faster.
+#
+# To start a GPU takes two seconds, in which all cores work already.  Then two other ways are tried for a
+# moment each: both together, and the GPUs alone, whose threads need the cores too.  The fastest way is kept.
+# So nobody is slower for having a GPU.
+
+
+class WorkPlace(Protocol):
+    """Where items of a queue are done, as a Mapper does on the CPU or on a GPU."""
+
+    @property
+    def options(self) -> Any: ...
+
+
+P = TypeVar("P", bound=WorkPlace)
+
+START = 2.0  # seconds that GPUs take to start while all cores work
+_DEVICES = ("/dev/nvidiactl", "/dev/dxg")  # one of these is there where there is a GPU, on Linux and in WSL
+SETTLE, TRIAL = 0.1, 0.25  # seconds until items of the way before are done with, and of a trial after that
+PATIENCE = 0.2  # seconds that a thread waits for a stream; who has one may wait for this item's records
+ON_CPU, ON_BOTH, ON_GPUS = "the CPU", "both", "the GPUs alone"
+
+
+class Ways:
+    """The ways to work, tried one after the other: ``now`` is in use; ``speeds`` a second of those tried."""
+
+    def __init__(self) -> None:
+        self.now = ON_CPU
+        self.speeds: dict[str, float] = {}
+        self._left = [ON_BOTH, ON_GPUS]
+        self._since, self._done = 0.0, 0  # since the first item is done, if not later
+
+    def note(self, n: int, has_gpus: bool) -> None:
+        """Count an item of n things that was done.  The CPU's trial lasts until there are GPUs."""
+        now = time.monotonic()
+        self._since = self._since or now
+        if len(self.speeds) > 2 or now <= self._since:
+            return
+        self._done += n
+        seconds = now - self._since
+        if has_gpus and (seconds > TRIAL or self.now == ON_CPU):
+            self.speeds[self.now] = self._done / max(seconds, 1e-9)
+            self.now = self._left.pop(0) if self._left else max(self.speeds, key=self.speeds.__getitem__)
+            self._since, self._done = now + SETTLE, 0
+
+
+class _Turns(Generic[P]):
+    """Whose turn it is: the CPU's, or that of one of the GPUs' places that ``start()`` gives."""
+
+    def __init__(self, start: Callable[[], Sequence[P]]) -> None:
+        self.ways, self.done = Ways(), {ON_CPU: 0, ON_GPUS: 0}
+        self.share: Callable[[], float | None] = lambda: None
+        self.starter: threading.Thread | None = None
+        self.error = ""
+        self._start, self._lock, self._began, self._n_streams = start, threading.Lock(), 0.0, 0
+        self._idle: list[P] = []  # places of GPUs, once for each stream that is idle
+        self._waiting: deque[SimpleQueue[P]] = deque()  # of those who wait for a stream, one of whom is next
+
+    def begin(self, share: Callable[[], float | None]) -> None:
+        """Another run begins, of which ``share()`` is done, or None where that is not known."""
+        with self._lock:
+            self.share, self._began = share, 0.0
+
+    def take(self) -> P | None:
+        """A place of a GPU that is idle, or None: the CPU's turn."""
+        with self._lock:
+            now = time.monotonic()
+            self._began = self._began or now
+            if self.starter is None and self._is_worth_it(now - self._began):
+                # Nobody waits for a driver that is still starting when all is done.
+                self.starter = threading.Thread(target=self._open, daemon=True)
+                self.starter.start()
+            if self.ways.now == ON_CPU:
+                return None
+            if self._idle or self.ways.now == ON_BOTH:
+                return self._idle.pop() if self._idle else None
+            mine: SimpleQueue[P] = SimpleQueue()
+            self._waiting.append(mine)
+        with suppress(Empty):
+            return mine.get(timeout=PATIENCE)
+        with self._lock:
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+                return None
+        return mine.get()  # it came just now
+
+    def give_back(self, place: P) -> None:
+        """Leave a stream to the first who waits for one: whoever took one before could starve him."""
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().put(place)
+            else:
+                self._idle.append(place)
+
+    def note(self, n: int, is_on_gpu: bool) -> None:
+        """Count an item of n things that was done."""
+        with self._lock:
+            self.done[ON_GPUS if is_on_gpu else ON_CPU] += n
+            self.ways.note(n, self._n_streams > 0)
+
+    def _is_worth_it(self, seconds: float) -> bool:
+        """Whether a GPU that is started now would be of use before the end."""
+        share = self.share()
+        if share is None:
+            return seconds > START
+        return seconds > START / 4 and seconds * (1 - share) > 2 * START * share
+
+    def _open(self) -> None:
+        try:
+            made = self._start()
+        except FmxError as error:
+            self.error = str(error)
+            return
+        with self._lock:
+            self._idle += [place for place in made for _ in range(place.options.n_threads)]
+            self._n_streams = len(self._idle)
+
+
+class Auto(Generic[P]):
+    """A place that is the one ``on_cpu``, and those of GPUs that ``start()`` gives, once these are of use.
+
+    ``start`` opens GPUs and compiles; it may raise DeviceError.  ``unit``: what is counted of items.
+    """
+
+    sessions = ()
+
+    def __init__(self, on_cpu: P, start: Callable[[], Sequence[P]], unit: str = "reads") -> None:
+        self.on_cpu, self._unit = on_cpu, unit
+        self._turns: _Turns[P] = _Turns(start)
+        self._as_asked: Callable[[P], P] = lambda place: place
+
+    @property
+    def options(self) -> Any:
+        """Those of the CPU's place, whose threads all work is shared among."""
+        return self.on_cpu.options
+
+    def as_asked(self, change: Callable[[P], P]) -> "Auto[P]":
+        """The same GPUs, which work by what ``change`` makes of each place."""
+        other = copy(self)
+        other.on_cpu, other._as_asked = change(self.on_cpu), change
+        return other
+
+    def begin(self, share: Callable[[], float | None]) -> None:
+        """A run begins, of which ``share()`` is done, or None where that is not known."""
+        self._turns.begin(share)
+
+    def do(
+        self, work: Callable[..., Any], amount: Callable[[Any], int], emit: Callable[..., Any], item: Any
+    ) -> Any:
+        """``work(place, emit, item)`` by a place whose turn it is; ``amount(result)`` is how much it was."""
+        place = self._turns.take()
+        try:
+            result = work(self.on_cpu if place is None else self._as_asked(place), emit, item)
+        finally:
+            if place is not None:
+                self._turns.give_back(place)
+        self._turns.note(amount(result), place is not None)
+        return result
+
+    def sentence(self) -> str:
+        """Where the work was done, and why."""
+        turns = self._turns
+        error = turns.error
+        if not turns.starter:
+            error = _why_not()
+        elif not error and (turns.starter.is_alive() or not turns.ways.speeds):
+            error = "it was done before a GPU had started"
+        if error:
+            return f"the CPU: {error}"
+        on_gpus = 100 * turns.done[ON_GPUS] / max(sum(turns.done.values()), 1)
+        speeds = ", ".join(f"{name} {speed / 1e6:.1f}" for name, speed in turns.ways.speeds.items())
+        return (
+            f"GPUs for {on_gpus:.0f} % of the {self._unit}, the CPU for the others; "
+            f"tried, M {self._unit}/s: {speeds}"
+        )
+
+
+def at_once(places: Iterable[Any]) -> list:
+    """The places that there are before any GPU is started beside the CPU."""
+    return [place.on_cpu if isinstance(place, Auto) else place for place in places]
+
+
+def _why_not() -> str:
+    """Why no GPU was started.  The driver, which takes a second, is asked only where there is none."""
+    if not any(map(os.path.exists, _DEVICES)):
+        from . import gpu
+
+        try:
+            gpu.open_device()
+        except FmxError as error:
+            return str(error)
+    return "it was done before a GPU would have been of use"

@@ -9,17 +9,15 @@ from .._version import __version__
 from ..compiler import functions
 from ..index.fm_index import FMIndex, JoinedIndex
 from ..input.read_range import InputShare
-from ..machines.auto import Auto, at_once
 from ..machines.gpu_session import GpuSession
-from ..machines.places import Device, choose_place, for_each, teams
-from ..machines.progress import Progress
+from ..machines.places import Auto, Device, at_once, choose_place, for_each, teams
+from ..machines.progress import Progress, Watch
 from ..machines.threads import run_all
-from ..machines.watch import Watch
 from ..output import module_of
 from ..output.formats import sam
 from ..output.run import LocalRun
 from ..report.facts import Report, command_line
-from ..search.facts import length_facts, strand_facts
+from ..search.summary import length_facts, strand_facts
 from ..system.files import PLACE
 from .matching import ALGORITHMS, AUTO_TASK, Finder, MemOptions, MemSummary, compile_all, join
 from .matching import find as find_all

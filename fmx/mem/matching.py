@@ -14,9 +14,9 @@ from ..errors import n_of
 from ..index.arrays import part_span
 from ..input import reads, spans
 from ..input.reads import lengths_of
-from ..machines.auto import Auto, at_once
 from ..machines.jobs import runs
 from ..machines.pipeline import Emit, Shares, add_up, run_at
+from ..machines.places import Auto, at_once
 from ..machines.progress import Progress
 from ..machines.threads import run_all
 from ..search.mapping import BOTH, make_query

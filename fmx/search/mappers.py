@@ -12,8 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..index.arrays import part_span
-from ..machines.auto import Auto
-from ..machines.places import choose_place, for_each, teams
+from ..machines.places import Auto, choose_place, for_each, teams
 from ..machines.threads import run_all
 from . import sparse
 from .engines import cpu

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..input.reads import ReadBatch
     from ..input.spans import Span
     from ..machines.gpu_session import GpuSession
-    from ..machines.watch import Clock, Timed, Written
+    from ..machines.progress import Clock, Timed, Written
     from . import MapsSpans
     from .counts.tally import ReadCounter
     from .pairs.proper import Pairing

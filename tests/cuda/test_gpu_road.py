@@ -22,7 +22,7 @@ from fmx.index import fm_index
 from fmx.index.contigs import Groups
 from fmx.input import reads_gpu
 from fmx.input.reads import WHOLE, Trim
-from fmx.machines import auto, gpu
+from fmx.machines import gpu, places
 from fmx.machines.progress import Progress
 from fmx.output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
 from fmx.report.facts import Report
@@ -195,7 +195,7 @@ def test_a_gpu_beside_the_cpu_gives_the_same(opened, tmp_path, monkeypatch):
     (tmp_path / "reads").write_bytes(FASTQ)
     expected = search(opened, tmp_path / "reads", tmp_path / "cpu", workflow.Device())
     monkeypatch.setattr(mappers, "AUTO_CHUNK", 200)
-    monkeypatch.setattr(auto, "START", -1.0)
+    monkeypatch.setattr(places, "START", -1.0)
     start, made = mappers.warm_up, threading.Event()
     monkeypatch.setattr(mappers, "warm_up", lambda *given: (start(*given), made.set()))
     found = search(opened, tmp_path / "reads", tmp_path / "auto", workflow.Device("auto"))

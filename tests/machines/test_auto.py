@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from fmx.errors import DeviceError
-from fmx.machines import auto, gpu
-from fmx.machines.auto import Auto
+from fmx.machines import gpu, places
+from fmx.machines.places import Auto
 from fmx.search.mapping import MapOptions
 from fmx.search.summary import Summary
 
@@ -29,9 +29,9 @@ def work(place, emit, item):
     return Summary(reads=1000)
 
 
-def do(auto, emit=len):
+def do(place, emit=len):
     """One item."""
-    return auto.do(work, lambda summary: summary.reads, emit, b"item")
+    return place.do(work, lambda summary: summary.reads, emit, b"item")
 
 
 @pytest.fixture
@@ -57,9 +57,9 @@ def run(monkeypatch):
         assert len(pieces) == n
         return cpu.n, getattr(gpu, "n", 0), place.sentence()
 
-    monkeypatch.setattr(auto, "START", 0.01)
-    monkeypatch.setattr(auto, "SETTLE", 0.0)
-    monkeypatch.setattr(auto, "TRIAL", 0.01)
+    monkeypatch.setattr(places, "START", 0.01)
+    monkeypatch.setattr(places, "SETTLE", 0.0)
+    monkeypatch.setattr(places, "TRIAL", 0.01)
     return run
 
 
@@ -77,16 +77,16 @@ def test_a_slower_gpu_is_tried_and_left(run):
 
 def test_each_way_is_tried_and_the_fastest_kept(monkeypatch):
     clock = iter(range(1000))
-    monkeypatch.setattr(auto.time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(auto, "SETTLE", 0)
-    monkeypatch.setattr(auto, "TRIAL", 2)
-    rates = {auto.ON_CPU: 10, auto.ON_BOTH: 30, auto.ON_GPUS: 20}
-    ways, seen = auto.Ways(), []
+    monkeypatch.setattr(places.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(places, "SETTLE", 0)
+    monkeypatch.setattr(places, "TRIAL", 2)
+    rates = {places.ON_CPU: 10, places.ON_BOTH: 30, places.ON_GPUS: 20}
+    ways, seen = places.Ways(), []
     for n in range(20):
         seen.append(ways.now)
         ways.note(rates[ways.now], n > 4)
-    assert list(dict.fromkeys(seen)) == [auto.ON_CPU, auto.ON_BOTH, auto.ON_GPUS]
-    assert ways.now == auto.ON_BOTH
+    assert list(dict.fromkeys(seen)) == [places.ON_CPU, places.ON_BOTH, places.ON_GPUS]
+    assert ways.now == places.ON_BOTH
     assert ways.speeds == rates
 
 
@@ -94,7 +94,7 @@ def test_a_thread_waits_for_a_stream_where_gpus_alone_are_faster(run):
     gpu = Place(0.02)
     place = Auto(Place(0.0), None)
     place.begin(lambda: 1.0)
-    place._turns.ways.now, place._turns._idle = auto.ON_GPUS, [gpu]
+    place._turns.ways.now, place._turns._idle = places.ON_GPUS, [gpu]
     threads = [threading.Thread(target=do, args=(place,)) for _ in range(3)]
     for thread in threads:
         thread.start()
@@ -104,11 +104,11 @@ def test_a_thread_waits_for_a_stream_where_gpus_alone_are_faster(run):
 
 
 def test_a_thread_whose_records_are_due_does_not_wait_for_ever(run, monkeypatch):
-    monkeypatch.setattr(auto, "PATIENCE", 0.01)
+    monkeypatch.setattr(places, "PATIENCE", 0.01)
     cpu = Place(0.0)
     place = Auto(cpu, None)
     place.begin(lambda: 1.0)
-    place._turns.ways.now = auto.ON_GPUS  # and no stream is idle
+    place._turns.ways.now = places.ON_GPUS  # and no stream is idle
     do(place)
     assert cpu.n == 1
 
@@ -125,7 +125,7 @@ def test_no_gpu_is_started_for_what_is_soon_done(run):
 
 
 def test_nobody_waits_for_a_gpu_that_is_still_starting(monkeypatch):
-    monkeypatch.setattr(auto, "START", 0.0)
+    monkeypatch.setattr(places, "START", 0.0)
     go_on = threading.Event()
     place = Auto(Place(0.01), lambda: go_on.wait(60) and [])
     for _ in range(3):
@@ -136,7 +136,7 @@ def test_nobody_waits_for_a_gpu_that_is_still_starting(monkeypatch):
 
 
 def test_the_driver_is_not_asked_for_a_short_run(monkeypatch):
-    monkeypatch.setattr(auto, "_DEVICES", ("/dev/null",))
+    monkeypatch.setattr(places, "_DEVICES", ("/dev/null",))
     monkeypatch.setattr(gpu, "open_device", lambda: pytest.fail("it takes a second"))
     place = Auto(Place(0.0), None)
     do(place)
@@ -146,7 +146,7 @@ def test_the_driver_is_not_asked_for_a_short_run(monkeypatch):
 def test_streams_go_to_those_who_wait_in_turn():
     turns = Auto(Place(0.0), None)._turns
     turns.begin(lambda: 1.0)
-    turns.ways.now = auto.ON_GPUS
+    turns.ways.now = places.ON_GPUS
     found: list = []
     threads = [threading.Thread(target=lambda n=n: found.append((n, turns.take()))) for n in range(3)]
     for n, thread in enumerate(threads):
@@ -164,7 +164,7 @@ def test_another_way_to_ask_has_the_same_gpus(run):
     cpu, gpu = Place(0.0), Place(0.0)
     place = Auto(cpu, None)
     place.begin(lambda: 1.0)
-    place._turns.ways.now, place._turns._idle = auto.ON_GPUS, [gpu]
+    place._turns.ways.now, place._turns._idle = places.ON_GPUS, [gpu]
     asked = place.as_asked(lambda place: replace(place, n=100))
     seen = []
     asked.do(lambda place, emit, item: seen.append(place.n), lambda result: 1, len, b"item")

@@ -13,7 +13,7 @@ import pytest
 from texts import numbered, random_letters
 
 from fmx.compiler import functions
-from fmx.machines.watch import Wall
+from fmx.machines.progress import Wall
 from fmx.system.process import started
 
 UNIT = random_letters(3000, "wall")

@@ -12,10 +12,11 @@ from fmx import workflow
 from fmx.index import fm_index
 from fmx.input import spans
 from fmx.input.mates import PairedFiles
-from fmx.machines import auto
+from fmx.machines import places
 from fmx.machines.progress import Progress
 from fmx.mem import journey, matching
 from fmx.output.formats import tsv
+from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
 from fmx.search import mappers
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions, Near
@@ -47,17 +48,17 @@ class Said(Progress):
 @pytest.fixture(autouse=True)
 def gpus(monkeypatch):
     """GPUs that are started with the first item, are there with the second, and are the CPU in truth."""
-    do = auto.Auto.do
+    do = places.Auto.do
 
     def in_step(place, *given):
         result = do(place, *given)
         place._turns.starter.join()
         return result
 
-    monkeypatch.setattr(auto, "START", -1.0)
-    monkeypatch.setattr(auto, "SETTLE", 0.0)
-    monkeypatch.setattr(auto, "TRIAL", 0.0)
-    monkeypatch.setattr(auto.Auto, "do", in_step)
+    monkeypatch.setattr(places, "START", -1.0)
+    monkeypatch.setattr(places, "SETTLE", 0.0)
+    monkeypatch.setattr(places, "TRIAL", 0.0)
+    monkeypatch.setattr(places.Auto, "do", in_step)
     monkeypatch.setattr(mappers, "AUTO_CHUNK", 300)
     for module in (mappers, journey):
         monkeypatch.setattr(module, "choose_place", lambda device, on_gpus, on_cpu, tell: on_cpu())
@@ -73,7 +74,8 @@ def test_the_bytes_and_counts_are_those_of_the_cpu(name, index_of, tmp_path):
     found = []
     for device in (workflow.Device(), workflow.Device("auto")):
         said = Said()
-        output = workflow.Output(str(tmp_path / "out.sam"), counts=str(tmp_path / "counts.tsv"))
+        records, counts = RecordOutput(str(tmp_path / "out.sam")), CountsOutput(str(tmp_path / "counts.tsv"))
+        output = SearchOutput(records, counts)
         summary = workflow.search(opened, paths, options, output, said, device)
         found.append([(tmp_path / file).read_bytes() for file in ("out.sam", "counts.tsv")] + [summary])
     assert found[0] == found[1]
