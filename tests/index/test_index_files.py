@@ -370,7 +370,6 @@ def test_lack_of_address_space_is_told_as_such(home, monkeypatch):
 @pytest.mark.parametrize("text", ["A" * 18, "ACGT" * 300])
 def test_tables_are_bounded_by_the_text(text, folder, command):
     (folder / "r.fa").write_text(f">x\n{text}\n")
-    start = time.monotonic()
     for arguments in (["--layout", "cofi-k15"], ["--layout", "bvsfm,cofi-k11"], ["--prefix-length", "15"]):
         message = error(command("index", "-q", "r.fa", *arguments))
         assert "at most 10" in message
@@ -379,7 +378,6 @@ def test_tables_are_bounded_by_the_text(text, folder, command):
     assert "k is at most 10" in error(command("index", "-q", "--add", "--layout", "cofi-k12", "r.fmx"))
     assert command("index", "-q", "--add", "--layout", "cofi-k10", "r.fmx").code == 0
     assert command("index", "-q", "--prefix-length", "10", "r.fa").code == 0
-    assert time.monotonic() - start < 100
 
 
 def test_the_bound_grows_with_the_text():
