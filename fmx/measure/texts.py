@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import inlined
+from ..compiler.functions import compiled, inlined
 from ..errors import FmxError
 from ..index.reference import Blocks
 from ..input.dna import WORD, symbols
-from ..input.reads import Patterns
+from ..input.reads import Patterns, pack_reverse
 from ..machines.jobs import do
 from ..machines.threads import run_all, spans
+from ..search import sparse
 from ..search.engines import cpu
 from ..search.hits import Intervals
 from . import timing
@@ -160,6 +161,24 @@ def cut(backend: Any, words: Any, positions: Any, length: int) -> Patterns:
     return patterns
 
 
+def both_strands(patterns: Patterns) -> Patterns:
+    """Each of some patterns of one length, and its reverse complement after it."""
+    n, n_words = patterns.length.size, -(-int(patterns.length[0]) // WORD)
+    words = np.zeros(2 * n * n_words + 1, np.uint64)
+    both = Patterns(words, np.arange(2 * n) * n_words, np.repeat(patterns.length, 2))
+    _pack_both(patterns, both)
+    return both
+
+
+@compiled
+def _pack_both(patterns, both):
+    for i in range(patterns.length.size):
+        first, length = both.first[2 * i], patterns.length[i]
+        for word in range((length + WORD - 1) // WORD):
+            both.words[first + word] = patterns.words[patterns.first[i] + word]
+        pack_reverse(both.words, first, both.first[2 * i + 1], length)
+
+
 def some(patterns: Patterns, start: int, stop: int) -> Patterns:
     """Patterns [start, stop), which share the words of all."""
     return Patterns(patterns.words, patterns.first[start:stop], patterns.length[start:stop])
@@ -188,3 +207,17 @@ def search(
     found = run_all(cpu.search, pieces, n_threads)  # compiles
     seconds = timing.best(lambda: run_all(cpu.search, pieces, n_threads), n_runs)
     return Intervals(*map(np.concatenate, zip(*found, strict=True))), seconds
+
+
+def search_both(query: Any, patterns: Patterns, n_threads: int, n_runs: int = 3) -> tuple:
+    """The same by a sparse suffix array, of both strands of each pattern together.
+
+    (Intervals as wide as the patterns and their reverses have occurrences, seconds of half of the search.)
+    """
+    both, n = both_strands(patterns), patterns.length.size
+    stretches = spans(n, max(n_threads, n // _PIECE))
+    pieces = [(query, some(both, 2 * start, 2 * stop)) for start, stop in stretches]
+    found = run_all(sparse.search, pieces, n_threads)  # compiles
+    seconds = timing.best(lambda: run_all(sparse.search, pieces, n_threads), n_runs)
+    hi = np.concatenate([(own.hi - own.lo).reshape(-1, 2).sum(1) for own in found])
+    return Intervals(np.zeros_like(hi), hi), seconds / 2

@@ -20,13 +20,14 @@ from ..index import layouts, plan, prefix_table, seed_table
 from ..index.layouts import Fetches, sum_over
 from ..index.plan import ways_to_search
 from ..index.positions import KEY, REACH
-from ..index.sparse.table import parse_sparse
+from ..index.sparse.table import DEFAULT, SparseName, bucket_bits, parse_sparse
 from ..search.gpu.gpu_search import seed_lengths
 from ..search.queries.verify import FEW
 from .rates import Rates
 
 # Of the ceilings of a CPU and of a GPU's memory and its cache, of seed and verify; layouts say their own.
 VERIFY_CPU, VERIFY_GPU = 0.33, (0.75, 0.33)
+SPARSE_CPU = 0.14  # of a sparse suffix array, whose costs are known of the CPU alone
 # Of the ceilings of a GPU's memory and of its cache, by engine and units of an entry (H200, docs/tune.md).
 SHARES = {
     "cuda_task-improved": {
@@ -47,8 +48,8 @@ _PIECE = 64  # bytes that memory gives at least: a line of a CPU, two sectors of
 
 @dataclass(frozen=True)
 class Choice:
-    """A way to search: ``way`` "verify" or the name of a layout; sampling of the suffix array, longest string
-    in the prefix table; ``engine`` cpu or one of engines.CUDA."""
+    """A way to search: ``way`` "verify" or the name of a layout or of a sparse suffix array; sampling of the
+    suffix array, longest string in the prefix table; ``engine`` cpu or one of engines.CUDA."""
 
     way: str
     sa_rate: int
@@ -60,18 +61,22 @@ def n_bytes(sizes: Sequence[int], choice: Choice) -> int:
     """Bytes of an index that the choice reads; ``sizes``: symbols of each part of the text."""
     if choice.way == "verify":
         return plan.verify_bytes(sizes, choice.prefix_length)
+    if sparse := parse_sparse(choice.way):
+        return plan.sparse_bytes(sizes, sparse)
     return plan.backward_bytes(sizes, choice.way, choice.sa_rate, choice.prefix_length)
 
 
 def units_of(way: str) -> int:
-    """Units of 16 bytes of an entry of a layout; 0 for those that have none, and for seed and verify."""
-    return 0 if way == "verify" else layouts.parse_name(way).units
+    """Units of 16 bytes of an entry of a layout; 0 for those that have none, and for other methods."""
+    return 0 if way == "verify" or parse_sparse(way) else layouts.parse_name(way).units
 
 
 def search_fetches(n: int, length: int, choice: Choice) -> list:
     """What a search of a part of n symbols fetches (Fetches)."""
     if choice.way == "verify":
         return _verify(n, length) if choice.engine == "cpu" else _verify_wide(n, length)
+    if sparse := parse_sparse(choice.way):
+        return _sparse(n, length, sparse)
     name = layouts.parse_name(choice.way)
     looked_up = min(length, choice.prefix_length)
     looked_up -= (looked_up - length) % name.k if length > looked_up else 0
@@ -105,6 +110,12 @@ def _verify(n: int, length: int) -> list:
     return [Fetches(1, 8, 4 * 4**s), Fetches(halvings + 1, 4, 4 * n), *texts]
 
 
+def _sparse(n: int, length: int, name: SparseName) -> list:
+    """A bucket, its rows and the text at one of them, for both strands: half of each for one."""
+    starts, rows = Fetches(0.5, 8, 4 * 2 ** bucket_bits(n, name.w)), 2 * n / (name.w + 1)
+    return [starts, Fetches(0.5, 16, 8 * rows), Fetches(0.5, length / 4 + 8, n / 4)]
+
+
 def _verify_wide(n: int, length: int) -> list:
     """A seed; rows that begin like the read, four of them a fetch; its text in sectors.
 
@@ -117,8 +128,8 @@ def _verify_wide(n: int, length: int) -> list:
 
 
 def locate_fetches(n: int, choice: Choice) -> list:
-    """What locating one row fetches; with seed and verify it is at hand."""
-    if choice.way == "verify":
+    """What locating one row fetches; its position is at hand but with backward search."""
+    if choice.way == "verify" or parse_sparse(choice.way):
         return []
     if choice.sa_rate == 1:
         return [Fetches(1, 4, 4 * n)]
@@ -150,6 +161,8 @@ def _seconds(fetches: list[Fetches], choice: Choice, n: int, rates: Rates) -> fl
 def _shares(choice: Choice) -> tuple:
     """What an engine reaches of the ceilings of memory and of the cache; on a GPU that of the next larger
     entry known, or of the largest."""
+    if parse_sparse(choice.way):
+        return SPARSE_CPU, SPARSE_CPU
     kind = None if choice.way == "verify" else layouts.parse_name(choice.way).kind
     if choice.engine == "cpu":
         share = kind.cpu_share if kind else VERIFY_CPU
@@ -205,7 +218,8 @@ def ranked(sizes: Sequence[int], length: int, places: Iterable[SearchPlace], off
     best: dict = {}
     for place in places:
         for choice in offered(place.kind):
-            if n_bytes(sizes, choice) > place.memory:
+            sparse = parse_sparse(choice.way)
+            if n_bytes(sizes, choice) > place.memory or (sparse and length < sparse.shortest):
                 continue
             found = predict(sizes, length, choice, place)
             if choice.way not in best or found.reads > best[choice.way].reads:
@@ -219,6 +233,8 @@ def every(n: int, kind: str) -> Iterator[Choice]:
     longest = max(shortest, min(LONGEST_PREFIX, seed_table.default_length(n)))
     for engine in engines_for("verify", kind):
         yield Choice("verify", 1, shortest, engine)
+    if kind == "cpu":
+        yield Choice(str(SparseName(*DEFAULT)), 1, 0, "cpu")
     for name in layouts.all_names():
         if name.kind.fits(name.k, n):
             for prefix_length, sa_rate in product(range(shortest, longest + 1), SA_RATES):
@@ -229,8 +245,8 @@ def every(n: int, kind: str) -> Iterator[Choice]:
 def of_index(meta: dict, kind: str) -> Iterator[Choice]:
     """Every Choice that an index offers."""
     for way in ways_to_search(meta):
-        if parse_sparse(way):
-            continue  # of which no cost is known
+        if parse_sparse(way) and kind != "cpu":
+            continue
         for engine in engines_for(way, kind):
             yield Choice(way, meta["sa_rate"], meta["prefix_length"], engine)
 

@@ -21,13 +21,14 @@ from ..index.disk.store import read_meta
 from ..index.fm_index import FMIndex, load
 from ..index.plan import IndexOptions, available_memory
 from ..index.reference import MAX_SYMBOLS
+from ..index.sparse.table import parse_sparse
 from ..input.reads import Patterns
 from ..machines.gpu_session import GpuSession
 from ..machines.jobs import ONE_CORE
 from ..machines.places import Device, choose_place
 from ..machines.progress import Progress
 from ..measure import timing
-from ..measure.texts import cut, places, random_fasta, search
+from ..measure.texts import cut, places, random_fasta, search, search_both
 from ..search import engines
 from ..search.mapping import make_query
 from . import choices
@@ -50,7 +51,10 @@ def reads_per_second(path: str | Path, choice: Choice, length: int, n_threads: i
     spent: dict = {}
     for part in fm_index.parts:
         query = make_query(part)
-        found = {"cpu": search(query, patterns, n_threads)} if is_cpu else _on_gpu(query, patterns)
+        if parse_sparse(choice.way):
+            found = {"cpu": search_both(query, patterns, n_threads)}
+        else:
+            found = {"cpu": search(query, patterns, n_threads)} if is_cpu else _on_gpu(query, patterns)
         for engine, (intervals, seconds) in found.items():
             if part is fm_index.parts[0] and not (intervals.lo < intervals.hi).all():
                 raise FmxError(f"{path}: reads of the text itself are not found: the search is wrong")
@@ -262,6 +266,8 @@ def _commands(answer: dict) -> list:
     search = f"fmx search {way} --engine {best['engine']}"
     if answer["index"]:
         return [f"search by    {search} -x {answer['index']} READS"]
+    if parse_sparse(best["way"]):
+        return [f"index by     fmx index --layout {best['way']} REFERENCE", f"search by    {search} READS"]
     layout = "" if verify else f" --layout {best['way']} --sa-rate {best['sa_rate']}"
     return [
         f"index by     fmx index{layout} --prefix-length {best['prefix_length']} REFERENCE",

@@ -253,6 +253,25 @@ def test_an_index_is_tried_as_it_is(cache, command, tmp_path, monkeypatch):
     assert command("tune", "--plan").code == 2
 
 
+def test_a_sparse_suffix_array_is_offered_and_tried(cache, command, tmp_path, monkeypatch):
+    monkeypatch.setitem(journey.N_READS, "cpu", 500)
+    contigs = numbered([random_letters(9000, 1), random_letters(7000, 2)])
+    path = journeys.build(tmp_path / "s.fmx", contigs, ["sparse"])
+    text = command("tune", "-q", path, "--length", "40", "--engine", "cpu", "-t", "1").out.decode()
+    assert f"search by    fmx search --layout sparse-k21-w16 --engine cpu -x {path} READS" in text
+    ways = {length: {found.choice.way for found in choices.ranked(
+        [MB], length, [choices.SearchPlace("cpu", ROUND, 10**10)], lambda kind: choices.every(MB, kind)
+    )} for length in (35, 36)}  # fmt: skip
+    assert ways[36] - ways[35] == {"sparse-k21-w16"}
+
+
+def test_fetches_of_a_sparse_suffix_array_by_hand():
+    starts, rows, text = choices.search_fetches(17 * 2**20, 100, Choice("sparse-k21-w16", 1, 0, "cpu"))
+    assert (starts.footprint, rows.footprint, text.entry) == (4 * 2**21, 8 * 2**21, 33)
+    assert {fetch.times for fetch in (starts, rows, text)} == {0.5}
+    assert choices.locate_fetches(MB, Choice("sparse-k21-w16", 1, 0, "cpu")) == []
+
+
 def test_a_trial_corrects_the_prediction(cache, monkeypatch):
     """Measured at half of what was predicted for the sample: the search of the whole takes twice as long."""
     monkeypatch.setattr(journey, "_on_sample", lambda question, choice, n: {"cpu": rate(choice, n) / 2})
