@@ -18,7 +18,7 @@ from ..index.plan import available_memory
 from ..input import reads
 from ..input.chunks import Chunk
 from ..input.dna import UPPER
-from ..input.reads import MOST, put_weight, trimmed, weight_of
+from ..input.reads import MOST, WHOLE, put_weight, trimmed, weight_of
 from ..machines.jobs import runs
 from ..machines.pipeline import add_up, run_ordered
 
@@ -58,9 +58,11 @@ def collect(source: Iterable[Any], options: "MapOptions", progress: "Progress") 
     Raises InputError, also where there is no memory for it.
     """
 
+    trim = options.collapse or WHOLE
+
     def work(_: Any, span: "SpanLike") -> Distinct:
         own = Collection()
-        own.add(_spelled(trimmed(reads.parse(span.read().whole()), options.collapse)))  # type: ignore[arg-type]
+        own.add(_spelled(trimmed(reads.parse(span.read().whole()), trim)))
         return own.distinct()
 
     def say(kept: Collection, _: float) -> str:

@@ -74,7 +74,7 @@ def hits_of_primers(blocks: "Blocks", hits: "NearHits") -> list:
 
 def pairs_of_hits(
     mapper: "NearMapper", pairs: "Sequence[Pair]", blocks: "Blocks"
-) -> Iterator[list[PrimerHits]]:
+) -> Iterator[tuple[PrimerHits, PrimerHits]]:
     """Yield (PrimerHits of the forward primer, of the reverse one) of primers.Pairs, by a NearMapper."""
     primers = [primer for pair in pairs for primer in (pair.forward, pair.reverse)]
     (chunk,) = read_chunks([literal_fasta(primers)])
@@ -82,7 +82,7 @@ def pairs_of_hits(
     for _, hits in mapper.hits_of(mapper.search(chunk)):
         held += hits_of_primers(blocks, hits)
         while len(held) > 1:
-            yield held[:2]
+            yield held[0], held[1]
             del held[:2]
 
 
@@ -199,7 +199,7 @@ def amplify(
     def work(mapper: "NearMapper", emit: Callable[..., Any], some: "Sequence[Pair]") -> list[int]:
         n = []
         for pair, hits in zip(some, pairs_of_hits(mapper, some, reference.blocks), strict=True):
-            for found in products_of(*hits, (len(pair.forward), len(pair.reverse)), output.most):  # type: ignore[arg-type, call-arg]
+            for found in products_of(*hits, (len(pair.forward), len(pair.reverse)), output.most):
                 emit(writer.lines_of(output.kind, pair, found, reference.names, letters))
             if output.absent and not found.total:
                 emit(writer.absent(pair))

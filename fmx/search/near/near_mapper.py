@@ -226,9 +226,10 @@ class NearMapper(Mapper):
                     span, pattern = (text.start, text.start + text.n), 2 * (run[0] + a)
                     fill_changes(text.words, span, own, pattern, self._near.mismatches, hits)
             own_reads = slice(first, first + b - a)
-            found.total[own_reads], found.near.fewest[own_reads] = hits.total, hits.best & 3  # type: ignore[union-attr]
+            assert found.near is not None
+            found.total[own_reads], found.near.fewest[own_reads] = hits.total, hits.best & 3
             if self.options.counts_lengths:
-                count_reverse(matches, hits.total, found.near.reverse[own_reads])  # type: ignore[union-attr]
+                count_reverse(matches, hits.total, found.near.reverse[own_reads])
             if self.tally:
                 eligible = self.options.policy.eligible(hits.total)
                 weight = found.weight[first : first + b - a]

@@ -96,7 +96,7 @@ class PairMapper:
         self.options, self.sessions = mapper.options, mapper.sessions
         self.tally, self._screen = apart(mapper.tally)
         self.timed = mapper.timed
-        self._rule = proper.rule_of(self.options.pairing, reference)  # type: ignore[arg-type]
+        self._rule = proper.rule_of(self.options.pairing or proper.Pairing(), reference)
         if self.tally:
             self._owner_of = np.zeros(len(reference.names), np.int64)
             self._owner_of[self._blocks.contig] = self.tally.owners.blocks.contig
@@ -139,7 +139,7 @@ class PairMapper:
 
     def _joined(
         self, mates: "Mates", found: Sequence[SearchedBatch]
-    ) -> "Iterator[tuple[int, np.ndarray, list[Located]]]":
+    ) -> "Iterator[tuple[int, np.ndarray, tuple[Located, Located]]]":
         """Yield (start, proper pairs int64[n], Located of both) for runs of pairs of bounded size.
 
         Their occurrences are SLICE_HITS at most, or those of one pair.
@@ -148,18 +148,18 @@ class PairMapper:
         to_locate = (found[0].total + found[1].total) * both
         for start, stop in runs(to_locate, SLICE_HITS):
             with self.timed("locate"):
-                own = [
+                one, two = (
                     located(its.locators, _part(its, start, stop - start).intervals, both[start:stop])
                     for its in found
-                ]
+                )
             with self.timed("pair"):
-                total = proper.prepare(mates, start, *own, self._rule, self._blocks)  # type: ignore[arg-type, call-arg]
+                total = proper.prepare(mates, start, one, two, self._rule, self._blocks)
             if self.tally:
                 with self.timed("tally"):
-                    lengths = tuple(batch.length[start:stop] for batch in (mates.one, mates.two))
+                    lengths = mates.one.length[start:stop], mates.two.length[start:stop]
                     eligible = self.options.policy.eligible(total)
-                    add_pairs(self.tally, self._owner_of, lengths, tuple(own), self._rule, eligible)  # type: ignore[arg-type]
-            yield start, total, own
+                    add_pairs(self.tally, self._owner_of, lengths, (one, two), self._rule, eligible)
+            yield start, total, (one, two)
 
     def _count_alone(self, found: Sequence[SearchedBatch], total: np.ndarray) -> None:
         """Count mates of pairs that have none of ``total`` int64[n] proper pairs."""
@@ -180,7 +180,7 @@ class PairMapper:
         found: Sequence[SearchedBatch],
         start: int,
         total: np.ndarray,
-        own: "Sequence[Located]",
+        own: "tuple[Located, Located]",
     ) -> Iterator[tuple[int, PairHits, int]]:
         """Yield (start, PairHits, first record of these) for runs of pairs of about SLICE_HITS records."""
         policy = self.options.policy
@@ -195,18 +195,12 @@ class PairMapper:
                     self._hits_alone(_part(its, start + a, b - a), start + a, each[a:b], total[a:b])
                     for its, each in zip(found, alone, strict=True)
                 ]
-            here = tuple(its._replace(lo=its.lo[2 * a : 2 * b], hi=its.hi[2 * a : 2 * b]) for its in own)
+            one, two = (its._replace(lo=its.lo[2 * a : 2 * b], hi=its.hi[2 * a : 2 * b]) for its in own)
             for first in range(0, int(records[a:b].sum()), SLICE_HITS):
                 with self.timed("pair"):
                     window = first, SLICE_HITS
                     chosen = proper.choose(
-                        mates,
-                        start + a,
-                        tuple(here),  # type: ignore[arg-type]
-                        self._rule,
-                        policy,
-                        total[a:b],
-                        window,
+                        mates, start + a, (one, two), self._rule, policy, total[a:b], window
                     )
                 yield start + a, PairHits(chosen, *hits), first
 
