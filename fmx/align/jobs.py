@@ -96,7 +96,7 @@ class AlignmentJob:
             self.scoring.weights, queries, targets,
         )  # fmt: skip
 
-    def totals(self, pairs: PairList, h: np.ndarray) -> np.ndarray:
+    def totals(self, pairs: PairList | Records, h: np.ndarray) -> np.ndarray:
         """Scores, int64[n], of pairs whose H is known."""
         letters = self.queries.lengths()[pairs.query] + self.targets.lengths()[pairs.target]
         return self.scoring.score(h, letters)

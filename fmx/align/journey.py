@@ -33,7 +33,7 @@ from ..output.formats.matrix import SquareMatrix, square_piece
 from ..output.run import PLAIN, LocalRun, Run
 from ..system.files import PLACE, lock
 from .jobs import AlignmentJob, Worker, cut
-from .records import Records, scores_of
+from .records import Records
 from .sequences import Scoring, read_sequences
 
 _HEAD = struct.Struct("<QQI")
@@ -294,7 +294,7 @@ def _packing(job: AlignmentJob, names: tuple, output: PairOutput) -> tuple[Calla
         return _pack_values, b""
     lengths = job.queries.lengths(), job.targets.lengths()
     writer, head = module_of(output.kind).open_pairs(names, lengths, output.cigar)
-    return lambda found: writer.format(found._replace(h=scores_of(job, found))), head
+    return lambda found: writer.format(found._replace(h=job.totals(found, found.h))), head
 
 
 def _pack_values(result: Any) -> bytes:

@@ -1,7 +1,7 @@
 """Alignments of a list of pairs, as arrays."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,9 +9,6 @@ from ..compiler.functions import compiled, inlined
 from .band import DELETE, INSERT, MATCH, MISMATCH, align_pair
 from .bounds import AlignmentCounts, identity, most_gaps
 from .sequences import extent
-
-if TYPE_CHECKING:
-    from .jobs import AlignmentJob
 
 
 class Records(NamedTuple):
@@ -135,16 +132,9 @@ PAIR = np.dtype(
 )  # fmt: skip
 
 
-def as_rows(job: "AlignmentJob", records: Records) -> np.ndarray:
-    """Records as an array of PAIR, with scores in place of H."""
+def as_rows(records: Records, scores: np.ndarray) -> np.ndarray:
+    """Records and their ``scores`` int64[n] as an array of PAIR."""
     rows = np.empty(records.h.size, PAIR)
-    for name in ("query", "target", "identity", "length", "matches"):
-        rows[name] = getattr(records, name)
-    rows["score"] = scores_of(job, records)
+    rows["query"], rows["target"], rows["identity"] = records.query, records.target, records.identity
+    rows["score"], rows["length"], rows["matches"] = scores, records.length, records.matches
     return rows
-
-
-def scores_of(job: "AlignmentJob", records: Records) -> np.ndarray:
-    """The scores of Records, int64[n]."""
-    letters = job.queries.lengths()[records.query] + job.targets.lengths()[records.target]
-    return job.scoring.score(records.h, letters)

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from ..align.sequences import Sequences
 from ..index.fasta import read_fasta
 from ..input.streams import Source
 from ..measure.texts import letters, places
 
 FASTQ, FASTA = "@{number}:{name}:{place}:{strand}\n{letters}\n+\n{quality}\n", ">{number}\n{letters}\n"
+LENGTH = 1536  # mean length of the 16S genes of Truong et al. 2014
 _AT_ONCE = 50_000  # reads
 
 
@@ -78,3 +80,9 @@ def write_pairs(fasta: str | Path, n: int, sizes: tuple[int, int], paths: tuple[
             for file, letters in zip((one, two), mates, strict=True):
                 file.write(f"@p{i}\n{letters}\n+\n{quality}\n")
     fragments.unlink()
+
+
+def random_sequences(n: int, length: int, seed: int = 1) -> Sequences:
+    """n random sequences of one length."""
+    codes = np.random.default_rng(seed).integers(0, 4, n * length).astype(np.uint8)
+    return Sequences(codes, np.arange(n + 1, dtype=np.int64) * length)

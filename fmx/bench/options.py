@@ -101,3 +101,12 @@ def compared(
 def show(rows: list[dict]) -> None:
     """Print rows as a Markdown table."""
     click.echo("\n" + markdown(rows), nl=False)
+
+
+def pair_row(
+    part: str, name: str, seconds: float, pairs: int, length: int | None = None, **more: Any
+) -> dict:
+    """One measurement; of sequences of a ``length`` with their cells."""
+    found = {"part": part, "name": name, **more, "pairs": pairs, "length": length, "seconds": seconds}
+    found["pairs_per_s"] = pairs / seconds
+    return found | ({"gcells_per_s": pairs * length * length / seconds / 1e9} if length else {})

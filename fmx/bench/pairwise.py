@@ -20,26 +20,10 @@ from ..align.journey import compute
 from ..align.sequences import Scoring, Sequences
 from ..measure import timing
 from . import figures, files
-from .files import work_folder, write_plain
-from .options import only, output, runs
+from .files import LENGTH, random_sequences, work_folder, write_plain
+from .options import only, output, pair_row, runs
 
-LENGTH = 1536  # mean length of the paper's 16S genes
 N_SEQUENCES, N_OF_PARASAIL, N_GENES = 120, 20, 200
-
-
-def random_sequences(n: int, length: int, seed: int = 1) -> Sequences:
-    """n random sequences of one length."""
-    codes = np.random.default_rng(seed).integers(0, 4, n * length).astype(np.uint8)
-    return Sequences(codes, np.arange(n + 1, dtype=np.int64) * length)
-
-
-def pair_row(
-    part: str, name: str, seconds: float, pairs: int, length: int | None = None, **more: Any
-) -> dict:
-    """One measurement; of sequences of a ``length`` with their cells."""
-    found = {"part": part, "name": name, **more, "pairs": pairs, "length": length, "seconds": seconds}
-    found["pairs_per_s"] = pairs / seconds
-    return found | ({"gcells_per_s": pairs * length * length / seconds / 1e9} if length else {})
 
 
 def scores(threads: int, n_runs: int) -> list:

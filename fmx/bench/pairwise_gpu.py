@@ -20,8 +20,8 @@ from ..machines.gpu_session import GpuSession
 from ..machines.places import Device
 from ..machines.progress import Progress
 from ..measure.gpu_timing import seconds
-from .options import steps_of_gpus
-from .pairwise import LENGTH, pair_row, random_sequences
+from .files import LENGTH, random_sequences
+from .options import pair_row, steps_of_gpus
 from .paper_kernels import GAINS, ColumnBatch, MatrixBatch
 
 MATRIX_BYTES = 24 << 30  # of matrices in a batch, at most

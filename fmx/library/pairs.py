@@ -59,7 +59,8 @@ def pairwise(
     names, job, found = journey.records(paths, options, Progress(quiet=True), device)
     of_columns = zip(("query", "target"), (sources[0], sources[-1]), names, strict=True)
     known = {column: Names.of(own) for column, source, own in of_columns if source.has_names}
-    return make_table(np.concatenate([np.empty(0, PAIR), *(as_rows(job, some) for some in found)]), known)
+    rows = (as_rows(some, job.totals(some, some.h)) for some in found)
+    return make_table(np.concatenate([np.empty(0, PAIR), *rows]), known)
 
 
 def _score(name: str, value: object, default: int) -> int:
