@@ -10,7 +10,7 @@ import click
 
 from ..jobs import PartedJob
 from ..jobs.identity import shards_beside
-from ..jobs.resources import Once, Resources
+from ..jobs.resources import LocalCache, Resources
 from ..jobs.run import Part, run
 from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
@@ -29,14 +29,14 @@ def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None
 
     ``n_gpus`` as of device_of.  Raises UsageError, FmxError.
     """
-    resources, progress, kept = resources_of(given, n_gpus), Progress(given.quiet), Once()
+    resources, progress, cache = resources_of(given, n_gpus), Progress(given.quiet), LocalCache()
     for job in jobs:
         if (why := job.why_alone()) and is_shared(given):
             raise click.UsageError(why)
         address, place = _address(given, job), shards_beside(job.output.places)
         if not (address or given.scheduler_file):
             part = Part(given.shard[0], given.shard[1], job.output.path) if given.shard else None
-            run(job, resources, progress, part, kept)
+            run(job, resources, progress, part, cache)
             continue
         if not place:
             raise click.UsageError("on a cluster give -o FILE, in a folder that all workers see")

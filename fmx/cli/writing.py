@@ -185,7 +185,7 @@ def output_of(given, has_mates=False) -> tuple:
     return output, partial(outputs_of, formats, ["FASTA", GZIP] if given.collapse else READS)
 
 
-def told(given, job: "SearchJob") -> "SearchJob":
+def with_report(given, job: "SearchJob") -> "SearchJob":
     """A job whose reports, if there are any, tell what was asked for."""
     if not (report := job.output.report):
         return job

@@ -11,8 +11,8 @@ from ..errors import n_of
 from ..jobs import PartedJob
 from ..jobs.identity import name_of, read_manifest
 from ..jobs.merge import in_order
-from ..jobs.resources import Once, Resources
-from ..jobs.run import tell_shards
+from ..jobs.resources import LocalCache, Resources
+from ..jobs.run import say_shards
 from . import dask
 from .worker import do_shard, seen_there
 
@@ -26,9 +26,9 @@ def on_cluster(
 
     ``address``, ``file``: as of dask.Cluster; ``place``: the folder of the shards.
     """
-    kept = Once()
-    opened = job.open(resources, progress, kept)
-    run, n = job.identity(opened), job.n_parts(opened, resources, progress, kept)
+    cache = LocalCache()
+    opened = job.open(resources, progress, cache)
+    run, n = job.identity(opened), job.n_parts(opened, resources, progress, cache)
     folder, there = Path(os.path.abspath(place)), job.absolute()
     work = partial(do_shard, there, resources, run, str(folder))
     look = partial(seen_there, there.inputs, there.index_paths)
@@ -65,7 +65,7 @@ def on_cluster(
             raise
     shutil.rmtree(folder, ignore_errors=True)
     rate = f", {progress.wall.rate(*done.seen())}" if done.seen()[0] else ""
-    tell_shards(progress, found, f"{progress.wall.in_words()}{rate}")
+    say_shards(progress, found, f"{progress.wall.in_words()}{rate}")
 
 
 class Done:

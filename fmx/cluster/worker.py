@@ -9,7 +9,7 @@ from dataclasses import replace
 from ..errors import DeviceError
 from ..jobs import PartedJob
 from ..jobs.identity import seen
-from ..jobs.resources import Resources, kept_for
+from ..jobs.resources import Resources, cache_for
 from ..jobs.run import Part
 from ..jobs.run import run as run_job
 from ..machines.places import ALL_GPUS
@@ -57,7 +57,7 @@ def do_shard(job: PartedJob, resources: Resources, run: dict, folder: str, shard
     GPU if one is free, and will do.
     """
     keep_freed()
-    kept, part, engine = kept_for((job, resources, run)), Part(*shard, folder, run), resources.engine
+    cache, part, engine = cache_for((job, resources, run)), Part(*shard, folder, run), resources.engine
     numbers = _gpus_for(resources) if engine != "cpu" else []
     with _gpus.one(numbers, wait=engine not in ("cpu", "auto")) as number:
         if number is not None:
@@ -66,13 +66,13 @@ def do_shard(job: PartedJob, resources: Resources, run: dict, folder: str, shard
                 threads=max(1, n_threads_here() // len(numbers)),
             )  # fmt: skip
             try:
-                run_job(job, own, Progress(quiet=True), part, kept)
+                run_job(job, own, Progress(quiet=True), part, cache)
                 return part.number
             except DeviceError:
                 if engine != "auto":
                     raise
                 _gpus.unfit.add(number)
-    run_job(job, replace(resources, engine="cpu", threads=1), Progress(quiet=True), part, kept)
+    run_job(job, replace(resources, engine="cpu", threads=1), Progress(quiet=True), part, cache)
     return part.number
 
 

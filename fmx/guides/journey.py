@@ -54,7 +54,7 @@ class CountSummary:
 
 
 @dataclass(frozen=True)
-class CountedPairs:
+class PairCountSummary:
     """What a run over mates has seen, as numbers that add up."""
 
     pairs: int
@@ -73,9 +73,9 @@ def _sentence(n: int, unit: str, assigned: int) -> str:
     return f"{n_of(n, unit)}: {assigned:,} assigned ({100 * assigned / max(n, 1):.2f} %)"
 
 
-def counted(samples: Sequence[Sample], n: int, assigned: int) -> CountSummary | CountedPairs:
+def counted(samples: Sequence[Sample], n: int, assigned: int) -> CountSummary | PairCountSummary:
     """What was seen of Samples, n reads or pairs."""
-    return (CountedPairs if samples[0].second else CountSummary)(n, assigned)
+    return (PairCountSummary if samples[0].second else CountSummary)(n, assigned)
 
 
 class ShardInputs:
@@ -194,7 +194,7 @@ def count(
     options: CountOptions,
     output: CountOutput,
     progress: Progress,
-) -> CountSummary | CountedPairs:
+) -> CountSummary | PairCountSummary:
     """Count guides in Samples, by a Counter that was made for them."""
     wall = progress.wall
     with opened(output) as files:
@@ -223,7 +223,7 @@ def tell_samples(stats: list, progress: Progress) -> None:
 
 def count_shard(
     counter: Counter, samples: Sequence[Sample], options: CountOptions, shard: Any, progress: Progress
-) -> CountSummary | CountedPairs:
+) -> CountSummary | PairCountSummary:
     """Count in a ``shard`` of the files of Samples, a jobs.shard.ShardRun, which keeps what is seen."""
     with shard.opened(b"") as sink:
         inputs = ShardInputs(samples, shard, counter, options.n_threads)

@@ -12,7 +12,7 @@ something lies are places (system/files.py); all others tell one run from anothe
 from typing import Any, Protocol, Self
 
 from .identity import n_of_files
-from .resources import Kept, Resources
+from .resources import Resources, WorkerCache
 
 
 class Job(Protocol):
@@ -28,16 +28,16 @@ class Job(Protocol):
     def absolute(self) -> Self:
         """The same for a process in another folder."""
 
-    def open(self, resources: Resources, progress: Any, kept: Kept) -> Any:
+    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> Any:
         """What is needed to know one run from another: the index."""
 
-    def prepare(self, opened: Any, resources: Resources, progress: Any, kept: Kept) -> Any:
+    def prepare(self, opened: Any, resources: Resources, progress: Any, cache: WorkerCache) -> Any:
         """What searches, on cores or GPUs: it serves for several parts, one after the other."""
 
     def execute(self, opened: Any, prepared: Any, shard: Any, resources: Resources, progress: Any) -> Any:
         """Do it, and write what is asked for: a summary."""
 
-    def tell(self, opened: Any, summary: Any, shard: Any, progress: Any) -> None:
+    def say(self, opened: Any, summary: Any, shard: Any, progress: Any) -> None:
         """Say what was seen."""
 
 
@@ -63,7 +63,7 @@ class PartedJob(Job, Protocol):
     def identity(self, opened: Any) -> dict:
         """What all parts have in common (shard.identity).  Raises InputError."""
 
-    def n_parts(self, opened: Any, resources: Resources, progress: Any, kept: Kept) -> int:
+    def n_parts(self, opened: Any, resources: Resources, progress: Any, cache: WorkerCache) -> int:
         """In how many parts a cluster does it, whatever workers it has."""
 
     def merge(self, opened: Any, folder: Any, shards: Any, progress: Any) -> list:
@@ -79,5 +79,5 @@ class FilesJob:
     def why_alone(self) -> str:
         return ""
 
-    def n_parts(self, opened: Any, resources: Resources, progress: Any, kept: Kept) -> int:
+    def n_parts(self, opened: Any, resources: Resources, progress: Any, cache: WorkerCache) -> int:
         return n_of_files(self.inputs, resources.engine)

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 
 from ..guides.counting import Counter, CountOptions
 from ..guides.journey import (
-    CountedPairs,
     CountSummary,
+    PairCountSummary,
     count,
     count_shard,
     make_counter,
@@ -20,8 +20,8 @@ from ..guides.samples import Sample, ScreenDesign
 from ..system.files import PLACE
 from . import FilesJob
 from .identity import absolute, identity
-from .resources import Kept, Resources
-from .run import tell_run
+from .resources import Resources, WorkerCache
+from .run import say_run
 
 
 @dataclass(frozen=True)
@@ -43,27 +43,27 @@ class CountJob(FilesJob):
         samples = tuple(sample.anywhere() for sample in self.samples)
         return replace(self, samples=samples, libraries=absolute(self.libraries))
 
-    def open(self, resources: Resources, progress: Any, kept: Kept) -> None:
+    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> None:
         """Nothing: there is no index."""
 
     def identity(self, opened: None) -> dict:
         screen = ScreenDesign.of(list(self.samples), self.columns)
         return identity("count", self.inputs, counting=self.counting, output=self.output, screen=screen)
 
-    def prepare(self, opened: None, resources: Resources, progress: Any, kept: Kept) -> Counter:
-        return kept.shared("counter", partial(self._counter, resources, progress))
+    def prepare(self, opened: None, resources: Resources, progress: Any, cache: WorkerCache) -> Counter:
+        return cache.shared("counter", partial(self._counter, resources, progress))
 
     def execute(
         self, opened: None, prepared: Counter, shard: Any, resources: Resources, progress: Any
-    ) -> CountSummary | CountedPairs:
+    ) -> CountSummary | PairCountSummary:
         options = self._options(resources)
         if shard:
             return count_shard(prepared, self.samples, options, shard, progress)
         return count(prepared, self.samples, options, self.output, progress)
 
-    def tell(self, opened: None, summary: CountSummary | CountedPairs, shard: Any, progress: Any) -> None:
+    def say(self, opened: None, summary: CountSummary | PairCountSummary, shard: Any, progress: Any) -> None:
         if not shard:  # which has told it
-            tell_run(progress, "count", summary, None, ())
+            say_run(progress, "count", summary, None, ())
 
     def merge(self, opened: None, folder: Any, shards: Any, progress: Any) -> list:
         return add_up(self.output, progress, folder, shards, self)

@@ -13,7 +13,7 @@ from ..index.plan import IndexOptions
 from ..system.files import PLACE
 from ..system.resources import give_back_large
 from .identity import absolute
-from .resources import Kept, Resources
+from .resources import Resources, WorkerCache
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class IndexJob:
         options, path = replace(self.options, groups=groups), os.path.abspath(self.path)
         return IndexJob(absolute(self.references), path, options)
 
-    def open(self, resources: Resources, progress: Any, kept: Kept) -> None:
+    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> None:
         give_back_large()
         functions.on_first_compile(progress)
 
-    def prepare(self, opened: None, resources: Resources, progress: Any, kept: Kept) -> tuple:
+    def prepare(self, opened: None, resources: Resources, progress: Any, cache: WorkerCache) -> tuple:
         """What names the reference of the index that is replaced, and that index in words; or nothing."""
         return _reference_in(self.path)
 
@@ -43,7 +43,7 @@ class IndexJob:
         is_other = prepared and prepared[:1] != _reference_in(self.path)[:1]
         return prepared[1] if is_other else ""
 
-    def tell(self, opened: None, summary: str, shard: None, progress: Any) -> None:
+    def say(self, opened: None, summary: str, shard: None, progress: Any) -> None:
         if summary:
             progress.say(f"{self.path}: replaced {summary}")
         progress.say(f"wrote {self.path}; look at it with 'fmx inspect {self.path}'")
@@ -63,11 +63,11 @@ class AddingJob:
         groups = self.groups and os.path.abspath(self.groups)
         return replace(self, path=os.path.abspath(self.path), groups=groups)
 
-    def open(self, resources: Resources, progress: Any, kept: Kept) -> None:
+    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> None:
         give_back_large()
         functions.on_first_compile(progress)
 
-    def prepare(self, opened: None, resources: Resources, progress: Any, kept: Kept) -> None:
+    def prepare(self, opened: None, resources: Resources, progress: Any, cache: WorkerCache) -> None:
         """Nothing."""
 
     def execute(self, opened: None, prepared: None, shard: None, resources: Resources, progress: Any) -> list:
@@ -78,7 +78,7 @@ class AddingJob:
             added.append(n_of(add_groups(self.path, self.groups, progress), "group"))
         return added
 
-    def tell(self, opened: None, summary: list, shard: None, progress: Any) -> None:
+    def say(self, opened: None, summary: list, shard: None, progress: Any) -> None:
         path = self.path
         progress.say(f"{path}: added {', '.join(summary)}" if summary else f"{path} has them already")
 

@@ -11,7 +11,7 @@ from ..index.fm_index import load
 from ..report.facts import Report
 from . import FilesJob
 from .identity import digest_of_index
-from .resources import Kept, Resources
+from .resources import Resources, WorkerCache
 
 
 class Opened(NamedTuple):
@@ -25,7 +25,7 @@ class Opened(NamedTuple):
         """meta.json of each."""
         return [meta for _, meta in self.indexes]
 
-    def told(self, output: Any) -> Any:
+    def in_report(self, output: Any) -> Any:
         """An output whose Report, if it has one, tells of these indexes."""
         if not output.report:
             return output
@@ -56,14 +56,14 @@ class IndexChoice:
         self,
         resources: Resources,
         progress: Any,
-        kept: Kept,
+        cache: WorkerCache,
         with_text: bool = False,
         has_names: bool = True,
     ) -> Opened:
         """The index.  Raises UnsupportedError where two have a contig of one name, if these are written."""
         make = partial(self._load, resources.threads, with_text, has_names)
         with progress.wall.spending("opening"):
-            return kept.shared("index", make)
+            return cache.shared("index", make)
 
     def _load(self, n_threads: int, with_text: bool, has_names: bool) -> Opened:
         wants = self.layout, self.method, n_threads, self.max_memory, self.verify

@@ -8,8 +8,8 @@ from ..mem.matching import MemOptions, MemSummary
 from ..system.files import PLACE
 from .identity import absolute, identity
 from .indexes import IndexChoice, IndexedJob, Opened
-from .resources import Kept, Resources
-from .run import tell_run
+from .resources import Resources, WorkerCache
+from .run import say_run
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,14 @@ class MemJob(IndexedJob):
     def absolute(self) -> Self:
         return replace(self, index=self.index.absolute(), inputs=absolute(self.inputs))
 
-    def open(self, resources: Resources, progress: Any, kept: Kept) -> Opened:
-        return self.index.open(resources, progress, kept)
+    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> Opened:
+        return self.index.open(resources, progress, cache)
 
     def identity(self, opened: Opened) -> dict:
         return identity("mem", self.inputs, opened.metas, matching=self.matching, output=self.output)
 
-    def prepare(self, opened: Opened, resources: Resources, progress: Any, kept: Kept) -> Matching:
-        options, output = replace(self.matching, n_threads=resources.threads), opened.told(self.output)
+    def prepare(self, opened: Opened, resources: Resources, progress: Any, cache: WorkerCache) -> Matching:
+        options, output = replace(self.matching, n_threads=resources.threads), opened.in_report(self.output)
         return prepare(opened.fm_index, options, output, progress, resources.place)
 
     def execute(
@@ -40,11 +40,11 @@ class MemJob(IndexedJob):
     ) -> MemSummary:
         return find(prepared, self.inputs, self.output, progress, shard)
 
-    def tell(self, opened: Opened, summary: MemSummary, shard: Any, progress: Any) -> None:
-        tell_run(progress, "mem", summary, None, self.inputs, shard)
+    def say(self, opened: Opened, summary: MemSummary, shard: Any, progress: Any) -> None:
+        say_run(progress, "mem", summary, None, self.inputs, shard)
 
     def merge(self, opened: Opened, folder: Any, shards: Any, progress: Any) -> list:
         from .merge import merge
 
-        report = opened.told(self.output).report
+        report = opened.in_report(self.output).report
         return merge(folder, shards, self.output.path, report=report, wall=progress.wall)

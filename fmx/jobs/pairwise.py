@@ -18,8 +18,8 @@ from ..align.journey import (
 from ..system.files import PLACE
 from . import FilesJob
 from .identity import MOST, absolute, identity, is_gpu
-from .resources import Kept, Resources
-from .run import tell_run
+from .resources import Resources, WorkerCache
+from .run import say_run
 
 CHUNKS = (64, 64, 1), (16, 128, 128)  # how many; chunks of pairs of one, with the filter and without it
 
@@ -42,20 +42,20 @@ class PairJob(FilesJob):
     def absolute(self) -> "PairJob":
         return replace(self, inputs=absolute(self.inputs))
 
-    def open(self, resources: Resources, progress: Any, kept: Kept) -> None:
+    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> None:
         """Nothing: sequences are read where they are aligned."""
 
     def identity(self, opened: None) -> dict:
         return identity("pairwise", self.inputs, pairs=self.pairs, output=self.output)
 
-    def n_parts(self, opened: None, resources: Resources, progress: Any, kept: Kept) -> int:
-        job = self._read(resources, progress, kept).job
+    def n_parts(self, opened: None, resources: Resources, progress: Any, cache: WorkerCache) -> int:
+        job = self._read(resources, progress, cache).job
         return n_of_chunks(len(cut(job)), job.filtered, resources.engine)
 
     def prepare(
-        self, opened: None, resources: Resources, progress: Any, kept: Kept
+        self, opened: None, resources: Resources, progress: Any, cache: WorkerCache
     ) -> tuple[ScoringGpus, PairInput]:
-        return open_gpus(resources.place, progress), self._read(resources, progress, kept)
+        return open_gpus(resources.place, progress), self._read(resources, progress, cache)
 
     def execute(
         self, opened: None, prepared: tuple, shard: Any, resources: Resources, progress: Any
@@ -63,8 +63,8 @@ class PairJob(FilesJob):
         gpus, read = prepared
         return align(read, self._options(resources), self.output, progress, gpus, shard)
 
-    def tell(self, opened: None, summary: AlignmentSummary, shard: Any, progress: Any) -> None:
-        tell_run(progress, "pairwise", summary, None, () if shard else self.inputs)
+    def say(self, opened: None, summary: AlignmentSummary, shard: Any, progress: Any) -> None:
+        say_run(progress, "pairwise", summary, None, () if shard else self.inputs)
 
     def merge(self, opened: None, folder: Any, shards: Any, progress: Any) -> list:
         from .merge import merge
@@ -74,9 +74,9 @@ class PairJob(FilesJob):
     def _options(self, resources: Resources) -> PairOptions:
         return replace(self.pairs, n_threads=resources.threads)
 
-    def _read(self, resources: Resources, progress: Any, kept: Kept) -> PairInput:
+    def _read(self, resources: Resources, progress: Any, cache: WorkerCache) -> PairInput:
         options = self._options(resources)
-        return kept.shared("sequences", partial(prepare, self.inputs, options, self.output, progress))
+        return cache.shared("sequences", partial(prepare, self.inputs, options, self.output, progress))
 
 
 def n_of_chunks(n: int, filtered: bool, engine: str) -> int:

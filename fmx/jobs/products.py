@@ -17,8 +17,8 @@ from ..workflow import tell_compiling
 from .identity import Manifest, identity
 from .indexes import IndexChoice, IndexedJob, Opened
 from .merge import merge
-from .resources import Kept, Resources
-from .run import tell_run
+from .resources import Resources, WorkerCache
+from .run import say_run
 from .shard import ShardRun
 
 
@@ -39,13 +39,13 @@ class ProductsJob(IndexedJob):
     def absolute(self) -> Self:
         return replace(self, index=self.index.absolute(), pairs=os.path.abspath(self.pairs))
 
-    def open(self, resources: Resources, progress: Any, kept: Kept) -> Opened:
-        return self.index.open(resources, progress, kept, with_text=True)
+    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> Opened:
+        return self.index.open(resources, progress, cache, with_text=True)
 
     def identity(self, opened: Opened) -> dict:
         return identity("products", self.inputs, opened.metas, mapping=self.mapping, output=self.output)
 
-    def prepare(self, opened: Opened, resources: Resources, progress: Any, kept: Kept) -> list:
+    def prepare(self, opened: Opened, resources: Resources, progress: Any, cache: WorkerCache) -> list:
         tell_compiling(progress)
         options = replace(self.mapping, n_threads=resources.threads, chunk_size=0)
         return make_mappers(opened.fm_index, options, resources.place, progress)
@@ -57,8 +57,8 @@ class ProductsJob(IndexedJob):
         own = pairs[slice(*run.share_of(len(pairs)))]
         return amplify(opened.fm_index, own, prepared, self.output, lines, run, progress)
 
-    def tell(self, opened: Opened, summary: ProductSummary, shard: ShardRun | None, progress: Any) -> None:
-        tell_run(progress, "products", summary, None, () if shard else self.inputs)
+    def say(self, opened: Opened, summary: ProductSummary, shard: ShardRun | None, progress: Any) -> None:
+        say_run(progress, "products", summary, None, () if shard else self.inputs)
 
     def merge(self, opened: Opened, folder: Path, shards: Iterator[Manifest], progress: Any) -> list:
         return merge(folder, shards, self.output.path, wall=progress.wall)

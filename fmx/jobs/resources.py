@@ -30,7 +30,7 @@ class Resources:
 # It keeps the things of one run at a time: the first shard of another run has them made anew.
 
 
-class Kept:
+class WorkerCache:
     """Things by their ``key``, each made once, for shards that are done at the same time."""
 
     def __init__(self, run=None):
@@ -55,7 +55,7 @@ class Kept:
         self._idle[key].append(thing)
 
 
-class Once(Kept):
+class LocalCache(WorkerCache):
     """For jobs that are done here, one after the other: they share an index, and nothing else."""
 
     @contextmanager
@@ -64,12 +64,12 @@ class Once(Kept):
         yield make()
 
 
-_choosing, _now = threading.Lock(), [Kept()]
+_choosing, _now = threading.Lock(), [WorkerCache()]
 
 
-def kept_for(run) -> Kept:
+def cache_for(run) -> WorkerCache:
     """What this process keeps for a ``run``, all that tells it apart; that of another one goes then."""
     with _choosing:
         if _now[0].run != run:
-            _now[0] = Kept(run)
+            _now[0] = WorkerCache(run)
         return _now[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..errors import ClusterError, n_of
 from . import Job, PartedJob
 from .identity import unlike
-from .resources import Kept, Once, Resources
+from .resources import LocalCache, Resources, WorkerCache
 
 if TYPE_CHECKING:
     from ..search.summary import Asked
@@ -28,25 +28,25 @@ class Part:
 
 
 def run(
-    job: Job, resources: Resources, progress: Any, part: Part | None = None, kept: Kept | None = None
+    job: Job, resources: Resources, progress: Any, part: Part | None = None, cache: WorkerCache | None = None
 ) -> Any:
     """Do a job, or a part of a PartedJob: a summary; None where the part is there already.
 
-    ``kept``: what is kept from one part to the next, if anything.  Raises FmxError.
+    ``cache``: what is kept from one part to the next, if anything.  Raises FmxError.
     """
-    kept = kept or Once()
-    opened = job.open(resources, progress, kept)
-    shard = part and shard_of(cast(PartedJob, job), opened, part, progress, kept)
+    cache = cache or LocalCache()
+    opened = job.open(resources, progress, cache)
+    shard = part and shard_of(cast(PartedJob, job), opened, part, progress, cache)
     if shard and shard.is_done():
         progress.say(f"{shard} is there already")
         return None
-    with kept.lent(resources.place, partial(job.prepare, opened, resources, progress, kept)) as prepared:
+    with cache.lent(resources.place, partial(job.prepare, opened, resources, progress, cache)) as prepared:
         summary = job.execute(opened, prepared, shard, resources, progress)
-    job.tell(opened, summary, shard, progress)
+    job.say(opened, summary, shard, progress)
     return summary
 
 
-def shard_of(job: PartedJob, opened: Any, part: Part, progress: Any, kept: Kept) -> "ShardRun":
+def shard_of(job: PartedJob, opened: Any, part: Part, progress: Any, cache: WorkerCache) -> "ShardRun":
     """The ShardRun of a part.  Raises ClusterError where a worker sees other inputs than the client."""
     here = job.identity(opened)
     if part.run and here != part.run:  # on a worker that came later
@@ -57,7 +57,7 @@ def shard_of(job: PartedJob, opened: Any, part: Part, progress: Any, kept: Kept)
     number = part.number, part.count
     if part.run is None:
         return ShardRun(part.folder, number, here, progress.wall)
-    return ShardRun(part.folder, number, here, progress.wall, kept, is_lasting=False)
+    return ShardRun(part.folder, number, here, progress.wall, cache, is_lasting=False)
 
 
 # What is said of a run when it is done, in the same words by itself, on a cluster, and after fmx merge.
@@ -69,12 +69,12 @@ _SUMMARIES = {  # by the command, and by what its summary counts first
     ("mem", "queries"): ("mem.matching", "MemSummary"),
     ("pairwise", "pairs"): ("align.journey", "AlignmentSummary"),
     ("count", "reads"): ("guides.journey", "CountSummary"),
-    ("count", "pairs"): ("guides.journey", "CountedPairs"),
+    ("count", "pairs"): ("guides.journey", "PairCountSummary"),
     ("products", "pairs"): ("search.products", "ProductSummary"),
 }
 
 
-def tell(progress, command: str, summary, asked: "Asked | None", names, pace: str) -> None:
+def say_summary(progress, command: str, summary, asked: "Asked | None", names, pace: str) -> None:
     """Say what a run has seen, how fast (``pace``), and what may be the matter.
 
     ``asked``: what the words on reads depend on, else None; ``names`` of the inputs, none of a shard's.
@@ -95,26 +95,26 @@ def _called(things: str, asked: "Asked | None") -> str:
     return f"{asked.noun}s" if asked and things == "reads" else things
 
 
-def tell_run(progress, command: str, summary, asked: "Asked | None", names, shard=None) -> None:
+def say_run(progress, command: str, summary, asked: "Asked | None", names, shard=None) -> None:
     """The same of a run by itself, or of its ``shard`` (jobs.shard.ShardRun); a new one begins."""
     wall, (n, things) = progress.wall, summary.seen()
     if shard and not getattr(summary, summary.things):
         progress.say(f"warning: {shard.why_empty(_called(summary.things, asked))}")
     pace = f"{wall.in_words()}, {wall.rate(n, _called(things, asked))}"
-    tell(progress, command, summary, asked, () if shard else names, pace)
+    say_summary(progress, command, summary, asked, () if shard else names, pace)
     progress.begin()
 
 
-def tell_shards(progress, found, pace: str) -> None:
+def say_shards(progress, found, pace: str) -> None:
     """The same of all shards of a run, by their Manifests."""
     run = found[0].run
     total = {name: sum(shard.summary[name] for shard in found) for name in found[0].summary}
     module, name = _SUMMARIES[run["command"], next(iter(total))]
     summary = getattr(import_module(f"...{module}", __name__), name)(**total)
     asked = None
-    if "told" in run["options"]:
+    if "asked" in run["options"]:
         from ..search.summary import Asked
 
-        asked = Asked(**run["options"]["told"])
+        asked = Asked(**run["options"]["asked"])
     names = [] if run["command"] == "count" else [name for name, *_ in run["inputs"]]  # samples tell theirs
-    tell(progress, run["command"], summary, asked, names, f"{n_of(len(found), 'shard')}, {pace}")
+    say_summary(progress, run["command"], summary, asked, names, f"{n_of(len(found), 'shard')}, {pace}")

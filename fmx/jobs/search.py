@@ -14,8 +14,8 @@ from ..system.files import PLACE
 from ..workflow import Search, map_reads, prepare
 from .identity import absolute, identity
 from .indexes import IndexChoice, IndexedJob, Opened
-from .resources import Kept, Resources
-from .run import tell_run
+from .resources import Resources, WorkerCache
+from .run import say_run
 
 if TYPE_CHECKING:
     from .identity import Manifest
@@ -80,10 +80,10 @@ class SearchJob(IndexedJob):
         output = replace(self.output, records=replace(records, fasta=fasta))
         return replace(self, index=self.index.absolute(), reads=self.reads.absolute(), output=output)
 
-    def open(self, resources: Resources, progress: Any, kept: Kept) -> Opened:
+    def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> Opened:
         output, matrix = self.output, self.output.records.matrix
         has_names = (output.kind != "nothing" and not matrix) or bool(output.counts and not output.by_group)
-        opened = self.index.open(resources, progress, kept, self.mapping.near is not None, has_names)
+        opened = self.index.open(resources, progress, cache, self.mapping.near is not None, has_names)
         if matrix:
             from ..index.contigs import groups_of
 
@@ -92,12 +92,12 @@ class SearchJob(IndexedJob):
 
     def identity(self, opened: Opened) -> dict:
         options = {
-            "mapping": self.mapping, "output": self.output, "told": self._asked(opened),
+            "mapping": self.mapping, "output": self.output, "asked": self._asked(opened),
             "literal": self.reads.literal,
         }  # fmt: skip
         return identity(self.name, self.inputs, opened.metas, **options)
 
-    def prepare(self, opened: Opened, resources: Resources, progress: Any, kept: Kept) -> Search:
+    def prepare(self, opened: Opened, resources: Resources, progress: Any, cache: WorkerCache) -> Search:
         if self.reads.sample:
             progress.say(f"sample {self.reads.sample} to {self.output.path}")
         options = replace(self.mapping, n_threads=resources.threads, chunk_size=0)
@@ -106,7 +106,7 @@ class SearchJob(IndexedJob):
 
             size = chunk_size(opened.fm_index.reference, options.chunk_size)
             options = replace(options, chunk_size=size)
-        sources, output = self.reads.sources(options.pairing), opened.told(self.output)
+        sources, output = self.reads.sources(options.pairing), opened.in_report(self.output)
         return prepare(opened.fm_index, sources, options, output, progress, resources.place)
 
     def execute(
@@ -116,15 +116,15 @@ class SearchJob(IndexedJob):
         if shard and n:
             reads = replace(reads, literal=reads.literal[slice(*shard.share_of(n))])
         sources = reads.sources(self.mapping.pairing)
-        return map_reads(prepared, sources, opened.told(self.output), progress, shard)
+        return map_reads(prepared, sources, opened.in_report(self.output), progress, shard)
 
-    def tell(self, opened: Opened, summary: Any, shard: "ShardRun | None", progress: Any) -> None:
-        tell_run(progress, self.name, summary, self._asked(opened), self.inputs, shard)
+    def say(self, opened: Opened, summary: Any, shard: "ShardRun | None", progress: Any) -> None:
+        say_run(progress, self.name, summary, self._asked(opened), self.inputs, shard)
 
     def merge(self, opened: Opened, folder: Path, shards: "Iterator[Manifest]", progress: Any) -> list:
         from .merge import merge
 
-        output = opened.told(self.output)
+        output = opened.in_report(self.output)
         return merge(
             folder, shards, output.path, output.tables(), output.report, output.reads.takers(), progress.wall
         )

@@ -25,7 +25,7 @@ from ..output.run import PLAIN, Sinks, Table
 from ..report.facts import as_json
 from ..system.files import DraftFolder
 from .identity import BODY, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
-from .resources import Kept
+from .resources import WorkerCache
 
 FRAME = 8  # bytes that say how long a piece is, where pieces are kept apart
 
@@ -33,7 +33,7 @@ FRAME = 8  # bytes that say how long a piece is, where pieces are kept apart
 class ShardRun:
     """The ``shard`` (number, count) of a run, into ``folder``; ``run`` as of ``identity``; ``wall`` a Wall.
 
-    ``kept``: what this process keeps for other shards of it, if it does any.  It is brought to disk if it
+    ``cache``: what this process keeps for other shards of it, if it does any.  It is brought to disk if it
     ``is_lasting``: one that is merged at once is not, but what it is merged into.
     """
 
@@ -43,11 +43,11 @@ class ShardRun:
         shard: tuple[int, int],
         run: dict,
         wall: Wall,
-        kept: Kept | None = None,
+        cache: WorkerCache | None = None,
         is_lasting: bool = True,
     ) -> None:
         self._folder, self._shard, self._run = Path(folder), Shard(*shard), run
-        self._wall, self._kept = wall, kept
+        self._wall, self._cache = wall, cache
         self._is_lasting = is_lasting
         self._place = self._folder / name_of(*self._shard)
         self._plan: ShardPlan | PairShardPlan | None = None
@@ -121,7 +121,7 @@ class ShardRun:
 
     def shared(self, key: str, make: Callable[[], Any]) -> Any:
         """What ``make()`` gives, which serves for all shards of the run that this process does."""
-        return self._kept.shared(key, make) if self._kept else make()
+        return self._cache.shared(key, make) if self._cache else make()
 
     @contextmanager
     def opened(self, head: bytes, end: bytes = b"") -> Iterator[Any]:

@@ -14,7 +14,7 @@ from fmx.cluster import worker
 from fmx.errors import DeviceError, InputError
 from fmx.jobs import indexes, pairwise
 from fmx.jobs import mem as mem_job
-from fmx.jobs.resources import Resources, kept_for
+from fmx.jobs.resources import Resources, cache_for
 from fmx.machines.places import ALL_GPUS
 from fmx.output.formats import sam
 
@@ -86,8 +86,8 @@ def test_a_header_is_made_while_a_profiler_looks_at_it(command, index_of, folder
 
 
 def test_what_is_lent_is_of_one_shard_and_not_used_again_after_an_error():
-    kept, made = kept_for("a run"), []
-    assert kept_for("a run") is kept
+    kept, made = cache_for("a run"), []
+    assert cache_for("a run") is kept
 
     def make():
         made.append(object())
@@ -101,7 +101,7 @@ def test_what_is_lent_is_of_one_shard_and_not_used_again_after_an_error():
     with kept.lent("key", make) as left, kept.lent("key", make) as third:
         assert left is not again
         assert third is made[2]
-    assert kept_for("another").shared("key", make) is made[3]
+    assert cache_for("another").shared("key", make) is made[3]
 
 
 @pytest.fixture

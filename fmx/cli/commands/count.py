@@ -9,7 +9,7 @@ from ... import options
 KINDS = ["mageck", "long", "parquet"]
 
 
-told = options.together(
+tables_of_samples = options.together(
     click.option("--stats", type=click.Path(), metavar="FILE", help="Of counts also a table of samples."),
     click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="The same and more as JSON."),
 )
@@ -95,7 +95,7 @@ class Offsets(click.ParamType):
     help="What to write: MAGeCK's table, a line a guide and sample, or Parquet.",
 )  # fmt: skip
 @options.output
-@told
+@tables_of_samples
 @click.option("--report", type=click.Path(), metavar="FILE", help="The same as a page with figures, HTML.")
 @options.sharing
 @options.running

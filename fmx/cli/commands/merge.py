@@ -8,7 +8,7 @@ from ... import options
 from ...output import kinds_of
 from ...report.facts import kind_of
 from ..writing import refuse_multiqc, report_of, reporting
-from .count import KINDS, counted_places, told
+from .count import KINDS, counted_places, tables_of_samples
 
 _OF = {  # options, and the commands whose shards have something for them
     "--counts": ["search"], "--screen": ["search"], "--al": ["search"], "--un": ["search"],
@@ -30,7 +30,7 @@ _OF = {  # options, and the commands whose shards have something for them
     "--al", type=click.Path(), metavar="FILE", help="Also write the reads with a reported hit, as they came."
 )
 @click.option("--un", type=click.Path(), metavar="FILE", help="Also write the reads without one.")
-@told
+@tables_of_samples
 @reporting
 @options.quiet
 def command(given):
@@ -43,7 +43,7 @@ def command(given):
     from ...guides.outputs import CountOutput
     from ...jobs.count import add_up
     from ...jobs.merge import check_beside, manifests, merge
-    from ...jobs.run import tell_shards
+    from ...jobs.run import say_shards
     from ...machines.progress import Progress
     from ..places import READS, check_places, format_of
     from ..writing import outputs_of
@@ -89,7 +89,7 @@ def command(given):
     else:
         check_beside(given.folder, run, beside)
         merge(given.folder, found, given.output, places.tables(), places.report, places.reads.takers())
-    tell_shards(progress, found, f"which took {sum(shard.seconds for shard in found):,.1f} s together")
+    say_shards(progress, found, f"which took {sum(shard.seconds for shard in found):,.1f} s together")
 
 
 def _check_suffix(given, command: str, formats: list) -> None:

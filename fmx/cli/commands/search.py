@@ -6,7 +6,7 @@ import click
 
 from ... import limits, options
 from ..reads import pairing, pairing_of, reading, reading_of, reads, tell_of_mates
-from ..writing import output_of, told, writing
+from ..writing import output_of, with_report, writing
 
 
 @options.command
@@ -60,5 +60,5 @@ def command(given: SimpleNamespace) -> None:
     wanted = MapOptions(policy, options.strands_of(given), near=near, pairing=lie, **reading_of(given))
     job = SearchJob(index_of(given), reads, wanted, output)
     jobs, outputs = jobs_of(given, samples, job, outputs_of) if samples else ([job], outputs_of(output))
-    do_with_index(given, outputs, *(told(given, job) for job in jobs))
+    do_with_index(given, outputs, *(with_report(given, job) for job in jobs))
     tell_of_mates(given)
