@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._version import __version__
@@ -61,7 +62,7 @@ if not TYPE_CHECKING:  # to which any name would exist
     __getattr__ = _of_building
 
 
-def tell_compiling(progress) -> None:
+def tell_compiling(progress: Progress) -> None:
     """Say it when code is compiled, which happens in the first run with new options."""
     functions.on_first_compile(progress)
 
@@ -80,7 +81,14 @@ class Search(NamedTuple):
     head: bytes
 
 
-def prepare(fm_index, paths, options: MapOptions, output: SearchOutput, progress, device) -> Search:
+def prepare(
+    fm_index: Any,
+    paths: Any,
+    options: MapOptions,
+    output: SearchOutput,
+    progress: Progress,
+    device: Device,
+) -> Search:
     """What ``map_reads`` needs, to serve for several outputs, one after the other."""
     tell_compiling(progress)
     reference = fm_index.reference
@@ -102,7 +110,14 @@ def prepare(fm_index, paths, options: MapOptions, output: SearchOutput, progress
     return Search(reference, options, mappers, tally, screen, watch, writer, head)
 
 
-def search(fm_index, paths, options: MapOptions, output: SearchOutput, progress=None, device=CPU):
+def search(
+    fm_index: Any,
+    paths: Any,
+    options: MapOptions,
+    output: SearchOutput,
+    progress: Progress | None = None,
+    device: Device = CPU,
+) -> Any:
     """Map reads (FASTA or FASTQ files, '-' for stdin) to an index (FMIndex), in order: a Summary.
 
     With ``options.pairing`` those of PairedFiles, as pairs: a PairSummary.
@@ -162,7 +177,7 @@ def _distinct(paths: Any, size: int, options: MapOptions, share: InputShare, pro
     return collect(share.of(source), options, progress)
 
 
-def _counters(fm_index, output: SearchOutput) -> tuple:
+def _counters(fm_index: Any, output: SearchOutput) -> tuple:
     """(a Tally or None, a Screen or None) of what an Output counts."""
     from .search.counts.owners import owners_of
     from .search.counts.tally import Screen, Tally
@@ -208,7 +223,7 @@ def make_writer(
 
 
 @settled
-def inspect(path, verify=False, n_threads=1) -> dict:
+def inspect(path: str | Path, verify: bool = False, n_threads: int = 1) -> dict:
     """meta.json of an index with the size of each part; ``verify`` checks every array.
 
     ``search``: the way that would be taken now, why, and what each way reads; ``layout_sizes``: for each
@@ -225,7 +240,7 @@ def inspect(path, verify=False, n_threads=1) -> dict:
     return {**meta, "path": str(path), "bytes": total, "layout_sizes": sizes, "search": search}
 
 
-def _layout_sizes(meta, name):
+def _layout_sizes(meta: dict, name: str) -> tuple[float, float]:
     size = sum(n for key, n in own_sizes(meta).items() if key.startswith(f"{name}."))
     parsed, n_text = parse_sparse(name) or layouts.parse_name(name), meta["n_text"]
     formula = sum(parsed.bytes_per_symbol(n) * n for n in part_sizes(meta))

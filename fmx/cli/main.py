@@ -8,8 +8,11 @@ import re
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from difflib import get_close_matches
+from types import ModuleType
+from typing import Any
 
 import click
 
@@ -32,16 +35,16 @@ class Modules(click.Group):
     ``functions``: {name: file and function in it}; by default each module has a ``command``.
     """
 
-    def __init__(self, *arguments, package, functions=None, **options):
+    def __init__(self, *arguments: Any, package: ModuleType, functions: Any = None, **options: Any) -> None:
         super().__init__(*arguments, **options)
         names = (module.name for module in pkgutil.iter_modules(package.__path__))
         self.package, self.functions = package, functions or {name: f"{name}.command" for name in names}
 
-    def list_commands(self, ctx):
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands, in order."""
         return list(self.functions)
 
-    def get_command(self, ctx, name):
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """A command, None if there is none of that name."""
         if name not in self.functions:
             return None
@@ -76,7 +79,7 @@ class Modules(click.Group):
 @click.group(cls=Modules, package=commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.version_option(__version__, "-V", "--version", prog_name="fmx", message="%(prog)s %(version)s")
-def fmx(debug):
+def fmx(debug: bool) -> None:
     """Find every place where a DNA read occurs, letter for letter, in a reference genome.
 
     \b
@@ -86,7 +89,7 @@ def fmx(debug):
     """
 
 
-def run(arguments, start: float | None = None) -> int:
+def run(arguments: Sequence[str], start: float | None = None) -> int:
     """Run one command line, since ``start`` on the clock of time.monotonic; returns the exit code."""
     started.set(start or time.monotonic())
     debug = "--debug" in arguments[:1]
@@ -142,14 +145,14 @@ def _usage(error: click.ClickException) -> str:
     return text
 
 
-def _refuse_empty(arguments) -> None:
+def _refuse_empty(arguments: Sequence[str]) -> None:
     """No argument means anything when empty; a variable of a script had no value."""
     for before, argument in zip(["fmx", *arguments], arguments, strict=False):
         if not argument or re.fullmatch("--[a-z-]+=", argument):
             raise click.UsageError(f"empty argument after '{argument or before}'")
 
 
-def _report(error, message, debug) -> int:
+def _report(error: BaseException, message: str, debug: bool) -> int:
     if debug:
         import traceback
 

@@ -3,7 +3,10 @@
 import os
 import stat
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -27,7 +30,12 @@ FOREIGN = {
 _NAMES = {"mummer": "MUMmer's format", "mageck": "TSV", "long": "TSV"}  # of kinds that are called otherwise
 
 
-def check_places(inputs, outputs: dict, index=None, check=begins_fastq) -> None:
+def check_places(
+    inputs: Iterable[str],
+    outputs: dict,
+    index: str | Path | None = None,
+    check: Callable[[str, int], Any] = begins_fastq,
+) -> None:
     """Look at what a command reads, and where and as what it writes: {option: (path or None, formats)}.
 
     Raises UsageError for an output that is an input or another output, lies in the index, whose suffix says
@@ -44,16 +52,16 @@ def check_places(inputs, outputs: dict, index=None, check=begins_fastq) -> None:
         look_at(path, check)
 
 
-def anything(path, byte) -> None:
+def anything(path: str, byte: int) -> None:
     """Whatever a table begins with, who reads it judges."""
 
 
-def _check_clashes(inputs, outputs, index):
+def _check_clashes(inputs: Iterable[str], outputs: dict, index: str | Path | None) -> None:
     """Compares files, not names: links and spellings hide nothing.  Devices and pipes may repeat."""
     taken = {_identity(path, 0): f"the input {path}" for path in inputs}
     whole = index and _identity(index, 0)
     for option, path in outputs.items():
-        identity = _identity(path, 1) or (str(path) == STANDARD and STANDARD)
+        identity = _identity(path, 1) or ((STANDARD,) if str(path) == STANDARD else None)
         if not identity:
             continue
         if identity in taken:
@@ -63,7 +71,7 @@ def _check_clashes(inputs, outputs, index):
         taken[identity] = f"{option} {path}"
 
 
-def format_of(kind, path, kinds, usual) -> tuple:
+def format_of(kind: str | None, path: str, kinds: Sequence[str], usual: str) -> tuple[str, list]:
     """(the format of an output, those that its name may say, as check_places takes them).
 
     It is the ``kind`` that --format says, if it is not None, else the one of ``kinds`` that the suffix says,
@@ -72,25 +80,25 @@ def format_of(kind, path, kinds, usual) -> tuple:
     return (kind, named([kind])) if kind else (kind_of(path, kinds) or usual, named(kinds))
 
 
-def kind_of(path, kinds) -> str | None:
+def kind_of(path: str, kinds: Iterable[str]) -> str | None:
     """The first of ``kinds`` that the suffix of an output says, or None."""
     suffix = suffix_of(path)
     said = (kind for kind in kinds for name in named([kind]) if suffix in SUFFIXES.get(name, ()))
     return next(said, None)
 
 
-def named(kinds) -> list:
+def named(kinds: Iterable[str]) -> list[str]:
     """Kinds of output as formats."""
     return list(dict.fromkeys(_NAMES.get(kind, kind.upper()) for kind in kinds))
 
 
-def suffix_of(path) -> str:
+def suffix_of(path: str) -> str:
     """The suffix of a name in lower case, if it says a format: .txt says none, and is right for each."""
     suffix = os.path.splitext(path)[1].lower()
     return suffix if suffix in FOREIGN or suffix in chain(*SUFFIXES.values()) else ""
 
 
-def _check_suffix(option, path, formats):
+def _check_suffix(option: str, path: str, formats: Sequence[str]) -> None:
     suffix = suffix_of(path.lower().removesuffix(".gz") if GZIP in formats else path)
     if formats and suffix and suffix not in {end for each in formats for end in SUFFIXES.get(each, ())}:
         names = [name for name in formats if name != GZIP]
@@ -99,7 +107,7 @@ def _check_suffix(option, path, formats):
         raise click.UsageError(f"{option} {path}: the output is {what}, not {suffix}; {choose}")
 
 
-def _is_terminal(path) -> bool:
+def _is_terminal(path: str) -> bool:
     """Is it standard output that is a terminal, or the name of a terminal?"""
     if str(path) == STANDARD:
         return sys.stdout.isatty()
@@ -115,7 +123,7 @@ def _is_terminal(path) -> bool:
         os.close(descriptor)
 
 
-def _identity(path, descriptor):
+def _identity(path: str | Path, descriptor: int) -> tuple | None:
     """What tells files apart, be they there or not yet; None for devices, pipes and what cannot be known."""
     try:
         found = os.fstat(descriptor) if str(path) == STANDARD else os.stat(path)
@@ -130,7 +138,7 @@ def _identity(path, descriptor):
     return None
 
 
-def _folders(path) -> list:
+def _folders(path: str) -> list:
     """A path and all folders above it, as identities."""
     found = [os.path.realpath(path)]
     while (parent := os.path.dirname(found[-1])) != found[-1]:

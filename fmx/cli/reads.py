@@ -1,11 +1,17 @@
 """Which reads fmx search maps, and which of their letters: the options, and what they mean."""
 
 import os
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import limits
 from ..options import COUNT, Number, together
+
+if TYPE_CHECKING:
+    from ..search.pairs.proper import Pairing
 
 _LETTERS = Number(0, 2**31)
 
@@ -31,7 +37,7 @@ reading = together(
 )
 
 
-def reading_of(given) -> dict:
+def reading_of(given: SimpleNamespace) -> dict:
     """The fields of a MapOptions that the options say.  Raises UsageError."""
     if given.start and given.trim5:
         raise click.UsageError("give only one of --start and --trim5")
@@ -53,7 +59,7 @@ _SINGLE = {"mismatches": "--mismatches", "collapse": "--collapse"}
 _ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "the same way"}
 
 
-def _split(context, param, values):
+def _split(context: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Files of several options, or with commas between them."""
     files = tuple(name for value in values for name in value.split(","))
     if "" in files:
@@ -61,7 +67,7 @@ def _split(context, param, values):
     return files
 
 
-def _need_reads(context, param, values):
+def _need_reads(context: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """READS, which are needed without -1 and -2."""
     mates = context.params["mates1"], context.params["mates2"]
     if values and any(mates):
@@ -76,7 +82,7 @@ def _need_reads(context, param, values):
     return values
 
 
-def _files(name, number):
+def _files(name: str, number: int) -> Callable[..., Any]:
     text = f"Files of mates {number} of pairs, with commas between them."
     return click.option(
         name, f"mates{number}", metavar="FILES", multiple=True, callback=_split, is_eager=True, help=text
@@ -108,7 +114,7 @@ pairing = together(
 )  # fmt: skip
 
 
-def pairing_of(given, has_mates=False):
+def pairing_of(given: SimpleNamespace, has_mates: bool = False) -> "Pairing | None":
     """The Pairing if reads are pairs, else None; ``has_mates``: a sheet of samples names files of mates 2.
 
     Raises UsageError.
@@ -138,7 +144,7 @@ def pairing_of(given, has_mates=False):
     return Pairing((*chosen, "fr")[0], least, most, given.interleaved)
 
 
-def _check_files(given, has_mates):
+def _check_files(given: SimpleNamespace, has_mates: bool) -> None:
     """Raise UsageError unless each file of mates has its other one."""
     if given.interleaved:
         if given.mates1 or given.mates2 or has_mates:
@@ -155,7 +161,7 @@ def _check_files(given, has_mates):
             )
 
 
-def tell_of_mates(given) -> None:
+def tell_of_mates(given: SimpleNamespace) -> None:
     """Warn of single reads that look like mates, and of mates that are swapped."""
     from ..input.mates import advice, swapped
     from ..machines.progress import Progress

@@ -2,8 +2,10 @@
 
 import os
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,10 +15,11 @@ from .places import anything, check_places
 from .writing import report_of
 
 if TYPE_CHECKING:
+    from ..jobs.search import SearchJob
     from ..output.search_output import SearchOutput
 
 
-def read_groups(text, paths) -> tuple:
+def read_groups(text: str | None, paths: Iterable[str]) -> tuple[str, str, int]:
     """(@RG lines, the ID of all reads, letters of the longest ID that a read of ``paths`` may bring along).
 
     ``text`` of --rg or None, which comes first.  Raises UsageError, InputError.
@@ -44,7 +47,7 @@ def read_groups(text, paths) -> tuple:
     return "\n".join(lines.values()), "", max(map(len, lines), default=0)
 
 
-def named_group(text) -> tuple:
+def named_group(text: str) -> tuple[str, str]:
     """(@RG line, its ID) of --rg, where \\t stands for a tab; only what SAM's specification allows.
 
     Raises ValueError.
@@ -71,7 +74,7 @@ def named_group(text) -> tuple:
 PLACE = "{sample}"  # in names of outputs: the sample's name
 
 
-def samples_of(given) -> list:
+def samples_of(given: SimpleNamespace) -> list:
     """The Samples of the sheet, if one is given: all with files of mates 2, or none.  Raises InputError."""
     if not given.samples:
         return []
@@ -80,7 +83,12 @@ def samples_of(given) -> list:
     return read_sheet(given.samples)
 
 
-def jobs_of(given, samples, job, outputs_of) -> tuple:
+def jobs_of(
+    given: SimpleNamespace,
+    samples: list,
+    job: "SearchJob",
+    outputs_of: "Callable[[SearchOutput], dict]",
+) -> tuple[list, dict]:
     """(a SearchJob for each of Samples, or one for all; the outputs of all, as check_places takes them).
 
     ``job``: what is asked for; ``outputs_of`` a SearchOutput are its own.  Raises UsageError, InputError.
@@ -129,7 +137,7 @@ def jobs_of(given, samples, job, outputs_of) -> tuple:
     return jobs, outputs
 
 
-def _groups(sheet, sample) -> dict:
+def _groups(sheet: str, sample: Any) -> dict:
     """{path: (@RG line, its ID)} of a Sample.  Raises InputError."""
     found: dict = {}
     for path, group in zip(sample.paths, sample.groups * (2 if sample.second else 1), strict=True):
@@ -143,7 +151,7 @@ def _groups(sheet, sample) -> dict:
     return found
 
 
-def _check_groups(sheet, groups):
+def _check_groups(sheet: str, groups: list) -> None:
     """Raise InputError where two samples share a file, or two read groups an ID."""
     paths: set = set()
     lines: dict = {}

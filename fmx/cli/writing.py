@@ -1,10 +1,12 @@
 """What fmx search writes, where and how; and --report, which other commands have, too."""
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -17,11 +19,12 @@ from ..report.facts import SUFFIXES, Report, command_line, kind_of
 
 if TYPE_CHECKING:
     from ..jobs.search import SearchJob
+    from ..output.search_output import SearchOutput
 
 _LIBRARIES = ("numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings")
 
 
-def _check(context, param, paths):
+def _check(context: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
     """Each file's name tells its kind, which is another one than that of the others."""
     for path in paths:
         if not kind_of(path):
@@ -40,12 +43,12 @@ reporting = click.option(
 )  # fmt: skip
 
 
-def report_places(paths) -> dict:
+def report_places(paths: Sequence[str]) -> dict:
     """Reports as check_places takes outputs."""
     return {f"--report as {kind_of(path)}": (path, []) for path in paths}
 
 
-def refuse_multiqc(paths) -> None:
+def refuse_multiqc(paths: Sequence[str]) -> None:
     """Raise UsageError for a report that only fmx search has."""
     for path in paths:
         if kind_of(path) == "MULTIQC":
@@ -54,12 +57,12 @@ def refuse_multiqc(paths) -> None:
             )
 
 
-def report_of(paths, *known) -> Report | None:
+def report_of(paths: Sequence[str], *known: Any) -> Report | None:
     """A Report into files, of what is ``known`` as ``about`` takes it, if anything; None without files."""
     return Report(tuple(paths), about(*known) if known else {}) if paths else None
 
 
-def about(command, given, files) -> dict:
+def about(command: str, given: SimpleNamespace, files: Sequence[str]) -> dict:
     """What is known of a run before its index is opened; ``files`` that it reads."""
     import platform
 
@@ -99,14 +102,14 @@ def _processor() -> str:
         return ""
 
 
-def _options(command, given) -> dict:
+def _options(command: str, given: SimpleNamespace) -> dict:
     """{name of the option: its value} of all options of the command."""
     params = import_module(f".commands.{command}", __package__).command.params
     names = {param.name: max(param.opts, key=len).lstrip("-") for param in params if param.opts[0][0] == "-"}
-    return {name: _plain(getattr(given, field)) for field, name in names.items() if hasattr(given, field)}
+    return {name: _plain(vars(given)[field]) for field, name in names.items() if field in vars(given)}
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """As a type of JSON."""
     if isinstance(value, tuple | list):
         return [_plain(each) for each in value]
@@ -157,7 +160,9 @@ writing = options.together(
 )  # fmt: skip
 
 
-def output_of(given, has_mates=False) -> tuple:
+def output_of(
+    given: SimpleNamespace, has_mates: bool = False
+) -> "tuple[SearchOutput, Callable[[SearchOutput], dict]]":
     """(SearchOutput, a function: such a one -> its outputs as check_places takes them).
 
     ``has_mates``: reads are mates in two files.  Raises UsageError.
@@ -185,7 +190,7 @@ def output_of(given, has_mates=False) -> tuple:
     return output, partial(outputs_of, formats, ["FASTA", GZIP] if given.collapse else READS)
 
 
-def with_report(given, job: "SearchJob") -> "SearchJob":
+def with_report(given: SimpleNamespace, job: "SearchJob") -> "SearchJob":
     """A job whose reports, if there are any, tell what was asked for."""
     if not (report := job.output.report):
         return job
@@ -193,7 +198,7 @@ def with_report(given, job: "SearchJob") -> "SearchJob":
     return replace(job, output=replace(job.output, report=report))
 
 
-def outputs_of(kinds, kinds_of_reads, output) -> dict:
+def outputs_of(kinds: list, kinds_of_reads: list, output: "SearchOutput") -> dict:
     """The outputs of a SearchOutput: {option: (path or None, formats)}."""
     from ..output.reads import of_mates
 
@@ -211,7 +216,7 @@ def outputs_of(kinds, kinds_of_reads, output) -> dict:
     return found | report_places(output.report.paths if output.report else ())
 
 
-def _hits_and_screen(given, kind) -> tuple:
+def _hits_and_screen(given: SimpleNamespace, kind: str) -> tuple[str | None, str, str | None]:
     """(where hits are written as this ``kind`` or None, their kind, where a screen is written or None).
 
     Raises UsageError.
@@ -226,7 +231,7 @@ def _hits_and_screen(given, kind) -> tuple:
     return hits, kind, screen
 
 
-def _tags(text, nh) -> int:
+def _tags(text: str | None, nh: str) -> int:
     """Bits of output.tags that --tags and --nh ask for."""
     from ..output.records import EVERY, REPORTED, TAGS
 

@@ -3,13 +3,14 @@
 import os
 import shutil
 import time
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..errors import n_of
 from ..jobs import PartedJob
-from ..jobs.identity import name_of, read_manifest
+from ..jobs.identity import Manifest, name_of, read_manifest
 from ..jobs.merge import in_order
 from ..jobs.resources import LocalCache, Resources
 from ..jobs.run import say_shards
@@ -43,7 +44,7 @@ def on_cluster(
         done = Done(job.name, before)
         progress.follow(done.share)
 
-        def manifests():
+        def manifests() -> Iterator[Manifest]:
             items = [(number, n) for number in range(1, n + 1)]
             for number in cluster.results(work, items, progress.say):
                 shard = read_manifest(folder / names[number - 1])
@@ -71,11 +72,11 @@ def on_cluster(
 class Done:
     """What was done of a run's shards, and how fast; ``before``: for each whether an earlier run did it."""
 
-    def __init__(self, command, before):
-        self._unit, self._before, self._start = _UNITS.get(command), before, time.monotonic()
+    def __init__(self, command: str, before: Sequence[bool]) -> None:
+        self._unit, self._before, self._start = _UNITS.get(command, ""), before, time.monotonic()
         self._n, self._n_now, self._seen = 0, 0, 0
 
-    def add(self, shard) -> None:
+    def add(self, shard: Manifest) -> None:
         """A shard, by its Manifest, was done now, or found."""
         self._unit = self._unit or next(iter(shard.summary))
         if not self._before[shard.number - 1]:

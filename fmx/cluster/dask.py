@@ -9,7 +9,8 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
 
 from .._version import __version__
 from ..errors import ClusterError, FmxError, installed
@@ -41,7 +42,7 @@ class Cluster:
     Raises ClusterError where it does not answer, or has no worker.
     """
 
-    def __init__(self, address=None, file=None):
+    def __init__(self, address: str | None = None, file: str | None = None) -> None:
         with installed("Dask", "'fmx-mapper[cluster]'", ClusterError):
             import distributed
         self._dask, self.name = distributed, address or file
@@ -61,10 +62,10 @@ class Cluster:
         except (OSError, ValueError) as error:
             raise ClusterError(f"no Dask scheduler answers at {self.name}: {_said(error)}") from error
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self._client.close(timeout=5)
 
     def check(self, run: dict, index_paths: Sequence[str], look: Callable[[], dict]) -> int:
@@ -89,7 +90,9 @@ class Cluster:
         host = self._hosts.get(worker)
         return f"{worker} on {host}" if host else worker
 
-    def results(self, work, items, say: Callable[[str], None]):
+    def results(
+        self, work: Callable[[Any], Any], items: Sequence[Any], say: Callable[[str], None]
+    ) -> Iterator[Any]:
         """Yield the result of ``work(item)`` for each item, as they come; ``say`` which workers are lost.
 
         Raises what ``work`` raises, after the others were cancelled; ClusterError for a lost scheduler.
@@ -117,7 +120,7 @@ class Cluster:
         if isinstance(said, dict) and said.get("action") == "remove-worker":
             self._lost_workers.append(said["worker"])
 
-    def _next(self, done) -> list:
+    def _next(self, done: Any) -> list:
         """Futures that have come, after a while if there are none."""
         if found := done.next_batch(block=False):
             return found
@@ -126,7 +129,7 @@ class Cluster:
         time.sleep(AWHILE)
         return []
 
-    def _result(self, future):
+    def _result(self, future: Any) -> Any:
         try:
             return future.result(timeout=PATIENCE)
         except FmxError:
@@ -138,11 +141,11 @@ class Cluster:
         except (self._dask.CancelledError, self._dask.TimeoutError) as error:
             raise self._lost() from error
 
-    def _lost(self):
+    def _lost(self) -> ClusterError:
         return ClusterError(
             f"the scheduler at {self.name} is lost: start it and run this again; finished shards are kept"
         )
 
 
-def _said(error) -> str:
+def _said(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]

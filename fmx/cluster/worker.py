@@ -2,7 +2,7 @@
 
 import functools
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -21,12 +21,13 @@ from .dask import n_threads_here
 class Gpus:
     """The GPUs of a worker, by their numbers, each for one shard at a time."""
 
-    def __init__(self):
-        self._changed, self._busy = threading.Condition(), set()
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._busy: set = set()
         self.unfit: set = set()
 
     @contextmanager
-    def one(self, numbers, wait):
+    def one(self, numbers: Sequence[int], wait: bool) -> Iterator[int | None]:
         """One of ``numbers`` that no other shard has; None where there is none, unless with ``wait``."""
         with self._changed:
             while not (free := [number for number in numbers if number not in self._busy]) and wait:

@@ -2,8 +2,10 @@
 
 import threading
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from ..machines.places import ALL_GPUS, Device
 
@@ -33,11 +35,12 @@ class Resources:
 class WorkerCache:
     """Things by their ``key``, each made once, for shards that are done at the same time."""
 
-    def __init__(self, run=None):
-        self.run = run
-        self._making, self._shared, self._idle = threading.Lock(), {}, defaultdict(list)
+    def __init__(self, run: Any = None) -> None:
+        self.run, self._making = run, threading.Lock()
+        self._shared: dict = {}
+        self._idle: defaultdict[Any, list] = defaultdict(list)
 
-    def shared(self, key, make):
+    def shared(self, key: str, make: Callable[[], Any]) -> Any:
         """What ``make()`` gave, for all to use at the same time."""
         with self._making:
             if key not in self._shared:
@@ -45,7 +48,7 @@ class WorkerCache:
             return self._shared[key]
 
     @contextmanager
-    def lent(self, key, make):
+    def lent(self, key: Any, make: Callable[[], Any]) -> Iterator[Any]:
         """What ``make()`` gave, for this shard alone; not used again where the shard fails."""
         try:
             thing = self._idle[key].pop()
@@ -59,7 +62,7 @@ class LocalCache(WorkerCache):
     """For jobs that are done here, one after the other: they share an index, and nothing else."""
 
     @contextmanager
-    def lent(self, key, make):
+    def lent(self, key: Any, make: Callable[[], Any]) -> Iterator[Any]:
         """What ``make()`` gives."""
         yield make()
 
@@ -67,7 +70,7 @@ class LocalCache(WorkerCache):
 _choosing, _now = threading.Lock(), [WorkerCache()]
 
 
-def cache_for(run) -> WorkerCache:
+def cache_for(run: Any) -> WorkerCache:
     """What this process keeps for a ``run``, all that tells it apart; that of another one goes then."""
     with _choosing:
         if _now[0].run != run:

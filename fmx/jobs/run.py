@@ -1,6 +1,7 @@
 """The one way in which a job is done, by itself, as a shard, by a worker of a cluster; what is said then."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ClusterError, n_of
 from . import Job, PartedJob
-from .identity import unlike
+from .identity import Manifest, unlike
 from .resources import LocalCache, Resources, WorkerCache
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ _SUMMARIES = {  # by the command, and by what its summary counts first
 }
 
 
-def say_summary(progress, command: str, summary, asked: "Asked | None", names, pace: str) -> None:
+def say_summary(
+    progress: Any, command: str, summary: Any, asked: "Asked | None", names: Sequence[str], pace: str
+) -> None:
     """Say what a run has seen, how fast (``pace``), and what may be the matter.
 
     ``asked``: what the words on reads depend on, else None; ``names`` of the inputs, none of a shard's.
@@ -95,7 +98,14 @@ def _called(things: str, asked: "Asked | None") -> str:
     return f"{asked.noun}s" if asked and things == "reads" else things
 
 
-def say_run(progress, command: str, summary, asked: "Asked | None", names, shard=None) -> None:
+def say_run(
+    progress: Any,
+    command: str,
+    summary: Any,
+    asked: "Asked | None",
+    names: Sequence[str],
+    shard: "ShardRun | None" = None,
+) -> None:
     """The same of a run by itself, or of its ``shard`` (jobs.shard.ShardRun); a new one begins."""
     wall, (n, things) = progress.wall, summary.seen()
     if shard and not getattr(summary, summary.things):
@@ -105,7 +115,7 @@ def say_run(progress, command: str, summary, asked: "Asked | None", names, shard
     progress.begin()
 
 
-def say_shards(progress, found, pace: str) -> None:
+def say_shards(progress: Any, found: Sequence[Manifest], pace: str) -> None:
     """The same of all shards of a run, by their Manifests."""
     run = found[0].run
     total = {name: sum(shard.summary[name] for shard in found) for name in found[0].summary}

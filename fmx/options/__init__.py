@@ -1,7 +1,9 @@
 """Options that several commands share, and what they ask for."""
 
 import functools
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
+from typing import Any
 
 import click
 
@@ -13,11 +15,11 @@ from .command import Command
 from .values import Bytes, GpuCount, GpuNumber, Number, ShardOf
 
 
-def command(function):
+def command(function: Callable[[SimpleNamespace], Any]) -> click.Command:
     """A click command whose function takes all that was given as one object: ``given.threads`` and so on."""
 
     @functools.wraps(function)
-    def take(**given):
+    def take(**given: Any) -> Any:
         is_here = not (given.get("scheduler") or given.get("scheduler_file"))
         if is_here and given.get("engine", "cpu") not in ("cpu", "auto"):  # which may want none
             wake(given.get("device") or 0)
@@ -26,27 +28,27 @@ def command(function):
     return click.command(cls=Command)(take)
 
 
-def together(*options):
+def together(*options: Callable[..., Any]) -> Callable[..., Any]:
     """A decorator that adds several options, in this order."""
     return lambda function: functools.reduce(lambda made, add: add(made), reversed(options), function)
 
 
-def former(name, now):
+def former(name: str, now: str) -> Callable[..., Any]:
     """An option of former versions, refused with what to say now."""
 
-    def refuse(ctx, param, value):
+    def refuse(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         if value:
             raise click.UsageError(f"there is no {name} any more; say {now}")
 
     return click.option(name, is_flag=True, hidden=True, is_eager=True, expose_value=False, callback=refuse)
 
 
-def by_name(usual) -> str:
+def by_name(usual: str) -> str:
     """What help says of --format, whose default the suffix of -o is."""
     return f"by the name of the output, else {usual}"
 
 
-def no_empty_name(_, param, value):
+def no_empty_name(_: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Refuse an empty name in a list with commas."""
     if value is not None and not all(value.split(",")):
         raise click.BadParameter("a name between commas is empty", param=param)
@@ -88,7 +90,9 @@ method = click.option(
 )  # fmt: skip
 
 
-def engine_of(help_text, names=limits.PROCESSORS, default="cpu"):
+def engine_of(
+    help_text: str, names: Sequence[str] = limits.PROCESSORS, default: str = "cpu"
+) -> Callable[..., Any]:
     """--engine: one of ``names``."""
     return click.option(
         "--engine",
@@ -150,7 +154,7 @@ running = together(threads, quiet)
 searching = together(layout, method, max_memory, verify, engine, gpus, gpu_memory, running)
 
 
-def device_of(given, n_gpus=1) -> Device:
+def device_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Device:
     """Where to compute, by --engine, --device, --gpus and --gpu-memory.
 
     ``n_gpus``: how many (None: all) where neither --device nor --gpus is given.  Raises UsageError for --gpus
@@ -163,7 +167,7 @@ def device_of(given, n_gpus=1) -> Device:
     return Device(given.engine, first or 0, getattr(given, "gpu_memory", None), n_gpus)
 
 
-def strands_of(given) -> int:
+def strands_of(given: SimpleNamespace) -> int:
     """Which strands are searched.  Raises UsageError if none is left."""
     if given.forward_only and given.reverse_only:
         raise click.UsageError("give only one of --forward-only and --reverse-only")

@@ -2,7 +2,10 @@
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import click
 
@@ -15,10 +18,10 @@ class Bytes(click.ParamType):
 
     name = "size"
 
-    def __init__(self, most=2**62, bare=False):
+    def __init__(self, most: int = 2**62, bare: bool = False) -> None:
         self.most, self.bare = most, bare
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, int):
             return value
         units = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -38,10 +41,10 @@ class Number(click.ParamType):
 
     name = "n"
 
-    def __init__(self, least, most, kind=int):
+    def __init__(self, least: float, most: float, kind: type = int) -> None:
         self.least, self.most, self.kind = least, most, kind
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
             number = self.kind(value)
         except ValueError:
@@ -56,7 +59,7 @@ class ShardOf(click.ParamType):
 
     name = "i/n"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, tuple):
             return value
         if match := re.fullmatch(r"auto(?:/(\d{1,9}))?", value):
@@ -74,7 +77,7 @@ class ShardOf(click.ParamType):
         return number, count
 
 
-def _array_task(count) -> tuple | None:
+def _array_task(count: Any) -> tuple | None:
     """(number, count) of this task of an array job, by the variables of its scheduler; None without one."""
     for task, first, last, step in _ARRAYS:
         if not (value := os.environ.get(task, "")).isdigit():
@@ -97,7 +100,7 @@ _ARRAYS = (
 class GpuNumber(Number):
     """The number of a GPU."""
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value in ("cpu", "cuda", "both"):
             self.fail(f"{value!r} is no number of a GPU; say --engine {value}", param, ctx)
         return super().convert(value, param, ctx)
@@ -106,29 +109,29 @@ class GpuNumber(Number):
 class GpuCount(GpuNumber):
     """How many GPUs, or ``all`` of them: ALL_GPUS."""
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return ALL_GPUS if value == "all" else super().convert(value, param, ctx)
 
 
 # Which index a command takes: one that is named, or the only one that is here.
 
 
-def one_index(given):
+def one_index(given: SimpleNamespace) -> str | None:
     """The index that is named as an argument or with -x, or None."""
     if given.argument and given.index_path:
         raise click.UsageError("name the index once: as INDEX or with -x")
     return given.argument or given.index_path
 
 
-def find_indexes(paths) -> tuple:
+def find_indexes(paths: Sequence[str]) -> tuple[Path, ...]:
     """The indexes to use: those that are named, or the one that is found.  Raises as find_index."""
     places = [os.path.realpath(find_index(path)) for path in paths]
     if len(set(places)) < len(places):
         raise click.UsageError(f"{paths[-1]}: name each index once")
-    return tuple(map(find_index, paths or [None]))
+    return tuple(map(find_index, paths)) or (find_index(None),)
 
 
-def find_index(path) -> Path:
+def find_index(path: str | None) -> Path:
     """The index to use, as index_at finds it.  Raises IndexFileError if none is named, or found here."""
     chosen = path or os.environ.get("FMX_INDEX")
     if chosen:

@@ -7,5 +7,5 @@ from ..main import Modules
 
 
 @click.group(cls=Modules, package=bench, functions=bench.COMMANDS)
-def command():
+def command() -> None:
     """Measure this machine, and compare fmx with other tools."""

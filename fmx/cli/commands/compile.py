@@ -1,6 +1,8 @@
 """fmx compile: machine code for this processor, before it is needed."""
 
 import os
+from types import SimpleNamespace
+from typing import Any
 
 import click
 
@@ -23,7 +25,7 @@ from ...errors import FmxError, n_of
 )
 @options.threads
 @options.quiet
-def command(given):
+def command(given: SimpleNamespace) -> None:
     """Compile all of fmx for this processor, so that no command has to.
 
     Otherwise a command compiles what it needs when it is first run. Machine code is kept in $FMX_CACHE,
@@ -45,7 +47,7 @@ def command(given):
             click.echo(f"{name}\t{entry.size} kB\t{state}\t{' '.join(kinds)}")
         return
     where = object_cache.folder()
-    if not object_cache.is_kept():
+    if where is None or not object_cache.is_kept():
         raise FmxError(f"{where or 'no home'}: this folder cannot be kept from others; name one by FMX_CACHE")
     progress, missing = Progress(given.quiet), [entry for entry in every if not ahead.is_kept(entry)]
     if missing:
@@ -54,7 +56,7 @@ def command(given):
     progress.say(f"{n_of(len(every), 'function')} in {where}, {size / 1e6:.1f} MB")
 
 
-def _compile(missing, n, shared, progress) -> None:
+def _compile(missing: list, n: int, shared: bool, progress: Any) -> None:
     from ...compiler import ahead
 
     progress.say(f"compiling {n_of(len(missing), 'function')} ...")

@@ -1,6 +1,7 @@
 """fmx count: how often each guide of a library stands in the reads of samples."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import click
 
@@ -20,7 +21,7 @@ class Letters(click.ParamType):
 
     name = "letters"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, tuple):
             return value
         if other := value.upper().strip("ACGTUNRYSWKMBDHV/"):
@@ -33,7 +34,7 @@ class ColumnNames(click.ParamType):
 
     name = "columns"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, tuple):
             return value
         pairs = tuple(tuple(each.split("=", 1)) for each in value.split(","))
@@ -50,7 +51,7 @@ class Offsets(click.ParamType):
 
     name = "numbers"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, tuple):
             return value
         words = [each.split(",") for each in value.split("/")]
@@ -148,7 +149,7 @@ def command(given: SimpleNamespace) -> None:
     do(given, job)
 
 
-def counted_places(given, formats) -> dict:
+def counted_places(given: SimpleNamespace, formats: list) -> dict:
     """What check_places is told of -o, --stats, --json and --report; ``formats`` of the table."""
     return {
         "-o": (given.output, formats), "--stats": (given.stats, ["TSV"]),
@@ -156,7 +157,7 @@ def counted_places(given, formats) -> dict:
     }  # fmt: skip
 
 
-def _looked(given) -> list:
+def _looked(given: SimpleNamespace) -> list:
     """What says where guides are looked for, of reads, or of mates 1 and mates 2.  Raises UsageError."""
     if (given.offsets is not None) + bool(given.after or given.before) + given.anywhere > 1:
         raise click.UsageError("give only one of --offset, --after with --before, and --anywhere")

@@ -1,6 +1,8 @@
 """fmx inspect: what is in an index."""
 
 import json
+from collections.abc import Iterator
+from types import SimpleNamespace
 
 import click
 
@@ -17,7 +19,7 @@ from ...options.values import find_indexes
 @click.option("--verify", is_flag=True, help="Check every checksum, and that the arrays agree.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON; of several indexes a list.")
 @options.threads
-def command(given):
+def command(given: SimpleNamespace) -> None:
     """Show what is in an index, or in several: contigs, layouts, sizes.
 
     Without INDEX it is $FMX_INDEX, else the only .fmx folder here.
@@ -34,7 +36,7 @@ def command(given):
     click.echo("\n\n".join("\n".join(map(shown, [*_lines(each), *verified])) for each in found))
 
 
-def _lines(found):
+def _lines(found: dict) -> Iterator[str]:
     """What workflow.inspect found, in words."""
     yield f"{found['path']}: fmx index, format {found['format']}, written by fmx {found['fmx_version']}"
     yield f"  contigs        {found['n_contigs']:,} of {n_of(found['n_bases'], 'base')}"
@@ -60,7 +62,7 @@ def _lines(found):
         yield f"  {name:<28} {array['dtype']:<8} {shape:<14} {array['bytes']:>14,}"
 
 
-def _way(way):
+def _way(way: str) -> str:
     """A way to search, in words."""
     if way == "verify":
         return "seed and verify"
@@ -70,7 +72,7 @@ def _way(way):
     return f"{way}, reads of {sparse.shortest} bases or more" if sparse else f"backward search over {way}"
 
 
-def _suffix_array_lines(found):
+def _suffix_array_lines(found: dict) -> Iterator[str]:
     """Of an index with a suffix array."""
     sa = "whole" if found["sa_rate"] == 1 else f"one in {found['sa_rate']} positions"
     if any(name.endswith("lcp.rank") for name in found["arrays"]):

@@ -125,7 +125,7 @@ def command(given: SimpleNamespace) -> None:
     do_with_index(given, {"-o": (given.output, formats)}, job)
 
 
-def _format(given) -> tuple:
+def _format(given: SimpleNamespace) -> tuple:
     """What places.format_of says of -o.  Raises UsageError."""
     from ...output.formats.matrix import FORMS
     from ..places import format_of

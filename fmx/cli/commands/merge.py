@@ -1,6 +1,8 @@
 """fmx merge: shards into one result."""
 
 import os
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +11,9 @@ from ...output import kinds_of
 from ...report.facts import kind_of
 from ..writing import refuse_multiqc, report_of, reporting
 from .count import KINDS, counted_places, tables_of_samples
+
+if TYPE_CHECKING:
+    from ...output.search_output import SearchOutput
 
 _OF = {  # options, and the commands whose shards have something for them
     "--counts": ["search"], "--screen": ["search"], "--al": ["search"], "--un": ["search"],
@@ -33,7 +38,7 @@ _OF = {  # options, and the commands whose shards have something for them
 @tables_of_samples
 @reporting
 @options.quiet
-def command(given):
+def command(given: SimpleNamespace) -> None:
     """Join the shards in a folder.
 
     FOLDER is what fmx search, locate, mem, pairwise or count with --shard were given as -o. All shards of one
@@ -92,7 +97,7 @@ def command(given):
     say_shards(progress, found, f"which took {sum(shard.seconds for shard in found):,.1f} s together")
 
 
-def _check_suffix(given, command: str, formats: list) -> None:
+def _check_suffix(given: SimpleNamespace, command: str, formats: list) -> None:
     """Raise UsageError for the name of an output that says none of the ``formats`` that shards can become."""
     from ..places import SUFFIXES, kind_of, suffix_of
 
@@ -107,7 +112,7 @@ def _check_suffix(given, command: str, formats: list) -> None:
     )
 
 
-def _page_of(reports):
+def _page_of(reports: tuple[str, ...]) -> str | None:
     """The page that --report names for shards of fmx count, or None.  Raises UsageError."""
     for path in reports:
         if kind_of(path) != "HTML":
@@ -115,7 +120,7 @@ def _page_of(reports):
     return reports[0] if reports else None
 
 
-def _places_of(given, run: dict):
+def _places_of(given: SimpleNamespace, run: dict) -> "SearchOutput":
     """A SearchOutput with all places; ``run``: that of the shards.  Raises UsageError."""
     from ...output.reads import is_gzip
     from ...output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput

@@ -80,7 +80,7 @@ def command(given: SimpleNamespace) -> None:
     do(given, job, n_gpus=None)
 
 
-def _format(given) -> tuple:
+def _format(given: SimpleNamespace) -> tuple:
     """What places.format_of says of -o.  Raises UsageError for what contradicts itself."""
     from ..places import format_of
 

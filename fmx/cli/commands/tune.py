@@ -1,5 +1,7 @@
 """fmx tune: which index and engine are fastest on this machine."""
 
+from types import SimpleNamespace
+
 import click
 
 from ... import options
@@ -24,7 +26,7 @@ from ...options.values import find_index, one_index
 @options.engine_of("Where to search: cpu, cuda (a GPU), or auto (wherever it is fastest).", default="auto")
 @click.option("--plan", "plan_only", is_flag=True, help="Only predict; try nothing.")
 @options.running
-def command(given):
+def command(given: SimpleNamespace) -> None:
     """Find the fastest index and search for this machine.
 
     Measures this machine, predicts the speed of every layout, and tries the best three on INDEX or on a
