@@ -97,7 +97,6 @@ TWICE = {
     "Desk",
     "FindStarts",
     "Group",
-    "Names",
     "Numbers",
     "Piece",
     "Place",

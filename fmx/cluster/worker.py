@@ -14,7 +14,7 @@ from ..jobs.run import Part
 from ..jobs.run import run as run_job
 from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
-from ..system.resources import keep_freed
+from ..system.process import keep_freed
 from .dask import n_threads_here
 
 

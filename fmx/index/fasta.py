@@ -27,8 +27,7 @@ from ..input.streams import Source, stems_of
 from ..input.tables import read_named
 from ..machines import threads
 from ..machines.threads import run_all
-from .contigs import Groups, are_names, grouped
-from .reference import Reference, make_blocks
+from .reference import Groups, Reference, are_names, grouped, make_blocks
 
 SPAN = CHUNK_SIZE
 _HEADER, _BLANK = ord(">"), 1

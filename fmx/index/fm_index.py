@@ -12,12 +12,11 @@ from ..errors import UnsupportedError
 from ..input.streams import stems_of
 from . import layouts, plan
 from .arrays import of_reference, own_name, part_arrays, part_sizes, part_span
-from .contigs import ContigNames, Groups, groups_of, names_in
 from .disk import store
 from .disk.check import check_reference
 from .positions import FullSA, SampledSA, reach_of
 from .prefix_table import PrefixTable
-from .reference import COLUMNS, Reference, make_blocks, part_of
+from .reference import COLUMNS, ContigNames, Groups, Reference, groups_of, make_blocks, names_in, part_of
 from .seed_table import SeedTable
 from .sparse.table import SparseTable, parse_sparse, sparse_named
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import UnsupportedError
-from ..system import resources
+from ..system import process
 from . import layouts, prefix_table, seed_table
 from .arrays import of_reference, own_sizes
 from .reference import MAX_SYMBOLS
@@ -50,7 +50,7 @@ class Plan:
 
 def available_memory() -> int:
     """Bytes that this process may take now, within the limit of a container or a batch job."""
-    return int(min(_free_memory(), resources.memory()))
+    return int(min(_free_memory(), process.memory()))
 
 
 def _free_memory() -> int:

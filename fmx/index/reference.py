@@ -1,4 +1,4 @@
-"""The reference: contigs, their blocks, and the coordinates of text positions.
+"""The reference: contigs, their names, groups and blocks, and the coordinates of text positions.
 
 Contigs are cut into blocks, the maximal runs of A, C, G, T.  The text is the blocks, each followed by a
 separator that sorts before A; runs of N cost nothing:
@@ -7,15 +7,15 @@ separator that sorts before A; runs of N cost nothing:
     text          ACGT$GGA$TTT$       codes while building: $ 0, A C G T 1 2 3 4
     blocks        text start 0 5 9    contig 0 0 1    contig start 0 7 0    length 4 3 3
 
-A text beyond 32 bits is cut into parts along contigs, and each part is indexed by itself.  Rows and positions
-of a part are uint32.  Blocks of the whole reference, hits and writers speak of positions in the whole text
-(int64): a part's position and where the part starts.
+A text beyond 32 bits is cut into parts along contigs, and each part is indexed by itself.  Rows and
+positions of a part are uint32.  Blocks of the whole reference, hits and writers speak of positions in the
+whole text (int64): a part's position and where the part starts.
 
     text     | contigs 0 to 6         | contigs 7 and 8      |     one table of contigs, one of blocks
     parts    | 0 1 2 ...     part 0   | 0 1 2 ...   part 1   |     each a suffix array, tables, layouts
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -26,8 +26,95 @@ from ..compiler.functions import inlined
 from ..compiler.primitives import at
 from ..compiler.sorting import last_until
 from ..errors import UnsupportedError
-from .contigs import Groups
 from .contracts import MAX_ROWS
+
+_NEWLINE = 10
+
+# Names of contigs as bytes, from which str are made only for who asks: there may be a million.
+
+
+class NameLines(NamedTuple):
+    """``data`` uint8, where a newline ends each name; name i is data[first[i] : first[i + 1] - 1].
+
+    ``first`` int64[n + 1].  The last newline may be missing, unless that name is empty.
+    """
+
+    data: np.ndarray
+    first: np.ndarray
+
+
+def names_of(lines: np.ndarray) -> NameLines:
+    """Of an array of names, uint8, each with a newline behind it, but perhaps the last."""
+    ends = np.flatnonzero(lines == _NEWLINE)
+    if lines.size and lines[-1] != _NEWLINE:
+        ends = np.append(ends, lines.size)
+    return NameLines(lines, np.append(0, ends + 1))
+
+
+def names_in(array: np.ndarray) -> list:
+    """The names, str, in an array of names, uint8, with newlines between them."""
+    return array.tobytes().decode().split("\n")
+
+
+class ContigNames(Sequence):
+    """Names of contigs by their number, each a str; ``held``: the Names that they are of."""
+
+    def __init__(self, lines: np.ndarray) -> None:
+        """``lines`` uint8: the names, with newlines between them."""
+        self.held = names_of(lines)
+
+    def __len__(self) -> int:
+        return self.held.first.size - 1
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return list(self)[number]
+        i = range(len(self))[number]
+        data, first = self.held
+        return data[first[i] : first[i + 1] - 1].tobytes().decode()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(names_in(self.held.data))
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
+
+
+# Groups of contigs, each contig in one: the files that a reference was read of, or what a table says.
+#
+# A strain, a species, a host: whatever reads are counted by.
+
+
+class Groups(NamedTuple):
+    """``names`` list of str, in the order of their first contigs; ``of_contig`` uint32[n_contigs]."""
+
+    names: list
+    of_contig: np.ndarray
+
+
+def grouped(names_of_contigs: Iterable[str]) -> Groups:
+    """Groups by the name of each contig's."""
+    numbers: dict = {}
+    of_contig = [numbers.setdefault(name, len(numbers)) for name in names_of_contigs]
+    return Groups(list(numbers), np.array(of_contig, np.uint32))
+
+
+def are_names(names: Any) -> bool:
+    """Whether groups may be called so: what is printed, no two alike."""
+    return all(name and name.isprintable() for name in names) and len(set(names)) == len(names)
+
+
+def groups_of(index: Any) -> Groups:
+    """The Groups of an opened index.  Raises UnsupportedError where it has none."""
+    if index.reference.groups is None:
+        raise UnsupportedError(
+            f"{index.path} has no groups of contigs: build it of several files or with --groups, or add them "
+            f"with 'fmx index --add --groups TABLE {index.path}'"
+        )
+    return index.reference.groups
+
+
+# Blocks and parts.
 
 
 class Blocks(NamedTuple):

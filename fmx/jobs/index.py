@@ -11,7 +11,7 @@ from ..index.building.journey import add_groups, add_layouts, build_index
 from ..index.disk.store import digest_of, read_any_meta
 from ..index.plan import IndexOptions
 from ..system.files import PLACE
-from ..system.resources import give_back_large
+from ..system.process import give_back_large
 from .identity import absolute
 from .resources import Resources, WorkerCache
 

@@ -85,7 +85,7 @@ class SearchJob(IndexedJob):
         has_names = (output.kind != "nothing" and not matrix) or bool(output.counts and not output.by_group)
         opened = self.index.open(resources, progress, cache, self.mapping.near is not None, has_names)
         if matrix:
-            from ..index.contigs import groups_of
+            from ..index.reference import groups_of
 
             groups_of(opened.fm_index)
         return opened

@@ -7,13 +7,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
-from ..system import resources
+from ..system import process
 
 
 def available_cores() -> int:
     """Cores this process may use: by its affinity, and by the quota of a container or a batch job."""
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = resources.cores()
+    quota = process.cores()
     return own if quota > own else max(math.ceil(quota), 1)
 
 

@@ -10,14 +10,14 @@ import numpy as np
 from ..compiler.functions import by_type_or_this, inlined
 from ..compiler.primitives import at as element
 from ..compiler.primitives import copy_bytes, low_bits, trailing_zeros
-from ..index.contigs import ContigNames, Names, names_of
+from ..index.reference import ContigNames, NameLines, names_of
 from ..input.dna import COMPLEMENT, UPPER
 
 TAB, LINE, SPACE, PLUS, MINUS, STAR, DOT = b"\t\n +-*."
 DIGITS = 20  # bytes of the longest number: a uint64, or an int64 with its sign
 
 
-def make_names(names: ContigNames | Sequence[str]) -> Names:
+def make_names(names: ContigNames | Sequence[str]) -> NameLines:
     """Names as arrays, from ContigNames or a list of str without newlines."""
     return names.held if isinstance(names, ContigNames) else names_of(as_bytes("\n".join([*names, ""])))
 

@@ -15,7 +15,6 @@ from ..input.sets import change_at, n_changes
 from . import put
 
 if TYPE_CHECKING:
-    from ..index.contigs import Names
     from ..index.reference import Blocks, Reference
 
 NH, HI, NM, MD, REPORTED, MC = 1, 2, 4, 8, 16, 32
@@ -61,12 +60,12 @@ def _put_widest(out, at, batch, r, most):
 
 # A record, a line of output for an exact match, and the contracts that the formats' types fulfil.
 #
-# A type of a format is a NamedTuple with ``names`` (put.Names of the contigs) and ``blocks`` and whatever
+# A type of a format is a NamedTuple with ``names`` (put.NameLines of the contigs) and ``blocks`` and whatever
 # else its lines need.  It has a body for ``put_record``, and for the others where something is written.  A
 # buffer is as large as these very bodies tell (``widest``), so no field can be forgotten.
 
 BASES = b"ACGT"
-LINED = "names", "blocks"  # fields of most forms: put.Names of the contigs, Blocks of the reference
+LINED = "names", "blocks"  # fields of most forms: put.NameLines of the contigs, Blocks of the reference
 
 
 class Record(NamedTuple):
@@ -90,7 +89,7 @@ class Record(NamedTuple):
     changes: int
 
 
-def contigs_of(reference: "Reference") -> "tuple[Names, Blocks]":
+def contigs_of(reference: "Reference") -> "tuple[put.NameLines, Blocks]":
     """The values of LINED."""
     return put.make_names(reference.names), reference.blocks
 

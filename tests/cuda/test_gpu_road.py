@@ -19,7 +19,7 @@ from fmx import workflow
 from fmx.codecs import readers
 from fmx.errors import InputError
 from fmx.index import fm_index
-from fmx.index.contigs import Groups
+from fmx.index.reference import Groups
 from fmx.input import reads_gpu
 from fmx.input.reads import WHOLE, Trim
 from fmx.machines import gpu, places

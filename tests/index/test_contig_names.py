@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fmx.index.contigs import ContigNames, names_of
+from fmx.index.reference import ContigNames, names_of
 
 NAMES = st.lists(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1), min_size=1)
 

@@ -10,7 +10,8 @@ from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.errors import UnsupportedError
-from fmx.index import contigs, fasta, fm_index
+from fmx.index import fasta, fm_index
+from fmx.index import reference as contigs
 from fmx.index.disk import store
 from fmx.index.fasta import read_fasta
 

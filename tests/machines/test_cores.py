@@ -6,7 +6,7 @@ import pytest
 
 from fmx.index import plan
 from fmx.machines import threads
-from fmx.system import resources
+from fmx.system import process as resources
 
 GB = 10**9
 NO_LIMIT_V1 = "9223372036854771712"

@@ -11,7 +11,7 @@ from fmx.output.records import put_record
 class Plain(NamedTuple):
     """Contigs and their blocks."""
 
-    names: put.Names
+    names: put.NameLines
     blocks: Blocks
 
 

@@ -16,7 +16,6 @@ from ...machines.places import CPU, Device, choose_place
 from ...machines.progress import Progress
 from ...machines.threads import start
 from ..arrays import part_arrays, part_sizes, part_span
-from ..contigs import Groups, names_in
 from ..disk.check import GROUPED, SPARSE
 from ..disk.store import FORMAT, read_checked
 from ..disk.writer import IndexExtender, IndexSink, IndexWriter, part_writers
@@ -26,7 +25,7 @@ from ..layouts import LayoutName
 from ..plan import IndexOptions, named
 from ..positions import sample
 from ..prefix_table import make_prefix_table
-from ..reference import Reference, cut, part_of
+from ..reference import Groups, Reference, cut, names_in, part_of
 from ..seed_table import default_length as default_seed_length
 from ..seed_table import first_rows
 from ..sparse.building import build_sparse

@@ -35,7 +35,6 @@ from ..records import (
 from .sam import MATCH, SamHits, quality_of
 
 if TYPE_CHECKING:
-    from ...index.contigs import Names
     from ...index.reference import Reference
 
 MAX_CONTIG = 2**31 - 1  # bases
@@ -46,8 +45,8 @@ _GROUP = put.as_bytes("RGZ")
 _NH, _HI, _NM, _MD, _MC = map(put.as_bytes, ("NHi", "HIi", "NMC", "MDZ", "MCZ"))
 
 
-def header(reference: "Reference", sam_header: bytes, names: "Names") -> bytes:
-    """The BAM header: SAM text and the table of contigs, whose put.Names are given.
+def header(reference: "Reference", sam_header: bytes, names: "put.NameLines") -> bytes:
+    """The BAM header: SAM text and the table of contigs, whose put.NameLines are given.
 
     Raises UnsupportedError for a contig whose positions BAM cannot hold.
     """

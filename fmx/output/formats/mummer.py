@@ -21,7 +21,7 @@ class Mummer(NamedTuple):
     """``width`` of the column of contigs, 0 for none; ``which`` strands have header lines (reads.pack);
     ``original`` and ``lengths`` as its options -c and -L."""
 
-    names: put.Names
+    names: put.NameLines
     blocks: Blocks
     which: int
     width: int

@@ -29,8 +29,8 @@ PafMatches = static_type("PafMatches", PafHits._fields, __name__)
 class PafPairs(NamedTuple):
     """Sequences and their lengths, int64[n] each, and what precedes a path."""
 
-    queries: put.Names
-    targets: put.Names
+    queries: put.NameLines
+    targets: put.NameLines
     path: np.ndarray
     query_lengths: np.ndarray
     target_lengths: np.ndarray

@@ -29,7 +29,6 @@ from ..records import (
 )
 
 if TYPE_CHECKING:
-    from ...index.contigs import Names
     from ...index.reference import Reference
 
 _UNMAPPED = put.as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
@@ -45,9 +44,9 @@ UNKNOWN = 255  # mapping quality
 
 
 def header(
-    reference: "Reference", version: str, command_line: str, read_group: str, names: "Names"
+    reference: "Reference", version: str, command_line: str, read_group: str, names: "put.NameLines"
 ) -> bytearray:
-    """The header lines; ``read_group`` is a whole @RG line or empty, ``names`` put.Names of the contigs."""
+    """The header lines; ``read_group`` is a whole @RG line or empty, ``names`` those of the contigs."""
     digits = len(str(reference.lengths.max()))
     line = _SQ.size + _LN.size + digits + _M5.size + 2 * reference.md5.shape[1] + 1
     out = np.empty(_HD.size + names.data.size + reference.lengths.size * line + put.DIGITS, np.uint8)

@@ -33,8 +33,8 @@ TsvMatches = static_type("TsvMatches", LINED, __name__)
 class TsvPairs(NamedTuple):
     """Sequences, and what precedes a path."""
 
-    queries: put.Names
-    targets: put.Names
+    queries: put.NameLines
+    targets: put.NameLines
     path: np.ndarray
 
 

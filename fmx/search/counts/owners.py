@@ -11,8 +11,7 @@ import numpy as np
 
 from ...compiler.functions import compiled
 from ...index.arrays import part_span
-from ...index.contigs import groups_of
-from ...index.reference import Blocks, blocks_by_group
+from ...index.reference import Blocks, blocks_by_group, groups_of
 from ...machines.jobs import cuts, runs
 from ..near.candidates import position_in
 
