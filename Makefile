@@ -77,12 +77,12 @@ SEED ?= 1
 fuzz: $(DEV)
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
 
-# tests/cuda on a GPU, by 8 processes; they fail where there is none.
+# All of tests/cuda on a GPU, by 8 processes; they fail where there is none.
 GPU_PYTHON ?= $(BIN)/python
 test-gpu:
 	$(GPU_PYTHON) -c 'import numba_cuda, cuda.compute, xdist' || $(GPU_PYTHON) -m pip install --quiet '.[cuda,dev]'
-	$(GPU_PYTHON) -m pytest -n 8 -m 'not alone' tests/cuda
-	$(GPU_PYTHON) -m pytest -m alone tests/cuda
+	$(GPU_PYTHON) -m pytest --nightly -n 8 -m 'not alone' tests/cuda
+	$(GPU_PYTHON) -m pytest --nightly -m alone tests/cuda
 
 # Writes the expected outputs of tests/data/golden anew: read the difference before it is committed.
 golden: $(DEV)

@@ -10,6 +10,7 @@ import sys
 import journeys
 import pytest
 from conftest import ON_CPU, ON_GPU, SIMULATED
+from cover import nightly
 from texts import numbered, random_letters
 
 START = """
@@ -120,7 +121,7 @@ def files(tmp_path_factory):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [x if x != "first launch" else nightly(x) for x in CASES])
 def test_a_gpu_that_fails_ends_the_search_with_a_sentence(name, files, tmp_path, device):
     lines, options, said = CASES[name]
     index, reads = files
