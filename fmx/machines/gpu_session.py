@@ -15,6 +15,7 @@ import numpy as np
 from . import gpu
 from .gpu import memory_beside
 from .progress import Clock
+from .threads import Pool
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -47,22 +48,11 @@ class Arrays:
         return held
 
 
-class PinnedPool:
-    """Pinned Arrays for what comes back, each with one thread of the host, as many as are needed."""
+class PinnedPool(Pool[Arrays]):
+    """Pinned Arrays for what comes back from a GPU."""
 
     def __init__(self) -> None:
-        self._idle: list = []
-
-    def take(self) -> Arrays:
-        """Arrays that nobody uses, until they are given back."""
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return Arrays(gpu.pinned)
-
-    def give_back(self, arrays: Arrays) -> None:
-        """Let another thread use them."""
-        self._idle.append(arrays)
+        super().__init__(lambda: Arrays(gpu.pinned))
 
 
 class GpuStream:

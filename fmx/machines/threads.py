@@ -2,12 +2,15 @@
 
 import math
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ..system import process
+
+T = TypeVar("T")
 
 
 def available_cores() -> int:
@@ -40,6 +43,25 @@ def start(n_threads: int, function: Callable[..., Any], *arguments: Any) -> Call
     future = pool.submit(function, *arguments)
     pool.shutdown(wait=False)
     return future.result
+
+
+class Pool(Generic[T]):
+    """Things that a thread uses alone, as buffers are; ``make()`` gives another where none is ``idle``."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self.idle: deque[T] = deque()
+
+    def take(self) -> T:
+        """One that nobody uses, until it is given back."""
+        try:
+            return self.idle.pop()
+        except IndexError:
+            return self._make()
+
+    def give_back(self, thing: T) -> None:
+        """Let another thread use it."""
+        self.idle.append(thing)
 
 
 # What one piece of an input passes on to the next one, which another thread may have: a Future.

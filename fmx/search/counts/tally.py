@@ -5,7 +5,7 @@ sum is the same in whatever order they are added.
 """
 
 import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,6 +15,7 @@ import numpy as np
 from ...compiler.functions import compiled, inlined
 from ...errors import UnsupportedError
 from ...index.reference import place_of
+from ...machines.threads import Pool
 from .owners import Counted, distinct, placed, placed_matches
 
 if TYPE_CHECKING:
@@ -54,11 +55,11 @@ class Tally:
 
     def __init__(self, owners: "Owners") -> None:
         self.owners, self._n = owners, len(owners.names)
-        self._idle: deque = deque()  # one table for each thread that is counting
+        self._tables: Pool[np.ndarray] = Pool(self._new)  # one for each thread that is counting
 
     def table(self) -> np.ndarray:
         """COLUMNS of each owner, int64[n_owners, COLUMNS]; while nobody is counting."""
-        return np.sum([self._new(), *self._idle], axis=0)
+        return np.sum([self._new(), *self._tables.idle], axis=0)
 
     def _new(self) -> np.ndarray:
         return np.zeros((self._n, COLUMNS), np.int64)
@@ -66,12 +67,9 @@ class Tally:
     @contextmanager
     def counting(self) -> Iterator[np.ndarray]:
         """A table for this thread to count in."""
-        try:
-            table = self._idle.pop()
-        except IndexError:
-            table = self._new()
+        table = self._tables.take()
         yield table
-        self._idle.append(table)
+        self._tables.give_back(table)
 
     def unseen(self) -> np.ndarray:
         """What ``note`` knows before the first read."""
@@ -79,7 +77,7 @@ class Tally:
 
     def clear(self) -> None:
         """Begin anew."""
-        self._idle.clear()
+        self._tables.idle.clear()
 
     def add_table(self, table: np.ndarray) -> None:
         """Count what a table as of ``table`` holds."""
