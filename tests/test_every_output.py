@@ -1,8 +1,9 @@
-"""Every output of every command: by itself, in three shards that are merged, and on a cluster: the same."""
+"""Every output of every command, alone, by a Python program, in three shards and on a cluster: the same."""
 
 import gzip
 import json
 import os
+import pickle
 
 import journeys
 import pysam
@@ -12,8 +13,11 @@ from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 from output_of import bgzf
 
 from fmx import workflow
+from fmx.cli import dispatch
 from fmx.input import pair_shards
 from fmx.input import shards as input_shards
+from fmx.jobs.resources import Resources
+from fmx.machines.progress import Progress
 
 X = ["-x", "all.fmx"]
 SEVERAL = ["-x", "one.fmx", "-x", "two.fmx"]
@@ -155,9 +159,18 @@ def test_all_ways_to_do_a_job_write_the_same(name, home, command, monkeypatch, t
         done = command(*words, "-q", *places)
         assert done.code == 0, done.err
 
-    run(tmp_path / "alone", *arguments, "-t", "2")
+    seen: list = []
+    run_job = dispatch.run
+    with monkeypatch.context() as patched:
+        patched.setattr(dispatch, "run", lambda job, *rest: seen.append(job) or run_job(job, *rest))
+        run(tmp_path / "alone", *arguments, "-t", "2")
     expected = written(tmp_path / "alone")
     assert len(expected) >= bool(output) + len(beside) + ("--sort" in arguments)
+    for path in (tmp_path / "alone").iterdir():
+        path.unlink()
+    for job in pickle.loads(pickle.dumps(seen)):  # by a Python program
+        run_job(job, Resources(3), Progress(quiet=True))
+    assert written(tmp_path / "alone") == expected
     kind = [] if not output or "--format" in arguments else kind_of(arguments, output)
     for i in (1, 2, 3):
         told = [word for option, path in beside.items() for word in (option, path)]

@@ -47,8 +47,6 @@ def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None
 
 def resources_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Resources:
     """What options say of cores and GPUs; ``n_gpus`` as of device_of.  Raises UsageError."""
-    if not hasattr(given, "engine"):
-        return Resources(given.threads)
     device = device_of(given, n_gpus)
     gpus = ALL_GPUS if device.n_gpus is None else device.n_gpus
     return Resources(given.threads, device.engine, device.first, gpus, device.memory)
@@ -67,7 +65,7 @@ def index_of(given: SimpleNamespace) -> IndexChoice:
 def do_with_index(given: SimpleNamespace, outputs: dict, *jobs: SearchJob | MemJob) -> None:
     """The same of jobs with one index, whose inputs, and ``outputs`` as check_places takes them, are checked
     first."""
-    fasta = [given.reference] if getattr(given, "reference", None) else []
+    fasta = [given.reference] if given.reference else []
     inputs, (first, *others) = [path for job in jobs for path in job.inputs], jobs[0].index.paths
     check_places([*inputs, *fasta], places_of(given, outputs), first)
     for other in others:

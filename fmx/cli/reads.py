@@ -119,7 +119,7 @@ def pairing_of(given: SimpleNamespace, has_mates: bool = False) -> "Pairing | No
 
     Raises UsageError.
     """
-    chosen = [name for name in _ORIENTATIONS if getattr(given, name)]
+    chosen = [name for name in _ORIENTATIONS if vars(given)[name]]
     if not (given.mates1 or given.mates2 or given.interleaved or has_mates):
         asked = [
             *chosen,
@@ -137,7 +137,7 @@ def pairing_of(given: SimpleNamespace, has_mates: bool = False) -> "Pairing | No
     if least > most:
         raise click.UsageError(f"--min-insert {least} is more than --max-insert {most}")
     _check_files(given, has_mates)
-    if refused := [name for field, name in _SINGLE.items() if getattr(given, field)]:
+    if refused := [name for field, name in _SINGLE.items() if vars(given)[field]]:
         raise click.UsageError(f"{refused[0]} is for single reads, not for pairs")
     from ..search.pairs.proper import Pairing
 

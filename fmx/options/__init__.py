@@ -14,15 +14,21 @@ from ..search.engines import CUDA
 from .command import Command
 from .values import Bytes, GpuCount, GpuNumber, Number, ShardOf
 
+_WITHOUT = {"engine": "cpu", "device": None, "gpus": None, "gpu_memory": None, "reference": None}
+
 
 def command(function: Callable[[SimpleNamespace], Any]) -> click.Command:
-    """A click command whose function takes all that was given as one object: ``given.threads`` and so on."""
+    """A click command whose function takes all that was given as one object: ``given.threads`` and so on.
+
+    Of what machines do the work, and of a reference, it has what holds where the command has no such option.
+    """
 
     @functools.wraps(function)
     def take(**given: Any) -> Any:
         is_here = not (given.get("scheduler") or given.get("scheduler_file"))
-        if is_here and given.get("engine", "cpu") not in ("cpu", "auto"):  # which may want none
-            wake(given.get("device") or 0)
+        given = _WITHOUT | given
+        if is_here and given["engine"] not in ("cpu", "auto"):  # which may want none
+            wake(given["device"] or 0)
         return function(SimpleNamespace(**given))
 
     return click.command(cls=Command)(take)
@@ -160,11 +166,11 @@ def device_of(given: SimpleNamespace, n_gpus: int | None = 1) -> Device:
     ``n_gpus``: how many (None: all) where neither --device nor --gpus is given.  Raises UsageError for --gpus
     with the CPU alone.
     """
-    asked, first = getattr(given, "gpus", None), given.device
+    asked, first = given.gpus, given.device
     if asked and given.engine == "cpu":
         raise click.UsageError("--gpus shares the work of GPUs: give --engine cuda or auto with it")
     n_gpus = None if asked == ALL_GPUS else asked or (n_gpus if first is None else 1)
-    return Device(given.engine, first or 0, getattr(given, "gpu_memory", None), n_gpus)
+    return Device(given.engine, first or 0, given.gpu_memory, n_gpus)
 
 
 def strands_of(given: SimpleNamespace) -> int:

@@ -169,7 +169,7 @@ def _looked(given: SimpleNamespace) -> list:
         raise click.UsageError("--names goes with READS: a sample sheet has names of its own")
     if len(given.libraries) > 2:
         raise click.UsageError("give one library, or one for mates 1 and one for mates 2")
-    said = {name: getattr(given, name) for name in ("offsets", "after", "before") if getattr(given, name)}
+    said = {name: each for name in ("offsets", "after", "before") if (each := vars(given)[name])}
     n_mates = max(map(len, said.values()), default=1)
     if n_mates > 2 or any(len(each) not in (1, n_mates) for each in said.values()):
         raise click.UsageError(

@@ -126,7 +126,7 @@ def _places_of(given: SimpleNamespace, run: dict) -> "SearchOutput":
     from ...output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput
 
     for option in ("--al", "--un"):
-        path, held = getattr(given, option[2:]), run.get(option)
+        path, held = vars(given)[option[2:]], run.get(option)
         if path and held and is_gzip(path) != (held == "gzip"):
             how = "end it with .gz" if held == "gzip" else "leave .gz out"
             raise click.UsageError(f"{option} {path}: shards hold these reads as {held}: {how}")
