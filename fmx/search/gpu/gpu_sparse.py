@@ -1,8 +1,8 @@
 """Both strands of reads by a sparse suffix array on a GPU: a thread a read, the threads of a warp together.
 
-    each thread      the smallest k-mer of the first window of its read, and the rows of its bucket
-    the warp         of each read with many rows in turn: which of its k-mers has the fewest
-    each thread      the range of those that go on as its read does, by binary search
+    each thread      the smallest k-mer of the first or the last window of its read, the rows of its bucket;
+                     of many rows those that go on as its read does, by binary search
+    the warp         of each read that has still many, and whose rows do not tell enough: its cheapest k-mer
     each, the warp   which rows its read occurs at: few by its thread, many by the warp
 
 The rows that were looked at are kept of each read, so that its occurrences can be told again, and the first
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...compiler.functions import compiled, inlined
-from ...compiler.primitives import at
+from ...compiler.primitives import at, trailing_zeros
 from ...compiler.warp import (
     UINT64,
     WARP,
@@ -32,7 +32,7 @@ from ...compiler.warp import (
 )
 from ...index.contracts import on_device, own_launch
 from ...index.sparse.minimizers_gpu import N_STEPS, hash_of, is_minimizer, make_steps, smallest_kmer
-from ...index.sparse.table import FEW, SparseTable, bucket_of, canonical
+from ...index.sparse.table import FEW, LEFT, SparseTable, bucket_of, canonical
 from ...input.dna import symbols
 from ...machines.gpu_jobs import KernelReport
 from ..hits import all_keys, first_key
@@ -60,7 +60,10 @@ if TYPE_CHECKING:
     from ..mapping import DevicePart
 
 _ALONE = 16  # rows that a thread looks at by itself
-_SCANNED, _TELLING = 512, 8  # rows that a warp looks at if they tell so many symbols left of the k-mer
+_FEW_AT_ONCE, _MANY_AT_ONCE = (
+    2,
+    8,
+)  # rows that a thread loads at once, by itself, and beside the warp's others
 _HASHED = 384  # k-mers of a read that a warp chooses from
 _MOST, _NOWHERE = 2**31 - 1, 2**32 - 1  # no cost is greater; no position
 
@@ -114,6 +117,27 @@ def _bucket_of(query, patterns, r, place):
 
 
 @device
+def _first_rows(query, patterns, r, room):
+    """(place, strand, first row, row after the last) of the smallest k-mer of read r's first window.
+
+    Where there are many rows, and many symbols left of it, that of the last window, which costs less if the
+    rows tell what is left of it.
+    """
+    k, w = query.table.k, query.table.w
+    place = smallest_kmer(k, query.steps, room, patterns.words, at(patterns.first, 2 * r), w)
+    strand, lo, hi = _bucket_of(query, patterns, r, place)
+    if hi - lo > _ALONE and strand:
+        length = length_of(patterns, r)
+        own = Anchor(place, strand, lo, hi, np.int64(0))
+        from_end = smallest_kmer(k, query.steps, room, patterns.words, at(patterns.first, 2 * r + 1), w)
+        other_strand, other_lo, other_hi = _bucket_of(query, patterns, r, length - k - from_end)
+        other = Anchor(length - k - from_end, other_strand, other_lo, other_hi, np.int64(0))
+        if cost_of(query, length, other) < cost_of(query, length, own):
+            return other.place, other_strand, other_lo, other_hi
+    return place, strand, lo, hi
+
+
+@device
 def _cheapest(query, patterns, r, room, lane):
     """Where the k-mer of read r begins whose rows cost least (queries/sparse.py), found by the warp."""
     first, length, k = at(patterns.first, 2 * r), length_of(patterns, r), query.table.k
@@ -140,8 +164,8 @@ def _cheapest(query, patterns, r, room, lane):
 
 
 @inlined
-def _occurrences(query, patterns, r, anchor, start, step):
-    """(n, first position) on +, and the same on -, at each ``step``-th row of an Anchor from ``start`` on."""
+def _occurrences(query, patterns, r, anchor, start, step, at_once):
+    """(n, first position) on +, and on -, at each ``step``-th row of an Anchor from ``start``."""
     left = left_of_read(query, patterns, r, anchor)
     length, n, n_reverse = length_of(patterns, r), np.int64(0), np.int64(0)
     by_text, first, first_reverse = (
@@ -149,16 +173,24 @@ def _occurrences(query, patterns, r, anchor, start, step):
         np.int64(_NOWHERE),
         np.int64(_NOWHERE),
     )
-    for i in range(start, anchor.hi, step):
-        row = at(query.table.rows, i)
-        if may_be(row, left) and occurs(query, patterns, r, anchor, row, by_text):
-            position = position_at_row(query, length, anchor, row)
-            if strand_at(anchor, row):
-                n_reverse += 1
-                first_reverse = min(first_reverse, position)
-            else:
-                n += 1
-                first = min(first, position)
+    for begin in range(start, anchor.hi, at_once * step):
+        waiting, last = np.int64(0), anchor.hi - 1
+        for j in range(at_once):  # whose loads are under way together
+            i = begin + j * step
+            is_one = may_be(at(query.table.rows, min(i, last)), left) and i <= last
+            waiting |= np.int64(is_one) << j
+        while waiting != 0:
+            i = begin + trailing_zeros(np.uint64(waiting)) * step
+            waiting &= waiting - 1
+            row = at(query.table.rows, i)
+            if occurs(query, patterns, r, anchor, row, by_text):
+                position = position_at_row(query, length, anchor, row)
+                if strand_at(anchor, row):
+                    n_reverse += 1
+                    first_reverse = min(first_reverse, position)
+                else:
+                    n += 1
+                    first = min(first, position)
     return n, first, n_reverse, first_reverse
 
 
@@ -191,15 +223,14 @@ def search_kernel(query, patterns, found):
             found.report[0] = 1
             length = np.int64(0)
     place = strand = lo = hi = is_sorted = np.int64(0)
-    is_many = False
     if length > 0:
-        place = smallest_kmer(
-            query.table.k, query.steps, room, patterns.words, at(patterns.first, 2 * r), query.table.w
-        )
-        strand, lo, hi = _bucket_of(query, patterns, r, place)
-        tells = n_left(query, length, place, strand) >= _TELLING
-        is_many = hi - lo > (np.int64(_SCANNED) if tells else np.int64(_ALONE))
-    waiting = ballot(is_many)
+        place, strand, lo, hi = _first_rows(query, patterns, r, room)
+    is_far = False
+    if hi - lo > _ALONE:
+        lo, hi = range_of(query, patterns, r, Anchor(place, strand, lo, hi, np.int64(0)))
+        is_sorted = np.int64(1)
+        is_far = hi - lo > _ALONE and n_left(query, length, place, strand) > LEFT
+    waiting = ballot(is_far)
     while waiting != 0:
         source = np.int64(first_bit(waiting))
         waiting &= waiting - 1
@@ -207,15 +238,17 @@ def search_kernel(query, patterns, found):
         if lane == source:
             place = best
             strand, lo, hi = _bucket_of(query, patterns, r, place)
-    if is_many and hi - lo > FEW:
-        lo, hi = range_of(query, patterns, r, Anchor(place, strand, lo, hi, np.int64(0)))
-        is_sorted = np.int64(1)
+    if is_far:
+        is_sorted = np.int64(0)
+        if hi - lo > FEW:
+            lo, hi = range_of(query, patterns, r, Anchor(place, strand, lo, hi, np.int64(0)))
+            is_sorted = np.int64(1)
     n = n_reverse = np.int64(0)
     first = first_reverse = np.int64(_NOWHERE)
     waiting = ballot(hi - lo > _ALONE)
     if 0 < hi - lo <= _ALONE:
         anchor = Anchor(place, strand, lo, hi, is_sorted)
-        n, first, n_reverse, first_reverse = _occurrences(query, patterns, r, anchor, lo, 1)
+        n, first, n_reverse, first_reverse = _occurrences(query, patterns, r, anchor, lo, 1, _FEW_AT_ONCE)
     while waiting != 0:
         source = np.int64(first_bit(waiting))
         waiting &= waiting - 1
@@ -226,7 +259,7 @@ def search_kernel(query, patterns, found):
             take(hi, source),
             take(is_sorted, source),
         )
-        own = _occurrences(query, patterns, take(r, source), theirs, theirs.lo + lane, WARP)
+        own = _occurrences(query, patterns, take(r, source), theirs, theirs.lo + lane, WARP, _MANY_AT_ONCE)
         of_all = _together(own[0], own[1], own[2], own[3])
         if lane == source:
             n, first, n_reverse, first_reverse = of_all
