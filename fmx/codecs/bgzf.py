@@ -211,7 +211,7 @@ def _inflater() -> Isal:
     return found
 
 
-class _Room:
+class _DeflateRoom:
     """What one thread at a time deflates with: used again, for the kernel clears each page of a new array."""
 
     def __init__(self) -> None:
@@ -228,7 +228,7 @@ def deflate(data: np.ndarray) -> bytes:
     try:
         own = _rooms.pop()
     except IndexError:
-        own = _Room()
+        own = _DeflateRoom()
     if own.out.size < room:
         own.out = np.empty(room, np.uint8)
     n = _deflate(_deflater(), data, own.out[:room], own.stream, own.buffer, HEADER)

@@ -30,8 +30,8 @@ from . import huffman_gpu, lz77_gpu
 from .bgzf import BLOCK, HEAD, HEADER, LONGEST, STORED, TAIL
 from .crc32_gpu import ADVANCE, LOW
 from .huffman import END_OF_BLOCK, N_DISTANCES, N_LITERALS, ORDER
-from .huffman_gpu import CHECK, HEAD_BITS, N_CODES, N_LENGTHS, Codes, codes_kernel, extra_bits
-from .lz77_gpu import COPY, N_COUNTS, N_SECTIONS, SECTION, Plain, Tokens
+from .huffman_gpu import CHECK, HEAD_BITS, N_CODES, N_LENGTHS, BlockCodes, codes_kernel, extra_bits
+from .lz77_gpu import COPY, N_COUNTS, N_SECTIONS, SECTION, PlainBytes, Tokens
 
 if TYPE_CHECKING:
     from ..machines.gpu import DeviceArray
@@ -57,8 +57,8 @@ class End(NamedTuple):
 def bits_kernel(plain, first, tokens, made, same, out, done):
     """The blocks from ``first`` on, by N_THREADS each, into ``out`` uint32, which holds zeros there.
 
-    ``made``: their Codes.  ``done``: where the first of them begins, in bytes.  ``same`` uint8: HEADER of
-    deflate.py, then ORDER of huffman.py.
+    ``made``: their BlockCodes.  ``done``: where the first of them begins, in bytes.  ``same`` uint8: HEADER
+    of bgzf.py, then ORDER of huffman.py.
     """
     own, block, n_threads = thread_in_block(), np.int64(cuda.blockIdx.x), np.int64(cuda.blockDim.x)
     codes = cuda.shared.array(N_CODES, UINT32)
@@ -238,7 +238,7 @@ class GpuDeflater:
 
         Waits for them.  A number of the KernelReport, ``slot``, is used.
         """
-        n_blocks, plain, done = -(-data.size // BLOCK), Plain(data, gpu.words_of(data)), 0
+        n_blocks, plain, done = -(-data.size // BLOCK), PlainBytes(data, gpu.words_of(data)), 0
         out = stream.there("blocks of BGZF", n_blocks * LONGEST, np.uint8)
         gpu.fill_zero(out, stream.handle, n_blocks * LONGEST)
         words, at_once = gpu.words_of(out), -(-n_blocks // -(-n_blocks // AT_ONCE))  # alike many each time
@@ -258,8 +258,8 @@ class GpuDeflater:
         return out[:done]
 
     @staticmethod
-    def _room(stream: "GpuStream", n: int) -> tuple[Tokens, Codes]:
-        """For Tokens and Codes of n blocks."""
+    def _room(stream: "GpuStream", n: int) -> tuple[Tokens, BlockCodes]:
+        """For Tokens and BlockCodes of n blocks."""
         there = stream.there
         tokens = Tokens(
             there("tokens", n * N_SECTIONS * SECTION, np.uint32),
@@ -267,4 +267,4 @@ class GpuDeflater:
             there("sums", n * N_SECTIONS, np.uint32),
             there("counts", n * N_COUNTS, np.uint32),
         )
-        return tokens, Codes(there("codes", n * N_CODES, np.uint32), there("stops", n + 1, np.int64))
+        return tokens, BlockCodes(there("codes", n * N_CODES, np.uint32), there("stops", n + 1, np.int64))

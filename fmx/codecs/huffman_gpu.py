@@ -33,7 +33,7 @@ FIXED_BITS = 17 + 3 * N_LENGTHS  # of the header of a dynamic block, before leng
 _N_NODES, _N_OF, _NONE = 2 * N_LITERALS, MOST_BITS + 1, (1 << 31) - 1
 
 
-class Codes(NamedTuple):
+class BlockCodes(NamedTuple):
     """Of n blocks.  ``codes`` uint32[n * N_CODES]: of each literal or length, each distance, each length of
     these codes: its bits as they are written, and their number << 16; 0 if it does not occur.  At CHECK: the
     CRC-32.  At HEAD_BITS: bits before the first token; all codes of a stored block are 0.
@@ -45,7 +45,7 @@ class Codes(NamedTuple):
     stops: np.ndarray
 
 
-class _Room(NamedTuple):
+class _CodeRoom(NamedTuple):
     """Shared memory, int32.  ``counts`` of all symbols; ``lengths`` of their codes.
 
     Of those of one code that occur, in order: ``order``, their numbers; ``weights``, first their counts, then
@@ -62,7 +62,7 @@ class _Room(NamedTuple):
 
 @kernel
 def codes_kernel(tokens, n_bytes, made):
-    """The Codes of blocks that hold ``n_bytes`` together, by N_THREADS each; one thread joins and repairs."""
+    """The BlockCodes of blocks of ``n_bytes`` in all, by N_THREADS each; one thread joins and repairs."""
     own, n_threads, b = thread_in_block(), np.int64(cuda.blockDim.x), np.int64(cuda.blockIdx.x)
     counts = cuda.shared.array(N_SYMBOLS, int32)
     lengths = cuda.shared.array(N_SYMBOLS, int32)
@@ -71,7 +71,7 @@ def codes_kernel(tokens, n_bytes, made):
     parents = cuda.shared.array(_N_NODES, int32)
     n_of = cuda.shared.array(_N_OF, int32)
     bits = cuda.shared.array(2, int32)  # of what stands before the tokens, and of these
-    room = _Room(counts, lengths, order, weights, parents, n_of)
+    room = _CodeRoom(counts, lengths, order, weights, parents, n_of)
     n, codes = min(n_bytes - b * BLOCK, BLOCK), made.codes[b * N_CODES : (b + 1) * N_CODES]
     for i in range(own, N_SYMBOLS, n_threads):
         counts[i] = tokens.counts[b * N_COUNTS + i] if i < N_COUNTS else 0

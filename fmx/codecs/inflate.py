@@ -55,7 +55,7 @@ class State(NamedTuple):
     member: int
 
 
-class Run(NamedTuple):
+class InflatedRun(NamedTuple):
     """Where blocks are inflated to.
 
     ``out`` uint16[m]; ``ends`` int64[MOST_MEMBERS, 3]: of each member that ends in them the symbols up to

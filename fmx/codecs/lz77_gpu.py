@@ -179,7 +179,7 @@ _COUNTS = _TABLES + (N_THREADS // WARP << (HASH_BITS - 1))
 SHARED = 4 * (_COUNTS + N_COUNTS)  # bytes
 
 
-class Plain(NamedTuple):
+class PlainBytes(NamedTuple):
     """What is deflated, on the device: ``data`` uint8[n], of which ``words`` uint32 is another view.
 
     Block b is BLOCK bytes from ``b * BLOCK`` on, the last one what is left.

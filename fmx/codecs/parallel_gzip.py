@@ -61,8 +61,8 @@ class _Room(threading.local):
         self.codes, self.out = make_codes(), np.empty(0, np.uint16)
         self.ends, self.n_ends = np.empty((inflate.MOST_MEMBERS, 3), np.int64), np.zeros(1, np.int64)
 
-    def run(self) -> inflate.Run:
-        return inflate.Run(self.out, self.ends, self.n_ends)
+    def run(self) -> inflate.InflatedRun:
+        return inflate.InflatedRun(self.out, self.ends, self.n_ends)
 
 
 _room = _Room()

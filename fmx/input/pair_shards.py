@@ -16,7 +16,7 @@ from ..errors import InputError
 from . import pair_spans, spans
 from .chunks import NEWLINE, count, find_border, skip_blank
 from .read_range import ReadRange
-from .shards import GUESS, Border, Cuts, ShardPlan, Stretch, before_cut
+from .shards import GUESS, Border, Cuts, ShardPlan, ShardStretch, before_cut
 from .spans import Before
 from .streams import Source
 
@@ -41,7 +41,7 @@ class PairShardPlan:
         files: "PairedFiles",
         size: int,
         n_threads: int = 1,
-        stretch: Stretch | None = None,
+        stretch: ShardStretch | None = None,
         skip: int = 0,
         n: int | None = None,
     ) -> None:

@@ -66,7 +66,7 @@ class Border(NamedTuple):
     newlines: int
 
 
-class Stretch(NamedTuple):
+class ShardStretch(NamedTuple):
     """Bytes ``first`` to ``last`` of all files, one after the other; how many records are ``before`` them."""
 
     first: int
@@ -97,7 +97,7 @@ def stretches_of(
     first = max(i for i, (_, n) in enumerate(cuts) if n <= wanted.start)
     last = next((i for i, (_, n) in enumerate(cuts) if n >= wanted.stop), len(cuts) - 1)
     cuts = cuts[first : max(first, last) + 1]
-    return [Stretch(cuts[i][0], cuts[i + 1][0], cuts[i][1]) for i in range(len(cuts) - 1)]
+    return [ShardStretch(cuts[i][0], cuts[i + 1][0], cuts[i][1]) for i in range(len(cuts) - 1)]
 
 
 def _counted_spans(source: Source) -> Iterator[tuple[int, int | None]]:
@@ -132,7 +132,7 @@ class ShardPlan:
         size: int = CHUNK_SIZE,
         check: Callable[[str, int], bool] = begins_fastq,
         n_threads: int = 1,
-        stretch: Stretch | None = None,
+        stretch: ShardStretch | None = None,
     ) -> None:
         self._shard, self._paths, self._size, self._check = shard, paths, size, check
         self.stretch = stretch

@@ -16,7 +16,7 @@ from ..input import spans
 from ..input.mates import PairedFiles
 from ..input.pair_shards import PairShardPlan
 from ..input.read_range import ReadRange, wanted_range
-from ..input.shards import Cuts, Shard, ShardPlan, Stretch, first_of, stretches_of
+from ..input.shards import Cuts, Shard, ShardPlan, ShardStretch, first_of, stretches_of
 from ..input.streams import Source
 from ..machines.progress import Wall
 from ..output.containers import Container, as_fields
@@ -106,7 +106,7 @@ class ShardRun:
         if (skip, n) != (0, None):
             found = self.shared("stretches", lambda: _stretches(paths, skip, n))
             own = found[slice(*self.share_of(len(found)))]
-            stretch = Stretch(own[0].first, own[-1].last, own[0].before) if own else Stretch(0, 0)
+            stretch = ShardStretch(own[0].first, own[-1].last, own[0].before) if own else ShardStretch(0, 0)
         if isinstance(paths, PairedFiles):
             self._plan = PairShardPlan(self._shard, paths, size, n_threads, stretch, skip, n)
         else:
@@ -171,7 +171,7 @@ class ShardRun:
         (folder / MANIFEST).write_text(found.to_json())
 
 
-def _stretches(paths: Any, skip: int, n: int | None) -> list[Stretch]:
+def _stretches(paths: Any, skip: int, n: int | None) -> list[ShardStretch]:
     """Those of the wanted records of files, or of the mates 1 of PairedFiles."""
     if not isinstance(paths, PairedFiles):
         return stretches_of(paths, wanted_range(skip, n))

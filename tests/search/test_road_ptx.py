@@ -46,8 +46,8 @@ FORMS = {
     "BED": bed.Bed(NAMES, BLOCKS),
 }
 PACKED = inflate_gpu.Packed(BYTES, ROWS, *[NUMBERS] * 5)
-PLAIN, TOKENS = lz77_gpu.Plain(BYTES, ROWS), lz77_gpu.Tokens(ROWS, np.zeros(1, np.int32), ROWS, ROWS)
-CODED = huffman_gpu.Codes(ROWS, NUMBERS)
+PLAIN, TOKENS = lz77_gpu.PlainBytes(BYTES, ROWS), lz77_gpu.Tokens(ROWS, np.zeros(1, np.int32), ROWS, ROWS)
+CODED = huffman_gpu.BlockCodes(ROWS, NUMBERS)
 KERNELS = {
     "inflate": (inflate_gpu.inflate_kernel, (PACKED, inflate_gpu.entries(), BYTES, NUMBERS, 1)),
     "check": (inflate_gpu.check_kernel, (PACKED, ROWS, ROWS, NUMBERS, 1)),
