@@ -148,7 +148,7 @@ def test_any_reads_of_any_reference(both):
 def test_reads_with_many_rows(both):
     """Buckets that a thread looks at, that a warp looks at, and that binary search narrows."""
     unit, n = random_letters(60, "many"), 1 if SIMULATED else 50
-    contigs = numbered([unit * 9 * n, "A" * 700 * n + "C", "ACCT" * 40, "A" * 30 + "N" + unit, "A" * 20])
+    contigs = numbered([unit * 20 * n, "A" * 700 * n + "C", "ACCT" * 40, "A" * 30 + "N" + unit, "A" * 20])
     units = [(unit * 3)[start : start + 70] for start in range(0, 60, 20)]
     sequences = [
         *units,
