@@ -4,7 +4,8 @@ mapping, count, dask, cluster    whole commands, beside other mappers and counte
 search, mem, pairwise            stages by themselves on the CPU, and matching on GPUs
 gpu, sparse                      experiments on a GPU: designs, gpu_index and pairwise_gpu do them
 papers/                          the papers' figures beside what was measured
-options, files, drawn, figures   what they share: options and tables, inputs, patterns, pictures
+options, files, patterns         what they share: options and tables, inputs, patterns of a text
+figures                          tables drawn
 paper_kernels                    kernels of the papers that fmx pairwise does not take
 
 To add a command: a function in one of the files, and its line in COMMANDS.

@@ -33,7 +33,7 @@ from ..search.gpu import gpu_search
 from ..search.gpu.gpu_search import Launch
 from ..search.queries import Exact
 from . import figures
-from .drawn import DrawnPatterns
+from .patterns import DrawnPatterns
 
 SECTOR = 32  # bytes that memory gives at least
 

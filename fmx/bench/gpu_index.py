@@ -28,8 +28,8 @@ from ..search.gpu.gpu_parts import best_engine
 from ..search.gpu.gpu_search import VerifyForm, download, upload
 from ..search.hits import Intervals
 from . import designs
-from .drawn import DrawnPatterns
 from .options import steps_to
+from .patterns import DrawnPatterns
 
 WARM_UP = 10**6
 

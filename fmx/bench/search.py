@@ -27,8 +27,8 @@ from ..measure.texts import random_codes
 from ..search.engines.cpu import N_SLOTS
 from ..search.queries import Exact
 from . import figures
-from .drawn import DrawnPatterns
 from .options import count, length, only, output, runs
+from .patterns import DrawnPatterns
 
 COMPARED = (
     "sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", "sampled-k1-d960", "kstep-k2-d64",

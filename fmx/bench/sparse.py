@@ -27,9 +27,9 @@ from ..search.gpu.gpu_search import upload
 from ..search.gpu.gpu_sparse import SparseFound
 from ..search.hits import Intervals
 from ..search.queries.sparse import Sparse
-from .drawn import DrawnPatterns
 from .gpu_index import TEXTS, clocked
 from .options import counts, length, only, output, queries, runs
+from .patterns import DrawnPatterns
 
 
 class Strands(NamedTuple):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from fmx.bench import sparse
-from fmx.bench.drawn import DrawnPatterns
+from fmx.bench.patterns import DrawnPatterns
 from fmx.index.sparse.table import SparseName
 from fmx.machines import gpu
 from fmx.machines.gpu_jobs import Gpu

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from fmx.bench import drawn, sparse
+from fmx.bench import patterns, sparse
 from fmx.index import layouts, positions, prefix_table, reference, seed_table
 from fmx.index.building import bwt
 from fmx.index.building.suffix_array import radix
@@ -35,8 +35,8 @@ CHOICES = (
     radix.Tied(WORDS, RUN),
     entries.WithoutSymbol(BYTES),
     positions.SampledRows(ROWS, BYTES),
-    drawn.Separators(BYTES),
-    drawn.Wrong(BYTES, ROWS, ROWS, PATTERNS, ROWS, Intervals(ROWS, ROWS)),
+    patterns.Separators(BYTES),
+    patterns.Wrong(BYTES, ROWS, ROWS, PATTERNS, ROWS, Intervals(ROWS, ROWS)),
 )
 LAYOUTS = {layouts.REGISTRY[name.family].types[name.k, name.d]: name for name in layouts.all_names()}
 JOBS = (
@@ -68,7 +68,7 @@ JOBS = (
     seed_table.Lengthen(seed_table.SeedTable(ROWS, 13), ROWS, WORDS, BLOCKS, 16, ROWS),
     positions.Widen(ROWS, WORDS, BLOCKS, 16, WORDS),
     positions.CutText(WORDS, BLOCKS, WORDS),
-    drawn.Draw(BYTES, KEY, 100, ROWS),
+    patterns.Draw(BYTES, KEY, 100, ROWS),
     texts.Cut(WORDS, ROWS, PATTERNS),
     texts.Randomize(BYTES, KEY),
     texts.Repeat(BYTES, KEY),
@@ -108,7 +108,7 @@ def test_every_job_is_compiled_here():
         seed_table,
         positions,
         jobs,
-        drawn,
+        patterns,
         texts,
         texts,
         cofi,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from test_reference import codes
 from texts import TEXTS
 
-from fmx.bench.drawn import DrawnPatterns
+from fmx.bench.patterns import DrawnPatterns
 from fmx.errors import DeviceError
 from fmx.index import fasta, layouts, positions, prefix_table
 from fmx.index.building.suffix_array import suffix_array
