@@ -111,11 +111,11 @@ def merge(
     done, or None.  Raises OutputError.
     """
     shards = iter(shards)
-    found = [next(shards)]
     with ExitStack() as last, ExitStack() as stack:
         reports = {path: beside(path, last) for path in (report.paths if report else ())}
         made = {table: beside(path, stack) for table, path in (tables or {}).items()}
         others = [(beside(path, stack), taker) for path, taker in (asides or {}).items()]
+        found = [next(shards)]  # once the files above could be opened
         container = from_fields(found[0].container)
         sink = stack.enter_context(container.opened(path or os.devnull, available_cores()))
         sink.write(found[0].head)
