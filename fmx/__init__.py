@@ -12,10 +12,10 @@ from ._version import __version__
 from .errors import DeviceError, FmxError, IndexFileError, InputError, OutputError, UnsupportedError, quoted
 
 if TYPE_CHECKING:
-    from .library.counting import COUNT, Counts, count
+    from .library.guides import COUNT, Counts, count
     from .library.index import Index
-    from .library.opening import build, from_sequences
-    from .library.opening import open_index as open
+    from .library.indexes import build, from_sequences
+    from .library.indexes import open_index as open
     from .library.pairs import pairwise
     from .library.table import HIT, MATCH, NEAR_HIT, PAIR, PROPER_PAIR, Names, Table
 
@@ -26,8 +26,8 @@ __all__ = [
 ]  # fmt: skip
 
 _LIBRARY = {
-    "opening": {"build": "build", "from_sequences": "from_sequences", "open": "open_index"},
-    "counting": {name: name for name in ("COUNT", "Counts", "count")},
+    "indexes": {"build": "build", "from_sequences": "from_sequences", "open": "open_index"},
+    "guides": {name: name for name in ("COUNT", "Counts", "count")},
     "index": {"Index": "Index"},
     "table": {name: name for name in ("HIT", "MATCH", "NEAR_HIT", "Names", "PAIR", "PROPER_PAIR", "Table")},
     "pairs": {"pairwise": "pairwise"},

@@ -191,7 +191,7 @@ def library_command(**given: Any) -> None:
     Searches and counts the same reads as a FASTQ file, and as str and bytes in lists and a dict, in turn, in
     one process. Prints medians.
     """
-    from ..library.opening import from_sequences
+    from ..library.indexes import from_sequences
 
     index = from_sequences(given["reference"], threads=given["threads"])
     with work_folder(given["work"]) as folder:

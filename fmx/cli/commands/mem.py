@@ -7,7 +7,7 @@ import click
 from ... import limits, options
 from ...options.values import find_indexes
 from ...output import kinds_of
-from ..writing import refuse_multiqc, report_of, report_places, reporting
+from ..outputs import refuse_multiqc, report_of, report_places, reporting
 
 
 @options.command

@@ -9,7 +9,7 @@ import click
 from ... import options
 from ...output import kinds_of
 from ...report.facts import kind_of
-from ..writing import refuse_multiqc, report_of, reporting
+from ..outputs import refuse_multiqc, report_of, reporting
 from .count import KINDS, counted_places, tables_of_samples
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def command(given: SimpleNamespace) -> None:
     from ...jobs.merge import check_beside, manifests, merge
     from ...jobs.run import say_shards
     from ...machines.progress import Progress
+    from ..outputs import outputs_of
     from ..places import READS, check_places, format_of
-    from ..writing import outputs_of
 
     found = manifests(given.folder)
     run = found[0].run

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import click
 
 from ... import limits, options
+from ..outputs import output_of, with_report, writing
 from ..reads import pairing, pairing_of, reading, reading_of, reads, tell_of_mates
-from ..writing import output_of, with_report, writing
 
 
 @options.command
@@ -40,7 +40,7 @@ def command(given: SimpleNamespace) -> None:
     """
     if given.report_all and given.limit != 1:
         raise click.UsageError("give only one of -a and -k")
-    from ..sampling import jobs_of, samples_of
+    from ..samples import jobs_of, samples_of
 
     samples = samples_of(given)
     has_mates = bool(samples and samples[0].second)

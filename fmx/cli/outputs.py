@@ -169,7 +169,7 @@ def output_of(
     """
     from ..output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
     from .places import GZIP, READS, format_of
-    from .sampling import read_groups
+    from .samples import read_groups
 
     files = () if given.collapse else (*given.reads, *given.mates1, *given.mates2)  # else reads of all groups
     groups = ReadGroups(*read_groups(given.rg, files))

@@ -11,8 +11,8 @@ import click
 
 from ..errors import InputError
 from ..input.streams import STANDARD
+from .outputs import report_of
 from .places import anything, check_places
-from .writing import report_of
 
 if TYPE_CHECKING:
     from ..jobs.search import SearchJob
