@@ -80,10 +80,22 @@ def on_cpu(monkeypatch):
     return chunks
 
 
-def search(opened, reads, path, device, policy=POLICIES["first"], trim=WHOLE, beside=NO_READS, **output):
+def search(
+    opened,
+    reads,
+    path,
+    device,
+    policy=POLICIES["first"],
+    trim=WHOLE,
+    beside=NO_READS,
+    by_group=False,
+    **records,
+):
     """(what is written, BAM inflated; the table of counts; the summary)."""
     counts = path.with_suffix(".tsv")
-    output = SearchOutput(RecordOutput(str(path), **output), CountsOutput(str(counts)), reads=beside)
+    output = SearchOutput(
+        RecordOutput(str(path), **records), CountsOutput(str(counts), by_group), reads=beside
+    )
     summary = workflow.search(opened, [reads], MapOptions(policy, trim=trim), output, device=device)
     written = path.read_bytes()
     return gzip.decompress(written) if output.kind == "bam" else written, counts.read_bytes(), summary

@@ -201,9 +201,11 @@ def test_several_indexes_are_one(folder, command):
     assert [each["index"] for each in json.loads((folder / "r.json").read_text())["references"]] == [
         "one.fmx", "two.fmx",
     ]  # fmt: skip
-    sharded = command("mem", "-x", "one.fmx", "-x", "two.fmx", "q.fa", "--shard", "1/2", "-o", "shards")
-    assert (sharded.code, sharded.out) == (2, b"")
-    assert "several -x" in sharded.err
+    both = ("-x", "one.fmx", "-x", "two.fmx", "-l", "12", "-b", "q.fa")
+    for shard in ("1/2", "2/2"):
+        assert command("mem", "-q", *both, "--shard", shard, "-o", "shards").code == 0
+    assert command("merge", "-q", "shards", "-o", "merged").code == 0
+    assert (folder / "merged").read_bytes() == whole.out
 
 
 def test_contigs_of_one_name_in_several_indexes_are_refused(folder, command):
