@@ -100,7 +100,6 @@ TWICE = {
     "Piece",
     "Place",
     "Rows",
-    "Run",
     "Sample",
     "Source",
     "Strands",

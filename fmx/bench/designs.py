@@ -22,13 +22,12 @@ from ..index.prefix_table import PrefixTable
 from ..input.dna import symbols
 from ..input.reads import Patterns
 from ..machines import gpu
-from ..machines.gpu_jobs import Gpu
-from ..machines.gpu_session import GpuSession
+from ..machines.gpu_session import Gpu, GpuSession
 from ..machines.threads import available_cores
 from ..measure import gpu_timing, roofline, tables, texts
 from ..measure.texts import Randomize, make_codes, some
 from ..search import engines
-from ..search.engines.cuda_memory import SHARED_BYTES
+from ..search.engines.cuda_groups import SHARED_BYTES
 from ..search.gpu import gpu_search
 from ..search.gpu.gpu_search import Launch
 from ..search.queries import Exact

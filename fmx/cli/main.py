@@ -18,7 +18,7 @@ import click
 
 from .._version import __version__
 from ..errors import MESSAGE, FmxError, LostDeviceError, brief
-from ..options.command import no_such_option
+from ..options import no_such_option
 from ..system import process
 from ..system.process import open_closed_streams, started, tell
 from . import commands

@@ -1,4 +1,4 @@
-"""How the work is spread: one file an engine.
+"""How the work is spread: one file an engine, or those that share their ways.
 
 That of the CPU has ``search(query, patterns) -> Intervals``.  Engines of GPUs are imported by name, since
 that imports CUDA; each has ``prepare(query, ...)``, which gives a gpu_search.Launch for what is on the GPU.
@@ -17,9 +17,9 @@ CUDA = {
     "cuda_task-naive": ("cuda_task", "naive"),
     "cuda_task-naive16": ("cuda_task", "naive16"),
     "cuda_task-improved": ("cuda_task", "improved"),
-    "cuda_memory": ("cuda_memory",),
-    "cuda_full": ("cuda_full",),
-    **{f"cuda_full-{size}": ("cuda_full", size) for size in (2, 4, 8, 16)},
+    "cuda_memory": ("cuda_groups", "memory"),
+    "cuda_full": ("cuda_groups", "full"),
+    **{f"cuda_full-{size}": ("cuda_groups", "full", size) for size in (2, 4, 8, 16)},
 }
 
 

@@ -1,16 +1,56 @@
-"""What engines of a GPU share that give a thread one end of an interval: a pattern has two units."""
+"""Cooperative search on a GPU (Chacon et al. 2014): a thread has one end of a pattern's interval.
 
-from typing import TYPE_CHECKING, Any
+Lanes 2i and 2i + 1 have the two ends of one.  A group of 2 to 16 threads takes the entries of its members in
+turn, a unit each.
+
+Memory-cooperative (section 4.2): the group loads, each thread counts alone, from shared memory:
+
+    shared memory of a warp   | 32 addresses | entry of thread 0 | spare | ... | entry of thread 31 | spare |
+
+Full-cooperative (section 4.3): the group loads and counts together, both ends of a pattern at a time:
+
+    1 show the address to the group        4 count, each thread in its own unit
+    2 load the entry                       5 add up over the group
+    3 show the symbol and both offsets     6 the owners keep their sums
+
+Step 3 is one number, and hi's entry is loaded only if it is another than lo's, which is seldom once an
+interval is narrow.  Sums are added up together: first even threads give their share of hi for their
+neighbour's share of lo, and go on with lo alone, odd threads with hi; then each half of four threads goes on
+with one pattern alone, and so on, so that 7 shuffles add up the 8 sums of a group of 8.
+"""
+
+from typing import Any
 
 import numpy as np
 
-from ...compiler.functions import inlined
-from ...compiler.warp import device, is_odd
+from ...compiler.functions import by_type, inlined, static_type
+from ...compiler.primitives import load_unit
+from ...compiler.warp import (
+    UINT64,
+    WARP,
+    add_across,
+    any_lane,
+    cuda,
+    device,
+    is_odd,
+    kernel,
+    store_unit,
+    sync_warp,
+    take,
+    take_across,
+    thread_in_block,
+    thread_index,
+)
 from ...errors import UnsupportedError
-from ...index.contracts import start, units
+from ...index.contracts import OFFSET_BITS, ROW, SYMBOL_BITS, address, share, start, units
+from ...input.dna import symbol_before
+from ..gpu.gpu_search import Launch
 
-if TYPE_CHECKING:
-    pass
+SHARED_BYTES = 48 << 10  # what a block may have without asking
+N_THREADS = 128
+SIZES = (2, 4, 8, 16)
+_MUCH = 3 << 28  # bytes: 0.8 GB
+GROUPS: dict = {size: static_type(f"Group{size}", "size", __name__) for size in SIZES}
 
 
 @inlined
@@ -54,3 +94,223 @@ def write(intervals, i, lo, hi):
     if lo < hi:
         intervals.lo[i] = np.uint32(lo)
         intervals.hi[i] = np.uint32(hi)
+
+
+def prepare(query: Any, variant: str, size: int | None = None) -> Launch:
+    """How to launch a variant for a query: "memory", or "full" by groups of ``size``.
+
+    Raises UnsupportedError where the two do not go together.
+    """
+    return _prepare_memory(query) if variant == "memory" else _prepare_full(query, size)
+
+
+def _prepare_memory(query: Any) -> Launch:
+    """How to launch the search of a query.  Raises UnsupportedError where the two do not go together."""
+    n_units = lanes_to_share(query, "cuda_memory")
+    n_bytes = 8 * WARP * (1 + 2 * (n_units + 1))
+    n_warps = max(1, min(4, SHARED_BYTES // n_bytes))
+    return Launch(memory_kernel, 2, n_warps * WARP, warp_bytes=n_bytes)
+
+
+@kernel
+def memory_kernel(query, patterns, intervals):
+    """``intervals`` (zeros) of ``patterns``, by groups of a warp's threads, a thread for each end.
+
+    Shared memory: 8 * WARP * (1 + 2 * (units + 1)) bytes a warp, as in the module's picture.
+    """
+    thread, own = thread_index(), np.int32(thread_in_block())
+    layout, k, n_units = query.layout, np.int32(query.layout.k), np.int32(units(query.layout))
+    size, stride = np.int32(group_size(n_units)), np.int32(2 * (n_units + 1))
+    words = cuda.shared.array(0, UINT64)
+    board = np.int32((own >> 5) * WARP * (1 + stride))  # of this warp
+    lane = np.int32(own & (WARP - 1))
+    base, member = np.int32(lane & ~(size - 1)), np.int32(lane & (size - 1))
+    mine = np.int32(board + WARP + lane * stride)
+    i = thread >> 1
+    end, other, left, first, searching = begin_end(query, patterns, i, lane)
+    n_ahead, ahead = np.int32(0), np.uint64(0)
+    while any_lane(searching):
+        c, offset, spot, surplus = np.int32(0), np.int32(0), np.int64(0), np.int64(0)
+        if searching:
+            c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
+            spot, row, surplus = address(layout, np.int64(c), np.int64(end))
+            offset = np.int32(row)
+        words[board + lane] = np.uint64(spot)
+        sync_warp()
+        for j in range(0, size, 2):  # two at a time, so that two loads are under way
+            this, that = np.int64(words[board + base + j]), np.int64(words[board + base + j + 1])
+            to = np.int32(board + WARP + (base + j) * stride)
+            for turn in range((n_units + size - 1) // size):
+                part = np.int32(member + turn * size)
+                if part < n_units:
+                    a, b = load_unit(layout.entries, this + 2 * part)
+                    x, y = load_unit(layout.entries, that + 2 * part)
+                    store_unit(words, to + 2 * part, a, b)
+                    store_unit(words, to + stride + 2 * part, x, y)
+        sync_warp()
+        if searching:
+            end = np.uint32(-surplus)
+            for part in range(n_units):
+                a, b = load_unit(words, mine + 2 * part)
+                end = np.uint32(end + share(layout, np.int32(part), a, b, c, offset))
+            words[board + lane] = np.uint64(end)
+        sync_warp()
+        if searching:
+            other = np.uint32(words[board + (lane ^ 1)])
+            searching = left > 0 and end != other
+        sync_warp()
+    if not is_odd(lane) and i < patterns.length.size:
+        write(intervals, i, end, other)
+
+
+def _prepare_full(query: Any, size: int | None) -> Launch:
+    """How to launch the search of a query by groups of ``size`` (None: one that fits its entries).
+
+    Raises UnsupportedError where query, layout and size do not go together.
+    """
+    n_units = lanes_to_share(query, "cuda_full")
+    fitting = group_size(n_units)
+    size = size or _best_size(n_units, query.layout.entries.nbytes)
+    if size not in SIZES or size > fitting:
+        raise UnsupportedError(
+            f"cuda_full-{size}: groups are of 2, 4, 8 or 16 threads, and entries of this layout take at most "
+            f"{fitting}: take cuda_full-{fitting}"
+        )
+    return Launch(full_kernel, 2, N_THREADS, (GROUPS[size](size),))
+
+
+def _best_size(n_units: int, n_bytes: int) -> int:
+    """The fastest group, as measured (benchmarks-gpu.md): about four units a thread, save for six units, and
+    for eight where entries take much memory."""
+    if n_units == 6 or (n_units == 8 and n_bytes > _MUCH):
+        return 8
+    return 2 if n_units <= 8 else 4
+
+
+# What a group must know of a pattern's step, in one number: the k-symbol, whether the ends lie in different
+# entries, and their offsets.
+_APART, _LO, _HI = SYMBOL_BITS, 32 - 2 * OFFSET_BITS, 32 - OFFSET_BITS
+_SYMBOL, _OFFSET = (1 << SYMBOL_BITS) - 1, (1 << OFFSET_BITS) - 1
+
+
+@device
+def fetch(layout, about, spot, own, size, j):
+    """What a thread needs of the pattern that members j and j + 1 of its group own.
+
+    (number of the step, where lo's entry is, the lane that knows where hi's is, two words of lo's entry)
+    """
+    first, part = np.int32((own & ~(size - 1)) + j), min(own & (size - 1), np.int32(units(layout) - 1))
+    lo_spot = take(spot, first)
+    words = load_unit(layout.entries, 2 * lo_spot + 2 * part)
+    return np.uint32(take(about, first)), lo_spot, first + 1, words
+
+
+@device
+def shares(layout, first, size, spot, words, c, offset):
+    """What a thread's units of the entry at ``spot`` add: every one from ``first`` on by the group's size.
+
+    ``words`` are the two of the first one.
+    """
+    n_units = np.int32(units(layout))
+    total = share(layout, first, words[0], words[1], c, offset) if first < n_units else np.int64(0)
+    for turn in range(1, (n_units + size - 1) // size):
+        unit = np.int32(first + turn * size)
+        if unit < n_units:
+            a, b = load_unit(layout.entries, 2 * spot + 2 * unit)
+            total += share(layout, unit, a, b, c, offset)
+    return total
+
+
+@device
+def one(layout, spot, own, size, fetched):
+    """Of a pattern: even threads lo's sum over two neighbours, odd ones hi's."""
+    about, lo_spot, hi_owner, words = fetched
+    c, member = np.int32(about & _SYMBOL), np.int32(own & (size - 1))
+    lo_offset, hi_offset = np.int32(about >> _LO & _OFFSET), np.int32(about >> _HI)
+    lo_share = shares(layout, member, size, lo_spot, words, c, lo_offset)
+    if any_lane(about & np.uint32(1 << _APART) != 0):
+        hi_spot = take(spot, hi_owner)
+        others = load_unit(layout.entries, 2 * hi_spot + 2 * min(member, np.int32(units(layout) - 1)))
+        hi_share = shares(layout, member, size, hi_spot, others, c, hi_offset)
+    else:
+        hi_offset = np.int32(lo_offset & ~ROW | hi_offset & ROW)  # the compiler sees what is the same
+        hi_share = shares(layout, member, size, lo_spot, words, c, hi_offset)
+    kept, given = (hi_share, lo_share) if is_odd(own) else (lo_share, hi_share)
+    return np.uint32(add_across(kept, given, 1))
+
+
+@device
+def fold(own, first, second, mask):
+    """One sum of two: threads with the bit of ``mask`` go on with the second, the others with the first."""
+    kept, given = (second, first) if own & mask else (first, second)
+    return np.uint32(add_across(kept, given, mask))
+
+
+@device
+def two(layout, spot, own, size, fetched, following):
+    """The sums of two patterns, each in the threads of its half of four."""
+    sums = one(layout, spot, own, size, fetched), one(layout, spot, own, size, following)
+    return fold(own, sums[0], sums[1], 2)
+
+
+@device
+def four(layout, about, spot, own, size, j):
+    """The sums of four patterns, each in two threads of eight."""
+    a, b = fetch(layout, about, spot, own, size, j), fetch(layout, about, spot, own, size, j + 2)
+    c, d = fetch(layout, about, spot, own, size, j + 4), fetch(layout, about, spot, own, size, j + 6)
+    return fold(own, two(layout, spot, own, size, a, b), two(layout, spot, own, size, c, d), 4)
+
+
+@by_type
+def gather(group, layout, about, spot, own):
+    """What the entries of a group's members add up to, each sum in the thread that owns it."""
+
+
+@gather.register(GROUPS[2])
+def _gather_2(group, layout, about, spot, own):
+    size = np.int32(2)
+    return one(layout, spot, own, size, fetch(layout, about, spot, own, size, 0))
+
+
+@gather.register(GROUPS[4])
+def _gather_4(group, layout, about, spot, own):
+    size = np.int32(4)
+    fetched, following = fetch(layout, about, spot, own, size, 0), fetch(layout, about, spot, own, size, 2)
+    return two(layout, spot, own, size, fetched, following)
+
+
+@gather.register(GROUPS[8])
+def _gather_8(group, layout, about, spot, own):
+    return four(layout, about, spot, own, np.int32(8), 0)
+
+
+@gather.register(GROUPS[16])
+def _gather_16(group, layout, about, spot, own):
+    size = np.int32(16)
+    sums = four(layout, about, spot, own, size, 0), four(layout, about, spot, own, size, 8)
+    return fold(own, sums[0], sums[1], 8)
+
+
+@kernel
+def full_kernel(group, query, patterns, intervals):
+    """``intervals`` (zeros) of ``patterns``, by groups of a warp's threads, a thread for each end."""
+    thread, own = thread_index(), np.int32(thread_in_block() & (WARP - 1))
+    layout, k, i = query.layout, np.int32(query.layout.k), thread >> 1
+    end, other, left, first, searching = begin_end(query, patterns, i, own)
+    n_ahead, ahead = np.int32(0), np.uint64(0)
+    while any_lane(searching):
+        c, offset, spot, surplus = np.int32(0), np.int32(0), np.uint32(0), np.int64(0)
+        if searching:
+            c, left, ahead, n_ahead = symbol_before(patterns.words, first, left, k, ahead, n_ahead)
+            word, row, surplus = address(layout, np.int64(c), np.int64(end))
+            offset, spot = np.int32(row), np.uint32(word >> 1)
+        about = np.uint32(np.int64(c) | np.int64(offset) << _LO | take_across(offset, 1) << _HI)
+        if take_across(spot, 1) != spot:
+            about = np.uint32(about | np.uint32(1 << _APART))
+        total = gather(group, layout, about, spot, own)
+        if searching:
+            end = np.uint32(np.int64(total) - surplus)
+        searching = take_across(end, 1) != end and left > 0 and searching
+    other = take_across(end, 1)
+    if not is_odd(own) and i < patterns.length.size:
+        write(intervals, i, end, other)

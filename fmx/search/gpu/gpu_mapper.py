@@ -21,7 +21,7 @@ import numpy as np
 from ...codecs.inflate_gpu import Inflater
 from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
 from ...machines.gpu import memory_beside
-from ...machines.gpu_jobs import KernelReport
+from ...machines.gpu_session import KernelReport
 from ..mappers import goes_all_the_way
 from ..mapping import UNOBSERVED, MapOptions, Mapper, Observers
 from ..near.near_mapper import NearMapper

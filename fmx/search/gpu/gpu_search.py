@@ -18,10 +18,10 @@ from ...index.contracts import on_device
 from ...index.positions import BYTES, SECTOR, CutText, FullSA, Widen, WideRows, n_sectors
 from ...index.seed_table import Lengthen, SeedTable
 from ...machines import gpu
-from ...machines.gpu_jobs import Gpu
+from ...machines.gpu_session import Gpu
 from ..hits import Intervals, Rows
 from ..queries import Verify
-from ..queries.seeded import VerifyOnDevice, VerifyWide
+from ..queries.verify import VerifyOnDevice, VerifyWide
 
 if TYPE_CHECKING:
     from ...input.reads import Patterns

@@ -34,7 +34,7 @@ from ...index.contracts import on_device, own_launch
 from ...index.sparse.minimizers_gpu import N_STEPS, hash_of, is_minimizer, make_steps, smallest_kmer
 from ...index.sparse.table import FEW, LEFT, SparseTable, bucket_of, canonical
 from ...input.dna import symbols
-from ...machines.gpu_jobs import KernelReport
+from ...machines.gpu_session import KernelReport
 from ..hits import all_keys, first_key
 from ..numbers import KEPT, LEAST, LEAST_REVERSE, N_KEPT, PATTERN_SHIFT, Found, Numbered, keep_anchor
 from ..queries.sparse import (
