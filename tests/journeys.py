@@ -90,7 +90,7 @@ def ask(fm_index, sequences, engine=cpu, policy=ALL_HITS, strands=BOTH) -> Answe
     batch = batch_of(sequences)
     intervals = engine.search(make_query(fm_index), reads.pack(batch, strands))
     sizes = (intervals.hi.astype(int) - intervals.lo).reshape(-1, 2)
-    rows = hits.Rows(fm_index.sa, fm_index.layout, *intervals)
+    rows = hits.SARows(fm_index.sa, fm_index.layout, *intervals)
     found = hits.select(rows, batch, 0, sizes.sum(axis=1), policy)
     listed = [places(fm_index, found, r) for r in range(len(sequences))]
     return Answer([tuple(pair) for pair in sizes.tolist()], listed, found.total.tolist())

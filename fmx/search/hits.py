@@ -5,7 +5,7 @@ strand (+ first); of these the first ``limit``, or ``limit`` of them drawn by a 
 none if there are more than ``at_most``.  The number of occurrences is known before any is located.
 
 Occurrences have numbers, from lo[i] to hi[i], i = 2r for read r and 2r + 1 for its reverse.  Contracts turn
-these into positions: rows of a suffix array that is at hand (Rows), or what was located before (hits.py).
+these into positions: rows of a suffix array that is at hand (SARows), or what was located before (hits.py).
 """
 
 from collections.abc import Sequence
@@ -111,7 +111,7 @@ def prefetch_at(occurrences, number):
     """Ask the memory system for what ``position_at`` will read first."""
 
 
-class Rows(NamedTuple):
+class SARows(NamedTuple):
     """Occurrences in one part, by their rows; ``sa`` and ``layout`` say where they are."""
 
     sa: Any
@@ -120,18 +120,22 @@ class Rows(NamedTuple):
     hi: np.ndarray
 
 
-@position_at.register(Rows)
+@position_at.register(SARows)
 def _position_of_row(rows, row):
     return position_of(rows.sa, rows.layout, row)
 
 
-@prefetch_at.register(Rows)
+@prefetch_at.register(SARows)
 def _prefetch_row(rows, row):
     prefetch_position(rows.sa, row)
 
 
 def select(
-    occurrences: "Located | Rows", batch: "ReadBatch", start: int, total: np.ndarray, policy: SelectionPolicy
+    occurrences: "Located | SARows",
+    batch: "ReadBatch",
+    start: int,
+    total: np.ndarray,
+    policy: SelectionPolicy,
 ) -> Hits:
     """The hits of reads start, start + 1, ... of a batch, which have ``total`` int64[n] occurrences."""
     first = np.empty(total.size + 1, np.int64)
@@ -267,9 +271,9 @@ class Locator(NamedTuple):
         """The locator of what a search has found, here of any Intervals: rows tell where they are."""
         return self
 
-    def occurrences(self, lo: np.ndarray, hi: np.ndarray) -> Rows:
+    def occurrences(self, lo: np.ndarray, hi: np.ndarray) -> SARows:
         """What hits are chosen from (select), of rows lo[i] to hi[i]."""
-        return Rows(self.sa, self.layout, lo, hi)
+        return SARows(self.sa, self.layout, lo, hi)
 
     def locate(self, lo: np.ndarray, size: np.ndarray) -> np.ndarray:
         """Text positions, int64, of rows lo[i] to lo[i] + size[i] of the part, one i after the other."""
@@ -295,8 +299,8 @@ def at_hand(locators: Sequence[Any]) -> bool:
     return len(locators) == 1 and locators[0].at_hand
 
 
-def occurrences_of(locators: Sequence[Any], intervals: Intervals, eligible: np.ndarray) -> Located | Rows:
-    """Rows, or Located, of reads whose Intervals [n_parts, 2 * n] are given.
+def occurrences_of(locators: Sequence[Any], intervals: Intervals, eligible: np.ndarray) -> Located | SARows:
+    """SARows, or Located, of reads whose Intervals [n_parts, 2 * n] are given.
 
     ``eligible`` int64[n]: how many occurrences of each may become hits; those with none are not located.
     """

@@ -40,7 +40,7 @@ def make_mapper(
     parts = [part_on_cpu(index, number) for number in range(len(index.parts))]
     if not options.near:
         return _of_pairs(Mapper(parts, options, observers, least=least_bases(index)), index)
-    from .near.candidates import CpuVerifier, text_of
+    from .near.matches import CpuVerifier, text_of
     from .near.near_mapper import NearMapper
 
     texts = [text_of(index, i) for i in range(len(parts))]

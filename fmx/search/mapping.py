@@ -132,7 +132,7 @@ class TextPart(NamedTuple):
     """A part of the text, on the CPU or on a GPU.
 
     ``search`` turns Patterns into Intervals, or numbers occurrences otherwise (sparse.py); ``locator`` as of
-    hits.py.  For near matches also its ``text`` on the CPU, and ``verify``, as candidates.CpuVerifier; on a
+    hits.py.  For near matches also its ``text`` on the CPU, and ``verify``, as near/matches.CpuVerifier; on a
     GPU a DevicePart.
     """
 

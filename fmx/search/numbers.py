@@ -109,7 +109,7 @@ def count_rows(query, patterns, r, anchor):
     return forward, reverse, position_in(least), position_in(least_reverse)
 
 
-class Numbers(NamedTuple):
+class OccurrenceNumbers(NamedTuple):
     """Occurrences that hits are chosen from, by their numbers; reads are told by these."""
 
     query: Sparse
@@ -141,9 +141,9 @@ class SparseLocator:
         """The locator of what a search has Numbered."""
         return replace(self, numbered=found)
 
-    def occurrences(self, lo, hi) -> Numbers:
+    def occurrences(self, lo, hi) -> OccurrenceNumbers:
         """As of Locator, of numbers."""
-        return Numbers(self.query, self.numbered.found, self.start, lo, hi)
+        return OccurrenceNumbers(self.query, self.numbered.found, self.start, lo, hi)
 
     def locate(self, lo, size) -> np.ndarray:
         """Text positions, int64, of occurrences lo[i] to lo[i] + size[i], one i after the other."""
@@ -165,7 +165,7 @@ def _locate(numbers, positions):
         n = _positions_of(numbers, numbers.lo[i], numbers.hi[i], positions, n, 0, 0)
 
 
-@all_keys.register(Numbers)
+@all_keys.register(OccurrenceNumbers)
 def _all_keys(numbers, r, keys):
     n = np.int64(0)
     for strand in range(2):
@@ -204,7 +204,7 @@ def _positions_of(numbers, lo, hi, out, n, shift, strand):
     return n
 
 
-@first_key.register(Numbers)
+@first_key.register(OccurrenceNumbers)
 def _first_key(numbers, r):
     smallest = np.int64(1) << 62
     for strand in range(2):

@@ -57,7 +57,7 @@ _RECENT = 64
 _ANCHORED, _NEXT, _LATE = -1, -2, -3  # in place of a number of candidates
 
 
-class Desk(NamedTuple):
+class Scratch(NamedTuple):
     """Memory of a search, for each of n reads that are searched together.
 
     ``read`` and ``window`` int64[n]: which read, and the window that is looked at; ``anchor`` and ``best``
@@ -82,12 +82,12 @@ class Desk(NamedTuple):
     recent: np.ndarray
 
 
-def _make_desk(size: int) -> Desk:
+def _make_scratch(size: int) -> Scratch:
     read, window, n, lo, hi, first, start = (np.zeros(size, np.int64) for _ in range(7))
     anchor, best = (np.zeros((size, N_ANCHOR), np.int64) for _ in range(2))
     rows = np.zeros((size, MANY + 1), np.uint64)
     room, recent = np.empty(ROOM, np.int32), np.full(_RECENT, -1)
-    return Desk(read, window, anchor, best, n, rows, lo, hi, first, start, room, recent)
+    return Scratch(read, window, anchor, best, n, rows, lo, hi, first, start, room, recent)
 
 
 def make_sparse(index) -> Sparse:
@@ -101,24 +101,24 @@ def search(query, patterns) -> Numbered:
     n = patterns.length.size // 2
     found = Found(patterns, np.empty(ROOM_A_READ * n + SPARE, np.int64), np.empty((n, N_KEPT), np.int64))
     numbered = Numbered(np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64), found)
-    _search(query, numbered, _make_desk(_GROUP), _make_desk(2 * _GROUP))
+    _search(query, numbered, _make_scratch(_GROUP), _make_scratch(2 * _GROUP))
     return numbered
 
 
 @compiled
-def _search(query, numbered, desk, late):
+def _search(query, numbered, work, late):
     """Search reads in groups; those that need a binary search wait in ``late`` until there are as many."""
     patterns, n_reads = numbered.found.patterns, numbered.lo.size // 2
     r, size, n_late, n_kept = 0, 0, 0, np.int64(0)
     while True:
         while size < _GROUP and r < n_reads:
             if length_of(patterns, r) > 0:
-                desk.read[size], desk.window[size] = r, 0
+                work.read[size], work.window[size] = r, 0
                 size += 1
             r += 1
         if size > 0 and n_late < _GROUP:
-            now, n = desk, size
-            _look_up(query, patterns, size, desk)
+            now, n = work, size
+            _look_up(query, patterns, size, work)
             size = 0
         elif n_late > 0:
             now, n = late, n_late
@@ -131,8 +131,8 @@ def _search(query, numbered, desk, late):
                 _note_candidates(query, patterns, i, now)
         for i in range(n):
             if now.n[i] == _NEXT:
-                desk.read[size], desk.window[size] = now.read[i], now.window[i]
-                keep_anchor(desk.best, size, anchor_of(now.best, i))
+                work.read[size], work.window[size] = now.read[i], now.window[i]
+                keep_anchor(work.best, size, anchor_of(now.best, i))
                 size += 1
             elif now.n[i] == _LATE:
                 late.read[n_late] = now.read[i]
@@ -143,80 +143,80 @@ def _search(query, numbered, desk, late):
 
 
 @inlined
-def _look_up(query, patterns, size, desk):
+def _look_up(query, patterns, size, work):
     """Look a window of each read up, and note what comes next."""
-    _choose_kmers(query, patterns, size, desk)
+    _choose_kmers(query, patterns, size, work)
     for i in range(size):
-        bucket = desk.anchor[i, LO]
-        desk.anchor[i, LO] = lo = np.int64(at(query.table.starts, bucket))
-        desk.anchor[i, HI] = hi = np.int64(at(query.table.starts, bucket + 1))
+        bucket = work.anchor[i, LO]
+        work.anchor[i, LO] = lo = np.int64(at(query.table.starts, bucket))
+        work.anchor[i, HI] = hi = np.int64(at(query.table.starts, bucket + 1))
         prefetch(query.table.rows, lo)
         prefetch(query.table.rows, max(hi, 1) - 1)
     for i in range(size):
-        desk.n[i], anchor, window = 0, anchor_of(desk.anchor, i), desk.window[i]
+        work.n[i], anchor, window = 0, anchor_of(work.anchor, i), work.window[i]
         if anchor.hi - anchor.lo > FEW:
-            length = length_of(patterns, desk.read[i])
-            cost, best = cost_of(query, length, anchor), anchor_of(desk.best, i)
+            length = length_of(patterns, work.read[i])
+            cost, best = cost_of(query, length, anchor), anchor_of(work.best, i)
             if window > 0 and cost_of(query, length, best) <= cost:
                 anchor = best
-            keep_anchor(desk.best, i, anchor)
-            keep_anchor(desk.anchor, i, anchor)
+            keep_anchor(work.best, i, anchor)
+            keep_anchor(work.anchor, i, anchor)
             if has_window(query, length, window + 1):
-                desk.window[i], desk.n[i] = window + 1, _NEXT
+                work.window[i], work.n[i] = window + 1, _NEXT
             elif anchor.hi - anchor.lo > MANY:
-                desk.n[i] = _LATE
+                work.n[i] = _LATE
 
 
 @inlined
-def _choose_kmers(query, patterns, size, desk):
+def _choose_kmers(query, patterns, size, work):
     """Note the smallest k-mer of a window of each read, and its bucket as the first row."""
     k, w = query.table.k, query.table.w
     for half in range(0, size, LANES):
         for i in range(half, half + LANES):
             own = i if i < size else half
-            r = desk.read[own]
-            desk.first[i] = at(patterns.first, 2 * r)
-            desk.start[i] = window_start(query, length_of(patterns, r), desk.window[own])
+            r = work.read[own]
+            work.first[i] = at(patterns.first, 2 * r)
+            work.start[i] = window_start(query, length_of(patterns, r), work.window[own])
         own = slice(half, half + LANES)
-        smallest_kmers(patterns.words, desk.first[own], desk.start[own], k, w, desk.room)
+        smallest_kmers(patterns.words, work.first[own], work.start[own], k, w, work.room)
         for i in range(half, min(half + LANES, size)):
-            place = desk.start[i] + desk.room[i - half]
-            kmer, strand = canonical(patterns.words, desk.first[i], place, k)
+            place = work.start[i] + work.room[i - half]
+            kmer, strand = canonical(patterns.words, work.first[i], place, k)
             bucket = bucket_of(kmer, query.n_bits)
             prefetch(query.table.starts, bucket)
-            desk.anchor[i, PLACE], desk.anchor[i, STRAND] = place, strand
-            desk.anchor[i, LO], desk.anchor[i, SORTED] = bucket, 0
+            work.anchor[i, PLACE], work.anchor[i, STRAND] = place, strand
+            work.anchor[i, LO], work.anchor[i, SORTED] = bucket, 0
 
 
 @inlined
-def _narrow(query, patterns, n, desk):
+def _narrow(query, patterns, n, work):
     """Of the rows of Anchors those that go on as the reads do, by binary search, all reads in step."""
     for bound in range(LO, HI + 1):
         for i in range(n):
-            desk.lo[i], desk.hi[i] = desk.anchor[i, LO], desk.anchor[i, HI]
+            work.lo[i], work.hi[i] = work.anchor[i, LO], work.anchor[i, HI]
         n_open = n
         while n_open > 0:
             for i in range(n):
-                prefetch(query.table.rows, (desk.lo[i] + desk.hi[i]) >> 1)
+                prefetch(query.table.rows, (work.lo[i] + work.hi[i]) >> 1)
             for i in range(n):
-                if desk.lo[i] < desk.hi[i]:
-                    row = at(query.table.rows, (desk.lo[i] + desk.hi[i]) >> 1)
-                    _prefetch_text(query, length_of(patterns, desk.read[i]), anchor_of(desk.anchor, i), row)
+                if work.lo[i] < work.hi[i]:
+                    row = at(query.table.rows, (work.lo[i] + work.hi[i]) >> 1)
+                    _prefetch_text(query, length_of(patterns, work.read[i]), anchor_of(work.anchor, i), row)
             n_open = 0
             for i in range(n):
-                if desk.lo[i] < desk.hi[i]:
-                    middle = (desk.lo[i] + desk.hi[i]) >> 1
-                    row, anchor = at(query.table.rows, middle), anchor_of(desk.anchor, i)
-                    order = order_of(query, patterns, desk.read[i], anchor, row)
+                if work.lo[i] < work.hi[i]:
+                    middle = (work.lo[i] + work.hi[i]) >> 1
+                    row, anchor = at(query.table.rows, middle), anchor_of(work.anchor, i)
+                    order = order_of(query, patterns, work.read[i], anchor, row)
                     if order < 0 or (order == 0 and bound == HI):
-                        desk.lo[i] = middle + 1
+                        work.lo[i] = middle + 1
                     else:
-                        desk.hi[i] = middle
-                    n_open += desk.lo[i] < desk.hi[i]
+                        work.hi[i] = middle
+                    n_open += work.lo[i] < work.hi[i]
         for i in range(n):
-            desk.anchor[i, bound] = desk.lo[i]
+            work.anchor[i, bound] = work.lo[i]
     for i in range(n):
-        desk.anchor[i, SORTED], desk.n[i] = 1, 0
+        work.anchor[i, SORTED], work.n[i] = 1, 0
 
 
 @inlined
@@ -228,27 +228,33 @@ def _prefetch_text(query, length, anchor, row):
 
 
 @inlined
-def _note_candidates(query, patterns, i, desk):
+def _note_candidates(query, patterns, i, work):
     """Note the rows that a read may occur at, or that they are too many."""
-    r, anchor, n = desk.read[i], anchor_of(desk.anchor, i), np.int64(0)
+    r, anchor, n = work.read[i], anchor_of(work.anchor, i), np.int64(0)
     left, length = left_of_read(query, patterns, r, anchor), length_of(patterns, r)
     for j in range(anchor.lo, anchor.hi):
         row = at(query.table.rows, j)
-        desk.rows[i, n] = row
+        work.rows[i, n] = row
         n += np.int64(may_be(row, left))
         if n > MANY:
             break
-    desk.n[i] = n if n <= MANY else _ANCHORED
+    work.n[i] = n if n <= MANY else _ANCHORED
     if looks_at_text(query, length, anchor):
         for j in range(min(n, np.int64(MANY))):
-            _prefetch_text(query, length, anchor, desk.rows[i, j])
+            _prefetch_text(query, length, anchor, work.rows[i, j])
 
 
 @inlined
-def _compare(query, numbered, i, desk, n_kept):
+def _compare(query, numbered, i, work, n_kept):
     """Number the occurrences of a read; how many positions are kept."""
-    patterns, positions, rows = numbered.found.patterns, numbered.found.positions, desk.rows
-    r, anchor, lo, hi, n = desk.read[i], anchor_of(desk.anchor, i), numbered.lo, numbered.hi, desk.n[i]
+    patterns, positions, rows = numbered.found.patterns, numbered.found.positions, work.rows
+    r, anchor, lo, hi, n = (
+        work.read[i],
+        anchor_of(work.anchor, i),
+        numbered.lo,
+        numbered.hi,
+        work.n[i],
+    )
     if 0 <= n <= positions.size - n_kept:
         length, n_reverse = length_of(patterns, r), np.int64(0)
         by_text = looks_at_text(query, length, anchor)
@@ -269,13 +275,13 @@ def _compare(query, numbered, i, desk, n_kept):
         return n_kept
     anchors, slot = numbered.found.anchors, (anchor.lo + anchor.strand) % _RECENT
     keep_anchor(anchors, r, anchor)
-    same = desk.recent[slot]
+    same = work.recent[slot]
     if same >= 0 and _is_alike(query, patterns, r, anchor, same, anchor_of(anchors, same)):
         n_forward, n_reverse = hi[2 * same] - lo[2 * same], hi[2 * same + 1] - lo[2 * same + 1]
         least, least_reverse = anchors[same, LEAST], anchors[same, LEAST_REVERSE]
     else:
         n_forward, n_reverse, least, least_reverse = count_rows(query, patterns, r, anchor)
-    desk.recent[slot] = r
+    work.recent[slot] = r
     anchors[r, LEAST], anchors[r, LEAST_REVERSE] = least, least_reverse
     lo[2 * r] = np.int64(2 * r + 1) << PATTERN_SHIFT
     lo[2 * r + 1] = np.int64(2 * r + 2) << PATTERN_SHIFT

@@ -15,7 +15,7 @@ from fmx.index import fm_index
 from fmx.search import hits, mapping
 from fmx.search.mappers import make_mapper
 from fmx.search.mapping import MapOptions, Near
-from fmx.search.near import candidates, near_mapper
+from fmx.search.near import matches, near_mapper
 
 EVERY = hits.SelectionPolicy(hits.ALL)
 NAMES = ["contigs of 1 to 6", "IUPAC", "repeats across separators"]
@@ -98,7 +98,7 @@ def test_runs_of_any_size_give_the_same(index_of, monkeypatch):
     for name, value in (("N_LETTERS", 50), ("N_WORDS", 40), ("N_ROWS", 7)):
         monkeypatch.setattr(near_mapper, name, value)
         assert ask(index, READS, Near(2)) == expected
-    monkeypatch.setattr(candidates, "AT_ONCE", 3)
+    monkeypatch.setattr(matches, "AT_ONCE", 3)
     assert ask(index, READS, Near(2)) == expected
 
 

@@ -8,7 +8,7 @@ import pytest
 from fmx.index.positions import FullSA
 from fmx.index.reference import make_blocks
 from fmx.input.sets import Sets
-from fmx.search.near.candidates import PartText, WordBatch
+from fmx.search.near.matches import PartText, WordBatch
 from fmx.search.queries.near import Pieces
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")

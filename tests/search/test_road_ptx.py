@@ -13,7 +13,7 @@ from fmx.index.sparse.table import SparseTable
 from fmx.input.reads import Patterns, ReadBatch, Trim
 from fmx.output import put
 from fmx.output.formats import bam, bed, paf, sam, tsv
-from fmx.search.hits import Hits, Rows
+from fmx.search.hits import Hits, SARows
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 from fmx.codecs import deflate_gpu, huffman_gpu, inflate_gpu, lz77_gpu
@@ -29,7 +29,7 @@ BATCH = ReadBatch(BYTES, *[NUMBERS] * 5, FLAGS)
 PATTERNS = Patterns(np.zeros(1, np.uint64), NUMBERS, NUMBERS)
 HITS = Hits(NUMBERS, NUMBERS, FLAGS, NUMBERS)
 CHOSEN, RULES = gpu_hits.SelectedHits(HITS, NUMBERS, NUMBERS), gpu_hits.SelectionRules(1, 2, -1, False, True)
-FOUND = Rows(FullSA(ROWS), FullSA(ROWS), ROWS, ROWS)
+FOUND = SARows(FullSA(ROWS), FullSA(ROWS), ROWS, ROWS)
 WORDS = np.zeros(1, np.uint64)
 SPARSE = on_device(
     Sparse(SparseTable(WORDS, ROWS, 21, 16), WORDS, make_blocks(*[NUMBERS] * 3, np.array([9])), 9, 1)

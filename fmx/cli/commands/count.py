@@ -29,7 +29,7 @@ class Letters(click.ParamType):
         return tuple(value.upper().split("/"))
 
 
-class ColumnNames(click.ParamType):
+class LibraryColumnNames(click.ParamType):
     """NAME=COLUMN with commas between: which columns of a library hold what."""
 
     name = "columns"
@@ -68,7 +68,7 @@ class Offsets(click.ParamType):
     "(sequence1, sequence2), or two libraries.",
 )  # fmt: skip
 @click.option(
-    "--columns", type=ColumnNames(), default=(), metavar="id=A,sequence=B,gene=C",
+    "--columns", type=LibraryColumnNames(), default=(), metavar="id=A,sequence=B,gene=C",
     help="Which columns of the library hold what, by name or number from 1.  [default: by usual names]",
 )  # fmt: skip
 @click.option("-1", "mates1", multiple=True, metavar="FILES", help="Instead of READS: mates 1 of a sample.")

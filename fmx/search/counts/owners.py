@@ -13,7 +13,7 @@ from ...compiler.functions import compiled
 from ...index.arrays import part_span
 from ...index.reference import Blocks, blocks_by_group, groups_of
 from ...machines.jobs import cuts, runs
-from ..near.candidates import position_in
+from ..near.matches import position_in
 
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...input.reads import ReadBatch
     from ...machines.gpu_session import GpuStream, KernelReport
     from ..counts.tally import Tally
-    from ..hits import Rows
+    from ..hits import SARows
 
 N_THREADS, _COUNTERS = 128, 1 << 13
 _SEEN = 2 * N_CLASSES + 2
@@ -142,7 +142,7 @@ def tally_kernel(occurrences, blocks, chosen, table):
 def count(
     stream: "GpuStream",
     batch: "ReadBatch",
-    occurrences: "Rows",
+    occurrences: "SARows",
     rules: SelectionRules,
     n_reads: int,
     report: "KernelReport",
@@ -183,7 +183,11 @@ def with_room(stream: "GpuStream", chosen: SelectedHits, report: "KernelReport")
 
 
 def choose(
-    stream: "GpuStream", batch: "ReadBatch", occurrences: "Rows", rules: SelectionRules, chosen: SelectedHits
+    stream: "GpuStream",
+    batch: "ReadBatch",
+    occurrences: "SARows",
+    rules: SelectionRules,
+    chosen: SelectedHits,
 ) -> None:
     """Launch what chooses the hits."""
     stream.begin("choose")
@@ -197,7 +201,7 @@ class GpuTally:
         self._tally, self._n = tally, COLUMNS * len(tally.owners.names)
         self._blocks = gpu.take(tally.owners.blocks)
 
-    def count(self, stream: "GpuStream", occurrences: "Rows", chosen: SelectedHits) -> None:
+    def count(self, stream: "GpuStream", occurrences: "SARows", chosen: SelectedHits) -> None:
         """Launch the counting, by keys of all occurrences: their room is filled."""
         n = self._n
         table, here = stream.there("table", n, np.int64), stream.here("table", n, np.int64)[:n]

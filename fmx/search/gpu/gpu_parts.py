@@ -24,7 +24,7 @@ from .. import engines
 from ..hits import Intervals
 from ..mappers import part_on_cpu
 from ..mapping import DevicePart, TextPart, make_query
-from ..near.candidates import PartText, match_at, place_of_row, text_of
+from ..near.matches import PartText, match_at, place_of_row, text_of
 from . import gpu_search, gpu_sparse
 from .gpu_search import N_PATTERNS, N_WORDS, n_bytes, pieces, sent
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
     from ...index.positions import FullSA
     from ...machines.gpu_session import GpuSession, GpuStream, GpuStreams
-    from ..near.candidates import WordBatch
+    from ..near.matches import WordBatch
     from .gpu_search import VerifyForm
 
 N_POSITIONS = 2 * N_PATTERNS
@@ -163,7 +163,7 @@ def compare_kernel(text, sought, lo, first, start, keys):
 
 
 class GpuVerifier:
-    """Compares rows with a PartText on a GPU, as candidates.CpuVerifier does on the CPU."""
+    """Compares rows with a PartText on a GPU, as near/matches.CpuVerifier does on the CPU."""
 
     def __init__(self, searcher: GpuSearcher, located: GpuLocator, text: PartText) -> None:
         self._streams = searcher.streams

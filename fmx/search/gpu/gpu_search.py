@@ -19,7 +19,7 @@ from ...index.positions import BYTES, SECTOR, CutText, FullSA, Widen, WideRows, 
 from ...index.seed_table import Lengthen, SeedTable
 from ...machines import gpu
 from ...machines.gpu_session import Gpu
-from ..hits import Intervals, Rows
+from ..hits import Intervals, SARows
 from ..queries import Verify
 from ..queries.verify import VerifyOnDevice, VerifyWide
 
@@ -96,7 +96,7 @@ class Launch:
 @singledispatch
 def search(
     query: Any, held: Any, launch: Launch, stream: "GpuStream", patterns: "Patterns", report: Any
-) -> "Rows":
+) -> "SARows":
     """Launch the search of Patterns: occurrences that hits are chosen from (search/hits.py), on the GPU.
 
     ``held``: (suffix array, layout) that tell where rows are; ``report`` int64[1 or more]: its first number
@@ -107,7 +107,7 @@ def search(
     for array in intervals:
         gpu.fill_zero(array, stream.handle)
     launch(query, patterns, intervals, stream.handle)
-    return Rows(held[0], held[1], intervals.lo, intervals.hi)
+    return SARows(held[0], held[1], intervals.lo, intervals.hi)
 
 
 def upload(value: Any, stream: int = 0) -> "Any":

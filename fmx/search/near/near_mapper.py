@@ -19,7 +19,7 @@ from ...machines.jobs import runs
 from ..hits import Intervals, draw, hash_name
 from ..mapping import UNOBSERVED, MapOptions, Mapper, Near, NearTotals, Observers, SearchedBatch, TextPart
 from ..queries import near
-from .candidates import KEY_BITS, WordBatch, position_in
+from .matches import KEY_BITS, WordBatch, position_in
 
 if TYPE_CHECKING:
     from ...input.chunks import Chunk
@@ -45,7 +45,7 @@ class NearHits(NamedTuple):
 
 
 class NearMatches(NamedTuple):
-    """Those of read r: ``keys`` int64 (candidates.py) from ``first[r]`` to ``first[r + 1]``."""
+    """Those of read r: ``keys`` int64 (matches.py) from ``first[r]`` to ``first[r + 1]``."""
 
     first: np.ndarray
     keys: np.ndarray

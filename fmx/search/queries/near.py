@@ -2,7 +2,7 @@
 
 A pattern is covered by pieces, so that each way to place v mismatches is caught by one of them at least.  For
 each piece the words are looked up that it may be in the text, with some of its symbols changed; the rest of
-the pattern is compared with the text there (candidates.py).  Pieces come in two ways, and as wide as is
+the pattern is compared with the text there (near/matches.py).  Pieces come in two ways, and as wide as is
 cheapest by the words there are and the rows that a text without repeats has for each:
 
     apart     v + 1 pieces, of which one has no mismatch (the pigeonhole)     |---|   |---|   |---|
