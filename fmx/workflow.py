@@ -1,7 +1,7 @@
 """The journeys of an index: build it, map reads, list occurrences, look into it.
 
 build   FASTA -> Reference, text -> prefix table, SA, BWT -> layouts -> ref.fmx/   (index/building/journey.py)
-search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM, BAM ...   (search/mapping.py)
+search  reads -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> SAM, BAM ...   (search/mapper.py)
 locate  patterns -> the same, all hits -> TSV, BED or SAM; of primers -> Products -> TSV, BED or FASTA
 
 Those of fmx mem, count and pairwise are mem/journey.py, guides/journey.py and align/journey.py.
@@ -34,8 +34,8 @@ from .output.hits import Writers
 from .output.run import CountsTable, LocalRun, Run, ScreenTable, Table
 from .output.search_output import RecordOutput, SearchOutput
 from .report.facts import command_line
-from .search.mappers import make_mappers
-from .search.mapping import MapOptions, Observers, compile_all, map_spans
+from .search.mappers import compile_all, make_mappers, map_spans
+from .search.mapping import MapOptions, Observers
 from .search.sparse import least_bases
 from .search.summary import place_of, search_facts
 
@@ -97,7 +97,7 @@ def prepare(
     options = replace(options, counts_lengths=bool(watch))
     counted, clock = tally or screen, watch.clock if watch else None
     if tally and screen:
-        from .search.counts.owners import together
+        from .search.counts.tally import together
 
         counted = together(tally, screen)
     writer, head = make_writer(

@@ -19,8 +19,7 @@ from ..machines.places import at_once
 from ..machines.progress import Clock, Progress, Timed
 from ..measure import timing
 from ..options.values import find_index
-from ..search import mapping
-from ..search.mappers import make_mappers
+from ..search.mappers import compile_all, make_mappers, map_spans
 from ..search.mapping import MapOptions, Observers
 from ..search.sparse import least_bases
 from .files import work_folder, write_pairs, write_plain, write_reads
@@ -260,7 +259,7 @@ def stages_command(given: SimpleNamespace) -> None:
         fm_index.reference, workflow.SearchOutput(workflow.RecordOutput(kind="bam" if given.bam else "sam"))
     )
     mappers = make_mappers(fm_index, wanted, where, Progress(quiet=True), writer, Observers(clock=clock))
-    mapping.compile_all(at_once(mappers), writer, any_length=least_bases(fm_index) == 0)
+    compile_all(at_once(mappers), writer, any_length=least_bases(fm_index) == 0)
     sessions = [session for mapper in mappers for session in mapper.sessions]
     n_threads = sum(mapper.options.n_threads for mapper in mappers)
     for one in (clock, *(session.clock for session in sessions)):
@@ -269,7 +268,7 @@ def stages_command(given: SimpleNamespace) -> None:
     with whole_output(given.output) as file:
         size = min(mapper.options.chunk_size for mapper in mappers)
         source = timed(clock, plan(given.files, size, n_threads=n_threads))
-        summary = mapping.map_spans(mappers, source, writer, Timed(clock, file))
+        summary = map_spans(mappers, source, writer, Timed(clock, file))
     wall = time.perf_counter() - start
     for stage, seconds, share in stage_table(clock.seconds, wall, n_threads):
         click.echo(f"{stage:16}{seconds:9.3f} s {100 * share:5.1f} %")

@@ -18,7 +18,8 @@ from ..input.streams import GivenBytes
 from ..machines.threads import available_cores
 from ..mem.matching import IN_BOTH, IN_REFERENCE
 from ..search import hits
-from ..search.mapping import BOTH, FORWARD, REVERSE, Near
+from ..search.hits import Near
+from ..search.mapping import BOTH, FORWARD, REVERSE
 from ..search.pairs.proper import ORIENTATIONS, Pairing
 
 Path = str | os.PathLike[str]

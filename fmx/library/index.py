@@ -15,9 +15,10 @@ from ..mem.journey import make_finders
 from ..mem.matching import ALL as ANY
 from ..mem.matching import Finder, MemOptions
 from ..search import hits
-from ..search.hits import SelectionPolicy
+from ..search.hits import Near, SelectionPolicy
+from ..search.mapper import Mapper
 from ..search.mappers import make_mappers
-from ..search.mapping import BOTH, MapOptions, Mapper, Near
+from ..search.mapping import BOTH, MapOptions
 from ..search.pairs.proper import Pairing
 from . import arguments, results
 from .arguments import Orientation, Sequences, Source, Strands, Unique

@@ -21,8 +21,8 @@ from ..machines.places import Auto, at_once
 from ..machines.progress import Progress
 from ..mem import matching
 from ..search.hits import Hits
-from ..search.mapping import Mapper
-from ..search.near.near_mapper import NearHits
+from ..search.mapper import Mapper
+from ..search.near.matches import NearHits
 from ..search.pairs.pair_mapper import PairHits, PairMapper
 from ..search.summary import PairSummary
 from ..workflow import tell_compiling

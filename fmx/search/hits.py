@@ -101,6 +101,19 @@ class SelectionPolicy:
         return wanted
 
 
+@dataclass(frozen=True)
+class Near:
+    """Which near matches are found: with at most ``mismatches``; by ``iupac``, letters stand for their sets.
+
+    ``strata``: only those of a read with the fewest; ``best_first``: in this order, else by position.
+    """
+
+    mismatches: int = 0
+    iupac: bool = False
+    strata: bool = False
+    best_first: bool = True
+
+
 @by_type
 def position_at(occurrences, number):
     """Text position (int64) of an occurrence."""

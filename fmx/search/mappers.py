@@ -1,4 +1,4 @@
-"""What maps reads to an index, on the CPU or on GPUs: made by one function for all who map.
+"""What maps reads to an index, on the CPU or on GPUs, is made here, and given spans of reads.
 
 Mapper        exact occurrences       parts of the CPU
 GpuMapper     the same                parts of a team of GPUs, and all stages there where that can be
@@ -6,30 +6,33 @@ NearMapper    with mismatches         parts of either
 PairMapper    pairs of mates          by one of these
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..index.arrays import part_span
+from ..errors import n_of
+from ..input import spans
+from ..machines.pipeline import add_up, run_at
 from ..machines.places import Auto, choose_place, for_each, teams
+from ..machines.progress import Progress
 from ..machines.threads import run_all
-from . import sparse
-from .engines import cpu
-from .hits import Locator
-from .mapping import ANYWHERE, UNOBSERVED, Mapper, Observers, TextPart, make_query, warm_up
-from .numbers import SparseLocator
-from .sparse import SparseSearcher, least_bases, shortest
+from .mapper import Mapper, part_on_cpu
+from .mapping import UNOBSERVED, Observers, make_query
+from .sparse import least_bases, shortest
+from .summary import PairSummary, Summary
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
+    from ..input.chunks import Chunk
+    from ..input.pair_spans import PairSpan
+    from ..input.spans import Span
     from ..machines.gpu_session import GpuSession
     from ..machines.places import Device
-    from ..machines.progress import Progress
-    from . import FormatsHits, MapsSpans
-    from .counts.tally import ReadCounter
+    from ..machines.progress import Timed, Written
+    from .mapper import FormatsHits, MapsSpans
     from .mapping import MapOptions
 
+ANYWHERE = b"ACGT" * 8  # letters of which not too many near matches are found
 AUTO_CHUNK = 1 << 24  # bytes of a span that the CPU or a GPU takes, which suits both
 
 
@@ -49,21 +52,6 @@ def make_mapper(
     return _of_pairs(NearMapper(parts, options, observers), index)
 
 
-def part_on_cpu(index: "FMIndex | JoinedIndex", number: int) -> TextPart:
-    """A part of the text for a Mapper of exact occurrences."""
-    return _part(index.parts[number], part_span(index.meta, number)[0])
-
-
-def _part(part: "FMIndex", start: int) -> TextPart:
-    """A part of the text, which begins at ``start``."""
-    if part.method == "sparse":
-        shorter = _part(part.shorter, start) if part.shorter else TextPart(None, None)
-        query = make_query(part)
-        searcher = SparseSearcher(shortest([part]), partial(sparse.search, query), shorter.search)
-        return TextPart(searcher, SparseLocator(query, start, shorter.locator))
-    return TextPart(partial(cpu.search, make_query(part)), Locator(part.sa, part.layout, start))
-
-
 def _of_pairs(mapper: Any, index: "FMIndex | JoinedIndex") -> Any:
     """What maps pairs, if its options ask for them."""
     if not mapper.options.pairing:
@@ -71,16 +59,6 @@ def _of_pairs(mapper: Any, index: "FMIndex | JoinedIndex") -> Any:
     from .pairs.pair_mapper import PairMapper
 
     return PairMapper(mapper, index.reference)
-
-
-def goes_all_the_way(
-    index: "FMIndex | JoinedIndex", options: "MapOptions", writer: "FormatsHits | None",
-    tally: "ReadCounter | None",
-) -> bool:  # fmt: skip
-    """Whether one GPU can do all, from bytes to records."""
-    reads_alone = not (options.near or options.pairing or options.collapse)
-    can_write, can_count = writer is not None and writer.on_gpu, tally is None or tally.on_gpu
-    return len(index.parts) == 1 and reads_alone and can_write and can_count
 
 
 def make_mappers(
@@ -126,3 +104,63 @@ def make_mappers(
         n = shortest(index.parts)
         progress.say(f"reads shorter than {n} bases are searched on the CPU")
     return made
+
+
+def map_spans(
+    mappers: "Sequence[MapsSpans]",
+    source: Iterator,
+    writer: Any,
+    sink: "Timed | Written",
+    progress: Progress | None = None,
+) -> Summary | PairSummary:
+    """Map the reads of spans, or of PairSpans, in order, and write the records to ``sink`` (a binary file).
+
+    ``mappers``: one for each place where reads are mapped, used by as many threads as its options say.
+    """
+    progress = progress or Progress(quiet=True)
+    noun = mappers[0].options.noun
+    summary = PairSummary() if mappers[0].options.pairing else Summary()
+
+    def work(
+        mapper: "MapsSpans", emit: Callable[..., Any], span: "Chunk | PairSpan | Span"
+    ) -> PairSummary | Summary:
+        return mapper.map(span, writer.of(span), emit)
+
+    def write(piece: Any) -> None:
+        sink.write(piece)
+        writer.written(piece)
+
+    def say(summary: PairSummary | Summary, seconds: float) -> str:
+        rate = f"{summary.reads / seconds:,.0f} {noun}s/s"
+        return f"{n_of(summary.reads, noun)}, {rate}, {summary.mapped:,} mapped"
+
+    return add_up(run_at(mappers, work, source, write, progress.share), summary, progress, say)
+
+
+def compile_all(mappers: "Sequence[MapsSpans]", writer: Any, any_length: bool = True) -> None:
+    """Map one made-up read, so that what is not compiled yet is compiled before the clock starts.
+
+    ``any_length``: whether reads of four letters may be searched.
+    """
+    for mapper in mappers:
+        letters = ANYWHERE if mapper.options.near else b"ACGT"  # which is nearly everywhere
+        warm_up(mapper, writer, letters if any_length else b"N")
+        if mapper.tally:
+            mapper.tally.clear()
+
+
+def warm_up(mapper: "MapsSpans", writer: Any, letters: bytes = b"N") -> None:
+    """The same, beside others that map already: these letters occur nowhere, so that nothing is counted."""
+    record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
+    for span in _planned(record, mapper.options.pairing is not None):
+        mapper.map(span, writer.of(span), writer.written)
+
+
+def _planned(record: bytes, in_pairs: bool) -> Iterator[Any]:
+    """The spans of a read, or of a pair of two such."""
+    if not in_pairs:
+        return spans.plan([record])
+    from ..input import pair_spans  # of no use to single reads
+    from ..input.mates import PairedFiles
+
+    return pair_spans.plan(PairedFiles((2 * record,)))

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ..index.reference import Blocks
     from ..input.tables import Pair
     from ..machines.progress import Progress
-    from .near.near_mapper import NearHits, NearMapper
+    from .near.matches import NearHits
+    from .near.near_mapper import NearMapper
 
 AT_ONCE = 1 << 18  # products that are made at a time
 

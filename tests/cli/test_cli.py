@@ -146,9 +146,9 @@ def test_threads_and_chunks_do_not_change_the_output(kind, chunk_size, n_threads
 
 @pytest.mark.parametrize("slice_hits", [1, 2, 3, 17])
 def test_the_slices_of_hits_do_not_change_the_output(slice_hits, expected, index_of, command, monkeypatch):
-    from fmx.search import mapping
+    from fmx.search import mapper
 
-    monkeypatch.setattr(mapping, "SLICE_HITS", slice_hits)
+    monkeypatch.setattr(mapper, "SLICE_HITS", slice_hits)
     result = command("search", "-q", "-a", "-x", index_of(CONTIGS), "plain.fq", "--counts", "counts.tsv")
     assert result.records == expected
     result = command("search", "-q", "-a", "-x", index_of(CONTIGS), "plain.fq", "-o", "out.bam")

@@ -10,8 +10,8 @@ from fmx import workflow
 from fmx.index import fm_index
 from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
 from fmx.search.gpu import gpu_parts
-from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapping import MapOptions, Near
+from fmx.search.hits import ALL, Near, SelectionPolicy
+from fmx.search.mapping import MapOptions
 
 UNIT = random_letters(90, "near on a GPU")
 CONTIGS = numbered([UNIT, UNIT[:40] + "T" + UNIT[41:], "ACG" * 9])

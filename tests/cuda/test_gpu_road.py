@@ -29,7 +29,8 @@ from fmx.report.facts import Report
 from fmx.search import mappers
 from fmx.search.gpu import gpu_mapper
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapping import MapOptions, Mapper
+from fmx.search.mapper import Mapper
+from fmx.search.mapping import MapOptions
 
 NO_READS = ReadsOutput()
 GPU = workflow.Device("cuda")

@@ -28,7 +28,8 @@ from fmx.machines.places import CPU
 from fmx.machines.progress import Progress
 from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapping import BOTH, MapOptions, Mapper
+from fmx.search.mapper import Mapper
+from fmx.search.mapping import BOTH, MapOptions
 
 GPU = workflow.Device("cuda")
 NAMES = (

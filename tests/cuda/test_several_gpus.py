@@ -28,10 +28,10 @@ from fmx.mem.seeds import make_seeds
 from fmx.mem.seeds_gpu import BESIDE
 from fmx.output import hits_gpu
 from fmx.output.search_output import RecordOutput, SearchOutput
-from fmx.search import mapping
 from fmx.search.gpu import gpu_parts
 from fmx.search.gpu.gpu_search import n_bytes
 from fmx.search.hits import ALL, SelectionPolicy
+from fmx.search.mappers import map_spans
 from fmx.search.mapping import BOTH, MapOptions, make_query
 
 pytestmark = pytest.mark.skipif(not SIMULATED and gpu.n_devices() < 2, reason="needs two GPUs")
@@ -94,7 +94,7 @@ def test_each_thread_maps_on_its_own_gpu(home, monkeypatch):
     makers, kind = [], hits_gpu.GpuHitWriter
     monkeypatch.setattr(hits_gpu, "GpuHitWriter", lambda own: makers.append(own) or kind(own))
     monkeypatch.setattr(type(mappers[0]), "map", in_step)
-    mapping.map_spans(mappers, spans.plan(literal_fasta([read]) for read in READS[:4]), writer, io.BytesIO())
+    map_spans(mappers, spans.plan(literal_fasta([read]) for read in READS[:4]), writer, io.BytesIO())
     assert sorted(mapped) == [0, 0, 1, 1]
     assert len(makers) == 2  # each from arrays of its own GPU
 

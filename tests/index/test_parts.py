@@ -20,7 +20,7 @@ from fmx.index.disk import store
 from fmx.index.fasta import read_fasta
 from fmx.index.reference import cut, part_of
 from fmx.output.search_output import RecordOutput, SearchOutput
-from fmx.search import mapping
+from fmx.search import mapper
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mappers import make_mapper
 from fmx.search.mapping import MapOptions
@@ -88,7 +88,7 @@ def test_every_way_to_search_parts(layout, sa_rate, folder, command, monkeypatch
     (folder / "reads.fq").write_bytes(journeys.fastq(enumerate(reads_of(REPEATS))))
     expected = outputs(one, "reads.fq", command, folder, *way)
     assert outputs(several, "reads.fq", command, folder, *way) == expected
-    monkeypatch.setattr(mapping, "SLICE_HITS", 3)  # hits of a few reads are located at a time
+    monkeypatch.setattr(mapper, "SLICE_HITS", 3)  # hits of a few reads are located at a time
     assert outputs(several, "reads.fq", command, folder, *way) == expected
 
 

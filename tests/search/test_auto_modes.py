@@ -18,8 +18,8 @@ from fmx.mem import journey, matching
 from fmx.output.formats import tsv
 from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
 from fmx.search import mappers
-from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapping import MapOptions, Near
+from fmx.search.hits import ALL, Near, SelectionPolicy
+from fmx.search.mapping import MapOptions
 from fmx.search.pairs.proper import Pairing
 
 UNIT = random_letters(400, "auto")

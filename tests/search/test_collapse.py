@@ -18,8 +18,8 @@ from fmx.index import fm_index
 from fmx.input.reads import Trim
 from fmx.output.search_output import CountsOutput, RecordOutput, SearchOutput
 from fmx.search import collapse
-from fmx.search.hits import ALL, SelectionPolicy
-from fmx.search.mapping import MapOptions, Near
+from fmx.search.hits import ALL, Near, SelectionPolicy
+from fmx.search.mapping import MapOptions
 
 UNIT = random_letters(60, "collapse")
 GENOME = numbered([UNIT, UNIT[10:40] + "N" + "ACAC" * 20, "A" * 90])

@@ -3,11 +3,10 @@
 import protocols
 import pytest
 
-from fmx.search import MapsSpans
-from fmx.search.counts.owners import Together
-from fmx.search.counts.tally import ReadCounter, Screen, Tally
+from fmx.search.counts.tally import ReadCounter, Screen, Tally, Together
 from fmx.search.engines import cpu
-from fmx.search.mapping import MapOptions, Mapper, TextPart
+from fmx.search.mapper import Mapper, MapsSpans
+from fmx.search.mapping import MapOptions, TextPart
 from fmx.search.near.near_mapper import NearMapper
 from fmx.search.pairs.pair_mapper import PairMapper
 

@@ -12,9 +12,10 @@ from output_of import without_program
 from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.index import fm_index
-from fmx.search import hits, mapping
+from fmx.search import hits, mappers
+from fmx.search.hits import Near
 from fmx.search.mappers import make_mapper
-from fmx.search.mapping import MapOptions, Near
+from fmx.search.mapping import MapOptions
 from fmx.search.near import matches, near_mapper
 
 EVERY = hits.SelectionPolicy(hits.ALL)
@@ -105,8 +106,8 @@ def test_runs_of_any_size_give_the_same(index_of, monkeypatch):
 def test_what_compiles_all_is_not_found_everywhere(index_of, monkeypatch):
     """Four letters with two mismatches are at every fourth position of a genome."""
     mapper, seen = make_mapper(opened(index_of(CONTIGS)), MapOptions(near=Near(2))), []
-    monkeypatch.setattr(mapping, "warm_up", lambda mapper, writer, letters: seen.append(letters.decode()))
-    mapping.compile_all([mapper], None)
+    monkeypatch.setattr(mappers, "warm_up", lambda mapper, writer, letters: seen.append(letters.decode()))
+    mappers.compile_all([mapper], None)
     assert [naive.near(CONTIGS, letters, 2) for letters in seen] == [[]]
 
 

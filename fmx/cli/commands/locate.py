@@ -25,8 +25,8 @@ def amplify(given: SimpleNamespace) -> None:
     if given.index_paths[1:]:
         raise click.UsageError("--pairs looks into one index: give one -x")
     from ...jobs.products import ProductsJob
-    from ...search.hits import ALL, SelectionPolicy
-    from ...search.mapping import MapOptions, Near
+    from ...search.hits import ALL, Near, SelectionPolicy
+    from ...search.mapping import MapOptions
     from ...search.products import ProductOutput
     from ..dispatch import do, index_of, places_of
     from ..places import anything, check_places, format_of
@@ -110,8 +110,8 @@ def command(given: SimpleNamespace) -> None:
         raise click.UsageError("SAM holds no letters for sets of bases: write TSV or BED with --iupac")
     from ...jobs.search import LocateJob, ReadInput
     from ...output.search_output import RecordOutput, SearchOutput
-    from ...search.hits import ALL, SelectionPolicy
-    from ...search.mapping import MapOptions, Near
+    from ...search.hits import ALL, Near, SelectionPolicy
+    from ...search.mapping import MapOptions
     from ..dispatch import do_with_index, index_of
 
     records = RecordOutput(

@@ -49,8 +49,8 @@ def command(given: SimpleNamespace) -> None:
     if given.strata and not given.mismatches:
         raise click.UsageError("--strata chooses by mismatches: give --mismatches 1 or 2 with it")
     from ...jobs.search import ReadInput, SearchJob
-    from ...search.hits import ALL, SelectionPolicy
-    from ...search.mapping import MapOptions, Near
+    from ...search.hits import ALL, Near, SelectionPolicy
+    from ...search.mapping import MapOptions
     from ..dispatch import do_with_index, index_of
 
     limit, seed = ALL if given.report_all else given.limit, -1 if given.seed is None else given.seed

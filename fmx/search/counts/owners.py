@@ -4,7 +4,7 @@ Patterns with many occurrences are short, so there are few of them: reads that o
 located once, however many they are.  A part of the text that has one owner is not located at all.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,8 +18,7 @@ from ..near.matches import position_in
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
     from ..hits import Intervals
-    from ..near.near_mapper import NearMatches
-    from .tally import Screen, Tally
+    from ..near.matches import NearMatches
 
 MOST = 1 << 17  # positions located at a time
 _MANY = 64  # occurrences, from which on reads are looked at for being the same
@@ -161,33 +160,3 @@ def _positions_of(matches, n, positions):
         for j in range(matches.first[r], matches.first[r] + n[r]):
             positions[k] = position_in(matches.keys[j])
             k += 1
-
-
-class Together:
-    """Several that count reads, as one."""
-
-    on_gpu = False
-
-    def __init__(self, counters: "Sequence[Screen | Tally]") -> None:
-        self.counters = counters
-
-    def add(self, *given: Any) -> None:
-        """As Tally.add."""
-        for each in self.counters:
-            each.add(*given)
-
-    def add_matches(self, *given: Any) -> None:
-        """As Tally.add_matches."""
-        for each in self.counters:
-            each.add_matches(*given)
-
-    def clear(self) -> None:
-        """Begin anew."""
-        for each in self.counters:
-            each.clear()
-
-
-def together(*counters: "Screen | Tally | None") -> "Together | Screen | Tally | None":
-    """Those that count reads as one; None if all are None."""
-    there = [each for each in counters if each]
-    return (Together(there) if there[1:] else there[0]) if there else None

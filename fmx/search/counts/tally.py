@@ -20,7 +20,7 @@ from .owners import Counted, distinct, placed, placed_matches
 
 if TYPE_CHECKING:
     from ..hits import Intervals
-    from ..near.near_mapper import NearMatches
+    from ..near.matches import NearMatches
     from .owners import Owners
 
 COLUMNS = (
@@ -246,3 +246,33 @@ def _mark(found, blocks, masks):
                 mask |= np.int64(1) << place_of(blocks, found.positions[j]).contig
             found.begins[part] = begin + n
         masks[found.first + r] = mask
+
+
+class Together:
+    """Several that count reads, as one."""
+
+    on_gpu = False
+
+    def __init__(self, counters: "Sequence[Screen | Tally]") -> None:
+        self.counters = counters
+
+    def add(self, *given: Any) -> None:
+        """As Tally.add."""
+        for each in self.counters:
+            each.add(*given)
+
+    def add_matches(self, *given: Any) -> None:
+        """As Tally.add_matches."""
+        for each in self.counters:
+            each.add_matches(*given)
+
+    def clear(self) -> None:
+        """Begin anew."""
+        for each in self.counters:
+            each.clear()
+
+
+def together(*counters: "Screen | Tally | None") -> "Together | Screen | Tally | None":
+    """Those that count reads as one; None if all are None."""
+    there = [each for each in counters if each]
+    return (Together(there) if there[1:] else there[0]) if there else None

@@ -22,8 +22,8 @@ from ...codecs.inflate_gpu import Inflater
 from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
 from ...machines.gpu import memory_beside
 from ...machines.gpu_session import KernelReport
-from ..mappers import goes_all_the_way
-from ..mapping import UNOBSERVED, MapOptions, Mapper, Observers
+from ..mapper import Mapper, goes_all_the_way
+from ..mapping import UNOBSERVED, MapOptions, Observers
 from ..near.near_mapper import NearMapper
 from ..sparse import least_bases
 from . import gpu_hits, gpu_search
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ...input.chunks import Chunk
     from ...input.spans import Span
     from ...machines.gpu_session import GpuSession, GpuStream, GpuStreams
-    from .. import FormatsHits
+    from ..mapper import FormatsHits
     from ..summary import Summary
 
 CHUNK_SIZE, LEAST_CHUNK = 1 << 25, 1 << 20  # bytes, less where memory is short

@@ -22,7 +22,7 @@ from ...input.reads import Patterns
 from ...machines import gpu
 from .. import engines
 from ..hits import Intervals
-from ..mappers import part_on_cpu
+from ..mapper import part_on_cpu
 from ..mapping import DevicePart, TextPart, make_query
 from ..near.matches import PartText, match_at, place_of_row, text_of
 from . import gpu_search, gpu_sparse

@@ -11,7 +11,8 @@ from ...input.reads import no_lengths, trimmed
 from ...machines.jobs import runs
 from ..counts.tally import Screen, Tally, note
 from ..hits import Hits, Intervals, located, occurrences_of, select
-from ..mapping import SLICE_HITS, SearchedBatch
+from ..mapper import SLICE_HITS
+from ..mapping import SearchedBatch
 from ..summary import PairSummary
 from . import proper
 from .proper import partners, reach
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ...input.pair_spans import PairSpan
     from ..counts.tally import ReadCounter
     from ..hits import Located
-    from ..mapping import Mapper
+    from ..mapper import Mapper
     from .proper import Rule
 
 _MATES = 2

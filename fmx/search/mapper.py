@@ -1,0 +1,206 @@
+"""Mapper: a chunk of reads into hits, and these into records, by the parts of the CPU or of GPUs.
+
+Span -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> pieces of output
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ..index.arrays import part_span
+from ..input import reads
+from ..input.reads import trimmed, weights_of
+from ..machines.jobs import runs
+from . import sparse
+from .engines import cpu
+from .hits import Intervals, Locator, at_hand, count, occurrences_of, select
+from .mapping import UNOBSERVED, MapOptions, Observers, SearchedBatch, TextPart, make_query
+from .numbers import SparseLocator
+from .sparse import SparseSearcher, refuse_shorter, shortest
+from .summary import Summary
+
+if TYPE_CHECKING:
+    from ..index.fm_index import FMIndex, JoinedIndex
+    from ..input.chunks import Chunk
+    from ..input.reads import ReadBatch
+    from ..input.spans import Span
+    from ..machines.gpu_session import GpuSession
+    from .counts.tally import ReadCounter
+
+SLICE_HITS = 1 << 17  # occurrences located, and hits formatted, at a time
+
+
+class MapsSpans(Protocol):
+    """Turns spans of reads into records and a Summary: Mapper, NearMapper, PairMapper, GpuMapper.
+
+    To add one: write ``map``, which as many threads call as ``options.n_threads`` says, and let mappers.py
+    make it.  tests/search/test_mapper_protocols.py runs over all of them.
+    """
+
+    options: Any
+    tally: Any
+    sessions: Sequence[Any]
+
+    def map(self, span: Any, writer: Any, emit: Any) -> Any:
+        """Emit the pieces that a RecordWriter makes of the reads of a span; their Summary."""
+
+
+class FormatsHits(Protocol):
+    """Makes records of hits: what a mapper asks of an output's RecordWriter.  ``on_gpu``: a GPU can, too."""
+
+    is_sam: bool
+    on_gpu: bool
+    takers: tuple
+
+    def of(self, span: Any) -> "FormatsHits":
+        """What writes the reads of a span."""
+
+    def written(self, piece: Any) -> None:
+        """A piece has been written."""
+
+
+def part_on_cpu(index: "FMIndex | JoinedIndex", number: int) -> TextPart:
+    """A part of the text for a Mapper of exact occurrences."""
+    return _part(index.parts[number], part_span(index.meta, number)[0])
+
+
+def _part(part: "FMIndex", start: int) -> TextPart:
+    """A part of the text, which begins at ``start``."""
+    if part.method == "sparse":
+        shorter = _part(part.shorter, start) if part.shorter else TextPart(None, None)
+        query = make_query(part)
+        searcher = SparseSearcher(shortest([part]), partial(sparse.search, query), shorter.search)
+        return TextPart(searcher, SparseLocator(query, start, shorter.locator))
+    return TextPart(partial(cpu.search, make_query(part)), Locator(part.sa, part.layout, start))
+
+
+def goes_all_the_way(
+    index: "FMIndex | JoinedIndex", options: "MapOptions", writer: "FormatsHits | None",
+    tally: "ReadCounter | None",
+) -> bool:  # fmt: skip
+    """Whether one GPU can do all, from bytes to records."""
+    reads_alone = not (options.near or options.pairing or options.collapse)
+    can_write, can_count = writer is not None and writer.on_gpu, tally is None or tally.on_gpu
+    return len(index.parts) == 1 and reads_alone and can_write and can_count
+
+
+class Mapper:
+    """Turns chunks of reads into hits, with one set of options, by ``parts`` of the CPU or of ``sessions``.
+
+    ``least``: bases of the shortest reads that may be searched.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[TextPart],
+        options: MapOptions,
+        observers: Observers = UNOBSERVED,
+        sessions: "Sequence[GpuSession]" = (),
+        least: int = 0,
+    ) -> None:
+        self.parts = tuple(parts)
+        self._searchers, self._locators = [part.search for part in parts], [part.locator for part in parts]
+        self._least = least
+        self.options, self.tally, self.sessions = options, observers.tally, sessions
+        self.timed: Callable = observers.clock.timed if observers.clock else nullcontext
+
+    def asked(self, **options: Any) -> "Mapper":
+        """The same one with other ``policy``, ``strands`` or ``pairing`` of its MapOptions."""
+        other = copy(self)
+        other.options = replace(self.options, **options)
+        return other
+
+    def untold(self) -> "Mapper":
+        """The same one, which counts nothing."""
+        other = copy(self)
+        other.tally = None
+        return other
+
+    def map(self, span: "Chunk | Span", writer: Any, emit: Callable[..., Any]) -> Summary:
+        """Emit the records of a span's reads in pieces, as ``writer`` (given) makes them."""
+        with self.timed("read"):
+            chunk = span.read()
+        return self.map_chunk(chunk, writer, emit)
+
+    def map_chunk(self, chunk: "Chunk", writer: Any, emit: Callable[..., Any]) -> Summary:
+        """The same for a Chunk."""
+        found = self.search(chunk)
+        if writer.is_sam:
+            reads.check_sam(chunk, found.batch)
+        for start, hits in self.hits_of(found):
+            for first in range(0, max(1, hits.position.size), SLICE_HITS):
+                with self.timed("format"):
+                    piece = writer.format(found.batch, hits, start, first, first + SLICE_HITS)
+                emit(piece)
+        if writer.takers:
+            self._split(found.given, found.total, writer, emit)
+        with self.timed("summarise"):
+            return Summary.of(found, self.options)
+
+    def split(self, chunk: "Chunk", total: np.ndarray | None, writer: Any, emit: Callable[..., Any]) -> None:
+        """Emit the reads of a chunk as they came, where the writer has more outputs than one.
+
+        ``total`` int64[n_reads]: how often each occurs.
+        """
+        if writer.takers:
+            chunk = chunk.whole()
+            self._split(reads.parse(chunk), total, writer, emit)
+
+    def _split(self, given: "ReadBatch", total: Any, writer: Any, emit: Callable[..., Any]) -> None:
+        for piece in writer.split((given,), self.options.policy.eligible(total) > 0):
+            emit(piece)
+
+    def parse(self, chunk: "Chunk") -> tuple:
+        """The reads of a chunk as they came, and as they are cut."""
+        with self.timed("parse"):
+            given = reads.parse(chunk)
+            return given, trimmed(given, self.options.trim)
+
+    def search(self, chunk: "Chunk") -> SearchedBatch:
+        """The reads of a chunk, and where they occur."""
+        return self.search_batch(*self.parse(chunk))
+
+    def search_batch(self, given: "ReadBatch", batch: "ReadBatch") -> SearchedBatch:
+        """The same for reads as they came, and as they are cut."""
+        refuse_shorter(batch, self._least)
+        with self.timed("pack"):
+            patterns = reads.pack(batch, self.options.strands)
+        with self.timed("search"):
+            found = [search(patterns) for search in self._searchers]
+            intervals = Intervals(*map(_rows, zip(*((own.lo, own.hi) for own in found), strict=True)))
+            total = count(intervals)
+        locators = tuple(locator.of(own) for locator, own in zip(self._locators, found, strict=True))
+        return SearchedBatch(
+            given, batch, intervals, locators, total, batch.searchable, self.weights_of(batch)
+        )
+
+    def weights_of(self, batch: "ReadBatch") -> np.ndarray:
+        """How many reads each of a batch stands for, int64[n_reads]."""
+        return weights_of(batch) if self.options.collapse else np.ones(batch.length.size, np.int64)
+
+    def hits_of(self, found: SearchedBatch) -> Any:
+        """Yield (start, Hits) for runs of reads with at most SLICE_HITS occurrences to locate, or of one."""
+        policy = self.options.policy
+        eligible = policy.eligible(found.total)
+        if self.tally:
+            with self.timed("tally"):
+                self.tally.add(found.locators, found.intervals, eligible, found.weight)
+        if policy.limit == 0:
+            return
+        to_locate = policy.reported(found.total) if at_hand(found.locators) else eligible
+        for start, stop in runs(to_locate, SLICE_HITS):
+            with self.timed("locate"):
+                own = Intervals(*(array[:, 2 * start : 2 * stop] for array in found.intervals))
+                occurrences = occurrences_of(found.locators, own, eligible[start:stop])
+                hits = select(occurrences, found.batch, start, found.total[start:stop], policy)
+            yield start, hits
+
+
+def _rows(arrays: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Arrays as the rows of one."""
+    return np.array(arrays) if len(arrays) > 1 else arrays[0][None]
