@@ -23,7 +23,7 @@ LAYOUTS = [
     "cofi-k4",
     "cofi-k8",
 ]
-KINDS = ("sam", "bam", "tsv", "paf", "bed")
+KINDS = ("sam", "bam", "tsv", "paf", "bed", "parquet")
 PLAIN = {
     "index": "index lambda.fa -o plain.fmx",
     "search": "search -x l.fmx reads.fq -o out.sam",

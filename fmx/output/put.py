@@ -44,6 +44,14 @@ def byte(out, at, x):
     return at + 1
 
 
+@inlined
+def integer(out, at, x, n_bytes):
+    """x, little-endian in n_bytes."""
+    for j in range(n_bytes):
+        out[at + j] = np.uint8((x >> (8 * j)) & 255)
+    return at + n_bytes
+
+
 @by_type_or_this
 def number(out, at, x):
     """Decimal digits of x >= 0; up to DIGITS bytes from ``at`` on may change."""

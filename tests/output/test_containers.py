@@ -8,6 +8,7 @@ import pysam
 import pytest
 from texts import numbered, random_letters
 
+from fmx.input import chunks
 from fmx.output import containers
 
 UNIT = random_letters(400, "containers")
@@ -121,10 +122,18 @@ def test_a_package_that_is_missing_is_named(package, to_install, search, folder,
     assert f"pip install {to_install}" in result.err
 
 
-def test_parquet_holds_the_table_of_tsv(search, folder, index_of, command):
+@pytest.mark.usefixtures("search")  # which writes r.fq
+@pytest.mark.parametrize("reads", ["r.fq", "r.fq --mismatches 2", "-1 r.fq -2 mates.fq"])
+def test_parquet_holds_the_table_of_tsv(reads, folder, index_of, command):
     parquet = pytest.importorskip("pyarrow.parquet")
+    (folder / "mates.fq").write_bytes((folder / "r.fq").read_bytes())
+
+    def search(*arguments):
+        return command("search", "-q", "-x", index_of(GENOME), "-a", *reads.split(), *arguments)
+
     assert search("-o", "t.tsv").code == 0
     header, *rows = [line.split("\t") for line in (folder / "t.tsv").read_text().splitlines()]
+    assert len(rows) > 50
     found = []
     for threads in (1, 3):
         assert search("-o", "t.parquet", "-t", threads).code == 0
@@ -133,9 +142,39 @@ def test_parquet_holds_the_table_of_tsv(search, folder, index_of, command):
         assert table.column_names == header
         assert [[str(value) for value in row.values()] for row in table.to_pylist()] == rows
     assert found[0] == found[1]
+
+
+@pytest.mark.usefixtures("search")
+def test_located_parquet_goes_through_a_pipe(folder, index_of, command):
+    parquet = pytest.importorskip("pyarrow.parquet")
     located = command("locate", "-q", "-x", index_of(GENOME), "r.fq", "--format", "parquet")
     (folder / "piped").write_bytes(located.out)
-    assert parquet.read_table("piped").num_rows == len(rows)
+    rows = command("locate", "-q", "-x", index_of(GENOME), "r.fq").out.splitlines()[1:]
+    assert parquet.read_table("piped").num_rows == len(rows) > 50
+
+
+def test_parquet_does_not_depend_on_chunks(search, folder, monkeypatch):
+    """Row groups end within chunks, whose contigs have other numbers."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    from fmx.output.formats import parquet as written
+
+    monkeypatch.setattr(written, "ROWS", 7)
+    found = set()
+    for size in (200, 1000, 100000):
+        monkeypatch.setattr(chunks, "CHUNK_SIZE", size)
+        assert search("-o", "t.parquet").code == 0
+        found.add((folder / "t.parquet").read_bytes())
+    assert len(found) == 1
+    assert parquet.read_metadata("t.parquet").row_group(0).num_rows == 7
+    schema = parquet.read_schema("t.parquet")
+    assert [str(schema.field(name).type) for name in schema.names] == ["string"] * 2 + ["int64"] * 2 + [
+        "string", "int64",
+    ]  # fmt: skip
+    assert search("-o", "t.tsv").code == 0
+    rows = [line.split("\t") for line in (folder / "t.tsv").read_text().splitlines()[1:]]
+    assert [
+        [str(value) for value in row.values()] for row in parquet.read_table("t.parquet").to_pylist()
+    ] == rows
 
 
 REFUSED = {

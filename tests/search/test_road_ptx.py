@@ -11,7 +11,7 @@ from fmx.index.positions import FullSA
 from fmx.index.reference import make_blocks
 from fmx.index.sparse.table import SparseTable
 from fmx.input.reads import Patterns, ReadBatch, Trim
-from fmx.output import put
+from fmx.output import columns, put
 from fmx.output.formats import bam, bed, paf, sam, tsv
 from fmx.search.hits import Hits, SARows
 
@@ -44,6 +44,7 @@ FORMS = {
     "TSV": tsv.TsvHits(NAMES, BLOCKS, False),
     "PAF": paf.PafHits(NAMES, BLOCKS, NUMBERS),
     "BED": bed.Bed(NAMES, BLOCKS),
+    "columns": columns.BinaryHits(NAMES, BLOCKS),
 }
 PACKED = inflate_gpu.Packed(BYTES, ROWS, *[NUMBERS] * 5)
 PLAIN, TOKENS = lz77_gpu.PlainBytes(BYTES, ROWS), lz77_gpu.Tokens(ROWS, np.zeros(1, np.int32), ROWS, ROWS)

@@ -15,7 +15,6 @@ from .matrix import open_matrix
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
-    from ..search_output import RecordOutput
 
 HITS = b"pattern\tcontig\tstart\tend\tstrand\toccurrences\n"
 NEAR = HITS[:-1] + b"\tmismatches\n"
@@ -44,13 +43,8 @@ def open_hits(
     """(HitWriter, header line)."""
     if output.matrix:
         return open_matrix(reference, output)
-    form, head = form_of(output)
+    form, head = (TsvNear, NEAR) if output.mismatches else (TsvHits, HITS)
     return HitWriter(form(*contigs_of(reference), output.absent)), head
-
-
-def form_of(output: "RecordOutput") -> tuple[type, bytes]:
-    """(type of the form, header line) of hits."""
-    return (TsvNear, NEAR) if output.mismatches else (TsvHits, HITS)
 
 
 def open_matches(
