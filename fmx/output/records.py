@@ -1,4 +1,4 @@
-"""Which optional fields a record of SAM and BAM has, as the bits of a number.
+"""Records, and the tags of those of SAM and BAM: which there are is bits of a number.
 
 REPORTED: NH tells how many hits are reported, not how many there are.
 """
@@ -20,12 +20,70 @@ if TYPE_CHECKING:
 NH, HI, NM, MD, REPORTED, MC = 1, 2, 4, 8, 16, 32
 TAGS = {"NH": NH, "HI": HI, "NM": NM, "MD": MD, "MC": MC}
 EVERY = NH | HI | NM | MD | MC
+MATCH = b"M"[0]  # of a CIGAR
+NUMBER_OF_HITS, HIT_INDEX, MISMATCHES, MISMATCHED, MATE_CIGAR, GROUP = map(
+    put.as_bytes, ("NH", "HI", "NM", "MD", "MC", "RG")
+)
+
+
+@by_type
+def put_number_tag(form, out, at, name, x, n_bytes):
+    """The tag ``name`` uint8[2] with a number x >= 0, which BAM holds in 1 or 4 bytes."""
+
+
+@by_type
+def begin_text_tag(form, out, at, name):
+    """What precedes the text of a tag ``name`` uint8[2]."""
+
+
+@by_type
+def end_text_tag(form, out, at):
+    """What ends the text of a tag."""
 
 
 @inlined
-def nh_of(tags, record):
-    """What NH says of a Record with a hit."""
-    return record.reported if tags & REPORTED else record.total
+def put_tags(form, out, at, record):
+    """The tags of a hit that ``form.tags`` asks for."""
+    if form.tags & NH:
+        n = record.reported if form.tags & REPORTED else record.total
+        at = put_number_tag(form, out, at, NUMBER_OF_HITS, n, 4)
+    if form.tags & HI:
+        at = put_number_tag(form, out, at, HIT_INDEX, record.number, 4)
+    if form.tags & NM:
+        at = put_number_tag(form, out, at, MISMATCHES, n_changes(record.changes), 1)
+    if form.tags & MD:
+        at = put_md(out, begin_text_tag(form, out, at, MISMATCHED), record.end, record.changes)
+        at = end_text_tag(form, out, at)
+    return at
+
+
+@inlined
+def put_no_hit(form, out, at, total):
+    """Those of a read without a reported hit, of ``total`` occurrences."""
+    if form.tags & NH:
+        at = put_number_tag(form, out, at, NUMBER_OF_HITS, 0 if form.tags & REPORTED else total, 4)
+    return at
+
+
+@inlined
+def put_mate_cigar(form, out, at, length):
+    """The CIGAR of the other mate, of ``length`` letters, which is mapped."""
+    if form.tags & MC:
+        at = put.number(out, begin_text_tag(form, out, at, MATE_CIGAR), length)
+        at = end_text_tag(form, out, put.byte(out, at, MATCH))
+    return at
+
+
+@inlined
+def put_group(form, out, at, batch, r):
+    """The read group of read r, if there is one: its own (``form.own_group``), or ``form.group`` of all."""
+    if form.own_group == 0 and form.group.size == 0:
+        return at
+    begin = begin_text_tag(form, out, at, GROUP)
+    if form.own_group == 0:
+        return end_text_tag(form, out, put.text(out, begin, form.group))
+    end = put_own_group(out, begin, batch, r, form.own_group)
+    return end_text_tag(form, out, end) if end > begin else at
 
 
 _RG = put.as_bytes("\tRG:Z:")

@@ -14,25 +14,21 @@ from ...compiler.functions import compiled, inlined, static_type
 from ...compiler.primitives import at as element
 from ...errors import UnsupportedError
 from ...index.reference import contig_of, position_of_key
-from ...input.sets import n_changes
 from .. import containers, put
 from ..hits import HitWriter
 from ..mates import MATE_UNMAPPED, NOWHERE, SECONDARY, UNMAPPED, put_mate
 from ..records import (
-    HI,
-    MC,
-    MD,
-    NH,
-    NM,
-    REPORTED,
-    contigs_of,
-    nh_of,
-    put_md,
-    put_own_group,
+    begin_text_tag,
+    end_text_tag,
+    put_group,
+    put_mate_cigar,
+    put_no_hit,
+    put_number_tag,
     put_record,
+    put_tags,
     put_unmapped,
 )
-from .sam import MATCH, SamHits, quality_of
+from .sam import SamHits, form_of, quality_of
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
@@ -41,8 +37,7 @@ MAX_CONTIG = 2**31 - 1  # bases
 _NIBBLE = np.full(256, 15, np.uint8)  # letter -> 4-bit code of BAM
 for _code, _letter in enumerate(b"=ACMGRSVTWYHKDBN"):
     _NIBBLE[_letter] = _code
-_GROUP = put.as_bytes("RGZ")
-_NH, _HI, _NM, _MD, _MC = map(put.as_bytes, ("NHi", "HIi", "NMC", "MDZ", "MCZ"))
+_BYTE, _INT, _TEXT = b"CiZ"  # types of tags
 
 
 def header(reference: "Reference", sam_header: bytes, names: "put.NameLines") -> bytes:
@@ -68,8 +63,8 @@ def _put_contigs(out, names, lengths):
     """Each contig's name and length, int64[n]; how many bytes that is."""
     at = np.int64(0)
     for i in range(lengths.size):
-        at = _put_int(out, at, names.first[i + 1] - names.first[i], 4)  # with the NUL behind a name
-        at = _put_int(out, put.byte(out, put.name(out, at, names, i), 0), lengths[i], 4)
+        at = put.integer(out, at, names.first[i + 1] - names.first[i], 4)  # with the NUL behind a name
+        at = put.integer(out, put.byte(out, put.name(out, at, names, i), 0), lengths[i], 4)
     return at
 
 
@@ -98,20 +93,11 @@ def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[HitWriter, bytes]:
     """(HitWriter, header)."""
-    group = put.as_bytes(f"RGZ{output.groups.name}\0" if output.groups.name else "")
-    form = BamHits(*contigs_of(reference), output.unmapped, output.tags, group, output.groups.longest)
+    form = form_of(BamHits, reference, output)
     head = header(reference, sam_header(form.names), form.names)
     if containers.is_needed(output):  # which takes records that are not compressed
         return HitWriter(form, True), head
     return HitWriter(form, True, deflate, BGZF_END), deflate(np.frombuffer(head, np.uint8))
-
-
-@inlined
-def _put_int(out, at, x, n_bytes):
-    """x, little-endian in n_bytes."""
-    for j in range(n_bytes):
-        out[at + j] = np.uint8((x >> (8 * j)) & 255)
-    return at + n_bytes
 
 
 @inlined
@@ -127,6 +113,22 @@ def _bin(start, end):
     return np.int64(0)
 
 
+@put_number_tag.register(BamHits)
+def _put_number_tag(form, out, at, name, x, n_bytes):
+    at = put.byte(out, put.text(out, at, name), _BYTE if n_bytes == 1 else _INT)
+    return put.integer(out, at, x, n_bytes)
+
+
+@begin_text_tag.register(BamHits)
+def _begin_text_tag(form, out, at, name):
+    return put.byte(out, put.text(out, at, name), _TEXT)
+
+
+@end_text_tag.register(BamHits)
+def _end_text_tag(form, out, at):
+    return put.byte(out, at, 0)
+
+
 @put_record.register(BamHits)
 def _put_hit(form, out, at, batch, record):
     begin, r, n = at, record.query, record.end
@@ -136,7 +138,7 @@ def _put_hit(form, out, at, batch, record):
         _bin(record.start, record.start + n), 16 * record.reverse + 256 * secondary, 1, 0 if secondary else n,
         -1, -1, 0,
     )  # fmt: skip
-    at = _put_int(out, _put_core(out, at, batch, r, core), n << 4, 4)
+    at = put.integer(out, _put_core(out, at, batch, r, core), n << 4, 4)
     if not secondary:
         at = _put_read(out, at, batch, r, record.reverse)
     return _put_end(form, out, begin, put_tags(form, out, at, record), batch, r)
@@ -150,28 +152,6 @@ def _put_unmapped(form, out, at, batch, r, total):
     at = _put_core(out, at, batch, r, Core(-1, -1, 0, 4680, 4, 0, batch.length[r], -1, -1, 0))
     at = _put_read(out, at, batch, r, False)
     return _put_end(form, out, begin, put_no_hit(form, out, at, total), batch, r)
-
-
-@inlined
-def put_tags(form, out, at, record):
-    """The tags of a hit that are wanted."""
-    if form.tags & NH:
-        at = _put_int(out, put.text(out, at, _NH), nh_of(form.tags, record), 4)
-    if form.tags & HI:
-        at = _put_int(out, put.text(out, at, _HI), record.number, 4)
-    if form.tags & NM:
-        at = put.byte(out, put.text(out, at, _NM), n_changes(record.changes))
-    if form.tags & MD:
-        at = put.byte(out, put_md(out, put.text(out, at, _MD), record.end, record.changes), 0)
-    return at
-
-
-@inlined
-def put_no_hit(form, out, at, total):
-    """Those of a read without a reported hit, of ``total`` occurrences."""
-    if form.tags & NH:
-        at = _put_int(out, put.text(out, at, _NH), 0 if form.tags & REPORTED else total, 4)
-    return at
 
 
 @put_mate.register(BamHits)
@@ -188,44 +168,33 @@ def _put_mate(form, out, at, batch, mate):
     )  # fmt: skip
     at = _put_core(out, at, batch, r, core)
     if is_mapped:
-        at = _put_int(out, at, n << 4, 4)
+        at = put.integer(out, at, n << 4, 4)
     if not secondary:
         at = _put_read(out, at, batch, r, record.reverse)
     at = put_tags(form, out, at, record) if is_mapped else put_no_hit(form, out, at, total)
-    if form.tags & MC and not mate.flag & MATE_UNMAPPED:
-        at = put.number(out, put.text(out, at, _MC), mate.other_length)
-        at = put.byte(out, put.byte(out, at, MATCH), 0)
+    if not mate.flag & MATE_UNMAPPED:
+        at = put_mate_cigar(form, out, at, mate.other_length)
     return _put_end(form, out, begin, at, batch, r)
 
 
 @inlined
 def _put_end(form, out, begin, at, batch, r):
     """The read group of a record, and its size at its start."""
-    at = _put_group(form, out, at, batch, r)
-    _put_int(out, begin, at - begin - 4, 4)
+    at = put_group(form, out, at, batch, r)
+    put.integer(out, begin, at - begin - 4, 4)
     return at
-
-
-@inlined
-def _put_group(form, out, at, batch, r):
-    """The tag of the read group, if there is one."""
-    if form.own_group == 0:
-        return put.text(out, at, form.group)
-    begin = put.text(out, at, _GROUP)
-    end = put_own_group(out, begin, batch, r, form.own_group)
-    return put.byte(out, end, 0) if end > begin else at
 
 
 @inlined
 def _put_core(out, at, batch, r, core):
     """The fixed part of a record and its name; the size at its start is written when it is known."""
-    at = _put_int(out, _put_int(out, at + 4, core.contig, 4), core.position, 4)
+    at = put.integer(out, put.integer(out, at + 4, core.contig, 4), core.position, 4)
     at = put.byte(out, at, max(1, batch.name_length[r]) + 1)
     at = put.byte(out, at, core.quality)
-    at = _put_int(out, _put_int(out, at, core.bin, 2), core.n_cigar, 2)
-    at = _put_int(out, _put_int(out, at, core.flag, 2), core.length, 4)
-    at = _put_int(out, _put_int(out, at, core.next_contig, 4), core.next_position, 4)
-    at = put.query(out, _put_int(out, at, core.insert, 4), batch, r)
+    at = put.integer(out, put.integer(out, at, core.bin, 2), core.n_cigar, 2)
+    at = put.integer(out, put.integer(out, at, core.flag, 2), core.length, 4)
+    at = put.integer(out, put.integer(out, at, core.next_contig, 4), core.next_position, 4)
+    at = put.query(out, put.integer(out, at, core.insert, 4), batch, r)
     return put.byte(out, at, 0)
 
 

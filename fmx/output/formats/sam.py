@@ -7,24 +7,24 @@ import numpy as np
 
 from ...compiler.functions import compiled, inlined, static_type
 from ...index.reference import contig_of, position_of_key
-from ...input.sets import n_changes
 from .. import put
 from ..hits import HitWriter
 from ..lines import MatchWriter
 from ..mates import MATE_UNMAPPED, NOWHERE, SECONDARY, UNMAPPED, put_mate
 from ..records import (
-    HI,
     LINED,
-    MC,
-    MD,
-    NH,
-    NM,
-    REPORTED,
+    MATCH,
+    MISMATCHED,
+    MISMATCHES,
+    begin_text_tag,
     contigs_of,
-    nh_of,
-    put_md,
-    put_own_group,
+    end_text_tag,
+    put_group,
+    put_mate_cigar,
+    put_no_hit,
+    put_number_tag,
     put_record,
+    put_tags,
     put_unmapped,
 )
 
@@ -32,13 +32,12 @@ if TYPE_CHECKING:
     from ...index.reference import Reference
 
 _UNMAPPED = put.as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
-_NH, _HI, _NM, _MD = map(put.as_bytes, ("\tNH:i:", "\tHI:i:", "\tNM:i:", "\tMD:Z:"))
+_NUMBER, _TEXT = map(put.as_bytes, (":i:", ":Z:"))
 _MATE, _NO_READ, _NO_QUALITY = map(put.as_bytes, ("\t*\t0\t0\t", "*\t*", "\t*"))
-_NO_PLACE, _MC = map(put.as_bytes, ("\t*\t0", "\tMC:Z:"))
-_GROUP = put.as_bytes("\tRG:Z:")
+_NO_PLACE = put.as_bytes("\t*\t0")
 _HD = put.as_bytes("@HD\tVN:1.6\tSO:unsorted\tGO:query\n")
 _SQ, _LN, _M5, _HEX = map(put.as_bytes, ("@SQ\tSN:", "\tLN:", "\tM5:", "0123456789abcdef"))
-MATCH, CLIP = b"MH"  # operations of a CIGAR
+CLIP = b"H"[0]  # of a CIGAR
 SAME = b"="[0]  # contig as the record's own
 UNKNOWN = 255  # mapping quality
 
@@ -87,18 +86,24 @@ def quality_of(n):
     return MAPQ[n] if n < MAPQ.size else 0
 
 
-# Of hits also: whether a read without one has a record, bits of output/records.py, and the tag of the read
-# group, uint8[n].  Where reads have groups of their own, ``own_group`` is how long an ID may be, else 0.
+# Of hits also: whether a read without one has a record, bits of output/records.py, and the ID of the read
+# group of all, uint8[n].  Where reads have their own, ``own_group`` is how long an ID may be, else 0.
 SamHits = static_type("SamHits", (*LINED, "unmapped", "tags", "group", "own_group"), __name__)
 SamMatches = static_type("SamMatches", LINED, __name__)
+
+
+def form_of(kind: Any, reference: "Reference", output: Any) -> Any:
+    """SamHits, or another ``kind`` with its fields, as a RecordOutput asks."""
+    groups = output.groups
+    group = put.as_bytes(groups.name)
+    return kind(*contigs_of(reference), output.unmapped, output.tags, group, groups.longest)
 
 
 def open_hits(
     reference: "Reference", output: Any, sam_header: Callable[[Any], bytes]
 ) -> tuple[HitWriter, bytes]:
     """(HitWriter, header)."""
-    group = put.as_bytes(f"\tRG:Z:{output.groups.name}" if output.groups.name else "")
-    form = SamHits(*contigs_of(reference), output.unmapped, output.tags, group, output.groups.longest)
+    form = form_of(SamHits, reference, output)
     return HitWriter(form, is_sam=True), sam_header(form.names)
 
 
@@ -116,6 +121,24 @@ def _put_place(form, out, at, batch, record, flag, quality):
     at = put.field(out, put.query(out, at, batch, record.query), flag)
     at = put.name_field(out, at, form.names, record.contig)
     return put.byte(out, put.field(out, put.field(out, at, record.start + 1), quality), put.TAB)
+
+
+@put_number_tag.register(SamHits)
+@put_number_tag.register(SamMatches)
+def _put_number_tag(form, out, at, name, x, n_bytes):
+    return put.number(out, put.text(out, put.text(out, put.byte(out, at, put.TAB), name), _NUMBER), x)
+
+
+@begin_text_tag.register(SamHits)
+@begin_text_tag.register(SamMatches)
+def _begin_text_tag(form, out, at, name):
+    return put.text(out, put.text(out, put.byte(out, at, put.TAB), name), _TEXT)
+
+
+@end_text_tag.register(SamHits)
+@end_text_tag.register(SamMatches)
+def _end_text_tag(form, out, at):
+    return at
 
 
 @put_record.register(SamHits)
@@ -137,28 +160,6 @@ def _put_unmapped(form, out, at, batch, r, total):
     return put.byte(out, put_group(form, out, at, batch, r), put.LINE)
 
 
-@inlined
-def put_tags(form, out, at, record):
-    """The tags of a hit that are wanted."""
-    if form.tags & NH:
-        at = put.number(out, put.text(out, at, _NH), nh_of(form.tags, record))
-    if form.tags & HI:
-        at = put.number(out, put.text(out, at, _HI), record.number)
-    if form.tags & NM:
-        at = put.number(out, put.text(out, at, _NM), n_changes(record.changes))
-    if form.tags & MD:
-        at = put_md(out, put.text(out, at, _MD), record.end, record.changes)
-    return at
-
-
-@inlined
-def put_no_hit(form, out, at, total):
-    """Those of a read without a reported hit, of ``total`` occurrences."""
-    if form.tags & NH:
-        at = put.number(out, put.text(out, at, _NH), 0 if form.tags & REPORTED else total)
-    return at
-
-
 @put_mate.register(SamHits)
 def _put_mate(form, out, at, batch, mate):
     record, is_mapped = mate.record, (mate.flag & UNMAPPED) == 0
@@ -178,8 +179,8 @@ def _put_mate(form, out, at, batch, mate):
         put.text(out, at, _NO_READ) if mate.flag & SECONDARY else _put_read(out, at, batch, r, record.reverse)
     )
     at = put_tags(form, out, at, record) if is_mapped else put_no_hit(form, out, at, total)
-    if form.tags & MC and not mate.flag & MATE_UNMAPPED:
-        at = put.byte(out, put.number(out, put.text(out, at, _MC), mate.other_length), MATCH)
+    if not mate.flag & MATE_UNMAPPED:
+        at = put_mate_cigar(form, out, at, mate.other_length)
     return put.byte(out, put_group(form, out, at, batch, r), put.LINE)
 
 
@@ -197,16 +198,6 @@ def _put_other(form, out, at, mate):
     return put.byte(out, put.signed(out, put.byte(out, at, put.TAB), mate.insert), put.TAB)
 
 
-@inlined
-def put_group(form, out, at, batch, r):
-    """The tag of the read group, if there is one."""
-    if form.own_group == 0:
-        return put.text(out, at, form.group)
-    begin = put.text(out, at, _GROUP)
-    end = put_own_group(out, begin, batch, r, form.own_group)
-    return end if end > begin else at
-
-
 @put_record.register(SamMatches)
 def _put_match(form, out, at, batch, record):
     """An alignment of a part of a query, the rest clipped away."""
@@ -217,9 +208,9 @@ def _put_match(form, out, at, batch, record):
     at = put.byte(out, put.number(out, _put_clip(out, at, before), n), MATCH)
     at = put.text(out, _put_clip(out, at, after), _MATE)
     at = put.bases(out, at, batch.data, batch.start[record.query] + record.begin, n, record.reverse)
-    at = put.number(out, put.text(out, put.text(out, at, _NO_QUALITY), _NM), 0)
-    at = put.number(out, put.text(out, at, _MD), n)
-    return put.byte(out, at, put.LINE)
+    at = put_number_tag(form, out, put.text(out, at, _NO_QUALITY), MISMATCHES, 0, 1)
+    at = put.number(out, begin_text_tag(form, out, at, MISMATCHED), n)
+    return put.byte(out, end_text_tag(form, out, at), put.LINE)
 
 
 @inlined
