@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compiler import functions
 from ..errors import n_of
 from ..input.chunks import CHUNK_SIZE
 from ..input.mates import PairedFiles
@@ -198,14 +197,22 @@ def count(
     """Count guides in Samples, by a Counter that was made for them."""
     wall = progress.wall
     with opened(output) as files:
-        inputs = SampleInputs(samples, options.n_threads)
         with wall.spending("counting"):
-            found = count_samples(counter, inputs, len(samples), options.n_threads, progress)
+            seen = count_all(counter, samples, options, progress)
         wall.turn_to("writing")
-        stats = write(files, output.kind, _seen(counter, samples, found, options))
+        stats = write(files, output.kind, seen)
     tell_samples(stats, progress)
     n_reads, n_assigned = sum(each.reads for each in stats), sum(each.assigned for each in stats)
     return counted(samples, n_reads, n_assigned)
+
+
+def count_all(
+    counter: Counter, samples: Sequence[Sample], options: CountOptions, progress: Progress
+) -> CountResult:
+    """What is seen of the guides of a Counter in Samples."""
+    inputs = SampleInputs(samples, options.n_threads)
+    found = count_samples(counter, inputs, len(samples), options.n_threads, progress)
+    return _seen(counter, samples, found, options)
 
 
 def tell_samples(stats: list, progress: Progress) -> None:
@@ -244,29 +251,28 @@ def make_counter(
     libraries: Sequence[Library], samples: Sequence[Sample], options: CountOptions, progress: Progress
 ) -> Counter:
     """What counts the guides of a Library, or of two for mates, in Samples; tells what is odd about them."""
-    functions.on_first_compile(progress)
-    libraries = [without_doubles(library, progress) for library in libraries]
+    libraries = [_without_doubles(library, progress) for library in libraries]
     targets = make_targets(libraries, bool(samples[0].second))
-    tell_neighbours(targets, options, progress)
+    _tell_neighbours(targets, options, progress)
     return Counter(targets, options)
 
 
 def _seen(
     counter: Counter, samples: Sequence[Sample], found: list[GuideTally], options: CountOptions
 ) -> CountResult:
-    library, counts = rows_of(counter.targets, found)
+    library, counts = _rows_of(counter.targets, found)
     left_length = int(counter.targets.guides[0].table.lengths[0])
     return CountResult(library, list(samples), found, counts, str(options), left_length)
 
 
-def rows_of(targets: Targets, found: list[GuideTally]) -> tuple:
+def _rows_of(targets: Targets, found: list[GuideTally]) -> tuple:
     """(Library of the rows, their counts int64[n_samples, n_rows]) of the GuideTally of each sample."""
     if targets.library:
         return targets.library, np.array([tally.counts for tally in found])
     return targets.rows_of(pair_keys(found)), counts_of_pairs(found)
 
 
-def without_doubles(library: Library, progress: Progress) -> Library:
+def _without_doubles(library: Library, progress: Progress) -> Library:
     """A library without the guides whose sequence an earlier one has; says which."""
     library, left = library.unique()
     if left:
@@ -279,7 +285,7 @@ def without_doubles(library: Library, progress: Progress) -> Library:
     return library
 
 
-def tell_neighbours(targets: Targets, options: CountOptions, progress: Progress) -> None:
+def _tell_neighbours(targets: Targets, options: CountOptions, progress: Progress) -> None:
     """Say how many guides are one letter apart from another one."""
     for guides in dict.fromkeys(targets.guides):
         n_close, example = guides.neighbours()

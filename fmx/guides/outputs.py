@@ -208,6 +208,11 @@ class CountResult(NamedTuple):
     options: str
     left_length: int
 
+    def stats(self) -> "list[SampleStats]":
+        """What became of the reads of each sample."""
+        each = zip(self.samples, self.found, self.counts, strict=True)
+        return [stats_of(*own, self.left_length) for own in each]
+
 
 @contextmanager
 def opened(output: CountOutput) -> Iterator[dict[str, BinaryIO]]:
@@ -222,10 +227,7 @@ def opened(output: CountOutput) -> Iterator[dict[str, BinaryIO]]:
 
 def write(files: Mapping[str, BinaryIO], kind: str, seen: CountResult) -> list:
     """Write the tables and reports that are asked for; the SampleStats."""
-    stats = [
-        stats_of(sample, tally, row, seen.left_length)
-        for sample, tally, row in zip(seen.samples, seen.found, seen.counts, strict=True)
-    ]
+    stats = seen.stats()
     about = {"version": __version__, "library": shown(seen.library.path), "guides": len(seen.library)}
     about["options"] = seen.options
     files["path"].write(

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
+from ..compiler import functions
 from ..guides.counting import Counter, CountOptions
 from ..guides.journey import (
     CountSummary,
@@ -72,6 +73,7 @@ class CountJob(FilesJob):
         return replace(self.counting, n_threads=resources.threads)
 
     def _counter(self, resources: Resources, progress: Any) -> Counter:
+        functions.on_first_compile(progress)
         libraries = [read_library(path, self.columns, progress.say) for path in self.libraries]
         return make_counter(libraries, self.samples, self._options(resources), progress)
 

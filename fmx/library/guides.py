@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import quoted
-from ..guides import journey
 from ..guides.assign import GuideWindow
-from ..guides.counting import Counter, CountOptions, SampleInputs, count_samples
-from ..guides.library import ASKED, Library, read_library
+from ..guides.counting import CountOptions
+from ..guides.journey import count_all, make_counter
+from ..guides.library import ASKED, read_library
+from ..guides.outputs import CountResult
 from ..guides.samples import Sample, samples_of
-from ..guides.stats import SampleStats, stats_of
-from ..guides.targets import make_targets
+from ..guides.stats import SampleStats
 from ..machines.progress import Progress
 from . import arguments
 from .arguments import Path, Strands
@@ -103,20 +103,13 @@ def count(
         arguments.whole("min_quality", min_quality, (0, 93), 0), arguments.threads(threads),
     )  # fmt: skip
     path, notes = os.fspath(arguments.file("library", library)), _Notes()
-    guides = journey.without_doubles(read_library(path, asked, notes.say), notes)
-    targets = make_targets([guides], mates is not None)
-    journey.tell_neighbours(targets, options, notes)
-    counter, inputs = Counter(targets, options), SampleInputs(samples, options.n_threads)
-    found = count_samples(counter, inputs, len(samples), options.n_threads, Progress(quiet=True))
-    rows, numbers = journey.rows_of(targets, found)
-    longest = int(targets.guides[0].table.lengths[0])
-    stats = (stats_of(*each, longest) for each in zip(samples, found, numbers, strict=True))
-    return Counts(
-        _table([sample.name for sample in samples], rows, numbers), tuple(stats), tuple(notes.lines)
-    )
+    counter = make_counter([read_library(path, asked, notes.say)], samples, options, notes)
+    seen = count_all(counter, samples, options, Progress(quiet=True))
+    return Counts(_table(seen), tuple(seen.stats()), tuple(notes.lines))
 
 
-def _table(names: list[str], rows: Library, numbers: np.ndarray) -> Table:
+def _table(seen: CountResult) -> Table:
+    names, rows, numbers = [sample.name for sample in seen.samples], seen.library, seen.counts
     genes = {gene: i for i, gene in enumerate(dict.fromkeys(rows.genes))}
     table = np.zeros(numbers.shape, COUNT)
     table["sample"] = np.arange(len(names))[:, None]
