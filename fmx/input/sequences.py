@@ -3,7 +3,7 @@
 Whoever takes some of them joins them; what Python did for each by itself would take longer than its search.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count as counted
 from itertools import islice
@@ -96,7 +96,7 @@ def _has_blanks(part: JoinedSequences) -> bool:
 
 def plan(
     what: str, sequences: Iterable[Any], size: int = CHUNK_SIZE, is_numbered: bool = False
-) -> Iterator[SequenceSpan]:
+) -> Generator[SequenceSpan, None, None]:
     """Yield what can be ``read`` to Chunks, each of about ``size`` letters, of str or bytes in order.
 
     ``sequences``: an iterable of them, or a Mapping of names to them; others have no name, or their number

@@ -5,7 +5,7 @@ What numbers and names they may be is that of the commands' options: limits.py.
 
 import operator
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from numbers import Real
 from typing import Any, Literal, TypeVar
 
@@ -170,7 +170,9 @@ class Source:
         self.paths: list[Any] = [value] if is_file(what, value) else []
         self.has_names = bool(self.paths) or isinstance(value, Mapping)
 
-    def plan(self, size: int = CHUNK_SIZE, n_threads: int = 1, is_numbered: bool = False) -> Iterator[Any]:
+    def plan(
+        self, size: int = CHUNK_SIZE, n_threads: int = 1, is_numbered: bool = False
+    ) -> Generator[Any, None, None]:
         """Yield what can be ``read`` to Chunks of about ``size`` bytes; ``is_numbered`` as of given.plan."""
         if self.paths:
             return spans.plan(self.paths, size, n_threads=n_threads)

@@ -17,12 +17,12 @@ from ..mem.matching import Finder, MemOptions
 from ..search import hits
 from ..search.hits import Near, SelectionPolicy
 from ..search.mapper import Mapper
-from ..search.mappers import make_mappers
+from ..search.mappers import make_mappers, of_pairs
 from ..search.mapping import BOTH, MapOptions
 from ..search.pairs.proper import Pairing
 from . import arguments, results
 from .arguments import Orientation, Sequences, Source, Strands, Unique
-from .table import HIT, MATCH, NEAR_HIT, Names, Table, joined
+from .table import HIT, MATCH, NEAR_HIT, PROPER_PAIR, Names, Table, joined
 
 AnyIndex = FMIndex | JoinedIndex
 
@@ -53,7 +53,10 @@ class Searchers:
             mappers = make_mappers(index, options, self.device, Progress(quiet=True))
             if self.device.engine != "cpu":
                 self._kept = index, near, mappers
-        asked = partial(_asked, {"policy": policy, "strands": strands, "pairing": pairing})
+
+        def asked(mapper: Mapper) -> Any:
+            return of_pairs(mapper.asked(policy=policy, strands=strands, pairing=pairing), index)
+
         return [mapper.as_asked(asked) if isinstance(mapper, Auto) else asked(mapper) for mapper in mappers]
 
     def finders(self, index: AnyIndex, options: MemOptions, writer: Any) -> list[Finder | Auto[Finder]]:
@@ -61,10 +64,6 @@ class Searchers:
         self.close()
         make = partial(Finder, index, writer=writer)
         return make_finders(make, index, options, self.device, Progress(quiet=True))
-
-
-def _asked(options: dict[str, Any], mapper: Mapper) -> Mapper:
-    return mapper.asked(**options)
 
 
 class Index:
@@ -158,7 +157,7 @@ class Index:
         found = self._search(
             source, k=k, strands=strands, at_most=at_most, seed=seed, mismatches=mismatches, strata=strata
         )
-        return self._joined(NEAR_HIT if mismatches else HIT, "read", source, found)
+        return self._joined(NEAR_HIT if mismatches else HIT, source.has_names, found)
 
     def search_chunks(
         self, reads: Sequences, *, k: int | None = 1, strands: Strands = "both", at_most: int | None = None,
@@ -220,7 +219,8 @@ class Index:
         pairing = arguments.pairing(orientation, min_insert, max_insert)
         sources = Source("reads1", reads1), Source("reads2", reads2)
         mappers = self._searchers.of(self._index, policy, pairing=pairing)
-        return results.pair(mappers, sources, self._index.reference)
+        has_names = all(source.has_names for source in sources)
+        return self._joined(PROPER_PAIR, has_names, results.pair(mappers, sources, self._index.reference))
 
     def locate(
         self, patterns: Sequences, *, strands: Strands = "both", mismatches: int = 0, iupac: bool = False
@@ -248,7 +248,7 @@ class Index:
         source, policy = Source("patterns", patterns), hits.SelectionPolicy(hits.ALL)
         mappers = self._searched(policy, strands, near)
         found = results.search(mappers, source, self._index.reference)
-        return self._joined(NEAR_HIT if near else HIT, "read", source, found)
+        return self._joined(NEAR_HIT if near else HIT, source.has_names, found)
 
     def count(
         self, reads: Sequences, *, strands: Strands = "both", mismatches: int = 0, iupac: bool = False
@@ -298,17 +298,17 @@ class Index:
         kept = ANY if unique is None else arguments.unique_set(unique)
         source, index = Source("queries", queries), self._with(method="verify")
         options = MemOptions(least, which, kept, self._searchers.n_threads)
-        writer = results.MatchRows(index.reference.blocks, source.has_names)
+        writer = results.MatchRows(MATCH, index.reference.blocks, source.has_names)
         finders = self._searchers.finders(index, options, writer)
-        return self._joined(MATCH, "query", source, results.match(index.reference, finders, source))
+        return self._joined(MATCH, source.has_names, results.match(finders, source, index.reference))
 
     @property
     def _index(self) -> AnyIndex:
         return self._opened or _refuse()
 
-    def _joined(self, dtype: np.dtype, column: str, source: Source, tables: Iterator[Table]) -> Table:
-        """Tables as one, which knows names even if there are none; ``column``: of the source's numbers."""
-        of_source = {column: Names.of([])} if source.has_names else {}
+    def _joined(self, dtype: np.dtype, has_names: bool, tables: Iterator[Table]) -> Table:
+        """Tables as one, which knows names of what its first column numbers, if ``has_names``."""
+        of_source = {dtype.descr[0][0]: Names.of([])} if has_names else {}
         return joined(dtype, tables, {"contig": Names.of(self.contigs), **of_source})
 
     def _search(

@@ -1,9 +1,9 @@
-"""Hits and matches -> rows of a Table: what a worker of the library does with a span."""
+"""Hits and matches -> rows of a Table: the output of the library, where commands write records."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from operator import itemgetter
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,40 +16,29 @@ from ..input.mates import Mates, PairedFiles
 from ..input.read_range import InputShare
 from ..input.reads import ReadBatch
 from ..input.sets import n_changes
-from ..machines.pipeline import Shares, run_at
+from ..machines.pipeline import run_at
 from ..machines.places import Auto, at_once
 from ..machines.progress import Progress
-from ..mem import matching
+from ..mem.journey import matched
+from ..mem.matching import Finder
+from ..output.hits import BatchWriter
 from ..search.hits import Hits
 from ..search.mapper import Mapper
+from ..search.mappers import mapped
 from ..search.near.matches import NearHits
-from ..search.pairs.pair_mapper import PairHits, PairMapper
-from ..search.summary import PairSummary
+from ..search.pairs.pair_mapper import PairHits
 from ..workflow import tell_compiling
 from .arguments import Source
-from .table import HIT, MATCH, NEAR_HIT, PROPER_PAIR, Names, Table, make_table
+from .table import HIT, NEAR_HIT, PROPER_PAIR, Names, Table, make_table
 
 Mappers: TypeAlias = Sequence[Mapper | Auto[Mapper]]  # as of Searchers.of
 
 
-def rows_of_hits(blocks: Blocks, start: int, hits: Hits | NearHits) -> np.ndarray:
-    """Hits, or NearHits, of reads ``start`` onwards as rows of HIT, or of NEAR_HIT."""
-    dtype = NEAR_HIT if isinstance(hits, NearHits) else HIT
-    rows, n_hits = np.empty(hits.position.size, dtype), np.diff(hits.first)
-    rows["contig"], rows["position"] = _places(blocks, hits.position)
-    rows["read"] = np.repeat(np.arange(start, start + n_hits.size), n_hits)
-    rows["reverse"] = hits.reverse
-    rows["occurrences"] = np.repeat(hits.total, n_hits)
-    if isinstance(hits, NearHits):
-        rows["mismatches"] = n_changes(hits.changes)
-    return rows
-
-
 class Piece(NamedTuple):
-    """``rows`` of a Table, and ``names`` of queries that begin among these, or of pairs, or None."""
+    """``rows`` of a Table, and ``names`` of queries that begin among these, or of reads or pairs, or None."""
 
     rows: np.ndarray
-    names: Names | None
+    names: Names | None = None
 
     @property
     def nbytes(self) -> int:
@@ -57,43 +46,54 @@ class Piece(NamedTuple):
         return self.rows.nbytes
 
 
-class MatchRows:
-    """Stands in the place of output.matches.MatchWriter: gives Pieces."""
+class RowWriter(BatchWriter):
+    """A RecordWriter of Pieces: rows of ``dtype``, and names ``with_names``.
 
-    is_sam = False
+    The first column numbers reads from 0: those of a chunk, or of all input where it ``is_absolute``.
+    """
 
-    def __init__(self, blocks: Blocks, with_names: bool) -> None:
-        self._blocks, self._with_names = blocks, with_names
+    is_absolute = False
 
-    def format(self, batch: ReadBatch, strands: Any, matches: Any, rows: tuple[int, int]) -> Piece:
-        """Matches, and the names of the queries whose first row is one of ``rows`` (from, to)."""
-        found, own = np.empty(matches.length.size, MATCH), strands.row[matches.strand]
-        query, reverse = own >> 1, own & 1 == 1
-        begin = strands.offset[matches.strand] + matches.position
-        found["query_position"] = np.where(reverse, batch.length[query] - begin - matches.length, begin)
-        found["query"], found["reverse"], found["length"] = query, reverse, matches.length
-        found["contig"], found["position"] = _places(self._blocks, matches.text)
-        if not self._with_names:
-            return Piece(found, None)
-        queries = slice((rows[0] + 1) >> 1, (rows[1] + 1) >> 1)
-        few = batch._replace(name_start=batch.name_start[queries], name_length=batch.name_length[queries])
-        return Piece(found, Names.of_batch(few))
+    def __init__(self, dtype: np.dtype, blocks: Blocks, with_names: bool) -> None:
+        super().__init__()
+        self.dtype, self.with_names, self._blocks = dtype, with_names, blocks
+        self.takers = (Names,) if with_names else ()  # mappers split what has some
 
-    def written(self, piece: Piece) -> None:
-        """No buffer serves again."""
+    def split(self, batches: tuple[ReadBatch, ...], is_hit: np.ndarray) -> Iterator[Piece]:
+        """Yield the names of reads, or of pairs."""
+        if self.with_names:
+            yield Piece(np.empty(0, self.dtype), Names.of_batch(batches[0]))
 
 
-class PairRows:
-    """Stands in the place of output.mates.MateWriter: gives Pieces of rows, or of names."""
+class HitRows(RowWriter):
+    """Rows of HIT, or of NEAR_HIT."""
 
-    is_sam = False
+    def format(
+        self, batch: ReadBatch, hits: Hits | NearHits, start: int, first_hit: int, last_hit: int
+    ) -> Piece:
+        """Hits ``first_hit`` to ``last_hit`` of those of reads ``start`` onwards."""
+        own, n_hits = slice(first_hit, last_hit), np.diff(hits.first.clip(first_hit, last_hit))
+        rows = np.empty(hits.position[own].size, self.dtype)
+        rows["contig"], rows["position"] = _places(self._blocks, hits.position[own])
+        rows["read"] = np.repeat(np.arange(start, start + n_hits.size), n_hits)
+        rows["reverse"] = hits.reverse[own]
+        rows["occurrences"] = np.repeat(hits.total, n_hits)
+        if isinstance(hits, NearHits):
+            rows["mismatches"] = n_changes(hits.changes[own])
+        return Piece(rows)
+
+
+class PairRows(RowWriter):
+    """Rows of PROPER_PAIR."""
+
+    is_absolute = True
 
     def format(self, mates: Mates, hits: PairHits, start: int, first: int, last: int) -> Piece:
         """The proper pairs of PairHits of pairs ``start`` onwards of some Mates."""
         found = hits.proper
         n_hits = np.diff(found.first)
         pair = np.repeat(np.arange(start, start + n_hits.size), n_hits)
-        rows = np.empty(pair.size, PROPER_PAIR)
+        rows = np.empty(pair.size, self.dtype)
         begins = [position_of_key(key) for key in (found.one, found.two)]
         ends = [begin + batch.length[pair] for begin, batch in zip(begins, mates[:2], strict=True)]
         rows["pair"] = mates.origins[0].number - 1 + pair
@@ -101,11 +101,25 @@ class PairRows:
         rows["reverse1"], rows["reverse2"] = is_reverse(found.one), is_reverse(found.two)
         rows["insert"] = np.maximum(*ends) - np.minimum(*begins)
         rows["occurrences"] = np.repeat(found.total, n_hits)
-        return Piece(rows, None)
+        return Piece(rows)
 
-    def split(self, batches: Any, is_hit: Any) -> Iterator[Piece]:
-        """Yield the names of pairs."""
-        yield Piece(np.empty(0, PROPER_PAIR), Names.of_batch(batches[0]))
+
+class MatchRows(RowWriter):
+    """Rows of MATCH: stands in the place of output.matches.MatchWriter."""
+
+    def format(self, batch: ReadBatch, strands: Any, matches: Any, rows: tuple[int, int]) -> Piece:
+        """Matches, and the names of the queries whose first row is one of ``rows`` (from, to)."""
+        found, own = np.empty(matches.length.size, self.dtype), strands.row[matches.strand]
+        query, reverse = own >> 1, own & 1 == 1
+        begin = strands.offset[matches.strand] + matches.position
+        found["query_position"] = np.where(reverse, batch.length[query] - begin - matches.length, begin)
+        found["query"], found["reverse"], found["length"] = query, reverse, matches.length
+        found["contig"], found["position"] = _places(self._blocks, matches.text)
+        if not self.with_names:
+            return Piece(found)
+        queries = slice((rows[0] + 1) >> 1, (rows[1] + 1) >> 1)
+        few = batch._replace(name_start=batch.name_start[queries], name_length=batch.name_length[queries])
+        return Piece(found, Names.of_batch(few))
 
 
 def _places(blocks: Blocks, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -122,7 +136,7 @@ def _fill_places(blocks: Blocks, position: np.ndarray, contig: np.ndarray, place
         contig[i], place[i] = place_of(blocks, position[i])
 
 
-# Reads and queries -> Tables: the journeys of the library, by threads, in order, in bounded memory.
+# Reads and queries -> Tables, by threads, in order, in bounded memory, as commands make records of them.
 
 
 def search(
@@ -133,35 +147,32 @@ def search(
 
     ``is_shown``: how far it is, on standard error; ``is_numbered`` as of given.plan.
     """
-    n_reads, n_hits = 0, 0
-    pieces: list = []
-    progress, share, start = Progress(quiet=not is_shown), InputShare(source.paths), time.monotonic()
+    progress, share = Progress(quiet=not is_shown), InputShare(source.paths)
     progress.follow(share)
     if is_shown:
         tell_compiling(progress)
     dtype = NEAR_HIT if mappers[0].options.near else HIT
-    contigs = Names.of(reference.names)
+    writer = HitRows(dtype, reference.blocks, source.has_names)
+    plan = share.of(source.plan(*_sizes(mappers), is_numbered))
+    yield from _tables(writer, partial(mapped, mappers, plan, writer, progress), reference, progress)
 
-    def work(mapper: Mapper, emit: Callable, span: Any) -> tuple[int, Names | None]:
-        found = mapper.search(span.read())
-        for at, some in mapper.hits_of(found):
-            emit(rows_of_hits(reference.blocks, at, some))
-        return found.total.size, Names.of_batch(found.given) if source.has_names else None
 
-    plan = share.of(_plan(source, mappers, is_numbered))
-    found = run_at(mappers, work, plan, pieces.append, progress.share, itemgetter(0))
-    with closing(found) as parts:
-        for n, names in parts:
-            rows = np.concatenate([np.empty(0, dtype), *pieces])
-            pieces.clear()
-            rows["read"] += n_reads
-            table = make_table(rows, {"contig": contigs})
-            if names is not None:
-                table.names["read"] = names.numbered_from(n_reads)
-            n_reads, n_hits = n_reads + n, n_hits + rows.size
-            rate = n_reads / max(time.monotonic() - start, 1e-9)
-            progress.show(f"{n_of(n_reads, 'read')}, {rate:,.0f} reads/s, {n_of(n_hits, 'hit')}")
-            yield table
+def pair(mappers: Mappers, sources: tuple[Source, Source], reference: Reference) -> Iterator[Table]:
+    """Tables of the proper pairs of two Sources of mates; ``mappers`` as of Searchers.of, of pairs."""
+    has_names = all(source.has_names for source in sources)
+    writer, progress = PairRows(PROPER_PAIR, reference.blocks, has_names), Progress(quiet=True)
+    plan = pair_spans.plan(PairedFiles(*((source.whole(),) for source in sources)), *_sizes(mappers))
+    return _tables(writer, partial(mapped, mappers, plan, writer, progress), reference, progress)
+
+
+def match(finders: Sequence[Finder | Auto[Finder]], source: Source, reference: Reference) -> Iterator[Table]:
+    """A Table for each chunk of a Source of queries, or for a share of one.
+
+    ``finders`` as of Searchers.finders, by MatchRows.
+    """
+    first, progress = at_once(finders)[0], Progress(quiet=True)
+    plan = source.plan(first.task_size, sum(finder.options.n_threads for finder in finders))
+    return _tables(first.writer, partial(matched, finders, plan, progress), reference, progress)
 
 
 def count(mappers: Mappers, source: Source) -> np.ndarray:
@@ -176,62 +187,37 @@ def count(mappers: Mappers, source: Source) -> np.ndarray:
         emit(found.total)
         return found.total.size
 
-    for _ in run_at(mappers, work, _plan(source, mappers), parts.append, amount=int):
+    for _ in run_at(mappers, work, source.plan(*_sizes(mappers)), parts.append, amount=int):
         pass
     return np.concatenate(parts)
 
 
-def match(
-    reference: Reference, finders: Sequence[matching.Finder | Auto[matching.Finder]], source: Source
+def _tables(
+    writer: RowWriter, run: Callable[..., Generator], reference: Reference, progress: Progress
 ) -> Iterator[Table]:
-    """Yield a Table for each chunk of a Source of queries, or for a share of one.
-
-    ``finders`` as of Searchers.finders, by MatchRows.
-    """
-    base = n_queries = 0
-    pieces: list = []
-    contigs = Names.of(reference.names)
-
-    def work(finder: matching.Finder, emit: Callable, item: Any) -> Any:
-        if isinstance(item, matching.QueryShare):
-            return item.how(finder, emit, *item.what)
-        return Shares(finder.shares(item.read()))
-
-    n_threads = sum(finder.options.n_threads for finder in finders)
-    plan = source.plan(at_once(finders)[0].task_size, n_threads)
-    with closing(run_at(finders, work, plan, pieces.append, amount=matching.bases_of)) as parts:
-        for part in parts:
-            if part.queries:  # the first share of a chunk that has rows
-                base, n_queries = n_queries, n_queries + part.queries
-            rows = np.concatenate([np.empty(0, MATCH), *(piece.rows for piece in pieces)])
-            rows["query"] += base
+    """Yield a Table for each Summary that ``run(write)`` yields, of the Pieces written before it."""
+    pieces: list[Piece] = []
+    column, contigs = writer.dtype.descr[0][0], Names.of(reference.names)
+    first, n, n_rows, start = 0, 0, 0, time.monotonic()
+    with closing(run(pieces.append)) as summaries:
+        for part in summaries:
+            if seen := getattr(part, part.things):  # none in later shares of a chunk
+                first, n = n, n + seen
+            rows = np.concatenate([np.empty(0, writer.dtype), *(piece.rows for piece in pieces)])
+            if not writer.is_absolute:
+                rows[column] += first
             names = {"contig": contigs}
-            if source.has_names:
-                names["query"] = Names.joined(piece.names for piece in pieces)
+            if writer.with_names:
+                own = Names.joined(piece.names for piece in pieces if piece.names is not None)
+                names[column] = own.numbered_from(first)
             pieces.clear()
+            n_rows += rows.size
+            rate = n / max(time.monotonic() - start, 1e-9)
+            progress.show(f"{n_of(n, 'read')}, {rate:,.0f} reads/s, {n_of(n_rows, 'hit')}")
             yield make_table(rows, names)
 
 
-def pair(mappers: Mappers, sources: tuple[Source, Source], reference: Reference) -> Table:
-    """The proper pairs of two Sources of mates; ``mappers`` as of Searchers.of, with a Pairing."""
-    pieces: list = []
-    writer = PairRows()
-
-    def work(mapper: Mapper, emit: Callable, span: Any) -> PairSummary:
-        return PairMapper(mapper, reference).map(span, writer, emit)
-
-    files = PairedFiles(*((source.whole(),) for source in sources))
+def _sizes(mappers: Mappers) -> tuple[int, int]:
+    """(bytes of a span, threads) that suit mappers."""
     size = min(mapper.options.chunk_size for mapper in mappers)
-    plan = pair_spans.plan(files, size, sum(mapper.options.n_threads for mapper in mappers))
-    for _ in run_at(mappers, work, plan, pieces.append):
-        pass
-    rows = np.concatenate([np.empty(0, PROPER_PAIR), *(piece.rows for piece in pieces)])
-    names = {"contig": Names.of(reference.names)}
-    if all(source.has_names for source in sources):
-        names["pair"] = Names.joined(piece.names for piece in pieces if piece.names is not None)
-    return make_table(rows, names)
-
-
-def _plan(source: Source, mappers: Mappers, is_numbered: bool = False) -> Any:
-    size = min(mapper.options.chunk_size for mapper in mappers)
-    return source.plan(size, sum(mapper.options.n_threads for mapper in mappers), is_numbered)
+    return size, sum(mapper.options.n_threads for mapper in mappers)

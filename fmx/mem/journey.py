@@ -1,6 +1,6 @@
 """``fmx mem`` from an opened index to the lines that are written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from ..compiler import functions
 from ..index.fm_index import FMIndex, JoinedIndex
 from ..input.read_range import InputShare
 from ..machines.gpu_session import GpuSession
+from ..machines.pipeline import Emit, Shares, add_up, run_at
 from ..machines.places import Auto, Device, at_once, choose_place, for_each, teams
 from ..machines.progress import Progress, Watch
 from ..machines.threads import run_all
@@ -17,10 +18,21 @@ from ..output import module_of
 from ..output.formats import sam
 from ..output.run import LocalRun
 from ..report.facts import Report, command_line
+from ..search.mapping import BOTH
 from ..search.summary import length_facts, strand_facts
 from ..system.files import PLACE
-from .matching import ALGORITHMS, AUTO_TASK, Finder, MemOptions, MemSummary, compile_all, join
-from .matching import find as find_all
+from .matching import (
+    ALGORITHMS,
+    AUTO_TASK,
+    Finder,
+    Flood,
+    MemOptions,
+    MemSummary,
+    QueryShare,
+    bases_of,
+    compile_all,
+    join,
+)
 from .mummergpu import MummerGpu
 from .seeds import Seeds
 
@@ -112,6 +124,49 @@ def find(
     for place in places:
         progress.say(f"searched on {place}")
     return summary
+
+
+def find_all(
+    finders: Sequence[Finder | Auto[Finder]], source: Iterator, sink: Any, progress: Progress | None = None
+) -> MemSummary:
+    """Find the matches of spans of queries, in order, and write their lines to ``sink`` (a binary file).
+
+    ``finders``: one for each place where matches are sought, used by as many threads as its options say.
+    """
+    progress = progress or Progress(quiet=True)
+    options, writer = finders[0].options, at_once(finders)[0].writer
+    flood = Flood(progress.say, options.least, 2 if options.strands == BOTH else 1)
+
+    def write(lines: Any) -> None:
+        sink.write(lines)
+        writer.written(lines)
+
+    def say(summary: MemSummary, seconds: float) -> str:
+        queries, matches = summary.in_words()
+        return f"{queries}, {summary.bases / seconds:,.0f} bases/s, {matches}"
+
+    return add_up(matched(finders, source, progress, write, flood), MemSummary(), progress, say)
+
+
+def matched(
+    finders: Sequence[Finder | Auto[Finder]],
+    source: Iterable[Any],
+    progress: Progress,
+    write: Callable[[Any], object],
+    flood: Flood | None = None,
+) -> Generator[MemSummary, None, None]:
+    """Yield the MemSummary of each span of queries, or of each share of one, in order, after ``write`` was
+    given its lines."""
+
+    def work(finder: Finder, emit: Emit, item: Any) -> Any:
+        finder.flood = flood
+        if isinstance(item, QueryShare):
+            return item.how(finder, emit, *item.what)
+        with finder.timed("read"):
+            chunk = item.read()
+        return Shares(finder.shares(chunk))
+
+    return run_at(finders, work, source, write, progress.share, bases_of)
 
 
 def make_finders(

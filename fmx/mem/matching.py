@@ -15,9 +15,7 @@ from ..index.arrays import part_span
 from ..input import reads, spans
 from ..input.reads import lengths_of
 from ..machines.jobs import runs
-from ..machines.pipeline import Emit, Shares, add_up, run_at
-from ..machines.places import Auto, at_once
-from ..machines.progress import Progress
+from ..machines.pipeline import Emit, Shares
 from ..machines.threads import run_all
 from ..search.mapping import BOTH, make_query
 from ..search.summary import Sums
@@ -242,7 +240,7 @@ class Finder:
     ) -> None:
         self.timed = clock.timed if clock else nullcontext
         self.options, self.writer = options, writer
-        self.flood: Flood | None = None  # that of a command: find() sets it
+        self.flood: Flood | None = None  # that of a command, if it has one
         self.task_size = TASK if matcher is None else LARGE_TASK
         make = ALGORITHMS[options.algorithm]
         self.matcher: Any = matcher or join(index, [make(part, options.least) for part in index.parts])
@@ -366,35 +364,3 @@ def compile_all(finders: Sequence[Finder]) -> None:
         if finder.options.unique:
             in_reference(finder.queries, strands, nothing)
         finder.writer.format(batch, strands, nothing, (0, 2))
-
-
-def find(
-    finders: Sequence[Finder | Auto[Finder]], source: Iterator, sink: Any, progress: Progress | None = None
-) -> MemSummary:
-    """Find the matches of spans of queries, in order, and write their lines to ``sink`` (a binary file).
-
-    ``finders``: one for each place where matches are sought, used by as many threads as its options say.
-    """
-    progress = progress or Progress(quiet=True)
-
-    def write(lines: Any) -> None:
-        sink.write(lines)
-        writer.written(lines)
-
-    def work(finder: Finder, emit: Emit, item: Any) -> Any:
-        finder.flood = flood
-        if isinstance(item, QueryShare):
-            return item.how(finder, emit, *item.what)
-        with finder.timed("read"):
-            chunk = item.read()
-        return Shares(finder.shares(chunk))
-
-    options, writer = finders[0].options, at_once(finders)[0].writer
-    flood = Flood(progress.say, options.least, 2 if options.strands == BOTH else 1)
-
-    def say(summary: MemSummary, seconds: float) -> str:
-        queries, matches = summary.in_words()
-        return f"{queries}, {summary.bases / seconds:,.0f} bases/s, {matches}"
-
-    results = run_at(finders, work, source, write, progress.share, bases_of)
-    return add_up(results, MemSummary(), progress, say)

@@ -6,7 +6,7 @@ NearMapper    with mismatches         parts of either
 PairMapper    pairs of mates          by one of these
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,17 +42,17 @@ def make_mapper(
     """What maps to an FMIndex or a JoinedIndex on the CPU."""
     parts = [part_on_cpu(index, number) for number in range(len(index.parts))]
     if not options.near:
-        return _of_pairs(Mapper(parts, options, observers, least=least_bases(index)), index)
+        return of_pairs(Mapper(parts, options, observers, least=least_bases(index)), index)
     from .near.matches import CpuVerifier, text_of
     from .near.near_mapper import NearMapper
 
     texts = [text_of(index, i) for i in range(len(parts))]
     with_texts = zip(parts, texts, strict=True)
     parts = [part._replace(text=text, verify=CpuVerifier(text)) for part, text in with_texts]
-    return _of_pairs(NearMapper(parts, options, observers), index)
+    return of_pairs(NearMapper(parts, options, observers), index)
 
 
-def _of_pairs(mapper: Any, index: "FMIndex | JoinedIndex") -> Any:
+def of_pairs(mapper: Any, index: "FMIndex | JoinedIndex") -> Any:
     """What maps pairs, if its options ask for them."""
     if not mapper.options.pairing:
         return mapper
@@ -81,7 +81,7 @@ def make_mappers(
 
         def make(team: "Sequence[GpuSession]", n_threads: int) -> "MapsSpans":
             own = replace(options, n_threads=n_threads)
-            return _of_pairs(gpu_mapper.make_mapper(index, own, team, engine, writer, observers), index)
+            return of_pairs(gpu_mapper.make_mapper(index, own, team, engine, writer, observers), index)
 
         return run_all(make, found, len(found))
 
@@ -121,11 +121,6 @@ def map_spans(
     noun = mappers[0].options.noun
     summary = PairSummary() if mappers[0].options.pairing else Summary()
 
-    def work(
-        mapper: "MapsSpans", emit: Callable[..., Any], span: "Chunk | PairSpan | Span"
-    ) -> PairSummary | Summary:
-        return mapper.map(span, writer.of(span), emit)
-
     def write(piece: Any) -> None:
         sink.write(piece)
         writer.written(piece)
@@ -134,7 +129,24 @@ def map_spans(
         rate = f"{summary.reads / seconds:,.0f} {noun}s/s"
         return f"{n_of(summary.reads, noun)}, {rate}, {summary.mapped:,} mapped"
 
-    return add_up(run_at(mappers, work, source, write, progress.share), summary, progress, say)
+    return add_up(mapped(mappers, source, writer, progress, write), summary, progress, say)
+
+
+def mapped(
+    mappers: "Sequence[MapsSpans | Auto[Any]]",
+    source: Iterable[Any],
+    writer: Any,
+    progress: Progress,
+    write: Callable[[Any], object],
+) -> Generator[Any, None, None]:
+    """Yield the Summary of each span in order, after ``write`` was given the pieces of its records."""
+
+    def work(
+        mapper: "MapsSpans", emit: Callable[..., Any], span: "Chunk | PairSpan | Span"
+    ) -> PairSummary | Summary:
+        return mapper.map(span, writer.of(span), emit)
+
+    return run_at(mappers, work, source, write, progress.share)
 
 
 def compile_all(mappers: "Sequence[MapsSpans]", writer: Any, any_length: bool = True) -> None:

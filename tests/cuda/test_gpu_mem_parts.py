@@ -50,5 +50,5 @@ def test_lines_are_those_of_plain_comparison(algorithm, unique, least, opened, d
     make = partial(matching.Finder, opened, writer=writer)
     (finder,) = journey.make_finders(make, opened, options, Device("cuda"), Progress(quiet=True))
     sink = io.BytesIO()
-    matching.find([finder], spans.plan([literal_fasta(QUERIES)], finder.task_size), sink)
+    journey.find_all([finder], spans.plan([literal_fasta(QUERIES)], finder.task_size), sink)
     assert rows(sink.getvalue()) == expect_rows(CONTIGS, QUERIES, least, FORWARD | REVERSE, unique)

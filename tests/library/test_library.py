@@ -11,6 +11,7 @@ from conftest import ROOT
 from texts import TEXTS, reads_of
 
 import fmx
+from fmx.search import mapper
 
 CONTIGS = TEXTS["repeats across separators"]
 READS = reads_of(CONTIGS)
@@ -40,6 +41,17 @@ def test_search_locate_and_count(opened):
     assert opened.locate(READS, strands="reverse").tolist() == rows(READS, [naive.REVERSE])
     assert opened.count(READS).tolist() == [len(naive.locate(CONTIGS, read)) for read in READS]
     assert opened.count(READS).dtype == np.int64
+
+
+@pytest.mark.parametrize("n_hits", [1, 3])
+def test_hits_come_in_slices(opened, n_hits, monkeypatch):
+    monkeypatch.setattr(mapper, "SLICE_HITS", n_hits)
+    assert opened.locate(READS).tolist() == rows(READS)
+    read = CONTIGS[0][1][:4]
+    found = naive.near(CONTIGS, read, 1)
+    near = sorted((0, contig, place, bool(strand), len(found), n) for n, contig, place, strand in found)
+    assert len(near) > n_hits
+    assert opened.locate([read], mismatches=1).tolist() == near
 
 
 def test_reads_may_be_bytes_or_a_file(opened, tmp_path):

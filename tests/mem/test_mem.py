@@ -40,7 +40,7 @@ def find(path, queries, options, kind="tsv", task_size=None, many=None) -> bytes
     if many is not None and options.algorithm == "seeds":
         finder.matcher = finder.matcher._replace(many=many)
     sink = io.BytesIO()
-    matching.find([finder], spans.plan([literal_fasta(queries)], finder.task_size), sink)
+    journey.find_all([finder], spans.plan([literal_fasta(queries)], finder.task_size), sink)
     return sink.getvalue()
 
 

@@ -90,7 +90,7 @@ def test_matches_are_those_of_the_cpu(index_of, monkeypatch):
     for device in (workflow.Device(), workflow.Device("auto")):
         finders = journey.make_finders(make, opened, options, device, Progress(quiet=True))
         written.append(io.BytesIO())
-        matching.find(finders, spans.plan([READS], 300), written[-1])
+        journey.find_all(finders, spans.plan([READS], 300), written[-1])
     assert written[0].getvalue() == written[1].getvalue() != b""
     assert finders[0].sentence().startswith("GPUs for ")
 
