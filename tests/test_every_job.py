@@ -12,6 +12,9 @@ from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 
 from fmx.cli import dispatch
 from fmx.jobs import run as jobs_run
+from fmx.jobs.indexes import IndexChoice
+from fmx.jobs.search import ReadInput, SearchJob
+from fmx.output.search_output import RecordOutput, SearchOutput
 
 PROGRAM = """
 import pickle, sys
@@ -103,6 +106,17 @@ def test_a_pickled_job_makes_an_index(name, command, inputs, tmp_path_factory, m
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     subprocess.run([sys.executable, "-c", PROGRAM], input=job, cwd=elsewhere, check=True)
     assert files_of(inputs / "out.fmx") == expected
+
+
+def test_a_program_does_a_job_and_parts_of_it(command, index_of, inputs):
+    index, reads = IndexChoice((str(index_of(CONTIGS)),)), ReadInput((str(inputs / "few.fq"),))
+    job = SearchJob(index, reads, output=SearchOutput(RecordOutput(str(inputs / "all.sam"))))
+    whole = jobs_run.run(job)
+    parts = [jobs_run.run(job, part=jobs_run.Part(number, 3, str(inputs / "parts"))) for number in (1, 2, 3)]
+    assert sum(part.reads for part in parts) == whole.reads == 60
+    assert jobs_run.run(job, part=jobs_run.Part(2, 3, str(inputs / "parts"))) is None
+    assert command("merge", inputs / "parts", "-q", "-o", inputs / "merged.sam").code == 0
+    assert body_of(inputs / "merged.sam") == body_of(inputs / "all.sam")
 
 
 def files_of(folder) -> dict:

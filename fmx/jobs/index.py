@@ -11,7 +11,6 @@ from ..index.building.journey import add_groups, add_layouts, build_index
 from ..index.disk.store import digest_of, read_any_meta
 from ..index.plan import IndexOptions
 from ..system.files import PLACE
-from ..system.process import give_back_large
 from .identity import absolute
 from .resources import Resources, WorkerCache
 
@@ -31,7 +30,6 @@ class IndexJob:
         return IndexJob(absolute(self.references), path, options)
 
     def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> None:
-        give_back_large()
         functions.on_first_compile(progress)
 
     def prepare(self, opened: None, resources: Resources, progress: Any, cache: WorkerCache) -> tuple:
@@ -64,7 +62,6 @@ class AddingJob:
         return replace(self, path=os.path.abspath(self.path), groups=groups)
 
     def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> None:
-        give_back_large()
         functions.on_first_compile(progress)
 
     def prepare(self, opened: None, resources: Resources, progress: Any, cache: WorkerCache) -> None:

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ClusterError, n_of
+from ..machines.progress import Progress
 from . import Job, PartedJob
 from .identity import Manifest, unlike
 from .resources import LocalCache, Resources, WorkerCache
@@ -29,13 +30,18 @@ class Part:
 
 
 def run(
-    job: Job, resources: Resources, progress: Any, part: Part | None = None, cache: WorkerCache | None = None
+    job: Job,
+    resources: Resources | None = None,
+    progress: Progress | None = None,
+    part: Part | None = None,
+    cache: WorkerCache | None = None,
 ) -> Any:
     """Do a job, or a part of a PartedJob: a summary; None where the part is there already.
 
-    ``cache``: what is kept from one part to the next, if anything.  Raises FmxError.
+    By default on one core, without messages; ``cache``: what is kept from one part to the next, if anything.
+    Raises FmxError.
     """
-    cache = cache or LocalCache()
+    resources, progress, cache = resources or Resources(), progress or Progress(True), cache or LocalCache()
     opened = job.open(resources, progress, cache)
     shard = part and shard_of(cast(PartedJob, job), opened, part, progress, cache)
     if shard and shard.is_done():

@@ -67,8 +67,8 @@ class SearchJob(IndexedJob):
     name: ClassVar[str] = "search"
     index: IndexChoice = field(metadata=PLACE)
     reads: ReadInput = field(metadata=PLACE)
-    mapping: MapOptions
-    output: SearchOutput
+    mapping: MapOptions = field(default_factory=MapOptions)
+    output: SearchOutput = field(default_factory=SearchOutput)
 
     @property
     def inputs(self) -> tuple[str, ...]:  # type: ignore[override]

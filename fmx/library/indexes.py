@@ -6,11 +6,15 @@ from dataclasses import replace
 from functools import partial
 from typing import get_args
 
-from .. import limits, workflow
+from .. import limits
 from ..index import fm_index, layouts
 from ..index.building.journey import build_into
-from ..index.disk import index_at
+from ..index.disk import default_index_path, index_at
 from ..index.disk.writer import MemoryIndex
+from ..index.plan import IndexOptions
+from ..jobs.index import IndexJob
+from ..jobs.resources import Resources
+from ..jobs.run import run
 from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments
@@ -53,17 +57,17 @@ def build(
         <fmx.Index genome.fmx: 2 contigs, 25 bases>
     """
     given = reference if isinstance(reference, list | tuple) else [reference]
-    references = [arguments.file("reference", each) for each in given]
+    references = tuple(os.fspath(arguments.file("reference", each)) for each in given)
     if not references:
         raise ValueError("reference must be a path, or a list of one or more")
     if len(references) > 1 and path is None:
         raise ValueError("path must be given for an index of several files")
-    path = workflow.default_index_path(references[0]) if path is None else arguments.file("path", path)
-    device = Device(arguments.one_of("engine", engine, limits.PROCESSORS))
+    path = default_index_path(references[0]) if path is None else arguments.file("path", path)
+    arguments.one_of("engine", engine, limits.PROCESSORS)
     options, n_threads = _build_options(layout, sa_rate, prefix_length), arguments.threads(threads)
     if groups is not None:
         options = replace(options, groups=os.fspath(arguments.file("groups", groups)))
-    workflow.build_index(references, path, options, n_threads, device=device)
+    run(IndexJob(references, os.fspath(path), options), Resources(n_threads, engine))
     return open_index(path, threads=threads, engine=engine)
 
 
@@ -102,13 +106,13 @@ def from_sequences(
     return Index(load, Searchers(device, n_threads))
 
 
-def _build_options(layout: object, sa_rate: object, prefix_length: object) -> workflow.IndexOptions:
+def _build_options(layout: object, sa_rate: object, prefix_length: object) -> IndexOptions:
     names = arguments.names("layout", layout)
     rate = arguments.whole("sa_rate", sa_rate, limits.SA_RATE, 1)
     if names == ["auto"] and rate != 1:
         raise ValueError("sa_rate must be 1 with layout auto, which chooses it")
     length = arguments.whole("prefix_length", prefix_length, limits.PREFIX_LENGTH, None)
-    return workflow.IndexOptions(names, rate, length)
+    return IndexOptions(names, rate, length)
 
 
 def open_index(

@@ -68,6 +68,7 @@ def command(given: SimpleNamespace) -> None:
     from ...jobs import index as jobs
     from ...jobs.run import run
     from ...machines.progress import Progress
+    from ...system.process import give_back_large
     from ..dispatch import resources_of
 
     job: jobs.IndexJob | jobs.AddingJob
@@ -80,4 +81,5 @@ def command(given: SimpleNamespace) -> None:
             prefixed=given.prefix_names, groups=given.groups,
         )  # fmt: skip
         job = jobs.IndexJob(given.references, given.output or default_index_path(first), wanted)
+    give_back_large()
     run(job, resources_of(given), Progress(given.quiet))
