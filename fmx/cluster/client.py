@@ -34,6 +34,7 @@ def on_cluster(
     work = partial(do_shard, there, resources, run, str(folder))
     look = partial(seen_there, there.inputs, there.index_paths)
     with dask.Cluster(address, file) as cluster:
+        cluster.wait(progress.say)
         n_threads = cluster.check(run, there.index_paths, look)
         progress.say(f"{n_of(n, 'shard')} on {n_of(n_threads, 'thread')} of the cluster at {cluster.name}")
         names = [name_of(number, n) for number in range(1, n + 1)]

@@ -68,16 +68,22 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self._client.close(timeout=5)
 
+    def wait(self, say: Callable[[str], None]) -> None:
+        """Wait for a first worker, and say so.  Raises ClusterError if none comes within PATIENCE seconds."""
+        if self._client.nthreads():
+            return
+        say(f"waiting up to {PATIENCE} s for a worker at {self.name}")
+        try:
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+        except (OSError, self._dask.TimeoutError) as error:
+            raise ClusterError(f"no worker at {self.name} after {PATIENCE} s: start 'dask worker'") from error
+
     def check(self, run: dict, index_paths: Sequence[str], look: Callable[[], dict]) -> int:
         """Threads of all workers.  Raises ClusterError unless each sees the same as ``run`` says.
 
         ``index_paths``, ``look``: as of check_worker.
         """
-        try:
-            self._client.wait_for_workers(1, timeout=PATIENCE)
-            found = self._client.run(check_worker, run, index_paths, look, on_error="return")
-        except (OSError, self._dask.TimeoutError) as error:
-            raise ClusterError(f"no worker at {self.name} after {PATIENCE} s: start 'dask worker'") from error
+        found = self._client.run(check_worker, run, index_paths, look, on_error="return")
         for worker, answer in found.items():
             if isinstance(answer, BaseException):
                 raise ClusterError(f"worker {worker}: fmx {__version__} does not run there ({_said(answer)})")

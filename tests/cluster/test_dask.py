@@ -162,6 +162,15 @@ def has_draft(process) -> bool:
     return False
 
 
+def test_a_cluster_without_workers_is_waited_for_aloud(tmp_path, monkeypatch):
+    monkeypatch.setattr(dask, "PATIENCE", 1)
+    said = []
+    no_worker = pytest.raises(ClusterError, match="after 1 s: start 'dask worker'")
+    with cluster(tmp_path, 0) as (file, _), dask.Cluster(file=file) as without, no_worker:
+        without.wait(said.append)
+    assert said == [f"waiting up to 1 s for a worker at {file}"]
+
+
 def test_a_worker_with_another_index_is_told_with_its_host_the_index_and_what_to_do(shared, tmp_path):
     """As where the path leads elsewhere on the worker; here the client does not see what is there."""
     file, _ = shared
