@@ -235,8 +235,9 @@ class OrderedQueue:
         """
         while (slot := self._due()) is not None:
             while pieces := self._pieces(slot):
+                assert write, "pieces are emitted, and nobody takes them"
                 for piece in pieces:
-                    write(piece)  # type: ignore[misc]  # None only where nothing is emitted
+                    write(piece)
                 with self._lock:
                     self._held -= sum(map(_size, pieces))
                     self._let_one_go_on()

@@ -4,7 +4,7 @@ import os
 import sys
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -26,13 +26,13 @@ class Clock:
     """``seconds`` sums up what each stage has taken, of all threads of the host together."""
 
     def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds: dict[str, float] = defaultdict(float)
         self._lock = Lock()
 
     def add(self, stage: str, seconds: float) -> None:
         """Count some more."""
         with self._lock:
-            self.seconds[stage] += seconds  # type: ignore[assignment]
+            self.seconds[stage] += seconds
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:

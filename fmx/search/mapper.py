@@ -3,7 +3,7 @@
 Span -> Chunk -> ReadBatch -> Patterns -> Intervals -> Hits -> pieces of output
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
@@ -22,7 +22,7 @@ from .hits import Intervals, Locator, at_hand, count, occurrences_of, select
 from .mapping import UNOBSERVED, MapOptions, Observers, SearchedBatch, TextPart, make_query
 from .numbers import SparseLocator
 from .sparse import SparseSearcher, refuse_shorter, shortest
-from .summary import Summary
+from .summary import PairSummary, Summary
 
 if TYPE_CHECKING:
     from ..index.fm_index import FMIndex, JoinedIndex
@@ -42,18 +42,29 @@ class MapsSpans(Protocol):
     make it.  tests/search/test_mapper_protocols.py runs over all of them.
     """
 
-    options: Any
-    tally: Any
-    sessions: Sequence[Any]
+    options: MapOptions
+    tally: "ReadCounter | None"
+    sessions: "Sequence[GpuSession]"
 
-    def map(self, span: Any, writer: Any, emit: Any) -> Any:
+    def map(self, span: Any, writer: "FormatsHits", emit: Callable[..., Any]) -> "Summary | PairSummary":
         """Emit the pieces that a RecordWriter makes of the reads of a span; their Summary."""
 
 
-class FormatsHits(Protocol):
-    """Makes records of hits: what a mapper asks of an output's RecordWriter.  ``on_gpu``: a GPU can, too."""
+class FormatsRecords(Protocol):
+    """Makes pieces of output of batches and their hits."""
 
     is_sam: bool
+
+    def format(self, batch: Any, hits: Any, start: int, first: int, last: int, /) -> Any:
+        """A piece: the records of reads ``start`` onwards, as far as their hits are first to last."""
+
+    def split(self, batches: Any, is_hit: Any) -> Any:
+        """Yield pieces for the other outputs: reads as they came, by whether each has a reported hit."""
+
+
+class FormatsHits(FormatsRecords, Protocol):
+    """What mapping asks of an output's RecordWriter.  ``on_gpu``: a GPU can make its records, too."""
+
     on_gpu: bool
     takers: tuple
 
@@ -121,13 +132,13 @@ class Mapper:
         other.tally = None
         return other
 
-    def map(self, span: "Chunk | Span", writer: Any, emit: Callable[..., Any]) -> Summary:
+    def map(self, span: "Chunk | Span", writer: FormatsHits, emit: Callable[..., Any]) -> Summary:
         """Emit the records of a span's reads in pieces, as ``writer`` (given) makes them."""
         with self.timed("read"):
             chunk = span.read()
         return self.map_chunk(chunk, writer, emit)
 
-    def map_chunk(self, chunk: "Chunk", writer: Any, emit: Callable[..., Any]) -> Summary:
+    def map_chunk(self, chunk: "Chunk", writer: FormatsHits, emit: Callable[..., Any]) -> Summary:
         """The same for a Chunk."""
         found = self.search(chunk)
         if writer.is_sam:
@@ -142,16 +153,10 @@ class Mapper:
         with self.timed("summarise"):
             return Summary.of(found, self.options)
 
-    def split(self, chunk: "Chunk", total: np.ndarray | None, writer: Any, emit: Callable[..., Any]) -> None:
-        """Emit the reads of a chunk as they came, where the writer has more outputs than one.
-
-        ``total`` int64[n_reads]: how often each occurs.
-        """
-        if writer.takers:
-            chunk = chunk.whole()
-            self._split(reads.parse(chunk), total, writer, emit)
-
-    def _split(self, given: "ReadBatch", total: Any, writer: Any, emit: Callable[..., Any]) -> None:
+    def _split(
+        self, given: "ReadBatch", total: np.ndarray, writer: FormatsHits, emit: Callable[..., Any]
+    ) -> None:
+        """Emit reads as they came, with ``total`` int64[n_reads] occurrences, for other outputs."""
         for piece in writer.split((given,), self.options.policy.eligible(total) > 0):
             emit(piece)
 
@@ -183,7 +188,7 @@ class Mapper:
         """How many reads each of a batch stands for, int64[n_reads]."""
         return weights_of(batch) if self.options.collapse else np.ones(batch.length.size, np.int64)
 
-    def hits_of(self, found: SearchedBatch) -> Any:
+    def hits_of(self, found: SearchedBatch) -> Iterator[tuple[int, Any]]:
         """Yield (start, Hits) for runs of reads with at most SLICE_HITS occurrences to locate, or of one."""
         policy = self.options.policy
         eligible = policy.eligible(found.total)

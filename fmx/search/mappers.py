@@ -109,7 +109,7 @@ def make_mappers(
 def map_spans(
     mappers: "Sequence[MapsSpans]",
     source: Iterator,
-    writer: Any,
+    writer: "FormatsHits",
     sink: "Timed | Written",
     progress: Progress | None = None,
 ) -> Summary | PairSummary:
@@ -149,7 +149,7 @@ def mapped(
     return run_at(mappers, work, source, write, progress.share)
 
 
-def compile_all(mappers: "Sequence[MapsSpans]", writer: Any, any_length: bool = True) -> None:
+def compile_all(mappers: "Sequence[MapsSpans]", writer: "FormatsHits", any_length: bool = True) -> None:
     """Map one made-up read, so that what is not compiled yet is compiled before the clock starts.
 
     ``any_length``: whether reads of four letters may be searched.
@@ -161,7 +161,7 @@ def compile_all(mappers: "Sequence[MapsSpans]", writer: Any, any_length: bool = 
             mapper.tally.clear()
 
 
-def warm_up(mapper: "MapsSpans", writer: Any, letters: bytes = b"N") -> None:
+def warm_up(mapper: "MapsSpans", writer: "FormatsHits", letters: bytes = b"N") -> None:
     """The same, beside others that map already: these letters occur nowhere, so that nothing is counted."""
     record = b"@r\n%s\n+\n%s\n" % (letters, len(letters) * b"I")
     for span in _planned(record, mapper.options.pairing is not None):

@@ -1,8 +1,8 @@
 """What a run of fmx search has seen: sums, a hint where almost nothing is mapped, and facts for a report."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -13,20 +13,22 @@ from ..machines.places import Auto
 from .hits import eligible_of
 
 if TYPE_CHECKING:
-    pass  # import gone
+    from ..index.reference import Reference
+    from .counts.tally import Screen, Tally
     from .hits import SelectionPolicy
     from .mapping import MapOptions, SearchedBatch
 
 
+@dataclass
 class Sums:
     """Numbers of a dataclass that add up, and arrays of these, or None where they are not counted."""
 
-    def add(self, other: "Any") -> None:
-        for item in fields(self):  # type: ignore[arg-type]
+    def add(self, other: Self) -> None:
+        for item in fields(self):
             mine, more = getattr(self, item.name), getattr(other, item.name)
             setattr(self, item.name, more if mine is None else mine if more is None else mine + more)
 
-    def plus(self, other: Any) -> Any:
+    def plus(self, other: Self) -> Self:
         """Itself, to which another one was added."""
         self.add(other)
         return self
@@ -48,10 +50,11 @@ class Summary(Sums):
     suppressed: int = 0
     hits: int = 0
     hopeless: int = 0  # nothing in them can be searched
-    lengths: Any = None
-    multiplicity: Any = None
-    strands: Any = None
-    mismatches: Any = None
+    _: KW_ONLY
+    lengths: np.ndarray | None = None
+    multiplicity: np.ndarray | None = None
+    strands: np.ndarray | None = None
+    mismatches: np.ndarray | None = None
 
     things = "reads"
 
@@ -152,9 +155,10 @@ class PairSummary(Sums):
     hits: int = 0
     alone: int = 0  # occur, but in no proper pair
     hopeless: int = 0
-    lengths: Any = None
-    inserts: Any = None
-    multiplicity: Any = None  # of pairs by their proper pairs, where somebody asks
+    _: KW_ONLY
+    lengths: np.ndarray | None = None
+    inserts: np.ndarray | None = None
+    multiplicity: np.ndarray | None = None  # of pairs by their proper pairs, where somebody asks
 
     things = "reads"
 
@@ -220,13 +224,6 @@ class PairSummary(Sums):
 
 # What may be the matter where almost no read occurs, or a pattern cannot, in a line.
 
-if TYPE_CHECKING:
-    from ..index.reference import Reference
-    from .counts.tally import Screen, Tally
-    from .mapping import MapOptions
-
-    pass  # import gone
-
 FEW, RARE = 100, 0.02  # reads that tell nothing yet; share of reads that is almost none
 
 
@@ -285,14 +282,16 @@ def hint_for_patterns(summary: "Summary", asked: Asked) -> str:
 
 
 def search_facts(
-    summary: Any, tally: "Tally", screen: "Screen | None" = None, by_group: bool = False
+    summary: "PairSummary | Summary", tally: "Tally", screen: "Screen | None" = None, by_group: bool = False
 ) -> dict:
     """Facts (report/facts.py) by a Tally of contigs, or ``by_group`` of groups, and a Screen, or None."""
     found: dict = length_facts(summary, ("lengths", "inserts", "multiplicity"))
-    if getattr(summary, "strands", None) is not None:
-        found["strands"] = strand_facts(summary.strands)
-    if getattr(summary, "mismatches", None) is not None:
-        found["mismatches"] = [[n, n, int(reads)] for n, reads in enumerate(summary.mismatches) if reads]
+    if isinstance(summary, Summary):
+        if summary.strands is not None:
+            found["strands"] = strand_facts(summary.strands)
+        if summary.mismatches is not None:
+            rows = enumerate(summary.mismatches)
+            found["mismatches"] = [[n, n, int(reads)] for n, reads in rows if reads]
     found["groups" if by_group else "contigs"] = _rows_of(tally, by_group)
     if screen:
         seen = screen.combinations()
@@ -300,7 +299,7 @@ def search_facts(
     return found
 
 
-def length_facts(summary: Any, names: tuple[str, ...]) -> dict:
+def length_facts(summary: object, names: tuple[str, ...]) -> dict:
     """Those of ``names`` that a summary has, as rows (input/reads.py)."""
     counts = {name: getattr(summary, name) for name in names if hasattr(summary, name)}
     return {name: [] if each is None else rows_of(each) for name, each in counts.items()}

@@ -4,7 +4,7 @@ Patterns with many occurrences are short, so there are few of them: reads that o
 located once, however many they are.  A part of the text that has one owner is not located at all.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,11 +26,11 @@ _NOWHERE = np.empty(0, np.int64)
 
 
 class Owners(NamedTuple):
-    """Contigs or groups: ``names`` list of str; ``lengths`` int64[n] in bases; ``blocks`` Blocks, with the
+    """Contigs or groups: ``names``; ``lengths`` int64[n] in bases; ``blocks`` Blocks, with the
     number of an owner in the place of a contig's; ``of_part`` int64[n_parts], the owner of all of a part of
     the text, or -1."""
 
-    names: list
+    names: Sequence[str]
     lengths: np.ndarray
     blocks: Blocks
     of_part: np.ndarray
@@ -52,7 +52,7 @@ def owners_of(index: "FMIndex | JoinedIndex", by_group: bool = False) -> Owners:
     for number in range(of_part.size):
         own = blocks.contig[slice(*np.searchsorted(blocks.text_start, part_span(index.meta, number)))]
         of_part[number] = own[0] if (own == own[0]).all() else -1
-    return Owners(names, lengths, blocks, of_part)  # type: ignore[arg-type]
+    return Owners(names, lengths, blocks, of_part)
 
 
 class Counted(NamedTuple):
@@ -82,13 +82,15 @@ def _placed(first: int, size: np.ndarray, of_part: np.ndarray, positions: np.nda
     return Placed(first, np.ascontiguousarray(size), of_part, begins, positions)
 
 
-def placed(owners: Owners, locators: Any, intervals: tuple[np.ndarray, np.ndarray]) -> Iterator[Placed]:
+def placed(
+    owners: Owners, locators: Sequence[Any], intervals: tuple[np.ndarray, np.ndarray]
+) -> Iterator[Placed]:
     """Yield Placed for runs of reads with such intervals, (lo, hi) int64[n_parts, 2 * n_reads].
 
     Positions are MOST at most: a read with more of them comes by stretches of one part at a time.
     """
     lo, size = intervals[0], intervals[1] - intervals[0]
-    of_part, to_locate = owners.of_part, np.flatnonzero(owners.of_part < 0)
+    of_part, to_locate = owners.of_part, np.flatnonzero(owners.of_part < 0).tolist()
     of_strands = sum((size[number] for number in to_locate), np.zeros(size.shape[1], np.int64))
     of_reads = of_strands[::2] + of_strands[1::2]
     for a, b in runs(of_reads, MOST):
@@ -99,20 +101,20 @@ def placed(owners: Owners, locators: Any, intervals: tuple[np.ndarray, np.ndarra
                 found.append(locators[number].locate(lo[number, own], size[number, own]))
             yield _placed(a, size[:, own], of_part, np.concatenate(found) if found[2:] else found[-1])
             continue
-        for number, owner in enumerate(of_part):  # type: ignore[assignment]
-            here, begin = of_part[number : number + 1], lo[number, own]
+        for part, owner in enumerate(of_part):
+            here, begin = of_part[part : part + 1], lo[part, own]
             if owner >= 0:
-                yield _placed(a, size[number : number + 1, own], here, _NOWHERE)
+                yield _placed(a, size[part : part + 1, own], here, _NOWHERE)
                 continue
-            for i, start, stop in cuts(size[number, own], MOST):
+            for i, start, stop in cuts(size[part, own], MOST):
                 n = np.zeros((1, 2), np.int64)
                 n[0, i : i + start.size] = stop - start
-                positions = locators[number].locate(begin[i : i + start.size] + start, stop - start)
+                positions = locators[part].locate(begin[i : i + start.size] + start, stop - start)
                 yield _placed(a, n, here, positions)
 
 
 def placed_matches(matches: "NearMatches", n: np.ndarray) -> Placed:
-    """The first ``n[r]`` of near_hits.Matches of each read r, int64[n_reads]."""
+    """The first ``n[r]`` of NearMatches of each read r, int64[n_reads]."""
     positions, size = np.empty(n.sum(), np.int64), np.zeros((n.size, 2), np.int64)
     _positions_of(matches, n, positions)
     size[:, 0] = n

@@ -16,7 +16,7 @@ from ...compiler.functions import compiled, inlined
 from ...errors import UnsupportedError
 from ...index.reference import place_of
 from ...machines.threads import Pool
-from .owners import Counted, distinct, placed, placed_matches
+from .owners import Counted, Placed, distinct, placed, placed_matches
 
 if TYPE_CHECKING:
     from ..hits import Intervals
@@ -38,10 +38,12 @@ class ReadCounter(Protocol):
 
     on_gpu: bool  # whether a GPU can count for it (gpu/gpu_hits.py)
 
-    def add(self, locators: Any, intervals: Any, eligible: Any, weight: Any) -> None:
+    def add(
+        self, locators: Sequence[Any], intervals: "Intervals", eligible: np.ndarray, weight: np.ndarray
+    ) -> None:
         """Count the reads of a batch by the intervals of their two strands in each part."""
 
-    def add_matches(self, matches: Any, n: Any, weight: Any) -> None:
+    def add_matches(self, matches: "NearMatches", n: np.ndarray, weight: np.ndarray) -> None:
         """Count the reads of a batch by their near matches."""
 
     def clear(self) -> None:
@@ -98,11 +100,11 @@ class Tally:
         bounds, reads = distinct(intervals, eligible, weight)
         self._count(placed(self.owners, locators, bounds), reads)
 
-    def add_matches(self, matches: "NearMatches", n: Any, weight: np.ndarray) -> None:
-        """Count the first ``n[r]`` of near_hits.Matches of each read r, int64[n_reads], with its weight."""
+    def add_matches(self, matches: "NearMatches", n: np.ndarray, weight: np.ndarray) -> None:
+        """Count the first ``n[r]`` of NearMatches of each read r, int64[n_reads], with its weight."""
         self._count([placed_matches(matches, n)], Counted(weight, n))
 
-    def _count(self, found: Iterable[Any], reads: Counted) -> None:
+    def _count(self, found: Iterable[Placed], reads: Counted) -> None:
         with self.counting() as table:
             seen = self.unseen()
             for each in found:
@@ -187,7 +189,7 @@ class Screen:
         bounds, reads = distinct(intervals, eligible, weight)
         self._count(placed(self.owners, locators, bounds), reads.weight)
 
-    def add_pairs(self, found: Any, eligible: np.ndarray) -> None:
+    def add_pairs(self, found: Sequence[Any], eligible: Sequence[np.ndarray]) -> None:
         """Count pairs: each occurs wherever one of its mates does.
 
         ``found``: the SearchedBatch of mates 1 and that of mates 2; ``eligible`` int64[n]: how often each
@@ -201,11 +203,11 @@ class Screen:
                 _mark(each, self.owners.blocks, masks)
         self._note(masks, np.ones(masks.size, np.int64))
 
-    def add_matches(self, matches: Any, n: Any, weight: np.ndarray | None) -> None:
+    def add_matches(self, matches: "NearMatches", n: np.ndarray, weight: np.ndarray) -> None:
         """As Tally.add_matches."""
         self._count([placed_matches(matches, n)], weight)
 
-    def _count(self, found: Iterable[Any], weight: Any) -> None:
+    def _count(self, found: Iterable[Placed], weight: np.ndarray) -> None:
         masks = np.zeros(weight.size, np.int64)
         for each in found:
             _mark(each, self.owners.blocks, masks)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...codecs.inflate_gpu import Inflater
+from ...input import reads
 from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
 from ...machines.gpu import memory_beside
 from ...machines.gpu_session import KernelReport
@@ -115,14 +116,14 @@ class GpuMapper(Mapper):
         policy, counts = self.options.policy, (self.tally is not None, self.options.counts_lengths)
         return gpu_hits.SelectionRules(policy.limit, policy.at_most, policy.seed, *counts)
 
-    def map(self, span: "Chunk | Span", writer: Any, emit: Callable[..., Any]) -> "Summary":
+    def map(self, span: "Chunk | Span", writer: "FormatsHits", emit: Callable[..., Any]) -> "Summary":
         """Emit the records of a span's reads, as ``writer`` (given) makes them: a Summary."""
         if not self._goes_all_the_way:
             return super().map(span, writer, emit)
         return self._streams.run(self._map, span, writer, emit)
 
     def _map(
-        self, stream: "GpuStream", span: "Chunk | Span", writer: Any, emit: Callable[..., Any]
+        self, stream: "GpuStream", span: "Chunk | Span", writer: "FormatsHits", emit: Callable[..., Any]
     ) -> "Summary":
         with self.timed("read"):
             chunk = span.read(partial(GpuSpanBuffer, stream, self._inflater))
@@ -134,7 +135,8 @@ class GpuMapper(Mapper):
                 with self.timed("encode"):
                     piece = self._maker_of(writer).encoded(records)
                 emit(piece)
-                self.split(chunk, total, writer, emit)
+                if total is not None:
+                    self._split(reads.parse(chunk.whole()), total, writer, emit)
                 return summary
         return self.map_chunk(chunk.whole(), writer, emit)
 
@@ -143,7 +145,7 @@ class GpuMapper(Mapper):
         return 0 < n <= max(size, self.options.chunk_size) // _SHORT and size <= n * _LONG
 
     def _on_gpu(
-        self, stream: "GpuStream", chunk: "Chunk", writer: Any
+        self, stream: "GpuStream", chunk: "Chunk", writer: "FormatsHits"
     ) -> "tuple[Summary, np.ndarray, np.ndarray | None] | None":
         """(Summary, records, each read's total if it is wanted) of a chunk; None: a problem, or no room."""
         report, n_reads, maker = KernelReport(stream), chunk.n_bound, self._maker_of(writer)

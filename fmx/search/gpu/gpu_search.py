@@ -26,6 +26,7 @@ from ..queries.verify import VerifyOnDevice, VerifyWide
 if TYPE_CHECKING:
     from ...input.reads import Patterns
     from ...machines.gpu_session import GpuStream
+    from ...machines.jobs import Backend
     from ..queries.exact import Exact
 
 N_PATTERNS, N_WORDS = 1 << 18, 1 << 21  # of a piece that the host sends; a longer pattern is one by itself
@@ -45,7 +46,7 @@ def seed_lengths(n: int, own: int) -> list:
     return [*(s for s in range(LONGEST, own, -1) if 4**s <= _MANY * n), own]
 
 
-def reshape(query: VerifyOnDevice, form: VerifyForm, backend: Any) -> VerifyWide:
+def reshape(query: VerifyOnDevice, form: VerifyForm, backend: "Backend | type[Backend]") -> VerifyWide:
     """A VerifyOnDevice, whose arrays are the backend's, in another form, with seeds no shorter."""
     prefix, seeds, sa, words, blocks = query
     n = sa.size

@@ -6,7 +6,7 @@ Words are searched as reads are (search/mapper.py), on the CPU or a GPU, over an
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class NearMapper(Mapper):
         near_found = NearTotals(reverse, fewest)
         return SearchedBatch(given, batch, None, (), total, sought, self.weights_of(batch), near_found)
 
-    def hits_of(self, found: Any) -> Any:
+    def hits_of(self, found: SearchedBatch) -> Iterator[tuple[int, NearHits]]:
         """Yield (start, NearHits) for runs of reads."""
         lengths = np.maximum(found.batch.length, N_LETTERS // N_READS)
         for start, stop in runs(lengths, N_LETTERS):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...input.pair_spans import PairSpan
     from ..counts.tally import ReadCounter
     from ..hits import Located
-    from ..mapper import Mapper
+    from ..mapper import FormatsRecords, Mapper
     from .proper import Rule
 
 _MATES = 2
@@ -102,7 +102,7 @@ class PairMapper:
             self._owner_of = np.zeros(len(reference.names), np.int64)
             self._owner_of[self._blocks.contig] = self.tally.owners.blocks.contig
 
-    def map(self, span: "PairSpan", writer: Any, emit: Callable[..., Any]) -> PairSummary:
+    def map(self, span: "PairSpan", writer: "FormatsRecords", emit: Callable[..., Any]) -> PairSummary:
         """Emit the records of a span's pairs in pieces, as ``writer`` (given) makes them."""
         with self.timed("read"):
             runs_of_mates = span.read(writer.is_sam)
@@ -169,7 +169,7 @@ class PairMapper:
                 eligible = self.options.policy.eligible(its.total) * (total == 0)
                 self.tally.add(its.locators, its.intervals, eligible, its.weight)
 
-    def _count_screened(self, found: Any) -> None:
+    def _count_screened(self, found: Sequence[SearchedBatch]) -> None:
         """Tell the Screen where mates occur."""
         with self.timed("tally"):
             eligible = [self.options.policy.eligible(its.total) for its in found]
