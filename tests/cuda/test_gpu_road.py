@@ -158,6 +158,7 @@ OUTPUTS = {
     "TSV": {"kind": "tsv", "policy": POLICIES["all"]},
     "BED": {"kind": "bed", "policy": POLICIES["all"]},
     "PAF": {"kind": "paf", "policy": POLICIES["all"]},
+    "Parquet": {"kind": "parquet", "policy": POLICIES["all"]},
     "few tags": {"kind": "bam", "tags": 1 | 4 | 16, "policy": POLICIES["drawn"]},
     "trimmed": {"trim": Trim(3, 1, 20, 9)},
 }
@@ -165,6 +166,8 @@ OUTPUTS = {
 
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_every_format_has_the_bytes_of_the_cpu(name, opened, tmp_path, on_cpu):
+    if name == "Parquet":
+        pytest.importorskip("pyarrow", reason="pip install 'fmx-mapper[parquet]'")
     (tmp_path / "reads").write_bytes(FASTQ.replace(b"@r0", b"@ r0"))
     both(opened, tmp_path / "reads", tmp_path, on_cpu, **OUTPUTS[name])
     assert on_cpu == []
