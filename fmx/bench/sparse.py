@@ -23,7 +23,7 @@ from ..measure import gpu_timing, tables
 from ..measure.texts import make_codes
 from ..search import engines
 from ..search.gpu.gpu_search import upload
-from ..search.gpu.gpu_sparse import SparseFound
+from ..search.gpu.gpu_sparse import N_COUNTED, SparseFound
 from ..search.hits import Intervals
 from ..search.queries.sparse import Sparse
 from .gpu_index import TEXTS, clocked
@@ -89,11 +89,9 @@ def measure(backend: Gpu, drawn: DrawnPatterns, name: SparseName, kind: str, n_r
     host = Sparse(table, drawn.words, drawn.blocks(), drawn.n, n_bits)
     query, launch = upload(on_device(host)), engines.prepare("cuda_task-naive16", host)
     lo, hi = (backend.zeros(2 * n_reads, np.uint32) for _ in range(2))
-    first, (stop, how) = (
-        backend.zeros(n_reads, np.int64),
-        (backend.zeros(n_reads, np.uint32) for _ in range(2)),
-    )
-    found = SparseFound(query, patterns, lo, hi, first, stop, how, backend.zeros(1, np.int64))
+    first, report, counted = (backend.zeros(size, np.int64) for size in (n_reads, 1, N_COUNTED + 1))
+    stop, how, queue = (backend.zeros(n_reads, np.uint32) for _ in range(3))
+    found = SparseFound(query, patterns, lo, hi, first, stop, how, report, queue, counted)
     seconds = gpu_timing.seconds(lambda: launch(query, patterns, found), n_runs)
     row = {"text": kind, "symbols": drawn.n, "method": str(name), "build s": spent}
     n_bytes = 8 * table.rows.size + 4 * table.starts.size + 8 * drawn.words.size

@@ -166,6 +166,15 @@ def test_reads_with_many_rows(both):
         assert both(in_memory(contigs, k, w), sequences).hits == n_naive(contigs, sequences)
 
 
+def test_equal_reads_with_many_rows(both):
+    """More of them than a warp has threads, so that later ones take what earlier ones found."""
+    contigs = numbered(["A" * 400, "C" + "T" * 80 + "G"])
+    for strands in (BOTH, REVERSE):
+        sequences = ["A" * 30] * 50 + ["T" * 30] * 20 + ["A" * 31, "A" * 29 + "C"]
+        found = both(in_memory(contigs, 5, 4), sequences, POLICIES["first"], strands)
+        assert found.mapped == len(sequences) - 1
+
+
 COMMANDS = [("-1", "R1.fq", "-2", "R2.fq"), ("--collapse", "r.fq"), ("-a", "r.fq")]
 if not SIMULATED:
     COMMANDS.append(("-a", "-1", "R1.fq", "-2", "R2.fq"))

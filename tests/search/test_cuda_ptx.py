@@ -166,16 +166,18 @@ def check_refusals(query):
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
 def test_code_of_a_sparse_suffix_array(capability, assemble):
     from fmx.compiler.warp import ptx_of
-    from fmx.search.gpu.gpu_sparse import SparseFound
+    from fmx.search.gpu.gpu_sparse import SparseFound, many_rows_kernel
 
     block = np.zeros(1, np.int64)
     blocks = make_blocks(block, block, block, np.array([9], np.int64))
     sparse = Sparse(SparseTable(WORDS, ROWS, 21, 16), WORDS, blocks, 9, 1)
     query = on_device(sparse)
-    launch, found = engines.prepare("cuda_task-naive16", sparse), (ROWS, ROWS, NUMBERS, ROWS, ROWS, NUMBERS)
+    launch = engines.prepare("cuda_task-naive16", sparse)
+    found = ROWS, ROWS, NUMBERS, ROWS, ROWS, NUMBERS, ROWS, NUMBERS
     arguments = query, PATTERNS, SparseFound(query, PATTERNS, *found)
-    ptx = ptx_of(launch.kernel, arguments, capability)
-    check_registers(assemble(ptx, capability))
-    ptx = re.sub(r"_Z\w+", "NAME", ptx)
-    assert not re.search(r"\.f64|\bcall\b|\.local", ptx)
+    for kernel in (launch.kernel, many_rows_kernel):
+        ptx = ptx_of(kernel, arguments, capability)
+        check_registers(assemble(ptx, capability))
+        ptx = re.sub(r"_Z\w+", "NAME", ptx)
+        assert not re.search(r"\.f64|\bcall\b|\.local", ptx)
     check_refusals(sparse)

@@ -34,7 +34,7 @@ WORDS = np.zeros(1, np.uint64)
 SPARSE = on_device(
     Sparse(SparseTable(WORDS, ROWS, 21, 16), WORDS, make_blocks(*[NUMBERS] * 3, np.array([9])), 9, 1)
 )
-OF_BOTH = gpu_sparse.SparseFound(SPARSE, PATTERNS, ROWS, ROWS, NUMBERS, ROWS, ROWS, NUMBERS)
+OF_BOTH = gpu_sparse.SparseFound(SPARSE, PATTERNS, ROWS, ROWS, NUMBERS, ROWS, ROWS, NUMBERS, ROWS, NUMBERS)
 RAW, LOOSE = reads_gpu.Raw(BYTES, True, 1, NUMBERS, NUMBERS), records_gpu.Loose(NUMBERS, NUMBERS, BYTES)
 READING = reads_gpu.Reading(Trim(1, 2, 3, 4), 3, True)
 NAMES, BLOCKS = put.make_names(["a"]), make_blocks(*[np.zeros(1, np.int64)] * 3, np.array([9]))

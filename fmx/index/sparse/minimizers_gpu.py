@@ -90,9 +90,10 @@ def _half(words, first, i):
 
 
 @device
-def _begin(k, steps, room, words, first):
-    """The hashes (forward, reverse) of an A and the first k - 1 symbols of a string."""
-    word, n, i = at(words, first), k - 1, np.int64(0)
+def _begin(k, steps, room, words, first, half):
+    """The hashes (forward, reverse) of an A and k - 1 symbols of a string, from 16 * ``half`` on."""
+    word = np.uint64(_half(words, first, half)) << np.uint64(32) | np.uint64(_half(words, first, half + 1))
+    n, i = k - 1, np.int64(0)
     forward, reverse = np.uint32(steps[N_STEPS] >> np.uint64(32)), np.uint32(steps[N_STEPS])
     if n >= 16:
         bases = in_turn(np.uint32(word >> np.uint64(32)), np.uint32(0))
@@ -112,15 +113,16 @@ def _begin(k, steps, room, words, first):
 
 
 @device
-def smallest_kmer(k, steps, room, words, first, n):
-    """Where the first of the smallest of the first n k-mers of a string begins."""
+def smallest_kmer(k, steps, room, words, first, begin, n):
+    """Where the first of the smallest of n k-mers of a string begins, from symbol 16 * ``begin`` on."""
     last = np.uint32(0)
     ahead, shift = (k - 1) >> 4, np.uint64(2 * ((k - 1) & 15))
-    forward, reverse = _begin(k, steps, room, words, first)
-    state, next_half = (forward, reverse, np.int32(2**31 - 1), np.int32(0)), _half(words, first, ahead)
+    forward, reverse = _begin(k, steps, room, words, first, begin)
+    state = forward, reverse, np.int32(2**31 - 1), np.int32(0)
+    next_half = _half(words, first, begin + ahead)
     for i in range((n + 15) >> 4):
-        half, enters = _half(words, first, i), np.uint64(next_half) << np.uint64(32)
-        next_half = _half(words, first, i + 1 + ahead)
+        half, enters = _half(words, first, begin + i), np.uint64(next_half) << np.uint64(32)
+        next_half = _half(words, first, begin + i + 1 + ahead)
         enters = np.uint32(((enters | np.uint64(next_half)) << shift) >> np.uint64(32))
         leaves = np.uint32(np.uint32(last << np.uint32(30)) | np.uint32(half >> np.uint32(2)))
         last, place, bases = half, np.int32(16 * i), in_turn(enters, leaves)
@@ -145,26 +147,3 @@ def smallest_kmer(k, steps, room, words, first, n):
                 best, best_place = _better(forward, reverse, np.int32(place + j), best, best_place)
             state = forward, reverse, best, best_place
     return np.int64(state[3])
-
-
-@device
-def hash_of(k, steps, room, kmer):
-    """The hash of a k-mer, as a number that sorts as it does."""
-    forward, reverse = np.uint32(steps[N_STEPS] >> np.uint64(32)), np.uint32(steps[N_STEPS])
-    left = kmer << np.uint64(64 - 2 * k)
-    for _ in range(k):
-        forward, reverse = next_hashes(room, forward, reverse, np.uint32(left >> np.uint64(62)))
-        left <<= np.uint64(2)
-    return np.uint64(np.uint32(np.uint32(forward + reverse) ^ np.uint32(1 << 31)))
-
-
-@device
-def is_minimizer(hashes, i, j, n, w):
-    """Whether k-mer j of n, whose hash is ``hashes[i]`` beside those of the others, is the smallest of a
-    window of w."""
-    own, left, right = at(hashes, i), np.int64(0), np.int64(0)
-    while left < w - 1 and left < j and at(hashes, i - left - 1) >= own:
-        left += 1
-    while left + right < w - 1 and j + right + 1 < n and at(hashes, i + right + 1) >= own:
-        right += 1
-    return left + right >= w - 1

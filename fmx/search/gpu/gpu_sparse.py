@@ -1,9 +1,9 @@
 """Both strands of reads by a sparse suffix array on a GPU: a thread a read, the threads of a warp together.
 
-    each thread      the smallest k-mer of the first or the last window of its read, the rows of its bucket;
-                     of many rows those that go on as its read does, by binary search
-    the warp         of each read that has still many, and whose rows do not tell enough: its cheapest k-mer
-    each, the warp   which rows its read occurs at: few by its thread, many by the warp
+    search_kernel       the smallest k-mers of windows of a read, until one has few rows in its bucket, and
+                        which of these the read occurs at; reads without one are put in a queue
+    many_rows_kernel    of those in the queue the rows that go on as the read does, by binary search, and
+                        which of these it occurs at: few by its thread, many by the warp, of equal reads once
 
 The rows that were looked at are kept of each read, so that its occurrences can be told again, and the first
 of its occurrences, which is all that most reads ask for.  The k-mers may be others than on the CPU; what is
@@ -19,11 +19,14 @@ from ...compiler.primitives import at, trailing_zeros
 from ...compiler.warp import (
     UINT64,
     WARP,
+    atomic_add,
     ballot,
     cuda,
     device,
     first_bit,
+    grid_size,
     kernel,
+    n_bits,
     sync_warp,
     take,
     take_across,
@@ -31,9 +34,9 @@ from ...compiler.warp import (
     thread_index,
 )
 from ...index.contracts import on_device, own_launch
-from ...index.sparse.minimizers_gpu import N_STEPS, hash_of, is_minimizer, make_steps, smallest_kmer
-from ...index.sparse.table import FEW, LEFT, SparseTable, bucket_of, canonical
-from ...input.dna import symbols
+from ...index.sparse.minimizers_gpu import N_STEPS, make_steps, smallest_kmer
+from ...index.sparse.table import FEW, SparseTable, bucket_of, canonical
+from ...machines import gpu
 from ...machines.gpu_session import KernelReport
 from ..hits import all_keys, first_key
 from ..numbers import KEPT, LEAST, LEAST_REVERSE, N_KEPT, PATTERN_SHIFT, Found, Numbered, keep_anchor
@@ -45,7 +48,6 @@ from ..queries.sparse import (
     length_of,
     looks_at_text,
     may_be,
-    n_left,
     occurs,
     position_at_row,
     range_of,
@@ -60,12 +62,11 @@ if TYPE_CHECKING:
     from ..mapping import DevicePart
 
 _ALONE = 16  # rows that a thread looks at by itself
-_FEW_AT_ONCE, _MANY_AT_ONCE = (
-    2,
-    8,
-)  # rows that a thread loads at once, by itself, and beside the warp's others
-_HASHED = 384  # k-mers of a read that a warp chooses from
-_MOST, _NOWHERE = 2**31 - 1, 2**32 - 1  # no cost is greater; no position
+_FEW_AT_ONCE, _MANY_AT_ONCE = 2, 8  # rows that a thread loads at once, by itself, and beside the others
+_WINDOWS = 24  # of a read
+_MANY, N_COUNTED = 256, 1 << 12  # rows of a read that is kept for equal ones, and how many are
+_WARPS = 1 << 12  # that take reads in turn
+_MOST, _NOWHERE = 2**62, 2**32 - 1  # no cost is greater; no position
 
 
 class SparseOnDevice(NamedTuple):
@@ -85,7 +86,8 @@ class SparseFound(NamedTuple):
     ``lo``, ``hi`` uint32[2 * n_reads]: as many numbers as each pattern has occurrences; ``first``
     int64[n_reads]: the smallest key of a read; ``stop``, ``how`` uint32[n_reads]: rows lo[2r] to stop[r] are
     those of its Anchor, whose other fields are bits of ``how``; ``report`` int64[1 or more]: its first number
-    becomes 1 where a read is too short.
+    becomes 1 where a read is too short.  ``queue`` uint32[n_reads]: reads with many rows, as many as the last
+    number of ``counted`` int64[N_COUNTED + 1] says; before it 1 + the numbers of some that are done, or 0.
     """
 
     query: Any
@@ -96,6 +98,8 @@ class SparseFound(NamedTuple):
     stop: np.ndarray
     how: np.ndarray
     report: np.ndarray
+    queue: np.ndarray
+    counted: np.ndarray
 
 
 @on_device.register(Sparse)
@@ -103,9 +107,20 @@ def _on_device(query):
     return SparseOnDevice(*query, make_steps(query.table.k))
 
 
+class SparseLaunch(Launch):
+    """A Launch of search_kernel, and of many_rows_kernel after it."""
+
+    def __call__(self, query: Any, patterns: "Patterns", found: Any, stream: int = 0) -> None:
+        gpu.fill_zero(found.counted, stream)
+        super().__call__(query, patterns, found, stream)
+        n_warps = min(-(-patterns.length.size // (2 * WARP)), _WARPS)
+        if n_warps:
+            many_rows_kernel[n_warps, WARP, stream](query, patterns, found)
+
+
 @own_launch.register(Sparse)
 def _own_launch(query):
-    return Launch(search_kernel, 1 / 2, WARP, warp_bytes=8 * (N_STEPS + _HASHED))
+    return SparseLaunch(search_kernel, 1 / 2, WARP, warp_bytes=8 * N_STEPS)
 
 
 @inlined
@@ -117,50 +132,29 @@ def _bucket_of(query, patterns, r, place):
 
 
 @device
-def _first_rows(query, patterns, r, room):
-    """(place, strand, first row, row after the last) of the smallest k-mer of read r's first window.
+def _cheapest(query, patterns, r, length, room):
+    """(place, strand, first row, row after the last) of the k-mer of read r whose bucket costs least.
 
-    Where there are many rows, and many symbols left of it, that of the last window, which costs less if the
-    rows tell what is left of it.
+    The smallest k-mer of the first window is tried, that of the last one, and of those at every 16th symbol,
+    until one has few rows.
     """
     k, w = query.table.k, query.table.w
-    place = smallest_kmer(k, query.steps, room, patterns.words, at(patterns.first, 2 * r), w)
-    strand, lo, hi = _bucket_of(query, patterns, r, place)
-    if hi - lo > _ALONE and strand:
-        length = length_of(patterns, r)
-        own = Anchor(place, strand, lo, hi, np.int64(0))
-        from_end = smallest_kmer(k, query.steps, room, patterns.words, at(patterns.first, 2 * r + 1), w)
-        other_strand, other_lo, other_hi = _bucket_of(query, patterns, r, length - k - from_end)
-        other = Anchor(length - k - from_end, other_strand, other_lo, other_hi, np.int64(0))
-        if cost_of(query, length, other) < cost_of(query, length, own):
-            return other.place, other_strand, other_lo, other_hi
+    place = strand = lo = hi = window = np.int64(0)
+    least, n_windows = np.int64(_MOST), min(2 + ((length - k - w) >> 4), np.int64(_WINDOWS))
+    while window < n_windows:
+        from_end = np.int64(window == 1)
+        half, first = max(window - 1, np.int64(0)) * (1 - from_end), at(patterns.first, 2 * r + from_end)
+        own_place = 16 * half + smallest_kmer(k, query.steps, room, patterns.words, first, half, w)
+        if from_end:
+            own_place = length - k - own_place
+        own_strand, own_lo, own_hi = _bucket_of(query, patterns, r, own_place)
+        cost = own_hi - own_lo
+        if cost > _ALONE:
+            cost = cost_of(query, length, Anchor(own_place, own_strand, own_lo, own_hi, np.int64(0)))
+        if cost < least:
+            least, place, strand, lo, hi = cost, own_place, own_strand, own_lo, own_hi
+        window = n_windows if least <= FEW else window + 1
     return place, strand, lo, hi
-
-
-@device
-def _cheapest(query, patterns, r, room, lane):
-    """Where the k-mer of read r begins whose rows cost least (queries/sparse.py), found by the warp."""
-    first, length, k = at(patterns.first, 2 * r), length_of(patterns, r), query.table.k
-    n = min(length - k + 1, np.int64(_HASHED))
-    for j in range(lane, n, WARP):
-        room[N_STEPS + j] = hash_of(k, query.steps, room, symbols(patterns.words, first, j, k))
-    sync_warp()
-    least, best = np.int64(_MOST), np.int64(0)
-    for j in range(lane, n, WARP):
-        if is_minimizer(room, N_STEPS + j, j, n, query.table.w):
-            strand, lo, hi = _bucket_of(query, patterns, r, j)
-            hi = min(hi, lo + (1 << 24))
-            cost = cost_of(query, length, Anchor(np.int64(j), strand, lo, hi, np.int64(0)))
-            if cost < least:
-                least, best = cost, np.int64(j)
-    mask = np.int64(WARP >> 1)
-    while mask > 0:
-        other, other_place = take_across(least, mask), take_across(best, mask)
-        if other < least or (other == least and other_place < best):
-            least, best = other, other_place
-        mask >>= 1
-    sync_warp()
-    return best
 
 
 @inlined
@@ -206,11 +200,27 @@ def _together(n, first, n_reverse, first_reverse):
     return n, first, n_reverse, first_reverse
 
 
+@device
+def _equal_read(patterns, found, r, slot):
+    """The read in a slot of ``found.counted`` if it is equal to read r, else -1."""
+    other = np.int64(atomic_add(found.counted, slot, np.int64(0))) - 1
+    if other < 0:
+        return np.int64(-1)
+    for strand in range(2):
+        if at(patterns.length, 2 * r + strand) != at(patterns.length, 2 * other + strand):
+            return np.int64(-1)
+    first, other_first = at(patterns.first, 2 * r), at(patterns.first, 2 * other)
+    for j in range((length_of(patterns, r) + 31) >> 5):
+        if at(patterns.words, first + j) != at(patterns.words, other_first + j):
+            return np.int64(-1)
+    return other
+
+
 @kernel
 def search_kernel(query, patterns, found):
-    """Fill a SparseFound, by a block of a warp for 32 reads.
+    """Fill a SparseFound, by a block of a warp for 32 reads, but for the reads it puts in ``found.queue``.
 
-    Shared memory: 8 bytes for each of the steps, and of the hashes of _HASHED k-mers.
+    Shared memory: 8 bytes for each of the steps.
     """
     lane, r, room = thread_in_block(), thread_index(), cuda.shared.array(0, UINT64)
     if lane < N_STEPS:
@@ -222,52 +232,77 @@ def search_kernel(query, patterns, found):
         if 0 < length < query.table.k + query.table.w - 1:
             found.report[0] = 1
             length = np.int64(0)
-    place = strand = lo = hi = is_sorted = np.int64(0)
-    if length > 0:
-        place, strand, lo, hi = _first_rows(query, patterns, r, room)
-    is_far = False
-    if hi - lo > _ALONE:
-        lo, hi = range_of(query, patterns, r, Anchor(place, strand, lo, hi, np.int64(0)))
-        is_sorted = np.int64(1)
-        is_far = hi - lo > _ALONE and n_left(query, length, place, strand) > LEFT
-    waiting = ballot(is_far)
-    while waiting != 0:
-        source = np.int64(first_bit(waiting))
-        waiting &= waiting - 1
-        best = _cheapest(query, patterns, take(r, source), room, lane)
-        if lane == source:
-            place = best
-            strand, lo, hi = _bucket_of(query, patterns, r, place)
-    if is_far:
-        is_sorted = np.int64(0)
-        if hi - lo > FEW:
-            lo, hi = range_of(query, patterns, r, Anchor(place, strand, lo, hi, np.int64(0)))
-            is_sorted = np.int64(1)
-    n = n_reverse = np.int64(0)
+    place = strand = lo = hi = n = n_reverse = np.int64(0)
     first = first_reverse = np.int64(_NOWHERE)
-    waiting = ballot(hi - lo > _ALONE)
+    if length > 0:
+        place, strand, lo, hi = _cheapest(query, patterns, r, length, room)
     if 0 < hi - lo <= _ALONE:
-        anchor = Anchor(place, strand, lo, hi, is_sorted)
+        anchor = Anchor(place, strand, lo, hi, np.int64(0))
         n, first, n_reverse, first_reverse = _occurrences(query, patterns, r, anchor, lo, 1, _FEW_AT_ONCE)
-    while waiting != 0:
-        source = np.int64(first_bit(waiting))
-        waiting &= waiting - 1
-        theirs = Anchor(
-            take(place, source),
-            take(strand, source),
-            take(lo, source),
-            take(hi, source),
-            take(is_sorted, source),
-        )
-        own = _occurrences(query, patterns, take(r, source), theirs, theirs.lo + lane, WARP, _MANY_AT_ONCE)
-        of_all = _together(own[0], own[1], own[2], own[3])
-        if lane == source:
-            n, first, n_reverse, first_reverse = of_all
     if is_read:
         found.lo[2 * r] = found.lo[2 * r + 1] = np.uint32(lo)
         found.hi[2 * r], found.hi[2 * r + 1] = np.uint32(lo + n), np.uint32(lo + n_reverse)
         found.first[r] = min(first << 1, first_reverse << 1 | 1)
-        found.stop[r], found.how[r] = np.uint32(hi), np.uint32(place << 2 | strand << 1 | is_sorted)
+        found.stop[r], found.how[r] = np.uint32(hi), np.uint32(place << 2 | strand << 1)
+    waiting, begin = ballot(hi - lo > _ALONE), np.int64(0)
+    if waiting != 0:
+        if lane == 0:
+            begin = np.int64(atomic_add(found.counted, N_COUNTED, np.int64(n_bits(waiting))))
+        begin = take(begin, 0)
+        if hi - lo > _ALONE:
+            found.queue[begin + n_bits(waiting & ((np.int64(1) << lane) - 1))] = np.uint32(r)
+
+
+@kernel
+def many_rows_kernel(query, patterns, found):
+    """Fill a SparseFound where search_kernel left reads in ``found.queue``, by blocks of a warp."""
+    lane, n_queued = thread_in_block(), at(found.counted, N_COUNTED)
+    begin = thread_index() - lane
+    while begin < n_queued:
+        is_read = begin + lane < n_queued
+        r = place = strand = lo = hi = n = n_reverse = slot = np.int64(0)
+        first = first_reverse = np.int64(_NOWHERE)
+        other = np.int64(-1)
+        if is_read:
+            r = np.int64(found.queue[begin + lane])
+            lo, hi, how = np.int64(found.lo[2 * r]), np.int64(found.stop[r]), np.int64(found.how[r])
+            place, strand = how >> 2, (how >> 1) & 1
+            lo, hi = range_of(query, patterns, r, Anchor(place, strand, lo, hi, np.int64(0)))
+        sync_warp()
+        is_many = hi - lo > _MANY
+        if is_many:
+            slot = (lo << 1 | strand) & (N_COUNTED - 1)
+            other = _equal_read(patterns, found, r, slot)
+        waiting = ballot(hi - lo > _ALONE and other < 0)
+        if 0 < hi - lo <= _ALONE:
+            anchor = Anchor(place, strand, lo, hi, np.int64(1))
+            n, first, n_reverse, first_reverse = _occurrences(query, patterns, r, anchor, lo, 1, _FEW_AT_ONCE)
+        while waiting != 0:
+            source = np.int64(first_bit(waiting))
+            waiting &= waiting - 1
+            theirs = Anchor(
+                take(place, source), take(strand, source), take(lo, source), take(hi, source), np.int64(1)
+            )
+            own = _occurrences(
+                query, patterns, take(r, source), theirs, theirs.lo + lane, WARP, _MANY_AT_ONCE
+            )
+            of_all = _together(own[0], own[1], own[2], own[3])
+            if lane == source:
+                n, first, n_reverse, first_reverse = of_all
+        key = min(first << 1, first_reverse << 1 | 1)
+        if other >= 0:  # by atomics, for this multiprocessor may hold what was there before
+            n = np.int64(atomic_add(found.hi, 2 * other, np.uint32(0))) - lo
+            n_reverse = np.int64(atomic_add(found.hi, 2 * other + 1, np.uint32(0))) - lo
+            key = np.int64(atomic_add(found.first, other, np.int64(0)))
+        if is_read:
+            found.lo[2 * r] = found.lo[2 * r + 1] = np.uint32(lo)
+            found.hi[2 * r], found.hi[2 * r + 1] = np.uint32(lo + n), np.uint32(lo + n_reverse)
+            found.first[r] = key
+            found.stop[r], found.how[r] = np.uint32(hi), np.uint32(place << 2 | strand << 1 | 1)
+        if is_many and other < 0:
+            cuda.threadfence()
+            found.counted[slot] = r + 1
+        begin += grid_size()
 
 
 @first_key.register(SparseFound)
@@ -301,8 +336,9 @@ def _search(
     n, there = patterns.length.size, stream.there
     lo, hi = (there(name, n, np.uint32)[:n] for name in ("lo", "hi"))
     first = there("first key of read", n // 2, np.int64)
-    stop, how = (there(name, n // 2, np.uint32) for name in ("last row", "anchor"))
-    found = SparseFound(query, patterns, lo, hi, first, stop, how, report)
+    stop, how, queue = (there(name, n // 2, np.uint32) for name in ("last row", "anchor", "queue"))
+    counted = there("counted reads", N_COUNTED + 1, np.int64)
+    found = SparseFound(query, patterns, lo, hi, first, stop, how, report, queue, counted)
     launch(query, patterns, found, stream.handle)
     return found
 
