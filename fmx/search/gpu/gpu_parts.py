@@ -25,7 +25,7 @@ from ..hits import Intervals
 from ..mapper import part_on_cpu
 from ..mapping import DevicePart, TextPart, make_query
 from ..near.matches import PartText, match_at, place_of_row, text_of
-from . import gpu_search, gpu_sparse
+from . import gpu_search, gpu_sparse_numbers
 from .gpu_search import N_PATTERNS, N_WORDS, n_bytes, pieces, sent
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ def bring_parts(
             launch = engines.prepare(engine or best_engine(query), query)
             device = DevicePart(gpu_search.bring(query, None), (None, None), launch)
             part = part_on_cpu(index, number)
-            there = gpu_sparse.GpuSparse(streams[session], device)
+            there = gpu_sparse_numbers.GpuSparse(streams[session], device)
             return part._replace(search=replace(part.search, search=there), device=device)
         search = GpuSearcher(streams[session], queries[number], engine, forms[session])
         locate = GpuLocator(search, index.parts[number].sa, part_span(index.meta, number)[0])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import compiled, inlined
+from ...compiler.functions import inlined
 from ...compiler.primitives import at, trailing_zeros
 from ...compiler.warp import (
     UINT64,
@@ -37,9 +37,7 @@ from ...index.contracts import on_device, own_launch
 from ...index.sparse.minimizers_gpu import N_STEPS, make_steps, smallest_kmer
 from ...index.sparse.table import FEW, SparseTable, bucket_of, canonical
 from ...machines import gpu
-from ...machines.gpu_session import KernelReport
 from ..hits import all_keys, first_key
-from ..numbers import KEPT, LEAST, LEAST_REVERSE, N_KEPT, PATTERN_SHIFT, Found, Numbered, keep_anchor
 from ..queries.sparse import (
     Anchor,
     Sparse,
@@ -53,20 +51,19 @@ from ..queries.sparse import (
     range_of,
     strand_at,
 )
-from .gpu_search import Launch, pieces, search, sent
+from .gpu_search import Launch, search
 
 if TYPE_CHECKING:
     from ...index.reference import Blocks
     from ...input.reads import Patterns
-    from ...machines.gpu_session import GpuStream, GpuStreams
-    from ..mapping import DevicePart
+    from ...machines.gpu_session import GpuStream
 
 _ALONE = 16  # rows that a thread looks at by itself
 _FEW_AT_ONCE, _MANY_AT_ONCE = 2, 8  # rows that a thread loads at once, by itself, and beside the others
 _WINDOWS = 24  # of a read
 _MANY, N_COUNTED = 256, 1 << 12  # rows of a read that is kept for equal ones, and how many are
 _WARPS = 1 << 12  # that take reads in turn
-_MOST, _NOWHERE = 2**62, 2**32 - 1  # no cost is greater; no position
+_MOST, NOWHERE = 2**62, 2**32 - 1  # no cost is greater; no position
 
 
 class SparseOnDevice(NamedTuple):
@@ -164,8 +161,8 @@ def _occurrences(query, patterns, r, anchor, start, step, at_once):
     length, n, n_reverse = length_of(patterns, r), np.int64(0), np.int64(0)
     by_text, first, first_reverse = (
         looks_at_text(query, length, anchor),
-        np.int64(_NOWHERE),
-        np.int64(_NOWHERE),
+        np.int64(NOWHERE),
+        np.int64(NOWHERE),
     )
     for begin in range(start, anchor.hi, at_once * step):
         waiting, last = np.int64(0), anchor.hi - 1
@@ -233,7 +230,7 @@ def search_kernel(query, patterns, found):
             found.report[0] = 1
             length = np.int64(0)
     place = strand = lo = hi = n = n_reverse = np.int64(0)
-    first = first_reverse = np.int64(_NOWHERE)
+    first = first_reverse = np.int64(NOWHERE)
     if length > 0:
         place, strand, lo, hi = _cheapest(query, patterns, r, length, room)
     if 0 < hi - lo <= _ALONE:
@@ -261,7 +258,7 @@ def many_rows_kernel(query, patterns, found):
     while begin < n_queued:
         is_read = begin + lane < n_queued
         r = place = strand = lo = hi = n = n_reverse = slot = np.int64(0)
-        first = first_reverse = np.int64(_NOWHERE)
+        first = first_reverse = np.int64(NOWHERE)
         other = np.int64(-1)
         if is_read:
             r = np.int64(found.queue[begin + lane])
@@ -341,73 +338,3 @@ def _search(
     found = SparseFound(query, patterns, lo, hi, first, stop, how, report, queue, counted)
     launch(query, patterns, found, stream.handle)
     return found
-
-
-class Columns(NamedTuple):
-    """Those of a SparseFound, on the host."""
-
-    lo: np.ndarray
-    hi: np.ndarray
-    first: np.ndarray
-    stop: np.ndarray
-    how: np.ndarray
-
-
-class GpuSparse:
-    """Numbers occurrences (search/numbers.py) of Patterns that the host has packed, by a DevicePart.
-
-    The position of a read that occurs once is kept, of others their rows.
-    """
-
-    def __init__(self, streams: "GpuStreams", device: "DevicePart") -> None:
-        self._streams, self._device = streams, device
-
-    def __call__(self, patterns: "Patterns") -> Numbered:
-        n = patterns.length.size // 2
-        found = Found(patterns, np.empty(n, np.int64), np.empty((n, N_KEPT), np.int64))
-        numbered = Numbered(np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), found)
-        self._streams.run(self._search, patterns, numbered)
-        return numbered
-
-    def _search(self, stream: "GpuStream", patterns: "Patterns", numbered: Numbered) -> None:
-        query, held, launch = self._device
-        for a, piece in pieces(patterns, together=2):
-            n, on_device = piece.length.size, type(patterns)(*sent(stream, piece._asdict()))
-            stream.begin("search")
-            found = _search(query, held, launch, stream, on_device, KernelReport(stream).there)
-            there = found.lo, found.hi, found.first[: n // 2], found.stop[: n // 2], found.how[: n // 2]
-            names = ("lo", "hi", "first key of read", "last row", "anchor")
-            here = [
-                stream.here(name, x.size, x.dtype)[: x.size] for name, x in zip(names, there, strict=True)
-            ]
-            stream.receive(there, here)
-            stream.wait()
-            _number(query.table.k, Columns(*here), a // 2, numbered)
-
-
-@compiled
-def _number(k, columns, before, numbered):
-    """Put what is found of reads after those ``before`` them."""
-    lo, hi, first, stop, how = columns
-    found = numbered.found
-    for i in range(first.size):
-        r, strand, position = before + i, first[i] & 1, first[i] >> 1
-        n = np.int64(hi[2 * i]) - np.int64(lo[2 * i])
-        n_reverse = np.int64(hi[2 * i + 1]) - np.int64(lo[2 * i + 1])
-        if n + n_reverse == 1:
-            found.positions[r] = position
-            numbered.lo[2 * r] = numbered.lo[2 * r + 1] = KEPT + r
-        else:
-            numbered.lo[2 * r] = np.int64(2 * r + 1) << PATTERN_SHIFT
-            numbered.lo[2 * r + 1] = np.int64(2 * r + 2) << PATTERN_SHIFT
-        numbered.hi[2 * r] = numbered.lo[2 * r] + n
-        numbered.hi[2 * r + 1] = numbered.lo[2 * r + 1] + n_reverse
-        if n + n_reverse > 1:
-            place = np.int64(how[i]) >> 2
-            rows = np.int64(lo[2 * i]), np.int64(stop[i])
-            anchor = Anchor(place, np.int64(how[i] >> 1) & 1, rows[0], rows[1], np.int64(how[i]) & 1)
-            keep_anchor(found.anchors, r, anchor)
-            length = length_of(found.patterns, r)
-            found.anchors[r, LEAST] = found.anchors[r, LEAST_REVERSE] = _NOWHERE << 1
-            offset = length - k - place if strand else place
-            found.anchors[r, LEAST + strand] = position + offset
