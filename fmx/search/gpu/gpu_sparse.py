@@ -35,7 +35,7 @@ from ...compiler.warp import (
 )
 from ...index.contracts import on_device, own_launch
 from ...index.sparse.minimizers_gpu import N_STEPS, make_steps, smallest_kmer
-from ...index.sparse.table import FEW, SparseTable, bucket_of, canonical
+from ...index.sparse.table import FEW, SparseTable, bucket_of, canonical, is_near, position_in
 from ...machines import gpu
 from ..hits import all_keys, first_key
 from ..queries.sparse import (
@@ -157,19 +157,23 @@ def _cheapest(query, patterns, r, length, room):
 @inlined
 def _occurrences(query, patterns, r, anchor, start, step, at_once):
     """(n, first position) on +, and on -, at each ``step``-th row of an Anchor from ``start``."""
-    left = left_of_read(query, patterns, r, anchor)
-    length, n, n_reverse = length_of(patterns, r), np.int64(0), np.int64(0)
-    by_text, first, first_reverse = (
-        looks_at_text(query, length, anchor),
-        np.int64(NOWHERE),
-        np.int64(NOWHERE),
-    )
+    left, length = left_of_read(query, patterns, r, anchor), length_of(patterns, r)
+    by_text = looks_at_text(query, length, anchor)
+    n = n_reverse = np.int64(0)
+    first = first_reverse = least = least_reverse = np.int64(NOWHERE)
     for begin in range(start, anchor.hi, at_once * step):
         waiting, last = np.int64(0), anchor.hi - 1
         for j in range(at_once):  # whose loads are under way together
             i = begin + j * step
-            is_one = may_be(at(query.table.rows, min(i, last)), left) and i <= last
-            waiting |= np.int64(is_one) << j
+            row = at(query.table.rows, min(i, last))
+            is_one = may_be(row, left) and i <= last
+            is_sure = is_one and not (by_text or is_near(row))
+            waiting |= np.int64(is_one and not is_sure) << j
+            position, reverse = position_in(row), strand_at(anchor, row)
+            n += np.int64(is_sure) & (1 - reverse)
+            n_reverse += np.int64(is_sure) & reverse
+            least = min(least, position if is_sure and reverse == 0 else NOWHERE)
+            least_reverse = min(least_reverse, position if is_sure and reverse else NOWHERE)
         while waiting != 0:
             i = begin + trailing_zeros(np.uint64(waiting)) * step
             waiting &= waiting - 1
@@ -182,6 +186,14 @@ def _occurrences(query, patterns, r, anchor, start, step, at_once):
                 else:
                     n += 1
                     first = min(first, position)
+    if at(patterns.length, 2 * r) == 0:
+        n, least = np.int64(0), np.int64(NOWHERE)
+    if at(patterns.length, 2 * r + 1) == 0:
+        n_reverse, least_reverse = np.int64(0), np.int64(NOWHERE)
+    if least != NOWHERE:
+        first = min(first, least - anchor.place)
+    if least_reverse != NOWHERE:
+        first_reverse = min(first_reverse, least_reverse - (length - query.table.k - anchor.place))
     return n, first, n_reverse, first_reverse
 
 
@@ -195,6 +207,13 @@ def _together(n, first, n_reverse, first_reverse):
         first_reverse = min(first_reverse, take_across(first_reverse, mask))
         mask >>= 1
     return n, first, n_reverse, first_reverse
+
+
+@device
+def _put(found, r, lo, n, n_reverse, key):
+    """Keep how often a read whose rows begin at ``lo`` occurs on each strand, and its smallest key."""
+    found.hi[2 * r], found.hi[2 * r + 1] = np.uint32(lo + n), np.uint32(lo + n_reverse)
+    found.first[r] = key
 
 
 @device
@@ -238,8 +257,7 @@ def search_kernel(query, patterns, found):
         n, first, n_reverse, first_reverse = _occurrences(query, patterns, r, anchor, lo, 1, _FEW_AT_ONCE)
     if is_read:
         found.lo[2 * r] = found.lo[2 * r + 1] = np.uint32(lo)
-        found.hi[2 * r], found.hi[2 * r + 1] = np.uint32(lo + n), np.uint32(lo + n_reverse)
-        found.first[r] = min(first << 1, first_reverse << 1 | 1)
+        _put(found, r, lo, n, n_reverse, min(first << 1, first_reverse << 1 | 1))
         found.stop[r], found.how[r] = np.uint32(hi), np.uint32(place << 2 | strand << 1)
     waiting, begin = ballot(hi - lo > _ALONE), np.int64(0)
     if waiting != 0:
@@ -256,49 +274,43 @@ def many_rows_kernel(query, patterns, found):
     lane, n_queued = thread_in_block(), at(found.counted, N_COUNTED)
     begin = thread_index() - lane
     while begin < n_queued:
-        is_read = begin + lane < n_queued
-        r = place = strand = lo = hi = n = n_reverse = slot = np.int64(0)
-        first = first_reverse = np.int64(NOWHERE)
-        other = np.int64(-1)
-        if is_read:
+        r = place = strand = lo = hi = np.int64(0)
+        if begin + lane < n_queued:
             r = np.int64(found.queue[begin + lane])
             lo, hi, how = np.int64(found.lo[2 * r]), np.int64(found.stop[r]), np.int64(found.how[r])
             place, strand = how >> 2, (how >> 1) & 1
             lo, hi = range_of(query, patterns, r, Anchor(place, strand, lo, hi, np.int64(0)))
-        sync_warp()
-        is_many = hi - lo > _MANY
-        if is_many:
-            slot = (lo << 1 | strand) & (N_COUNTED - 1)
-            other = _equal_read(patterns, found, r, slot)
-        waiting = ballot(hi - lo > _ALONE and other < 0)
-        if 0 < hi - lo <= _ALONE:
-            anchor = Anchor(place, strand, lo, hi, np.int64(1))
-            n, first, n_reverse, first_reverse = _occurrences(query, patterns, r, anchor, lo, 1, _FEW_AT_ONCE)
-        while waiting != 0:
-            source = np.int64(first_bit(waiting))
-            waiting &= waiting - 1
-            theirs = Anchor(
-                take(place, source), take(strand, source), take(lo, source), take(hi, source), np.int64(1)
-            )
-            own = _occurrences(
-                query, patterns, take(r, source), theirs, theirs.lo + lane, WARP, _MANY_AT_ONCE
-            )
-            of_all = _together(own[0], own[1], own[2], own[3])
-            if lane == source:
-                n, first, n_reverse, first_reverse = of_all
-        key = min(first << 1, first_reverse << 1 | 1)
-        if other >= 0:  # by atomics, for this multiprocessor may hold what was there before
-            n = np.int64(atomic_add(found.hi, 2 * other, np.uint32(0))) - lo
-            n_reverse = np.int64(atomic_add(found.hi, 2 * other + 1, np.uint32(0))) - lo
-            key = np.int64(atomic_add(found.first, other, np.int64(0)))
-        if is_read:
             found.lo[2 * r] = found.lo[2 * r + 1] = np.uint32(lo)
-            found.hi[2 * r], found.hi[2 * r + 1] = np.uint32(lo + n), np.uint32(lo + n_reverse)
-            found.first[r] = key
-            found.stop[r], found.how[r] = np.uint32(hi), np.uint32(place << 2 | strand << 1 | 1)
-        if is_many and other < 0:
-            cuda.threadfence()
-            found.counted[slot] = r + 1
+            found.stop[r], found.how[r] = np.uint32(hi), np.uint32(how | 1)
+            if hi - lo <= _ALONE:
+                anchor = Anchor(place, strand, lo, hi, np.int64(1))
+                n, first, n_reverse, first_reverse = _occurrences(
+                    query, patterns, r, anchor, lo, 1, _FEW_AT_ONCE
+                )
+                _put(found, r, lo, n, n_reverse, min(first << 1, first_reverse << 1 | 1))
+        waiting, slot = ballot(hi - lo > _ALONE), (lo << 1 | strand) & (N_COUNTED - 1)
+        while waiting != 0:
+            source, other = np.int64(first_bit(waiting)), np.int64(-1)
+            waiting &= waiting - 1
+            if lane == source and hi - lo > _MANY:
+                other = _equal_read(patterns, found, r, slot)
+            if other >= 0:  # by atomics, for this multiprocessor may hold what was there before
+                n = np.int64(atomic_add(found.hi, 2 * other, np.uint32(0))) - lo
+                n_reverse = np.int64(atomic_add(found.hi, 2 * other + 1, np.uint32(0))) - lo
+                _put(found, r, lo, n, n_reverse, np.int64(atomic_add(found.first, other, np.int64(0))))
+            if ballot(other >= 0) == 0:
+                theirs = Anchor(
+                    take(place, source), take(strand, source), take(lo, source), take(hi, source), np.int64(1)
+                )
+                own = _occurrences(
+                    query, patterns, take(r, source), theirs, theirs.lo + lane, WARP, _MANY_AT_ONCE
+                )
+                n, first, n_reverse, first_reverse = _together(own[0], own[1], own[2], own[3])
+                if lane == source:
+                    _put(found, r, lo, n, n_reverse, min(first << 1, first_reverse << 1 | 1))
+                    if hi - lo > _MANY:
+                        cuda.threadfence()
+                        found.counted[slot] = r + 1
         begin += grid_size()
 
 
