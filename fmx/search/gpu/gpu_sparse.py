@@ -339,7 +339,7 @@ def _all_keys(found, r, keys):
 
 
 @search.register(SparseOnDevice)
-def _search(
+def search_sparse(
     query: SparseOnDevice, held: Any, launch: Launch, stream: "GpuStream", patterns: "Patterns", report: Any
 ) -> SparseFound:
     n, there = patterns.length.size, stream.there

@@ -8,8 +8,8 @@ from ...compiler.functions import compiled
 from ...machines.gpu_session import KernelReport
 from ..numbers import KEPT, LEAST, LEAST_REVERSE, N_KEPT, PATTERN_SHIFT, Found, Numbered, keep_anchor
 from ..queries.sparse import Anchor, length_of
-from .gpu_search import pieces, search, sent
-from .gpu_sparse import NOWHERE
+from .gpu_search import pieces, sent
+from .gpu_sparse import NOWHERE, search_sparse
 
 if TYPE_CHECKING:
     from ...input.reads import Patterns
@@ -48,7 +48,7 @@ class GpuSparse:
         for a, piece in pieces(patterns, together=2):
             n, on_device = piece.length.size, type(patterns)(*sent(stream, piece._asdict()))
             stream.begin("search")
-            found = search(query, held, launch, stream, on_device, KernelReport(stream).there)
+            found = search_sparse(query, held, launch, stream, on_device, KernelReport(stream).there)
             there = found.lo, found.hi, found.first[: n // 2], found.stop[: n // 2], found.how[: n // 2]
             names = ("lo", "hi", "first key of read", "last row", "anchor")
             here = [
