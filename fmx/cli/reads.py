@@ -1,7 +1,7 @@
 """Which reads fmx search maps, and which of their letters: the options, and what they mean."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from .. import limits
 from ..options import COUNT, Number, together
 
 if TYPE_CHECKING:
+    from ..jobs.search import ReadInput
     from ..search.pairs.proper import Pairing
 
 _LETTERS = Number(0, 2**31)
@@ -161,10 +162,11 @@ def _check_files(given: SimpleNamespace, has_mates: bool) -> None:
             )
 
 
-def tell_of_mates(given: SimpleNamespace) -> None:
+def warn_of_mates(inputs: "Iterable[ReadInput]", quiet: bool) -> None:
     """Warn of single reads that look like mates, and of mates that are swapped."""
     from ..input.mates import advice, swapped
     from ..machines.progress import Progress
 
-    if found := advice(given.reads) or swapped(given.mates1, given.mates2):
-        Progress(given.quiet).say(f"warning: {found}")
+    for reads in inputs:
+        if found := swapped(reads.first, reads.second) if reads.second else advice(reads.first):
+            Progress(quiet).say(f"warning: {found}")

@@ -131,7 +131,7 @@ def swapped(first: Sequence, second: Sequence) -> str:
     """What to say of files of mates 1 whose first headers tell that they hold mates 2, and the others 1."""
     for one, two in zip(first, second, strict=False):
         if (_number_of(one), _number_of(two)) == (b"2", b"1"):
-            return f"by their headers {one} holds mates 2 and {two} mates 1: are -1 and -2 swapped?"
+            return f"by their headers {one} holds mates 2 and {two} mates 1: are they swapped?"
     return ""
 
 

@@ -104,8 +104,11 @@ def test_mates_swapped_by_their_headers_are_warned_of(home, command):
     (home / "R2.fq").write_bytes(journeys.fastq([("r 2:N:0:ACGT", letters[50:90])]))
     swapped = command("search", "-x", "yeast", "-1", "R2.fq", "-2", "R1.fq")
     assert swapped.code == 0
-    warning = "by their headers R2.fq holds mates 2 and R1.fq mates 1: are -1 and -2 swapped?"
+    warning = "by their headers R2.fq holds mates 2 and R1.fq mates 1: are they swapped?"
     assert f"fmx: warning: {warning}\n" in swapped.err
+    (home / "sheet.tsv").write_text("sample\treads\treads2\na\tR2.fq\tR1.fq\n")
+    sheet = command("search", "-x", "yeast", "--samples", "sheet.tsv", "-o", "{sample}.sam")
+    assert (sheet.code, sheet.err.count(warning), sheet.err.count("swapped")) == (0, 1, 1)
     assert "swapped" not in command("search", "-x", "yeast", "-1", "R1.fq", "-2", "R2.fq").err
 
 

@@ -6,7 +6,7 @@ import click
 
 from ... import limits, options
 from ..outputs import output_of, with_report, writing
-from ..reads import pairing, pairing_of, reading, reading_of, reads, tell_of_mates
+from ..reads import pairing, pairing_of, reading, reading_of, reads, warn_of_mates
 
 
 @options.command
@@ -61,4 +61,5 @@ def command(given: SimpleNamespace) -> None:
     job = SearchJob(index_of(given), reads, wanted, output)
     jobs, outputs = jobs_of(given, samples, job, outputs_of) if samples else ([job], outputs_of(output))
     do_with_index(given, outputs, *(with_report(given, job) for job in jobs))
-    tell_of_mates(given)
+    if not given.interleaved:
+        warn_of_mates((each.reads for each in jobs), given.quiet)
