@@ -35,8 +35,7 @@ from .output.run import CountsTable, LocalRun, Run, ScreenTable, Table
 from .output.search_output import RecordOutput, SearchOutput
 from .report.facts import command_line
 from .search.mappers import compile_all, make_mappers, map_spans
-from .search.mapping import MapOptions, Observers
-from .search.sparse import least_bases
+from .search.mapping import MapOptions, Observers, least_bases
 from .search.summary import place_of, search_facts
 
 if TYPE_CHECKING:

@@ -18,14 +18,14 @@ BUILDING = ("fmx.index.building.journey", "fmx.index.disk.writer")
 OTHERS = ("fmx.search.near.near_mapper", "fmx.search.products", "fmx.search.collapse", "fmx.cluster.dask")
 NO_INDEX = ("fmx.search.mapping", "fmx.workflow", "fmx.index.fm_index", *OTHERS)
 COMMANDS = {  # at most so many modules, and some that are not among them
-    "search": (["search", "few.fq", "-x", "{}"], 103, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
-    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 100, (*BUILDING, *OTHERS, "fmx.mem.journey")),
-    "mem": (["mem", "few.fq", "-x", "{}"], 114, (*BUILDING, *OTHERS, "fmx.workflow")),
-    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 84, NO_INDEX),
-    "pairwise": (["pairwise", "few.fa"], 92, NO_INDEX),
-    "index": (["index", "few.fa", "-o", "out.fmx"], 86, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
-    "inspect": (["inspect", "{}"], 93, (*BUILDING, *OTHERS)),
-    "help": (["search", "--help"], 28, ("fmx.input.chunks", "fmx.output.search_output")),
+    "search": (["search", "few.fq", "-x", "{}"], 98, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
+    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 95, (*BUILDING, *OTHERS, "fmx.mem.journey")),
+    "mem": (["mem", "few.fq", "-x", "{}"], 106, (*BUILDING, *OTHERS, "fmx.workflow")),
+    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 65, NO_INDEX),
+    "pairwise": (["pairwise", "few.fa"], 81, NO_INDEX),
+    "index": (["index", "few.fa", "-o", "out.fmx"], 85, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
+    "inspect": (["inspect", "{}"], 84, (*BUILDING, *OTHERS)),
+    "help": (["search", "--help"], 23, ("fmx.input.chunks", "fmx.output.search_output")),
 }  # fmt: skip
 
 

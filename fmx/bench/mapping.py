@@ -20,8 +20,7 @@ from ..machines.progress import Clock, Progress, Timed
 from ..measure import timing
 from ..options.values import find_index
 from ..search.mappers import compile_all, make_mappers, map_spans
-from ..search.mapping import MapOptions, Observers
-from ..search.sparse import least_bases
+from ..search.mapping import MapOptions, Observers, least_bases
 from .files import work_folder, write_pairs, write_plain, write_reads
 from .options import compared, count, length, require, runs, show, show_machine, work
 

@@ -16,7 +16,6 @@ from ..input.read_range import ReadRange
 from ..input.streams import named_output, whole_output
 from ..report.facts import joined_screens, rendered
 from .containers import Container, Plain
-from .formats import tsv
 from .reads import Aside, Taker
 
 
@@ -78,6 +77,8 @@ class ScreenTable:
         return cls([{"groups": list(names), "reads": n} for names, n in combinations.items()], what, n)
 
     def text(self) -> bytes:
+        from .formats import tsv  # which few ask for
+
         return tsv.screen({tuple(row["groups"]): row["reads"] for row in self.rows}, self.what, self.total)
 
     def part(self) -> bytes:

@@ -16,12 +16,18 @@ from ..index.arrays import part_span
 from ..input import reads
 from ..input.reads import trimmed, weights_of
 from ..machines.jobs import runs
-from . import sparse
 from .engines import cpu
 from .hits import Intervals, Locator, at_hand, count, occurrences_of, select
-from .mapping import UNOBSERVED, MapOptions, Observers, SearchedBatch, TextPart, make_query
-from .numbers import SparseLocator
-from .sparse import SparseSearcher, refuse_shorter, shortest
+from .mapping import (
+    UNOBSERVED,
+    MapOptions,
+    Observers,
+    SearchedBatch,
+    TextPart,
+    make_query,
+    refuse_shorter,
+    shortest,
+)
 from .summary import PairSummary, Summary
 
 if TYPE_CHECKING:
@@ -83,9 +89,12 @@ def part_on_cpu(index: "FMIndex | JoinedIndex", number: int) -> TextPart:
 def _part(part: "FMIndex", start: int) -> TextPart:
     """A part of the text, which begins at ``start``."""
     if part.method == "sparse":
+        from . import sparse
+        from .numbers import SparseLocator
+
         shorter = _part(part.shorter, start) if part.shorter else TextPart(None, None)
         query = make_query(part)
-        searcher = SparseSearcher(shortest([part]), partial(sparse.search, query), shorter.search)
+        searcher = sparse.SparseSearcher(shortest([part]), partial(sparse.search, query), shorter.search)
         return TextPart(searcher, SparseLocator(query, start, shorter.locator))
     return TextPart(partial(cpu.search, make_query(part)), Locator(part.sa, part.layout, start))
 

@@ -17,8 +17,7 @@ from ..machines.places import Auto, choose_place, for_each, teams
 from ..machines.progress import Progress
 from ..machines.threads import run_all
 from .mapper import Mapper, part_on_cpu
-from .mapping import UNOBSERVED, Observers, make_query
-from .sparse import least_bases, shortest
+from .mapping import UNOBSERVED, Observers, least_bases, make_query, shortest
 from .summary import PairSummary, Summary
 
 if TYPE_CHECKING:

@@ -5,13 +5,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..errors import UnsupportedError, n_of, shown
+from ..index import layouts
 from ..input import chunks, reads
 from ..input.reads import WHOLE, Trim
 from .hits import Near, SelectionPolicy
 from .queries import Exact, Verify
-from .sparse import make_sparse
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..index.fm_index import FMIndex, JoinedIndex
+    from ..input.reads import ReadBatch
     from ..machines.progress import Clock
     from .counts.tally import ReadCounter
     from .pairs.proper import Pairing
@@ -55,6 +60,8 @@ class MapOptions:
 def make_query(index: Any) -> Any:
     """The query that an index was opened for."""
     if index.method == "sparse":
+        from .sparse import make_sparse  # of no use to other methods
+
         return make_sparse(index)
     if index.method == "backward":
         return Exact(index.prefix, index.layout)
@@ -119,3 +126,28 @@ class Observers(NamedTuple):
 
 
 UNOBSERVED = Observers()
+
+
+def least_bases(index: "FMIndex | JoinedIndex") -> int:
+    """Bases of the shortest reads that may be searched in an opened index; 0 if there is no limit."""
+    return shortest([part for part in index.parts if not part.shorter])
+
+
+def shortest(parts: "Sequence[FMIndex]") -> int:
+    """Bases of the shortest reads that sparse suffix arrays of these find; 0 if they have none."""
+    own = (part.sparse for part in parts if part.method == "sparse")
+    return max((table.k + table.w - 1 for table in own if table), default=0)
+
+
+def refuse_shorter(batch: "ReadBatch", least: int) -> None:
+    """Raise UnsupportedError that names the first read of a batch with fewer bases than ``least``."""
+    if least == 0:
+        return
+    short = np.flatnonzero(batch.searchable & (batch.length < least))
+    if short.size:
+        r, start = short[0], batch.name_start[short[0]]
+        name = shown(bytes(batch.data[start : start + batch.name_length[r]]).decode("latin-1"))
+        raise UnsupportedError(
+            f"read {name} has {n_of(batch.length[r], 'base')}, and this index finds reads of {least} or "
+            f"more: build one with a layout for shorter ones, as --layout sparse,{layouts.DEFAULT}"
+        )

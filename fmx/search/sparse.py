@@ -12,8 +12,6 @@ import numpy as np
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at, prefetch
 from ..compiler.simd import LANES
-from ..errors import UnsupportedError, n_of, shown
-from ..index import layouts
 from ..index.sparse.minimizers import ROOM, smallest_kmers
 from ..index.sparse.table import bucket_bits, bucket_of, canonical
 from .numbers import (
@@ -299,30 +297,6 @@ def _is_alike(query, patterns, r, anchor, other, others):
         return False
     ours, theirs = left_of_read(query, patterns, r, anchor), left_of_read(query, patterns, other, others)
     return ours[0] == theirs[0]
-
-
-def least_bases(index) -> int:
-    """Bases of the shortest reads that may be searched in an opened index; 0 if there is no limit."""
-    return shortest([part for part in index.parts if not part.shorter])
-
-
-def shortest(parts) -> int:
-    """Bases of the shortest reads that sparse suffix arrays of these find; 0 if they have none."""
-    return max((part.sparse.k + part.sparse.w - 1 for part in parts if part.method == "sparse"), default=0)
-
-
-def refuse_shorter(batch, least) -> None:
-    """Raise UnsupportedError that names the first read of a batch with fewer bases than ``least``."""
-    if least == 0:
-        return
-    short = np.flatnonzero(batch.searchable & (batch.length < least))
-    if short.size:
-        r, start = short[0], batch.name_start[short[0]]
-        name = shown(bytes(batch.data[start : start + batch.name_length[r]]).decode("latin-1"))
-        raise UnsupportedError(
-            f"read {name} has {n_of(batch.length[r], 'base')}, and this index finds reads of {least} or "
-            f"more: build one with a layout for shorter ones, as --layout sparse,{layouts.DEFAULT}"
-        )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from ...compiler.functions import compiled, inlined, static_type
 from ...index.reference import contig_of, position_of_key
 from .. import put
 from ..hits import HitWriter
-from ..lines import MatchWriter
 from ..mates import MATE_UNMAPPED, NOWHERE, SECONDARY, UNMAPPED, put_mate
 from ..records import (
     LINED,
@@ -30,6 +29,7 @@ from ..records import (
 
 if TYPE_CHECKING:
     from ...index.reference import Reference
+    from ..lines import MatchWriter
 
 _UNMAPPED = put.as_bytes("\t4\t*\t0\t0\t*\t*\t0\t0\t")
 _NUMBER, _TEXT = map(put.as_bytes, (":i:", ":Z:"))
@@ -109,8 +109,10 @@ def open_hits(
 
 def open_matches(
     reference: "Reference", output: Any, which: Any, sam_header: Callable[[Any], bytes]
-) -> tuple[MatchWriter, bytes]:
+) -> tuple["MatchWriter", bytes]:
     """(MatchWriter, header)."""
+    from ..lines import MatchWriter  # of no use to a search
+
     form = SamMatches(*contigs_of(reference))
     return MatchWriter(form, is_sam=True), sam_header(form.names)
 

@@ -24,9 +24,8 @@ from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
 from ...machines.gpu import memory_beside
 from ...machines.gpu_session import KernelReport
 from ..mapper import Mapper, goes_all_the_way
-from ..mapping import UNOBSERVED, MapOptions, Observers
+from ..mapping import UNOBSERVED, MapOptions, Observers, least_bases
 from ..near.near_mapper import NearMapper
-from ..sparse import least_bases
 from . import gpu_hits, gpu_search
 from .gpu_parts import ROOMS, bring_parts
 
