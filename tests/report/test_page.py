@@ -67,3 +67,23 @@ def test_the_page_shows_its_words_and_figures(folder, command, browser):
         colours = dict((colour[:3], n) for n, colour in picture.convert("RGB").getcolors(1 << 24))
     assert colours[0x44, 0x77, 0xAA] > 20_000  # columns and bars
     assert colours[255, 255, 255] < 0.98 * 1000 * 2400
+
+
+def test_the_page_of_a_count_with_many_samples_is_no_wider_than_its_window(folder, command, browser):
+    """By a script that is added to it; words as long as those that people give to samples and genes."""
+    guides = [(f"a_guide_with_a_long_name_{i}", random_letters(20, f"wide {i}")) for i in range(40)]
+    Path("l.csv").write_text("".join(f"{name},{bases},a_gene_{name}\n" for name, bases in guides))
+    samples = [f"a_sample_with_a_long_name_{i}.fq" for i in range(12)]
+    for i, sample in enumerate(samples):
+        Path(sample).write_bytes(
+            journeys.fastq([(f"r{j}", bases) for j, (_, bases) in enumerate(guides[i:])])
+        )
+    done = command(
+        "count", "-q", "-l", "l.csv", *samples, "--offset", 0, "--report", "run.html", "-o", "c.tsv"
+    )
+    assert done.code == 0, done.err
+    with open("run.html", "a") as page:
+        page.write("<script>document.title = 'width ' + document.documentElement.scrollWidth</script>")
+    width = re.search(r"<title>width (\d+)", browser("--dump-dom", "--window-size=1200,900"))
+    assert width
+    assert 800 < int(width[1]) <= 1200
