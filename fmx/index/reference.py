@@ -230,9 +230,11 @@ def part_of(reference: Reference, start: int, stop: int) -> Reference:
     return replace(reference, blocks=own, n_text=stop - start)
 
 
-# A place in a reference as one number, in the order of places:  contig << 35 | position << 1 | reverse.
+# A place as one number, in the order of places: in a text position << 1 | reverse (text_key), in a reference
+# contig << 35 | position << 1 | reverse (place_key).
 #
-# Only of these is it plain how far two places lie apart in a contig: a text leaves out what is no A, C, G, T.
+# Only of the latter is it plain how far two places lie apart in a contig: a text leaves out what is no A, C,
+# G, T.
 
 _STRAND, _POSITION = 1, 34  # bits
 STEP = 1 << _STRAND  # from a position to the next
@@ -246,8 +248,18 @@ def can_hold(reference: Reference, beyond: int) -> bool:
 
 
 @inlined
+def text_key(position, reverse):
+    return position << _STRAND | reverse
+
+
+@inlined
+def position_of_text_key(key):
+    return key >> _STRAND
+
+
+@inlined
 def place_key(contig, position, reverse):
-    return contig << (_POSITION + _STRAND) | position << _STRAND | reverse
+    return contig << (_POSITION + _STRAND) | text_key(position, reverse)
 
 
 @inlined
@@ -257,7 +269,7 @@ def contig_of(key):
 
 @inlined
 def position_of_key(key):
-    return (key >> _STRAND) & _LAST
+    return position_of_text_key(key) & _LAST
 
 
 @inlined

@@ -76,8 +76,12 @@ def _name_of(batch: ReadBatch, r: int) -> str:
 
 def are_mates(one: bytes, two: bytes) -> bool:
     """Are these the names of a mate 1 and a mate 2, as compiled code tells?"""
-    is_numbered = (one[-1:], two[-1:]) == (b"1", b"2") and one[-2:-1] in (b"/", b".")
-    return one == two or (is_numbered and one[:-1] == two[:-1] and len(one) > 2)
+    return two in (one, numbered_mate(one))
+
+
+def numbered_mate(one: bytes) -> bytes:
+    """The name of mate 2, where that of mate 1 ends with its number, else the same."""
+    return one[:-1] + b"2" if len(one) > 2 and one[-2:] in (b"/1", b".1") else one
 
 
 @compiled
@@ -170,4 +174,4 @@ def _are_mates(one: tuple[list[bytes], bytes], two: tuple[list[bytes], bytes]) -
     if not (one[0] and two[0]) or one[1] == two[1]:
         return False
     (a,), (b,) = one[0], two[0]
-    return a == b or (a[:-1] == b[:-1] and (a[-2:], b[-2:]) == (b"/1", b"/2"))
+    return a == b or (are_mates(a, b) and a[-2:-1] == b"/")  # a.1 and a.2 may be reads in turn

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import InputError
 from . import pair_spans, spans
 from .chunks import NEWLINE, count, find_border, skip_blank
+from .mates import numbered_mate
 from .read_range import ReadRange
 from .shards import GUESS, Border, Cuts, ShardPlan, ShardStretch, before_cut
 from .spans import Before
@@ -155,9 +156,7 @@ def _first_mate(cut: int, one: "_MateFile", two: "_MateFile") -> tuple[bytes | N
     size, name = two.cuts.size, one.name_at(cut)
     if name is None:
         return None, MatePlace(size, 0, size)
-    own = name
-    if name[-2:] in (b"/1", b".1") and one.name_at(0) != two.name_at(0):  # else a.2 is another read
-        own = name[:-1] + b"2"
+    own = numbered_mate(name) if one.name_at(0) != two.name_at(0) else name  # where a.2 is another read
     return name, two.find(own, cut * size // one.cuts.size, name, one.path)
 
 

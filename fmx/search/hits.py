@@ -17,6 +17,7 @@ import numpy as np
 from ..compiler.functions import by_type, by_type_or_this, compiled, inlined
 from ..compiler.sorting import N_DIGITS, ByDigits, sort, sort_keys
 from ..index.contracts import position_of, prefetch_position
+from ..index.reference import is_reverse, position_of_text_key, text_key
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
@@ -201,28 +202,28 @@ def select_of_read(occurrences, batch, start, hits, r, seed, room):
         if seed >= 0 and n < total:
             draw(keys, total, n, hash_name(batch, start + r, seed))
     for j in range(n):
-        hits.position[out + j], hits.reverse[out + j] = keys[j] >> 1, keys[j] & 1
+        hits.position[out + j], hits.reverse[out + j] = position_of_text_key(keys[j]), is_reverse(keys[j])
 
 
 @by_type_or_this
 def first_key(occurrences, r):
-    """The smallest key, position * 2 + strand, of a read's occurrences."""
+    """The smallest text_key of a read's occurrences."""
     smallest = np.int64(ALL)
     for strand in range(2):
         i = 2 * r + strand
         for number in range(np.int64(occurrences.lo[i]), np.int64(occurrences.hi[i])):
-            smallest = min(smallest, position_at(occurrences, number) * 2 + strand)
+            smallest = min(smallest, text_key(position_at(occurrences, number), strand))
     return smallest
 
 
 @by_type_or_this
 def all_keys(occurrences, r, keys):
-    """Write the keys of all occurrences of a read into ``keys``."""
+    """Write the text_keys of all occurrences of a read into ``keys``."""
     n = 0
     for strand in range(2):
         i = 2 * r + strand
         for number in range(np.int64(occurrences.lo[i]), np.int64(occurrences.hi[i])):
-            keys[n] = position_at(occurrences, number) * 2 + strand
+            keys[n] = text_key(position_at(occurrences, number), strand)
             n += 1
 
 

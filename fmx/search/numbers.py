@@ -13,6 +13,7 @@ import numpy as np
 
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import at
+from ..index.reference import text_key
 from ..index.sparse.table import position_in
 from .hits import all_keys, first_key
 from .queries.sparse import (
@@ -211,10 +212,12 @@ def _first_key(numbers, r):
         lo, hi = numbers.lo[2 * r + strand], numbers.hi[2 * r + strand]
         if lo >= KEPT:
             for number in range(lo - KEPT, hi - KEPT):
-                smallest = min(smallest, (numbers.start + at(numbers.found.positions, number)) << 1 | strand)
+                smallest = min(
+                    smallest, text_key(numbers.start + at(numbers.found.positions, number), strand)
+                )
         elif lo < hi:
             first = _first_of(numbers, (lo >> PATTERN_SHIFT) - 1)
-            smallest = min(smallest, (numbers.start + first) << 1 | strand)
+            smallest = min(smallest, text_key(numbers.start + first, strand))
     return smallest
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...compiler.sorting import InPlace, sort
 from ...compiler.warp import atomic_add, grid_size, kernel, thread_index
-from ...index.reference import place_of
+from ...index.reference import place_of, position_of_text_key
 from ...input.reads import N_CLASSES, class_of
 from ...input.reads_gpu import FREE as FIRST
 from ...machines import gpu
@@ -125,7 +125,7 @@ def tally_kernel(occurrences, blocks, chosen, table):
         if n > 0:
             all_keys(occurrences, r, keys)
             for j in range(n):
-                keys[j] = place_of(blocks, keys[j] >> 1).contig
+                keys[j] = place_of(blocks, position_of_text_key(keys[j])).contig
             sort(keys, n)
         for j in range(n + 1):
             owner = keys[j] if j < n else np.int64(-1)

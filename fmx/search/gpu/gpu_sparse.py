@@ -34,6 +34,7 @@ from ...compiler.warp import (
     thread_index,
 )
 from ...index.contracts import on_device, own_launch
+from ...index.reference import text_key
 from ...index.sparse.minimizers_gpu import N_STEPS, make_steps, smallest_kmer
 from ...index.sparse.table import FEW, SparseTable, bucket_of, canonical, is_near, position_in
 from ...machines import gpu
@@ -257,7 +258,7 @@ def search_kernel(query, patterns, found):
         n, first, n_reverse, first_reverse = _occurrences(query, patterns, r, anchor, lo, 1, _FEW_AT_ONCE)
     if is_read:
         found.lo[2 * r] = found.lo[2 * r + 1] = np.uint32(lo)
-        _put(found, r, lo, n, n_reverse, min(first << 1, first_reverse << 1 | 1))
+        _put(found, r, lo, n, n_reverse, min(text_key(first, 0), text_key(first_reverse, 1)))
         found.stop[r], found.how[r] = np.uint32(hi), np.uint32(place << 2 | strand << 1)
     waiting, begin = ballot(hi - lo > _ALONE), np.int64(0)
     if waiting != 0:
@@ -287,7 +288,7 @@ def many_rows_kernel(query, patterns, found):
                 n, first, n_reverse, first_reverse = _occurrences(
                     query, patterns, r, anchor, lo, 1, _FEW_AT_ONCE
                 )
-                _put(found, r, lo, n, n_reverse, min(first << 1, first_reverse << 1 | 1))
+                _put(found, r, lo, n, n_reverse, min(text_key(first, 0), text_key(first_reverse, 1)))
         waiting, slot = ballot(hi - lo > _ALONE), (lo << 1 | strand) & (N_COUNTED - 1)
         while waiting != 0:
             source, other = np.int64(first_bit(waiting)), np.int64(-1)
@@ -307,7 +308,7 @@ def many_rows_kernel(query, patterns, found):
                 )
                 n, first, n_reverse, first_reverse = _together(own[0], own[1], own[2], own[3])
                 if lane == source:
-                    _put(found, r, lo, n, n_reverse, min(first << 1, first_reverse << 1 | 1))
+                    _put(found, r, lo, n, n_reverse, min(text_key(first, 0), text_key(first_reverse, 1)))
                     if hi - lo > _MANY:
                         cuda.threadfence()
                         found.counted[slot] = r + 1
@@ -334,7 +335,7 @@ def _all_keys(found, r, keys):
         for j in range(lo, hi):
             row = at(query.table.rows, j)
             if may_be(row, left) and occurs(query, patterns, r, anchor, row, by_text):
-                keys[i] = position_at_row(query, length, anchor, row) << 1 | strand_at(anchor, row)
+                keys[i] = text_key(position_at_row(query, length, anchor, row), strand_at(anchor, row))
                 i += 1
 
 

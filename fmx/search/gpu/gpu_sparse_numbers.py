@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...compiler.functions import compiled
+from ...index.reference import position_of_text_key
 from ...machines.gpu_session import KernelReport
 from ..numbers import KEPT, LEAST, LEAST_REVERSE, N_KEPT, PATTERN_SHIFT, Found, Numbered, keep_anchor
 from ..queries.sparse import Anchor, length_of
@@ -65,7 +66,7 @@ def _number(k, columns, before, numbered):
     lo, hi, first, stop, how = columns
     found = numbered.found
     for i in range(first.size):
-        r, strand, position = before + i, first[i] & 1, first[i] >> 1
+        r, strand, position = before + i, first[i] & 1, position_of_text_key(first[i])
         n = np.int64(hi[2 * i]) - np.int64(lo[2 * i])
         n_reverse = np.int64(hi[2 * i + 1]) - np.int64(lo[2 * i + 1])
         if n + n_reverse == 1:

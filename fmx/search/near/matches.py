@@ -19,7 +19,7 @@ from ...compiler.sorting import sort
 from ...index.arrays import part_span
 from ...index.contracts import position_of, prefetch_position
 from ...index.positions import SampledSA
-from ...index.reference import Blocks, find_block
+from ...index.reference import Blocks, find_block, is_reverse, position_of_text_key, text_key
 from ...input.sets import NONE, change_at, changes_at, changes_of, n_changes, peers_of
 from ...machines.jobs import cuts
 from ..hits import draw, hash_name
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 1 << 17  # rows that are compared at a time
 _AHEAD = 32  # rows between asking for memory and reading it
-KEY_BITS = 56  # of a key, below the mismatches: position * 2 + strand
+KEY_BITS = 56  # of a key, below the mismatches: a text_key
 
 
 class PartText(NamedTuple):
@@ -91,13 +91,13 @@ class CpuVerifier:
 @inlined
 def key_of(changes, position, strand):
     """What matches of a read are sorted by: mismatches, position in the text, strand."""
-    return n_changes(changes) << KEY_BITS | position << 1 | strand
+    return n_changes(changes) << KEY_BITS | text_key(position, strand)
 
 
 @inlined
 def position_in(key):
     """The position of a key."""
-    return (key & ((np.int64(1) << KEY_BITS) - 1)) >> 1
+    return position_of_text_key(key & ((np.int64(1) << KEY_BITS) - 1))
 
 
 @compiled
@@ -282,7 +282,7 @@ def _choose(matches, batch, start, hits, seed, best_first):
                 own[j] &= (np.int64(1) << KEY_BITS) - 1
             sort(own, n)
         for j in range(n):
-            hits.position[out + j], hits.reverse[out + j] = position_in(own[j]), own[j] & 1
+            hits.position[out + j], hits.reverse[out + j] = position_in(own[j]), is_reverse(own[j])
 
 
 @compiled
