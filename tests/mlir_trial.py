@@ -372,7 +372,7 @@ def kernels() -> dict:
     from fmx.index.positions import FullSA
     from fmx.index.reference import make_blocks
     from fmx.index.seed_table import SeedTable
-    from fmx.machines.gpu_session import do_kernel
+    from fmx.machines.gpu_jobs import do_kernel
     from fmx.mem import seeds_gpu
     from fmx.search import engines
     from fmx.search.gpu.gpu_parts import locate_kernel

@@ -22,7 +22,8 @@ from ..index.prefix_table import PrefixTable
 from ..input.dna import symbols
 from ..input.reads import Patterns
 from ..machines import gpu
-from ..machines.gpu_session import Gpu, GpuSession
+from ..machines.gpu_jobs import Gpu
+from ..machines.gpu_session import GpuSession
 from ..machines.threads import available_cores
 from ..measure import gpu_timing, roofline, tables, texts
 from ..measure.texts import Randomize, make_codes, some

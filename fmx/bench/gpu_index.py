@@ -17,7 +17,8 @@ from ..index.building.suffix_array.radix import plan_passes, sort_suffixes
 from ..index.layouts import parse_name
 from ..input.dna import pack_text
 from ..machines import gpu
-from ..machines.gpu_session import Gpu, GpuSession
+from ..machines.gpu_jobs import Gpu
+from ..machines.gpu_session import GpuSession
 from ..machines.threads import run_all, spans
 from ..measure import gpu_timing, roofline, tables, texts
 from ..measure.texts import Randomize, Repeat, make_codes

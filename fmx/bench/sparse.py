@@ -17,7 +17,8 @@ from ..index.sparse.building_gpu import build_sparse
 from ..index.sparse.table import SparseName, bucket_bits, parse_sparse
 from ..input.reads import Patterns, pack_reverse
 from ..machines import gpu
-from ..machines.gpu_session import Gpu, GpuSession
+from ..machines.gpu_jobs import Gpu
+from ..machines.gpu_session import GpuSession
 from ..machines.jobs import choose, do
 from ..measure import gpu_timing, tables
 from ..measure.texts import make_codes

@@ -25,7 +25,7 @@ from ..compiler.warp import (
     thread_in_block,
 )  # fmt: skip
 from ..machines import gpu
-from ..machines.gpu_session import add_up
+from ..machines.gpu_jobs import add_up
 from . import huffman_gpu, lz77_gpu
 from .bgzf import BLOCK, HEAD, HEADER, LONGEST, STORED, TAIL
 from .crc32_gpu import ADVANCE, LOW
@@ -35,7 +35,8 @@ from .lz77_gpu import COPY, N_COUNTS, N_SECTIONS, SECTION, PlainBytes, Tokens
 
 if TYPE_CHECKING:
     from ..machines.gpu import DeviceArray
-    from ..machines.gpu_session import GpuStream, KernelReport
+    from ..machines.gpu_jobs import KernelReport
+    from ..machines.gpu_session import GpuStream
 
 N_THREADS = 256
 _STAGE = 64  # words in which a warp joins 32 * 48 bits and those before them

@@ -45,7 +45,8 @@ from .huffman import (
 
 if TYPE_CHECKING:
     from ..machines.gpu import DeviceArray
-    from ..machines.gpu_session import GpuStream, KernelReport
+    from ..machines.gpu_jobs import KernelReport
+    from ..machines.gpu_session import GpuStream
 
 LITERAL_BITS, DISTANCE_BITS = 10, 8  # that tables look up: those of 30 warps fit into a multiprocessor
 SLACK = 1024  # bytes behind the blocks that may be read: more than the longest header of deflate

@@ -18,7 +18,7 @@ from ..codecs.inflate_gpu import SLACK
 from ..codecs.readers import BgzfBlocks, after
 from ..compiler.warp import atomic_add, grid_size, kernel, thread_index
 from ..machines import gpu
-from ..machines.gpu_session import KernelReport, add_up
+from ..machines.gpu_jobs import KernelReport, add_up
 from .chunks import find_border, is_border, skip_blank
 from .dna import CODE, WORD
 from .reads import LONGEST_NAME, LONGEST_READ, Patterns, ReadBatch, Trim, pack_strands, trim_read

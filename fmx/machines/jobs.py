@@ -2,7 +2,7 @@
 
 A job is a NamedTuple of arrays; a body of ``do`` for its type does the things [start, stop) of it, and the
 stretches of a job do not know of each other.  A backend says how large they are and who does them: Cores
-gives one to each thread of the CPU, gpu_session.Gpu one to each thread of the GPU.
+gives one to each thread of the CPU, gpu_jobs.Gpu one to each thread of the GPU.
 """
 
 from collections.abc import Callable, Iterator

@@ -13,13 +13,14 @@ from ..codecs.bgzf import deflate
 from ..codecs.deflate_gpu import GpuDeflater, refusal
 from ..compiler.warp import WARP, kernel, thread_in_block, thread_index
 from ..machines import gpu
-from ..machines.gpu_session import add_up
+from ..machines.gpu_jobs import add_up
 from .hits import Buffers, Window, put_read, room_of_read
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
     from ..machines.gpu import DeviceArray
-    from ..machines.gpu_session import GpuStream, KernelReport
+    from ..machines.gpu_jobs import KernelReport
+    from ..machines.gpu_session import GpuStream
     from .hits import HitWriter
 
 N_THREADS = 128

@@ -6,7 +6,8 @@ from fmx.bench import sparse
 from fmx.bench.patterns import DrawnPatterns
 from fmx.index.sparse.table import SparseName
 from fmx.machines import gpu
-from fmx.machines.gpu_session import Gpu, GpuSession
+from fmx.machines.gpu_jobs import Gpu
+from fmx.machines.gpu_session import GpuSession
 from fmx.measure.texts import Repeat, make_codes
 from fmx.search.hits import Intervals
 

@@ -5,7 +5,8 @@ import numpy as np
 from fmx.bench import designs, gpu_index
 from fmx.bench.patterns import DrawnPatterns
 from fmx.machines import gpu
-from fmx.machines.gpu_session import Gpu, GpuSession
+from fmx.machines.gpu_jobs import Gpu
+from fmx.machines.gpu_session import GpuSession
 from fmx.measure.texts import Repeat, make_codes
 
 

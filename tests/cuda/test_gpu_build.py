@@ -15,7 +15,7 @@ from fmx.index.prefix_table import default_length, make_prefix_table
 from fmx.index.seed_table import default_length as default_seed_length
 from fmx.index.seed_table import first_rows
 from fmx.input.dna import pack_text
-from fmx.machines.gpu_session import Gpu
+from fmx.machines.gpu_jobs import Gpu
 from fmx.machines.jobs import ONE_CORE, Cores
 from fmx.machines.threads import available_cores
 from fmx.measure.texts import Repeat, make_codes

@@ -83,7 +83,7 @@ JOBS = (
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: f"{type(job).__name__} {type(job[0]).__name__}")
 def test_code_of_every_job(job):
     from fmx.compiler.warp import ptx_of
-    from fmx.machines.gpu_session import do_kernel
+    from fmx.machines.gpu_jobs import do_kernel
 
     ptx = re.sub(r"_Z\w+", "NAME", ptx_of(do_kernel, (job, ZERO, ZERO), (8, 0)))  # names may hold anything
     assert ".f64" not in ptx

@@ -19,7 +19,7 @@ pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 from fmx.codecs import deflate_gpu, huffman_gpu, inflate_gpu, lz77_gpu
 from fmx.compiler.warp import ptx_of
 from fmx.input import reads_gpu
-from fmx.machines import gpu_session
+from fmx.machines import gpu_jobs
 from fmx.output import hits_gpu as records_gpu
 from fmx.search.gpu import gpu_hits, gpu_sparse
 from fmx.search.queries.sparse import Sparse
@@ -59,7 +59,7 @@ KERNELS = {
     "borders": (reads_gpu.count_kernel, (RAW,)),
     "starts": (reads_gpu.starts_kernel, (RAW,)),
     "reads": (reads_gpu.reads_kernel, (RAW, BATCH, READING, PATTERNS, NUMBERS)),
-    "totals": (gpu_session.add_up_kernel, (NUMBERS, 1, NUMBERS, 1)),
+    "totals": (gpu_jobs.add_up_kernel, (NUMBERS, 1, NUMBERS, 1)),
     "count": (gpu_hits.count_kernel, (BATCH, FOUND, RULES, CHOSEN, NUMBERS, NUMBERS)),
     "choose": (gpu_hits.choose_kernel, (BATCH, FOUND, RULES, CHOSEN)),
     "count of both": (gpu_hits.count_kernel, (BATCH, OF_BOTH, RULES, CHOSEN, NUMBERS, NUMBERS)),

@@ -146,7 +146,7 @@ def choose_backend(
     """
 
     def on_gpu(sessions):
-        from ...machines.gpu_session import Gpu
+        from ...machines.gpu_jobs import Gpu
 
         if n_text or not sparse:
             plan_passes(n_text, sessions[0].memory)

@@ -14,14 +14,15 @@ from ...index.reference import place_of, position_of_text_key
 from ...input.reads import N_CLASSES, class_of
 from ...input.reads_gpu import FREE as FIRST
 from ...machines import gpu
-from ...machines.gpu_session import add_up
+from ...machines.gpu_jobs import add_up
 from ..counts.tally import COLUMNS, share_of
 from ..hits import Hits, all_keys, eligible_of, select_of_read
 from ..summary import Summary
 
 if TYPE_CHECKING:
     from ...input.reads import ReadBatch
-    from ...machines.gpu_session import GpuStream, KernelReport
+    from ...machines.gpu_jobs import KernelReport
+    from ...machines.gpu_session import GpuStream
     from ..counts.tally import Tally
     from ..hits import SARows
 

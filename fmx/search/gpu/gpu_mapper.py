@@ -22,7 +22,7 @@ from ...codecs.inflate_gpu import Inflater
 from ...input import reads
 from ...input.reads_gpu import PROBLEM, GpuSpanBuffer, Reading, parse
 from ...machines.gpu import memory_beside
-from ...machines.gpu_session import KernelReport
+from ...machines.gpu_jobs import KernelReport
 from ..mapper import Mapper, goes_all_the_way
 from ..mapping import UNOBSERVED, MapOptions, Observers, least_bases
 from ..near.near_mapper import NearMapper

@@ -18,7 +18,7 @@ from ...index.contracts import on_device
 from ...index.positions import BYTES, SECTOR, CutText, FullSA, Widen, WideRows, n_sectors
 from ...index.seed_table import Lengthen, SeedTable
 from ...machines import gpu
-from ...machines.gpu_session import Gpu
+from ...machines.gpu_jobs import Gpu
 from ..hits import Intervals, SARows
 from ..queries import Verify
 from ..queries.verify import VerifyOnDevice, VerifyWide

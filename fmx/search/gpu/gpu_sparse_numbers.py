@@ -6,7 +6,7 @@ import numpy as np
 
 from ...compiler.functions import compiled
 from ...index.reference import position_of_text_key
-from ...machines.gpu_session import KernelReport
+from ...machines.gpu_jobs import KernelReport
 from ..numbers import KEPT, LEAST, LEAST_REVERSE, N_KEPT, PATTERN_SHIFT, Found, Numbered, keep_anchor
 from ..queries.sparse import Anchor, length_of
 from .gpu_search import pieces, sent

@@ -1,0 +1,142 @@
+"""Running totals on a GPU: where each of many things begins that have sizes; what the host is told of them.
+
+A block of threads does it in one launch, each a stretch of its own: the things are some hundred thousand.
+CUDA's library would serve one thread of the host at a time, and cost each command its import.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..compiler import kernels
+from ..compiler.warp import INT64, cuda, grid_size, kernel, sync_block, thread_in_block, thread_index
+from . import gpu
+from .jobs import ONE_CORE, Backend, do
+
+if TYPE_CHECKING:
+    from .gpu import DeviceArray
+    from .gpu_session import GpuSession, GpuStream
+
+_SUM_THREADS = 1024
+_SLOTS = 32
+
+
+class KernelReport:
+    """Numbers that kernels write for the host, zeros at first: ``there`` and ``here`` int64, of a stream."""
+
+    def __init__(self, stream: "GpuStream") -> None:
+        self._stream = stream
+        self.there, self.here = (arrays("report", _SLOTS, np.int64) for arrays in (stream.there, stream.here))
+        gpu.fill_zero(self.there, stream.handle)
+
+    def __getitem__(self, slot: int) -> int:
+        """A number as it was when they were read last."""
+        return int(self.here[slot])
+
+    def read(self) -> None:
+        """Wait for all that the stream was given, and for the numbers."""
+        self._stream.receive([self.there], [self.here])
+        self._stream.wait()
+
+
+@kernel
+def add_up_kernel(sizes, n, report, slot):
+    """sizes[i] = sizes[0] + ... + sizes[i - 1], in place for 0 <= i <= n; ``sizes`` int64[n + 1 or more].
+
+    ``report[slot]`` (int64) gets the last.  One block, 8 bytes of shared memory a thread.
+    """
+    own, n_threads = thread_in_block(), grid_size()
+    stretch = (n + n_threads - 1) // n_threads
+    start, stop = min(own * stretch, n), min((own + 1) * stretch, n)
+    total = 0
+    for i in range(start, stop):
+        total += sizes[i]
+    sums = cuda.shared.array(0, INT64)
+    sums[own] = total
+    sync_block()
+    reach = 1
+    while reach < n_threads:
+        before = sums[own - reach] if own >= reach else 0
+        sync_block()
+        sums[own] += before
+        sync_block()
+        reach *= 2
+    before = sums[own] - total
+    for i in range(start, stop):
+        size = sizes[i]
+        sizes[i] = before
+        before += size
+    if own == n_threads - 1:
+        sizes[n] = report[slot] = before
+
+
+def add_up(stream: "GpuStream", sizes: "DeviceArray", n: int, report: KernelReport, slot: int) -> None:
+    """Turn the first n ``sizes`` (int64 on the device) into their running totals, one more of them.
+
+    ``slot`` of the KernelReport gets the total.
+    """
+    n_threads = gpu.block_size(_SUM_THREADS)
+    add_up_kernel[1, n_threads, stream.handle, 8 * n_threads](sizes, n, report.there, slot)
+
+
+# The jobs of jobs.py on a GPU: a stretch is a thread's, so that no step needs a kernel of its own.
+
+_N_THREADS = 256
+_THREADS_OF_A_MULTIPROCESSOR = 2048
+
+
+@kernel
+def do_kernel(job, n, size):
+    """Stretch i of a job, ``size`` things of n, by thread i."""
+    stretch = thread_index()
+    start = stretch * size
+    if start < n:
+        do(job, stretch, start, min(start + size, n))
+
+
+def run(job: Any, n: int, size: int = 1) -> None:
+    """Do all n things of a job on the GPU that this thread uses, ``size`` by a thread."""
+    if n:
+        n_threads = gpu.block_size(_N_THREADS)
+        do_kernel[-(-n // size // n_threads), n_threads](job, np.int64(n), np.int64(size))
+
+
+class Gpu(Backend):
+    """The GPU of a GpuSession, of which ``memory`` bytes may be used."""
+
+    empty, zeros, run = staticmethod(gpu.empty), staticmethod(gpu.zeros), staticmethod(run)
+    take, to_host = staticmethod(gpu.take), staticmethod(gpu.to_host)
+    synchronize, errors = staticmethod(gpu.synchronize), staticmethod(gpu.errors)
+
+    def __init__(self, session: "GpuSession") -> None:
+        """Raises DeviceError where there is no package that sorts on it."""
+        kernels.cccl()  # here, not amid the work
+        self.name, self.memory, self.number = str(session), session.memory, session.number
+
+    def pieces(self, array: "np.ndarray | DeviceArray", n: int) -> Iterator[np.ndarray]:
+        """Of an array of the GPU or of the host, for any thread, through pinned memory."""
+        if isinstance(array, np.ndarray):
+            yield from ONE_CORE.pieces(array, n)
+            return
+        gpu.use(self.number)
+        buffer = gpu.pinned(min(n, array.size), array.dtype)
+        for i in range(0, max(array.size, 1), n):
+            m = min(n, array.size - i)
+            yield gpu.to_host(array[i : i + m], buffer[:m])
+
+    def stretch_size(self, n: int, multiple: int = 1) -> int:
+        """Things of a stretch, a multiple of ``multiple``, such that n things keep every thread busy."""
+        n_threads = 1 if gpu.SIMULATED else gpu.n_multiprocessors() * _THREADS_OF_A_MULTIPROCESSOR
+        return max(-(-n // n_threads // multiple), 1) * multiple
+
+    def sort_pairs(
+        self,
+        keys: "DeviceArray",
+        values: "DeviceArray",
+        spare_keys: "DeviceArray",
+        spare_values: "DeviceArray",
+        n_bits: int,
+    ) -> "tuple[DeviceArray, DeviceArray]":
+        """(keys, values), uint64 and uint32, sorted by keys below 2^n_bits: in these arrays or the spare."""
+        return kernels.sort_pairs(keys, values, spare_keys, spare_values, n_bits, gpu.empty)
