@@ -398,6 +398,22 @@ def test_merge_says_what_shards_hold(command, shards, tmp_path):
     assert done.err.splitlines()[-1].endswith("hold SAM: choose another name")
 
 
+def test_merge_says_that_shards_of_a_screen_alone_hold_no_records(command, shards, tmp_path):
+    index, reads_path = shards[2:4]
+    folder, table, other = tmp_path / "screen.d", tmp_path / "screen.tsv", tmp_path / "other.fmx"
+    journeys.build(other, [("other", random_letters(300, "other"))])
+    both = ["-x", index, "-x", other]
+    screen = ["search", *both, reads_path, "--screen", table, "-o", folder, "--shard", "1/1"]
+    assert command(*screen).code == 0
+    done = command("merge", folder, "--screen", table, "-o", tmp_path / "all.sam")
+    assert done.code == 2
+    assert done.err.splitlines()[-1].endswith(
+        f"the shards in {folder} hold no records: leave out -o, or do them again with --format sam"
+    )
+    assert command("merge", folder, "--screen", table).code == 0
+    assert table.read_bytes().startswith(b"groups")
+
+
 @pytest.mark.parametrize("name", ["reads.fq.gz", "mates"])
 def test_an_empty_shard_says_who_reads_what_cannot_be_cut(name, command, index_of, inputs, mates, tmp_path):
     given = [inputs / "reads.fq.gz"]

@@ -105,11 +105,11 @@ def _check_suffix(given: SimpleNamespace, command: str, formats: list) -> None:
     if not suffix or suffix in [end for each in formats for end in SUFFIXES.get(each, ())]:
         return
     other = kind_of(given.output, kinds_of(command))
-    instead = other and f"do them again with --format {other}"
-    raise click.UsageError(
-        f"-o {given.output}: the shards in {given.folder} hold {' or '.join(formats)}: choose another name"
-        f"{f', or {instead}' if instead else ''}"
-    )
+    instead = f", or do them again with --format {other}" if other else ""
+    held, mend = " or ".join(formats), "choose another name"
+    if formats == ["NOTHING"]:
+        held, mend = "no records", "leave out -o"
+    raise click.UsageError(f"-o {given.output}: the shards in {given.folder} hold {held}: {mend}{instead}")
 
 
 def _page_of(reports: tuple[str, ...]) -> str | None:
