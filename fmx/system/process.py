@@ -31,11 +31,11 @@ class Stopped(KeyboardInterrupt):
 
 def run(function: Callable[..., int | None], *arguments: Any) -> None:
     """Exit with what a function returns; signals raise Stopped in it, but those ignored, as HUP by nohup."""
-    for number in _ENDING:
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, _stop)
-    sys.unraisablehook = _raise_again
-    try:
+    try:  # from here on, for a signal may come as soon as the first one is caught
+        for number in _ENDING:
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, _stop)
+        sys.unraisablehook = _raise_again
         _leave(function(*arguments))
     except BaseException:
         if not _came[0]:

@@ -69,6 +69,16 @@ from fmx.system import process
 signal.signal(signal.SIGINT, signal.default_int_handler)
 def interrupt(): os.kill(os.getpid(), signal.SIGINT)
 """
+AS_SIGNALS_ARE_CAUGHT = """
+caught = signal.signal
+def and_one_comes(number, handler):
+    caught(number, handler)
+    if number == signal.SIGINT and handler != signal.SIG_IGN:
+        interrupt()
+def work():
+    raise AssertionError("it began")
+signal.signal = and_one_comes
+"""
 IN_A_CALLBACK = """
 def work():
     ctypes.CFUNCTYPE(None)(interrupt)()
@@ -89,7 +99,10 @@ def work():
 """
 
 
-@pytest.mark.parametrize(("work", "code"), [(IN_A_CALLBACK, 130), (AS_ANOTHER_ERROR, 130), (TOO_LATE, 0)])
+@pytest.mark.parametrize(
+    ("work", "code"),
+    [(IN_A_CALLBACK, 130), (AS_ANOTHER_ERROR, 130), (AS_SIGNALS_ARE_CAUGHT, 130), (TOO_LATE, 0)],
+)
 def test_an_interrupt_is_not_lost_in_a_library(work, code):
     program = PREPARE + work + "process.run(work)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=300)
