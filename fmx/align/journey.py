@@ -31,6 +31,7 @@ from ..output import module_of
 from ..output.containers import Container
 from ..output.formats.matrix import SquareMatrix, square_piece
 from ..output.run import PLAIN, LocalRun, Run
+from ..report.facts import SingleOutput
 from ..system.files import PLACE, lock
 from .jobs import AlignmentJob, Worker, cut
 from .records import Records
@@ -127,7 +128,7 @@ class PairOptions:
 
 
 @dataclass(frozen=True)
-class PairOutput:
+class PairOutput(SingleOutput):
     """What is written: ``kind`` tsv or paf, with paths where ``cigar``; or npz or phylip, a matrix of
     ``values`` score or identity.  ``checkpoint``: a file that keeps finished work."""
 
@@ -136,15 +137,6 @@ class PairOutput:
     cigar: bool = False
     values: str | None = None
     checkpoint: str | None = field(default=None, metadata=PLACE)
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        """Where it is written."""
-        return (self.path,)
-
-    def beside(self) -> dict:
-        """What each shard leaves beside its part: nothing."""
-        return {}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ..machines.threads import run_all
 from ..output import module_of
 from ..output.formats import sam
 from ..output.run import LocalRun
-from ..report.facts import Report, command_line
+from ..report.facts import Report, SingleOutput, command_line
 from ..search.mapping import BOTH
 from ..search.summary import length_facts, strand_facts
 from ..system.files import PLACE
@@ -38,7 +38,7 @@ from .seeds import Seeds
 
 
 @dataclass(frozen=True)
-class MemOutput:
+class MemOutput(SingleOutput):
     """What is written: ``kind`` mummer, paf, bed, tsv or sam; then as mummer's -c, -L and -F.
 
     ``report``: files that tell of the run.
@@ -50,15 +50,6 @@ class MemOutput:
     lengths: bool = False
     four_columns: bool = False
     report: Report | None = field(default=None, metadata=PLACE)
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        """Where all of it is written."""
-        return self.path, *(self.report.paths if self.report else ())
-
-    def beside(self) -> dict:
-        """What each shard leaves beside its part of the matches, by the option that asks for it."""
-        return {"--report": bool(self.report)}
 
 
 class Matching(NamedTuple):
@@ -102,7 +93,7 @@ def find(
     wall = progress.wall
     if watch:
         watch.begin(wall)
-    run = shard or LocalRun(output.path, reports=output.report.paths if output.report else ())
+    run = shard or LocalRun(output.path, reports=output.reports)
     with run.opened(head) as sink:
         n_threads = sum(finder.options.n_threads for finder in finders)
         share = InputShare(() if shard else paths)

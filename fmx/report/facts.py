@@ -40,12 +40,36 @@ def command_line() -> str:
 class Report:
     """``paths`` of the files that tell of a run, whose names say their kinds; ``about`` it: a dict."""
 
-    paths: tuple
+    paths: tuple[str, ...]
     about: dict
 
     def facts(self, found: Mapping[str, Any]) -> dict:
         """All of it, with what was ``found``."""
         return with_rates({"format": FORMAT, **self.about, **found})
+
+
+class SingleOutput:
+    """What a job writes at one ``path``, and beside it a ``report`` of the run, or None.
+
+    A base of frozen dataclasses with these two fields, or the first of them.
+    """
+
+    path: str
+    report: Report | None = None
+
+    @property
+    def reports(self) -> tuple[str, ...]:
+        """The paths of the report."""
+        return self.report.paths if self.report else ()
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where all of it is written."""
+        return self.path, *self.reports
+
+    def beside(self) -> dict[str, bool]:
+        """What each shard leaves beside its part of the result, by the option that asks for it."""
+        return {"--report": bool(self.report)}
 
 
 def with_rates(facts: dict[str, Any]) -> dict:

@@ -19,6 +19,7 @@ from ..input.chunks import literal_fasta
 from ..input.sets import n_changes
 from ..input.spans import read_chunks
 from ..machines.pipeline import run_at
+from ..report.facts import SingleOutput
 from ..system.files import PLACE
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ _PAIRS = 128  # that a worker takes at a time
 
 
 @dataclass(frozen=True)
-class ProductOutput:
+class ProductOutput(SingleOutput):
     """Products of PCR of at most ``most`` letters, by ``kind`` one of output.products.KINDS.
 
     ``absent``: also a line for each pair without one.
@@ -148,15 +149,6 @@ class ProductOutput:
     kind: str = "tsv"
     most: int = 3000
     absent: bool = False
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        """Where it is written."""
-        return (self.path,)
-
-    def beside(self) -> dict:
-        """What each shard leaves beside its part: nothing."""
-        return {}
 
 
 @dataclass(frozen=True)
