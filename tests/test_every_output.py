@@ -16,7 +16,7 @@ from fmx import workflow
 from fmx.cli import dispatch
 from fmx.input import pair_shards
 from fmx.input import shards as input_shards
-from fmx.jobs.resources import Resources
+from fmx.jobs import Resources
 from fmx.machines.progress import Progress
 
 X = ["-x", "all.fmx"]

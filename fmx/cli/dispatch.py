@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..jobs import PartedJob
+from ..jobs import LocalCache, PartedJob, Resources
 from ..jobs.identity import shards_beside
-from ..jobs.resources import LocalCache, Resources
 from ..jobs.run import Part, run
 from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
@@ -40,7 +39,7 @@ def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None
             continue
         if not place:
             raise click.UsageError("on a cluster give -o FILE, in a folder that all workers see")
-        from ..cluster.client import on_cluster
+        from ..cluster.shards import on_cluster
 
         on_cluster(job, resources, progress, address, given.scheduler_file, place)
 

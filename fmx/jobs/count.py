@@ -19,9 +19,8 @@ from ..guides.library import read_library
 from ..guides.outputs import CountOutput, opened, write
 from ..guides.samples import Sample, ScreenDesign
 from ..system.files import PLACE
-from . import FilesJob
+from . import FilesJob, Resources, WorkerCache
 from .identity import absolute, identity
-from .resources import Resources, WorkerCache
 from .run import say_run
 
 

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from ..errors import shown
 from ..index.fm_index import load
 from ..report.facts import Report
-from . import FilesJob
+from . import FilesJob, Resources, WorkerCache
 from .identity import digest_of_index
-from .resources import Resources, WorkerCache
 
 
 class Opened(NamedTuple):

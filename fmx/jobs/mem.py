@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 from ..mem.journey import Matching, MemOutput, find, prepare
 from ..mem.matching import MemOptions, MemSummary
 from ..system.files import PLACE
+from . import Resources, WorkerCache
 from .identity import absolute, identity
 from .indexes import IndexChoice, IndexedJob, Opened
-from .resources import Resources, WorkerCache
 from .run import say_run
 
 

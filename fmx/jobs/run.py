@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ClusterError, n_of
 from ..machines.progress import Progress
-from . import Job, PartedJob
+from . import Job, LocalCache, PartedJob, Resources, WorkerCache
 from .identity import Manifest, unlike
-from .resources import LocalCache, Resources, WorkerCache
 
 if TYPE_CHECKING:
     from ..search.summary import Asked

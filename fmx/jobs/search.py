@@ -12,9 +12,9 @@ from ..search.mapping import MapOptions
 from ..search.summary import Asked
 from ..system.files import PLACE
 from ..workflow import Search, map_reads, prepare
+from . import Resources, WorkerCache
 from .identity import absolute, identity
 from .indexes import IndexChoice, IndexedJob, Opened
-from .resources import Resources, WorkerCache
 from .run import say_run
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from ..output.reads import Taker
 from ..output.run import PLAIN, Sinks, Table
 from ..report.facts import as_json
 from ..system.files import DraftFolder
+from . import WorkerCache
 from .identity import BODY, FACTS, MANIFEST, Manifest, difference, name_of, read_manifest
-from .resources import WorkerCache
 
 FRAME = 8  # bytes that say how long a piece is, where pieces are kept apart
 

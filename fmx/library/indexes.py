@@ -12,8 +12,8 @@ from ..index.building.journey import build_into
 from ..index.disk import default_index_path, index_at
 from ..index.disk.writer import MemoryIndex
 from ..index.plan import IndexOptions
+from ..jobs import Resources
 from ..jobs.index import IndexJob
-from ..jobs.resources import Resources
 from ..jobs.run import run
 from ..machines.places import Device
 from ..machines.progress import Progress

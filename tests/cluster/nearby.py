@@ -3,7 +3,7 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
-from fmx.cluster import dask, worker
+from fmx.cluster import dask, shards
 from fmx.errors import ClusterError
 from fmx.input import shards as input_shards
 from fmx.jobs import identity
@@ -39,7 +39,7 @@ class Nearby:
 def use(monkeypatch):
     """Let commands with ``--scheduler nearby`` be done here, in shards of a few reads."""
     monkeypatch.setattr(dask, "Cluster", Nearby)
-    monkeypatch.setattr(worker, "n_threads_here", lambda: 2)
+    monkeypatch.setattr(shards, "n_threads_here", lambda: 2)
     monkeypatch.setattr(identity, "SIZES", ((64, 1000, 1000),) * 2)
     monkeypatch.setattr(input_shards, "APART", 1000)
     return ["--scheduler", "nearby"]

@@ -9,7 +9,7 @@ import pytest
 from cluster import nearby
 from cluster.test_shards_of_commands import CONTIGS, reads
 
-from fmx.cluster.client import Done
+from fmx.cluster.shards import Done
 from fmx.jobs.identity import n_of_files
 from fmx.jobs.pairwise import n_of_chunks
 from fmx.machines import progress

@@ -10,11 +10,10 @@ import pytest
 from cluster import nearby
 from cluster.test_shards_of_commands import CONTIGS, body_of, reads
 
-from fmx.cluster import worker
+from fmx.cluster import shards
 from fmx.errors import DeviceError, InputError
-from fmx.jobs import indexes, pairwise
+from fmx.jobs import Resources, cache_for, indexes, pairwise
 from fmx.jobs import mem as mem_job
-from fmx.jobs.resources import Resources, cache_for
 from fmx.machines.places import ALL_GPUS
 from fmx.output.formats import sam
 
@@ -118,10 +117,10 @@ def told(monkeypatch):
         if resources.engine == "cuda" and device == 0 and job == "weak":
             raise DeviceError("no room")
 
-    monkeypatch.setattr(worker, "run_job", work)
-    monkeypatch.setattr(worker, "n_threads_here", lambda: 3)
-    monkeypatch.setattr(worker, "n_gpus_here", lambda: 2)
-    monkeypatch.setattr(worker, "_gpus", worker.Gpus())
+    monkeypatch.setattr(shards, "run_job", work)
+    monkeypatch.setattr(shards, "n_threads_here", lambda: 3)
+    monkeypatch.setattr(shards, "n_gpus_here", lambda: 2)
+    monkeypatch.setattr(shards, "_gpus", shards.Gpus())
     return given
 
 
@@ -129,7 +128,7 @@ def do(numbers, engine, gpus, job="a job"):
     """These shards, each by a thread."""
     resources = Resources(1, engine, gpus=gpus)
     threads = [
-        threading.Thread(target=worker.do_shard, args=(job, resources, {}, "out.d", (number, 9)))
+        threading.Thread(target=shards.do_shard, args=(job, resources, {}, "out.d", (number, 9)))
         for number in numbers
     ]
     for thread in threads:
@@ -162,7 +161,7 @@ def test_auto_leaves_out_a_gpu_that_will_not_do(told):
 
 
 def test_who_waits_for_a_gpu_gets_it_whoever_else_waits_for_another():
-    gpus, got = worker.Gpus(), []
+    gpus, got = shards.Gpus(), []
 
     def work(number):
         with gpus.one([number], wait=True) as own:

@@ -8,7 +8,7 @@ from cluster import nearby
 from conftest import SIMULATED
 from texts import numbered, random_letters
 
-from fmx.cluster import worker
+from fmx.cluster import shards
 from fmx.jobs import mem, pairwise, search
 from fmx.machines import gpu
 from fmx.machines.places import Device
@@ -44,7 +44,7 @@ def test_shards_on_two_gpus_are_the_bytes_of_the_cpu(words, module, name, folder
 
     near = nearby.use(monkeypatch)
     monkeypatch.setattr(module, name, noted)
-    monkeypatch.setattr(worker, "n_gpus_here", lambda: 2)
+    monkeypatch.setattr(shards, "n_gpus_here", lambda: 2)
     assert (folder / "few.fa").stat().st_size > 3000  # three shards
     assert run([*words, "-q", *near, "--engine", "cuda", "--gpus", "all", "-o", "all.tsv"]) == 0
     assert (folder / "all.tsv").read_bytes() == (folder / "one.tsv").read_bytes()

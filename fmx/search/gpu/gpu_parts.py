@@ -13,20 +13,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...compiler.functions import inlined
+from ...compiler.functions import compiled, inlined
 from ...compiler.warp import kernel, thread_index
 from ...index import contracts
 from ...index.arrays import part_span
 from ...index.contracts import position_of, units
+from ...index.reference import position_of_text_key
 from ...input.reads import Patterns
 from ...machines import gpu
+from ...machines.gpu_jobs import KernelReport
 from .. import engines
 from ..hits import Intervals
 from ..mapper import part_on_cpu
 from ..mapping import DevicePart, TextPart, make_query
 from ..near.matches import PartText, match_at, place_of_row, text_of
-from . import gpu_search, gpu_sparse_numbers
+from ..numbers import KEPT, LEAST, LEAST_REVERSE, N_KEPT, PATTERN_SHIFT, Found, Numbered, keep_anchor
+from ..queries.sparse import Anchor, length_of
+from . import gpu_search
 from .gpu_search import N_PATTERNS, N_WORDS, n_bytes, pieces, sent
+from .gpu_sparse import NOWHERE, search_sparse
 
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
@@ -242,7 +247,7 @@ def bring_parts(
             launch = engines.prepare(engine or best_engine(query), query)
             device = DevicePart(gpu_search.bring(query, None), (None, None), launch)
             part = part_on_cpu(index, number)
-            there = gpu_sparse_numbers.GpuSparse(streams[session], device)
+            there = GpuSparse(streams[session], device)
             return part._replace(search=replace(part.search, search=there), device=device)
         search = GpuSearcher(streams[session], queries[number], engine, forms[session])
         locate = GpuLocator(search, index.parts[number].sa, part_span(index.meta, number)[0])
@@ -258,3 +263,81 @@ def best_engine(query: Any) -> str:
     if not contracts.start.knows(query) or units(query.layout) == 0:
         return "cuda_task-naive16"
     return "cuda_task-improved" if units(query.layout) <= 6 else "cuda_full"
+
+
+# Numbers of occurrences that gpu_sparse.py finds, for a host that makes the records of reads.
+
+if TYPE_CHECKING:
+    from ...input.reads import Patterns
+    from ...machines.gpu_session import GpuStream, GpuStreams
+    from ..mapping import DevicePart
+
+
+class Columns(NamedTuple):
+    """Those of a SparseFound, on the host."""
+
+    lo: np.ndarray
+    hi: np.ndarray
+    first: np.ndarray
+    stop: np.ndarray
+    how: np.ndarray
+
+
+class GpuSparse:
+    """Numbers occurrences (search/numbers.py) of Patterns that the host has packed, by a DevicePart.
+
+    The position of a read that occurs once is kept, of others their rows.
+    """
+
+    def __init__(self, streams: "GpuStreams", device: "DevicePart") -> None:
+        self._streams, self._device = streams, device
+
+    def __call__(self, patterns: "Patterns") -> Numbered:
+        n = patterns.length.size // 2
+        found = Found(patterns, np.empty(n, np.int64), np.empty((n, N_KEPT), np.int64))
+        numbered = Numbered(np.empty(2 * n, np.int64), np.empty(2 * n, np.int64), found)
+        self._streams.run(self._search, patterns, numbered)
+        return numbered
+
+    def _search(self, stream: "GpuStream", patterns: "Patterns", numbered: Numbered) -> None:
+        query, held, launch = self._device
+        for a, piece in pieces(patterns, together=2):
+            n, on_device = piece.length.size, type(patterns)(*sent(stream, piece._asdict()))
+            stream.begin("search")
+            found = search_sparse(query, held, launch, stream, on_device, KernelReport(stream).there)
+            there = found.lo, found.hi, found.first[: n // 2], found.stop[: n // 2], found.how[: n // 2]
+            names = ("lo", "hi", "first key of read", "last row", "anchor")
+            here = [
+                stream.here(name, x.size, x.dtype)[: x.size] for name, x in zip(names, there, strict=True)
+            ]
+            stream.receive(there, here)
+            stream.wait()
+            _number(query.table.k, Columns(*here), a // 2, numbered)
+
+
+@compiled
+def _number(k, columns, before, numbered):
+    """Put what is found of reads after those ``before`` them."""
+    lo, hi, first, stop, how = columns
+    found = numbered.found
+    for i in range(first.size):
+        r, strand, position = before + i, first[i] & 1, position_of_text_key(first[i])
+        n = np.int64(hi[2 * i]) - np.int64(lo[2 * i])
+        n_reverse = np.int64(hi[2 * i + 1]) - np.int64(lo[2 * i + 1])
+        if n + n_reverse == 1:
+            found.positions[r] = position
+            numbered.lo[2 * r] = numbered.lo[2 * r + 1] = KEPT + r
+        else:
+            numbered.lo[2 * r] = np.int64(2 * r + 1) << PATTERN_SHIFT
+            numbered.lo[2 * r + 1] = np.int64(2 * r + 2) << PATTERN_SHIFT
+        numbered.hi[2 * r] = numbered.lo[2 * r] + n
+        numbered.hi[2 * r + 1] = numbered.lo[2 * r + 1] + n_reverse
+        if n + n_reverse > 1:
+            place = np.int64(how[i]) >> 2
+            rows = np.int64(lo[2 * i]), np.int64(stop[i])
+            anchor = Anchor(place, np.int64(how[i] >> 1) & 1, rows[0], rows[1], np.int64(how[i]) & 1)
+            keep_anchor(found.anchors, r, anchor)
+            length = length_of(found.patterns, r)
+            found.anchors[r, LEAST] = found.anchors[r, LEAST_REVERSE] = NOWHERE << 1
+            offset = length - k - place if strand else place
+            found.anchors[r, LEAST + strand] = position + offset

@@ -1,21 +1,28 @@
 """--scheduler: the shards of a job on the workers of a cluster, and what they make up together."""
 
+import functools
 import os
 import shutil
+import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..errors import n_of
-from ..jobs import PartedJob
-from ..jobs.identity import Manifest, name_of, read_manifest
+from ..errors import DeviceError, n_of
+from ..jobs import LocalCache, PartedJob, Resources, cache_for
+from ..jobs.identity import Manifest, name_of, read_manifest, seen
 from ..jobs.merge import in_order
-from ..jobs.resources import LocalCache, Resources
-from ..jobs.run import say_shards
+from ..jobs.run import Part, say_shards
+from ..jobs.run import run as run_job
+from ..machines.places import ALL_GPUS
+from ..machines.progress import Progress
+from ..system.process import keep_freed
 from . import dask
-from .worker import do_shard, seen_there
+from .dask import n_threads_here
 
 _UNITS = {"mem": "bases"}  # whose rate is told; of other commands what their summaries begin with
 
@@ -103,3 +110,86 @@ class Done:
     def message(self) -> str:
         """How far they are, for a line of progress."""
         return f"{self._n} of {n_of(len(self._before), 'shard')}{self.rate()}"
+
+
+# What a worker of a cluster does with shards: they share its cores and GPUs, and what is made for a run.
+
+
+class Gpus:
+    """The GPUs of a worker, by their numbers, each for one shard at a time."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._busy: set = set()
+        self.unfit: set = set()
+
+    @contextmanager
+    def one(self, numbers: Sequence[int], wait: bool) -> Iterator[int | None]:
+        """One of ``numbers`` that no other shard has; None where there is none, unless with ``wait``."""
+        with self._changed:
+            while not (free := [number for number in numbers if number not in self._busy]) and wait:
+                self._changed.wait()
+            self._busy |= set(free[:1])
+        try:
+            yield free[0] if free else None
+        finally:
+            with self._changed:
+                self._busy -= set(free[:1])
+                self._changed.notify_all()  # each waits for GPUs of its own
+
+
+_gpus = Gpus()
+
+
+def seen_there(paths: Sequence[str], index_paths: Sequence[str]) -> dict:
+    """What a worker sees of the inputs and the indexes."""
+    from ..index.disk.store import read_meta
+
+    return seen(paths, [read_meta(path) for path in index_paths])
+
+
+def do_shard(job: PartedJob, resources: Resources, run: dict, folder: str, shard: tuple[int, int]) -> int:
+    """One shard (number, count) of a job whose identity is ``run``, into ``folder``: its number.
+
+    On the CPU a thread of the worker does it, on a GPU as many as each of its GPUs has; with ``auto`` on a
+    GPU if one is free, and will do.
+    """
+    keep_freed()
+    cache, part, engine = cache_for((job, resources, run)), Part(*shard, folder, run), resources.engine
+    numbers = _gpus_for(resources) if engine != "cpu" else []
+    with _gpus.one(numbers, wait=engine not in ("cpu", "auto")) as number:
+        if number is not None:
+            own = replace(
+                resources, engine="cuda" if engine == "auto" else engine, device=number, gpus=1,
+                threads=max(1, n_threads_here() // len(numbers)),
+            )  # fmt: skip
+            try:
+                run_job(job, own, Progress(quiet=True), part, cache)
+                return part.number
+            except DeviceError:
+                if engine != "auto":
+                    raise
+                _gpus.unfit.add(number)
+    run_job(job, replace(resources, engine="cpu", threads=1), Progress(quiet=True), part, cache)
+    return part.number
+
+
+def _gpus_for(resources: Resources) -> list[int]:
+    """Numbers of the GPUs that shards may have."""
+    first, n, there = resources.device, resources.gpus, n_gpus_here()
+    if n == ALL_GPUS:
+        n = max(there - first, 1)
+    if resources.engine == "auto":
+        return [number for number in range(first, min(first + n, there)) if number not in _gpus.unfit]
+    return list(range(first, first + n))
+
+
+@functools.cache
+def n_gpus_here() -> int:
+    """GPUs that this worker sees."""
+    from ..machines import gpu
+
+    try:
+        return gpu.n_devices()
+    except DeviceError:
+        return 0
