@@ -1,27 +1,19 @@
-"""Samples -> counts of their guides: files read span by span, offsets found, counts added up.
-
-A worker takes the next span of the first file that nobody else is reading.  So one compressed file, which
-can only be read in order, keeps one worker busy, and several keep all of them busy.
-"""
+"""Samples -> counts of their guides: files read span by span, offsets found, counts added up."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from ..errors import InputError, n_of, shown
 from ..input import pair_spans, spans
 from ..input.mates import PairedFiles
-from ..input.read_range import InputShare
+from ..input.read_range import InputShare, in_turn
 from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
 from ..input.streams import STANDARD
-from ..machines.pipeline import add_up, run_ordered
-from ..machines.threads import settle
+from ..machines.pipeline import add_up, run_at
 from .assign import WORST, GuideWindow, Rules, assign, at_offsets, scanned
 from .table import NONE, GuideTable
 from .targets import (
@@ -38,8 +30,6 @@ from .targets import (
 )
 
 if TYPE_CHECKING:
-    from ..input.chunks import Chunk
-    from ..input.spans import Span
     from .samples import Sample
 
 
@@ -50,36 +40,63 @@ class Reads(NamedTuple):
     number: int
 
 
-class SampleInput:
-    """File number ``file`` of sample number ``sample``, or two of mates: ``paths``; ``where`` guides stand,
-    told by its first span."""
+Find: TypeAlias = Callable[[Sequence[str], tuple[ReadBatch, ...]], tuple]  # as of Counter.find
 
-    def __init__(self, sample: int, file: int, paths: tuple, n_threads: int) -> None:
-        self.sample, self.file, self.paths, self.where = sample, file, paths, Future[Any]()
-        self._is_new, self._is_paired = True, len(paths) > 1
+
+class SampleFile:
+    """File number ``file`` of sample number ``sample``, or two of mates: ``paths``, read span by span.
+
+    ``where`` guides stand is what its first reads tell; ``share`` is noted how much of it is read.
+    """
+
+    def __init__(
+        self, sample: int, file: int, paths: tuple, n_threads: int, share: InputShare | None = None
+    ) -> None:
+        self.sample, self.file, self.paths, self._share = sample, file, paths, share
+        self.where: tuple | None = None
+        self.is_over, self._lock = False, threading.Lock()
         self._spans: Any = (
             pair_spans.plan(PairedFiles(paths[:1], paths[1:]), n_threads=n_threads)
-            if self._is_paired
+            if paths[1:]
             else spans.plan(paths, n_threads=n_threads)
         )
 
     @property
-    def names(self) -> list:
-        """Its paths, as messages say them."""
-        return list(map(named, self.paths))
+    def is_busy(self) -> bool:
+        """Is somebody taking its next span?"""
+        return self._lock.locked()
 
-    def next(self) -> tuple[Callable[[], list[Reads]], bool, list[tuple[int, int]]] | None:
-        """(what gives a list of the next Reads, is it the first, where its spans end); None at the end."""
-        span, is_first = next(self._spans, None), self._is_new
-        self._is_new = False
-        if span is None:
-            return None
-        if self._is_paired:
-            return partial(read_mates, span), is_first, span.ends()
-        return partial(read_batch, span), is_first, [(0, span.end)]
+    def read(self, find: Find) -> tuple["SampleFile", list[Reads]]:
+        """(itself, the Reads of its next span, if there is one).  Raises InputError."""
+        with self._lock:
+            span = None if self.is_over else next(self._spans, None)
+            self.is_over = span is None
+            if span is None:
+                return self, []
+            if self._share:
+                for i, end in span.ends() if self.paths[1:] else [(0, span.end)]:
+                    self._share.note((self.sample, self.file, i), end)
+            if self.where is None:
+                return self, self._first(span, find)
+        return self, reads_of(span)
+
+    def _first(self, span: Any, find: Find) -> list[Reads]:
+        """The Reads of a span before which there are none."""
+        try:
+            if found := reads_of(span):
+                self.where = find(list(map(named, self.paths)), found[0].batches)
+        except BaseException:
+            self.is_over = True  # those who come later need not go on
+            raise
+        return found
 
     def close(self) -> None:
-        self._spans.close()
+        """Close it, unless somebody is left who waits for its next span, as after an interrupt."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._spans.close()
+            finally:
+                self._lock.release()
 
 
 def named(path: str) -> str:
@@ -87,72 +104,31 @@ def named(path: str) -> str:
     return "standard input" if path == STANDARD else shown(path)
 
 
-def read_batch(span: "Chunk | Span") -> list:
-    """The Reads of a span, a list of one."""
-    chunk = span.read()
-    return [Reads((parse(chunk),), chunk.number)]
+def reads_of(span: Any) -> list[Reads]:
+    """The Reads of a Span, or of a PairSpan; none where it has none."""
+    if isinstance(span, pair_spans.PairSpan):
+        pairs = span.read(is_sam=False)
+        found = [Reads((mates.one, mates.two), mates.origins[0].number) for mates in pairs]
+    else:
+        chunk = span.read()
+        found = [Reads((parse(chunk),), chunk.number)]
+    return [reads for reads in found if reads.batches[0].length.size]
 
 
-def read_mates(span: Any) -> list:
-    """The Reads of a PairSpan."""
-    return [Reads((mates.one, mates.two), mates.origins[0].number) for mates in span.read(is_sam=False)]
+def files_of(samples: "Sequence[Sample]") -> list[tuple[int, int, tuple]]:
+    """(number of the sample, number of the file in it, its path, or two of mates) of all files of Samples."""
+    return [
+        (i, file, paths) for i, sample in enumerate(samples) for file, paths in enumerate(sample.together())
+    ]
 
 
-class SampleInputs:
-    """The files of Samples, for n_threads workers.
-
-    It is an iterator that gives itself as long as there may be a span left to ``take``.
-    """
-
-    def __init__(self, samples: "Sequence[Sample]", n_threads: int) -> None:
-        files = [
-            (i, file, paths)
-            for i, sample in enumerate(samples)
-            for file, paths in enumerate(sample.together())
-        ]
-        each = max(1, n_threads // len(files))
-        self._inputs = [SampleInput(*one, each) for one in files]
-        self.share = InputShare([path for _, _, paths in files for path in paths])
-        self._changed, self._n_open = threading.Condition(), len(files)
-        self._free = list(range(len(files)))  # a heap: those that nobody is reading
-
-    def __iter__(self) -> "Iterator[SampleInputs]":
-        return self
-
-    def __next__(self) -> "SampleInputs":
-        with self._changed:
-            if self._n_open:
-                return self
-        raise StopIteration
-
-    def take(self) -> tuple[SampleInput, Callable[[], list[Reads]], bool] | None:
-        """As NextSpan has it."""
-        while True:
-            with self._changed:
-                while not self._free:
-                    if not self._n_open:
-                        return None
-                    self._changed.wait()
-                number = heappop(self._free)
-            taken = None
-            try:
-                taken = self._inputs[number].next()
-            finally:
-                with self._changed:
-                    if taken:
-                        heappush(self._free, number)
-                    else:
-                        self._n_open -= 1
-                    self._changed.notify_all()
-            if taken:
-                for i, end in taken[2]:
-                    self.share.note((number, i), end)
-                return self._inputs[number], *taken[:2]
-
-    def close(self) -> None:
-        """Close those that nobody is reading: after an interrupt somebody may be left who waits for one."""
-        for number in self._free:
-            self._inputs[number].close()
+def spans_of(
+    samples: "Sequence[Sample]", n_threads: int, share: InputShare
+) -> Generator[SampleFile, None, None]:
+    """Yield the files of Samples for n_threads workers, each as often as it has spans, or more."""
+    files = files_of(samples)
+    each = max(1, n_threads // len(files))
+    return in_turn((SampleFile(*one, each, share) for one in files), n_threads)
 
 
 # Where the guides of a file stand, as its first reads tell: at which offsets, on which strand.
@@ -211,27 +187,14 @@ class CountOptions:
         return f"{where}, mismatches {self.mismatches}, quality {self.quality}"
 
 
-class NextSpan(Protocol):
-    """What a Counter takes its next span from."""
+class CountSpan(Protocol):
+    """What a Counter counts at a time: the next span of a file, or one of a shard.
 
-    def take(self) -> tuple[SampleInput, Callable[[], list[Reads]], bool] | None:
-        """(the file, what reads its next span, is it the first of the file), or None when nothing is left.
-
-        Raises InputError.
-        """
-        ...
-
-
-class CountInputs(Protocol):
-    """The files of samples, given to several workers span by span: all of them, or a shard of them.
-
-    To add one: write these two, and name it in tests/guides/test_count_inputs.py.
+    To add one: write this, and name what yields it in tests/guides/test_count_inputs.py.
     """
 
-    share: InputShare  # how much of the files is read
-
-    def __iter__(self) -> Iterator[NextSpan]:
-        """As many as there are spans, or more."""
+    def read(self, find: Find) -> tuple[SampleFile, list[Reads]]:
+        """(its file, its Reads, if there are any).  Raises InputError."""
         ...
 
 
@@ -239,29 +202,18 @@ class Counter:
     """Counts the guides of Targets in spans of reads, or of pairs."""
 
     def __init__(self, targets: Targets, options: CountOptions) -> None:
-        self.targets, self._looked = targets, options.looked
+        self.targets, self.options = targets, options
         self._judge = options.mismatches, options.quality + WORST
 
-    def work(self, emit: Callable[..., Any], inputs: NextSpan) -> tuple[int, GuideTally] | None:
-        """(number of the sample, GuideTally) of the next span, or None."""
-        taken = inputs.take()
-        if taken is None:
+    def work(self, emit: Callable[..., Any], span: CountSpan) -> tuple[int, GuideTally] | None:
+        """(number of the sample, GuideTally) of a span, or None where it has no reads."""
+        file, found = span.read(self.find)
+        if not (found and file.where):
             return None
-        source, read, is_first = taken
         seen = TallySum(self.targets.n_rows)
-        try:
-            found = read()
-            if is_first:
-                source.where.set_result(self.find(source.names, found[0].batches if found else ()))
-        finally:
-            if is_first:
-                settle(source.where)
-        where = source.where.result()
-        if where is None:  # the first span has failed, and says so
-            return None
         for reads in found:
-            seen.add(self.count(reads.batches, where, source.file, reads.number))
-        return source.sample, seen.tally()
+            seen.add(self.count(reads.batches, file.where, file.file, reads.number))
+        return file.sample, seen.tally()
 
     def count(self, batches: tuple, where: tuple, file: int, number: int) -> GuideTally:
         """The GuideTally of a ReadBatch, or of those of mates, whose first is read ``number`` of a file."""
@@ -286,23 +238,21 @@ class Counter:
 
     def find(self, names: Sequence[str], batches: tuple[ReadBatch, ...]) -> tuple:
         """Where guides stand: as asked, or as the first reads of files tell.  Raises InputError."""
-        where = [looked.where() for looked in self._looked]
-        if not batches:
-            return tuple(place or at_offsets([]) for place in where)
+        where = [looked.where() for looked in self.options.looked]
         n = min(LOOKED_AT, batches[0].length.size)
         for mate, batch in enumerate(batches):
             if where[mate] is None:
-                where[mate] = at_offsets(self._places(mate, batch, n, self._looked[mate].strands))
+                where[mate] = at_offsets(self._places(mate, batch, n, self.options.looked[mate].strands))
         empty = [i for i, place in enumerate(where) if not place.is_scanned and place.offset.size == 0]
         is_either = self.targets.pairs is not None and self.targets.pairs.kind == EITHER
-        if n and len(empty) > (1 if is_either else 0):
+        if len(empty) > (1 if is_either else 0):
             what = self._why_none(empty[0], batches[empty[0]], n)
             raise InputError(names[empty[0]], "", what.format(n_of(n, "read")))
         return tuple(where)
 
     def _why_none(self, mate: int, batch: ReadBatch, n: int) -> str:
         """What to say of files of a ``mate`` in whose first n reads no guide is."""
-        strands = self._looked[mate].strands
+        strands = self.options.looked[mate].strands
         if strands != (FORWARD | REVERSE) and self._places(mate, batch, n, strands ^ (FORWARD | REVERSE)):
             return OTHER_STRAND[strands]
         return NOT_FOUND
@@ -335,14 +285,13 @@ class SampleTallies:
 
 
 def count_samples(
-    counter: Counter, inputs: CountInputs, n_samples: int, n_threads: int, progress: "Progress"
+    counter: Counter, items: Iterable[CountSpan], n_samples: int, progress: "Progress"
 ) -> list[GuideTally]:
-    """A GuideTally for each sample of ``inputs``, in order."""
+    """A GuideTally for each of so many samples, in order, by ``items`` of them."""
     unit = "pair" if counter.targets.pairs else "read"
 
     def say(total: SampleTallies, seconds: float) -> str:
         return f"{n_of(total.reads, unit)}, {total.reads / seconds:,.0f} {unit}s/s"
 
-    progress.follow(inputs.share)
-    parts = run_ordered(inputs, [counter.work] * n_threads, None)
+    parts = run_at([counter], Counter.work, items, None)
     return add_up(parts, SampleTallies(n_samples, counter.targets.n_rows), progress, say).tallies()

@@ -2,9 +2,10 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,25 +14,22 @@ from ..input.chunks import CHUNK_SIZE
 from ..input.mates import PairedFiles
 from ..input.read_range import InputShare
 from ..machines.progress import Progress
-from ..machines.threads import settled
 from .counting import (
     FIRST,
     Counter,
     CountOptions,
-    SampleInput,
-    SampleInputs,
+    Reads,
+    SampleFile,
     count_samples,
+    files_of,
     named,
-    read_batch,
-    read_mates,
+    reads_of,
+    spans_of,
 )
 from .library import Library
 from .outputs import CountOutput, CountResult, opened, write
 from .samples import Sample
 from .targets import GuideTally, TallySum, Targets, counts_of_pairs, make_targets, pair_keys
-
-if TYPE_CHECKING:
-    from .counting import Counter
 
 
 @dataclass(frozen=True)
@@ -78,29 +76,26 @@ def counted(samples: Sequence[Sample], n: int, assigned: int) -> CountSummary | 
 
 
 class ShardInputs:
-    """The spans of a ``shard`` (jobs.shard.ShardRun) of Samples; a Counter finds where guides stand.
+    """The spans of a ``shard`` (jobs.shard.ShardRun) of Samples, as a Counter takes them.
 
-    An iterator of what a Counter's ``work`` takes.  The reads of the shard are counted from 1 in each file:
-    nobody knows how many stand before a shard that begins inside of it.
+    The reads of the shard are counted from 1 in each file: nobody knows how many stand before a shard that
+    begins inside of it.  Each file is opened once more, for where guides stand in its first reads.
     """
 
-    def __init__(self, samples: Sequence[Sample], shard: Any, counter: "Counter", n_threads: int) -> None:
-        self._files = [
-            (i, file, paths)
-            for i, sample in enumerate(samples)
-            for file, paths in enumerate(sample.together())
-        ]
+    def __init__(self, samples: Sequence[Sample], shard: Any, counter: Counter) -> None:
+        self._files = files_of(samples)
         self._n_files, self._seen = [len(sample.first) for sample in samples], []  # type: tuple[list, list]
-        self._counter, self._inputs = counter, {}  # type: tuple[Any, dict]
+        self._counter = counter
+        self._opened: dict[int, SampleFile] = {}
         first, *second = zip(*(paths for _, _, paths in self._files), strict=True)
         paths: Any = PairedFiles(first, *second) if second else first
-        self._plan, self.share = shard.cut(paths, CHUNK_SIZE, n_threads), InputShare([])
+        self._plan = shard.cut(paths, CHUNK_SIZE, counter.options.n_threads)
 
     def __iter__(self) -> "Iterator[ShardSpan]":
         for number, span in self._plan.numbered():
-            if number not in self._inputs:
-                self._inputs[number] = self._open(number)
-            yield ShardSpan(self._inputs[number], span, self._plan.first_number(number), self._seen)
+            if number not in self._opened:
+                self._opened[number] = self._open(number)
+            yield ShardSpan(self._opened[number], span, self._plan.first_number(number), self._seen)
 
     def n_reads(self) -> list:
         """How many reads of each file of each sample the shard has, once all are read."""
@@ -109,33 +104,29 @@ class ShardInputs:
             found[sample][file] += n
         return found
 
-    def _open(self, number: int) -> SampleInput:
-        """A file, or two of mates, whose guides stand where its first reads tell."""
-        made = SampleInput(*self._files[number], 1)
-        taken = made.next()
-        found = taken[0]() if taken else []
-        made.close()
-        made.where = settled(self._counter.find(made.names, found[0].batches if found else ()))
-        return made
+    def _open(self, number: int) -> SampleFile:
+        """A file, or two of mates, of whose first reads it is known where guides stand."""
+        with closing(SampleFile(*self._files[number], 1)) as file:
+            while file.where is None and not file.is_over:
+                file.read(self._counter.find)
+        return file
 
 
 @dataclass(frozen=True)
 class ShardSpan:
     """A span of a file, in which the shard's first read has the number ``first``; its reads are ``seen``."""
 
-    source: SampleInput
+    file: SampleFile
     span: Any
     first: int
     seen: list
 
-    def take(self) -> tuple[SampleInput, Callable[..., Any], bool]:
-        return self.source, self._read, False
-
-    def _read(self) -> list:
-        found = (read_mates if self.source.paths[1:] else read_batch)(self.span)
+    def read(self, _: Any) -> tuple[SampleFile, list[Reads]]:
+        """(its file, its Reads).  Raises InputError."""
+        found = reads_of(self.span)
         n = sum(reads.batches[0].length.size for reads in found)
-        self.seen.append((self.source.sample, self.source.file, n))
-        return [reads._replace(number=reads.number - self.first + 1) for reads in found]
+        self.seen.append((self.file.sample, self.file.file, n))
+        return self.file, [reads._replace(number=reads.number - self.first + 1) for reads in found]
 
 
 def pack(seen: CountResult, n_reads: list) -> bytes:
@@ -210,8 +201,10 @@ def count_all(
     counter: Counter, samples: Sequence[Sample], options: CountOptions, progress: Progress
 ) -> CountResult:
     """What is seen of the guides of a Counter in Samples."""
-    inputs = SampleInputs(samples, options.n_threads)
-    found = count_samples(counter, inputs, len(samples), options.n_threads, progress)
+    share = InputShare([path for sample in samples for path in sample.paths])
+    progress.follow(share)
+    spans = spans_of(samples, counter.options.n_threads, share)
+    found = count_samples(counter, spans, len(samples), progress)
     return _seen(counter, samples, found, options)
 
 
@@ -233,9 +226,9 @@ def count_shard(
 ) -> CountSummary | PairCountSummary:
     """Count in a ``shard`` of the files of Samples, a jobs.shard.ShardRun, which keeps what is seen."""
     with shard.opened(b"") as sink:
-        inputs = ShardInputs(samples, shard, counter, options.n_threads)
+        inputs = ShardInputs(samples, shard, counter)
         with progress.wall.spending("counting"):
-            found = count_samples(counter, inputs, len(samples), options.n_threads, progress)
+            found = count_samples(counter, inputs, len(samples), progress)
         seen = _seen(counter, samples, found, options)
         sink.write(pack(seen, inputs.n_reads()))
         n_reads, n_assigned = sum(tally.reads for tally in found), sum(tally.assigned for tally in found)

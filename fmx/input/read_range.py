@@ -6,12 +6,13 @@ the last read that is wanted is neither waited for nor complained of.
 
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -155,3 +156,43 @@ class InputShare:
     def __call__(self) -> float | None:
         done = sum(self._ends.values())
         return min(1.0, done / self._total) if done and self._total else None
+
+
+# Several files at a time, each of which gives its spans to whoever comes, one after the other.
+
+
+class SpansInTurn(Protocol):
+    """A file: ``is_over`` where it has no more spans; ``is_busy`` while somebody takes the next one."""
+
+    is_over: bool
+
+    @property
+    def is_busy(self) -> bool: ...
+
+    def close(self) -> None: ...
+
+
+F = TypeVar("F", bound=SpansInTurn)
+
+
+def in_turn(files: Iterable[F], n: int) -> Generator[F, None, None]:
+    """Yield files, ``n`` of them at a time, each again and again until it is over.
+
+    Those that nobody is busy with come first: one that can only be read in order keeps one worker busy, and
+    several keep all of them busy.
+    """
+    left = iter(files)
+    opened = list(islice(left, n))
+    try:
+        while opened:
+            file = next((each for each in opened if not each.is_busy), opened[0])
+            opened.remove(file)
+            if file.is_over:
+                file.close()
+                opened += islice(left, 1)
+            else:
+                opened.append(file)
+                yield file
+    finally:
+        for file in opened:
+            file.close()

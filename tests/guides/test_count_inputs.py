@@ -5,16 +5,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from fmx.guides.counting import SampleInputs
+from fmx.guides.counting import CountOptions, spans_of
 from fmx.guides.journey import ShardInputs
 from fmx.guides.samples import samples_of
+from fmx.input.read_range import InputShare
 from fmx.input.shards import Shard, ShardPlan
 
 FILES = {"a1.fq": 70, "a2.fq.gz": 40, "b.fq": 1, "empty.fq": 0}
 
 
 def all_of(samples):
-    return [SampleInputs(samples, 2)]
+    return [spans_of(samples, 2, InputShare(()))]
 
 
 def three_shards(samples):
@@ -23,8 +24,13 @@ def three_shards(samples):
             cut=lambda paths, size, n_threads: ShardPlan(Shard(i, 3), paths, 300, n_threads=n_threads)
         )
 
-    counter = SimpleNamespace(find=lambda names, batches: ())
-    return [ShardInputs(samples, shard(i), counter, 1) for i in (1, 2, 3)]
+    counter = SimpleNamespace(find=find, options=CountOptions())
+    return [ShardInputs(samples, shard(i), counter) for i in (1, 2, 3)]
+
+
+def find(names, batches):
+    assert batches[0].length.size
+    return (names,)
 
 
 @pytest.mark.parametrize("make", [all_of, three_shards])
@@ -38,16 +44,27 @@ def test_each_read_is_given_once(make, tmp_path):
     found: dict = {}
     for inputs in make(samples_of([a, b, empty])):
         for item in inputs:
-            taken = item.take()
-            if taken is None:
-                break
-            source, read, is_first = taken
-            known = found.setdefault((source.sample, source.file), [])
-            assert not (is_first and known)
-            for (batch,), number in read():
+            file, reads = item.read(find)
+            known = found.setdefault((file.sample, file.file), [])
+            for (batch,), number in reads:
+                assert file.where == (list(file.paths),)
                 assert number == len(known) + 1 or make is three_shards  # which count from 1 in each
                 for name, length in zip(batch.name_start, batch.name_length, strict=True):
                     known.append(bytes(batch.data[name : name + length]).decode())
     places = {(0, 0): "a1.fq", (0, 1): "a2.fq.gz", (1, 0): "b.fq", (2, 0): "empty.fq"}
     expected = {at: [f"{name}:{i}" for i in range(FILES[name])] for at, name in places.items()}
     assert {at: names for at, names in found.items() if names} == {k: v for k, v in expected.items() if v}
+
+
+def test_a_file_that_was_taken_by_several_is_read_once_and_left_alone_by_nobody(tmp_path):
+    (tmp_path / "a.fa").write_text(">r\nACGT\n")
+    (tmp_path / "b.fa").write_text(">r\nACGT\n")
+    items = spans_of(samples_of([f"{tmp_path}/a.fa", f"{tmp_path}/b.fa"]), 1, InputShare(()))
+    one, again = next(items), next(items)
+    assert one is again
+    assert [len(file.read(find)[1]) for file in (one, again)] == [1, 0]
+    other = next(items)
+    assert other.paths == (f"{tmp_path}/b.fa",)
+    assert (one.is_busy, one.read(find)) == (False, (one, []))
+    items.close()
+    assert (other.is_busy, other.read(find)) == (False, (other, []))
