@@ -53,6 +53,11 @@ class ReadBatch(NamedTuple):
     searchable: np.ndarray
 
 
+def subset(batch: ReadBatch, reads: np.ndarray) -> ReadBatch:
+    """Some reads of a batch, by their numbers int64[n]."""
+    return ReadBatch(batch.data, *(column[reads] for column in batch[1:]))
+
+
 class Patterns(NamedTuple):
     """What an engine searches: pattern i is ``length[i]`` symbols packed from word ``first[i]``.
 

@@ -17,7 +17,7 @@ from ..input import reads
 from ..input.reads import trimmed, weights_of
 from ..machines.jobs import runs
 from .engines import cpu
-from .hits import Intervals, Locator, at_hand, count, occurrences_of, select
+from .hits import Hits, Intervals, Locator, at_hand, count, occurrences_of, select
 from .mapping import (
     UNOBSERVED,
     MapOptions,
@@ -199,13 +199,21 @@ class Mapper:
 
     def hits_of(self, found: SearchedBatch) -> Iterator[tuple[int, Any]]:
         """Yield (start, Hits) for runs of reads with at most SLICE_HITS occurrences to locate, or of one."""
-        policy = self.options.policy
-        eligible = policy.eligible(found.total)
+        self.count_exact(found)
+        if self.options.policy.limit > 0:
+            yield from self.exact_hits(found)
+
+    def count_exact(self, found: SearchedBatch) -> None:
+        """Count the reads of a batch by where they occur exactly, if anything is counted."""
         if self.tally:
+            eligible = self.options.policy.eligible(found.total)
             with self.timed("tally"):
                 self.tally.add(found.locators, found.intervals, eligible, found.weight)
-        if policy.limit == 0:
-            return
+
+    def exact_hits(self, found: SearchedBatch) -> Iterator[tuple[int, Hits]]:
+        """Yield (start, Hits), also where none is reported."""
+        policy = self.options.policy
+        eligible = policy.eligible(found.total)
         to_locate = policy.reported(found.total) if at_hand(found.locators) else eligible
         for start, stop in runs(to_locate, SLICE_HITS):
             with self.timed("locate"):

@@ -13,6 +13,7 @@ from texts import TEXTS, numbered, random_letters, reads_of
 
 from fmx.index import fm_index
 from fmx.search import hits, mappers
+from fmx.search import mapper as mapper_module
 from fmx.search.hits import Near
 from fmx.search.mappers import make_mapper
 from fmx.search.mapping import MapOptions
@@ -47,13 +48,20 @@ def ask(index, reads, wanted, policy=EVERY) -> list:
     return listed
 
 
+def best_of(expected) -> list:
+    """Of each read those with the fewest mismatches."""
+    return [[hit for hit in found if hit[0] == found[0][0]] for found in expected]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_answers_are_the_naive_ones(name, way, index_of):
     contigs = TEXTS[name]
     index = opened(index_of(contigs, [LAYOUTS[0] if way == "verify" else way]), way)
     reads = [read[:70] for read in reads_of(contigs)][::4]
     for v in (1, 2):
-        assert ask(index, reads, Near(v)) == [naive.near(contigs, read, v) for read in reads]
+        expected = [naive.near(contigs, read, v) for read in reads]
+        assert ask(index, reads, Near(v)) == expected
+        assert ask(index, reads, Near(v, strata=True)) == best_of(expected)
 
 
 def test_a_sampled_suffix_array_gives_the_same(index_of):
@@ -96,11 +104,33 @@ def test_pieces_of_all_widths_find_all(index_of, monkeypatch):
 def test_runs_of_any_size_give_the_same(index_of, monkeypatch):
     index = opened(index_of(CONTIGS))
     expected = [naive.near(CONTIGS, read, 2) for read in READS]
-    for name, value in (("N_LETTERS", 50), ("N_WORDS", 40), ("N_ROWS", 7)):
-        monkeypatch.setattr(near_mapper, name, value)
+    sizes = [(near_mapper, "N_LETTERS", 50), (near_mapper, "N_WORDS", 40), (near_mapper, "N_ROWS", 7)]
+    for where, name, value in (*sizes, (matches, "AT_ONCE", 3), (mapper_module, "SLICE_HITS", 3)):
+        monkeypatch.setattr(where, name, value)
         assert ask(index, READS, Near(2)) == expected
-    monkeypatch.setattr(matches, "AT_ONCE", 3)
-    assert ask(index, READS, Near(2)) == expected
+        assert ask(index, READS, Near(2, strata=True)) == best_of(expected)
+
+
+def test_by_strata_reads_with_a_better_hit_are_not_sought_again(index_of, monkeypatch):
+    """With one mismatch only reads that do not occur exactly, with two only those without a hit then."""
+    exact, one, two = UNIT[:40], change(UNIT[35:75], 20), change(change(UNIT[60:100], 3), 30)
+    reads, seen, plan = [one, exact, two, exact, "ACN", UNIT[2:50]], [], near_mapper.near.plan
+
+    def noted(sets, v, n_text):
+        seen.append((v, (sets.length[::2] > 0).sum()))
+        return plan(sets, v, n_text)
+
+    monkeypatch.setattr(near_mapper.near, "plan", noted)
+    index = opened(index_of(CONTIGS))
+    found = ask(index, reads, Near(2, strata=True))
+    assert found == best_of([naive.near(CONTIGS, read, 2) for read in reads])
+    assert [hits[0][0] for hits in found] == [1, 0, 2, 0, 1, 0]
+    assert seen == [(1, 3), (2, 1)]
+
+
+def change(read, i) -> str:
+    """The read with another base at i."""
+    return read[:i] + "ACGT"[("ACGT".index(read[i]) + 1) % 4] + read[i + 1 :]
 
 
 def test_what_compiles_all_is_not_found_everywhere(index_of, monkeypatch):

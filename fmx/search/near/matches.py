@@ -28,7 +28,7 @@ from ..queries import near
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
     from ...input.reads import ReadBatch
-    from ..hits import Intervals, Near, SelectionPolicy
+    from ..hits import Hits, Intervals, Near, SelectionPolicy
 
 AT_ONCE = 1 << 17  # rows that are compared at a time
 _AHEAD = 32  # rows between asking for memory and reading it
@@ -222,6 +222,50 @@ def matches_of(found: Sequence[tuple[np.ndarray, np.ndarray]], n_reads: int) -> 
         read, key = read[order], key[order]
     first = np.append(0, np.cumsum(np.bincount(read, minlength=n_reads)))
     return NearMatches(first, key)
+
+
+def exact(hits: "Hits") -> NearHits:
+    """Hits without mismatches as NearHits."""
+    return NearHits(*hits, np.zeros(hits.position.size, np.int64), hits.total << 2)
+
+
+def filled(hits: NearHits, span: tuple[int, int], more: NearHits, reads: np.ndarray) -> NearHits:
+    """The NearHits of reads ``span`` (from, to), with those of ``more`` for ``reads`` int64[n] of them."""
+    own, (start, stop) = reads - span[0], span
+    n = np.diff(hits.first[start : stop + 1])
+    n[own] = np.diff(more.first)
+    first = np.append(0, np.cumsum(n))
+    total, best = hits.total[start:stop].copy(), hits.best[start:stop].copy()
+    total[own], best[own] = more.total, more.best
+    columns = (np.empty(first[-1], array.dtype) for array in (hits.position, hits.reverse, hits.changes))
+    position, reverse, changes = columns
+    both = NearHits(first, position, reverse, total, changes, best)
+    _merge(hits, start, more, own, both)
+    return both
+
+
+@compiled
+def _merge(hits, start, more, reads, both):
+    """Fill in the hits of ``both``: those of ``more`` for some reads, in order, else of ``hits``."""
+    i = 0
+    for r in range(both.total.size):
+        if i < reads.size and reads[i] == r:
+            _copy_hits(more, i, both, r)
+            i += 1
+        else:
+            _copy_hits(hits, start + r, both, r)
+
+
+@inlined
+def _copy_hits(hits, i, both, r):
+    to = both.first[r]
+    for hit in range(hits.first[i], hits.first[i + 1]):
+        both.position[to], both.reverse[to], both.changes[to] = (
+            hits.position[hit],
+            hits.reverse[hit],
+            hits.changes[hit],
+        )
+        to += 1
 
 
 def select(

@@ -11,16 +11,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...input import sets
-from ...input.reads import Patterns
+from ...input.reads import Patterns, subset
 from ...machines.jobs import runs
 from ..hits import Intervals, Near
 from ..mapper import Mapper
 from ..mapping import UNOBSERVED, MapOptions, NearTotals, Observers, SearchedBatch, TextPart
 from ..queries import near
-from .matches import NearHits, NearMatches, WordBatch, count_reverse, fill_changes, matches_of, select
+from .matches import (
+    NearHits,
+    NearMatches,
+    WordBatch,
+    count_reverse,
+    exact,
+    fill_changes,
+    filled,
+    matches_of,
+    select,
+)
 
 if TYPE_CHECKING:
     from ...input.chunks import Chunk
+    from ...input.reads import ReadBatch
     from ...input.sets import Sets
     from ...machines.gpu_session import GpuSession
     from ..queries.near import Pieces
@@ -42,34 +53,72 @@ class NearMapper(Mapper):
         super().__init__(parts, options, observers, sessions)
         self._verifiers, self._texts = [part.verify for part in parts], [part.text for part in parts]
         self._near = options.near or Near()
+        self._by_strata = self._near.strata and not self._near.iupac
         self._table = sets.DEGENERATE if self._near.iupac else sets.PLAIN
         self._n_text = sum(text.n for text in self._texts)
 
     def search(self, chunk: "Chunk") -> SearchedBatch:
-        """The reads of a chunk; ``total`` is known of those whose hits were asked for."""
+        """The reads of a chunk; ``total`` is known of those whose hits were asked for.
+
+        By strata all that occur exactly are known from the start.
+        """
         given, batch = self.parse(chunk)
         sought = sets.searched(batch, self._table, self._near.mismatches)
         sought &= batch.length >= self.options.trim.least
         total, reverse, fewest = np.zeros((3, batch.length.size), np.int64)
         near_found = NearTotals(reverse, fewest)
-        return SearchedBatch(given, batch, None, (), total, sought, self.weights_of(batch), near_found)
+        if not self._by_strata:
+            return SearchedBatch(given, batch, None, (), total, sought, self.weights_of(batch), near_found)
+        found = self.search_batch(given, batch._replace(searchable=batch.searchable & sought))
+        sizes = found.intervals.hi[:, 1::2].astype(np.int64) - found.intervals.lo[:, 1::2]
+        return found._replace(batch=batch, sought=sought, near=near_found._replace(reverse=sizes.sum(axis=0)))
 
     def hits_of(self, found: SearchedBatch) -> Iterator[tuple[int, NearHits]]:
         """Yield (start, NearHits) for runs of reads."""
-        lengths = np.maximum(found.batch.length, N_LETTERS // N_READS)
+        if not self._by_strata:
+            every = np.arange(found.sought.size)
+            yield from self._near_hits(found, every, found.sought, self._near.mismatches)
+            return
+        self.count_exact(found)
+        yield from self._best_hits(found, self._near.mismatches)
+
+    def _best_hits(self, found: SearchedBatch, most: int) -> Iterator[tuple[int, NearHits]]:
+        """The same with up to ``most`` mismatches, which are sought only of reads with no better hit."""
+        if most == 0:
+            yield from ((start, exact(hits)) for start, hits in self.exact_hits(found))
+            return
+        can_occur = found.sought & sets.searched(found.batch, self._table, most)
+        for start, hits in self._best_hits(found, most - 1):
+            done, stop = 0, hits.total.size
+            reads = np.flatnonzero((hits.total == 0) & can_occur[start : start + stop])
+            for i, own in self._near_hits(found, start + reads, can_occur, most):
+                end = i + own.total.size
+                after = int(reads[end]) if end < reads.size else stop
+                yield start + done, filled(hits, (done, after), own, reads[i:end])
+                done = after
+            if done == 0:
+                yield start, hits
+
+    def _near_hits(
+        self, found: SearchedBatch, reads: np.ndarray, sought: np.ndarray, most: int
+    ) -> Iterator[tuple[int, NearHits]]:
+        """Yield (i, NearHits with up to ``most`` mismatches) for runs of ``reads`` int64[n] of a batch, the
+        first of which is reads[i]; nothing is found of those that are not ``sought``."""
+        batch = subset(found.batch, reads)
+        lengths = np.maximum(batch.length, N_LETTERS // N_READS)
         for start, stop in runs(lengths, N_LETTERS):
             with self.timed("pack"):
-                own = sets.make_sets(
-                    found.batch, start, stop, found.sought, self.options.strands, self._table
-                )
-                pieces = near.plan(own, self._near.mismatches, self._n_text)
+                own = sets.make_sets(batch, start, stop, sought[reads], self.options.strands, self._table)
+                pieces = near.plan(own, most, self._n_text)
             n_words = pieces.words[0::2] + pieces.words[1::2]
             for a, b in runs(n_words, N_WORDS):
-                yield from self._hits_of_run(found, start, own, pieces, (a, b))
+                for first, hits, matches in self._hits_of_run(batch, start, own, pieces, (a, b), most):
+                    self._note(found, reads[first : first + hits.total.size], hits, matches)
+                    yield first, hits
 
     def _hits_of_run(
-        self, found: SearchedBatch, start: int, own: "Sets", pieces: "Pieces", run: tuple[int, int]
-    ) -> Iterator[tuple[int, NearHits]]:
+        self, batch: "ReadBatch", start: int, own: "Sets", pieces: "Pieces", run: tuple[int, int], most: int
+    ) -> Iterator[tuple[int, NearHits, NearMatches]]:
         """The same for reads ``run`` (from, to) of those with ``pieces``, the first of which is ``start``."""
         with self.timed("pack"):
             spelled = near.spell(own, pieces, 2 * run[0], 2 * run[1])
@@ -81,24 +130,27 @@ class NearMapper(Mapper):
         borders = np.searchsorted(spelled.pattern, 2 * np.arange(run[0], run[1] + 1))
         for a, b in runs(np.diff(ends[borders]), N_ROWS):
             i, j = borders[a], borders[b]
-            sought = WordBatch(own, pieces, self._near.mismatches, spelled.pattern[i:j], spelled.piece[i:j])
+            sought = WordBatch(own, pieces, most, spelled.pattern[i:j], spelled.piece[i:j])
             with self.timed("locate"):
                 matches = self._matches(sought, intervals, (i, j), run[0] + a, b - a)
                 first = start + run[0] + a
-                hits = select(matches, found.batch, first, self.options.policy, self._near)
+                hits = select(matches, batch, first, self.options.policy, self._near)
                 for text in self._texts:
                     span, pattern = (text.start, text.start + text.n), 2 * (run[0] + a)
-                    fill_changes(text.words, span, own, pattern, self._near.mismatches, hits)
-            own_reads = slice(first, first + b - a)
-            assert found.near is not None
-            found.total[own_reads], found.near.fewest[own_reads] = hits.total, hits.best & 3
-            if self.options.counts_lengths:
-                count_reverse(matches, hits.total, found.near.reverse[own_reads])
-            if self.tally:
-                eligible = self.options.policy.eligible(hits.total)
-                weight = found.weight[first : first + b - a]
-                self.tally.add_matches(matches, hits.total * (eligible > 0), weight)
-            yield first, hits
+                    fill_changes(text.words, span, own, pattern, most, hits)
+            yield first, hits, matches
+
+    def _note(self, found: SearchedBatch, reads: np.ndarray, hits: NearHits, matches: NearMatches) -> None:
+        """Count the hits of some ``reads`` int64[n] of a batch."""
+        assert found.near is not None
+        found.total[reads], found.near.fewest[reads] = hits.total, hits.best & 3
+        if self.options.counts_lengths:
+            reverse = np.zeros(reads.size, np.int64)
+            count_reverse(matches, hits.total, reverse)
+            found.near.reverse[reads] = reverse
+        if self.tally:
+            eligible = self.options.policy.eligible(hits.total)
+            self.tally.add_matches(matches, hits.total * (eligible > 0), found.weight[reads])
 
     def _matches(
         self,
