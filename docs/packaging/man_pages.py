@@ -58,17 +58,34 @@ def page(context, commands, version) -> str:
     short = command.get_short_help_str(limit=1000).rstrip(".")
     lines = [f'.TH "{name.upper()}" 1 "" "fmx {version}"', ".SH NAME", f"{plain(name)} \\- {plain(short)}"]
     lines += [".SH SYNOPSIS", plain(usage), ".SH DESCRIPTION", *paragraphs(command.help)]
-    options = [x.get_help_record(context) for x in command.get_params(context) if isinstance(x, click.Option)]
-    lines += entries("COMMANDS", commands) + entries("OPTIONS", filter(None, options))
+    lines += entries(".SH COMMANDS", commands) + options(context)
+    if command.epilog:
+        lines += [".SH EXAMPLES", ".nf", *map(plain, command.epilog.splitlines()), ".fi"]
     if context.parent:
         return "\n".join([*lines, ".SH SEE ALSO", "\\fBfmx\\fR(1)", ""])
-    return "\n".join([*lines, *entries("ENVIRONMENT", VARIABLES.items()), ".SH EXIT STATUS", plain(EXIT), ""])
+    return "\n".join(
+        [*lines, *entries(".SH ENVIRONMENT", VARIABLES.items()), ".SH EXIT STATUS", plain(EXIT), ""]
+    )
+
+
+def options(context) -> list:
+    """Lines of the options of a command, under the headings that it has."""
+    command = context.command
+    if not hasattr(command, "headings"):  # a group
+        params = [param for param in command.get_params(context) if isinstance(param, click.Option)]
+        return entries(".SH OPTIONS", [record for x in params if (record := x.get_help_record(context))])
+    from fmx.options.command import record_of
+
+    found = [".SH OPTIONS"]
+    for heading, below in command.headings(context).items():
+        found += entries(f".SS {heading}", [record_of(option, context) for option in below])
+    return found
 
 
 def entries(title, rows) -> list:
     """Lines of a section of (name, what it is); none where there are no rows."""
     found = [line for name, said in rows for line in (".TP", f"\\fB{plain(name)}\\fR", plain(said))]
-    return [f".SH {title}", *found] if found else []
+    return [title, *found] if found else []
 
 
 def paragraphs(text) -> list:

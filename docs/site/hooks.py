@@ -1,5 +1,7 @@
 """Pages of the site that are no files of docs/: README, CONTRIBUTING, CHANGELOG; commands; the library."""
 
+import inspect
+import re
 from pathlib import Path
 
 import click
@@ -8,6 +10,7 @@ from mkdocs.structure.files import File
 
 import fmx
 from fmx.cli import main as cli
+from fmx.options.command import record_of
 
 ROOT = Path(__file__).parent.parent.parent
 TOP = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
@@ -17,7 +20,8 @@ def on_files(files, config):
     """mkdocs calls it with the files that it found; those of the site besides are added."""
     for name, page in TOP.items():
         files.append(File.generated(config, page, content=moved((ROOT / name).read_text())))
-    files.append(File.generated(config, "commands.md", content=commands()))
+    for page, text in commands().items():
+        files.append(File.generated(config, page, content=text))
     files.append(File.generated(config, "library.md", content=library()))
     return files
 
@@ -59,18 +63,51 @@ def order(value) -> int:
     return 2 if isinstance(value, np.dtype) else 0
 
 
-def commands() -> str:
-    """The page of all commands: what --help shows of each."""
-    found = ["# Commands", "Every command with its options, as `--help` shows them."]
+def commands() -> dict:
+    """{name of the page: its text}: the list of all commands, and the reference of each."""
+    top = click.Context(cli.fmx, info_name="fmx", terminal_width=100, **cli.fmx.context_settings)
+    below = {name: cli.fmx.get_command(top, name) for name in cli.fmx.list_commands(top)}
+    rows = [
+        f"| [`fmx {name}`](command-{name}.md) | {each.get_short_help_str(200)} |"
+        for name, each in below.items()
+    ]
+    pages = {"commands.md": "\n".join(["# Commands", "", "| command | |", "|---|---|", *rows])}
+    for name, command in below.items():
+        context = click.Context(command, parent=top, info_name=name)
+        parts = of_group(context) if isinstance(command, click.Group) else of_command(context)
+        pages[f"command-{name}.md"] = "\n\n".join([f"# fmx {name}", *parts])
+    return pages
 
-    def walk(command, context):
-        if context.parent:
-            found.append(f"{'#' * (1 + context.command_path.count(' '))} {context.command_path}")
-        found.append("\n".join(f"    {line}".rstrip() for line in command.get_help(context).splitlines()))
-        if isinstance(command, click.Group):
-            for word in command.list_commands(context):
-                below = command.get_command(context, word)
-                walk(below, click.Context(below, parent=context, info_name=word, terminal_width=100))
 
-    walk(cli.fmx, click.Context(cli.fmx, info_name="fmx", terminal_width=100, **cli.fmx.context_settings))
-    return "\n\n".join(found)
+def of_command(context) -> list:
+    """The parts of a command's page: usage, text, a table of options under each heading, examples."""
+    command = context.command
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    found = [f"    {usage}", *inspect.cleandoc(command.help).split("\n\n")]
+    for heading, options in command.headings(context).items():
+        records = (record_of(option, context) for option in options)
+        rows = [f"| {cell(f'`{name}`')} | {cell(text)} |" for name, text in records]
+        found += [f"## {heading}", "\n".join(["| option | |", "|---|---|", *rows])]
+    if command.epilog:
+        found += ["## Examples", indented(command.epilog)]
+    return found
+
+
+def of_group(context) -> list:
+    """The parts of the page of a group of commands: the help of each, as a terminal shows it."""
+    found = [context.command.help]
+    for name in context.command.list_commands(context):
+        command = context.command.get_command(context, name)
+        below = click.Context(command, parent=context, info_name=name, terminal_width=100)
+        found += [f"## {below.command_path}", indented(command.get_help(below))]
+    return found
+
+
+def cell(text) -> str:
+    """Text in a cell of a Markdown table."""
+    return text.replace("|", "\\|") if text.startswith("`") else re.sub(r"([|<*_])", r"\\\1", text)
+
+
+def indented(text) -> str:
+    """Text as a block of code."""
+    return "\n".join(f"    {line}".rstrip() for line in text.splitlines())

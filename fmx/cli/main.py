@@ -18,7 +18,7 @@ import click
 
 from .._version import __version__
 from ..errors import MESSAGE, FmxError, LostDeviceError, brief
-from ..options import no_such_option
+from ..options.command import no_such_option
 from ..system import process
 from ..system.process import open_closed_streams, started, tell
 from . import commands
@@ -76,7 +76,11 @@ class Modules(click.Group):
 # 141 the reader of our output went away.
 
 
-@click.group(cls=Modules, package=commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Modules,
+    package=commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.version_option(__version__, "-V", "--version", prog_name="fmx", message="%(prog)s %(version)s")
 def fmx(debug: bool) -> None:

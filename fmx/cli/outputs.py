@@ -119,45 +119,61 @@ def _plain(value: Any) -> Any:
 
 # What fmx search writes: the options, and what they mean.
 
+OUTPUT, TABLES = "Output", "Tables and reports"  # headings of --help
 writing = options.together(
-    options.output,
-    click.option(
-        "--format", "kind", type=click.Choice(kinds_of("search")), show_default=options.by_name("sam"),
-        help="What to write.",
+    options.group(
+        OUTPUT,
+        options.output,
+        click.option(
+            "--format", "kind", type=click.Choice(kinds_of("search")), metavar="NAME",
+            show_default=options.by_name("sam"), help=f"Output format: {', '.join(kinds_of('search'))}.",
+        ),
+        click.option("--sort", is_flag=True, help="Sort BAM or CRAM by position and index it."),
+        click.option(
+            "--reference", type=click.Path(), metavar="FASTA", help="Reference for writing or reading CRAM."
+        ),
+        click.option("--no-unmapped", is_flag=True, help="Do not write unmapped reads."),
+        options.rare(
+            click.option(
+                "--tags", metavar="NAME,...", callback=options.no_empty_name,
+                show_default="NH,HI,NM,MD, MC of mates", help="SAM tags to write besides RG, or none.",
+            ),
+            click.option(
+                "--nh", type=click.Choice(["total", "reported"]), default="total", show_default=True,
+                help="Let the tag NH count all occurrences, or only the reported hits.",
+            ),
+        ),
+        click.option(
+            "--rg", metavar="LINE", help=r"Read group of all reads, e.g. '@RG\tID:lane1\tSM:sample'."
+        ),
     ),
-    click.option("--sort", is_flag=True, help="Sort BAM or CRAM by position, and write its index beside it."),
-    click.option(
-        "--reference", type=click.Path(), metavar="FASTA",
-        help="Write CRAM against the reference, which makes it smaller; read CRAM that was compressed by it.",
+    options.group(
+        TABLES,
+        click.option(
+            "--counts", type=click.Path(), metavar="FILE",
+            help="Also write a table of reads and hits per contig.",
+        ),
+        options.rare(
+            click.option(
+                "--counts-by", type=click.Choice(["contig", "group"]), default="contig", show_default=True,
+                help="Count per contig, or per group of contigs.",
+            )
+        ),
+        click.option(
+            "--screen", type=click.Path(), metavar="FILE",
+            help="Write a table of reads per group or index; write hits only with -o.  [default with several "
+            "-x and no -o: standard output]",
+        ),
+        click.option(
+            "--al", type=click.Path(), metavar="FILE",
+            help="Also write the mapped reads, unchanged; .gz compresses.",
+        ),
+        click.option(
+            "--un", type=click.Path(), metavar="FILE",
+            help="Also write the unmapped reads, unchanged; .gz compresses.",
+        ),
+        reporting,
     ),
-    click.option("--no-unmapped", is_flag=True, help="Leave out reads without a reported hit."),
-    click.option(
-        "--tags", metavar="NAME,...", callback=options.no_empty_name, show_default="NH,HI,NM,MD, MC of mates",
-        help="Which tags records of SAM have, RG aside; none for none.",
-    ),
-    click.option(
-        "--nh", type=click.Choice(["total", "reported"]), default="total", show_default=True,
-        help="What NH counts: all occurrences, or the hits that are written, as SAM's specification says.",
-    ),
-    click.option("--rg", metavar="LINE", help=r"Read group of all reads, as in '@RG\tID:lane1\tSM:sample'."),
-    click.option(
-        "--counts", type=click.Path(), metavar="FILE", help="Also write a table of reads and hits per contig."
-    ),
-    click.option(
-        "--counts-by", type=click.Choice(["contig", "group"]), default="contig", show_default=True,
-        help="Count per contig, or per group of contigs, as the index has them.",
-    ),
-    click.option(
-        "--screen", type=click.Path(), metavar="FILE",
-        help="Write a table of reads by the groups, or indexes, that they occur in; hits only with -o.  "
-        "[default with several -x and no -o: standard output]",
-    ),
-    click.option(
-        "--al", type=click.Path(), metavar="FILE",
-        help="Also write the reads with a reported hit, as they came; .gz compresses.",
-    ),
-    click.option("--un", type=click.Path(), metavar="FILE", help="Also write the reads without one."),
-    reporting,
 )  # fmt: skip
 
 

@@ -8,34 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import limits
-from ..options import COUNT, Number, together
+from ..options import COUNT, Number, group, rare
 
 if TYPE_CHECKING:
     from ..jobs.search import ReadInput
     from ..search.pairs.proper import Pairing
 
-_LETTERS = Number(0, 2**31)
-
-reading = together(
-    click.option("--trim5", type=_LETTERS, metavar="N", help="Cut N letters off the start of each read."),
-    click.option("--trim3", type=_LETTERS, metavar="N", help="Cut N letters off the end of each read."),
-    click.option(
-        "--start", type=Number(1, 2**31), metavar="N", help="Begin with the N-th letter: --trim5 N-1."
-    ),
-    click.option("--length", type=Number(1, 2**31), metavar="N", help="Keep at most N letters of each read."),
-    click.option(
-        "--min-length", type=_LETTERS, metavar="N", help="Treat reads with fewer letters left as unmapped."
-    ),
-    click.option("--skip", type=COUNT, metavar="N", help="Leave out the first N reads, or pairs."),
-    click.option(
-        "--first", type=COUNT, metavar="N", help="Map only N reads, or pairs, after those of --skip."
-    ),
-    click.option(
-        "--collapse",
-        is_flag=True,
-        help="Map identical reads once, as NAME_xN; N: how many they are, where they have no such names.",
-    ),
-)
+READS, PAIRS = "Reads", "Pairs"  # headings of --help
+_BASES = Number(0, 2**31)
 
 
 def reading_of(given: SimpleNamespace) -> dict:
@@ -57,7 +37,7 @@ def reading_of(given: SimpleNamespace) -> dict:
 _INSERT = Number(*limits.INSERT)
 MOST = 500  # bases
 _SINGLE = {"mismatches": "--mismatches", "collapse": "--collapse"}
-_ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "the same way"}
+_ORIENTATIONS = {"fr": "towards each other", "rf": "away from each other", "ff": "in the same direction"}
 
 
 def _split(context: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -84,33 +64,62 @@ def _need_reads(context: click.Context, param: click.Parameter, values: tuple[st
 
 
 def _files(name: str, number: int) -> Callable[..., Any]:
-    text = f"Files of mates {number} of pairs, with commas between them."
+    text = f"Files with mates {number}, comma-separated."
     return click.option(
         name, f"mates{number}", metavar="FILES", multiple=True, callback=_split, is_eager=True, help=text
     )
 
 
 reads = click.argument("reads", nargs=-1, callback=_need_reads)
-pairing = together(
+files = group(
+    READS,
     _files("-1", 1),
     _files("-2", 2),
+    click.option("--interleaved", is_flag=True, help="READS alternate between mate 1 and mate 2."),
     click.option(
         "--samples", type=click.Path(), metavar="FILE", is_eager=True,
-        help="Instead of READS: a table with columns sample, reads and read_group; -o {sample}.bam, "
-        "or one output for all.",
+        help="Sample sheet instead of READS: a table with columns sample, reads and read_group. With "
+        "-o {sample}.bam each sample has its own output.",
     ),
-    click.option("--interleaved", is_flag=True, help="READS hold pairs: mate 1, its mate 2, and so on."),
+)  # fmt: skip
+pairing = group(
+    PAIRS,
     click.option(
         "--min-insert", "least", type=_INSERT, metavar="N",
-        help="Bases from the first to the last of a proper pair.  [default: 0]",
+        help="Smallest insert size of a proper pair.  [default: 0]",
     ),
-    click.option("--max-insert", "most", type=_INSERT, metavar="N", help=f"At most.  [default: {MOST}]"),
+    click.option(
+        "--max-insert", "most", type=_INSERT, metavar="N",
+        help=f"Largest insert size of a proper pair.  [default: {MOST}]",
+    ),
     *(
         click.option(
             f"--{name}", is_flag=True,
-            help=f"Mates of a proper pair point {how}{'; the default' if name == 'fr' else ''}.",
+            help=f"Mates of a proper pair point {how}{' (default)' if name == 'fr' else ''}.",
         )
         for name, how in _ORIENTATIONS.items()
+    ),
+)  # fmt: skip
+reading = group(
+    READS,
+    click.option("--trim5", type=_BASES, metavar="N", help="Remove N bases from the start of each read."),
+    click.option("--trim3", type=_BASES, metavar="N", help="Remove N bases from the end of each read."),
+    rare(
+        click.option(
+            "--start", type=Number(1, 2**31), metavar="N", help="Start at base N of each read: --trim5 N-1."
+        ),
+        click.option(
+            "--length", type=Number(1, 2**31), metavar="N", help="Keep at most N bases of each read."
+        ),
+        click.option(
+            "--min-length", type=_BASES, metavar="N",
+            help="Treat reads shorter than N bases after trimming as unmapped.",
+        ),
+    ),
+    click.option("--skip", type=COUNT, metavar="N", help="Skip the first N reads or pairs."),
+    click.option("--first", type=COUNT, metavar="N", help="Map only N reads or pairs, after --skip."),
+    click.option(
+        "--collapse", is_flag=True, help="Map identical reads once, named NAME_xN for N copies."
     ),
 )  # fmt: skip
 

@@ -5,7 +5,7 @@ import journeys
 import pytest
 
 from fmx.cli.main import fmx
-from fmx.options import ELSEWHERE, NEEDLESS, Command
+from fmx.options.command import ELSEWHERE, NEEDLESS, Command
 
 
 def all_commands(group=fmx, words=()) -> dict:

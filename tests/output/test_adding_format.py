@@ -1,10 +1,13 @@
 """An output format added by the steps of docs/adding.md, a file and a line of output.FORMATS."""
 
+import re
+
 import journeys
 import naive
 import pytest
 
 from fmx import workflow
+from fmx.cli.main import fmx
 from fmx.input.chunks import literal_fasta
 from fmx.output import FORMATS, Format, kinds_of
 from fmx.output.search_output import RecordOutput, SearchOutput
@@ -39,4 +42,8 @@ def test_a_search_writes_it(tmp_path, index_of, monkeypatch):
 )
 def test_a_command_offers_its_formats(verb, kinds, command):
     assert kinds_of(verb) == kinds.split("|")
-    assert f"[{kinds}" in command(verb, "--help").out.decode()
+    (option,) = (param for param in fmx.get_command(None, verb).params if param.name == "kind")
+    assert list(option.type.choices)[: len(kinds_of(verb))] == kinds_of(verb)
+    shown = " ".join(command(verb, "--help").out.decode().split())
+    text = re.split("with --matrix|\\.", shown.split("Output format: ")[1])[0]
+    assert set(kinds_of(verb)) <= set(re.findall(r"\w+", text))

@@ -12,24 +12,26 @@ from ...errors import FmxError, n_of
 
 @options.command
 @click.option(
-    "--list", "lists", is_flag=True, help="List the functions, and whether each is kept; compile none."
+    "--list", "lists", is_flag=True, help="List all functions and whether they are compiled; compile none."
 )
-@click.option(
-    "--shared", is_flag=True, help="Keep the code beside fmx itself, for all who run it, as root in an image."
-)
+@click.option("--shared", is_flag=True, help="Store the code with fmx itself, for all users: run as root.")
 @click.option(
     "--for",
     "level",
     type=click.Choice(["x86-64-v3", "x86-64-v4"]),
-    help="Compile for any processor with AVX2, or with AVX-512, instead of this one.",
+    help="Compile for all processors with AVX2 (v3) or AVX-512 (v4) instead of this one.",
 )
 @options.threads
 @options.quiet
 def command(given: SimpleNamespace) -> None:
-    """Compile all of fmx for this processor, so that no command has to.
+    """Compile all of fmx for this processor ahead of time.
 
-    Otherwise a command compiles what it needs when it is first run. Machine code is kept in $FMX_CACHE,
+    Without it, each command compiles what it needs on its first run. Machine code is stored in $FMX_CACHE,
     $XDG_CACHE_HOME/fmx or ~/.cache/fmx.
+
+    Examples:
+    fmx compile
+    fmx compile --shared
     """
     from ...compiler import ahead, native, object_cache
     from ...machines.progress import Progress

@@ -16,10 +16,10 @@ tables_of_samples = options.together(
 )
 
 
-class Letters(click.ParamType):
-    """Letters of DNA, IUPAC's among them; those of mates with a stroke between."""
+class Bases(click.ParamType):
+    """Bases, as IUPAC codes; those of two mates are separated by a slash."""
 
-    name = "letters"
+    name = "bases"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, tuple):
@@ -62,52 +62,103 @@ class Offsets(click.ParamType):
 
 @options.command
 @click.argument("reads", nargs=-1)
-@click.option(
-    "-l", "--library", "libraries", type=click.Path(), required=True, multiple=True, metavar="FILE",
-    help="The guides: id, sequence and gene as CSV or TSV, or FASTA. With -1 and -2 pairs of guides "
-    "(sequence1, sequence2), or two libraries.",
-)  # fmt: skip
-@click.option(
-    "--columns", type=LibraryColumnNames(), default=(), metavar="id=A,sequence=B,gene=C",
-    help="Which columns of the library hold what, by name or number from 1.  [default: by usual names]",
-)  # fmt: skip
-@click.option("-1", "mates1", multiple=True, metavar="FILES", help="Instead of READS: mates 1 of a sample.")
-@click.option("-2", "mates2", multiple=True, metavar="FILES", help="Mates 2 of the same samples, in order.")
-@click.option("--names", metavar="A,B,...", callback=options.no_empty_name,
-              help="Names of the samples.  [default: those of their files]")  # fmt: skip
-@click.option("--samples", type=click.Path(), metavar="FILE",
-              help="Instead of READS: a table with columns sample, reads (and reads2).")  # fmt: skip
-@click.option("--offset", "offsets", type=Offsets(), metavar="N,M,...",
-              help="Where guides begin, from 0; of mates 22/3.  [default: found]")  # fmt: skip
-@click.option("--after", type=Letters(), metavar="LETTERS", help="Guides stand right after these letters.")
-@click.option("--before", type=Letters(), metavar="LETTERS", help="Guides stand right before these letters.")
-@click.option("--anywhere", is_flag=True, help="Guides stand anywhere in a read.")
-@options.strands
-@click.option(
-    "--mismatches", type=options.Number(0, 1), default=0, show_default=True,
-    help="With 1, a read without a guide counts for the only one that is one letter apart.",
-)  # fmt: skip
-@click.option(
-    "--min-quality", "quality", type=options.Number(0, 93), default=0, metavar="Q",
-    help="Leave out reads with a letter of lower quality in their guide.",
-)  # fmt: skip
-@click.option(
-    "--format", "kind", type=click.Choice(KINDS), show_default=options.by_name("mageck"),
-    help="What to write: MAGeCK's table, a line a guide and sample, or Parquet.",
-)  # fmt: skip
-@options.output
-@tables_of_samples
-@click.option("--report", type=click.Path(), metavar="FILE", help="The same as a page with figures, HTML.")
+@options.group(
+    "Library",
+    click.option(
+        "-l",
+        "--library",
+        "libraries",
+        type=click.Path(),
+        required=True,
+        multiple=True,
+        metavar="FILE",
+        help="Guides: CSV or TSV with id, sequence and gene, or FASTA. With -1 and -2 pairs of guides "
+        "(sequence1, sequence2), or two libraries.",
+    ),
+    click.option(
+        "--columns",
+        type=LibraryColumnNames(),
+        default=(),
+        metavar="id=A,sequence=B,gene=C",
+        help="Columns of the library, by name or number from 1.  [default: found by their usual names]",
+    ),
+)
+@options.group(
+    "Samples",
+    click.option(
+        "-1", "mates1", multiple=True, metavar="FILES", help="Mates 1 of a sample, instead of READS."
+    ),
+    click.option(
+        "-2", "mates2", multiple=True, metavar="FILES", help="Mates 2 of the same samples, in order."
+    ),
+    click.option(
+        "--names",
+        metavar="A,B,...",
+        callback=options.no_empty_name,
+        help="Names of the samples.  [default: the names of their files]",
+    ),
+    click.option(
+        "--samples",
+        type=click.Path(),
+        metavar="FILE",
+        help="Sample sheet instead of READS: a table with columns sample, reads and, for pairs, reads2.",
+    ),
+)
+@options.group(
+    "Guides in reads",
+    click.option(
+        "--offset",
+        "offsets",
+        type=Offsets(),
+        metavar="N,M,...",
+        help="Bases before the guide; for mates as in 22/3.  [default: found from the reads]",
+    ),
+    click.option("--after", type=Bases(), metavar="BASES", help="The guide immediately follows these bases."),
+    click.option("--before", type=Bases(), metavar="BASES", help="These bases immediately follow the guide."),
+    click.option("--anywhere", is_flag=True, help="Find guides anywhere in a read."),
+    options.strands,
+    click.option(
+        "--mismatches",
+        type=options.Number(0, 1),
+        default=0,
+        show_default=True,
+        help="With 1, count a read without an exact guide for the only guide with one mismatch.",
+    ),
+    click.option(
+        "--min-quality",
+        "quality",
+        type=options.Number(0, 93),
+        default=0,
+        metavar="Q",
+        help="Skip reads with a base quality below Q within the guide.",
+    ),
+)
+@options.group(
+    "Output",
+    options.output,
+    click.option(
+        "--format",
+        "kind",
+        type=click.Choice(KINDS),
+        metavar="NAME",
+        show_default=options.by_name("mageck"),
+        help="Output format: mageck (MAGeCK's table), long (one line per guide and sample), parquet.",
+    ),
+    tables_of_samples,
+    click.option(
+        "--report", type=click.Path(), metavar="FILE", help="The same as a page with figures, HTML."
+    ),
+)
 @options.sharing
 @options.running
 def command(given: SimpleNamespace) -> None:
     """Count the guides of a library in samples.
 
-    READS are FASTQ or FASTA files, plain or compressed, a sample each; files of one sample, as those of
-    several lanes, stand with commas between. Writes the table that MAGeCK reads: sgRNA, Gene, a column a
-    sample. A read counts for a guide that it spells; one that spells several counts for none.
+    READS are FASTQ or FASTA files, compressed or not, one sample per argument; files of the same sample, such
+    as lanes, are comma-separated. The output is the table that MAGeCK reads: sgRNA, Gene, and one column per
+    sample. A read counts for the guide that it contains; a read with several guides is not counted.
 
-    \b
+    Examples:
     fmx count -l library.csv day0_L1.fq.gz,day0_L2.fq.gz day14.fq.gz -o counts.tsv
     fmx count -l library.csv --after CACCG --mismatches 1 *.fq.gz -o counts.tsv
     """

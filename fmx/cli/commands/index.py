@@ -9,43 +9,69 @@ from ... import limits, options
 
 @options.command
 @click.argument("references", metavar="REFERENCE...", nargs=-1, required=True)
-@click.option("-o", "--output", type=click.Path(), help="Folder to write.  [default: REFERENCE with .fmx]")
-@click.option(
-    "--groups", type=click.Path(), metavar="TABLE",
-    help="Groups of contigs, by lines of contig and group.  [default: several files are groups]",
-)  # fmt: skip
-@click.option(
-    "--prefix-names", is_flag=True, help="Let names of contigs begin with those of their files: FILE#CONTIG."
+@options.group(
+    "Output",
+    click.option(
+        "-o", "--output", type=click.Path(), help="Folder to write.  [default: REFERENCE with .fmx]"
+    ),
+    click.option(
+        "--add",
+        is_flag=True,
+        help="Add --layout, --with-lcp or --groups to an existing index, given as REFERENCE.",
+    ),
+    click.option(
+        "--groups",
+        type=click.Path(),
+        metavar="TABLE",
+        help="Table of contigs and their groups, to count by.  [default: one group per file]",
+    ),
+    click.option(
+        "--prefix-names", is_flag=True, help="Prefix the names of contigs with their file: FILE#CONTIG."
+    ),
 )
-@click.option(
-    "--layout", "layout_names", metavar="NAME[,NAME]", callback=options.no_empty_name,
-    help="Layouts to build; auto picks one by --max-memory; sparse is small, for reads of 36 bases or more.  "
-    "[default: bvsfm-k2-d96]",
-)  # fmt: skip
-@click.option(
-    "--sa-rate", type=options.Number(*limits.SA_RATE), default=1, show_default=True,
-    help="Keep every N-th position of the suffix array: the index is smaller, and slower to report hits.",
-)  # fmt: skip
-@click.option(
-    "--prefix-length", type=options.Number(*limits.PREFIX_LENGTH), show_default="by size of the reference",
-    help="Keep a lookup table of all strings of up to N letters, 4 to 15.",
-)  # fmt: skip
-@options.max_memory
-@options.processor
-@options.device
-@options.gpu_memory
-@click.option(
-    "--with-lcp", is_flag=True, help="Add the LCP array, which fmx mem --algorithm mummergpu needs."
+@options.group(
+    "Index",
+    click.option(
+        "--layout",
+        "layout_names",
+        metavar="NAME[,NAME]",
+        callback=options.no_empty_name,
+        help="Layouts to build. auto chooses one by --max-memory; sparse is the smallest, for reads of 36 "
+        "bases or more.  [default: bvsfm-k2-d96]",
+    ),
+    options.max_memory,
+    options.rare(
+        click.option(
+            "--sa-rate",
+            type=options.Number(*limits.SA_RATE),
+            default=1,
+            show_default=True,
+            help="Keep every N-th position of the suffix array; above 1 the index is smaller and reports "
+            "hits more slowly.",
+        ),
+        click.option(
+            "--prefix-length",
+            type=options.Number(*limits.PREFIX_LENGTH),
+            show_default="by size of the reference",
+            help="Longest string in the prefix table, 4 to 15 bases.",
+        ),
+        click.option(
+            "--with-lcp", is_flag=True, help="Add the LCP array, which 'fmx mem --algorithm mummergpu' needs."
+        ),
+    ),
 )
-@click.option(
-    "--add", is_flag=True, help="REFERENCE is an index: add --layout, --with-lcp or --groups to it."
-)
+@options.group(options.GPU, options.processor, options.rare(options.device), options.gpu_memory)
 @options.running
 def command(given: SimpleNamespace) -> None:
     """Build an index of a reference.
 
-    REFERENCE is a FASTA file, or several, plain or compressed; - is standard input. The contigs of a file are
-    a group, which reads can be counted by. The index is the same whatever --engine and --threads are.
+    REFERENCE is one or more FASTA files, compressed or not; - is standard input. The contigs of each file
+    form a group, and reads can be counted per group. The index does not depend on --engine and --threads.
+
+    Examples:
+    fmx index ref.fa.gz
+    fmx index --layout sparse human.fa.gz -o human.fmx
+    fmx index strains/*.fa -o strains.fmx
     """
     layout_names, first = given.layout_names, given.references[0]
     other = given.output or given.sa_rate != 1 or given.prefix_length or given.prefix_names

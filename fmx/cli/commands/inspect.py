@@ -13,16 +13,19 @@ from ...options.values import find_indexes
 
 @options.command
 @click.argument("arguments", metavar="[INDEX]...", nargs=-1)
-@click.option(
-    "-x", "--index", "index_paths", type=click.Path(), multiple=True, help="An index: the same as INDEX."
-)
-@click.option("--verify", is_flag=True, help="Check every checksum, and that the arrays agree.")
-@click.option("--json", "as_json", is_flag=True, help="Write JSON; of several indexes a list.")
+@click.option("-x", "--index", "index_paths", type=click.Path(), multiple=True, help="Same as INDEX.")
+@click.option("--verify", is_flag=True, help="Verify every checksum, and that the arrays agree.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON; a list if there are several indexes.")
 @options.threads
 def command(given: SimpleNamespace) -> None:
-    """Show what is in an index, or in several: contigs, layouts, sizes.
+    """Show the contents of indexes: contigs, layouts and sizes.
 
-    Without INDEX it is $FMX_INDEX, else the only .fmx folder here.
+    Without INDEX, fmx inspect uses $FMX_INDEX, else the only .fmx folder here.
+
+    Examples:
+    fmx inspect ref.fmx
+    fmx inspect --verify ref.fmx
+    fmx inspect --json ref.fmx
     """
     from ... import workflow
 

@@ -49,50 +49,69 @@ def amplify(given: SimpleNamespace) -> None:
 
 @options.command
 @click.argument("patterns", nargs=-1)
-@click.option("-p", "--pattern", "literal", multiple=True, metavar="SEQUENCE", help="A pattern; repeatable.")
-@click.option(
-    "--pairs",
-    type=click.Path(),
-    metavar="FILE",
-    help="Instead of patterns: list what pairs of primers amplify; lines of name, forward, reverse primer.",
-)
-@click.option(
-    "--max-size",
-    type=options.Number(*limits.LENGTH),
-    default=3000,
-    show_default=True,
-    metavar="N",
-    help="With --pairs: the most letters of a product, primers included.",
-)
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice([*kinds_of("locate"), "rtab", "npz", "fasta"]),
-    show_default=options.by_name("tsv"),
-    help="What to write: TSV with a header line, BED6, SAM, or Parquet; with --matrix TSV, Rtab or npz; with "
-    "--pairs TSV, BED6 or FASTA.",
-)
-@click.option(
-    "--matrix",
-    type=click.Choice(["presence", "counts"]),
-    help="Write patterns by groups of contigs instead: whether each pattern occurs there, or how often.",
-)
-@click.option(
-    "--absent", is_flag=True, help="In TSV, also a line for each pattern, or pair, that does not occur."
-)  # fmt: skip
-@options.mismatches
-@click.option("--iupac", is_flag=True, help="Let N, R, Y and so on stand for their bases.")
-@options.strands
 @options.indexes
-@options.output
+@options.group(
+    "Patterns",
+    click.option(
+        "-p", "--pattern", "literal", multiple=True, metavar="SEQUENCE", help="Pattern to search; repeatable."
+    ),
+    click.option(
+        "--iupac", is_flag=True, help="Match IUPAC codes of patterns, such as N or R, to their bases."
+    ),
+    options.mismatches,
+    options.strands,
+)
+@options.group(
+    "PCR products",
+    click.option(
+        "--pairs",
+        type=click.Path(),
+        metavar="FILE",
+        help="List the products of primer pairs instead: lines of name, forward primer and reverse primer.",
+    ),
+    click.option(
+        "--max-size",
+        type=options.Number(*limits.LENGTH),
+        default=3000,
+        show_default=True,
+        metavar="N",
+        help="Longest product in bases, primers included.",
+    ),
+)
+@options.group(
+    "Output",
+    options.output,
+    click.option(
+        "--format",
+        "kind",
+        type=click.Choice([*kinds_of("locate"), "rtab", "npz", "fasta"]),
+        metavar="NAME",
+        show_default=options.by_name("tsv"),
+        help="Output format: sam, tsv, bed or parquet; with --matrix tsv, rtab or npz; with --pairs tsv, bed "
+        "or fasta.",
+    ),
+    click.option(
+        "--matrix",
+        type=click.Choice(["presence", "counts"]),
+        help="Write a matrix of patterns by groups of contigs instead: presence or number of occurrences.",
+    ),
+    click.option(
+        "--absent", is_flag=True, help="Also write a TSV line for each pattern or pair without a hit."
+    ),
+)
 @options.sharing
 @options.searching
 def command(given: SimpleNamespace) -> None:
     """List every occurrence of patterns.
 
-    Give patterns with -p, or as PATTERNS: FASTA or FASTQ files, plain or compressed; - is standard input. The
-    occurrences of each pattern are sorted by contig and position. A pattern of -p is its own name. With
-    --pairs: products of PCR, that is, where the two primers of a pair face each other.
+    Give patterns with -p, or as PATTERNS: FASTA or FASTQ files, compressed or not; - is standard input. The
+    occurrences of each pattern are sorted by contig and position. A pattern given with -p is named by its
+    sequence. With --pairs, fmx locate lists the PCR products of primer pairs.
+
+    Examples:
+    fmx locate -x ref.fmx -p GATTACA -p TTTTTTTT
+    fmx locate -x ref.fmx --mismatches 1 probes.fa -o probes.bed
+    fmx locate -x ref.fmx --pairs primers.tsv --max-size 1000
     """
     if given.pairs:
         return amplify(given)

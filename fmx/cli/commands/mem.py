@@ -12,42 +12,63 @@ from ..outputs import refuse_multiqc, report_of, report_places, reporting
 
 @options.command
 @click.argument("queries", nargs=-1, required=True)
-@click.option(
-    "-l", "least", type=options.Number(*limits.LENGTH), default=20, show_default=True, metavar="N",
-    help="Leave out matches shorter than N.",
-)  # fmt: skip
-@click.option("-b", "both", is_flag=True, help="Match queries and their reverse complements.")
-@click.option("-r", "reverse", is_flag=True, help="Match only the reverse complements.")
-@click.option("--maxmatch", is_flag=True, help="Report all maximal matches; this is the default.")
-@click.option("--mumreference", is_flag=True, help="Report matches that occur once in the reference.")
-@click.option("--mum", is_flag=True, help="Report matches that occur once in reference and query.")
-@click.option("-c", "original", is_flag=True, help="Give reverse matches by positions in the query as given.")
-@click.option("-L", "lengths", is_flag=True, help="Write the length of each query on its header line.")
-@click.option("-F", "four_columns", is_flag=True, help="Always write four columns, also for a single contig.")
-@click.option(
-    "--format", "kind", type=click.Choice(kinds_of("mem")), show_default=options.by_name("mummer"),
-    help="What to write: MUMmer's format, PAF, BED6, TSV with a header line, or SAM.",
-)  # fmt: skip
-@click.option(
-    "--algorithm", type=click.Choice(["seeds", "mummergpu"]), default="seeds", show_default=True,
-    help="seeds is fastest; mummergpu is that of MUMmerGPU++, finds the same and needs an index --with-lcp.",
-)  # fmt: skip
 @options.indexes
-@options.output
-@reporting
-@options.verify
+@options.group(
+    "Matches",
+    click.option(
+        "-l",
+        "least",
+        type=options.Number(*limits.LENGTH),
+        default=20,
+        show_default=True,
+        metavar="N",
+        help="Shortest match to report, in bases.",
+    ),
+    click.option("-b", "both", is_flag=True, help="Match queries and their reverse complements."),
+    click.option("-r", "reverse", is_flag=True, help="Match only the reverse complements."),
+    click.option("--maxmatch", is_flag=True, help="Report all maximal matches (default)."),
+    click.option("--mumreference", is_flag=True, help="Report matches that occur once in the reference."),
+    click.option("--mum", is_flag=True, help="Report matches that occur once in both reference and query."),
+    options.rare(
+        click.option(
+            "--algorithm",
+            type=click.Choice(["seeds", "mummergpu"]),
+            default="seeds",
+            show_default=True,
+            help="seeds is the fastest; mummergpu, by MUMmerGPU++, finds the same matches and needs an index "
+            "built --with-lcp.",
+        ),
+    ),
+)
+@options.group(
+    "Output",
+    options.output,
+    click.option(
+        "--format",
+        "kind",
+        type=click.Choice(kinds_of("mem")),
+        metavar="NAME",
+        show_default=options.by_name("mummer"),
+        help=f"Output format: {', '.join(kinds_of('mem'))}.",
+    ),
+    click.option(
+        "-c", "original", is_flag=True, help="Give positions of reverse matches in the query as given."
+    ),
+    click.option("-L", "lengths", is_flag=True, help="Write the length of each query on its header line."),
+    click.option("-F", "four_columns", is_flag=True, help="Write four columns even for a single contig."),
+    reporting,
+)
 @options.sharing
-@options.processor
-@options.gpus
-@options.gpu_memory
+@options.group(options.INDEX, options.verify)
+@options.group(options.GPU, options.processor, options.gpus, options.gpu_memory)
 @options.running
 def command(given: SimpleNamespace) -> None:
-    """Find maximal exact matches of sequences.
+    """Find maximal exact matches of queries.
 
-    QUERIES are reads, contigs or whole genomes, in FASTA or FASTQ files, plain or compressed; - is standard
-    input. The matches are those of mummer with its option -n.
+    QUERIES are FASTA or FASTQ files of reads, contigs or whole genomes, compressed or not; - is standard
+    input. The matches are those of 'mummer -n'.
 
-    \b
+    Examples:
     fmx mem -x ref.fmx -b -l 25 reads.fa > matches.txt
     fmx mem -x ref.fmx --mum -b genome.fa.gz -o matches.paf
     """

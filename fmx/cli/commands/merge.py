@@ -23,27 +23,40 @@ _OF = {  # options, and the commands whose shards have something for them
 
 @options.command
 @click.argument("folder", type=click.Path())
-@options.output
-@click.option(
-    "--counts", type=click.Path(), metavar="FILE", help="Also write the table of reads and hits per contig."
+@options.group(
+    "Output",
+    options.output,
 )
-@click.option(
-    "--screen", type=click.Path(), metavar="FILE",
-    help="Also write the table of reads by the groups, or indexes, that they occur in.",
-)  # fmt: skip
-@click.option(
-    "--al", type=click.Path(), metavar="FILE", help="Also write the reads with a reported hit, as they came."
+@options.group(
+    "Tables and reports",
+    click.option(
+        "--counts",
+        type=click.Path(),
+        metavar="FILE",
+        help="Also write a table of reads and hits per contig.",
+    ),
+    click.option(
+        "--screen",
+        type=click.Path(),
+        metavar="FILE",
+        help="Also write the table of reads per group or index.",
+    ),
+    click.option("--al", type=click.Path(), metavar="FILE", help="Also write the mapped reads, unchanged."),
+    click.option("--un", type=click.Path(), metavar="FILE", help="Also write the unmapped reads, unchanged."),
+    tables_of_samples,
+    reporting,
 )
-@click.option("--un", type=click.Path(), metavar="FILE", help="Also write the reads without one.")
-@tables_of_samples
-@reporting
 @options.quiet
 def command(given: SimpleNamespace) -> None:
-    """Join the shards in a folder.
+    """Merge the shards of a run.
 
-    FOLDER is what fmx search, locate, mem, pairwise or count with --shard were given as -o. All shards of one
-    run must be there. The output is that of a run without --shard, in the format that was asked for there; of
-    shards of fmx count the name of the output may say another one.
+    FOLDER is the -o of fmx search, locate, mem, pairwise or count with --shard; it must contain all shards of
+    the run. The output equals that of a run without --shard, in the same format; the shards of fmx count can
+    also be merged into another format, by the suffix of -o.
+
+    Examples:
+    fmx merge hits.d -o hits.bam
+    fmx merge hits.d -o hits.bam --counts counts.tsv
     """
     from ...guides.outputs import CountOutput
     from ...jobs.count import add_up

@@ -15,48 +15,65 @@ _DEFINITIONS = click.Choice([str(i) for i in range(limits.IDENTITIES[0], limits.
 @options.command
 @click.argument("seqs", metavar="SEQS.FA")
 @click.argument("other", metavar="[OTHER.FA]", required=False)
-@click.option(
-    "--id", "identity", type=options.Number(*limits.SHARE, float), default=0.0,
-    help="Leave out pairs of less identity than this, 0 to 1.",
-)  # fmt: skip
-@click.option(
-    "--iddef", type=_DEFINITIONS, default="1", show_default=True,
-    help="How identity is counted, numbered as by vsearch: matches over the shorter sequence (0), over the "
-    "alignment (1 and 4), over the alignment without the gaps at its ends (2); one minus mismatches and gap "
-    "openings over the longer sequence (3).",
-)  # fmt: skip
-@click.option("--match", type=_SCORE, default=4, show_default=True, help="Score of equal letters.")
-@click.option("--mismatch", type=_SCORE, default=-5, show_default=True, help="Score of unequal letters.")
-@click.option("--gap", type=_SCORE, default=-10, show_default=True, help="Score of a letter against a gap.")
-@options.output
-@click.option(
-    "--format", "kind", type=click.Choice([*kinds_of("pairwise"), "npz", "phylip"]),
-    show_default=options.by_name("tsv"),
-    help="What to write: TSV with a header line, or PAF; with --matrix npz or PHYLIP.",
-)  # fmt: skip
-@options.former("--paf", "--format paf")
-@click.option("--cigar", is_flag=True, help="Add each alignment as a CIGAR.")
-@click.option(
-    "--matrix", type=click.Choice(["score", "identity"]),
-    help="Write all pairs as a matrix instead: npz, or PHYLIP (one input only), by default.",
-)  # fmt: skip
-@click.option("--checkpoint", metavar="FILE", help="Keep finished work here; a killed run resumes from it.")
-@options.sharing
-@options.processors
-@options.all_gpus
-@options.threads
-@click.option(
-    "--no-prefilter",
-    is_flag=True,
-    help="Score every pair, also those that the filter by short words would drop.",
+@options.group(
+    "Alignment",
+    click.option(
+        "--id",
+        "identity",
+        type=options.Number(*limits.SHARE, float),
+        default=0.0,
+        show_default=True,
+        help="Report only pairs of at least this identity, 0 to 1.",
+    ),
+    click.option(
+        "--iddef",
+        type=_DEFINITIONS,
+        default="1",
+        show_default=True,
+        help="Definition of identity, numbered as in vsearch: matches / shorter sequence (0), / alignment "
+        "(1 and 4), / alignment without terminal gaps (2); 1 - (mismatches + gap openings) / longer "
+        "sequence (3).",
+    ),
+    click.option("--match", type=_SCORE, default=4, show_default=True, help="Score of a match."),
+    click.option("--mismatch", type=_SCORE, default=-5, show_default=True, help="Score of a mismatch."),
+    click.option("--gap", type=_SCORE, default=-10, show_default=True, help="Score of each base in a gap."),
+    options.rare(
+        click.option(
+            "--no-prefilter", is_flag=True, help="Align all pairs, without the filter by short words."
+        ),
+    ),
 )
-@options.quiet
+@options.group(
+    "Output",
+    options.output,
+    click.option(
+        "--format",
+        "kind",
+        type=click.Choice([*kinds_of("pairwise"), "npz", "phylip"]),
+        metavar="NAME",
+        show_default=options.by_name("tsv"),
+        help="Output format: tsv or paf; with --matrix npz or phylip.",
+    ),
+    options.former("--paf", "--format paf"),
+    click.option("--cigar", is_flag=True, help="Add the CIGAR string of each alignment."),
+    click.option(
+        "--matrix",
+        type=click.Choice(["score", "identity"]),
+        help="Write a matrix of all pairs instead; PHYLIP needs a single input.",
+    ),
+    click.option(
+        "--checkpoint", metavar="FILE", help="Store finished work in FILE; a stopped run resumes from it."
+    ),
+)
+@options.sharing
+@options.group(options.GPU, options.processors, options.all_gpus)
+@options.running
 def command(given: SimpleNamespace) -> None:
-    """Align all pairs of sequences from end to end.
+    """Align all pairs of sequences globally.
 
-    Pairs are those of one FASTA file, or each sequence of SEQS.FA with each of OTHER.FA.
+    The pairs are those of one FASTA file, or each sequence of SEQS.FA with each of OTHER.FA.
 
-    \b
+    Examples:
     fmx pairwise genes.fa --id 0.97 --cigar > close.tsv
     fmx pairwise genes.fa --matrix identity -o genes.npz
     """

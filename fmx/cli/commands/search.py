@@ -6,37 +6,52 @@ import click
 
 from ... import limits, options
 from ..outputs import output_of, with_report, writing
-from ..reads import pairing, pairing_of, reading, reading_of, reads, warn_of_mates
+from ..reads import files, pairing, pairing_of, reading, reading_of, reads, warn_of_mates
 
 
 @options.command
 @reads
 @options.indexes
-@click.option(
-    "-k", "limit", type=options.COUNT, default=1, show_default=True, help="Report up to N hits of each read."
-)
-@click.option("-a", "--all", "report_all", is_flag=True, help="Report every hit.")
-@click.option(
-    "-m", "at_most", type=options.COUNT, metavar="N",
-    help="Treat reads with more than N occurrences as unmapped.",
-)  # fmt: skip
-@options.mismatches
-@click.option("--strata", is_flag=True, help="Of a read's hits, keep those with the fewest mismatches.")
-@click.option(
-    "--seed", type=options.Number(*limits.SEED), help="Choose hits at random; same seed, same choice."
-)
-@options.strands
-@pairing
+@files
 @reading
+@options.group(
+    "Hits",
+    click.option(
+        "-k", "limit", type=options.COUNT, default=1, show_default=True, help="Report up to N hits per read."
+    ),
+    click.option("-a", "--all", "report_all", is_flag=True, help="Report all hits."),
+    click.option(
+        "-m",
+        "at_most",
+        type=options.COUNT,
+        metavar="N",
+        help="Treat reads with more than N occurrences as unmapped.",
+    ),
+    options.mismatches,
+    click.option("--strata", is_flag=True, help="Report only the hits with the fewest mismatches."),
+    options.rare(
+        click.option(
+            "--seed", type=options.Number(*limits.SEED), help="Choose hits at random, reproducibly per seed."
+        )
+    ),
+    options.strands,
+)
+@pairing
 @writing
 @options.sharing
 @options.searching
 def command(given: SimpleNamespace) -> None:
     """Map reads to an index.
 
-    READS are FASTA or FASTQ files, plain or compressed; - is standard input. Writes SAM, or what the suffix
-    of -o NAME says, a record for each hit, in the order of the reads. NH is the exact number of occurrences.
-    With several -x it is a screen: without -o it writes a table of reads by the indexes that they occur in.
+    READS are FASTA, FASTQ, SAM, BAM or CRAM files, compressed or not; - is standard input. Records are
+    written in the order of the reads, as SAM unless the suffix of -o or --format names another format. The
+    tag NH is the exact number of occurrences. With several -x, and without -o, the output is a table of the
+    indexes that reads occur in.
+
+    Examples:
+    fmx search -x ref.fmx reads.fq.gz -o hits.bam
+    fmx search -x ref.fmx -1 mates_1.fq.gz -2 mates_2.fq.gz --sort -o pairs.bam
+    fmx search -x ref.fmx -a --mismatches 1 --strata reads.fq.gz > hits.sam
     """
     if given.report_all and given.limit != 1:
         raise click.UsageError("give only one of -a and -k")

@@ -12,25 +12,35 @@ from ...options.values import find_index, one_index
 @click.argument("argument", metavar="[INDEX]", required=False)
 @options.index_again
 @click.option(
-    "--bases", type=options.Bytes(10**13, bare=True), metavar="N",
-    help="Instead of INDEX: for a reference of N bases, as in 3G.",
-)  # fmt: skip
-@click.option(
-    "--length", type=options.Number(1, 2**31), default=100, show_default=True, help="Bases of a read."
+    "--bases",
+    type=options.Bytes(10**13, bare=True),
+    metavar="N",
+    help="Instead of INDEX: size of the reference in bases, e.g. 3G.",
 )
 @click.option(
-    "--max-memory", type=options.Bytes(), metavar="SIZE",
-    help="Use at most SIZE of memory, as in 500M or 8G.  [default: half of what is free; of a GPU, all]",
-)  # fmt: skip
+    "--length", type=options.Number(1, 2**31), default=100, show_default=True, help="Length of the reads."
+)
+@click.option(
+    "--max-memory",
+    type=options.Bytes(),
+    metavar="SIZE",
+    help="Use at most SIZE of memory, e.g. 8G.  [default: half of the free memory; on a GPU all of it]",
+)
 @options.former("--memory-limit", "--max-memory")
-@options.engine_of("Where to search: cpu, cuda (a GPU), or auto (wherever it is fastest).", default="auto")
-@click.option("--plan", "plan_only", is_flag=True, help="Only predict; try nothing.")
+@options.engine_of(
+    "Search on the CPU (cpu), on a GPU (cuda), or on whichever is faster (auto).", default="auto"
+)
+@click.option("--plan", "plan_only", is_flag=True, help="Only predict; time nothing.")
 @options.running
 def command(given: SimpleNamespace) -> None:
-    """Find the fastest index and search for this machine.
+    """Find the fastest index and search method for this machine.
 
-    Measures this machine, predicts the speed of every layout, and tries the best three on INDEX or on a
-    made-up reference. Prints the commands to use, and keeps the answer.
+    The command measures this machine, predicts the speed of every layout, and times the best three on INDEX
+    or on a random reference. It prints the commands to use and stores the result for later runs.
+
+    Examples:
+    fmx tune ref.fmx
+    fmx tune --bases 3G --max-memory 8G
     """
     index_path = one_index(given)
     if bool(index_path) == bool(given.bases):

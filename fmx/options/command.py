@@ -1,0 +1,228 @@
+"""The class of all commands: help in groups, examples, and errors that name the option that is meant."""
+
+import functools
+import inspect
+import re
+from collections.abc import Callable
+from difflib import get_close_matches
+from types import SimpleNamespace
+from typing import Any
+
+import click
+
+from ..machines.places import wake
+
+ELSEWHERE: dict[str, tuple[str, ...]] = {  # a command names the first whose option it has
+    **dict.fromkeys(("-p", "-j", "-@", "--cores", "--cpus", "--jobs", "--nthreads"), ("--threads",)),
+    "--num-threads": ("--threads",),
+    "-v": ("--mismatches", "--version"),
+    "-S": ("--format sam",),
+    "--sam": ("--format sam",),
+    "-b": ("--format bam",),
+    "--bam": ("--format bam",),
+    "-I": ("--min-insert",),
+    "--minins": ("--min-insert",),
+    "-X": ("--max-insert",),
+    "--maxins": ("--max-insert",),
+    "--norc": ("--forward-only",),
+    "--nofw": ("--reverse-only",),
+    "--no-unal": ("--no-unmapped",),
+    "-5": ("--trim5",),
+    "-3": ("--trim3",),
+    "-s": ("--skip",),
+    "-u": ("--first",),
+    "--qupto": ("--first",),
+    "-R": ("--rg",),
+    "--rg-id": ("--rg",),
+    "--sam-RG": ("--rg",),
+    "--sample-label": ("--names",),
+}
+
+_TOLD_APART = "FASTA and FASTQ are told apart by their first byte"
+NEEDLESS: dict[str, dict[str, str]] = {  # of a command: why it does without
+    "search": {
+        "-S": "SAM is what it writes",
+        "--sam": "SAM is what it writes",
+        "-f": _TOLD_APART,
+        "-U": "reads are named without an option",
+        "-y": "every occurrence is found in any case",
+        "--best": "hits with the fewest mismatches come first in any case",
+        "--reorder": "records are in the order of the reads in any case",
+        "--mm": "processes share the memory of an index in any case",
+        "--phred33-quals": "qualities are written as they are read",
+        "--phred64-quals": "qualities are written as they are read",
+    },
+    "mem": {"-n": "only A, C, G and T match in any case", "-f": _TOLD_APART},
+    "index": {"-f": "a reference is FASTA in any case"},
+}
+
+
+GENERAL = "General"  # the heading of options that no group names; the last one
+_MOST = 22  # letters of an option's names and value that help writes beside its text
+_SHOWS_ALL = "fmx.help_all"  # in a context's meta: help shows options that are rarely needed, too
+_EXAMPLES = "\nExamples:\n"  # in a docstring: the rest is examples, a command in each line
+
+
+class Command(click.Command):
+    """A command with help in groups, which refuses an option that is given twice."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings; those that are rarely needed only for --help-all."""
+        headings = self.headings(ctx, ctx.meta.get(_SHOWS_ALL, False))
+        rows = {heading: [record_of(option, ctx) for option in found] for heading, found in headings.items()}
+        names = [len(name) for found in rows.values() for name, _ in found]
+        width = max(n for n in names if n <= _MOST)  # of the first column of all headings
+        for heading, found in rows.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:{width}}", text) for name, text in found], col_max=width)
+
+    def headings(self, ctx: click.Context, has_rare: bool = True) -> dict[str, list[click.Option]]:
+        """{heading: its visible options}, in order; ``has_rare``: also options that are rarely needed."""
+        found: dict[str, list[click.Option]] = {}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and not param.hidden and (has_rare or not _is_rare(param)):
+                found.setdefault(getattr(param, "heading", GENERAL), []).append(param)
+        found[GENERAL] = found.pop(GENERAL)  # to the end; --help is one of them
+        return found
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        if self.epilog:
+            with formatter.section("Examples"):
+                for line in self.epilog.splitlines():
+                    formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments into the context.  Raises UsageError."""
+        given = list(args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise no_such_option(self, ctx, error, given) from error
+        if not ctx.resilient_parsing:
+            self.refuse_repeats(ctx, given)
+        return rest
+
+    def refuse_repeats(self, ctx: click.Context, args: list[str]) -> None:
+        """Raise UsageError for an option that is given more than once; a flag may be, which loses nothing."""
+        seen: set[str | None] = set()
+        for param in self.make_parser(ctx).parse_args(list(args))[2]:
+            if not isinstance(param, click.Option) or param.multiple or param.count:
+                continue
+            if param.is_flag and not param.secondary_opts:
+                continue
+            if param.name in seen:
+                raise click.UsageError(
+                    f"{param.get_error_hint(ctx)} is given more than once: give it once", ctx
+                )
+            seen.add(param.name)
+
+
+def no_such_option(
+    command: click.Command, ctx: click.Context, error: click.NoSuchOption, args: list[str]
+) -> click.UsageError:
+    """What to raise where a command has not the option that it is given."""
+    own = {name: param.type for param in command.params for name in param.opts if name[:1] == "-"}
+    spelling = error.option_name
+    what = f"no option {spelling} in '{ctx.command_path}'"
+    if why := NEEDLESS.get(ctx.command_path.removeprefix("fmx "), {}).get(spelling):
+        return click.UsageError(f"{what}: leave it out, {why}", ctx)
+    for here in ELSEWHERE.get(spelling, ()):
+        name, _, value = here.partition(" ")
+        if name in own and (not value or value in getattr(own[name], "choices", ())):
+            return click.UsageError(f"{what}: say {here}", ctx)
+    with_one_dash = [f"-{word}" for word in args if word[:2] == spelling and f"-{word}" in own]
+    if meant := with_one_dash or get_close_matches(spelling, own, 1, 0.7):
+        return click.UsageError(f"{what}: did you mean {meant[0]}?", ctx)
+    return click.UsageError(f"{what}; see '{ctx.command_path} --help'", ctx)
+
+
+_WITHOUT = {"engine": "cpu", "device": None, "gpus": None, "gpu_memory": None, "reference": None}
+
+
+def record_of(option: click.Option, ctx: click.Context) -> tuple[str, str]:
+    """(names and value, text with the default) of an option in help texts."""
+    name, text = option.get_help_record(ctx) or ("", "")
+    return name, re.sub(r"\[default: \((.*)\)\]$", r"[default: \1]", text)  # click adds parentheses
+
+
+def show_all(ctx: click.Context) -> click.Context:
+    """The context, of which help then shows all options."""
+    ctx.meta[_SHOWS_ALL] = True
+    return ctx
+
+
+def _help_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(show_all(ctx).get_help(), color=ctx.color)
+        ctx.exit()
+
+
+def command(function: Callable[[SimpleNamespace], Any]) -> click.Command:
+    """A click command whose function takes all that was given as one object: ``given.threads`` and so on.
+
+    Of what machines do the work, and of a reference, it has what holds where the command has no such option.
+    The function's docstring is the help; lines after "Examples:" are its examples.
+    """
+
+    @functools.wraps(function)
+    def take(**given: Any) -> Any:
+        is_here = not (given.get("scheduler") or given.get("scheduler_file"))
+        given = _WITHOUT | given
+        if is_here and given["engine"] not in ("cpu", "auto"):  # which may want none
+            wake(given["device"] or 0)
+        return function(SimpleNamespace(**given))
+
+    text, _, examples = inspect.cleandoc(function.__doc__ or "").partition(_EXAMPLES)
+    made = click.command(cls=Command, help=text.rstrip(), epilog=inspect.cleandoc(examples) or None)(take)
+    if any(map(_is_rare, made.params)):
+        made.params.append(
+            click.Option(
+                ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all,
+                help="Show all options.",
+            )
+        )  # fmt: skip
+    return made
+
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def together(*options: Decorator) -> Decorator:
+    """A decorator that adds several options, in this order."""
+    return lambda function: functools.reduce(lambda made, add: add(made), reversed(options), function)
+
+
+def group(heading: str, *options: Decorator) -> Decorator:
+    """A decorator that adds options, in this order, under a heading of --help."""
+    return _marked("heading", heading, options)
+
+
+def rare(*options: Decorator) -> Decorator:
+    """A decorator that adds options that are rarely needed: only --help-all and the manual page show them."""
+    return _marked("is_rare", True, options)
+
+
+def _marked(name: str, value: str | bool, options: tuple[Decorator, ...]) -> Decorator:
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        n_before = len(getattr(function, "__click_params__", ()))
+        function = together(*options)(function)
+        for param in function.__click_params__[n_before:]:  # type: ignore[attr-defined]
+            setattr(param, name, value)
+        return function
+
+    return add
+
+
+def _is_rare(param: click.Parameter) -> bool:
+    return getattr(param, "is_rare", False)
+
+
+def former(name: str, now: str) -> Callable[..., Any]:
+    """An option of former versions, refused with what to say now."""
+
+    def refuse(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value:
+            raise click.UsageError(f"there is no {name} any more; say {now}")
+
+    return click.option(name, is_flag=True, hidden=True, is_eager=True, expose_value=False, callback=refuse)

@@ -1,0 +1,63 @@
+"""--help: options in groups, at most two screens; --help-all and the manual page show every option."""
+
+import importlib.util
+import re
+
+import click
+import pytest
+from conftest import ROOT
+
+from fmx.cli.main import fmx
+from fmx.options import Command
+from fmx.options.command import GENERAL
+
+TWO_SCREENS = 100  # lines of 80 columns
+TOP = click.Context(fmx, info_name="fmx")
+COMMANDS = {
+    name: command
+    for name in fmx.list_commands(TOP)
+    if isinstance(command := fmx.get_command(TOP, name), Command)
+}
+
+
+def options_of(command) -> list:
+    return [param for param in command.params if isinstance(param, click.Option) and not param.hidden]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_two_screens_and_help_all_has_every_option(name, command):
+    short, whole = command(name, "--help"), command(name, "--help-all")
+    text = short.out.decode()
+    assert short.code == 0
+    assert len(text.splitlines()) <= TWO_SCREENS
+    assert max(map(len, text.splitlines())) <= 100
+    if whole.code == 2:  # a command without options that are rarely needed
+        whole = short
+    shown = whole.out.decode()
+    for option in options_of(COMMANDS[name]):
+        assert f"  {option.opts[0]}" in shown
+        is_rare = getattr(option, "is_rare", False)
+        assert (f"  {option.opts[0]}" in text) != is_rare
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_ends_with_general_options_and_examples(name, command):
+    text = command(name, "--help").out.decode()
+    *headings, last, examples = re.findall(r"^\S.*:$", text, re.MULTILINE)
+    assert (last, examples) == (f"{GENERAL}:", "Examples:")
+    assert len(set(headings)) == len(headings)
+    lines = text.split("Examples:\n")[1].splitlines()
+    assert 1 <= len(lines) <= 3
+    assert all(line.startswith(f"  fmx {name}") for line in lines)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_manual_page_has_every_option_and_the_examples(name):
+    spec = importlib.util.spec_from_file_location("man_pages", ROOT / "docs" / "packaging" / "man_pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = dict(module.pages(fmx, "1.0"))[f"fmx-{name}.1"]
+    for option in options_of(COMMANDS[name]):
+        assert f"\\fB{module.plain(option.opts[0])}" in page
+    assert ".SH EXAMPLES" in page
+    assert ".SS Cluster" in page or not any(option.name == "shard" for option in options_of(COMMANDS[name]))
