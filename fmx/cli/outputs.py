@@ -185,7 +185,7 @@ def output_of(
     ``has_mates``: reads are mates in two files.  Raises UsageError.
     """
     from ..output.search_output import CountsOutput, ReadGroups, ReadsOutput, RecordOutput, SearchOutput
-    from .places import GZIP, READS, format_of
+    from .dispatch import GZIP, READS, format_of
 
     files = () if given.collapse else (*given.reads, *given.mates1, *given.mates2)  # else reads of all groups
     groups = ReadGroups(*read_groups(given.rg, files))

@@ -9,8 +9,8 @@ import click
 
 from ..errors import InputError
 from ..input.streams import STANDARD
+from .dispatch import anything, check_places
 from .outputs import named_group, report_of
-from .places import anything, check_places
 
 if TYPE_CHECKING:
     from ..jobs.search import SearchJob

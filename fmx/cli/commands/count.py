@@ -169,8 +169,7 @@ def command(given: SimpleNamespace) -> None:
     from ...guides.outputs import CountOutput
     from ...guides.samples import read_sheet, samples_of
     from ...jobs.count import CountJob
-    from ..dispatch import do, places_of
-    from ..places import anything, check_places, format_of
+    from ..dispatch import anything, check_places, do, format_of, places_of
 
     kind, formats = format_of(given.kind, given.output, KINDS, "mageck")
     try:

@@ -28,8 +28,7 @@ def amplify(given: SimpleNamespace) -> None:
     from ...search.hits import ALL, Near, SelectionPolicy
     from ...search.mapping import MapOptions
     from ...search.products import ProductOutput
-    from ..dispatch import do, index_of, places_of
-    from ..places import anything, check_places, format_of
+    from ..dispatch import anything, check_places, do, format_of, index_of, places_of
 
     kind, formats = format_of(given.kind, given.output, KINDS, "tsv")
     if given.absent and kind != "tsv":
@@ -147,7 +146,7 @@ def command(given: SimpleNamespace) -> None:
 def _format(given: SimpleNamespace) -> tuple:
     """What places.format_of says of -o.  Raises UsageError."""
     from ...output.formats.matrix import FORMS
-    from ..places import format_of
+    from ..dispatch import format_of
 
     if not given.matrix:
         if given.kind in ("rtab", "npz"):

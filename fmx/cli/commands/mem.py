@@ -76,7 +76,7 @@ def command(given: SimpleNamespace) -> None:
         raise click.UsageError("give only one of -b and -r")
     if given.maxmatch + given.mumreference + given.mum > 1:
         raise click.UsageError("give only one of --maxmatch, --mumreference and --mum")
-    from ..places import format_of
+    from ..dispatch import format_of
 
     kind, formats = format_of(given.kind, given.output, kinds_of("mem"), "mummer")
     layout = given.original, given.lengths, given.four_columns

@@ -63,8 +63,8 @@ def command(given: SimpleNamespace) -> None:
     from ...jobs.merge import check_beside, manifests, merge
     from ...jobs.run import say_shards
     from ...machines.progress import Progress
+    from ..dispatch import READS, check_places, format_of
     from ..outputs import outputs_of
-    from ..places import READS, check_places, format_of
 
     found = manifests(given.folder)
     run = found[0].run
@@ -112,7 +112,7 @@ def command(given: SimpleNamespace) -> None:
 
 def _check_suffix(given: SimpleNamespace, command: str, formats: list) -> None:
     """Raise UsageError for the name of an output that says none of the ``formats`` that shards can become."""
-    from ..places import SUFFIXES, kind_of, suffix_of
+    from ..dispatch import SUFFIXES, kind_of, suffix_of
 
     suffix = suffix_of(given.output)
     if not suffix or suffix in [end for each in formats for end in SUFFIXES.get(each, ())]:

@@ -81,8 +81,7 @@ def command(given: SimpleNamespace) -> None:
     from ...align.journey import PairOptions, PairOutput
     from ...align.sequences import Scoring, check_begin
     from ...jobs.pairwise import PairJob
-    from ..dispatch import do, places_of
-    from ..places import check_places
+    from ..dispatch import check_places, do, places_of
 
     job = PairJob(
         tuple(path for path in (given.seqs, given.other) if path),
@@ -99,7 +98,7 @@ def command(given: SimpleNamespace) -> None:
 
 def _format(given: SimpleNamespace) -> tuple:
     """What places.format_of says of -o.  Raises UsageError for what contradicts itself."""
-    from ..places import format_of
+    from ..dispatch import format_of
 
     if given.matrix is None:
         if given.kind in _MATRIX:
