@@ -187,9 +187,9 @@ def _counters(fm_index: Any, output: SearchOutput) -> tuple:
 
 def _tables(tally: Any, screen: Any, output: SearchOutput, summary: Any) -> Iterator[Table]:
     """What a Tally, and a Screen, have counted."""
-    from .output.formats import tsv
-
     if output.counts:
+        from .output.formats import tsv  # of no use to records
+
         yield CountsTable(tsv.counts(tally.owners, tally.table(), output.by_group))
     if output.screen:
         yield ScreenTable.of(screen.combinations(), summary)

@@ -376,7 +376,7 @@ def kernels() -> dict:
     from fmx.mem import seeds_gpu
     from fmx.search import engines
     from fmx.search.gpu.gpu_parts import locate_kernel
-    from fmx.search.queries import Verify
+    from fmx.search.queries.verify import Verify
 
     search, near, build = test_cuda_ptx, test_near_ptx, test_build_ptx
     found = dict(test_road_ptx.KERNELS) | test_kernels.signatures()
@@ -419,7 +419,8 @@ def cases() -> dict:
     from fmx.search import engines
     from fmx.search.gpu.gpu_parts import locate_kernel
     from fmx.search.hits import Intervals
-    from fmx.search.queries import Exact, Verify
+    from fmx.search.queries.exact import Exact
+    from fmx.search.queries.verify import Verify
 
     n, m, n_patterns = 1_000_000, 100, 200_000
     random = np.random.default_rng(1)

@@ -31,7 +31,7 @@ from ..search import engines
 from ..search.engines.cuda_groups import SHARED_BYTES
 from ..search.gpu import gpu_search
 from ..search.gpu.gpu_search import Launch
-from ..search.queries import Exact
+from ..search.queries.exact import Exact
 from . import figures
 from .patterns import DrawnPatterns
 

@@ -20,7 +20,8 @@ from ..measure import gpu_timing
 from ..measure.texts import cut, draw
 from ..search.gpu.gpu_search import VerifyForm, reshape, seed_lengths
 from ..search.hits import Intervals
-from ..search.queries import Exact, Verify
+from ..search.queries.exact import Exact
+from ..search.queries.verify import Verify
 
 
 class Separators(NamedTuple):

@@ -25,7 +25,7 @@ from ..machines.jobs import Cores
 from ..measure import texts, timing
 from ..measure.texts import random_codes
 from ..search.engines.cpu import N_SLOTS
-from ..search.queries import Exact
+from ..search.queries.exact import Exact
 from . import figures
 from .options import count, length, only, output, runs
 from .patterns import DrawnPatterns

@@ -16,7 +16,6 @@ import click
 from ..input.chunks import begins_fastq, look_at
 from ..input.streams import STANDARD
 from ..jobs import LocalCache, PartedJob, Resources
-from ..jobs.identity import shards_beside
 from ..jobs.run import Part, run
 from ..machines.places import ALL_GPUS
 from ..machines.progress import Progress
@@ -38,15 +37,15 @@ def do(given: SimpleNamespace, *jobs: PartedJob, n_gpus: int | None = 1) -> None
     for job in jobs:
         if (why := job.why_alone()) and is_shared(given):
             raise click.UsageError(why)
-        address, place = _address(given, job), shards_beside(job.output.places)
+        address = _address(given, job)
         if not (address or given.scheduler_file):
             part = Part(given.shard[0], given.shard[1], job.output.path) if given.shard else None
             run(job, resources, progress, part, cache)
             continue
-        if not place:
-            raise click.UsageError("on a cluster give -o FILE, in a folder that all workers see")
         from ..cluster.shards import on_cluster
 
+        if not (place := shards_beside(job.output.places)):
+            raise click.UsageError("on a cluster give -o FILE, in a folder that all workers see")
         on_cluster(job, resources, progress, address, given.scheduler_file, place)
 
 
@@ -103,6 +102,15 @@ def places_of(given: SimpleNamespace, outputs: dict) -> dict:
     return {option: (path, []) for option, (path, _) in outputs.items() if option.startswith("-o")}
 
 
+def shards_beside(places: Iterable[str | None]) -> str | None:
+    """Where the shards of a cluster lie: beside the first of the outputs that is a file, or becomes one."""
+    for path in filter(None, places):
+        is_file = path != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
+        if is_file and os.path.isdir(os.path.dirname(os.path.abspath(path))):
+            return f"{path}.shards"
+    return None
+
+
 def _address(given: SimpleNamespace, job: PartedJob) -> str | None:
     """The scheduler's address, if the work is for a cluster; the environment's where work can be shared."""
     if given.shard:
@@ -113,10 +121,10 @@ def _address(given: SimpleNamespace, job: PartedJob) -> str | None:
         raise click.UsageError("give only one of --scheduler and --scheduler-file")
     if given.scheduler or given.scheduler_file:
         return given.scheduler
+    if not (address := os.environ.get("DASK_SCHEDULER_ADDRESS")):
+        return None
     is_fit = not job.why_alone() and shards_beside(job.output.places) and job.inputs
-    return (
-        os.environ.get("DASK_SCHEDULER_ADDRESS") if is_fit and all(map(os.path.isfile, job.inputs)) else None
-    )
+    return address if is_fit and all(map(os.path.isfile, job.inputs)) else None
 
 
 # What a command reads and writes, looked at before any of it is opened for the work.

@@ -20,15 +20,6 @@ if TYPE_CHECKING:
 PLACE = "{sample}"  # in names of outputs: the sample's name
 
 
-def samples_of(given: SimpleNamespace) -> list:
-    """The Samples of the sheet, if one is given: all with files of mates 2, or none.  Raises InputError."""
-    if not given.samples:
-        return []
-    from ..guides.samples import read_sheet
-
-    return read_sheet(given.samples)
-
-
 def jobs_of(
     given: SimpleNamespace,
     samples: list,

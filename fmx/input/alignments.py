@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -48,18 +47,6 @@ def said(stderr: BinaryIO, code: int) -> str:
 # Secondary and supplementary records are left out, and reads stand as the sequencer gave them.
 
 ARGUMENTS = ["fastq", "-n", "-T", "RG"]  # names without /1 and /2
-
-
-def is_alignments(head: bytes) -> bool:
-    """Is a file that begins with these bytes BAM or CRAM?"""
-    if head[:4] == b"CRAM":
-        return True
-    if head[:2] != b"\x1f\x8b":
-        return False
-    try:
-        return zlib.decompressobj(31).decompress(head, 4) == b"BAM\1"
-    except zlib.error:
-        return False
 
 
 def read_groups(path: str | Path) -> list:

@@ -5,15 +5,18 @@ import os
 import re
 import stat
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..codecs.readers import CompressedStream, GzipStream, kind_of
 from ..errors import OutputError, named_input
 from ..system.files import DraftFile, RegularFile, widen
-from .alignments import Alignments, is_alignments
+
+if TYPE_CHECKING:
+    from .alignments import Alignments
 
 SUFFIX = r"(\.(fastq|fq|fasta|fa|fna|txt))?(\.(gz|bgz|bgzf|zst|xz|bz2))?$"
 
@@ -57,6 +60,25 @@ def given(argument: str) -> str:
     return f"given {argument}"
 
 
+def is_alignments(head: bytes) -> bool:
+    """Is a file that begins with these bytes BAM or CRAM?"""
+    if head[:4] == b"CRAM":
+        return True
+    if head[:2] != b"\x1f\x8b":
+        return False
+    try:
+        return zlib.decompressobj(31).decompress(head, 4) == b"BAM\1"
+    except zlib.error:
+        return False
+
+
+def _alignments(path: str, file: Any) -> "Alignments":
+    """What reads BAM or CRAM; other inputs do without."""
+    from .alignments import Alignments
+
+    return Alignments(path, file)
+
+
 class Source:
     """One input opened for reading: a path, '-', or bytes.  Its first bytes tell what it is, not its name.
 
@@ -77,7 +99,7 @@ class Source:
                 self._raw = sys.stdin.buffer if str(path) == STANDARD else open(path, "rb")  # noqa: SIM115
                 widen(self._raw)
             head = self._raw.peek(8)
-        self.alignments = Alignments(self.path, self._raw) if is_alignments(head) else None
+        self.alignments = _alignments(self.path, self._raw) if is_alignments(head) else None
         self.is_gzip, kind = head[:2] == b"\x1f\x8b" and not self.alignments, kind_of(head)
         self._is_plain, self._file = not (self.is_gzip or kind or self.alignments), self._raw
         if self.alignments:

@@ -9,15 +9,15 @@ in cli/commands/ that makes it of options; a case in tests/test_every_job.py.  F
 something lies are places (system/files.py); all others tell one run from another.
 """
 
+import os
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 from ..machines.places import ALL_GPUS, Device
-from .identity import n_of_files
 
 # With what a job is done, which never changes a byte of its result: cores, GPUs, and what is kept there.
 
@@ -148,6 +148,11 @@ class PartedJob(Job, Protocol):
         """Write what the parts in a folder make up together: their Manifests, as they come."""
 
 
+def absolute(paths: Iterable[str]) -> tuple[str, ...]:
+    """Paths for a process in another folder."""
+    return tuple(map(os.path.abspath, paths))
+
+
 class FilesJob:
     """What jobs have that are cut into parts by the bytes of their ``inputs``, files."""
 
@@ -158,4 +163,6 @@ class FilesJob:
         return ""
 
     def n_parts(self, opened: Any, resources: Resources, progress: Any, cache: WorkerCache) -> int:
+        from .identity import n_of_files  # of no use to a run of its own
+
         return n_of_files(self.inputs, resources.engine)

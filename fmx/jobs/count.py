@@ -19,8 +19,8 @@ from ..guides.library import read_library
 from ..guides.outputs import CountOutput, opened, write
 from ..guides.samples import Sample, ScreenDesign
 from ..system.files import PLACE
-from . import FilesJob, Resources, WorkerCache
-from .identity import absolute, identity
+from . import FilesJob, Resources, WorkerCache, absolute
+from .identity import identity
 from .run import say_run
 
 

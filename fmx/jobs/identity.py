@@ -42,15 +42,10 @@ def seen(paths: Sequence[str], metas: Sequence[dict]) -> dict:
         inputs = [[os.path.basename(path), os.path.getsize(path), _digest_of_ends(path)] for path in paths]
     except OSError as error:
         raise InputError(error.filename, "", error.strerror or str(error)) from error
-    index = ",".join(map(digest_of_index, metas))
+    from ..index.disk.store import digest_of  # of no use to jobs without an index
+
+    index = ",".join(map(digest_of, metas))
     return {"fmx": __version__, "index": index or None, "inputs": inputs}
-
-
-def digest_of_index(meta: dict) -> str:
-    """What names an index, by its meta.json."""
-    from ..index.disk.store import digest_of
-
-    return digest_of(meta)
 
 
 def unlike(there: dict, here: dict, index_paths: Sequence[str]) -> str:
@@ -80,11 +75,6 @@ def _digest_of_ends(path: str) -> str:
         file.seek(max(file.tell(), os.path.getsize(path) - _ENDS))
         digest.update(file.read())
     return digest.hexdigest()
-
-
-def absolute(paths: Iterable[str]) -> tuple[str, ...]:
-    """Paths for a process in another folder."""
-    return tuple(map(os.path.abspath, paths))
 
 
 def n_of_files(paths: Iterable[str], engine: str) -> int:
@@ -151,15 +141,6 @@ class Manifest:
         for name in ("head", "tail"):
             fields[name] = base64.b64encode(fields[name]).decode()
         return json.dumps(fields, indent=1)
-
-
-def shards_beside(places: Iterable[str | None]) -> str | None:
-    """Where the shards of a cluster lie: beside the first of the outputs that is a file, or becomes one."""
-    for path in filter(None, places):
-        is_file = path != STANDARD and (os.path.isfile(path) or not os.path.exists(path))
-        if is_file and os.path.isdir(os.path.dirname(os.path.abspath(path))):
-            return f"{path}.shards"
-    return None
 
 
 def name_of(number: int, count: int) -> str:

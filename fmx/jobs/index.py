@@ -11,8 +11,7 @@ from ..index.building.journey import add_groups, add_layouts, build_index
 from ..index.disk.store import digest_of, read_any_meta
 from ..index.plan import IndexOptions
 from ..system.files import PLACE
-from . import Resources, WorkerCache
-from .identity import absolute
+from . import Resources, WorkerCache, absolute
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import shown
+from ..index.disk.store import digest_of
 from ..index.fm_index import load
 from ..report.facts import Report
 from . import FilesJob, Resources, WorkerCache
-from .identity import digest_of_index
 
 
 class Opened(NamedTuple):
@@ -29,7 +29,7 @@ class Opened(NamedTuple):
         if not output.report:
             return output
         references = [
-            {"index": shown(str(path)), "digest": digest_of_index(meta), "contigs": meta["n_contigs"],
+            {"index": shown(str(path)), "digest": digest_of(meta), "contigs": meta["n_contigs"],
              "bases": meta["n_bases"]}
             for path, meta in self.indexes
         ]  # fmt: skip

@@ -16,8 +16,8 @@ from ..align.journey import (
     prepare,
 )
 from ..system.files import PLACE
-from . import FilesJob, Resources, WorkerCache
-from .identity import MOST, absolute, identity, is_gpu
+from . import FilesJob, Resources, WorkerCache, absolute
+from .identity import MOST, identity, is_gpu
 from .run import say_run
 
 CHUNKS = (64, 64, 1), (16, 128, 128)  # how many; chunks of pairs of one, with the filter and without it

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 from ..errors import ClusterError, n_of
 from ..machines.progress import Progress
 from . import Job, LocalCache, PartedJob, Resources, WorkerCache
-from .identity import Manifest, unlike
 
 if TYPE_CHECKING:
     from ..search.summary import Asked
+    from .identity import Manifest
     from .shard import ShardRun
 
 
@@ -54,12 +54,13 @@ def run(
 
 def shard_of(job: PartedJob, opened: Any, part: Part, progress: Any, cache: WorkerCache) -> "ShardRun":
     """The ShardRun of a part.  Raises ClusterError where a worker sees other inputs than the client."""
+    from .identity import unlike
+    from .shard import ShardRun
+
     here = job.identity(opened)
     if part.run and here != part.run:  # on a worker that came later
         differs = unlike(here, part.run, job.index_paths) or "its inputs are others"
         raise ClusterError(f"worker on {os.uname().nodename}: {differs}")
-    from .shard import ShardRun
-
     number = part.number, part.count
     if part.run is None:
         return ShardRun(part.folder, number, here, progress.wall)
@@ -120,7 +121,7 @@ def say_run(
     progress.begin()
 
 
-def say_shards(progress: Any, found: Sequence[Manifest], pace: str) -> None:
+def say_shards(progress: Any, found: "Sequence[Manifest]", pace: str) -> None:
     """The same of all shards of a run, by their Manifests."""
     run = found[0].run
     total = {name: sum(shard.summary[name] for shard in found) for name in found[0].summary}

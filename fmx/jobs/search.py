@@ -12,8 +12,7 @@ from ..search.mapping import MapOptions
 from ..search.summary import Asked
 from ..system.files import PLACE
 from ..workflow import Search, map_reads, prepare
-from . import Resources, WorkerCache
-from .identity import absolute, identity
+from . import Resources, WorkerCache, absolute
 from .indexes import IndexChoice, IndexedJob, Opened
 from .run import say_run
 
@@ -95,6 +94,8 @@ class SearchJob(IndexedJob):
             "mapping": self.mapping, "output": self.output, "asked": self._asked(opened),
             "literal": self.reads.literal,
         }  # fmt: skip
+        from .identity import identity
+
         return identity(self.name, self.inputs, opened.metas, **options)
 
     def prepare(self, opened: Opened, resources: Resources, progress: Any, cache: WorkerCache) -> Search:

@@ -10,7 +10,6 @@ from ..index import layouts
 from ..input import chunks, reads
 from ..input.reads import WHOLE, Trim
 from .hits import Near, SelectionPolicy
-from .queries import Exact, Verify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,13 +57,17 @@ class MapOptions:
 
 
 def make_query(index: Any) -> Any:
-    """The query that an index was opened for."""
+    """The query that an index was opened for; each method does without the others."""
     if index.method == "sparse":
-        from .sparse import make_sparse  # of no use to other methods
+        from .sparse import make_sparse
 
         return make_sparse(index)
     if index.method == "backward":
+        from .queries.exact import Exact
+
         return Exact(index.prefix, index.layout)
+    from .queries.verify import Verify
+
     return Verify(index.prefix, index.seeds, index.sa.positions, index.text_words, index.reference.blocks)
 
 

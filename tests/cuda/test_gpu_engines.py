@@ -28,7 +28,8 @@ from fmx.search import engines
 from fmx.search.gpu import gpu_search
 from fmx.search.gpu.gpu_search import VerifyForm
 from fmx.search.hits import Intervals
-from fmx.search.queries import Exact, Verify
+from fmx.search.queries.exact import Exact
+from fmx.search.queries.verify import Verify
 
 COFI_KS = (2, 3, 5)
 NAMES = [name for name in layouts.all_names() if name.family != "cofi" or name.k in COFI_KS]

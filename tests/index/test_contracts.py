@@ -11,7 +11,7 @@ from fmx.index import layouts
 from fmx.index.building.suffix_array import suffix_array
 from fmx.index.contracts import MAX_ROWS, MAX_UNITS, OFFSET_BITS, ROW, SYMBOL_BITS, address, lookup, units
 from fmx.index.prefix_table import MIN_LENGTH, PrefixTable
-from fmx.search.queries import Exact
+from fmx.search.queries.exact import Exact
 
 PREFIX = PrefixTable(None, MIN_LENGTH)
 

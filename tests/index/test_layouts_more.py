@@ -16,7 +16,7 @@ from fmx.index.prefix_table import build_prefix_table
 from fmx.input.reads import Patterns
 from fmx.machines.jobs import Cores
 from fmx.search.engines import cpu
-from fmx.search.queries import Exact
+from fmx.search.queries.exact import Exact
 
 NAMES = [str(name) for name in layouts.all_names() if name.family != "cofi" or name.k <= 9]
 

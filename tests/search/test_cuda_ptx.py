@@ -19,9 +19,9 @@ from fmx.index.sparse.table import SparseTable
 from fmx.input.reads import Patterns
 from fmx.search import engines
 from fmx.search.hits import Intervals
-from fmx.search.queries import Exact, Verify
+from fmx.search.queries.exact import Exact
 from fmx.search.queries.sparse import Sparse
-from fmx.search.queries.verify import VerifyWide
+from fmx.search.queries.verify import Verify, VerifyWide
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 WORDS, NUMBERS, ROWS = np.zeros(2, np.uint64), np.zeros(2, np.int64), np.zeros(2, np.uint32)

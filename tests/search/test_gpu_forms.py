@@ -8,7 +8,8 @@ from fmx.index.prefix_table import PrefixTable
 from fmx.index.reference import make_blocks
 from fmx.index.seed_table import SeedTable
 from fmx.search.gpu.gpu_search import VerifyForm, seed_lengths
-from fmx.search.queries import Exact, Verify
+from fmx.search.queries.exact import Exact
+from fmx.search.queries.verify import Verify
 
 pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
 N, OWN, N_SPARE = 10**6, 9, 10**9

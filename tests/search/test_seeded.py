@@ -21,7 +21,7 @@ from fmx.input.reads import Patterns
 from fmx.machines.jobs import ONE_CORE
 from fmx.search.gpu.gpu_search import VerifyForm, reshape
 from fmx.search.hits import Intervals
-from fmx.search.queries import Verify
+from fmx.search.queries.verify import Verify
 
 OWN = 4  # symbols of a seed of the index
 FORMS = [VerifyForm(wide, s) for wide in (False, True) for s in (4, 5, 7)]

@@ -55,9 +55,12 @@ def command(given: SimpleNamespace) -> None:
     """
     if given.report_all and given.limit != 1:
         raise click.UsageError("give only one of -a and -k")
-    from ..samples import jobs_of, samples_of
+    samples = []
+    if given.samples:
+        from ...guides.samples import read_sheet
+        from ..samples import jobs_of
 
-    samples = samples_of(given)
+        samples = read_sheet(given.samples)
     has_mates = bool(samples and samples[0].second)
     lie = pairing_of(given, has_mates)
     output, outputs_of = output_of(given, has_mates or bool(given.mates1))

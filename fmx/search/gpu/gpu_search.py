@@ -20,8 +20,7 @@ from ...index.seed_table import Lengthen, SeedTable
 from ...machines import gpu
 from ...machines.gpu_jobs import Gpu
 from ..hits import Intervals, SARows
-from ..queries import Verify
-from ..queries.verify import VerifyOnDevice, VerifyWide
+from ..queries.verify import Verify, VerifyOnDevice, VerifyWide
 
 if TYPE_CHECKING:
     from ...input.reads import Patterns

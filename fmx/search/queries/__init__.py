@@ -1,6 +1,1 @@
 """What is asked of an index: one file a query, a NamedTuple with bodies for ``begin`` and ``advance``."""
-
-from .exact import Exact
-from .verify import Verify
-
-__all__ = ["Exact", "Verify"]
