@@ -7,8 +7,8 @@ import numpy as np
 
 from ..compiler.functions import by_type_or_this, compiled, inlined
 from ..compiler.primitives import at, leading_zeros, popcount
-from .dna import SETS, WORD, symbols
-from .reads import FORWARD, REVERSE
+from .dna import CODE, SETS, WORD, symbols
+from .reads import FORWARD, REVERSE, pack_read, pack_reverse
 
 if TYPE_CHECKING:
     from .reads import ReadBatch
@@ -58,12 +58,14 @@ _LOW = 0x5555555555555555  # the lower bit of each symbol
 class Sets(NamedTuple):
     """Patterns by their sets: row 2r is read r, row 2r + 1 its reverse complement.
 
-    Pattern i has ``length[i]`` symbols (int64, 0: not searched): ``sets`` uint8 from ``first[i]`` on, and
-    ``planes`` uint64, four words for each 32 symbols, from ``plane[i]`` on.
+    Pattern i has ``length[i]`` symbols (int64, 0: not searched), and ``planes`` uint64, four words for each
+    32 symbols, from ``plane[i]`` on.  Of a plain one, A C G T alone, ``words`` uint64 are the packed symbols
+    from plane[i] >> 2 on, and ``first[i]`` is -1; else ``sets`` uint8 are its sets from ``first[i]`` on.
     """
 
     sets: np.ndarray
     planes: np.ndarray
+    words: np.ndarray
     first: np.ndarray
     plane: np.ndarray
     length: np.ndarray
@@ -106,28 +108,51 @@ def make_sets(
 ) -> Sets:
     """Sets of reads start to stop of a batch, of those that ``is_searched`` bool[n_reads] says."""
     lengths = batch.length[start:stop] * is_searched[start:stop]
-    both = np.repeat(lengths, 2) * np.tile(
-        np.array([strands & FORWARD > 0, strands & REVERSE > 0]), stop - start
-    )
-    first, plane = np.append(0, np.cumsum(both)), np.append(0, np.cumsum(4 * (-(-both // WORD))))
-    sets = Sets(np.empty(first[-1], np.uint8), np.zeros(plane[-1], np.uint64), first[:-1], plane[:-1], both)
-    _fill(batch, start, table, sets)
+    is_plain = np.repeat(batch.searchable[start:stop], 2)
+    both = np.repeat(lengths, 2)
+    first = np.append(0, np.cumsum(both * ~is_plain))
+    plane = np.append(0, np.cumsum(4 * (-(-both // WORD))))
+    length = both * np.tile([strands & FORWARD > 0, strands & REVERSE > 0], stop - start)
+    planes, words = np.zeros(plane[-1], np.uint64), np.empty((plane[-1] >> 2) + 1, np.uint64)
+    starts = np.where(is_plain, -1, first[:-1])
+    sets = Sets(np.empty(first[-1], np.uint8), planes, words, starts, plane[:-1], length)
+    _fill(batch, start, table, CODE, sets)
     return sets
 
 
 @compiled
-def _fill(batch, start, table, sets):
+def _fill(batch, start, table, code, sets):
+    sets.words[-1] = 0
     for i in range(sets.length.size):
-        n, begin = sets.length[i], batch.start[start + (i >> 1)]
-        for j in range(n):
-            if i & 1:
-                own = reversed_bits(table[batch.data[begin + n - 1 - j]])
-            else:
-                own = table[batch.data[begin + j]]
-            sets.sets[sets.first[i] + j] = own
-            word, bit = sets.plane[i] + 4 * (j >> 5), np.uint64(62 - 2 * (j & 31))
-            for c in range(4):
-                sets.planes[word + c] |= ((np.uint64(own) >> np.uint64(c)) & np.uint64(1)) << bit
+        r = start + (i >> 1)
+        if sets.first[i] >= 0:
+            _fill_sets(batch, r, table, sets, i)
+            continue
+        n, first = max(sets.length[i], sets.length[i ^ 1]), sets.plane[i] >> 2
+        if i & 1:
+            pack_reverse(sets.words, sets.plane[i - 1] >> 2, first, n)
+        else:
+            pack_read(batch.data, batch.start[r], n, code, sets.words, first)
+        for j in range((n + WORD - 1) // WORD):
+            word, plane = sets.words[first + j], sets.plane[i] + 4 * j
+            low, high = word & np.uint64(_LOW), (word >> np.uint64(1)) & np.uint64(_LOW)
+            sets.planes[plane], sets.planes[plane + 1] = np.uint64(_LOW) & ~(low | high), low & ~high
+            sets.planes[plane + 2], sets.planes[plane + 3] = high & ~low, high & low
+
+
+@inlined
+def _fill_sets(batch, r, table, sets, i):
+    """The sets and planes of pattern i, which is read r or its reverse."""
+    n, begin = sets.length[i], batch.start[r]
+    for j in range(n):
+        if i & 1:
+            own = reversed_bits(table[batch.data[begin + n - 1 - j]])
+        else:
+            own = table[batch.data[begin + j]]
+        sets.sets[sets.first[i] + j] = own
+        word, bit = sets.plane[i] + 4 * (j >> 5), np.uint64(62 - 2 * (j & 31))
+        for c in range(4):
+            sets.planes[word + c] |= ((np.uint64(own) >> np.uint64(c)) & np.uint64(1)) << bit
 
 
 @inlined

@@ -18,7 +18,7 @@ from fmx.search.gpu.gpu_parts import compare_kernel
 ROWS, NUMBERS, WORDS = (np.zeros(1, kind) for kind in (np.uint32, np.int64, np.uint64))
 BLOCKS = make_blocks(*[np.zeros(1, np.int64)] * 3, np.array([9]))
 TEXT = PartText(FullSA(ROWS), FullSA(ROWS), WORDS, BLOCKS, 1, 0)
-SETS = Sets(WORDS, WORDS, NUMBERS, NUMBERS, NUMBERS)
+SETS = Sets(WORDS, WORDS, WORDS, NUMBERS, NUMBERS, NUMBERS)
 SOUGHT = WordBatch(SETS, Pieces(NUMBERS, NUMBERS), 2, NUMBERS, NUMBERS)
 
 

@@ -197,7 +197,9 @@ class GpuVerifier:
         own = {"planes": sets.planes, "plane": sets.plane, "lengths": sets.length, "pieces": pieces.columns}
         own |= {"pattern": sought.pattern, "piece": sought.piece}
         planes, plane, length, columns, pattern, piece = sent(stream, own)
-        sets = sets._replace(sets=planes, planes=planes, first=plane, plane=plane, length=length)
+        sets = sets._replace(
+            sets=planes, planes=planes, words=planes, first=plane, plane=plane, length=length
+        )
         pieces = pieces._replace(columns=columns, words=length)
         there = sought._replace(sets=sets, pieces=pieces, pattern=pattern, piece=piece)
         lo, ends = sent(stream, {"lo": np.ascontiguousarray(lo), "first": first})

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, prefetch
-from ...compiler.sorting import sort
+from ...compiler.sorting import N_DIGITS, ByDigits, sort, sort_keys
 from ...index.arrays import part_span
 from ...index.contracts import position_of, prefetch_position
 from ...index.positions import SampledSA
@@ -277,7 +277,8 @@ def select(
     """
     n = matches.first.size - 1
     total, best = np.empty(n, np.int64), np.empty(n, np.int64)
-    _rank(matches, near.strata, total, best)
+    most = int(np.diff(matches.first).max(initial=1))
+    _rank(matches, near.strata, np.empty(most, np.int64), np.empty(N_DIGITS, np.int64), total, best)
     first = np.append(0, np.cumsum(policy.reported(total)))
     hits = NearHits(
         first,
@@ -292,11 +293,14 @@ def select(
 
 
 @compiled
-def _rank(matches, strata, total, best):
-    """Sort the matches of each read; ``total``: how many there are, or, with ``strata``, of the best."""
+def _rank(matches, strata, spare, counts, total, best):
+    """Sort the matches of each read; ``total``: how many there are, or, with ``strata``, of the best.
+
+    ``spare`` and ``counts`` as of ByDigits, for the most matches of a read.
+    """
     for r in range(total.size):
         n, own = matches.first[r + 1] - matches.first[r], matches.keys[matches.first[r] :]
-        sort(own, n)
+        sort_keys(ByDigits(own, spare, counts), n)
         n_best = _stratum_end(own, 0, n)
         total[r] = n_best if strata else n
         best[r] = n_best << 2 | (own[0] >> KEY_BITS if n else 0)

@@ -122,7 +122,7 @@ class NearMapper(Mapper):
         """The same for reads ``run`` (from, to) of those with ``pieces``, the first of which is ``start``."""
         with self.timed("pack"):
             spelled = near.spell(own, pieces, 2 * run[0], 2 * run[1])
-            patterns = Patterns(spelled.words, np.arange(spelled.length.size), spelled.length)
+            patterns = Patterns(spelled.words, 2 * np.arange(spelled.length.size), spelled.length)
         with self.timed("search"):
             intervals = [search(patterns) for search in self._searchers]
         sizes = sum(part.hi.astype(np.int64) - part.lo for part in intervals)

@@ -20,12 +20,13 @@ import numpy as np
 
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, popcount, trailing_zeros
+from ...input.dna import WORD, symbols
 
 if TYPE_CHECKING:
     from ...input.sets import Sets
 
 MOST = 2  # mismatches
-LONGEST = 32  # symbols of a piece: one packed word
+LONGEST, LONGEST_APART = 32, 64  # symbols of a piece: one packed word, or two where none is changed
 STRETCH = 64  # symbols of a pattern of sets among which pieces are sought
 _LOOKUP, _ROW = 1.0, 0.4  # what a word costs to look up, and each of its rows to compare
 
@@ -82,29 +83,27 @@ def first_column(i, j):
 @compiled
 def _plan(sets, v, n_text, counts, found):
     """``counts`` float64[STRETCH, LONGEST + 1, MOST + 1] is scratch."""
-    last_length, way = np.int64(-1), Way(0.0, np.int64(0), np.int64(0), np.int64(0))
+    plain, last_length, way = np.int64(0), np.int64(-1), Way(0.0, np.int64(0), np.int64(0), np.int64(0))
     for i in range(sets.length.size):
         length = sets.length[i]
         if length == 0:
             continue
-        if _is_degenerate(sets, i):
+        if sets.first[i] >= 0:
             way, last_length = _best_of_sets(sets, i, v, n_text, counts), np.int64(-1)
         elif length != last_length:
             way, last_length = _best_plain(length, v, n_text), length
-        _cut(way, v, found, i)
+        else:  # as the plain pattern before
+            start, last = first_column(i, 0), first_column(plain, 0)
+            for j in range(MOST_PIECES * N_COLUMNS):
+                found.columns[start + j] = found.columns[last + j]
+            found.words[i] = found.words[plain]
+            continue
+        plain = i
+        _cut(way, v, found, i, LONGEST if sets.first[i] >= 0 else LONGEST_APART)
         for j in range(MOST_PIECES):
             piece = found.columns[first_column(i, j) : first_column(i, j + 1)]
             if piece[LENGTH] > 0:
                 found.words[i] += _n_words(sets, i, piece)
-
-
-@inlined
-def _is_degenerate(sets, i):
-    """Whether a symbol may be several bases."""
-    for j in range(sets.first[i], sets.first[i] + sets.length[i]):
-        if sets.sets[j] & np.uint8(sets.sets[j] - np.uint8(1)):
-            return True
-    return False
 
 
 @inlined
@@ -122,7 +121,7 @@ def _of_plain(width, n):
 @inlined
 def _best_plain(length, v, n_text):
     """The Way to cover a pattern of single bases."""
-    share = min(length // (v + 1), np.int64(LONGEST))
+    share = min(length // (v + 1), np.int64(LONGEST_APART))
     best = Way(1e300, np.int64(0), length, np.int64(0))
     if share > 0:
         best = Way((v + 1) * (_LOOKUP + _ROW * _rows(n_text, share)), np.int64(0), length, np.int64(0))
@@ -175,21 +174,14 @@ def _best_of_sets(sets, i, v, n_text, counts):
 
 
 @inlined
-def _cut(way, v, pieces, i):
-    """Write the pieces of pattern i, as a Way has them."""
+def _cut(way, v, pieces, i, longest):
+    """Write the pieces of pattern i, as a Way has them; those apart with ``longest`` symbols at most."""
     size = way.stop - way.start
     if way.width == 0:
         for j in range(v + 1):
             start = way.start + j * (size // (v + 1))
-            _put(
-                pieces.columns,
-                first_column(i, j),
-                start,
-                min(size // (v + 1), np.int64(LONGEST)),
-                start,
-                0,
-                0,
-            )
+            width = min(size // (v + 1), np.int64(longest))
+            _put(pieces.columns, first_column(i, j), start, width, start, 0, 0)
         return
     last = way.stop - way.width
     _put(pieces.columns, first_column(i, 0), way.start, way.width, way.start, 0, v - 1)
@@ -209,7 +201,7 @@ def _n_words(sets, i, piece):
     """Exact number of words of a piece."""
     zero, one, two = np.int64(1), np.int64(0), np.int64(0)
     for j in range(piece[START], piece[START] + piece[LENGTH]):
-        bases = popcount(np.uint64(sets.sets[sets.first[i] + j]))
+        bases = popcount(np.uint64(sets.sets[sets.first[i] + j])) if sets.first[i] >= 0 else np.int64(1)
         others = 4 - bases if j >= piece[INNER] else 0
         two = two * bases + one * others
         one = one * bases + zero * others
@@ -224,7 +216,10 @@ def _n_words(sets, i, piece):
 
 
 class Words(NamedTuple):
-    """What is looked up: ``words`` uint64[n + 1], packed; their lengths, patterns, pieces int64[n]."""
+    """What is looked up: n words, packed, each in two of ``words`` uint64[2 * n + 1].
+
+    Their lengths, patterns, pieces: int64[n].
+    """
 
     words: np.ndarray
     length: np.ndarray
@@ -235,7 +230,7 @@ class Words(NamedTuple):
 def spell(sets: "Sets", pieces: Pieces, start: int, stop: int) -> Words:
     """The words of patterns start to stop."""
     n = int(pieces.words[start:stop].sum())
-    words = Words(np.zeros(n + 1, np.uint64), *(np.empty(n, np.int64) for _ in range(3)))
+    words = Words(np.zeros(2 * n + 1, np.uint64), *(np.empty(n, np.int64) for _ in range(3)))
     _spell(sets, pieces, start, stop, words)
     return words
 
@@ -256,9 +251,15 @@ def _spell(sets, pieces, start, stop, words):
 @inlined
 def _spell_piece(sets, i, piece, words, n):
     """Write the words of a piece from number n on; the number after them."""
-    first = sets.first[i] + piece[START]
+    first, is_plain = sets.first[i] + piece[START], sets.first[i] < 0
     length, inner = piece[LENGTH], piece[INNER] - piece[START]
-    word, is_plain = _spell_plain(sets, first, length)
+    word = np.uint64(0)
+    if is_plain:
+        word = _plain_word(sets, i, piece[START], min(length, np.int64(WORD)))
+    if length > WORD:  # none is changed
+        words.words[2 * n] = word
+        words.words[2 * n + 1] = _plain_word(sets, i, piece[START] + WORD, length - WORD)
+        return n + 1
     for changed in range(piece[LEAST], piece[MOST_CHANGED] + 1):
         a_stop = length if changed > 0 else inner + 1
         for a in range(inner, a_stop):
@@ -273,15 +274,9 @@ def _spell_piece(sets, i, piece, words, n):
 
 
 @inlined
-def _spell_plain(sets, first, length):
-    """(the word of single bases, whether they are)."""
-    word = np.uint64(0)
-    for j in range(length):
-        own = np.uint64(at(sets.sets, first + j))
-        if popcount(own) != 1:
-            return word, False
-        word = word << np.uint64(2) | np.uint64(trailing_zeros(own))
-    return word << np.uint64(64 - 2 * length), True
+def _plain_word(sets, i, start, k):
+    """Symbols ``start`` onwards of a plain pattern, k of them (1 to 32), packed."""
+    return symbols(sets.words, sets.plane[i] >> 2, start, k) << np.uint64(64 - 2 * k)
 
 
 @inlined
@@ -291,7 +286,7 @@ def _change(word, changed, a, b, words, n):
     for one in range(1, 4 if changed > 0 else 2):
         first = word ^ np.uint64(one if changed > 0 else 0) << at_a
         for two in range(1, 4 if changed > 1 else 2):
-            words.words[n] = first ^ np.uint64(two) << at_b if changed > 1 else first
+            words.words[2 * n] = first ^ np.uint64(two) << at_b if changed > 1 else first
             n += 1
     return n
 
@@ -313,7 +308,7 @@ def _spell_changed(sets, span, changed, words, n):
                     own &= own - np.uint64(1)
                 left //= bases
             word = word << np.uint64(2) | np.uint64(trailing_zeros(own))
-        words.words[n + number] = word << np.uint64(64 - 2 * length)
+        words.words[2 * (n + number)] = word << np.uint64(64 - 2 * length)
     return n + total
 
 
