@@ -161,6 +161,7 @@ def test_a_page_has_its_place_in_the_site():
         "changelog.md",
         "commands.md",
         "library.md",
+        "tour.md",
         *(f"command-{name}.md" for name in fmx.list_commands(None)),
     }  # by docs/site/hooks.py
     assert sorted(placed) == sorted(made | {path.name for path in PAGES if path.parent.name == "docs"})

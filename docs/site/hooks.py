@@ -1,6 +1,7 @@
 """Pages of the site that are no files of docs/: README, CONTRIBUTING, CHANGELOG; commands; the library."""
 
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -23,6 +24,7 @@ def on_files(files, config):
     for page, text in commands().items():
         files.append(File.generated(config, page, content=text))
     files.append(File.generated(config, "library.md", content=library()))
+    files.append(File.generated(config, "tour.md", content=tour()))
     return files
 
 
@@ -39,6 +41,20 @@ def moved(text) -> str:
     for name, page in TOP.items():
         text = text.replace(f"]({name}", f"]({page}")
     return text.replace("](docs/", "](").replace("[docs/", "[")
+
+
+def tour() -> str:
+    """The page of the notebook: its cells with their outputs."""
+    found = []
+    for each in json.loads((ROOT / "docs" / "tour.ipynb").read_text())["cells"]:
+        text = "".join(each["source"])
+        found.append(text if each["cell_type"] == "markdown" else f"```python\n{text}\n```")
+        for data in (output["data"] for output in each.get("outputs", ())):
+            if image := data.get("image/png"):
+                found.append(f"![dot plot](data:image/png;base64,{image})")
+            else:
+                found.append(f"```text\n{''.join(data['text/plain'])}\n```")
+    return "\n\n".join(found)
 
 
 def library() -> str:
