@@ -1,5 +1,6 @@
 """Every kernel for every layout, compiled for two GPUs without one: what the code must and must not hold."""
 
+import hashlib
 import re
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from cover import covered
+from ptx import check_lean, code_of, instructions, kept, versions
 
 from fmx.errors import UnsupportedError
 from fmx.index import layouts
@@ -38,10 +40,8 @@ def query_of(cls, name):
 
 def compile_pair(query, engine, capability) -> str:
     """The PTX of an engine for a query."""
-    from fmx.compiler.warp import ptx_of
-
     launch = engines.prepare(engine, query)
-    return ptx_of(launch.kernel, (*launch.arguments, query, PATTERNS, INTERVALS), capability)
+    return code_of(launch.kernel, (*launch.arguments, query, PATTERNS, INTERVALS), capability)
 
 
 ASSEMBLER = """
@@ -64,22 +64,29 @@ def assemble():
 
     It is a process of its own, for it does not go together with the compiler in one.
     """
-    process = subprocess.Popen(
-        [sys.executable, "-c", ASSEMBLER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    processes = []
 
-    def assemble(ptx, capability):
-        code = ptx.encode()
+    def ask(code, capability):
+        if not processes:
+            command = [sys.executable, "-c", ASSEMBLER]
+            processes.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+        (process,) = processes
         process.stdin.write(b"sm_%d%d %d\n" % (*capability, len(code)) + code)
         process.stdin.flush()
         head = process.stdout.readline()
         assert head, "the assembler has failed"
         return process.stdout.read(int(head)).decode()
 
+    def assemble(ptx, capability):
+        code = ptx.encode()
+        name = f"assembled {hashlib.sha256(code).hexdigest()} {capability} {versions()}"
+        return kept(name, lambda: ask(code, capability))
+
     yield assemble
-    process.stdin.close()
-    process.stdout.close()
-    assert process.wait() == 0
+    for process in processes:
+        process.stdin.close()
+        process.stdout.close()
+        assert process.wait() == 0
 
 
 def check_registers(log):
@@ -90,10 +97,8 @@ def check_registers(log):
 
 
 def check(ptx, engine, counts, wide):
-    ptx = re.sub(r"_Z\w+", "NAME", ptx)  # names may hold anything
-    assert ".f64" not in ptx
-    assert "call" not in ptx
-    assert not re.search(r"\.local|ld\.local|st\.local", ptx), "local memory"
+    check_lean(ptx)
+    ptx = instructions(ptx)
     assert ("shfl" in ptx) == engine.startswith("cuda_full")
     assert ("ld.global.v2.u64" in ptx) == wide
     assert ("popc.b" in ptx) == counts
@@ -165,7 +170,6 @@ def check_refusals(query):
 
 @pytest.mark.parametrize("capability", CAPABILITIES, ids=str)
 def test_code_of_a_sparse_suffix_array(capability, assemble):
-    from fmx.compiler.warp import ptx_of
     from fmx.search.gpu.gpu_sparse import SparseFound, many_rows_kernel
 
     block = np.zeros(1, np.int64)
@@ -176,8 +180,7 @@ def test_code_of_a_sparse_suffix_array(capability, assemble):
     found = ROWS, ROWS, NUMBERS, ROWS, ROWS, NUMBERS, ROWS, NUMBERS
     arguments = query, PATTERNS, SparseFound(query, PATTERNS, *found)
     for kernel in (launch.kernel, many_rows_kernel):
-        ptx = ptx_of(kernel, arguments, capability)
+        ptx = code_of(kernel, arguments, capability)
         check_registers(assemble(ptx, capability))
-        ptx = re.sub(r"_Z\w+", "NAME", ptx)
-        assert not re.search(r"\.f64|\bcall\b|\.local", ptx)
+        check_lean(ptx)
     check_refusals(sparse)

@@ -74,7 +74,10 @@ def make(rng, folder) -> Case:
     ]
     n_first = rng.randrange(len(positional) + 1)
     arguments = [*positional[:n_first], *arguments, *positional[n_first:]]
-    if words[0] in ("bench", "compile"):  # which take minutes; and what is compiled stays beside fmx, or in use
+    if words[0] in (
+        "bench",
+        "compile",
+    ):  # which take minutes; and what is compiled stays beside fmx, or in use
         arguments.append("--unheard-of")
     if words[0] == "tune":  # the rates of a machine are measured once for each number of threads
         arguments += ["--plan", "-t", "1"]

@@ -1,0 +1,60 @@
+"""PTX of kernels for tests: made once, and kept beside compiled code under a fingerprint of its sources."""
+
+import functools
+import re
+from collections.abc import Callable, Iterator
+from importlib import metadata
+
+import numpy as np
+
+from fmx.compiler import object_cache
+from fmx.compiler.native import number_kind
+
+COMPILERS = ("numba-cuda", "cuda-", "nvidia-")  # packages whose versions its code hangs on
+
+
+@functools.cache
+def versions() -> str:
+    """The versions of all that compiles and assembles."""
+    found = {own.name: own.version for own in metadata.distributions() if own.name.startswith(COMPILERS)}
+    return " ".join(f"{name} {version}" for name, version in sorted(found.items()))
+
+
+def kept(name: str, make: Callable[[], str]) -> str:
+    """What ``make()`` gives, from the disk where it was made before under this name (one line)."""
+    found = object_cache.read(name)
+    if found is None:
+        found = make().encode()
+        object_cache.write(name, found)
+    return found.decode()
+
+
+def code_of(kernel, arguments: tuple, capability: tuple) -> str:
+    """The PTX of a kernel for arguments such as these, say (NUMBERS, 1), and a compute capability."""
+    from fmx.compiler.warp import ptx_of
+
+    name = object_cache.name_of(kernel.function, ("PTX", versions(), capability, *_kinds(arguments)))
+    return kept(name, lambda: ptx_of(kernel, arguments, capability))
+
+
+def _kinds(values: tuple) -> Iterator:
+    for value in values:
+        if isinstance(value, tuple):
+            yield from (type(value), len(value), *_kinds(value))
+        elif isinstance(value, np.ndarray):
+            yield from (value.dtype, value.ndim)
+        else:
+            yield number_kind(value)
+
+
+def instructions(code: str) -> str:
+    """PTX without the names in it, which may hold anything."""
+    return re.sub(r"_Z\w+", "NAME", code)
+
+
+def check_lean(code: str) -> None:
+    """No double precision, nothing in memory of a thread's own, and no call."""
+    words = instructions(code)
+    assert ".f64" not in words
+    assert ".local" not in words, "local memory"
+    assert not re.search(r"\bcall\b", words)
