@@ -16,6 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a background job
 os.environ.setdefault("FMX_CACHE", str(ROOT / ".pytest_cache" / "compiled"))  # one for all workers
+# Bytecode is kept, too, beside it: hundreds of processes import fmx.
+sys.dont_write_bytecode, sys.pycache_prefix = False, str(ROOT / ".pytest_cache" / "bytecode")
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 # tests/cuda are run by a pytest of their own: on a GPU, or in the CUDA simulator, where kernels are Python.
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
 # There fmx pairwise is tested by one more, in which the CPU's half of it is compiled.

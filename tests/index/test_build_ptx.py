@@ -92,8 +92,8 @@ def test_every_job_is_compiled_here():
     assert all(jobs.do.knows(job) for job in JOBS)
     assert all(jobs.choose.knows(choice) for choice in CHOICES)
     modules = (
-        building_gpu, sparse, bwt, dna, entries, prefix_table, positions, seed_table, jobs, patterns, texts, cofi,
-        radix,
+        building_gpu, sparse, bwt, dna, entries, prefix_table, positions, seed_table, jobs, patterns, texts,
+        cofi, radix,
     )  # fmt: skip
     for module in modules:
         for value in vars(module).values():
