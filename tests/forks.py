@@ -21,9 +21,10 @@ SECONDS = 60  # of processor time; a walk or a wait without end must end
 class Forks:
     """Calls it: forks("inspect", path) -> what subprocess.run gives, a negative code for a signal."""
 
-    def __init__(self):
+    def __init__(self, **how):
+        """``how`` the process is started: ``cwd``, ``env``."""
         self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **how
         )
 
     def __call__(self, *arguments):

@@ -2,10 +2,11 @@
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import metadata
 
 import numpy as np
+from kept import kept
 
 from fmx.compiler import object_cache
 from fmx.compiler.native import number_kind
@@ -18,15 +19,6 @@ def versions() -> str:
     """The versions of all that compiles and assembles."""
     found = {own.name: own.version for own in metadata.distributions() if own.name.startswith(COMPILERS)}
     return " ".join(f"{name} {version}" for name, version in sorted(found.items()))
-
-
-def kept(name: str, make: Callable[[], str]) -> str:
-    """What ``make()`` gives, from the disk where it was made before under this name (one line)."""
-    found = object_cache.read(name)
-    if found is None:
-        found = make().encode()
-        object_cache.write(name, found)
-    return found.decode()
 
 
 def code_of(kernel, arguments: tuple, capability: tuple) -> str:

@@ -3,6 +3,7 @@ in one line what to install."""
 
 import contextlib
 import gzip
+import itertools
 import os
 import re
 import shutil
@@ -13,7 +14,8 @@ from types import SimpleNamespace
 import fake_cuda
 import pytest
 from conftest import ROOT
-from cover import nightly
+from cover import covered, nightly
+from forks import Forks
 
 from fmx import workflow
 from fmx.errors import DeviceError
@@ -72,14 +74,30 @@ def work(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(params=["missing", "broken"])
-def fmx(request, work):
-    """A function: a shell command in the folder, run without the packages -> CompletedProcess."""
-    paths = os.pathsep.join([str(work), str(ROOT)])
-    environment = os.environ | {
-        "PYTHONPATH": paths, "FMX_TEST_PACKAGES": request.param, "PATH": f"{work}:{os.environ['PATH']}",
-        "FMX_INDEX": "lcp.fmx",
+def environment_of(work, packages) -> dict:
+    """Of processes to which the packages are "missing" or "broken"."""
+    return os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(work), str(ROOT)]), "FMX_TEST_PACKAGES": packages,
+        "PATH": f"{work}:{os.environ['PATH']}", "FMX_INDEX": "lcp.fmx",
     }  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def forks(work):
+    """{how the packages are away: commands of fmx by forks of one process}."""
+    made = {way: Forks(cwd=work, env=environment_of(work, way)) for way in ("missing", "broken")}
+    yield made
+    for each in made.values():
+        each.close()
+
+
+@pytest.fixture(params=["missing", "broken"])
+def fmx(request, work, forks):
+    """A function: a shell command in the folder, run without the packages -> CompletedProcess.
+
+    ``fmx.fork`` takes words of a command of fmx alone.
+    """
+    environment = environment_of(work, request.param)
 
     def fmx(line):
         return subprocess.run(
@@ -89,6 +107,7 @@ def fmx(request, work):
     if not (work / "ref.fmx").exists():
         done = fmx("fmx index -q ref.fa.gz; fmx index --with-lcp -o lcp.fmx ref.fa.gz")
         assert done.returncode == 0, done.stderr
+    fmx.fork = forks[request.param]
     return fmx
 
 
@@ -128,10 +147,10 @@ AUTO = [
 @only_missing
 @pytest.mark.parametrize("line", AUTO)
 def test_auto_takes_the_cpu_and_says_why(line, fmx, work):
-    done = fmx(line.format(name="auto") + " --engine auto")
+    done = fmx.fork(*line.format(name="auto").split()[1:], "--engine", "auto")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count(REMEDY) == 1
-    assert fmx(line.format(name="cpu") + " --engine cpu").returncode == 0
+    assert fmx.fork(*line.format(name="cpu").split()[1:], "--engine", "cpu").returncode == 0
     name = line.split("{name}")[1].split()[0]
     if name != ".fmx":
         ours, theirs = ((work / f"{way}{name}").read_bytes() for way in ("auto", "cpu"))
@@ -160,7 +179,7 @@ def without_command(text) -> list:
     ],
 )  # fmt: skip
 def test_a_gpu_that_is_asked_for_is_one_line(line, fmx, work):
-    done = fmx(line)
+    done = fmx.fork(*line.split()[1:])
     assert done.returncode == 1
     assert done.stderr.startswith("fmx: error: ")
     assert done.stderr.count("\n") == 1
@@ -184,14 +203,15 @@ def test_the_library(engine, said, fmx):
     assert "DeviceError" not in done.stderr or REMEDY in done.stderr.splitlines()[-1]
 
 
+FOR_A_DRIVER = [
+    "index ref.fa.gz -o gpu.fmx --engine", "search -x ref.fmx reads.fq.gz --engine",
+    "mem -x ref.fmx genome.fa --engine", "pairwise genes.fa --engine",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "line",
-    [
-        "index ref.fa.gz -o gpu.fmx --engine", "search -x ref.fmx reads.fq.gz --engine",
-        "mem -x ref.fmx genome.fa --engine", "pairwise genes.fa --engine",
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("driver", ["none", "no library"])
+    ("line", "driver"), covered(itertools.product(FOR_A_DRIVER, ["none", "no library"]), set)
+)
 def test_a_driver_is_no_condition_either(line, driver, work):
     """The packages are there; of the driver there is nothing, or a file that is no library."""
     pytest.importorskip("numba_cuda", reason=REMEDY)

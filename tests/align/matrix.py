@@ -4,9 +4,10 @@
 """
 
 import numpy as np
+from kept import compiled
 
 from fmx.align.band import DELETE, INSERT, MATCH, MISMATCH, push
-from fmx.compiler.functions import compiled, inlined
+from fmx.compiler.functions import inlined
 
 
 @inlined

@@ -1,5 +1,6 @@
 """Paths, identities and bounds: the definition, whatever the band, the element or the memory."""
 
+import functools
 import random
 
 import numpy as np
@@ -48,12 +49,17 @@ def align_all(sequences, scoring=None, definition=1, p=0.0, known=False, work=No
     }
 
 
+@functools.lru_cache(1 << 14)
+def aligned(a, b, *costs) -> tuple:
+    """(path, score) by the definition; each is asked for by many tests."""
+    return naive_nw.align(a, b, *costs), naive_nw.score(a, b, *costs)
+
+
 def wanted(sequences, scoring, definition, p):
     found = {}
     for i, a in enumerate(sequences):
         for j, b in enumerate(sequences):
-            way = naive_nw.align(a, b, scoring.match, scoring.mismatch, scoring.gap)
-            score = naive_nw.score(a, b, scoring.match, scoring.mismatch, scoring.gap)
+            way, score = aligned(a, b, scoring.match, scoring.mismatch, scoring.gap)
             identity = naive_nw.identity(way, len(a), len(b), definition)
             if identity >= p:
                 found[i, j] = (way, score, identity, len(way), way.count("="))

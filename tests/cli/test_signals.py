@@ -1,6 +1,8 @@
 """A signal at any moment of a run: its exit code, one line at most, no traceback, nothing half-made."""
 
+import contextlib
 import errno
+import itertools
 import os
 import signal
 import subprocess
@@ -9,7 +11,8 @@ import time
 
 import journeys
 import pytest
-from runs import MAIN, take_signals
+from cover import nightly
+from runs import MAIN, started, take_signals
 from texts import numbered, random_letters
 
 GENOME = numbered([random_letters(700, "g1")])
@@ -40,18 +43,20 @@ def is_pythons_own(code, err) -> bool:
     return code == -signal.SIGINT or ("Traceback" in err and "fmx/__main__.py" not in err)
 
 
-@pytest.mark.parametrize(("n_signals", "n_runs"), [(1, 30), (20, 15)], ids=["once", "often"])
+@pytest.mark.parametrize(("n_signals", "n_runs"), [(1, 12), (20, 6), nightly(1, 60), nightly(20, 30)])
 def test_an_interrupt_at_any_time(n_signals, n_runs, home):
     arguments = ["search", "-q", "r.fq", "-o", "out.sam"]
     subprocess.run([*MAIN, *arguments], check=True)  # compiles
     codes = []
-    for i in range(n_runs):
+    for i in itertools.count():
+        if i >= n_runs and 130 in codes:
+            break
         if i % 5 == 0:  # again and again, for the load of the machine changes
             start = time.monotonic()
             subprocess.run([*MAIN, *arguments], check=True)
             whole = time.monotonic() - start
             (home / "out.sam").unlink()
-        code, err = interrupted(arguments, 1.1 * whole * i / n_runs, n_signals)
+        code, err = interrupted(arguments, 1.1 * whole * (i % n_runs) / n_runs, n_signals)
         if is_pythons_own(code, err):
             continue
         codes.append(code)
@@ -60,7 +65,6 @@ def test_an_interrupt_at_any_time(n_signals, n_runs, home):
         assert not list(home.glob(".*.partial"))
         assert (home / "out.sam").exists() or code == 130
         (home / "out.sam").unlink(missing_ok=True)
-    assert 130 in codes
 
 
 PREPARE = """
@@ -121,26 +125,31 @@ WAITING = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "number"), [("search", signal.SIGINT), *((name, signal.SIGTERM) for name in WAITING)]
-)
-def test_who_waits_for_input_that_does_not_come_can_be_ended(name, number, home):
-    os.mkfifo("pipe")
+def test_who_waits_for_input_that_does_not_come_can_be_ended(home):
+    """All commands at once, each in a folder of its own."""
     (home / "l.csv").write_text(f"g,{GENOME[0][1][:20]}\n")
-    arguments = [*MAIN, *map(str, WAITING[name]), "pipe"]
-    with (
-        subprocess.Popen(arguments, stderr=subprocess.PIPE, preexec_fn=take_signals) as process,
-        open_writer("pipe"),  # who writes nothing
-    ):
+    cases = [("search", signal.SIGINT), *((name, signal.SIGTERM) for name in WAITING)]
+    with contextlib.ExitStack() as stack:
+        processes = []
+        for name, number in cases:
+            place = home / f"{name} {number}"
+            place.mkdir()
+            for held in ("ref.fmx", "r.fq", "l.csv"):
+                (place / held).symlink_to(home / held)
+            os.mkfifo(place / "pipe")
+            arguments = [*map(str, WAITING[name]), "pipe"]
+            processes.append(stack.enter_context(started(arguments, stderr=subprocess.PIPE, cwd=place)))
+        for name, number in cases:
+            stack.enter_context(open_writer(home / f"{name} {number}" / "pipe"))  # who writes nothing
         time.sleep(0.1)
-        process.send_signal(number)
-        try:
-            _, err = process.communicate(timeout=60)
-        finally:
-            process.kill()
-    assert process.returncode == 128 + number
-    assert err in (b"fmx: interrupted\n", b"fmx: stopped by SIGTERM\n")
-    assert sorted(path.name for path in home.iterdir()) == ["l.csv", "pipe", "r.fq", "ref.fmx"]
+        for (_, number), process in zip(cases, processes, strict=True):
+            process.send_signal(number)
+        ends = [(process.communicate(timeout=60)[1], process.returncode) for process in processes]
+    for (name, number), (err, code) in zip(cases, ends, strict=True):
+        assert code == 128 + number, name
+        assert err in (b"fmx: interrupted\n", b"fmx: stopped by SIGTERM\n"), name
+        left = sorted(path.name for path in (home / f"{name} {number}").iterdir())
+        assert left == ["l.csv", "pipe", "r.fq", "ref.fmx"], name
 
 
 def open_writer(path):

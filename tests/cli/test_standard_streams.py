@@ -1,11 +1,13 @@
 """Standard input, output and error that are closed or full: the work is done, or one line and exit 1."""
 
+import itertools
 import shutil
 import subprocess
 import sys
 
 import journeys
 import pytest
+from cover import covered
 from texts import numbered, random_letters
 
 GENOME = numbered([random_letters(700, "g1")])
@@ -58,19 +60,19 @@ def lines(out) -> list:
     return [line for line in out.splitlines() if b"needs 0." not in line]
 
 
-@pytest.mark.parametrize("what", ANSWERS)
-def test_answers_do_not_need_standard_input_or_error(what, home):
-    usual = sh(ANSWERS[what], "")
-    assert usual[0] == 0
-    for redirect in ("<&- 2>&-", "2>/dev/full"):
-        code, out, err = sh(ANSWERS[what], redirect)
-        assert code == 0, redirect
-        assert lines(out) == lines(usual[1]), redirect
-        assert "Traceback" not in err
+@pytest.mark.parametrize(
+    ("what", "redirect"), covered(itertools.product(ANSWERS, ["<&- 2>&-", "2>/dev/full"]), set)
+)
+def test_answers_do_not_need_standard_input_or_error(what, redirect, home):
+    usual, (code, out, err) = sh(ANSWERS[what], ""), sh(ANSWERS[what], redirect)
+    assert (usual[0], code) == (0, 0)
+    assert lines(out) == lines(usual[1])
+    assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("redirect", ["<&- >&-", ">/dev/full"])
-@pytest.mark.parametrize("what", ANSWERS)
+@pytest.mark.parametrize(
+    ("what", "redirect"), covered(itertools.product(ANSWERS, ["<&- >&-", ">/dev/full"]), set)
+)
 def test_an_answer_that_cannot_be_written_is_an_error(what, redirect, home):
     code, out, err = sh(ANSWERS[what], redirect)
     assert (code, out) == (1, b"")
@@ -80,17 +82,19 @@ def test_an_answer_that_cannot_be_written_is_an_error(what, redirect, home):
     assert sh(ANSWERS[what], f"{redirect} 2>&-")[0] == 1
 
 
-@pytest.mark.parametrize("arguments", FILES)
-def test_no_words_get_into_a_file_whose_descriptor_was_free(arguments, home):
+@pytest.mark.parametrize(
+    ("arguments", "redirect"),
+    covered(itertools.product(FILES, [">&-", "<&- >&- 2>&-", ">/dev/full 2>/dev/full"]), set),
+)
+def test_no_words_get_into_a_file_whose_descriptor_was_free(arguments, redirect, home):
     path = home / FILES[arguments]
     assert sh(arguments, "")[0] == 0
     usual = path.read_bytes()
-    for redirect in (">&-", "<&- >&- 2>&-", ">/dev/full 2>/dev/full"):
-        shutil.rmtree(path.parent) if path.suffix == ".npy" else path.unlink()
-        code, out, err = sh(arguments, redirect)
-        assert (code, out) == (0, b""), (redirect, err)
-        assert "Traceback" not in err
-        assert path.read_bytes() == usual, redirect
+    shutil.rmtree(path.parent) if path.suffix == ".npy" else path.unlink()
+    code, out, err = sh(arguments, redirect)
+    assert (code, out) == (0, b""), err
+    assert "Traceback" not in err
+    assert path.read_bytes() == usual
 
 
 @pytest.mark.parametrize("arguments", WRONG)

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from conftest import ON_CPU, ROOT
+from cover import nightly
 
 from fmx.compiler import piece
 
@@ -148,17 +149,17 @@ sys.exit(code)
 """
 
 
-def test_it_knows_every_function_that_numba_compiles(index_of, tmp_path):
+@pytest.mark.parametrize("layout", ["kstep-k2-d64", nightly("auto")])
+def test_it_knows_every_function_that_numba_compiles(layout, index_of, tmp_path):
     index = index_of((("c", "ACGTTGCA" * 40),), ("bvsfm-k2-d96", "kstep-k2-d64"))
     reads = tmp_path / "reads.fq"
     reads.write_text(f"@r\n{'ACGTTGCA' * 3}\n+\n{'I' * 24}\n")
-    for layout in ("auto", "kstep-k2-d64"):
-        given = ["search", "-q", "-x", index, "--layout", layout, "-o", tmp_path / "out.sam", reads]
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, *map(str, given)], capture_output=True, text=True, check=False,
-            env=ON_CPU | {"FMX_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+    given = ["search", "-q", "-x", index, "--layout", layout, "-o", tmp_path / "out.sam", reads]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *map(str, given)], capture_output=True, text=True, check=False,
+        env=ON_CPU | {"FMX_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 KERNELS = """

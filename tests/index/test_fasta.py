@@ -5,6 +5,7 @@ import gzip
 import naive
 import numpy as np
 import pytest
+from cover import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from output_of import bgzf
@@ -37,6 +38,7 @@ def spans_of(monkeypatch):
     return set_size
 
 
+@examples(40)
 @given(st.lists(SEQUENCES, min_size=1, max_size=4), st.lists(st.integers(1, 9)), LINE_ENDS, st.booleans())
 def test_any_file_in_spans_of_any_size(sequences, widths, line_end, ends):
     contigs = [(f"c{i}", sequence) for i, sequence in enumerate(sequences)]

@@ -1,6 +1,7 @@
 """Index folders on disk: what is replaced, by whom, what a kill leaves, and what opening them can meet."""
 
 import contextlib
+import itertools
 import json
 import os
 import resource
@@ -136,55 +137,75 @@ def test_an_index_of_another_format_can_be_built_again(home):
     assert n_text() == 501
 
 
+# Reads lines "STEP kill|fail exchange|aside build|add", and answers whether a child that ends there was done.
 KILLED = """
-import os, signal, sys
+import os, pathlib, signal, sys
 from fmx import workflow
 from fmx.system import files
-count = 0
-def counted(function):
-    def stopping(*arguments, **named):
-        global count
-        count += 1
-        if count == int(sys.argv[1]):
-            if sys.argv[2] == "kill":
-                os.kill(os.getpid(), signal.SIGKILL)
-            raise OSError(5, "Input/output error")
-        return function(*arguments, **named)
-    return stopping
-if sys.argv[3] == "aside":
-    files._exchange = lambda *names: False
-for module, name in [(os, "rename"), (os, "replace"), (os, "fsync"), (files, "_exchange"),
-                     (files.shutil, "rmtree")]:
-    setattr(module, name, counted(getattr(module, name)))
-import pathlib
-pathlib.Path.replace = lambda self, other: os.replace(self, other)
-if sys.argv[4] == "build":
-    workflow.build_index("two.fa", "ref.fmx")
-else:
-    workflow.add_layouts("ref.fmx", ["sampled"])
-print("done", count)
+def work(step, how, way, job):
+    count = 0
+    def counted(function):
+        def stopping(*arguments, **named):
+            nonlocal count
+            count += 1
+            if count == int(step):
+                if how == "kill":
+                    os.kill(os.getpid(), signal.SIGKILL)
+                raise OSError(5, "Input/output error")
+            return function(*arguments, **named)
+        return stopping
+    if way == "aside":
+        files._exchange = lambda *names: False
+    for module, name in [(os, "rename"), (os, "replace"), (os, "fsync"), (files, "_exchange"),
+                         (files.shutil, "rmtree")]:
+        setattr(module, name, counted(getattr(module, name)))
+    pathlib.Path.replace = lambda self, other: os.replace(self, other)
+    if job == "build":
+        workflow.build_index("two.fa", "ref.fmx")
+    else:
+        workflow.add_layouts("ref.fmx", ["sampled"])
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work(*line.split())
+            code = 0
+        finally:
+            os._exit(code)
+    print(os.waitpid(child, 0)[1] == 0, flush=True)
 """
+
+
+@pytest.fixture
+def ends_at(home):
+    """A function (step, how, way, job) -> whether the job was done before the step at which it ends."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", KILLED], **pipes) as process:
+
+        def ends_at(*words):
+            print(*words, file=process.stdin, flush=True)
+            return process.stdout.readline() == "True\n"
+
+        yield ends_at
+        process.stdin.close()
+        assert process.wait() == 0
 
 
 @pytest.mark.parametrize("way", ["exchange", "aside"])
 @pytest.mark.parametrize("how", ["kill", "fail"])
-def test_an_end_at_any_step_of_replacing_leaves_an_index(how, way, home, monkeypatch):
+def test_an_end_at_any_step_of_replacing_leaves_an_index(how, way, home, ends_at, monkeypatch):
     monkeypatch.setattr(files, "STALE", -1)
-    step, states = 0, []
-    while True:
-        step += 1
-        ended = subprocess.run(
-            [sys.executable, "-c", KILLED, str(step), how, way, "build"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    states: list = []
+    for step in itertools.count(1):
+        is_done = ends_at(step, how, way, "build")
         if way == "aside" and not (home / "ref.fmx").exists():
             assert how == "kill"
             files.sweep(home / "ref.fmx")  # what the next build begins with
         states.append(n_text())
-        if ended.stdout.startswith("done"):
+        if is_done:
             break
+    assert step > 5
     assert set(states) == {501, 610}
     assert states == sorted(states)
     files.sweep(home / "ref.fmx")
@@ -192,20 +213,14 @@ def test_an_end_at_any_step_of_replacing_leaves_an_index(how, way, home, monkeyp
 
 
 @pytest.mark.parametrize("how", ["kill", "fail"])
-def test_an_end_at_any_step_of_adding_leaves_an_index(how, home):
-    step = 0
-    while True:
-        step += 1
-        ended = subprocess.run(
-            [sys.executable, "-c", KILLED, str(step), how, "-", "add"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+def test_an_end_at_any_step_of_adding_leaves_an_index(how, home, ends_at):
+    for step in itertools.count(1):
+        is_done = ends_at(step, how, "-", "add")
         held = workflow.inspect("ref.fmx", verify=True)["layouts"]
-        if ended.stdout.startswith("done"):
+        if is_done:
             break
         assert held[0] == "bvsfm-k2-d96"
+    assert step > 3
     assert "sampled-k1-d64" in held
     assert not list((home / "ref.fmx").glob(".*"))
 

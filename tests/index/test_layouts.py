@@ -4,9 +4,9 @@ import journeys
 import naive
 import numpy as np
 import pytest
+from kept import compiled
 from texts import TEXTS
 
-from fmx.compiler.functions import compiled
 from fmx.errors import UnsupportedError
 from fmx.index import contracts, layouts
 

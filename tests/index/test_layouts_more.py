@@ -4,9 +4,9 @@ import naive
 import numpy as np
 import pytest
 from cover import covered
+from kept import compiled
 
 from fmx.bench.search import Unprefetched
-from fmx.compiler.functions import compiled
 from fmx.index import layouts
 from fmx.index.building.suffix_array import suffix_array
 from fmx.index.contracts import address, extend, lookup, neighbour, occ, position_of, preceding, share, units

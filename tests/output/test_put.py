@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from kept import compiled
 
-from fmx.compiler.functions import compiled
 from fmx.index.reference import make_blocks
 from fmx.output import put
 from fmx.output.records import put_record, widest

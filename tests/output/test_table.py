@@ -60,18 +60,18 @@ def test_counts_locate_repeated_reads_once(folder, index_of, command, monkeypatc
     from fmx.search import hits
     from fmx.search.counts import owners
 
-    contigs = numbered([random_letters(40, f"contig {i}") for i in range(200)])
-    sequences = [*"ACGT" * 100, "AC", "GT", contigs[7][1], contigs[7][1]]
+    contigs = numbered([random_letters(40, f"contig {i}") for i in range(60)])
+    sequences = [*"ACGT" * 30, "AC", "GT", contigs[7][1], contigs[7][1]]
     (folder / "r.fq").write_bytes(journeys.fastq(enumerate(sequences)))
     positions, located_rows = hits._positions, []
     monkeypatch.setattr(
         hits, "_positions", lambda *given: located_rows.append(given[4].sum()) or positions(*given)
     )
-    monkeypatch.setattr(owners, "MOST", 999)
+    monkeypatch.setattr(owners, "MOST", 499)
     arguments = ["search", "-q", "-x", index_of(contigs), "r.fq", "-o", "out.sam", "--counts", "counts.tsv"]
     assert command(*arguments).code == 0
-    assert sum(located_rows) < 3 * 200 * 40
-    assert max(located_rows) <= 999
+    assert sum(located_rows) < 3 * 60 * 40
+    assert max(located_rows) <= 499
     found = {sequence: naive.locate(contigs, sequence) for sequence in set(sequences)}
     rows = (folder / "counts.tsv").read_text().splitlines()[1:]
     assert rows == naive.counts(contigs, [found[sequence] for sequence in sequences])

@@ -11,6 +11,7 @@ import journeys
 import naive
 import pytest
 from conftest import ROOT, missing
+from cover import nightly
 from hypothesis import given
 from texts import numbered, random_letters
 
@@ -253,8 +254,9 @@ def test_a_run_that_fails_leaves_no_report(run, command):
     assert (done.code, Path("b.json").exists(), list(Path().glob(".*partial"))) == (1, False, [])
 
 
-@pytest.mark.parametrize("most", [[], ["-m", 9]])
-@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize(
+    ("pairs", "most"), [(False, ["-m", 9]), (True, []), nightly(False, []), nightly(True, ["-m", 9])]
+)
 def test_multiqc_shows_fmx_with_a_bar_for_each_sample(pairs, most, run):
     program = ROOT / ".venv" / "multiqc" / "bin" / "multiqc"
     if not program.exists():

@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import pytest
 from cover import covered
-from ptx import check_lean, code_of, instructions, kept, versions
+from kept import kept
+from ptx import check_lean, code_of, instructions, versions
 
 from fmx.errors import UnsupportedError
 from fmx.index import layouts

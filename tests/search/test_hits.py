@@ -4,9 +4,9 @@ import journeys
 import naive
 import numpy as np
 import pytest
+from kept import compiled
 from texts import TEXTS, numbered, random_letters, reads_of
 
-from fmx.compiler.functions import compiled
 from fmx.compiler.sorting import N_DIGITS, ByDigits, InPlace, sort_keys
 from fmx.search.hits import ALL, SelectionPolicy
 

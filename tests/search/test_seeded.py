@@ -7,10 +7,10 @@ import pytest
 from cover import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from kept import compiled
 from packed import pack
 from texts import random_letters
 
-from fmx.compiler.functions import compiled
 from fmx.index.contracts import find, on_device, position_of
 from fmx.index.positions import KEY, REACH
 from fmx.index.prefix_table import build_prefix_table
