@@ -28,10 +28,9 @@ from .input.read_range import InputShare
 from .machines.places import CPU, Auto, Device, at_once
 from .machines.progress import Progress, Watch
 from .output import module_of
-from .output.containers import container
 from .output.formats import sam
 from .output.hits import Writers
-from .output.run import CountsTable, LocalRun, Run, ScreenTable, Table
+from .output.run import CountsTable, LocalRun, Run, ScreenTable, Table, container, tables_of
 from .output.search_output import RecordOutput, SearchOutput
 from .report.facts import command_line
 from .search.mappers import compile_all, make_mappers, map_spans
@@ -137,7 +136,11 @@ def map_reads(prepared: Search, paths: Any, output: SearchOutput, progress: Any,
         watch.begin(wall, [session for mapper in mappers for session in mapper.sessions])
     made = container(output.records, reference)
     run: Run = (
-        shard.beside(output.reads.takers().values(), made) if shard else output.run(made, options.n_threads)
+        shard.beside(output.reads.takers().values(), made)
+        if shard
+        else LocalRun(
+            output.path, made, options.n_threads, tables_of(output), output.reads.takers(), output.reports
+        )
     )
     chunk_size = min(mapper.options.chunk_size for mapper in mappers)
     with run.opened(head, writer.end()) as sink:

@@ -18,14 +18,14 @@ BUILDING = ("fmx.index.building.journey", "fmx.index.disk.writer")
 OTHERS = ("fmx.search.near.near_mapper", "fmx.search.products", "fmx.search.collapse", "fmx.cluster.dask")
 NO_INDEX = ("fmx.search.mapping", "fmx.workflow", "fmx.index.fm_index", *OTHERS)
 COMMANDS = {  # at most so many modules, and some that are not among them
-    "search": (["search", "few.fq", "-x", "{}"], 98, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
-    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 95, (*BUILDING, *OTHERS, "fmx.mem.journey")),
-    "mem": (["mem", "few.fq", "-x", "{}"], 106, (*BUILDING, *OTHERS, "fmx.workflow")),
-    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 65, NO_INDEX),
-    "pairwise": (["pairwise", "few.fa"], 81, NO_INDEX),
-    "index": (["index", "few.fa", "-o", "out.fmx"], 85, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
-    "inspect": (["inspect", "{}"], 84, (*BUILDING, *OTHERS)),
-    "help": (["search", "--help"], 23, ("fmx.input.chunks", "fmx.output.search_output")),
+    "search": (["search", "few.fq", "-x", "{}"], 87, (*BUILDING, *OTHERS, "fmx.jobs.shard")),
+    "locate": (["locate", "-p", "ACGTTGCA", "-x", "{}"], 87, (*BUILDING, *OTHERS, "fmx.mem.journey")),
+    "mem": (["mem", "few.fq", "-x", "{}"], 97, (*BUILDING, *OTHERS, "fmx.workflow")),
+    "count": (["count", "-l", "guides.csv", "--anywhere", "few.fq"], 63, NO_INDEX),
+    "pairwise": (["pairwise", "few.fa"], 75, NO_INDEX),
+    "index": (["index", "few.fa", "-o", "out.fmx"], 81, ("fmx.search.mapping", "fmx.workflow", *OTHERS)),
+    "inspect": (["inspect", "{}"], 77, (*BUILDING, *OTHERS)),
+    "help": (["search", "--help"], 24, ("fmx.input.chunks", "fmx.output.search_output")),
 }  # fmt: skip
 
 

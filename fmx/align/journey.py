@@ -28,9 +28,8 @@ from ..machines.pipeline import OrderedQueue, run
 from ..machines.places import Device, choose_place
 from ..machines.progress import Progress
 from ..output import module_of
-from ..output.containers import Container
 from ..output.formats.matrix import SquareMatrix, square_piece
-from ..output.run import PLAIN, LocalRun, Run
+from ..output.run import PLAIN, Container, LocalRun, Run
 from ..report.facts import SingleOutput
 from ..system.files import PLACE, lock
 from .jobs import AlignmentJob, Worker, cut

@@ -216,7 +216,7 @@ def with_report(given: SimpleNamespace, job: "SearchJob") -> "SearchJob":
 
 def outputs_of(kinds: list, kinds_of_reads: list, output: "SearchOutput") -> dict:
     """The outputs of a SearchOutput: {option: (path or None, formats)}."""
-    from ..output.reads import of_mates
+    from ..output.search_output import of_mates
 
     reads, counts = output.reads, output.counts
     if reads.mapped and reads.mapped == reads.unmapped != os.devnull:  # a pipe may be meant
@@ -271,15 +271,12 @@ def read_groups(text: str | None, paths: Iterable[str]) -> tuple[str, str, int]:
             return *named_group(text), 0
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--rg") from error
-    from ..input.alignments import read_groups as groups_of
     from ..input.streams import Source
 
     lines: dict = {}
     for path in filter(os.path.isfile, paths):
         with Source(path) as source:
-            if source.alignments:
-                source.alignments.check()
-            found = groups_of(path) if source.alignments else []
+            found = source.alignments.read_groups() if source.alignments else []
         for line in found:
             name = dict(field.split(":", 1) for field in line.split("\t")[1:])["ID"]
             if lines.setdefault(name, line) != line:

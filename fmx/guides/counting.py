@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from ..errors import InputError, n_of, shown
-from ..input import pair_spans, spans
-from ..input.mates import PairedFiles
+from ..input import PairedFiles, pair_spans, spans
 from ..input.read_range import InputShare, in_turn
 from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
 from ..input.streams import STANDARD

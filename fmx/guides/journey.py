@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import n_of
+from ..input import PairedFiles
 from ..input.chunks import CHUNK_SIZE
-from ..input.mates import PairedFiles
 from ..input.read_range import InputShare
 from ..machines.progress import Progress
 from .counting import (

@@ -1,6 +1,7 @@
 """Bytes in: streams, chunks of records, reads, letters."""
 
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
 
 
 class Reader(Protocol):
@@ -31,3 +32,21 @@ class SpanLike(Protocol):
 
     def read(self, hold: Any = ..., /) -> Any:
         """Its records: a Chunk, of pairs a list of Mates.  Raises InputError."""
+
+
+class PairedFiles(NamedTuple):
+    """``first[i]`` and ``second[i]`` hold mates; without ``second`` each of ``first`` holds both, in turn."""
+
+    first: tuple
+    second: tuple = ()
+
+    @property
+    def paths(self) -> tuple:
+        """All of them."""
+        return (*self.first, *self.second)
+
+    def together(self) -> Iterator:
+        """For each file, or two that hold mates: a tuple of (its number among all, the path)."""
+        numbered = list(enumerate(self.paths))
+        n = len(self.first)
+        return zip(*(numbered[i : i + n] for i in range(0, len(numbered), n)), strict=True)

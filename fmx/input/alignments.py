@@ -49,21 +49,6 @@ def said(stderr: BinaryIO, code: int) -> str:
 ARGUMENTS = ["fastq", "-n", "-T", "RG"]  # names without /1 and /2
 
 
-def read_groups(path: str | Path) -> list:
-    """The @RG lines of a BAM or CRAM file.  Raises InputError."""
-    import pysam
-
-    loud = pysam.set_verbosity(0)
-    try:
-        with pysam.AlignmentFile(path, check_sq=False) as file:
-            lines = str(file.header).splitlines()
-    except (OSError, ValueError) as error:
-        raise InputError(path, "header", f"damaged ({error}); transfer it again") from error
-    finally:
-        pysam.set_verbosity(loud)
-    return [line for line in lines if line.startswith("@RG\t")]
-
-
 class CramPath(str):
     """The path of reads that are CRAM, perhaps: compressed by the FASTA file ``reference``."""
 
@@ -102,6 +87,21 @@ class Alignments:
             with open(self._path, "rb") as file:
                 file.seek(max(0, os.path.getsize(self._path) - len(BGZF_END)))
                 self._check_end(file.read())
+
+    def read_groups(self) -> list[str]:
+        """The @RG lines of a file.  Raises InputError."""
+        self.check()
+        import pysam
+
+        loud = pysam.set_verbosity(0)
+        try:
+            with pysam.AlignmentFile(self._path, check_sq=False) as file:
+                lines = str(file.header).splitlines()
+        except (OSError, ValueError) as error:
+            raise InputError(self._path, "header", f"damaged ({error}); transfer it again") from error
+        finally:
+            pysam.set_verbosity(loud)
+        return [line for line in lines if line.startswith("@RG\t")]
 
     def _check_end(self, tail: bytes) -> None:
         if self._is_bam and tail != BGZF_END:

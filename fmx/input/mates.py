@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,24 +16,6 @@ from .streams import STANDARD, Source
 # Mates: the two reads of a pair, record r of one file and record r of another, or two records in turn.
 #
 # Both have one name, but for a /1 and /2 (or .1 and .2) that is left out of it.
-
-
-class PairedFiles(NamedTuple):
-    """``first[i]`` and ``second[i]`` hold mates; without ``second`` each of ``first`` holds both, in turn."""
-
-    first: tuple
-    second: tuple = ()
-
-    @property
-    def paths(self) -> tuple:
-        """All of them."""
-        return (*self.first, *self.second)
-
-    def together(self) -> Iterator:
-        """For each file, or two that hold mates: a tuple of (its number among all, the path)."""
-        numbered = list(enumerate(self.paths))
-        n = len(self.first)
-        return zip(*(numbered[i : i + n] for i in range(0, len(numbered), n)), strict=True)
 
 
 class Origin(NamedTuple):

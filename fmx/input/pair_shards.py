@@ -22,7 +22,7 @@ from .spans import Before
 from .streams import Source
 
 if TYPE_CHECKING:
-    from .mates import PairedFiles
+    from . import PairedFiles
     from .pair_spans import PairSpan
     from .shards import Shard
 

@@ -23,7 +23,7 @@ from .reads import ReadBatch, check_sam, parse
 from .streams import STANDARD
 
 if TYPE_CHECKING:
-    from .mates import PairedFiles
+    from . import PairedFiles
 
 
 class UnpairedReads(NamedTuple):

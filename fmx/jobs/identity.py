@@ -119,7 +119,7 @@ class Manifest:
 
     ``begin``, ``end``: [path, byte, newlines] of input.shards.Border, or None; ``head``, ``tail``: what
     stands before the first body and after the last; ``container``: what all of it becomes
-    (output/containers.py); ``files``: {name: [bytes, xxh3]} of all that lies beside
+    (output/run.py); ``files``: {name: [bytes, xxh3]} of all that lies beside
     the manifest; ``summary``: numbers that add up.
     """
 

@@ -15,9 +15,8 @@ import xxhash
 from ..errors import OutputError
 from ..machines.progress import Wall
 from ..machines.threads import available_cores
-from ..output.containers import from_fields
-from ..output.reads import Taker
-from ..output.run import Table, beside
+from ..output.run import Table, beside, from_fields
+from ..output.search_output import Taker
 from ..report.facts import Report, added, rendered
 from .identity import BODY, FACTS, Manifest, difference, name_of, read_manifest
 from .shard import FRAME

@@ -54,7 +54,7 @@ class ReadInput:
             first, second = (tuple(CramPath(path, self.fasta) for path in paths) for paths in (first, second))
         if not pairing:
             return first
-        from ..input.mates import PairedFiles
+        from ..input import PairedFiles
 
         return PairedFiles(first, second)
 
@@ -123,12 +123,12 @@ class SearchJob(IndexedJob):
         say_run(progress, self.name, summary, self._asked(opened), self.inputs, shard)
 
     def merge(self, opened: Opened, folder: Path, shards: "Iterator[Manifest]", progress: Any) -> list:
+        from ..output.run import tables_of
         from .merge import merge
 
         output = opened.in_report(self.output)
-        return merge(
-            folder, shards, output.path, output.tables(), output.report, output.reads.takers(), progress.wall
-        )
+        tables, reads = tables_of(output), output.reads.takers()
+        return merge(folder, shards, output.path, tables, output.report, reads, progress.wall)
 
     def _asked(self, opened: Opened) -> Asked:
         return Asked.of(self.mapping, opened.fm_index.reference)

@@ -12,16 +12,14 @@ from typing import Any, BinaryIO, Self
 import xxhash
 
 from ..errors import InputError, OutputError
-from ..input import spans
-from ..input.mates import PairedFiles
+from ..input import PairedFiles, spans
 from ..input.pair_shards import PairShardPlan
 from ..input.read_range import ReadRange, wanted_range
 from ..input.shards import Cuts, Shard, ShardPlan, ShardStretch, first_of, stretches_of
 from ..input.streams import Source
 from ..machines.progress import Wall
-from ..output.containers import Container, as_fields
-from ..output.reads import Taker
-from ..output.run import PLAIN, Sinks, Table
+from ..output.run import PLAIN, Container, Sinks, Table, as_fields
+from ..output.search_output import Taker
 from ..report.facts import as_json
 from ..system.files import DraftFolder
 from . import WorkerCache

@@ -11,8 +11,8 @@ import numpy as np
 from ..compiler.functions import compiled
 from ..errors import n_of
 from ..index.reference import Blocks, Reference, contig_of, is_reverse, place_of, position_of_key
-from ..input import pair_spans
-from ..input.mates import Mates, PairedFiles
+from ..input import PairedFiles, pair_spans
+from ..input.mates import Mates
 from ..input.read_range import InputShare
 from ..input.reads import ReadBatch
 from ..input.sets import n_changes

@@ -55,7 +55,7 @@ class RecordWriter(Protocol):
 class Sink(Protocol):
     """Takes the pieces of a RecordWriter in order: a plain file, samtools, rows of Parquet or of a matrix.
 
-    To add one: write a context manager that gives it for a path, and let containers.container choose it.
+    To add one: write a context manager that gives it for a path, and let run.container choose it.
     """
 
     def write(self, piece: Any, /) -> object:

@@ -1,87 +1,16 @@
-"""Buffers that serve again: the kernel clears each page of a new one, which costs as much as filling it."""
+"""Hits of reads as records of a format."""
 
-from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..compiler.functions import compiled, inlined
-from ..index.reference import place_of
-from ..input.sets import changes_of, peers_of
-from .reads import split
-from .records import Record, put_record, put_unmapped, widest
+from ..compiler.functions import compiled
+from .records import Buffers, Window, put_read, room_of_read, widest
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
     from .hits_gpu import GpuHitWriter
-
-
-class Buffers:
-    """Of a writer, for all its threads; ``make`` (size, dtype) gives a new one."""
-
-    def __init__(self, make: Callable[[int, Any], np.ndarray] = np.empty) -> None:
-        self._make = make
-        self._spare: deque[np.ndarray] = deque()
-        self._own: set[int] = set()
-
-    def take(self, size: int) -> np.ndarray:
-        """An array of ``size`` bytes or more."""
-        try:
-            out = self._spare.pop()
-            if out.size >= size:
-                return out
-            self._own.discard(id(out))
-        except IndexError:
-            pass
-        out = self._make(size + (size >> 3), np.uint8)
-        self._own.add(id(out))
-        return out
-
-    def owns(self, piece: np.ndarray) -> bool:
-        """Is a piece the beginning of such an array?"""
-        return id(piece.base) in self._own
-
-    def written(self, piece: np.ndarray) -> None:
-        """A piece, the beginning of such an array, has been written: the array may be used again."""
-        self._spare.append(cast(np.ndarray, piece.base))
-
-
-# The records of one read: what a loop of the CPU and a thread of a GPU write.
-
-
-class Window(NamedTuple):
-    """Hits of reads ``start`` onwards of a batch, numbers ``first`` to ``last`` of them."""
-
-    start: int
-    first: int
-    last: int
-
-
-@inlined
-def room_of_read(batch, hits, i, window, n_widest):
-    """Bytes that are enough for its records: n_widest and the name each, letters, qualities once a read."""
-    r, n_hits = window.start + i, min(hits.first[i + 1], window.last) - max(hits.first[i], window.first)
-    return 2 * batch.length[r] + max(n_hits, 1) * (batch.name_length[r] + n_widest)
-
-
-@inlined
-def put_read(form, out, at, batch, hits, i, window):
-    """The records of one read, as far as they are in the Window; the place after them."""
-    r, total, first = window.start + i, hits.total[i], hits.first[i]
-    if hits.first[i + 1] == first:
-        return put_unmapped(form, out, at, batch, r, total)
-    for hit in range(max(first, window.first), min(hits.first[i + 1], window.last)):
-        place = place_of(form.blocks, hits.position[hit])
-        record = Record(
-            r, np.int64(0), batch.length[r], hits.reverse[hit], place.contig, place.position,
-            hit - first + 1, total, hits.first[i + 1] - first, peers_of(hits, i, hit), changes_of(hits, hit),
-        )  # fmt: skip
-        at = put_record(form, out, at, batch, record)
-    return at
-
-
-# Hits of reads as records of a format.
 
 
 class BatchWriter:
@@ -100,6 +29,8 @@ class BatchWriter:
 
     def split(self, batches: "tuple[ReadBatch, ...]", is_hit: np.ndarray) -> Iterator:
         """Yield pieces for the other outputs: reads as they came, by whether each has a reported hit."""
+        from .reads import split  # of no use without takers
+
         return split(self.takers, batches, is_hit)
 
     def of(self, span: Any) -> Self:

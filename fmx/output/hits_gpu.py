@@ -5,7 +5,8 @@ write     the records of a read, by a thread, loosely; how many bytes they are, 
 gather    the records one after the other, by a warp a read
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,14 +15,13 @@ from ..codecs.deflate_gpu import GpuDeflater, refusal
 from ..compiler.warp import WARP, kernel, thread_in_block, thread_index
 from ..machines import gpu
 from ..machines.gpu_jobs import add_up
-from .hits import Buffers, Window, put_read, room_of_read
+from .records import Buffers, Window, put_read, room_of_read
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
     from ..machines.gpu import DeviceArray
     from ..machines.gpu_jobs import KernelReport
     from ..machines.gpu_session import GpuStream
-    from .hits import HitWriter
 
 N_THREADS = 128
 ALL = Window(0, 0, 2**62)
@@ -74,13 +74,25 @@ def gather_kernel(loose, n_reads, out):
             out[j] = loose.records[begin + j - start]
 
 
+class MakesRecords(Protocol):
+    """What is known of a HitWriter whose records a GPU makes."""
+
+    form: Any
+    widest: int
+    is_sam: bool
+    encode: Callable[[np.ndarray], bytes] | None
+
+    def encoded(self, records: np.ndarray) -> bytes | np.ndarray:
+        """What is written of records."""
+
+
 class GpuHitWriter:
     """A HitWriter (hits.py) whose records are made by the GPU that this thread uses.
 
     It also deflates them, if the writer does.  ``refusal``: why the GPU cannot, or nothing.
     """
 
-    def __init__(self, writer: "HitWriter") -> None:
+    def __init__(self, writer: MakesRecords) -> None:
         is_deflated = writer.encode is deflate
         self._encoded, self.refusal = writer.encoded, refusal() if is_deflated else ""
         self._deflater = GpuDeflater() if is_deflated and not self.refusal else None

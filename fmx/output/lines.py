@@ -9,8 +9,7 @@ import numpy as np
 from ..compiler.functions import by_type, compiled, inlined
 from ..index.reference import place_of
 from . import put
-from .hits import Buffers
-from .records import Record, put_head, put_record, widest
+from .records import Buffers, Record, put_head, put_record, widest
 
 if TYPE_CHECKING:
     from ..index.reference import PackedLetters

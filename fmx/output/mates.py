@@ -8,44 +8,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.functions import by_type_or_this, compiled, inlined
+from ..compiler.functions import compiled, inlined
 from ..index.reference import contig_of, forward, is_reverse, place_key, place_of, position_of_key
 from ..input.reads import ReadBatch
 from . import put
 from .hits import HitWriter, named_by_letters
-from .records import Record, put_record, put_unmapped
+from .records import (
+    FIRST,
+    MATE_REVERSE,
+    MATE_UNMAPPED,
+    NOWHERE,
+    PAIRED,
+    PROPER,
+    REVERSE,
+    SECOND,
+    SECONDARY,
+    UNMAPPED,
+    MateRecord,
+    Record,
+    put_mate,
+)
 
 if TYPE_CHECKING:
     from ..input.mates import Mates
     from ..input.pair_spans import PairSpan
 
-PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED = 1, 2, 4, 8  # of SAM's FLAG
-REVERSE, MATE_REVERSE, FIRST, SECOND, SECONDARY = 16, 32, 64, 128, 256
-NOWHERE = -2  # a place_key that is none, of contig -1
 ALL = 2**60
-
-
-class MateRecord(NamedTuple):
-    """The ``record`` of a mate; of one without a hit at the place of its mate, in contig -1 if that has none.
-
-    ``flag``: SAM's; ``other``: place_key that the first record of the other mate shows, or NOWHERE;
-    ``other_length``: its letters; ``insert``: bases from the first to the last of both, negative for the
-    right mate, or 0.
-    """
-
-    record: Record
-    flag: int
-    other: int
-    other_length: int
-    insert: int
-
-
-@by_type_or_this
-def put_mate(form, out, at, batch, mate):
-    """A MateRecord into ``out`` uint8[n] from ``at`` on; the place after it.  Here as a single read's."""
-    if mate.flag & UNMAPPED:
-        return put_unmapped(form, out, at, batch, mate.record.query, mate.record.total)
-    return put_record(form, out, at, batch, mate.record)
 
 
 @compiled

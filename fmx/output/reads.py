@@ -3,60 +3,19 @@
 A record of FASTQ is copied as it is, one of FASTA with its sequence on one line.
 """
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..codecs.bgzf import deflate
-from ..codecs.readers import BGZF_END
 from ..compiler.functions import compiled, inlined
 from ..compiler.primitives import copy_bytes
 from .put import LINE
+from .search_output import Aside, Taker
 
 if TYPE_CHECKING:
     from ..input.reads import ReadBatch
-
-
-class Aside(bytes):
-    """A piece of output for the file number ``place`` beside the main one."""
-
-    place = 0
-
-
-class Taker(NamedTuple):
-    """Whether reads with a hit are taken, or those without, and whether what is taken is compressed.
-
-    Of pairs: mates ``mate``, 1 or 2, or with 0 both, in turn.
-    """
-
-    with_hit: bool
-    is_gzip: bool
-    mate: int = 0
-
-    @property
-    def name(self) -> str:
-        """Tells it from others of a run."""
-        return f"{'al' if self.with_hit else 'un'}{f'_{self.mate}' if self.mate else ''}"
-
-    @property
-    def end(self) -> bytes:
-        """What stands after the last piece."""
-        return BGZF_END if self.is_gzip else b""
-
-
-def is_gzip(path: str) -> bool:
-    """Does the name of an output for reads ask for compressed ones?"""
-    return path.lower().endswith(".gz")
-
-
-def of_mates(path: str | Path) -> tuple:
-    """Names for the files of mates 1 and of mates 2: clean.fq.gz becomes clean_1.fq.gz and clean_2.fq.gz."""
-    folder, name = os.path.split(path)
-    stem, dot, suffix = name.partition(".")
-    return tuple(os.path.join(folder, f"{stem}_{mate}{dot}{suffix}") for mate in (1, 2))
 
 
 def split(takers: tuple[Taker, Taker], batches: "tuple[ReadBatch, ...]", is_hit: np.ndarray) -> Iterator[Any]:

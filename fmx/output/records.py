@@ -3,15 +3,18 @@
 REPORTED: NH tells how many hits are reported, not how many there are.
 """
 
+from collections import deque
+from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from ..compiler.functions import by_type, by_type_or_this, inlined
 from ..compiler.primitives import copy_bytes
+from ..index.reference import place_of
 from ..input.reads import ReadBatch
-from ..input.sets import change_at, n_changes
+from ..input.sets import change_at, changes_of, n_changes, peers_of
 from . import put
 
 if TYPE_CHECKING:
@@ -21,6 +24,9 @@ NH, HI, NM, MD, REPORTED, MC = 1, 2, 4, 8, 16, 32
 TAGS = {"NH": NH, "HI": HI, "NM": NM, "MD": MD, "MC": MC}
 EVERY = NH | HI | NM | MD | MC
 MATCH = b"M"[0]  # of a CIGAR
+PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED = 1, 2, 4, 8  # of SAM's FLAG
+REVERSE, MATE_REVERSE, FIRST, SECOND, SECONDARY = 16, 32, 64, 128, 256
+NOWHERE = -2  # a place_key that is none, of contig -1
 NUMBER_OF_HITS, HIT_INDEX, MISMATCHES, MISMATCHED, MATE_CIGAR, GROUP = map(
     put.as_bytes, ("NH", "HI", "NM", "MD", "MC", "RG")
 )
@@ -200,3 +206,93 @@ def widest(form: Any, changes: int = 0) -> int:
         record = Record(0, 1, 2, reverse, contig, 1, number, 3, 3, 3, changes)
         sizes.append(put_record(form, put.Widest(), 0, batch, record))
     return max(*sizes, put_unmapped(form, put.Widest(), 0, batch, 0, 3))
+
+
+class MateRecord(NamedTuple):
+    """The ``record`` of a mate; of one without a hit at the place of its mate, in contig -1 if that has none.
+
+    ``flag``: SAM's; ``other``: place_key that the first record of the other mate shows, or NOWHERE;
+    ``other_length``: its letters; ``insert``: bases from the first to the last of both, negative for the
+    right mate, or 0.
+    """
+
+    record: Record
+    flag: int
+    other: int
+    other_length: int
+    insert: int
+
+
+@by_type_or_this
+def put_mate(form, out, at, batch, mate):
+    """A MateRecord into ``out`` uint8[n] from ``at`` on; the place after it.  Here as a single read's."""
+    if mate.flag & UNMAPPED:
+        return put_unmapped(form, out, at, batch, mate.record.query, mate.record.total)
+    return put_record(form, out, at, batch, mate.record)
+
+
+# The records of one read: what a loop of the CPU and a thread of a GPU write.
+
+
+class Window(NamedTuple):
+    """Hits of reads ``start`` onwards of a batch, numbers ``first`` to ``last`` of them."""
+
+    start: int
+    first: int
+    last: int
+
+
+@inlined
+def room_of_read(batch, hits, i, window, n_widest):
+    """Bytes that are enough for its records: n_widest and the name each, letters, qualities once a read."""
+    r, n_hits = window.start + i, min(hits.first[i + 1], window.last) - max(hits.first[i], window.first)
+    return 2 * batch.length[r] + max(n_hits, 1) * (batch.name_length[r] + n_widest)
+
+
+@inlined
+def put_read(form, out, at, batch, hits, i, window):
+    """The records of one read, as far as they are in the Window; the place after them."""
+    r, total, first = window.start + i, hits.total[i], hits.first[i]
+    if hits.first[i + 1] == first:
+        return put_unmapped(form, out, at, batch, r, total)
+    for hit in range(max(first, window.first), min(hits.first[i + 1], window.last)):
+        place = place_of(form.blocks, hits.position[hit])
+        record = Record(
+            r, np.int64(0), batch.length[r], hits.reverse[hit], place.contig, place.position,
+            hit - first + 1, total, hits.first[i + 1] - first, peers_of(hits, i, hit), changes_of(hits, hit),
+        )  # fmt: skip
+        at = put_record(form, out, at, batch, record)
+    return at
+
+
+# Buffers that serve again: the kernel clears each page of a new one, which costs as much as filling it.
+
+
+class Buffers:
+    """Of a writer, for all its threads; ``make`` (size, dtype) gives a new one."""
+
+    def __init__(self, make: Callable[[int, Any], np.ndarray] = np.empty) -> None:
+        self._make = make
+        self._spare: deque[np.ndarray] = deque()
+        self._own: set[int] = set()
+
+    def take(self, size: int) -> np.ndarray:
+        """An array of ``size`` bytes or more."""
+        try:
+            out = self._spare.pop()
+            if out.size >= size:
+                return out
+            self._own.discard(id(out))
+        except IndexError:
+            pass
+        out = self._make(size + (size >> 3), np.uint8)
+        self._own.add(id(out))
+        return out
+
+    def owns(self, piece: np.ndarray) -> bool:
+        """Is a piece the beginning of such an array?"""
+        return id(piece.base) in self._own
+
+    def written(self, piece: np.ndarray) -> None:
+        """A piece, the beginning of such an array, has been written: the array may be used again."""
+        self._spare.append(cast(np.ndarray, piece.base))

@@ -7,16 +7,18 @@ import json
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import Any, BinaryIO, ClassVar, Protocol, Self
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol, Self
 
-from ..input import spans
-from ..input.mates import PairedFiles
+from ..input import PairedFiles, spans
 from ..input.read_range import ReadRange
 from ..input.streams import named_output, whole_output
 from ..report.facts import joined_screens, rendered
-from .containers import Container, Plain
-from .reads import Aside, Taker
+from .search_output import Aside, RecordOutput, SearchOutput, Taker
+
+if TYPE_CHECKING:
+    from ..index.reference import Reference
 
 
 class Table(Protocol):
@@ -90,11 +92,82 @@ class ScreenTable:
         return cls(joined_screens(rows), what[0], sum(total))
 
 
+def tables_of(output: SearchOutput) -> dict[type[Table], str]:
+    """{type of Table: path} of the tables beside an output."""
+    found: dict[type[Table], str | None] = {
+        CountsTable: output.counts.path if output.counts else None, ScreenTable: output.screen
+    }  # fmt: skip
+    return {table: path for table, path in found.items() if path}
+
+
 def _sum(numbers: Sequence[bytes]) -> bytes:
     """Of whole numbers, or of numbers with as many decimals each."""
     from decimal import Decimal  # 5 ms, of which a search needs none
 
     return str(sum(Decimal(number.decode()) for number in numbers)).encode()
+
+
+# What pieces become: a plain file, or what makes another file of them.
+
+
+class Container(Protocol):
+    """What the pieces of an output become: those of one run, or those of its shards, one after the other.
+
+    So merged shards are the bytes of one run, whatever the format.  A frozen dataclass of JSON's types, which
+    shards keep (jobs/identity.py).  To add one: write it, let ``container`` choose it, and name its module in
+    CONTAINERS; tests/test_every_output.py runs over all.
+    """
+
+    is_framed: ClassVar[bool]  # whether it takes whole pieces, which shards keep apart
+
+    def opened(self, path: str, n_threads: int) -> AbstractContextManager[Any]:
+        """What takes pieces (a Sink), which appear at ``path`` in the end.  Raises OutputError."""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """The pieces one after the other."""
+
+    is_framed: ClassVar[bool] = False
+
+    def opened(self, path: str, n_threads: int) -> AbstractContextManager[BinaryIO]:
+        return whole_output(path)
+
+
+CONTAINERS = {
+    "Plain": "fmx.output.run", "Samtools": "fmx.output.formats.bam",
+    "ParquetTable": "fmx.output.formats.parquet", "SparseMatrix": "fmx.output.formats.matrix",
+    "SquareMatrix": "fmx.output.formats.matrix",
+}  # fmt: skip
+
+
+def as_fields(container: Container) -> dict:
+    """A Container as JSON's types."""
+    return {"container": type(container).__name__, **asdict(container)}  # type: ignore[call-overload]
+
+
+def from_fields(fields: dict) -> Container:
+    """The Container that these are.  Raises KeyError, TypeError where they are none."""
+    own = dict(fields)
+    name = own.pop("container")
+    return getattr(import_module(CONTAINERS[name]), name)(**own)
+
+
+def container(output: RecordOutput, reference: "Reference") -> Container:
+    """What the pieces of a RecordOutput become.  Raises OutputError."""
+    if output.kind == "parquet":
+        from .formats import parquet
+
+        return parquet.container(output)
+    if output.kind == "npz":
+        from .formats import matrix
+
+        return matrix.container(reference, output)
+    if output.sort or output.kind == "cram":
+        from .formats import bam
+
+        return bam.container(reference, output)
+    return Plain()
 
 
 PLAIN = Plain()

@@ -1,13 +1,14 @@
 """What ``fmx search`` and ``fmx locate`` write, where and how."""
 
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
 
+from ..codecs.readers import BGZF_END
 from ..report.facts import Report
 from ..system.files import PLACE
-from .containers import Container
-from .reads import Taker, is_gzip, of_mates
 from .records import EVERY
-from .run import CountsTable, LocalRun, ScreenTable
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,45 @@ class CountsOutput:
 
     path: str = field(metadata=PLACE)
     by_group: bool = False
+
+
+class Aside(bytes):
+    """A piece of output for the file number ``place`` beside the main one."""
+
+    place = 0
+
+
+class Taker(NamedTuple):
+    """Whether reads with a hit are taken, or those without, and whether what is taken is compressed.
+
+    Of pairs: mates ``mate``, 1 or 2, or with 0 both, in turn.
+    """
+
+    with_hit: bool
+    is_gzip: bool
+    mate: int = 0
+
+    @property
+    def name(self) -> str:
+        """Tells it from others of a run."""
+        return f"{'al' if self.with_hit else 'un'}{f'_{self.mate}' if self.mate else ''}"
+
+    @property
+    def end(self) -> bytes:
+        """What stands after the last piece."""
+        return BGZF_END if self.is_gzip else b""
+
+
+def is_gzip(path: str) -> bool:
+    """Does the name of an output for reads ask for compressed ones?"""
+    return path.lower().endswith(".gz")
+
+
+def of_mates(path: str | Path) -> tuple:
+    """Names for the files of mates 1 and of mates 2: clean.fq.gz becomes clean_1.fq.gz and clean_2.fq.gz."""
+    folder, name = os.path.split(path)
+    stem, dot, suffix = name.partition(".")
+    return tuple(os.path.join(folder, f"{stem}_{mate}{dot}{suffix}") for mate in (1, 2))
 
 
 @dataclass(frozen=True)
@@ -100,7 +140,9 @@ class SearchOutput:
     @property
     def places(self) -> tuple[str | None, ...]:
         """Where all of it is written."""
-        return self.path, *self.tables().values(), *self.reads.takers(), *self._reports()
+        counts = [self.counts.path] if self.counts else []
+        screen = [self.screen] if self.screen else []
+        return self.path, *counts, *screen, *self.reads.takers(), *self.reports
 
     def beside(self) -> dict:
         """What each shard leaves beside its part of the hits, by the options that ask for it."""
@@ -109,14 +151,7 @@ class SearchOutput:
         tables = {"--counts": bool(self.counts), "--screen": bool(self.screen)}
         return {**tables, "--report": bool(self.report), **how}
 
-    def tables(self) -> dict:
-        """{type of Table: path} of the tables beside it."""
-        found = {CountsTable: self.counts and self.counts.path, ScreenTable: self.screen}
-        return {table: path for table, path in found.items() if path}
-
-    def run(self, container: Container, n_threads: int) -> LocalRun:
-        """All of the inputs into ``path``, which a Container makes by n_threads."""
-        return LocalRun(self.path, container, n_threads, self.tables(), self.reads.takers(), self._reports())
-
-    def _reports(self) -> tuple[str, ...]:
+    @property
+    def reports(self) -> tuple[str, ...]:
+        """The paths of the report."""
         return self.report.paths if self.report else ()

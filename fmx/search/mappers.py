@@ -171,7 +171,9 @@ def _planned(record: bytes, in_pairs: bool) -> Iterator[Any]:
     """The spans of a read, or of a pair of two such."""
     if not in_pairs:
         return spans.plan([record])
-    from ..input import pair_spans  # of no use to single reads
-    from ..input.mates import PairedFiles
+    from ..input import (
+        PairedFiles,
+        pair_spans,  # of no use to single reads
+    )
 
     return pair_spans.plan(PairedFiles((2 * record,)))

@@ -10,8 +10,7 @@ from texts import numbered, random_letters
 from fmx import workflow
 from fmx.errors import InputError
 from fmx.index import fm_index
-from fmx.input import pair_spans, read_range, spans
-from fmx.input.mates import PairedFiles
+from fmx.input import PairedFiles, pair_spans, read_range, spans
 from fmx.input.reads import WHOLE
 from fmx.input.streams import Source
 from fmx.output.search_output import RecordOutput, SearchOutput

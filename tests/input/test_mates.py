@@ -10,8 +10,7 @@ from output_of import bgzf
 from texts import random_letters
 
 from fmx.errors import InputError
-from fmx.input import pair_spans
-from fmx.input.mates import PairedFiles
+from fmx.input import PairedFiles, pair_spans
 from fmx.machines.pipeline import run_ordered
 
 PACKED = {"plain": bytes, "BGZF": lambda data: bgzf(data, 40), "gzip": gzip.compress}

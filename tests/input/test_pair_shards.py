@@ -11,8 +11,7 @@ from input.test_mates import letters_of, pairs_of
 from output_of import bgzf
 
 from fmx.errors import StalledError
-from fmx.input import pair_shards, pair_spans, shards
-from fmx.input.mates import PairedFiles
+from fmx.input import PairedFiles, pair_shards, pair_spans, shards
 from fmx.input.pair_shards import PairShardPlan
 from fmx.input.shards import Shard
 from fmx.machines.pipeline import run_ordered

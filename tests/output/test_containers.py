@@ -9,7 +9,7 @@ import pytest
 from texts import numbered, random_letters
 
 from fmx.input import chunks
-from fmx.output import containers
+from fmx.output.formats import bam
 
 UNIT = random_letters(400, "containers")
 GENOME = numbered([UNIT, random_letters(300, "other") + UNIT[100:160]])
@@ -79,7 +79,7 @@ def test_a_sorted_file_goes_to_a_pipe(search, folder):
 
 
 def test_long_contigs_get_the_index_that_holds_them(search, folder, monkeypatch):
-    monkeypatch.setattr(containers, "LONGEST", 350)
+    monkeypatch.setattr(bam, "LONGEST", 350)
     assert search("-o", "s.bam", "--sort").code == 0
     assert names(folder) == ["s.bam", "s.bam.csi"]
     assert len(lines("s.bam", GENOME[0][0])) > 40
@@ -96,8 +96,8 @@ def test_a_run_that_fails_leaves_what_was_there(search, folder):
 
 
 def test_samtools_says_what_is_wrong(search, folder, monkeypatch):
-    monkeypatch.setattr(containers, "MEMORY", 1)
-    monkeypatch.setattr(containers, "LEAST", -1)
+    monkeypatch.setattr(bam, "MEMORY", 1)
+    monkeypatch.setattr(bam, "LEAST", -1)
     result = search("-o", "s.bam", "--sort", "--counts", "c.tsv")
     assert (result.code, result.out, names(folder)) == (1, b"", [])
     assert result.err.startswith("fmx: error: samtools could not write: ")

@@ -10,8 +10,7 @@ from texts import numbered, random_letters
 import fmx
 from fmx import workflow
 from fmx.index import fm_index
-from fmx.input import spans
-from fmx.input.mates import PairedFiles
+from fmx.input import PairedFiles, spans
 from fmx.machines import places
 from fmx.machines.progress import Progress
 from fmx.mem import journey, matching

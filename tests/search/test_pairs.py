@@ -14,7 +14,7 @@ from texts import numbered, random_letters
 
 from fmx import workflow
 from fmx.index import fm_index
-from fmx.input.mates import PairedFiles
+from fmx.input import PairedFiles
 from fmx.output.search_output import RecordOutput, SearchOutput
 from fmx.search.hits import ALL, SelectionPolicy
 from fmx.search.mapping import MapOptions

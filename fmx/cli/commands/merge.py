@@ -63,6 +63,7 @@ def command(given: SimpleNamespace) -> None:
     from ...jobs.merge import check_beside, manifests, merge
     from ...jobs.run import say_shards
     from ...machines.progress import Progress
+    from ...output.run import tables_of
     from ..dispatch import READS, check_places, format_of
     from ..outputs import outputs_of
 
@@ -106,7 +107,7 @@ def command(given: SimpleNamespace) -> None:
         add_up(output, progress, given.folder, found)
     else:
         check_beside(given.folder, run, beside)
-        merge(given.folder, found, given.output, places.tables(), places.report, places.reads.takers())
+        merge(given.folder, found, given.output, tables_of(places), places.report, places.reads.takers())
     say_shards(progress, found, f"which took {sum(shard.seconds for shard in found):,.1f} s together")
 
 
@@ -135,8 +136,7 @@ def _page_of(reports: tuple[str, ...]) -> str | None:
 
 def _places_of(given: SimpleNamespace, run: dict) -> "SearchOutput":
     """A SearchOutput with all places; ``run``: that of the shards.  Raises UsageError."""
-    from ...output.reads import is_gzip
-    from ...output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput
+    from ...output.search_output import CountsOutput, ReadsOutput, RecordOutput, SearchOutput, is_gzip
 
     for option in ("--al", "--un"):
         path, held = vars(given)[option[2:]], run.get(option)

@@ -9,16 +9,20 @@ from ...compiler.functions import compiled, inlined, static_type
 from ...index.reference import contig_of, position_of_key
 from .. import put
 from ..hits import HitWriter
-from ..mates import MATE_UNMAPPED, NOWHERE, SECONDARY, UNMAPPED, put_mate
 from ..records import (
     LINED,
     MATCH,
+    MATE_UNMAPPED,
     MISMATCHED,
     MISMATCHES,
+    NOWHERE,
+    SECONDARY,
+    UNMAPPED,
     begin_text_tag,
     contigs_of,
     end_text_tag,
     put_group,
+    put_mate,
     put_mate_cigar,
     put_no_hit,
     put_number_tag,
