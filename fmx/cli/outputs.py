@@ -16,7 +16,8 @@ from .. import options
 from .._version import __version__
 from ..errors import shown
 from ..output import kinds_of
-from ..report.facts import SUFFIXES, Report, command_line, kind_of
+from ..report.facts import Report, command_line
+from ..report.kinds import KINDS, MULTIQC, SUFFIXES, kind_of
 
 if TYPE_CHECKING:
     from ..jobs.search import SearchJob
@@ -25,37 +26,42 @@ if TYPE_CHECKING:
 _LIBRARIES = ("numpy", "numba", "llvmlite", "numba-cuda", "cuda-bindings")
 
 
-def _check(context: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Each file's name tells its kind, which is another one than that of the others."""
-    for path in paths:
-        if not kind_of(path):
-            mqc, *most, last = SUFFIXES
-            ends = f"{', '.join(most)} or {last}, or for MultiQC with {mqc}"
-            raise click.BadParameter(f"{path}: the name of a report ends with {ends}", param=param)
+class ReportFile(click.Path):
+    """A file whose name says which of some kinds of report it is."""
+
+    def __init__(self, kinds: Sequence[str]) -> None:
+        super().__init__()
+        self._kinds = kinds
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if kind_of(str(value)) not in self._kinds:
+            *most, last = (end for end, kind in SUFFIXES.items() if kind in self._kinds and end != MULTIQC)
+            ends = f"{', '.join(most)} or {last}"
+            ends += f", or for MultiQC with {MULTIQC}" if "MULTIQC" in self._kinds else ""
+            self.fail(f"{value}: the name of a report ends with {ends}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _one_of_each(context: click.Context, param: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
     if len({kind_of(path) for path in paths}) < len(paths):
         raise click.BadParameter(f"{' and '.join(paths)} are of one kind; give one", param=param)
     return paths
 
 
-reporting = click.option(
-    "--report", "reports", type=click.Path(), multiple=True, metavar="FILE", callback=_check,
-    help="Tell of the run in FILE.json, FILE.html, or FILE_mqc.json, a section for MultiQC; may be given for "
-    "each.",
-)  # fmt: skip
+def reporting(kinds: Sequence[str]) -> Callable:
+    """--report, for a command that writes reports of these kinds."""
+    said = {"JSON": "FILE.json", "HTML": "FILE.html", "MULTIQC": f"FILE{MULTIQC} for MultiQC",
+            "TSV": "FILE.tsv with a line for each sample of fmx count"}  # fmt: skip
+    *most, last = [words for kind, words in said.items() if kind in kinds]
+    return click.option(
+        "--report", "reports", type=ReportFile(kinds), multiple=True, metavar="FILE", callback=_one_of_each,
+        help=f"Write a report of the run: {', '.join(most)} or {last}; may be given for each.",
+    )  # fmt: skip
 
 
 def report_places(paths: Sequence[str]) -> dict:
     """Reports as check_places takes outputs."""
     return {f"--report as {kind_of(path)}": (path, []) for path in paths}
-
-
-def refuse_multiqc(paths: Sequence[str]) -> None:
-    """Raise UsageError for a report that only fmx search has."""
-    for path in paths:
-        if kind_of(path) == "MULTIQC":
-            raise click.UsageError(
-                f"--report {path}: MultiQC is told of mapped reads, which only fmx search has"
-            )
 
 
 def report_of(paths: Sequence[str], *known: Any) -> Report | None:
@@ -172,7 +178,7 @@ writing = options.together(
             "--un", type=click.Path(), metavar="FILE",
             help="Also write the unmapped reads, unchanged; .gz compresses.",
         ),
-        reporting,
+        reporting(KINDS["search"]),
     ),
 )  # fmt: skip
 

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -12,7 +13,8 @@ from ..input import PairedFiles, pair_spans, spans
 from ..input.read_range import InputShare, in_turn
 from ..input.reads import FORWARD, REVERSE, ReadBatch, parse
 from ..input.streams import STANDARD
-from ..machines.pipeline import add_up, run_at
+from ..machines.pipeline import Emit, add_up, run_at
+from ..machines.progress import Clock, Progress
 from .assign import WORST, GuideWindow, Rules, assign, at_offsets, scanned
 from .table import NONE, GuideTable
 from .targets import (
@@ -132,9 +134,6 @@ def spans_of(
 
 # Where the guides of a file stand, as its first reads tell: at which offsets, on which strand.
 
-if TYPE_CHECKING:
-    from ..machines.progress import Progress
-
 LOOKED_AT = 10_000  # reads
 LEAST = 0.01  # share of the guides found that an offset must have
 CHANCE = 5  # times as many as by chance
@@ -181,10 +180,6 @@ class CountOptions:
     quality: int = 0
     n_threads: int = 1
 
-    def __str__(self) -> str:
-        where = "; mates 2 ".join(map(str, self.looked))
-        return f"{where}, mismatches {self.mismatches}, quality {self.quality}"
-
 
 class CountSpan(Protocol):
     """What a Counter counts at a time: the next span of a file, or one of a shard.
@@ -204,15 +199,17 @@ class Counter:
         self.targets, self.options = targets, options
         self._judge = options.mismatches, options.quality + WORST
 
-    def work(self, emit: Callable[..., Any], span: CountSpan) -> tuple[int, GuideTally] | None:
+    def work(self, emit: Emit, span: CountSpan, clock: Clock) -> tuple[int, GuideTally] | None:
         """(number of the sample, GuideTally) of a span, or None where it has no reads."""
-        file, found = span.read(self.find)
+        with clock.timed("read"):
+            file, found = span.read(self.find)
         if not (found and file.where):
             return None
-        seen = TallySum(self.targets.n_rows)
-        for reads in found:
-            seen.add(self.count(reads.batches, file.where, file.file, reads.number))
-        return file.sample, seen.tally()
+        with clock.timed("count"):
+            seen = TallySum(self.targets.n_rows)
+            for reads in found:
+                seen.add(self.count(reads.batches, file.where, file.file, reads.number))
+            return file.sample, seen.tally()
 
     def count(self, batches: tuple, where: tuple, file: int, number: int) -> GuideTally:
         """The GuideTally of a ReadBatch, or of those of mates, whose first is read ``number`` of a file."""
@@ -284,7 +281,7 @@ class SampleTallies:
 
 
 def count_samples(
-    counter: Counter, items: Iterable[CountSpan], n_samples: int, progress: "Progress"
+    counter: Counter, items: Iterable[CountSpan], n_samples: int, progress: Progress, clock: Clock
 ) -> list[GuideTally]:
     """A GuideTally for each of so many samples, in order, by ``items`` of them."""
     unit = "pair" if counter.targets.pairs else "read"
@@ -292,5 +289,5 @@ def count_samples(
     def say(total: SampleTallies, seconds: float) -> str:
         return f"{n_of(total.reads, unit)}, {total.reads / seconds:,.0f} {unit}s/s"
 
-    parts = run_at([counter], Counter.work, items, None)
+    parts = run_at([counter], partial(Counter.work, clock=clock), items, None)
     return add_up(parts, SampleTallies(n_samples, counter.targets.n_rows), progress, say).tallies()

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from ..errors import n_of
 from ..input import PairedFiles
 from ..input.chunks import CHUNK_SIZE
 from ..input.read_range import InputShare
-from ..machines.progress import Progress
+from ..machines.progress import Clock, Progress, Watch
+from ..report.facts import Report
 from .counting import (
     FIRST,
     Counter,
@@ -27,7 +29,7 @@ from .counting import (
     spans_of,
 )
 from .library import Library
-from .outputs import CountOutput, CountResult, opened, write
+from .outputs import CountOutput, CountResult
 from .samples import Sample
 from .targets import GuideTally, TallySum, Targets, counts_of_pairs, make_targets, pair_keys
 
@@ -70,9 +72,10 @@ def _sentence(n: int, unit: str, assigned: int) -> str:
     return f"{n_of(n, unit)}: {assigned:,} assigned ({100 * assigned / max(n, 1):.2f} %)"
 
 
-def counted(samples: Sequence[Sample], n: int, assigned: int) -> CountSummary | PairCountSummary:
-    """What was seen of Samples, n reads or pairs."""
-    return (PairCountSummary if samples[0].second else CountSummary)(n, assigned)
+def counted(seen: CountResult) -> CountSummary | PairCountSummary:
+    """What was seen, as numbers that add up."""
+    n, assigned = (sum(getattr(each, name) for each in seen.found) for name in ("reads", "assigned"))
+    return (PairCountSummary if seen.samples[0].second else CountSummary)(n, assigned)
 
 
 class ShardInputs:
@@ -133,7 +136,7 @@ def pack(seen: CountResult, n_reads: list) -> bytes:
     """The counts of a shard as bytes; ``n_reads`` as of ShardInputs."""
     about = {
         "library": asdict(seen.library), "samples": [asdict(sample) for sample in seen.samples],
-        "options": seen.options, "left_length": seen.left_length, "n_reads": n_reads,
+        "left_length": seen.left_length, "n_reads": n_reads,
     }  # fmt: skip
     arrays: dict[str, Any] = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
     for i, tally in enumerate(seen.found):
@@ -170,42 +173,46 @@ def unpack(pieces: Iterator) -> CountResult:
     if not library.sequences:
         ids = [names[key] for key in pair_keys(tallies).tolist()]
         library, counts = replace(library, ids=ids, genes=ids), counts_of_pairs(tallies)
-    return CountResult(library, samples, tallies, counts, about["options"], about["left_length"])
+    return CountResult(library, samples, tallies, counts, about["left_length"])
 
 
 # A run, and a shard of one.
 
+PLACES = ["the CPU"]
 FEW = 0.2  # of the reads of a sample
 
 
 def count(
-    counter: Counter,
-    samples: Sequence[Sample],
-    options: CountOptions,
-    output: CountOutput,
-    progress: Progress,
+    counter: Counter, samples: Sequence[Sample], output: CountOutput, run: Any, progress: Progress
 ) -> CountSummary | PairCountSummary:
-    """Count guides in Samples, by a Counter that was made for them."""
-    wall = progress.wall
-    with opened(output) as files:
+    """Count guides in Samples, by a Counter that was made for them, and write an ``output`` by an
+    output.run.Run."""
+    wall, watch = progress.wall, _watch(output, progress)
+    with run.opened(b"") as sink:
         with wall.spending("counting"):
-            seen = count_all(counter, samples, options, progress)
+            seen = count_all(counter, samples, progress, watch.clock)
         wall.turn_to("writing")
-        stats = write(files, output.kind, seen)
-    tell_samples(stats, progress)
-    n_reads, n_assigned = sum(each.reads for each in stats), sum(each.assigned for each in stats)
-    return counted(samples, n_reads, n_assigned)
+        sink.write(seen.table(output.kind))
+        run.note(None, facts=(lambda: watch.facts(PLACES, seen, seen.details())) if output.report else None)
+    tell_samples(seen.stats, progress)
+    return counted(seen)
+
+
+def _watch(output: CountOutput, progress: Progress) -> Watch:
+    """What watches a run from now on."""
+    watch = Watch(output.report or Report((), {}))
+    watch.begin(progress.wall)
+    return watch
 
 
 def count_all(
-    counter: Counter, samples: Sequence[Sample], options: CountOptions, progress: Progress
+    counter: Counter, samples: Sequence[Sample], progress: Progress, clock: Clock | None = None
 ) -> CountResult:
-    """What is seen of the guides of a Counter in Samples."""
+    """What is seen of the guides of a Counter in Samples; ``clock`` is told what that takes."""
     share = InputShare([path for sample in samples for path in sample.paths])
     progress.follow(share)
     spans = spans_of(samples, counter.options.n_threads, share)
-    found = count_samples(counter, spans, len(samples), progress)
-    return _seen(counter, samples, found, options)
+    return _seen(counter, samples, count_samples(counter, spans, len(samples), progress, clock or Clock()))
 
 
 def tell_samples(stats: list, progress: Progress) -> None:
@@ -217,26 +224,27 @@ def tell_samples(stats: list, progress: Progress) -> None:
     if few := [each.sample for each in stats if each.reads and each.assigned_share < FEW]:
         progress.say(
             f"hint: few {stats[0].unit}s of {', '.join(few[:5])} count: is it the right library? Try "
-            "--anywhere and --mismatches 1; --json tells the most frequent sequences that are no guide"
+            "--anywhere and --mismatches 1; --report tells the most frequent sequences that are no guide"
         )
 
 
 def count_shard(
-    counter: Counter, samples: Sequence[Sample], options: CountOptions, shard: Any, progress: Progress
+    counter: Counter, samples: Sequence[Sample], output: CountOutput, shard: Any, progress: Progress
 ) -> CountSummary | PairCountSummary:
     """Count in a ``shard`` of the files of Samples, a jobs.shard.ShardRun, which keeps what is seen."""
+    watch = _watch(output, progress)
     with shard.opened(b"") as sink:
         inputs = ShardInputs(samples, shard, counter)
         with progress.wall.spending("counting"):
-            found = count_samples(counter, inputs, len(samples), progress)
-        seen = _seen(counter, samples, found, options)
+            found = count_samples(counter, inputs, len(samples), progress, watch.clock)
+        seen = _seen(counter, samples, found)
         sink.write(pack(seen, inputs.n_reads()))
-        n_reads, n_assigned = sum(tally.reads for tally in found), sum(tally.assigned for tally in found)
-        summary = counted(samples, n_reads, n_assigned)
-        shard.note(summary)
-    if not n_reads:
-        progress.say(f"warning: {shard.why_empty('reads')}")
-    progress.say(f"{shard}: {n_of(n_reads, samples[0].unit)}, {n_assigned:,} assigned")
+        summary = counted(seen)
+        shard.note(summary, facts=partial(watch.facts, PLACES, seen) if output.report else None)
+    n, things = summary.seen()
+    if not n:
+        progress.say(f"warning: {shard.why_empty(things)}")
+    progress.say(f"{shard}: {n_of(n, samples[0].unit)}, {summary.assigned:,} assigned")
     return summary
 
 
@@ -250,12 +258,10 @@ def make_counter(
     return Counter(targets, options)
 
 
-def _seen(
-    counter: Counter, samples: Sequence[Sample], found: list[GuideTally], options: CountOptions
-) -> CountResult:
+def _seen(counter: Counter, samples: Sequence[Sample], found: list[GuideTally]) -> CountResult:
     library, counts = _rows_of(counter.targets, found)
     left_length = int(counter.targets.guides[0].table.lengths[0])
-    return CountResult(library, list(samples), found, counts, str(options), left_length)
+    return CountResult(library, list(samples), found, counts, left_length)
 
 
 def _rows_of(targets: Targets, found: list[GuideTally]) -> tuple:

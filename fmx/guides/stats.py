@@ -1,13 +1,12 @@
-"""What is told of each sample: numbers for a table, for JSON and for the report."""
+"""What is told of each sample: numbers, facts for reports, and a line."""
 
-import json
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import n_of
+from ..report.samples import LOW, offsets_in_words
 from .assign import UNSURE
 from .table import MANY, NONE
 from .targets import RECOMBINED, GuideTally
@@ -15,14 +14,8 @@ from .targets import RECOMBINED, GuideTally
 if TYPE_CHECKING:
     from .samples import Sample
 
-LOW = 30  # reads: a guide with fewer tells little
 TOP = 20  # unassigned sequences that are told
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
-COLUMNS = (
-    "sample", "reads", "assigned", "assigned_share", "one_letter_off", "ambiguous", "low_quality",
-    "recombined", "unassigned", "guides", "zero_guides", "gini", "offsets", "offsets_of_mates2",
-    "low_guides", "mean_reads", "median_reads", "skew",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,23 +72,16 @@ class SampleStats:
         ):  # fmt: skip
             said += f", {n:,} {what}" if n else ""
         said += f"; {self.zero_guides:,} of {n_of(self.guides, 'guide')} without reads, Gini {self.gini:.3f}"
-        return f"{said}; guides at {self.places_in_words()}"
+        return f"{said}; guides at {offsets_in_words(self.facts())}"
 
-    def places_in_words(self) -> str:
-        """The offsets that hold 1 % or more, at most 8 of a mate, the most frequent first."""
-        said = [self._of_mate(1) or "no offset"]
-        if of_mates2 := self._of_mate(2):
-            said.append(of_mates2)
-        return ", of mates 2 at ".join(said)
-
-    def _of_mate(self, mate: int) -> str:
-        places = [place for place in self.offsets if place.mate == mate]
-        shares = [(place, 100 * place.reads / max(self.assigned, 1)) for place in places[:8]]
-        return ", ".join(
-            f"{place.offset}{' (reverse)' if place.strand == '-' else ''} {share:.0f} %"
-            for place, share in shares
-            if share >= 1
-        )
+    def facts(self) -> dict[str, Any]:
+        """All of it as JSON's types."""
+        top = [{"sequence": letters, "reads": n} for letters, n in self.top_unassigned]
+        rounded = {
+            "assigned_share": round(self.assigned_share, 6), "mean_reads": round(self.mean_reads, 4),
+            "skew": self.skew and round(self.skew, 4), "gini": round(self.gini, 6),
+        }  # fmt: skip
+        return {**asdict(self), **rounded, "files": list(self.files), "top_unassigned": top}
 
 
 def stats_of(sample: "Sample", seen: GuideTally, counts: np.ndarray, left_length: int) -> SampleStats:
@@ -142,31 +128,3 @@ def skew(counts: np.ndarray) -> float | None:
     """The 90th percentile of reads of guides, divided by the 10th; None where that is 0."""
     low, high = np.quantile(counts, [0.1, 0.9]) if counts.size else (0.0, 0.0)
     return float(high / low) if low else None
-
-
-def as_table(stats: Sequence[SampleStats]) -> bytes:
-    """A line of COLUMNS for each SampleStats."""
-    lines = ["\t".join(COLUMNS)]
-    for each in stats:
-        cells = {name: getattr(each, name) for name in COLUMNS if "offsets" not in name}
-        cells |= {name: f"{cells[name]:.4f}" for name in ("assigned_share", "gini")}
-        cells |= {name: f"{cells[name]:.2f}" for name in ("mean_reads", "median_reads")}
-        cells["skew"] = "" if each.skew is None else f"{each.skew:.2f}"
-        for mate, name in enumerate(("offsets", "offsets_of_mates2"), 1):
-            places = (place for place in each.offsets if place.mate == mate)
-            cells[name] = ",".join(f"{place.strand}{place.offset}:{place.reads}" for place in places)
-        lines.append("\t".join(str(cells[name]) for name in COLUMNS))
-    return ("\n".join(lines) + "\n").encode()
-
-
-def as_json(about: Mapping[str, Any], stats: Sequence[SampleStats]) -> bytes:
-    """``about`` the run, and all that is told of each sample."""
-    samples = [
-        {**asdict(each), "assigned_share": round(each.assigned_share, 6), "gini": round(each.gini, 6)}
-        for each in stats
-    ]
-    for each in samples:
-        each["mean_reads"] = round(each["mean_reads"], 4)
-        each["skew"] = each["skew"] and round(each["skew"], 4)
-        each["top_unassigned"] = [{"sequence": letters, "reads": n} for letters, n in each["top_unassigned"]]
-    return (json.dumps({**about, "samples": samples}, indent=1) + "\n").encode()

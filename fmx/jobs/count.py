@@ -16,8 +16,9 @@ from ..guides.journey import (
     unpack,
 )
 from ..guides.library import read_library
-from ..guides.outputs import CountOutput, opened, write
+from ..guides.outputs import CountOutput
 from ..guides.samples import Sample, ScreenDesign
+from ..output.run import LocalRun
 from ..system.files import PLACE
 from . import FilesJob, Resources, WorkerCache, absolute
 from .identity import identity
@@ -56,10 +57,9 @@ class CountJob(FilesJob):
     def execute(
         self, opened: None, prepared: Counter, shard: Any, resources: Resources, progress: Any
     ) -> CountSummary | PairCountSummary:
-        options = self._options(resources)
         if shard:
-            return count_shard(prepared, self.samples, options, shard, progress)
-        return count(prepared, self.samples, options, self.output, progress)
+            return count_shard(prepared, self.samples, self.output, shard, progress)
+        return count(prepared, self.samples, self.output, _alone(self.output), progress)
 
     def say(self, opened: None, summary: CountSummary | PairCountSummary, shard: Any, progress: Any) -> None:
         if not shard:  # which has told it
@@ -68,13 +68,15 @@ class CountJob(FilesJob):
     def merge(self, opened: None, folder: Any, shards: Any, progress: Any) -> list:
         return add_up(self.output, progress, folder, shards, self)
 
-    def _options(self, resources: Resources) -> CountOptions:
-        return replace(self.counting, n_threads=resources.threads)
-
     def _counter(self, resources: Resources, progress: Any) -> Counter:
         functions.on_first_compile(progress)
         libraries = [read_library(path, self.columns, progress.say) for path in self.libraries]
-        return make_counter(libraries, self.samples, self._options(resources), progress)
+        options = replace(self.counting, n_threads=resources.threads)
+        return make_counter(libraries, self.samples, options, progress)
+
+
+def _alone(output: CountOutput) -> LocalRun:
+    return LocalRun(output.path, reports=output.reports)
 
 
 def add_up(output: CountOutput, progress: Any, folder: Any, shards: Any, job: CountJob | None = None) -> list:
@@ -82,14 +84,18 @@ def add_up(output: CountOutput, progress: Any, folder: Any, shards: Any, job: Co
 
     ``job``: by which files are called as the user called them, not as workers did.
     """
-    from .merge import bodies
+    from .merge import bodies, facts_of
 
     found: list = []
-    with opened(output) as files:
+    run = _alone(output)
+    with run.opened(b"") as sink:
         seen = unpack(bodies(folder, shards, found))
         if job:
             library = replace(seen.library, path=", ".join(job.libraries))
-            seen = seen._replace(library=library, samples=list(job.samples))
-        stats = write(files, output.kind, seen)
-    tell_samples(stats, progress)
+            seen = replace(seen, library=library, samples=list(job.samples))
+        sink.write(seen.table(output.kind))
+        if report := output.report:
+            wall = progress.wall if job else None
+            run.note(None, facts=lambda: facts_of(folder, found, report, wall) | seen.details())
+    tell_samples(seen.stats, progress)
     return found

@@ -17,7 +17,8 @@ from ..machines.progress import Wall
 from ..machines.threads import available_cores
 from ..output.run import Table, beside, from_fields
 from ..output.search_output import Taker
-from ..report.facts import Report, added, rendered
+from ..report.facts import Report, added
+from ..report.kinds import rendered
 from .identity import BODY, FACTS, Manifest, difference, name_of, read_manifest
 from .shard import FRAME
 
@@ -132,13 +133,19 @@ def merge(
             file.write(table.merged([_whole(folder, shard, table.name) for shard in found]).text())
         stack.close()
         if report:  # which tells how long all the others took
-            seconds = wall.over() if wall else None
-            facts = added(
-                [json.loads(_whole(folder, shard, FACTS)) for shard in found], report.about, seconds
-            )
+            facts = facts_of(folder, found, report, wall)
             for path, file in reports.items():
                 file.write(rendered(path, facts))
     return found
+
+
+def facts_of(folder: str | Path, shards: Iterable[Manifest], report: Report, wall: Wall | None) -> dict:
+    """What ``shards`` in a folder have kept for a Report, added up; ``wall`` as of merge.
+
+    Raises OutputError.
+    """
+    found = [json.loads(_whole(folder, shard, FACTS)) for shard in shards]
+    return added(found, report.about, wall.over() if wall else None)
 
 
 def bodies(folder: str | Path, shards: Iterable[Manifest], found: list) -> Iterator[bytes]:

@@ -30,8 +30,8 @@ class Counts:
 
     ``table``: a Table of dtype ``fmx.COUNT`` with a row for each sample and guide, sample after sample, and
     the names of all.  ``samples``: for each sample what became of its reads: ``reads``, ``assigned``,
-    ``ambiguous``, ``unassigned``, ``offsets``, ``gini`` and so on, as in ``fmx count --json``.  ``notes``:
-    lines on the library, as of columns that were not used.
+    ``ambiguous``, ``unassigned``, ``offsets``, ``gini`` and so on, as in ``fmx count --report FILE.json``.
+    ``notes``: lines on the library, as of columns that were not used.
 
     Examples:
         >>> counts = fmx.count({"day0": "reads.fq"}, "guides.csv")
@@ -104,8 +104,8 @@ def count(
     )  # fmt: skip
     path, notes = os.fspath(arguments.file("library", library)), _Notes()
     counter = make_counter([read_library(path, asked, notes.say)], samples, options, notes)
-    seen = count_all(counter, samples, options, Progress(quiet=True))
-    return Counts(_table(seen), tuple(seen.stats()), tuple(notes.lines))
+    seen = count_all(counter, samples, Progress(quiet=True))
+    return Counts(_table(seen), tuple(seen.stats), tuple(notes.lines))
 
 
 def _table(seen: CountResult) -> Table:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol, Self
 from ..input import PairedFiles, spans
 from ..input.read_range import ReadRange
 from ..input.streams import named_output, whole_output
-from ..report.facts import joined_screens, rendered
+from ..report.facts import joined_screens
+from ..report.kinds import rendered
 from .search_output import Aside, RecordOutput, SearchOutput, Taker
 
 if TYPE_CHECKING:

@@ -1,25 +1,22 @@
-"""The facts of a run as JSON's types, those of shards added up; and the files that report them.
+"""The facts of a run as JSON's types, and those of shards added up.
 
 docs/reports.md says what each fact is.  A command says what it knows beforehand (Report.about), and the run
-what came of it: counts, seconds, stages, lengths, contigs.  The name of a file says its kind: JSON, a page of
-HTML (page.py), or a section of MultiQC's report.
+what came of it: counts, seconds, stages, lengths, contigs.  Files of several kinds report them
+(kinds.py).
 """
 
-import json
-import os
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from ..errors import shown
 
 FORMAT = 1  # of facts
-OF_READS = {"mapped", "unique", "suppressed", "unmapped", "cannot_occur"}  # counts that are shares of these
-_OF_PAIRS = {"proper", "unique", "suppressed"}
+_COUNTED = {"assigned", "one_letter_off", "ambiguous", "low_quality", "recombined", "unassigned"}
+OF_READS = {"mapped", "unique", "suppressed", "unmapped", "cannot_occur", *_COUNTED}  # shares of these
+_OF_PAIRS = {"proper", "unique", "suppressed", *_COUNTED}
 SPENT = {"opening": "opening the index", "cluster": "on the cluster"}  # what time is spent on, in words
 _LISTS = ("lengths", "match_lengths", "inserts", "multiplicity", "mismatches")  # of [least, most, how many]
 FATES = {  # of reads and of pairs, by their counts: what became of them, and its colour
@@ -28,7 +25,7 @@ FATES = {  # of reads and of pairs, by their counts: what became of them, and it
     for what, nowhere in (("reads", "nowhere"), ("pairs", "not as proper pairs"))
 }  # fmt: skip
 _TABLES = ("contigs", "groups")  # of dicts, with names and lengths
-LONG = (*_LISTS, *_TABLES, "screen")
+LONG = (*_LISTS, *_TABLES, "screen", "samples", "ranks", "correlation")
 
 
 def command_line() -> str:
@@ -168,69 +165,3 @@ def _row(rows: Sequence[Any]) -> dict:
     sums = {name: sum(row[name] for row in rows) for name in rows[0] if name not in ("name", "length")}
     sums["fractional"] = round(sums["fractional"], 6)
     return {"name": rows[0]["name"], "length": rows[0]["length"], **sums}
-
-
-# Facts of a search as a section of MultiQC's report: custom content, by the name of its file.
-
-SUFFIX = "_mqc.json"
-_ABOUT = "finds every place where a DNA read occurs in a reference."
-
-
-def as_multiqc(path: str | Path, facts: dict) -> bytes:
-    """What a file of this name holds: a bar of the sample that its name tells."""
-    sample = os.path.basename(path)[: -len(SUFFIX)] or "fmx"
-    what, fates = fates_of(facts)
-    section = {
-        "id": f"fmx_{what}",
-        "parent_id": "fmx",
-        "parent_name": "fmx",
-        "parent_description": _ABOUT,
-        "section_name": f"Mapped {what}",
-        "description": f"How often {what} occur{' as proper pairs' if what == 'pairs' else ''}.",
-        "plot_type": "bargraph",
-        "pconfig": {
-            "id": f"fmx_{what}_plot",
-            "title": f"fmx: Mapped {what}",
-            "ylab": what.capitalize(),
-            "cpswitch_counts_label": f"Number of {what}",
-        },
-        "categories": {
-            words: {"name": words, "color": colour}
-            for words, colour in FATES[what].values()
-            if words in fates
-        },
-        "data": {sample: fates},
-    }
-    return f"{json.dumps(section, indent=1)}\n".encode()
-
-
-# The kinds of a report, which the names of its files tell: JSON, a page, or a section of MultiQC's.
-
-SUFFIXES = {"_mqc.json": "MULTIQC", ".json": "JSON", ".html": "HTML", ".htm": "HTML"}  # the first one holds
-
-
-def kind_of(path: str) -> str | None:
-    """The kind that a name tells, or None."""
-    name = os.path.basename(path).lower()
-    end = next((end for end in SUFFIXES if name.endswith(end)), name)
-    return None if end == name else SUFFIXES[end]
-
-
-def rendered(path: str, facts: dict[str, Any]) -> bytes:
-    """Facts as what a file of this name holds."""
-    kind = kind_of(path)
-    if kind == "JSON":
-        return as_json(facts)
-    if kind == "HTML":
-        return import_module(".page", __package__).html(facts)
-    return as_multiqc(path, facts)
-
-
-def as_json(facts: dict[str, Any]) -> bytes:
-    """An object a line where lists are long."""
-    long = {name: facts[name] for name in LONG if name in facts}
-    text = json.dumps({name: value for name, value in facts.items() if name not in long}, indent=1)
-    for name, rows in long.items():
-        lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
-        text = f'{text[:-2]},\n "{name}": [\n{lines}\n ]\n}}' if rows else f'{text[:-2]},\n "{name}": []\n}}'
-    return f"{text}\n".encode()

@@ -1,49 +1,14 @@
-"""Reports as one page of HTML that needs nothing else: their frame and tables, and the page of a run.
+"""The facts of a run (facts.py) as a page with figures."""
 
-``page`` and ``table`` also serve the report of fmx count (guides/outputs.py).
-"""
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 from ..errors import n_of
 from . import svg
 from .facts import FATES, SPENT, fates_of
-
-_STYLE = """
-body { font: 15px/1.5 sans-serif; color: #222; background: #fff; margin: 2em auto;
-  max-width: 62em; padding: 0 1em }
-h1 { font-size: 1.5em } h2 { font-size: 1.15em; margin-top: 2em } p.about { color: #555 }
-table { border-collapse: collapse; font-size: 13px } div { overflow-x: auto }
-svg { max-width: 100%; height: auto }
-th, td { padding: 3px 10px; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }
-th:first-child, td:first-child { text-align: left } td.letters { font-family: monospace; text-align: left }
-td.bar i { display: inline-block; height: 11px; background: #4477aa }
-td.bar { text-align: left; width: 220px }
-td.words { text-align: left; white-space: normal; overflow-wrap: anywhere }
-"""
-
-
-def page(title: str, parts: list[str]) -> bytes:
-    """``parts``: HTML, of which headings and paragraphs stand by themselves."""
-    lines = [
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>",
-        *(part if part.startswith("<h") or part.startswith("<p") else f"<div>{part}</div>" for part in parts),
-        "</body>\n</html>\n",
-    ]
-    return "\n".join(lines).encode()
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Rows of cells, already HTML."""
-    lines = ["<table>", "<tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>"]
-    lines += ["<tr>" + "".join(row) + "</tr>" for row in rows]
-    return "\n".join([*lines, "</table>"])
-
-
-# Facts of a run (facts.py) as a page with figures.
+from .html import cells, page, table
+from .samples import sections
 
 _MOST = 30  # contigs, with the most reads, that are shown
 _COLUMNS = 60  # of a histogram, at most
@@ -55,7 +20,8 @@ _WORDS = {
     "proper": "occur as proper pairs", "proper_pairs": "proper pairs",
     "alone": "mates that occur by themselves",
     "hopeless": "mates that cannot occur",
-    "matches": "matches",
+    "matches": "matches", "assigned": "assigned to guides", "one_letter_off": "of these one letter off",
+    "low_quality": "of low quality",
 }  # fmt: skip
 
 
@@ -68,6 +34,8 @@ def html(facts: dict[str, Any]) -> bytes:
     parts += ["<h2>Counts</h2>", _counts(facts)]
     if "unique" in counts:
         parts += _fates(facts)
+    if "samples" in facts:
+        parts += sections(facts)
     if sum(facts.get("strands", {}).values()):
         what = "matches" if "matches" in counts else "occurrences"
         parts += [f"<h2>Strands of {what}</h2>", _strands(facts["strands"], what)]
@@ -111,9 +79,9 @@ def _counts(facts: dict[str, Any]) -> str:
         share = facts["shares"].get(name)
         share = "" if share is None else f"{100 * share:.2f} %"
         what = "hopeless" if name == "cannot_occur" and "pairs" in facts["counts"] else name
-        rows.append(_cells(_WORDS.get(what, what), f"{n:,}", share))
+        rows.append(cells(_WORDS.get(what, what), f"{n:,}", share))
     for name, rate in facts["rates"].items():
-        rows.append(_cells(name.replace("_per_second", " a second"), f"{rate:,.0f}", ""))
+        rows.append(cells(name.replace("_per_second", " a second"), f"{rate:,.0f}", ""))
     return table(("", "number", "share"), rows)
 
 
@@ -172,13 +140,13 @@ def _of_reference(what: str, rows: Sequence[dict[str, Any]]) -> list:
     names = [name for name in shown[0] if name not in ("name", "length")]
     most = max(shown[0]["reads"], 1)
     bars = [f'<td class="bar"><i style="width: {200 * row["reads"] / most:.0f}px"></i></td>' for row in shown]
-    lines = [[*_cells(*row.values()), bar] for row, bar in zip(shown, bars, strict=True)]
+    lines = [[*cells(*row.values()), bar] for row, bar in zip(shown, bars, strict=True)]
     return [*found, table(["name", "bases", *names, ""], lines)]
 
 
 def _screen(rows: Sequence[dict[str, Any]]) -> str:
     shown = sorted(rows, key=lambda row: -row["reads"])[:_MOST]
-    return table(("groups", "reads"), [_cells(", ".join(row["groups"]), row["reads"]) for row in shown])
+    return table(("groups", "reads"), [cells(", ".join(row["groups"]), row["reads"]) for row in shown])
 
 
 def _times(facts: dict[str, Any]) -> list:
@@ -204,23 +172,12 @@ def _run(facts: dict[str, Any]) -> str:
     for each in facts["inputs"]:
         size = "" if each["bytes"] is None else f" ({each['bytes']:,} bytes)"
         rows.append(("input", f"{each['path']}{size}"))
-    for what, known in (*(("reference", each) for each in facts["references"]),
-                        ("machine", facts["machine"]), ("versions", facts["versions"])):  # fmt: skip
+    parts = [("reference", each) for each in facts.get("references", ())]
+    parts += [(name, facts[name]) for name in ("library", "machine", "versions") if name in facts]
+    for what, known in parts:
         rows += [(f"{what}: {name}", value) for name, value in known.items()]
     given = {name: value for name, value in facts["options"].items() if value not in (None, False, [], "")}
     for name, value in given.items():
         words = ", ".join(map(str, value)) if isinstance(value, list) else value
         rows.append(("-" * min(len(name), 2) + name, words))
-    return table(("", ""), [_cells(*row, kind=' class="words"') for row in rows])
-
-
-def _cells(*words: object, kind: str = "") -> list:
-    first, *rest = map(_shown, words)
-    return [f"<td>{first}</td>", *(f"<td{kind}>{word}</td>" for word in rest)]
-
-
-def _shown(value: object) -> str:
-    """A number or text as HTML."""
-    if isinstance(value, float):
-        return f"{value:,.2f}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape(str(value))
+    return table(("", ""), [cells(*row, kind=' class="words"') for row in rows])

@@ -93,7 +93,7 @@ def expected(home):
         nightly(["locate", "-x", "ref.fmx", "few.fq"], "all.tsv"),
         nightly(["mem", "-x", "ref.fmx", "-b", "few.fq"], "all.txt"),
         nightly(["pairwise", "genes.fa", "--id", "0.5", "--cigar"], "pairs.tsv"),
-        (["count", "-l", "l.csv", "--offset", "0", "--samples", "sheet.tsv", "--stats", "counts.tsv"],
+        (["count", "-l", "l.csv", "--offset", "0", "--samples", "sheet.tsv", "--report", "counts.tsv"],
          "guides.tsv"),
         (["search", "-x", "ref.fmx", "few.fq", "--collapse", "--sort", "--first", "150"], "sorted.bam"),
         (["locate", "-x", "ref.fmx", "-x", "other.fmx", "few.fa"], "two.parquet"),

@@ -378,7 +378,7 @@ def test_what_shards_lack_is_named_by_merge(command, shards, tmp_path):
 def test_merge_refuses_what_other_commands_keep(command, inputs, tmp_path):
     arguments = ["pairwise", inputs / "genes.fa", "--shard", "1/1", "-o", tmp_path / "out.d"]
     assert command(*arguments).code == 0
-    for option, of in (("--counts", "search"), ("--json", "count"), ("--report", "search and mem and count")):
+    for option, of in (("--counts", "search"), ("--al", "search"), ("--report", "search and mem and count")):
         done = command("merge", tmp_path / "out.d", "-o", tmp_path / "x", option, tmp_path / "y.html")
         assert (done.code, f"{option} is for shards of fmx {of}\n" in done.err) == (2, True)
 

@@ -44,7 +44,7 @@ CASES = {
         "fmx: reads: 120 reads: 0 assigned (0.00 %), 120 unassigned; 2 of 2 guides without reads, Gini "
         "0.000; guides at no offset",
         "fmx: hint: few reads of reads count: is it the right library? Try --anywhere and --mismatches 1; "
-        "--json tells the most frequent sequences that are no guide",
+        "--report tells the most frequent sequences that are no guide",
         "fmx: 120 reads: 0 assigned (0.00 %)",
     ]),
 }  # fmt: skip

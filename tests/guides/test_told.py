@@ -26,7 +26,8 @@ def told(folder, command):
     (folder / "two <b>.fq").write_text(2 * (records + low))
     done = command(
         "count", "-l", "l.csv", "one.fq", "two <b>.fq", "--offset", 2, "--forward-only", "--mismatches", 1,
-        "--min-quality", 10, "-o", "c.tsv", "--stats", "s.tsv", "--json", "s.json", "--report", "r.html",
+        "--min-quality", 10, "-o", "c.tsv", "--report", "s.tsv", "--report", "s.json", "--report", "r.html",
+        "--report", "r_mqc.json",
     )  # fmt: skip
     assert done.code == 0, done.err
     return folder, done
@@ -44,9 +45,15 @@ def test_the_table_and_json_tell_the_same(told):
         "low_guides": "4", "mean_reads": "2.00", "median_reads": "1.50", "skew": "",
     }  # fmt: skip
     about = json.loads((folder / "s.json").read_text())
-    assert {key: about[key] for key in ("library", "guides", "options")} == {
-        "library": "l.csv", "guides": 4, "options": "at 2, forward, mismatches 1, quality 10",
+    assert about["library"] == {"path": "l.csv", "guides": 4}
+    assert (about["options"]["offset"], about["options"]["min-quality"]) == ([[2]], 10)
+    assert about["counts"] == {
+        "reads": 57, "assigned": 24, "one_letter_off": 9, "ambiguous": 6, "low_quality": 3, "recombined": 0,
+        "unassigned": 24,
     }  # fmt: skip
+    assert about["shares"]["assigned"] == round(24 / 57, 6)
+    assert about["ranks"] == [[[1, 5], [2, 3], [3, 0], [4, 0]], [[1, 10], [2, 6], [3, 0], [4, 0]]]
+    assert {"read", "count"} == about["stages"]["CPU"].keys()
     one, two = about["samples"]
     assert one["top_unassigned"] == [
         {"sequence": "TTTTAAAA", "reads": 4}, {"sequence": "TTTTACAA", "reads": 2},
@@ -61,6 +68,23 @@ def test_the_table_and_json_tell_the_same(told):
     assert (
         "fmx: one: 19 reads: 8 assigned (42.11 %), 2 ambiguous, 1 of low quality, 8 unassigned; " in done.err
     )
+
+
+def test_multiqc_gets_a_bar_for_each_sample(told):
+    section = json.loads((told[0] / "r_mqc.json").read_text())
+    once = {"assigned": 8, "ambiguous": 2, "low quality": 1, "unassigned": 8}  # none is recombined
+    assert section["data"] == {"one": once, "two <b>": {name: 2 * n for name, n in once.items()}}
+    assert list(section["categories"]) == list(once)
+    assert (section["plot_type"], section["parent_name"]) == ("bargraph", "fmx")
+
+
+def test_options_that_are_reports_now_are_named(folder, command):
+    for option, report in (("--json", "FILE.json"), ("--stats", "FILE.tsv")):
+        done = command("count", "-l", "l.csv", "a.fq", option, "x")
+        assert done.code == 2
+        assert f"there is no {option} any more; say --report {report}" in done.err
+    done = command("search", "-x", "a.fmx", "a.fq", "--report", "x.tsv")
+    assert (done.code, "the name of a report ends with .json, .html or .htm, or" in done.err) == (2, True)
 
 
 class Tags(HTMLParser):
@@ -93,8 +117,8 @@ def test_the_report_is_a_page_that_needs_nothing_else(told):
     assert {"two <b>", "42.11", "TTTTAAAA", "4 guides, 2 samples"} <= {
         piece for words in tags.text for piece in (words, *words.split("; "))
     }
-    assert re.findall(r"https?://[^\"]*|src=|<script|<link|url\(", page) == 3 * ["http://www.w3.org/2000/svg"]
-    bars, ranks, correlation = map(ElementTree.fromstring, re.findall(r"<svg.*?</svg>", page, re.DOTALL))
+    assert re.findall(r"https?://[^\"]*|src=|<script|<link|url\(", page) == 4 * ["http://www.w3.org/2000/svg"]
+    bars, ranks, correlation, _ = map(ElementTree.fromstring, re.findall(r"<svg.*?</svg>", page, re.DOTALL))
     name = "{http://www.w3.org/2000/svg}"
     assert len(bars.findall(f"{name}rect")) == 4 + 2 * 4  # no read is recombined
     one, two = (line.get("points").split() for line in ranks.findall(f"{name}polyline"))
@@ -148,7 +172,7 @@ def test_the_report_tells_how_reads_are_spread_over_guides(folder, command):
     ]
     wanted = f"{np.quantile([60, 50, 29, 21], 0.9) / np.quantile([60, 50, 29, 21], 0.1):.2f}"
     assert words[at + 1 : at + 8] == ["a", "4", "0", "2", "40.0", "39.5", wanted]
-    assert "ambiguous" not in words[: words.index("where guides stand")]  # a column of zeros
+    assert "ambiguous" not in words[words.index("%") : words.index("where guides stand")]  # a column of zeros
 
 
 def test_what_is_no_guide_is_listed_where_few_reads_count(folder, command):

@@ -46,7 +46,7 @@ def test_counts_are_those_of_the_command(given, words, files, command):
     found = fmx.count({"one": "a.fq", "two": ["b.fq", files / "a.fq"]}, "library.csv", **given)
     done = command(
         "count", "-l", "library.csv", "a.fq", "b.fq,a.fq", "--names", "one,two", "--format", "long", *words,
-        "--json", "told.json",
+        "--report", "told.json",
     )  # fmt: skip
     assert done.code == 0, done.err
     rows = [line.split("\t") for line in done.out.decode().splitlines()]

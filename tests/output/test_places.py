@@ -191,8 +191,6 @@ SUFFIXES = [
     ["count", "-l", "g.csv", "q.fq", "-o", "n.xlsx"],
     ["count", "-l", "g.csv", "q.fq", "-o", "n.csv"],
     ["count", "-l", "g.csv", "q.fq", "--format", "long", "-o", "n.parquet"],
-    ["count", "-l", "g.csv", "q.fq", "-o", "n.tsv", "--report", "q.log"],
-    ["count", "-l", "g.csv", "q.fq", "-o", "n.tsv", "--stats", "q.xls"],
 ]  # fmt: skip
 
 
@@ -211,7 +209,6 @@ def test_a_suffix_of_another_format_is_refused(arguments, indexed, command):
         ("pairwise q.fa -o x.bam", "-o x.bam: the output is TSV or PAF, not .bam"),
         ("locate --pairs p.txt -o x.bam", "-o x.bam: the output is TSV, BED or FASTA, not .bam"),
         ("count -l g.csv q.fq -o n.xlsx", "-o n.xlsx: the output is TSV or PARQUET, not .xlsx"),
-        ("count -l g.csv q.fq --report q.log", "--report q.log: the output is HTML, not .log"),
         ("search q.fq --format sam -o x.bam", "-o x.bam: the output is SAM, not .bam"),
         ("search q.fq --al x.bam", "--al x.bam: the output is FASTA or FASTQ, not .bam"),
     ],

@@ -6,14 +6,11 @@ from typing import Any
 import click
 
 from ... import options
+from ...report.facts import Report
+from ...report.kinds import KINDS
+from ..outputs import about, report_places, reporting
 
-KINDS = ["mageck", "long", "parquet"]
-
-
-tables_of_samples = options.together(
-    click.option("--stats", type=click.Path(), metavar="FILE", help="Of counts also a table of samples."),
-    click.option("--json", "json_path", type=click.Path(), metavar="FILE", help="The same and more as JSON."),
-)
+TABLES = ["mageck", "long", "parquet"]
 
 
 class Bases(click.ParamType):
@@ -139,16 +136,15 @@ class Offsets(click.ParamType):
     click.option(
         "--format",
         "kind",
-        type=click.Choice(KINDS),
+        type=click.Choice(TABLES),
         metavar="NAME",
         show_default=options.by_name("mageck"),
         help="Output format: mageck (MAGeCK's table), long (one line per guide and sample), parquet.",
     ),
-    tables_of_samples,
-    click.option(
-        "--report", type=click.Path(), metavar="FILE", help="The same as a page with figures, HTML."
-    ),
+    reporting(KINDS["count"]),
 )
+@options.former("--json", "--report FILE.json")
+@options.former("--stats", "--report FILE.tsv")
 @options.sharing
 @options.running
 def command(given: SimpleNamespace) -> None:
@@ -171,7 +167,7 @@ def command(given: SimpleNamespace) -> None:
     from ...jobs.count import CountJob
     from ..dispatch import anything, check_places, do, format_of, places_of
 
-    kind, formats = format_of(given.kind, given.output, KINDS, "mageck")
+    kind, formats = format_of(given.kind, given.output, TABLES, "mageck")
     try:
         named = given.names and given.names.split(",")
         first, sheet = given.mates1 or given.reads, given.samples
@@ -183,7 +179,7 @@ def command(given: SimpleNamespace) -> None:
             "a stroke stands between what is said of mates: give their files with -1 and -2"
         )
     paths = [path for sample in samples for path in sample.paths]
-    outputs = places_of(given, counted_places(given, formats))
+    outputs = places_of(given, {"-o": (given.output, formats), **report_places(given.reports)})
     check_places(paths, outputs, check=begins_reads)
     check_places(given.libraries, outputs, check=begins_library)
     check_places([sheet] if sheet else [], outputs, check=anything)
@@ -191,20 +187,15 @@ def command(given: SimpleNamespace) -> None:
         GuideWindow(**each, anywhere=given.anywhere, strands=options.strands_of(given)) for each in looked
     ]
     places *= 2 if samples[0].second and len(places) == 1 else 1
+    report = None
+    if given.reports or given.shard:  # any report may be made of shards
+        report = Report(given.reports, about("count", given, [*paths, *given.libraries]))
     job = CountJob(
         tuple(samples), given.libraries, given.columns,
         CountOptions(tuple(places), given.mismatches, given.quality),
-        CountOutput(given.output, kind, given.stats, given.json_path, given.report),
+        CountOutput(given.output, kind, report),
     )  # fmt: skip
     do(given, job)
-
-
-def counted_places(given: SimpleNamespace, formats: list) -> dict:
-    """What check_places is told of -o, --stats, --json and --report; ``formats`` of the table."""
-    return {
-        "-o": (given.output, formats), "--stats": (given.stats, ["TSV"]),
-        "--json": (given.json_path, ["JSON"]), "--report": (given.report, ["HTML"]),
-    }  # fmt: skip
 
 
 def _looked(given: SimpleNamespace) -> list:

@@ -7,7 +7,8 @@ import click
 from ... import limits, options
 from ...options.values import find_indexes
 from ...output import kinds_of
-from ..outputs import refuse_multiqc, report_of, report_places, reporting
+from ...report.kinds import KINDS
+from ..outputs import report_of, report_places, reporting
 
 
 @options.command
@@ -56,7 +57,7 @@ from ..outputs import refuse_multiqc, report_of, report_places, reporting
     ),
     click.option("-L", "lengths", is_flag=True, help="Write the length of each query on its header line."),
     click.option("-F", "four_columns", is_flag=True, help="Write four columns even for a single contig."),
-    reporting,
+    reporting(KINDS["mem"]),
 )
 @options.sharing
 @options.group(options.INDEX, options.verify)
@@ -91,7 +92,6 @@ def command(given: SimpleNamespace) -> None:
 
     strands = FORWARD | REVERSE if given.both else REVERSE if given.reverse else FORWARD
     unique = IN_BOTH if given.mum else IN_REFERENCE if given.mumreference else ALL
-    refuse_multiqc(given.reports)
     job = MemJob(
         IndexChoice(find_indexes(given.index_paths), method="verify", verify=given.verify), given.queries,
         MemOptions(given.least, strands, unique, algorithm=given.algorithm),

@@ -8,16 +8,16 @@ import click
 
 from ... import options
 from ...output import kinds_of
-from ...report.facts import kind_of
-from ..outputs import refuse_multiqc, report_of, reporting
-from .count import KINDS, counted_places, tables_of_samples
+from ...report.kinds import KINDS, SUFFIXES, kind_of
+from ..outputs import report_of, report_places, reporting
+from .count import TABLES
 
 if TYPE_CHECKING:
     from ...output.search_output import SearchOutput
 
 _OF = {  # options, and the commands whose shards have something for them
     "--counts": ["search"], "--screen": ["search"], "--al": ["search"], "--un": ["search"],
-    "--stats": ["count"], "--json": ["count"], "--report": ["search", "mem", "count"],
+    "--report": list(KINDS),
 }  # fmt: skip
 
 
@@ -43,8 +43,7 @@ _OF = {  # options, and the commands whose shards have something for them
     ),
     click.option("--al", type=click.Path(), metavar="FILE", help="Also write the mapped reads, unchanged."),
     click.option("--un", type=click.Path(), metavar="FILE", help="Also write the unmapped reads, unchanged."),
-    tables_of_samples,
-    reporting,
+    reporting(tuple(dict.fromkeys(SUFFIXES.values()))),
 )
 @options.quiet
 def command(given: SimpleNamespace) -> None:
@@ -80,17 +79,17 @@ def command(given: SimpleNamespace) -> None:
         "--al": given.al,
         "--un": given.un,
     }
-    for option, path in (beside | {"--stats": given.stats, "--json": given.json_path}).items():
+    for option, path in beside.items():
         if path and command not in _OF[option]:
             raise click.UsageError(f"{option} is for shards of fmx {' and '.join(_OF[option])}")
+    for path in given.reports:
+        if kind_of(path) not in KINDS[command]:
+            raise click.UsageError(f"--report {path}: fmx {command} reports as {', '.join(KINDS[command])}")
     places = _places_of(given, run)
     if command == "count":
-        given.report = _page_of(given.reports)
-        kind, formats = format_of(None, given.output, [kind, *KINDS], kind)
-        outputs = counted_places(given, formats)
+        kind, formats = format_of(None, given.output, [kind, *TABLES], kind)
+        outputs = {"-o": (given.output, formats), **report_places(given.reports)}
     else:
-        if command != "search":
-            refuse_multiqc(given.reports)
         formats = format_of(kind, given.output, [], kind)[1]
         outputs = outputs_of(formats, READS, places)
     _check_suffix(given, command, formats)
@@ -102,11 +101,10 @@ def command(given: SimpleNamespace) -> None:
                 f"{option} {path} lies in {given.folder}, among the shards; name a place outside"
             )
     progress = Progress(given.quiet)
+    check_beside(given.folder, run, beside)
     if command == "count":
-        output = CountOutput(given.output, kind, given.stats, given.json_path, given.report)
-        add_up(output, progress, given.folder, found)
+        add_up(CountOutput(given.output, kind, report_of(given.reports)), progress, given.folder, found)
     else:
-        check_beside(given.folder, run, beside)
         merge(given.folder, found, given.output, tables_of(places), places.report, places.reads.takers())
     say_shards(progress, found, f"which took {sum(shard.seconds for shard in found):,.1f} s together")
 
@@ -124,14 +122,6 @@ def _check_suffix(given: SimpleNamespace, command: str, formats: list) -> None:
     if formats == ["NOTHING"]:
         held, mend = "no records", "leave out -o"
     raise click.UsageError(f"-o {given.output}: the shards in {given.folder} hold {held}: {mend}{instead}")
-
-
-def _page_of(reports: tuple[str, ...]) -> str | None:
-    """The page that --report names for shards of fmx count, or None.  Raises UsageError."""
-    for path in reports:
-        if kind_of(path) != "HTML":
-            raise click.UsageError(f"--report {path}: of fmx count a report is HTML; see also --json")
-    return reports[0] if reports else None
 
 
 def _places_of(given: SimpleNamespace, run: dict) -> "SearchOutput":

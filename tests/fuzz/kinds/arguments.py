@@ -37,7 +37,7 @@ OUTPUTS = [
 ]  # fmt: skip
 # Parameters that name what is written.
 WRITES = {
-    "output", "counts", "screen", "al", "un", "checkpoint", "json_path", "stats", "report", "work", "folder",
+    "output", "counts", "screen", "al", "un", "checkpoint", "reports", "work", "folder",
 }  # fmt: skip
 LINKS = {"link.fq": "reads.fq", "link.fmx": "ref.fmx"}
 TOO_MUCH = {  # values that are allowed and ask for more time or memory than a case has

@@ -1,5 +1,7 @@
 """Guides counted, in one run or in shards: the table that the definition gives."""
 
+import json
+
 import guides
 import naive
 
@@ -29,9 +31,9 @@ def make(rng, folder) -> Case:
             files[name], _ = mutate.packed(rng, _text(rng, reads))
     arguments = ["count", "-q", "-l", "l.csv", *only, "--mismatches", str(facts["mismatches"])]
     arguments += ["-t", str(rng.choice([1, 2])), *_options(where), *(",".join(own) for own in names)]
-    run, n = [*arguments, "-o", "one.tsv", "--json", "one.json"], rng.randrange(4)
+    run, n = [*arguments, "-o", "one.tsv", "--report", "one.json"], rng.randrange(4)
     shards = [[*arguments, "--shard", f"{i}/{n}", "-o", "out.d"] for i in range(1, n + 1)]
-    merge = [["merge", "-q", "out.d", "-o", "all.tsv", "--json", "all.json"]] if n else []
+    merge = [["merge", "-q", "out.d", "-o", "all.tsv", "--report", "all.json"]] if n else []
     outputs = ["one.tsv", "one.json", "out.d", "all.tsv", "all.json"]
     size = rng.choice([None, 16, 64, 300])
     return Case("count", "", [run, *shards, *merge], files, f"{n} shards", outputs, b"", size, facts)
@@ -77,10 +79,18 @@ def check(case, outcomes, folder) -> list:
     if outcomes[-1].code:
         return [f"refused what is whole: {outcomes[-1].message.strip()[:200]}"]
     wrong = judged(_check, case.facts, (folder / "one.tsv").read_text())
-    for end in ("tsv", "json") if len(outcomes) > 1 else ():
-        if (folder / f"all.{end}").read_bytes() != (folder / f"one.{end}").read_bytes():
-            wrong.append(f"merged shards give another {end} than one run")
+    if len(outcomes) > 1:
+        if (folder / "all.tsv").read_bytes() != (folder / "one.tsv").read_bytes():
+            wrong.append("merged shards give another table than one run")
+        if _of_samples(folder / "all.json") != _of_samples(folder / "one.json"):
+            wrong.append("merged shards report other samples than one run")
     return wrong
+
+
+def _of_samples(path):
+    """What a report tells of the data."""
+    facts = json.loads(path.read_text())
+    return [facts[name] for name in ("counts", "shares", "library", "samples", "ranks", "correlation")]
 
 
 def _check(facts, text):

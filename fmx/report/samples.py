@@ -1,0 +1,154 @@
+"""Samples of ``fmx count``, as facts: sections of the page, a table with a line for each, bars for MultiQC.
+
+docs/reports.md says what ``samples``, ``ranks`` and ``correlation`` hold.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from ..errors import n_of
+from . import svg
+from .html import cells, table
+
+LOW = 30  # reads: a guide with fewer tells little
+_ENOUGH = 0.95  # of reads are assigned: what the others hold is noise
+_LISTED = 10  # sequences of a sample that are no guide
+FATES = {  # of reads: their counts, in words and with a colour
+    "assigned": ("assigned", "#4477aa"), "ambiguous": ("ambiguous", "#ccbb44"),
+    "low_quality": ("low quality", "#ee8866"), "recombined": ("recombined", "#aa3377"),
+    "unassigned": ("unassigned", "#bbbbbb"),
+}  # fmt: skip
+_COLUMNS = (
+    "sample", "reads", "assigned", "assigned_share", "one_letter_off", "ambiguous", "low_quality",
+    "recombined", "unassigned", "guides", "zero_guides", "gini", "offsets", "offsets_of_mates2",
+    "low_guides", "mean_reads", "median_reads", "skew",
+)  # fmt: skip
+_DECIMALS = {"assigned_share": 4, "gini": 4, "mean_reads": 2, "median_reads": 2, "skew": 2}
+
+Sample = Mapping[str, Any]
+
+
+def as_table(facts: Mapping[str, Any]) -> bytes:
+    """A line of _COLUMNS for each sample."""
+    lines = ["\t".join(_COLUMNS)]
+    for each in facts["samples"]:
+        row = {name: each.get(name) for name in _COLUMNS}
+        for name, n in _DECIMALS.items():
+            row[name] = "" if row[name] is None else f"{row[name]:.{n}f}"
+        for mate, name in enumerate(("offsets", "offsets_of_mates2"), 1):
+            own = (place for place in each["offsets"] if place["mate"] == mate)
+            row[name] = ",".join(f"{place['strand']}{place['offset']}:{place['reads']}" for place in own)
+        lines.append("\t".join(map(str, row.values())))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def fates_of(samples: Sequence[Sample]) -> dict[str, dict[str, int]]:
+    """{sample: {what became of reads, in words: how many}}, of what became of some."""
+    seen = [name for name in FATES if name == "assigned" or any(each[name] for each in samples)]
+    return {each["sample"]: {FATES[name][0]: each[name] for name in seen} for each in samples}
+
+
+def offsets_in_words(sample: Sample) -> str:
+    """The offsets with 1 % of the assigned reads or more, at most 8 of a mate, the most frequent first."""
+    said = [_of_mate(sample, 1) or "no offset"]
+    if of_mates2 := _of_mate(sample, 2):
+        said.append(of_mates2)
+    return ", of mates 2 at ".join(said)
+
+
+def _of_mate(sample: Sample, mate: int) -> str:
+    places = [place for place in sample["offsets"] if place["mate"] == mate]
+    shares = [(place, 100 * place["reads"] / max(sample["assigned"], 1)) for place in places[:8]]
+    return ", ".join(
+        f"{place['offset']}{' (reverse)' if place['strand'] == '-' else ''} {share:.0f} %"
+        for place, share in shares
+        if share >= 1
+    )
+
+
+def sections(facts: Mapping[str, Any]) -> list[str]:
+    """The sections of the page, HTML."""
+    samples, unit = facts["samples"], facts["samples"][0]["unit"]
+    library, units = facts["library"], f"{unit}s"
+    parts = [
+        f"<h2>{units.capitalize()} of samples</h2>",
+        f"<p>{escape(library['path'])}; {n_of(library['guides'], 'guide')}, "
+        f"{n_of(len(samples), 'sample')}</p>",
+        _samples(samples, units), _fates(samples, units),
+        f"<h2>{units.capitalize()} of guides</h2>", _guides(samples, units),
+        f"<p>Mean and median of {units} per guide; 90/10 skew: {units} of the guide at the 90th percentile "
+        "divided by those of the guide at the 10th, if it has any; Gini index of log(count + 1), as "
+        "MAGeCK's.</p>",
+        f"<h2>{units.capitalize()} by rank of guide</h2>", _ranks(facts, units),
+    ]  # fmt: skip
+    if len(samples) > 1:
+        parts.append("<h2>Correlation of samples (Pearson, of log2(count + 1))</h2>")
+        names = [each["sample"] for each in samples]
+        parts.append(svg.matrix(names, facts["correlation"], "Correlation of samples"))
+    few = [each for each in samples if each["assigned_share"] < _ENOUGH and each["top_unassigned"]]
+    if few:
+        parts += ["<h2>The most frequent sequences that are no guide</h2>", _unassigned(few, units)]
+    return parts
+
+
+def _samples(samples: Sequence[Sample], units: str) -> str:
+    """What became of the reads of each sample; a column of zeros is left out."""
+    fates = fates_of(samples)
+    _, *others = fates[samples[0]["sample"]]
+    rows = []
+    for each in samples:
+        _, *numbers = fates[each["sample"]].values()
+        row = [each["reads"], each["assigned"], f"{100 * each['assigned_share']:.2f}", *numbers]
+        rows.append([_words(each["sample"]), *cells("", *row)[1:], _words(offsets_in_words(each))])
+    return table(("sample", units, "assigned", "%", *others, "where guides stand"), rows)
+
+
+def _fates(samples: Sequence[Sample], units: str) -> str:
+    fates, colours = fates_of(samples), dict(FATES.values())
+    shares = {
+        each["sample"]: [n / max(each["reads"], 1) for n in fates[each["sample"]].values()]
+        for each in samples
+    }
+    seen = list(fates[samples[0]["sample"]])
+    return svg.bars(shares, seen, f"What became of {units}", [colours[what] for what in seen])
+
+
+def _guides(samples: Sequence[Sample], units: str) -> str:
+    """How the reads of each sample are spread over guides."""
+    head = ("sample", "guides", f"without {units}", f"under {LOW}", "mean", "median", "90/10 skew", "Gini")
+    rows = []
+    for each in samples:
+        numbers = [each[name] for name in ("guides", "zero_guides", "low_guides")]
+        numbers += [f"{each[name]:,.1f}" for name in ("mean_reads", "median_reads")]
+        numbers += ["none" if each["skew"] is None else f"{each['skew']:.2f}", f"{each['gini']:.3f}"]
+        rows.append([_words(each["sample"]), *cells("", *numbers)[1:]])
+    return table(head, rows)
+
+
+def _ranks(facts: Mapping[str, Any], units: str) -> str:
+    """Guides by rank, from the most frequent on, against their reads, as powers of ten."""
+    n = facts["library"]["guides"]
+    most = 1.03 * math.log10(max([9, *(reads for rows in facts["ranks"] for _, reads in rows)]) + 1)
+    curves = {
+        each["sample"]: [((rank - 1) / max(n - 1, 1), math.log10(reads + 1) / most) for rank, reads in rows]
+        for each, rows in zip(facts["samples"], facts["ranks"], strict=True)
+    }
+    x_ticks = [(i / 4, f"{max(1, round(i * n / 4)):,}") for i in range(5)]
+    y_ticks = [(math.log10(10**i + 1) / most, f"{10**i:,}") for i in range(int(most) + 1)]
+    y_ticks = [(0.0, "0"), *((y, words) for y, words in y_ticks if y <= 1)]
+    return svg.lines(curves, (x_ticks, y_ticks), ("rank of guide", units), f"{units} by rank of guide")
+
+
+def _unassigned(samples: Sequence[Sample], units: str) -> str:
+    rows = [
+        [_words(each["sample"]), f'<td class="letters">{bases}</td>', f"<td>{n:,}</td>"]
+        for each in samples
+        for bases, n in (found.values() for found in each["top_unassigned"][:_LISTED])
+    ]
+    return table(("sample", "sequence", f"{units} among the first of each file"), rows)
+
+
+def _words(text: str) -> str:
+    return f'<td class="words">{escape(text)}</td>'
