@@ -1,7 +1,14 @@
 """Small forms of output and input that several test files need."""
 
 import struct
+import sys
 import zlib
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+__all__ = ["bgzf", "without_program", "zstd"]
 
 
 def without_program(data: bytes) -> bytes:

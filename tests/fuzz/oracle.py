@@ -6,7 +6,7 @@ import lzma
 import re
 import zlib
 
-from backports import zstd
+from output_of import zstd
 
 BLANK = b" \t\n\v\f\r"
 LONGEST_NAME = 254

@@ -6,9 +6,8 @@ import lzma
 
 import numpy as np
 import pytest
-from backports import zstd
 from journeys import fastq
-from output_of import bgzf, without_program
+from output_of import bgzf, without_program, zstd
 
 from fmx.errors import InputError
 from fmx.input.spans import read_chunks

@@ -5,8 +5,7 @@ import gzip
 import lzma
 
 import validate
-from backports import zstd
-from output_of import bgzf
+from output_of import bgzf, zstd
 
 from .. import mutate, oracle, world
 from ..case import Case
