@@ -1,6 +1,9 @@
-"""Writes fmx/compiler/entry_points.txt: runs commands of all kinds, and notes the compiled functions.
+"""Writes entry_points.txt and kernels.txt of fmx/compiler/: runs commands, and notes what they compile.
 
-python -m tests.entry_points, or make entry-points.  tests/compiler/test_entries.py checks that it is whole.
+Kernels are those that the CUDA simulator meets, on tiny data.
+
+python -m tests.entry_points, or make entry-points; with "functions" or "kernels" it writes one of the two.
+tests/compiler/test_entries.py checks that they are whole.
 """
 
 import gzip
@@ -11,8 +14,15 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
+from fmx.compiler import ahead, cuda_probe, object_cache
+from fmx.compiler import kernels as cuda_kernels
+
+sys.path.append(str(Path(__file__).parent))  # as in the tests
+from output_of import bgzf
+
 ROOT = Path(__file__).parent.parent
-PATH = ROOT / "fmx" / "compiler" / "entry_points.txt"
 LAYOUTS = [
     *(f"bvsfm-k{k}-d{d}" for k in (1, 2, 3) for d in (64, 96, 224)),
     *(f"sampled-k1-d{d}" for d in (64, 192, 448, 960)),
@@ -96,6 +106,19 @@ OTHERS = [
     "count -l library.csv -1 reads.fq -2 mates.fq",
     "inspect l.fmx --verify",
 ]  # fmt: skip
+ON_GPU = [
+    "index tiny.fa -o t.fmx",
+    "index tiny.fa -o many.fmx --layout bvsfm,sampled,kstep-k2-d64,cofi-k4 --sa-rate 4",
+    "index tiny.fa -o minimizers.fmx --layout sparse",
+    *(f"search -x t.fmx few.fq -o out.{kind}" for kind in KINDS),
+    "search -x t.fmx few.bgzf.gz -o out.bam",
+    "search -x t.fmx few.fq -a --counts counts.tsv -o out.sam",
+    "search -x t.fmx few.fq --mismatches 1 -o out.sam",
+    "search -x many.fmx few.fq -o out.sam",
+    "search -x many.fmx --layout sampled few.fq -o out.bam",
+    "search -x minimizers.fmx few.fq -o out.sam",
+    "mem -x t.fmx few.fa",
+]
 # What a command notes of each function: its name, kB of code, and the modules of contracts' bodies.
 PROGRAM = """
 import json, sys
@@ -118,14 +141,47 @@ with open(sys.argv[1], "w") as file:
     json.dump(found, file)
 sys.exit(status)
 """
+# What a command on the simulator notes of each kernel: its name.
+ON_GPU_PROGRAM = """
+import json, sys
+from fmx.cli import main
+from fmx.compiler import cuda, kernels, object_cache
+import fmx.compiler.warp
+found = set()
+
+def launch(kernel, how):
+    def run(*arguments):
+        function = kernel._kernel.fn
+        kinds = kernels.kinds_of(arguments)
+        if not function.__closure__:
+            found.add(object_cache.plain_name(function, kinds))
+        plain(kernel, how)(*arguments)
+    return run
+
+plain, cuda.InTurn.__getitem__ = cuda.InTurn.__getitem__, launch
+status = main.run([*sys.argv[2:], "--engine", "cuda"])
+with open(sys.argv[1], "w") as file:
+    json.dump(sorted(found), file)
+sys.exit(status)
+"""
 
 
 def run(command: str, folder: Path) -> list:
     """[name, size of its code in kB, modules of bodies] of each entry point that a command needs."""
+    return noted(PROGRAM, command, folder)
+
+
+def run_on_gpu(command: str, folder: Path) -> list:
+    """The name of each kernel that a command launches, on the simulator."""
+    return noted(ON_GPU_PROGRAM, command, folder, NUMBA_ENABLE_CUDASIM="1", NUMBA_DISABLE_JIT="1")
+
+
+def noted(program: str, command: str, folder: Path, **variables: str) -> list:
+    """What a program notes of a command."""
     noted = folder / "noted.json"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, noted, *command.split()],
+        [sys.executable, "-c", program, noted, *command.split()],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
@@ -153,28 +209,61 @@ def make_data(folder: Path) -> None:
     (folder / "repeats.fa").write_text(">r\n" + "ACGT" * 5000 + "\n")
     for name in ("lambda.fa", "reads.fq", "mates.fq"):
         (folder / f"{name}.gz").write_bytes(gzip.compress((folder / name).read_bytes()))
+    letters = (folder / "lambda.fa").read_text().split("\n", 1)[1].replace("\n", "")[:800]
+    few = [(f"r{i}", letters[i : i + 40]) for i in range(0, 400, 80)]
+    (folder / "tiny.fa").write_text(f">t\n{letters}\n")
+    (folder / "few.fa").write_text("".join(f">{name}\n{bases}\n" for name, bases in few))
+    fastq = "".join(f"@{name}\n{bases}\n+\n{'I' * len(bases)}\n" for name, bases in few).encode()
+    (folder / "few.fq").write_bytes(fastq)
+    (folder / "few.fq.gz").write_bytes(gzip.compress(fastq))
+    (folder / "few.bgzf.gz").write_bytes(bgzf(fastq))
 
 
-def main() -> None:
-    """Run all commands, and write the list."""
+def functions(folder: Path) -> list:
+    """Lines of entry_points.txt."""
     sizes: dict = {}
     commands: dict = {}
     bodies: set = set()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        make_data(folder)
-        run("index lambda.fa -o l.fmx", folder)
-        for word, command in [*PLAIN.items(), *(("-", command) for command in OTHERS)]:
-            print(command, file=sys.stderr)
-            for found, size, modules in run(command, folder):
-                sizes[found] = max(size, sizes.get(found, 0))
-                commands.setdefault(found, set()).add(word)
-                bodies.update(modules)
+    run("index lambda.fa -o l.fmx", folder)
+    for word, command in [*PLAIN.items(), *(("-", command) for command in OTHERS)]:
+        print(command, file=sys.stderr)
+        for found, size, modules in run(command, folder):
+            sizes[found] = max(size, sizes.get(found, 0))
+            commands.setdefault(found, set()).add(word)
+            bodies.update(modules)
     lines = [" ".join(sorted(bodies))]
     for found in sorted(sizes):
         lines.append(f"{sizes[found]} {','.join(sorted(commands[found] - {'-'})) or '-'} {found}")
-    PATH.write_text("\n".join(lines) + "\n")
+    return lines
+
+
+def kernels(folder: Path) -> list:
+    """Lines of kernels.txt, with sizes of code for one kind of GPU."""
+    kinds = cuda_kernels.kinds_of(cuda_probe.arguments(np.asarray))
+    names = {object_cache.plain_name(cuda_probe.read_all.function, kinds)}
+    for command in ON_GPU:
+        print(command, file=sys.stderr)
+        names.update(run_on_gpu(command, folder))
+    ahead.import_bodies()
+    entries = [ahead.Entry(0, frozenset(), name, "sm_90") for name in sorted(names)]
+    return [f"{size_of(entry)} - {entry.name}" for entry in entries]
+
+
+def size_of(entry: ahead.Entry) -> int:
+    """kB of the code of a kernel."""
+    print(entry.name.split()[0], file=sys.stderr)
+    kernel, arguments = ahead.function_of(entry)
+    return -(-len(kernel.compile(arguments, (9, 0)).body) // 1000)
+
+
+def main(which: list) -> None:
+    """Run all commands, and write the lists, or one of them."""
+    with tempfile.TemporaryDirectory() as name:
+        make_data(Path(name))
+        for path, make in ((ahead.PATH, functions), (ahead.KERNELS, kernels)):
+            if make.__name__ in (which or ("functions", "kernels")):
+                path.write_text("\n".join(make(Path(name))) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

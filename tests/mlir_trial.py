@@ -36,6 +36,7 @@ from numba_cuda_mlir.numba_cuda.typing.typeof import typeof  # noqa: E402
 
 from fmx.compiler import numba_cuda  # noqa: E402
 from fmx.compiler.cuda import Module  # noqa: E402
+from fmx.compiler.kernels import kinds_of  # noqa: E402
 from fmx.compiler.piece import Contract, Piece  # noqa: E402
 
 # Pieces.  numba-cuda looks at the type alone of what a kernel calls, so that a Piece may stand for it;
@@ -352,7 +353,7 @@ def assembled(ptx: str, max_registers: int | None) -> tuple:
 
 
 COMPILERS = {
-    "numba-cuda": lambda function, arguments: numba_cuda.ptx(function, arguments, CAPABILITY),
+    "numba-cuda": lambda function, arguments: numba_cuda.ptx(function, kinds_of(arguments), CAPABILITY),
     "numba-cuda-mlir": mlir_ptx,
 }
 

@@ -249,7 +249,7 @@ def test_numba_cuda_that_breaks_only_at_its_first_kernel(monkeypatch, tmp_path):
         raise AttributeError("module 'numpy' has no attribute 'row_stack'")
 
     fake_cuda.install(monkeypatch)
-    monkeypatch.setattr(object_cache, "folder", lambda: tmp_path / "code")
+    monkeypatch.setattr(object_cache, "folder", lambda *_: tmp_path / "code")
     target = SimpleNamespace(target_context=SimpleNamespace(refresh=refresh))
     monkeypatch.setattr(numba_cuda, "cuda_target", target)
     for opens in (gpu.open_device, lambda: choose_backend(Device("cuda"), 1)):

@@ -4,6 +4,8 @@ entry_points.txt is made by tests/entry_points.py, which runs the commands.  Its
 that hold bodies of contracts.  Then a line each: kB of machine code; the commands that need it without any
 option, with commas (- for none); and its name, as object_cache.py has it but for the fingerprint.
 
+kernels.txt, of the same origin, has such lines for kernels, which are compiled for a kind of GPU.
+
 Numba compiles one function at a time in a process: so several processes are handed one name after the other,
 compile it and keep it on disk.
 """
@@ -25,24 +27,36 @@ import numpy as np
 
 from ..errors import n_of
 from . import functions, object_cache
-from .functions import Compiled
 
 PATH = Path(__file__).with_name("entry_points.txt")
+KERNELS = Path(__file__).with_name("kernels.txt")
+GPUS = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")  # A100 to Blackwell
 
 
 class Entry(NamedTuple):
-    """A line of the list."""
+    """A line of a list; of a kernel with the kind of GPU, as "sm_90"."""
 
     size: int
     commands: frozenset
     name: str
+    gpu: str = ""
 
 
 @functools.cache
 def known() -> dict:
     """The Entry of each name."""
-    lines = (line.split(" ", 2) for line in PATH.read_text().splitlines()[1:])
-    return {name: Entry(int(size), frozenset(words.split(",")), name) for size, words, name in lines}
+    return {entry.name: entry for entry in _entries(PATH.read_text().splitlines()[1:])}
+
+
+def kernels_for(gpu: str) -> list[Entry]:
+    """The Entry of each kernel, for a kind of GPU."""
+    return list(_entries(KERNELS.read_text().splitlines(), gpu))
+
+
+def _entries(lines: list, gpu: str = "") -> Iterator[Entry]:
+    for line in lines:
+        size, words, name = line.split(" ", 2)
+        yield Entry(int(size), frozenset(words.split(",")), name, gpu)
 
 
 def beside(name: str) -> list:
@@ -67,13 +81,17 @@ def import_bodies() -> None:
         import_module(module)
 
 
-def function_of(entry: Entry) -> tuple[Compiled, tuple]:
-    """The function of an entry, and the kinds of its arguments (native.spread).
+def function_of(entry: Entry) -> tuple[Any, tuple]:
+    """The function or kernel of an entry, and the kinds of its arguments (native.spread, kernels.spread).
 
     Raises ImportError, AttributeError or TypeError if there is none such.
     """
     name, *words = entry.name.split()
     return _named(name), tuple(map(_kind, words))
+
+
+def _capability(gpu: str) -> tuple[int, int]:
+    return int(gpu[3:-1]), int(gpu[-1])
 
 
 def _named(dotted: str) -> Any:
@@ -124,7 +142,7 @@ class Workers:
                 except IndexError:
                     return
                 try:
-                    print(entry.name, file=process.stdin, flush=True)
+                    print(entry.gpu, entry.name, file=process.stdin, flush=True)
                     answer = process.stdout.readline().strip()
                 except OSError:  # it ended
                     answer = ""
@@ -174,8 +192,8 @@ def work(shared: bool) -> None:
     for line in sys.stdin:
         try:
             import_bodies()
-            function, kinds = function_of(known()[line.strip()])
-            kept = function.code(kinds) is not None and object_cache.is_kept()
+            gpu, _, name = line.strip("\n").partition(" ")
+            kept = _is_made(Entry(0, frozenset(), name, gpu)) and object_cache.is_kept()
         except Exception as error:  # whatever it is: the command that needs the function will tell
             kept = False
             print(repr(error).replace("\n", " "), flush=True)
@@ -183,7 +201,17 @@ def work(shared: bool) -> None:
             print("kept" if kept else "not callable", flush=True)
 
 
+def _is_made(entry: Entry) -> bool:
+    """Whether the code of an entry, compiled if it is not on disk, can be called."""
+    function, kinds = function_of(entry)
+    if entry.gpu:
+        return bool(function.compile(kinds, _capability(entry.gpu)))
+    return function.code(kinds) is not None
+
+
 def is_kept(entry: Entry) -> bool:
     """Whether the code of an entry is on disk."""
     function, kinds = function_of(entry)
+    if entry.gpu:
+        return function.kept(kinds, _capability(entry.gpu)) is not None
     return object_cache.load(object_cache.name_of(function.function, kinds)) is not None

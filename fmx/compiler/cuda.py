@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import CUDA_EXTRA, installed
 from . import SIMULATED
 from . import cuda_driver as driver
-from .kernels import Kernel, check_compiler, compiler
+from .kernels import Kernel, check_compiler, compiler, kinds_of
 from .piece import Piece
 
 
@@ -76,7 +76,7 @@ def cuda_primitive(function: Callable) -> Any:
 
 def ptx_of(kernel: Kernel, arguments: tuple, capability: tuple) -> str:
     """The PTX of a kernel for arguments such as these and a compute capability, say (9, 0); needs no GPU."""
-    return compiler().ptx(kernel.function, arguments, capability)
+    return compiler().ptx(kernel.function, kinds_of(arguments), capability)
 
 
 def local_bytes(kernel: Kernel) -> int:

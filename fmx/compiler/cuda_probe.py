@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import cuda_driver, object_cache
-from .cuda import cuda
-from .kernels import spread
+from .cuda import cuda, kernel
+from .kernels import kinds_of, spread
+from .native import Code
 from .probe import ask
 
 _N_BLOCKS, _N_THREADS = 3, 64
@@ -27,6 +28,7 @@ class Group(NamedTuple):
     pair: tuple
 
 
+@kernel
 def read_all(out, group, wide, small, marks, nothing, half):
     """Takes every kind of argument; each thread writes into ``out`` (float64[threads, 12]) what it got."""
     shared = cuda.shared.array(0, np.uint32)
@@ -76,10 +78,15 @@ def expected() -> np.ndarray:
     return out
 
 
-def holds(compiler: Any, capability: tuple) -> bool:
-    """Whether the code of ``compiler`` (numba_cuda.py) can be launched on the GPU that this thread uses."""
+def code_for(capability: tuple) -> Code | None:
+    """The code of this kernel, if it is kept: it came with all others, or was made before them."""
+    return read_all.kept(kinds_of(arguments(np.asarray)), capability)
+
+
+def holds(capability: tuple) -> bool:
+    """Whether the compiler's code can be launched on the GPU that this thread uses."""
     try:
-        code = compiler.machine_code(read_all, None, arguments(np.asarray), capability)
+        code = code_for(capability) or read_all.compile(kinds_of(arguments(np.asarray)), capability)
         told = json.dumps([cuda_driver.number(), object_cache.pack(code).hex()])
         return json.loads(ask(__name__, told) or "[]") == expected().tolist()
     except Exception:  # whatever another numba-cuda or driver does not have, or say, any more

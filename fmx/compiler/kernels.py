@@ -22,7 +22,21 @@ import numpy as np
 from ..errors import CUDA_EXTRA, installed
 from . import SIMULATED, cuda_driver, functions, object_cache
 from .cuda_driver import CudaArray
-from .native import number_bits, number_kind
+from .native import Code, number_bits, number_kind
+
+
+def kinds_of(arguments: tuple) -> tuple:
+    """The kinds of arguments; an array of the host stands for one of the device."""
+    return spread(_on_device(arguments))[0]
+
+
+def _on_device(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return CudaArray(value.shape, value.dtype, 0, None)
+    if isinstance(value, tuple):
+        made = map(_on_device, value)
+        return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
+    return value
 
 
 def spread(arguments: tuple) -> tuple:
@@ -88,21 +102,35 @@ class Kernel:
     def _load(self, kinds: tuple, arguments: tuple) -> Callable[..., None]:
         """What launches it for arguments of some kinds: called as _launch calls it."""
         capability = cuda_driver.capability()
-        named = [self.function, *(kind for kind in kinds if isinstance(kind, type) and kind is not tuple)]
-        keep = self._is_named and all(x.__module__.startswith("fmx.") for x in named)
-        name = object_cache.name_of(
-            self.function, (*self._held, _versions(), capability, self.max_registers, *kinds)
-        )
-        code = object_cache.load(name) if keep else None
+        code = self.kept(kinds, capability)
         if code is None:
             with functions.compiling():
                 functions.tell(functools.partial(is_callable, capability), UNKNOWN)
                 if not is_callable(capability):
                     return compiler().by_numba(self.function, self.max_registers)
-                code = compiler().machine_code(self.function, self.max_registers, arguments, capability)
-            if keep:
-                object_cache.save(name, code)
+                code = self.compile(kinds, capability)
         return cuda_driver.Code(code.body, code.symbol)
+
+    def kept(self, kinds: tuple, capability: tuple) -> Code | None:
+        """Its code for arguments of some kinds and GPUs of a compute capability, if it is on disk."""
+        name = self._name(kinds, capability)
+        return object_cache.load(name, object_cache.GPUS) if name else None
+
+    def compile(self, kinds: tuple, capability: tuple) -> Code:
+        """Its code for arguments of some kinds and GPUs of a compute capability; none need be here."""
+        code = compiler().machine_code(self.function, self.max_registers, kinds, capability)
+        name = self._name(kinds, capability)
+        if name:
+            object_cache.save(name, code, object_cache.GPUS)
+        return code
+
+    def _name(self, kinds: tuple, capability: tuple) -> str:
+        """What its code is kept under; nothing if that would not tell what it is."""
+        named = [self.function, *(kind for kind in kinds if isinstance(kind, type) and kind is not tuple)]
+        if not self._is_named or not all(x.__module__.startswith("fmx.") for x in named):
+            return ""
+        what = *self._held, _versions(), capability, self.max_registers, *kinds
+        return object_cache.name_of(self.function, what)
 
     def attribute(self, name: str) -> int:
         """The largest of an attribute of CUDA's, such as LOCAL_SIZE_BYTES, in any form that was launched."""
@@ -117,9 +145,17 @@ def _versions() -> str:
 
 
 def check_compiler() -> None:
-    """Import the compiler if it was never seen to work here.  Raises DeviceError if it cannot be used."""
-    if not object_cache.is_proven(_convention(cuda_driver.capability())):
+    """Import the compiler if it was never seen to work here, and no kernels came with fmx.
+
+    Raises DeviceError if it cannot be used.
+    """
+    capability = cuda_driver.capability()
+    if not object_cache.is_proven(_convention(capability)) and not _probe().code_for(capability):
         compiler().check()
+
+
+def _probe() -> ModuleType:
+    return import_module(".cuda_probe", __package__)
 
 
 def _convention(capability: tuple) -> str:
@@ -132,7 +168,7 @@ def is_callable(capability: tuple) -> bool:
     proof = _convention(capability)
     if object_cache.is_proven(proof):
         return True
-    if not import_module(".cuda_probe", __package__).holds(compiler(), capability):
+    if not _probe().holds(capability):
         return False
     object_cache.keep_proof(proof)
     return True

@@ -1,7 +1,7 @@
 """The compiler behind kernels.py: numba-cuda's types and machine code.  It needs no GPU."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -49,17 +49,18 @@ def device_function(function: Callable, inline: bool) -> Any:
     return cuda.jit(device=True, forceinline=inline)(function)
 
 
-def ptx(function: Callable, arguments: tuple, capability: tuple) -> str:
-    """The PTX of a kernel for arguments such as these and a compute capability, say (9, 0)."""
-    signature = types.void(*map(_type_of, arguments))
+def ptx(function: Callable, kinds: tuple, capability: tuple) -> str:
+    """The PTX of a kernel for arguments of some kinds (kernels.py) and a compute capability, say (9, 0)."""
+    parts = iter(kinds)
+    signature = types.void(*(_type(kind, parts) for kind in parts))
     device = SimpleNamespace(compute_capability=capability)
     with mock.patch("numba.cuda.dispatcher.get_current_device", return_value=device):
         return cuda.compile_ptx(function, signature, cc=capability)[0]
 
 
-def machine_code(function: Callable, max_registers: int | None, arguments: tuple, capability: tuple) -> Code:
+def machine_code(function: Callable, max_registers: int | None, kinds: tuple, capability: tuple) -> Code:
     """The Code of a kernel for a GPU: a cubin, which has no ``result`` and no ``entry``."""
-    text = ptx(function, arguments, capability)
+    text = ptx(function, kinds, capability)
     (symbol,) = re.findall(r"\.entry\s+(\w+)", text)
     options = LinkerOptions(arch="sm_{}{}".format(*capability), max_register_count=max_registers)
     made = Linker(ObjectCode.from_ptx(text.encode()), options=options).link("cubin")
@@ -87,10 +88,10 @@ def _as_numba(value: Any) -> Any:
     return value
 
 
-def _type_of(value: Any) -> types.Type:
-    """The type of an argument; an array of the host stands for one of the device."""
-    if isinstance(value, CudaArray | np.ndarray):
-        return types.Array(numba.from_dtype(value.dtype), value.ndim, "C")
-    if isinstance(value, tuple):
-        return types.BaseTuple.from_types([_type_of(item) for item in value], type(value))
-    return numba.typeof(value)
+def _type(kind: Any, parts: Iterator) -> types.Type:
+    """Numba's type of an argument that begins with ``kind``; ``parts``: an iterator of what follows it."""
+    if isinstance(kind, np.dtype):
+        return types.Array(numba.from_dtype(kind), next(parts), "C")
+    if isinstance(kind, type):
+        return types.BaseTuple.from_types([_type(next(parts), parts) for _ in range(next(parts))], kind)
+    return numba.from_dtype(np.dtype(kind))

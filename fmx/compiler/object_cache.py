@@ -28,22 +28,27 @@ _CHECK = hashlib.sha256().digest_size
 SHARED = (
     Path(os.path.realpath(__file__)).parent.parent / "code"
 )  # the wheel's, or made by fmx compile --shared
+GPUS = "gpu"  # what kernels are kept for, whichever processor launches them
 _for_all: list = []  # true once code is kept there
 _LARGEST = 1 << 26  # bytes of a file; ours have some 10 kB
 _PROOF = "convention"  # a file that says that probe.py has found the code to do what it must
 
 
 @functools.cache
-def folder() -> Path | None:
-    """The folder of this code; None where the environment names none.  It need not be there."""
+def folder(target: str = "") -> Path | None:
+    """The folder of code for this processor, or GPUS; None where the environment names none.
+
+    It need not be there.
+    """
     base = SHARED if _for_all else private.base()
-    return base / _digest(processor()) if base else None
+    return base / _digest(target or processor()) if base else None
 
 
 @functools.cache
-def _shared_folders() -> list:
-    """Folders of code that came with fmx, or that its owner made: for this processor, and for any like it."""
-    return [SHARED / _digest(name) for name in (processor(), *levels())] if SHARED.is_dir() else []
+def _shared_folders(target: str = "") -> list:
+    """Folders of code that came with fmx, or that its owner made: for GPUs, or what this processor runs."""
+    targets = [target] if target else [processor(), *levels()]
+    return [SHARED / _digest(name) for name in targets] if SHARED.is_dir() else []
 
 
 def keep_for_all() -> None:
@@ -100,9 +105,9 @@ def _file(name: str) -> str:
     return f"{name.partition(' ')[0]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}.o"
 
 
-def read(name: str) -> bytes | None:
+def read(name: str, target: str = "") -> bytes | None:
     """What is kept under a name; None if there is nothing, or it is damaged or of another name."""
-    where = folder()
+    where = folder(target)
     return _checked(name, private.read(where, _file(name), _LARGEST)) if where else None
 
 
@@ -113,9 +118,9 @@ def _checked(name: str, data: bytes | None) -> bytes | None:
     return held if whose == name.encode() else None
 
 
-def write(name: str, data: bytes) -> None:
+def write(name: str, data: bytes, target: str = "") -> None:
     """Keep bytes under a name (one line), where there is a folder for them."""
-    where = folder()
+    where = folder(target)
     if where:
         held = name.encode() + b"\n" + data
         private.write(where, _file(name), hashlib.sha256(held).digest() + held, for_all=bool(_for_all))
@@ -135,24 +140,24 @@ def unpack(data: bytes) -> Code:
     return Code(symbol, result, machine[:size], machine[size:])
 
 
-def load(name: str) -> Code | None:
+def load(name: str, target: str = "") -> Code | None:
     """The code of a name, if it is kept, or came with fmx."""
-    for data in _kept(name):
+    for data in _kept(name, target):
         with contextlib.suppress(ValueError, TypeError, RecursionError):
             if data is not None:
                 return unpack(data)
     return None
 
 
-def _kept(name: str) -> Iterator[bytes | None]:
-    yield read(name)
-    for where in _shared_folders():
+def _kept(name: str, target: str) -> Iterator[bytes | None]:
+    yield read(name, target)
+    for where in _shared_folders(target):
         yield _checked(name, private.read(where, _file(name), _LARGEST, for_all=True))
 
 
-def save(name: str, code: Code) -> None:
+def save(name: str, code: Code, target: str = "") -> None:
     """Keep code under a name."""
-    write(name, pack(code))
+    write(name, pack(code), target)
 
 
 def is_kept() -> bool:

@@ -190,7 +190,7 @@ def test_without_a_home_there_is_no_folder(monkeypatch):
 @pytest.fixture
 def store(tmp_path, monkeypatch):
     """An empty folder of code."""
-    monkeypatch.setattr(object_cache, "folder", lambda: tmp_path / "code")
+    monkeypatch.setattr(object_cache, "folder", lambda *_: tmp_path / "code")
     return tmp_path / "code"
 
 
@@ -291,7 +291,7 @@ def test_folders_of_old_code_go_and_nothing_else(tmp_path, monkeypatch):
     if IS_ROOT:
         kept.append(old(base / named[9], 400))
         os.chown(kept[-1], STRANGER, STRANGER)
-    monkeypatch.setattr(object_cache, "folder", lambda: base / ("f" * 16))
+    monkeypatch.setattr(object_cache, "folder", lambda *_: base / ("f" * 16))
     object_cache.keep_proof()
     assert object_cache.is_proven()
     assert [path for path in gone if path.exists()] == []

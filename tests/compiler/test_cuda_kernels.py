@@ -34,7 +34,7 @@ def add(out, pair, x):
 @pytest.fixture
 def driver(monkeypatch, tmp_path):
     """A FakeDriver, an empty folder of code, and a convention that holds."""
-    monkeypatch.setattr(object_cache, "folder", lambda: tmp_path / "code")
+    monkeypatch.setattr(object_cache, "folder", lambda *_: tmp_path / "code")
     monkeypatch.setattr(kernels, "is_callable", lambda capability: True)
     monkeypatch.setattr(add, "__module__", "fmx.add")
     monkeypatch.setattr(Pair, "__module__", "fmx.pair")
@@ -43,7 +43,7 @@ def driver(monkeypatch, tmp_path):
 
 def test_every_kind_of_argument_has_a_slot_of_its_size():
     given = cuda_probe.arguments(np.asarray)
-    sizes = fake_cuda.params_of(numba_cuda.ptx(cuda_probe.read_all, given, (9, 0)))
+    sizes = fake_cuda.params_of(numba_cuda.ptx(cuda_probe.read_all.function, kernels.kinds_of(given), (9, 0)))
 
     def there(value):
         return cuda_driver.CudaArray(value.shape, value.dtype, 0, None)
@@ -131,12 +131,12 @@ def test_a_convention_that_does_not_hold_is_noticed(answer, driver, monkeypatch)
         returncode, stdout = (-11 if answer == "crash" else 0), answer
 
     monkeypatch.setattr(probe.subprocess, "run", lambda *_, **__: Done)
-    assert not cuda_probe.holds(numba_cuda, (9, 0))
+    assert not cuda_probe.holds((9, 0))
 
 
 def test_the_probe_asks_for_what_the_kernel_writes(driver, monkeypatch):
     monkeypatch.setattr(cuda_probe, "ask", lambda *_: json.dumps(cuda_probe.expected().tolist()))
-    assert cuda_probe.holds(numba_cuda, (9, 0))
+    assert cuda_probe.holds((9, 0))
 
 
 def test_to_launch_nothing_of_numba_is_imported():
@@ -147,6 +147,17 @@ def test_to_launch_nothing_of_numba_is_imported():
         "assert not {'numba', 'numba_cuda', 'cuda'} & came, came"
     )
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+
+
+def test_with_kernels_that_came_with_fmx_no_compiler_is_imported(driver, monkeypatch):
+    checked = []
+    monkeypatch.setattr(numba_cuda, "check", lambda: checked.append(True))
+    kernels.check_compiler()
+    assert checked
+    monkeypatch.setattr(kernels, "compiler", lambda: numba_cuda)
+    cuda_probe.read_all.compile(kernels.kinds_of(cuda_probe.arguments(np.asarray)), (9, 0))
+    monkeypatch.setattr(kernels, "compiler", None)
+    kernels.check_compiler()
 
 
 # Arrays

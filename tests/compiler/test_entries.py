@@ -10,7 +10,7 @@ import entry_points
 import pytest
 from conftest import ON_CPU, ROOT
 
-from fmx.compiler import ahead, functions, object_cache, private
+from fmx.compiler import ahead, functions, kernels, object_cache, private
 
 ENTRIES = list(ahead.known().values())
 
@@ -54,6 +54,55 @@ def test_beside_a_function_are_those_of_its_command_that_are_imported(monkeypatc
     names = {entry.name.split()[0].rpartition(".")[2] for entry in found}
     assert {"_put_contigs", "_scan", "_search", "_select"} <= names
     assert ahead.beside("fmx.unknown.function 'i8'") == []
+
+
+def test_every_line_of_the_other_list_names_a_kernel():
+    ahead.import_bodies()
+    entries = ahead.kernels_for("sm_90")
+    assert len(entries) > 50
+    for entry in entries:
+        kernel, kinds = ahead.function_of(entry)
+        assert object_cache.plain_name(kernel.function, kinds) == entry.name
+
+
+def test_kernels_of_commands_are_listed(folder):
+    pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+    listed = {entry.name for entry in ahead.kernels_for("sm_90")}
+    for command in ("index tiny.fa -o t.fmx", "search -x t.fmx few.fq -o few.sam"):
+        needed = set(entry_points.run_on_gpu(command, folder))
+        assert len(needed) > 10
+        assert needed <= listed
+
+
+def test_kernels_are_compiled_for_gpus_that_are_not_here(tmp_path, monkeypatch):
+    pytest.importorskip("numba_cuda", reason="pip install 'fmx-mapper[cuda]'")
+    monkeypatch.setenv("FMX_CACHE", str(tmp_path))
+    object_cache.folder.cache_clear()
+    names = {entry.name.split()[0]: entry for entry in ahead.kernels_for("sm_120")}
+    entry = names["fmx.compiler.cuda_probe.read_all"]
+    assert not ahead.is_kept(entry)
+    with ahead.workers(1) as started:
+        assert started.compile([entry]) == []
+    assert ahead.is_kept(entry)
+    kernel, kinds = ahead.function_of(entry)
+    code = kernel.kept(kinds, (12, 0))
+    assert code.body[:4] == b"\x7fELF"
+    assert code.symbol.encode() in code.body
+    assert kernel.kept(kinds, (9, 0)) is None
+    # Whichever processor launches it finds it.
+    monkeypatch.setattr(object_cache, "processor", lambda: "another")
+    object_cache.folder.cache_clear()
+    assert kernel.kept(kinds, (12, 0)) == code
+    monkeypatch.setattr(kernels, "_versions", lambda: "another numba-cuda")
+    assert kernel.kept(kinds, (12, 0)) is None
+    object_cache.folder.cache_clear()
+
+
+@pytest.mark.parametrize("given", ["sm_12", "x86-64-v3,sm_90", "sm_90,", "x86-64-v3,x86-64-v4"])
+def test_what_cannot_be_compiled_for_is_one_line(given, tmp_path):
+    done = fmx("compile", "--for", given, FMX_CACHE=str(tmp_path))
+    assert done.returncode == 2
+    assert f"{given!r} is none of" in done.stderr
 
 
 SMALL = sorted(ENTRIES, key=lambda entry: entry.size)[:3]

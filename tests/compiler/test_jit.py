@@ -156,7 +156,7 @@ def test_what_has_no_kind_is_refused():
 
 def keep(function, monkeypatch, folder):
     """The function, compiled as if it were one of fmx."""
-    monkeypatch.setattr(object_cache, "folder", lambda: folder)
+    monkeypatch.setattr(object_cache, "folder", lambda *_: folder)
     function.__module__ = "fmx.of_a_test"
     return compiled(function)
 

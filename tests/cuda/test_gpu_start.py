@@ -12,11 +12,11 @@ pytestmark = pytest.mark.skipif(SIMULATED, reason="the simulator has no machine 
 MAIN = "from fmx.cli.main import main; main()"
 UNTRUSTED = "from fmx.compiler import kernels; kernels.is_callable = lambda capability: False;" + MAIN
 PROBE = """
-from fmx.compiler import cuda_driver, cuda_probe, kernels
-assert cuda_probe.holds(kernels.compiler(), cuda_driver.capability())
+from fmx.compiler import cuda_driver, cuda_probe
+assert cuda_probe.holds(cuda_driver.capability())
 right = cuda_probe.expected()
 cuda_probe.expected = lambda: right + 1
-assert not cuda_probe.holds(kernels.compiler(), cuda_driver.capability())
+assert not cuda_probe.holds(cuda_driver.capability())
 """
 
 

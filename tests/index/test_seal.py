@@ -42,7 +42,7 @@ def opened(tmp_path, index_of, monkeypatch):
 
     monkeypatch.setattr(store, "_check", check)
     monkeypatch.setattr(store, "_SETTLED", 0)
-    monkeypatch.setattr(object_cache, "folder", lambda: tmp_path / "seals")
+    monkeypatch.setattr(object_cache, "folder", lambda *_: tmp_path / "seals")
     return opened
 
 
@@ -163,10 +163,10 @@ def test_a_folder_open_to_others_holds_no_seal(sealed, opened, tmp_path):
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(path, opened, tmp_path, monkeypatch):
-    monkeypatch.setattr(object_cache, "folder", lambda: tmp_path / "file" / "seals")
+    monkeypatch.setattr(object_cache, "folder", lambda *_: tmp_path / "file" / "seals")
     (tmp_path / "file").write_text("no folder")
     assert opened(path) == opened(path) >= OF_VERIFY
-    monkeypatch.setattr(object_cache, "folder", lambda: None)
+    monkeypatch.setattr(object_cache, "folder", lambda *_: None)
     assert opened(path) == opened(path) >= OF_VERIFY
 
 

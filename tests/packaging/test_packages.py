@@ -17,7 +17,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 COMPILES = """
 import numpy as np
 from fmx.compiler import cuda_driver, cuda_probe, kernels, numba_cuda
-code = numba_cuda.machine_code(cuda_probe.read_all, None, cuda_probe.arguments(np.asarray), (9, 0))
+kinds = kernels.kinds_of(cuda_probe.arguments(np.asarray))
+code = numba_cuda.machine_code(cuda_probe.read_all.function, None, kinds, (9, 0))
 assert code.body[:4] == b"\\x7fELF"
 from cuda import compute
 from cuda.bindings import nvml

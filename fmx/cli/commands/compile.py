@@ -10,6 +10,17 @@ from ... import options
 from ...errors import FmxError, n_of
 
 
+def _checked(context: click.Context, option: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Names of one level of processors, or of kinds of GPUs."""
+    from ...compiler import ahead, native
+
+    names = tuple(value.split(",")) if value else ()
+    if not (set(names) <= set(ahead.GPUS) or (len(names) == 1 and names[0] in native.LEVELS)):
+        levels, gpus = ", ".join(native.LEVELS), ",".join(ahead.GPUS)
+        raise click.BadParameter(f"{value!r} is none of {levels}, or GPUs, as {gpus}")
+    return names
+
+
 @options.command
 @click.option(
     "--list", "lists", is_flag=True, help="List all functions and whether they are compiled; compile none."
@@ -17,9 +28,12 @@ from ...errors import FmxError, n_of
 @click.option("--shared", is_flag=True, help="Store the code with fmx itself, for all users: run as root.")
 @click.option(
     "--for",
-    "level",
-    type=click.Choice(["x86-64-v3", "x86-64-v4"]),
-    help="Compile for all processors with AVX2 (v3) or AVX-512 (v4) instead of this one.",
+    "targets",
+    metavar="NAMES",
+    callback=_checked,
+    help="Compile for all processors with AVX2 (x86-64-v3) or AVX-512 (x86-64-v4) instead of this one; "
+    "or compile the kernels for GPUs, wherever they are: sm_80, sm_86, sm_89, sm_90, sm_100, sm_120, comma-"
+    "separated.",
 )
 @options.threads
 @options.quiet
@@ -32,30 +46,35 @@ def command(given: SimpleNamespace) -> None:
     Examples:
     fmx compile
     fmx compile --shared
+    fmx compile --for sm_80,sm_90
     """
-    from ...compiler import ahead, native, object_cache
+    from ...compiler import ahead, kernels, native, object_cache
     from ...machines.progress import Progress
 
-    if given.level:
-        os.environ.update(NUMBA_CPU_NAME=given.level, NUMBA_CPU_FEATURES=native.LEVELS[given.level])
+    gpus = [target for target in given.targets if target in ahead.GPUS]
+    for level in set(given.targets) - set(gpus):
+        os.environ.update(NUMBA_CPU_NAME=level, NUMBA_CPU_FEATURES=native.LEVELS[level])
     if given.shared:
         object_cache.keep_for_all()
     ahead.import_bodies()
-    every = list(ahead.known().values())
+    if gpus:
+        kernels.compiler().check()
+    every = [entry for gpu in gpus for entry in ahead.kernels_for(gpu)] or list(ahead.known().values())
     if given.lists:
         for entry in every:
             name, *kinds = entry.name.split()
             state = "kept" if ahead.is_kept(entry) else "-"
-            click.echo(f"{name}\t{entry.size} kB\t{state}\t{' '.join(kinds)}")
+            size = f"{entry.size} kB"
+            click.echo("\t".join(filter(None, (entry.gpu, name, size, state, " ".join(kinds)))))
         return
-    where = object_cache.folder()
+    where = object_cache.folder(object_cache.GPUS if gpus else "")
     if where is None or not object_cache.is_kept():
         raise FmxError(f"{where or 'no home'}: this folder cannot be kept from others; name one by FMX_CACHE")
     progress, missing = Progress(given.quiet), [entry for entry in every if not ahead.is_kept(entry)]
     if missing:
         _compile(missing, min(given.threads, len(missing)), given.shared, progress)
-    size = sum(path.stat().st_size for path in where.iterdir())
-    progress.say(f"{n_of(len(every), 'function')} in {where}, {size / 1e6:.1f} MB")
+    n_bytes = sum(path.stat().st_size for path in where.iterdir())
+    progress.say(f"{n_of(len(every), 'kernel' if gpus else 'function')} in {where}, {n_bytes / 1e6:.1f} MB")
 
 
 def _compile(missing: list, n: int, shared: bool, progress: Any) -> None:
