@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/dev
 DATA := fmx/data
 
-.PHONY: demo test golden entry-points wheels check docs test-packaging test-random nightly fuzz test-gpu clean
+.PHONY: demo test golden entry-points wheels kernels check docs test-packaging test-random nightly fuzz test-gpu clean
 
 $(BIN)/fmx: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -40,6 +40,11 @@ check: $(DEV)
 PYTHONS ?= $(PYTHON)
 wheels: $(DEV)
 	$(BIN)/python docs/packaging/wheels.py dist $(PYTHONS)
+
+# Kernels for these GPUs, in wheels of their own, in dist/; no GPU is needed.
+GPUS ?= sm_80,sm_86,sm_89,sm_90,sm_100,sm_120
+kernels: $(DEV)
+	$(BIN)/python docs/packaging/wheels.py dist --kernels $(GPUS) $(PYTHONS)
 
 # The site, in site/; a link that leads nowhere is an error.
 docs: $(DEV)

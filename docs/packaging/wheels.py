@@ -2,6 +2,9 @@
 
 python docs/packaging/wheels.py dist python3.11 python3.13: one for each Python, in the folder dist.  Each
 compiles in an environment of its own, with the newest packages that fmx allows there.
+
+With --kernels sm_80,sm_90 before them, wheels of kernels for these GPUs alone: fmx-mapper-kernels, to be
+installed beside fmx.  No GPU is needed.
 """
 
 import base64
@@ -20,6 +23,18 @@ ROOT = Path(__file__).parent.parent.parent
 LEVEL = "x86-64-v3"
 PLATFORM = "manylinux_2_17_x86_64.manylinux2014_x86_64"  # the code calls libc for copying and comparing alone
 UV = [sys.executable, "-m", "uv"]
+KERNELS = "fmx_mapper_kernels"
+ABOUT = """Metadata-Version: 2.4
+Name: fmx-mapper-kernels
+Version: {version}
+Summary: Kernels of fmx as machine code of NVIDIA GPUs, for CUDA 13
+License-Expression: MIT
+License-File: LICENSE
+Requires-Python: =={python}.*
+Requires-Dist: fmx-mapper[cuda13]=={version}
+
+Kernels may hold parts of libdevice, which are under the End User License Agreement of NVIDIA's CUDA Toolkit.
+"""
 TOLD = """
 import sys
 from fmx.compiler import object_cache
@@ -27,32 +42,48 @@ print(f"cp{sys.version_info[0]}{sys.version_info[1]}", object_cache.SHARED)
 """
 
 
-def main(folder: str, *pythons: str) -> None:
+def main(folder: str, *rest: str) -> None:
     """Write a wheel for each of the Pythons."""
+    gpus, pythons = (rest[1], rest[2:]) if rest[0] == "--kernels" else ("", rest)
     for python in pythons:
         with tempfile.TemporaryDirectory() as name:
-            print(make(Path(folder), python, Path(name)))
+            print(make(Path(folder), python, Path(name), gpus))
 
 
-def make(folder: Path, python: str, scratch: Path) -> Path:
-    """The platform wheel for a Python."""
+def make(folder: Path, python: str, scratch: Path, gpus: str = "") -> Path:
+    """The platform wheel for a Python, or that of kernels for ``gpus``."""
     run([*UV, "build", "--quiet", "--wheel", "--out-dir", scratch, ROOT])
     (plain,) = scratch.glob("*-py3-none-any.whl")
     run([*UV, "venv", "--quiet", "--python", python, scratch / "venv"])
     here = scratch / "venv" / "bin" / "python"
-    run([*UV, "pip", "install", "--quiet", "--python", here, plain])
+    needed = f"fmx-mapper{'[cuda13]' if gpus else ''} @ {plain.as_uri()}"
+    run([*UV, "pip", "install", "--quiet", "--python", here, needed])
     tag, code = run([here, "-c", TOLD]).split()
-    run([here, "-m", "fmx", "compile", "--shared", "--for", LEVEL])
-    made = folder / plain.name.replace("py3-none-any", f"{tag}-none-{PLATFORM}")
-    folder.mkdir(parents=True, exist_ok=True)
-    with (
-        zipfile.ZipFile(plain) as source,
-        zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel,
-    ):
+    run([here, "-m", "fmx", "compile", "--shared", "--for", gpus or LEVEL])
+    with zipfile.ZipFile(plain) as source:
         files = {name: source.read(name) for name in source.namelist()}
-        for path in sorted(Path(code).glob("*/fmx.*.o")):
-            files[f"fmx/code/{path.parent.name}/{path.name}"] = path.read_bytes()
+    name = plain.name.replace("py3-none-any", f"{tag}-none-{PLATFORM}")
+    if gpus:
+        files, name = of_kernels(files, tag), name.replace("fmx_mapper-", f"{KERNELS}-")
+    for path in sorted(Path(code).glob("*/fmx.*.o")):
+        files[f"fmx/code/{path.parent.name}/{path.name}"] = path.read_bytes()
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
         write(wheel, files, f"{tag}-none-")
+    return folder / name
+
+
+def of_kernels(files: dict, tag: str) -> dict:
+    """Of the files of fmx's wheel, those about the wheel, as the one of kernels has them."""
+    made = {}
+    for name, data in files.items():
+        folder, _, file = name.partition("/")
+        if not folder.endswith(".dist-info") or file == "entry_points.txt":
+            continue
+        if file == "METADATA":
+            version = folder.removesuffix(".dist-info").partition("-")[2]
+            data = ABOUT.format(version=version, python=f"{tag[2]}.{tag[3:]}").encode()
+        made[f"{folder.replace('fmx_mapper-', f'{KERNELS}-')}/{file}"] = data
     return made
 
 

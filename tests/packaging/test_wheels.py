@@ -21,6 +21,20 @@ def wheels():
     return module
 
 
+def test_a_wheel_of_kernels_is_about_itself(wheels):
+    given = {
+        "fmx/__init__.py": b"",
+        "fmx_mapper-1.2.dist-info/METADATA": b"Name: fmx-mapper",
+        "fmx_mapper-1.2.dist-info/entry_points.txt": b"fmx",
+        "fmx_mapper-1.2.dist-info/licenses/LICENSE": b"MIT",
+    }
+    made = wheels.of_kernels(given, "cp311")
+    folder = "fmx_mapper_kernels-1.2.dist-info"
+    assert set(made) == {f"{folder}/METADATA", f"{folder}/licenses/LICENSE"}
+    lines = made[f"{folder}/METADATA"].decode().splitlines()
+    assert {"Requires-Dist: fmx-mapper[cuda13]==1.2", "Requires-Python: ==3.11.*"} <= set(lines)
+
+
 def test_tags_and_record_are_those_of_what_is_in_it(wheels, tmp_path):
     about = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     files = {
