@@ -179,8 +179,9 @@ def _select(occurrences, batch, start, hits, seed, room):
     n_reads = hits.total.size
     for r in range(n_reads):
         if r + _AHEAD < n_reads:
+            has_hits = hits.first[r + _AHEAD] < hits.first[r + _AHEAD + 1]
             for i in range(2 * (r + _AHEAD), 2 * (r + _AHEAD) + 2):
-                if occurrences.lo[i] < occurrences.hi[i]:
+                if has_hits and occurrences.lo[i] < occurrences.hi[i]:
                     prefetch_at(occurrences, np.int64(occurrences.lo[i]))
                     break
         select_of_read(occurrences, batch, start, hits, r, seed, room)
@@ -327,9 +328,14 @@ def located(locators: Sequence[Any], intervals: Intervals, wanted: np.ndarray) -
     """Of reads whose Intervals [n_parts, 2 * n] are given, the occurrences of those ``wanted``, bool[n]."""
     sizes = (intervals.hi.astype(np.int64) - intervals.lo) * np.repeat(wanted, 2)
     first = np.append(0, np.cumsum(sizes.sum(axis=0)))
-    positions, free = np.empty(first[-1], np.int64), first[:-1].copy()
-    for locator, lo, size in zip(locators, intervals.lo, sizes, strict=True):
-        _spread(locator.locate(lo, size), size, free, positions)
+    found = [
+        locator.locate(lo, size) for locator, lo, size in zip(locators, intervals.lo, sizes, strict=True)
+    ]
+    positions = found[0]
+    if len(found) > 1:
+        positions, free = np.empty(first[-1], np.int64), first[:-1].copy()
+        for own, size in zip(found, sizes, strict=True):
+            _spread(own, size, free, positions)
     return Located(positions, first[:-1], first[1:].copy())  # bounds that one may move
 
 

@@ -154,7 +154,10 @@ def compile_all(mappers: "Sequence[MapsSpans]", writer: "FormatsHits", any_lengt
     ``any_length``: whether reads of four letters may be searched.
     """
     for mapper in mappers:
-        letters = ANYWHERE if mapper.options.near else b"ACGT"  # which is nearly everywhere
+        is_rare = (
+            mapper.options.near or mapper.options.pairing
+        )  # what ACGT, which is nearly everywhere, is not
+        letters = ANYWHERE if is_rare else b"ACGT"
         warm_up(mapper, writer, letters if any_length else b"N")
         if mapper.tally:
             mapper.tally.clear()

@@ -18,6 +18,7 @@ from fmx.search.hits import Near
 from fmx.search.mappers import make_mapper
 from fmx.search.mapping import MapOptions
 from fmx.search.near import matches, near_mapper
+from fmx.search.pairs.proper import Pairing
 
 EVERY = hits.SelectionPolicy(hits.ALL)
 NAMES = ["contigs of 1 to 6", "IUPAC", "repeats across separators"]
@@ -133,9 +134,10 @@ def change(read, i) -> str:
     return read[:i] + "ACGT"[("ACGT".index(read[i]) + 1) % 4] + read[i + 1 :]
 
 
-def test_what_compiles_all_is_not_found_everywhere(index_of, monkeypatch):
-    """Four letters with two mismatches are at every fourth position of a genome."""
-    mapper, seen = make_mapper(opened(index_of(CONTIGS)), MapOptions(near=Near(2))), []
+@pytest.mark.parametrize("asked", [{"near": Near(2)}, {"pairing": Pairing()}], ids=["near", "pairs"])
+def test_what_compiles_all_is_not_found_everywhere(asked, index_of, monkeypatch):
+    """Four letters with two mismatches are at every fourth position; of pairs all occurrences are located."""
+    mapper, seen = make_mapper(opened(index_of(CONTIGS)), MapOptions(**asked)), []
     monkeypatch.setattr(mappers, "warm_up", lambda mapper, writer, letters: seen.append(letters.decode()))
     mappers.compile_all([mapper], None)
     assert [naive.near(CONTIGS, letters, 2) for letters in seen] == [[]]
