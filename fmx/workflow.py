@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Device", "IndexOptions", "RecordOutput", "SearchOutput", "add_groups", "add_layouts", "build_index",
-    "default_index_path", "inspect", "make_mappers", "map_reads", "prepare", "search", "tell_compiling",
+    "default_index_path", "inspect", "make_mappers", "prepare", "search", "tell_compiling",
+    "write_hits",
 ]  # fmt: skip
 
 
@@ -87,7 +88,7 @@ def prepare(
     progress: Progress,
     device: Device,
 ) -> Search:
-    """What ``map_reads`` needs, to serve for several outputs, one after the other."""
+    """What ``write_hits`` needs, to serve for several outputs, one after the other."""
     tell_compiling(progress)
     reference = fm_index.reference
     watch = Watch(output.report) if output.report else None
@@ -122,10 +123,10 @@ def search(
     """
     progress = progress or Progress(quiet=True)
     prepared = prepare(fm_index, paths, options, output, progress, device)
-    return map_reads(prepared, paths, output, progress)
+    return write_hits(prepared, paths, output, progress)
 
 
-def map_reads(prepared: Search, paths: Any, output: SearchOutput, progress: Any, shard: Any = None) -> Any:
+def write_hits(prepared: Search, paths: Any, output: SearchOutput, progress: Any, shard: Any = None) -> Any:
     """The same by what was made for such an ``output``; of a ``shard``, a jobs.shard.ShardRun, or of all."""
     files = getattr(paths, "paths", paths)
     reference, options, mappers, tally, screen, watch, writer, head = prepared

@@ -11,7 +11,7 @@ from ..output.search_output import SearchOutput
 from ..search.mapping import MapOptions
 from ..search.summary import Asked
 from ..system.files import PLACE
-from ..workflow import Search, map_reads, prepare
+from ..workflow import Search, prepare, write_hits
 from . import Resources, WorkerCache, absolute
 from .indexes import IndexChoice, IndexedJob, Opened
 from .run import say_run
@@ -117,7 +117,7 @@ class SearchJob(IndexedJob):
         if shard and n:
             reads = replace(reads, literal=reads.literal[slice(*shard.share_of(n))])
         sources = reads.sources(self.mapping.pairing)
-        return map_reads(prepared, sources, opened.in_report(self.output), progress, shard)
+        return write_hits(prepared, sources, opened.in_report(self.output), progress, shard)
 
     def say(self, opened: Opened, summary: Any, shard: "ShardRun | None", progress: Any) -> None:
         say_run(progress, self.name, summary, self._asked(opened), self.inputs, shard)

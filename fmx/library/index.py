@@ -1,6 +1,7 @@
 """Index: an opened index, what a Python program asks of it, and what searches it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -15,11 +16,8 @@ from ..mem.journey import make_finders
 from ..mem.matching import ALL as ANY
 from ..mem.matching import Finder, MemOptions
 from ..search import hits
-from ..search.hits import Near, SelectionPolicy
-from ..search.mapper import Mapper
-from ..search.mappers import make_mappers, of_pairs
-from ..search.mapping import BOTH, MapOptions
-from ..search.pairs.proper import Pairing
+from ..search.mappers import MapperCache
+from ..search.mapping import MapOptions
 from . import arguments, results
 from .arguments import Orientation, Sequences, Source, Strands, Unique
 from .table import HIT, MATCH, NEAR_HIT, PROPER_PAIR, Names, Table, joined
@@ -28,36 +26,20 @@ AnyIndex = FMIndex | JoinedIndex
 
 
 class Searchers:
-    """Of one index, by a Device and ``n_threads``."""
+    """What searches one index: by a Device and ``n_threads``."""
 
     def __init__(self, device: Device, n_threads: int) -> None:
         self.device, self.n_threads = device, n_threads
-        self._kept: tuple[AnyIndex | None, Near | None, list] = (None, None, [])
+        self._cache = MapperCache()
 
     def close(self) -> None:
         """Free what GPUs hold."""
-        self._kept = None, None, []
+        self._cache.clear()
 
-    def of(
-        self, index: AnyIndex, policy: SelectionPolicy, strands: int = BOTH, near: Near | None = None,
-        pairing: Pairing | None = None,
-    ) -> Sequence[Mapper | Auto[Mapper]]:  # fmt: skip
-        """Mappers by what MapOptions are asked for, of as many threads each as their options say.
-
-        Raises DeviceError, UnsupportedError.
-        """
-        held, kept_near, mappers = self._kept
-        if held is not index or kept_near != near:
-            self.close()
-            options = MapOptions(n_threads=self.n_threads, near=near)
-            mappers = make_mappers(index, options, self.device, Progress(quiet=True))
-            if self.device.engine != "cpu":
-                self._kept = index, near, mappers
-
-        def asked(mapper: Mapper) -> Any:
-            return of_pairs(mapper.asked(policy=policy, strands=strands, pairing=pairing), index)
-
-        return [mapper.as_asked(asked) if isinstance(mapper, Auto) else asked(mapper) for mapper in mappers]
+    def mappers(self, index: AnyIndex, options: MapOptions) -> list:
+        """Mappers by MapOptions.  Raises DeviceError, UnsupportedError."""
+        own = replace(options, n_threads=self.n_threads)
+        return self._cache.mappers(index, own, self.device, Progress(quiet=True))
 
     def finders(self, index: AnyIndex, options: MemOptions, writer: Any) -> list[Finder | Auto[Finder]]:
         """Finders of matches, of which ``writer`` makes pieces."""
@@ -218,7 +200,7 @@ class Index:
         policy = arguments.policy(k, at_most, seed)
         pairing = arguments.pairing(orientation, min_insert, max_insert)
         sources = Source("reads1", reads1), Source("reads2", reads2)
-        mappers = self._searchers.of(self._index, policy, pairing=pairing)
+        mappers = self._searchers.mappers(self._index, MapOptions(policy, pairing=pairing))
         has_names = all(source.has_names for source in sources)
         return self._joined(PROPER_PAIR, has_names, results.pair(mappers, sources, self._index.reference))
 
@@ -245,9 +227,9 @@ class Index:
             array([2, 6])
         """
         near = arguments.near(mismatches, iupac, best_first=False)
-        source, policy = Source("patterns", patterns), hits.SelectionPolicy(hits.ALL)
-        mappers = self._searched(policy, strands, near)
-        found = results.search(mappers, source, self._index.reference)
+        source = Source("patterns", patterns)
+        options = MapOptions(hits.SelectionPolicy(hits.ALL), arguments.strand_set(strands), near=near)
+        found = results.search(self._mappers(options), source, self._index.reference)
         return self._joined(NEAR_HIT if near else HIT, source.has_names, found)
 
     def count(
@@ -266,7 +248,8 @@ class Index:
             array([2, 2, 0])
         """
         source, near = Source("reads", reads), arguments.near(mismatches, iupac)
-        return results.count(self._searched(hits.SelectionPolicy(), strands, near), source)
+        options = MapOptions(strands=arguments.strand_set(strands), near=near)
+        return results.count(self._mappers(options), source)
 
     def mem(
         self, queries: Sequences, *, min_length: int = 20, strands: Strands = "forward",
@@ -319,14 +302,12 @@ class Index:
         if arguments.yes_or_no("strata", strata) and not mismatches:
             raise ValueError("strata must be False without mismatches: it chooses by these")
         near, is_shown = arguments.near(mismatches, strata=strata), arguments.yes_or_no("progress", progress)
-        mappers = self._searched(policy, strands, near)
+        mappers = self._mappers(MapOptions(policy, arguments.strand_set(strands), near=near))
         return results.search(mappers, source, self._index.reference, is_shown, policy.seed >= 0)
 
-    def _searched(self, policy: hits.SelectionPolicy, strands: Strands, near: Near | None) -> results.Mappers:
+    def _mappers(self, options: MapOptions) -> results.Mappers:
         """What maps to the index."""
-        which = arguments.strand_set(strands)
-        index = self._with(with_text=True) if near else self._index
-        return self._searchers.of(index, policy, which, near)
+        return self._searchers.mappers(self._with(with_text=True) if options.near else self._index, options)
 
     def _with(self, **wanted: Any) -> AnyIndex:
         """The same index, as other queries need it; what is mapped from disk again takes no more memory."""

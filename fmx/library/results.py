@@ -24,14 +24,14 @@ from ..mem.matching import Finder
 from ..output.hits import BatchWriter
 from ..search.hits import Hits
 from ..search.mapper import Mapper
-from ..search.mappers import mapped
+from ..search.mappers import map_reads
 from ..search.near.matches import NearHits
 from ..search.pairs.pair_mapper import PairHits
 from ..workflow import tell_compiling
 from .arguments import Source
 from .table import HIT, NEAR_HIT, PROPER_PAIR, Names, Table, make_table
 
-Mappers: TypeAlias = Sequence[Mapper | Auto[Mapper]]  # as of Searchers.of
+Mappers: TypeAlias = Sequence[Mapper | Auto[Mapper]]  # as of Searchers.mappers
 
 
 class Piece(NamedTuple):
@@ -143,7 +143,7 @@ def search(
     mappers: Mappers, source: Source, reference: Reference, is_shown: bool = False,
     is_numbered: bool = False,
 ) -> Iterator[Table]:  # fmt: skip
-    """Yield a Table for each chunk of a Source of reads; ``mappers`` as of Searchers.of.
+    """Yield a Table for each chunk of a Source of reads; ``mappers`` as of Searchers.mappers.
 
     ``is_shown``: how far it is, on standard error; ``is_numbered`` as of given.plan.
     """
@@ -154,15 +154,15 @@ def search(
     dtype = NEAR_HIT if mappers[0].options.near else HIT
     writer = HitRows(dtype, reference.blocks, source.has_names)
     plan = share.of(source.plan(*_sizes(mappers), is_numbered))
-    yield from _tables(writer, partial(mapped, mappers, plan, writer, progress), reference, progress)
+    yield from _tables(writer, partial(map_reads, mappers, plan, writer, progress), reference, progress)
 
 
 def pair(mappers: Mappers, sources: tuple[Source, Source], reference: Reference) -> Iterator[Table]:
-    """Tables of the proper pairs of two Sources of mates; ``mappers`` as of Searchers.of, of pairs."""
+    """Tables of the proper pairs of two Sources of mates; ``mappers`` as of Searchers.mappers, of pairs."""
     has_names = all(source.has_names for source in sources)
     writer, progress = PairRows(PROPER_PAIR, reference.blocks, has_names), Progress(quiet=True)
     plan = pair_spans.plan(PairedFiles(*((source.whole(),) for source in sources)), *_sizes(mappers))
-    return _tables(writer, partial(mapped, mappers, plan, writer, progress), reference, progress)
+    return _tables(writer, partial(map_reads, mappers, plan, writer, progress), reference, progress)
 
 
 def match(finders: Sequence[Finder | Auto[Finder]], source: Source, reference: Reference) -> Iterator[Table]:

@@ -16,8 +16,9 @@ from ..machines.pipeline import add_up, run_at
 from ..machines.places import Auto, choose_place, for_each, teams
 from ..machines.progress import Progress
 from ..machines.threads import run_all
+from .hits import SelectionPolicy
 from .mapper import Mapper, part_on_cpu
-from .mapping import UNOBSERVED, Observers, least_bases, make_query, shortest
+from .mapping import BOTH, UNOBSERVED, MapOptions, Observers, least_bases, make_query, shortest
 from .summary import PairSummary, Summary
 
 if TYPE_CHECKING:
@@ -29,14 +30,13 @@ if TYPE_CHECKING:
     from ..machines.places import Device
     from ..machines.progress import Timed, Written
     from .mapper import FormatsHits, MapsSpans
-    from .mapping import MapOptions
 
 ANYWHERE = b"ACGT" * 8  # letters of which not too many near matches are found
 AUTO_CHUNK = 1 << 24  # bytes of a span that the CPU or a GPU takes, which suits both
 
 
 def make_mapper(
-    index: "FMIndex | JoinedIndex", options: "MapOptions", observers: Observers = UNOBSERVED
+    index: "FMIndex | JoinedIndex", options: MapOptions, observers: Observers = UNOBSERVED
 ) -> Any:
     """What maps to an FMIndex or a JoinedIndex on the CPU."""
     parts = [part_on_cpu(index, number) for number in range(len(index.parts))]
@@ -61,7 +61,7 @@ def of_pairs(mapper: Any, index: "FMIndex | JoinedIndex") -> Any:
 
 
 def make_mappers(
-    index: "FMIndex | JoinedIndex", options: "MapOptions", device: "Device", progress: "Progress",
+    index: "FMIndex | JoinedIndex", options: MapOptions, device: "Device", progress: "Progress",
     writer: "FormatsHits | None" = None, observers: Observers = UNOBSERVED,
 ) -> list:  # fmt: skip
     """What maps to an index where a Device says: on the CPU, on each team of GPUs, or Auto of both.
@@ -105,6 +105,56 @@ def make_mappers(
     return made
 
 
+class MapperCache:
+    """Mappers of the last search, where GPUs hold the index: another search needs no other copy of it."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[Any, MapOptions | None, list] = (None, None, [])
+
+    def clear(self) -> None:
+        """Free what GPUs hold."""
+        self._kept = None, None, []
+
+    def mappers(
+        self, index: "FMIndex | JoinedIndex", options: MapOptions, device: "Device", progress: "Progress"
+    ) -> list:
+        """Those of ``make_mappers``, made anew unless only ``policy``, ``strands`` or ``pairing`` differ."""
+        held, known, mappers = self._kept
+        shared = replace(options, policy=SelectionPolicy(), strands=BOTH, pairing=None)
+        if held is not index or known != shared:
+            self.clear()
+            mappers = make_mappers(index, shared, device, progress)
+            if device.engine != "cpu":
+                self._kept = index, shared, mappers
+
+        def asked(mapper: Any) -> Any:
+            own = mapper.asked(policy=options.policy, strands=options.strands, pairing=options.pairing)
+            return of_pairs(own, index)
+
+        return [mapper.as_asked(asked) if isinstance(mapper, Auto) else asked(mapper) for mapper in mappers]
+
+
+def map_reads(
+    mappers: "Sequence[MapsSpans | Auto[Any]]",
+    source: Iterable[Any],
+    writer: Any,
+    progress: Progress,
+    write: Callable[[Any], object],
+) -> Generator[Any, None, None]:
+    """Map the reads of spans, or of PairSpans: yield the Summary of each span in order, after ``write`` was
+    given what a RecordWriter makes of its hits, be that bytes of records or rows for a Python program.
+
+    ``mappers``: one for each place where reads are mapped, used by as many threads as its options say.
+    """
+
+    def work(
+        mapper: "MapsSpans", emit: Callable[..., Any], span: "Chunk | PairSpan | Span"
+    ) -> PairSummary | Summary:
+        return mapper.map(span, writer.of(span), emit)
+
+    return run_at(mappers, work, source, write, progress.share)
+
+
 def map_spans(
     mappers: "Sequence[MapsSpans]",
     source: Iterator,
@@ -112,10 +162,7 @@ def map_spans(
     sink: "Timed | Written",
     progress: Progress | None = None,
 ) -> Summary | PairSummary:
-    """Map the reads of spans, or of PairSpans, in order, and write the records to ``sink`` (a binary file).
-
-    ``mappers``: one for each place where reads are mapped, used by as many threads as its options say.
-    """
+    """Map the reads of spans and write the records to ``sink`` (a binary file): the Summary of all."""
     progress = progress or Progress(quiet=True)
     noun = mappers[0].options.noun
     summary = PairSummary() if mappers[0].options.pairing else Summary()
@@ -128,24 +175,7 @@ def map_spans(
         rate = f"{summary.reads / seconds:,.0f} {noun}s/s"
         return f"{n_of(summary.reads, noun)}, {rate}, {summary.mapped:,} mapped"
 
-    return add_up(mapped(mappers, source, writer, progress, write), summary, progress, say)
-
-
-def mapped(
-    mappers: "Sequence[MapsSpans | Auto[Any]]",
-    source: Iterable[Any],
-    writer: Any,
-    progress: Progress,
-    write: Callable[[Any], object],
-) -> Generator[Any, None, None]:
-    """Yield the Summary of each span in order, after ``write`` was given the pieces of its records."""
-
-    def work(
-        mapper: "MapsSpans", emit: Callable[..., Any], span: "Chunk | PairSpan | Span"
-    ) -> PairSummary | Summary:
-        return mapper.map(span, writer.of(span), emit)
-
-    return run_at(mappers, work, source, write, progress.share)
+    return add_up(map_reads(mappers, source, writer, progress, write), summary, progress, say)
 
 
 def compile_all(mappers: "Sequence[MapsSpans]", writer: "FormatsHits", any_length: bool = True) -> None:

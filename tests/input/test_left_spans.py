@@ -66,6 +66,6 @@ def test_files_are_closed_after_an_error(options, form, index_of, tmp_path, monk
     del held[:]
     monkeypatch.setattr(Source, "__init__", made)
     with pytest.raises(InputError, match="differ in length"):
-        workflow.map_reads(prepared, files, output, workflow.Progress(quiet=True))
+        workflow.write_hits(prepared, files, output, workflow.Progress(quiet=True))
     assert any(isinstance(each, Source) for each in held)
     assert all(each._raw.closed if isinstance(each, Source) else each.gi_frame is None for each in held)

@@ -101,6 +101,6 @@ def test_the_library_keeps_the_gpus(index_of):
         for k in (1, None):
             expected = alone.search(reads, k=k, mismatches=near).tolist()
             assert opened.search(reads, k=k, mismatches=near).tolist() == expected
-        ((kept,),) = [opened._searchers._kept[2]]
+        ((kept,),) = [opened._searchers._cache._kept[2]]
         assert kept.sentence().startswith("GPUs for ")
         assert kept._turns.ways.speeds
