@@ -70,10 +70,6 @@ class AlignmentJob:
     paths: bool = True
     prefilter: bool = True
 
-    def first_target(self, query: int) -> int:
-        """The first target that ``query`` is paired with."""
-        return first_target(self, query)
-
     def n_pairs(self, first: int, last: int) -> int:
         """Pairs of queries first..last-1."""
         n_queries, firsts = last - first, first_target(self, first) + first_target(self, last - 1)

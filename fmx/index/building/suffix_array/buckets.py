@@ -183,8 +183,6 @@ def _scan(text, start, stop, c, into):
 
 # Suffix array on the CPU by divsufsort (pydivsufsort): 5 bytes a symbol below 2^31 symbols, 9 above.
 
-INT32_LIMIT = 2**31 - 1
-
 
 def suffix_array(text: Any, force64: bool = False, n_threads: int | None = None) -> np.ndarray:
     """Rows of the suffix array of ``text`` (uint8[n] codes) as uint32[n].
