@@ -91,7 +91,7 @@ def share(out, at, x):
     """
     head = np.float64(np.float32(x))
     high, low = head * 1e6, (x - head) * 1e6
-    n = np.int64(np.floor(high + low))
+    n = np.int64(high)  # low is too small for another step than the one below
     beyond = ((high - n) - 0.5) + low
     if beyond > 0 or (beyond == 0 and n & 1):
         n += 1
