@@ -1,7 +1,9 @@
 """What is put into a buffer: numbers as Python writes them, and rooms that suffice."""
 
+import re
 from typing import Any, NamedTuple
 
+import naive
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -9,8 +11,11 @@ from hypothesis import strategies as st
 from kept import compiled
 
 from fmx.index.reference import make_blocks
+from fmx.input.chunks import Chunk
+from fmx.input.reads import ReadBatch, parse
+from fmx.input.sets import CHANGE_BITS, N_BITS
 from fmx.output import put
-from fmx.output.records import put_record, widest
+from fmx.output.records import put_md, put_own_group, put_record, widest
 
 BORDER = st.builds(lambda n, less: 10**n - less, st.integers(0, 18), st.integers(0, 1))
 COUNT = st.integers(0, 2**63 - 1) | st.integers(0, 10**9) | BORDER
@@ -50,6 +55,38 @@ def test_ties_go_to_the_even_digit(odd):
     assert bytes(out[:n]).split(b"\t")[-1].decode() == f"{share:.6f}"
 
 
+@compiled
+def _write_read(batch, reverse, out):
+    at = put.byte(out, put.query(out, np.int64(0), batch, 0), put.TAB)
+    at = put.byte(out, put.letters(out, at, batch, 0, reverse), put.TAB)
+    return put.qualities(out, at, batch, 0, reverse)
+
+
+CODES = "ACGTURYSWKMBDHVN"
+
+
+@pytest.mark.parametrize("letters", ["ACGTUacgtu", "AAC", "G", CODES, CODES.lower(), "ACGT.ACCJXZ"])
+@pytest.mark.parametrize("name", ["r1", ""])
+def test_letters_and_qualities_are_those_of_the_strand(name, letters):
+    batch, qualities = read_of(f"{name} comment", letters), "".join(chr(33 + i) for i in range(len(letters)))
+    known = re.sub(f"[^{CODES}]", "N", naive.plain(letters))
+    for reverse, expected in (
+        (False, [name or "*", known, qualities]),
+        (True, [name or "*", naive.reverse_complement(known), qualities[::-1]]),
+    ):
+        out = np.zeros(200, np.uint8)
+        found = bytes(out[: _write_read(batch, reverse, out)]).decode()
+        assert found.split("\t") == expected
+        assert not out[len(found) :].any()
+
+
+def read_of(head, letters) -> ReadBatch:
+    """One read of FASTQ, with qualities that tell its places apart."""
+    qualities = "".join(chr(33 + i) for i in range(len(letters)))
+    data = np.frombuffer(f"@{head}\n{letters}\n+\n{qualities}\n".encode(), np.uint8)
+    return parse(Chunk("reads.fq", data, True, 1, 1))
+
+
 class _Tagged(NamedTuple):
     """A form whose records are as long as they are made."""
 
@@ -73,3 +110,54 @@ def test_a_new_tag_makes_its_own_room(n):
     form = _Tagged(names, blocks, put.as_bytes("t" * n))
     assert widest(form) == len("*") + len("longest") + n + len("\t") + 2 * put.DIGITS
     assert max(len(str(x)) for x in (2**64 - 1, -(2**63))) == put.DIGITS
+
+
+@compiled
+def _write_md(length, changes, out):
+    return put_md(out, np.int64(0), length, changes)
+
+
+@given(read=st.text("ACGT", min_size=1, max_size=30), seen=st.data())
+def test_md_spells_the_reference(read, seen):
+    places = sorted(seen.draw(st.sets(st.integers(0, len(read) - 1), max_size=2)))
+    text, changes = list(read), len(places)
+    for j, place in enumerate(places):
+        text[place] = seen.draw(st.sampled_from([base for base in "ACGT" if base != read[place]]))
+        changes |= (place << 2 | "ACGT".index(text[place])) << (N_BITS + CHANGE_BITS * j)
+    out = np.zeros(200, np.uint8)
+    n = _write_md(len(read), changes, out)
+    assert bytes(out[:n]).decode() == naive.md(read, "".join(text))
+
+
+@compiled
+def _write_group(batch, most, out):
+    return put_own_group(out, np.int64(0), batch, 0, most)
+
+
+@pytest.mark.parametrize(
+    ("head", "group"),
+    [
+        ("r\tRG:Z:ab", "ab"),
+        ("r\tRG:Z:ab\tCB:Z:x", "ab"),
+        ("r\tRG:Z:abc", "abc"),
+        ("r\tRG:Z:abcd", ""),  # longer than any of the header
+        ("r\tRG:Z:a b", "a"),
+        ("r\tRG:Z:!~", "!~"),
+        ("r\tRG:Z:", ""),
+        ("r\tCB:Z:x\tRG:Z:ab", ""),  # not right behind the name
+        ("r RG:Z:ab", ""),
+        ("r\tRG:i:1", ""),
+        ("r", ""),
+    ],
+)
+def test_a_read_names_its_group_right_behind_its_name(head, group):
+    out = np.zeros(20, np.uint8)
+    n = _write_group(read_of(head, "ACGT"), 3, out)
+    assert bytes(out[:n]).decode() == group
+
+
+def test_a_record_at_the_end_of_the_data_names_no_group():
+    whole = read_of("r\tRG:Z:ab", "A")
+    for stop in range(len("@r"), len("@r\tRG:Z:") + 1):
+        out = np.zeros(20, np.uint8)
+        assert _write_group(whole._replace(data=whole.data[:stop].copy()), 3, out) == 0
