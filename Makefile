@@ -1,5 +1,5 @@
 # make demo: see it work.  make test: all tests.  make check: style and types.  make fuzz: damaged inputs.
-# make docs: the documents as a site.  make test-gpu: on a CUDA device.
+# make docs: the documents as a site.  make test-gpu: on a CUDA device.  make coverage: what no test runs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,7 +7,8 @@ BIN := $(VENV)/bin
 DEV := $(VENV)/dev
 DATA := fmx/data
 
-.PHONY: demo test golden entry-points wheels kernels check docs test-packaging test-random nightly fuzz test-gpu clean
+.PHONY: demo test golden entry-points wheels kernels check docs test-packaging test-random nightly coverage mutants \
+	fuzz test-gpu clean
 
 $(BIN)/fmx: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -74,7 +75,24 @@ nightly: $(DEV)
 	$(PYTEST) --nightly
 	$(SIMULATED) NUMBA_DISABLE_JIT=1 $(PYTEST) --nightly tests/cuda
 	$(SIMULATED) $(PYTEST) --nightly tests/cuda/test_gpu_pairwise.py
-	$(MAKE) test-random fuzz SECONDS=3600 SEED=$$(date +%Y%m%d)
+	$(MAKE) test-random mutants fuzz SECONDS=3600 SEED=$$(date +%Y%m%d)
+
+# Lines and branches of fmx that no test runs: those of 'make test' under coverage, with branches that are never
+# taken. Compiled functions count where they are Python: in the CUDA simulator. ROOMS="output report" for these alone.
+ROOMS ?= .
+COVERED := $(BIN)/python -m coverage
+COVER := $(COVERED) run -m pytest -n auto --dist loadgroup
+coverage: $(DEV)
+	rm -rf .pytest_cache/coverage && mkdir -p .pytest_cache/coverage
+	$(COVER) --ignore tests/packaging $(addprefix tests/,$(ROOMS))
+	$(SIMULATED) NUMBA_DISABLE_JIT=1 $(COVER) tests/cuda
+	$(COVERED) combine --quiet
+	$(COVERED) report
+
+# Faults put into fmx, MUTANTS in each file that tests/mutants.py lists: which of them do its tests not see?
+MUTANTS ?= 20
+mutants: $(DEV)
+	$(BIN)/python -m tests.mutants -n $(MUTANTS) --seed $(SEED) $(FILES)
 
 # Damaged inputs and odd commands for some time, as in 'make fuzz SECONDS=3600 SEED=7' (tests/fuzz/__init__.py).
 SECONDS ?= 60

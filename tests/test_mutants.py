@@ -1,0 +1,32 @@
+"""tests/mutants.py: the faults that it makes, and the tests that it runs."""
+
+import re
+
+from mutants import ROOT, TESTS, mutants
+
+SOURCE = b'''
+def least(a: int | None, b):
+    """A docstring, 1 + 1."""
+    if not a or (a) <= (b + 2):
+        note(a)
+        return a
+    return b
+'''
+
+
+def test_each_operator_condition_constant_and_call_is_changed_once():
+    assert sorted((mutant.line, mutant.new) for mutant in mutants(SOURCE)) == [
+        (4, "if (not (not a or (a) <= (b + 2))):"),
+        (4, "if a or (a) <= (b + 2):"),
+        (4, "if not a and (a) <= (b + 2):"),
+        (4, "if not a or (a) < (b + 2):"),
+        (4, "if not a or (a) <= (b + 3):"),
+        (4, "if not a or (a) <= (b - 2):"),
+        (5, "pass"),
+    ]
+
+
+def test_files_and_their_tests_are_there():
+    for path, tests in TESTS.items():
+        assert list(mutants((ROOT / path).read_bytes()))
+        assert all((ROOT / name).exists() for name in re.findall(r"tests/[\w/]+\.py", tests))
