@@ -21,6 +21,7 @@ COMMANDS = {  # name: file of this room, and function in it
     "library": "mapping.library_command",
     "map": "mapping.map_command",
     "mem": "mem.mem_command",
+    "modes": "mapping.modes_command",
     "pairs": "mapping.pairs_command",
     "pairwise": "pairwise.pairwise_command",
     "papers": "papers.page.papers_command",

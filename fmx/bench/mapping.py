@@ -1,12 +1,13 @@
-"""fmx search timed as a whole: fmx bench map, pairs, library and stages."""
+"""fmx search timed as a whole: fmx bench map, pairs, modes, library and stages."""
 
+import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -22,7 +23,7 @@ from ..options.values import find_index
 from ..search.mappers import compile_all, make_mappers, map_spans
 from ..search.mapping import MapOptions, Observers, least_bases
 from .files import work_folder, write_pairs, write_plain, write_reads
-from .options import compared, count, length, require, runs, show, show_machine, work
+from .options import compared, count, length, only, require, runs, show, show_machine, work
 
 # fmx bench map: the whole command against bowtie and yara, same reads, same threads, caches warm.
 
@@ -171,6 +172,97 @@ def pairs_command(reference: str, mates: tuple[str, ...], **given: Any) -> None:
             commands["bowtie -v 0, pairs"] = [*search, "-X", MOST, *as_mates, folder / "bowtie.sam"]
         show_machine(threads, given["n_runs"])
         show(compared("map", timing.medians_of_commands(commands, given["n_runs"]), "single reads"))
+
+
+# fmx bench modes: what each way of mapping takes, beside bowtie, and which stage takes most of it.
+
+
+class Mode(NamedTuple):
+    """Options of fmx search and of bowtie that ask for the same hits, and reads for them.
+
+    These have ``length`` bases, of which a share ``changed`` are others, and are one in ``fewer`` of --reads.
+    """
+
+    fmx: str
+    bowtie: str
+    length: int = 100
+    changed: float = 0.0
+    fewer: int = 1
+    is_paired: bool = False
+
+
+_BEST = "-a --best --strata"
+_ONE, _TWO = "--mismatches 1 -a --strata", "--mismatches 2 -a --strata"
+MODES = {
+    "exact": Mode("", "-v 0 -k 1"),
+    "exact-a": Mode("-a", "-v 0 -a"),
+    "pairs": Mode("", f"-v 0 -k 1 -X {MOST}", is_paired=True),
+    "pairs-a": Mode("-a", f"-v 0 -a -X {MOST}", is_paired=True),
+    "one": Mode(_ONE, f"-v 1 {_BEST}"),
+    "two": Mode(_TWO, f"-v 2 {_BEST}"),
+    "one-changed": Mode(_ONE, f"-v 1 {_BEST}", changed=0.01),
+    "two-changed": Mode(_TWO, f"-v 2 {_BEST}", changed=0.01),
+    "one-k1": Mode("--mismatches 1", "-v 1 -k 1"),
+    "two-k1": Mode("--mismatches 2", "-v 2 -k 1"),
+    "guides": Mode(_ONE, f"-v 1 {_BEST}", length=20, changed=0.02, fewer=20),
+    "small-rna": Mode(_ONE, f"-v 1 {_BEST}", length=22, changed=0.02, fewer=20),
+}
+
+
+@click.command(cls=options.Command)
+@click.argument("reference", type=click.Path(exists=True))
+@count("--reads", "n_reads", default="500000", help="Simulated reads, or pairs, of it.")
+@only("--mode", "modes", MODES, "mode")
+@runs
+@click.option("--bowtie", is_flag=True, help="Also time bowtie.")
+@work
+@options.threads
+def modes_command(reference: str, **given: Any) -> None:
+    """Time fmx search mode by mode.
+
+    Maps simulated reads of REFERENCE exactly, with mismatches, and as pairs, as SAM to a pipe. Prints medians
+    of whole commands, and the stage in which the threads spend most of the time.
+    """
+    threads, bowtie = given["threads"], given["bowtie"]
+    require(["bowtie"] if bowtie else [])
+    with work_folder(given["work"]) as folder:
+        fasta = write_plain([reference], folder / "reference.fa")
+        timing.run(timing.fmx_command("index", "-q", "-t", threads, fasta, "-o", folder / "fmx.fmx"))
+        if bowtie:
+            timing.run(["bowtie-build", "-q", "--threads", threads, fasta, folder / "bowtie"])
+        show_machine(threads, given["n_runs"])
+        show([_mode_row(name, fasta, folder, given) for name in given["modes"] or MODES])
+
+
+def _mode_row(name: str, fasta: Path, folder: Path, given: dict[str, Any]) -> dict[str, Any]:
+    """What a mode takes: a row of the table."""
+    mode, threads = MODES[name], given["threads"]
+    n, paths = max(given["n_reads"] // mode.fewer, 1), (folder / "1.fq", folder / "2.fq")
+    if mode.is_paired:
+        write_pairs(fasta, n, (mode.length, INSERT), paths)
+        reads = ["-1", paths[0], "-2", paths[1]]
+    else:
+        write_reads(fasta, n, mode.length, paths[0], changed=mode.changed)
+        reads = [paths[0]]
+    search = timing.fmx_command(
+        "search", "-q", "-t", threads, *mode.fmx.split(), "-x", folder / "fmx.fmx", *reads
+    )
+    commands = {"fmx": [*PIPED, *search]}
+    if given["bowtie"]:
+        bowtie = ["bowtie", "-S", "-p", threads, *mode.bowtie.split(), "-x", folder / "bowtie"]
+        commands["bowtie"] = [*PIPED, *bowtie, *reads]
+    found, report = timing.medians_of_commands(commands, given["n_runs"]), folder / "run.json"
+    timing.run([*search, "-o", os.devnull, "--report", report])
+    stages = json.loads(report.read_text())["stages"]["CPU"]
+    own, most = found["fmx"], max(stages, key=stages.__getitem__)
+    row = {"mode": name, "fmx search": mode.fmx, "reads": n * (1 + mode.is_paired), "wall s": own.wall}
+    row |= {"CPU s": own.cpu, "reads/s": row["reads"] / own.wall}
+    row |= {"most in": f"{most}, {stages[most]:.2f} s"}
+    if given["bowtie"]:
+        other = found["bowtie"]
+        row |= {"bowtie": mode.bowtie, "its wall s": other.wall, "its CPU s": other.cpu}
+        row |= {"times, wall": other.wall / own.wall, "times, CPU": other.cpu / own.cpu}
+    return row
 
 
 # fmx bench library: reads that a Python program gives in a list or a dict, against the same in a file.

@@ -182,3 +182,17 @@ def test_the_library_is_timed_with_files_and_objects(command):
     assert done.code == 0, done.err
     rows = re.findall(rb"^\| ([\w ]+) \| [\d.e-]+ \| [\d.e-]+ \|", done.out, re.MULTILINE)
     assert rows == 2 * [b"FASTQ", b"list of str", b"list of bytes", b"dict of str"]
+
+
+def test_modes_are_timed_with_their_reads_and_stage(command, tmp_path):
+    from texts import random_letters
+
+    (tmp_path / "r.fa").write_text(f">a\n{random_letters(3000, 'modes')}\n")
+    how = ["bench", "modes", tmp_path / "r.fa", "--reads", 40, "--runs", 1, "-t", 1, "--work", tmp_path / "w"]
+    done = command(*how, "--mode", "pairs", "--mode", "guides")
+    assert done.code == 0, done.err
+    lines = [line.strip("| ").split(" | ") for line in done.out.decode().splitlines() if line.startswith("|")]
+    rows = [dict(zip(lines[0], map(str.strip, line), strict=True)) for line in lines[2:]]
+    assert [(row["mode"], row["reads"]) for row in rows] == [("pairs", "80"), ("guides", "2")]
+    assert all(re.fullmatch(r"\w+, \d+\.\d\d s", row["most in"]) for row in rows)
+    assert all(float(row["wall s"]) > 0 for row in rows)
