@@ -28,20 +28,12 @@ from .rates import Rates
 # Of the ceilings of a CPU and of a GPU's memory and its cache, of seed and verify; layouts say their own.
 VERIFY_CPU, VERIFY_GPU = 0.33, (0.75, 0.33)
 SPARSE_CPU = 0.14  # of a sparse suffix array, whose costs are known of the CPU alone
-# Of the ceilings of a GPU's memory and of its cache, by engine and units of an entry (H200, docs/tune.md).
+# By units of an entry: the engine of a GPU that reaches most, and its shares of the ceilings of memory and of
+# the cache (H200, docs/tune.md).  A trial searches by every engine.
 SHARES = {
-    "cuda_task-improved": {
-        1: (1, 1), 2: (1, 1), 4: (0.97, 0.73), 6: (0.99, 1), 8: (0.78, 0.7), 10: (0.8, 1), 16: (0.54, 0.64),
-        18: (0.5, 0.72),
-    },
-    "cuda_memory": {
-        2: (1, 0.57), 4: (0.96, 0.57), 6: (0.84, 0.61), 8: (0.82, 0.66), 10: (0.68, 0.54), 16: (0.64, 0.58),
-        18: (0.6, 0.53),
-    },
-    "cuda_full": {
-        2: (0.98, 0.81), 4: (0.97, 0.81), 6: (0.87, 0.56), 8: (0.92, 1), 10: (0.88, 1), 16: (1, 1),
-        18: (0.95, 1),
-    },
+    1: ("cuda_task-improved", 1.0, 1.0), 2: ("cuda_task-improved", 1.0, 1.0), 4: ("cuda_full", 0.97, 0.81),
+    6: ("cuda_task-improved", 0.99, 1.0), 8: ("cuda_full", 0.92, 1.0), 10: ("cuda_full", 0.88, 1.0),
+    16: ("cuda_full", 1.0, 1.0), 18: ("cuda_full", 0.95, 1.0),
 }  # fmt: skip
 _PIECE = 64  # bytes that memory gives at least: a line of a CPU, two sectors of a GPU
 
@@ -158,20 +150,22 @@ def _seconds(fetches: list[Fetches], choice: Choice, n: int, rates: Rates) -> fl
     return max(fetching(inf) / memory, fetching(0) / cache)
 
 
-def _shares(choice: Choice) -> tuple:
-    """What an engine reaches of the ceilings of memory and of the cache; on a GPU that of the next larger
-    entry known, or of the largest."""
+def _shares(choice: Choice) -> tuple[float, float]:
+    """What an engine reaches of the ceilings of memory and of the cache."""
     if parse_sparse(choice.way):
         return SPARSE_CPU, SPARSE_CPU
     kind = None if choice.way == "verify" else layouts.parse_name(choice.way).kind
     if choice.engine == "cpu":
         share = kind.cpu_share if kind else VERIFY_CPU
         return share, share
-    units = units_of(choice.way)
-    if units == 0:
-        return kind.gpu_shares if kind else VERIFY_GPU
-    known = SHARES[choice.engine]
-    return known[next((n for n in known if n >= units), max(known))]
+    if units := units_of(choice.way):
+        return _on_gpu(units)[1:]
+    return kind.gpu_shares if kind else VERIFY_GPU
+
+
+def _on_gpu(units: int) -> tuple[str, float, float]:
+    """(engine, its shares), as of SHARES, for entries of so many units: those of the next larger ones."""
+    return SHARES[next((n for n in SHARES if n >= units), max(SHARES))]
 
 
 # All ways to index and search a reference that fit into memory, the fastest by prediction first.
@@ -231,31 +225,25 @@ def every(n: int, kind: str) -> Iterator[Choice]:
     """Every Choice there is for a text of n symbols."""
     shortest = prefix_table.default_length(n)
     longest = max(shortest, min(LONGEST_PREFIX, seed_table.default_length(n)))
-    for engine in engines_for("verify", kind):
-        yield Choice("verify", 1, shortest, engine)
+    yield Choice("verify", 1, shortest, engine_for("verify", kind))
     if kind == "cpu":
         yield Choice(str(SparseName(*DEFAULT)), 1, 0, "cpu")
     for name in layouts.all_names():
         if name.kind.fits(name.k, n):
             for prefix_length, sa_rate in product(range(shortest, longest + 1), SA_RATES):
-                for engine in engines_for(str(name), kind):
-                    yield Choice(str(name), sa_rate, prefix_length, engine)
+                yield Choice(str(name), sa_rate, prefix_length, engine_for(str(name), kind))
 
 
 def of_index(meta: dict, kind: str) -> Iterator[Choice]:
     """Every Choice that an index offers."""
     for way in ways_to_search(meta):
-        if parse_sparse(way) and kind != "cpu":
-            continue
-        for engine in engines_for(way, kind):
-            yield Choice(way, meta["sa_rate"], meta["prefix_length"], engine)
+        if kind == "cpu" or not parse_sparse(way):
+            yield Choice(way, meta["sa_rate"], meta["prefix_length"], engine_for(way, kind))
 
 
-def engines_for(way: str, kind: str) -> list:
-    """The engines of a CPU or a GPU that can search by a way, as far as their shares are known."""
+def engine_for(way: str, kind: str) -> str:
+    """The engine of the CPU, or that of a GPU which is the fastest by a way, as far as shares are known."""
     if kind == "cpu":
-        return ["cpu"]
+        return "cpu"
     units = units_of(way)
-    if units == 0:
-        return ["cuda_task-naive16"]
-    return [engine for engine, known in SHARES.items() if min(known) <= units]
+    return _on_gpu(units)[0] if units else "cuda_task-naive16"

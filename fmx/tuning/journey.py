@@ -160,20 +160,15 @@ def _parts_of(n_bases: int) -> list:
 
 
 def _places(question: Question, progress: Progress) -> tuple:
-    """(the Places asked for, their Stores, what huge pages would change)."""
+    """(the Places asked for, their Stores, what its memory gives)."""
     places, stores, note = [], [], ""
     if question.engine != "cuda":
         device = f"{timing.machine()}, {question.n_threads} threads"
         stores.append(Store(device))
         with progress.stage("rates of this CPU"):
             rates = stores[-1].rates(lambda: measure_cpu(device, question.n_threads))
-            large = f"{device}, huge pages"
-            huge = Store(large).rates(lambda: measure_cpu(large, question.n_threads, huge_pages=True))
         most = max(rates.table[64])
-        note = (
-            f"{1e-6 / rates.seconds(64, most):.0f} M lines/s from {most / 1e9:.1f} GB; "
-            f"{1e-6 / huge.seconds(64, most):.0f} M from huge pages"
-        )
+        note = f"{1e-6 / rates.seconds(64, most):.0f} M lines/s from {most / 1e9:.1f} GB"
         places.append(SearchPlace("cpu", rates, question.memory or available_memory() // 2))
 
     def on_gpu(sessions: list[GpuSession]) -> None:

@@ -63,12 +63,12 @@ def _between(known: Sequence[tuple[float, float]], x: float) -> float:
     return known[-1][1]
 
 
-def measure_cpu(device: str, n_threads: int, huge_pages: bool = False) -> Rates:
-    """The rates of ``n_threads`` threads together, from pages of 4 kB or, if asked, of 2 MB."""
+def measure_cpu(device: str, n_threads: int) -> Rates:
+    """The rates of ``n_threads`` threads together, from pages of 4 kB."""
     footprints = [n for n in CPU_FOOTPRINTS if n <= available_memory() // 4]
     memory = mmap.mmap(-1, footprints[-1])
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        memory.madvise(mmap.MADV_HUGEPAGE if huge_pages else mmap.MADV_NOHUGEPAGE)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
     words = np.frombuffer(memory, np.uint64)
     _fill(words)
     table = {

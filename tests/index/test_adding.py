@@ -64,7 +64,7 @@ def test_a_search_over_it(tmp_path, sa_rate):
 
 def test_commands_know_it(tmp_path, command, monkeypatch):
     monkeypatch.setenv("FMX_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(journey, "measure_cpu", lambda device, n_threads, huge_pages=False: RATES)
+    monkeypatch.setattr(journey, "measure_cpu", lambda device, n_threads: RATES)
     index, reference, reads = tmp_path / "ref.fmx", tmp_path / "ref.fa", tmp_path / "reads.fa"
     reference.write_bytes(journeys.fasta(CONTIGS))
     reads.write_bytes(journeys.fasta([(f"r{i}", read) for i, read in enumerate(READS)]))
@@ -87,7 +87,7 @@ def test_tune_ranks_it():
         [10**6], 100, [SearchPlace("cpu", RATES, 10**9)], lambda kind: choices.every(10**6, kind)
     )
     assert NAME in [prediction.choice.way for prediction in found]
-    assert choices.engines_for(NAME, "cuda") == ["cuda_task-improved", "cuda_memory", "cuda_full"]
+    assert choices.engine_for(NAME, "cuda") == choices.SHARES[choices.units_of(NAME)][0]
 
 
 def test_code_of_a_type_that_is_not_of_fmx_is_not_kept(tmp_path, monkeypatch):
