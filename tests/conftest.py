@@ -9,7 +9,6 @@ import random
 import shutil
 import signal
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -29,6 +28,7 @@ ON_CPU = {key: value for key, value in ON_GPU.items() if not key.startswith("NUM
 
 import hypothesis  # noqa: E402
 import pytest  # noqa: E402
+import simulator  # noqa: E402
 
 import fmx.search.engines  # noqa: E402
 from fmx.cli import main  # noqa: E402
@@ -70,8 +70,7 @@ def pytest_configure(config):
     if config.getoption("shuffle") is not None:
         run_ahead(8)
     if SIMULATED:
-        sys.setswitchinterval(1e-5)
-        make_shared_arrays_once()
+        simulator.run_freely() if config.getoption("nightly") else simulator.take_turns()
         config.addinivalue_line("filterwarnings", "ignore::RuntimeWarning")  # words wrap, as on a GPU
 
 
@@ -85,38 +84,6 @@ def run_ahead(times: int) -> None:
     """Let the clock go ``times`` as fast as it does: to a test, this machine is that much slower."""
     monotonic, start = time.monotonic, time.monotonic()
     time.monotonic = lambda: start + times * (monotonic() - start)
-
-
-class MadeOnce(dict):
-    """A dict in which ``get`` of a key that is missing makes other threads wait until it is set."""
-
-    def __init__(self):
-        super().__init__()
-        self._lock = threading.Lock()
-
-    def get(self, key):
-        self._lock.acquire()
-        found = super().get(key)
-        if found is not None:
-            self._lock.release()
-        return found
-
-    def __setitem__(self, key, value):
-        super().__setitem__(key, value)
-        self._lock.release()
-
-
-def make_shared_arrays_once():
-    """Two threads of numba's simulator that ask for a shared array at the same time may get one each."""
-    from numba.cuda.simulator.kernelapi import FakeCUDAShared as Shared
-
-    make = Shared.__init__
-
-    def init(shared, *arguments):
-        make(shared, *arguments)
-        shared._allocations = MadeOnce()
-
-    Shared.__init__ = init
 
 
 def pytest_make_parametrize_id(val, argname):

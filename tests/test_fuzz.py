@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from cover import nightly
 from fuzz import case, rules
-from fuzz.kinds import reads
+from fuzz.kinds import arguments, reads
 from fuzz.runner import Outcome, Runner
 from fuzz.session import KINDS, Session
 
@@ -95,6 +95,14 @@ def test_a_crash_and_a_hang_are_seen(tmp_path):
         assert runner.run(tmp_path, ["--version"]).code == 0
     with Runner(tmp_path / "b", limit=0) as runner:
         assert runner.run(tmp_path, ["--version"]).broken.startswith("hang")
+
+
+def test_no_case_of_odd_arguments_compiles_all_of_fmx_or_runs_a_benchmark(session):
+    """These take minutes, and code that is compiled for all users stays beside fmx."""
+    lines = [arguments.make(random.Random(i), session.world).commands[0] for i in range(300)]
+    found = [line for line in lines if line[:1] in (["bench"], ["compile"])]
+    assert {line[0] for line in found} == {"bench", "compile"}
+    assert [line for line in found if "--unheard-of" not in line] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,15 +1,17 @@
 """Real genomes and reads against outside oracles: bowtie, the published counts, a scan of every substring."""
 
+import functools
 import gzip
+import hashlib
 import re
 import subprocess
 from collections import Counter, defaultdict
 
 import naive
-import numpy as np
 import pytest
 from cover import nightly
 from journeys import fasta
+from kept import kept
 
 import fmx
 
@@ -33,24 +35,37 @@ def yeast(data, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def bowtie_index(data, peer, tmp_path_factory):
-    """Prefix of bowtie's index of yeast."""
-    folder = tmp_path_factory.mktemp("bowtie")
-    (folder / "yeast.fa").write_bytes(gzip.decompress(data("scerevisiae_sacCer3.fa.gz").read_bytes()))
-    command = [peer("bowtie-build"), "-q", "--threads", "2", folder / "yeast.fa", folder / "yeast"]
-    subprocess.run(command, check=True)
-    return folder / "yeast"
+def bowtie_hits(data, peer, tmp_path_factory):
+    """A function: a file of reads -> sorted rows (read, contig, position, strand) of bowtie -v 0 -a in yeast.
 
+    What bowtie has listed is kept: it is the same as long as bowtie and the files are.
+    """
+    genome, folder = data("scerevisiae_sacCer3.fa.gz"), tmp_path_factory.mktemp("bowtie")
+    options = ["-v", "0", "-a", "-p", "2", "--refidx", "--suppress", "5,6,7,8"]
 
-def bowtie_hits(bowtie, index, reads, names) -> np.ndarray:
-    """Sorted rows (read, contig, position, strand) of bowtie -v 0 -a."""
-    command = [bowtie, "-v", "0", "-a", "-p", "2", "--refidx", "--suppress", "5,6,7,8", "-x", index, reads]
-    listed = subprocess.run(command, check=True, capture_output=True).stdout.decode()
-    rows = [line.split("\t") for line in listed.splitlines()]
-    number = {name: i for i, name in enumerate(names)}
-    return sorted(
-        (number[name.split()[0]], int(ref), int(place), strand == "-") for name, strand, ref, place in rows
-    )
+    @functools.cache
+    def index():
+        (folder / "yeast.fa").write_bytes(gzip.decompress(genome.read_bytes()))
+        command = [peer("bowtie-build"), "-q", "--threads", "2", folder / "yeast.fa", folder / "yeast"]
+        subprocess.run(command, check=True)
+        return folder / "yeast"
+
+    def listed(reads) -> str:
+        command = [peer("bowtie"), *options, "-x", index(), reads]
+        return subprocess.run(command, check=True, capture_output=True).stdout.decode()
+
+    def bowtie_hits(reads) -> list:
+        version = subprocess.run([peer("bowtie"), "--version"], check=True, capture_output=True, text=True)
+        digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (genome, reads)]
+        name = " ".join(["bowtie", version.stdout.splitlines()[0], *options, *digests])
+        rows = [line.split("\t") for line in kept(name, lambda: listed(reads)).splitlines()]
+        number = {name: i for i, name in enumerate(names_of(reads))}
+        return sorted(
+            (number[name.split()[0]], int(ref), int(place), strand == "-")
+            for name, strand, ref, place in rows
+        )
+
+    return bowtie_hits
 
 
 def names_of(fastq) -> list:
@@ -65,12 +80,12 @@ def first_by_day(values) -> list:
 
 @pytest.mark.xdist_group("yeast")
 @pytest.mark.parametrize("name", first_by_day(YEAST_READS))
-def test_all_hits_of_yeast_reads_are_those_of_bowtie(name, yeast, bowtie_index, data, peer):
+def test_all_hits_of_yeast_reads_are_those_of_bowtie(name, yeast, bowtie_hits, data):
     reads = data(f"{name}.fastq.gz")
     names = names_of(reads)
     assert len(set(names)) == len(names) == 100_000
     hits = yeast.locate(reads)
-    expected = bowtie_hits(peer("bowtie"), bowtie_index, reads, names)
+    expected = bowtie_hits(reads)
     found = hits[["read", "contig", "position", "reverse"]].tolist()
     assert len(found) == len(set(found))
     assert sorted(found) == expected
@@ -83,11 +98,11 @@ def test_all_hits_of_yeast_reads_are_those_of_bowtie(name, yeast, bowtie_index, 
 
 @pytest.mark.xdist_group("yeast")
 @pytest.mark.parametrize("layout", first_by_day(["sparse", "sparse-k25-w10", "sparse-k15-w4"]))
-def test_a_sparse_suffix_array_finds_the_hits_of_bowtie(layout, bowtie_index, data, peer, tmp_path):
+def test_a_sparse_suffix_array_finds_the_hits_of_bowtie(layout, bowtie_hits, data, tmp_path):
     reads = data(f"{YEAST_READS[0]}.fastq.gz")
     sparse = fmx.build(data("scerevisiae_sacCer3.fa.gz"), tmp_path / "sparse.fmx", layout=layout, threads=2)
     found = sparse.locate(reads)[["read", "contig", "position", "reverse"]].tolist()
-    assert sorted(found) == bowtie_hits(peer("bowtie"), bowtie_index, reads, names_of(reads))
+    assert sorted(found) == bowtie_hits(reads)
 
 
 @pytest.mark.xdist_group("yeast")

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import shutil
 import stat
 import subprocess
 import sys
@@ -413,7 +414,9 @@ def fmx(*arguments, program="from fmx.cli.main import main; main()", variables=(
 def index(tmp_path_factory):
     """The path of an index, and of a folder in which the code to search it is kept."""
     folder = tmp_path_factory.mktemp("index")
-    cache = {"FMX_CACHE": str(folder / "cache")}
+    cache, known = {"FMX_CACHE": str(folder / "cache")}, object_cache.folder()
+    if known.exists():
+        shutil.copytree(known, folder / "cache" / "fmx" / known.name)
     assert fmx("index", LAMBDA / "lambda.fa.gz", "-o", folder / "l.fmx", variables=cache).returncode == 0
     return folder / "l.fmx", cache
 

@@ -103,7 +103,12 @@ def test_a_replaced_file_and_a_copied_index_are_checked(sealed, opened, tmp_path
     os.replace(tmp_path / "copy", sealed / ARRAY)
     assert opened(sealed) == {"sa_positions"}
     copied = shutil.copytree(sealed, tmp_path / "copy.fmx")
+    rewrite(copied / ARRAY, flip)
+    with pytest.raises(IndexFileError, match=f"{ARRAY}: damaged"):
+        opened(copied)
+    rewrite(copied / ARRAY, flip)
     assert opened(copied) >= OF_VERIFY
+    assert opened(copied) == opened(sealed) == set()
 
 
 def test_a_seal_is_of_one_meta(sealed, opened):
