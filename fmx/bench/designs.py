@@ -25,7 +25,7 @@ from ..machines import gpu
 from ..machines.gpu_jobs import Gpu
 from ..machines.gpu_session import GpuSession
 from ..machines.threads import available_cores
-from ..measure import gpu_timing, tables, texts
+from ..measure import gpu_timing, roofline, tables, texts
 from ..measure.texts import Randomize, make_codes, some
 from ..search import engines
 from ..search.engines.cuda_groups import SHARED_BYTES
@@ -177,7 +177,7 @@ def designs(
     drawn: DrawnPatterns,
     names: Iterable[str],
     engine_names: Iterable[str],
-    ceiling: gpu_timing.Ceiling,
+    ceiling: roofline.Ceiling,
     with_energy: bool,
 ) -> list:
     """A row for each layout and engine that go together."""
@@ -218,9 +218,7 @@ def by_block(drawn: DrawnPatterns, names: Iterable[str], engine_names: Iterable[
     return rows
 
 
-def _accesses(
-    query: Any, counted: Accesses, seconds: float, length: int, ceiling: gpu_timing.Ceiling
-) -> dict:
+def _accesses(query: Any, counted: Accesses, seconds: float, length: int, ceiling: roofline.Ceiling) -> dict:
     """LF mappings and accesses a second, and the share of what the GPU can fetch; ``seconds`` a pattern."""
     steps = (length - query.prefix.q) // query.layout.k if isinstance(query, Exact) else 0
     fetched = counted.per_pattern / seconds
@@ -234,7 +232,7 @@ def _accesses(
 
 
 def _speed(
-    drawn: DrawnPatterns, query: Any, launch: Launch, n: int, ceiling: gpu_timing.Ceiling, counted: Accesses
+    drawn: DrawnPatterns, query: Any, launch: Launch, n: int, ceiling: roofline.Ceiling, counted: Accesses
 ) -> dict:
     """Bases and accesses a second of the search of the first n patterns."""
     some, intervals = texts.some(drawn.patterns, 0, n), drawn.no_intervals()
@@ -244,7 +242,7 @@ def _speed(
 
 
 def by_threads(
-    drawn: DrawnPatterns, names: Iterable[str], engine_names: Iterable[str], ceiling: gpu_timing.Ceiling
+    drawn: DrawnPatterns, names: Iterable[str], engine_names: Iterable[str], ceiling: roofline.Ceiling
 ) -> list:
     """Throughput against the number of threads under way."""
     rows = []
@@ -266,7 +264,7 @@ def by_size(
     sizes: Iterable[int],
     names: Iterable[str],
     engine: str,
-    ceiling: gpu_timing.Ceiling,
+    ceiling: roofline.Ceiling,
 ) -> list:
     """Throughput against the length of the reference."""
     rows = []
@@ -308,7 +306,7 @@ def run(given: dict[str, Any]) -> None:
         figures.keep(output, experiment, name, rows)
 
     with gpu.errors():
-        ceiling = gpu_timing.Ceiling()
+        ceiling = roofline.Ceiling()
         if set(asked) - {"sizes"}:
             drawn = make_drawn(bases)
             if "designs" in asked:

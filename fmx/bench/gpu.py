@@ -7,7 +7,7 @@ import click
 from .. import options
 from ..machines import gpu
 from ..machines.places import choose_place, in_words
-from ..measure import gpu_timing
+from ..measure import gpu_timing, roofline
 from . import designs, figures, gpu_index
 from .options import count, counts, length, only, output, queries, runs
 
@@ -147,5 +147,5 @@ def roofline_command(output, device, largest):
     """
     name = gpu_timing.open_gpu(device)
     with gpu.errors():
-        rows = gpu_timing.table([n for e in range(-2, 7) if (n := int(gpu_timing.GB * 2.0**e)) <= largest])
+        rows = roofline.table([n for e in range(-2, 7) if (n := int(roofline.GB * 2.0**e)) <= largest])
     figures.keep(output, "roofline", name, rows)

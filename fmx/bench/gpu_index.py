@@ -20,7 +20,7 @@ from ..machines import gpu
 from ..machines.gpu_jobs import Gpu
 from ..machines.gpu_session import GpuSession
 from ..machines.threads import run_all, spans
-from ..measure import gpu_timing, tables, texts
+from ..measure import gpu_timing, roofline, tables, texts
 from ..measure.texts import Randomize, Repeat, make_codes
 from ..search import engines
 from ..search.gpu import gpu_search
@@ -116,10 +116,10 @@ def forms(n: int, seeds: Iterable[int]) -> list:
 
 
 def attempts(
-    drawn: DrawnPatterns, kind: str, seeds: Iterable[int], blocks: Iterable[int], ceiling: gpu_timing.Ceiling
+    drawn: DrawnPatterns, kind: str, seeds: Iterable[int], blocks: Iterable[int], ceiling: roofline.Ceiling
 ) -> list:
     """A row for each form and block of threads: bases a second, the number of wrong intervals, places read by
-    a pattern and by the slowest of a warp, and the share of the ``ceiling`` (gpu_timing.Ceiling)."""
+    a pattern and by the slowest of a warp, and the share of the ``ceiling`` (roofline.Ceiling)."""
     rows = []
     for form in forms(drawn.n, seeds):
         query = drawn.seeded(form)
@@ -142,7 +142,7 @@ def run_seeds(given: dict[str, Any]) -> None:
     if max(given["seeds"]) > given["length"]:
         raise click.BadParameter("not shorter than a seed", param_hint="--length")
     with gpu.errors():
-        backend, rows, ceiling = Gpu(GpuSession(given["device"])), [], gpu_timing.Ceiling()
+        backend, rows, ceiling = Gpu(GpuSession(given["device"])), [], roofline.Ceiling()
         for kind in given["kinds"] or TEXTS:
             codes = make_codes(backend, TEXTS[kind], given["symbols"])
             drawn = DrawnPatterns(backend, codes, given["queries"], given["length"])

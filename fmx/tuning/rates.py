@@ -1,7 +1,7 @@
 """How many entries a second a device fetches from random places, by their size and by what they lie in.
 
 The address of each fetch follows from what the one before brought, as in a search.  On the CPU each thread
-keeps many chains of fetches under way, as the engine does; on a GPU it is measure/gpu_timing.py.
+keeps many chains of fetches under way, as the engine does; on a GPU it is measure/roofline.py.
 What was measured is kept beside the compiled code.
 """
 
@@ -118,13 +118,13 @@ def _chase(words, n_lines, chain, n_steps):
 def measure_gpu(device: str) -> Rates:
     """The rates of the GPU that this thread has opened, 16 bytes a thread.  Raises DeviceError."""
     from ..machines import gpu
-    from ..measure import gpu_timing
+    from ..measure import roofline
 
     with gpu.errors():
         footprints = [n for n in GPU_FOOTPRINTS if n <= gpu.free_bytes() // 2]
-        words = gpu_timing.random_words(footprints[-1])
+        words = roofline.random_words(footprints[-1])
         table = {
-            entry: {n: gpu_timing.rate(words, n, entry // 16, together=True) for n in footprints}
+            entry: {n: roofline.rate(words, n, entry // 16, together=True) for n in footprints}
             for entry in GPU_ENTRIES
         }
     return Rates(device, table)
