@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from .disk.writer import MemoryIndex
 
 
+ANY_LENGTH = "any length"  # a method: "auto", but for a sparse suffix array
+
+
 @dataclass(frozen=True)
 class FMIndex:
     """What a search holds of an index.
@@ -99,42 +102,37 @@ def load(
 
     Files that were checked before and have not changed since are not read again, unless with ``verify``.
     ``method`` "auto" takes what plan.choose_way takes, unless a ``layout`` is named: that asks for backward
-    search over it.  ``with_text``: for near matches, which need the packed text and a method that finds
-    strings of any length.  Raises IndexFileError, UnsupportedError.
+    search over it; ANY_LENGTH the first of these ways that finds strings of any length.  ``with_text``: for
+    near matches, which need the packed text.  Raises IndexFileError, UnsupportedError.
     """
     path = Path(path)
     meta = store.read_meta(path)
-    ways = _choose(meta, layout, method, max_memory, with_text)
+    ways = _choose(meta, layout, method, max_memory)
     wanted = [name for name in meta["arrays"] if _is_wanted(own_name(name), ways, with_text)]
     arrays = store.read_checked(path, meta, wanted, n_threads, verify)
     return _opened(path, meta, arrays, ways)
 
 
-def take(
-    held: "MemoryIndex", layout: str | None = None, method: str = "auto", with_text: bool = False
-) -> FMIndex | JoinedIndex:
+def take(held: "MemoryIndex", layout: str | None = None, method: str = "auto") -> FMIndex | JoinedIndex:
     """The same of a MemoryIndex, whose text is there in any case.  Raises UnsupportedError."""
-    return _opened(None, held.meta, held.arrays, _choose(held.meta, layout, method, None, with_text))
+    return _opened(None, held.meta, held.arrays, _choose(held.meta, layout, method, None))
 
 
-def _choose(meta: dict, layout: str | None, method: str, max_memory: int | None, any_length: bool) -> list:
+def _choose(meta: dict, layout: str | None, method: str, max_memory: int | None) -> list:
     """(method, name of a layout or None): the one to search by, and after "sparse" that for shorter reads."""
-    if method == "auto" and layout in (None, "auto") and not (any_length and meta["layouts"]):
+    if method == "auto" and layout in (None, "auto"):
         way, _ = plan.choose_way(meta, max_memory)
         method, layout = ("sparse", way) if parse_sparse(way) else (method, layout)
-    elif layout and parse_sparse(layout) and method == "auto":
+    elif layout and parse_sparse(layout) and method in ("auto", ANY_LENGTH):
         method = "sparse"
+    elif method == ANY_LENGTH:
+        method = "auto"
     if method != "sparse":
         return [_choose_full(meta, layout, method, max_memory)]
     held = meta.get("sparse")
     if held is None or layout not in (None, "auto", "sparse", held):
         has = ", ".join([*meta["layouts"], *([held] if held else [])])
         raise UnsupportedError(f"this index has no layout {layout or 'sparse'}; it has: {has}")
-    if any_length:
-        raise UnsupportedError(
-            f"{held} finds whole reads only, and near matches are found by words of them: build the index "
-            f"with --layout {held},{layouts.DEFAULT}"
-        )
     spare = max_memory and max_memory - plan.ways_to_search(meta)[held]
     fits = not spare or any(n <= spare for way, n in plan.ways_to_search(meta).items() if way != held)
     has_other = meta["layouts"] and fits

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..errors import shown
 from ..index.disk.store import digest_of
-from ..index.fm_index import load
+from ..index.fm_index import ANY_LENGTH, load
 from ..report.facts import Report
 from . import FilesJob, Resources, WorkerCache
 
@@ -50,6 +50,10 @@ class IndexChoice:
     def absolute(self) -> "IndexChoice":
         """The same for a process in another folder."""
         return replace(self, paths=tuple(map(os.path.abspath, self.paths)))
+
+    def of_any_length(self) -> "IndexChoice":
+        """The same, searched by a method that finds strings of any length."""
+        return replace(self, method=ANY_LENGTH) if self.method == "auto" else self
 
     def open(
         self,

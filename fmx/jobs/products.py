@@ -40,7 +40,7 @@ class ProductsJob(IndexedJob):
         return replace(self, index=self.index.absolute(), pairs=os.path.abspath(self.pairs))
 
     def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> Opened:
-        return self.index.open(resources, progress, cache, with_text=True)
+        return self.index.of_any_length().open(resources, progress, cache, with_text=True)
 
     def identity(self, opened: Opened) -> dict:
         return identity("products", self.inputs, opened.metas, mapping=self.mapping, output=self.output)

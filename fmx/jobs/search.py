@@ -82,7 +82,10 @@ class SearchJob(IndexedJob):
     def open(self, resources: Resources, progress: Any, cache: WorkerCache) -> Opened:
         output, matrix = self.output, self.output.records.matrix
         has_names = (output.kind != "nothing" and not matrix) or bool(output.counts and not output.by_group)
-        opened = self.index.open(resources, progress, cache, self.mapping.near is not None, has_names)
+        index, near = self.index, self.mapping.near
+        if near and near.needs_any_length(resources.engine):
+            index = index.of_any_length()
+        opened = index.open(resources, progress, cache, near is not None, has_names)
         if matrix:
             from ..index.reference import groups_of
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import limits
 from ..errors import n_of
-from ..index.fm_index import FMIndex, JoinedIndex
+from ..index.fm_index import ANY_LENGTH, FMIndex, JoinedIndex
 from ..machines.places import Auto, Device
 from ..machines.progress import Progress
 from ..mem.journey import make_finders
@@ -279,7 +279,7 @@ class Index:
         least = arguments.whole("min_length", min_length, limits.LENGTH, 20)
         which = arguments.strand_set(strands)
         kept = ANY if unique is None else arguments.unique_set(unique)
-        source, index = Source("queries", queries), self._with(method="verify")
+        source, index = Source("queries", queries), self._with_method("verify")
         options = MemOptions(least, which, kept, self._searchers.n_threads)
         writer = results.MatchRows(MATCH, index.reference.blocks, source.has_names)
         finders = self._searchers.finders(index, options, writer)
@@ -307,20 +307,29 @@ class Index:
 
     def _mappers(self, options: MapOptions) -> results.Mappers:
         """What maps to the index."""
-        return self._searchers.mappers(self._with(with_text=True) if options.near else self._index, options)
+        near, index = options.near, self._index
+        if near:
+            index = self._with_text(near.needs_any_length(self._searchers.device.engine))
+        return self._searchers.mappers(index, options)
 
-    def _with(self, **wanted: Any) -> AnyIndex:
-        """The same index, as other queries need it; what is mapped from disk again takes no more memory."""
-        part = self._index.parts[0]
-        if "method" in wanted:
-            is_so = part.method == wanted["method"]
-        else:
-            is_so = part.text_words is not None and part.method != "sparse"
-            wanted = {**self._wanted, **wanted}
+    def _with_text(self, any_length: bool) -> AnyIndex:
+        """The index for near matches, ``any_length``: by a method that finds strings of any length."""
+        part, wanted = self._index.parts[0], {**self._wanted, "with_text": True}
+        if any_length and wanted.get("method", "auto") == "auto":
+            wanted["method"] = ANY_LENGTH
+        is_so = part.text_words is not None and not (any_length and part.method == "sparse")
+        return self._index if is_so else self._other(**wanted)
+
+    def _with_method(self, method: str) -> AnyIndex:
+        """The index searched by a method."""
+        return self._index if self._index.parts[0].method == method else self._other(method=method)
+
+    def _other(self, **wanted: Any) -> AnyIndex:
+        """The index opened once more: what is mapped from disk again takes no more memory."""
         key = tuple(wanted.items())
-        if not is_so and key not in self._others:
+        if key not in self._others:
             self._others[key] = self._load(**wanted)
-        return self._index if is_so else self._others[key]
+        return self._others[key]
 
 
 def _refuse(**_: Any) -> AnyIndex:

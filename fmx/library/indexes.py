@@ -101,7 +101,7 @@ def from_sequences(
     build_into(held, fasta, options, n_threads, Progress(quiet=True), device)
 
     def load(layout: str | None = None, method: str = "auto", with_text: bool = False) -> AnyIndex:
-        return fm_index.take(held, layout, method, with_text)
+        return fm_index.take(held, layout, method)
 
     return Index(load, Searchers(device, n_threads))
 

@@ -114,6 +114,10 @@ class Near:
     strata: bool = False
     best_first: bool = True
 
+    def needs_any_length(self, engine: str) -> bool:
+        """Whether a sparse suffix array alone does not do: for short words, or an ``engine`` on a GPU."""
+        return self.iupac or engine not in ("cpu", "auto")
+
 
 @by_type
 def position_at(occurrences, number):

@@ -10,7 +10,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import n_of
+from ..errors import UnsupportedError, n_of
+from ..index import layouts
 from ..input import spans
 from ..machines.pipeline import add_up, run_at
 from ..machines.places import Auto, choose_place, for_each, teams
@@ -38,17 +39,25 @@ AUTO_CHUNK = 1 << 24  # bytes of a span that the CPU or a GPU takes, which suits
 def make_mapper(
     index: "FMIndex | JoinedIndex", options: MapOptions, observers: Observers = UNOBSERVED
 ) -> Any:
-    """What maps to an FMIndex or a JoinedIndex on the CPU."""
-    parts = [part_on_cpu(index, number) for number in range(len(index.parts))]
+    """What maps to an FMIndex or a JoinedIndex on the CPU.  Raises UnsupportedError."""
+    parts, least = [part_on_cpu(index, number) for number in range(len(index.parts))], least_bases(index)
     if not options.near:
-        return of_pairs(Mapper(parts, options, observers, least=least_bases(index)), index)
-    from .near.matches import CpuVerifier, text_of
+        return of_pairs(Mapper(parts, options, observers, least=least), index)
+    from .near.matches import CpuVerifier, SparseVerifier, text_of
     from .near.near_mapper import NearMapper
+    from .queries.near import LONGEST
 
-    texts = [text_of(index, i) for i in range(len(parts))]
-    with_texts = zip(parts, texts, strict=True)
-    parts = [part._replace(text=text, verify=CpuVerifier(text)) for part, text in with_texts]
-    return of_pairs(NearMapper(parts, options, observers), index)
+    for i, part in enumerate(parts):
+        text, is_sparse = text_of(index, i), index.parts[i].method == "sparse"
+        verify = SparseVerifier(text, part.locator) if is_sparse else CpuVerifier(text)
+        parts[i] = part._replace(text=text, verify=verify)
+    if least > LONGEST:
+        raise UnsupportedError(
+            f"near matches are found by words of up to {LONGEST} bases, and this index finds {least} or "
+            f"more: build one with --layout sparse or {layouts.DEFAULT}"
+        )
+    own = NearMapper(parts, options, observers, least=least, shortest=shortest(index.parts))
+    return of_pairs(own, index)
 
 
 def of_pairs(mapper: Any, index: "FMIndex | JoinedIndex") -> Any:
@@ -96,6 +105,13 @@ def make_mappers(
                 warm_up(mapper, writer)
         return made
 
+    if options.near and index.parts[0].method == "sparse":
+        if options.near.needs_any_length(device.engine):
+            raise UnsupportedError(
+                "--method sparse finds near matches of A, C, G and T on the CPU: leave it out, or --iupac, "
+                "--pairs and --engine"
+            )
+        return on_cpu()
     if device.engine == "auto":
         return [Auto(make_mapper(index, replace(options, chunk_size=AUTO_CHUNK), observers), start)]
     made = choose_place(device, on_gpus, on_cpu, lambda where: progress.say(f"searching on {where}"))

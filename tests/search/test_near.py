@@ -89,8 +89,8 @@ def test_pieces_of_all_widths_find_all(index_of, monkeypatch):
     expected = {v: [naive.near(CONTIGS, read, v) for read in reads] for v in (1, 2)}
     make, seen, size = near_mapper.near.plan, set(), []
 
-    def plan(sets, v, n_text):
-        found = make(sets, v, size[-1])
+    def plan(sets, v, lookups):
+        found = make(sets, v, lookups._replace(n_text=float(size[-1])))
         seen.update(found.columns[near_mapper.near.LENGTH :: near_mapper.near.N_COLUMNS].tolist())
         return found
 

@@ -178,7 +178,6 @@ def test_commands_write_the_same(arguments, folders, command, monkeypatch):
     (("search", "--method", "backward", "r.fq"), "sparse-k21-w16 alone, and a suffix array and a layout"),
     (("search", "--layout", "bvsfm", "r.fq"), "sparse-k21-w16 alone, and a suffix array and a layout"),
     (("search", "--layout", "sparse-k25", "r.fq"), "has no layout sparse-k25; it has: sparse-k21-w16"),
-    (("search", "--mismatches", "1", "r.fq"), "near matches are found by words"),
     (("mem", "-l", "20", "r.fq"), "sparse-k21-w16 alone, and a whole suffix array is needed"),
     (("search", "--trim5", "20", "r.fq"), "read r0 has 30 bases, and this index finds reads of 36 or more"),
 ])  # fmt: skip

@@ -176,8 +176,12 @@ class GpuVerifier:
             words, blocks = gpu.to_device(text.words), gpu.take(text.blocks)
         self._text = PartText(located.sa, located.layout, words, blocks, text.n, text.start)
 
+    def of(self, found: Intervals) -> "GpuVerifier":
+        """As of near/matches.CpuVerifier."""
+        return self
+
     def __call__(self, sought: "WordBatch", intervals: Intervals) -> tuple[np.ndarray, np.ndarray]:
-        """Matches of words whose Intervals in the part are given: (pattern, key), int64[n], by pattern."""
+        """Matches of words whose Intervals in the part are given: (pattern, key), int64[n], by read."""
         first = np.append(0, np.cumsum(intervals.hi.astype(np.int64) - intervals.lo))
         found = [(first[:0], first[:0])]
         if first[-1]:

@@ -18,17 +18,18 @@ from ...compiler.primitives import at, prefetch
 from ...compiler.sorting import N_DIGITS, ByDigits, sort, sort_keys
 from ...index.arrays import part_span
 from ...index.contracts import position_of, prefetch_position
-from ...index.positions import SampledSA
+from ...index.positions import FullSA, SampledSA
 from ...index.reference import Blocks, find_block, is_reverse, position_of_text_key, text_key
 from ...input.sets import NONE, change_at, changes_at, changes_of, n_changes, peers_of
 from ...machines.jobs import cuts
-from ..hits import draw, hash_name
+from ..hits import Intervals, draw, hash_name
 from ..queries import near
 
 if TYPE_CHECKING:
     from ...index.fm_index import FMIndex, JoinedIndex
     from ...input.reads import ReadBatch
-    from ..hits import Hits, Intervals, Near, SelectionPolicy
+    from ..hits import Hits, Near, SelectionPolicy
+    from ..numbers import Numbered, SparseLocator
 
 AT_ONCE = 1 << 17  # rows that are compared at a time
 _AHEAD = 32  # rows between asking for memory and reading it
@@ -59,7 +60,10 @@ def text_of(index: "FMIndex | JoinedIndex", number: int) -> PartText:
 
 
 class WordBatch(NamedTuple):
-    """Patterns (Sets), their Pieces, the most mismatches; the pattern and piece of each word, int64[n]."""
+    """Patterns (Sets), their Pieces, the most mismatches; the pattern and piece of each word, int64[n].
+
+    Words are in the order of their reads.
+    """
 
     sets: Any
     pieces: Any
@@ -74,8 +78,12 @@ class CpuVerifier:
     def __init__(self, text: PartText) -> None:
         self.text = text
 
-    def __call__(self, sought: WordBatch, intervals: "Intervals") -> list[np.ndarray]:
-        """Matches of words whose Intervals in the part are given: (pattern, key), int64[n], by pattern."""
+    def of(self, found: Intervals) -> "CpuVerifier":
+        """What verifies what a search has found: here any Intervals."""
+        return self
+
+    def __call__(self, sought: WordBatch, intervals: Intervals) -> list[np.ndarray]:
+        """Matches of words whose Intervals in the part are given: (pattern, key), int64[n], by read."""
         lo = intervals.lo.astype(np.int64)
         found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
         for i, start, stop in cuts(intervals.hi - lo, AT_ONCE):
@@ -86,6 +94,25 @@ class CpuVerifier:
             n = _verify(self.text, sought, i, (start, stop), (pattern, key), scratch)
             found.append((pattern[:n], key[:n]))
         return [np.concatenate(columns) for columns in zip(*found, strict=True)]
+
+
+class SparseVerifier(NamedTuple):
+    """The same of numbers that a SparseLocator knows."""
+
+    text: PartText
+    locator: "SparseLocator"
+
+    def of(self, found: "Numbered") -> "SparseVerifier":
+        """As of CpuVerifier."""
+        return self._replace(locator=self.locator.of(found))
+
+    def __call__(self, sought: WordBatch, numbers: Intervals) -> list[np.ndarray]:
+        """As of CpuVerifier."""
+        size = numbers.hi - numbers.lo
+        ends = np.cumsum(size)
+        sa = FullSA(self.locator.locate(numbers.lo, size) - self.text.start)
+        verify = CpuVerifier(self.text._replace(sa=sa, layout=sa))
+        return verify(sought, Intervals(ends - size, ends))
 
 
 @inlined
@@ -171,15 +198,15 @@ def match_at(text, sought, word, position):
 @inlined
 def _found_by(pieces, i, j, changes):
     """Whether a piece of pattern i finds an occurrence with these changes."""
-    piece, inside, n_before = near.first_column(i, j), np.int64(0), np.int64(0)
+    piece, inside, n_beyond = near.first_column(i, j), np.int64(0), np.int64(0)
     start, length = at(pieces.columns, piece + near.START), at(pieces.columns, piece + near.LENGTH)
-    inner = at(pieces.columns, piece + near.INNER)
+    inner, outer = at(pieces.columns, piece + near.INNER), at(pieces.columns, piece + near.OUTER)
     for k in range(n_changes(changes)):
         where, _ = change_at(changes, k)
         is_inside = start <= where < start + length
         inside += is_inside
-        n_before += is_inside and where < inner
-    return near.covers(pieces, i, j, inside, n_before)
+        n_beyond += is_inside and not inner <= where < outer
+    return near.covers(pieces, i, j, inside, n_beyond)
 
 
 class NearHits(NamedTuple):

@@ -6,16 +6,24 @@ Words are searched as reads are (search/mapper.py), on the CPU or a GPU, over an
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...input import sets
-from ...input.reads import Patterns, subset
+from ...input.reads import subset
 from ...machines.jobs import runs
 from ..hits import Intervals, Near
 from ..mapper import Mapper
-from ..mapping import UNOBSERVED, MapOptions, NearTotals, Observers, SearchedBatch, TextPart
+from ..mapping import (
+    UNOBSERVED,
+    MapOptions,
+    NearTotals,
+    Observers,
+    SearchedBatch,
+    TextPart,
+    refuse_shorter,
+)
 from ..queries import near
 from .matches import (
     NearHits,
@@ -41,7 +49,10 @@ N_WORDS, N_ROWS = 1 << 16, 1 << 20  # that are looked up, and compared, together
 
 
 class NearMapper(Mapper):
-    """A Mapper of near matches; ``parts`` have a text, and what verifies rows there."""
+    """A Mapper of near matches; ``parts`` have a text, and what verifies rows there.
+
+    Words of ``shortest`` bases or more are looked up by a sparse suffix array, 0 if there is none.
+    """
 
     def __init__(
         self,
@@ -49,13 +60,16 @@ class NearMapper(Mapper):
         options: MapOptions,
         observers: Observers = UNOBSERVED,
         sessions: "Sequence[GpuSession]" = (),
+        least: int = 0,
+        shortest: int = 0,
     ) -> None:
-        super().__init__(parts, options, observers, sessions)
+        super().__init__(parts, options, observers, sessions, least)
         self._verifiers, self._texts = [part.verify for part in parts], [part.text for part in parts]
         self._near = options.near or Near()
         self._by_strata = self._near.strata and not self._near.iupac
         self._table = sets.DEGENERATE if self._near.iupac else sets.PLAIN
-        self._n_text = sum(text.n for text in self._texts)
+        n_text = sum(text.n for text in self._texts)
+        self._lookups = near.Lookups(float(n_text), shortest, any_length=least == 0)
 
     def search(self, chunk: "Chunk") -> SearchedBatch:
         """The reads of a chunk; ``total`` is known of those whose hits were asked for.
@@ -65,6 +79,7 @@ class NearMapper(Mapper):
         given, batch = self.parse(chunk)
         sought = sets.searched(batch, self._table, self._near.mismatches)
         sought &= batch.length >= self.options.trim.least
+        refuse_shorter(batch._replace(searchable=sought), self._least)
         total, reverse, fewest = np.zeros((3, batch.length.size), np.int64)
         near_found = NearTotals(reverse, fewest)
         if not self._by_strata:
@@ -109,9 +124,8 @@ class NearMapper(Mapper):
         for start, stop in runs(lengths, N_LETTERS):
             with self.timed("pack"):
                 own = sets.make_sets(batch, start, stop, sought[reads], self.options.strands, self._table)
-                pieces = near.plan(own, most, self._n_text)
-            n_words = pieces.words[0::2] + pieces.words[1::2]
-            for a, b in runs(n_words, N_WORDS):
+                pieces = near.plan(own, most, self._lookups)
+            for a, b in runs(2 * pieces.words, N_WORDS):
                 for first, hits, matches in self._hits_of_run(batch, start, own, pieces, (a, b), most):
                     self._note(found, reads[first : first + hits.total.size], hits, matches)
                     yield first, hits
@@ -121,18 +135,19 @@ class NearMapper(Mapper):
     ) -> Iterator[tuple[int, NearHits, NearMatches]]:
         """The same for reads ``run`` (from, to) of those with ``pieces``, the first of which is ``start``."""
         with self.timed("pack"):
-            spelled = near.spell(own, pieces, 2 * run[0], 2 * run[1])
-            patterns = Patterns(spelled.words, 2 * np.arange(spelled.length.size), spelled.length)
+            spelled = near.spell(own, pieces, *run)
         with self.timed("search"):
-            intervals = [search(patterns) for search in self._searchers]
+            intervals = [search(spelled.patterns) for search in self._searchers]
+        verifiers = [verify.of(part) for verify, part in zip(self._verifiers, intervals, strict=True)]
         sizes = sum(part.hi.astype(np.int64) - part.lo for part in intervals)
         ends = np.append(0, np.cumsum(sizes))
-        borders = np.searchsorted(spelled.pattern, 2 * np.arange(run[0], run[1] + 1))
+        borders = np.searchsorted(spelled.pattern >> 1, np.arange(run[0], run[1] + 1))
         for a, b in runs(np.diff(ends[borders]), N_ROWS):
             i, j = borders[a], borders[b]
             sought = WordBatch(own, pieces, most, spelled.pattern[i:j], spelled.piece[i:j])
             with self.timed("locate"):
-                matches = self._matches(sought, intervals, (i, j), run[0] + a, b - a)
+                own_rows = [Intervals(part.lo[i:j], part.hi[i:j]) for part in intervals]
+                matches = _matches(verifiers, sought, own_rows, run[0] + a, b - a)
                 first = start + run[0] + a
                 hits = select(matches, batch, first, self.options.policy, self._near)
                 for text in self._texts:
@@ -152,17 +167,17 @@ class NearMapper(Mapper):
             eligible = self.options.policy.eligible(hits.total)
             self.tally.add_matches(matches, hits.total * (eligible > 0), found.weight[reads])
 
-    def _matches(
-        self,
-        sought: WordBatch,
-        intervals: Sequence[Intervals],
-        span: tuple[int, int],
-        first_read: int,
-        n_reads: int,
-    ) -> NearMatches:
-        """The NearMatches of n_reads by words span[0] to span[1] of those with Intervals in each part."""
-        found = []
-        for verify, part in zip(self._verifiers, intervals, strict=True):
-            pattern, key = verify(sought, Intervals(*(array[slice(*span)] for array in part)))
-            found.append(((pattern >> 1) - first_read, key))
-        return matches_of(found, n_reads)
+
+def _matches(
+    verifiers: Sequence[Any],
+    sought: WordBatch,
+    intervals: Sequence[Intervals],
+    first_read: int,
+    n_reads: int,
+) -> NearMatches:
+    """The NearMatches of n_reads by words with Intervals in each part."""
+    found = []
+    for verify, part in zip(verifiers, intervals, strict=True):
+        pattern, key = verify(sought, part)
+        found.append(((pattern >> 1) - first_read, key))
+    return matches_of(found, n_reads)

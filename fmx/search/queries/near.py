@@ -2,16 +2,21 @@
 
 A pattern is covered by pieces, so that each way to place v mismatches is caught by one of them at least.  For
 each piece the words are looked up that it may be in the text, with some of its symbols changed; the rest of
-the pattern is compared with the text there (near/matches.py).  Pieces come in two ways, and as wide as is
+the pattern is compared with the text there (near/matches.py).  Pieces come in three ways, and as wide as is
 cheapest by the words there are and the rows that a text without repeats has for each:
 
     apart     v + 1 pieces, of which one has no mismatch (the pigeonhole)     |---|   |---|   |---|
     two ends  the first and the last w symbols: one has less than v;          |--------|
               or all v are where both lie, if they meet                              |--------|
                                                                                      |-|
+    three overlapping ones of w symbols, for v = 2: none has a mismatch,      |--------|     |--------|
+              or one has it where the first two, or the last two, meet             |--------|
 
 A symbol is a set of bases (input/sets.py), and a word spells out one base of each.  Where sets are larger
 than one base, pieces lie in the stretch where words are fewest.
+
+Words come in pairs, for a read and for its reverse complement, so that a sparse suffix array looks both up at
+once: the pieces of the reverse complement are those of the read, mirrored.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,25 +26,42 @@ import numpy as np
 from ...compiler.functions import compiled, inlined
 from ...compiler.primitives import at, popcount, trailing_zeros
 from ...input.dna import WORD, symbols
+from ...input.reads import Patterns, pack_reverse
 
 if TYPE_CHECKING:
     from ...input.sets import Sets
 
 MOST = 2  # mismatches
-LONGEST, LONGEST_APART = 32, 64  # symbols of a piece: one packed word, or two where none is changed
+LONGEST = 64  # symbols of a piece: two packed words
+_ROOM = LONGEST // WORD  # of a word, in packed words
 STRETCH = 64  # symbols of a pattern of sets among which pieces are sought
 _LOOKUP, _ROW = 1.0, 0.4  # what a word costs to look up, and each of its rows to compare
+_LOOKUP_BOTH = 1.4  # both words of a pair by a sparse suffix array
+_NEVER = 1e300
 
 # Columns of a piece: its symbols ``START`` to ``START + LENGTH``; the words have at least ``LEAST`` and at
-# most ``MOST_CHANGED`` of them changed, all from ``INNER`` on.
-START, LENGTH, INNER, LEAST, MOST_CHANGED, N_COLUMNS = range(6)
+# most ``MOST_CHANGED`` of them changed, all from ``INNER`` to ``OUTER``.
+START, LENGTH, INNER, OUTER, LEAST, MOST_CHANGED, N_COLUMNS = range(7)
 MOST_PIECES = MOST + 1
+APART, TWO_ENDS, OVERLAPPING = range(3)
+
+
+class Lookups(NamedTuple):
+    """What words can be looked up in a text of ``n_text`` symbols (float).
+
+    Those of ``shortest`` symbols or more by a sparse suffix array, 0 if there is none; ``any_length``:
+    shorter ones by another method.
+    """
+
+    n_text: float
+    shortest: int = 0
+    any_length: bool = True
 
 
 class Pieces(NamedTuple):
-    """``columns`` int64[n * MOST_PIECES * N_COLUMNS] of n patterns; pieces that are not used have LENGTH 0.
+    """``columns`` int64[2 * n * MOST_PIECES * N_COLUMNS] of the patterns of n reads, 2r and 2r + 1 of read r.
 
-    ``words`` int64[n]: how many words each pattern has.
+    Pieces that are not used have LENGTH 0.  ``words`` int64[n]: how many words each read has.
     """
 
     columns: np.ndarray
@@ -47,31 +69,32 @@ class Pieces(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How a stretch of a pattern, symbols ``start`` to ``stop``, is covered: two ends of ``width`` symbols.
+    """How a stretch of a pattern, symbols ``start`` to ``stop``, is covered by pieces of ``width`` symbols.
 
-    Or, with ``width`` 0, by pieces apart.
+    ``kind``: APART, TWO_ENDS or OVERLAPPING.
     """
 
     cost: float
     start: int
     stop: int
     width: int
+    kind: int
 
 
-def plan(sets: "Sets", v: int, n_text: int) -> Pieces:
-    """The pieces of patterns (Sets), for a text of n_text symbols."""
+def plan(sets: "Sets", v: int, lookups: Lookups) -> Pieces:
+    """The pieces of patterns (Sets), each of which can be covered by what Lookups allow."""
     n = sets.length.size
-    found = Pieces(np.zeros(n * MOST_PIECES * N_COLUMNS, np.int64), np.zeros(n, np.int64))
-    _plan(sets, v, np.float64(n_text), np.empty((STRETCH, LONGEST + 1, MOST + 1)), found)
+    found = Pieces(np.zeros(n * MOST_PIECES * N_COLUMNS, np.int64), np.zeros(n // 2, np.int64))
+    _plan(sets, v, lookups, np.empty((STRETCH, LONGEST + 1, MOST + 1)), found)
     return found
 
 
 @inlined
-def covers(pieces, i, j, inside, n_before):
-    """Whether piece j of pattern i has a word with ``inside`` changes, of which ``n_before`` too early."""
+def covers(pieces, i, j, inside, n_beyond):
+    """Whether piece j of pattern i has a word with ``inside`` changes; ``n_beyond`` lie where it has none."""
     piece = first_column(i, j)
     least, most = at(pieces.columns, piece + LEAST), at(pieces.columns, piece + MOST_CHANGED)
-    return at(pieces.columns, piece + LENGTH) > 0 and n_before == 0 and least <= inside <= most
+    return at(pieces.columns, piece + LENGTH) > 0 and n_beyond == 0 and least <= inside <= most
 
 
 @inlined
@@ -81,35 +104,54 @@ def first_column(i, j):
 
 
 @compiled
-def _plan(sets, v, n_text, counts, found):
+def _plan(sets, v, lookups, counts, found):
     """``counts`` float64[STRETCH, LONGEST + 1, MOST + 1] is scratch."""
-    plain, last_length, way = np.int64(0), np.int64(-1), Way(0.0, np.int64(0), np.int64(0), np.int64(0))
-    for i in range(sets.length.size):
+    plain, last_length = np.int64(0), np.int64(-1)
+    way = Way(0.0, np.int64(0), np.int64(0), np.int64(0), np.int64(0))
+    for r in range(found.words.size):
+        i = pattern_of(sets, r)
         length = sets.length[i]
         if length == 0:
             continue
         if sets.first[i] >= 0:
-            way, last_length = _best_of_sets(sets, i, v, n_text, counts), np.int64(-1)
+            way, last_length = _best_of_sets(sets, i, v, lookups, counts), np.int64(-1)
         elif length != last_length:
-            way, last_length = _best_plain(length, v, n_text), length
-        else:  # as the plain pattern before
-            start, last = first_column(i, 0), first_column(plain, 0)
-            for j in range(MOST_PIECES * N_COLUMNS):
+            way, last_length, plain = _best_plain(length, v, lookups), length, r
+        else:  # as the plain read before
+            start, last = first_column(2 * r, 0), first_column(2 * plain, 0)
+            for j in range(2 * MOST_PIECES * N_COLUMNS):
                 found.columns[start + j] = found.columns[last + j]
-            found.words[i] = found.words[plain]
+            found.words[r] = found.words[plain]
             continue
-        plain = i
-        _cut(way, v, found, i, LONGEST if sets.first[i] >= 0 else LONGEST_APART)
+        _cut(way, v, found, i)
         for j in range(MOST_PIECES):
             piece = found.columns[first_column(i, j) : first_column(i, j + 1)]
             if piece[LENGTH] > 0:
-                found.words[i] += _n_words(sets, i, piece)
+                found.words[r] += _n_words(sets, i, piece)
+                _mirror(piece, length, found.columns[first_column(i ^ 1, j) : first_column(i ^ 1, j + 1)])
 
 
 @inlined
-def _rows(n_text, width):
-    """Rows that a word has in a text without repeats."""
-    return n_text * 0.25**width
+def pattern_of(sets, r):
+    """The pattern whose words are spelled for both of read r: 2r, or 2r + 1 if that alone is sought."""
+    return 2 * r if sets.length[2 * r] > 0 else 2 * r + 1
+
+
+@inlined
+def _mirror(piece, length, other):
+    """Write the piece of the reverse complement of a pattern."""
+    other[START], other[LENGTH] = length - piece[START] - piece[LENGTH], piece[LENGTH]
+    other[INNER], other[OUTER] = length - piece[OUTER], length - piece[INNER]
+    other[LEAST], other[MOST_CHANGED] = piece[LEAST], piece[MOST_CHANGED]
+
+
+@inlined
+def _cost(lookups, width):
+    """What a pair of words of ``width`` symbols costs, with its rows in a text without repeats."""
+    rows = 2 * _ROW * lookups.n_text * 0.25**width
+    if 0 < lookups.shortest <= width:
+        return _LOOKUP_BOTH + rows
+    return 2 * _LOOKUP + rows if lookups.any_length else _NEVER
 
 
 @inlined
@@ -119,26 +161,27 @@ def _of_plain(width, n):
 
 
 @inlined
-def _best_plain(length, v, n_text):
+def _best_plain(length, v, lookups):
     """The Way to cover a pattern of single bases."""
-    share = min(length // (v + 1), np.int64(LONGEST_APART))
-    best = Way(1e300, np.int64(0), length, np.int64(0))
-    if share > 0:
-        best = Way((v + 1) * (_LOOKUP + _ROW * _rows(n_text, share)), np.int64(0), length, np.int64(0))
+    share = min(length // (v + 1), np.int64(LONGEST))
+    cost = (v + 1) * _cost(lookups, share) if share > 0 else _NEVER
+    best = Way(cost, np.int64(0), length, share, np.int64(APART))
     if v > 0:
         for width in range(1, min(length, LONGEST) + 1):
-            n, shared = 0.0, max(2 * width - length, np.int64(0))
+            n, shared, kind = 0.0, max(2 * width - length, np.int64(0)), np.int64(TWO_ENDS)
             for changed in range(v):
                 n += 2 * _of_plain(width, changed)
             n += _of_plain(shared, v)
-            cost = n * (_LOOKUP + _ROW * _rows(n_text, width))
+            if v == 2 and 2 * width <= length <= 3 * width:
+                n, kind = 3.0 + _of_plain(3 * width - length, 1), np.int64(OVERLAPPING)
+            cost = n * _cost(lookups, width)
             if cost < best.cost:
-                best = Way(cost, np.int64(0), length, np.int64(width))
+                best = Way(cost, np.int64(0), length, np.int64(width), kind)
     return best
 
 
 @inlined
-def _best_of_sets(sets, i, v, n_text, counts):
+def _best_of_sets(sets, i, v, lookups, counts):
     """The same of any sets.  ``counts[a, w, e]``: words of w symbols from a on, e of them changed."""
     length, first = min(sets.length[i], np.int64(STRETCH)), sets.first[i]
     for a in range(length):
@@ -149,7 +192,7 @@ def _best_of_sets(sets, i, v, n_text, counts):
             now[0] = before[0] * bases
             now[1] = before[1] * bases + before[0] * (4 - bases)
             now[2] = before[2] * bases + before[1] * (4 - bases)
-    best = Way(1e300, np.int64(0), length, np.int64(0))
+    best = Way(_NEVER, np.int64(0), length, np.int64(0), np.int64(APART))
     for a in range(length):
         for b in range(a + 1, length + 1):
             share = min((b - a) // (v + 1), LONGEST)
@@ -157,9 +200,9 @@ def _best_of_sets(sets, i, v, n_text, counts):
                 cost = 0.0
                 for j in range(v + 1):
                     n = counts[a + j * ((b - a) // (v + 1)), share, 0]
-                    cost += n * (_LOOKUP + _ROW * _rows(n_text, share))
+                    cost += n * _cost(lookups, share)
                 if cost < best.cost:
-                    best = Way(cost, np.int64(a), np.int64(b), np.int64(0))
+                    best = Way(cost, np.int64(a), np.int64(b), np.int64(share), np.int64(APART))
             if v > 0:
                 for w in range(max(1, share), min(b - a, LONGEST) + 1):
                     n, shared = 0.0, 2 * w - (b - a)
@@ -167,33 +210,39 @@ def _best_of_sets(sets, i, v, n_text, counts):
                         n += counts[a, w, changed] + counts[b - w, w, changed]
                     if shared > 0:  # the unchanged symbols around it are spelled out, too
                         n += counts[b - w, shared, v] * counts[a, w - shared, 0]
-                    cost = n * (_LOOKUP + _ROW * _rows(n_text, w))
+                    cost = n * _cost(lookups, w)
                     if cost < best.cost:
-                        best = Way(cost, np.int64(a), np.int64(b), np.int64(w))
+                        best = Way(cost, np.int64(a), np.int64(b), np.int64(w), np.int64(TWO_ENDS))
     return best
 
 
 @inlined
-def _cut(way, v, pieces, i, longest):
-    """Write the pieces of pattern i, as a Way has them; those apart with ``longest`` symbols at most."""
-    size = way.stop - way.start
-    if way.width == 0:
+def _cut(way, v, pieces, i):
+    """Write the pieces of pattern i, as a Way has them."""
+    size, width, last = way.stop - way.start, way.width, way.stop - way.width
+    if way.kind == APART:
         for j in range(v + 1):
             start = way.start + j * (size // (v + 1))
-            width = min(size // (v + 1), np.int64(longest))
-            _put(pieces.columns, first_column(i, j), start, width, start, 0, 0)
-        return
-    last = way.stop - way.width
-    _put(pieces.columns, first_column(i, 0), way.start, way.width, way.start, 0, v - 1)
-    _put(pieces.columns, first_column(i, 1), last, way.width, last, 0, v - 1)
-    if 2 * way.width > size:
-        _put(pieces.columns, first_column(i, 2), way.start, way.width, last, v, v)
+            _put(pieces, i, j, (start, width), (start, start + width), (0, 0))
+    elif way.kind == TWO_ENDS:
+        for j, start in enumerate((way.start, last)):
+            _put(pieces, i, j, (start, width), (start, start + width), (0, v - 1))
+        if 2 * width > size:
+            _put(pieces, i, 2, (way.start, width), (last, way.start + width), (v, v))
+    else:
+        middle = (way.start + last) // 2
+        _put(pieces, i, 0, (way.start, width), (middle, way.start + width), (0, 1))
+        _put(pieces, i, 1, (middle, width), (last, middle + width), (0, 1))
+        _put(pieces, i, 2, (last, width), (last, last + width), (0, 0))
 
 
 @inlined
-def _put(columns, piece, start, length, inner, least, most):
-    columns[piece + START], columns[piece + LENGTH], columns[piece + INNER] = start, length, inner
-    columns[piece + LEAST], columns[piece + MOST_CHANGED] = least, most
+def _put(pieces, i, j, symbols, changed, n_changed):
+    """Write piece j: (start, length), (inner, outer), (least, most) as in its columns."""
+    piece = first_column(i, j)
+    pieces.columns[piece + START], pieces.columns[piece + LENGTH] = symbols
+    pieces.columns[piece + INNER], pieces.columns[piece + OUTER] = changed
+    pieces.columns[piece + LEAST], pieces.columns[piece + MOST_CHANGED] = n_changed
 
 
 @inlined
@@ -202,7 +251,7 @@ def _n_words(sets, i, piece):
     zero, one, two = np.int64(1), np.int64(0), np.int64(0)
     for j in range(piece[START], piece[START] + piece[LENGTH]):
         bases = popcount(np.uint64(sets.sets[sets.first[i] + j])) if sets.first[i] >= 0 else np.int64(1)
-        others = 4 - bases if j >= piece[INNER] else 0
+        others = 4 - bases if piece[INNER] <= j < piece[OUTER] else 0
         two = two * bases + one * others
         one = one * bases + zero * others
         zero *= bases
@@ -216,90 +265,111 @@ def _n_words(sets, i, piece):
 
 
 class Words(NamedTuple):
-    """What is looked up: n words, packed, each in two of ``words`` uint64[2 * n + 1].
+    """Words as ``patterns``, in pairs: row 2n is that of a read, row 2n + 1 its reverse complement.
 
-    Their lengths, patterns, pieces: int64[n].
+    ``pattern``, ``piece`` int64[n_rows]: what each is of.  One that is not sought has length 0.
     """
 
-    words: np.ndarray
-    length: np.ndarray
+    patterns: Patterns
     pattern: np.ndarray
     piece: np.ndarray
 
 
 def spell(sets: "Sets", pieces: Pieces, start: int, stop: int) -> Words:
-    """The words of patterns start to stop."""
-    n = int(pieces.words[start:stop].sum())
-    words = Words(np.zeros(2 * n + 1, np.uint64), *(np.empty(n, np.int64) for _ in range(3)))
+    """The words of reads start to stop."""
+    n = 2 * int(pieces.words[start:stop].sum())
+    length, pattern, piece = (np.empty(n, np.int64) for _ in range(3))
+    packed = np.zeros(_ROOM * n + 1, np.uint64)
+    words = Words(Patterns(packed, np.arange(0, _ROOM * n, _ROOM), length), pattern, piece)
     _spell(sets, pieces, start, stop, words)
     return words
 
 
 @compiled
 def _spell(sets, pieces, start, stop, words):
-    n = np.int64(0)
-    for i in range(start, stop):
+    packed, n = words.patterns.words, np.int64(0)
+    for r in range(start, stop):
+        i = pattern_of(sets, r)
         for j in range(MOST_PIECES):
             piece = pieces.columns[first_column(i, j) : first_column(i, j + 1)]
             if piece[LENGTH] > 0:
-                done = _spell_piece(sets, i, piece, words, n)
+                done = _spell_piece(sets, i, piece, packed, n)
                 for k in range(n, done):
-                    words.pattern[k], words.piece[k], words.length[k] = i, j, piece[LENGTH]
+                    pack_reverse(packed, _place(k, i), _place(k, i ^ 1), piece[LENGTH])
+                    for row in range(2 * k, 2 * k + 2):
+                        other = 2 * r + (row & 1)
+                        words.pattern[row], words.piece[row] = other, j
+                        words.patterns.length[row] = min(piece[LENGTH], sets.length[other])
                 n = done
 
 
 @inlined
-def _spell_piece(sets, i, piece, words, n):
-    """Write the words of a piece from number n on; the number after them."""
+def _place(n, i):
+    """The first packed word of what pattern i has of pair n."""
+    return _ROOM * (2 * n + (i & 1))
+
+
+@inlined
+def _spell_piece(sets, i, piece, packed, n):
+    """Write the words of a piece from pair n on; the number after them."""
     first, is_plain = sets.first[i] + piece[START], sets.first[i] < 0
-    length, inner = piece[LENGTH], piece[INNER] - piece[START]
-    word = np.uint64(0)
+    length, inner, outer = piece[LENGTH], piece[INNER] - piece[START], piece[OUTER] - piece[START]
+    word = np.uint64(0), np.uint64(0)
     if is_plain:
-        word = _plain_word(sets, i, piece[START], min(length, np.int64(WORD)))
-    if length > WORD:  # none is changed
-        words.words[2 * n] = word
-        words.words[2 * n + 1] = _plain_word(sets, i, piece[START] + WORD, length - WORD)
-        return n + 1
+        word = _plain_word(sets, i, piece[START], length)
     for changed in range(piece[LEAST], piece[MOST_CHANGED] + 1):
-        a_stop = length if changed > 0 else inner + 1
+        a_stop = outer if changed > 0 else inner + 1
         for a in range(inner, a_stop):
-            b_stop = length if changed > 1 else a + 2
+            b_stop = outer if changed > 1 else a + 2
             for b in range(a + 1, b_stop):
                 if is_plain:
-                    n = _change(word, changed, a, b, words, n)
+                    n = _change(word, changed, (a, b), packed, n, i)
                 else:
                     where = a if changed > 0 else -1, b if changed > 1 else -1
-                    n = _spell_changed(sets, (first, length), where, words, n)
+                    n = _spell_changed(sets, (first, length), where, packed, n, i)
     return n
 
 
 @inlined
-def _plain_word(sets, i, start, k):
-    """Symbols ``start`` onwards of a plain pattern, k of them (1 to 32), packed."""
-    return symbols(sets.words, sets.plane[i] >> 2, start, k) << np.uint64(64 - 2 * k)
+def _plain_word(sets, i, start, length):
+    """Symbols ``start`` onwards of a plain pattern, packed in two words."""
+    first, n = sets.plane[i] >> 2, min(length, np.int64(WORD))
+    word, rest = symbols(sets.words, first, start, n) << np.uint64(64 - 2 * n), np.uint64(0)
+    if length > WORD:
+        rest = symbols(sets.words, first, start + WORD, length - WORD) << np.uint64(2 * (LONGEST - length))
+    return word, rest
 
 
 @inlined
-def _change(word, changed, a, b, words, n):
-    """Write a word with its symbols a and b, or a alone, or none, changed in all ways."""
-    at_a, at_b = np.uint64(62 - 2 * a), np.uint64(62 - 2 * b)
+def _change(word, changed, where, packed, n, i):
+    """Write a word with two symbols, or the first of them, or none, changed in all ways."""
     for one in range(1, 4 if changed > 0 else 2):
-        first = word ^ np.uint64(one if changed > 0 else 0) << at_a
         for two in range(1, 4 if changed > 1 else 2):
-            words.words[2 * n] = first ^ np.uint64(two) << at_b if changed > 1 else first
+            to = _place(n, i)
+            packed[to], packed[to + 1] = word
+            if changed > 0:
+                packed[to + where[0] // WORD] ^= _change_of(one, where[0])
+            if changed > 1:
+                packed[to + where[1] // WORD] ^= _change_of(two, where[1])
             n += 1
     return n
 
 
 @inlined
-def _spell_changed(sets, span, changed, words, n):
+def _change_of(symbol, j):
+    """A symbol at the place of symbol j in its packed word."""
+    return np.uint64(symbol) << np.uint64(2 * (WORD - 1 - j % WORD))
+
+
+@inlined
+def _spell_changed(sets, span, changed, packed, n, i):
     """Write all words of a span of sets (first, length) with two symbols ``changed`` (-1: none)."""
     first, length = span
     total = np.int64(1)
     for j in range(length):
         total *= popcount(np.uint64(_choice(sets, first, j, changed)))
     for number in range(total):
-        word, left = np.uint64(0), np.int64(number)
+        to, left = _place(n + number, i), np.int64(number)
         for j in range(length):
             own = np.uint64(_choice(sets, first, j, changed))
             bases = popcount(own)
@@ -307,8 +377,7 @@ def _spell_changed(sets, span, changed, words, n):
                 for _ in range(left % bases):
                     own &= own - np.uint64(1)
                 left //= bases
-            word = word << np.uint64(2) | np.uint64(trailing_zeros(own))
-        words.words[2 * (n + number)] = word << np.uint64(64 - 2 * length)
+            packed[to + j // WORD] |= _change_of(trailing_zeros(own), j)
     return n + total
 
 
