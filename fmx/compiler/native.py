@@ -160,7 +160,7 @@ def _c_result(result: Any) -> tuple[Any, Callable]:
     fields = [_c_result(element) for element in elements]
     names = [f"f{i}" for i in range(len(fields))]
 
-    class Place(ctypes.Structure):
+    class Values(ctypes.Structure):
         _fields_ = [(name, kind) for name, (kind, _) in zip(names, fields, strict=True)]
 
     make = _class(name)._make if name else tuple
@@ -173,7 +173,7 @@ def _c_result(result: Any) -> tuple[Any, Callable]:
             for part, simple, (_, read) in zip(parts, plain, fields, strict=True)
         )
 
-    return Place, value
+    return Values, value
 
 
 def _class(name: str) -> Any:
