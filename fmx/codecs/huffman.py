@@ -35,7 +35,7 @@ _LENGTH, _LENGTH_BITS = np.append(_LENGTH, 258), np.append(_LENGTH_BITS, 0)
 _DISTANCE, _DISTANCE_BITS = _with_extra_bits(1, [0, 0] + [b for b in range(14) for _ in range(2)])
 
 
-class Code(NamedTuple):
+class HuffmanCode(NamedTuple):
     """A canonical code: ``lengths`` uint8[n] of its symbols' codes in bits, ``table`` int32[1 << bits].
 
     ``n_of`` int64[16]: symbols of each length; ``symbols`` int64[n]: by code; ``entry`` int64[n]: what a
@@ -55,16 +55,18 @@ class Codes(NamedTuple):
     ``both`` uint8[n]: all lengths.
     """
 
-    literals: Code
-    distances: Code
-    lengths: Code
+    literals: HuffmanCode
+    distances: HuffmanCode
+    lengths: HuffmanCode
     order: np.ndarray
     both: np.ndarray
 
 
-def _make_code(n: int, bits: int, entry: np.ndarray) -> Code:
+def _make_code(n: int, bits: int, entry: np.ndarray) -> HuffmanCode:
     counts = np.zeros(16, np.int64)
-    return Code(np.zeros(n, np.uint8), np.zeros(1 << bits, np.int32), counts, np.zeros(n, np.int64), entry)
+    return HuffmanCode(
+        np.zeros(n, np.uint8), np.zeros(1 << bits, np.int32), counts, np.zeros(n, np.int64), entry
+    )
 
 
 def make_codes() -> Codes:

@@ -36,8 +36,8 @@ from .huffman import (
     LONG,
     MORE,
     VALUE,
-    Code,
     Codes,
+    HuffmanCode,
     are_sound,
     read_lengths,
     take_fixed_lengths,
@@ -136,9 +136,9 @@ def inflate_kernel(packed, same, out, report, slot):
     counts = cuda.shared.array(48, int32)
     symbols = cuda.shared.array(_N_SYMBOLS, int16)
     codes = Codes(
-        Code(lengths[:288], table, counts[:16], symbols[:288], same.literals),
-        Code(lengths[288:], distances, counts[16:32], symbols[288:_N_LENGTHS], same.distances),
-        Code(few, looked_up, counts[32:], symbols[_N_LENGTHS:], same.lengths),
+        HuffmanCode(lengths[:288], table, counts[:16], symbols[:288], same.literals),
+        HuffmanCode(lengths[288:], distances, counts[16:32], symbols[288:_N_LENGTHS], same.distances),
+        HuffmanCode(few, looked_up, counts[32:], symbols[_N_LENGTHS:], same.lengths),
         same.order, both,
     )  # fmt: skip
     end, own = packed.ends[b], out[packed.at[b] : packed.at[b] + packed.sizes[b]]
