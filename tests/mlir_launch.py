@@ -53,7 +53,7 @@ def run(
 ) -> tuple[bool, float]:
     """Whether a kernel writes into its last arguments what is expected, and its median seconds."""
     there = [_upload(value) for value in values]
-    code, slots = cuda_driver.Code(body, symbol), slots_of(compiler, there)
+    code, slots = cuda_driver.LoadedKernel(body, symbol), slots_of(compiler, there)
 
     def once() -> float:
         start = cuda_driver.Event()

@@ -239,7 +239,7 @@ def copy_out(target: Any, address: int, n_bytes: int, stream: Any = 0) -> None:
         ask("cuMemcpyDtoH", target, address, n_bytes)
 
 
-class Code:
+class LoadedKernel:
     """Machine code of one kernel, loaded to the GPU."""
 
     _LARGEST = 48 << 10  # bytes of shared memory that need no leave

@@ -99,7 +99,7 @@ def answer() -> None:
     cuda_driver.use(number)
     code = object_cache.unpack(bytes.fromhex(packed))
     given = arguments(_to_device)
-    launch = cuda_driver.Code(code.body, code.symbol)
+    launch = cuda_driver.LoadedKernel(code.body, code.symbol)
     launch(_N_BLOCKS, _N_THREADS, cuda_driver.Stream(), 4 * _N_THREADS, spread(given)[1])
     cuda_driver.synchronize()
     found = np.empty(given[0].shape, given[0].dtype)

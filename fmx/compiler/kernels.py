@@ -109,7 +109,7 @@ class Kernel:
                 if not is_callable(capability):
                     return compiler().by_numba(self.function, self.max_registers)
                 code = self.compile(kinds, capability)
-        return cuda_driver.Code(code.body, code.symbol)
+        return cuda_driver.LoadedKernel(code.body, code.symbol)
 
     def kept(self, kinds: tuple, capability: tuple) -> Code | None:
         """Its code for arguments of some kinds and GPUs of a compute capability, if it is on disk."""
