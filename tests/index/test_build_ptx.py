@@ -42,7 +42,7 @@ JOBS = (
     sparse.Strands(PATTERNS, PATTERNS),
     building_gpu.FindBuckets(TEXT, ROWS, WORDS),
     building_gpu.MakeRows(TEXT, ROWS, WORDS),
-    building_gpu.FindStarts(WORDS, ROWS),
+    building_gpu.FindBucketStarts(WORDS, ROWS),
     building_gpu.Group(WORDS, ROWS, ROWS, WORDS),
     building_gpu.ReadText(TEXT, WORDS, ROWS, ZERO, WORDS, ROWS),
     building_gpu.Take(WORDS, ROWS, WORDS),

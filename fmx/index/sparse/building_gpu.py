@@ -63,7 +63,7 @@ class MakeRows(NamedTuple):
     rows: Any
 
 
-class FindStarts(NamedTuple):
+class FindBucketStarts(NamedTuple):
     """``starts`` uint32: the first of ``keys``, ascending, that is not less than each bucket."""
 
     keys: Any
@@ -220,7 +220,7 @@ def _make_rows(job, stretch, start, stop):
         job.rows[i] = row_of(text.words, position, strand, text.k, begin, end)
 
 
-@do.register(FindStarts)
+@do.register(FindBucketStarts)
 def _find_starts(job, stretch, start, stop):
     for i in range(start, stop):
         first = np.int64(at(job.keys, i - 1)) + 1 if i > 0 else np.int64(0)
@@ -336,7 +336,7 @@ def rows_of(backend: "Backend", text: Text, positions: Any) -> tuple[Any, Any]:
     if n:
         keys, positions = backend.sort_pairs(keys, positions, *spare, text.n_bits)
     del spare
-    backend.run(FindStarts(keys, starts), n + 1)
+    backend.run(FindBucketStarts(keys, starts), n + 1)
     rows = backend.empty(n, np.uint64)
     backend.run(MakeRows(text, positions, rows), n)
     del positions
