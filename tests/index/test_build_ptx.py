@@ -43,7 +43,7 @@ JOBS = (
     building_gpu.FindBuckets(TEXT, ROWS, WORDS),
     building_gpu.MakeRows(TEXT, ROWS, WORDS),
     building_gpu.FindBucketStarts(WORDS, ROWS),
-    building_gpu.Group(WORDS, ROWS, ROWS, WORDS),
+    building_gpu.FindGroups(WORDS, ROWS, ROWS, WORDS),
     building_gpu.ReadText(TEXT, WORDS, ROWS, ZERO, WORDS, ROWS),
     building_gpu.Take(WORDS, ROWS, WORDS),
     building_gpu.TakeRows(WORDS, ROWS, ROWS, WORDS),

@@ -77,7 +77,7 @@ class InLarge(NamedTuple):
     starts: Any
 
 
-class Group(NamedTuple):
+class FindGroups(NamedTuple):
     """``groups`` uint64 of rows ``slots``: the first row of their bucket."""
 
     keys: Any
@@ -236,7 +236,7 @@ def _choose_in_large(choice, i):
     return np.int64(i) if n > FEW else np.int64(-1)
 
 
-@do.register(Group)
+@do.register(FindGroups)
 def _group(job, stretch, start, stop):
     for i in range(start, stop):
         job.groups[i] = at(job.starts, np.int64(at(job.keys, np.int64(at(job.slots, i)))))
@@ -342,7 +342,7 @@ def rows_of(backend: "Backend", text: Text, positions: Any) -> tuple[Any, Any]:
     del positions
     slots = backend.select(InLarge(keys, starts), n)
     groups = backend.empty(slots.size, np.uint64)
-    backend.run(Group(keys, starts, slots, groups), slots.size)
+    backend.run(FindGroups(keys, starts, slots, groups), slots.size)
     del keys
     _order(backend, text, rows, slots, groups)
     return rows, starts
