@@ -20,7 +20,7 @@ from .probe import ask
 _N_BLOCKS, _N_THREADS = 3, 64
 
 
-class Group(NamedTuple):
+class ProbeTuple(NamedTuple):
     """A tuple with a name, to be passed; ``table`` int32[2, 5]."""
 
     table: Any
@@ -57,7 +57,7 @@ def arguments(take: Callable[[np.ndarray], Any]) -> tuple:
     """What it is launched with; ``take`` brings an array to where it is used."""
     table = take(np.arange(-3, 7, dtype=np.int32).reshape(2, 5))
     line = take(np.arange(3, 40, dtype=np.uint8))
-    group = Group(table, np.float32(0.5), (line, np.int16(-300)))
+    group = ProbeTuple(table, np.float32(0.5), (line, np.int16(-300)))
     wide = -(2**62), np.uint64(2**63 + 2**41)
     small = np.int8(-7), np.uint16(65000), np.int32(-70000)
     out = take(np.zeros((_N_BLOCKS * _N_THREADS, 12), np.float64))
