@@ -34,7 +34,7 @@ from .table import HIT, NEAR_HIT, PROPER_PAIR, Names, Table, make_table
 Mappers: TypeAlias = Sequence[Mapper | Auto[Mapper]]  # as of Searchers.mappers
 
 
-class Piece(NamedTuple):
+class RowPiece(NamedTuple):
     """``rows`` of a Table, and ``names`` of queries that begin among these, or of reads or pairs, or None."""
 
     rows: np.ndarray
@@ -59,10 +59,10 @@ class RowWriter(BatchWriter):
         self.dtype, self.with_names, self._blocks = dtype, with_names, blocks
         self.takers = (Names,) if with_names else ()  # mappers split what has some
 
-    def split(self, batches: tuple[ReadBatch, ...], is_hit: np.ndarray) -> Iterator[Piece]:
+    def split(self, batches: tuple[ReadBatch, ...], is_hit: np.ndarray) -> Iterator[RowPiece]:
         """Yield the names of reads, or of pairs."""
         if self.with_names:
-            yield Piece(np.empty(0, self.dtype), Names.of_batch(batches[0]))
+            yield RowPiece(np.empty(0, self.dtype), Names.of_batch(batches[0]))
 
 
 class HitRows(RowWriter):
@@ -70,7 +70,7 @@ class HitRows(RowWriter):
 
     def format(
         self, batch: ReadBatch, hits: Hits | NearHits, start: int, first_hit: int, last_hit: int
-    ) -> Piece:
+    ) -> RowPiece:
         """Hits ``first_hit`` to ``last_hit`` of those of reads ``start`` onwards."""
         own, n_hits = slice(first_hit, last_hit), np.diff(hits.first.clip(first_hit, last_hit))
         rows = np.empty(hits.position[own].size, self.dtype)
@@ -80,7 +80,7 @@ class HitRows(RowWriter):
         rows["occurrences"] = np.repeat(hits.total, n_hits)
         if isinstance(hits, NearHits):
             rows["mismatches"] = n_changes(hits.changes[own])
-        return Piece(rows)
+        return RowPiece(rows)
 
 
 class PairRows(RowWriter):
@@ -88,7 +88,7 @@ class PairRows(RowWriter):
 
     is_absolute = True
 
-    def format(self, mates: Mates, hits: PairHits, start: int, first: int, last: int) -> Piece:
+    def format(self, mates: Mates, hits: PairHits, start: int, first: int, last: int) -> RowPiece:
         """The proper pairs of PairHits of pairs ``start`` onwards of some Mates."""
         found = hits.proper
         n_hits = np.diff(found.first)
@@ -101,13 +101,13 @@ class PairRows(RowWriter):
         rows["reverse1"], rows["reverse2"] = is_reverse(found.one), is_reverse(found.two)
         rows["insert"] = np.maximum(*ends) - np.minimum(*begins)
         rows["occurrences"] = np.repeat(found.total, n_hits)
-        return Piece(rows)
+        return RowPiece(rows)
 
 
 class MatchRows(RowWriter):
     """Rows of MATCH: stands in the place of output.matches.MatchWriter."""
 
-    def format(self, batch: ReadBatch, strands: Any, matches: Any, rows: tuple[int, int]) -> Piece:
+    def format(self, batch: ReadBatch, strands: Any, matches: Any, rows: tuple[int, int]) -> RowPiece:
         """Matches, and the names of the queries whose first row is one of ``rows`` (from, to)."""
         found, own = np.empty(matches.length.size, self.dtype), strands.row[matches.strand]
         query, reverse = own >> 1, own & 1 == 1
@@ -116,10 +116,10 @@ class MatchRows(RowWriter):
         found["query"], found["reverse"], found["length"] = query, reverse, matches.length
         found["contig"], found["position"] = _places(self._blocks, matches.text)
         if not self.with_names:
-            return Piece(found)
+            return RowPiece(found)
         queries = slice((rows[0] + 1) >> 1, (rows[1] + 1) >> 1)
         few = batch._replace(name_start=batch.name_start[queries], name_length=batch.name_length[queries])
-        return Piece(found, Names.of_batch(few))
+        return RowPiece(found, Names.of_batch(few))
 
 
 def _places(blocks: Blocks, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -196,7 +196,7 @@ def _tables(
     writer: RowWriter, run: Callable[..., Generator], reference: Reference, progress: Progress
 ) -> Iterator[Table]:
     """Yield a Table for each Summary that ``run(write)`` yields, of the Pieces written before it."""
-    pieces: list[Piece] = []
+    pieces: list[RowPiece] = []
     column, contigs = writer.dtype.descr[0][0], Names.of(reference.names)
     first, n, n_rows, start = 0, 0, 0, time.monotonic()
     with closing(run(pieces.append)) as summaries:
