@@ -59,7 +59,7 @@ class Sample(NamedTuple):
     room: Any
 
 
-class Place(NamedTuple):
+class PlaceRows(NamedTuple):
     """``rows`` uint64 and the low bits of their buckets, ``low`` uint16; ``to`` int64[stretches, parts]."""
 
     text: Text
@@ -90,7 +90,7 @@ def build_sparse(
     rows, low = np.empty(ends[-1, -1], np.uint64), np.empty(ends[-1, -1], np.uint16)
     to = np.ascontiguousarray((ends - counts.T).T)
     borders = np.append(to[0], rows.size)
-    cores.run(Place(text, sampled, to, rows, low), n_text, size)
+    cores.run(PlaceRows(text, sampled, to, rows, low), n_text, size)
     done(0.75)
     del sampled
     starts = np.zeros((1 << n_bits) + 1, np.uint32)
@@ -155,7 +155,7 @@ def _put_bits(bits, i, found):
         bits[(i >> 6) + 1] |= found >> (np.uint64(64) - shift)
 
 
-@do.register(Place)
+@do.register(PlaceRows)
 def _place(job, stretch, start, stop):
     text, to = job.text, job.to[stretch]
     block = find_block(text.blocks, start)
