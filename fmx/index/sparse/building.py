@@ -47,7 +47,7 @@ class Text(NamedTuple):
     n_bits: int
 
 
-class Sample(NamedTuple):
+class SamplePositions(NamedTuple):
     """``sampled`` uint64, zeros at first: a bit for each position of a Text.
 
     ``counts`` int64[stretches, parts]: their rows; ``room`` int32[stretches, ROOM].
@@ -84,7 +84,7 @@ def build_sparse(
     n_stretches, n_parts = -(-n_text // size), 1 << max(n_bits - PART_BITS, 0)
     sampled = np.zeros(n_text // 64 + 1, np.uint64)
     counts = np.zeros((n_stretches, n_parts), np.int64)
-    cores.run(Sample(text, sampled, counts, np.empty((n_stretches, ROOM), np.int32)), n_text, size)
+    cores.run(SamplePositions(text, sampled, counts, np.empty((n_stretches, ROOM), np.int32)), n_text, size)
     done(0.5)
     ends = np.cumsum(counts.T).reshape(n_parts, n_stretches)
     rows, low = np.empty(ends[-1, -1], np.uint64), np.empty(ends[-1, -1], np.uint16)
@@ -123,7 +123,7 @@ def _span_of(text, block, start, stop):
     return begin, end, max(begin, start), min(end - text.k, stop - 1)
 
 
-@do.register(Sample)
+@do.register(SamplePositions)
 def _sample(job, stretch, start, stop):
     text, room, counts = job.text, job.room[stretch], job.counts[stretch]
     block, reach, most = find_block(text.blocks, start), text.w - 1, SPAN - 2 * text.w - text.k
