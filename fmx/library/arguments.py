@@ -159,7 +159,7 @@ def pairing(orientation: object, min_insert: object, max_insert: object) -> Pair
 # What reads, patterns and queries are given as -> spans that workers read.
 
 
-class Source:
+class SequenceSource:
     """A path, sequences, or a dict of them by name; ``what``: the argument's name.
 
     ``paths``: its only one, or none.  Raises TypeError and ValueError for what is none of these.

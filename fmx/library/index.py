@@ -19,7 +19,7 @@ from ..search import hits
 from ..search.mappers import MapperCache
 from ..search.mapping import MapOptions
 from . import arguments, results
-from .arguments import Orientation, Sequences, Source, Strands, Unique
+from .arguments import Orientation, Sequences, SequenceSource, Strands, Unique
 from .table import HIT, MATCH, NEAR_HIT, PROPER_PAIR, Names, Table, joined
 
 AnyIndex = FMIndex | JoinedIndex
@@ -135,7 +135,7 @@ class Index:
             >>> index.search(["GATTACA", "GGGG"]).tolist()
             [(0, 0, 2, False, 2)]
         """
-        source = Source("reads", reads)
+        source = SequenceSource("reads", reads)
         found = self._search(
             source, k=k, strands=strands, at_most=at_most, seed=seed, mismatches=mismatches, strata=strata
         )
@@ -163,7 +163,7 @@ class Index:
             2 hits of 3 reads
         """
         return self._search(
-            Source("reads", reads), k=k, strands=strands, at_most=at_most, seed=seed, mismatches=mismatches,
+            SequenceSource("reads", reads), k=k, strands=strands, at_most=at_most, seed=seed, mismatches=mismatches,
             strata=strata, progress=progress,
         )  # fmt: skip
 
@@ -199,7 +199,7 @@ class Index:
         """
         policy = arguments.policy(k, at_most, seed)
         pairing = arguments.pairing(orientation, min_insert, max_insert)
-        sources = Source("reads1", reads1), Source("reads2", reads2)
+        sources = SequenceSource("reads1", reads1), SequenceSource("reads2", reads2)
         mappers = self._searchers.mappers(self._index, MapOptions(policy, pairing=pairing))
         has_names = all(source.has_names for source in sources)
         return self._joined(PROPER_PAIR, has_names, results.pair(mappers, sources, self._index.reference))
@@ -227,7 +227,7 @@ class Index:
             array([2, 6])
         """
         near = arguments.near(mismatches, iupac, best_first=False)
-        source = Source("patterns", patterns)
+        source = SequenceSource("patterns", patterns)
         options = MapOptions(hits.SelectionPolicy(hits.ALL), arguments.strand_set(strands), near=near)
         found = results.search(self._mappers(options), source, self._index.reference)
         return self._joined(NEAR_HIT if near else HIT, source.has_names, found)
@@ -247,7 +247,7 @@ class Index:
             >>> index.count(["GATTACA", "ACGT", "CCC"])
             array([2, 2, 0])
         """
-        source, near = Source("reads", reads), arguments.near(mismatches, iupac)
+        source, near = SequenceSource("reads", reads), arguments.near(mismatches, iupac)
         options = MapOptions(strands=arguments.strand_set(strands), near=near)
         return results.count(self._mappers(options), source)
 
@@ -279,7 +279,7 @@ class Index:
         least = arguments.whole("min_length", min_length, limits.LENGTH, 20)
         which = arguments.strand_set(strands)
         kept = ANY if unique is None else arguments.unique_set(unique)
-        source, index = Source("queries", queries), self._with_method("verify")
+        source, index = SequenceSource("queries", queries), self._with_method("verify")
         options = MemOptions(least, which, kept, self._searchers.n_threads)
         writer = results.MatchRows(MATCH, index.reference.blocks, source.has_names)
         finders = self._searchers.finders(index, options, writer)
@@ -295,7 +295,7 @@ class Index:
         return joined(dtype, tables, {"contig": Names.of(self.contigs), **of_source})
 
     def _search(
-        self, source: Source, *, k: int | None, strands: Strands, at_most: int | None, seed: int | None,
+        self, source: SequenceSource, *, k: int | None, strands: Strands, at_most: int | None, seed: int | None,
         mismatches: int, strata: bool, progress: bool = False,
     ) -> Iterator[Table]:  # fmt: skip
         policy = arguments.policy(k, at_most, seed)

@@ -18,7 +18,7 @@ from ..jobs.run import run
 from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments
-from .arguments import Engine, Path, Sequences, Source
+from .arguments import Engine, Path, Sequences, SequenceSource
 from .index import AnyIndex, Index, Searchers
 
 
@@ -97,7 +97,7 @@ def from_sequences(
     """
     options, n_threads = _build_options(layout, sa_rate, prefix_length), arguments.threads(threads)
     device, held = Device(arguments.one_of("engine", engine, limits.PROCESSORS)), MemoryIndex()
-    fasta = Source("sequences", sequences).whole()
+    fasta = SequenceSource("sequences", sequences).whole()
     build_into(held, fasta, options, n_threads, Progress(quiet=True), device)
 
     def load(layout: str | None = None, method: str = "auto", with_text: bool = False) -> AnyIndex:

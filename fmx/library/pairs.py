@@ -9,7 +9,7 @@ from ..align.sequences import Scoring
 from ..machines.places import Device
 from ..machines.progress import Progress
 from . import arguments
-from .arguments import Sequences, Source
+from .arguments import Sequences, SequenceSource
 from .table import PAIR, Names, Table, make_table
 
 
@@ -52,9 +52,9 @@ def pairwise(
         n_threads=arguments.threads(threads),
     )
     device = Device(arguments.one_of("engine", engine, limits.PAIRWISE_PROCESSORS), n_gpus=None)
-    sources = [Source("sequences", sequences)]
+    sources = [SequenceSource("sequences", sequences)]
     if other is not None:
-        sources.append(Source("other", other))
+        sources.append(SequenceSource("other", other))
     paths = [source.whole() for source in sources]
     names, job, found = journey.records(paths, options, Progress(quiet=True), device)
     of_columns = zip(("query", "target"), (sources[0], sources[-1]), names, strict=True)

@@ -28,7 +28,7 @@ from ..search.mappers import map_reads
 from ..search.near.matches import NearHits
 from ..search.pairs.pair_mapper import PairHits
 from ..workflow import tell_compiling
-from .arguments import Source
+from .arguments import SequenceSource
 from .table import HIT, NEAR_HIT, PROPER_PAIR, Names, Table, make_table
 
 Mappers: TypeAlias = Sequence[Mapper | Auto[Mapper]]  # as of Searchers.mappers
@@ -140,7 +140,7 @@ def _fill_places(blocks: Blocks, position: np.ndarray, contig: np.ndarray, place
 
 
 def search(
-    mappers: Mappers, source: Source, reference: Reference, is_shown: bool = False,
+    mappers: Mappers, source: SequenceSource, reference: Reference, is_shown: bool = False,
     is_numbered: bool = False,
 ) -> Iterator[Table]:  # fmt: skip
     """Yield a Table for each chunk of a Source of reads; ``mappers`` as of Searchers.mappers.
@@ -157,7 +157,9 @@ def search(
     yield from _tables(writer, partial(map_reads, mappers, plan, writer, progress), reference, progress)
 
 
-def pair(mappers: Mappers, sources: tuple[Source, Source], reference: Reference) -> Iterator[Table]:
+def pair(
+    mappers: Mappers, sources: tuple[SequenceSource, SequenceSource], reference: Reference
+) -> Iterator[Table]:
     """Tables of the proper pairs of two Sources of mates; ``mappers`` as of Searchers.mappers, of pairs."""
     has_names = all(source.has_names for source in sources)
     writer, progress = PairRows(PROPER_PAIR, reference.blocks, has_names), Progress(quiet=True)
@@ -165,7 +167,9 @@ def pair(mappers: Mappers, sources: tuple[Source, Source], reference: Reference)
     return _tables(writer, partial(map_reads, mappers, plan, writer, progress), reference, progress)
 
 
-def match(finders: Sequence[Finder | Auto[Finder]], source: Source, reference: Reference) -> Iterator[Table]:
+def match(
+    finders: Sequence[Finder | Auto[Finder]], source: SequenceSource, reference: Reference
+) -> Iterator[Table]:
     """A Table for each chunk of a Source of queries, or for a share of one.
 
     ``finders`` as of Searchers.finders, by MatchRows.
@@ -175,7 +179,7 @@ def match(finders: Sequence[Finder | Auto[Finder]], source: Source, reference: R
     return _tables(first.writer, partial(matched, finders, plan, progress), reference, progress)
 
 
-def count(mappers: Mappers, source: Source) -> np.ndarray:
+def count(mappers: Mappers, source: SequenceSource) -> np.ndarray:
     """How often each read of a Source occurs, int64[n_reads]."""
     parts = [np.empty(0, np.int64)]
 
