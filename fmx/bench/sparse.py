@@ -32,7 +32,7 @@ from .options import counts, length, only, output, queries, runs
 from .patterns import DrawnPatterns
 
 
-class Strands(NamedTuple):
+class BothStrands(NamedTuple):
     """``both`` Patterns of reads and their reverse complements, of ``drawn``; each second one is reversed."""
 
     drawn: Patterns
@@ -46,7 +46,7 @@ class Differing(NamedTuple):
     theirs: Any
 
 
-@do.register(Strands)
+@do.register(BothStrands)
 def _strands(job, stretch, start, stop):
     drawn, both = job.drawn, job.both
     for i in range(start, stop):
@@ -75,7 +75,7 @@ def both_strands(backend: Gpu, drawn: Patterns) -> Patterns:
         backend.empty(2 * n, np.int64),
         backend.empty(2 * n, np.int64),
     )
-    backend.run(Strands(drawn, both), n)
+    backend.run(BothStrands(drawn, both), n)
     return both
 
 
