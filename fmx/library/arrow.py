@@ -37,7 +37,7 @@ class Array(ctypes.Structure):
     """ArrowArray."""
 
 
-class Stream(ctypes.Structure):
+class ArrowStream(ctypes.Structure):
     """ArrowArrayStream."""
 
     _fields_ = [
@@ -62,7 +62,9 @@ Array._fields_ = [
 
 def stream(columns: Columns, n_rows: int) -> object:
     """A capsule with a stream of one batch of columns, each of n_rows, by name."""
-    made = Stream(_address(_GET_SCHEMA), _address(_GET_NEXT), _address(_GET_ERROR), _address(_END_STREAM))
+    made = ArrowStream(
+        _address(_GET_SCHEMA), _address(_GET_NEXT), _address(_GET_ERROR), _address(_END_STREAM)
+    )
     made.private_data = _hold({"columns": columns, "n": n_rows, "is_done": False})
     _hold(made, ctypes.addressof(made))
     return _new_capsule(ctypes.addressof(made), _STREAM, _END_CAPSULE)
@@ -140,12 +142,12 @@ def _ends(kind: type[Schema] | type[Array]) -> Callable:
 
 
 def _get_schema(address: int, into: int) -> int:
-    _fill_schema(Schema.from_address(into), _HELD[Stream.from_address(address).private_data]["columns"])
+    _fill_schema(Schema.from_address(into), _HELD[ArrowStream.from_address(address).private_data]["columns"])
     return 0
 
 
 def _get_next(address: int, into: int) -> int:
-    given = _HELD[Stream.from_address(address).private_data]
+    given = _HELD[ArrowStream.from_address(address).private_data]
     if given["is_done"]:
         ctypes.memset(into, 0, ctypes.sizeof(Array))
     else:
@@ -155,14 +157,14 @@ def _get_next(address: int, into: int) -> int:
 
 
 def _end_stream(address: int, held: dict = _HELD) -> None:
-    own = Stream.from_address(address)
+    own = ArrowStream.from_address(address)
     held.pop(own.private_data, None)
     own.release = None
 
 
 def _end_capsule(capsule: Any, held: dict = _HELD) -> None:
     address = _pointer_of(capsule, _STREAM)
-    if Stream.from_address(address).release:
+    if ArrowStream.from_address(address).release:
         _end_stream(address)
     held.pop(address, None)
 
