@@ -30,7 +30,7 @@ from .machines.progress import Progress, Watch
 from .output import module_of
 from .output.formats import sam
 from .output.hits import Writers
-from .output.run import CountsTable, LocalRun, Run, ScreenTable, Table, container, tables_of
+from .output.run import CountsTable, LocalRun, Run, RunTable, ScreenTable, container, tables_of
 from .output.search_output import RecordOutput, SearchOutput
 from .report.facts import command_line
 from .search.mappers import compile_all, make_mappers, map_spans
@@ -189,7 +189,7 @@ def _counters(fm_index: Any, output: SearchOutput) -> tuple:
     return tally, Screen(owners_of(fm_index, by_group=True)) if output.screen else None
 
 
-def _tables(tally: Any, screen: Any, output: SearchOutput, summary: Any) -> Iterator[Table]:
+def _tables(tally: Any, screen: Any, output: SearchOutput, summary: Any) -> Iterator[RunTable]:
     """What a Tally, and a Screen, have counted."""
     if output.counts:
         from .output.formats import tsv  # of no use to records

@@ -15,7 +15,7 @@ import xxhash
 from ..errors import OutputError
 from ..machines.progress import Wall
 from ..machines.threads import available_cores
-from ..output.run import Table, beside, from_fields
+from ..output.run import RunTable, beside, from_fields
 from ..output.search_output import Taker
 from ..report.facts import Report, added
 from ..report.kinds import rendered
@@ -99,7 +99,7 @@ def merge(
     folder: str | Path,
     shards: Iterable[Manifest],
     path: str | None,
-    tables: Mapping[type[Table], str] | None = None,
+    tables: Mapping[type[RunTable], str] | None = None,
     report: Report | None = None,
     asides: Mapping[str, Taker] | None = None,
     wall: Wall | None = None,

@@ -18,7 +18,7 @@ from ..input.read_range import ReadRange, wanted_range
 from ..input.shards import Cuts, Shard, ShardPlan, ShardStretch, first_of, stretches_of
 from ..input.streams import Source
 from ..machines.progress import Wall
-from ..output.run import PLAIN, Container, Sinks, Table, as_fields
+from ..output.run import PLAIN, Container, RunTable, Sinks, as_fields
 from ..output.search_output import Taker
 from ..report.kinds import as_json
 from ..system.files import DraftFolder
@@ -144,7 +144,7 @@ class ShardRun:
                 draft.commit(self._is_lasting)
 
     def note(
-        self, summary: Any, tables: Sequence[Table] = (), facts: Callable[[], dict] | None = None
+        self, summary: Any, tables: Sequence[RunTable] = (), facts: Callable[[], dict] | None = None
     ) -> None:
         """What was seen, while it is open."""
         seen = asdict(summary) if summary else {}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..index.reference import Reference
 
 
-class Table(Protocol):
+class RunTable(Protocol):
     """What a run has counted beside its output.
 
     To add one: write these, give it to Run.note, and its path to LocalRun and jobs.merge.merge.
@@ -93,9 +93,9 @@ class ScreenTable:
         return cls(joined_screens(rows), what[0], sum(total))
 
 
-def tables_of(output: SearchOutput) -> dict[type[Table], str]:
+def tables_of(output: SearchOutput) -> dict[type[RunTable], str]:
     """{type of Table: path} of the tables beside an output."""
-    found: dict[type[Table], str | None] = {
+    found: dict[type[RunTable], str | None] = {
         CountsTable: output.counts.path if output.counts else None, ScreenTable: output.screen
     }  # fmt: skip
     return {table: path for table, path in found.items() if path}
@@ -198,7 +198,7 @@ class Run(Protocol):
         """A Sink for the pieces between ``head`` and ``end``.  Raises OutputError."""
 
     def note(
-        self, summary: Any, tables: Sequence[Table] = (), facts: Callable[[], dict] | None = None
+        self, summary: Any, tables: Sequence[RunTable] = (), facts: Callable[[], dict] | None = None
     ) -> None:
         """What was seen, while it is open: a summary, tables beside the output, ``facts()`` for reports."""
 
@@ -215,7 +215,7 @@ class LocalRun:
         path: str | None = "-",
         container: Container = PLAIN,
         n_threads: int = 1,
-        tables: Mapping[type[Table], str] | None = None,
+        tables: Mapping[type[RunTable], str] | None = None,
         asides: Mapping[str, Taker] | None = None,
         reports: Sequence[str] = (),
     ) -> None:
@@ -259,7 +259,7 @@ class LocalRun:
                     file.write(rendered(path, facts))
 
     def note(
-        self, summary: Any, tables: Sequence[Table] = (), facts: Callable[[], dict] | None = None
+        self, summary: Any, tables: Sequence[RunTable] = (), facts: Callable[[], dict] | None = None
     ) -> None:
         self._facts = facts
         for table in tables:
