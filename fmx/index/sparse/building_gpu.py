@@ -30,7 +30,7 @@ _N_THREADS, _ROLLED = 256, 16  # threads of a block, and k-mers that each hashes
 _BYTES = 32  # for each row while these are sorted, 40 at a time for those of large buckets
 
 
-class Text(NamedTuple):
+class GpuText(NamedTuple):
     """``words`` the packed text of n symbols, with these ``blocks``; k and w; 2^n_bits buckets."""
 
     words: Any
@@ -50,7 +50,7 @@ class Sampled(NamedTuple):
 class FindBuckets(NamedTuple):
     """``keys`` uint64: the buckets of the k-mers at ``positions``."""
 
-    text: Text
+    text: GpuText
     positions: Any
     keys: Any
 
@@ -58,7 +58,7 @@ class FindBuckets(NamedTuple):
 class MakeRows(NamedTuple):
     """``rows`` uint64 of ``positions``."""
 
-    text: Text
+    text: GpuText
     positions: Any
     rows: Any
 
@@ -89,7 +89,7 @@ class FindGroups(NamedTuple):
 class ReadText(NamedTuple):
     """``read`` uint64: what the text has from ``depth`` on for rows ``slots``; ``order`` uint32: 0, 1, ..."""
 
-    text: Text
+    text: GpuText
     rows: Any
     slots: Any
     depth: Any
@@ -314,7 +314,7 @@ def build_sparse(
 ) -> SparseTable:  # fmt: skip
     """The SparseTable, on a Gpu, of a part of the text, n_text symbols packed in ``words``, by its name."""
     n_bits = bucket_bits(n_text, name.w)
-    text = Text(backend.take(words), backend.take(blocks), n_text, name.k, name.w, n_bits)
+    text = GpuText(backend.take(words), backend.take(blocks), n_text, name.k, name.w, n_bits)
     bits, n_threads = backend.empty(-(-n_text // 32), np.uint32), gpu.block_size(_N_THREADS)
     n_told = n_threads * _ROLLED - 2 * MAX_W
     how = -(-n_text // n_told), n_threads, 0, n_threads * (_ROLLED + 1) * 4
@@ -327,7 +327,7 @@ def build_sparse(
     return SparseTable(rows, starts, name.k, name.w)
 
 
-def rows_of(backend: "Backend", text: Text, positions: Any) -> tuple[Any, Any]:
+def rows_of(backend: "Backend", text: GpuText, positions: Any) -> tuple[Any, Any]:
     """(rows, starts) of the sampled positions, uint32 ascending, on the backend."""
     n = positions.size
     keys, starts = backend.empty(n, np.uint64), backend.empty((1 << text.n_bits) + 1, np.uint32)
@@ -348,7 +348,7 @@ def rows_of(backend: "Backend", text: Text, positions: Any) -> tuple[Any, Any]:
     return rows, starts
 
 
-def _order(backend: "Backend", text: Text, rows: Any, slots: Any, groups: Any) -> None:
+def _order(backend: "Backend", text: GpuText, rows: Any, slots: Any, groups: Any) -> None:
     """Order the rows of large buckets: ``slots`` uint32, ascending; ``groups`` uint64, their first ones."""
     for depth in range(0, DEPTH, WORD):
         n = slots.size
