@@ -167,13 +167,13 @@ def _whole(folder: str | Path, shard: Manifest, name: str) -> bytes:
 
 def _copy_pieces(folder: str | Path, shard: Manifest, name: str, sink: Any) -> None:
     """The same, piece by piece, of a file of which pieces are kept apart."""
-    pieces = _Pieces(sink)
+    pieces = _PieceSplitter(sink)
     _copy(folder, shard, name, pieces)
     if pieces.rest:
         raise _damaged(folder, shard, name)
 
 
-class _Pieces:
+class _PieceSplitter:
     """Takes bytes as they come, and gives whole pieces to ``sink``; ``rest``: of one that is not whole."""
 
     def __init__(self, sink: Any) -> None:
