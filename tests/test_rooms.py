@@ -89,23 +89,6 @@ def test_layouts_engines_and_queries_do_not_know_each_other():
     assert found == []
 
 
-# Names of classes that several files have.  The list may only become shorter.
-TWICE = {
-    "Code",
-    "FindStarts",
-    "Group",
-    "Piece",
-    "Place",
-    "Sample",
-    "Source",
-    "Strands",
-    "Stream",
-    "Table",
-    "Text",
-    "_Pieces",
-}
-
-
 def test_a_class_has_a_name_of_its_own():
     """A name that two files give to two things is read wrongly in one of them."""
     where: dict = {}
@@ -113,9 +96,7 @@ def test_a_class_has_a_name_of_its_own():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef):
                 where.setdefault(node.name, []).append(name_of(path))
-    twice = {name: files for name, files in where.items() if files[1:]}
-    assert {name: files for name, files in twice.items() if name not in TWICE} == {}
-    assert sorted(TWICE - set(twice)) == [], "strike these off the list"
+    assert {name: files for name, files in where.items() if files[1:]} == {}
 
 
 def test_files_do_not_import_each_other():

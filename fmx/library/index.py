@@ -163,8 +163,8 @@ class Index:
             2 hits of 3 reads
         """
         return self._search(
-            SequenceSource("reads", reads), k=k, strands=strands, at_most=at_most, seed=seed, mismatches=mismatches,
-            strata=strata, progress=progress,
+            SequenceSource("reads", reads), k=k, strands=strands, at_most=at_most, seed=seed,
+            mismatches=mismatches, strata=strata, progress=progress,
         )  # fmt: skip
 
     def search_pairs(
@@ -295,8 +295,8 @@ class Index:
         return joined(dtype, tables, {"contig": Names.of(self.contigs), **of_source})
 
     def _search(
-        self, source: SequenceSource, *, k: int | None, strands: Strands, at_most: int | None, seed: int | None,
-        mismatches: int, strata: bool, progress: bool = False,
+        self, source: SequenceSource, *, k: int | None, strands: Strands, at_most: int | None,
+        seed: int | None, mismatches: int, strata: bool, progress: bool = False,
     ) -> Iterator[Table]:  # fmt: skip
         policy = arguments.policy(k, at_most, seed)
         if arguments.yes_or_no("strata", strata) and not mismatches:

@@ -143,7 +143,7 @@ def search(
     mappers: Mappers, source: SequenceSource, reference: Reference, is_shown: bool = False,
     is_numbered: bool = False,
 ) -> Iterator[Table]:  # fmt: skip
-    """Yield a Table for each chunk of a Source of reads; ``mappers`` as of Searchers.mappers.
+    """Yield a Table for each chunk of a SequenceSource of reads; ``mappers`` as of Searchers.mappers.
 
     ``is_shown``: how far it is, on standard error; ``is_numbered`` as of given.plan.
     """
@@ -160,7 +160,7 @@ def search(
 def pair(
     mappers: Mappers, sources: tuple[SequenceSource, SequenceSource], reference: Reference
 ) -> Iterator[Table]:
-    """Tables of the proper pairs of two Sources of mates; ``mappers`` as of Searchers.mappers, of pairs."""
+    """Tables of the proper pairs of two SequenceSources of mates; ``mappers`` of pairs, as of Searchers."""
     has_names = all(source.has_names for source in sources)
     writer, progress = PairRows(PROPER_PAIR, reference.blocks, has_names), Progress(quiet=True)
     plan = pair_spans.plan(PairedFiles(*((source.whole(),) for source in sources)), *_sizes(mappers))
@@ -170,7 +170,7 @@ def pair(
 def match(
     finders: Sequence[Finder | Auto[Finder]], source: SequenceSource, reference: Reference
 ) -> Iterator[Table]:
-    """A Table for each chunk of a Source of queries, or for a share of one.
+    """A Table for each chunk of a SequenceSource of queries, or for a share of one.
 
     ``finders`` as of Searchers.finders, by MatchRows.
     """
@@ -180,7 +180,7 @@ def match(
 
 
 def count(mappers: Mappers, source: SequenceSource) -> np.ndarray:
-    """How often each read of a Source occurs, int64[n_reads]."""
+    """How often each read of a SequenceSource occurs, int64[n_reads]."""
     parts = [np.empty(0, np.int64)]
 
     def work(mapper: Mapper, emit: Callable, span: Any) -> int:

@@ -94,7 +94,7 @@ class ScreenTable:
 
 
 def tables_of(output: SearchOutput) -> dict[type[RunTable], str]:
-    """{type of Table: path} of the tables beside an output."""
+    """{type of RunTable: path} of the tables beside an output."""
     found: dict[type[RunTable], str | None] = {
         CountsTable: output.counts.path if output.counts else None, ScreenTable: output.screen
     }  # fmt: skip
@@ -206,7 +206,7 @@ class Run(Protocol):
 class LocalRun:
     """``path`` takes the result, which a ``container`` makes of pieces by ``n_threads``.
 
-    ``tables``: {type of Table: path}; ``asides``: {path: reads.Taker} of the other outputs; ``reports``:
+    ``tables``: {type of RunTable: path}; ``asides``: {path: reads.Taker} of the other outputs; ``reports``:
     paths of those.
     """
 
