@@ -68,7 +68,7 @@ def machine_code(function: Callable, max_registers: int | None, kinds: tuple, ca
 
 
 def by_numba(function: Callable, max_registers: int | None) -> Callable:
-    """A kernel as numba launches it, called as cuda_driver.Code is: where that cannot be trusted."""
+    """A kernel as numba launches it, called as cuda_driver.LoadedKernel is: where that cannot be trusted."""
     dispatcher = cuda.jit(max_registers=max_registers)(function)
 
     def launch(grid, block, stream, shared, slots, arguments):
