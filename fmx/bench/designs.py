@@ -18,18 +18,15 @@ from ..compiler.warp import WARP, device, kernel, thread_index
 from ..errors import UnsupportedError
 from ..index.contracts import address, find, occ, start, units
 from ..index.layouts.cofi import HOLE
-from ..index.prefix_table import PrefixTable
 from ..input.dna import symbols
 from ..input.reads import Patterns
 from ..machines import gpu
 from ..machines.gpu_jobs import Gpu
 from ..machines.gpu_session import GpuSession
-from ..machines.threads import available_cores
 from ..measure import gpu_timing, roofline, tables, texts
 from ..measure.texts import Randomize, make_codes, some
 from ..search import engines
 from ..search.engines.cuda_groups import SHARED_BYTES
-from ..search.gpu import gpu_search
 from ..search.gpu.gpu_search import Launch
 from ..search.queries.exact import Exact
 from . import figures
@@ -157,9 +154,7 @@ ALTERNATE = ("alternate-k2-d64", "alternate-k2-d192", "alternate-k2-d448")
 BVSFM = ("bvsfm-k1-d224", "bvsfm-k2-d96", "bvsfm-k2-d224", "bvsfm-k3-d224")
 ALL = (*ONE_STEP, *TWO_STEP, *ALTERNATE, *BVSFM, "cofi-k15", "verify")
 BY_SIZE = ("sampled-k1-d64", "sampled-k1-d192", "sampled-k1-d448", *TWO_STEP[:2], *ALTERNATE)
-ON_CPU = ("sampled-k1-d64", "kstep-k2-d64", "bvsfm-k2-d96")
 BLOCKS = (32, 64, 96, 128, 192, 256, 512)  # threads
-N_ON_CPU = 2 * 10**6  # patterns
 
 
 def _launches(query: Any, names: Iterable[str]) -> dict:
@@ -279,19 +274,6 @@ def by_size(
     return rows
 
 
-def on_cpu(drawn: DrawnPatterns, n_threads: int) -> list:
-    """Bases a second of the same searches by this machine's CPU, for some layouts."""
-    n, rows = min(N_ON_CPU, drawn.positions.size), []
-    some = texts.some(gpu_search.download(drawn.patterns), 0, n)
-    prefix = PrefixTable(gpu.to_host(drawn.prefix.pairs), drawn.prefix.q)
-    for name in ON_CPU:
-        query = Exact(prefix, gpu_search.download(drawn.layout(name)))
-        _, seconds = texts.search(query, some, n_threads)
-        row = {"layout": name, "engine": "cpu", "threads": n_threads}
-        rows.append(row | {"Gbases/s": n * drawn.length / seconds / 1e9})
-    return rows
-
-
 def run(given: dict[str, Any]) -> None:
     """The experiments that are asked for; ``given`` {option of the command: value}."""
     name, asked = gpu_timing.open_gpu(given["device"]), given["experiment"]
@@ -318,8 +300,6 @@ def run(given: dict[str, Any]) -> None:
             if "threads" in asked:
                 layouts = given["names"] or ONE_STEP[:1]
                 keep("threads", by_threads(drawn, layouts, engines.CUDA, ceiling))
-            if "cpu" in asked:
-                keep("cpu", on_cpu(drawn, available_cores()))
             del drawn
         if "sizes" in asked:
             sizes = [bases // 16, bases // 8, bases // 4, bases // 2, bases, 2 * bases]

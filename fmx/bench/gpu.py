@@ -17,9 +17,8 @@ from .options import count, counts, length, only, output, queries, runs
 # blocks       every layout and engine by the threads of a block
 # threads      throughput against threads under way (Chacon et al. 2015, figure 6; 2014, figures 4 and 7)
 # sizes        throughput against the length of the reference (figures 8 and 9)
-# cpu          the best of the GPU against this machine's CPU (figure 5)
 
-EXPERIMENTS = ("designs", "blocks", "threads", "sizes", "cpu")
+EXPERIMENTS = ("designs", "blocks", "threads", "sizes")
 
 
 @click.command(cls=options.Command)
