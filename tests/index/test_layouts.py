@@ -1,5 +1,7 @@
 """Protocol of layouts: the Occ law on all awkward texts, compiled and uncompiled; names."""
 
+import functools
+
 import journeys
 import naive
 import numpy as np
@@ -23,15 +25,15 @@ def contigs(request):
     return TEXTS[request.param]
 
 
-def columns(contigs, k):
-    text = naive.text_of(contigs)
+@functools.lru_cache(64)
+def columns(text, k):
     rows = naive.suffix_array(text)
     return np.array([naive.occ_column(text, rows, letters) for letters in naive.kmers(k)])
 
 
 def test_occ_is_the_naive_count(contigs, layout, index_of):
     held = journeys.load(index_of(contigs, [layout]), layout).layout
-    expected = columns(contigs, held.k)
+    expected = columns(naive.text_of(contigs), held.k)
     found = np.empty_like(expected)
     all_occ(held, found)
     np.testing.assert_array_equal(found, expected)
@@ -41,7 +43,7 @@ def test_occ_is_the_naive_count(contigs, layout, index_of):
 def test_the_law_holds_uncompiled(name, layout, index_of):
     contigs = TEXTS[name]
     held = journeys.load(index_of(contigs, [layout]), layout).layout
-    expected = columns(contigs, held.k)
+    expected = columns(naive.text_of(contigs), held.k)
     for c in range(0, expected.shape[0], 1 + expected.shape[0] // 5):
         found = [contracts.occ(held, np.int64(c), np.int64(i)) for i in range(expected.shape[1])]
         assert found == expected[c].tolist()
