@@ -131,9 +131,9 @@ def params_of(ptx) -> list:
     return [int(bits) // 8 for bits in re.findall(r"\.param \.[a-z](\d+)", head)]
 
 
-def install(monkeypatch, **how) -> FakeDriver:
-    """Let fmx use a FakeDriver until the test ends."""
-    fake = FakeDriver(**how)
+def install(monkeypatch, kind=FakeDriver, **how) -> FakeDriver:
+    """Let fmx use a FakeDriver, or another ``kind``, until the test ends."""
+    fake = kind(**how)
     monkeypatch.setattr(cuda_driver, "bindings", lambda: fake)
     monkeypatch.setattr(cuda_driver, "_own", threading.local())
     for name in (

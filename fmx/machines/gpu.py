@@ -4,6 +4,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from ..compiler import cuda_driver
 from ..compiler.cuda import SIMULATED, WARP, check_compiler, driver
 from ..errors import DeviceError, LostDeviceError
+from .threads import available_cores, run_all
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -37,6 +39,8 @@ def memory_beside(memory: int, resident: int, least: int, what: str = "the index
 # An array in a GPU's memory: a CudaArray, in the simulator one of NumPy.  The NamedTuples that kernels take
 # lie in either memory and call their fields np.ndarray, so that this is no type of its own.
 DeviceArray: TypeAlias = Any
+_LARGE, _PIECE = 1 << 25, 1 << 22  # bytes of an array that threads copy to the device, and of a pinned buffer
+_MOST_THREADS = 16  # that do so: more do not copy faster
 
 
 def open_device(number: int = 0) -> str:
@@ -116,23 +120,62 @@ def _with_room(allocate: "Callable[[], CudaArray]") -> "CudaArray":
     return allocate()
 
 
-def to_device(array: np.ndarray, stream: Any = 0) -> DeviceArray:
+def to_device(array: np.ndarray) -> DeviceArray:
     """A copy of an array in the device's memory."""
-    if SIMULATED:
-        return np.array(array).view(_Simulated)
-    array = np.ascontiguousarray(array)
-    there = _with_room(lambda: cuda_driver.empty(array.shape, array.dtype))
-    cuda_driver.upload(array, there, stream)
-    return there
+    return take(array)
 
 
 def take(value: Any) -> Any:
     """An array, or a NamedTuple of them, copied to the device; anything else as it is."""
+    copies: list[tuple[np.ndarray, DeviceArray]] = []
+    made = _with_places(value, copies)
+    pieces = []
+    for array, there in copies:
+        if array.nbytes < _LARGE:
+            copy(array, there)
+            continue
+        here, target = np.frombuffer(array, np.uint8), _bytes_of(there)
+        pieces += [
+            (here[i : i + _PIECE], target[i : min(i + _PIECE, here.size)])
+            for i in range(0, here.size, _PIECE)
+        ]
+    if pieces:
+        n_threads = min(available_cores(), _MOST_THREADS, len(pieces))
+        run_all(_copy_pieces, [(iter(pieces), number())] * n_threads, n_threads)
+    return made
+
+
+def _with_places(value: Any, copies: list[tuple[np.ndarray, DeviceArray]]) -> Any:
+    """What ``take`` gives, its arrays not yet filled: ``copies`` gets what is to be copied where."""
     if isinstance(value, np.ndarray):
-        return to_device(value)
+        array = np.ascontiguousarray(value)
+        there = empty(array.shape, array.dtype)
+        copies.append((array, there))
+        return there
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*map(take, value))
+        return type(value)(*(_with_places(item, copies) for item in value))
     return value
+
+
+def _copy_pieces(pieces: Iterator[tuple[np.ndarray, DeviceArray]], number: int) -> None:
+    """Copy what is left of pieces to the device, in turn with other threads, which share the iterator.
+
+    A piece is copied to one pinned buffer while the other is copied from: pages of a file, which are read
+    only now, and memory that is not pinned, take a thread longer than the way to the device.
+    """
+    use(number)
+    buffers = [(pinned(_PIECE, np.uint8), stream()) for _ in range(2)]
+    for (source, target), (buffer, queue) in zip(pieces, cycle(buffers), strict=False):
+        synchronize(queue)
+        np.copyto(buffer[: source.size], source)
+        copy(buffer[: source.size], target, queue)
+    for _, queue in buffers:
+        synchronize(queue)
+
+
+def _bytes_of(array: DeviceArray) -> DeviceArray:
+    """The memory of an array of the device as uint8."""
+    return np.frombuffer(array, np.uint8) if SIMULATED else cuda_driver.over(array, array.nbytes, np.uint8)
 
 
 def empty(shape: int | tuple[int, ...], dtype: "DTypeLike") -> DeviceArray:

@@ -4,9 +4,12 @@ import subprocess
 import sys
 
 import journeys
+import numpy as np
 import pytest
 from conftest import ON_CPU, ON_GPU, SIMULATED
 from texts import numbered, random_letters
+
+from fmx.machines import gpu
 
 pytestmark = pytest.mark.skipif(SIMULATED, reason="the simulator has no machine code")
 MAIN = "from fmx.cli.main import main; main()"
@@ -69,3 +72,11 @@ def test_the_second_start_imports_no_compiler(run):
 @pytest.mark.alone
 def test_the_convention_is_that_of_numba():
     subprocess.run([sys.executable, "-c", PROBE], env=ON_GPU, check=True)
+
+
+def test_large_arrays_arrive_whole(tmp_path):
+    """From memory and mapped from a file, more than all threads' buffers hold, not a multiple of them."""
+    array = np.random.default_rng(1).integers(0, 2**63, 50_000_011)
+    array.tofile(tmp_path / "array")
+    for here in (array, np.memmap(tmp_path / "array", np.int64, "r").view(np.ndarray)):
+        assert np.array_equal(gpu.to_host(gpu.take(here)), array)

@@ -2,8 +2,10 @@
 
 import gc
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import fake_cuda
+import numpy as np
 import pytest
 
 from fmx.compiler import cuda_driver
@@ -44,6 +46,54 @@ def test_memory_that_is_in_use_is_an_error(device):
 def test_free_memory_is_told_without_garbage(device):
     leave_in_a_cycle(gpu.empty(60, "uint8"))
     assert gpu.free_bytes() == 100
+
+
+class LazyDriver(fake_cuda.FakeDriver):
+    """Copies once a stream is waited for, as late as a GPU may; ``sizes`` {stream: bytes of each copy}."""
+
+    def __init__(self, **how):
+        super().__init__(**how)
+        self.sizes, self._left = {}, {}
+
+    def cuMemcpyHtoDAsync(self, target, source, n_bytes, stream):
+        self.sizes.setdefault(stream, []).append(n_bytes)
+        self._left.setdefault(stream, []).append((target, source, n_bytes))
+        return (fake_cuda.Status.CUDA_SUCCESS,)
+
+    def cuStreamSynchronize(self, stream):
+        for copy in self._left.pop(stream, []):
+            self.cuMemcpyHtoD(*copy)
+        return (fake_cuda.Status.CUDA_SUCCESS,)
+
+
+class Arrays(NamedTuple):
+    """What is taken: arrays, one in two dimensions, and a number."""
+
+    line: np.ndarray
+    table: np.ndarray
+    n: int
+
+
+@pytest.mark.parametrize("n", [0, 12, 14, 500])
+def test_threads_copy_large_arrays_in_pieces(n, monkeypatch):
+    """Of 28 bytes, by three threads, each by two buffers in turn, to the GPU of the thread that asks."""
+    driver = fake_cuda.install(monkeypatch, LazyDriver, n=2)
+    gpu.use(1)
+    driver.used.clear()
+    for name, value in (("_LARGE", 100), ("_PIECE", 28), ("available_cores", lambda: 3)):
+        monkeypatch.setattr(gpu, name, value)
+    rng = np.random.default_rng(n)
+    here = Arrays(rng.integers(0, 99, n), rng.integers(0, 99, (n, 2), np.uint8)[::2], n)
+    there = gpu.take(here)
+    assert there.n == n
+    for array, copied in zip(here[:2], there[:2], strict=True):
+        assert (copied.shape, copied.dtype) == (array.shape, array.dtype)
+        assert np.array_equal(gpu.to_host(copied), array)
+    sizes = sorted(size for own in driver.sizes.values() for size in own)
+    large = [array.nbytes for array in here[:2] if array.nbytes >= 100]
+    assert sizes == sorted(size for n in large for size in [28] * (n // 28) + [n % 28] * (n % 28 > 0))
+    assert set(driver.used) <= {1}
+    assert len(driver.sizes) <= 6
 
 
 def fake_nvml(counters):

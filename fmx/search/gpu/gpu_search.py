@@ -110,13 +110,16 @@ def search(
     return SARows(held[0], held[1], intervals.lo, intervals.hi)
 
 
-def upload(value: Any, stream: int = 0) -> "Any":
+def upload(value: Any) -> Any:
     """A NamedTuple (or array, or number) with its arrays on the device."""
-    if isinstance(value, np.ndarray):
-        return gpu.to_device(value, stream)
+    return gpu.take(_for_device(value))
+
+
+def _for_device(value: Any) -> Any:
+    """A NamedTuple as a GPU wants it, and those in it."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         value = on_device(value)
-        return type(value)(*(upload(item, stream) for item in value))
+        return type(value)(*map(_for_device, value))
     return value
 
 
